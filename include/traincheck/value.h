@@ -1,0 +1,64 @@
+/*
+ * value.h - one JSON value of a trace record
+ *
+ * A value is a read-only tree in an arena: strings without escapes point into
+ * the text that was scanned, so a value lives no longer than that text and
+ * that arena. Integers are exact in int64; NaN and the infinities are accepted
+ * as JSON numbers because other tracers write them.
+ */
+#ifndef TRAINCHECK_VALUE_H
+#define TRAINCHECK_VALUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A borrowed piece of UTF-8 text; not terminated. text is NULL when absent. */
+struct tc_str {
+    const char *text;
+    uint32_t size; /* bytes */
+};
+
+enum tc_value_kind {
+    TC_VALUE_NULL,
+    TC_VALUE_BOOL,
+    TC_VALUE_INT,
+    TC_VALUE_FLOAT, /* a number that is not an exact int64 */
+    TC_VALUE_STR,
+    TC_VALUE_ARRAY,
+    TC_VALUE_OBJECT,
+};
+
+struct tc_value {
+    enum tc_value_kind kind;
+    uint32_t n; /* bytes of a string, elements of an array, members of an object */
+    union {
+        bool boolean;
+        int64_t integer;
+        double number;
+        const char *text;               /* TC_VALUE_STR, n bytes of valid UTF-8 */
+        const struct tc_value *items;   /* TC_VALUE_ARRAY */
+        const struct tc_member *members; /* TC_VALUE_OBJECT, in the order written */
+    };
+};
+
+struct tc_member {
+    struct tc_str key;
+    struct tc_value value;
+};
+
+/* The member of that name, or NULL: also when object is NULL or no object. */
+const struct tc_value *tc_value_get(const struct tc_value *object, const char *key);
+
+/* Is v a string with exactly this text? v may be NULL. */
+bool tc_value_is(const struct tc_value *v, const char *text);
+
+/* The text of a string value, else an absent tc_str. v may be NULL. */
+struct tc_str tc_value_str(const struct tc_value *v);
+
+/* The integer, or fallback when v is NULL or no integer. */
+int64_t tc_value_int(const struct tc_value *v, int64_t fallback);
+
+bool tc_str_is(struct tc_str s, const char *text);
+bool tc_str_same(struct tc_str a, struct tc_str b);
+
+#endif /* TRAINCHECK_VALUE_H */

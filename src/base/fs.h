@@ -1,0 +1,29 @@
+/*
+ * fs.h - files and folders; errors name the path and the system's reason
+ */
+#ifndef TC_BASE_FS_H
+#define TC_BASE_FS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <traincheck/error.h>
+#include "base/strbuf.h"
+
+bool tc_fs_is_dir(const char *path);
+bool tc_fs_exists(const char *path);
+/* Create the folder and its parents; fine if it is there. */
+enum tc_status tc_fs_mkdirs(const char *path, struct tc_error *err);
+/* "dir/name"; the caller frees it. */
+char *tc_fs_join(const char *dir, const char *name);
+/* The part after the last slash (of a path without trailing slashes); points into path. */
+const char *tc_fs_base(const char *path);
+/* Names in a folder in strcmp order, without . and ..; caller frees with tc_fs_list_free. */
+enum tc_status tc_fs_list(const char *dir, char ***names, size_t *n, struct tc_error *err);
+void tc_fs_list_free(char **names, size_t n);
+/* Append a whole file to out; TC_E_NOTFOUND if there is none, TC_E_IO otherwise (a folder too). */
+enum tc_status tc_fs_read(const char *path, struct tc_strbuf *out, struct tc_error *err);
+/* Write all of it or nothing: a temporary file beside path, then rename. */
+enum tc_status tc_fs_write(const char *path, const void *data, size_t size, struct tc_error *err);
+
+#endif /* TC_BASE_FS_H */

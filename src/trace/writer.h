@@ -1,0 +1,36 @@
+/*
+ * writer.h - writing one trace file
+ *
+ * Lines are gathered into frames of at most 1 MiB of JSON, closed when half a
+ * second has passed since their first line, and each frame reaches the file by
+ * one write(2). The clock is the caller's, so that tests need not wait.
+ */
+#ifndef TC_TRACE_WRITER_H
+#define TC_TRACE_WRITER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <traincheck/error.h>
+
+#define TC_FRAME_SIZE  ((size_t)1 << 20) /* bytes of JSON */
+#define TC_FRAME_AGE_NS UINT64_C(500000000)
+
+struct tc_writer;
+
+/* Create the file; it must not exist (TC_E_IO, "exists"). */
+enum tc_status tc_writer_open(const char *path, struct tc_writer **out, struct tc_error *err);
+/* Whole lines, each ending in '\n'. Lines longer than a frame get a frame of their own. */
+enum tc_status tc_writer_add(struct tc_writer *writer, const char *lines, size_t size,
+                             uint64_t now_ns, struct tc_error *err);
+/* Close the open frame if it is due at now_ns. */
+enum tc_status tc_writer_tick(struct tc_writer *writer, uint64_t now_ns, struct tc_error *err);
+/* Close the open frame now. */
+enum tc_status tc_writer_flush(struct tc_writer *writer, struct tc_error *err);
+uint64_t tc_writer_file_bytes(const struct tc_writer *writer);
+/* Flush and close; frees the writer whatever it returns. NULL is fine. */
+enum tc_status tc_writer_close(struct tc_writer *writer, struct tc_error *err);
+/* After fork, in the child: forget lines and file without writing. */
+void tc_writer_abandon(struct tc_writer *writer);
+
+#endif /* TC_TRACE_WRITER_H */

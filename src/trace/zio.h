@@ -1,0 +1,38 @@
+/*
+ * zio.h - the one door to zstd: a file is a run of independent frames
+ *
+ * Every frame has a content checksum and its decoded size in its header.
+ */
+#ifndef TC_TRACE_ZIO_H
+#define TC_TRACE_ZIO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <traincheck/error.h>
+#include "base/strbuf.h"
+
+#define TC_ZIO_LEVEL 3
+/* Decoded frames above this are refused: a hostile header must not make us allocate. */
+#define TC_ZIO_MAX_FRAME ((size_t)64 << 20)
+
+struct tc_zio; /* reusable compression and decompression state; not for two threads at once */
+
+struct tc_zio *tc_zio_new(void);
+void tc_zio_free(struct tc_zio *zio);
+
+/* Append one frame that holds data. */
+enum tc_status tc_zio_pack(struct tc_zio *zio, const void *data, size_t size, struct tc_strbuf *out,
+                           struct tc_error *err);
+
+/* Is this the start of a zstd frame? */
+bool tc_zio_is_frame(const void *data, size_t size);
+
+/*
+ * Decode the frame at the start of data, appended to out; *used is its length in bytes.
+ * TC_END if data holds only the beginning of a frame; TC_E_FORMAT if it is damaged.
+ */
+enum tc_status tc_zio_unpack(struct tc_zio *zio, const void *data, size_t size, struct tc_strbuf *out,
+                             size_t *used, struct tc_error *err);
+
+#endif /* TC_TRACE_ZIO_H */
