@@ -1,0 +1,45 @@
+/*
+ * check.h - judging a trace by invariants
+ */
+#ifndef TRAINCHECK_CHECK_H
+#define TRAINCHECK_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <traincheck/error.h>
+#include <traincheck/trace.h>
+
+struct tc_check_config {
+    const char *const *traces; /* trace folders; each is one run */
+    size_t n_traces;
+    const char *const *invariants; /* invariant files; they add up, equal ids count once */
+    size_t n_invariants;
+    const char *output_dir;   /* created; an existing report in it is replaced */
+    const char *command_line; /* for the summary; may be NULL */
+    bool color;               /* ANSI colours in text handed to write */
+    bool quiet;               /* text holds violations only */
+    bool json;                /* write gets violations.jsonl instead of text */
+    /* Where violations go as text. */
+    void (*write)(void *context, const char *text, size_t size);
+    /* As in infer.h. */
+    bool (*progress)(void *context, size_t i, size_t n, uint64_t bytes);
+    void *context;
+};
+
+struct tc_check_result {
+    uint64_t n_invariants, n_failed, n_passed, n_not_triggered, n_unchecked;
+    uint64_t n_multi_failed; /* failed invariants learned from at least two pipelines */
+    uint64_t n_records, n_calls, n_windows, json_bytes, wall_ns;
+    bool damaged; /* a note says that something of the trace could not be read */
+};
+
+/*
+ * Read, judge, write the reports of docs/violation-format.md into output_dir.
+ * TC_E_INTERRUPTED after progress returned false: everything found so far was written.
+ */
+enum tc_status tc_check_run(const struct tc_check_config *config, struct tc_check_result *result,
+                            struct tc_notes *notes, struct tc_error *err);
+
+#endif /* TRAINCHECK_CHECK_H */

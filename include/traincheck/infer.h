@@ -1,0 +1,58 @@
+/*
+ * infer.h - from reference traces to invariants
+ */
+#ifndef TRAINCHECK_INFER_H
+#define TRAINCHECK_INFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <traincheck/error.h>
+#include <traincheck/trace.h>
+
+struct tc_infer_config {
+    const char *const *traces; /* trace folders, one pipeline each, or evidence files (*.tce) */
+    size_t n_traces;
+    const char *output;          /* invariant file; "-": handed to write */
+    const char *evidence;        /* if set: write evidence there and infer nothing */
+    const char *failed;          /* if set: hypotheses that broke, with what broke them */
+    const char *const *enable;   /* relation families or family/form; none means all */
+    size_t n_enable;
+    const char *const *disable;
+    size_t n_disable;
+    unsigned min_support;   /* occurrences; 0 means 3 */
+    unsigned min_pipelines; /* 0 means as each relation asks */
+    unsigned jobs;          /* threads; 0 means all cores; the output does not depend on it */
+    bool keep_implied;      /* also write invariants that others imply */
+    /* What is written to "-". */
+    void (*write)(void *context, const char *text, size_t size);
+    /* Called now and then from the calling thread: trace i of n, JSON bytes read so far. May be NULL.
+     * Returning false interrupts: nothing is written, TC_E_INTERRUPTED. */
+    bool (*progress)(void *context, size_t i, size_t n, uint64_t bytes);
+    void *context;
+};
+
+struct tc_infer_count {
+    char name[48]; /* relation form, or reason */
+    uint64_t n;
+};
+
+struct tc_infer_result {
+    uint64_t n_pipelines, n_files, n_records, n_calls, n_windows, json_bytes, file_bytes, wall_ns;
+    uint64_t n_invariants, n_rows;
+    struct tc_infer_count per_form[32]; /* invariants, in order of the registry; n == 0 left out */
+    size_t n_forms;
+    struct tc_infer_count dropped[16]; /* hypotheses by reason */
+    size_t n_dropped;
+};
+
+/* Run inference. notes collects what was odd in the traces and what could not be learned. */
+enum tc_status tc_infer_run(const struct tc_infer_config *config, struct tc_infer_result *result,
+                            struct tc_notes *notes, struct tc_error *err);
+
+/* One line for each relation form: "EventContain/some  <what it says>". i counts from 0; NULL at the end. */
+const char *tc_infer_relation_name(size_t i);
+const char *tc_infer_relation_summary(size_t i);
+
+#endif /* TRAINCHECK_INFER_H */
