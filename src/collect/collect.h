@@ -1,0 +1,93 @@
+/*
+ * collect.h - run a training job with tracing inside the process
+ *
+ * The strings and arrays of a config are borrowed. NULL, 0 and false mean "not
+ * given"; what then holds is said beside each member.
+ */
+#ifndef TC_COLLECT_COLLECT_H
+#define TC_COLLECT_COLLECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <traincheck/error.h>
+
+/* What follows the options on the command line. */
+enum tc_collect_form {
+    TC_COLLECT_SCRIPT,  /* train.py ARGS...: target[0] is the script */
+    TC_COLLECT_MODULE,  /* -m package.module ARGS...: target[0] is the module */
+    TC_COLLECT_COMMAND, /* -- COMMAND ARGS...: target[0] is the program, found on PATH */
+};
+
+enum tc_collect_overflow {
+    TC_COLLECT_BLOCK, /* training waits for the disk */
+    TC_COLLECT_DROP,  /* records are dropped and counted */
+};
+
+/* Exit status of a run that failed before the job started, as of env(1) and timeout(1). */
+#define TC_COLLECT_FAILED 125
+
+struct tc_collect_config {
+    enum tc_collect_form form;
+    const char *const *target; /* what to run and its arguments; not empty but with list_apis */
+    size_t n_target;
+
+    const char *output_dir; /* default traincheck_<script>_<date-time> */
+    bool overwrite;         /* remove the trace_* files of output_dir first */
+
+    const char *const *invariants; /* invariant files: selective mode */
+    size_t n_invariants;
+
+    const char *const *instrument; /* packages whose public functions are traced beside torch's */
+    size_t n_instrument;
+    const char *apis_file; /* more APIs, one dotted name a line, # starts a comment */
+    bool list_apis;        /* print the APIs that would be traced, run nothing */
+    bool tensor_methods;   /* trace the public methods of torch.Tensor */
+
+    const char *const *models_to_track; /* names of root modules; default all */
+    size_t n_models_to_track;
+
+    unsigned sampling_interval; /* trace every Nth step; 0 and 1: all */
+    unsigned warm_up_steps;     /* steps traced before sampling starts */
+
+    uint64_t digest_budget; /* bytes of tensors digested in full at one look; 0: 64 MiB */
+    bool stats;             /* record min, max, mean, NaN and infinity counts of tensors */
+    unsigned stack_depth;   /* frames of the user's stack on each call; 0: the nearest line */
+
+    uint64_t buffer_size; /* bytes; 0: 64 MiB */
+    enum tc_collect_overflow overflow;
+
+    const char *python;      /* interpreter; default $VIRTUAL_ENV, $CONDA_PREFIX, python3 on PATH */
+    const char *config_file; /* YAML: read by tc_collect_config_read before the run */
+
+    bool strict; /* a part of tracing that was switched off makes the run fail with 125 */
+    bool quiet;
+    unsigned verbose;
+    bool progress; /* a status line while running, if stderr is a terminal */
+};
+
+/*
+ * Run the job. On TC_OK *exit_status is what this process should exit with: the job's own status,
+ * or 128 + the signal that ended it. On failure the job was not started; the caller prints
+ * err->text after "traincheck-collect: " and exits with TC_COLLECT_FAILED.
+ *
+ * To be called once, from the main thread: with TC_COLLECT_SCRIPT and TC_COLLECT_MODULE this process
+ * becomes the user's interpreter, and a job that ends by os._exit, exec or a signal never returns here.
+ */
+enum tc_status tc_collect_run(const struct tc_collect_config *config, int *exit_status,
+                              struct tc_error *err);
+
+/*
+ * One option of a config file: name is the long option with underscores, value its text, exactly as
+ * if --name value stood on the command line. A member of a list is one call; true is value NULL,
+ * false is left out.
+ */
+typedef enum tc_status tc_collect_option_fn(void *context, const char *name, const char *value,
+                                            struct tc_error *err);
+
+/* Read a YAML file and hand its options to set, in order. Errors name file and line. */
+enum tc_status tc_collect_config_read(const char *path, tc_collect_option_fn *set, void *context,
+                                      struct tc_error *err);
+
+#endif /* TC_COLLECT_COLLECT_H */
