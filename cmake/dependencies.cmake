@@ -1,0 +1,73 @@
+# Everything from outside. What is missing is named in one message, each with
+# its Debian package.
+#
+# Gives: tc::cjson tc::zstd tc::uv tc::xxhash tc::yaml, tc::cmocka if testing,
+# and TC_PYTHONS: the interpreters the agent module is built for.
+
+set(missing "")
+macro(tc_missing what package)
+  list(APPEND missing "  ${what}: ${package}")
+  list(APPEND missing_packages ${package})
+endmacro()
+
+# name, pkg-config module, Debian package
+function(tc_find_library name module package)
+  if(PKG_CONFIG_FOUND)
+    pkg_check_modules(TC_${name} QUIET IMPORTED_TARGET GLOBAL ${module})
+  endif()
+  if(TC_${name}_FOUND)
+    add_library(tc::${name} ALIAS PkgConfig::TC_${name})
+  else()
+    tc_missing(${module} ${package})
+    return(PROPAGATE missing missing_packages)
+  endif()
+endfunction()
+
+find_package(Threads REQUIRED)
+find_package(PkgConfig QUIET)
+if(NOT PKG_CONFIG_FOUND)
+  tc_missing(pkg-config pkg-config)
+endif()
+tc_find_library(cjson libcjson libcjson-dev)
+tc_find_library(zstd libzstd libzstd-dev)
+tc_find_library(uv libuv libuv1-dev)
+tc_find_library(xxhash libxxhash libxxhash-dev)
+tc_find_library(yaml yaml-0.1 libyaml-dev)
+if(BUILD_TESTING)
+  tc_find_library(cmocka cmocka libcmocka-dev)
+endif()
+
+# Is this an interpreter with its headers?
+function(tc_find_python python)
+  find_program(TC_PYTHON_${python} NAMES ${python} NO_CACHE)
+  set(program ${TC_PYTHON_${python}})
+  set(header "")
+  if(program)
+    execute_process(
+      COMMAND ${program} -c "import sysconfig; print(sysconfig.get_path('include') + '/Python.h')"
+      OUTPUT_VARIABLE header OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  endif()
+  if(header AND EXISTS ${header})
+    list(APPEND TC_PYTHONS ${program})
+  else()
+    get_filename_component(package "${python}" NAME)
+    tc_missing("Python.h of ${python}" ${package}-dev)
+  endif()
+  return(PROPAGATE missing missing_packages TC_PYTHONS)
+endfunction()
+
+set(TC_PYTHONS "")
+if(TRAINCHECK_PYTHONS)
+  set(wanted ${TRAINCHECK_PYTHONS})
+else()
+  set(wanted python3)
+endif()
+foreach(python IN LISTS wanted)
+  tc_find_python(${python})
+endforeach()
+
+if(missing)
+  list(JOIN missing "\n" lines)
+  list(JOIN missing_packages " " packages)
+  message(FATAL_ERROR "Missing:\n${lines}\nOn Debian and Ubuntu:\n  apt-get install ${packages}\n")
+endif()

@@ -1,0 +1,28 @@
+# Two interface libraries: tc_plain_flags for all code, and tc_flags which adds
+# the sanitizers of TC_SANITIZE.
+
+add_library(tc_plain_flags INTERFACE)
+target_include_directories(tc_plain_flags INTERFACE ${PROJECT_SOURCE_DIR}/include
+                                                    ${PROJECT_SOURCE_DIR}/src)
+target_compile_definitions(tc_plain_flags INTERFACE _GNU_SOURCE)
+target_compile_options(tc_plain_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+  -Wwrite-strings -Wformat=2 -Wundef
+  $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation> # messages are cut off on purpose
+  $<$<BOOL:${TC_WERROR}>:-Werror>)
+
+add_library(tc_flags INTERFACE)
+target_link_libraries(tc_flags INTERFACE tc_plain_flags)
+if(TC_SANITIZE)
+  target_compile_options(tc_flags INTERFACE -fsanitize=${TC_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(tc_flags INTERFACE -fsanitize=${TC_SANITIZE})
+  if(TC_SANITIZE MATCHES "undefined")
+    target_compile_options(tc_flags INTERFACE -fno-sanitize-recover=undefined)
+  endif()
+endif()
+if(TC_FUZZ)
+  if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "TC_FUZZ needs clang: configure with -DCMAKE_C_COMPILER=clang")
+  endif()
+  target_compile_options(tc_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()

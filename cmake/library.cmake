@@ -1,0 +1,47 @@
+# libtraincheck, static and shared, of the same objects; and traincheck_plain,
+# the lower layers without sanitizers, for the module that is loaded into the
+# user's Python.
+
+set(TC_CORE_FOLDERS base trace import replay invariant relation infer check report online)
+
+# The C files of folders under src/, never empty so that a folder may be.
+function(tc_sources out)
+  set(sources "")
+  foreach(folder IN LISTS ARGN)
+    file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.c)
+    list(APPEND sources ${found})
+  endforeach()
+  if(NOT sources)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/empty.c CONTENT "typedef int tc_empty;\n")
+    set(sources ${PROJECT_BINARY_DIR}/empty.c)
+  endif()
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
+set(TC_CORE_LIBRARIES tc::cjson tc::zstd tc::uv tc::xxhash Threads::Threads m)
+
+tc_sources(core ${TC_CORE_FOLDERS})
+add_library(traincheck_objects OBJECT ${core})
+target_link_libraries(traincheck_objects PRIVATE tc_flags ${TC_CORE_LIBRARIES})
+set_target_properties(traincheck_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
+
+add_library(traincheck STATIC $<TARGET_OBJECTS:traincheck_objects>)
+target_link_libraries(traincheck PUBLIC tc_flags ${TC_CORE_LIBRARIES})
+
+add_library(traincheck_shared SHARED $<TARGET_OBJECTS:traincheck_objects>)
+target_link_libraries(traincheck_shared PRIVATE tc_flags ${TC_CORE_LIBRARIES})
+set_target_properties(traincheck_shared PROPERTIES
+  OUTPUT_NAME traincheck VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+
+tc_sources(lower base trace)
+add_library(traincheck_plain STATIC EXCLUDE_FROM_ALL ${lower})
+target_link_libraries(traincheck_plain PUBLIC tc_plain_flags ${TC_CORE_LIBRARIES})
+set_target_properties(traincheck_plain PROPERTIES POSITION_INDEPENDENT_CODE ON)
+
+tc_sources(cli cli)
+add_library(traincheck_cli STATIC ${cli})
+target_link_libraries(traincheck_cli PUBLIC traincheck)
+
+if(EXISTS ${PROJECT_SOURCE_DIR}/src/collect/CMakeLists.txt)
+  add_subdirectory(src/collect)
+endif()
