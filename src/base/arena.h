@@ -17,7 +17,10 @@ struct tc_arena {
     size_t total;                 /* bytes handed out since the last reset */
 };
 
-#define TC_ARENA_INIT {0}
+#define TC_ARENA_INIT \
+    {                 \
+        0             \
+    }
 
 /* Aligned for any type, not cleared. */
 void *tc_arena_alloc(struct tc_arena *arena, size_t size);
@@ -29,6 +32,9 @@ char *tc_arena_text(struct tc_arena *arena, const char *text, size_t size);
 /* Forget everything but keep one block for reuse. */
 void tc_arena_reset(struct tc_arena *arena);
 void tc_arena_release(struct tc_arena *arena);
+
+/* Says so on stderr and ends the process. */
+_Noreturn void tc_out_of_memory(void);
 
 /* malloc family with the same promise. */
 void *tc_malloc(size_t size);

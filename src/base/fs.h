@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <traincheck/error.h>
 #include "base/strbuf.h"
+#include <traincheck/error.h>
 
 bool tc_fs_is_dir(const char *path);
 bool tc_fs_exists(const char *path);
@@ -25,5 +25,7 @@ void tc_fs_list_free(char **names, size_t n);
 enum tc_status tc_fs_read(const char *path, struct tc_strbuf *out, struct tc_error *err);
 /* Write all of it or nothing: a temporary file beside path, then rename. */
 enum tc_status tc_fs_write(const char *path, const void *data, size_t size, struct tc_error *err);
+/* write(2) until all is written, whatever interrupts it; TC_E_IO leaves the reason in errno. */
+enum tc_status tc_fs_write_all(int fd, const void *data, size_t size);
 
 #endif /* TC_BASE_FS_H */

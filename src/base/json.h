@@ -10,12 +10,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <traincheck/error.h>
 #include "base/strbuf.h"
+#include <traincheck/error.h>
 
 struct tc_json; /* a node; owned by its parent once added to one */
 
-/* Errors say the byte offset at which the text stops being JSON, or that something follows the document. */
+/* Errors say the byte offset at which the text stops being JSON, or that something follows the
+ * document. */
 enum tc_status tc_json_parse(const char *text, size_t size, struct tc_json **out,
                              struct tc_error *err);
 void tc_json_free(struct tc_json *root);

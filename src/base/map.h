@@ -21,14 +21,18 @@ struct tc_map {
     size_t n, used, cap;
 };
 
-#define TC_MAP_INIT {0}
+#define TC_MAP_INIT \
+    {               \
+        0           \
+    }
 
 void tc_map_release(struct tc_map *map);
 void tc_map_clear(struct tc_map *map);
 bool tc_map_get(const struct tc_map *map, uint64_t key, uint64_t *value);
 /* Insert or replace. */
 void tc_map_put(struct tc_map *map, uint64_t key, uint64_t value);
-/* The address of the value of key, inserted as 0 if new (*is_new says so); valid until the next insertion. */
+/* The address of the value of key, inserted as 0 if new (*is_new says so); valid until the next
+ * insertion. */
 uint64_t *tc_map_at(struct tc_map *map, uint64_t key, bool *is_new);
 bool tc_map_remove(struct tc_map *map, uint64_t key);
 /* Visit all: start with *pos = 0; false at the end. */

@@ -14,7 +14,10 @@ struct tc_strbuf {
     size_t size, cap;
 };
 
-#define TC_STRBUF_INIT {0}
+#define TC_STRBUF_INIT \
+    {                  \
+        0              \
+    }
 
 void tc_strbuf_release(struct tc_strbuf *buf);
 void tc_strbuf_reset(struct tc_strbuf *buf); /* empty, keeps its memory */

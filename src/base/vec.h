@@ -19,17 +19,17 @@
         size_t n, cap; \
     }
 
-#define tc_vec_push(v, x)                                                                    \
-    do {                                                                                     \
-        if ((v)->n == (v)->cap)                                                              \
-            (v)->items = tc_vec_grow((v)->items, &(v)->cap, sizeof(*(v)->items));            \
-        (v)->items[(v)->n++] = (x);                                                          \
+#define tc_vec_push(v, x)                                                         \
+    do {                                                                          \
+        if ((v)->n == (v)->cap)                                                   \
+            (v)->items = tc_vec_grow((v)->items, &(v)->cap, sizeof(*(v)->items)); \
+        (v)->items[(v)->n++] = (x);                                               \
     } while (0)
 
-#define tc_vec_release(v)   \
-    do {                    \
-        tc_free((v)->items); \
-        (v)->items = NULL;  \
+#define tc_vec_release(v)      \
+    do {                       \
+        tc_free((v)->items);   \
+        (v)->items = NULL;     \
         (v)->n = (v)->cap = 0; \
     } while (0)
 

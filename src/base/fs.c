@@ -1,0 +1,212 @@
+/*
+ * fs.c - files and folders
+ */
+#include "base/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+
+#include "base/banned.h"
+
+#define READ_SIZE ((size_t)64 << 10)
+#define MAX_TEMP  100 /* names tried for a temporary file */
+
+static enum tc_status io_error(struct tc_error *err, const char *path)
+{
+    enum tc_status status = errno == ENOENT ? TC_E_NOTFOUND : TC_E_IO;
+
+    return tc_error_set(err, status, "%s: %s", path, strerror(errno));
+}
+
+bool tc_fs_is_dir(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool tc_fs_exists(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0;
+}
+
+static enum tc_status make_dir(const char *path, struct tc_error *err)
+{
+    int saved;
+
+    if (mkdir(path, 0777) == 0)
+        return TC_OK;
+    saved = errno;
+    if (tc_fs_is_dir(path))
+        return TC_OK;
+    return tc_error_set(err, TC_E_IO, "%s: cannot create folder: %s", path, strerror(saved));
+}
+
+enum tc_status tc_fs_mkdirs(const char *path, struct tc_error *err)
+{
+    char *copy = tc_strdup(path);
+    enum tc_status status = TC_OK;
+
+    for (char *p = copy; *p && status == TC_OK; p++) {
+        if (*p != '/' || p == copy)
+            continue;
+        *p = '\0';
+        status = make_dir(copy, err);
+        *p = '/';
+    }
+    if (status == TC_OK)
+        status = make_dir(copy, err);
+    tc_free(copy);
+    return status;
+}
+
+char *tc_fs_join(const char *dir, const char *name)
+{
+    size_t size = strlen(dir);
+    struct tc_strbuf path = TC_STRBUF_INIT;
+
+    tc_strbuf_add(&path, dir, size);
+    if (size && dir[size - 1] != '/')
+        tc_strbuf_addc(&path, '/');
+    tc_strbuf_adds(&path, name);
+    return tc_strbuf_take(&path);
+}
+
+const char *tc_fs_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+enum tc_status tc_fs_list(const char *dir, char ***names, size_t *n, struct tc_error *err)
+{
+    TC_VEC(char *) list = {0};
+    const struct dirent *entry;
+    DIR *stream = opendir(dir);
+    enum tc_status status = TC_OK;
+
+    *names = NULL;
+    *n = 0;
+    if (!stream)
+        return io_error(err, dir);
+    while (errno = 0, (entry = readdir(stream)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            tc_vec_push(&list, tc_strdup(entry->d_name));
+    if (errno)
+        status = io_error(err, dir);
+    closedir(stream);
+    if (status != TC_OK) {
+        tc_fs_list_free(list.items, list.n);
+        return status;
+    }
+    if (list.n)
+        qsort(list.items, list.n, sizeof(*list.items), compare_names);
+    *names = list.items;
+    *n = list.n;
+    return TC_OK;
+}
+
+void tc_fs_list_free(char **names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        tc_free(names[i]);
+    tc_free(names);
+}
+
+enum tc_status tc_fs_read(const char *path, struct tc_strbuf *out, struct tc_error *err)
+{
+    size_t before = out->size;
+    enum tc_status status = TC_OK;
+    ssize_t got = 1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return io_error(err, path);
+    while (got) {
+        tc_strbuf_reserve(out, READ_SIZE);
+        got = read(fd, out->text + out->size, READ_SIZE);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            out->size = before;
+            status = io_error(err, path);
+            break;
+        }
+        out->size += (size_t)got;
+    }
+    out->text[out->size] = '\0';
+    close(fd);
+    return status;
+}
+
+enum tc_status tc_fs_write_all(int fd, const void *data, size_t size)
+{
+    const char *p = data;
+
+    while (size) {
+        ssize_t n = write(fd, p, size);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return TC_E_IO;
+        p += n;
+        size -= (size_t)n;
+    }
+    return TC_OK;
+}
+
+/* A file beside path that nobody else has; its name goes to temp. */
+static int open_temp(const char *path, struct tc_strbuf *temp)
+{
+    int fd = -1;
+
+    for (unsigned i = 0; i < MAX_TEMP && fd < 0; i++) {
+        tc_strbuf_reset(temp);
+        tc_strbuf_addf(temp, "%s.%ld-%u.tmp", path, (long)getpid(), i);
+        fd = open(temp->text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    return fd;
+}
+
+enum tc_status tc_fs_write(const char *path, const void *data, size_t size, struct tc_error *err)
+{
+    struct tc_strbuf temp = TC_STRBUF_INIT;
+    enum tc_status status = TC_OK;
+    int fd = open_temp(path, &temp);
+
+    if (fd < 0) {
+        status = io_error(err, path);
+        goto out;
+    }
+    if (tc_fs_write_all(fd, data, size) != TC_OK)
+        status = io_error(err, path);
+    if (close(fd) < 0 && status == TC_OK)
+        status = io_error(err, path);
+    if (status == TC_OK && rename(temp.text, path) < 0)
+        status = io_error(err, path);
+    if (status != TC_OK)
+        unlink(temp.text);
+out:
+    tc_strbuf_release(&temp);
+    return status;
+}

@@ -1,0 +1,147 @@
+/*
+ * strbuf.c - a growing text
+ */
+#include "base/strbuf.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/utf8.h"
+#include "base/vec.h"
+
+#include "base/banned.h"
+
+void tc_strbuf_release(struct tc_strbuf *buf)
+{
+    tc_free(buf->text);
+    *buf = (struct tc_strbuf)TC_STRBUF_INIT;
+}
+
+void tc_strbuf_reset(struct tc_strbuf *buf)
+{
+    buf->size = 0;
+    if (buf->text)
+        buf->text[0] = '\0';
+}
+
+void tc_strbuf_reserve(struct tc_strbuf *buf, size_t more)
+{
+    size_t need = buf->size + more + 1, cap = buf->cap ? buf->cap : 32;
+
+    if (need <= more)
+        tc_out_of_memory();
+    if (need <= buf->cap)
+        return;
+    while (cap < need)
+        cap = cap * 2 > cap ? cap * 2 : need;
+    buf->text = tc_realloc(buf->text, cap);
+    buf->text[buf->size] = '\0';
+    buf->cap = cap;
+}
+
+void tc_strbuf_add(struct tc_strbuf *buf, const void *data, size_t size)
+{
+    tc_strbuf_reserve(buf, size);
+    if (size)
+        memcpy(buf->text + buf->size, data, size);
+    buf->size += size;
+    buf->text[buf->size] = '\0';
+}
+
+void tc_strbuf_adds(struct tc_strbuf *buf, const char *text)
+{
+    tc_strbuf_add(buf, text, strlen(text));
+}
+
+void tc_strbuf_addc(struct tc_strbuf *buf, char c)
+{
+    tc_strbuf_add(buf, &c, 1);
+}
+
+void tc_strbuf_addf(struct tc_strbuf *buf, const char *fmt, ...)
+{
+    va_list args;
+    int size;
+
+    va_start(args, fmt);
+    size = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    if (size < 0)
+        return;
+    tc_strbuf_reserve(buf, (size_t)size);
+    va_start(args, fmt);
+    vsnprintf(buf->text + buf->size, (size_t)size + 1, fmt, args);
+    va_end(args);
+    buf->size += (size_t)size;
+}
+
+void tc_strbuf_add_int(struct tc_strbuf *buf, int64_t n)
+{
+    char digits[20], *end = digits + sizeof(digits), *p = end;
+    uint64_t rest = n < 0 ? -(uint64_t)n : (uint64_t)n;
+
+    do {
+        *--p = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest);
+    if (n < 0)
+        *--p = '-';
+    tc_strbuf_add(buf, p, (size_t)(end - p));
+}
+
+/* The character at p, of size bytes, escaped if JSON or a script in HTML needs it. */
+static void add_json_char(struct tc_strbuf *buf, const char *p, size_t size)
+{
+    static const char escapes[0x20] = {
+        ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
+    unsigned char c = (unsigned char)*p;
+
+    if (!size)
+        tc_strbuf_adds(buf, "\xef\xbf\xbd");
+    else if (c == '"' || c == '\\')
+        tc_strbuf_addf(buf, "\\%c", c);
+    else if (c < 0x20 && escapes[c])
+        tc_strbuf_addf(buf, "\\%c", escapes[c]);
+    else if (c < 0x20)
+        tc_strbuf_addf(buf, "\\u%04x", c);
+    else if (size == 3 && !memcmp(p, "\xe2\x80\xa8", 3))
+        tc_strbuf_adds(buf, "\\u2028");
+    else if (size == 3 && !memcmp(p, "\xe2\x80\xa9", 3))
+        tc_strbuf_adds(buf, "\\u2029");
+    else
+        tc_strbuf_add(buf, p, size);
+}
+
+void tc_strbuf_add_json(struct tc_strbuf *buf, const char *text, size_t size)
+{
+    const char *p = text, *end = text + size, *plain = text;
+
+    tc_strbuf_addc(buf, '"');
+    while (p < end) {
+        unsigned char c = (unsigned char)*p;
+        size_t n = 1;
+
+        if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
+            p++;
+            continue;
+        }
+        tc_strbuf_add(buf, plain, (size_t)(p - plain));
+        n = tc_utf8_size(p, end);
+        add_json_char(buf, p, n);
+        p += n ? n : 1;
+        plain = p;
+    }
+    tc_strbuf_add(buf, plain, (size_t)(p - plain));
+    tc_strbuf_addc(buf, '"');
+}
+
+char *tc_strbuf_take(struct tc_strbuf *buf)
+{
+    char *text = buf->text ? buf->text : tc_strdup("");
+
+    *buf = (struct tc_strbuf)TC_STRBUF_INIT;
+    return text;
+}

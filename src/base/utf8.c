@@ -1,0 +1,57 @@
+/*
+ * utf8.c - UTF-8 by RFC 3629
+ */
+#include "base/utf8.h"
+
+#include <stdbool.h>
+
+#include "base/banned.h"
+
+/* The second byte has a range of its own after some leads: table 3-7 of the Unicode standard. */
+static bool is_second_ok(uint8_t lead, uint8_t second)
+{
+    switch (lead) {
+    case 0xe0:
+        return second >= 0xa0 && second <= 0xbf;
+    case 0xed:
+        return second >= 0x80 && second <= 0x9f;
+    case 0xf0:
+        return second >= 0x90 && second <= 0xbf;
+    case 0xf4:
+        return second >= 0x80 && second <= 0x8f;
+    default:
+        return (second & 0xc0) == 0x80;
+    }
+}
+
+size_t tc_utf8_size(const char *p, const char *end)
+{
+    const uint8_t *u = (const uint8_t *)p;
+    size_t size = u[0] < 0x80                    ? 1
+                  : u[0] >= 0xc2 && u[0] <= 0xdf ? 2
+                  : u[0] >= 0xe0 && u[0] <= 0xef ? 3
+                  : u[0] >= 0xf0 && u[0] <= 0xf4 ? 4
+                                                 : 0;
+
+    if (size < 2)
+        return size;
+    if ((size_t)(end - p) < size || !is_second_ok(u[0], u[1]))
+        return 0;
+    for (size_t i = 2; i < size; i++)
+        if ((u[i] & 0xc0) != 0x80)
+            return 0;
+    return size;
+}
+
+size_t tc_utf8_put(uint32_t code, char out[4])
+{
+    size_t size = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+
+    for (size_t i = size - 1; i > 0; i--) {
+        out[i] = (char)(0x80 | (code & 0x3f));
+        code >>= 6;
+    }
+    out[0] = (char)(lead[size] | code);
+    return size;
+}

@@ -1,0 +1,15 @@
+/*
+ * utf8.h - UTF-8 by RFC 3629: no surrogates, no overlong forms, up to U+10FFFF
+ */
+#ifndef TC_BASE_UTF8_H
+#define TC_BASE_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of the character at p, which is before end; 0 if it is not UTF-8 or cut off by end. */
+size_t tc_utf8_size(const char *p, const char *end);
+/* Bytes written to out, 1 to 4; code must be no surrogate and at most 0x10ffff. */
+size_t tc_utf8_put(uint32_t code, char out[4]);
+
+#endif /* TC_BASE_UTF8_H */
