@@ -1,0 +1,177 @@
+#include "cli/app.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+/* The one thing a handler may touch. */
+static volatile sig_atomic_t caught_signal;
+
+static void remember_signal(int number)
+{
+    caught_signal = number;
+}
+
+void tc_app_catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = remember_signal, .sa_flags = SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+bool tc_app_interrupted(void)
+{
+    return caught_signal != 0;
+}
+
+bool tc_app_on_terminal(void)
+{
+    return isatty(STDERR_FILENO);
+}
+
+bool tc_app_color(enum tc_app_when when)
+{
+    if (when != TC_APP_AUTO)
+        return when == TC_APP_ALWAYS;
+    const char *no_color = getenv("NO_COLOR");
+    return !(no_color && *no_color) && isatty(STDOUT_FILENO);
+}
+
+static void clear_progress(struct tc_app *app)
+{
+    if (app->shown_ns)
+        fputs("\r\033[K", stderr);
+    app->shown_ns = 0;
+}
+
+static void print_line(struct tc_app *app, const char *kind, const char *fmt, va_list args)
+{
+    fflush(stdout);
+    clear_progress(app);
+    fprintf(stderr, "%s: %s", app->tool->name, kind);
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+}
+
+void tc_app_say(struct tc_app *app, const char *fmt, ...)
+{
+    va_list args;
+    if (app->quiet)
+        return;
+    va_start(args, fmt);
+    print_line(app, "", fmt, args);
+    va_end(args);
+}
+
+void tc_app_error(struct tc_app *app, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    print_line(app, "error: ", fmt, args);
+    va_end(args);
+}
+
+void tc_app_write(void *context, const char *text, size_t size)
+{
+    clear_progress(context);
+    fwrite(text, 1, size, stdout);
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+bool tc_app_progress(void *context, size_t i, size_t n, uint64_t bytes)
+{
+    struct tc_app *app = context;
+    int64_t now = app->progress ? now_ns() : 0;
+    if (app->progress && now - app->shown_ns >= 200000000) {
+        fprintf(stderr, "\r\033[Ktrace %zu of %zu, %.1f MB read", i + 1, n, (double)bytes / 1e6);
+        fflush(stderr);
+        app->shown_ns = now;
+    }
+    return !tc_app_interrupted();
+}
+
+/* One word as a shell reads it back. */
+static void add_word(struct tc_strbuf *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "@%+=:,./_-";
+    if (*word && !word[strspn(word, plain)]) {
+        tc_strbuf_adds(out, word);
+        return;
+    }
+    tc_strbuf_addc(out, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            tc_strbuf_adds(out, "'\\'");
+        tc_strbuf_addc(out, *word);
+    }
+    tc_strbuf_addc(out, '\'');
+}
+
+static const char *quote_command(struct tc_app *app, int argc, char **argv)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    tc_strbuf_adds(&text, app->tool->name);
+    for (int i = 1; i < argc; i++) {
+        tc_strbuf_addc(&text, ' ');
+        add_word(&text, argv[i]);
+    }
+    const char *copy = tc_arena_text(&app->arena, text.text, text.size);
+    tc_strbuf_release(&text);
+    return copy;
+}
+
+/* Text that was written but did not arrive (a full disk) is a failure, too. */
+static int finish_stdout(struct tc_app *app, int exit_status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return exit_status;
+    tc_app_error(app, "cannot write to standard output: %s", strerror(errno));
+    return TC_APP_FAILED;
+}
+
+static int fail(struct tc_app *app, enum tc_status status, const struct tc_error *err)
+{
+    if (status == TC_E_INTERRUPTED && caught_signal) {
+        tc_app_say(app, "interrupted");
+        return 128 + caught_signal;
+    }
+    tc_app_error(app, "%s", err->text);
+    if (status == TC_E_USAGE)
+        fprintf(stderr, "Try '%s --help'.\n", app->tool->name);
+    return app->failed ? app->failed : TC_APP_FAILED;
+}
+
+int tc_app_main(struct tc_app *app, int argc, char **argv, void *config, tc_app_run_fn *run)
+{
+    struct tc_error err = {TC_OK, ""};
+    struct tc_strbuf answer = TC_STRBUF_INIT;
+    app->parser = (struct tc_opt_parser){app->tool, config, &app->arena, 0};
+    app->command_line = quote_command(app, argc, argv);
+
+    enum tc_status status = tc_opt_parse(&app->parser, argc, argv, &answer, &err);
+    if (status == TC_OK)
+        status = run(app, config, &err);
+    else if (status == TC_END)
+        tc_app_write(app, answer.text, answer.size);
+    clear_progress(app);
+    int exit_status = status < 0 ? fail(app, status, &err) : app->exit_status;
+
+    tc_strbuf_release(&answer);
+    tc_arena_release(&app->arena);
+    return finish_stdout(app, exit_status);
+}

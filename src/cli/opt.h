@@ -1,0 +1,106 @@
+/*
+ * opt.h - command lines: one table per tool
+ *
+ * A table row gives an option its names, its kind, the member of the tool's
+ * own struct that it sets, and its line of help. Parsing, --help, --version,
+ * shell completion and the man page are all made from the table.
+ *
+ *     struct options { const char *output; bool quiet; struct tc_opt_list traces; };
+ *     static const struct tc_opt rows[] = {
+ *         {"output", 'o', TC_OPT_STRING, "FILE", offsetof(struct options, output), "where to"},
+ *         {"quiet", 'q', TC_OPT_FLAG, NULL, offsetof(struct options, quiet), "say nothing"},
+ *         {0},
+ *     };
+ *
+ * Values are as in GNU tools: --name VALUE, --name=VALUE, -n VALUE, -nVALUE,
+ * flags in one word (-qv), and -- before what only looks like an option.
+ */
+#ifndef TC_CLI_OPT_H
+#define TC_CLI_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/strbuf.h"
+#include <traincheck/error.h>
+
+enum tc_opt_kind {
+    TC_OPT_FLAG,   /* bool, set to true */
+    TC_OPT_COUNT,  /* unsigned, one more each time */
+    TC_OPT_STRING, /* const char *, borrowed from argv */
+    TC_OPT_LIST,   /* struct tc_opt_list, one more each time */
+    TC_OPT_NAMES,  /* struct tc_opt_list, each value may hold several with commas between */
+    TC_OPT_UINT,   /* unsigned */
+    TC_OPT_SIZE,   /* uint64_t, bytes: 4096, 64K, 16M, 2G, also with iB after the letter */
+    TC_OPT_CHOICE, /* unsigned, the position in the argument name: "auto|always|never" */
+};
+
+struct tc_opt_list {
+    const char **items; /* in the parser's arena */
+    size_t n, cap;
+};
+
+struct tc_opt {
+    const char *name; /* without the dashes; NULL ends the table */
+    char letter;      /* 0: none */
+    enum tc_opt_kind kind;
+    const char *argument; /* its name in the help; NULL for flags and counts */
+    size_t offset;        /* of the member of the tool's struct */
+    const char *help;     /* one sentence; NULL hides a second spelling */
+    /* If set: arguments that follow the value belong to it too while this says so. */
+    bool (*more)(const char *argument);
+    bool last; /* all that follows the value is no option of ours */
+};
+
+struct tc_opt_tool {
+    const char *name;
+    const char *summary;     /* one line */
+    const char *description; /* for the man page: a paragraph */
+    const char *usage;       /* what follows the name; lines after the first are further forms */
+    const char *examples;    /* lines */
+    const char *exit_codes;  /* for the man page: lines "0  text" */
+    const struct tc_opt *options;
+    size_t rest;         /* offset of the struct tc_opt_list of other arguments */
+    size_t dashes;       /* offset of a bool, set if -- stood before them; 0: not of interest */
+    bool first_argument; /* options end at the first other argument */
+};
+
+struct tc_opt_parser {
+    const struct tc_opt_tool *tool;
+    void *config;           /* the tool's struct, filled with defaults */
+    struct tc_arena *arena; /* holds the lists */
+    uint64_t given;         /* bit i: row i of the table was on the command line */
+};
+
+/*
+ * Parse argv[1..]. TC_OK: go on. TC_END: the user asked for help or the like, answer holds what to
+ * print. TC_E_USAGE: err says what is wrong, with the nearest known option if one is unknown.
+ */
+enum tc_status tc_opt_parse(struct tc_opt_parser *parser, int argc, char **argv,
+                            struct tc_strbuf *answer, struct tc_error *err);
+
+/*
+ * Set an option by its name with underscores, as config files spell it. It does nothing if the
+ * command line has the option. value is copied, NULL for a flag.
+ */
+enum tc_status tc_opt_from_file(struct tc_opt_parser *parser, const char *name, const char *value,
+                                struct tc_error *err);
+
+/* Row i of the tool's table and, after these, of the options that all tools have; NULL at the end.
+ */
+const struct tc_opt *tc_opt_row(const struct tc_opt_tool *tool, size_t i);
+/* The option most like a name that is none, or NULL if none is near. */
+const struct tc_opt *tc_opt_nearest(const struct tc_opt_tool *tool, const char *name);
+
+void tc_opt_list_add(struct tc_opt_list *list, const char *item, struct tc_arena *arena);
+
+/* Texts made from the table. shell: bash, zsh or fish. */
+void tc_opt_help(const struct tc_opt_tool *tool, struct tc_strbuf *out);
+void tc_opt_version(const struct tc_opt_tool *tool, struct tc_strbuf *out);
+void tc_opt_man(const struct tc_opt_tool *tool, struct tc_strbuf *out);
+enum tc_status tc_opt_completion(const struct tc_opt_tool *tool, const char *shell,
+                                 struct tc_strbuf *out, struct tc_error *err);
+
+#endif /* TC_CLI_OPT_H */
