@@ -12,8 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/opt.h"
 #include <traincheck/error.h>
+
+#include "cli/opt.h"
 
 #define TC_APP_FAILED 2 /* wrong usage, unreadable input */
 

@@ -2,15 +2,23 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "cli/opt_value.h"
 
+#include "base/banned.h"
+
 /* What all tools have: answered here, never stored. Those without help are for packagers. */
+enum {
+    HELP,
+    VERSION,
+    COMPLETION,
+    MAN
+};
 static const struct tc_opt common[] = {
-    {"help",       'h', TC_OPT_FLAG,   NULL,    0, "show this text", NULL, false},
-    {"version",    0,   TC_OPT_FLAG,   NULL,    0, "show versions",  NULL, false},
-    {"completion", 0,   TC_OPT_STRING, "SHELL", 0, NULL,             NULL, false},
-    {"man",        0,   TC_OPT_FLAG,   NULL,    0, NULL,             NULL, false},
+    [HELP] = TC_OPT_SWITCH(FLAG, "help", 'h', 0, "show this text"),
+    [VERSION] = TC_OPT_SWITCH(FLAG, "version", 0, 0, "show versions"),
+    [COMPLETION] = TC_OPT_SPELLING(STRING, "completion", 0, "SHELL", 0),
+    [MAN] = TC_OPT_SPELLING(FLAG, "man", 0, NULL, 0),
+    TC_OPT_END,
 };
 
 struct words {
@@ -23,12 +31,20 @@ struct words {
 
 const struct tc_opt *tc_opt_row(const struct tc_opt_tool *tool, size_t i)
 {
-    size_t n = 0;
-    while (n < i && tool->options[n].name)
-        n++;
-    if (tool->options[n].name)
-        return &tool->options[n];
-    return i - n < sizeof(common) / sizeof(*common) ? &common[i - n] : NULL;
+    const struct tc_opt *tables[] = {tool->options, tool->shared, common};
+    for (size_t t = 0; t < sizeof(tables) / sizeof(*tables); t++)
+        for (const struct tc_opt *row = tables[t]; row && row->name; row++)
+            if (i-- == 0)
+                return row;
+    return NULL;
+}
+
+static bool is_common(const struct tc_opt *opt)
+{
+    for (const struct tc_opt *row = common; row->name; row++)
+        if (row == opt)
+            return true;
+    return false;
 }
 
 static bool same_name(const char *name, const char *text, size_t size)
@@ -58,7 +74,7 @@ static const struct tc_opt *find_letter(const struct tc_opt_tool *tool, char let
 static uint64_t row_bit(const struct tc_opt_tool *tool, const struct tc_opt *opt)
 {
     size_t i = 0;
-    while (tool->options[i].offset != opt->offset)
+    while (tc_opt_row(tool, i)->offset != opt->offset)
         i++;
     return UINT64_C(1) << (i & 63);
 }
@@ -67,20 +83,27 @@ static enum tc_status answer_common(const struct words *w, const struct tc_opt *
                                     const char *value)
 {
     const struct tc_opt_tool *tool = w->parser->tool;
-    if (opt == &common[0])
+    switch (opt - common) {
+    case HELP:
         tc_opt_help(tool, w->answer);
-    else if (opt == &common[1])
+        break;
+    case VERSION:
         tc_opt_version(tool, w->answer);
-    else if (opt == &common[2])
-        return tc_opt_completion(tool, value, w->answer, w->err) ? TC_E_USAGE : TC_END;
-    else
+        break;
+    case MAN:
         tc_opt_man(tool, w->answer);
+        break;
+    case COMPLETION:
+        if (tc_opt_completion(tool, value, w->answer, w->err) != TC_OK)
+            return TC_E_USAGE;
+        break;
+    }
     return TC_END;
 }
 
 static enum tc_status store(struct words *w, const struct tc_opt *opt, const char *value)
 {
-    if (opt >= common && opt < common + sizeof(common) / sizeof(*common))
+    if (is_common(opt))
         return answer_common(w, opt, value);
     enum tc_status status = tc_opt_value_set(w->parser, opt, value, w->err);
     w->parser->given |= row_bit(w->parser->tool, opt);
@@ -191,7 +214,7 @@ enum tc_status tc_opt_from_file(struct tc_opt_parser *parser, const char *name, 
     for (char *p = text; *p; p++)
         *p = *p == '_' ? '-' : *p;
     const struct tc_opt *opt = find_long(parser->tool, text, strlen(text));
-    if (!opt || (opt >= common && opt < common + sizeof(common) / sizeof(*common))) {
+    if (!opt || is_common(opt)) {
         const struct tc_opt *near = tc_opt_nearest(parser->tool, text);
         return tc_error_set(err, TC_E_USAGE, "unknown option '%s'%s%s%s", name,
                             near ? ": did you mean '" : "", near ? near->name : "",

@@ -6,10 +6,11 @@
  * shell completion and the man page are all made from the table.
  *
  *     struct options { const char *output; bool quiet; struct tc_opt_list traces; };
+ *     #define AT(member) offsetof(struct options, member)
  *     static const struct tc_opt rows[] = {
- *         {"output", 'o', TC_OPT_STRING, "FILE", offsetof(struct options, output), "where to"},
- *         {"quiet", 'q', TC_OPT_FLAG, NULL, offsetof(struct options, quiet), "say nothing"},
- *         {0},
+ *         TC_OPT_VALUE(STRING, "output", 'o', "FILE", AT(output), "where to write"),
+ *         TC_OPT_SWITCH(FLAG, "quiet", 'q', AT(quiet), "say nothing"),
+ *         TC_OPT_END,
  *     };
  *
  * Values are as in GNU tools: --name VALUE, --name=VALUE, -n VALUE, -nVALUE,
@@ -22,9 +23,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <traincheck/error.h>
+
 #include "base/arena.h"
 #include "base/strbuf.h"
-#include <traincheck/error.h>
 
 enum tc_opt_kind {
     TC_OPT_FLAG,   /* bool, set to true */
@@ -54,6 +56,21 @@ struct tc_opt {
     bool last; /* all that follows the value is no option of ours */
 };
 
+/* clang-format off */
+/* Rows. A spelling is a second name, not in the help, of the member of another row. */
+#define TC_OPT_VALUE(kind, name, letter, argument, offset, help) \
+    {name, letter, TC_OPT_##kind, argument, offset, help, NULL, false}
+#define TC_OPT_SWITCH(kind, name, letter, offset, help) \
+    {name, letter, TC_OPT_##kind, NULL, offset, help, NULL, false}
+#define TC_OPT_SPELLING(kind, name, letter, argument, offset) \
+    {name, letter, TC_OPT_##kind, argument, offset, NULL, NULL, false}
+#define TC_OPT_MORE(kind, name, letter, argument, offset, help, more) \
+    {name, letter, TC_OPT_##kind, argument, offset, help, more, false}
+#define TC_OPT_LAST(kind, name, letter, argument, offset, help) \
+    {name, letter, TC_OPT_##kind, argument, offset, help, NULL, true}
+#define TC_OPT_END {NULL, 0, TC_OPT_FLAG, NULL, 0, NULL, NULL, false}
+/* clang-format on */
+
 struct tc_opt_tool {
     const char *name;
     const char *summary;     /* one line */
@@ -62,7 +79,8 @@ struct tc_opt_tool {
     const char *examples;    /* lines */
     const char *exit_codes;  /* for the man page: lines "0  text" */
     const struct tc_opt *options;
-    size_t rest;         /* offset of the struct tc_opt_list of other arguments */
+    const struct tc_opt *shared; /* a table that another tool has too; may be NULL */
+    size_t rest;                 /* offset of the struct tc_opt_list of other arguments */
     size_t dashes;       /* offset of a bool, set if -- stood before them; 0: not of interest */
     bool first_argument; /* options end at the first other argument */
 };
@@ -71,7 +89,7 @@ struct tc_opt_parser {
     const struct tc_opt_tool *tool;
     void *config;           /* the tool's struct, filled with defaults */
     struct tc_arena *arena; /* holds the lists */
-    uint64_t given;         /* bit i: row i of the table was on the command line */
+    uint64_t given;         /* bit i: row i was on the command line */
 };
 
 /*

@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "cli/opt_value.h"
+
+#include "base/banned.h"
 
 enum argument {
     ARGUMENT_OTHER,

@@ -2,8 +2,9 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include <traincheck/version.h>
+
+#include "base/banned.h"
 
 #define WIDTH  80
 #define INDENT 29 /* where the sentences start */

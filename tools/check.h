@@ -1,0 +1,32 @@
+/*
+ * check.h - options and work of traincheck-check and traincheck-onlinecheck
+ */
+#ifndef TC_TOOLS_CHECK_H
+#define TC_TOOLS_CHECK_H
+
+#include "cli/app.h"
+
+enum check_fail_on {
+    CHECK_FAIL_ON_ANY,
+    CHECK_FAIL_ON_MULTI
+};
+
+struct check_options {
+    struct tc_opt_list traces, invariants;
+    const char *output_dir;
+    unsigned fail_on; /* enum check_fail_on */
+    unsigned color;   /* enum tc_app_when */
+    unsigned verbose;
+    unsigned max_traces; /* 0: any number */
+    bool strict, exit_zero, json, progress, quiet;
+};
+
+extern const struct tc_opt_tool check_tool, onlinecheck_tool;
+
+tc_app_run_fn check_run;
+
+/* Does an argument that follows the value of -i belong to it? Files and @names do, traces do not.
+ */
+bool check_is_invariants(const char *argument);
+
+#endif /* TC_TOOLS_CHECK_H */

@@ -1,0 +1,25 @@
+/*
+ * collect.h - options and work of traincheck-collect
+ */
+#ifndef TC_TOOLS_COLLECT_H
+#define TC_TOOLS_COLLECT_H
+
+#include "cli/app.h"
+#include "collect/collect.h"
+
+struct collect_options {
+    struct tc_opt_list target;       /* the script, module or command, and its arguments */
+    const char *module;              /* -m */
+    const char *pyscript, *shscript; /* the same, as the Python tool spells it */
+    struct tc_opt_list invariants, instrument, models;
+    unsigned overflow;               /* enum tc_collect_overflow */
+    struct tc_collect_config config; /* all else; completed by collect_run */
+    bool dashes;                     /* the target stood after -- */
+    bool use_config;                 /* of the Python tool: no meaning here */
+};
+
+extern const struct tc_opt_tool collect_tool;
+
+tc_app_run_fn collect_run;
+
+#endif /* TC_TOOLS_COLLECT_H */

@@ -1,0 +1,21 @@
+/*
+ * infer.h - options and work of traincheck-infer
+ */
+#ifndef TC_TOOLS_INFER_H
+#define TC_TOOLS_INFER_H
+
+#include "cli/app.h"
+
+struct infer_options {
+    struct tc_opt_list traces;
+    struct tc_opt_list enable, disable;
+    const char *output, *evidence, *failed;
+    unsigned min_support, min_pipelines, jobs, verbose;
+    bool keep_implied, list_relations, progress, quiet;
+};
+
+extern const struct tc_opt_tool infer_tool;
+
+tc_app_run_fn infer_run;
+
+#endif /* TC_TOOLS_INFER_H */

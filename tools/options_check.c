@@ -1,0 +1,44 @@
+#include "options_check.h"
+
+#include "base/banned.h"
+
+#define AT(member) offsetof(struct check_options, member)
+
+const struct tc_opt check_shared_options[] = {
+    TC_OPT_MORE(LIST, "invariants", 'i', "FILE...", AT(invariants),
+                "what must hold; several files add up", check_is_invariants),
+    TC_OPT_VALUE(STRING, "output-dir", 'o', "DIR", AT(output_dir),
+                 "where reports go (default traincheck_check_<trace>_<date-time>)"),
+    TC_OPT_SWITCH(FLAG, "json", 0, AT(json), "violations as JSON Lines on stdout"),
+    TC_OPT_VALUE(CHOICE, "fail-on", 0, "any|multi", AT(fail_on),
+                 "multi: only invariants of two or more pipelines fail the check"),
+    TC_OPT_SWITCH(FLAG, "strict", 0, AT(strict),
+                  "an invariant that could not be judged fails the check"),
+    TC_OPT_SWITCH(FLAG, "exit-zero", 0, AT(exit_zero), "exit with 0 although there are violations"),
+    TC_OPT_VALUE(CHOICE, "color", 0, TC_APP_WHEN, AT(color),
+                 "colours on stdout (auto: on a terminal, unless NO_COLOR is set)"),
+    TC_OPT_SWITCH(FLAG, "progress", 0, AT(progress), "show progress, terminal or not"),
+    TC_OPT_SWITCH(FLAG, "quiet", 'q', AT(quiet), "violations and errors only"),
+    TC_OPT_SWITCH(COUNT, "verbose", 'v', AT(verbose), "all notes about the traces"),
+    /* as the Python tool spells it */
+    TC_OPT_SPELLING(LIST, "trace-folders", 'f', "DIR", AT(traces)),
+    TC_OPT_SPELLING(LIST, "traces", 't', "DIR", AT(traces)),
+    TC_OPT_SPELLING(COUNT, "debug", 'd', NULL, AT(verbose)),
+    TC_OPT_END,
+};
+
+const struct tc_opt_tool check_tool = {
+    .name = "traincheck-check",
+    .summary = "Check finished training runs by invariants.",
+    .description =
+        "Each folder is the trace of one run, written by traincheck-collect. Every invariant is judged\n"
+        "at every step: it failed, passed, was not triggered (its precondition never held), or stayed\n"
+        "unchecked (the trace lacks what it needs). Violations are told on stdout, with the step, the\n"
+        "rank and the line of the script; the reports are in the output folder.",
+    .usage = "[OPTION]... DIR... -i FILE...",
+    .examples = "  traincheck-check traincheck_train_2026-07-01_10-00-00 -i invariants.jsonl\n"
+                "  traincheck-check run1 run2 -i mine.jsonl team.jsonl -o report --fail-on multi\n",
+    .exit_codes = CHECK_EXIT_CODES,
+    .shared = check_shared_options,
+    .rest = AT(traces),
+};

@@ -1,0 +1,72 @@
+#include "collect.h"
+
+#include "base/banned.h"
+
+#define AT(member) offsetof(struct collect_options, member)
+
+static const struct tc_opt options[] = {
+    TC_OPT_VALUE(STRING, "output-dir", 'o', "DIR", AT(config.output_dir),
+                 "the trace folder (default traincheck_<script>_<date-time>)"),
+    TC_OPT_SWITCH(FLAG, "overwrite", 0, AT(config.overwrite), "replace the trace that DIR holds"),
+    TC_OPT_VALUE(LIST, "invariants", 'i', "FILE", AT(invariants), "trace only what these need"),
+    TC_OPT_LAST(STRING, "module", 'm', "MODULE", AT(module), "run a module, as python -m"),
+    TC_OPT_VALUE(NAMES, "instrument", 0, "PKG[,..]", AT(instrument),
+                 "trace public functions of more packages than torch"),
+    TC_OPT_VALUE(STRING, "apis", 0, "FILE", AT(config.apis_file), "trace the APIs named there"),
+    TC_OPT_SWITCH(FLAG, "list-apis", 0, AT(config.list_apis),
+                  "name what would be traced, run nothing"),
+    TC_OPT_SWITCH(FLAG, "tensor-methods", 0, AT(config.tensor_methods),
+                  "trace the methods of torch.Tensor"),
+    TC_OPT_VALUE(NAMES, "models-to-track", 0, "NAME[,..]", AT(models),
+                 "only these models (default all)"),
+    TC_OPT_VALUE(UINT, "sampling-interval", 0, "N", AT(config.sampling_interval),
+                 "trace every Nth step"),
+    TC_OPT_VALUE(UINT, "warm-up-steps", 0, "N", AT(config.warm_up_steps),
+                 "trace the first N steps all"),
+    TC_OPT_VALUE(SIZE, "digest-budget", 0, "SIZE", AT(config.digest_budget),
+                 "bytes of tensors read in full at one look (default 64M)"),
+    TC_OPT_SWITCH(FLAG, "stats", 0, AT(config.stats), "record min, max, mean of tensors"),
+    TC_OPT_VALUE(UINT, "stack", 0, "DEPTH", AT(config.stack_depth),
+                 "frames of the script on each call"),
+    TC_OPT_VALUE(SIZE, "buffer-size", 0, "SIZE", AT(config.buffer_size),
+                 "memory for what is not written yet (default 64M)"),
+    TC_OPT_VALUE(CHOICE, "on-overflow", 0, "block|drop", AT(overflow),
+                 "when that is full: wait for the disk, or drop and count"),
+    TC_OPT_VALUE(STRING, "python", 0, "PATH", AT(config.python),
+                 "interpreter (default: of the active environment)"),
+    TC_OPT_VALUE(STRING, "config", 0, "FILE", AT(config.config_file),
+                 "read options from a YAML file"),
+    TC_OPT_SWITCH(FLAG, "strict", 0, AT(config.strict),
+                  "exit with 125 if a part of tracing was switched off"),
+    TC_OPT_SWITCH(FLAG, "progress", 0, AT(config.progress), "a status line while running"),
+    TC_OPT_SWITCH(FLAG, "quiet", 'q', AT(config.quiet), "no line of ours on stderr"),
+    TC_OPT_SWITCH(COUNT, "verbose", 'v', AT(config.verbose), "say what is traced and how"),
+    /* as the Python tool spells it */
+    TC_OPT_SPELLING(STRING, "pyscript", 'p', "FILE", AT(pyscript)),
+    TC_OPT_SPELLING(STRING, "shscript", 's', "FILE", AT(shscript)),
+    TC_OPT_SPELLING(NAMES, "modules-to-instr", 't', "PKG[,..]", AT(instrument)),
+    TC_OPT_SPELLING(FLAG, "use-config", 0, NULL, AT(use_config)),
+    TC_OPT_SPELLING(COUNT, "debug-mode", 'd', NULL, AT(config.verbose)),
+    TC_OPT_END,
+};
+
+const struct tc_opt_tool collect_tool = {
+    .name = "traincheck-collect",
+    .summary = "Run a training job and write a trace of it, without changing the job.",
+    .description =
+        "A script or module runs in this process, by the interpreter of the active environment; a\n"
+        "command after -- runs as a child, and every Python process below it is traced. Calls of torch\n"
+        "and changes of the model's variables go to the trace folder, one file for each process.\n"
+        "Options of ours stand before the script; all that follows it belongs to the script.",
+    .usage = "[OPTION]... SCRIPT [ARGUMENT]...\n[OPTION]... -m MODULE [ARGUMENT]...\n"
+             "[OPTION]... -- COMMAND [ARGUMENT]...",
+    .examples =
+        "  traincheck-collect -o trace train.py --epochs 2\n"
+        "  traincheck-collect -i invariants.jsonl -- torchrun --nproc-per-node 2 train.py\n",
+    .exit_codes = "The job's own, 128 + N if signal N ended it.\n"
+                  "125  the collector failed before the job started\n",
+    .options = options,
+    .rest = AT(target),
+    .dashes = AT(dashes),
+    .first_argument = true,
+};

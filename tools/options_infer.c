@@ -1,0 +1,53 @@
+#include "infer.h"
+
+#include "base/banned.h"
+
+#define AT(member) offsetof(struct infer_options, member)
+
+static const struct tc_opt options[] = {
+    TC_OPT_VALUE(STRING, "output", 'o', "FILE", AT(output),
+                 "where invariants go; - is stdout (default invariants.jsonl)"),
+    TC_OPT_VALUE(STRING, "evidence", 0, "FILE", AT(evidence),
+                 "write evidence for a later run, infer nothing"),
+    TC_OPT_VALUE(STRING, "failed", 0, "FILE", AT(failed),
+                 "write hypotheses that broke, and what broke them"),
+    TC_OPT_VALUE(NAMES, "enable-relation", 0, "NAME[,..]", AT(enable),
+                 "only these: a family, or family/form"),
+    TC_OPT_VALUE(NAMES, "disable-relation", 0, "NAME[,..]", AT(disable), "all but these"),
+    TC_OPT_VALUE(UINT, "min-support", 0, "N", AT(min_support),
+                 "occurrences an invariant needs (default 3)"),
+    TC_OPT_VALUE(UINT, "min-pipelines", 0, "N", AT(min_pipelines),
+                 "pipelines it needs (default: as each relation asks)"),
+    TC_OPT_SWITCH(FLAG, "keep-implied", 0, AT(keep_implied),
+                  "also write invariants that others imply"),
+    TC_OPT_SWITCH(FLAG, "list-relations", 0, AT(list_relations),
+                  "name the relations and what they say"),
+    TC_OPT_VALUE(UINT, "jobs", 'j', "N", AT(jobs),
+                 "threads (default all cores); the result is the same"),
+    TC_OPT_SWITCH(FLAG, "progress", 0, AT(progress), "show progress, terminal or not"),
+    TC_OPT_SWITCH(FLAG, "quiet", 'q', AT(quiet), "only errors on stderr"),
+    TC_OPT_SWITCH(COUNT, "verbose", 'v', AT(verbose), "all notes about the traces"),
+    /* as the Python tool spells it */
+    TC_OPT_SPELLING(LIST, "trace-folders", 'f', "DIR", AT(traces)),
+    TC_OPT_SPELLING(LIST, "traces", 't', "DIR", AT(traces)),
+    TC_OPT_SPELLING(COUNT, "debug", 'd', NULL, AT(verbose)),
+    TC_OPT_END,
+};
+
+const struct tc_opt_tool infer_tool = {
+    .name = "traincheck-infer",
+    .summary = "Learn invariants from traces of healthy training runs.",
+    .description =
+        "Each folder is the trace of one run, written by traincheck-collect, or an evidence file written\n"
+        "by an earlier traincheck-infer. What held in all of them becomes an invariant, with the\n"
+        "precondition under which it held. The result depends neither on the order of the folders nor\n"
+        "on the number of threads.",
+    .usage = "[OPTION]... DIR|FILE.tce...",
+    .examples = "  traincheck-infer traincheck_train_*/ -o invariants.jsonl\n"
+                "  traincheck-infer --evidence part1.tce node1/trace_a node1/trace_b\n",
+    .exit_codes = "0  invariants (or evidence) were written\n"
+                  "2  wrong usage, or no trace could be read\n"
+                  "130, 143  interrupted; nothing was written\n",
+    .options = options,
+    .rest = AT(traces),
+};

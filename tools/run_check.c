@@ -1,0 +1,122 @@
+#include "check.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include <traincheck/check.h>
+
+#include "base/fs.h"
+#include "notes.h"
+
+#include "base/banned.h"
+
+enum {
+    EXIT_NONE,
+    EXIT_VIOLATIONS,
+    EXIT_DAMAGED = 3
+};
+
+bool check_is_invariants(const char *argument)
+{
+    if (argument[0] == '@')
+        return true;
+    size_t size = strlen(argument);
+    bool is_trace = size > 4 && strcmp(argument + size - 4, ".zst") == 0;
+    return argument[0] != '-' && !is_trace && tc_fs_exists(argument) && !tc_fs_is_dir(argument);
+}
+
+/* traincheck_check_<trace>_<date-time> */
+static const char *default_output_dir(struct tc_app *app, const char *trace)
+{
+    char stamp[32];
+    struct tm tm;
+    time_t now = time(NULL);
+    struct tc_strbuf path = TC_STRBUF_INIT;
+    const char *base = tc_fs_base(trace);
+    size_t size = strcspn(base, "/");
+
+    strftime(stamp, sizeof(stamp), "%Y-%m-%d_%H-%M-%S", localtime_r(&now, &tm));
+    tc_strbuf_addf(&path, "traincheck_check_%.*s_%s", (int)size, base, stamp);
+    const char *copy = tc_arena_text(&app->arena, path.text, path.size);
+    tc_strbuf_release(&path);
+    return copy;
+}
+
+static enum tc_status validate(const struct check_options *options, struct tc_error *err)
+{
+    if (options->traces.n == 0)
+        return tc_error_set(err, TC_E_USAGE, "no trace folder given");
+    if (options->max_traces && options->traces.n > options->max_traces)
+        return tc_error_set(err, TC_E_USAGE, "more than one trace folder given: '%s'",
+                            options->traces.items[1]);
+    if (options->invariants.n == 0)
+        return tc_error_set(err, TC_E_USAGE, "no invariants given: -i FILE");
+    return TC_OK;
+}
+
+static int exit_status(const struct check_options *options, const struct tc_check_result *r)
+{
+    uint64_t failed = options->fail_on == CHECK_FAIL_ON_MULTI ? r->n_multi_failed : r->n_failed;
+    if (options->strict)
+        failed += r->n_not_triggered + r->n_unchecked;
+    if (failed)
+        return options->exit_zero ? EXIT_NONE : EXIT_VIOLATIONS;
+    return r->damaged ? EXIT_DAMAGED : EXIT_NONE;
+}
+
+static void say_result(struct tc_app *app, const char *output_dir, const struct tc_check_result *r)
+{
+    double seconds = (double)r->wall_ns / 1e9, mb = (double)r->json_bytes / 1e6;
+    tc_app_say(app,
+               "read %" PRIu64 " records (%" PRIu64 " calls, %" PRIu64
+               " step windows) in %.2f s: %.1f MB, %.0f MB/s",
+               r->n_records, r->n_calls, r->n_windows, seconds, mb, seconds > 0 ? mb / seconds : 0);
+    tc_app_say(app,
+               "%" PRIu64 " invariants: %" PRIu64 " failed, %" PRIu64 " passed, %" PRIu64
+               " not triggered, %" PRIu64 " unchecked",
+               r->n_invariants, r->n_failed, r->n_passed, r->n_not_triggered, r->n_unchecked);
+    tc_app_say(app, "reports in %s", output_dir);
+}
+
+static struct tc_check_config make_config(struct tc_app *app, const struct check_options *options)
+{
+    return (struct tc_check_config){
+        .traces = options->traces.items,
+        .n_traces = options->traces.n,
+        .invariants = options->invariants.items,
+        .n_invariants = options->invariants.n,
+        .output_dir = options->output_dir,
+        .command_line = app->command_line,
+        .color = tc_app_color(options->color),
+        .quiet = options->quiet,
+        .json = options->json,
+        .write = tc_app_write,
+        .progress = tc_app_progress,
+        .context = app,
+    };
+}
+
+enum tc_status check_run(struct tc_app *app, void *options_, struct tc_error *err)
+{
+    struct check_options *options = options_;
+    struct tc_check_result result = {0};
+    enum tc_status status = validate(options, err);
+    if (status != TC_OK)
+        return status;
+    if (!options->output_dir)
+        options->output_dir = default_output_dir(app, options->traces.items[0]);
+    app->quiet = options->quiet;
+    app->progress = options->progress || (tc_app_on_terminal() && !options->quiet);
+    tc_app_catch_signals();
+
+    struct tc_notes *notes = tc_notes_new();
+    struct tc_check_config config = make_config(app, options);
+    status = tc_check_run(&config, &result, notes, err);
+    notes_say(app, notes, options->verbose > 0);
+    if (status == TC_OK || status == TC_E_INTERRUPTED)
+        say_result(app, options->output_dir, &result);
+    app->exit_status = exit_status(options, &result);
+    tc_notes_free(notes);
+    return status;
+}

@@ -1,0 +1,68 @@
+#include "collect.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+
+static enum tc_status set_from_file(void *parser, const char *name, const char *value,
+                                    struct tc_error *err)
+{
+    return tc_opt_from_file(parser, name, value, err);
+}
+
+/* first, then what stood on the command line */
+static void put_first(struct collect_options *options, const char *first, struct tc_arena *arena)
+{
+    struct tc_opt_list old = options->target;
+    options->target = (struct tc_opt_list){0};
+    tc_opt_list_add(&options->target, first, arena);
+    for (size_t i = 0; i < old.n; i++)
+        tc_opt_list_add(&options->target, old.items[i], arena);
+}
+
+static void choose_target(struct collect_options *options, struct tc_arena *arena)
+{
+    struct tc_collect_config *config = &options->config;
+    config->form = options->dashes ? TC_COLLECT_COMMAND : TC_COLLECT_SCRIPT;
+    if (options->module) {
+        config->form = TC_COLLECT_MODULE;
+        put_first(options, options->module, arena);
+    } else if (options->shscript) {
+        config->form = TC_COLLECT_COMMAND;
+        put_first(options, options->shscript, arena);
+        put_first(options, "bash", arena);
+    } else if (options->pyscript) {
+        put_first(options, options->pyscript, arena);
+    }
+    config->target = options->target.items;
+    config->n_target = options->target.n;
+}
+
+static void complete_config(struct collect_options *options)
+{
+    struct tc_collect_config *config = &options->config;
+    config->invariants = options->invariants.items;
+    config->n_invariants = options->invariants.n;
+    config->instrument = options->instrument.items;
+    config->n_instrument = options->instrument.n;
+    config->models_to_track = options->models.items;
+    config->n_models_to_track = options->models.n;
+    config->overflow = (enum tc_collect_overflow)options->overflow;
+}
+
+enum tc_status collect_run(struct tc_app *app, void *options_, struct tc_error *err)
+{
+    struct collect_options *options = options_;
+    struct tc_collect_config *config = &options->config;
+    enum tc_status status = TC_OK;
+    if (config->config_file)
+        status = tc_collect_config_read(config->config_file, set_from_file, &app->parser, err);
+    if (status != TC_OK)
+        return status;
+    app->quiet = config->quiet;
+    choose_target(options, &app->arena);
+    complete_config(options);
+    if (config->n_target == 0 && !config->list_apis)
+        return tc_error_set(err, TC_E_USAGE, "no script, module or command given");
+    return tc_collect_run(config, &app->exit_status, err);
+}

@@ -1,0 +1,107 @@
+#include "infer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <traincheck/infer.h>
+
+#include "notes.h"
+
+#include "base/banned.h"
+
+static enum tc_status list_relations(struct tc_app *app)
+{
+    struct tc_strbuf out = TC_STRBUF_INIT;
+    for (size_t i = 0; tc_infer_relation_name(i); i++)
+        tc_strbuf_addf(&out, "%-24s %s\n", tc_infer_relation_name(i), tc_infer_relation_summary(i));
+    tc_app_write(app, out.text, out.size);
+    tc_strbuf_release(&out);
+    return TC_OK;
+}
+
+static void say_counts(struct tc_app *app, const char *head, const struct tc_infer_count *counts,
+                       size_t n)
+{
+    struct tc_strbuf line = TC_STRBUF_INIT;
+    tc_strbuf_adds(&line, head);
+    for (size_t i = 0; i < n; i++)
+        tc_strbuf_addf(&line, "%s %" PRIu64 " %s", i ? "," : ":", counts[i].n, counts[i].name);
+    tc_app_say(app, "%s", line.text);
+    tc_strbuf_release(&line);
+}
+
+static void say_read(struct tc_app *app, const struct tc_infer_result *r)
+{
+    double seconds = (double)r->wall_ns / 1e9, mb = (double)r->json_bytes / 1e6;
+    tc_app_say(app,
+               "read %" PRIu64 " records (%" PRIu64 " calls, %" PRIu64 " step windows) of %" PRIu64
+               " pipeline%s in %.2f s: %.1f MB, %.0f MB/s",
+               r->n_records, r->n_calls, r->n_windows, r->n_pipelines,
+               r->n_pipelines == 1 ? "" : "s", seconds, mb, seconds > 0 ? mb / seconds : 0);
+}
+
+static void say_result(struct tc_app *app, const struct infer_options *options,
+                       const struct tc_infer_result *r)
+{
+    char head[512];
+    say_read(app, r);
+    if (options->evidence) {
+        tc_app_say(app, "%" PRIu64 " rows of evidence in %s", r->n_rows, options->evidence);
+        return;
+    }
+    uint64_t dropped = 0;
+    for (size_t i = 0; i < r->n_dropped; i++)
+        dropped += r->dropped[i].n;
+    snprintf(head, sizeof(head), "%" PRIu64 " invariant%s in %s", r->n_invariants,
+             r->n_invariants == 1 ? "" : "s", options->output);
+    say_counts(app, head, r->per_form, r->n_forms);
+    snprintf(head, sizeof(head), "%" PRIu64 " hypotheses dropped", dropped);
+    if (dropped)
+        say_counts(app, head, r->dropped, r->n_dropped);
+}
+
+static struct tc_infer_config make_config(struct tc_app *app, const struct infer_options *options)
+{
+    return (struct tc_infer_config){
+        .traces = options->traces.items,
+        .n_traces = options->traces.n,
+        .output = options->output,
+        .evidence = options->evidence,
+        .failed = options->failed,
+        .enable = options->enable.items,
+        .n_enable = options->enable.n,
+        .disable = options->disable.items,
+        .n_disable = options->disable.n,
+        .min_support = options->min_support,
+        .min_pipelines = options->min_pipelines,
+        .jobs = options->jobs,
+        .keep_implied = options->keep_implied,
+        .write = tc_app_write,
+        .progress = tc_app_progress,
+        .context = app,
+    };
+}
+
+enum tc_status infer_run(struct tc_app *app, void *options_, struct tc_error *err)
+{
+    struct infer_options *options = options_;
+    struct tc_infer_result result = {0};
+    if (options->list_relations)
+        return list_relations(app);
+    if (options->traces.n == 0)
+        return tc_error_set(err, TC_E_USAGE, "no trace folder given");
+    if (!options->output)
+        options->output = "invariants.jsonl";
+    app->quiet = options->quiet;
+    app->progress = options->progress || (tc_app_on_terminal() && !options->quiet);
+    tc_app_catch_signals();
+
+    struct tc_notes *notes = tc_notes_new();
+    struct tc_infer_config config = make_config(app, options);
+    enum tc_status status = tc_infer_run(&config, &result, notes, err);
+    notes_say(app, notes, options->verbose > 0);
+    if (status == TC_OK)
+        say_result(app, options, &result);
+    tc_notes_free(notes);
+    return status;
+}

@@ -1,0 +1,13 @@
+/*
+ * traincheck-check - judge finished traces by invariants
+ */
+#include "check.h"
+
+#include "base/banned.h"
+
+int main(int argc, char **argv)
+{
+    struct check_options options = {0};
+    struct tc_app app = {.tool = &check_tool};
+    return tc_app_main(&app, argc, argv, &options, check_run);
+}

@@ -1,0 +1,13 @@
+/*
+ * traincheck-collect - run a training job and write a trace of it
+ */
+#include "collect.h"
+
+#include "base/banned.h"
+
+int main(int argc, char **argv)
+{
+    struct collect_options options = {0};
+    struct tc_app app = {.tool = &collect_tool, .failed = TC_COLLECT_FAILED};
+    return tc_app_main(&app, argc, argv, &options, collect_run);
+}

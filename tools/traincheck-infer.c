@@ -1,0 +1,13 @@
+/*
+ * traincheck-infer - learn invariants from traces of healthy runs
+ */
+#include "infer.h"
+
+#include "base/banned.h"
+
+int main(int argc, char **argv)
+{
+    struct infer_options options = {0};
+    struct tc_app app = {.tool = &infer_tool};
+    return tc_app_main(&app, argc, argv, &options, infer_run);
+}
