@@ -64,6 +64,7 @@ struct tc_record {
     const struct tc_value *same;      /* return: array of operand names with equal content */
     const struct tc_value *attrs;     /* var */
     const struct tc_value *object;    /* the whole line, for fields not named here */
+    struct tc_str unknown_key; /* the first key that the schema does not name; skipped */
 };
 
 #endif /* TRAINCHECK_RECORD_H */

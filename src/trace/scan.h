@@ -6,17 +6,17 @@
 
 #include <stddef.h>
 
+#include "base/arena.h"
 #include <traincheck/error.h>
 #include <traincheck/value.h>
-#include "base/arena.h"
 
 #define TC_SCAN_MAX_DEPTH 64
 
 /*
- * Scan exactly one JSON value (white space around it allowed). Every escape of RFC 8259, surrogate pairs
- * included; strings must be UTF-8; NaN, Infinity and -Infinity are numbers; integers that fit int64 are
- * exact, others become doubles. Strings without escapes point into line; the rest is in arena.
- * TC_E_FORMAT with the byte offset and what was expected there.
+ * Scan exactly one JSON value (white space around it allowed). Every escape of RFC 8259, surrogate
+ * pairs included; strings must be UTF-8; NaN, Infinity and -Infinity are numbers; integers that fit
+ * int64 are exact, others become doubles. Strings without escapes point into line; the rest is in
+ * arena. TC_E_FORMAT with the byte offset and what was expected there.
  */
 enum tc_status tc_scan(const char *line, size_t size, struct tc_arena *arena, struct tc_value *out,
                        struct tc_error *err);
@@ -25,8 +25,9 @@ enum tc_status tc_scan(const char *line, size_t size, struct tc_arena *arena, st
 struct tc_strbuf;
 void tc_value_print(const struct tc_value *value, struct tc_strbuf *out);
 
-/* Parse one line into a record; strings and values live as long as line and arena. Unknown types give
- * TC_RECORD_UNKNOWN. A missing required field or a field of the wrong kind is TC_E_FORMAT and is named. */
+/* Parse one line into a record; strings and values live as long as line and arena. Unknown types
+ * give TC_RECORD_UNKNOWN. A missing required field or a field of the wrong kind is TC_E_FORMAT and
+ * is named. */
 struct tc_record;
 enum tc_status tc_record_parse(const char *line, size_t size, struct tc_arena *arena,
                                struct tc_record *out, struct tc_error *err);

@@ -13,7 +13,7 @@
 
 #include <traincheck/error.h>
 
-#define TC_FRAME_SIZE  ((size_t)1 << 20) /* bytes of JSON */
+#define TC_FRAME_SIZE   ((size_t)1 << 20) /* bytes of JSON */
 #define TC_FRAME_AGE_NS UINT64_C(500000000)
 
 struct tc_writer;

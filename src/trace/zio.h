@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <traincheck/error.h>
 #include "base/strbuf.h"
+#include <traincheck/error.h>
 
 #define TC_ZIO_LEVEL 3
 /* Decoded frames above this are refused: a hostile header must not make us allocate. */
@@ -32,7 +32,7 @@ bool tc_zio_is_frame(const void *data, size_t size);
  * Decode the frame at the start of data, appended to out; *used is its length in bytes.
  * TC_END if data holds only the beginning of a frame; TC_E_FORMAT if it is damaged.
  */
-enum tc_status tc_zio_unpack(struct tc_zio *zio, const void *data, size_t size, struct tc_strbuf *out,
-                             size_t *used, struct tc_error *err);
+enum tc_status tc_zio_unpack(struct tc_zio *zio, const void *data, size_t size,
+                             struct tc_strbuf *out, size_t *used, struct tc_error *err);
 
 #endif /* TC_TRACE_ZIO_H */

@@ -1,0 +1,151 @@
+/*
+ * writer.c - writing one trace file
+ */
+#include "trace/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/fs.h"
+#include "base/vec.h"
+#include "trace/zio.h"
+
+#include "base/banned.h"
+
+struct tc_writer {
+    int fd;
+    char *path;
+    struct tc_zio *zio;
+    struct tc_strbuf lines; /* the open frame */
+    struct tc_strbuf packed;
+    uint64_t since_ns; /* when the first of lines came */
+    uint64_t file_bytes;
+};
+
+enum tc_status tc_writer_open(const char *path, struct tc_writer **out, struct tc_error *err)
+{
+    /* O_APPEND: after a short write was cut off again, the next frame follows the last whole one.
+     */
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    struct tc_writer *writer;
+
+    *out = NULL;
+    if (fd < 0)
+        return tc_error_set(err, TC_E_IO, "%s: %s", path, strerror(errno));
+    writer = tc_calloc(1, sizeof(*writer));
+    writer->fd = fd;
+    writer->path = tc_strdup(path);
+    writer->zio = tc_zio_new();
+    *out = writer;
+    return TC_OK;
+}
+
+/* The file must end with a whole frame even if the disk is full. */
+static enum tc_status write_packed(struct tc_writer *writer, struct tc_error *err)
+{
+    if (tc_fs_write_all(writer->fd, writer->packed.text, writer->packed.size) != TC_OK) {
+        tc_error_set(err, TC_E_IO, "%s: %s", writer->path, strerror(errno));
+        (void)!ftruncate(writer->fd, (off_t)writer->file_bytes);
+        return TC_E_IO;
+    }
+    writer->file_bytes += writer->packed.size;
+    return TC_OK;
+}
+
+/* Lines that cannot be written are dropped: they must not pile up in the process that is traced. */
+enum tc_status tc_writer_flush(struct tc_writer *writer, struct tc_error *err)
+{
+    enum tc_status status;
+
+    if (!writer->lines.size)
+        return TC_OK;
+    tc_strbuf_reset(&writer->packed);
+    status = tc_zio_pack(writer->zio, writer->lines.text, writer->lines.size, &writer->packed, err);
+    tc_strbuf_reset(&writer->lines);
+    if (status != TC_OK) {
+        tc_error_prefix(err, "%s", writer->path);
+        return status;
+    }
+    return write_packed(writer, err);
+}
+
+enum tc_status tc_writer_tick(struct tc_writer *writer, uint64_t now_ns, struct tc_error *err)
+{
+    if (!writer->lines.size || now_ns - writer->since_ns < TC_FRAME_AGE_NS)
+        return TC_OK;
+    return tc_writer_flush(writer, err);
+}
+
+/* The most whole lines that fit into room bytes, at least one. */
+static size_t fitting(const char *lines, size_t size, size_t room)
+{
+    const char *end;
+
+    if (size <= room)
+        return size;
+    end = memrchr(lines, '\n', room);
+    if (!end)
+        end = memchr(lines, '\n', size);
+    return end ? (size_t)(end - lines) + 1 : size;
+}
+
+enum tc_status tc_writer_add(struct tc_writer *writer, const char *lines, size_t size,
+                             uint64_t now_ns, struct tc_error *err)
+{
+    enum tc_status status = tc_writer_tick(writer, now_ns, err);
+
+    while (size && status == TC_OK) {
+        size_t n = fitting(lines, size, TC_FRAME_SIZE - writer->lines.size);
+
+        if (writer->lines.size && n > TC_FRAME_SIZE - writer->lines.size) {
+            status = tc_writer_flush(writer, err);
+            continue;
+        }
+        if (!writer->lines.size)
+            writer->since_ns = now_ns;
+        tc_strbuf_add(&writer->lines, lines, n);
+        lines += n;
+        size -= n;
+        if (writer->lines.size >= TC_FRAME_SIZE)
+            status = tc_writer_flush(writer, err);
+    }
+    return status;
+}
+
+uint64_t tc_writer_file_bytes(const struct tc_writer *writer)
+{
+    return writer->file_bytes;
+}
+
+static void free_writer(struct tc_writer *writer)
+{
+    tc_zio_free(writer->zio);
+    tc_strbuf_release(&writer->lines);
+    tc_strbuf_release(&writer->packed);
+    tc_free(writer->path);
+    tc_free(writer);
+}
+
+enum tc_status tc_writer_close(struct tc_writer *writer, struct tc_error *err)
+{
+    enum tc_status status;
+
+    if (!writer)
+        return TC_OK;
+    status = tc_writer_flush(writer, err);
+    if (close(writer->fd) < 0 && status == TC_OK)
+        status = tc_error_set(err, TC_E_IO, "%s: %s", writer->path, strerror(errno));
+    free_writer(writer);
+    return status;
+}
+
+void tc_writer_abandon(struct tc_writer *writer)
+{
+    if (!writer)
+        return;
+    close(writer->fd);
+    free_writer(writer);
+}
