@@ -152,7 +152,7 @@ enum tc_status tc_zio_unpack(struct tc_zio *zio, const void *data, size_t size,
                              struct tc_strbuf *out, size_t *used, struct tc_error *err)
 {
     size_t before = out->size;
-    unsigned long long content;
+    unsigned long long content = ZSTD_CONTENTSIZE_UNKNOWN;
     enum tc_status status = measure(data, size, used, &content, err);
 
     if (status != TC_OK)
