@@ -39,19 +39,18 @@ endif()
 
 # Is this an interpreter with its headers?
 function(tc_find_python python)
-  find_program(TC_PYTHON_${python} NAMES ${python} NO_CACHE)
-  set(program ${TC_PYTHON_${python}})
-  set(header "")
+  find_program(program NAMES ${python} NO_CACHE)
+  set(result 1)
   if(program)
-    execute_process(
-      COMMAND ${program} -c "import sysconfig; print(sysconfig.get_path('include') + '/Python.h')"
-      OUTPUT_VARIABLE header OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    execute_process(COMMAND ${program} ${PROJECT_SOURCE_DIR}/scripts/python_header.py
+                    RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
   endif()
-  if(header AND EXISTS ${header})
+  if(result EQUAL 0)
     list(APPEND TC_PYTHONS ${program})
+  elseif(python MATCHES "python3\\.[0-9]+$")
+    tc_missing("Python.h of ${python}" ${CMAKE_MATCH_0}-dev)
   else()
-    get_filename_component(package "${python}" NAME)
-    tc_missing("Python.h of ${python}" ${package}-dev)
+    tc_missing("Python.h of ${python}" python3-dev)
   endif()
   return(PROPAGATE missing missing_packages TC_PYTHONS)
 endfunction()

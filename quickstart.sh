@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Build TrainCheck and find a silent bug with it: learn invariants from
+# examples/digits/train.py, check examples/digits/train_broken.py by them.
+# Exits with 0 if the bug was found.
+set -euo pipefail
+# shellcheck source=scripts/setup.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/scripts/setup.sh"
+setup_all
+
+export PATH="$root/build/bin:$PATH"
+out=build/quickstart
+rm -rf -- "$root/$out"
+mkdir -p -- "$root/$out"
+
+run() {
+    printf '\n$'
+    printf ' %s' "$@"
+    printf '\n'
+    "$@"
+}
+
+say
+say "1. Trace a healthy run and learn what held in it."
+run traincheck-collect --python "$python" -o $out/train examples/digits/train.py
+run traincheck-infer $out/train -o $out/invariants.jsonl
+say
+say "2. Trace a run with a silent bug, as far as the invariants need it, and check it."
+run traincheck-collect --python "$python" -i $out/invariants.jsonl -o $out/broken \
+    examples/digits/train_broken.py
+status=0
+run traincheck-check $out/broken -i $out/invariants.jsonl -o $out/report || status=$?
+
+say
+if [ $status -ne 1 ]; then
+    say "The bug was not found: traincheck-check ended with $status, 1 was expected."
+    exit 1
+fi
+say "Found: after the warm-up, the optimizer's parameters never change (train_broken.py froze them)."
+say "Reports:"
+for file in "$out"/report/*; do
+    say "  $file"
+done

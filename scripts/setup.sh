@@ -1,0 +1,128 @@
+# Sourced by quickstart.sh and test.sh: what they need, then configure and build.
+#
+#   setup_all [test]    packages, Python with torch, build/ configured and built
+#
+# Afterwards $python is an interpreter with torch and scikit-learn. Nothing is
+# written outside of the checkout but Debian packages that are missing.
+# shellcheck shell=bash
+
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
+torch_version=2.13.0
+log=$root/build/setup.log
+
+say() { printf '%s\n' "$*"; }
+fail() {
+    printf '%s: %s\n' "$(basename -- "$0")" "$*" >&2
+    exit 2
+}
+
+# A step whose output matters only when it fails.
+quietly() {
+    if ! "$@" >"$log" 2>&1; then
+        tail -n 60 -- "$log" >&2
+        fail "failed: $* (all of it: $log)"
+    fi
+}
+
+# Without a home that can be written, caches go below build/.
+setup_home() {
+    mkdir -p -- "$root/build"
+    if [ ! -d "${HOME:-}" ] || [ ! -w "${HOME:-}" ]; then
+        export XDG_CACHE_HOME=$root/build/cache XDG_CONFIG_HOME=$root/build/config
+        export PIP_CACHE_DIR=$root/build/cache/pip
+    fi
+}
+
+has() { command -v "$1" >/dev/null 2>&1; }
+has_module() { has pkg-config && pkg-config --exists "$1"; }
+has_cmake() { has cmake && cmake -P "$root/cmake/minimum.cmake" >/dev/null 2>&1; }
+has_header() { has python3 && python3 "$root/scripts/python_header.py" >/dev/null 2>&1; }
+has_venv() { has python3 && python3 -c 'import ensurepip, venv' >/dev/null 2>&1; }
+
+# The Debian packages that are missing, one a line; $1: "test" for those of the tests, too.
+missing_packages() {
+    has cc || echo gcc
+    has cc && echo '#include <stdio.h>' | cc -E - >/dev/null 2>&1 || echo libc6-dev
+    has make || echo make
+    has_cmake || echo cmake
+    has pkg-config || echo pkg-config
+    has_module libcjson || echo libcjson-dev
+    has_module libzstd || echo libzstd-dev
+    has_module libuv || echo libuv1-dev
+    has_module libxxhash || echo libxxhash-dev
+    has_module yaml-0.1 || echo libyaml-dev
+    has python3 || echo python3
+    has_header || echo python3-dev
+    has_venv || echo python3-venv
+    if [ "${1:-}" = test ]; then
+        has_module cmocka || echo libcmocka-dev
+        has clang-format-14 || echo clang-format-14
+    fi
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        DEBIAN_FRONTEND=noninteractive "$@"
+    else
+        sudo DEBIAN_FRONTEND=noninteractive "$@"
+    fi
+}
+
+can_be_root() {
+    [ "$(id -u)" = 0 ] || { has sudo && { [ -t 0 ] || sudo -n true 2>/dev/null; }; }
+}
+
+setup_packages() {
+    local packages
+    mapfile -t packages < <(missing_packages "${1:-}")
+    [ ${#packages[@]} -eq 0 ] && return
+    has apt-get || fail "missing, by their names in Debian: ${packages[*]}"
+    can_be_root || fail "needs root for: apt-get install -y ${packages[*]}"
+    say "Installing ${packages[*]}"
+    quietly as_root apt-get update
+    quietly as_root apt-get install -y --no-install-recommends "${packages[@]}"
+    mapfile -t packages < <(missing_packages "${1:-}")
+    [ ${#packages[@]} -eq 0 ] || fail "still missing: ${packages[*]}"
+}
+
+has_torch() { "$1" "$root/scripts/has_torch.py" >/dev/null 2>&1; }
+
+# The active python3 if it has what the examples import, else .venv with it.
+setup_python() {
+    python=$(python3 -c 'import sys; print(sys.executable)')
+    has_torch "$python" && return
+    local base=$python
+    python=$root/.venv/bin/python
+    has_torch "$python" && return
+    say "Installing torch $torch_version and scikit-learn in .venv (once, some minutes)"
+    quietly "$base" -m venv -- "$root/.venv"
+    quietly "$python" -m pip install --disable-pip-version-check \
+        "torch==$torch_version" scikit-learn
+    has_torch "$python" || fail "$python cannot import torch and sklearn"
+}
+
+# $1: build folder, then options of cmake. A folder that was configured elsewhere starts anew.
+configure_and_build() {
+    local folder=$1 fresh=()
+    shift
+    if [ -f "$folder/CMakeCache.txt" ] &&
+        ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$folder/CMakeCache.txt"; then
+        fresh=(--fresh)
+    fi
+    quietly cmake ${fresh[@]+"${fresh[@]}"} -S "$root" -B "$folder" \
+        "-DTRAINCHECK_PYTHONS=$python" "$@"
+    quietly cmake --build "$folder" --parallel "$(nproc)"
+}
+
+setup_all() {
+    cd -- "$root"
+    setup_home
+    setup_packages "${1:-}"
+    setup_python
+    say "Building in build/"
+    if [ "${1:-}" = test ]; then
+        configure_and_build "$root/build" -DBUILD_TESTING=ON
+    else
+        configure_and_build "$root/build" -DBUILD_TESTING=OFF
+    fi
+}
