@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""The laws of the source tree that a compiler does not check.
+
+usage: law.py [ROOT]     prints one line per breach, exits with 1 if there is any
+
+* layers: who may include whose headers (USES)
+* doors: each third-party header is included in one place only (DOORS)
+* banned.h is the last header that a .c file of src/ and tools/ includes
+* src/ neither prints nor exits; a tool's main file is short, so is every function
+"""
+
+import pathlib
+import re
+import sys
+
+CORE = ["base", "trace", "replay", "invariant", "relation"]
+USES = {folder: CORE[:i] for i, folder in enumerate(CORE)}
+USES |= {
+    "import": ["base", "trace"],
+    "infer": CORE,
+    "check": CORE,
+    "report": CORE + ["infer", "check"],
+    "online": ["base", "trace", "check", "report"],
+    "cli": ["base"],
+    "collect": ["base", "trace", "relation/interest.h"],
+    "tools": CORE + ["infer", "check", "report", "online", "cli", "collect", "import"],
+}
+# The layer that a public header belongs to.
+PUBLIC = {
+    "error": "base", "version": "base", "value": "trace", "record": "trace", "trace": "trace",
+    "event": "replay", "invariant": "invariant", "relation": "relation", "infer": "infer",
+    "check": "check", "report": "report", "online": "online",
+}
+DOORS = {
+    r"cjson/|cJSON": ["src/base/json.c"],
+    r"zstd|zdict": ["src/trace/zio.c"],
+    r"uv\.h|uv/": ["src/base/pool.c", "src/online/", "src/collect/"],
+    r"xxhash|xxh3": ["src/base/hash.c", "src/collect/agent/"],
+    r"yaml\.h": ["src/collect/config.c"],
+    r"cmocka": ["tests/"],
+    r"Python\.h|structmember|frameobject|internal/pycore|cpython/": ["src/collect/"],
+}
+SYSTEM = re.compile(
+    r"(assert|complex|ctype|errno|fenv|float|inttypes|limits|locale|math|setjmp|signal|stdalign"
+    r"|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|time|wchar"
+    r"|dirent|dlfcn|fcntl|fnmatch|getopt|glob|libgen|link|poll|pthread|pwd|sched|semaphore|spawn"
+    r"|syslog|termios|ucontext|unistd|sys/\w+|linux/\w+|sanitizer/\w+)\.h$")
+PRINTS = re.compile(r"\b(?:stdout|stderr)\b|\b(?:printf|puts|putchar|perror|exit|_exit|abort)\s*\(")
+# app.c is the voice of the tools, arena.c ends the process when memory is out, collect runs the user's job.
+MAY_PRINT = ("src/cli/app.c", "src/base/arena.c", "src/collect/")
+MAX_MAIN, MAX_FUNCTION = 40, 60
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
+
+
+def without_comments(text):
+    """Comments, strings and character constants are blanked, lines stay."""
+    def blank(match):
+        return re.sub(r"[^\n]", " ", match[0])
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank, text, flags=re.S)
+
+
+def layer_of(path):
+    """src/trace/zio.c: trace; include/traincheck/infer.h: infer; tools/x.c: tools."""
+    parts = path.split("/")
+    if parts[0] == "include":
+        return PUBLIC.get(pathlib.PurePath(path).stem)
+    return parts[0] if parts[0] == "tools" else parts[1]
+
+
+def check_layer(path, kind, header):
+    layer = layer_of(path)
+    if layer not in USES:
+        return f"'{layer}' is no layer: add it to USES in tests/law/law.py"
+    folder, _, name = header.partition("/")
+    if kind == "<" and folder != "traincheck":
+        return None
+    target = PUBLIC.get(name[:-2], "?") if folder == "traincheck" else folder
+    if not name or target == layer or target in USES[layer] or header in USES[layer]:
+        return None
+    if layer == "collect" and folder == "traincheck" and target in ("base", "trace"):
+        return None
+    return f"{layer} must not use {header}"
+
+
+def check_door(path, kind, header):
+    for pattern, doors in DOORS.items():
+        if re.match(pattern, header):
+            allowed = any(path == door or door.endswith("/") and path.startswith(door) for door in doors)
+            return None if allowed else f"{header} has its door in {', '.join(doors)}"
+    if kind == "<" and not header.startswith("traincheck/") and not SYSTEM.match(header):
+        return f"{header} is no known system header: give it a door in tests/law/law.py"
+    return None
+
+
+def check_includes(path, lines):
+    includes = [(i, m[1], m[2]) for i, line in enumerate(lines, 1) if (m := INCLUDE.match(line))]
+    for i, kind, header in includes:
+        for check in (check_layer, check_door):
+            if said := check(path, kind, header):
+                yield i, said
+    if path.endswith(".c") and (not includes or includes[-1][2] != "base/banned.h"):
+        yield (includes[-1][0] if includes else 1), "the last include must be base/banned.h"
+
+
+def check_prints(path, code):
+    if path.startswith("src/") and not path.startswith(MAY_PRINT):
+        for i, line in enumerate(code, 1):
+            if m := PRINTS.search(line):
+                yield i, f"src/ neither prints nor exits: {m[0].rstrip('(')}"
+
+
+def check_lengths(path, code):
+    if re.fullmatch(r"tools/traincheck-\w+\.c", path) and len(code) > MAX_MAIN:
+        yield 1, f"{len(code)} lines, a tool's main file has at most {MAX_MAIN}"
+    start = None
+    for i, line in enumerate(code, 1):
+        if line == "{":
+            start = i
+        elif line == "}" and start:
+            if i - start - 1 > MAX_FUNCTION:
+                yield start, f"{i - start - 1} lines, a function has at most {MAX_FUNCTION}"
+            start = None
+
+
+def breaches(root):
+    """Yield (path, line, text) for all that the tree under root breaks."""
+    root = pathlib.Path(root)
+    for folder in ("include", "src", "tools"):
+        for file in sorted(root.glob(f"{folder}/**/*.[ch]")):
+            path = file.relative_to(root).as_posix()
+            text = file.read_text()
+            code = [line.rstrip() for line in without_comments(text).split("\n")]
+            for check, lines in ((check_includes, text.split("\n")), (check_prints, code), (check_lengths, code)):
+                for line, said in check(path, lines):
+                    yield path, line, said
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2]
+    found = list(breaches(root))
+    for path, line, said in found:
+        print(f"{path}:{line}: {said}")
+    print(f"{len(found)} breaches" if found else "no breach")
+    sys.exit(bool(found))
+
+
+if __name__ == "__main__":
+    main()

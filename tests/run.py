@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Run command line cases and compare what they print with what is expected.
+
+usage: run.py --bin BUILD/bin [--update] CASE...
+
+A case is a folder:
+
+  cmd       a shell script; it runs in an empty folder, with the tools on PATH
+            and CASE set to the case's folder
+  stdout    what it must print (no file: nothing)
+  stderr    the same for standard error
+  code      its exit status (no file: 0)
+
+A folder without `cmd` stands for all cases below it. Paths, times and rates
+are normalised first. --update writes what was printed as the expectation;
+review the difference.
+"""
+
+import argparse
+import difflib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+NORMALISE = [
+    (r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d", "<date-time>"),
+    (r"\bin \d+\.\d+ s\b", "in <n> s"),
+    (r"\b\d+(\.\d+)? ([MG]B)(/s)?", r"<n> \2\3"),
+    (r"\b(zstd|libuv|cJSON|xxHash) \d+(\.\d+)+", r"\1 <version>"),
+]
+
+
+def normalise(text, folders):
+    for name, path in folders.items():
+        text = text.replace(str(path), name)
+    for pattern, replacement in NORMALISE:
+        text = re.sub(pattern, replacement, text)
+    return text
+
+
+def run_case(case, bin_dir):
+    """What the case gives: a dict of file name to text."""
+    with tempfile.TemporaryDirectory() as work:
+        work = os.path.realpath(work)
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("NO_COLOR", "TRAINCHECK"))}
+        env |= {"PATH": f"{bin_dir}{os.pathsep}{os.environ['PATH']}", "CASE": str(case), "LC_ALL": "C"}
+        p = subprocess.run(["sh", str(case / "cmd")], cwd=work, env=env, capture_output=True,
+                           stdin=subprocess.DEVNULL, timeout=120)
+        folders = {"<work>": work, "<case>": case, "<bin>": bin_dir}
+        out, err = (normalise(b.decode(errors="replace"), folders) for b in (p.stdout, p.stderr))
+        return {"stdout": out, "stderr": err, "code": f"{p.returncode}\n"}
+
+
+def expected(case, name):
+    file = case / name
+    if file.exists():
+        return file.read_text()
+    return "0\n" if name == "code" else ""
+
+
+def write_expected(case, name, text):
+    if text == ("0\n" if name == "code" else ""):
+        (case / name).unlink(missing_ok=True)
+    else:
+        (case / name).write_text(text)
+
+
+def compare(case, got):
+    """Lines that say where got differs from what is expected."""
+    lines = []
+    for name, text in got.items():
+        want = expected(case, name)
+        if text != want:
+            lines += difflib.unified_diff(want.splitlines(), text.splitlines(),
+                                          f"expected {name}", f"got {name}", lineterm="")
+    return lines
+
+
+def cases_below(folder):
+    folder = pathlib.Path(folder).resolve()
+    return [folder] if (folder / "cmd").exists() else sorted(f.parent for f in folder.glob("**/cmd"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", required=True, type=pathlib.Path)
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("cases", nargs="+")
+    args = parser.parse_args()
+    cases = [case for folder in args.cases for case in cases_below(folder)]
+    failed = 0
+    for case in cases:
+        got = run_case(case, args.bin.resolve())
+        if args.update:
+            for name, text in got.items():
+                write_expected(case, name, text)
+        elif lines := compare(case, got):
+            failed += 1
+            print(f"{case}:", *lines, sep="\n")
+    print(f"{len(cases)} cases, {failed} failed")
+    sys.exit(failed > 0 or not cases)
+
+
+if __name__ == "__main__":
+    main()
