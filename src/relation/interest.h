@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <traincheck/error.h>
 #include "base/strtab.h"
+#include <traincheck/error.h>
 
 struct tc_interest {
     struct tc_strtab *apis; /* public dotted names as in `fn` */

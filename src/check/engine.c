@@ -1,0 +1,294 @@
+#include "check/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "replay/symbols.h"
+
+/* The invariants of one (relation, key). */
+struct group {
+    TC_VEC(uint32_t) judgements;
+};
+
+/* What one invariant says about a class of equal examples. */
+struct verdict {
+    uint32_t judgement;
+    enum tc_outcome outcome; /* UNDECIDED: its context was never learned */
+};
+
+struct answer {
+    TC_VEC(struct verdict) items;
+};
+
+struct tc_engine {
+    struct tc_strtab *symbols;
+    struct tc_arena arena;
+    TC_VEC(struct tc_judgement) judgements;
+    struct tc_map groups; /* (relation, key) → struct group * */
+    struct tc_strtab *arrays, *tuples;
+    TC_VEC(struct answer) answers; /* by number of the tuple */
+    void **states;                 /* by place in tc_relations */
+    bool *is_used;                 /* has the relation any invariant? */
+    size_t n_relations;
+    size_t relation; /* whose examples arrive */
+    const char *trace;
+    struct tc_map recents; /* process → struct tc_recent * */
+};
+
+static uint64_t group_id(size_t relation, tc_sym key)
+{
+    return (uint64_t)relation << 32 | key;
+}
+
+static struct group *group_at(struct tc_engine *engine, size_t relation, tc_sym key)
+{
+    bool is_new;
+    uint64_t *slot = tc_map_at(&engine->groups, group_id(relation, key), &is_new);
+
+    if (is_new)
+        *slot = (uintptr_t)tc_calloc(1, sizeof(struct group));
+    return (struct group *)(uintptr_t)*slot;
+}
+
+static size_t relation_number(const struct tc_relation *relation)
+{
+    size_t i = 0;
+
+    while (tc_relations[i] != relation)
+        i++;
+    return i;
+}
+
+/* Invariants of relations we do not know, or with params that no example could decide, stay
+ * unchecked. */
+static void add_judgement(struct tc_engine *engine, struct tc_invariant *invariant)
+{
+    struct tc_judgement judgement = {.invariant = invariant};
+    tc_sym key = TC_NO_SYM;
+
+    if (!invariant->unchecked) {
+        judgement.relation = tc_relation_find(tc_strtab_text(engine->symbols, invariant->relation));
+        if (!judgement.relation)
+            invariant->unchecked = "its relation is not known to this version";
+    }
+    if (judgement.relation) {
+        key = judgement.relation->key(engine->symbols, invariant->params, invariant->n_params);
+        if (key == TC_NO_SYM) {
+            invariant->unchecked = "its params do not fit its relation";
+            judgement.relation = NULL;
+        }
+    }
+    if (judgement.relation) {
+        size_t relation = relation_number(judgement.relation);
+        struct group *group = group_at(engine, relation, key);
+        engine->is_used[relation] = true;
+        tc_vec_push(&group->judgements, (uint32_t)engine->judgements.n);
+    }
+    tc_vec_push(&engine->judgements, judgement);
+}
+
+struct tc_engine *tc_engine_new(const struct tc_invariant_set *set, struct tc_strtab *symbols)
+{
+    struct tc_engine *engine = tc_calloc(1, sizeof(*engine));
+
+    engine->symbols = symbols;
+    engine->arrays = tc_strtab_new();
+    engine->tuples = tc_strtab_new();
+    while (tc_relations[engine->n_relations])
+        engine->n_relations++;
+    engine->states = tc_calloc(engine->n_relations, sizeof(*engine->states));
+    engine->is_used = tc_calloc(engine->n_relations, sizeof(*engine->is_used));
+    for (size_t i = 0; i < set->items.n; i++)
+        add_judgement(engine, set->items.items[i]);
+    return engine;
+}
+
+static void end_run(struct tc_engine *engine)
+{
+    uint64_t process, recent;
+
+    for (size_t i = 0; i < engine->n_relations; i++) {
+        if (engine->states[i] && tc_relations[i]->close)
+            tc_relations[i]->close(engine->states[i]);
+        engine->states[i] = NULL;
+    }
+    for (size_t pos = 0; tc_map_each(&engine->recents, &pos, &process, &recent);)
+        tc_free((void *)(uintptr_t)recent);
+    tc_map_clear(&engine->recents);
+}
+
+void tc_engine_free(struct tc_engine *engine)
+{
+    uint64_t id, group;
+
+    if (!engine)
+        return;
+    end_run(engine);
+    for (size_t pos = 0; tc_map_each(&engine->groups, &pos, &id, &group);) {
+        tc_vec_release(&((struct group *)(uintptr_t)group)->judgements);
+        tc_free((void *)(uintptr_t)group);
+    }
+    for (size_t i = 0; i < engine->answers.n; i++)
+        tc_vec_release(&engine->answers.items[i].items);
+    tc_vec_release(&engine->answers);
+    tc_map_release(&engine->groups);
+    tc_map_release(&engine->recents);
+    tc_vec_release(&engine->judgements);
+    tc_strtab_free(engine->arrays);
+    tc_strtab_free(engine->tuples);
+    tc_free(engine->states);
+    tc_free(engine->is_used);
+    tc_arena_release(&engine->arena);
+    tc_free(engine);
+}
+
+void tc_engine_begin(struct tc_engine *engine, const char *trace)
+{
+    end_run(engine);
+    engine->trace = tc_arena_text(&engine->arena, trace, strlen(trace));
+    for (size_t i = 0; i < engine->n_relations; i++)
+        if (engine->is_used[i] && tc_relations[i]->open)
+            engine->states[i] = tc_relations[i]->open();
+}
+
+/* ---- one class of examples ----------------------------------------------------------------- */
+
+static void answer_for(struct tc_engine *engine, const struct group *group,
+                       const struct tc_example *example, struct answer *answer)
+{
+    const struct tc_situation *s = example->situation;
+
+    for (size_t i = 0; i < group->judgements.n; i++) {
+        uint32_t number = group->judgements.items[i];
+        const struct tc_judgement *j = &engine->judgements.items[number];
+        const struct tc_invariant *x = j->invariant;
+        enum tc_outcome outcome = j->relation->holds(engine->symbols, x->params, x->n_params,
+                                                     example->outcome, example->n_outcome);
+        if (outcome == TC_UNDECIDED || !tc_when_holds(x->when, x->n_when, s->pairs, s->n))
+            continue;
+        if (!tc_context_is_known(engine->symbols, x, s->pairs, s->n))
+            outcome = TC_UNDECIDED;
+        tc_vec_push(&answer->items, ((struct verdict){number, outcome}));
+    }
+}
+
+static const struct answer *look_up(struct tc_engine *engine, const struct group *group,
+                                    const struct tc_example *example)
+{
+    const struct tc_situation *s = example->situation;
+    const tc_sym tuple[] = {(tc_sym)engine->relation, example->key,
+                            tc_strtab_intern(engine->arrays, s->pairs, s->n * sizeof(*s->pairs)),
+                            tc_strtab_intern(engine->arrays, example->outcome,
+                                             example->n_outcome * sizeof(*example->outcome))};
+    tc_sym number = tc_strtab_intern(engine->tuples, tuple, sizeof(tuple));
+
+    if (number == engine->answers.n) {
+        struct answer answer = {0};
+        answer_for(engine, group, example, &answer);
+        tc_vec_push(&engine->answers, answer);
+    }
+    return &engine->answers.items[number];
+}
+
+static struct tc_recent *recent_of(struct tc_engine *engine, const struct tc_process *process)
+{
+    bool is_new;
+    uint64_t *slot = tc_map_at(&engine->recents, (uintptr_t)process, &is_new);
+
+    if (is_new)
+        *slot = (uintptr_t)tc_calloc(1, sizeof(struct tc_recent));
+    return (struct tc_recent *)(uintptr_t)*slot;
+}
+
+static void on_example(void *context, const struct tc_event *event,
+                       const struct tc_example *example)
+{
+    struct tc_engine *engine = context;
+    uint64_t group;
+
+    if (!tc_map_get(&engine->groups, group_id(engine->relation, example->key), &group))
+        return;
+    const struct answer *answer = look_up(engine, (struct group *)(uintptr_t)group, example);
+    for (size_t i = 0; i < answer->items.n; i++) {
+        struct tc_judgement *j = &engine->judgements.items[answer->items.items[i].judgement];
+        enum tc_outcome outcome = answer->items.items[i].outcome;
+        j->held += outcome == TC_HELD;
+        j->broken += outcome == TC_BROKEN;
+        j->out_of_context += outcome == TC_UNDECIDED;
+        if (outcome != TC_BROKEN)
+            continue;
+        if (j->violation)
+            tc_violation_repeat(j->violation, engine->symbols, event, example);
+        else
+            j->violation =
+                tc_violation_new(&engine->arena, engine->symbols, j->invariant, j->relation, event,
+                                 example, recent_of(engine, event->process), engine->trace);
+    }
+}
+
+/* What the loop did last, for the reader of a violation. */
+static void remember(struct tc_engine *engine, const struct tc_event *event)
+{
+    const struct tc_call *call = event->call;
+    struct tc_recent *recent;
+
+    if (!call || call->th != 0 ||
+        !(call->is_root || call->role == TC_ROLE_DATA || tc_role_has(call->role, TC_TRAIT_MEMBER)))
+        return;
+    recent = recent_of(engine, event->process);
+    if (recent->n == TC_VIOLATION_BEFORE)
+        memmove(recent->calls, recent->calls + 1, --recent->n * sizeof(*recent->calls));
+    recent->calls[recent->n++] = tc_strtab_text(engine->symbols, call->descriptor);
+}
+
+void tc_engine_judge(void *context, const struct tc_event *event)
+{
+    struct tc_engine *engine = context;
+    const struct tc_sink sink = {on_example, engine};
+
+    for (engine->relation = 0; engine->relation < engine->n_relations; engine->relation++)
+        if (engine->is_used[engine->relation])
+            tc_relations[engine->relation]->observe(engine->states[engine->relation],
+                                                    engine->symbols, event, &sink);
+    remember(engine, event);
+}
+
+/* ---- results ------------------------------------------------------------------------------- */
+
+size_t tc_engine_count(const struct tc_engine *engine)
+{
+    return engine->judgements.n;
+}
+
+const struct tc_judgement *tc_engine_judgement(const struct tc_engine *engine, size_t i)
+{
+    return &engine->judgements.items[i];
+}
+
+enum tc_verdict tc_engine_verdict(const struct tc_judgement *judgement)
+{
+    if (!judgement->relation)
+        return TC_VERDICT_UNCHECKED;
+    if (judgement->broken)
+        return TC_VERDICT_FAILED;
+    return judgement->held ? TC_VERDICT_PASSED : TC_VERDICT_NOT_TRIGGERED;
+}
+
+static int compare_violations(const void *a, const void *b)
+{
+    return tc_violation_compare(*(const struct tc_violation *const *)a,
+                                *(const struct tc_violation *const *)b);
+}
+
+const struct tc_violation **tc_engine_violations(const struct tc_engine *engine, size_t *n)
+{
+    const struct tc_violation **list = tc_calloc(engine->judgements.n + 1, sizeof(*list));
+
+    *n = 0;
+    for (size_t i = 0; i < engine->judgements.n; i++)
+        if (engine->judgements.items[i].violation)
+            list[(*n)++] = engine->judgements.items[i].violation;
+    qsort(list, *n, sizeof(*list), compare_violations);
+    return list;
+}

@@ -1,0 +1,48 @@
+/*
+ * engine.h - judging events by invariants
+ *
+ * The cost of an event does not depend on the number of invariants that do not speak of it, and
+ * hardly on that of those that do: equal examples (same relation, key, situation and outcome) are
+ * judged once and the answer is remembered.
+ */
+#ifndef TC_CHECK_ENGINE_H
+#define TC_CHECK_ENGINE_H
+
+#include "check/violation.h"
+#include "replay/replay.h"
+
+enum tc_verdict {
+    TC_VERDICT_FAILED,
+    TC_VERDICT_PASSED,        /* its precondition held at least once, and the relation always did */
+    TC_VERDICT_NOT_TRIGGERED, /* also: it was met only in contexts that were never learned */
+    TC_VERDICT_UNCHECKED,     /* it cannot be judged, for a reason */
+};
+
+struct tc_judgement {
+    const struct tc_invariant *invariant;
+    const struct tc_relation *relation; /* NULL when unchecked */
+    uint64_t held, broken;              /* examples judged */
+    uint64_t out_of_context;            /* examples left alone: context never learned */
+    struct tc_violation *violation;     /* the first, with its repeats; NULL if there is none */
+};
+
+struct tc_engine;
+
+/* set and symbols are borrowed; the set's words are interned in symbols. */
+struct tc_engine *tc_engine_new(const struct tc_invariant_set *set, struct tc_strtab *symbols);
+void tc_engine_free(struct tc_engine *engine);
+
+/* Begin a run; its name stands in violations. States of relations start anew. */
+void tc_engine_begin(struct tc_engine *engine, const char *trace);
+/* A tc_event_fn with the engine as context. */
+void tc_engine_judge(void *engine, const struct tc_event *event);
+
+size_t tc_engine_count(const struct tc_engine *engine);
+const struct tc_judgement *tc_engine_judgement(const struct tc_engine *engine, size_t i);
+enum tc_verdict tc_engine_verdict(const struct tc_judgement *judgement);
+
+/* Violations in the order in which they should be read; the array is the caller's, its items the
+ * engine's. */
+const struct tc_violation **tc_engine_violations(const struct tc_engine *engine, size_t *n);
+
+#endif /* TC_CHECK_ENGINE_H */

@@ -1,0 +1,19 @@
+/*
+ * clauses.h - the search for a conjunction that separates what held from what broke
+ */
+#ifndef TC_INFER_CLAUSES_H
+#define TC_INFER_CLAUSES_H
+
+#include "infer/cases.h"
+
+/*
+ * Put into invariant->when the best conjunction of at most three clauses that is false on all of
+ * broken: the one that is true on most of held, then the shortest, then the first by the order of
+ * fields. A clause on an open field needs as many pipelines as witnesses. Returns in how many
+ * pipelines it is true on something; n_when is 0 if there is none.
+ */
+size_t tc_clauses_search(const struct tc_strtab *symbols, const struct tc_cases *held,
+                         const struct tc_cases *broken, unsigned witnesses,
+                         struct tc_invariant *invariant);
+
+#endif /* TC_INFER_CLAUSES_H */

@@ -1,0 +1,221 @@
+#include "infer/deduce.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "infer/cases.h"
+#include "infer/clauses.h"
+#include "invariant/field.h"
+
+/* A precondition must cover this share of the pipelines in which the hypothesis held. */
+#define MIN_COVER 0.8
+
+const char *tc_deduction_text(enum tc_deduction deduction)
+{
+    static const char *const texts[TC_DEDUCE_COUNT] = {
+#define X(name, text) [TC_DEDUCE_##name] = (text),
+        TC_VERDICT_MAP(X)
+#undef X
+    };
+
+    return texts[deduction];
+}
+
+static unsigned pipelines_wanted(const struct tc_deduce_rows *rows,
+                                 const struct tc_hypothesis *hypothesis,
+                                 const struct tc_deduce_options *options)
+{
+    if (rows->evidence->pipelines.n < 2)
+        return 1;
+    return options->min_pipelines ? options->min_pipelines : hypothesis->min_pipelines;
+}
+
+/* A situation met with both outcomes counts as broken; what held only there cannot be told apart.
+ */
+static bool set_mixed_aside(struct tc_cases *held, const struct tc_cases *broken)
+{
+    size_t n_pipelines = tc_cases_pipelines(held);
+
+    tc_cases_remove_all(held, broken);
+    return held->n && tc_cases_pipelines(held) * 2 >= n_pipelines;
+}
+
+/* Find the clauses; true also when none is needed. */
+static enum tc_deduction find_when(const struct tc_deduce_rows *rows, struct tc_cases *held,
+                                   const struct tc_cases *broken, struct tc_invariant *invariant)
+{
+    size_t n_pipelines = tc_cases_pipelines(held);
+    unsigned witnesses = rows->evidence->pipelines.n > 1 ? 2 : 1;
+
+    if (!broken->n)
+        return TC_DEDUCE_ACCEPTED;
+    if (!set_mixed_aside(held, broken))
+        return TC_DEDUCE_INSEPARABLE;
+    size_t covered = tc_clauses_search(rows->evidence->symbols, held, broken, witnesses, invariant);
+    if (!invariant->n_when)
+        return TC_DEDUCE_NO_PRECONDITION;
+    if (covered < witnesses && covered < n_pipelines)
+        return TC_DEDUCE_NARROW;
+    return (double)covered < MIN_COVER * (double)n_pipelines ? TC_DEDUCE_NARROW
+                                                             : TC_DEDUCE_ACCEPTED;
+}
+
+static void split(const struct tc_deduce_rows *rows, const struct tc_hypothesis *hypothesis,
+                  struct tc_cases *held, struct tc_cases *broken)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        size_t n;
+        const tc_sym *outcome = tc_row_outcome(rows->evidence, rows->rows[i], &n);
+        enum tc_outcome result = rows->relation->holds(rows->evidence->symbols, hypothesis->params,
+                                                       hypothesis->n_params, outcome, n);
+        if (result != TC_UNDECIDED)
+            tc_cases_add(result == TC_HELD ? held : broken, rows->evidence, rows->rows[i]);
+    }
+}
+
+enum tc_deduction tc_deduce(const struct tc_deduce_rows *rows,
+                            const struct tc_hypothesis *hypothesis,
+                            const struct tc_deduce_options *options, struct tc_arena *arena,
+                            struct tc_invariant *invariant, const struct tc_row **counterexample)
+{
+    struct tc_cases held = {0}, broken = {0};
+    enum tc_deduction result;
+
+    split(rows, hypothesis, &held, &broken);
+    *counterexample = broken.n ? broken.items[0].row : NULL;
+    if (!held.n)
+        result = TC_DEDUCE_NEVER_HELD;
+    else if (held.count < options->min_support)
+        result = TC_DEDUCE_FEW_EXAMPLES;
+    else if (tc_cases_pipelines(&held) < pipelines_wanted(rows, hypothesis, options))
+        result = TC_DEDUCE_FEW_PIPELINES;
+    else
+        result = find_when(rows, &held, &broken, invariant);
+    if (result == TC_DEDUCE_ACCEPTED) {
+        memcpy(invariant->params, hypothesis->params, sizeof(invariant->params));
+        invariant->n_params = hypothesis->n_params;
+        tc_deduce_count(rows, arena, invariant);
+    }
+    tc_cases_release(&held);
+    tc_cases_release(&broken);
+    return result;
+}
+
+/* ---- counting ------------------------------------------------------------------------------ */
+
+/* Values of the context fields among what held, each with the pipelines that had it. */
+struct sighting {
+    struct tc_pair pair;
+    struct tc_pipelines pipelines;
+};
+
+struct sightings {
+    struct sighting *items;
+    size_t n, cap;
+};
+
+static void see(struct sightings *sightings, struct tc_pair pair, const struct tc_row *row)
+{
+    size_t i = 0;
+
+    while (i < sightings->n && (sightings->items[i].pair.field != pair.field ||
+                                sightings->items[i].pair.value != pair.value))
+        i++;
+    if (i == sightings->n)
+        tc_vec_push(sightings, (struct sighting){.pair = pair});
+    tc_pipelines_add(&sightings->items[i].pipelines, row);
+}
+
+static void see_contexts(struct sightings *sightings, const struct tc_strtab *symbols,
+                         const struct tc_pair *pairs, size_t n, const struct tc_row *row)
+{
+    for (size_t i = 0; i < n; i++)
+        if (tc_field_is_context(tc_strtab_text(symbols, pairs[i].field)))
+            see(sightings, pairs[i], row);
+}
+
+/* Texts beside the place they belong to: what qsort can compare without a context. */
+struct sort_key {
+    const char *field, *value;
+    size_t place;
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct sort_key *x = a, *y = b;
+    int order = strcmp(x->field, y->field);
+
+    return order ? order : strcmp(x->value, y->value);
+}
+
+static struct sort_key *sorted(const struct sightings *sightings, const struct tc_strtab *symbols)
+{
+    struct sort_key *keys = tc_calloc(sightings->n + 1, sizeof(*keys));
+
+    for (size_t i = 0; i < sightings->n; i++)
+        keys[i] = (struct sort_key){tc_strtab_text(symbols, sightings->items[i].pair.field),
+                                    tc_strtab_text(symbols, sightings->items[i].pair.value), i};
+    qsort(keys, sightings->n, sizeof(*keys), compare_keys);
+    return keys;
+}
+
+/* A value counts as known once two pipelines had it, or the only one. A field of which no value was
+ * confirmed stays, with no value: it is judged nowhere but where it is absent. */
+static void set_contexts(const struct sightings *sightings, const struct tc_strtab *symbols,
+                         size_t n_pipelines, struct tc_arena *arena, struct tc_invariant *invariant)
+{
+    size_t witnesses = n_pipelines < 2 ? 1 : 2;
+    struct sort_key *keys = sorted(sightings, symbols);
+
+    invariant->contexts = tc_arena_zalloc(arena, sightings->n * sizeof(*invariant->contexts) + 1);
+    invariant->n_contexts = 0;
+    for (size_t i = 0; i < sightings->n; i++) {
+        const struct sighting *s = &sightings->items[keys[i].place];
+        struct tc_context *context = &invariant->contexts[invariant->n_contexts];
+        if (i > 0 && context[-1].field == s->pair.field) {
+            context--;
+        } else {
+            context->field = s->pair.field;
+            context->values = tc_arena_alloc(arena, sightings->n * sizeof(*context->values));
+            invariant->n_contexts++;
+        }
+        if (s->pipelines.n >= witnesses)
+            context->values[context->n_values++] = s->pair.value;
+    }
+    tc_free(keys);
+}
+
+void tc_deduce_count(const struct tc_deduce_rows *rows, struct tc_arena *arena,
+                     struct tc_invariant *invariant)
+{
+    struct sightings sightings = {0};
+    struct tc_pipelines pipelines = {0};
+
+    invariant->held = invariant->broken = invariant->excluded = 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct tc_row *row = rows->rows[i];
+        size_t n, n_pairs;
+        const tc_sym *outcome = tc_row_outcome(rows->evidence, row, &n);
+        const struct tc_pair *pairs = tc_row_situation(rows->evidence, row, &n_pairs);
+        enum tc_outcome result = rows->relation->holds(rows->evidence->symbols, invariant->params,
+                                                       invariant->n_params, outcome, n);
+        if (result == TC_UNDECIDED)
+            continue;
+        if (!tc_when_holds(invariant->when, invariant->n_when, pairs, n_pairs)) {
+            invariant->excluded += row->count;
+        } else if (result == TC_BROKEN) {
+            invariant->broken += row->count;
+        } else {
+            invariant->held += row->count;
+            tc_pipelines_add(&pipelines, row);
+            see_contexts(&sightings, rows->evidence->symbols, pairs, n_pairs, row);
+        }
+    }
+    invariant->pipelines = pipelines.n;
+    set_contexts(&sightings, rows->evidence->symbols, pipelines.n, arena, invariant);
+    for (size_t i = 0; i < sightings.n; i++)
+        tc_vec_release(&sightings.items[i].pipelines);
+    tc_vec_release(&sightings);
+    tc_vec_release(&pipelines);
+}

@@ -1,0 +1,57 @@
+/*
+ * deduce.h - from evidence and a hypothesis to a precondition, or to a reason why there is none
+ *
+ * Exact on distinct situations: nothing is sampled. A precondition is a conjunction of at most
+ * three clauses, false on every situation in which the hypothesis broke and true on most in which
+ * it held.
+ */
+#ifndef TC_INFER_DEDUCE_H
+#define TC_INFER_DEDUCE_H
+
+#include "relation/evidence.h"
+
+#define TC_VERDICT_MAP(X)                                        \
+    X(ACCEPTED, "accepted")                                      \
+    X(NEVER_HELD, "never held")                                  \
+    X(FEW_EXAMPLES, "too few examples")                          \
+    X(FEW_PIPELINES, "too few pipelines")                        \
+    X(INSEPARABLE, "held and broke in equal situations")         \
+    X(NO_PRECONDITION, "no precondition separates the examples") \
+    X(NARROW, "precondition covers too few pipelines")
+
+enum tc_deduction {
+#define X(name, text) TC_DEDUCE_##name,
+    TC_VERDICT_MAP(X)
+#undef X
+    TC_DEDUCE_COUNT
+};
+
+const char *tc_deduction_text(enum tc_deduction deduction);
+
+struct tc_deduce_options {
+    unsigned min_support;   /* examples that held */
+    unsigned min_pipelines; /* 0: as the hypothesis asks */
+};
+
+/* The rows of one (relation, key). */
+struct tc_deduce_rows {
+    const struct tc_evidence *evidence;
+    const struct tc_relation *relation;
+    const struct tc_row **rows;
+    size_t n;
+};
+
+/*
+ * Decide about a hypothesis. On TC_DEDUCE_ACCEPTED the invariant has params, when, counts and
+ * contexts (in arena); otherwise *counterexample is a row that broke it, or NULL.
+ */
+enum tc_deduction tc_deduce(const struct tc_deduce_rows *rows,
+                            const struct tc_hypothesis *hypothesis,
+                            const struct tc_deduce_options *options, struct tc_arena *arena,
+                            struct tc_invariant *invariant, const struct tc_row **counterexample);
+
+/* Count held, broken, excluded, pipelines and contexts of an invariant anew. */
+void tc_deduce_count(const struct tc_deduce_rows *rows, struct tc_arena *arena,
+                     struct tc_invariant *invariant);
+
+#endif /* TC_INFER_DEDUCE_H */

@@ -1,0 +1,299 @@
+#include <traincheck/infer.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/banned.h"
+#include "base/fs.h"
+#include "base/pool.h"
+#include "infer/learn.h"
+#include "infer/mine.h"
+#include <traincheck/version.h>
+
+#define DEFAULT_MIN_SUPPORT 3
+#define MAX_RELATIONS       32
+
+/* One trace folder, learned on a thread of the pool. */
+struct job {
+    const char *path;
+    struct tc_evidence evidence;
+    struct tc_learned learned;
+    struct tc_notes *notes;
+    struct tc_error err;
+    enum tc_status status;
+};
+
+struct inference {
+    const struct tc_infer_config *config;
+    struct job *jobs;
+    bool enabled[MAX_RELATIONS];
+    struct tc_evidence evidence;
+    uint64_t started_ns;
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+const char *tc_infer_relation_name(size_t i)
+{
+    return tc_relations[i] ? tc_relations[i]->name : NULL;
+}
+
+const char *tc_infer_relation_summary(size_t i)
+{
+    return tc_relations[i]->summary;
+}
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+/* "EventContain" names a family, "EventContain/some" a form. */
+static bool is_named(const struct tc_relation *relation, const char *name)
+{
+    size_t n = strlen(name);
+
+    return !strncmp(relation->name, name, n) &&
+           (relation->name[n] == '\0' || relation->name[n] == '/');
+}
+
+static bool is_any_named(const struct tc_relation *relation, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (is_named(relation, names[i]))
+            return true;
+    return false;
+}
+
+static enum tc_status check_names(const char *const *names, size_t n, struct tc_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool found = false;
+        for (size_t j = 0; tc_relations[j]; j++)
+            found |= is_named(tc_relations[j], names[i]);
+        if (!found)
+            return tc_error_set(err, TC_E_USAGE,
+                                "no relation is called \"%s\" (see --list-relations)", names[i]);
+    }
+    return TC_OK;
+}
+
+static enum tc_status select_relations(struct inference *inference, struct tc_error *err)
+{
+    const struct tc_infer_config *c = inference->config;
+    enum tc_status status = check_names(c->enable, c->n_enable, err);
+
+    if (!status)
+        status = check_names(c->disable, c->n_disable, err);
+    for (size_t i = 0; tc_relations[i] && i < MAX_RELATIONS; i++)
+        inference->enabled[i] =
+            (!c->n_enable || is_any_named(tc_relations[i], c->enable, c->n_enable)) &&
+            !is_any_named(tc_relations[i], c->disable, c->n_disable);
+    return status;
+}
+
+/* ---- learning ------------------------------------------------------------------------------ */
+
+struct job_progress {
+    const struct tc_infer_config *config;
+    size_t i;
+};
+
+static bool on_progress(void *context, uint64_t json_bytes)
+{
+    struct job_progress *p = context;
+
+    return p->config->progress(p->config->context, p->i, p->config->n_traces, json_bytes);
+}
+
+static void learn_job(void *context, size_t i)
+{
+    struct inference *inference = context;
+    struct job *job = &inference->jobs[i];
+    struct job_progress progress = {inference->config, i};
+    struct tc_learn_options options = {.enabled = inference->enabled, .context = &progress};
+
+    if (inference->config->progress)
+        options.progress = on_progress;
+    tc_evidence_init(&job->evidence);
+    job->notes = tc_notes_new();
+    job->status =
+        tc_learn_folder(job->path, &options, &job->evidence, &job->learned, job->notes, &job->err);
+}
+
+static void copy_notes(struct tc_notes *into, const struct tc_notes *from)
+{
+    for (size_t i = 0; i < tc_notes_count(from); i++) {
+        const struct tc_note *note = tc_notes_get(from, i);
+        for (uint64_t n = 0; n < note->count && n < 1; n++)
+            tc_notes_add(into, note->code, note->file, note->line, "%s%s", note->text,
+                         note->count > 1 ? " (and more of the kind)" : "");
+    }
+}
+
+static int compare_jobs(const void *a, const void *b)
+{
+    return strcmp(((const struct job *)a)->path, ((const struct job *)b)->path);
+}
+
+static void count_job(const struct job *job, struct tc_infer_result *result)
+{
+    result->n_files += job->learned.n_files;
+    result->n_records += job->learned.counts.n_records;
+    result->n_calls += job->learned.counts.n_calls;
+    result->n_windows += job->learned.counts.n_windows;
+    result->json_bytes += job->learned.json_bytes;
+    result->file_bytes += job->learned.file_bytes;
+}
+
+static enum tc_status gather(struct inference *inference, struct tc_infer_result *result,
+                             struct tc_notes *notes, struct tc_error *err)
+{
+    enum tc_status status = TC_OK;
+
+    for (size_t i = 0; i < inference->config->n_traces; i++) {
+        struct job *job = &inference->jobs[i];
+        copy_notes(notes, job->notes);
+        if (job->status && !status) {
+            status = job->status;
+            tc_error_set(err, status, "%s", job->err.text);
+        }
+        if (!status) {
+            tc_evidence_merge(&inference->evidence, &job->evidence);
+            count_job(job, result);
+        }
+        tc_notes_free(job->notes);
+        tc_evidence_release(&job->evidence);
+    }
+    result->n_pipelines = inference->evidence.pipelines.n;
+    result->n_rows = inference->evidence.rows.n;
+    return status;
+}
+
+static enum tc_status learn_all(struct inference *inference, struct tc_infer_result *result,
+                                struct tc_notes *notes, struct tc_error *err)
+{
+    const struct tc_infer_config *c = inference->config;
+    /* The progress callback belongs to the caller's thread. */
+    unsigned threads = c->progress ? 1 : c->jobs ? c->jobs : tc_pool_cores();
+
+    inference->jobs = tc_calloc(c->n_traces, sizeof(*inference->jobs));
+    for (size_t i = 0; i < c->n_traces; i++)
+        inference->jobs[i].path = c->traces[i];
+    qsort(inference->jobs, c->n_traces, sizeof(*inference->jobs), compare_jobs);
+    tc_pool_run(c->n_traces, threads, learn_job, inference);
+    enum tc_status status = gather(inference, result, notes, err);
+    tc_free(inference->jobs);
+    return status;
+}
+
+/* ---- output -------------------------------------------------------------------------------- */
+
+static struct tc_json *header(const struct inference *inference,
+                              const struct tc_infer_result *result)
+{
+    const struct tc_evidence *evidence = &inference->evidence;
+    struct tc_json *object = tc_json_object(), *from = tc_json_array();
+
+    for (size_t i = 0; i < evidence->pipelines.n; i++)
+        tc_json_append(from, tc_json_string(tc_fs_base(
+                                 tc_strtab_text(evidence->symbols, evidence->pipelines.items[i]))));
+    tc_json_set_string(object, "traincheck", "invariants");
+    tc_json_set_number(object, "schema", TC_INVARIANT_SCHEMA);
+    tc_json_set_string(object, "made_by", "traincheck-infer " TC_VERSION);
+    tc_json_set(object, "from", from);
+    tc_json_set_number(object, "calls", (double)result->n_calls);
+    return object;
+}
+
+static enum tc_status deliver(const struct inference *inference, const struct tc_strbuf *text,
+                              struct tc_error *err)
+{
+    const struct tc_infer_config *c = inference->config;
+
+    if (!strcmp(c->output, "-")) {
+        c->write(c->context, text->text, text->size);
+        return TC_OK;
+    }
+    return tc_fs_write(c->output, text->text, text->size, err);
+}
+
+static void count_forms(const struct tc_invariant_set *set, struct tc_infer_result *result)
+{
+    for (size_t i = 0; tc_relations[i] && i < MAX_RELATIONS; i++) {
+        struct tc_infer_count *count = &result->per_form[result->n_forms++];
+        snprintf(count->name, sizeof(count->name), "%s", tc_relations[i]->name);
+        for (size_t j = 0; j < set->items.n; j++)
+            count->n += !strcmp(tc_strtab_text(set->symbols, set->items.items[j]->relation),
+                                tc_relations[i]->name);
+    }
+    result->n_invariants = set->items.n;
+}
+
+static void count_dropped(const struct tc_mined *mined, struct tc_infer_result *result)
+{
+    for (unsigned i = 0; i < TC_DEDUCE_COUNT; i++) {
+        if (i == TC_DEDUCE_ACCEPTED || !mined->dropped[i])
+            continue;
+        struct tc_infer_count *count = &result->dropped[result->n_dropped++];
+        snprintf(count->name, sizeof(count->name), "%s", tc_deduction_text((enum tc_deduction)i));
+        count->n = mined->dropped[i];
+    }
+    if (mined->n_implied)
+        result->dropped[result->n_dropped++] =
+            (struct tc_infer_count){"implied by others", mined->n_implied};
+}
+
+static enum tc_status mine_and_write(struct inference *inference, struct tc_infer_result *result,
+                                     struct tc_error *err)
+{
+    const struct tc_infer_config *c = inference->config;
+    const struct tc_mine_options options = {
+        .deduce = {.min_support = c->min_support ? c->min_support : DEFAULT_MIN_SUPPORT,
+                   .min_pipelines = c->min_pipelines},
+        .keep_implied = c->keep_implied
+    };
+    struct tc_strbuf text = TC_STRBUF_INIT, failed = TC_STRBUF_INIT;
+    struct tc_invariant_set set;
+    struct tc_mined mined;
+    enum tc_status status;
+
+    tc_invariant_set_init(&set, inference->evidence.symbols);
+    tc_mine(&inference->evidence, &options, &set, c->failed ? &failed : NULL, &mined);
+    count_forms(&set, result);
+    count_dropped(&mined, result);
+    tc_invariant_set_print(&set, header(inference, result), &text);
+    status = deliver(inference, &text, err);
+    if (!status && c->failed)
+        status = tc_fs_write(c->failed, failed.text ? failed.text : "", failed.size, err);
+    tc_strbuf_release(&text);
+    tc_strbuf_release(&failed);
+    tc_invariant_set_release(&set);
+    return status;
+}
+
+enum tc_status tc_infer_run(const struct tc_infer_config *config, struct tc_infer_result *result,
+                            struct tc_notes *notes, struct tc_error *err)
+{
+    struct inference inference = {.config = config, .started_ns = now_ns()};
+    enum tc_status status;
+
+    *result = (struct tc_infer_result){0};
+    if (config->evidence)
+        return tc_error_set(err, TC_E_USAGE, "--evidence: this version cannot write evidence yet");
+    status = select_relations(&inference, err);
+    if (status)
+        return status;
+    tc_evidence_init(&inference.evidence);
+    status = learn_all(&inference, result, notes, err);
+    if (!status)
+        status = mine_and_write(&inference, result, err);
+    tc_evidence_release(&inference.evidence);
+    result->wall_ns = now_ns() - inference.started_ns;
+    return status;
+}

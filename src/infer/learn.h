@@ -1,0 +1,27 @@
+/*
+ * learn.h - from one trace folder to evidence
+ */
+#ifndef TC_INFER_LEARN_H
+#define TC_INFER_LEARN_H
+
+#include "relation/evidence.h"
+#include "replay/replay.h"
+#include <traincheck/infer.h>
+
+struct tc_learned {
+    struct tc_replay_counts counts;
+    uint64_t n_files, file_bytes, json_bytes;
+};
+
+struct tc_learn_options {
+    const bool *enabled; /* by place in tc_relations */
+    bool (*progress)(void *context, uint64_t json_bytes);
+    void *context;
+};
+
+/* Fold the folder, as one pipeline of that name, into evidence. */
+enum tc_status tc_learn_folder(const char *path, const struct tc_learn_options *options,
+                               struct tc_evidence *evidence, struct tc_learned *learned,
+                               struct tc_notes *notes, struct tc_error *err);
+
+#endif /* TC_INFER_LEARN_H */

@@ -1,0 +1,213 @@
+#include "infer/mine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+/* Everything about one relation while it is mined. */
+struct mining {
+    const struct tc_evidence *evidence;
+    const struct tc_relation *relation;
+    const struct tc_mine_options *options;
+    struct tc_invariant_set accepted;
+    struct tc_strbuf *failed;
+    struct tc_mined *mined;
+    const struct tc_row **rows; /* of this relation, ordered by key */
+    size_t n_rows;
+};
+
+/* ---- rows by key --------------------------------------------------------------------------- */
+
+/* Rows in an order that does not depend on that of the traces: by the texts they stand for. */
+struct row_text {
+    char *text;
+    const struct tc_row *row;
+};
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(((const struct row_text *)a)->text, ((const struct row_text *)b)->text);
+}
+
+static char *text_of_row(const struct tc_evidence *evidence, const struct tc_row *row)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    size_t n;
+    const struct tc_pair *pairs = tc_row_situation(evidence, row, &n);
+
+    tc_strbuf_adds(&text, tc_strtab_text(evidence->symbols, row->key));
+    for (size_t i = 0; i < n; i++)
+        tc_strbuf_addf(&text, "\n%s=%s", tc_strtab_text(evidence->symbols, pairs[i].field),
+                       tc_strtab_text(evidence->symbols, pairs[i].value));
+    const tc_sym *outcome = tc_row_outcome(evidence, row, &n);
+    for (size_t i = 0; i < n; i++)
+        tc_strbuf_addf(&text, "\n%s", tc_strtab_text(evidence->symbols, outcome[i]));
+    return tc_strbuf_take(&text);
+}
+
+static void order_rows(struct mining *m, uint32_t relation)
+{
+    const struct tc_evidence *evidence = m->evidence;
+    struct row_text *texts = tc_calloc(evidence->rows.n + 1, sizeof(*texts));
+
+    for (size_t i = 0; i < evidence->rows.n; i++) {
+        const struct tc_row *row = &evidence->rows.items[i];
+        if (row->relation == relation)
+            texts[m->n_rows++] = (struct row_text){text_of_row(evidence, row), row};
+    }
+    qsort(texts, m->n_rows, sizeof(*texts), compare_texts);
+    m->rows = tc_calloc(m->n_rows + 1, sizeof(*m->rows));
+    for (size_t i = 0; i < m->n_rows; i++) {
+        m->rows[i] = texts[i].row;
+        tc_free(texts[i].text);
+    }
+    tc_free(texts);
+}
+
+static struct tc_deduce_rows rows_of_key(const struct mining *m, tc_sym key)
+{
+    struct tc_deduce_rows rows = {.evidence = m->evidence, .relation = m->relation};
+
+    for (size_t i = 0; i < m->n_rows; i++) {
+        if (m->rows[i]->key != key)
+            continue;
+        if (!rows.n++)
+            rows.rows = &m->rows[i];
+    }
+    return rows;
+}
+
+/* ---- hypotheses ---------------------------------------------------------------------------- */
+
+static void report_failure(struct mining *m, const struct tc_hypothesis *hypothesis,
+                           enum tc_deduction why, const struct tc_row *counterexample)
+{
+    const struct tc_strtab *symbols = m->evidence->symbols;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    struct tc_json *object;
+
+    if (!m->failed)
+        return;
+    object = tc_json_object();
+    m->relation->describe(symbols, hypothesis->params, hypothesis->n_params, &text);
+    tc_json_set_string(object, "relation", m->relation->name);
+    tc_json_set_string(object, "text", text.text);
+    tc_json_set_string(object, "why", tc_deduction_text(why));
+    if (counterexample && counterexample->first != TC_NO_SYM)
+        tc_json_set_string(object, "broken_at", tc_strtab_text(symbols, counterexample->first));
+    tc_json_print(object, m->failed);
+    tc_strbuf_addc(m->failed, '\n');
+    tc_json_free(object);
+    tc_strbuf_release(&text);
+}
+
+static void test_hypothesis(struct mining *m, const struct tc_deduce_rows *rows,
+                            const struct tc_hypothesis *hypothesis)
+{
+    struct tc_invariant found = {
+        .relation = tc_strtab_intern_text(m->evidence->symbols, m->relation->name)};
+    const struct tc_row *counterexample;
+    enum tc_deduction result = tc_deduce(rows, hypothesis, &m->options->deduce, &m->accepted.arena,
+                                         &found, &counterexample);
+
+    m->mined->dropped[result]++;
+    if (result == TC_DEDUCE_ACCEPTED)
+        *tc_invariant_add(&m->accepted) = found;
+    else
+        report_failure(m, hypothesis, result, counterexample);
+}
+
+static void outcomes_of(const struct tc_deduce_rows *rows, struct tc_outcomes *outcomes,
+                        struct tc_arena *arena)
+{
+    outcomes->outcome = tc_arena_alloc(arena, (rows->n + 1) * sizeof(*outcomes->outcome));
+    outcomes->n_outcome = tc_arena_alloc(arena, (rows->n + 1) * sizeof(*outcomes->n_outcome));
+    outcomes->n = rows->n;
+    for (size_t i = 0; i < rows->n; i++)
+        outcomes->outcome[i] =
+            tc_row_outcome(rows->evidence, rows->rows[i], &outcomes->n_outcome[i]);
+}
+
+static void mine_key(struct mining *m, tc_sym key)
+{
+    struct tc_deduce_rows rows = rows_of_key(m, key);
+    struct tc_hypotheses hypotheses = {0};
+    struct tc_outcomes outcomes;
+    struct tc_arena arena = TC_ARENA_INIT;
+
+    outcomes_of(&rows, &outcomes, &arena);
+    m->relation->propose(m->evidence->symbols, key, &outcomes, &hypotheses);
+    for (size_t i = 0; i < hypotheses.items.n; i++)
+        test_hypothesis(m, &rows, &hypotheses.items.items[i]);
+    tc_vec_release(&hypotheses.items);
+    tc_arena_release(&arena);
+}
+
+/* ---- what is left -------------------------------------------------------------------------- */
+
+/* Joined invariants are counted anew on the rows that decide about them. */
+static void recount(struct mining *m)
+{
+    for (size_t i = 0; i < m->accepted.items.n; i++) {
+        struct tc_invariant *x = m->accepted.items.items[i];
+        tc_sym key = m->relation->key(m->evidence->symbols, x->params, x->n_params);
+        struct tc_deduce_rows rows = rows_of_key(m, key);
+        tc_deduce_count(&rows, &m->accepted.arena, x);
+    }
+}
+
+static tc_sym *copy_values(struct tc_arena *arena, const struct tc_context *context)
+{
+    return tc_arena_copy(arena, context->values, context->n_values * sizeof(*context->values));
+}
+
+/* Into the set that is returned, with id and sentence. */
+static void hand_over(struct mining *m, struct tc_invariant_set *set)
+{
+    for (size_t i = 0; i < m->accepted.items.n; i++) {
+        struct tc_invariant *x = tc_invariant_add(set);
+        struct tc_strbuf text = TC_STRBUF_INIT;
+        *x = *m->accepted.items.items[i];
+        x->contexts = tc_arena_copy(&set->arena, x->contexts, x->n_contexts * sizeof(*x->contexts));
+        for (size_t j = 0; j < x->n_contexts; j++)
+            x->contexts[j].values = copy_values(&set->arena, &x->contexts[j]);
+        tc_invariant_name(x, set->symbols);
+        tc_relation_describe(m->relation, set->symbols, x, &text);
+        x->text = tc_arena_text(&set->arena, text.text, text.size);
+        tc_strbuf_release(&text);
+    }
+}
+
+static void mine_relation(struct mining *m, uint32_t number, struct tc_invariant_set *set)
+{
+    tc_invariant_set_init(&m->accepted, m->evidence->symbols);
+    order_rows(m, number);
+    for (size_t i = 0; i < m->n_rows; i++)
+        if (i == 0 || m->rows[i]->key != m->rows[i - 1]->key)
+            mine_key(m, m->rows[i]->key);
+    if (m->relation->condense && !m->options->keep_implied) {
+        size_t before = m->accepted.items.n;
+        m->relation->condense(&m->accepted);
+        recount(m);
+        m->mined->n_implied += before - m->accepted.items.n;
+    }
+    hand_over(m, set);
+    tc_free(m->rows);
+    tc_invariant_set_release(&m->accepted);
+}
+
+void tc_mine(const struct tc_evidence *evidence, const struct tc_mine_options *options,
+             struct tc_invariant_set *set, struct tc_strbuf *failed, struct tc_mined *mined)
+{
+    *mined = (struct tc_mined){0};
+    for (uint32_t i = 0; tc_relations[i]; i++) {
+        struct mining m = {.evidence = evidence,
+                           .relation = tc_relations[i],
+                           .options = options,
+                           .failed = failed,
+                           .mined = mined};
+        mine_relation(&m, i, set);
+    }
+    tc_invariant_set_sort(set);
+}

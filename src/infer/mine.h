@@ -1,0 +1,27 @@
+/*
+ * mine.h - from evidence to a set of invariants
+ */
+#ifndef TC_INFER_MINE_H
+#define TC_INFER_MINE_H
+
+#include "infer/deduce.h"
+
+struct tc_mine_options {
+    struct tc_deduce_options deduce;
+    bool keep_implied;
+};
+
+struct tc_mined {
+    uint64_t dropped[TC_DEDUCE_COUNT]; /* hypotheses by reason */
+    uint64_t n_implied;                /* accepted, but said by others */
+};
+
+/*
+ * Test every hypothesis that the evidence suggests; add what holds to set, whose symbols are those
+ * of the evidence, in the order of the file and with texts. failed, if not NULL, gets one JSON line
+ * for each hypothesis that broke.
+ */
+void tc_mine(const struct tc_evidence *evidence, const struct tc_mine_options *options,
+             struct tc_invariant_set *set, struct tc_strbuf *failed, struct tc_mined *mined);
+
+#endif /* TC_INFER_MINE_H */

@@ -1,0 +1,141 @@
+#include "invariant/invariant.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/hash.h"
+
+void tc_invariant_set_init(struct tc_invariant_set *set, struct tc_strtab *symbols)
+{
+    *set = (struct tc_invariant_set){.symbols = symbols};
+}
+
+void tc_invariant_set_release(struct tc_invariant_set *set)
+{
+    for (size_t i = 0; i < set->items.n; i++)
+        tc_json_free(set->items.items[i]->document);
+    tc_vec_release(&set->items);
+    tc_json_free(set->header);
+    tc_map_release(&set->known);
+    tc_arena_release(&set->arena);
+}
+
+struct tc_invariant *tc_invariant_add(struct tc_invariant_set *set)
+{
+    struct tc_invariant *invariant = tc_arena_zalloc(&set->arena, sizeof(*invariant));
+
+    tc_vec_push(&set->items, invariant);
+    return invariant;
+}
+
+static void add_sym(struct tc_strbuf *out, const struct tc_strtab *symbols, tc_sym sym)
+{
+    if (sym != TC_NO_SYM)
+        tc_strbuf_add(out, tc_strtab_text(symbols, sym), tc_strtab_size(symbols, sym));
+    tc_strbuf_addc(out, '\n');
+}
+
+/* What identifies an invariant, as text; also its order in a file. */
+static void print_identity(const struct tc_invariant *invariant, const struct tc_strtab *symbols,
+                           struct tc_strbuf *out)
+{
+    add_sym(out, symbols, invariant->relation);
+    for (size_t i = 0; i < invariant->n_params; i++) {
+        const struct tc_param *param = &invariant->params[i];
+        tc_strbuf_addf(out, "%d%d ", (int)param->kind, param->given);
+        add_sym(out, symbols, param->name);
+        if (param->kind == TC_PARAM_CALL)
+            continue;
+        add_sym(out, symbols, param->attr);
+        add_sym(out, symbols, param->from);
+        add_sym(out, symbols, param->to);
+    }
+}
+
+static void print_when(const struct tc_invariant *invariant, const struct tc_strtab *symbols,
+                       struct tc_strbuf *out)
+{
+    for (size_t i = 0; i < invariant->n_when; i++) {
+        add_sym(out, symbols, invariant->when[i].field);
+        tc_strbuf_adds(out, invariant->when[i].negated ? "!" : "=");
+        add_sym(out, symbols, invariant->when[i].value);
+    }
+}
+
+/* The capitals of the family: "EventContain/some" gives "EC". */
+static size_t capitals(const char *relation, char out[8])
+{
+    size_t n = 0;
+
+    for (; *relation && *relation != '/' && n < 4; relation++)
+        if (isupper((unsigned char)*relation))
+            out[n++] = *relation;
+    out[n] = '\0';
+    return n;
+}
+
+void tc_invariant_name(struct tc_invariant *invariant, const struct tc_strtab *symbols)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    char prefix[8];
+
+    print_identity(invariant, symbols, &text);
+    capitals(tc_strtab_text(symbols, invariant->relation), prefix);
+    snprintf(invariant->id, sizeof(invariant->id), "%s-%08x", prefix,
+             (unsigned)(tc_hash64(text.text, text.size, 0) >> 32));
+    tc_strbuf_release(&text);
+}
+
+bool tc_invariant_same_when(const struct tc_invariant *a, const struct tc_invariant *b)
+{
+    if (a->n_when != b->n_when)
+        return false;
+    for (size_t i = 0; i < a->n_when; i++)
+        if (a->when[i].field != b->when[i].field || a->when[i].value != b->when[i].value ||
+            a->when[i].negated != b->when[i].negated)
+            return false;
+    return true;
+}
+
+uint64_t tc_invariant_digest(const struct tc_invariant *invariant, const struct tc_strtab *symbols)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    print_identity(invariant, symbols, &text);
+    print_when(invariant, symbols, &text);
+    uint64_t digest = tc_hash64(text.text, text.size, 0);
+    tc_strbuf_release(&text);
+    return digest;
+}
+
+/* qsort has no context: the keys are made first. */
+struct sort_row {
+    char *key;
+    struct tc_invariant *invariant;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+    return strcmp(((const struct sort_row *)a)->key, ((const struct sort_row *)b)->key);
+}
+
+void tc_invariant_set_sort(struct tc_invariant_set *set)
+{
+    struct sort_row *rows = tc_calloc(set->items.n + 1, sizeof(*rows));
+
+    for (size_t i = 0; i < set->items.n; i++) {
+        struct tc_strbuf text = TC_STRBUF_INIT;
+        print_identity(set->items.items[i], set->symbols, &text);
+        print_when(set->items.items[i], set->symbols, &text);
+        rows[i] = (struct sort_row){tc_strbuf_take(&text), set->items.items[i]};
+    }
+    qsort(rows, set->items.n, sizeof(*rows), compare_rows);
+    for (size_t i = 0; i < set->items.n; i++) {
+        set->items.items[i] = rows[i].invariant;
+        tc_free(rows[i].key);
+    }
+    tc_free(rows);
+}

@@ -1,0 +1,107 @@
+/*
+ * invariant.h - Relation(Desc1, Desc2, ...) under a precondition
+ *
+ * docs/invariant-format.md is the contract of the file. Words are interned in
+ * the symbol table of the set; the set owns its invariants and borrows the table.
+ */
+#ifndef TC_INVARIANT_INVARIANT_H
+#define TC_INVARIANT_INVARIANT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/strbuf.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include <traincheck/error.h>
+
+enum tc_param_kind {
+    TC_PARAM_CALL,     /* an API: name is fn, root.forward or root.forward[mode] */
+    TC_PARAM_CHANGE,   /* a change of a variable: name is its kind, attr, from, to */
+    TC_PARAM_VARIABLE, /* a state of a variable: name is its kind, attr, to */
+};
+
+/* A descriptor: one of the things a relation relates. */
+struct tc_param {
+    enum tc_param_kind kind;
+    tc_sym name;
+    tc_sym role;           /* of a call: what the API means in a training loop */
+    tc_sym attr, from, to; /* of a change or variable; TC_NO_SYM where there is none */
+    bool given;            /* of a sequence: speaks only of windows that have this call */
+};
+
+struct tc_clause {
+    tc_sym field, value;
+    bool negated;
+};
+
+/* Values of a field that were met among the positives: elsewhere the invariant is not judged. */
+struct tc_context {
+    tc_sym field;
+    tc_sym *values; /* in the arena of the set */
+    size_t n_values;
+};
+
+#define TC_MAX_PARAMS  16
+#define TC_MAX_CLAUSES 3
+
+struct tc_invariant {
+    char id[16];     /* "EC-3f9a1c20": relation and params, the handle for people */
+    tc_sym relation; /* "EventContain/some" */
+    struct tc_param params[TC_MAX_PARAMS];
+    size_t n_params;
+    struct tc_clause when[TC_MAX_CLAUSES]; /* all must hold */
+    size_t n_when;
+    struct tc_context *contexts; /* by field */
+    size_t n_contexts;
+    uint64_t held, broken,
+        excluded; /* examples: positive, negative outside the precondition, not covered */
+    uint64_t pipelines;
+    const char *text;         /* one sentence */
+    const char *unchecked;    /* why it cannot be judged, else NULL */
+    struct tc_json *document; /* as read, with keys we do not know; NULL if made here */
+};
+
+struct tc_invariant_set {
+    struct tc_strtab *symbols;
+    struct tc_arena arena;
+    TC_VEC(struct tc_invariant *) items;
+    struct tc_json *header; /* of the first file read; NULL if there is none */
+    struct tc_map known;    /* digests of what was read, to tell duplicates */
+};
+
+void tc_invariant_set_init(struct tc_invariant_set *set, struct tc_strtab *symbols);
+void tc_invariant_set_release(struct tc_invariant_set *set);
+
+/* A blank invariant in the set. */
+struct tc_invariant *tc_invariant_add(struct tc_invariant_set *set);
+
+/* Fill in id from relation and params. */
+void tc_invariant_name(struct tc_invariant *invariant, const struct tc_strtab *symbols);
+
+bool tc_invariant_same_when(const struct tc_invariant *a, const struct tc_invariant *b);
+
+/* What two invariants with equal relation, params and precondition share. */
+uint64_t tc_invariant_digest(const struct tc_invariant *invariant, const struct tc_strtab *symbols);
+
+/* Into the order of the file: by relation, params, precondition, as text. */
+void tc_invariant_set_sort(struct tc_invariant_set *set);
+
+/* Read a file into the set. Invariants already there by id and precondition are not added again.
+ * TC_E_FORMAT and TC_E_VERSION name file, line and field. */
+enum tc_status tc_invariant_set_read(struct tc_invariant_set *set, const char *path,
+                                     struct tc_error *err);
+
+/* The whole file: header (taken; may be NULL) and one line each. */
+void tc_invariant_set_print(const struct tc_invariant_set *set, struct tc_json *take_header,
+                            struct tc_strbuf *out);
+
+/* One invariant as its line's object; the caller owns it. */
+struct tc_json *tc_invariant_to_json(const struct tc_invariant *invariant,
+                                     const struct tc_strtab *symbols);
+
+#endif /* TC_INVARIANT_INVARIANT_H */

@@ -1,0 +1,328 @@
+#include "invariant/invariant.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/fs.h"
+#include <traincheck/version.h>
+
+static struct tc_json *param_to_json(const struct tc_param *param, const struct tc_strtab *symbols)
+{
+    static const char *const keys[] = {
+        [TC_PARAM_CALL] = "call", [TC_PARAM_CHANGE] = "change", [TC_PARAM_VARIABLE] = "variable"};
+    struct tc_json *object = tc_json_object();
+
+    tc_json_set_string(object, keys[param->kind], tc_strtab_text(symbols, param->name));
+    if (param->kind == TC_PARAM_CALL) {
+        if (*tc_strtab_text(symbols, param->role))
+            tc_json_set_string(object, "role", tc_strtab_text(symbols, param->role));
+    } else {
+        tc_json_set_string(object, "attr", tc_strtab_text(symbols, param->attr));
+        if (param->from != TC_NO_SYM)
+            tc_json_set_string(object, "from", tc_strtab_text(symbols, param->from));
+        tc_json_set_string(object, "to", tc_strtab_text(symbols, param->to));
+    }
+    if (param->given)
+        tc_json_set_bool(object, "given", true);
+    return object;
+}
+
+/* Values are interned as JSON text already. */
+static struct tc_json *value_to_json(const struct tc_strtab *symbols, tc_sym value)
+{
+    struct tc_json *node = NULL;
+
+    if (tc_json_parse(tc_strtab_text(symbols, value), tc_strtab_size(symbols, value), &node, NULL))
+        return tc_json_null();
+    return node;
+}
+
+static struct tc_json *clause_to_json(const struct tc_clause *clause,
+                                      const struct tc_strtab *symbols)
+{
+    struct tc_json *object = tc_json_object();
+
+    tc_json_set_string(object, "field", tc_strtab_text(symbols, clause->field));
+    tc_json_set(object, clause->negated ? "not" : "is", value_to_json(symbols, clause->value));
+    return object;
+}
+
+static struct tc_json *evidence_to_json(const struct tc_invariant *invariant,
+                                        const struct tc_strtab *symbols)
+{
+    struct tc_json *object = tc_json_object();
+    struct tc_json *contexts = tc_json_object();
+
+    tc_json_set_number(object, "held", (double)invariant->held);
+    tc_json_set_number(object, "broken", (double)invariant->broken);
+    tc_json_set_number(object, "excluded", (double)invariant->excluded);
+    tc_json_set_number(object, "pipelines", (double)invariant->pipelines);
+    for (size_t i = 0; i < invariant->n_contexts; i++) {
+        const struct tc_context *context = &invariant->contexts[i];
+        struct tc_json *values = tc_json_array();
+        for (size_t j = 0; j < context->n_values; j++)
+            tc_json_append(values, value_to_json(symbols, context->values[j]));
+        tc_json_set(contexts, tc_strtab_text(symbols, context->field), values);
+    }
+    tc_json_set(object, "contexts", contexts);
+    return object;
+}
+
+struct tc_json *tc_invariant_to_json(const struct tc_invariant *invariant,
+                                     const struct tc_strtab *symbols)
+{
+    struct tc_json *object =
+        invariant->document ? tc_json_copy(invariant->document) : tc_json_object();
+    struct tc_json *params, *when;
+
+    if (invariant->unchecked)
+        return object; /* nothing of it was understood: keep it as it came */
+    params = tc_json_array();
+    when = tc_json_array();
+    for (size_t i = 0; i < invariant->n_params; i++)
+        tc_json_append(params, param_to_json(&invariant->params[i], symbols));
+    for (size_t i = 0; i < invariant->n_when; i++)
+        tc_json_append(when, clause_to_json(&invariant->when[i], symbols));
+    tc_json_set_string(object, "id", invariant->id);
+    tc_json_set_string(object, "relation", tc_strtab_text(symbols, invariant->relation));
+    tc_json_set(object, "params", params);
+    tc_json_set(object, "when", when);
+    tc_json_set_string(object, "text", invariant->text ? invariant->text : "");
+    tc_json_set(object, "evidence", evidence_to_json(invariant, symbols));
+    return object;
+}
+
+void tc_invariant_set_print(const struct tc_invariant_set *set, struct tc_json *take_header,
+                            struct tc_strbuf *out)
+{
+    if (take_header) {
+        tc_json_print(take_header, out);
+        tc_strbuf_addc(out, '\n');
+        tc_json_free(take_header);
+    }
+    for (size_t i = 0; i < set->items.n; i++) {
+        struct tc_json *object = tc_invariant_to_json(set->items.items[i], set->symbols);
+        tc_json_print(object, out);
+        tc_strbuf_addc(out, '\n');
+        tc_json_free(object);
+    }
+}
+
+/* Reading. Everything below that cannot be understood leaves a reason in `unchecked`. */
+
+static tc_sym intern(struct tc_invariant_set *set, const struct tc_json *string)
+{
+    const char *text = tc_json_text(string);
+
+    return text ? tc_strtab_intern_text(set->symbols, text) : TC_NO_SYM;
+}
+
+static tc_sym intern_value(struct tc_invariant_set *set, const struct tc_json *value)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_json_print(value, &text);
+    tc_sym sym = tc_strtab_intern(set->symbols, text.text, text.size);
+    tc_strbuf_release(&text);
+    return sym;
+}
+
+static bool read_param(struct tc_invariant_set *set, const struct tc_json *object,
+                       struct tc_param *param)
+{
+    const struct tc_json *call = tc_json_get(object, "call");
+    const struct tc_json *change = tc_json_get(object, "change");
+    const struct tc_json *variable = tc_json_get(object, "variable");
+
+    param->kind = call ? TC_PARAM_CALL : change ? TC_PARAM_CHANGE : TC_PARAM_VARIABLE;
+    param->name = intern(set, call ? call : change ? change : variable);
+    const char *role = tc_json_text(tc_json_get(object, "role"));
+    param->role = tc_strtab_intern_text(set->symbols, role ? role : "");
+    param->attr = intern(set, tc_json_get(object, "attr"));
+    param->from = intern(set, tc_json_get(object, "from"));
+    param->to = intern(set, tc_json_get(object, "to"));
+    param->given = tc_json_to_bool(tc_json_get(object, "given"), false);
+    if (param->name == TC_NO_SYM)
+        return false;
+    return param->kind == TC_PARAM_CALL || (param->attr != TC_NO_SYM && param->to != TC_NO_SYM);
+}
+
+static bool read_params(struct tc_invariant_set *set, const struct tc_json *params,
+                        struct tc_invariant *invariant)
+{
+    if (!tc_json_is_array(params) || tc_json_count(params) == 0 ||
+        tc_json_count(params) > TC_MAX_PARAMS)
+        return false;
+    for (const struct tc_json *p = tc_json_first(params); p; p = tc_json_next(p))
+        if (!read_param(set, p, &invariant->params[invariant->n_params++]))
+            return false;
+    return true;
+}
+
+static bool read_when(struct tc_invariant_set *set, const struct tc_json *when,
+                      struct tc_invariant *invariant)
+{
+    if (!when)
+        return true;
+    if (!tc_json_is_array(when) || tc_json_count(when) > TC_MAX_CLAUSES)
+        return false;
+    for (const struct tc_json *c = tc_json_first(when); c; c = tc_json_next(c)) {
+        struct tc_clause *clause = &invariant->when[invariant->n_when++];
+        const struct tc_json *is = tc_json_get(c, "is"), *not = tc_json_get(c, "not");
+        clause->field = intern(set, tc_json_get(c, "field"));
+        clause->negated = !is;
+        if (clause->field == TC_NO_SYM || !is == !not )
+            return false;
+        clause->value = intern_value(set, is ? is : not );
+    }
+    return true;
+}
+
+static void read_contexts(struct tc_invariant_set *set, const struct tc_json *contexts,
+                          struct tc_invariant *invariant)
+{
+    size_t n = tc_json_count(contexts);
+
+    invariant->contexts = tc_arena_zalloc(&set->arena, n * sizeof(*invariant->contexts) + 1);
+    for (const struct tc_json *c = tc_json_first(contexts); c; c = tc_json_next(c)) {
+        struct tc_context *context = &invariant->contexts[invariant->n_contexts++];
+        context->field = tc_strtab_intern_text(set->symbols, tc_json_key(c));
+        context->values =
+            tc_arena_alloc(&set->arena, tc_json_count(c) * sizeof(*context->values) + 1);
+        for (const struct tc_json *v = tc_json_first(c); v; v = tc_json_next(v))
+            context->values[context->n_values++] = intern_value(set, v);
+    }
+}
+
+static uint64_t count_of(const struct tc_json *evidence, const char *key)
+{
+    double n = tc_json_to_number(tc_json_get(evidence, key), 0);
+
+    return n > 0 && n < 1e18 ? (uint64_t)n : 0;
+}
+
+static void read_evidence(struct tc_invariant_set *set, const struct tc_json *evidence,
+                          struct tc_invariant *invariant)
+{
+    invariant->held = count_of(evidence, "held");
+    invariant->broken = count_of(evidence, "broken");
+    invariant->excluded = count_of(evidence, "excluded");
+    invariant->pipelines = count_of(evidence, "pipelines");
+    const struct tc_json *contexts = tc_json_get(evidence, "contexts");
+    if (tc_json_is_object(contexts))
+        read_contexts(set, contexts, invariant);
+}
+
+static void take_text(struct tc_invariant_set *set, const struct tc_json *document,
+                      struct tc_invariant *invariant)
+{
+    const char *text = tc_json_text(tc_json_get(document, "text"));
+    const char *id = tc_json_text(tc_json_get(document, "id"));
+
+    invariant->text = tc_arena_text(&set->arena, text ? text : "", text ? strlen(text) : 0);
+    if (id && strlen(id) < sizeof(invariant->id))
+        memcpy(invariant->id, id, strlen(id) + 1);
+}
+
+static enum tc_status read_invariant(struct tc_invariant_set *set, struct tc_json *document,
+                                     struct tc_error *err)
+{
+    const struct tc_json *relation = tc_json_get(document, "relation");
+    struct tc_invariant *invariant;
+
+    if (!tc_json_is_string(relation))
+        return tc_error_set(err, TC_E_FORMAT, "field \"relation\" is missing or no string");
+    invariant = tc_invariant_add(set);
+    invariant->document = document;
+    invariant->relation = intern(set, relation);
+    take_text(set, document, invariant);
+    if (!read_params(set, tc_json_get(document, "params"), invariant))
+        invariant->unchecked = "its params are not understood by this version";
+    else if (!read_when(set, tc_json_get(document, "when"), invariant))
+        invariant->unchecked = "its precondition is not understood by this version";
+    else
+        tc_invariant_name(invariant, set->symbols);
+    read_evidence(set, tc_json_get(document, "evidence"), invariant);
+    if (!invariant->unchecked) {
+        bool is_new;
+        tc_map_at(&set->known, tc_invariant_digest(invariant, set->symbols), &is_new);
+        if (!is_new) {
+            set->items.n--;
+            tc_json_free(document);
+        }
+    }
+    return TC_OK;
+}
+
+static enum tc_status read_header(struct tc_invariant_set *set, struct tc_json *document,
+                                  struct tc_error *err)
+{
+    double schema = tc_json_to_number(tc_json_get(document, "schema"), 0);
+    const char *what = tc_json_text(tc_json_get(document, "traincheck"));
+
+    if (!what || strcmp(what, "invariants"))
+        return tc_error_set(err, TC_E_FORMAT, "this is a traincheck file, but not of invariants");
+    if (schema > TC_INVARIANT_SCHEMA)
+        return tc_error_set(err, TC_E_VERSION,
+                            "invariant schema %g is newer than %d, the newest this version reads",
+                            schema, TC_INVARIANT_SCHEMA);
+    if (set->header)
+        tc_json_free(document);
+    else
+        set->header = document;
+    return TC_OK;
+}
+
+static enum tc_status read_line(struct tc_invariant_set *set, const char *line, size_t size,
+                                struct tc_error *err)
+{
+    struct tc_json *document = NULL;
+    enum tc_status status = tc_json_parse(line, size, &document, err);
+
+    if (status)
+        return status;
+    if (!tc_json_is_object(document))
+        status = tc_error_set(err, TC_E_FORMAT, "an invariant is a JSON object");
+    else if (tc_json_get(document, "traincheck"))
+        status = read_header(set, document, err);
+    else
+        status = read_invariant(set, document, err);
+    if (status)
+        tc_json_free(document);
+    return status;
+}
+
+static bool is_blank(const char *line, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (!strchr(" \t\r", line[i]))
+            return false;
+    return true;
+}
+
+enum tc_status tc_invariant_set_read(struct tc_invariant_set *set, const char *path,
+                                     struct tc_error *err)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    enum tc_status status = tc_fs_read(path, &text, err);
+    size_t n_before = set->items.n;
+    bool had_header = set->header;
+    unsigned line = 0;
+
+    for (size_t at = 0; !status && at < text.size;) {
+        const char *start = text.text + at;
+        const char *end = memchr(start, '\n', text.size - at);
+        size_t size = end ? (size_t)(end - start) : text.size - at;
+        at += size + 1;
+        line++;
+        if (is_blank(start, size))
+            continue;
+        status = read_line(set, start, size, err);
+        if (status)
+            tc_error_prefix(err, "%s:%u: ", path, line);
+    }
+    if (!status && set->items.n == n_before && !set->header && !had_header)
+        status = tc_error_set(err, TC_E_FORMAT, "%s: holds no invariants", path);
+    tc_strbuf_release(&text);
+    return status;
+}

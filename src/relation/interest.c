@@ -1,0 +1,82 @@
+#include "relation/interest.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/hash.h"
+#include "relation/relation.h"
+#include "replay/symbols.h"
+
+void tc_interest_init(struct tc_interest *interest)
+{
+    *interest = (struct tc_interest){.apis = tc_strtab_new()};
+}
+
+void tc_interest_release(struct tc_interest *interest)
+{
+    tc_strtab_free(interest->apis);
+    interest->apis = NULL;
+}
+
+void tc_interest_add_api(struct tc_interest *interest, const char *fn)
+{
+    tc_strtab_intern_text(interest->apis, fn);
+}
+
+/* "root.forward[train,grad]" and the like are phase calls and need no selection. */
+static void add_descriptor(struct tc_interest *interest, const char *name)
+{
+    if (strncmp(name, "root.forward", strlen("root.forward")))
+        tc_interest_add_api(interest, name);
+}
+
+/* A precondition on the enclosing call needs that call. */
+static void add_clause(struct tc_interest *interest, const struct tc_strtab *symbols,
+                       const struct tc_clause *clause)
+{
+    const char *value = tc_strtab_text(symbols, clause->value);
+    size_t n = strlen(value);
+
+    if (clause->field == TC_SYM_F_IN && n > 2 && value[0] == '"') {
+        struct tc_strbuf name = TC_STRBUF_INIT;
+        tc_strbuf_add(&name, value + 1, n - 2);
+        add_descriptor(interest, name.text);
+        tc_strbuf_release(&name);
+    }
+    if (!strncmp(tc_strtab_text(symbols, clause->field), "v.", 2) ||
+        clause->field == TC_SYM_F_SELF_GRADS || clause->field == TC_SYM_F_SELF_FROZEN)
+        interest->variables = true;
+}
+
+static void add_invariant(struct tc_interest *interest, const struct tc_strtab *symbols,
+                          const struct tc_invariant *invariant)
+{
+    for (size_t i = 0; i < invariant->n_params; i++) {
+        const struct tc_param *param = &invariant->params[i];
+        if (param->kind == TC_PARAM_CALL)
+            add_descriptor(interest, tc_strtab_text(symbols, param->name));
+        else
+            interest->variables = true;
+    }
+    for (size_t i = 0; i < invariant->n_when; i++)
+        add_clause(interest, symbols, &invariant->when[i]);
+    interest->digest = tc_hash64(invariant->id, strlen(invariant->id), interest->digest);
+}
+
+enum tc_status tc_interest_read(const char *const *paths, size_t n_paths,
+                                struct tc_interest *interest, struct tc_error *err)
+{
+    struct tc_strtab *symbols = tc_symbols_new();
+    struct tc_invariant_set set;
+    enum tc_status status = TC_OK;
+
+    tc_invariant_set_init(&set, symbols);
+    for (size_t i = 0; i < n_paths && !status; i++)
+        status = tc_invariant_set_read(&set, paths[i], err);
+    for (size_t i = 0; i < set.items.n && !status; i++)
+        if (!set.items.items[i]->unchecked)
+            add_invariant(interest, symbols, set.items.items[i]);
+    tc_invariant_set_release(&set);
+    tc_strtab_free(symbols);
+    return status;
+}

@@ -1,0 +1,86 @@
+#include "relation/relation.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "invariant/describe.h"
+#include "invariant/field.h"
+
+/* Every form, in the order of reports. */
+#define FORMS(X)             \
+    X(tc_event_contain_some) \
+    X(tc_event_contain_each) \
+    X(tc_api_sequence_window)
+
+#define X(form) extern const struct tc_relation form;
+FORMS(X)
+#undef X
+
+const struct tc_relation *const tc_relations[] = {
+#define X(form) &form,
+    FORMS(X)
+#undef X
+        NULL,
+};
+
+const struct tc_relation *tc_relation_find(const char *name)
+{
+    for (size_t i = 0; tc_relations[i]; i++)
+        if (!strcmp(tc_relations[i]->name, name))
+            return tc_relations[i];
+    return NULL;
+}
+
+void tc_relation_describe(const struct tc_relation *relation, const struct tc_strtab *symbols,
+                          const struct tc_invariant *invariant, struct tc_strbuf *out)
+{
+    relation->describe(symbols, invariant->params, invariant->n_params, out);
+    tc_describe_when(symbols, invariant->when, invariant->n_when, out);
+}
+
+static tc_sym value_of(const struct tc_pair *pairs, size_t n, tc_sym field)
+{
+    for (size_t i = 0; i < n; i++)
+        if (pairs[i].field == field)
+            return pairs[i].value;
+    return TC_NO_SYM;
+}
+
+bool tc_when_holds(const struct tc_clause *when, size_t n_when, const struct tc_pair *pairs,
+                   size_t n_pairs)
+{
+    for (size_t i = 0; i < n_when; i++)
+        if ((value_of(pairs, n_pairs, when[i].field) == when[i].value) == when[i].negated)
+            return false;
+    return true;
+}
+
+static const struct tc_context *context_of(const struct tc_invariant *invariant, tc_sym field)
+{
+    for (size_t i = 0; i < invariant->n_contexts; i++)
+        if (invariant->contexts[i].field == field)
+            return &invariant->contexts[i];
+    return NULL;
+}
+
+static bool has_value(const struct tc_context *context, tc_sym value)
+{
+    for (size_t i = 0; i < context->n_values; i++)
+        if (context->values[i] == value)
+            return true;
+    return false;
+}
+
+bool tc_context_is_known(const struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                         const struct tc_pair *pairs, size_t n_pairs)
+{
+    for (size_t i = 0; i < n_pairs; i++) {
+        const char *field = tc_strtab_text(symbols, pairs[i].field);
+        if (!tc_field_is_context(field))
+            continue;
+        const struct tc_context *context = context_of(invariant, pairs[i].field);
+        if (context ? !has_value(context, pairs[i].value) : tc_field_is_strict_context(field))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,110 @@
+/*
+ * relation.h - what inference and checking know about one form of a relation
+ *
+ * A relation turns events into *examples*: a key (what they are about), a
+ * situation, and an outcome. Inference folds examples into rows of evidence and
+ * asks which hypotheses hold on them; checking asks the same question of each
+ * new example. There is one definition of "holds" for both.
+ *
+ * A relation sees events and nothing else: no files, JSON, threads or clocks.
+ *
+ * To add a relation: one .c file that ends in a const struct tc_relation, one
+ * row in registry.c, one folder in tests/relations/.
+ */
+#ifndef TC_RELATION_RELATION_H
+#define TC_RELATION_RELATION_H
+
+#include "invariant/invariant.h"
+#include "relation/interest.h"
+#include "relation/situation.h"
+
+enum tc_outcome {
+    TC_HELD,
+    TC_BROKEN,
+    TC_UNDECIDED, /* this example says nothing about the hypothesis */
+};
+
+/* One occasion; everything is borrowed from the caller of the sink. */
+struct tc_example {
+    tc_sym key;
+    const struct tc_situation *situation; /* sorted */
+    const tc_sym *outcome;                /* a sequence, or a set in ascending order */
+    size_t n_outcome;
+    const struct tc_variable *variable; /* that it is about, or NULL */
+};
+
+struct tc_sink {
+    void (*example)(void *context, const struct tc_event *event, const struct tc_example *example);
+    void *context;
+};
+
+/* Distinct outcomes of one key, with how often each was seen. */
+struct tc_outcomes {
+    const tc_sym **outcome;
+    size_t *n_outcome;
+    size_t n;
+};
+
+/* A claim before its precondition is known. */
+struct tc_hypothesis {
+    struct tc_param params[TC_MAX_PARAMS];
+    size_t n_params;
+    unsigned min_pipelines; /* that must carry it, when more than one is given */
+};
+
+struct tc_hypotheses {
+    TC_VEC(struct tc_hypothesis) items;
+};
+
+struct tc_relation {
+    const char *name;    /* family and form: "EventContain/some" */
+    const char *summary; /* one line for --list-relations */
+    const char *hint;    /* what to look at first when it is broken */
+    bool is_set;         /* outcomes are sets: their order means nothing */
+
+    /* State across the events of one run, or NULL for none. */
+    void *(*open)(void);
+    void (*close)(void *state);
+    void (*observe)(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                    const struct tc_sink *sink);
+
+    /* All claims worth testing on examples of this key. */
+    void (*propose)(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
+                    struct tc_hypotheses *out);
+    /* The key of the examples that decide about an invariant with these params; TC_NO_SYM if none
+     * can. */
+    tc_sym (*key)(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params);
+    enum tc_outcome (*holds)(struct tc_strtab *symbols, const struct tc_param *params,
+                             size_t n_params, const tc_sym *outcome, size_t n_outcome);
+
+    /* Join and drop accepted invariants of this form that say the same; NULL if there is nothing to
+     * join. May change params and remove items (they stay in the arena); counts are taken again
+     * afterwards. */
+    void (*condense)(struct tc_invariant_set *accepted);
+
+    /* Words: "Optimizer.step() changes data of at least one Parameter"; what was seen instead. */
+    void (*describe)(const struct tc_strtab *symbols, const struct tc_param *params,
+                     size_t n_params, struct tc_strbuf *out);
+    void (*explain)(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                    const struct tc_event *event, const struct tc_example *example,
+                    struct tc_strbuf *out);
+};
+
+/* All forms, ended by NULL; the order is that of reports. */
+extern const struct tc_relation *const tc_relations[];
+
+/* NULL if there is none of that name. */
+const struct tc_relation *tc_relation_find(const char *name);
+
+/* The whole sentence: description and precondition. */
+void tc_relation_describe(const struct tc_relation *relation, const struct tc_strtab *symbols,
+                          const struct tc_invariant *invariant, struct tc_strbuf *out);
+
+/* A precondition on one situation: do all clauses hold? */
+bool tc_when_holds(const struct tc_clause *when, size_t n_when, const struct tc_pair *pairs,
+                   size_t n_pairs);
+/* Was every context of this situation met among the positives? */
+bool tc_context_is_known(const struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                         const struct tc_pair *pairs, size_t n_pairs);
+
+#endif /* TC_RELATION_RELATION_H */

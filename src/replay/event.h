@@ -1,0 +1,118 @@
+/*
+ * event.h - what a trace means: calls with all that happened inside them,
+ * variables, windows
+ *
+ * Everything here is owned by the replay and valid during the callback that
+ * delivers it.
+ */
+#ifndef TC_REPLAY_EVENT_H
+#define TC_REPLAY_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "replay/role.h"
+#include <traincheck/record.h>
+
+/* Phases that have passed in the current window. */
+enum tc_phase {
+    TC_PHASE_FORWARD = 1,
+    TC_PHASE_BACKWARD = 2, /* since the last optimizer step */
+    TC_PHASE_UNSCALE = 4,
+};
+
+/* One thing inside a call that an invariant may speak of, interned as text:
+ * "call ROLE FN" or "change KIND ATTR FROM TO". */
+typedef tc_sym tc_atom;
+
+struct tc_call {
+    int64_t id, step, th;
+    int64_t t, end_t; /* ns since the anchor of the process */
+    uint64_t window;  /* number of the window it began in */
+    tc_sym fn;
+    tc_sym descriptor; /* fn, or "root.forward" */
+    tc_sym stage, at, by;
+    enum tc_role role;
+    bool is_root; /* forward of a root module */
+    bool raised;
+    unsigned after;                           /* enum tc_phase bits at entry */
+    struct tc_call *parent;                   /* NULL at the top of its thread */
+    unsigned n_open;                          /* calls open directly inside */
+    const struct tc_value *self, *args, *ctx; /* NULL when absent; owned by the call */
+    const int64_t *params, *uncleared;
+    size_t n_params, n_uncleared;
+    const struct tc_record *end; /* the return record, during its event */
+    TC_VEC(tc_atom) contents;    /* sorted, each once */
+    size_t member;               /* its place in the window, SIZE_MAX if it has none */
+    struct tc_arena arena;
+};
+
+struct tc_variable {
+    int64_t serial, root; /* root TC_NONE while none owns it */
+    tc_sym name, kind, owner;
+    tc_sym grad, grad_before; /* class now, and before its last change */
+    tc_sym dtype, shape;      /* shape as JSON text */
+    uint64_t data;            /* digest */
+    int64_t data_cause,
+        grad_cause; /* id of the call in which it last changed; -1 outside of calls */
+    bool has_data, is_sampled, requires_grad, is_leaf, is_matrix;
+    tc_sym training; /* true, false or null: mode of the owner */
+    /* Framework attributes that are true, as fields "v.attr.NAME". */
+    struct tc_pair {
+        tc_sym field, value;
+    } * attrs;
+    size_t n_attrs;
+};
+
+struct tc_member_call {
+    tc_sym descriptor; /* fn, or root.forward[train,grad] */
+    enum tc_role role;
+    int64_t id;
+    tc_sym at;
+    bool is_void; /* it raised: not a member after all */
+};
+
+/* A step window: what stood between two cuts on the main thread of one process. */
+struct tc_window {
+    uint64_t number; /* counts all windows of the process */
+    int64_t step;    /* counts those that held an optimizer step */
+    int64_t t;
+    tc_sym stage;
+    bool has_step, has_autocast;
+    tc_sym grads; /* of the parameters stepped: all, some, none have a gradient */
+    TC_VEC(struct tc_member_call)
+    members; /* in order; what a step contains stands before the step */
+};
+
+struct tc_process {
+    const char *file; /* name of the trace file */
+    const struct tc_value *packages;
+    int64_t pid, rank, world; /* rank -1 when unknown */
+    int64_t unix_ns;          /* wall clock of t == 0; 0 when unknown */
+    bool is_worker, is_selective;
+    struct tc_map variables; /* serial → struct tc_variable * */
+    struct tc_window window; /* the open one */
+    unsigned phases;
+};
+
+enum tc_event_kind {
+    TC_EVENT_CALL,   /* a call returned or raised; everything inside it is known */
+    TC_EVENT_WINDOW, /* a window closed */
+};
+
+struct tc_event {
+    enum tc_event_kind kind;
+    const struct tc_process *process;
+    const struct tc_call *call;     /* CALL */
+    const struct tc_window *window; /* WINDOW */
+    uint64_t order;                 /* position among the events of the run */
+};
+
+const struct tc_variable *tc_process_variable(const struct tc_process *process, int64_t serial);
+
+#endif /* TC_REPLAY_EVENT_H */

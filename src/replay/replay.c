@@ -1,0 +1,269 @@
+#include "replay/replay.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "replay/span.h"
+#include "replay/symbols.h"
+#include "replay/variable.h"
+#include "replay/window.h"
+
+/* One process and what is open in it. */
+struct track {
+    struct tc_process process;
+    struct tc_spans spans;
+    bool has_last_window; /* cut by the end of the process: judged once the process is known to have
+                             ended well */
+};
+
+struct tc_replay {
+    struct tc_strtab *symbols;
+    struct tc_notes *notes;
+    tc_event_fn *on_event;
+    void *context;
+    TC_VEC(struct track *) tracks;
+    uint64_t n_events;
+    struct tc_replay_counts counts;
+};
+
+struct tc_replay *tc_replay_new(struct tc_strtab *symbols, struct tc_notes *notes,
+                                tc_event_fn *on_event, void *context)
+{
+    struct tc_replay *replay = tc_calloc(1, sizeof(*replay));
+
+    replay->symbols = symbols;
+    replay->notes = notes;
+    replay->on_event = on_event;
+    replay->context = context;
+    return replay;
+}
+
+void tc_replay_free(struct tc_replay *replay)
+{
+    if (!replay)
+        return;
+    for (size_t i = 0; i < replay->tracks.n; i++) {
+        struct track *track = replay->tracks.items[i];
+        tc_spans_release(&track->spans);
+        tc_process_free_variables(&track->process);
+        tc_window_release(&track->process.window);
+        tc_free(track);
+    }
+    tc_vec_release(&replay->tracks);
+    tc_free(replay);
+}
+
+void tc_replay_add_process(struct tc_replay *replay, const char *file,
+                           const struct tc_record *record)
+{
+    struct track *track = tc_calloc(1, sizeof(*track));
+    struct tc_process *process = &track->process;
+    const struct tc_value *object = record->object;
+
+    process->file = file;
+    process->packages = tc_value_get(object, "packages");
+    process->pid = tc_value_int(tc_value_get(object, "pid"), 0);
+    process->rank = tc_value_int(tc_value_get(object, "rank"), -1);
+    process->world = tc_value_int(tc_value_get(object, "world_size"), 1);
+    process->unix_ns = tc_value_int(tc_value_get(object, "unix_ns"), 0);
+    process->is_worker = tc_str_is(record->role, "worker");
+    process->is_selective = tc_value_is(tc_value_get(object, "mode"), "selective");
+    process->window.grads = TC_SYM_NONE;
+    tc_spans_init(&track->spans, replay->symbols);
+    tc_vec_push(&replay->tracks, track);
+}
+
+static void emit(struct tc_replay *replay, struct tc_event event)
+{
+    event.order = replay->n_events++;
+    replay->on_event(replay->context, &event);
+}
+
+static bool is_in_windows(const struct track *track, const struct tc_call *call)
+{
+    return !track->process.is_worker && call->th == 0;
+}
+
+static void on_call(struct tc_replay *replay, struct track *track, const struct tc_record *record)
+{
+    struct tc_call *call = tc_spans_enter(&track->spans, record);
+
+    if (!call) {
+        tc_notes_add(replay->notes, "duplicate-call", track->process.file, record->line,
+                     "call %" PRId64 " is entered twice", record->id);
+        return;
+    }
+    replay->counts.n_calls++;
+    call->window = track->process.window.number;
+    if (is_in_windows(track, call))
+        tc_window_call_begins(&track->process, replay->symbols, call);
+}
+
+static void on_end_of_call(struct tc_replay *replay, struct track *track,
+                           const struct tc_record *record)
+{
+    struct tc_call *call = tc_spans_find(&track->spans, record->id);
+
+    if (!call) {
+        tc_notes_add(replay->notes, "unmatched-return", track->process.file, record->line,
+                     "call %" PRId64 " ends but is not open", record->id);
+        return;
+    }
+    call->end_t = record->t;
+    call->end = record;
+    call->raised = record->type == TC_RECORD_RAISE;
+    if (is_in_windows(track, call))
+        tc_window_call_ends(&track->process, replay->symbols, call);
+    emit(replay,
+         (struct tc_event){.kind = TC_EVENT_CALL, .process = &track->process, .call = call});
+    tc_spans_leave(&track->spans, call);
+}
+
+static void close_window(struct tc_replay *replay, struct track *track)
+{
+    struct tc_process *process = &track->process;
+
+    replay->counts.n_windows++;
+    replay->counts.n_step_windows += process->window.has_step;
+    emit(replay, (struct tc_event){
+                     .kind = TC_EVENT_WINDOW, .process = process, .window = &process->window});
+    tc_window_next(process);
+    track->has_last_window = false;
+}
+
+static void on_step(struct tc_replay *replay, struct track *track, const struct tc_record *record)
+{
+    struct tc_window *window = &track->process.window;
+
+    window->step = record->step;
+    window->t = record->t;
+    window->stage = tc_symbols_str(replay->symbols, record->stage);
+    if (tc_str_is(record->why, "end"))
+        track->has_last_window = true;
+    else
+        close_window(replay, track);
+}
+
+/* The window at the end of a process is whole only if the process was not cut off in the middle of
+ * it. */
+static void on_end(struct tc_replay *replay, struct track *track, const struct tc_record *record)
+{
+    if (track->has_last_window && tc_value_int(tc_value_get(record->object, "exit"), 0) == 0)
+        close_window(replay, track);
+    track->has_last_window = false;
+}
+
+static void on_var(struct tc_replay *replay, struct track *track, const struct tc_record *record)
+{
+    struct tc_call *cause = tc_spans_find(&track->spans, record->cause);
+
+    if (tc_variable_apply(&track->process, replay->symbols, record, cause))
+        replay->counts.n_variables++;
+}
+
+/* "rank/world_size", known only after the file was opened. */
+static void on_note(struct tc_replay *replay, struct track *track, const struct tc_record *record)
+{
+    int64_t numbers[2] = {0, 0};
+    unsigned which = 0;
+
+    if (!tc_str_is(record->code, "rank")) {
+        tc_notes_add(replay->notes, "collector", track->process.file, record->line, "%.*s: %.*s",
+                     (int)record->code.size, record->code.text ? record->code.text : "",
+                     (int)record->text.size, record->text.text ? record->text.text : "");
+        return;
+    }
+    for (uint32_t i = 0; i < record->text.size; i++) {
+        char c = record->text.text[i];
+        if (c == '/' && which == 0)
+            which = 1;
+        else if (c >= '0' && c <= '9' && numbers[which] < 1000000)
+            numbers[which] = numbers[which] * 10 + (c - '0');
+        else
+            return;
+    }
+    track->process.rank = numbers[0];
+    track->process.world = which ? numbers[1] : 1;
+}
+
+void tc_replay_feed(struct tc_replay *replay, size_t index, const struct tc_record *record)
+{
+    struct track *track = replay->tracks.items[index];
+
+    replay->counts.n_records++;
+    switch (record->type) {
+    case TC_RECORD_API:
+        tc_spans_declare(&track->spans, record);
+        break;
+    case TC_RECORD_CALL:
+        on_call(replay, track, record);
+        break;
+    case TC_RECORD_RETURN:
+    case TC_RECORD_RAISE:
+        on_end_of_call(replay, track, record);
+        break;
+    case TC_RECORD_VAR:
+        on_var(replay, track, record);
+        break;
+    case TC_RECORD_STEP:
+        on_step(replay, track, record);
+        break;
+    case TC_RECORD_NOTE:
+        on_note(replay, track, record);
+        break;
+    case TC_RECORD_END:
+        on_end(replay, track, record);
+        break;
+    case TC_RECORD_PROCESS:
+    case TC_RECORD_UNKNOWN:
+        break;
+    }
+}
+
+void tc_replay_finish(struct tc_replay *replay)
+{
+    for (size_t i = 0; i < replay->tracks.n; i++) {
+        struct track *track = replay->tracks.items[i];
+        if (track->spans.open.n)
+            tc_notes_add(replay->notes, "running-at-end", track->process.file, 0,
+                         "%zu calls were running when the trace ended", track->spans.open.n);
+    }
+}
+
+struct tc_replay_counts tc_replay_counts(const struct tc_replay *replay)
+{
+    return replay->counts;
+}
+
+static uint64_t json_bytes(const struct tc_trace_folder *folder)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < tc_trace_folder_n_files(folder); i++)
+        sum += tc_trace_file_json_bytes(tc_trace_folder_file(folder, i));
+    return sum;
+}
+
+#define RECORDS_BETWEEN_PROGRESS 20000
+
+enum tc_status tc_replay_folder(struct tc_replay *replay, struct tc_trace_folder *folder,
+                                bool (*progress)(void *context, uint64_t json_bytes), void *context,
+                                struct tc_error *err)
+{
+    enum tc_status status;
+    const struct tc_record *record;
+    size_t file;
+
+    for (size_t i = 0; i < tc_trace_folder_n_files(folder); i++) {
+        const struct tc_trace_file *f = tc_trace_folder_file(folder, i);
+        tc_replay_add_process(replay, tc_trace_file_name(f), tc_trace_file_process(f));
+    }
+    for (uint64_t n = 1; !(status = tc_trace_folder_next(folder, &file, &record, err)); n++) {
+        tc_replay_feed(replay, file, record);
+        if (progress && n % RECORDS_BETWEEN_PROGRESS == 0 && !progress(context, json_bytes(folder)))
+            return tc_error_set(err, TC_E_INTERRUPTED, "interrupted");
+    }
+    tc_replay_finish(replay);
+    return status == TC_END ? TC_OK : status;
+}

@@ -1,0 +1,42 @@
+/*
+ * replay.h - records in, events out
+ *
+ * The only code that knows about the order of records, unmatched calls, torn
+ * tails, threads and ranks. Memory is bounded by the calls that are open and
+ * the variables that live.
+ */
+#ifndef TC_REPLAY_REPLAY_H
+#define TC_REPLAY_REPLAY_H
+
+#include "replay/event.h"
+#include <traincheck/trace.h>
+
+struct tc_replay;
+
+typedef void tc_event_fn(void *context, const struct tc_event *event);
+
+/* symbols and notes are borrowed and must outlive the replay. */
+struct tc_replay *tc_replay_new(struct tc_strtab *symbols, struct tc_notes *notes,
+                                tc_event_fn *on_event, void *context);
+void tc_replay_free(struct tc_replay *replay);
+
+/* Announce process i (counting from 0, in order) by its first record, which must outlive the
+ * replay. */
+void tc_replay_add_process(struct tc_replay *replay, const char *file,
+                           const struct tc_record *process);
+void tc_replay_feed(struct tc_replay *replay, size_t process, const struct tc_record *record);
+/* After the last record: what is still open is noted and forgotten. */
+void tc_replay_finish(struct tc_replay *replay);
+
+struct tc_replay_counts {
+    uint64_t n_records, n_calls, n_windows, n_step_windows, n_variables;
+};
+
+struct tc_replay_counts tc_replay_counts(const struct tc_replay *replay);
+
+/* Feed a whole folder: open, announce, feed, finish. progress may be NULL; false interrupts. */
+enum tc_status tc_replay_folder(struct tc_replay *replay, struct tc_trace_folder *folder,
+                                bool (*progress)(void *context, uint64_t json_bytes), void *context,
+                                struct tc_error *err);
+
+#endif /* TC_REPLAY_REPLAY_H */

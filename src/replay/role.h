@@ -1,0 +1,62 @@
+/*
+ * role.h - what an API means in a training loop, as its api record says
+ *
+ * The roles are those of docs/trace-format.md. Nothing after the collector
+ * decides by the name of an API; it decides by these.
+ */
+#ifndef TC_REPLAY_ROLE_H
+#define TC_REPLAY_ROLE_H
+
+#include <stdbool.h>
+
+#include <traincheck/value.h>
+
+/*
+ * name, text, traits:
+ *   MEMBER   belongs to the sequence of a training window when called at its top level
+ *   NESTED   ... and also when called inside another member (closures, scalers)
+ *   SUBJECT  what happens inside such a call is worth an invariant
+ *   FOREIGN  its receiver and operands are the user's own: they enter no situation
+ *   OUTER    a call around a training loop; what it contains counts as top level
+ */
+#define TC_ROLE_MAP(X)                                                                            \
+    X(FUNCTION, "function", 0)                                                                    \
+    X(FORWARD, "forward", TC_TRAIT_FOREIGN)                                                       \
+    X(LAYER, "layer", 0)                                                                          \
+    X(BACKWARD, "backward", TC_TRAIT_MEMBER | TC_TRAIT_NESTED | TC_TRAIT_SUBJECT)                 \
+    X(STEP, "step", TC_TRAIT_MEMBER | TC_TRAIT_NESTED | TC_TRAIT_SUBJECT)                         \
+    X(ZERO_GRAD, "zero_grad", TC_TRAIT_MEMBER | TC_TRAIT_NESTED | TC_TRAIT_SUBJECT)               \
+    X(SCHEDULER, "scheduler", TC_TRAIT_MEMBER | TC_TRAIT_SUBJECT)                                 \
+    X(SCALER, "scaler", TC_TRAIT_MEMBER | TC_TRAIT_SUBJECT)                                       \
+    X(UNSCALE, "unscale", TC_TRAIT_MEMBER | TC_TRAIT_SUBJECT)                                     \
+    X(CLIP, "clip", TC_TRAIT_MEMBER | TC_TRAIT_NESTED | TC_TRAIT_SUBJECT)                         \
+    X(COLLECTIVE, "collective", TC_TRAIT_MEMBER | TC_TRAIT_SUBJECT)                               \
+    X(DATA, "data", 0)                                                                            \
+    X(MODE, "mode", 0)                                                                            \
+    X(LOAD, "load", TC_TRAIT_SUBJECT)                                                             \
+    X(SAVE, "save", 0)                                                                            \
+    X(INIT, "init", 0)                                                                            \
+    X(SEED, "seed", 0)                                                                            \
+    X(LIBRARY, "library", TC_TRAIT_MEMBER | TC_TRAIT_SUBJECT | TC_TRAIT_FOREIGN | TC_TRAIT_OUTER) \
+    X(METHOD, "method", TC_TRAIT_FOREIGN | TC_TRAIT_OUTER)
+
+enum tc_role {
+#define X(name, text, traits) TC_ROLE_##name,
+    TC_ROLE_MAP(X)
+#undef X
+};
+
+enum tc_trait {
+    TC_TRAIT_MEMBER = 1,
+    TC_TRAIT_NESTED = 2,
+    TC_TRAIT_SUBJECT = 4,
+    TC_TRAIT_FOREIGN = 8,
+    TC_TRAIT_OUTER = 16,
+};
+
+/* FUNCTION for a text that is no known role. */
+enum tc_role tc_role_parse(struct tc_str text);
+const char *tc_role_text(enum tc_role role);
+bool tc_role_has(enum tc_role role, enum tc_trait trait);
+
+#endif /* TC_REPLAY_ROLE_H */

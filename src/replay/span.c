@@ -1,0 +1,215 @@
+#include "replay/span.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/strbuf.h"
+#include "replay/symbols.h"
+
+void tc_spans_init(struct tc_spans *spans, struct tc_strtab *symbols)
+{
+    *spans = (struct tc_spans){.symbols = symbols};
+}
+
+static void call_free(struct tc_call *call)
+{
+    tc_arena_release(&call->arena);
+    tc_vec_release(&call->contents);
+    tc_free(call);
+}
+
+void tc_spans_release(struct tc_spans *spans)
+{
+    uint64_t id, pointer;
+
+    for (size_t pos = 0; tc_map_each(&spans->open, &pos, &id, &pointer);)
+        call_free((struct tc_call *)(uintptr_t)pointer);
+    for (size_t i = 0; i < spans->spare.n; i++)
+        call_free(spans->spare.items[i]);
+    tc_vec_release(&spans->spare);
+    tc_map_release(&spans->open);
+    tc_map_release(&spans->roles);
+}
+
+void tc_spans_declare(struct tc_spans *spans, const struct tc_record *api)
+{
+    tc_map_put(&spans->roles, tc_symbols_str(spans->symbols, api->fn), tc_role_parse(api->role));
+}
+
+static void copy_value(struct tc_arena *arena, struct tc_value *out, const struct tc_value *in)
+{
+    *out = *in;
+    if (in->kind == TC_VALUE_STR) {
+        out->text = tc_arena_text(arena, in->text, in->n);
+    } else if (in->kind == TC_VALUE_ARRAY) {
+        struct tc_value *items = tc_arena_alloc(arena, in->n * sizeof(*items));
+        for (uint32_t i = 0; i < in->n; i++)
+            copy_value(arena, &items[i], &in->items[i]);
+        out->items = items;
+    } else if (in->kind == TC_VALUE_OBJECT) {
+        struct tc_member *members = tc_arena_alloc(arena, in->n * sizeof(*members));
+        for (uint32_t i = 0; i < in->n; i++) {
+            struct tc_str key = in->members[i].key;
+            members[i].key = (struct tc_str){tc_arena_text(arena, key.text, key.size), key.size};
+            copy_value(arena, &members[i].value, &in->members[i].value);
+        }
+        out->members = members;
+    }
+}
+
+static const struct tc_value *keep(struct tc_arena *arena, const struct tc_value *value)
+{
+    if (!value)
+        return NULL;
+    struct tc_value *copy = tc_arena_alloc(arena, sizeof(*copy));
+    copy_value(arena, copy, value);
+    return copy;
+}
+
+static const int64_t *keep_serials(struct tc_arena *arena, const struct tc_value *array, size_t *n)
+{
+    *n = 0;
+    if (!array || array->kind != TC_VALUE_ARRAY)
+        return NULL;
+    int64_t *serials = tc_arena_alloc(arena, array->n * sizeof(*serials) + 1);
+    for (uint32_t i = 0; i < array->n; i++)
+        if (array->items[i].kind == TC_VALUE_INT)
+            serials[(*n)++] = array->items[i].integer;
+    return serials;
+}
+
+static struct tc_call *call_new(struct tc_spans *spans)
+{
+    if (!spans->spare.n)
+        return tc_calloc(1, sizeof(struct tc_call));
+    struct tc_call *call = spans->spare.items[--spans->spare.n];
+    struct tc_call blank = {.arena = call->arena};
+    blank.contents.items = call->contents.items;
+    blank.contents.cap = call->contents.cap;
+    *call = blank;
+    tc_arena_reset(&call->arena);
+    return call;
+}
+
+static enum tc_role role_of(const struct tc_spans *spans, tc_sym fn)
+{
+    uint64_t role;
+
+    return tc_map_get(&spans->roles, fn, &role) ? (enum tc_role)role : TC_ROLE_FUNCTION;
+}
+
+struct tc_call *tc_spans_find(const struct tc_spans *spans, int64_t id)
+{
+    uint64_t pointer;
+
+    if (id == TC_NONE || !tc_map_get(&spans->open, (uint64_t)id, &pointer))
+        return NULL;
+    return (struct tc_call *)(uintptr_t)pointer;
+}
+
+struct tc_call *tc_spans_enter(struct tc_spans *spans, const struct tc_record *record)
+{
+    bool is_new;
+    uint64_t *slot = tc_map_at(&spans->open, (uint64_t)record->id, &is_new);
+
+    if (!is_new)
+        return NULL;
+    struct tc_call *call = call_new(spans);
+    *slot = (uintptr_t)call;
+    call->id = record->id;
+    call->t = record->t;
+    call->step = record->step;
+    call->th = record->th == TC_NONE ? 0 : record->th;
+    call->fn = tc_symbols_str(spans->symbols, record->fn);
+    call->role = role_of(spans, call->fn);
+    call->stage = tc_symbols_str(spans->symbols, record->stage);
+    call->at = tc_symbols_str(spans->symbols, record->at);
+    call->by = tc_symbols_str(spans->symbols, record->by);
+    call->parent = tc_spans_find(spans, record->parent);
+    if (call->parent)
+        call->parent->n_open++;
+    call->is_root = tc_value_is(tc_value_get(record->self, "role"), "root");
+    call->descriptor = call->is_root ? TC_SYM_ROOT_FORWARD : call->fn;
+    call->self = keep(&call->arena, record->self);
+    call->args = keep(&call->arena, record->args);
+    call->ctx = keep(&call->arena, record->ctx);
+    call->params = keep_serials(&call->arena, record->params, &call->n_params);
+    call->uncleared = keep_serials(&call->arena, record->uncleared, &call->n_uncleared);
+    call->member = SIZE_MAX;
+    return call;
+}
+
+static size_t atom_place(const struct tc_call *call, tc_atom atom)
+{
+    size_t low = 0, high = call->contents.n;
+
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (call->contents.items[mid] < atom)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+bool tc_call_has_atom(const struct tc_call *call, tc_atom atom)
+{
+    size_t i = atom_place(call, atom);
+
+    return i < call->contents.n && call->contents.items[i] == atom;
+}
+
+void tc_call_add_atom(struct tc_call *call, tc_atom atom)
+{
+    size_t i = atom_place(call, atom);
+
+    if (i < call->contents.n && call->contents.items[i] == atom)
+        return;
+    tc_vec_push(&call->contents, atom);
+    memmove(&call->contents.items[i + 1], &call->contents.items[i],
+            (call->contents.n - 1 - i) * sizeof(atom));
+    call->contents.items[i] = atom;
+}
+
+/* A call as an atom of what encloses it: only what means something in a training loop. */
+static tc_atom call_atom(struct tc_spans *spans, const struct tc_call *call)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    if (!call->is_root && !tc_role_has(call->role, TC_TRAIT_SUBJECT))
+        return TC_NO_SYM;
+    tc_strbuf_addf(&text, "call %s %s", tc_role_text(call->role),
+                   tc_strtab_text(spans->symbols, call->descriptor));
+    tc_atom atom = tc_strtab_intern(spans->symbols, text.text, text.size);
+    tc_strbuf_release(&text);
+    return atom;
+}
+
+/* A call may end before what is inside it when records were lost: forget dangling parents. */
+static void orphan_children(struct tc_spans *spans, const struct tc_call *parent)
+{
+    uint64_t id, pointer;
+
+    for (size_t pos = 0; tc_map_each(&spans->open, &pos, &id, &pointer);) {
+        struct tc_call *call = (struct tc_call *)(uintptr_t)pointer;
+        if (call->parent == parent)
+            call->parent = NULL;
+    }
+}
+
+void tc_spans_leave(struct tc_spans *spans, struct tc_call *call)
+{
+    if (call->parent) {
+        call->parent->n_open--;
+        tc_atom atom = call->raised ? TC_NO_SYM : call_atom(spans, call);
+        if (atom != TC_NO_SYM)
+            tc_call_add_atom(call->parent, atom);
+        for (size_t i = 0; i < call->contents.n; i++)
+            tc_call_add_atom(call->parent, call->contents.items[i]);
+    }
+    tc_map_remove(&spans->open, (uint64_t)call->id);
+    if (call->n_open)
+        orphan_children(spans, call);
+    tc_vec_push(&spans->spare, call);
+}

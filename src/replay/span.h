@@ -1,0 +1,31 @@
+/*
+ * span.h - the calls that are open in one process, and what they contain
+ */
+#ifndef TC_REPLAY_SPAN_H
+#define TC_REPLAY_SPAN_H
+
+#include "replay/event.h"
+
+struct tc_spans {
+    struct tc_strtab *symbols;
+    struct tc_map open;             /* id → struct tc_call * */
+    TC_VEC(struct tc_call *) spare; /* recycled calls */
+    struct tc_map roles;            /* fn → enum tc_role, from api records */
+};
+
+void tc_spans_init(struct tc_spans *spans, struct tc_strtab *symbols);
+void tc_spans_release(struct tc_spans *spans);
+
+void tc_spans_declare(struct tc_spans *spans, const struct tc_record *api);
+
+/* Open a call: a copy of what the record holds. NULL if its id is already open. */
+struct tc_call *tc_spans_enter(struct tc_spans *spans, const struct tc_record *record);
+/* The open call of that id, or NULL. */
+struct tc_call *tc_spans_find(const struct tc_spans *spans, int64_t id);
+/* Hand what happened inside on to the enclosing call, and recycle. */
+void tc_spans_leave(struct tc_spans *spans, struct tc_call *call);
+
+void tc_call_add_atom(struct tc_call *call, tc_atom atom);
+bool tc_call_has_atom(const struct tc_call *call, tc_atom atom);
+
+#endif /* TC_REPLAY_SPAN_H */

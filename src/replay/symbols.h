@@ -1,0 +1,94 @@
+/*
+ * symbols.h - the interned words of one run of inference or checking
+ *
+ * Well-known words have fixed numbers, so that code can name them; all others
+ * are interned as they appear. Values of fields are interned as JSON text:
+ * `"training"`, `true`, `null`.
+ */
+#ifndef TC_REPLAY_SYMBOLS_H
+#define TC_REPLAY_SYMBOLS_H
+
+#include <stdbool.h>
+
+#include "base/strtab.h"
+#include <traincheck/value.h>
+
+#define TC_SYM_MAP(X)                       \
+    /* values */                            \
+    X(EMPTY, "")                            \
+    X(NULL, "null")                         \
+    X(TRUE, "true")                         \
+    X(FALSE, "false")                       \
+    X(ZERO, "\"zero\"")                     \
+    X(TINY, "\"tiny\"")                     \
+    X(POSITIVE, "\"positive\"")             \
+    X(NEGATIVE, "\"negative\"")             \
+    X(NAN_OR_INF, "\"nan_or_inf\"")         \
+    X(NON_ZERO, "\"non_zero\"")             \
+    X(GRAD_NULL, "\"null\"")                \
+    X(ALL, "\"all\"")                       \
+    X(SOME, "\"some\"")                     \
+    X(NONE, "\"none\"")                     \
+    X(ONE, "\"one\"")                       \
+    X(MANY, "\"many\"")                     \
+    X(TOP, "\"top\"")                       \
+    /* attributes and classes of change */  \
+    X(DATA, "data")                         \
+    X(GRAD, "grad")                         \
+    X(DTYPE, "dtype")                       \
+    X(REQUIRES_GRAD, "requires_grad")       \
+    X(CLEARED, "cleared")                   \
+    X(CHANGED, "changed")                   \
+    X(UNCHANGED, "unchanged")               \
+    X(CLEAR, "clear")                       \
+    X(LOOKED, "looked")                     \
+    /* kinds of variables */                \
+    X(PARAMETER, "Parameter")               \
+    X(BUFFER, "buffer")                     \
+    /* descriptors */                       \
+    X(ROOT_FORWARD, "root.forward")         \
+    /* fields of situations */              \
+    X(F_STAGE, "stage")                     \
+    X(F_CTX_GRAD, "ctx.grad")               \
+    X(F_CTX_INFERENCE, "ctx.inference")     \
+    X(F_CTX_AUTOCAST, "ctx.autocast")       \
+    X(F_WORLD, "world")                     \
+    X(F_IN, "in")                           \
+    X(F_AFTER_BACKWARD, "after.backward")   \
+    X(F_AFTER_FORWARD, "after.forward")     \
+    X(F_AFTER_UNSCALE, "after.unscale")     \
+    X(F_CLOSURE, "closure")                 \
+    X(F_SELF_CLASS, "self.class")           \
+    X(F_SELF_TRAINING, "self.training")     \
+    X(F_SELF_LR, "self.lr")                 \
+    X(F_SELF_GRADS, "self.grads")           \
+    X(F_SELF_FROZEN, "self.frozen")         \
+    X(F_OWNER_TRAINING, "owner.training")   \
+    X(F_V_KIND, "v.kind")                   \
+    X(F_V_REQUIRES_GRAD, "v.requires_grad") \
+    X(F_V_IS_LEAF, "v.is_leaf")             \
+    X(F_V_GRAD, "v.grad")                   \
+    X(F_V_DTYPE, "v.dtype")                 \
+    X(F_V_MATRIX, "v.matrix")               \
+    X(F_V_OWNER, "v.owner")                 \
+    X(F_V_OWNER_TRAINING, "v.owner.training")
+
+enum tc_known_sym {
+#define X(name, text) TC_SYM_##name,
+    TC_SYM_MAP(X)
+#undef X
+    TC_SYM_KNOWN_COUNT
+};
+
+/* A table in which the well-known words already stand; free with tc_strtab_free. */
+struct tc_strtab *tc_symbols_new(void);
+
+tc_sym tc_symbols_str(struct tc_strtab *symbols, struct tc_str text);
+/* prefix and text joined: "v.attr." + "tensor_model_parallel". */
+tc_sym tc_symbols_join(struct tc_strtab *symbols, const char *prefix, struct tc_str text);
+/* The text as a JSON string, as values of fields are interned. */
+tc_sym tc_symbols_quote(struct tc_strtab *symbols, struct tc_str text);
+tc_sym tc_symbols_bool(bool value);
+struct tc_str tc_symbols_text(const struct tc_strtab *symbols, tc_sym sym);
+
+#endif /* TC_REPLAY_SYMBOLS_H */

@@ -1,0 +1,254 @@
+#include "replay/variable.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/strbuf.h"
+#include "replay/span.h"
+#include "replay/symbols.h"
+#include "trace/scan.h"
+
+const struct tc_variable *tc_process_variable(const struct tc_process *process, int64_t serial)
+{
+    uint64_t pointer;
+
+    if (!tc_map_get(&process->variables, (uint64_t)serial, &pointer))
+        return NULL;
+    return (const struct tc_variable *)(uintptr_t)pointer;
+}
+
+void tc_process_free_variables(struct tc_process *process)
+{
+    uint64_t serial, pointer;
+
+    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);) {
+        struct tc_variable *variable = (struct tc_variable *)(uintptr_t)pointer;
+        tc_free(variable->attrs);
+        tc_free(variable);
+    }
+    tc_map_release(&process->variables);
+}
+
+static struct tc_variable *variable_at(struct tc_process *process, int64_t serial, bool *is_new)
+{
+    uint64_t *slot = tc_map_at(&process->variables, (uint64_t)serial, is_new);
+
+    if (*is_new) {
+        struct tc_variable *variable = tc_calloc(1, sizeof(*variable));
+        variable->serial = serial;
+        variable->root = TC_NONE;
+        variable->data_cause = variable->grad_cause = -1;
+        variable->grad = variable->grad_before = TC_SYM_GRAD_NULL;
+        variable->training = TC_SYM_NULL;
+        variable->owner = TC_SYM_NULL;
+        variable->dtype = TC_SYM_NULL;
+        *slot = (uintptr_t)variable;
+    }
+    return (struct tc_variable *)(uintptr_t)*slot;
+}
+
+/* One record being applied. */
+struct update {
+    struct tc_variable *variable;
+    struct tc_strtab *symbols;
+    struct tc_call *cause;
+    bool is_new;
+};
+
+static void add_change(struct update *u, tc_sym attr, const char *from, const char *to)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    if (u->is_new || !u->cause)
+        return;
+    tc_strbuf_addf(&text, "change %s %s %s %s", tc_strtab_text(u->symbols, u->variable->kind),
+                   tc_strtab_text(u->symbols, attr), from, to);
+    tc_call_add_atom(u->cause, tc_strtab_intern(u->symbols, text.text, text.size));
+    tc_strbuf_release(&text);
+}
+
+static void set_data(struct update *u, const struct tc_value *value)
+{
+    struct tc_variable *v = u->variable;
+    struct tc_str text = tc_value_str(value);
+    bool is_sampled = text.size && text.text[0] == '~';
+    uint64_t digest = 0;
+    uint32_t i = is_sampled;
+
+    for (; i < text.size; i++) {
+        char c = text.text[i];
+        digest = digest << 4 | (uint64_t)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
+    }
+    bool comparable = v->has_data && text.size && is_sampled == v->is_sampled;
+    if (comparable && digest != v->data) {
+        add_change(u, TC_SYM_DATA, "-", "changed");
+        v->data_cause = u->cause ? u->cause->id : -1;
+    }
+    v->has_data = text.size > 0;
+    v->is_sampled = is_sampled;
+    v->data = digest;
+}
+
+/* Absent and zero are one class where changes are named: both mean that nothing is to be applied.
+ */
+static const char *grad_change_class(tc_sym grad)
+{
+    if (grad == TC_SYM_GRAD_NULL || grad == TC_SYM_ZERO)
+        return "clear";
+    if (grad == TC_SYM_NAN_OR_INF)
+        return "nan_or_inf";
+    return "non_zero";
+}
+
+static void set_grad(struct update *u, const struct tc_value *value)
+{
+    struct tc_variable *v = u->variable;
+    tc_sym grad = tc_symbols_quote(u->symbols, tc_value_str(value));
+    const char *from = grad_change_class(v->grad);
+    const char *to = grad_change_class(grad);
+
+    if (strcmp(from, to))
+        add_change(u, TC_SYM_GRAD, from, to);
+    v->grad_before = v->grad;
+    v->grad = grad;
+    v->grad_cause = u->cause ? u->cause->id : -1;
+}
+
+static void set_dtype(struct update *u, const struct tc_value *value)
+{
+    struct tc_str text = tc_value_str(value);
+    tc_sym dtype = tc_symbols_quote(u->symbols, text);
+
+    if (dtype != u->variable->dtype) {
+        struct tc_strbuf to = TC_STRBUF_INIT;
+        tc_strbuf_add(&to, text.text, text.size);
+        tc_strbuf_addc(&to, '\0');
+        add_change(u, TC_SYM_DTYPE, "-", to.text);
+        tc_strbuf_release(&to);
+    }
+    u->variable->dtype = dtype;
+}
+
+static void set_requires_grad(struct update *u, const struct tc_value *value)
+{
+    bool now = value->kind == TC_VALUE_BOOL && value->boolean;
+
+    if (now != u->variable->requires_grad)
+        add_change(u, TC_SYM_REQUIRES_GRAD, now ? "false" : "true", now ? "true" : "false");
+    u->variable->requires_grad = now;
+}
+
+static void set_shape(struct update *u, const struct tc_value *value)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_value_print(value, &text);
+    u->variable->shape = tc_strtab_intern(u->symbols, text.text, text.size);
+    u->variable->is_matrix = value->kind == TC_VALUE_ARRAY && value->n >= 2;
+    tc_strbuf_release(&text);
+}
+
+static void set_is_leaf(struct update *u, const struct tc_value *value)
+{
+    u->variable->is_leaf = value->kind == TC_VALUE_BOOL && value->boolean;
+}
+
+static void set_owner(struct update *u, const struct tc_value *value)
+{
+    u->variable->owner = tc_symbols_quote(u->symbols, tc_value_str(value));
+}
+
+static void set_training(struct update *u, const struct tc_value *value)
+{
+    u->variable->training =
+        value->kind == TC_VALUE_BOOL ? tc_symbols_bool(value->boolean) : TC_SYM_NULL;
+}
+
+static void ignore(struct update *u, const struct tc_value *value)
+{
+    (void)u;
+    (void)value;
+}
+
+/* The attributes of docs/trace-format.md; all others are framework attributes. */
+static const struct {
+    const char *name;
+    void (*set)(struct update *u, const struct tc_value *value);
+} attributes[] = {
+    {"data",          set_data         },
+    {"grad",          set_grad         },
+    {"dtype",         set_dtype        },
+    {"shape",         set_shape        },
+    {"requires_grad", set_requires_grad},
+    {"is_leaf",       set_is_leaf      },
+    {"owner",         set_owner        },
+    {"training",      set_training     },
+    {"device",        ignore           },
+    {"layout",        ignore           },
+};
+
+static bool is_truthy(const struct tc_value *value)
+{
+    switch (value->kind) {
+    case TC_VALUE_BOOL:
+        return value->boolean;
+    case TC_VALUE_INT:
+        return value->integer != 0;
+    case TC_VALUE_STR:
+        return value->n > 0;
+    default:
+        return value->kind != TC_VALUE_NULL;
+    }
+}
+
+/* False, 0 and None equal absent: only what is true is kept. */
+static void set_framework(struct update *u, struct tc_str name, const struct tc_value *value)
+{
+    struct tc_variable *v = u->variable;
+    tc_sym field = tc_symbols_join(u->symbols, "v.attr.", name);
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    size_t i = 0;
+
+    while (i < v->n_attrs && v->attrs[i].field != field)
+        i++;
+    if (!is_truthy(value)) {
+        if (i < v->n_attrs)
+            v->attrs[i] = v->attrs[--v->n_attrs];
+        return;
+    }
+    if (i == v->n_attrs)
+        v->attrs = tc_realloc(v->attrs, ++v->n_attrs * sizeof(*v->attrs));
+    tc_value_print(value, &text);
+    v->attrs[i] = (struct tc_pair){field, tc_strtab_intern(u->symbols, text.text, text.size)};
+    tc_strbuf_release(&text);
+}
+
+static void set_attribute(struct update *u, const struct tc_member *member)
+{
+    for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
+        if (tc_str_is(member->key, attributes[i].name)) {
+            attributes[i].set(u, &member->value);
+            return;
+        }
+    }
+    set_framework(u, member->key, &member->value);
+}
+
+bool tc_variable_apply(struct tc_process *process, struct tc_strtab *symbols,
+                       const struct tc_record *record, struct tc_call *cause)
+{
+    bool is_new;
+    struct tc_variable *variable = variable_at(process, record->var, &is_new);
+    struct update u = {variable, symbols, cause, is_new};
+
+    if (record->name.text)
+        variable->name = tc_symbols_str(symbols, record->name);
+    if (record->kind.text)
+        variable->kind = tc_symbols_str(symbols, record->kind);
+    if (record->root != TC_NONE)
+        variable->root = record->root;
+    if (record->attrs && record->attrs->kind == TC_VALUE_OBJECT)
+        for (uint32_t i = 0; i < record->attrs->n; i++)
+            set_attribute(&u, &record->attrs->members[i]);
+    return is_new;
+}

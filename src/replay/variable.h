@@ -1,0 +1,15 @@
+/*
+ * variable.h - the state of parameters and buffers, record by record
+ */
+#ifndef TC_REPLAY_VARIABLE_H
+#define TC_REPLAY_VARIABLE_H
+
+#include "replay/event.h"
+
+/* Apply a var record. Changes are added to what the call `cause` contains (NULL: outside of every
+ * call). Returns true when the variable is new. */
+bool tc_variable_apply(struct tc_process *process, struct tc_strtab *symbols,
+                       const struct tc_record *record, struct tc_call *cause);
+void tc_process_free_variables(struct tc_process *process);
+
+#endif /* TC_REPLAY_VARIABLE_H */

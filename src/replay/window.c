@@ -1,0 +1,151 @@
+#include "replay/window.h"
+
+#include "base/banned.h"
+#include "base/strbuf.h"
+#include "replay/symbols.h"
+
+/* Is nothing around the call but calls that hold whole training loops? */
+static bool is_at_top(const struct tc_call *call)
+{
+    const struct tc_call *around = call->parent;
+
+    while (around && tc_role_has(around->role, TC_TRAIT_OUTER))
+        around = around->parent;
+    return !around;
+}
+
+static bool is_inside_same_role(const struct tc_call *call)
+{
+    for (const struct tc_call *around = call->parent; around; around = around->parent)
+        if (around->role == call->role && around->is_root == call->is_root)
+            return true;
+    return false;
+}
+
+/*
+ * A member is a call of the loop itself: at its top level, or one of the phases wherever it was
+ * made. What torch's own constructors call at top level (a scheduler's first step) belongs to no
+ * sequence.
+ */
+static bool is_member(const struct tc_strtab *symbols, const struct tc_call *call)
+{
+    bool is_top = is_at_top(call);
+
+    if (!call->is_root && !tc_role_has(call->role, TC_TRAIT_MEMBER))
+        return false;
+    if (is_inside_same_role(call))
+        return false;
+    if (!is_top)
+        return call->is_root || tc_role_has(call->role, TC_TRAIT_NESTED);
+    return call->parent || !tc_str_is(tc_symbols_text(symbols, call->by), "torch");
+}
+
+static bool is_false(const struct tc_value *value)
+{
+    return value && value->kind == TC_VALUE_BOOL && !value->boolean;
+}
+
+static tc_sym member_descriptor(struct tc_strtab *symbols, const struct tc_call *call)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    if (!call->is_root)
+        return call->fn;
+    bool is_eval = is_false(tc_value_get(tc_value_get(call->self, "attrs"), "training"));
+    bool no_grad = tc_value_get(call->ctx, "grad") || tc_value_get(call->ctx, "inference");
+    tc_strbuf_addf(&text, "root.forward[%s,%s]", is_eval ? "eval" : "train",
+                   no_grad ? "no_grad" : "grad");
+    tc_sym descriptor = tc_strtab_intern(symbols, text.text, text.size);
+    tc_strbuf_release(&text);
+    return descriptor;
+}
+
+static void add_member(struct tc_process *process, struct tc_strtab *symbols, struct tc_call *call)
+{
+    struct tc_window *window = &process->window;
+    const struct tc_call *top = call;
+
+    while (top->parent && top->at == TC_SYM_EMPTY)
+        top = top->parent;
+    call->member = window->members.n;
+    tc_vec_push(&window->members,
+                ((struct tc_member_call){.descriptor = member_descriptor(symbols, call),
+                                         .role = call->role,
+                                         .id = call->id,
+                                         .at = top->at}));
+}
+
+tc_sym tc_window_grads(const struct tc_process *process, const int64_t *serials, size_t n)
+{
+    size_t have = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct tc_variable *variable = tc_process_variable(process, serials[i]);
+        have += variable && variable->grad != TC_SYM_GRAD_NULL;
+    }
+    return !have ? TC_SYM_NONE : have == n ? TC_SYM_ALL : TC_SYM_SOME;
+}
+
+void tc_window_call_begins(struct tc_process *process, struct tc_strtab *symbols,
+                           struct tc_call *call)
+{
+    struct tc_window *window = &process->window;
+
+    call->window = window->number;
+    call->after = process->phases;
+    if (tc_value_get(call->ctx, "autocast"))
+        window->has_autocast = true;
+    if (call->role == TC_ROLE_STEP) {
+        tc_sym grads = tc_window_grads(process, call->params, call->n_params);
+        window->grads = !window->has_step || window->grads == grads ? grads : TC_SYM_SOME;
+    } else if (is_member(symbols, call)) {
+        add_member(process, symbols, call);
+    }
+}
+
+static void pass_phase(struct tc_process *process, const struct tc_call *call)
+{
+    if (call->is_root)
+        process->phases |= TC_PHASE_FORWARD;
+    else if (call->role == TC_ROLE_BACKWARD)
+        process->phases |= TC_PHASE_BACKWARD;
+    else if (call->role == TC_ROLE_UNSCALE)
+        process->phases |= TC_PHASE_UNSCALE;
+    else if (call->role == TC_ROLE_STEP)
+        process->phases &= ~(unsigned)TC_PHASE_BACKWARD;
+}
+
+void tc_window_call_ends(struct tc_process *process, struct tc_strtab *symbols,
+                         struct tc_call *call)
+{
+    struct tc_window *window = &process->window;
+    bool is_in_window = call->window == window->number;
+
+    if (call->raised) {
+        if (call->member != SIZE_MAX && is_in_window)
+            window->members.items[call->member].is_void = true;
+        return;
+    }
+    if (call->role == TC_ROLE_STEP && is_in_window) {
+        if (is_member(symbols, call))
+            add_member(process, symbols, call);
+        window->has_step = true;
+    }
+    pass_phase(process, call);
+}
+
+void tc_window_next(struct tc_process *process)
+{
+    struct tc_window *window = &process->window;
+
+    window->number++;
+    window->members.n = 0;
+    window->has_step = window->has_autocast = false;
+    window->grads = TC_SYM_NONE;
+    process->phases = 0;
+}
+
+void tc_window_release(struct tc_window *window)
+{
+    tc_vec_release(&window->members);
+}

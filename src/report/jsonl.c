@@ -1,0 +1,127 @@
+#include "report/report.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "base/banned.h"
+
+static struct tc_json *parsed(const char *json)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    struct tc_json *node = NULL;
+
+    tc_strbuf_adds(&text, json);
+    if (!text.text || tc_json_parse(text.text, text.size, &node, NULL))
+        node = tc_json_null();
+    tc_strbuf_release(&text);
+    return node;
+}
+
+static struct tc_json *strings(const char *const *items, size_t n)
+{
+    struct tc_json *array = tc_json_array();
+
+    for (size_t i = 0; i < n; i++)
+        tc_json_append(array, tc_json_string(items[i]));
+    return array;
+}
+
+static struct tc_json *variables(const struct tc_violation *v)
+{
+    struct tc_json *array = tc_json_array();
+
+    for (size_t i = 0; i < v->n_variables; i++) {
+        const struct tc_violation_variable *x = &v->variables[i];
+        struct tc_json *object = tc_json_object();
+        tc_json_set_string(object, "name", x->name);
+        tc_json_set_string(object, "kind", x->kind);
+        tc_json_set_bool(object, "requires_grad", x->requires_grad);
+        tc_json_set(object, "grad", parsed(x->grad));
+        tc_json_set(object, "dtype", parsed(x->dtype));
+        tc_json_set(object, "shape", parsed(x->shape));
+        tc_json_set(object, "owner", parsed(x->owner));
+        tc_json_append(array, object);
+    }
+    return array;
+}
+
+static struct tc_json *steps(const struct tc_violation *v)
+{
+    struct tc_json *array = tc_json_array();
+
+    for (size_t i = 0; i < v->n_steps; i++)
+        tc_json_append(array, tc_json_number((double)v->steps[i]));
+    return array;
+}
+
+/* UTC with milliseconds, as in 2026-01-31T12:00:00.250Z. */
+static void set_time(struct tc_json *object, int64_t unix_ns)
+{
+    time_t seconds = (time_t)(unix_ns / 1000000000);
+    struct tm utc;
+    char day[32], text[48];
+
+    if (unix_ns <= 0 || !gmtime_r(&seconds, &utc))
+        return;
+    strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(text, sizeof(text), "%s.%03dZ", day, (int)(unix_ns / 1000000 % 1000));
+    tc_json_set_string(object, "time", text);
+}
+
+static void set_place(struct tc_json *object, const struct tc_violation *v)
+{
+    if (*v->at)
+        tc_json_set_string(object, "at", v->at);
+    if (v->step >= 0)
+        tc_json_set_number(object, "step", (double)v->step);
+    if (*v->stage)
+        tc_json_set_string(object, "stage", v->stage);
+    if (v->rank >= 0)
+        tc_json_set_number(object, "rank", (double)v->rank);
+    set_time(object, v->unix_ns);
+    tc_json_set_string(object, "trace", v->trace);
+    tc_json_set_string(object, "file", v->file);
+    if (*v->call)
+        tc_json_set_string(object, "call", v->call);
+}
+
+struct tc_json *tc_violation_to_json(const struct tc_violation *v, const struct tc_strtab *symbols)
+{
+    struct tc_json *object = tc_json_object();
+    struct tc_json *invariant = tc_invariant_to_json(v->invariant, symbols);
+    struct tc_json *learned = tc_json_object();
+
+    tc_json_set_string(object, "id", v->invariant->id);
+    tc_json_set_string(object, "relation", v->relation->name);
+    set_place(object, v);
+    tc_json_set_string(object, "expected", v->invariant->text);
+    tc_json_set_string(object, "seen", v->seen);
+    tc_json_set_string(object, "hint", v->relation->hint);
+    tc_json_set(object, "inside", strings(v->inside, v->n_inside));
+    tc_json_set(object, "before", strings(v->before, v->n_before));
+    tc_json_set(object, "variables", variables(v));
+    if (v->n_more_variables)
+        tc_json_set_number(object, "more_variables", (double)v->n_more_variables);
+    tc_json_set_number(object, "count", (double)v->count);
+    tc_json_set(object, "steps", steps(v));
+    tc_json_set_number(object, "last_step", (double)v->last_step);
+    tc_json_set_number(learned, "pipelines", (double)v->invariant->pipelines);
+    tc_json_set_number(learned, "held", (double)v->invariant->held);
+    tc_json_set(object, "learned", learned);
+    tc_json_set(object, "params", tc_json_copy(tc_json_get(invariant, "params")));
+    tc_json_set(object, "when", tc_json_copy(tc_json_get(invariant, "when")));
+    tc_json_free(invariant);
+    return object;
+}
+
+static void print(const struct tc_report_input *input, struct tc_strbuf *out)
+{
+    for (size_t i = 0; i < input->n_violations; i++) {
+        struct tc_json *object = tc_violation_to_json(input->violations[i], input->symbols);
+        tc_json_print(object, out);
+        tc_strbuf_addc(out, '\n');
+        tc_json_free(object);
+    }
+}
+
+const struct tc_report tc_report_violations = {"violations.jsonl", print};

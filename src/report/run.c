@@ -1,0 +1,194 @@
+/*
+ * run.c - the whole of a check: invariants, traces, verdicts, reports
+ */
+#include "report/report.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/banned.h"
+#include "base/fs.h"
+#include "replay/symbols.h"
+
+static const struct tc_report *const reports[] = {
+    &tc_report_violations,    &tc_report_failed,    &tc_report_passed,
+    &tc_report_not_triggered, &tc_report_unchecked, &tc_report_summary,
+};
+
+/* Codes of notes after which something of a trace stayed unread. */
+static const char *const damage[] = {"bad-frame", "bad-json", "bad-record", "not-a-trace"};
+
+struct check {
+    const struct tc_check_config *config;
+    struct tc_strtab *symbols;
+    struct tc_invariant_set set;
+    struct tc_engine *engine;
+    size_t trace; /* being read */
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool on_progress(void *context, uint64_t json_bytes)
+{
+    const struct check *check = context;
+    const struct tc_check_config *c = check->config;
+
+    return c->progress(c->context, check->trace, c->n_traces, json_bytes);
+}
+
+static void count_trace(struct tc_check_result *result, struct tc_replay_counts counts,
+                        const struct tc_trace_folder *folder)
+{
+    result->n_records += counts.n_records;
+    result->n_calls += counts.n_calls;
+    result->n_windows += counts.n_windows;
+    for (size_t i = 0; i < tc_trace_folder_n_files(folder); i++)
+        result->json_bytes += tc_trace_file_json_bytes(tc_trace_folder_file(folder, i));
+}
+
+static enum tc_status check_trace(struct check *check, const char *path,
+                                  struct tc_check_result *result, struct tc_notes *notes,
+                                  struct tc_error *err)
+{
+    struct tc_trace_folder *folder = NULL;
+    enum tc_status status = tc_trace_folder_open(path, notes, &folder, err);
+
+    if (status)
+        return status;
+    tc_engine_begin(check->engine, path);
+    struct tc_replay *replay = tc_replay_new(check->symbols, notes, tc_engine_judge, check->engine);
+    status =
+        tc_replay_folder(replay, folder, check->config->progress ? on_progress : NULL, check, err);
+    count_trace(result, tc_replay_counts(replay), folder);
+    tc_replay_free(replay);
+    tc_trace_folder_close(folder);
+    return status;
+}
+
+static void count_verdicts(const struct tc_engine *engine, struct tc_check_result *result)
+{
+    result->n_invariants = tc_engine_count(engine);
+    for (size_t i = 0; i < result->n_invariants; i++) {
+        const struct tc_judgement *j = tc_engine_judgement(engine, i);
+        switch (tc_engine_verdict(j)) {
+        case TC_VERDICT_FAILED:
+            result->n_failed++;
+            result->n_multi_failed += j->invariant->pipelines > 1;
+            break;
+        case TC_VERDICT_PASSED:
+            result->n_passed++;
+            break;
+        case TC_VERDICT_NOT_TRIGGERED:
+            result->n_not_triggered++;
+            break;
+        case TC_VERDICT_UNCHECKED:
+            result->n_unchecked++;
+            break;
+        }
+    }
+}
+
+static bool is_damaged(const struct tc_notes *notes)
+{
+    for (size_t i = 0; i < tc_notes_count(notes); i++)
+        for (size_t j = 0; j < sizeof(damage) / sizeof(*damage); j++)
+            if (!strcmp(tc_notes_get(notes, i)->code, damage[j]))
+                return true;
+    return false;
+}
+
+static enum tc_status write_files(const struct tc_report_input *input, struct tc_error *err)
+{
+    enum tc_status status = TC_OK;
+
+    for (size_t i = 0; i < sizeof(reports) / sizeof(*reports) && !status; i++) {
+        struct tc_strbuf text = TC_STRBUF_INIT;
+        char *path = tc_fs_join(input->config->output_dir, reports[i]->file);
+        reports[i]->print(input, &text);
+        status = tc_fs_write(path, text.text ? text.text : "", text.size, err);
+        tc_strbuf_release(&text);
+        tc_free(path);
+    }
+    return status;
+}
+
+static void write_out(const struct tc_report_input *input)
+{
+    const struct tc_check_config *config = input->config;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    if (!config->write)
+        return;
+    if (config->json)
+        tc_report_violations.print(input, &text);
+    else
+        tc_report_text(input, &text);
+    if (text.size)
+        config->write(config->context, text.text, text.size);
+    tc_strbuf_release(&text);
+}
+
+static enum tc_status report(const struct check *check, const struct tc_check_result *result,
+                             const struct tc_notes *notes, struct tc_error *err)
+{
+    struct tc_report_input input = {.config = check->config,
+                                    .result = result,
+                                    .engine = check->engine,
+                                    .symbols = check->symbols,
+                                    .notes = notes};
+    const struct tc_violation **violations =
+        tc_engine_violations(check->engine, &input.n_violations);
+    enum tc_status status;
+
+    input.violations = violations;
+    write_out(&input);
+    status = write_files(&input, err);
+    tc_free(violations);
+    return status;
+}
+
+/* What can fail for a reason of the user's comes first: nothing is judged in vain. */
+static enum tc_status prepare(struct check *check, struct tc_error *err)
+{
+    const struct tc_check_config *config = check->config;
+    enum tc_status status = TC_OK;
+
+    for (size_t i = 0; i < config->n_invariants && !status; i++)
+        status = tc_invariant_set_read(&check->set, config->invariants[i], err);
+    if (!status)
+        status = tc_fs_mkdirs(config->output_dir, err);
+    if (!status)
+        check->engine = tc_engine_new(&check->set, check->symbols);
+    return status;
+}
+
+enum tc_status tc_check_run(const struct tc_check_config *config, struct tc_check_result *result,
+                            struct tc_notes *notes, struct tc_error *err)
+{
+    struct check check = {.config = config, .symbols = tc_symbols_new()};
+    uint64_t started = now_ns();
+    enum tc_status status, reported;
+
+    *result = (struct tc_check_result){0};
+    tc_invariant_set_init(&check.set, check.symbols);
+    status = prepare(&check, err);
+    for (; !status && check.trace < config->n_traces; check.trace++)
+        status = check_trace(&check, config->traces[check.trace], result, notes, err);
+    if (check.engine && (!status || status == TC_E_INTERRUPTED)) {
+        count_verdicts(check.engine, result);
+        result->damaged = is_damaged(notes);
+        result->wall_ns = now_ns() - started;
+        reported = report(&check, result, notes, status ? NULL : err);
+        status = status ? status : reported;
+    }
+    tc_engine_free(check.engine);
+    tc_invariant_set_release(&check.set);
+    tc_strtab_free(check.symbols);
+    return status;
+}
