@@ -1,4 +1,5 @@
-# The four executables: a main, its option table, its work.
+# The four executables: a main, its option table, its work. Man pages and
+# completions are made by the tools themselves.
 
 set(TC_TOOLS "")
 function(tc_tool name)
@@ -6,6 +7,9 @@ function(tc_tool name)
   add_executable(traincheck-${name} tools/traincheck-${name}.c tools/options_${name}.c ${ARGN})
   target_include_directories(traincheck-${name} PRIVATE ${PROJECT_SOURCE_DIR}/tools)
   target_link_libraries(traincheck-${name} PRIVATE traincheck_cli traincheck tc_flags)
+  add_custom_command(TARGET traincheck-${name} POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -DTOOL=$<TARGET_FILE:traincheck-${name}> -DDIR=${CMAKE_BINARY_DIR}/share
+            -P ${PROJECT_SOURCE_DIR}/cmake/texts.cmake VERBATIM)
   set(TC_TOOLS ${TC_TOOLS} traincheck-${name} PARENT_SCOPE)
 endfunction()
 
