@@ -1,0 +1,257 @@
+/*
+ * frames.c - the bytes of a trace file as JSON text
+ */
+#include "trace/frames.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "trace/zio.h"
+
+#include "base/banned.h"
+
+#define READ_SIZE ((size_t)128 << 10)
+#define MAX_TRIES 16 /* frames tried behind one that looks unfinished */
+
+struct tc_frames {
+    int fd;
+    const char *path, *name;
+    struct tc_notes *notes;
+    struct tc_zio *zio;
+    struct tc_strbuf raw; /* read and not yet decoded, from pos on */
+    size_t pos;
+    uint64_t n_bytes;  /* read so far */
+    uint64_t n_frames; /* decoded so far, damaged ones included */
+    uint64_t end_seen; /* n_bytes at the last TC_END */
+    bool is_plain;
+    bool is_lost; /* since a damaged frame no whole one was found */
+};
+
+static enum tc_status io_error(const struct tc_frames *f, struct tc_error *err)
+{
+    enum tc_status status = errno == ENOENT ? TC_E_NOTFOUND : TC_E_IO;
+
+    return tc_error_set(err, status, "%s: %s", f->path, strerror(errno));
+}
+
+/* Opening a pipe would wait for its writer, hence O_NONBLOCK. */
+static enum tc_status open_file(struct tc_frames *f, struct tc_error *err)
+{
+    struct stat st;
+
+    f->fd = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (f->fd < 0 || fstat(f->fd, &st) < 0)
+        return io_error(f, err);
+    if (!S_ISREG(st.st_mode))
+        return tc_error_set(err, TC_E_FORMAT, "%s: not a trace: no regular file", f->path);
+    return TC_OK;
+}
+
+/* Read as much as is waiting already, so that a long frame is looked at few times. */
+static enum tc_status fill(struct tc_frames *f, size_t *got, struct tc_error *err)
+{
+    size_t rest = f->raw.size - f->pos, want = rest > READ_SIZE ? rest : READ_SIZE;
+    ssize_t n;
+
+    if (f->pos) {
+        memmove(f->raw.text, f->raw.text + f->pos, rest);
+        f->raw.size = rest;
+        f->pos = 0;
+    }
+    tc_strbuf_reserve(&f->raw, want);
+    do
+        n = read(f->fd, f->raw.text + rest, want);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return io_error(f, err);
+    f->raw.size += (size_t)n;
+    f->n_bytes += (uint64_t)n;
+    *got = (size_t)n;
+    return TC_OK;
+}
+
+static bool has_suffix(const char *text, const char *suffix)
+{
+    size_t n = strlen(text), m = strlen(suffix);
+
+    return n >= m && !strcmp(text + n - m, suffix);
+}
+
+static enum tc_status look_at_start(struct tc_frames *f, struct tc_error *err)
+{
+    size_t got;
+    enum tc_status status = fill(f, &got, err);
+
+    if (status != TC_OK)
+        return status;
+    if (!got)
+        return tc_error_set(err, TC_E_FORMAT, "%s: not a trace: it is empty", f->path);
+    f->is_plain = !tc_zio_is_frame(f->raw.text, f->raw.size);
+    if (f->is_plain && has_suffix(f->path, ".zst"))
+        return tc_error_set(err, TC_E_FORMAT, "%s: not a trace: no zstd frame at its start",
+                            f->path);
+    return TC_OK;
+}
+
+enum tc_status tc_frames_open(const char *path, const char *name, struct tc_notes *notes,
+                              struct tc_frames **out, struct tc_error *err)
+{
+    struct tc_frames *f = tc_calloc(1, sizeof(*f));
+    enum tc_status status;
+
+    *out = NULL;
+    f->path = path;
+    f->name = name;
+    f->notes = notes;
+    f->zio = tc_zio_new();
+    status = open_file(f, err);
+    if (status == TC_OK)
+        status = look_at_start(f, err);
+    if (status == TC_OK)
+        *out = f;
+    else
+        tc_frames_close(f);
+    return status;
+}
+
+void tc_frames_close(struct tc_frames *frames)
+{
+    if (!frames)
+        return;
+    if (frames->fd >= 0)
+        close(frames->fd);
+    tc_zio_free(frames->zio);
+    tc_strbuf_release(&frames->raw);
+    tc_free(frames);
+}
+
+/* Go to the next thing that looks like a frame. If there is none keep what may be half of one. */
+static bool seek_frame(struct tc_frames *f)
+{
+    for (; f->raw.size - f->pos >= 4; f->pos++)
+        if (tc_zio_is_frame(f->raw.text + f->pos, 4))
+            return true;
+    return false;
+}
+
+static void lose(struct tc_frames *f, const char *why)
+{
+    if (!f->is_lost) {
+        f->n_frames++;
+        tc_notes_add(f->notes, "bad-frame", f->name, 0,
+                     "frame %llu at byte %llu cannot be read and is skipped: %s",
+                     (unsigned long long)f->n_frames,
+                     (unsigned long long)(f->n_bytes - (f->raw.size - f->pos)), why);
+    }
+    f->is_lost = true;
+    f->pos++;
+}
+
+/* The frame at pos, appended to text. */
+static enum tc_status unpack(struct tc_frames *f, struct tc_strbuf *text, struct tc_error *err)
+{
+    size_t used = 0;
+    enum tc_status status = TC_END;
+
+    if (f->is_lost && !seek_frame(f))
+        return TC_END;
+    if (f->pos < f->raw.size)
+        status =
+            tc_zio_unpack(f->zio, f->raw.text + f->pos, f->raw.size - f->pos, text, &used, err);
+    if (status != TC_OK)
+        return status;
+    f->pos += used;
+    f->n_frames++;
+    f->is_lost = false;
+    return TC_OK;
+}
+
+/*
+ * At the end of the file a frame seems unfinished. If a whole one follows inside of it, then it is
+ * damaged: the length of one of its blocks is wrong.
+ */
+static bool is_followed(struct tc_frames *f)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    const char *p = f->raw.text + f->pos + 1, *end = f->raw.text + f->raw.size;
+    bool found = false;
+
+    for (int tries = 0; tries < MAX_TRIES && end - p >= 4 && !found; p++) {
+        size_t used;
+
+        if (!tc_zio_is_frame(p, 4))
+            continue;
+        tries++;
+        found = tc_zio_unpack(f->zio, p, (size_t)(end - p), &text, &used, NULL) == TC_OK;
+    }
+    tc_strbuf_release(&text);
+    return found;
+}
+
+static enum tc_status next_piece(struct tc_frames *f, struct tc_strbuf *text, struct tc_error *err)
+{
+    size_t got;
+    enum tc_status status = TC_OK;
+
+    if (f->pos == f->raw.size) {
+        status = fill(f, &got, err);
+        if (status != TC_OK || !got)
+            return status != TC_OK ? status : TC_END;
+    }
+    tc_strbuf_add(text, f->raw.text + f->pos, f->raw.size - f->pos);
+    f->pos = f->raw.size;
+    return TC_OK;
+}
+
+enum tc_status tc_frames_next(struct tc_frames *frames, struct tc_strbuf *text, bool *is_gap,
+                              struct tc_error *err)
+{
+    struct tc_frames *f = frames;
+    struct tc_error why;
+    enum tc_status status;
+    size_t got;
+
+    *is_gap = f->is_lost;
+    if (f->is_plain)
+        return next_piece(f, text, err);
+    for (;;) {
+        status = unpack(f, text, &why);
+        if (status == TC_OK)
+            return TC_OK;
+        if (status == TC_E_FORMAT) {
+            lose(f, why.text);
+            *is_gap = true;
+            continue;
+        }
+        status = fill(f, &got, err);
+        if (status != TC_OK)
+            return status;
+        if (got)
+            continue;
+        if (f->end_seen == f->n_bytes || !is_followed(f))
+            break;
+        lose(f, "its length is wrong");
+        *is_gap = true;
+    }
+    f->end_seen = f->n_bytes;
+    return TC_END;
+}
+
+size_t tc_frames_torn(const struct tc_frames *frames)
+{
+    size_t rest = frames->raw.size - frames->pos;
+
+    if (frames->is_plain || (frames->is_lost && rest < 4))
+        return 0; /* what follows a damaged frame was counted with it */
+    return rest;
+}
+
+uint64_t tc_frames_bytes(const struct tc_frames *frames)
+{
+    return frames->n_bytes;
+}

@@ -1,0 +1,161 @@
+/*
+ * lines.c - the lines of a trace file
+ *
+ * Frames hold whole lines, but those of other tools may not: what follows the
+ * last newline waits for the next frame.
+ */
+#include "trace/lines.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "trace/frames.h"
+#include "trace/zio.h"
+
+#include "base/banned.h"
+
+#define MAX_LINE TC_ZIO_MAX_FRAME /* bytes; a file without newlines must not fill memory */
+
+struct tc_lines {
+    struct tc_frames *frames;
+    struct tc_notes *notes;
+    const char *name;
+    struct tc_strbuf text; /* decoded and not yet returned, from pos on */
+    size_t pos;
+    size_t searched; /* no newline in [pos, searched) */
+    uint64_t number;
+    uint64_t json_bytes;
+    bool is_skipping;   /* inside a line that is too long */
+    bool is_tail_taken; /* the newline of the line returned last may yet come */
+};
+
+enum tc_status tc_lines_open(const char *path, const char *name, struct tc_notes *notes,
+                             struct tc_lines **out, struct tc_error *err)
+{
+    struct tc_frames *frames;
+    enum tc_status status = tc_frames_open(path, name, notes, &frames, err);
+
+    *out = NULL;
+    if (status != TC_OK)
+        return status;
+    *out = tc_calloc(1, sizeof(**out));
+    (*out)->frames = frames;
+    (*out)->notes = notes;
+    (*out)->name = name;
+    return TC_OK;
+}
+
+void tc_lines_close(struct tc_lines *lines)
+{
+    if (!lines)
+        return;
+    tc_frames_close(lines->frames);
+    tc_strbuf_release(&lines->text);
+    tc_free(lines);
+}
+
+/* Take [pos, end) and the newline there. False if it is nothing to return. */
+static bool take_line(struct tc_lines *l, const char *end, struct tc_str *out)
+{
+    const char *begin = l->text.text + l->pos;
+    bool is_skipped = l->is_skipping;
+
+    l->pos = l->searched = (size_t)(end - l->text.text) + 1;
+    while (end > begin && (end[-1] == '\r' || end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    l->number += !(l->is_tail_taken && begin == end);
+    l->is_tail_taken = l->is_skipping = false;
+    *out = (struct tc_str){begin, (uint32_t)(end - begin)};
+    return begin < end && !is_skipped;
+}
+
+/* Forget what was returned and what has grown too long. */
+static void tidy(struct tc_lines *l)
+{
+    size_t rest = l->text.size - l->pos;
+
+    if (rest > MAX_LINE || l->is_skipping) {
+        if (!l->is_skipping)
+            tc_notes_add(l->notes, "bad-json", l->name, l->number + 1,
+                         "a line of more than %zu bytes", MAX_LINE);
+        l->is_skipping = true;
+        rest = 0;
+    }
+    if (rest)
+        memmove(l->text.text, l->text.text + l->text.size - rest, rest);
+    l->text.size = l->searched = rest;
+    l->pos = 0;
+}
+
+/* More text behind the rest, or in its place if something between them is lost. */
+static enum tc_status add_text(struct tc_lines *l, struct tc_error *err)
+{
+    size_t rest, before;
+    bool is_gap;
+    enum tc_status status;
+
+    tidy(l);
+    rest = before = l->text.size;
+    status = tc_frames_next(l->frames, &l->text, &is_gap, err);
+    l->json_bytes += l->text.size - before;
+    if (is_gap) {
+        l->pos = l->searched = rest;
+        l->is_skipping = l->is_tail_taken = false;
+    }
+    return status;
+}
+
+enum tc_status tc_lines_next(struct tc_lines *lines, struct tc_str *out, struct tc_error *err)
+{
+    struct tc_lines *l = lines;
+
+    for (;;) {
+        size_t size = l->text.size - l->searched;
+        const char *end = size ? memchr(l->text.text + l->searched, '\n', size) : NULL;
+        enum tc_status status;
+
+        if (end) {
+            if (take_line(l, end, out))
+                return TC_OK;
+            continue;
+        }
+        status = add_text(l, err);
+        if (status != TC_OK)
+            return status;
+    }
+}
+
+struct tc_str tc_lines_tail(const struct tc_lines *lines)
+{
+    size_t size = lines->is_skipping ? 0 : lines->text.size - lines->pos;
+
+    return (struct tc_str){size ? lines->text.text + lines->pos : NULL, (uint32_t)size};
+}
+
+void tc_lines_take_tail(struct tc_lines *lines)
+{
+    lines->pos = lines->searched = lines->text.size;
+    lines->number++;
+    lines->is_tail_taken = true;
+}
+
+size_t tc_lines_torn(const struct tc_lines *lines)
+{
+    return tc_lines_tail(lines).size + tc_frames_torn(lines->frames);
+}
+
+uint64_t tc_lines_number(const struct tc_lines *lines)
+{
+    return lines->number;
+}
+
+uint64_t tc_lines_file_bytes(const struct tc_lines *lines)
+{
+    return tc_frames_bytes(lines->frames);
+}
+
+uint64_t tc_lines_json_bytes(const struct tc_lines *lines)
+{
+    return lines->json_bytes;
+}

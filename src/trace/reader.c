@@ -1,0 +1,211 @@
+/*
+ * reader.c - one trace file as records
+ */
+#include <traincheck/trace.h>
+
+#include <inttypes.h>
+
+#include "base/arena.h"
+#include "base/fs.h"
+#include "base/vec.h"
+#include "trace/lines.h"
+#include "trace/notes.h"
+#include "trace/schema.h"
+#include <traincheck/version.h>
+
+#include "base/banned.h"
+
+struct tc_trace_file {
+    char *path;
+    struct tc_notes *notes;
+    struct tc_lines *lines;
+    struct tc_arena arena; /* of record; reset for each */
+    struct tc_record record;
+    struct tc_arena process_arena;
+    struct tc_record process;
+    size_t torn; /* bytes of the note "torn-tail"; 0 without one */
+};
+
+/* The whole line moves to the arena, as the process record outlives the text. */
+static enum tc_status parse_process(struct tc_trace_file *file, struct tc_str line,
+                                    struct tc_error *err)
+{
+    struct tc_arena *arena = &file->process_arena;
+    struct tc_value *object = tc_arena_alloc(arena, sizeof(*object));
+    const char *text = tc_arena_text(arena, line.text, line.size);
+    enum tc_status status = tc_scan(text, line.size, arena, object, err);
+    int64_t schema;
+
+    if (status != TC_OK)
+        return status;
+    if (!tc_value_is(tc_value_get(object, "type"), "process"))
+        return tc_error_set(err, TC_E_FORMAT, "the first record is no process record");
+    /* Before the other fields, which a newer schema may have changed. */
+    schema = tc_value_int(tc_value_get(object, "schema"), TC_TRACE_SCHEMA);
+    if (schema > TC_TRACE_SCHEMA)
+        return tc_error_set(err, TC_E_VERSION,
+                            "its schema is %" PRId64 ", the newest known here is %d", schema,
+                            TC_TRACE_SCHEMA);
+    if (schema < 1)
+        return tc_error_set(err, TC_E_FORMAT, "\"schema\" is %" PRId64, schema);
+    status = tc_record_fill(object, &file->process, err);
+    file->process.line = tc_lines_number(file->lines);
+    return status;
+}
+
+static enum tc_status read_process(struct tc_trace_file *file, struct tc_error *err)
+{
+    struct tc_str line;
+    enum tc_status status = tc_lines_next(file->lines, &line, err);
+
+    if (status == TC_END) {
+        line = tc_lines_tail(file->lines);
+        if (!line.size)
+            return tc_error_set(err, TC_E_FORMAT, "%s: not a trace: no whole record in it",
+                                file->path);
+        tc_lines_take_tail(file->lines);
+    } else if (status != TC_OK) {
+        return status;
+    }
+    status = parse_process(file, line, err);
+    if (status == TC_E_FORMAT)
+        tc_error_prefix(err, "%s: not a trace: line %" PRIu64, file->path,
+                        tc_lines_number(file->lines));
+    else if (status != TC_OK)
+        tc_error_prefix(err, "%s", file->path);
+    return status;
+}
+
+enum tc_status tc_trace_file_open(const char *path, struct tc_notes *notes,
+                                  struct tc_trace_file **out, struct tc_error *err)
+{
+    struct tc_trace_file *file = tc_calloc(1, sizeof(*file));
+    enum tc_status status;
+
+    *out = NULL;
+    file->path = tc_strdup(path);
+    file->notes = notes;
+    status = tc_lines_open(file->path, tc_trace_file_name(file), notes, &file->lines, err);
+    if (status == TC_OK)
+        status = read_process(file, err);
+    if (status == TC_OK)
+        *out = file;
+    else
+        tc_trace_file_close(file);
+    return status;
+}
+
+void tc_trace_file_close(struct tc_trace_file *file)
+{
+    if (!file)
+        return;
+    tc_lines_close(file->lines);
+    tc_arena_release(&file->arena);
+    tc_arena_release(&file->process_arena);
+    tc_free(file->path);
+    tc_free(file);
+}
+
+/* What a newer writer may have added is skipped and counted. */
+static void note_unknown(struct tc_trace_file *file)
+{
+    struct tc_str type = tc_value_str(tc_value_get(file->record.object, "type"));
+    struct tc_str key = file->record.unknown_key;
+
+    if (file->record.type == TC_RECORD_UNKNOWN)
+        tc_notes_add(file->notes, "unknown-type", tc_trace_file_name(file), file->record.line,
+                     "records of type \"%.*s\" are not known and skipped",
+                     (int)(type.size < 64 ? type.size : 64), type.text);
+    else if (key.text)
+        tc_notes_add(file->notes, "unknown-key", tc_trace_file_name(file), file->record.line,
+                     "\"%.*s\" of a %s record is not known and skipped",
+                     (int)(key.size < 64 ? key.size : 64), key.text,
+                     tc_record_type_text(file->record.type));
+}
+
+/* The line as file->record; on failure code says what kind of note it deserves. */
+static enum tc_status parse(struct tc_trace_file *file, struct tc_str line, uint64_t number,
+                            const char **code, struct tc_error *err)
+{
+    struct tc_value *object;
+    enum tc_status status;
+
+    tc_arena_reset(&file->arena);
+    object = tc_arena_alloc(&file->arena, sizeof(*object));
+    *code = "bad-json";
+    status = tc_scan(line.text, line.size, &file->arena, object, err);
+    if (status != TC_OK)
+        return status;
+    *code = "bad-record";
+    status = tc_record_fill(object, &file->record, err);
+    file->record.line = number;
+    if (status == TC_OK &&
+        (file->record.unknown_key.text || file->record.type == TC_RECORD_UNKNOWN))
+        note_unknown(file);
+    return status;
+}
+
+/* The last line of a plain file may be whole without its newline. Else it is torn, and noted so
+ * until the rest of it comes. */
+static enum tc_status read_tail(struct tc_trace_file *file, const struct tc_record **out)
+{
+    struct tc_str tail = tc_lines_tail(file->lines);
+    size_t torn = tc_lines_torn(file->lines);
+    uint64_t number = tc_lines_number(file->lines) + 1;
+    const char *code;
+
+    if (tail.size && parse(file, tail, number, &code, NULL) == TC_OK) {
+        tc_lines_take_tail(file->lines);
+        *out = &file->record;
+        return TC_OK;
+    }
+    if (torn == file->torn)
+        return TC_END;
+    tc_notes_withdraw(file->notes, "torn-tail", tc_trace_file_name(file));
+    if (torn)
+        tc_notes_add(file->notes, "torn-tail", tc_trace_file_name(file), number,
+                     "the last %zu bytes are the start of a %s that was never finished", torn,
+                     tail.size ? "line" : "frame");
+    file->torn = torn;
+    return TC_END;
+}
+
+enum tc_status tc_trace_file_next(struct tc_trace_file *file, const struct tc_record **out,
+                                  struct tc_error *err)
+{
+    struct tc_error why;
+    struct tc_str line;
+    const char *code;
+    enum tc_status status;
+
+    while ((status = tc_lines_next(file->lines, &line, err)) == TC_OK) {
+        uint64_t number = tc_lines_number(file->lines);
+
+        if (parse(file, line, number, &code, &why) == TC_OK) {
+            *out = &file->record;
+            return TC_OK;
+        }
+        tc_notes_add(file->notes, code, tc_trace_file_name(file), number, "%s", why.text);
+    }
+    return status == TC_END ? read_tail(file, out) : status;
+}
+
+const struct tc_record *tc_trace_file_process(const struct tc_trace_file *file)
+{
+    return &file->process;
+}
+
+const char *tc_trace_file_name(const struct tc_trace_file *file)
+{
+    return tc_fs_base(file->path);
+}
+
+uint64_t tc_trace_file_bytes(const struct tc_trace_file *file)
+{
+    return tc_lines_file_bytes(file->lines);
+}
+
+uint64_t tc_trace_file_json_bytes(const struct tc_trace_file *file)
+{
+    return tc_lines_json_bytes(file->lines);
+}
