@@ -26,7 +26,7 @@ function(tc_defines out folder function)
 endfunction()
 
 tc_defines(has_infer infer tc_infer_run)
-tc_defines(has_check check tc_check_run)
+tc_defines(has_check report tc_check_run)
 if(has_infer)
   tc_tool(infer run_infer.c notes.c)
 endif()
