@@ -59,8 +59,13 @@ static enum tc_status check_trace(struct check *check, const char *path,
     struct tc_trace_folder *folder = NULL;
     enum tc_status status = tc_trace_folder_open(path, notes, &folder, err);
 
-    if (status)
+    /* Only now: a check of nothing leaves no folder behind. */
+    if (!status)
+        status = tc_fs_mkdirs(check->config->output_dir, err);
+    if (status) {
+        tc_trace_folder_close(folder);
         return status;
+    }
     tc_engine_begin(check->engine, path);
     struct tc_replay *replay = tc_replay_new(check->symbols, notes, tc_engine_judge, check->engine);
     status =
@@ -153,7 +158,6 @@ static enum tc_status report(const struct check *check, const struct tc_check_re
     return status;
 }
 
-/* What can fail for a reason of the user's comes first: nothing is judged in vain. */
 static enum tc_status prepare(struct check *check, struct tc_error *err)
 {
     const struct tc_check_config *config = check->config;
@@ -161,8 +165,6 @@ static enum tc_status prepare(struct check *check, struct tc_error *err)
 
     for (size_t i = 0; i < config->n_invariants && !status; i++)
         status = tc_invariant_set_read(&check->set, config->invariants[i], err);
-    if (!status)
-        status = tc_fs_mkdirs(config->output_dir, err);
     if (!status)
         check->engine = tc_engine_new(&check->set, check->symbols);
     return status;
