@@ -9,16 +9,16 @@
 #define TRAINCHECK_ERROR_H
 
 /* name, value, text. TC_END is no failure: it is what a reader returns after the last item. */
-#define TC_STATUS_MAP(X)                            \
-    X(OK, 0, "success")                             \
-    X(END, 1, "end of input")                       \
-    X(E_USAGE, -1, "bad option or argument")        \
-    X(E_IO, -2, "input/output error")               \
-    X(E_FORMAT, -3, "malformed input")              \
-    X(E_VERSION, -4, "unsupported format version")  \
-    X(E_NOTFOUND, -5, "not found")                  \
-    X(E_PYTHON, -6, "Python error")                 \
-    X(E_INTERRUPTED, -7, "interrupted")             \
+#define TC_STATUS_MAP(X)                           \
+    X(OK, 0, "success")                            \
+    X(END, 1, "end of input")                      \
+    X(E_USAGE, -1, "bad option or argument")       \
+    X(E_IO, -2, "input/output error")              \
+    X(E_FORMAT, -3, "malformed input")             \
+    X(E_VERSION, -4, "unsupported format version") \
+    X(E_NOTFOUND, -5, "not found")                 \
+    X(E_PYTHON, -6, "Python error")                \
+    X(E_INTERRUPTED, -7, "interrupted")            \
     X(E_NOMEM, -8, "out of memory")
 
 enum tc_status {
@@ -37,7 +37,8 @@ struct tc_error {
 /* A short text for a status; never NULL. */
 const char *tc_status_text(enum tc_status status);
 
-/* Fill *err (if not NULL) and return status, so that callers can write `return tc_error_set(...)`. */
+/* Fill *err (if not NULL) and return status, so that callers can write `return tc_error_set(...)`.
+ */
 TC_PRINTF(3, 4)
 enum tc_status tc_error_set(struct tc_error *err, enum tc_status status, const char *fmt, ...);
 

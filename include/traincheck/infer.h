@@ -14,10 +14,10 @@
 struct tc_infer_config {
     const char *const *traces; /* trace folders, one pipeline each, or evidence files (*.tce) */
     size_t n_traces;
-    const char *output;          /* invariant file; "-": handed to write */
-    const char *evidence;        /* if set: write evidence there and infer nothing */
-    const char *failed;          /* if set: hypotheses that broke, with what broke them */
-    const char *const *enable;   /* relation families or family/form; none means all */
+    const char *output;        /* invariant file; "-": handed to write */
+    const char *evidence;      /* if set: write evidence there and infer nothing */
+    const char *failed;        /* if set: hypotheses that broke, with what broke them */
+    const char *const *enable; /* relation families or family/form; none means all */
     size_t n_enable;
     const char *const *disable;
     size_t n_disable;
@@ -27,8 +27,8 @@ struct tc_infer_config {
     bool keep_implied;      /* also write invariants that others imply */
     /* What is written to "-". */
     void (*write)(void *context, const char *text, size_t size);
-    /* Called now and then from the calling thread: trace i of n, JSON bytes read so far. May be NULL.
-     * Returning false interrupts: nothing is written, TC_E_INTERRUPTED. */
+    /* Called now and then from the calling thread: trace i of n, JSON bytes read so far. May be
+     * NULL. Returning false interrupts: nothing is written, TC_E_INTERRUPTED. */
     bool (*progress)(void *context, size_t i, size_t n, uint64_t bytes);
     void *context;
 };
@@ -51,7 +51,8 @@ struct tc_infer_result {
 enum tc_status tc_infer_run(const struct tc_infer_config *config, struct tc_infer_result *result,
                             struct tc_notes *notes, struct tc_error *err);
 
-/* One line for each relation form: "EventContain/some  <what it says>". i counts from 0; NULL at the end. */
+/* One line for each relation form: "EventContain/some  <what it says>". i counts from 0; NULL at
+ * the end. */
 const char *tc_infer_relation_name(size_t i);
 const char *tc_infer_relation_summary(size_t i);
 

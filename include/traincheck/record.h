@@ -24,7 +24,7 @@ enum tc_record_type {
 #define X(name, text) TC_RECORD_##name,
     TC_RECORD_TYPE_MAP(X)
 #undef X
-        TC_RECORD_UNKNOWN, /* to be skipped and counted */
+    TC_RECORD_UNKNOWN, /* to be skipped and counted */
 };
 
 /* Absent integers are TC_NONE, absent strings have text NULL, absent values are NULL. */
@@ -32,39 +32,40 @@ enum tc_record_type {
 
 struct tc_record {
     enum tc_record_type type;
-    uint64_t line;    /* 1-based line of the file, 0 when parsed alone */
-    int64_t t;        /* ns since the clock anchor of the process record */
-    int64_t id;       /* call, return, raise: counter per process */
-    int64_t parent;   /* call: id of the enclosing traced call */
-    int64_t cause;    /* var: id of the call inside of which the change was seen */
-    int64_t var;      /* var: serial of the variable */
-    int64_t step;     /* number of finished windows that held an optimizer step */
-    int64_t th;       /* thread, 0 is the main thread */
-    int64_t count;    /* note */
-    int64_t root;     /* var: serial of the root module that owns the variable */
-    int8_t finite;    /* return: 1 yes, 0 no, -1 not recorded */
-    struct tc_str fn;    /* api, call */
-    struct tc_str role;  /* api; process: main or worker */
-    struct tc_str stage; /* call, var, step */
-    struct tc_str by;    /* call without parent: user, torch or a package */
-    struct tc_str at;    /* call without parent: "train.py:57" */
-    struct tc_str name;  /* var */
-    struct tc_str kind;  /* var: Parameter, buffer, scalar */
-    struct tc_str why;   /* step */
-    struct tc_str code;  /* note */
-    struct tc_str text;  /* note */
-    struct tc_str exc;   /* raise */
-    struct tc_str msg;   /* raise */
-    const struct tc_value *self;      /* call: receiver */
-    const struct tc_value *args;      /* call: object by parameter name */
-    const struct tc_value *ctx;       /* call: object of what differs from the default */
-    const struct tc_value *params;    /* call of step, zero_grad: array of variable serials */
-    const struct tc_value *uncleared; /* call of step: the serials among params not cleared since the last step */
-    const struct tc_value *value;     /* return */
-    const struct tc_value *same;      /* return: array of operand names with equal content */
-    const struct tc_value *attrs;     /* var */
-    const struct tc_value *object;    /* the whole line, for fields not named here */
-    struct tc_str unknown_key; /* the first key that the schema does not name; skipped */
+    uint64_t line;                 /* 1-based line of the file, 0 when parsed alone */
+    int64_t t;                     /* ns since the clock anchor of the process record */
+    int64_t id;                    /* call, return, raise: counter per process */
+    int64_t parent;                /* call: id of the enclosing traced call */
+    int64_t cause;                 /* var: id of the call inside of which the change was seen */
+    int64_t var;                   /* var: serial of the variable */
+    int64_t step;                  /* number of finished windows that held an optimizer step */
+    int64_t th;                    /* thread, 0 is the main thread */
+    int64_t count;                 /* note */
+    int64_t root;                  /* var: serial of the root module that owns the variable */
+    int8_t finite;                 /* return: 1 yes, 0 no, -1 not recorded */
+    struct tc_str fn;              /* api, call */
+    struct tc_str role;            /* api; process: main or worker */
+    struct tc_str stage;           /* call, var, step */
+    struct tc_str by;              /* call without parent: user, torch or a package */
+    struct tc_str at;              /* call without parent: "train.py:57" */
+    struct tc_str name;            /* var */
+    struct tc_str kind;            /* var: Parameter, buffer, scalar */
+    struct tc_str why;             /* step */
+    struct tc_str code;            /* note */
+    struct tc_str text;            /* note */
+    struct tc_str exc;             /* raise */
+    struct tc_str msg;             /* raise */
+    const struct tc_value *self;   /* call: receiver */
+    const struct tc_value *args;   /* call: object by parameter name */
+    const struct tc_value *ctx;    /* call: object of what differs from the default */
+    const struct tc_value *params; /* call of step, zero_grad: array of variable serials */
+    const struct tc_value
+        *uncleared; /* call of step: the serials among params not cleared since the last step */
+    const struct tc_value *value;  /* return */
+    const struct tc_value *same;   /* return: array of operand names with equal content */
+    const struct tc_value *attrs;  /* var */
+    const struct tc_value *object; /* the whole line, for fields not named here */
+    struct tc_str unknown_key;     /* the first key that the schema does not name; skipped */
 };
 
 #endif /* TRAINCHECK_RECORD_H */

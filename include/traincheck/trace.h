@@ -14,11 +14,12 @@
 
 /* Things a reader met that a person should know: one note per (file, code), with a count. */
 struct tc_note {
-    const char *code;  /* "torn-tail", "bad-json", "bad-frame", "unknown-type", "time-backwards", ... */
-    const char *file;  /* name of the file inside its folder */
-    uint64_t line;     /* of the first occurrence; 0 if it has none */
+    const char
+        *code; /* "torn-tail", "bad-json", "bad-frame", "unknown-type", "time-backwards", ... */
+    const char *file; /* name of the file inside its folder */
+    uint64_t line;    /* of the first occurrence; 0 if it has none */
     uint64_t count;
-    char text[200];    /* one plain sentence about the first occurrence */
+    char text[200]; /* one plain sentence about the first occurrence */
 };
 
 struct tc_notes; /* a growing list; owns its strings */
@@ -44,8 +45,8 @@ enum tc_status tc_trace_file_open(const char *path, struct tc_notes *notes,
 void tc_trace_file_close(struct tc_trace_file *file);
 
 /*
- * The next record after the process record, valid until the next call; TC_END after the last whole line.
- * Called again after TC_END it looks whether the file has grown. Reads ahead by one frame.
+ * The next record after the process record, valid until the next call; TC_END after the last whole
+ * line. Called again after TC_END it looks whether the file has grown. Reads ahead by one frame.
  */
 enum tc_status tc_trace_file_next(struct tc_trace_file *file, const struct tc_record **out,
                                   struct tc_error *err);
@@ -70,8 +71,9 @@ size_t tc_trace_folder_n_files(const struct tc_trace_folder *folder);
 struct tc_trace_file *tc_trace_folder_file(const struct tc_trace_folder *folder, size_t i);
 
 /*
- * The next record of all files in order of wall-clock time (the anchor of each process plus t), ties by
- * file; the order within a file is kept even where its times go back. *file_index says whose it is.
+ * The next record of all files in order of wall-clock time (the anchor of each process plus t),
+ * ties by file; the order within a file is kept even where its times go back. *file_index says
+ * whose it is.
  */
 enum tc_status tc_trace_folder_next(struct tc_trace_folder *folder, size_t *file_index,
                                     const struct tc_record **out, struct tc_error *err);

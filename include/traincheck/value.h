@@ -35,8 +35,8 @@ struct tc_value {
         bool boolean;
         int64_t integer;
         double number;
-        const char *text;               /* TC_VALUE_STR, n bytes of valid UTF-8 */
-        const struct tc_value *items;   /* TC_VALUE_ARRAY */
+        const char *text;                /* TC_VALUE_STR, n bytes of valid UTF-8 */
+        const struct tc_value *items;    /* TC_VALUE_ARRAY */
         const struct tc_member *members; /* TC_VALUE_OBJECT, in the order written */
     };
 };
