@@ -31,7 +31,7 @@ struct tc_check_config {
 struct tc_check_result {
     uint64_t n_invariants, n_failed, n_passed, n_not_triggered, n_unchecked;
     uint64_t n_multi_failed; /* failed invariants learned from at least two pipelines */
-    uint64_t n_records, n_calls, n_windows, json_bytes, wall_ns;
+    uint64_t n_records, n_calls, n_windows /* that held an optimizer step */, json_bytes, wall_ns;
     bool damaged; /* a note says that something of the trace could not be read */
 };
 

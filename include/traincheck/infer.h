@@ -39,6 +39,7 @@ struct tc_infer_count {
 };
 
 struct tc_infer_result {
+    /* n_windows: those that held an optimizer step. */
     uint64_t n_pipelines, n_files, n_records, n_calls, n_windows, json_bytes, file_bytes, wall_ns;
     uint64_t n_invariants, n_rows;
     struct tc_infer_count per_form[32]; /* invariants, in order of the registry; n == 0 left out */

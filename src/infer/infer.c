@@ -146,7 +146,7 @@ static void count_job(const struct job *job, struct tc_infer_result *result)
     result->n_files += job->learned.n_files;
     result->n_records += job->learned.counts.n_records;
     result->n_calls += job->learned.counts.n_calls;
-    result->n_windows += job->learned.counts.n_windows;
+    result->n_windows += job->learned.counts.n_step_windows;
     result->json_bytes += job->learned.json_bytes;
     result->file_bytes += job->learned.file_bytes;
 }

@@ -65,16 +65,15 @@ static void print_when(const struct tc_invariant *invariant, const struct tc_str
     }
 }
 
-/* The capitals of the family: "EventContain/some" gives "EC". */
-static size_t capitals(const char *relation, char out[8])
+/* The initials of the family: "EventContain/some" gives "EC", "APISequence/window" gives "AS". */
+static void initials(const char *relation, char out[8])
 {
     size_t n = 0;
 
-    for (; *relation && *relation != '/' && n < 4; relation++)
-        if (isupper((unsigned char)*relation))
-            out[n++] = *relation;
+    for (const char *p = relation; *p && *p != '/' && n < 4; p++)
+        if (isupper((unsigned char)*p) && (p == relation || islower((unsigned char)p[1])))
+            out[n++] = *p;
     out[n] = '\0';
-    return n;
 }
 
 void tc_invariant_name(struct tc_invariant *invariant, const struct tc_strtab *symbols)
@@ -83,7 +82,7 @@ void tc_invariant_name(struct tc_invariant *invariant, const struct tc_strtab *s
     char prefix[8];
 
     print_identity(invariant, symbols, &text);
-    capitals(tc_strtab_text(symbols, invariant->relation), prefix);
+    initials(tc_strtab_text(symbols, invariant->relation), prefix);
     snprintf(invariant->id, sizeof(invariant->id), "%s-%08x", prefix,
              (unsigned)(tc_hash64(text.text, text.size, 0) >> 32));
     tc_strbuf_release(&text);

@@ -467,25 +467,42 @@ static void window_condense(struct tc_invariant_set *accepted)
 
 /* ---- words --------------------------------------------------------------------------------- */
 
-static void window_describe(const struct tc_strtab *symbols, const struct tc_param *params,
-                            size_t n_params, struct tc_strbuf *out)
+static void describe_calls(const struct tc_strtab *symbols, const struct tc_param *params,
+                           size_t n_params, struct tc_strbuf *out)
 {
-    size_t given = SIZE_MAX;
-
-    for (size_t i = 0; i < n_params; i++)
-        if (params[i].given)
-            given = i;
-    tc_strbuf_adds(out, "every training step ");
-    if (given != SIZE_MAX) {
-        tc_strbuf_adds(out, "with ");
-        tc_describe_call(symbols, params[given].name, out);
-        tc_strbuf_addc(out, ' ');
-    }
-    tc_strbuf_adds(out, "has ");
     for (size_t i = 0; i < n_params; i++) {
         tc_strbuf_adds(out, tc_describe_join(i, n_params));
         tc_describe_call(symbols, params[i].name, out);
     }
+}
+
+/* "LRScheduler.step() comes only after Optimizer.step() in a training step" */
+static void describe_given(const struct tc_strtab *symbols, const struct tc_param *params,
+                           size_t n_params, size_t given, struct tc_strbuf *out)
+{
+    tc_describe_call(symbols, params[given].name, out);
+    if (given > 0) {
+        tc_strbuf_adds(out, " comes only after ");
+        describe_calls(symbols, params, given, out);
+    }
+    if (given + 1 < n_params) {
+        tc_strbuf_adds(out, given > 0 ? ", and is followed by " : " is followed by ");
+        describe_calls(symbols, params + given + 1, n_params - given - 1, out);
+    }
+    tc_strbuf_adds(out, " in every training step that has it");
+}
+
+static void window_describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                            size_t n_params, struct tc_strbuf *out)
+{
+    for (size_t i = 0; i < n_params; i++) {
+        if (params[i].given) {
+            describe_given(symbols, params, n_params, i, out);
+            return;
+        }
+    }
+    tc_strbuf_adds(out, "every training step has ");
+    describe_calls(symbols, params, n_params, out);
     if (n_params > 1)
         tc_strbuf_adds(out, ", in this order");
 }

@@ -235,6 +235,19 @@ static void some_describe(const struct tc_strtab *symbols, const struct tc_param
     tc_strbuf_addf(out, " at least one %s", tc_strtab_text(symbols, params[1].name));
 }
 
+static void explain_unchanged(const struct tc_strtab *symbols, const struct tc_param *param,
+                              struct tc_strbuf *out)
+{
+    const char *kind = tc_strtab_text(symbols, param->name);
+
+    if (param->attr == TC_SYM_GRAD && param->to == TC_SYM_CLEAR)
+        tc_strbuf_addf(out, " cleared the gradient of no %s", kind);
+    else if (param->attr == TC_SYM_GRAD)
+        tc_strbuf_addf(out, " gave a gradient to no %s", kind);
+    else
+        tc_strbuf_addf(out, " changed %s of no %s", tc_strtab_text(symbols, param->attr), kind);
+}
+
 static void explain_receiver(const struct tc_event *event, struct tc_strbuf *out)
 {
     struct tc_str class = tc_value_str(tc_value_get(event->call->self, "object"));
@@ -276,7 +289,7 @@ static void some_explain(struct tc_strtab *symbols, const struct tc_invariant *i
         tc_describe_call(symbols, params[1].name, out);
         return;
     }
-    tc_strbuf_addf(out, " did this to no %s", tc_strtab_text(symbols, params[1].name));
+    explain_unchanged(symbols, &params[1], out);
     explain_owned(event, out);
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/banned.h"
 #include "replay/symbols.h"
-#include "replay/window.h"
 
 /* Below this a number is as good as zero beside a float32 of one: half its machine epsilon. */
 #define TINY 1.2e-7
@@ -166,29 +165,17 @@ static bool is_packaged(const struct tc_process *process, struct tc_str class)
     return false;
 }
 
-static tc_sym frozen_of(const struct tc_process *process, const struct tc_call *call)
-{
-    size_t frozen = 0;
-
-    for (size_t i = 0; i < call->n_params; i++) {
-        const struct tc_variable *v = tc_process_variable(process, call->params[i]);
-        frozen += v && !v->requires_grad;
-    }
-    return !frozen ? TC_SYM_NONE : frozen == call->n_params ? TC_SYM_ALL : TC_SYM_SOME;
-}
-
 /* Of an optimizer only what decides whether a step can do anything. */
 static void set_optimizer(struct tc_situation *s, struct tc_strtab *symbols,
-                          const struct tc_process *process, const struct tc_call *call)
+                          const struct tc_call *call)
 {
     const struct tc_value *attrs = tc_value_get(call->self, "attrs");
 
     set_class(s, symbols, TC_SYM_F_SELF_LR, tc_value_get(attrs, "lr"));
     if (!call->n_params)
         return;
-    tc_situation_set(s, TC_SYM_F_SELF_GRADS,
-                     tc_window_grads(process, call->params, call->n_params));
-    tc_situation_set(s, TC_SYM_F_SELF_FROZEN, frozen_of(process, call));
+    tc_situation_set(s, TC_SYM_F_SELF_GRADS, call->grads);
+    tc_situation_set(s, TC_SYM_F_SELF_FROZEN, call->frozen);
 }
 
 static void set_closure(struct tc_situation *s, const struct tc_call *call)
@@ -215,7 +202,7 @@ static void set_receiver(struct tc_situation *s, struct tc_strtab *symbols,
     if (call->role == TC_ROLE_LAYER)
         set_prefixed(s, symbols, "self.", attrs);
     else if (call->role == TC_ROLE_STEP || call->role == TC_ROLE_ZERO_GRAD)
-        set_optimizer(s, symbols, process, call);
+        set_optimizer(s, symbols, call);
 }
 
 static void set_owner(struct tc_situation *s, struct tc_strtab *symbols, const struct tc_call *call)

@@ -46,6 +46,8 @@ struct tc_call {
     const struct tc_value *self, *args, *ctx; /* NULL when absent; owned by the call */
     const int64_t *params, *uncleared;
     size_t n_params, n_uncleared;
+    tc_sym grads,
+        frozen; /* how many of params have a gradient, and are frozen, at entry: all, some, none */
     const struct tc_record *end; /* the return record, during its event */
     TC_VEC(tc_atom) contents;    /* sorted, each once */
     size_t member;               /* its place in the window, SIZE_MAX if it has none */

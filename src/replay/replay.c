@@ -96,6 +96,8 @@ static void on_call(struct tc_replay *replay, struct track *track, const struct 
     }
     replay->counts.n_calls++;
     call->window = track->process.window.number;
+    if (call->n_params)
+        tc_variable_survey(&track->process, call);
     if (is_in_windows(track, call))
         tc_window_call_begins(&track->process, replay->symbols, call);
 }

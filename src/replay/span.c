@@ -135,6 +135,7 @@ struct tc_call *tc_spans_enter(struct tc_spans *spans, const struct tc_record *r
     call->ctx = keep(&call->arena, record->ctx);
     call->params = keep_serials(&call->arena, record->params, &call->n_params);
     call->uncleared = keep_serials(&call->arena, record->uncleared, &call->n_uncleared);
+    call->grads = call->frozen = TC_SYM_NONE;
     call->member = SIZE_MAX;
     return call;
 }

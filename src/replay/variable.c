@@ -17,6 +17,24 @@ const struct tc_variable *tc_process_variable(const struct tc_process *process, 
     return (const struct tc_variable *)(uintptr_t)pointer;
 }
 
+static tc_sym share(size_t n, size_t of)
+{
+    return !n ? TC_SYM_NONE : n == of ? TC_SYM_ALL : TC_SYM_SOME;
+}
+
+void tc_variable_survey(const struct tc_process *process, struct tc_call *call)
+{
+    size_t frozen = 0, with_grad = 0;
+
+    for (size_t i = 0; i < call->n_params; i++) {
+        const struct tc_variable *variable = tc_process_variable(process, call->params[i]);
+        frozen += variable && !variable->requires_grad;
+        with_grad += variable && variable->grad != TC_SYM_GRAD_NULL;
+    }
+    call->frozen = share(frozen, call->n_params);
+    call->grads = share(with_grad, call->n_params);
+}
+
 void tc_process_free_variables(struct tc_process *process)
 {
     uint64_t serial, pointer;

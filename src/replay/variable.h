@@ -10,6 +10,8 @@
  * call). Returns true when the variable is new. */
 bool tc_variable_apply(struct tc_process *process, struct tc_strtab *symbols,
                        const struct tc_record *record, struct tc_call *cause);
+/* Note in the call what the variables it owns are like as it begins. */
+void tc_variable_survey(const struct tc_process *process, struct tc_call *call);
 void tc_process_free_variables(struct tc_process *process);
 
 #endif /* TC_REPLAY_VARIABLE_H */

@@ -75,17 +75,6 @@ static void add_member(struct tc_process *process, struct tc_strtab *symbols, st
                                          .at = top->at}));
 }
 
-tc_sym tc_window_grads(const struct tc_process *process, const int64_t *serials, size_t n)
-{
-    size_t have = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        const struct tc_variable *variable = tc_process_variable(process, serials[i]);
-        have += variable && variable->grad != TC_SYM_GRAD_NULL;
-    }
-    return !have ? TC_SYM_NONE : have == n ? TC_SYM_ALL : TC_SYM_SOME;
-}
-
 void tc_window_call_begins(struct tc_process *process, struct tc_strtab *symbols,
                            struct tc_call *call)
 {
@@ -96,8 +85,8 @@ void tc_window_call_begins(struct tc_process *process, struct tc_strtab *symbols
     if (tc_value_get(call->ctx, "autocast"))
         window->has_autocast = true;
     if (call->role == TC_ROLE_STEP) {
-        tc_sym grads = tc_window_grads(process, call->params, call->n_params);
-        window->grads = !window->has_step || window->grads == grads ? grads : TC_SYM_SOME;
+        bool is_same = !window->has_step || window->grads == call->grads;
+        window->grads = is_same ? call->grads : TC_SYM_SOME;
     } else if (is_member(symbols, call)) {
         add_member(process, symbols, call);
     }

@@ -16,7 +16,4 @@ void tc_window_call_ends(struct tc_process *process, struct tc_strtab *symbols,
 void tc_window_next(struct tc_process *process);
 void tc_window_release(struct tc_window *window);
 
-/* Have all, some or none of these variables a gradient? TC_SYM_ALL, _SOME, _NONE. */
-tc_sym tc_window_grads(const struct tc_process *process, const int64_t *serials, size_t n);
-
 #endif /* TC_REPLAY_WINDOW_H */

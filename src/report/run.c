@@ -47,7 +47,7 @@ static void count_trace(struct tc_check_result *result, struct tc_replay_counts 
 {
     result->n_records += counts.n_records;
     result->n_calls += counts.n_calls;
-    result->n_windows += counts.n_windows;
+    result->n_windows += counts.n_step_windows;
     for (size_t i = 0; i < tc_trace_folder_n_files(folder); i++)
         result->json_bytes += tc_trace_file_json_bytes(tc_trace_folder_file(folder, i));
 }

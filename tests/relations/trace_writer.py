@@ -1,0 +1,181 @@
+"""Write traces by hand, call by call, without Python, torch or a collector.
+
+A case says what a training loop did in the words of docs/trace-format.md; the writer keeps ids, times,
+steps and stages. Nothing here knows what an invariant is.
+
+    t = Trace(folder)
+    model = t.model("model", {"fc.weight": {}, "bn.running_mean": {"kind": "buffer"}})
+    adam = t.optimizer(model)
+    for _ in range(4):
+        t.zero_grad(adam); t.forward(model); t.backward(model); t.step(adam); t.cut("zero_grad")
+    t.end()
+"""
+import json
+import pathlib
+
+APIS = {
+    "torch.nn.Module.__call__": "forward",
+    "torch.Tensor.backward": "backward",
+    "torch.optim.Optimizer.step": "step",
+    "torch.optim.Optimizer.zero_grad": "zero_grad",
+    "torch.optim.lr_scheduler.LRScheduler.step": "scheduler",
+    "torch.nn.utils.clip_grad_norm_": "clip",
+    "torch.amp.GradScaler.step": "scaler",
+    "torch.amp.GradScaler.unscale_": "unscale",
+    "torch.distributed.all_reduce": "collective",
+    "torch.nn.Module.train": "mode",
+    "torch.utils.data.DataLoader.__next__": "data",
+}
+STEP = "torch.optim.Optimizer.step"
+FORWARD = "torch.nn.Module.__call__"
+
+
+class Variable:
+    def __init__(self, serial, name, spec, root):
+        self.serial, self.name, self.root = serial, name, root
+        self.kind = spec.get("kind", "Parameter")
+        is_parameter = self.kind == "Parameter"
+        self.attrs = {"data": f"{serial:08x}{0:08x}", "grad": "null", "dtype": "float32",
+                      "shape": spec.get("shape", [4, 4]), "device": "cpu", "layout": "strided",
+                      "requires_grad": spec.get("requires_grad", is_parameter), "is_leaf": True,
+                      "owner": spec.get("owner", "torch.nn.Linear"), "training": True}
+        self.attrs.update(spec.get("attrs", {}))
+        self.version = 0
+
+
+class Trace:
+    """One process. `rank` and `world` are its place in a distributed run."""
+
+    def __init__(self, folder, rank=None, world=1, file="trace_host_r-_p100.jsonl"):
+        folder = pathlib.Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.file = (folder / file).open("w")
+        self.t = self.calls = self.serials = 0
+        self.number, self.stage, self.stepped = 0, "init", False
+        self.open, self.declared = [], set()
+        head = {"type": "process", "schema": 1, "host": "host", "pid": 100, "role": "main",
+                "packages": {"torch": "2.13.0"}, "monotonic_ns": 0, "unix_ns": 1_700_000_000_000_000_000,
+                "mode": "full"}
+        if rank is not None:
+            head.update(rank=rank, world_size=world)
+        self.write(head)
+
+    def write(self, record):
+        self.file.write(json.dumps({k: v for k, v in record.items() if v is not None},
+                                   separators=(",", ":")) + "\n")
+
+    def tick(self):
+        self.t += 1000
+        return self.t
+
+    def serial(self):
+        self.serials += 1
+        return self.serials
+
+    # ---- calls
+
+    def enter(self, fn, /, role=None, at="train.py:1", by="user", **fields):
+        """Open a call; fields are those of a call record."""
+        if fn not in self.declared:
+            self.declared.add(fn)
+            self.write({"type": "api", "fn": fn, "role": role or APIS.get(fn, "function")})
+        self.calls += 1
+        top = not self.open
+        self.write({"type": "call", "id": self.calls, "fn": fn, "t": self.tick(), "step": self.number,
+                    "stage": self.stage, "parent": None if top else self.open[-1],
+                    "by": by if top else None, "at": at if top else None, **fields})
+        self.open.append(self.calls)
+        return self.calls
+
+    def leave(self, **fields):
+        self.write({"type": "return", "id": self.open.pop(), "t": self.tick(), **fields})
+
+    def throw(self, exc="ValueError"):
+        self.write({"type": "raise", "id": self.open.pop(), "t": self.tick(), "exc": exc, "msg": ""})
+
+    def call(self, fn, /, **fields):
+        self.enter(fn, **fields)
+        self.leave()
+
+    # ---- variables
+
+    def model(self, name, variables, training=True):
+        """A root module that owns variables: {"fc.weight": {attribute: value}}."""
+        root = {"name": name, "id": self.serial(), "training": training}
+        root["vars"] = [Variable(self.serial(), f"{name}.{k}", v, root["id"]) for k, v in variables.items()]
+        for v in root["vars"]:
+            self.write({"type": "var", "var": v.serial, "t": self.tick(), "name": v.name, "kind": v.kind,
+                        "root": v.root, "step": self.number, "stage": self.stage, "attrs": v.attrs})
+        return root
+
+    def parameters(self, model):
+        return [v for v in model["vars"] if v.kind == "Parameter"]
+
+    def set(self, variable, inside=True, **attrs):
+        """A look saw these attributes; the open call is the cause, or none."""
+        attrs = {k: v for k, v in attrs.items() if variable.attrs[k] != v}
+        if not attrs:
+            return
+        variable.attrs.update(attrs)
+        self.write({"type": "var", "var": variable.serial, "t": self.tick(), "name": variable.name,
+                    "step": self.number, "stage": self.stage,
+                    "cause": self.open[-1] if inside and self.open else None, "attrs": attrs})
+
+    def change(self, variable, inside=True):
+        """Its content is another now."""
+        variable.version += 1
+        self.set(variable, inside, data=f"{variable.serial:08x}{variable.version:08x}")
+
+    # ---- the loop
+
+    def optimizer(self, model, lr=0.01, params=None):
+        return {"id": self.serial(), "lr": lr, "vars": params or self.parameters(model), "cls": "torch.optim.Adam"}
+
+    def on_optimizer(self, opt):
+        return {"self": {"object": opt["cls"], "id": opt["id"], "attrs": {"lr": opt["lr"]}},
+                "params": [v.serial for v in opt["vars"]]}
+
+    def zero_grad(self, opt, at="train.py:10"):
+        self.stage = "training"
+        self.enter("torch.optim.Optimizer.zero_grad", at=at, **self.on_optimizer(opt))
+        for v in opt["vars"]:
+            self.set(v, grad="null")
+        self.leave()
+
+    def forward(self, model, changes=(), at="train.py:11", ctx=None):
+        self.enter(FORWARD, at=at, ctx=ctx,
+                   self={"object": "__main__.Net", "id": model["id"], "role": "root",
+                         "attrs": {"training": model["training"]}})
+        for v in model["vars"]:
+            if v.name.split(".", 1)[1] in changes:
+                self.change(v)
+        self.leave()
+
+    def backward(self, model, grad="non_zero", at="train.py:12"):
+        self.enter("torch.Tensor.backward", at=at)
+        for v in self.parameters(model):
+            if v.attrs["requires_grad"]:
+                self.set(v, grad=grad)
+        self.leave(finite=True)
+
+    def step(self, opt, changes=None, uncleared=None, at="train.py:13"):
+        """changes: the variables that change; by default all that have a gradient."""
+        if changes is None:
+            changes = [v for v in opt["vars"] if v.attrs["requires_grad"] and v.attrs["grad"] != "null"]
+        self.enter(STEP, at=at, uncleared=[v.serial for v in uncleared] if uncleared else None,
+                   args={"closure": None}, **self.on_optimizer(opt))
+        for v in changes:
+            self.change(v)
+        self.leave()
+        self.stepped = True
+
+    def cut(self, why="data"):
+        """Close the window."""
+        self.write({"type": "step", "step": self.number, "t": self.tick(), "stage": self.stage, "why": why})
+        self.number += self.stepped
+        self.stepped = False
+
+    def end(self, exit=0):
+        self.cut("end")
+        self.write({"type": "end", "t": self.tick(), "events": self.calls, "dropped": 0, "exit": exit})
+        self.file.close()
