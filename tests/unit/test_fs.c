@@ -1,0 +1,191 @@
+/*
+ * test_fs.c - files and folders
+ */
+#include "unit.h"
+
+#include <sys/stat.h>
+
+#include "base/fs.h"
+
+static void paths_are_joined_and_cut(void **state)
+{
+    static const char *const cases[][3] = {
+        {"a",  "b", "a/b"},
+        {"a/", "b", "a/b"},
+        {"/",  "b", "/b" },
+        {"",   "b", "b"  }
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        char *path = tc_fs_join(cases[i][0], cases[i][1]);
+
+        assert_string_equal(path, cases[i][2]);
+        free(path);
+    }
+    assert_string_equal(tc_fs_base("/a/b.c"), "b.c");
+    assert_string_equal(tc_fs_base("b.c"), "b.c");
+}
+
+static void folders_are_made_and_listed_in_order(void **state)
+{
+    char *dir = unit_folder(), *deep = tc_fs_join(dir, "x/y/z"), **names;
+    static const char *const files[] = {"b", "a", "C", "a.2", "a.10"};
+    static const char *const order[] = {"C", "a", "a.10", "a.2", "b"};
+    struct tc_error err;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(tc_fs_mkdirs(deep, &err), TC_OK);
+    assert_int_equal(tc_fs_mkdirs(deep, &err), TC_OK);
+    assert_true(tc_fs_is_dir(deep));
+    assert_int_equal(tc_fs_list(deep, &names, &n, &err), TC_OK);
+    assert_int_equal(n, 0);
+    tc_fs_list_free(names, n);
+    for (size_t i = 0; i < N_OF(files); i++) {
+        char *path = tc_fs_join(deep, files[i]);
+
+        assert_int_equal(tc_fs_write(path, "", 0, &err), TC_OK);
+        free(path);
+    }
+    assert_int_equal(tc_fs_list(deep, &names, &n, &err), TC_OK);
+    assert_int_equal(n, N_OF(order));
+    for (size_t i = 0; i < n; i++)
+        assert_string_equal(names[i], order[i]);
+    tc_fs_list_free(names, n);
+    free(deep);
+    unit_remove(dir);
+}
+
+static void a_file_in_the_way_is_named(void **state)
+{
+    char *dir = unit_folder(), *file = tc_fs_join(dir, "file"), *below = tc_fs_join(file, "sub"),
+         **names;
+    struct tc_error err;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(tc_fs_write(file, "x", 1, &err), TC_OK);
+    assert_int_equal(tc_fs_mkdirs(file, &err), TC_E_IO);
+    assert_non_null(strstr(err.text, file));
+    assert_int_equal(tc_fs_mkdirs(below, &err), TC_E_IO);
+    assert_int_equal(tc_fs_list(file, &names, &n, &err), TC_E_IO);
+    assert_int_equal(tc_fs_write(below, "x", 1, &err), TC_E_IO);
+    free(below);
+    free(file);
+    unit_remove(dir);
+}
+
+static void reading_appends(void **state)
+{
+    char *dir = unit_folder(), *path = tc_fs_join(dir, "f");
+    struct tc_strbuf in = TC_STRBUF_INIT, out = TC_STRBUF_INIT;
+    struct tc_error err;
+
+    (void)state;
+    for (int i = 0; i < 300000; i++)
+        tc_strbuf_addc(&in, (char)(i * 31));
+    assert_int_equal(tc_fs_write(path, in.text, in.size, &err), TC_OK);
+    tc_strbuf_adds(&out, "head");
+    assert_int_equal(tc_fs_read(path, &out, &err), TC_OK);
+    assert_int_equal(out.size, in.size + 4);
+    assert_memory_equal(out.text, "head", 4);
+    assert_memory_equal(out.text + 4, in.text, in.size);
+    tc_strbuf_release(&in);
+    tc_strbuf_release(&out);
+    free(path);
+    unit_remove(dir);
+}
+
+static void read_errors_are_told_apart(void **state)
+{
+    char *dir = unit_folder(), *path = tc_fs_join(dir, "none"), **names;
+    struct tc_strbuf out = TC_STRBUF_INIT;
+    struct tc_error err;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(tc_fs_read(path, &out, &err), TC_E_NOTFOUND);
+    assert_non_null(strstr(err.text, path));
+    assert_non_null(strstr(err.text, "No such file"));
+    assert_int_equal(tc_fs_read(dir, &out, &err), TC_E_IO);
+    assert_non_null(strstr(err.text, "directory"));
+    assert_int_equal(out.size, 0);
+    assert_int_equal(tc_fs_list(path, &names, &n, &err), TC_E_NOTFOUND);
+    assert_false(tc_fs_exists(path));
+    assert_true(tc_fs_exists(dir));
+    tc_strbuf_release(&out);
+    free(path);
+    unit_remove(dir);
+}
+
+static void writing_replaces_at_once(void **state)
+{
+    char *dir = unit_folder(), *path = tc_fs_join(dir, "f"), **names;
+    struct tc_strbuf out = TC_STRBUF_INIT;
+    struct tc_error err;
+    struct stat before, after;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(tc_fs_write(path, "old text", 8, &err), TC_OK);
+    assert_int_equal(stat(path, &before), 0);
+    assert_int_equal(tc_fs_write(path, "new", 3, &err), TC_OK);
+    assert_int_equal(stat(path, &after), 0);
+    assert_true(before.st_ino != after.st_ino); /* another file: readers of the old one keep it */
+    assert_int_equal(tc_fs_read(path, &out, &err), TC_OK);
+    assert_string_equal(out.text, "new");
+    assert_int_equal(tc_fs_list(dir, &names, &n, &err), TC_OK);
+    assert_int_equal(n, 1);
+    tc_fs_list_free(names, n);
+    tc_strbuf_release(&out);
+    free(path);
+    unit_remove(dir);
+}
+
+static void failed_writing_leaves_nothing(void **state)
+{
+    char *dir = unit_folder(), *path = tc_fs_join(dir, "d"), *lost = tc_fs_join(dir, "no/f"),
+         **names;
+    struct tc_error err;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(tc_fs_mkdirs(path, &err), TC_OK);
+    assert_int_equal(tc_fs_write(path, "x", 1, &err), TC_E_IO); /* a folder of that name */
+    assert_int_equal(tc_fs_write(lost, "x", 1, &err), TC_E_NOTFOUND);
+    assert_non_null(strstr(err.text, lost));
+    assert_int_equal(tc_fs_list(dir, &names, &n, &err), TC_OK);
+    assert_int_equal(n, 1);
+    tc_fs_list_free(names, n);
+    free(lost);
+    free(path);
+    unit_remove(dir);
+}
+
+/* Root may write anywhere; /proc refuses even root. */
+static void read_only_places_are_refused(void **state)
+{
+    struct tc_error err;
+
+    (void)state;
+    assert_int_not_equal(tc_fs_write("/proc/traincheck", "x", 1, &err), TC_OK);
+    assert_non_null(strstr(err.text, "/proc/traincheck"));
+    assert_int_equal(tc_fs_mkdirs("/proc/traincheck/x", &err), TC_E_IO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(paths_are_joined_and_cut),
+        cmocka_unit_test(folders_are_made_and_listed_in_order),
+        cmocka_unit_test(a_file_in_the_way_is_named),
+        cmocka_unit_test(reading_appends),
+        cmocka_unit_test(read_errors_are_told_apart),
+        cmocka_unit_test(writing_replaces_at_once),
+        cmocka_unit_test(failed_writing_leaves_nothing),
+        cmocka_unit_test(read_only_places_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
