@@ -77,7 +77,7 @@ setup_packages() {
     mapfile -t packages < <(missing_packages "${1:-}")
     [ ${#packages[@]} -eq 0 ] && return
     has apt-get || fail "missing, by their names in Debian: ${packages[*]}"
-    can_be_root || fail "needs root for: apt-get install -y ${packages[*]}"
+    can_be_root || fail "needs root for: apt-get update && apt-get install -y ${packages[*]}"
     say "Installing ${packages[*]}"
     quietly as_root apt-get update
     quietly as_root apt-get install -y --no-install-recommends "${packages[@]}"
