@@ -113,7 +113,7 @@ static bool scan_escape(struct tc_text *t, char **to)
 static bool unescape(struct tc_text *t, const char *begin, const char *end, struct tc_arena *arena,
                      struct tc_str *out)
 {
-    struct tc_text inner = {t->begin, begin, end, t->err};
+    struct tc_text inner = {t->begin, begin, t->end, t->err};
     char *text = tc_arena_alloc(arena, (size_t)(end - begin)), *to = text;
 
     while (inner.p < end) {

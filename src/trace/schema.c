@@ -170,8 +170,8 @@ static enum tc_status fill_fields(const struct type *type, const struct tc_value
             (m->value.kind == TC_VALUE_NULL && !field->is_required && field->kind != TC_FIELD_ANY))
             continue;
         if (!is_kind(&m->value, field->kind))
-            return tc_error_set(err, TC_E_FORMAT, "\"%s\" of a %s record is not %s", field->key,
-                                type->name.text, kind_text(field->kind));
+            return tc_error_set(err, TC_E_FORMAT, "%s record: \"%s\" is not %s", type->name.text,
+                                field->key, kind_text(field->kind));
         store(field, &m->value, out);
         seen |= UINT32_C(1) << row;
     }
