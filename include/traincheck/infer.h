@@ -27,7 +27,7 @@ struct tc_infer_config {
     bool keep_implied;      /* also write invariants that others imply */
     /* What is written to "-". */
     void (*write)(void *context, const char *text, size_t size);
-    /* Called now and then from the calling thread: trace i of n, JSON bytes read so far. May be
+    /* Called now and then from the calling thread: traces done of n, JSON bytes read so far. May be
      * NULL. Returning false interrupts: nothing is written, TC_E_INTERRUPTED. */
     bool (*progress)(void *context, size_t i, size_t n, uint64_t bytes);
     void *context;

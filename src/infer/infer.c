@@ -1,8 +1,10 @@
 #include <traincheck/infer.h>
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 #include <time.h>
 
 #include "base/banned.h"
@@ -10,6 +12,7 @@
 #include "base/pool.h"
 #include "infer/learn.h"
 #include "infer/mine.h"
+#include "relation/evidence_io.h"
 #include <traincheck/version.h>
 
 #define DEFAULT_MIN_SUPPORT 3
@@ -17,6 +20,8 @@
 
 /* One trace folder, learned on a thread of the pool. */
 struct job {
+    struct inference *inference;
+    uint64_t json_bytes; /* as last reported */
     const char *path;
     struct tc_evidence evidence;
     struct tc_learned learned;
@@ -31,6 +36,10 @@ struct inference {
     bool enabled[MAX_RELATIONS];
     struct tc_evidence evidence;
     uint64_t started_ns;
+    thrd_t thread; /* the caller's */
+    atomic_bool is_interrupted;
+    atomic_size_t n_done;
+    _Atomic uint64_t json_bytes;
 };
 
 static uint64_t now_ns(void)
@@ -99,31 +108,56 @@ static enum tc_status select_relations(struct inference *inference, struct tc_er
 
 /* ---- learning ------------------------------------------------------------------------------ */
 
-struct job_progress {
-    const struct tc_infer_config *config;
-    size_t i;
-};
-
+/* Called on the thread of a job; the callback is for the caller's thread alone, the others see the
+ * flag. */
 static bool on_progress(void *context, uint64_t json_bytes)
 {
-    struct job_progress *p = context;
+    struct job *job = context;
+    struct inference *inference = job->inference;
+    const struct tc_infer_config *c = inference->config;
 
-    return p->config->progress(p->config->context, p->i, p->config->n_traces, json_bytes);
+    inference->json_bytes += json_bytes - job->json_bytes;
+    job->json_bytes = json_bytes;
+    if (thrd_equal(thrd_current(), inference->thread) &&
+        !c->progress(c->context, inference->n_done, c->n_traces, inference->json_bytes))
+        inference->is_interrupted = true;
+    return !inference->is_interrupted;
+}
+
+static bool is_evidence(const char *path)
+{
+    size_t n = strlen(path);
+
+    return n > 4 && !strcmp(path + n - 4, ".tce");
+}
+
+static enum tc_status read_evidence(struct job *job)
+{
+    uint64_t n_unknown = 0;
+    enum tc_status status = tc_evidence_read(&job->evidence, job->path, &n_unknown, &job->err);
+
+    if (n_unknown)
+        tc_notes_add(job->notes, "unknown-relation", tc_fs_base(job->path), 0,
+                     "%llu rows are of relations that this version does not know",
+                     (unsigned long long)n_unknown);
+    return status;
 }
 
 static void learn_job(void *context, size_t i)
 {
     struct inference *inference = context;
     struct job *job = &inference->jobs[i];
-    struct job_progress progress = {inference->config, i};
-    struct tc_learn_options options = {.enabled = inference->enabled, .context = &progress};
+    struct tc_learn_options options = {.enabled = inference->enabled, .context = job};
 
+    job->inference = inference;
     if (inference->config->progress)
         options.progress = on_progress;
     tc_evidence_init(&job->evidence);
     job->notes = tc_notes_new();
-    job->status =
-        tc_learn_folder(job->path, &options, &job->evidence, &job->learned, job->notes, &job->err);
+    job->status = is_evidence(job->path) ? read_evidence(job)
+                                         : tc_learn_folder(job->path, &options, &job->evidence,
+                                                           &job->learned, job->notes, &job->err);
+    inference->n_done++;
 }
 
 static void copy_notes(struct tc_notes *into, const struct tc_notes *from)
@@ -179,8 +213,7 @@ static enum tc_status learn_all(struct inference *inference, struct tc_infer_res
                                 struct tc_notes *notes, struct tc_error *err)
 {
     const struct tc_infer_config *c = inference->config;
-    /* The progress callback belongs to the caller's thread. */
-    unsigned threads = c->progress ? 1 : c->jobs ? c->jobs : tc_pool_cores();
+    unsigned threads = c->jobs ? c->jobs : tc_pool_cores();
 
     inference->jobs = tc_calloc(c->n_traces, sizeof(*inference->jobs));
     for (size_t i = 0; i < c->n_traces; i++)
@@ -194,8 +227,16 @@ static enum tc_status learn_all(struct inference *inference, struct tc_infer_res
 
 /* ---- output -------------------------------------------------------------------------------- */
 
-static struct tc_json *header(const struct inference *inference,
-                              const struct tc_infer_result *result)
+static uint64_t n_examples(const struct tc_evidence *evidence)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < evidence->rows.n; i++)
+        n += evidence->rows.items[i].count;
+    return n;
+}
+
+static struct tc_json *header(const struct inference *inference)
 {
     const struct tc_evidence *evidence = &inference->evidence;
     struct tc_json *object = tc_json_object(), *from = tc_json_array();
@@ -207,7 +248,7 @@ static struct tc_json *header(const struct inference *inference,
     tc_json_set_number(object, "schema", TC_INVARIANT_SCHEMA);
     tc_json_set_string(object, "made_by", "traincheck-infer " TC_VERSION);
     tc_json_set(object, "from", from);
-    tc_json_set_number(object, "calls", (double)result->n_calls);
+    tc_json_set_number(object, "examples", (double)n_examples(evidence));
     return object;
 }
 
@@ -267,7 +308,7 @@ static enum tc_status mine_and_write(struct inference *inference, struct tc_infe
     tc_mine(&inference->evidence, &options, &set, c->failed ? &failed : NULL, &mined);
     count_forms(&set, result);
     count_dropped(&mined, result);
-    tc_invariant_set_print(&set, header(inference, result), &text);
+    tc_invariant_set_print(&set, header(inference), &text);
     status = deliver(inference, &text, err);
     if (!status && c->failed)
         status = tc_fs_write(c->failed, failed.text ? failed.text : "", failed.size, err);
@@ -280,18 +321,19 @@ static enum tc_status mine_and_write(struct inference *inference, struct tc_infe
 enum tc_status tc_infer_run(const struct tc_infer_config *config, struct tc_infer_result *result,
                             struct tc_notes *notes, struct tc_error *err)
 {
-    struct inference inference = {.config = config, .started_ns = now_ns()};
+    struct inference inference = {
+        .config = config, .started_ns = now_ns(), .thread = thrd_current()};
     enum tc_status status;
 
     *result = (struct tc_infer_result){0};
-    if (config->evidence)
-        return tc_error_set(err, TC_E_USAGE, "--evidence: this version cannot write evidence yet");
     status = select_relations(&inference, err);
     if (status)
         return status;
     tc_evidence_init(&inference.evidence);
     status = learn_all(&inference, result, notes, err);
-    if (!status)
+    if (!status && config->evidence)
+        status = tc_evidence_write(&inference.evidence, config->evidence, err);
+    else if (!status)
         status = mine_and_write(&inference, result, err);
     tc_evidence_release(&inference.evidence);
     result->wall_ns = now_ns() - inference.started_ns;

@@ -34,7 +34,7 @@ uint32_t tc_evidence_pipeline(struct tc_evidence *evidence, const char *name)
     return (uint32_t)(evidence->pipelines.n - 1);
 }
 
-static void add_pipeline(struct tc_row *row, uint32_t pipeline)
+void tc_row_add_pipeline(struct tc_row *row, uint32_t pipeline)
 {
     size_t i = row->pipelines.n;
 
@@ -76,8 +76,28 @@ struct tc_row *tc_evidence_add(struct tc_evidence *evidence, uint32_t relation,
                                     example->n_outcome * sizeof(*example->outcome));
     struct tc_row *row = row_at(evidence, &like);
     row->count++;
-    add_pipeline(row, pipeline);
+    tc_row_add_pipeline(row, pipeline);
     return row;
+}
+
+/* The smaller text stays, so that the order of merging does not show. */
+static void merge_first(struct tc_row *row, const struct tc_strtab *symbols, tc_sym first)
+{
+    if (first == TC_NO_SYM)
+        return;
+    if (row->first == TC_NO_SYM ||
+        strcmp(tc_strtab_text(symbols, first), tc_strtab_text(symbols, row->first)) < 0)
+        row->first = first;
+}
+
+void tc_evidence_add_row(struct tc_evidence *evidence, const struct tc_row *from)
+{
+    struct tc_row *row = row_at(evidence, from);
+
+    row->count += from->count;
+    for (size_t i = 0; i < from->pipelines.n; i++)
+        tc_row_add_pipeline(row, from->pipelines.items[i]);
+    merge_first(row, evidence->symbols, from->first);
 }
 
 const struct tc_pair *tc_row_situation(const struct tc_evidence *evidence, const struct tc_row *row,
@@ -140,15 +160,22 @@ static tc_sym translate_situation(const struct translation *t, const struct tc_r
     return tc_strtab_intern(t->into->arrays, situation.pairs, n * sizeof(*pairs));
 }
 
-/* The smaller text, so that the order of merging does not show. */
-static void merge_first(const struct translation *t, struct tc_row *row, tc_sym first)
+static void merge_row(const struct translation *t, const struct tc_row *source,
+                      const uint32_t *pipelines)
 {
-    tc_sym sym = first == TC_NO_SYM ? TC_NO_SYM : translate(t, first);
+    struct tc_row row = {.relation = source->relation,
+                         .key = translate(t, source->key),
+                         .situation = translate_situation(t, source),
+                         .outcome = translate_outcome(t, source),
+                         .count = source->count,
+                         .first = TC_NO_SYM};
 
-    if (sym != TC_NO_SYM &&
-        (row->first == TC_NO_SYM || strcmp(tc_strtab_text(t->into->symbols, sym),
-                                           tc_strtab_text(t->into->symbols, row->first)) < 0))
-        row->first = sym;
+    if (source->first != TC_NO_SYM)
+        row.first = translate(t, source->first);
+    for (size_t i = 0; i < source->pipelines.n; i++)
+        tc_row_add_pipeline(&row, pipelines[source->pipelines.items[i]]);
+    tc_evidence_add_row(t->into, &row);
+    tc_vec_release(&row.pipelines);
 }
 
 void tc_evidence_merge(struct tc_evidence *into, const struct tc_evidence *from)
@@ -159,17 +186,7 @@ void tc_evidence_merge(struct tc_evidence *into, const struct tc_evidence *from)
     for (size_t i = 0; i < from->pipelines.n; i++)
         pipelines[i] =
             tc_evidence_pipeline(into, tc_strtab_text(from->symbols, from->pipelines.items[i]));
-    for (size_t i = 0; i < from->rows.n; i++) {
-        const struct tc_row *source = &from->rows.items[i];
-        struct tc_row like = {.relation = source->relation,
-                              .key = translate(&t, source->key),
-                              .situation = translate_situation(&t, source),
-                              .outcome = translate_outcome(&t, source)};
-        struct tc_row *row = row_at(into, &like);
-        row->count += source->count;
-        for (size_t j = 0; j < source->pipelines.n; j++)
-            add_pipeline(row, pipelines[source->pipelines.items[j]]);
-        merge_first(&t, row, source->first);
-    }
+    for (size_t i = 0; i < from->rows.n; i++)
+        merge_row(&t, &from->rows.items[i], pipelines);
     tc_free(pipelines);
 }

@@ -40,6 +40,11 @@ uint32_t tc_evidence_pipeline(struct tc_evidence *evidence, const char *name);
 struct tc_row *tc_evidence_add(struct tc_evidence *evidence, uint32_t relation,
                                const struct tc_example *example, uint32_t pipeline);
 
+/* Count a row made elsewhere, whose words are those of this evidence; the smaller `first` is kept.
+ */
+void tc_evidence_add_row(struct tc_evidence *evidence, const struct tc_row *row);
+void tc_row_add_pipeline(struct tc_row *row, uint32_t pipeline);
+
 void tc_evidence_merge(struct tc_evidence *into, const struct tc_evidence *from);
 
 const struct tc_pair *tc_row_situation(const struct tc_evidence *evidence, const struct tc_row *row,

@@ -1,0 +1,328 @@
+#include "relation/evidence_io.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/fs.h"
+#include "replay/symbols.h"
+#include "trace/zio.h"
+#include <traincheck/version.h>
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+static int compare_strings(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A field and its value, side by side in one array to be sorted by field. */
+struct entry {
+    const char *field, *value;
+};
+
+static struct tc_json *situation_to_json(const struct tc_evidence *evidence,
+                                         const struct tc_row *row)
+{
+    struct tc_json *object = tc_json_object();
+    struct entry entries[TC_SITUATION_MAX];
+    size_t n;
+    const struct tc_pair *pairs = tc_row_situation(evidence, row, &n);
+
+    for (size_t i = 0; i < n; i++)
+        entries[i] = (struct entry){tc_strtab_text(evidence->symbols, pairs[i].field),
+                                    tc_strtab_text(evidence->symbols, pairs[i].value)};
+    qsort(entries, n, sizeof(*entries), compare_strings); /* field stands first in an entry */
+    for (size_t i = 0; i < n; i++)
+        tc_json_set_string(object, entries[i].field, entries[i].value);
+    return object;
+}
+
+static struct tc_json *outcome_to_json(const struct tc_evidence *evidence, const struct tc_row *row)
+{
+    struct tc_json *array = tc_json_array();
+    size_t n;
+    const tc_sym *outcome = tc_row_outcome(evidence, row, &n);
+    const char **texts = tc_calloc(n + 1, sizeof(*texts));
+
+    for (size_t i = 0; i < n; i++)
+        texts[i] = tc_strtab_text(evidence->symbols, outcome[i]);
+    if (tc_relations[row->relation]->is_set)
+        qsort(texts, n, sizeof(*texts), compare_strings);
+    for (size_t i = 0; i < n; i++)
+        tc_json_append(array, tc_json_string(texts[i]));
+    tc_free(texts);
+    return array;
+}
+
+static struct tc_json *names_to_json(const struct tc_evidence *evidence, const uint32_t *pipelines,
+                                     size_t n)
+{
+    struct tc_json *array = tc_json_array();
+    const char **names = tc_calloc(n + 1, sizeof(*names));
+
+    for (size_t i = 0; i < n; i++)
+        names[i] = tc_strtab_text(evidence->symbols, evidence->pipelines.items[pipelines[i]]);
+    qsort(names, n, sizeof(*names), compare_strings);
+    for (size_t i = 0; i < n; i++)
+        tc_json_append(array, tc_json_string(names[i]));
+    tc_free(names);
+    return array;
+}
+
+static char *line_of_row(const struct tc_evidence *evidence, const struct tc_row *row)
+{
+    struct tc_json *object = tc_json_object();
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_json_set_string(object, "relation", tc_relations[row->relation]->name);
+    tc_json_set_string(object, "key", tc_strtab_text(evidence->symbols, row->key));
+    tc_json_set(object, "when", situation_to_json(evidence, row));
+    tc_json_set(object, "got", outcome_to_json(evidence, row));
+    tc_json_set_number(object, "n", (double)row->count);
+    tc_json_set(object, "in", names_to_json(evidence, row->pipelines.items, row->pipelines.n));
+    if (row->first != TC_NO_SYM)
+        tc_json_set_string(object, "first", tc_strtab_text(evidence->symbols, row->first));
+    tc_json_print(object, &text);
+    tc_json_free(object);
+    return tc_strbuf_take(&text);
+}
+
+static void print_header(const struct tc_evidence *evidence, struct tc_strbuf *out)
+{
+    struct tc_json *object = tc_json_object();
+    uint32_t *all = tc_malloc(evidence->pipelines.n * sizeof(*all) + 1);
+
+    for (uint32_t i = 0; i < evidence->pipelines.n; i++)
+        all[i] = i;
+    tc_json_set_string(object, "traincheck", "evidence");
+    tc_json_set_number(object, "schema", TC_EVIDENCE_SCHEMA);
+    tc_json_set_string(object, "made_by", "traincheck-infer " TC_VERSION);
+    tc_json_set(object, "pipelines", names_to_json(evidence, all, evidence->pipelines.n));
+    tc_json_print(object, out);
+    tc_strbuf_addc(out, '\n');
+    tc_json_free(object);
+    tc_free(all);
+}
+
+static void print_rows(const struct tc_evidence *evidence, struct tc_strbuf *out)
+{
+    size_t n = evidence->rows.n;
+    char **lines = tc_calloc(n + 1, sizeof(*lines));
+
+    for (size_t i = 0; i < n; i++)
+        lines[i] = line_of_row(evidence, &evidence->rows.items[i]);
+    qsort(lines, n, sizeof(*lines), compare_strings);
+    for (size_t i = 0; i < n; i++) {
+        tc_strbuf_adds(out, lines[i]);
+        tc_strbuf_addc(out, '\n');
+        tc_free(lines[i]);
+    }
+    tc_free(lines);
+}
+
+#define FRAME_SIZE ((size_t)1 << 20)
+
+enum tc_status tc_evidence_write(const struct tc_evidence *evidence, const char *path,
+                                 struct tc_error *err)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT, packed = TC_STRBUF_INIT;
+    struct tc_zio *zio = tc_zio_new();
+    enum tc_status status = TC_OK;
+
+    print_header(evidence, &text);
+    print_rows(evidence, &text);
+    for (size_t at = 0; at < text.size && !status; at += FRAME_SIZE) {
+        size_t left = text.size - at;
+        status =
+            tc_zio_pack(zio, text.text + at, left < FRAME_SIZE ? left : FRAME_SIZE, &packed, err);
+    }
+    if (!status)
+        status = tc_fs_write(path, packed.text, packed.size, err);
+    tc_zio_free(zio);
+    tc_strbuf_release(&text);
+    tc_strbuf_release(&packed);
+    return status;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+static enum tc_status missing(struct tc_error *err, const char *field)
+{
+    return tc_error_set(err, TC_E_FORMAT, "field \"%s\" is missing or of the wrong kind", field);
+}
+
+static enum tc_status read_situation(struct tc_evidence *evidence, const struct tc_json *when,
+                                     struct tc_row *row, struct tc_error *err)
+{
+    struct tc_situation situation = {.n = 0};
+
+    if (!tc_json_is_object(when))
+        return missing(err, "when");
+    for (const struct tc_json *c = tc_json_first(when); c; c = tc_json_next(c)) {
+        const char *value = tc_json_text(c);
+        if (!value)
+            return missing(err, "when");
+        tc_situation_set(&situation, tc_strtab_intern_text(evidence->symbols, tc_json_key(c)),
+                         tc_strtab_intern_text(evidence->symbols, value));
+    }
+    tc_situation_sort(&situation);
+    row->situation =
+        tc_strtab_intern(evidence->arrays, situation.pairs, situation.n * sizeof(*situation.pairs));
+    return TC_OK;
+}
+
+static int compare_syms(const void *a, const void *b)
+{
+    tc_sym x = *(const tc_sym *)a, y = *(const tc_sym *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static enum tc_status read_outcome(struct tc_evidence *evidence, const struct tc_json *got,
+                                   struct tc_row *row, struct tc_error *err)
+{
+    TC_VEC(tc_sym) outcome = {0};
+    bool is_array = tc_json_is_array(got);
+
+    for (const struct tc_json *c = is_array ? tc_json_first(got) : NULL; c; c = tc_json_next(c)) {
+        const char *text = tc_json_text(c);
+        is_array = is_array && text;
+        tc_vec_push(&outcome, tc_strtab_intern_text(evidence->symbols, text ? text : ""));
+    }
+    if (tc_relations[row->relation]->is_set && outcome.n)
+        qsort(outcome.items, outcome.n, sizeof(*outcome.items), compare_syms);
+    row->outcome =
+        tc_strtab_intern(evidence->arrays, outcome.items, outcome.n * sizeof(*outcome.items));
+    tc_vec_release(&outcome);
+    return is_array ? TC_OK : missing(err, "got");
+}
+
+static enum tc_status read_pipelines(struct tc_evidence *evidence, const struct tc_json *in,
+                                     struct tc_row *row, struct tc_error *err)
+{
+    if (!tc_json_is_array(in) || !tc_json_count(in))
+        return missing(err, "in");
+    for (const struct tc_json *c = tc_json_first(in); c; c = tc_json_next(c)) {
+        if (!tc_json_text(c))
+            return missing(err, "in");
+        tc_row_add_pipeline(row, tc_evidence_pipeline(evidence, tc_json_text(c)));
+    }
+    return TC_OK;
+}
+
+static enum tc_status read_row(struct tc_evidence *evidence, const struct tc_json *object,
+                               uint32_t relation, struct tc_error *err)
+{
+    struct tc_row row = {.relation = relation, .first = TC_NO_SYM};
+    const char *key = tc_json_text(tc_json_get(object, "key"));
+    const char *first = tc_json_text(tc_json_get(object, "first"));
+    double n = tc_json_to_number(tc_json_get(object, "n"), 0);
+    enum tc_status status;
+
+    if (!key)
+        return missing(err, "key");
+    if (!(n >= 1) || n > 9e15)
+        return missing(err, "n");
+    row.key = tc_strtab_intern_text(evidence->symbols, key);
+    row.count = (uint64_t)n;
+    if (first)
+        row.first = tc_strtab_intern_text(evidence->symbols, first);
+    status = read_situation(evidence, tc_json_get(object, "when"), &row, err);
+    if (!status)
+        status = read_outcome(evidence, tc_json_get(object, "got"), &row, err);
+    if (!status)
+        status = read_pipelines(evidence, tc_json_get(object, "in"), &row, err);
+    if (!status)
+        tc_evidence_add_row(evidence, &row);
+    tc_vec_release(&row.pipelines);
+    return status;
+}
+
+static enum tc_status read_header(struct tc_evidence *evidence, const struct tc_json *object,
+                                  struct tc_error *err)
+{
+    const char *what = tc_json_text(tc_json_get(object, "traincheck"));
+    double schema = tc_json_to_number(tc_json_get(object, "schema"), 0);
+    const struct tc_json *names = tc_json_get(object, "pipelines");
+
+    if (!what || strcmp(what, "evidence"))
+        return tc_error_set(err, TC_E_FORMAT, "this is no evidence file");
+    if (schema > TC_EVIDENCE_SCHEMA)
+        return tc_error_set(err, TC_E_VERSION,
+                            "evidence schema %g is newer than %d, the newest this version reads",
+                            schema, TC_EVIDENCE_SCHEMA);
+    for (const struct tc_json *c = tc_json_first(names); c; c = tc_json_next(c))
+        if (tc_json_text(c))
+            tc_evidence_pipeline(evidence, tc_json_text(c));
+    return TC_OK;
+}
+
+static uint32_t relation_number(const char *name)
+{
+    for (uint32_t i = 0; tc_relations[i]; i++)
+        if (!strcmp(tc_relations[i]->name, name))
+            return i;
+    return UINT32_MAX;
+}
+
+static enum tc_status read_line(struct tc_evidence *evidence, const char *line, size_t size,
+                                bool is_first, uint64_t *n_unknown, struct tc_error *err)
+{
+    struct tc_json *object = NULL;
+    enum tc_status status = tc_json_parse(line, size, &object, err);
+    const char *name = tc_json_text(tc_json_get(object, "relation"));
+
+    if (status)
+        return status;
+    if (is_first)
+        status = read_header(evidence, object, err);
+    else if (!name)
+        status = missing(err, "relation");
+    else if (relation_number(name) == UINT32_MAX)
+        ++*n_unknown;
+    else
+        status = read_row(evidence, object, relation_number(name), err);
+    tc_json_free(object);
+    return status;
+}
+
+static enum tc_status unpack_all(const struct tc_strbuf *packed, struct tc_strbuf *text,
+                                 struct tc_error *err)
+{
+    struct tc_zio *zio = tc_zio_new();
+    enum tc_status status = TC_OK;
+
+    for (size_t at = 0, used; at < packed->size && !status; at += used)
+        status = tc_zio_unpack(zio, packed->text + at, packed->size - at, text, &used, err);
+    if (status == TC_END)
+        status = tc_error_set(err, TC_E_FORMAT, "the file is cut off");
+    tc_zio_free(zio);
+    return status;
+}
+
+enum tc_status tc_evidence_read(struct tc_evidence *evidence, const char *path, uint64_t *n_unknown,
+                                struct tc_error *err)
+{
+    struct tc_strbuf packed = TC_STRBUF_INIT, text = TC_STRBUF_INIT;
+    enum tc_status status = tc_fs_read(path, &packed, err);
+    unsigned line = 0;
+
+    if (!status) {
+        status = packed.size ? unpack_all(&packed, &text, err)
+                             : tc_error_set(err, TC_E_FORMAT, "the file is empty");
+        if (status)
+            tc_error_prefix(err, "%s: ", path);
+    }
+    for (size_t at = 0; !status && at < text.size;) {
+        const char *start = text.text + at, *end = memchr(start, '\n', text.size - at);
+        size_t size = end ? (size_t)(end - start) : text.size - at;
+        status = read_line(evidence, start, size, ++line == 1, n_unknown, err);
+        if (status)
+            tc_error_prefix(err, "%s:%u: ", path, line);
+        at += size + 1;
+    }
+    tc_strbuf_release(&packed);
+    tc_strbuf_release(&text);
+    return status;
+}

@@ -1,0 +1,19 @@
+/*
+ * evidence_io.h - evidence as a file, so that traces can be learned where they lie
+ *
+ * docs/evidence-format.md: zstd frames of JSON Lines, sorted, equal bytes for equal evidence.
+ */
+#ifndef TC_RELATION_EVIDENCE_IO_H
+#define TC_RELATION_EVIDENCE_IO_H
+
+#include "relation/evidence.h"
+
+enum tc_status tc_evidence_write(const struct tc_evidence *evidence, const char *path,
+                                 struct tc_error *err);
+
+/* Merge a file into evidence. Rows of relations that this version does not know are left out and
+ * counted in *n_unknown. Errors name file and line. */
+enum tc_status tc_evidence_read(struct tc_evidence *evidence, const char *path, uint64_t *n_unknown,
+                                struct tc_error *err);
+
+#endif /* TC_RELATION_EVIDENCE_IO_H */
