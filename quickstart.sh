@@ -35,7 +35,7 @@ if [ $status -ne 1 ]; then
     say "The bug was not found: traincheck-check ended with $status, 1 was expected."
     exit 1
 fi
-say "Found: after the warm-up, the optimizer's parameters never change (train_broken.py froze them)."
+say "Found: the optimizer of train_broken.py changes no parameter, from its first step on."
 say "Reports:"
 for file in "$out"/report/*; do
     say "  $file"
