@@ -6,7 +6,7 @@
 #include "base/banned.h"
 #include "replay/symbols.h"
 
-/* The invariants of one (relation, key). */
+/* The invariants of one (source, key). */
 struct group {
     TC_VEC(uint32_t) judgements;
 };
@@ -25,39 +25,29 @@ struct tc_engine {
     struct tc_strtab *symbols;
     struct tc_arena arena;
     TC_VEC(struct tc_judgement) judgements;
-    struct tc_map groups; /* (relation, key) → struct group * */
+    struct tc_map groups; /* (source, key) → struct group * */
     struct tc_strtab *arrays, *tuples;
     TC_VEC(struct answer) answers; /* by number of the tuple */
-    void **states;                 /* by place in tc_relations */
-    bool *is_used;                 /* has the relation any invariant? */
-    size_t n_relations;
-    size_t relation; /* whose examples arrive */
+    void *states[TC_MAX_SOURCES];
+    bool is_used[TC_MAX_SOURCES]; /* does any invariant ask for the source? */
+    size_t source;                /* whose examples arrive */
     const char *trace;
     struct tc_map recents; /* process → struct tc_recent * */
 };
 
-static uint64_t group_id(size_t relation, tc_sym key)
+static uint64_t group_id(size_t source, tc_sym key)
 {
-    return (uint64_t)relation << 32 | key;
+    return (uint64_t)source << 32 | key;
 }
 
-static struct group *group_at(struct tc_engine *engine, size_t relation, tc_sym key)
+static struct group *group_at(struct tc_engine *engine, size_t source, tc_sym key)
 {
     bool is_new;
-    uint64_t *slot = tc_map_at(&engine->groups, group_id(relation, key), &is_new);
+    uint64_t *slot = tc_map_at(&engine->groups, group_id(source, key), &is_new);
 
     if (is_new)
         *slot = (uintptr_t)tc_calloc(1, sizeof(struct group));
     return (struct group *)(uintptr_t)*slot;
-}
-
-static size_t relation_number(const struct tc_relation *relation)
-{
-    size_t i = 0;
-
-    while (tc_relations[i] != relation)
-        i++;
-    return i;
 }
 
 /* Invariants of relations we do not know, or with params that no example could decide, stay
@@ -80,9 +70,9 @@ static void add_judgement(struct tc_engine *engine, struct tc_invariant *invaria
         }
     }
     if (judgement.relation) {
-        size_t relation = relation_number(judgement.relation);
-        struct group *group = group_at(engine, relation, key);
-        engine->is_used[relation] = true;
+        uint32_t source = tc_source_number(judgement.relation->source);
+        struct group *group = group_at(engine, source, key);
+        engine->is_used[source] = true;
         tc_vec_push(&group->judgements, (uint32_t)engine->judgements.n);
     }
     tc_vec_push(&engine->judgements, judgement);
@@ -95,10 +85,6 @@ struct tc_engine *tc_engine_new(const struct tc_invariant_set *set, struct tc_st
     engine->symbols = symbols;
     engine->arrays = tc_strtab_new();
     engine->tuples = tc_strtab_new();
-    while (tc_relations[engine->n_relations])
-        engine->n_relations++;
-    engine->states = tc_calloc(engine->n_relations, sizeof(*engine->states));
-    engine->is_used = tc_calloc(engine->n_relations, sizeof(*engine->is_used));
     for (size_t i = 0; i < set->items.n; i++)
         add_judgement(engine, set->items.items[i]);
     return engine;
@@ -108,11 +94,7 @@ static void end_run(struct tc_engine *engine)
 {
     uint64_t process, recent;
 
-    for (size_t i = 0; i < engine->n_relations; i++) {
-        if (engine->states[i] && tc_relations[i]->close)
-            tc_relations[i]->close(engine->states[i]);
-        engine->states[i] = NULL;
-    }
+    tc_sources_close(engine->states);
     for (size_t pos = 0; tc_map_each(&engine->recents, &pos, &process, &recent);)
         tc_free((void *)(uintptr_t)recent);
     tc_map_clear(&engine->recents);
@@ -137,8 +119,6 @@ void tc_engine_free(struct tc_engine *engine)
     tc_vec_release(&engine->judgements);
     tc_strtab_free(engine->arrays);
     tc_strtab_free(engine->tuples);
-    tc_free(engine->states);
-    tc_free(engine->is_used);
     tc_arena_release(&engine->arena);
     tc_free(engine);
 }
@@ -147,9 +127,7 @@ void tc_engine_begin(struct tc_engine *engine, const char *trace)
 {
     end_run(engine);
     engine->trace = tc_arena_text(&engine->arena, trace, strlen(trace));
-    for (size_t i = 0; i < engine->n_relations; i++)
-        if (engine->is_used[i] && tc_relations[i]->open)
-            engine->states[i] = tc_relations[i]->open();
+    tc_sources_open(engine->states);
 }
 
 /* ---- one class of examples ----------------------------------------------------------------- */
@@ -177,7 +155,7 @@ static const struct answer *look_up(struct tc_engine *engine, const struct group
                                     const struct tc_example *example)
 {
     const struct tc_situation *s = example->situation;
-    const tc_sym tuple[] = {(tc_sym)engine->relation, example->key,
+    const tc_sym tuple[] = {(tc_sym)engine->source, example->key,
                             tc_strtab_intern(engine->arrays, s->pairs, s->n * sizeof(*s->pairs)),
                             tc_strtab_intern(engine->arrays, example->outcome,
                                              example->n_outcome * sizeof(*example->outcome))};
@@ -207,7 +185,7 @@ static void on_example(void *context, const struct tc_event *event,
     struct tc_engine *engine = context;
     uint64_t group;
 
-    if (!tc_map_get(&engine->groups, group_id(engine->relation, example->key), &group))
+    if (!tc_map_get(&engine->groups, group_id(engine->source, example->key), &group))
         return;
     const struct answer *answer = look_up(engine, (struct group *)(uintptr_t)group, example);
     for (size_t i = 0; i < answer->items.n; i++) {
@@ -247,10 +225,10 @@ void tc_engine_judge(void *context, const struct tc_event *event)
     struct tc_engine *engine = context;
     const struct tc_sink sink = {on_example, engine};
 
-    for (engine->relation = 0; engine->relation < engine->n_relations; engine->relation++)
-        if (engine->is_used[engine->relation])
-            tc_relations[engine->relation]->observe(engine->states[engine->relation],
-                                                    engine->symbols, event, &sink);
+    for (engine->source = 0; tc_sources[engine->source]; engine->source++)
+        if (engine->is_used[engine->source])
+            tc_sources[engine->source]->observe(engine->states[engine->source], engine->symbols,
+                                                event, &sink);
     remember(engine, event);
 }
 

@@ -2,7 +2,7 @@
  * engine.h - judging events by invariants
  *
  * The cost of an event does not depend on the number of invariants that do not speak of it, and
- * hardly on that of those that do: equal examples (same relation, key, situation and outcome) are
+ * hardly on that of those that do: equal examples (same source, key, situation and outcome) are
  * judged once and the answer is remembered.
  */
 #ifndef TC_CHECK_ENGINE_H
@@ -32,7 +32,7 @@ struct tc_engine;
 struct tc_engine *tc_engine_new(const struct tc_invariant_set *set, struct tc_strtab *symbols);
 void tc_engine_free(struct tc_engine *engine);
 
-/* Begin a run; its name stands in violations. States of relations start anew. */
+/* Begin a run; its name stands in violations. States of sources start anew. */
 void tc_engine_begin(struct tc_engine *engine, const char *trace);
 /* A tc_event_fn with the engine as context. */
 void tc_engine_judge(void *engine, const struct tc_event *event);

@@ -33,7 +33,8 @@ struct job {
 struct inference {
     const struct tc_infer_config *config;
     struct job *jobs;
-    bool enabled[MAX_RELATIONS];
+    bool enabled[MAX_RELATIONS];   /* by place in tc_relations */
+    bool observed[TC_MAX_SOURCES]; /* does an enabled form ask for the source? */
     struct tc_evidence evidence;
     uint64_t started_ns;
     thrd_t thread; /* the caller's */
@@ -99,10 +100,13 @@ static enum tc_status select_relations(struct inference *inference, struct tc_er
 
     if (!status)
         status = check_names(c->disable, c->n_disable, err);
-    for (size_t i = 0; tc_relations[i] && i < MAX_RELATIONS; i++)
+    for (size_t i = 0; tc_relations[i] && i < MAX_RELATIONS; i++) {
         inference->enabled[i] =
             (!c->n_enable || is_any_named(tc_relations[i], c->enable, c->n_enable)) &&
             !is_any_named(tc_relations[i], c->disable, c->n_disable);
+        if (inference->enabled[i])
+            inference->observed[tc_source_number(tc_relations[i]->source)] = true;
+    }
     return status;
 }
 
@@ -137,8 +141,8 @@ static enum tc_status read_evidence(struct job *job)
     enum tc_status status = tc_evidence_read(&job->evidence, job->path, &n_unknown, &job->err);
 
     if (n_unknown)
-        tc_notes_add(job->notes, "unknown-relation", tc_fs_base(job->path), 0,
-                     "%llu rows are of relations that this version does not know",
+        tc_notes_add(job->notes, "unknown-source", tc_fs_base(job->path), 0,
+                     "%llu rows are of sources that this version does not know",
                      (unsigned long long)n_unknown);
     return status;
 }
@@ -147,7 +151,7 @@ static void learn_job(void *context, size_t i)
 {
     struct inference *inference = context;
     struct job *job = &inference->jobs[i];
-    struct tc_learn_options options = {.enabled = inference->enabled, .context = job};
+    struct tc_learn_options options = {.enabled = inference->observed, .context = job};
 
     job->inference = inference;
     if (inference->config->progress)

@@ -6,10 +6,10 @@
 
 struct learner {
     struct tc_evidence *evidence;
-    uint32_t relation; /* whose examples arrive */
+    uint32_t source; /* whose examples arrive */
     uint32_t pipeline;
     const char *name;
-    void **states;
+    void *states[TC_MAX_SOURCES];
     const bool *enabled;
 };
 
@@ -36,7 +36,7 @@ static void on_example(void *context, const struct tc_event *event,
 {
     struct learner *learner = context;
     struct tc_row *row =
-        tc_evidence_add(learner->evidence, learner->relation, example, learner->pipeline);
+        tc_evidence_add(learner->evidence, learner->source, example, learner->pipeline);
 
     if (row->first == TC_NO_SYM)
         row->first = place_of(learner, event);
@@ -47,34 +47,10 @@ static void on_event(void *context, const struct tc_event *event)
     struct learner *learner = context;
     const struct tc_sink sink = {on_example, learner};
 
-    for (learner->relation = 0; tc_relations[learner->relation]; learner->relation++) {
-        const struct tc_relation *relation = tc_relations[learner->relation];
-        if (learner->enabled[learner->relation])
-            relation->observe(learner->states[learner->relation], learner->evidence->symbols, event,
-                              &sink);
-    }
-}
-
-static size_t n_relations(void)
-{
-    size_t n = 0;
-
-    while (tc_relations[n])
-        n++;
-    return n;
-}
-
-static void open_states(void **states)
-{
-    for (size_t i = 0; tc_relations[i]; i++)
-        states[i] = tc_relations[i]->open ? tc_relations[i]->open() : NULL;
-}
-
-static void close_states(void **states)
-{
-    for (size_t i = 0; tc_relations[i]; i++)
-        if (tc_relations[i]->close)
-            tc_relations[i]->close(states[i]);
+    for (learner->source = 0; tc_sources[learner->source]; learner->source++)
+        if (learner->enabled[learner->source])
+            tc_sources[learner->source]->observe(learner->states[learner->source],
+                                                 learner->evidence->symbols, event, &sink);
 }
 
 static void count_folder(const struct tc_trace_folder *folder, struct tc_learned *learned)
@@ -101,15 +77,13 @@ enum tc_status tc_learn_folder(const char *path, const struct tc_learn_options *
         return status;
     learner.name = tc_fs_base(path);
     learner.pipeline = tc_evidence_pipeline(evidence, path);
-    learner.states = tc_calloc(n_relations() + 1, sizeof(*learner.states));
-    open_states(learner.states);
+    tc_sources_open(learner.states);
     replay = tc_replay_new(evidence->symbols, notes, on_event, &learner);
     status = tc_replay_folder(replay, folder, options->progress, options->context, err);
     learned->counts = tc_replay_counts(replay);
     count_folder(folder, learned);
     tc_replay_free(replay);
-    close_states(learner.states);
-    tc_free(learner.states);
+    tc_sources_close(learner.states);
     tc_trace_folder_close(folder);
     return status;
 }

@@ -14,7 +14,7 @@ struct tc_learned {
 };
 
 struct tc_learn_options {
-    const bool *enabled; /* by place in tc_relations */
+    const bool *enabled; /* by number of the source */
     bool (*progress)(void *context, uint64_t json_bytes);
     void *context;
 };

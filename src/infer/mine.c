@@ -13,7 +13,7 @@ struct mining {
     struct tc_invariant_set accepted;
     struct tc_strbuf *failed;
     struct tc_mined *mined;
-    const struct tc_row **rows; /* of this relation, ordered by key */
+    const struct tc_row **rows; /* of its source, ordered by key */
     size_t n_rows;
 };
 
@@ -46,14 +46,15 @@ static char *text_of_row(const struct tc_evidence *evidence, const struct tc_row
     return tc_strbuf_take(&text);
 }
 
-static void order_rows(struct mining *m, uint32_t relation)
+static void order_rows(struct mining *m)
 {
     const struct tc_evidence *evidence = m->evidence;
+    uint32_t source = tc_source_number(m->relation->source);
     struct row_text *texts = tc_calloc(evidence->rows.n + 1, sizeof(*texts));
 
     for (size_t i = 0; i < evidence->rows.n; i++) {
         const struct tc_row *row = &evidence->rows.items[i];
-        if (row->relation == relation)
+        if (row->source == source)
             texts[m->n_rows++] = (struct row_text){text_of_row(evidence, row), row};
     }
     qsort(texts, m->n_rows, sizeof(*texts), compare_texts);
@@ -179,10 +180,10 @@ static void hand_over(struct mining *m, struct tc_invariant_set *set)
     }
 }
 
-static void mine_relation(struct mining *m, uint32_t number, struct tc_invariant_set *set)
+static void mine_relation(struct mining *m, struct tc_invariant_set *set)
 {
     tc_invariant_set_init(&m->accepted, m->evidence->symbols);
-    order_rows(m, number);
+    order_rows(m);
     for (size_t i = 0; i < m->n_rows; i++)
         if (i == 0 || m->rows[i]->key != m->rows[i - 1]->key)
             mine_key(m, m->rows[i]->key);
@@ -201,13 +202,15 @@ void tc_mine(const struct tc_evidence *evidence, const struct tc_mine_options *o
              struct tc_invariant_set *set, struct tc_strbuf *failed, struct tc_mined *mined)
 {
     *mined = (struct tc_mined){0};
-    for (uint32_t i = 0; tc_relations[i]; i++) {
+    for (size_t i = 0; tc_relations[i]; i++) {
+        if (!options->enabled[i])
+            continue;
         struct mining m = {.evidence = evidence,
                            .relation = tc_relations[i],
                            .options = options,
                            .failed = failed,
                            .mined = mined};
-        mine_relation(&m, i, set);
+        mine_relation(&m, set);
     }
     tc_invariant_set_sort(set);
 }

@@ -9,6 +9,7 @@
 struct tc_mine_options {
     struct tc_deduce_options deduce;
     bool keep_implied;
+    const bool *enabled; /* by place in tc_relations */
 };
 
 struct tc_mined {

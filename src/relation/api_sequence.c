@@ -537,11 +537,16 @@ static void window_explain(struct tc_strtab *symbols, const struct tc_invariant 
     }
 }
 
+const struct tc_source tc_source_window = {
+    .name = "window",
+    .observe = window_observe,
+};
+
 const struct tc_relation tc_api_sequence_window = {
     .name = "APISequence/window",
     .summary = "every training step has these calls, in this order",
     .hint = "Is the call missing, or made at another place of the training loop?",
-    .observe = window_observe,
+    .source = &tc_source_window,
     .propose = window_propose,
     .key = window_key,
     .holds = window_holds,

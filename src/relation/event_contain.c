@@ -56,13 +56,6 @@ static bool is_change(const struct tc_strtab *symbols, tc_atom atom)
 
 #define MAX_CONTENTS 512
 
-static int compare_syms(const void *a, const void *b)
-{
-    tc_sym x = *(const tc_sym *)a, y = *(const tc_sym *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* What is inside a root forward besides changes is the architecture, and the user's own business.
  * "looked" says that variables were looked at: without it a missing change means nothing. */
 static size_t contents_of(const struct tc_strtab *symbols, const struct tc_event *event,
@@ -76,7 +69,7 @@ static size_t contents_of(const struct tc_strtab *symbols, const struct tc_event
     for (size_t i = 0; i < call->contents.n && n < MAX_CONTENTS; i++)
         if (!call->is_root || is_change(symbols, call->contents.items[i]))
             out[n++] = call->contents.items[i];
-    qsort(out, n, sizeof(*out), compare_syms);
+    qsort(out, n, sizeof(*out), tc_sym_compare);
     return n;
 }
 
@@ -146,7 +139,7 @@ static tc_atom atom_of_param(struct tc_strtab *symbols, const struct tc_param *p
 
 static bool outcome_has(const tc_sym *outcome, size_t n, tc_sym sym)
 {
-    return n && bsearch(&sym, outcome, n, sizeof(*outcome), compare_syms);
+    return n && bsearch(&sym, outcome, n, sizeof(*outcome), tc_sym_compare);
 }
 
 static struct tc_param subject(tc_sym descriptor, tc_sym role)
@@ -293,13 +286,18 @@ static void some_explain(struct tc_strtab *symbols, const struct tc_invariant *i
     explain_owned(event, out);
 }
 
+const struct tc_source tc_source_contents = {
+    .name = "contents",
+    .is_set = true,
+    .observe = some_observe,
+};
+
 const struct tc_relation tc_event_contain_some = {
     .name = "EventContain/some",
     .summary = "a call always makes another call, or changes at least one variable of a kind",
     .hint =
         "Do the variables concerned require gradients, receive them, and belong to this receiver?",
-    .is_set = true,
-    .observe = some_observe,
+    .source = &tc_source_contents,
     .propose = some_propose,
     .key = some_key,
     .holds = some_holds,
@@ -586,15 +584,20 @@ static void each_explain(struct tc_strtab *symbols, const struct tc_invariant *i
     explain_receiver(event, out);
 }
 
+const struct tc_source tc_source_owned = {
+    .name = "owned",
+    .is_set = true,
+    .open = each_open,
+    .close = each_close,
+    .observe = each_observe,
+};
+
 const struct tc_relation tc_event_contain_each = {
     .name = "EventContain/each",
     .summary = "a call changes every variable its receiver owns, or finds every gradient cleared",
     .hint = "Does this variable get a gradient, is it the tensor the model uses, and is zero_grad "
             "called in every step?",
-    .is_set = true,
-    .open = each_open,
-    .close = each_close,
-    .observe = each_observe,
+    .source = &tc_source_owned,
     .propose = each_propose,
     .key = each_key,
     .holds = each_holds,

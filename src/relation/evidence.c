@@ -50,11 +50,11 @@ void tc_row_add_pipeline(struct tc_row *row, uint32_t pipeline)
 
 static struct tc_row *row_at(struct tc_evidence *evidence, const struct tc_row *like)
 {
-    const uint32_t tuple[] = {like->relation, like->key, like->situation, like->outcome};
+    const uint32_t tuple[] = {like->source, like->key, like->situation, like->outcome};
     tc_sym number = tc_strtab_intern(evidence->tuples, tuple, sizeof(tuple));
 
     if (number == evidence->rows.n) {
-        struct tc_row row = {.relation = like->relation,
+        struct tc_row row = {.source = like->source,
                              .key = like->key,
                              .situation = like->situation,
                              .outcome = like->outcome,
@@ -64,10 +64,10 @@ static struct tc_row *row_at(struct tc_evidence *evidence, const struct tc_row *
     return &evidence->rows.items[number];
 }
 
-struct tc_row *tc_evidence_add(struct tc_evidence *evidence, uint32_t relation,
+struct tc_row *tc_evidence_add(struct tc_evidence *evidence, uint32_t source,
                                const struct tc_example *example, uint32_t pipeline)
 {
-    struct tc_row like = {.relation = relation, .key = example->key};
+    struct tc_row like = {.source = source, .key = example->key};
     const struct tc_situation *situation = example->situation;
 
     like.situation = tc_strtab_intern(evidence->arrays, situation->pairs,
@@ -126,13 +126,6 @@ static tc_sym translate(const struct translation *t, tc_sym sym)
     return tc_symbols_str(t->into->symbols, tc_symbols_text(t->from->symbols, sym));
 }
 
-static int compare_syms(const void *a, const void *b)
-{
-    tc_sym x = *(const tc_sym *)a, y = *(const tc_sym *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 static tc_sym translate_outcome(const struct translation *t, const struct tc_row *row)
 {
     size_t n;
@@ -141,8 +134,8 @@ static tc_sym translate_outcome(const struct translation *t, const struct tc_row
 
     for (size_t i = 0; i < n; i++)
         copy[i] = translate(t, outcome[i]);
-    if (tc_relations[row->relation]->is_set)
-        qsort(copy, n, sizeof(*copy), compare_syms);
+    if (tc_sources[row->source]->is_set)
+        qsort(copy, n, sizeof(*copy), tc_sym_compare);
     tc_sym result = tc_strtab_intern(t->into->arrays, copy, n * sizeof(*copy));
     tc_free(copy);
     return result;
@@ -163,7 +156,7 @@ static tc_sym translate_situation(const struct translation *t, const struct tc_r
 static void merge_row(const struct translation *t, const struct tc_row *source,
                       const uint32_t *pipelines)
 {
-    struct tc_row row = {.relation = source->relation,
+    struct tc_row row = {.source = source->source,
                          .key = translate(t, source->key),
                          .situation = translate_situation(t, source),
                          .outcome = translate_outcome(t, source),

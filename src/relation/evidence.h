@@ -1,7 +1,7 @@
 /*
  * evidence.h - what was seen, as counts over classes of equal examples
  *
- * A row stands for all examples of one relation that share key, situation and
+ * A row stands for all examples of one source that share key, situation and
  * outcome. Training repeats itself, so rows stop growing long before the trace
  * does. merge is associative and commutative: the rows of two traces together
  * are the merged rows of each.
@@ -12,7 +12,7 @@
 #include "relation/relation.h"
 
 struct tc_row {
-    uint32_t relation;          /* place in tc_relations */
+    uint32_t source;            /* number of its source */
     tc_sym key;                 /* in symbols */
     tc_sym situation, outcome;  /* in arrays: of struct tc_pair, of tc_sym */
     uint64_t count;             /* examples */
@@ -24,7 +24,7 @@ struct tc_evidence {
     struct tc_strtab *symbols; /* owned */
     struct tc_strtab *arrays;  /* situations and outcomes, interned as bytes */
     struct tc_strtab
-        *tuples; /* (relation, key, situation, outcome), interned: the number is that of the row */
+        *tuples; /* (source, key, situation, outcome), interned: the number is that of the row */
     TC_VEC(struct tc_row) rows;
     TC_VEC(tc_sym) pipelines; /* names */
 };
@@ -37,7 +37,7 @@ uint32_t tc_evidence_pipeline(struct tc_evidence *evidence, const char *name);
 
 /* Count one example. Returns its row, valid until the next call; a new one has first == TC_NO_SYM.
  */
-struct tc_row *tc_evidence_add(struct tc_evidence *evidence, uint32_t relation,
+struct tc_row *tc_evidence_add(struct tc_evidence *evidence, uint32_t source,
                                const struct tc_example *example, uint32_t pipeline);
 
 /* Count a row made elsewhere, whose words are those of this evidence; the smaller `first` is kept.

@@ -47,7 +47,7 @@ static struct tc_json *outcome_to_json(const struct tc_evidence *evidence, const
 
     for (size_t i = 0; i < n; i++)
         texts[i] = tc_strtab_text(evidence->symbols, outcome[i]);
-    if (tc_relations[row->relation]->is_set)
+    if (tc_sources[row->source]->is_set)
         qsort(texts, n, sizeof(*texts), compare_strings);
     for (size_t i = 0; i < n; i++)
         tc_json_append(array, tc_json_string(texts[i]));
@@ -75,7 +75,7 @@ static char *line_of_row(const struct tc_evidence *evidence, const struct tc_row
     struct tc_json *object = tc_json_object();
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    tc_json_set_string(object, "relation", tc_relations[row->relation]->name);
+    tc_json_set_string(object, "source", tc_sources[row->source]->name);
     tc_json_set_string(object, "key", tc_strtab_text(evidence->symbols, row->key));
     tc_json_set(object, "when", situation_to_json(evidence, row));
     tc_json_set(object, "got", outcome_to_json(evidence, row));
@@ -172,13 +172,6 @@ static enum tc_status read_situation(struct tc_evidence *evidence, const struct 
     return TC_OK;
 }
 
-static int compare_syms(const void *a, const void *b)
-{
-    tc_sym x = *(const tc_sym *)a, y = *(const tc_sym *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 static enum tc_status read_outcome(struct tc_evidence *evidence, const struct tc_json *got,
                                    struct tc_row *row, struct tc_error *err)
 {
@@ -190,8 +183,8 @@ static enum tc_status read_outcome(struct tc_evidence *evidence, const struct tc
         is_array = is_array && text;
         tc_vec_push(&outcome, tc_strtab_intern_text(evidence->symbols, text ? text : ""));
     }
-    if (tc_relations[row->relation]->is_set && outcome.n)
-        qsort(outcome.items, outcome.n, sizeof(*outcome.items), compare_syms);
+    if (tc_sources[row->source]->is_set && outcome.n)
+        qsort(outcome.items, outcome.n, sizeof(*outcome.items), tc_sym_compare);
     row->outcome =
         tc_strtab_intern(evidence->arrays, outcome.items, outcome.n * sizeof(*outcome.items));
     tc_vec_release(&outcome);
@@ -212,9 +205,9 @@ static enum tc_status read_pipelines(struct tc_evidence *evidence, const struct 
 }
 
 static enum tc_status read_row(struct tc_evidence *evidence, const struct tc_json *object,
-                               uint32_t relation, struct tc_error *err)
+                               uint32_t source, struct tc_error *err)
 {
-    struct tc_row row = {.relation = relation, .first = TC_NO_SYM};
+    struct tc_row row = {.source = source, .first = TC_NO_SYM};
     const char *key = tc_json_text(tc_json_get(object, "key"));
     const char *first = tc_json_text(tc_json_get(object, "first"));
     double n = tc_json_to_number(tc_json_get(object, "n"), 0);
@@ -258,31 +251,23 @@ static enum tc_status read_header(struct tc_evidence *evidence, const struct tc_
     return TC_OK;
 }
 
-static uint32_t relation_number(const char *name)
-{
-    for (uint32_t i = 0; tc_relations[i]; i++)
-        if (!strcmp(tc_relations[i]->name, name))
-            return i;
-    return UINT32_MAX;
-}
-
 static enum tc_status read_line(struct tc_evidence *evidence, const char *line, size_t size,
                                 bool is_first, uint64_t *n_unknown, struct tc_error *err)
 {
     struct tc_json *object = NULL;
     enum tc_status status = tc_json_parse(line, size, &object, err);
-    const char *name = tc_json_text(tc_json_get(object, "relation"));
+    const char *name = tc_json_text(tc_json_get(object, "source"));
 
     if (status)
         return status;
     if (is_first)
         status = read_header(evidence, object, err);
     else if (!name)
-        status = missing(err, "relation");
-    else if (relation_number(name) == UINT32_MAX)
+        status = missing(err, "source");
+    else if (tc_source_find(name) == UINT32_MAX)
         ++*n_unknown;
     else
-        status = read_row(evidence, object, relation_number(name), err);
+        status = read_row(evidence, object, tc_source_find(name), err);
     tc_json_free(object);
     return status;
 }

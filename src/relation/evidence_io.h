@@ -11,7 +11,7 @@
 enum tc_status tc_evidence_write(const struct tc_evidence *evidence, const char *path,
                                  struct tc_error *err);
 
-/* Merge a file into evidence. Rows of relations that this version does not know are left out and
+/* Merge a file into evidence. Rows of sources that this version does not know are left out and
  * counted in *n_unknown. Errors name file and line. */
 enum tc_status tc_evidence_read(struct tc_evidence *evidence, const char *path, uint64_t *n_unknown,
                                 struct tc_error *err);

@@ -6,22 +6,63 @@
 #include "invariant/describe.h"
 #include "invariant/field.h"
 
+/* Where examples come from, each once. */
+#define SOURCES(X)        \
+    X(tc_source_contents) \
+    X(tc_source_owned)    \
+    X(tc_source_window)
+
 /* Every form, in the order of reports. */
 #define FORMS(X)             \
     X(tc_event_contain_some) \
     X(tc_event_contain_each) \
     X(tc_api_sequence_window)
 
+#define X(source) extern const struct tc_source source;
+SOURCES(X)
+#undef X
 #define X(form) extern const struct tc_relation form;
 FORMS(X)
 #undef X
 
-const struct tc_relation *const tc_relations[] = {
-#define X(form) &form,
-    FORMS(X)
+#define X(item) &item,
+const struct tc_source *const tc_sources[] = {SOURCES(X) NULL};
+const struct tc_relation *const tc_relations[] = {FORMS(X) NULL};
 #undef X
-        NULL,
-};
+
+_Static_assert(sizeof(tc_sources) / sizeof(*tc_sources) <= TC_MAX_SOURCES, "too many sources");
+
+uint32_t tc_source_number(const struct tc_source *source)
+{
+    uint32_t i = 0;
+
+    while (tc_sources[i] != source)
+        i++;
+    return i;
+}
+
+uint32_t tc_source_find(const char *name)
+{
+    for (uint32_t i = 0; tc_sources[i]; i++)
+        if (!strcmp(tc_sources[i]->name, name))
+            return i;
+    return UINT32_MAX;
+}
+
+void tc_sources_open(void *states[TC_MAX_SOURCES])
+{
+    for (size_t i = 0; tc_sources[i]; i++)
+        states[i] = tc_sources[i]->open ? tc_sources[i]->open() : NULL;
+}
+
+void tc_sources_close(void *states[TC_MAX_SOURCES])
+{
+    for (size_t i = 0; tc_sources[i]; i++) {
+        if (states[i])
+            tc_sources[i]->close(states[i]);
+        states[i] = NULL;
+    }
+}
 
 const struct tc_relation *tc_relation_find(const char *name)
 {

@@ -1,12 +1,13 @@
 /*
  * relation.h - what inference and checking know about one form of a relation
  *
- * A relation turns events into *examples*: a key (what they are about), a
+ * A source turns events into *examples*: a key (what they are about), a
  * situation, and an outcome. Inference folds examples into rows of evidence and
  * asks which hypotheses hold on them; checking asks the same question of each
  * new example. There is one definition of "holds" for both.
  *
- * A relation sees events and nothing else: no files, JSON, threads or clocks.
+ * Examples come from a source, which sees events and nothing else: no files, JSON, threads or
+ * clocks.
  *
  * To add a relation: one .c file that ends in a const struct tc_relation, one
  * row in registry.c, one folder in tests/relations/.
@@ -56,17 +57,23 @@ struct tc_hypotheses {
     TC_VEC(struct tc_hypothesis) items;
 };
 
-struct tc_relation {
-    const char *name;    /* family and form: "EventContain/some" */
-    const char *summary; /* one line for --list-relations */
-    const char *hint;    /* what to look at first when it is broken */
-    bool is_set;         /* outcomes are sets: their order means nothing */
+/* Where examples come from. Several forms may ask different questions of the same examples. */
+struct tc_source {
+    const char *name; /* in evidence files */
+    bool is_set;      /* outcomes are sets: their order means nothing */
 
     /* State across the events of one run, or NULL for none. */
     void *(*open)(void);
     void (*close)(void *state);
     void (*observe)(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                     const struct tc_sink *sink);
+};
+
+struct tc_relation {
+    const char *name;    /* family and form: "EventContain/some" */
+    const char *summary; /* one line for --list-relations */
+    const char *hint;    /* what to look at first when it is broken */
+    const struct tc_source *source;
 
     /* All claims worth testing on examples of this key. */
     void (*propose)(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
@@ -92,6 +99,17 @@ struct tc_relation {
 
 /* All forms, ended by NULL; the order is that of reports. */
 extern const struct tc_relation *const tc_relations[];
+
+/* All sources, ended by NULL. */
+#define TC_MAX_SOURCES 16
+extern const struct tc_source *const tc_sources[];
+
+/* UINT32_MAX if there is none of that name. */
+uint32_t tc_source_find(const char *name);
+uint32_t tc_source_number(const struct tc_source *source);
+/* Open and close the states of all sources, by number. */
+void tc_sources_open(void *states[TC_MAX_SOURCES]);
+void tc_sources_close(void *states[TC_MAX_SOURCES]);
 
 /* NULL if there is none of that name. */
 const struct tc_relation *tc_relation_find(const char *name);

@@ -53,6 +53,13 @@ tc_sym tc_symbols_quote(struct tc_strtab *symbols, struct tc_str text)
     return sym;
 }
 
+int tc_sym_compare(const void *a, const void *b)
+{
+    tc_sym x = *(const tc_sym *)a, y = *(const tc_sym *)b;
+
+    return x < y ? -1 : x > y;
+}
+
 tc_sym tc_symbols_bool(bool value)
 {
     return value ? TC_SYM_TRUE : TC_SYM_FALSE;

@@ -88,6 +88,8 @@ tc_sym tc_symbols_str(struct tc_strtab *symbols, struct tc_str text);
 tc_sym tc_symbols_join(struct tc_strtab *symbols, const char *prefix, struct tc_str text);
 /* The text as a JSON string, as values of fields are interned. */
 tc_sym tc_symbols_quote(struct tc_strtab *symbols, struct tc_str text);
+/* For qsort and bsearch: by number. */
+int tc_sym_compare(const void *a, const void *b);
 tc_sym tc_symbols_bool(bool value);
 struct tc_str tc_symbols_text(const struct tc_strtab *symbols, tc_sym sym);
 
