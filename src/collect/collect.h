@@ -72,8 +72,9 @@ struct tc_collect_config {
  * or 128 + the signal that ended it. On failure the job was not started; the caller prints
  * err->text after "traincheck-collect: " and exits with TC_COLLECT_FAILED.
  *
- * To be called once, from the main thread: with TC_COLLECT_SCRIPT and TC_COLLECT_MODULE this process
- * becomes the user's interpreter, and a job that ends by os._exit, exec or a signal never returns here.
+ * To be called once, from the main thread: with TC_COLLECT_SCRIPT and TC_COLLECT_MODULE this
+ * process becomes the user's interpreter, and a job that ends by os._exit, exec or a signal never
+ * returns here.
  */
 enum tc_status tc_collect_run(const struct tc_collect_config *config, int *exit_status,
                               struct tc_error *err);

@@ -1,0 +1,31 @@
+# Puts text files into a C file as byte arrays:
+#
+#   cmake -DOUT=x.c -DFILES="a.py;b.py" -DPACKAGE=name -P embed.cmake
+#
+# in the order given; __init__.py is the package itself.
+
+set(arrays "")
+set(rows "")
+set(i 0)
+foreach(file IN LISTS FILES)
+  file(READ "${file}" bytes HEX)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+  string(REGEX REPLACE "((0x[0-9a-f][0-9a-f],){16})" "\\1\n" bytes "${bytes}")
+  string(APPEND arrays "static const unsigned char file${i}[] = {\n${bytes}0x00};\n")
+  get_filename_component(stem "${file}" NAME_WE)
+  set(module "${PACKAGE}.${stem}")
+  if(stem STREQUAL "__init__")
+    set(module "${PACKAGE}")
+  endif()
+  string(APPEND rows
+    "    {\"${module}\", \"embedded/${PACKAGE}/${stem}.py\", (const char *)file${i}},\n")
+  math(EXPR i "${i} + 1")
+endforeach()
+file(WRITE "${OUT}" "/* Made by cmake/embed.cmake. */
+#include \"collect/agent/embedded.h\"
+
+${arrays}
+const struct tc_embedded tc_embedded[] = {
+${rows}    {0, 0, 0},
+};
+")

@@ -1,0 +1,167 @@
+/*
+ * agent.h - what the parts of the agent share
+ *
+ * The agent is an extension module that lives once in the user's interpreter.
+ * All its state is guarded by the interpreter's lock; only the sink has a lock
+ * of its own. Policy - what is traced and what it is called - is Python
+ * (python/traincheck_agent); what runs at every traced call is C.
+ */
+#ifndef TC_COLLECT_AGENT_H
+#define TC_COLLECT_AGENT_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+/* name, text: the roles of docs/trace-format.md */
+#define TC_ROLE_MAP(X)          \
+    X(FORWARD, "forward")       \
+    X(LAYER, "layer")           \
+    X(BACKWARD, "backward")     \
+    X(STEP, "step")             \
+    X(ZERO_GRAD, "zero_grad")   \
+    X(SCHEDULER, "scheduler")   \
+    X(SCALER, "scaler")         \
+    X(UNSCALE, "unscale")       \
+    X(CLIP, "clip")             \
+    X(COLLECTIVE, "collective") \
+    X(DATA, "data")             \
+    X(MODE, "mode")             \
+    X(LOAD, "load")             \
+    X(SAVE, "save")             \
+    X(INIT, "init")             \
+    X(SEED, "seed")             \
+    X(LIBRARY, "library")       \
+    X(METHOD, "method")         \
+    X(FUNCTION, "function")
+
+#if PY_VERSION_HEX < 0x030A0000
+static inline PyObject *Py_NewRef(PyObject *object)
+{
+    Py_INCREF(object);
+    return object;
+}
+#endif
+
+enum tc_role {
+#define X(name, text) TC_ROLE_##name,
+    TC_ROLE_MAP(X)
+#undef X
+    TC_N_ROLES
+};
+
+enum tc_stage {
+    TC_STAGE_INIT,
+    TC_STAGE_TRAINING,
+    TC_STAGE_EVALUATION,
+    TC_STAGE_CHECKPOINTING
+};
+
+/* How the calls of an API are treated; set by the policy's table. */
+#define TC_API_METHOD     0x01u  /* the first argument is the receiver */
+#define TC_API_OUTERMOST  0x02u  /* recursion of the API (or of its group) is no event */
+#define TC_API_RECEIVER   0x04u  /* recursion on the same receiver is no event */
+#define TC_API_TOP        0x08u  /* an event only where no traced call encloses it */
+#define TC_API_LOOK       0x10u  /* variables are looked at before and after */
+#define TC_API_CHECKPOINT 0x20u  /* its inside is the stage checkpointing */
+#define TC_API_MUTE       0x40u  /* nothing is traced inside; no event itself */
+#define TC_API_MODULE     0x80u  /* Module.__call__: named by the class of the receiver */
+#define TC_API_CONTENT    0x100u /* digests of tensor arguments are recorded */
+#define TC_API_ASK        0x200u /* `same` and `finite` are asked of what it returns */
+
+struct tc_api {
+    char *fn;       /* as JSON string */
+    char *defaults; /* as JSON object, or NULL */
+    enum tc_role role;
+    unsigned flags;
+    int group;          /* APIs that recurse into each other; 0: none */
+    unsigned announced; /* the trace file (by generation) that has its `api` record */
+    bool off;           /* switched off after an error of ours */
+};
+
+/* How arguments are bound to names. */
+struct tc_param {
+    PyObject *name;  /* interned */
+    char *key;       /* "name": */
+    char *fallback;  /* scalar default as JSON, or NULL */
+    bool positional; /* may be given by position */
+};
+
+struct tc_sig {
+    struct tc_param *params;
+    size_t n;
+    bool known; /* false: arguments are named by position */
+};
+
+enum tc_class_kind {
+    TC_CLASS_OTHER,
+    TC_CLASS_MODULE,
+    TC_CLASS_OPTIMIZER,
+    TC_CLASS_TENSOR
+};
+
+struct tc_class {
+    PyObject *ref; /* weak reference to the type */
+    char *name;    /* as JSON string */
+    enum tc_class_kind kind;
+    bool opaque;              /* reading its attributes would run the user's code */
+    const struct tc_sig *sig; /* modules: of forward */
+    struct tc_api *layer;     /* modules of torch.nn: their own API; NULL: not traced */
+    struct tc_api *forward;   /* other modules: Module.__call__; NULL: not traced unless root */
+};
+
+struct tc_open_call {
+    int64_t id;
+    const struct tc_api *api;
+    const PyObject *receiver; /* compared, never followed */
+};
+
+struct tc_thread {
+    int guard;           /* above 0: our own work, or a region that is not traced */
+    int64_t number;      /* 0 is the main thread */
+    unsigned generation; /* the process (forks count up) that the stack belongs to */
+    TC_VEC(struct tc_open_call) stack;
+    int n_modules; /* open forwards of modules that own a parameter */
+    int n_core; /* open calls that are neither library nor method: what a window is not cut inside
+                   of */
+    enum tc_stage stage;
+    struct tc_strbuf line;
+    size_t step_at; /* offset of the step number in line */
+};
+
+/* The one instance. */
+struct tc_agent {
+    bool enabled;
+    bool worker;         /* a DataLoader worker: no variables, no windows */
+    bool track;          /* variables are looked at */
+    unsigned generation; /* counts forks */
+    int64_t next_call;
+    int64_t anchor_ns;
+    uint64_t errors;
+    PyObject *policy;     /* module traincheck_agent.policy */
+    PyObject *package;    /* "traincheck_agent" */
+    PyObject *annotation; /* what annotate_stage said last, or NULL */
+};
+
+extern struct tc_agent tc_agent;
+
+struct tc_thread *tc_thread_current(void);
+int64_t tc_agent_now(void);
+/* Make sure that a trace file is open. False where none can be. */
+bool tc_agent_ready(void);
+/*
+ * An error of ours: the Python exception (if any) is cleared, counted and noted once, the API (may
+ * be NULL) is switched off.
+ */
+void tc_agent_failed(struct tc_api *api, const char *what);
+void tc_agent_note(const char *code, const char *text, int64_t count);
+
+const char *tc_stage_name(enum tc_stage stage);
+const char *tc_role_name(enum tc_role role);
+
+#endif /* TC_COLLECT_AGENT_H */

@@ -1,0 +1,35 @@
+/*
+ * calls.h - the records of one traced call
+ */
+#ifndef TC_COLLECT_CALLS_H
+#define TC_COLLECT_CALLS_H
+
+#include "collect/agent/agent.h"
+
+/* Arguments as the vectorcall protocol hands them over; borrowed. */
+struct tc_arguments {
+    PyObject *const *items; /* n by position, then one for each of names */
+    size_t n;
+    PyObject *names; /* tuple, or NULL */
+};
+
+/* One call on its way; on the C stack of the redirected slot. */
+struct tc_span {
+    struct tc_api *api;
+    const struct tc_sig *sig;
+    PyObject *receiver;       /* borrowed; the first argument of methods */
+    struct tc_arguments args; /* without the receiver */
+    int64_t id;
+    unsigned generation;
+    bool is_recorded, is_root, is_counted, is_held, is_closure;
+    enum tc_stage stage_before;
+    int64_t serial; /* of an optimizer */
+};
+
+/* The call is about to be made. Leaves no Python error. */
+void tc_call_begin(struct tc_thread *thread, struct tc_api *api, const struct tc_sig *sig,
+                   const struct tc_arguments *args, struct tc_span *span);
+/* It was made: result is NULL if it raised, the exception being set. */
+void tc_call_end(struct tc_thread *thread, struct tc_span *span, PyObject *result);
+
+#endif /* TC_COLLECT_CALLS_H */

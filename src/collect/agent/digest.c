@@ -1,0 +1,148 @@
+#include "collect/agent/digest.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/hash.h"
+
+#define STRIPE_SIZE ((size_t)4096)
+#define N_STRIPES   ((size_t)16)
+
+/* An update of that relative size may be lost in rounding. */
+#define TINY_RATIO 1e-6
+
+uint64_t tc_digest_seed(const char *dtype, const int64_t *shape, size_t n_dims)
+{
+    uint64_t seed = tc_hash64(dtype, strlen(dtype), 0);
+
+    return tc_hash64(shape, n_dims * sizeof(*shape), seed);
+}
+
+uint64_t tc_digest(const void *data, size_t size, uint64_t seed)
+{
+    return tc_hash64(data, size, seed);
+}
+
+uint64_t tc_digest_sampled(const void *data, size_t size, uint64_t seed)
+{
+    const unsigned char *bytes = data;
+    uint64_t sum[2] = {0, 0};
+    uint64_t word;
+    uint64_t digest = seed;
+    size_t step = size / N_STRIPES;
+
+    if (size <= N_STRIPES * STRIPE_SIZE)
+        return tc_hash64(data, size, seed);
+    for (size_t i = 0; i + sizeof(word) <= size; i += sizeof(word)) {
+        memcpy(&word, bytes + i, sizeof(word));
+        sum[0] += word;
+        sum[1] += word ^ (word >> 32);
+    }
+    for (size_t i = 0; i < N_STRIPES; i++)
+        digest = tc_hash64(bytes + i * step, STRIPE_SIZE, digest);
+    digest = tc_hash64(bytes + size - STRIPE_SIZE, STRIPE_SIZE, digest);
+    return tc_hash64(sum, sizeof(sum), digest);
+}
+
+/*
+ * Without its sign bit, a float's bits order like its magnitude, infinities and NaN above all
+ * numbers. So the largest magnitude is an integer maximum, which compilers turn into vector code.
+ */
+static uint16_t max_bits16(const uint16_t *p, size_t n)
+{
+    uint16_t max = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint16_t x = p[i] & UINT16_C(0x7fff);
+        max = x > max ? x : max;
+    }
+    return max;
+}
+
+static uint32_t max_bits32(const uint32_t *p, size_t n)
+{
+    uint32_t max = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t x = p[i] & UINT32_C(0x7fffffff);
+        max = x > max ? x : max;
+    }
+    return max;
+}
+
+static uint64_t max_bits64(const uint64_t *p, size_t n)
+{
+    uint64_t max = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t x = p[i] & UINT64_C(0x7fffffffffffffff);
+        max = x > max ? x : max;
+    }
+    return max;
+}
+
+static double from_bits32(uint32_t bits)
+{
+    float x;
+
+    if (bits >= UINT32_C(0x7f800000))
+        return (double)INFINITY;
+    memcpy(&x, &bits, sizeof(x));
+    return (double)x;
+}
+
+static double from_bits64(uint64_t bits)
+{
+    double x;
+
+    if (bits >= UINT64_C(0x7ff0000000000000))
+        return (double)INFINITY;
+    memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+
+/* IEEE 754 binary16: 5 bits of exponent with bias 15, 10 bits of fraction. */
+static double from_half(uint16_t bits)
+{
+    unsigned exponent = bits >> 10, fraction = bits & 0x3ff;
+
+    if (exponent == 31)
+        return (double)INFINITY;
+    if (exponent == 0)
+        return ldexp(fraction, -24);
+    return ldexp(1024 + fraction, (int)exponent - 25);
+}
+
+double tc_max_abs(const void *data, size_t n, enum tc_number kind)
+{
+    switch (kind) {
+    case TC_NUMBER_F16:
+        return from_half(max_bits16(data, n));
+    case TC_NUMBER_BF16:
+        return from_bits32((uint32_t)max_bits16(data, n) << 16);
+    case TC_NUMBER_F32:
+        return from_bits32(max_bits32(data, n));
+    case TC_NUMBER_F64:
+        return from_bits64(max_bits64(data, n));
+    case TC_NUMBER_OTHER:
+        break;
+    }
+    return 0;
+}
+
+enum tc_grad_class tc_grad_classify(double grad, double parameter)
+{
+    if (isinf(grad))
+        return TC_GRAD_NAN_OR_INF;
+    if (grad == 0)
+        return TC_GRAD_ZERO;
+    return grad < TINY_RATIO * parameter ? TC_GRAD_TINY : TC_GRAD_NON_ZERO;
+}
+
+const char *tc_grad_class_name(enum tc_grad_class class)
+{
+    static const char *const names[] = {"null", "zero", "tiny", "non_zero", "nan_or_inf"};
+
+    return names[class];
+}

@@ -1,0 +1,48 @@
+/*
+ * digest.h - what is asked of a tensor's memory
+ *
+ * Knows nothing of Python: contiguous bytes in, numbers out. All functions may
+ * run without the interpreter's lock.
+ */
+#ifndef TC_COLLECT_DIGEST_H
+#define TC_COLLECT_DIGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum tc_number {
+    TC_NUMBER_OTHER, /* integers, booleans, complex, quantised: no magnitude is asked */
+    TC_NUMBER_F16,
+    TC_NUMBER_BF16,
+    TC_NUMBER_F32,
+    TC_NUMBER_F64,
+};
+
+enum tc_grad_class {
+    TC_GRAD_NULL,
+    TC_GRAD_ZERO,
+    TC_GRAD_TINY,
+    TC_GRAD_NON_ZERO,
+    TC_GRAD_NAN_OR_INF,
+};
+
+/* The seed of a digest: equal bytes of another type or shape are another content. */
+uint64_t tc_digest_seed(const char *dtype, const int64_t *shape, size_t n_dims);
+uint64_t tc_digest(const void *data, size_t size, uint64_t seed);
+
+/*
+ * Digest of a few stripes together with the sum and the sum of magnitudes of all bytes, so that a
+ * change anywhere is still likely to be seen. For tensors beyond the budget of a look.
+ */
+uint64_t tc_digest_sampled(const void *data, size_t size, uint64_t seed);
+
+/* The largest magnitude of n numbers, INFINITY if one of them is NaN or infinite; 0 for
+ * TC_NUMBER_OTHER. */
+double tc_max_abs(const void *data, size_t n, enum tc_number kind);
+
+/* The class of a gradient by the largest magnitudes of it and of its parameter. */
+enum tc_grad_class tc_grad_classify(double grad, double parameter);
+const char *tc_grad_class_name(enum tc_grad_class class);
+
+#endif /* TC_COLLECT_DIGEST_H */

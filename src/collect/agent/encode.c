@@ -1,0 +1,422 @@
+#include "collect/agent/encode.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/number.h"
+#include "collect/agent/identity.h"
+#include "collect/agent/tensor.h"
+
+#define MAX_ITEMS 32
+#define MAX_STR   256
+#define MAX_DEPTH 4
+#define MAX_EXACT (INT64_C(1) << 53)
+/* Contents of arguments are digested up to this size. */
+#define MAX_CONTENT ((size_t)64 << 10)
+
+struct encoder {
+    struct tc_strbuf *out;
+    int depth;
+    bool content;
+};
+
+static void encode(struct encoder *e, PyObject *value);
+
+bool tc_is_scalar(PyObject *value)
+{
+    return value == Py_None || PyBool_Check(value) || PyLong_Check(value) || PyFloat_Check(value) ||
+           PyUnicode_Check(value);
+}
+
+void tc_encode_str(struct tc_strbuf *out, PyObject *text)
+{
+    Py_ssize_t size;
+    const char *utf8 = PyUnicode_AsUTF8AndSize(text, &size);
+
+    if (!utf8) { /* lone surrogates */
+        PyErr_Clear();
+        utf8 = "?";
+        size = 1;
+    }
+    tc_strbuf_add_json(out, utf8, (size_t)size);
+}
+
+/* Cut before the byte limit, never inside a character. */
+static size_t cut_utf8(const char *text, size_t limit)
+{
+    while (limit && ((unsigned char)text[limit] & 0xc0) == 0x80)
+        limit--;
+    return limit;
+}
+
+static void encode_str(struct tc_strbuf *out, PyObject *text)
+{
+    Py_ssize_t size;
+    const char *utf8 = PyUnicode_AsUTF8AndSize(text, &size);
+
+    if (!utf8 || size <= MAX_STR) {
+        PyErr_Clear();
+        tc_encode_str(out, text);
+        return;
+    }
+    tc_strbuf_adds(out, "{\"str\":");
+    tc_strbuf_add_json(out, utf8, cut_utf8(utf8, MAX_STR));
+    tc_strbuf_addf(out, ",\"len\":%lld}", (long long)size);
+}
+
+static void encode_int(struct tc_strbuf *out, PyObject *value)
+{
+    int overflow;
+    long long n = PyLong_AsLongLongAndOverflow(value, &overflow);
+    PyObject *text;
+
+    if (!overflow && n <= MAX_EXACT && n >= -MAX_EXACT) {
+        tc_strbuf_add_int(out, n);
+        return;
+    }
+    text = PyLong_Type.tp_repr(value);
+    tc_strbuf_adds(out, "{\"int\":");
+    if (text)
+        tc_encode_str(out, text);
+    else
+        tc_strbuf_adds(out, "\"?\""); /* more digits than Python prints */
+    tc_strbuf_addc(out, '}');
+    Py_XDECREF(text);
+    PyErr_Clear();
+}
+
+static void encode_float(struct tc_strbuf *out, double x)
+{
+    if (isfinite(x)) {
+        size_t start = out->size;
+
+        tc_strbuf_add_number(out, x);
+        if (strspn(out->text + start, "-0123456789") == out->size - start)
+            tc_strbuf_adds(out, ".0"); /* a float stays a float */
+        return;
+    }
+    tc_strbuf_addf(out, "{\"float\":\"%s\"}", isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
+}
+
+void tc_encode_digest(struct tc_strbuf *out, uint64_t digest, bool is_sampled)
+{
+    static const char hex[] = "0123456789abcdef";
+    char text[20];
+    size_t n = 0;
+
+    text[n++] = '"';
+    if (is_sampled)
+        text[n++] = '~';
+    for (int shift = 60; shift >= 0; shift -= 4)
+        text[n++] = hex[digest >> shift & 15];
+    text[n++] = '"';
+    tc_strbuf_add(out, text, n);
+}
+
+void tc_encode_shape(struct tc_strbuf *out, const struct tc_tensor *tensor)
+{
+    tc_strbuf_addc(out, '[');
+    for (size_t i = 0; i < tensor->n_dims; i++) {
+        if (i)
+            tc_strbuf_addc(out, ',');
+        tc_strbuf_add_int(out, tensor->shape[i]);
+    }
+    tc_strbuf_addc(out, ']');
+}
+
+static void add_content(struct encoder *e, PyObject *value, const struct tc_tensor *t)
+{
+    struct tc_memory memory;
+
+    if (t->n * t->dtype->item_size > MAX_CONTENT)
+        return;
+    tc_tensor_memory(value, t, false, &memory);
+    if (memory.data) {
+        tc_strbuf_adds(e->out, ",\"digest\":");
+        tc_encode_digest(e->out,
+                         tc_digest(memory.data, memory.size,
+                                   tc_digest_seed(t->dtype->name, t->shape, t->n_dims)),
+                         false);
+    }
+    tc_memory_release(&memory);
+}
+
+static void add_id(struct tc_strbuf *out, int64_t serial)
+{
+    if (serial) {
+        tc_strbuf_adds(out, ",\"id\":");
+        tc_strbuf_add_int(out, serial);
+    }
+}
+
+/* {"tensor":"torch.Parameter" -> the last part of the class name */
+static void add_kind(struct tc_strbuf *out, PyObject *value)
+{
+    const char *name = Py_TYPE(value)->tp_name, *dot = strrchr(name, '.');
+
+    name = dot ? dot + 1 : name;
+    tc_strbuf_add_json(out, name, strlen(name));
+}
+
+static void encode_tensor(struct encoder *e, PyObject *value)
+{
+    const struct tc_class *class = tc_class_of(Py_TYPE(value));
+    struct tc_tensor t;
+
+    tc_strbuf_adds(e->out, "{\"tensor\":");
+    add_kind(e->out, value);
+    add_id(e->out, class && !class->opaque ? tc_identity_tensor(value) : tc_identity(value));
+    if (class && !class->opaque && tc_tensor_read(value, &t)) {
+        tc_strbuf_adds(e->out, ",\"shape\":");
+        tc_encode_shape(e->out, &t);
+        tc_strbuf_adds(e->out, ",\"dtype\":\"");
+        tc_strbuf_adds(e->out, t.dtype->name);
+        tc_strbuf_adds(e->out, "\",\"device\":\"");
+        tc_strbuf_adds(e->out, t.device);
+        tc_strbuf_adds(e->out, t.requires_grad ? "\",\"requires_grad\":true"
+                                               : "\",\"requires_grad\":false");
+        if (e->content)
+            add_content(e, value, &t);
+    }
+    tc_strbuf_addc(e->out, '}');
+    PyErr_Clear();
+}
+
+static void add_more(struct encoder *e, Py_ssize_t n)
+{
+    if (n > MAX_ITEMS)
+        tc_strbuf_addf(e->out, ",{\"more\":%lld}", (long long)(n - MAX_ITEMS));
+}
+
+static void encode_sequence(struct encoder *e, PyObject *value)
+{
+    bool is_tuple = PyTuple_Check(value);
+    Py_ssize_t n = is_tuple ? PyTuple_GET_SIZE(value) : PyList_GET_SIZE(value);
+
+    tc_strbuf_addc(e->out, '[');
+    if (e->depth >= MAX_DEPTH) {
+        if (n)
+            tc_strbuf_addf(e->out, "{\"more\":%lld}]", (long long)n);
+        else
+            tc_strbuf_addc(e->out, ']');
+        return;
+    }
+    e->depth++;
+    for (Py_ssize_t i = 0; i < n && i < MAX_ITEMS; i++) {
+        if (i)
+            tc_strbuf_addc(e->out, ',');
+        encode(e, is_tuple ? PyTuple_GET_ITEM(value, i) : PyList_GET_ITEM(value, i));
+    }
+    e->depth--;
+    add_more(e, n);
+    tc_strbuf_addc(e->out, ']');
+}
+
+static void add_key(struct tc_strbuf *out, PyObject *key)
+{
+    if (PyUnicode_Check(key)) {
+        tc_encode_str(out, key);
+    } else if (PyLong_Check(key)) {
+        tc_strbuf_addc(out, '"');
+        tc_strbuf_add_int(out, PyLong_AsLongLong(key));
+        tc_strbuf_addc(out, '"');
+        PyErr_Clear();
+    } else {
+        tc_strbuf_addf(out, "\"<%.80s>\"", Py_TYPE(key)->tp_name);
+    }
+    tc_strbuf_addc(out, ':');
+}
+
+static void encode_dict(struct encoder *e, PyObject *value)
+{
+    PyObject *key, *item;
+    Py_ssize_t pos = 0, n = 0;
+
+    tc_strbuf_adds(e->out, "{\"dict\":{");
+    e->depth++;
+    while (e->depth <= MAX_DEPTH && n < MAX_ITEMS && PyDict_Next(value, &pos, &key, &item)) {
+        if (n++)
+            tc_strbuf_addc(e->out, ',');
+        add_key(e->out, key);
+        encode(e, item);
+    }
+    e->depth--;
+    tc_strbuf_addc(e->out, '}');
+    if (PyDict_GET_SIZE(value) > n)
+        tc_strbuf_addf(e->out, ",\"more\":%lld", (long long)(PyDict_GET_SIZE(value) - n));
+    tc_strbuf_addc(e->out, '}');
+}
+
+/* The public scalar attributes of an instance; `training` of modules comes first. */
+static void add_attrs(struct encoder *e, PyObject *dict)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+    bool first = true;
+
+    while (dict && PyDict_Next(dict, &pos, &key, &value)) {
+        if (!PyUnicode_Check(key) || !tc_is_scalar(value))
+            continue;
+        if (PyUnicode_GET_LENGTH(key) == 0 || PyUnicode_READ_CHAR(key, 0) == '_')
+            continue;
+        if (!first)
+            tc_strbuf_addc(e->out, ',');
+        first = false;
+        tc_encode_str(e->out, key);
+        tc_strbuf_addc(e->out, ':');
+        encode(e, value);
+    }
+}
+
+/* The first parameter group holds an optimizer's settings. New reference or NULL. */
+static PyObject *first_group(PyObject *optimizer)
+{
+    PyObject *groups = PyObject_GetAttrString(optimizer, "param_groups");
+    PyObject *group = groups && PyList_Check(groups) && PyList_GET_SIZE(groups)
+                          ? Py_NewRef(PyList_GET_ITEM(groups, 0))
+                          : NULL;
+
+    Py_XDECREF(groups);
+    if (group && !PyDict_Check(group))
+        Py_CLEAR(group);
+    PyErr_Clear();
+    return group;
+}
+
+static PyObject *attrs_of(PyObject *value, const struct tc_class *class)
+{
+    PyObject **dict;
+
+    if (class->kind == TC_CLASS_OPTIMIZER)
+        return first_group(value);
+    if (class->opaque || PyType_Check(value) || PyCallable_Check(value)) {
+        if (class->kind != TC_CLASS_MODULE)
+            return NULL;
+    }
+    dict = _PyObject_GetDictPtr(value);
+    return dict && *dict && PyDict_Check(*dict) ? Py_NewRef(*dict) : NULL;
+}
+
+static void encode_object(struct encoder *e, PyObject *value, bool is_root)
+{
+    const struct tc_class *class = tc_class_of(Py_TYPE(value));
+    PyObject *dict;
+
+    if (!class) {
+        PyErr_Clear();
+        tc_strbuf_adds(e->out, "{\"object\":\"?\",\"attrs\":{}}");
+        return;
+    }
+    tc_strbuf_adds(e->out, "{\"object\":");
+    tc_strbuf_adds(e->out, class->name);
+    add_id(e->out, tc_identity(value));
+    if (is_root)
+        tc_strbuf_adds(e->out, ",\"role\":\"root\"");
+    tc_strbuf_adds(e->out, ",\"attrs\":{");
+    dict = attrs_of(value, class);
+    add_attrs(e, dict);
+    Py_XDECREF(dict);
+    tc_strbuf_adds(e->out, "}}");
+    PyErr_Clear();
+}
+
+static void encode_device(struct encoder *e, PyObject *value)
+{
+    PyObject *text = PyObject_Str(value);
+
+    if (text)
+        tc_encode_str(e->out, text);
+    else
+        tc_strbuf_adds(e->out, "null");
+    Py_XDECREF(text);
+    PyErr_Clear();
+}
+
+/* numpy is met by name: the agent does not link to it. */
+static bool is_numpy(PyObject *value)
+{
+    return strncmp(Py_TYPE(value)->tp_name, "numpy.", 6) == 0;
+}
+
+/* The policy writes numpy values; they are rare. */
+static void encode_numpy(struct encoder *e, PyObject *value)
+{
+    PyObject *text = PyObject_CallMethod(tc_agent.policy, "numpy_json", "OL", value,
+                                         (long long)tc_identity(value));
+    Py_ssize_t size;
+    const char *json = text ? PyUnicode_AsUTF8AndSize(text, &size) : NULL;
+
+    if (json)
+        tc_strbuf_add(e->out, json, (size_t)size);
+    Py_XDECREF(text);
+    PyErr_Clear();
+    if (!json)
+        encode_object(e, value, false);
+}
+
+static void encode_type(struct encoder *e, PyObject *value)
+{
+    const struct tc_class *class = tc_class_of((PyTypeObject *)value);
+
+    tc_strbuf_adds(e->out, class ? class->name : "\"type\"");
+    PyErr_Clear();
+}
+
+static void encode(struct encoder *e, PyObject *value)
+{
+    const struct tc_dtype *dtype;
+
+    if (value == Py_None)
+        tc_strbuf_adds(e->out, "null");
+    else if (PyBool_Check(value))
+        tc_strbuf_adds(e->out, value == Py_True ? "true" : "false");
+    else if (tc_tensor_is(value))
+        encode_tensor(e, value);
+    else if (PyLong_Check(value))
+        encode_int(e->out, value);
+    else if (PyFloat_Check(value))
+        encode_float(e->out, PyFloat_AS_DOUBLE(value));
+    else if (PyUnicode_Check(value))
+        encode_str(e->out, value);
+    else if (PyTuple_Check(value) || PyList_Check(value))
+        encode_sequence(e, value);
+    else if (PyDict_Check(value))
+        encode_dict(e, value);
+    else if ((dtype = tc_dtype_of(value)))
+        tc_strbuf_add_json(e->out, dtype->name, strlen(dtype->name));
+    else if (tc_device_is(value))
+        encode_device(e, value);
+    else if (is_numpy(value))
+        encode_numpy(e, value);
+    else if (PyType_Check(value))
+        encode_type(e, value);
+    else
+        encode_object(e, value, false);
+}
+
+void tc_encode(struct tc_strbuf *out, PyObject *value)
+{
+    struct encoder e = {out, 0, false};
+
+    encode(&e, value);
+}
+
+void tc_encode_content(struct tc_strbuf *out, PyObject *value)
+{
+    struct encoder e = {out, 0, true};
+
+    encode(&e, value);
+}
+
+void tc_encode_self(struct tc_strbuf *out, PyObject *value, bool is_root)
+{
+    struct encoder e = {out, 0, false};
+    const struct tc_class *class = tc_class_of(Py_TYPE(value));
+
+    if (class && (class->kind == TC_CLASS_MODULE || class->kind == TC_CLASS_OPTIMIZER))
+        encode_object(&e, value, is_root);
+    else
+        encode(&e, value);
+    PyErr_Clear();
+}

@@ -1,0 +1,25 @@
+/*
+ * encode.h - Python values as the JSON of docs/trace-format.md, "Values"
+ */
+#ifndef TC_COLLECT_ENCODE_H
+#define TC_COLLECT_ENCODE_H
+
+#include "collect/agent/agent.h"
+
+struct tc_tensor;
+
+/* Never fails and leaves no Python error: what cannot be read is written by its class alone. */
+void tc_encode(struct tc_strbuf *out, PyObject *value);
+/* As tc_encode; digests of tensors are added. */
+void tc_encode_content(struct tc_strbuf *out, PyObject *value);
+/* The receiver of a call; is_root marks a root forward. */
+void tc_encode_self(struct tc_strbuf *out, PyObject *value, bool is_root);
+/* A Python str with its quotes, whole. */
+void tc_encode_str(struct tc_strbuf *out, PyObject *text);
+void tc_encode_shape(struct tc_strbuf *out, const struct tc_tensor *tensor);
+/* A float, int, bool, str, None or subclass of one. */
+bool tc_is_scalar(PyObject *value);
+/* "%016x" of a digest in quotes. */
+void tc_encode_digest(struct tc_strbuf *out, uint64_t digest, bool is_sampled);
+
+#endif /* TC_COLLECT_ENCODE_H */

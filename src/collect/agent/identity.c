@@ -1,0 +1,176 @@
+#include "collect/agent/identity.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "collect/agent/modules.h"
+#include "collect/agent/tensor.h"
+
+/* A piece of a storage that some tensor showed. */
+struct piece {
+    uint64_t key;
+    int64_t serial;
+    struct piece *next;
+};
+
+struct known {
+    PyObject *ref;
+    int64_t serial;
+    struct piece *pieces; /* of a storage */
+};
+
+static struct tc_map by_address;
+static TC_VEC(struct known) known;
+static struct tc_map classes; /* address of the type to struct tc_class */
+static int64_t last_serial;
+
+PyObject *tc_ref_get(PyObject *ref)
+{
+    PyObject *object = ref ? ((PyWeakReference *)ref)->wr_object : NULL;
+
+    return object == Py_None ? NULL : object;
+}
+
+static void forget_pieces(struct known *k)
+{
+    while (k->pieces) {
+        struct piece *next = k->pieces->next;
+
+        tc_free(k->pieces);
+        k->pieces = next;
+    }
+}
+
+/* The entry of the object; serial 0 if it is new. NULL if it takes no weak references. */
+static struct known *find(PyObject *object)
+{
+    bool is_new;
+    uint64_t *slot;
+    struct known *k;
+    PyObject *ref;
+
+    slot = tc_map_at(&by_address, (uint64_t)(uintptr_t)object, &is_new);
+    if (is_new) {
+        struct known fresh = {0};
+
+        *slot = known.n;
+        tc_vec_push(&known, fresh);
+    }
+    k = &known.items[*slot];
+    if (k->ref && tc_ref_get(k->ref) == object)
+        return k;
+    ref = PyWeakref_NewRef(object, NULL);
+    if (!ref) {
+        PyErr_Clear();
+        return NULL;
+    }
+    Py_XDECREF(k->ref);
+    k->ref = ref;
+    k->serial = 0;
+    forget_pieces(k);
+    return k;
+}
+
+static bool takes_refs(PyObject *object)
+{
+    return Py_TYPE(object)->tp_weaklistoffset > 0;
+}
+
+int64_t tc_identity(PyObject *object)
+{
+    struct known *k = takes_refs(object) ? find(object) : NULL;
+
+    if (!k)
+        return 0;
+    if (!k->serial)
+        k->serial = ++last_serial;
+    return k->serial;
+}
+
+static int64_t *piece_of(PyObject *tensor)
+{
+    struct known *k = NULL;
+    struct piece *p;
+    PyObject *storage;
+    uint64_t key;
+
+    storage = tc_tensor_storage(tensor, &key);
+    if (storage && takes_refs(storage))
+        k = find(storage);
+    Py_XDECREF(storage);
+    if (!k)
+        return NULL;
+    for (p = k->pieces; p; p = p->next)
+        if (p->key == key)
+            return &p->serial;
+    p = tc_calloc(1, sizeof(*p));
+    p->key = key;
+    p->next = k->pieces;
+    k->pieces = p;
+    return &p->serial;
+}
+
+int64_t tc_identity_tensor(PyObject *tensor)
+{
+    struct known *k = find(tensor);
+    int64_t serial = k ? k->serial : 0;
+    int64_t *piece;
+
+    if (serial || !k)
+        return serial;
+    piece = tc_tensor_is_leaf(tensor) ? piece_of(tensor) : NULL;
+    if (piece && !*piece)
+        *piece = ++last_serial;
+    serial = piece ? *piece : ++last_serial;
+    k = find(tensor); /* piece_of may have moved it */
+    if (k)
+        k->serial = serial;
+    return serial;
+}
+
+void tc_identity_rebind(PyObject *tensor, int64_t serial)
+{
+    int64_t *piece = piece_of(tensor);
+
+    if (piece)
+        *piece = serial;
+}
+
+int64_t tc_identity_forget(PyObject *object)
+{
+    uint64_t i;
+    int64_t serial;
+
+    if (!tc_map_get(&by_address, (uint64_t)(uintptr_t)object, &i))
+        return 0;
+    if (tc_ref_get(known.items[i].ref) != object)
+        return 0;
+    serial = known.items[i].serial;
+    Py_CLEAR(known.items[i].ref);
+    return serial;
+}
+
+void tc_identity_restore(PyObject *object, int64_t serial)
+{
+    struct known *k = serial ? find(object) : NULL;
+
+    if (k)
+        k->serial = serial;
+}
+
+struct tc_class *tc_class_of(PyTypeObject *type)
+{
+    struct tc_class *class;
+    bool is_new;
+    uint64_t *slot = tc_map_at(&classes, (uint64_t)(uintptr_t)type, &is_new);
+
+    class = (struct tc_class *)(uintptr_t)*slot;
+    if (class && tc_ref_get(class->ref) == (PyObject *)type)
+        return class;
+    class = tc_module_describe_class(type);
+    if (class) /* one that describes another class of that address is left to its readers */
+        tc_map_put(&classes, (uint64_t)(uintptr_t)type, (uint64_t)(uintptr_t) class);
+    return class;
+}

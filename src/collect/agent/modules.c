@@ -1,0 +1,142 @@
+#include "collect/agent/modules.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "collect/agent/encode.h"
+
+/* Deeper than any module: a cycle. */
+#define MAX_DEPTH 200
+
+static TC_VEC(struct tc_api *) apis;
+
+static char *quoted(const char *text)
+{
+    struct tc_strbuf out = TC_STRBUF_INIT;
+
+    tc_strbuf_add_json(&out, text, strlen(text));
+    return tc_strbuf_take(&out);
+}
+
+int tc_api_add(const char *fn, enum tc_role role, unsigned flags, int group, const char *defaults)
+{
+    struct tc_api *api = tc_calloc(1, sizeof(*api));
+
+    api->fn = quoted(fn);
+    api->defaults = defaults ? tc_strdup(defaults) : NULL;
+    api->role = role;
+    api->flags = flags;
+    api->group = group;
+    tc_vec_push(&apis, api);
+    return (int)apis.n - 1;
+}
+
+struct tc_api *tc_api_get(long index)
+{
+    return index >= 0 && (size_t)index < apis.n ? apis.items[index] : NULL;
+}
+
+static bool read_param(PyObject *item, struct tc_param *out)
+{
+    PyObject *name;
+    const char *fallback;
+    int positional;
+    struct tc_strbuf key = TC_STRBUF_INIT;
+
+    if (!PyArg_ParseTuple(item, "Uzp", &name, &fallback, &positional))
+        return false;
+    out->name = Py_NewRef(name);
+    PyUnicode_InternInPlace(&out->name);
+    tc_encode_str(&key, out->name);
+    tc_strbuf_addc(&key, ':');
+    out->key = tc_strbuf_take(&key);
+    out->fallback = fallback ? tc_strdup(fallback) : NULL;
+    out->positional = positional;
+    return true;
+}
+
+const struct tc_sig *tc_sig_new(PyObject *params)
+{
+    struct tc_sig *sig = tc_calloc(1, sizeof(*sig));
+
+    if (params == Py_None)
+        return sig;
+    if (!PyTuple_Check(params)) {
+        PyErr_SetString(PyExc_TypeError, "parameters: a tuple or None");
+        return NULL;
+    }
+    sig->known = true;
+    sig->params = tc_calloc((size_t)PyTuple_GET_SIZE(params) + 1, sizeof(*sig->params));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(params); i++)
+        if (!read_param(PyTuple_GET_ITEM(params, i), &sig->params[sig->n++]))
+            return NULL;
+    return sig;
+}
+
+struct tc_class *tc_module_describe_class(PyTypeObject *type)
+{
+    struct tc_class *class = tc_calloc(1, sizeof(*class));
+    PyObject *said = NULL, *params;
+    const char *name;
+    long kind, layer, forward;
+    int opaque;
+
+    class->ref = PyWeakref_NewRef((PyObject *)type, NULL);
+    if (class->ref)
+        said = PyObject_CallMethod(tc_agent.policy, "describe_class", "O", type);
+    if (!said ||
+        !PyArg_ParseTuple(said, "slpllO", &name, &kind, &opaque, &layer, &forward, &params))
+        goto fail;
+    class->name = quoted(name);
+    class->kind = (enum tc_class_kind)kind;
+    class->opaque = opaque;
+    class->layer = tc_api_get(layer);
+    class->forward = tc_api_get(forward);
+    class->sig = tc_sig_new(params);
+    if (!class->sig)
+        goto fail;
+    Py_DECREF(said);
+    return class;
+fail:
+    Py_XDECREF(said);
+    Py_XDECREF(class->ref);
+    tc_free(class->name);
+    tc_free(class);
+    return NULL;
+}
+
+PyObject *tc_module_entry(PyObject *module, const char *name)
+{
+    PyObject **dict = _PyObject_GetDictPtr(module);
+
+    return dict && *dict && PyDict_Check(*dict) ? PyDict_GetItemString(*dict, name) : NULL;
+}
+
+static bool owns(PyObject *module, int depth)
+{
+    PyObject *parameters = tc_module_entry(module, "_parameters");
+    PyObject *children = tc_module_entry(module, "_modules");
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    if (depth > MAX_DEPTH)
+        return false;
+    while (parameters && PyDict_Check(parameters) && PyDict_Next(parameters, &pos, &key, &value))
+        if (value != Py_None)
+            return true;
+    pos = 0;
+    while (children && PyDict_Check(children) && PyDict_Next(children, &pos, &key, &value))
+        if (value != Py_None && owns(value, depth + 1))
+            return true;
+    return false;
+}
+
+bool tc_module_owns_parameter(PyObject *module)
+{
+    return owns(module, 0);
+}
+
+bool tc_module_is_training(PyObject *module)
+{
+    return tc_module_entry(module, "training") == Py_True;
+}

@@ -1,0 +1,220 @@
+#include "collect/agent/process.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+#include "collect/agent/sink.h"
+#include "collect/agent/steps.h"
+#include "collect/agent/variables.h"
+
+/* How long a dying process waits for its last frames. */
+#define RESCUE_MS 500
+
+static struct {
+    struct tc_process_config config;
+    pid_t pid;
+    int64_t steps;
+    bool was_open;
+    struct tc_sink_stats total; /* of the file, for the closing line */
+} process;
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+int64_t tc_agent_now(void)
+{
+    return clock_ns(CLOCK_MONOTONIC) - tc_agent.anchor_ns;
+}
+
+static void *let_go(void)
+{
+    return PyEval_SaveThread();
+}
+
+static void take_again(void *state)
+{
+    PyEval_RestoreThread(state);
+}
+
+static void put_process_record(const char *record)
+{
+    struct tc_strbuf line = TC_STRBUF_INIT;
+
+    tc_agent.anchor_ns = clock_ns(CLOCK_MONOTONIC);
+    tc_strbuf_adds(&line, record);
+    line.size--; /* the closing brace */
+    tc_strbuf_addf(&line, ",\"monotonic_ns\":%lld,\"unix_ns\":%lld}\n",
+                   (long long)tc_agent.anchor_ns, (long long)clock_ns(CLOCK_REALTIME));
+    tc_sink_put(line.text, line.size, 0);
+    tc_strbuf_release(&line);
+}
+
+bool tc_process_open(const char *path, const char *record)
+{
+    struct tc_sink_config config = {process.config.buffer_size, process.config.drop, let_go,
+                                    take_again};
+    struct tc_error err = {0};
+
+    if (tc_sink_open(path, &config, &err) != TC_OK) {
+        PyErr_SetString(PyExc_OSError, err.text);
+        return false;
+    }
+    process.was_open = true;
+    put_process_record(record);
+    return true;
+}
+
+/* ---- the end ---- */
+
+static void put_end_record(int exit_status)
+{
+    struct tc_sink_stats stats;
+    char line[160];
+    int n;
+
+    tc_sink_stats(&stats);
+    n = snprintf(line, sizeof(line),
+                 "{\"type\":\"end\",\"t\":%lld,\"events\":%llu,\"dropped\":%llu",
+                 (long long)tc_agent_now(), (unsigned long long)stats.records,
+                 (unsigned long long)stats.dropped);
+    if (exit_status >= 0)
+        n += snprintf(line + n, sizeof(line) - (size_t)n, ",\"exit\":%d", exit_status);
+    n += snprintf(line + n, sizeof(line) - (size_t)n, "}\n");
+    tc_sink_put(line, (size_t)n, 0);
+}
+
+static void add_size(char *out, size_t size, uint64_t bytes)
+{
+    if (bytes < 10000)
+        snprintf(out, size, "%llu bytes", (unsigned long long)bytes);
+    else if (bytes < 10000000)
+        snprintf(out, size, "%.1f kB", (double)bytes / 1e3);
+    else
+        snprintf(out, size, "%.1f MB", (double)bytes / 1e6);
+}
+
+static void print_closing_line(void)
+{
+    const struct tc_sink_stats *s = &process.total;
+    char size[40];
+
+    add_size(size, sizeof(size), s->file_bytes);
+    fprintf(stderr, "traincheck-collect: %lld steps, %llu records, %s in %s%s",
+            (long long)process.steps, (unsigned long long)s->records, size,
+            process.config.output_dir,
+            process.config.is_injected ? " (injected: this Python has no shared library)" : "");
+    if (s->dropped)
+        fprintf(stderr, "; lost: %llu records", (unsigned long long)s->dropped);
+    if (s->failure[0])
+        fprintf(stderr, "; tracing ended early: %s", s->failure);
+    if (tc_agent.errors)
+        fprintf(stderr, "; %llu errors of tracing, see the notes in the trace",
+                (unsigned long long)tc_agent.errors);
+    if (!process.was_open || s->records <= 3)
+        fprintf(stderr, "; nothing was traced: %s",
+                tc_agent.track || process.was_open ? "no traced function was called"
+                                                   : "torch was not imported");
+    fputc('\n', stderr);
+}
+
+void tc_process_finish_windows(void)
+{
+    struct tc_thread *thread = tc_thread_current();
+
+    if (!tc_agent.enabled)
+        return;
+    thread->guard++;
+    if (tc_sink_is_open() && thread->number == 0)
+        tc_steps_finish(thread);
+    thread->guard--;
+    if (PyErr_Occurred())
+        PyErr_Clear();
+}
+
+void tc_process_finish(int exit_status)
+{
+    if (getpid() != process.pid)
+        return; /* a child of a fork that we were not told of */
+    tc_agent.enabled = false;
+    process.steps = tc_steps_number();
+    if (tc_sink_is_open()) {
+        put_end_record(exit_status);
+        tc_sink_close();
+        tc_sink_stats(&process.total);
+    }
+    if (process.config.closing_line)
+        print_closing_line();
+    process.config.closing_line = false;
+}
+
+#ifdef __GLIBC__
+static void at_exit(int status, void *unused)
+{
+    (void)unused;
+    tc_process_finish(status);
+}
+#else
+static void at_exit(void)
+{
+    tc_process_finish(-1);
+}
+#endif
+
+/* ---- fatal signals: what is written so far must be in the file, then the default action ---- */
+
+static void on_fatal(int number)
+{
+    if (getpid() == process.pid)
+        tc_sink_rescue(RESCUE_MS);
+    raise(number); /* SA_RESETHAND has restored the default */
+}
+
+static void catch_fatal(int number)
+{
+    struct sigaction old, ours = {0};
+
+    if (sigaction(number, NULL, &old) != 0 || old.sa_handler != SIG_DFL)
+        return;
+    ours.sa_handler = on_fatal;
+    ours.sa_flags = (int)(SA_RESETHAND | SA_NODEFER | SA_ONSTACK);
+    sigaction(number, &ours, NULL);
+}
+
+void tc_process_start(const struct tc_process_config *config)
+{
+    static const int fatal[] = {SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+
+    process.config = *config;
+    process.pid = getpid();
+    tc_agent.generation = 1;
+    tc_agent.anchor_ns = clock_ns(CLOCK_MONOTONIC);
+    for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
+        catch_fatal(fatal[i]);
+#ifdef __GLIBC__
+    on_exit(at_exit, NULL);
+#else
+    atexit(at_exit);
+#endif
+}
+
+void tc_process_forked(void)
+{
+    tc_sink_abandon();
+    process.pid = getpid();
+    process.config.closing_line = false;
+    process.was_open = false;
+    tc_agent.generation++;
+    tc_agent.next_call = 0;
+    tc_variables_reset();
+    tc_steps_reset();
+}

@@ -1,0 +1,28 @@
+/*
+ * process.h - the life of the traced process: file, fork, exit, fatal signals
+ */
+#ifndef TC_COLLECT_PROCESS_H
+#define TC_COLLECT_PROCESS_H
+
+#include "collect/agent/agent.h"
+
+struct tc_process_config {
+    char *output_dir;
+    uint64_t buffer_size;
+    bool drop;
+    bool closing_line; /* this process reports at its end */
+    bool is_injected;  /* loaded by sitecustomize, not by the collector itself */
+};
+
+/* Called once; takes over the strings. */
+void tc_process_start(const struct tc_process_config *config);
+/* Open the file and write its first line; false with a Python error set. */
+bool tc_process_open(const char *path, const char *record);
+/* Last look, last window, end record, close. exit_status -1: unknown. The interpreter may be gone.
+ */
+void tc_process_finish_windows(void);
+void tc_process_finish(int exit_status);
+/* In a forked child. */
+void tc_process_forked(void);
+
+#endif /* TC_COLLECT_PROCESS_H */

@@ -1,0 +1,335 @@
+#include "collect/agent/sink.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/banned.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "trace/writer.h"
+
+#define TICK_NS   50000000L         /* how often waiting lines are fetched */
+#define WAKE_SIZE ((size_t)1 << 18) /* bytes that are fetched at once */
+
+struct sink {
+    pthread_mutex_t lock;
+    pthread_cond_t work; /* for the thread: lines, a request, the end */
+    pthread_cond_t done; /* for the others: everything fetched was written */
+    pthread_t thread;
+    struct tc_sink_config config;
+    struct tc_writer *writer;
+    struct tc_strbuf lines; /* not yet fetched */
+    struct tc_strbuf kept;  /* while held */
+    TC_VEC(size_t) steps;   /* offsets of step numbers in kept */
+    bool held, open, stopping, failed;
+    bool idle;       /* the thread has nothing fetched and no open frame */
+    bool busy;       /* the thread is writing what it fetched */
+    unsigned wanted; /* flushes asked for */
+    unsigned served;
+    struct tc_sink_stats stats;
+};
+
+/* The one sink of the process. */
+static struct sink sink;
+static atomic_uint rescue_wanted;
+static atomic_uint rescue_served;
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+static void wait_tick(void)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += TICK_NS;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_nsec -= 1000000000L;
+        until.tv_sec++;
+    }
+    pthread_cond_timedwait(&sink.work, &sink.lock, &until);
+}
+
+/* What went wrong ends the trace, never the training. */
+static void fail(const struct tc_error *err)
+{
+    sink.failed = true;
+    snprintf(sink.stats.failure, sizeof(sink.stats.failure), "%.190s", err->text);
+}
+
+static void write_lines(const struct tc_strbuf *lines, bool flush)
+{
+    struct tc_error err = {0};
+    enum tc_status status = TC_OK;
+
+    if (lines->size)
+        status = tc_writer_add(sink.writer, lines->text, lines->size, now_ns(), &err);
+    if (status == TC_OK)
+        status = flush ? tc_writer_flush(sink.writer, &err)
+                       : tc_writer_tick(sink.writer, now_ns(), &err);
+    if (status != TC_OK)
+        fail(&err);
+}
+
+/* One round: fetch, let go of the lock, write. Called and returns with the lock held. */
+static void serve(struct tc_strbuf *mine)
+{
+    struct tc_strbuf fetched = sink.lines;
+    unsigned wanted = sink.wanted;
+    unsigned rescue = atomic_load(&rescue_wanted);
+
+    sink.lines = *mine;
+    *mine = fetched;
+    sink.busy = true;
+    pthread_mutex_unlock(&sink.lock);
+    if (!sink.failed)
+        write_lines(mine, sink.stopping || wanted != sink.served ||
+                              rescue != atomic_load(&rescue_served));
+    tc_strbuf_reset(mine);
+    pthread_mutex_lock(&sink.lock);
+    sink.busy = false;
+    sink.served = wanted;
+    atomic_store(&rescue_served, rescue);
+    if (!sink.failed)
+        sink.stats.file_bytes = tc_writer_file_bytes(sink.writer);
+    pthread_cond_broadcast(&sink.done);
+}
+
+static bool has_request(void)
+{
+    return sink.stopping || sink.wanted != sink.served ||
+           atomic_load(&rescue_wanted) != atomic_load(&rescue_served);
+}
+
+static void *run(void *unused)
+{
+    struct tc_strbuf mine = TC_STRBUF_INIT;
+
+    (void)unused;
+    pthread_mutex_lock(&sink.lock);
+    while (!sink.stopping || sink.lines.size) {
+        if (!has_request() && sink.lines.size < WAKE_SIZE)
+            wait_tick();
+        serve(&mine);
+    }
+    pthread_mutex_unlock(&sink.lock);
+    tc_strbuf_release(&mine);
+    return NULL;
+}
+
+/* All signals stay with the threads of the user's program. */
+static int start_thread(void)
+{
+    sigset_t all, old;
+    int rc;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    rc = pthread_create(&sink.thread, NULL, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return rc;
+}
+
+static void init_locks(void)
+{
+    pthread_condattr_t attr;
+
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_mutex_init(&sink.lock, NULL);
+    pthread_cond_init(&sink.work, &attr);
+    pthread_cond_init(&sink.done, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+enum tc_status tc_sink_open(const char *path, const struct tc_sink_config *config,
+                            struct tc_error *err)
+{
+    enum tc_status status;
+
+    memset(&sink, 0, sizeof(sink));
+    init_locks();
+    sink.config = *config;
+    status = tc_writer_open(path, &sink.writer, err);
+    if (status != TC_OK)
+        return status;
+    if (start_thread()) {
+        tc_writer_close(sink.writer, NULL);
+        return tc_error_set(err, TC_E_IO, "%s: cannot start the writing thread", path);
+    }
+    sink.open = true;
+    return TC_OK;
+}
+
+bool tc_sink_is_open(void)
+{
+    return sink.open;
+}
+
+/* Wait on done without the interpreter's lock; the sink's own lock is held before and after. */
+static void wait_done(void)
+{
+    void *state;
+
+    pthread_cond_signal(&sink.work);
+    pthread_mutex_unlock(&sink.lock);
+    state = sink.config.wait_begin ? sink.config.wait_begin() : NULL;
+    pthread_mutex_lock(&sink.lock);
+    pthread_cond_wait(&sink.done, &sink.lock);
+    pthread_mutex_unlock(&sink.lock);
+    if (sink.config.wait_end)
+        sink.config.wait_end(state);
+    pthread_mutex_lock(&sink.lock);
+}
+
+/* Is there room for size more bytes? Lines that are held cannot be written, so they are let
+ * through. */
+static bool make_room(size_t size)
+{
+    while (!sink.held && !sink.failed && sink.lines.size &&
+           sink.lines.size + size > sink.config.limit) {
+        if (sink.config.drop)
+            return false;
+        wait_done();
+    }
+    return true;
+}
+
+void tc_sink_put(const char *line, size_t size, size_t step_at)
+{
+    struct tc_strbuf *to;
+
+    if (!sink.open)
+        return;
+    pthread_mutex_lock(&sink.lock);
+    if (sink.failed || !make_room(size)) {
+        sink.stats.dropped++;
+        pthread_mutex_unlock(&sink.lock);
+        return;
+    }
+    to = sink.held ? &sink.kept : &sink.lines;
+    if (sink.held && step_at)
+        tc_vec_push(&sink.steps, to->size + step_at);
+    tc_strbuf_add(to, line, size);
+    sink.stats.records++;
+    if (sink.lines.size >= WAKE_SIZE && !sink.busy)
+        pthread_cond_signal(&sink.work);
+    pthread_mutex_unlock(&sink.lock);
+}
+
+void tc_sink_hold(void)
+{
+    sink.held = sink.open;
+}
+
+/* White space is allowed between JSON tokens: a shorter number is padded with it. */
+static void relabel_at(char *digits, int64_t step)
+{
+    char text[24];
+    int n = snprintf(text, sizeof(text), "%lld", (long long)step);
+    size_t width = strspn(digits, "0123456789");
+
+    if (n < 0 || (size_t)n > width)
+        return;
+    memset(digits, ' ', width);
+    memcpy(digits, text, (size_t)n);
+}
+
+void tc_sink_relabel(int64_t step)
+{
+    for (size_t i = 0; i < sink.steps.n; i++)
+        relabel_at(sink.kept.text + sink.steps.items[i], step);
+}
+
+void tc_sink_release(const char *line, size_t size)
+{
+    if (!sink.held)
+        return;
+    pthread_mutex_lock(&sink.lock);
+    if (size) {
+        tc_strbuf_add(&sink.lines, line, size);
+        sink.stats.records++;
+    }
+    if (sink.kept.size)
+        tc_strbuf_add(&sink.lines, sink.kept.text, sink.kept.size);
+    tc_strbuf_reset(&sink.kept);
+    sink.steps.n = 0;
+    sink.held = false;
+    pthread_mutex_unlock(&sink.lock);
+}
+
+void tc_sink_flush(void)
+{
+    unsigned ticket;
+
+    if (!sink.open)
+        return;
+    pthread_mutex_lock(&sink.lock);
+    ticket = ++sink.wanted;
+    while (!sink.failed && (int)(sink.served - ticket) < 0)
+        wait_done();
+    pthread_mutex_unlock(&sink.lock);
+}
+
+void tc_sink_close(void)
+{
+    struct tc_error err = {0};
+
+    if (!sink.open)
+        return;
+    tc_sink_release(NULL, 0);
+    pthread_mutex_lock(&sink.lock);
+    sink.stopping = true;
+    pthread_cond_signal(&sink.work);
+    pthread_mutex_unlock(&sink.lock);
+    pthread_join(sink.thread, NULL);
+    sink.open = false;
+    if (!sink.failed && tc_writer_flush(sink.writer, &err) == TC_OK)
+        sink.stats.file_bytes = tc_writer_file_bytes(sink.writer);
+    if (tc_writer_close(sink.writer, &err) != TC_OK && !sink.failed)
+        fail(&err);
+    sink.writer = NULL;
+    tc_strbuf_release(&sink.lines);
+    tc_strbuf_release(&sink.kept);
+    tc_vec_release(&sink.steps);
+}
+
+void tc_sink_abandon(void)
+{
+    if (sink.writer)
+        tc_writer_abandon(sink.writer);
+    tc_strbuf_release(&sink.lines);
+    tc_strbuf_release(&sink.kept);
+    tc_vec_release(&sink.steps);
+    memset(&sink, 0, sizeof(sink));
+}
+
+/*
+ * Only what a signal handler may call: the thread notices the request at its next tick. It may
+ * never answer, when the signal came while a line was being put; hence the limit.
+ */
+void tc_sink_rescue(unsigned ms)
+{
+    struct timespec one_ms = {0, 1000000};
+    unsigned ticket;
+
+    if (!sink.open)
+        return;
+    ticket = atomic_fetch_add(&rescue_wanted, 1) + 1;
+    while (ms-- && (int)(atomic_load(&rescue_served) - ticket) < 0)
+        nanosleep(&one_ms, NULL);
+}
+
+void tc_sink_stats(struct tc_sink_stats *out)
+{
+    *out = sink.stats;
+}

@@ -1,0 +1,58 @@
+/*
+ * sink.h - from rendered lines to the trace file
+ *
+ * Lines go into a bounded buffer; a thread of ours, which never holds the
+ * interpreter's lock, compresses and writes them. The process has one sink.
+ * Calls come from threads that hold the interpreter's lock unless said otherwise.
+ */
+#ifndef TC_COLLECT_SINK_H
+#define TC_COLLECT_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <traincheck/error.h>
+
+struct tc_sink_config {
+    uint64_t limit; /* bytes of the buffer */
+    bool drop;      /* when it is full: drop and count instead of waiting */
+    /* Called around waiting for the disk, to let go of the interpreter's lock and take it again. */
+    void *(*wait_begin)(void);
+    void (*wait_end)(void *state);
+};
+
+struct tc_sink_stats {
+    uint64_t records, dropped, file_bytes;
+    char failure[200]; /* why writing ended before its time, or empty */
+};
+
+enum tc_status tc_sink_open(const char *path, const struct tc_sink_config *config,
+                            struct tc_error *err);
+bool tc_sink_is_open(void);
+
+/* One line with its '\n'. step_at is the offset of the digits of its step number, 0 if it has none.
+ */
+void tc_sink_put(const char *line, size_t size, size_t step_at);
+
+/*
+ * While held, lines are kept apart until it is known what stands before them: release puts line
+ * (if any) first; relabel replaces the step number that the kept lines carry.
+ */
+void tc_sink_hold(void);
+void tc_sink_relabel(int64_t step);
+void tc_sink_release(const char *line, size_t size);
+
+/* Returns when everything put so far is in the file. */
+void tc_sink_flush(void);
+/* Flush, close the file, end the thread. No lock of the interpreter needed. */
+void tc_sink_close(void);
+/* In a forked child: forget the parent's file, lines and thread. */
+void tc_sink_abandon(void);
+/* From a handler of a fatal signal: have everything written, waiting for at most ms milliseconds.
+ */
+void tc_sink_rescue(unsigned ms);
+
+void tc_sink_stats(struct tc_sink_stats *out);
+
+#endif /* TC_COLLECT_SINK_H */

@@ -1,0 +1,250 @@
+#include "collect/agent/slots.h"
+
+#include "base/banned.h"
+#include "base/map.h"
+#include "collect/agent/calls.h"
+#include "collect/agent/identity.h"
+
+struct redirection {
+    vectorcallfunc original; /* NULL: the callable is called by tp_call */
+    struct tc_hook hook;
+    PyMethodDef def; /* stands in for the builtin's own */
+    PyObject *seen;  /* set of types, for once_per_type */
+    PyObject *keep;  /* builtins are kept alive, as def must outlive them */
+};
+
+static struct tc_map by_callable;
+
+static struct redirection *find(PyObject *callable)
+{
+    uint64_t value;
+
+    return tc_map_get(&by_callable, (uint64_t)(uintptr_t)callable, &value)
+               ? (struct redirection *)(uintptr_t)value
+               : NULL;
+}
+
+static vectorcallfunc *slot_of(PyObject *callable)
+{
+    PyTypeObject *type = Py_TYPE(callable);
+
+    if (!PyType_HasFeature(type, Py_TPFLAGS_HAVE_VECTORCALL) || type->tp_vectorcall_offset <= 0)
+        return NULL;
+    return (vectorcallfunc *)(void *)((char *)callable + type->tp_vectorcall_offset);
+}
+
+static PyObject *keywords(PyObject *const *values, PyObject *names)
+{
+    PyObject *dict = PyDict_New();
+
+    for (Py_ssize_t i = 0; dict && i < PyTuple_GET_SIZE(names); i++)
+        if (PyDict_SetItem(dict, PyTuple_GET_ITEM(names, i), values[i]) < 0)
+            Py_CLEAR(dict);
+    return dict;
+}
+
+static PyObject *arguments(PyObject *const *args, size_t n)
+{
+    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
+
+    for (size_t i = 0; tuple && i < n; i++)
+        PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, Py_NewRef(args[i]));
+    return tuple;
+}
+
+/* A builtin that takes a tuple and a dict has no vectorcall of its own. */
+static PyObject *call_by_tuple(PyObject *callable, PyObject *const *args, size_t n, PyObject *names)
+{
+    PyObject *tuple = arguments(args, n);
+    PyObject *dict = tuple && names ? keywords(args + n, names) : NULL;
+    PyObject *result = NULL;
+
+    if (tuple && (dict || !names))
+        result = Py_TYPE(callable)->tp_call(callable, tuple, dict);
+    Py_XDECREF(tuple);
+    Py_XDECREF(dict);
+    return result;
+}
+
+static PyObject *call_original(const struct redirection *r, PyObject *callable,
+                               PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    if (r->original)
+        return r->original(callable, args, nargsf, names);
+    return call_by_tuple(callable, args, (size_t)PyVectorcall_NARGS(nargsf), names);
+}
+
+/* ---- control hooks: rare events that the policy wants to hear of ---- */
+
+static bool is_first_of_type(struct redirection *r, PyObject *const *args, size_t n)
+{
+    PyObject *ref;
+    int seen;
+
+    if (!r->hook.once_per_type)
+        return true;
+    if (!n || (!r->seen && !(r->seen = PySet_New(NULL))))
+        return false;
+    ref = PyWeakref_NewRef((PyObject *)Py_TYPE(args[0]), NULL); /* one object per type */
+    seen = ref ? PySet_Contains(r->seen, ref) : 1;
+    if (seen == 0)
+        PySet_Add(r->seen, ref);
+    Py_XDECREF(ref);
+    return seen == 0;
+}
+
+static void tell(PyObject *listener, PyObject *const *args, size_t n, PyObject *result)
+{
+    PyObject *type, *value, *traceback, *tuple, *said;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    tuple = arguments(args, n);
+    said = tuple ? PyObject_CallFunctionObjArgs(listener, tuple, result, NULL) : NULL;
+    Py_XDECREF(tuple);
+    Py_XDECREF(said);
+    if (!said)
+        tc_agent_failed(NULL, "hook");
+    PyErr_Restore(type, value, traceback);
+}
+
+static PyObject *call_control(struct redirection *r, struct tc_thread *thread, PyObject *callable,
+                              PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    size_t n = (size_t)PyVectorcall_NARGS(nargsf);
+    bool wanted;
+    PyObject *result;
+
+    thread->guard++;
+    wanted = is_first_of_type(r, args, n);
+    if (wanted && r->hook.before)
+        tell(r->hook.before, args, n, NULL);
+    thread->guard -= !r->hook.mute;
+    result = call_original(r, callable, args, nargsf, names);
+    thread->guard += !r->hook.mute;
+    if (wanted && r->hook.after && result)
+        tell(r->hook.after, args, n, result);
+    thread->guard--;
+    return result;
+}
+
+/* ---- the slot ---- */
+
+static PyObject *call_traced(struct redirection *r, struct tc_thread *thread, PyObject *callable,
+                             PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    struct tc_arguments a = {args, (size_t)PyVectorcall_NARGS(nargsf), names};
+    struct tc_span span;
+    PyObject *result;
+
+    thread->guard++;
+    tc_call_begin(thread, r->hook.api, r->hook.sig, &a, &span);
+    thread->guard--;
+    result = r->hook.after || r->hook.before
+                 ? call_control(r, thread, callable, args, nargsf, names)
+                 : call_original(r, callable, args, nargsf, names);
+    thread->guard++;
+    tc_call_end(thread, &span, result);
+    thread->guard--;
+    return result;
+}
+
+static PyObject *redirected(PyObject *callable, PyObject *const *args, size_t nargsf,
+                            PyObject *names)
+{
+    struct redirection *r = find(callable);
+    struct tc_thread *thread;
+
+    if (!r) { /* cannot be: only redirected callables lead here */
+        PyErr_SetString(PyExc_SystemError, "traincheck: lost redirection");
+        return NULL;
+    }
+    thread = tc_agent.enabled ? tc_thread_current() : NULL;
+    if (!thread || thread->guard)
+        return call_original(r, callable, args, nargsf, names);
+    if (r->hook.api && !r->hook.api->off)
+        return call_traced(r, thread, callable, args, nargsf, names);
+    return call_control(r, thread, callable, args, nargsf, names);
+}
+
+/*
+ * Specialised bytecode calls builtins past the slot when their flags are exactly those of one
+ * calling convention. METH_COEXIST changes nothing for a callable that exists, and no convention
+ * has it.
+ */
+static void stop_specialisation(struct redirection *r, PyObject *callable)
+{
+    PyMethodDef **def = NULL;
+
+    if (PyCFunction_CheckExact(callable))
+        def = &((PyCFunctionObject *)callable)->m_ml;
+    else if (Py_IS_TYPE(callable, &PyMethodDescr_Type))
+        def = &((PyMethodDescrObject *)callable)->d_method;
+    if (!def)
+        return;
+    r->def = **def;
+    r->def.ml_flags |= METH_COEXIST;
+    *def = &r->def;
+}
+
+bool tc_slot_is_redirected(PyObject *callable)
+{
+    vectorcallfunc *slot = slot_of(callable);
+
+    return slot && *slot == redirected;
+}
+
+static void replace_hook(struct redirection *r, const struct tc_hook *hook)
+{
+    Py_XDECREF(r->hook.before);
+    Py_XDECREF(r->hook.after);
+    r->hook = *hook;
+}
+
+bool tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
+{
+    vectorcallfunc *slot = slot_of(callable);
+    struct redirection *r;
+
+    if (!slot) {
+        PyErr_Format(PyExc_TypeError, "%.100s has no vectorcall slot", Py_TYPE(callable)->tp_name);
+        return false;
+    }
+    if (*slot == redirected) {
+        replace_hook(find(callable), hook);
+        return true;
+    }
+    r = tc_calloc(1, sizeof(*r));
+    r->original = *slot;
+    r->hook = *hook;
+    if (PyFunction_Check(callable)) {
+#if PY_VERSION_HEX >= 0x030B0000
+        ((PyFunctionObject *)callable)->func_version = 0; /* specialised call sites let go */
+#endif
+    } else {
+        stop_specialisation(r, callable);
+        r->keep = Py_NewRef(callable);
+    }
+    tc_map_put(&by_callable, (uint64_t)(uintptr_t)callable, (uint64_t)(uintptr_t)r);
+    *slot = redirected;
+    return true;
+}
+
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
+/* 3.11 inlines calls between Python functions past the slot, unless there is an eval-frame
+ * function. */
+static PyObject *eval_frame(PyThreadState *state, struct _PyInterpreterFrame *frame, int raised)
+{
+    return _PyEval_EvalFrameDefault(state, frame, raised);
+}
+
+bool tc_slots_init(void)
+{
+    _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), eval_frame);
+    return true;
+}
+#else
+bool tc_slots_init(void)
+{
+    return true;
+}
+#endif

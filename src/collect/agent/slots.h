@@ -1,0 +1,33 @@
+/*
+ * slots.h - redirecting callables in place
+ *
+ * A callable keeps its identity, type, code and attributes; only its
+ * vectorcall slot leads through us. What is not redirected costs nothing.
+ */
+#ifndef TC_COLLECT_SLOTS_H
+#define TC_COLLECT_SLOTS_H
+
+#include "collect/agent/agent.h"
+
+/* What a redirected callable does besides what it did. */
+struct tc_hook {
+    struct tc_api *api; /* traced as this, or NULL */
+    const struct tc_sig *sig;
+    PyObject *before; /* called with (args) before, with (args, result) after; or NULL */
+    PyObject *after;
+    bool once_per_type; /* before and after: only for the first receiver of each type */
+    bool mute;          /* nothing is traced inside */
+};
+
+/*
+ * Redirect a callable that has a vectorcall slot: a Python function, a builtin, a method
+ * descriptor. Redirecting again replaces the hook. References in hook are taken over on success.
+ * False with a Python error set if the object has no such slot.
+ */
+bool tc_slot_redirect(PyObject *callable, const struct tc_hook *hook);
+bool tc_slot_is_redirected(PyObject *callable);
+
+/* Make calls between Python functions go through the slot too; once, at the start. */
+bool tc_slots_init(void);
+
+#endif /* TC_COLLECT_SLOTS_H */

@@ -1,0 +1,217 @@
+#include "collect/agent/steps.h"
+
+#include "base/banned.h"
+#include "collect/agent/sink.h"
+#include "collect/agent/variables.h"
+
+/* What is known of an optimizer, in counts of optimizer steps since the start. */
+struct optimizer {
+    int64_t serial;
+    uint64_t born;  /* steps made when it was built */
+    uint64_t last;  /* its own last step, counted over all; 0: never */
+    int64_t window; /* the window it stepped in last */
+    bool given_up;  /* never stepped, though a window was closed without it */
+};
+
+static struct {
+    int64_t number;
+    bool has_step; /* the window holds an optimizer step */
+    bool has_call;
+    uint64_t n_steps; /* of all optimizers */
+    int64_t previous; /* the last window that held a step */
+    bool predicted;   /* a batch is asked for: records carry the next window's number */
+    int64_t asked_t;
+    TC_VEC(struct optimizer) optimizers;
+} steps;
+
+int64_t tc_steps_number(void)
+{
+    return steps.number + (steps.predicted ? 1 : 0);
+}
+
+void tc_steps_add(struct tc_thread *thread, struct tc_strbuf *out)
+{
+    tc_strbuf_adds(out, ",\"step\":");
+    thread->step_at = out->size;
+    tc_strbuf_add_int(out, tc_steps_number());
+    tc_strbuf_adds(out, ",\"stage\":\"");
+    tc_strbuf_adds(out, tc_stage_name(thread->stage));
+    tc_strbuf_addc(out, '"');
+}
+
+static struct optimizer *find(int64_t serial)
+{
+    struct optimizer fresh = {.serial = serial, .born = steps.n_steps, .window = -1};
+
+    for (size_t i = 0; i < steps.optimizers.n; i++)
+        if (steps.optimizers.items[i].serial == serial)
+            return &steps.optimizers.items[i];
+    tc_vec_push(&steps.optimizers, fresh);
+    return &steps.optimizers.items[steps.optimizers.n - 1];
+}
+
+/* The youngest of those that stepped in this window: older ones that rested since are a finished
+ * run. */
+static uint64_t youngest_birth(void)
+{
+    uint64_t born = 0;
+
+    for (size_t i = 0; i < steps.optimizers.n; i++) {
+        const struct optimizer *o = &steps.optimizers.items[i];
+
+        if (o->last && o->window == steps.number && o->born > born)
+            born = o->born;
+    }
+    return born;
+}
+
+/* Is the optimizer's step still to come in this window? */
+static bool is_awaited(const struct optimizer *o, uint64_t born)
+{
+    if (o->last && o->window == steps.number)
+        return false;
+    if (!o->last)
+        return !o->given_up && o->born >= born;
+    return o->window == steps.previous && o->last > born;
+}
+
+static bool all_stepped(void)
+{
+    uint64_t born = youngest_birth();
+
+    for (size_t i = 0; i < steps.optimizers.n; i++)
+        if (is_awaited(&steps.optimizers.items[i], born))
+            return false;
+    return true;
+}
+
+static bool may_cut(const struct tc_thread *thread)
+{
+    return thread->number == 0 && thread->n_core == 0 && !tc_agent.worker && !steps.predicted;
+}
+
+static void render(struct tc_strbuf *line, const struct tc_thread *thread, int64_t t,
+                   const char *why)
+{
+    tc_strbuf_reset(line);
+    tc_strbuf_adds(line, "{\"type\":\"step\",\"t\":");
+    tc_strbuf_add_int(line, t);
+    tc_strbuf_adds(line, ",\"step\":");
+    tc_strbuf_add_int(line, steps.number);
+    tc_strbuf_addf(line, ",\"stage\":\"%s\",\"why\":\"%s\"}\n", tc_stage_name(thread->stage), why);
+}
+
+static void next_window(void)
+{
+    if (steps.has_step) {
+        for (size_t i = 0; i < steps.optimizers.n; i++)
+            if (!steps.optimizers.items[i].last)
+                steps.optimizers.items[i].given_up = true;
+        steps.previous = steps.number++;
+    }
+    steps.has_step = false;
+    steps.has_call = false;
+}
+
+static void cut(struct tc_thread *thread, const char *why)
+{
+    if (!tc_agent_ready())
+        return;
+    if (steps.has_step)
+        tc_variables_look(thread, 0, true);
+    render(&thread->line, thread, tc_agent_now(), why);
+    tc_sink_put(thread->line.text, thread->line.size, 0);
+    next_window();
+}
+
+void tc_steps_candidate(struct tc_thread *thread, const char *why)
+{
+    if (may_cut(thread) && steps.has_step && all_stepped())
+        cut(thread, why);
+}
+
+void tc_steps_set_stage(struct tc_thread *thread, enum tc_stage stage)
+{
+    if (thread->stage == stage)
+        return;
+    if (may_cut(thread) && (steps.has_call || steps.has_step))
+        cut(thread, "stage");
+    thread->stage = stage;
+}
+
+void tc_steps_count_call(const struct tc_thread *thread)
+{
+    if (thread->number == 0)
+        steps.has_call = true;
+}
+
+void tc_steps_optimizer_born(int64_t serial)
+{
+    if (serial)
+        find(serial);
+}
+
+void tc_steps_before_step(struct tc_thread *thread, int64_t serial)
+{
+    const struct optimizer *o = find(serial);
+
+    if (may_cut(thread) && steps.has_step && o->last && o->window == steps.number)
+        cut(thread, "step");
+}
+
+void tc_steps_after_step(const struct tc_thread *thread, int64_t serial)
+{
+    struct optimizer *o = find(serial);
+
+    if (thread->number != 0)
+        return;
+    o->last = ++steps.n_steps;
+    o->window = steps.number;
+    steps.has_step = true;
+}
+
+bool tc_steps_data_begin(struct tc_thread *thread)
+{
+    if (!may_cut(thread) || !steps.has_step || !all_stepped() || !tc_agent_ready())
+        return false;
+    tc_variables_look(thread, 0, true);
+    steps.asked_t = tc_agent_now();
+    tc_sink_hold();
+    steps.predicted = true;
+    return true;
+}
+
+void tc_steps_data_end(bool got_batch)
+{
+    struct tc_thread *thread = tc_thread_current();
+
+    if (!steps.predicted)
+        return;
+    steps.predicted = false;
+    if (!got_batch) {
+        tc_sink_relabel(steps.number);
+        tc_sink_release(NULL, 0);
+        return;
+    }
+    render(&thread->line, thread, steps.asked_t, "data");
+    tc_sink_release(thread->line.text, thread->line.size);
+    next_window();
+    steps.has_call = true; /* the call for the batch itself */
+}
+
+void tc_steps_finish(struct tc_thread *thread)
+{
+    if (steps.predicted) /* left by an exit inside of the loader */
+        tc_steps_data_end(false);
+    if (!tc_agent.worker && (steps.has_call || steps.has_step))
+        cut(thread, "end");
+}
+
+void tc_steps_reset(void)
+{
+    steps.number = 0;
+    steps.has_step = steps.has_call = steps.predicted = false;
+    steps.n_steps = 0;
+    steps.previous = 0;
+    tc_vec_release(&steps.optimizers);
+}

@@ -1,0 +1,41 @@
+/*
+ * steps.h - step windows and stages (see "Steps and stages" in docs/trace-format.md)
+ *
+ * A window may be cut at a *candidate*: the next batch, zero_grad, a mode
+ * switch or a root forward, on the main thread and outside every traced call.
+ */
+#ifndef TC_COLLECT_STEPS_H
+#define TC_COLLECT_STEPS_H
+
+#include "collect/agent/agent.h"
+
+/* Number of the current window. */
+int64_t tc_steps_number(void);
+/* Add "step":n,"stage":"..." and note in the thread where the number stands. */
+void tc_steps_add(struct tc_thread *thread, struct tc_strbuf *out);
+
+void tc_steps_candidate(struct tc_thread *thread, const char *why);
+/* The stage changes; on the main thread a window that has begun is closed by that. */
+void tc_steps_set_stage(struct tc_thread *thread, enum tc_stage stage);
+/* Something was recorded that belongs to the window. */
+void tc_steps_count_call(const struct tc_thread *thread);
+
+/* An optimizer (by serial) was built, is about to step, has stepped. */
+void tc_steps_optimizer_born(int64_t serial);
+void tc_steps_before_step(struct tc_thread *thread, int64_t serial);
+void tc_steps_after_step(const struct tc_thread *thread, int64_t serial);
+
+/*
+ * The next batch is asked for. If that may begin a window, what follows is held until it is known
+ * whether there was a batch: only then the window is cut, before the call. Returns whether it is
+ * held.
+ */
+bool tc_steps_data_begin(struct tc_thread *thread);
+void tc_steps_data_end(bool got_batch);
+
+/* Close the last window. */
+void tc_steps_finish(struct tc_thread *thread);
+/* In a forked child. */
+void tc_steps_reset(void);
+
+#endif /* TC_COLLECT_STEPS_H */

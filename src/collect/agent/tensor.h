@@ -1,0 +1,73 @@
+/*
+ * tensor.h - reading tensors through their Python attributes
+ *
+ * Nothing here consumes random numbers, changes grad mode, touches a version
+ * counter or runs a user's __torch_function__ (callers see to modes with
+ * tc_tensor_shield).
+ */
+#ifndef TC_COLLECT_TENSOR_H
+#define TC_COLLECT_TENSOR_H
+
+#include "collect/agent/agent.h"
+#include "collect/agent/digest.h"
+
+#define TC_MAX_DIMS 16
+
+struct tc_dtype {
+    PyObject *object;
+    char name[24];
+    size_t item_size;
+    enum tc_number number;
+};
+
+struct tc_tensor {
+    int64_t shape[TC_MAX_DIMS];
+    size_t n_dims;
+    size_t n; /* elements */
+    const struct tc_dtype *dtype;
+    bool requires_grad;
+    bool on_cpu;
+    char device[24];
+};
+
+/* Contents as contiguous memory of this process. */
+struct tc_memory {
+    const void *data; /* NULL: cannot be read */
+    size_t n, size;   /* elements, bytes */
+    PyObject *keep;   /* owns a copy, or NULL */
+};
+
+/* Take what is needed from the imported torch; false with a Python error set. */
+bool tc_tensor_init(PyObject *torch);
+bool tc_tensor_is(PyObject *object);
+bool tc_tensor_read(PyObject *tensor, struct tc_tensor *out);
+/* copy: where the memory is elsewhere or not contiguous, make a copy. */
+void tc_tensor_memory(PyObject *tensor, const struct tc_tensor *as, bool copy,
+                      struct tc_memory *out);
+void tc_memory_release(struct tc_memory *memory);
+
+bool tc_tensor_is_leaf(PyObject *tensor);
+/* New reference; key says which piece of the storage it is. NULL if it has none. */
+PyObject *tc_tensor_storage(PyObject *tensor, uint64_t *key);
+/* Address of the contents and count of in-place changes; both 0 where unknown. */
+void tc_tensor_version(PyObject *tensor, uint64_t *address, int64_t *version);
+/* New reference to .grad, NULL if there is none. */
+PyObject *tc_tensor_grad(PyObject *tensor);
+bool tc_tensor_flag(PyObject *tensor, const char *attribute);
+
+/* Names of a torch.dtype; NULL if the object is none. */
+const struct tc_dtype *tc_dtype_of(PyObject *object);
+bool tc_device_is(PyObject *object);
+bool tc_size_is(PyObject *object);
+
+/* The user's function and dispatch modes must not see our reading: new reference or NULL if there
+ * are none. */
+PyObject *tc_tensor_shield(void);
+void tc_tensor_unshield(PyObject *shield);
+
+/* The context of a call: is anything of it not the default? */
+bool tc_grad_enabled(void);
+bool tc_inference_enabled(void);
+bool tc_autocast_any(void);
+
+#endif /* TC_COLLECT_TENSOR_H */

@@ -1,0 +1,34 @@
+/*
+ * variables.h - parameters and buffers, and what becomes of them
+ *
+ * Variables are met where an optimizer or a root module shows them. A look
+ * compares all of them with what was seen last and records what changed.
+ */
+#ifndef TC_COLLECT_VARIABLES_H
+#define TC_COLLECT_VARIABLES_H
+
+#include "collect/agent/agent.h"
+
+/* Meet the parameters of an optimizer; of a root module and all it holds. */
+void tc_variables_meet_optimizer(PyObject *optimizer);
+void tc_variables_meet_root(PyObject *module);
+bool tc_variables_is_root(PyObject *module);
+
+/*
+ * Look at all of them. cause is the id of the call that ends, 0 for none. verify: also digest what
+ * claims to be unchanged, as writes through .data leave no trace in the version counter.
+ */
+void tc_variables_look(struct tc_thread *thread, int64_t cause, bool verify);
+
+/* Add ,"params":[...] (and ,"uncleared":[...] where with_uncleared and there are some). */
+void tc_variables_add_params(struct tc_strbuf *out, PyObject *optimizer, bool with_uncleared);
+/* The optimizer has used its gradients. */
+void tc_variables_stepped(PyObject *optimizer);
+
+/* tensor.swap_tensors refuses tensors with weak references: let go of ours, and take them again. */
+void tc_variables_let_go(PyObject *tensor);
+
+void tc_variables_set_budget(uint64_t bytes);
+void tc_variables_reset(void);
+
+#endif /* TC_COLLECT_VARIABLES_H */

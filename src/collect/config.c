@@ -1,0 +1,143 @@
+#include "collect/collect.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "base/arena.h"
+#include "base/banned.h"
+#include "base/vec.h"
+
+struct reader {
+    const char *path;
+    yaml_parser_t parser;
+    tc_collect_option_fn *set;
+    void *context;
+    struct tc_error *err;
+};
+
+static enum tc_status fail(const struct reader *r, const char *what)
+{
+    return tc_error_set(r->err, TC_E_FORMAT, "%s:%zu: %s", r->path, r->parser.mark.line + 1, what);
+}
+
+static enum tc_status next(struct reader *r, yaml_event_t *event)
+{
+    if (yaml_parser_parse(&r->parser, event))
+        return TC_OK;
+    return tc_error_set(r->err, TC_E_FORMAT, "%s:%zu: %s", r->path, r->parser.problem_mark.line + 1,
+                        r->parser.problem ? r->parser.problem : "no YAML");
+}
+
+static const char *scalar(const yaml_event_t *event)
+{
+    return (const char *)event->data.scalar.value;
+}
+
+static bool is_plain(const yaml_event_t *event, const char *text)
+{
+    return event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && strcmp(scalar(event), text) == 0;
+}
+
+static enum tc_status set_scalar(struct reader *r, const char *key, const yaml_event_t *event)
+{
+    enum tc_status status;
+
+    if (is_plain(event, "false") || is_plain(event, "null") || is_plain(event, "~"))
+        return TC_OK;
+    status = r->set(r->context, key, is_plain(event, "true") ? NULL : scalar(event), r->err);
+    if (status != TC_OK)
+        tc_error_prefix(r->err, "%s:%zu", r->path, event->start_mark.line + 1);
+    return status;
+}
+
+static enum tc_status read_list(struct reader *r, const char *key)
+{
+    enum tc_status status = TC_OK;
+    bool over = false;
+
+    while (status == TC_OK && !over) {
+        yaml_event_t event;
+
+        status = next(r, &event);
+        if (status != TC_OK)
+            return status;
+        if (event.type == YAML_SCALAR_EVENT)
+            status = set_scalar(r, key, &event);
+        else if (event.type == YAML_SEQUENCE_END_EVENT)
+            over = true;
+        else
+            status = fail(r, "a list holds plain values");
+        yaml_event_delete(&event);
+    }
+    return status;
+}
+
+static enum tc_status read_value(struct reader *r, const char *key)
+{
+    yaml_event_t event;
+    enum tc_status status = next(r, &event);
+
+    if (status != TC_OK)
+        return status;
+    if (event.type == YAML_SCALAR_EVENT)
+        status = set_scalar(r, key, &event);
+    else if (event.type == YAML_SEQUENCE_START_EVENT)
+        status = read_list(r, key);
+    else
+        status = fail(r, "an option has a plain value or a list of them");
+    yaml_event_delete(&event);
+    return status;
+}
+
+/* Events between the start of the file and its options have nothing to say. */
+static bool is_frame(yaml_event_type_t type)
+{
+    return type == YAML_STREAM_START_EVENT || type == YAML_DOCUMENT_START_EVENT ||
+           type == YAML_DOCUMENT_END_EVENT || type == YAML_MAPPING_START_EVENT ||
+           type == YAML_MAPPING_END_EVENT;
+}
+
+static enum tc_status read_options(struct reader *r)
+{
+    enum tc_status status = TC_OK;
+    bool over = false;
+
+    while (status == TC_OK && !over) {
+        yaml_event_t event;
+
+        status = next(r, &event);
+        if (status != TC_OK)
+            return status;
+        if (event.type == YAML_SCALAR_EVENT)
+            status = read_value(r, scalar(&event));
+        else if (event.type == YAML_STREAM_END_EVENT)
+            over = true;
+        else if (!is_frame(event.type))
+            status = fail(r, "expected option: value");
+        yaml_event_delete(&event);
+    }
+    return status;
+}
+
+enum tc_status tc_collect_config_read(const char *path, tc_collect_option_fn *set, void *context,
+                                      struct tc_error *err)
+{
+    struct reader r = {.path = path, .set = set, .context = context, .err = err};
+    FILE *file = fopen(path, "rb");
+    enum tc_status status;
+
+    if (!file)
+        return tc_error_set(err, errno == ENOENT ? TC_E_NOTFOUND : TC_E_IO, "%s: %s", path,
+                            strerror(errno));
+    if (!yaml_parser_initialize(&r.parser)) {
+        fclose(file);
+        return tc_error_set(err, TC_E_NOMEM, "%s: out of memory", path);
+    }
+    yaml_parser_set_input_file(&r.parser, file);
+    status = read_options(&r);
+    yaml_parser_delete(&r.parser);
+    fclose(file);
+    return status;
+}

@@ -1,0 +1,197 @@
+#include "collect/launch.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+/*
+ * What is called in libpython and in the agent. Their headers are not included: one build of the
+ * collector serves every version of Python.
+ */
+struct python_object;
+typedef struct python_object *init_fn(void);
+
+static struct {
+    int (*append_inittab)(const char *name, init_fn *init);
+    int (*add_audit_hook)(int (*hook)(const char *event, struct python_object *args, void *data),
+                          void *data);
+    int (*main)(int argc, char **argv);
+    struct python_object *(*import)(const char *name);
+    struct python_object *(*call_method)(struct python_object *o, const char *name,
+                                         const char *format, ...);
+    void (*print_error)(void);
+} py;
+
+static void *symbol(void *library, const char *name)
+{
+    return dlsym(library, name);
+}
+
+static enum tc_status load_python(const struct tc_python *python, struct tc_error *err)
+{
+    void *lib = dlopen(python->library, RTLD_NOW | RTLD_GLOBAL);
+
+    if (!lib)
+        return tc_error_set(err, TC_E_PYTHON, "%s", dlerror());
+    *(void **)&py.append_inittab = symbol(lib, "PyImport_AppendInittab");
+    *(void **)&py.add_audit_hook = symbol(lib, "PySys_AddAuditHook");
+    *(void **)&py.main = symbol(lib, "Py_BytesMain");
+    *(void **)&py.import = symbol(lib, "PyImport_ImportModule");
+    *(void **)&py.call_method = symbol(lib, "PyObject_CallMethod");
+    *(void **)&py.print_error = symbol(lib, "PyErr_Print");
+    if (!py.append_inittab || !py.add_audit_hook || !py.main || !py.import || !py.call_method ||
+        !py.print_error)
+        return tc_error_set(err, TC_E_PYTHON, "%s is no libpython that can be embedded",
+                            python->library);
+    return TC_OK;
+}
+
+/* Loaded after libpython, whose symbols it needs; its own stay out of the way of other modules. */
+static enum tc_status load_agent(const struct tc_python *python, struct tc_error *err)
+{
+    void *lib = dlopen(python->agent, RTLD_NOW | RTLD_LOCAL);
+    init_fn *init = NULL;
+
+    if (lib)
+        *(void **)&init = symbol(lib, "PyInit__traincheck_agent");
+    if (!init)
+        return tc_error_set(err, TC_E_PYTHON, "%s: %s", python->agent, dlerror());
+    if (py.append_inittab("_traincheck_agent", init) != 0)
+        return tc_error_set(err, TC_E_NOMEM, "cannot register the agent");
+    return TC_OK;
+}
+
+static void start_agent(void)
+{
+    struct python_object *policy = NULL;
+
+    if (py.import("_traincheck_agent"))
+        policy = py.import("traincheck_agent.policy");
+    if (!policy || !py.call_method(policy, "start", NULL)) {
+        fputs("traincheck-collect: the script is not traced:\n", stderr);
+        py.print_error();
+    }
+}
+
+/* The script is about to run: everything that Python does before has been done. */
+static int on_audit(const char *event, struct python_object *args, void *started_)
+{
+    int *started = started_;
+
+    (void)args;
+    if (*started || strncmp(event, "cpython.run_", 12) != 0)
+        return 0;
+    if (strcmp(event + 12, "file") != 0 && strcmp(event + 12, "module") != 0)
+        return 0;
+    *started = 1;
+    start_agent();
+    return 0;
+}
+
+enum tc_status tc_launch_hosted(const struct tc_python *python, int argc, char **argv,
+                                int *exit_status, struct tc_error *err)
+{
+    static int started;
+    enum tc_status status = load_python(python, err);
+
+    if (status == TC_OK)
+        status = load_agent(python, err);
+    if (status != TC_OK)
+        return status;
+    if (py.add_audit_hook(on_audit, &started) != 0)
+        return tc_error_set(err, TC_E_PYTHON, "Python takes no audit hook");
+    *exit_status = py.main(argc, argv);
+    return TC_OK;
+}
+
+static void inject(const struct tc_python *python)
+{
+    const char *old = getenv("PYTHONPATH");
+    struct tc_strbuf path = TC_STRBUF_INIT;
+
+    tc_strbuf_adds(&path, python->inject);
+    if (old && *old)
+        tc_strbuf_addf(&path, ":%s", old);
+    setenv("PYTHONPATH", path.text, 1);
+    tc_strbuf_release(&path);
+}
+
+enum tc_status tc_launch_injected(const struct tc_python *python, char **argv, struct tc_error *err)
+{
+    inject(python);
+    execv(python->program, argv);
+    return tc_error_set(err, TC_E_IO, "%s: %s", python->program, strerror(errno));
+}
+
+/* ---- a command ---- */
+
+static volatile sig_atomic_t child;
+
+static void pass_on(int number)
+{
+    if (child)
+        kill((pid_t)child, number);
+}
+
+/* The terminal sends its signals to the child too; others come to us alone. */
+static void share_signals(void)
+{
+    struct sigaction ignore = {0}, forward = {0};
+
+    ignore.sa_handler = SIG_IGN;
+    forward.sa_handler = pass_on;
+    forward.sa_flags = SA_RESTART;
+    sigaction(SIGINT, &ignore, NULL);
+    sigaction(SIGQUIT, &ignore, NULL);
+    sigaction(SIGTERM, &forward, NULL);
+    sigaction(SIGHUP, &forward, NULL);
+    sigaction(SIGUSR1, &forward, NULL);
+    sigaction(SIGUSR2, &forward, NULL);
+}
+
+static int spawn(char **argv, pid_t *pid)
+{
+    extern char **environ;
+    posix_spawnattr_t attr;
+    sigset_t defaults;
+    int rc;
+
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGINT);
+    sigaddset(&defaults, SIGQUIT);
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setsigdefault(&attr, &defaults);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
+    rc = posix_spawnp(pid, argv[0], NULL, &attr, argv, environ);
+    posix_spawnattr_destroy(&attr);
+    return rc;
+}
+
+enum tc_status tc_launch_command(const struct tc_python *python, char **argv, int *exit_status,
+                                 struct tc_error *err)
+{
+    pid_t pid;
+    int state, rc;
+
+    inject(python);
+    share_signals();
+    rc = spawn(argv, &pid);
+    if (rc != 0)
+        return tc_error_set(err, TC_E_NOTFOUND, "%s: %s", argv[0], strerror(rc));
+    child = pid;
+    while (waitpid(pid, &state, 0) < 0)
+        if (errno != EINTR)
+            return tc_error_set(err, TC_E_IO, "%s: %s", argv[0], strerror(errno));
+    *exit_status = WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
+    return TC_OK;
+}

@@ -1,0 +1,1 @@
+"""The policy of the agent: what is traced, what it is called, and when it is found."""

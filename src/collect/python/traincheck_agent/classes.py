@@ -1,0 +1,133 @@
+"""Classes met on the way: modules, optimizers and schedulers of torch and of the user."""
+import sys
+import types
+
+import _traincheck_agent as agent
+from . import install, names, settings, signature, table
+
+OTHER, MODULE, OPTIMIZER, TENSOR = range(4)
+
+# Methods that the table traces on Module: an override in the user's class is the same API.
+_OVERRIDES = {name: row for row in table.TABLE if row.owner == table.MODULE_CLASS
+              for name in row.names.split() if name != "__call__"}
+
+
+def _layer_name(cls):
+    """The public name of torch.nn's own layers; None for other modules."""
+    torch_nn = sys.modules["torch.nn"]
+    if not cls.__module__.startswith("torch.nn.") or ".parallel" in cls.__module__:
+        return None
+    for base in cls.__mro__:
+        if base is not torch_nn.Module and getattr(torch_nn, base.__name__, None) is base:
+            return f"torch.nn.{base.__name__}.forward"
+    return None
+
+
+def _describe_module(cls):
+    forward = install.plain(getattr(cls, "forward", None))
+    params = signature.parameters(forward, True) if forward is not None else None
+    flags = agent.METHOD | agent.MODULE | agent.ASK
+    layer, other, fn = -1, -1, _layer_name(cls)
+    if fn and (settings.selected is None or fn in settings.selected):
+        layer = install.api(fn, agent.ROLE_LAYER, flags, 0, params)
+    call = table.MODULE_CLASS + ".__call__"
+    if not fn and (settings.selected is None or call in settings.selected):
+        other = install.api(call, agent.ROLE_FORWARD, flags)
+    return names.class_name(cls), MODULE, False, layer, other, params
+
+
+def _is_opaque(cls, torch):
+    """Would reading attributes of its tensors run code of the user?"""
+    if cls is torch.Tensor or cls is torch.nn.Parameter:
+        return False
+    plain = (torch.Tensor.__torch_function__, torch._C._disabled_torch_function_impl)
+    function = getattr(cls, "__torch_function__", None)
+    dispatch = getattr(cls, "__torch_dispatch__", None)
+    inherited = getattr(function, "__func__", function) in [getattr(p, "__func__", p) for p in plain]
+    default = getattr(torch.Tensor, "__torch_dispatch__", None)
+    return not inherited or dispatch is not None and dispatch is not default
+
+
+def describe(cls):
+    """(name, kind, opaque, API of the layer, API of the forward, parameters of forward)"""
+    torch = sys.modules.get("torch")
+    if torch is not None and issubclass(cls, torch.nn.Module):
+        return _describe_module(cls)
+    name, kind, opaque = names.class_name(cls), OTHER, False
+    if torch is not None and issubclass(cls, torch.Tensor):
+        kind, opaque = TENSOR, _is_opaque(cls, torch)
+    elif torch is not None and issubclass(cls, torch.optim.Optimizer):
+        kind = OPTIMIZER
+    return name, kind, opaque, -1, -1, None
+
+
+def _trace_method(cls, name, function):
+    row = _OVERRIDES.get(name)
+    if row is not None:
+        fn = f"{table.MODULE_CLASS}.{name}"
+        install.trace(function, fn, row.role, row.flags | agent.RECEIVER, row.group)
+    elif not name.startswith("_") and name != "forward":
+        fn = f"{names.class_name(cls)}.{name}"
+        install.trace(function, fn, agent.ROLE_METHOD, agent.METHOD | agent.TOP | agent.ASK)
+
+
+def module_met(args, _result=None):
+    """The first module of a class is being built: its public methods become APIs."""
+    for cls in type(args[0]).__mro__:
+        for name, value in list(vars(cls).items()):
+            if not isinstance(value, types.FunctionType) or agent.is_redirected(value):
+                continue
+            if names.is_user_function(value):
+                install.attempt(name, _trace_method, cls, name, value)
+    if "__main__" in settings.many("instrument"):
+        install.user_functions(sys.modules["__main__"], "__main__")
+
+
+def _trace_steps(cls, fn, role):
+    """Every override of step is the same API: super() on one receiver is one event."""
+    for base in cls.__mro__:
+        step = vars(base).get("step")
+        while isinstance(step, types.FunctionType):
+            if not agent.is_redirected(step):
+                install.attempt(fn, install.trace, step, fn, role, agent.METHOD | agent.RECEIVER)
+            step = getattr(step, "__wrapped__", None)
+
+
+def _trace_overrides(cls, base, owner):
+    """zero_grad and the like in a subclass of the user's."""
+    for row in table.TABLE:
+        if row.owner != owner:
+            continue
+        for name in row.names.split():
+            for sub in cls.__mro__:
+                value = vars(sub).get(name)
+                if sub is not base and isinstance(value, types.FunctionType) \
+                        and not agent.is_redirected(value):
+                    install.attempt(name, install.trace, value, f"{owner}.{name}", row.role,
+                                    row.flags, row.group)
+
+
+def optimizer_built(args, _result=None):
+    cls, base = type(args[0]), sys.modules["torch"].optim.Optimizer
+    _trace_steps(cls, table.OPTIMIZER + ".step", agent.ROLE_STEP)
+    _trace_overrides(cls, base, table.OPTIMIZER)
+    agent.optimizer_born(args[0])
+
+
+def scheduler_met(args, _result=None):
+    _trace_steps(type(args[0]), table.SCHEDULER + ".step", agent.ROLE_SCHEDULER)
+
+
+def _subclasses(cls):
+    for sub in cls.__subclasses__():
+        yield sub
+        yield from _subclasses(sub)
+
+
+def known_classes(torch):
+    """Classes that exist already when torch has been imported."""
+    for cls in _subclasses(torch.optim.Optimizer):
+        _trace_steps(cls, table.OPTIMIZER + ".step", agent.ROLE_STEP)
+    base = install._resolve_owner(table.SCHEDULER)
+    for cls in (base, *_subclasses(base), torch.optim.lr_scheduler.ReduceLROnPlateau):
+        _trace_steps(cls, table.SCHEDULER + ".step", agent.ROLE_SCHEDULER)

@@ -1,0 +1,156 @@
+"""Resolving the table against what is imported, and redirecting what it names."""
+import sys
+import types
+
+import _traincheck_agent as agent
+from . import names, settings, signature, table
+
+_apis = {}
+_done = set()
+
+
+def wants(fn, role):
+    return settings.selected is None or role in table.PHASE_ROLES or fn in settings.selected
+
+
+def api(fn, role, flags, group=0, params=None):
+    """The number of an API; one number for each name."""
+    if fn not in _apis:
+        _apis[fn] = agent.add_api(fn, role, flags, group, signature.defaults(params))
+    return _apis[fn]
+
+
+def trace(callable_, fn, role, flags, group=0, before=None, after=None):
+    """Redirect one callable so that its calls are recorded as fn."""
+    params = signature.parameters(callable_, bool(flags & agent.METHOD))
+    number = api(fn, role, flags, group, params) if wants(fn, role) else -1
+    if number >= 0 or before or after:
+        agent.redirect(callable_, number, params, before, after, False, False)
+
+
+def listen(callable_, before=None, after=None, once_per_type=False, mute=False):
+    """Redirect a callable whose calls are no events but tell us something."""
+    agent.redirect(callable_, -1, None, before, after, once_per_type, mute)
+
+
+def attempt(what, function, *args):
+    try:
+        return function(*args)
+    except Exception as error:  # tracing must never fail the job
+        agent.failed(f"{what}: {type(error).__name__}: {error}")
+        return None
+
+
+def resolve(path):
+    """The object that a dotted path names among what is imported, or None."""
+    parts = path.split(".")
+    for n in range(len(parts), 0, -1):
+        found = sys.modules.get(".".join(parts[:n]))
+        if found is None:
+            continue
+        for name in parts[n:]:
+            found = vars(found).get(name) if isinstance(found, type) and name in vars(found) \
+                else getattr(found, name, None)
+        return found
+    return None
+
+
+def plain(attribute):
+    """The function below a static or class method or a bound method."""
+    if isinstance(attribute, (staticmethod, classmethod)):
+        return attribute.__func__
+    return getattr(attribute, "__func__", attribute)
+
+
+def _resolve_owner(path):
+    for candidate in (path, *table.MOVED.get(path, ())):
+        owner = resolve(candidate)
+        if owner is not None:
+            return owner
+    return None
+
+
+def _is_function(value):
+    return isinstance(value, (types.FunctionType, types.BuiltinFunctionType))
+
+
+def _belongs(function, owner):
+    module = getattr(function, "__module__", None) or "torch._C"
+    return module.split(".")[0] == owner.split(".")[0] and module not in ("torch.overrides",)
+
+
+def _public_functions(path, owner):
+    """Functions of the module and of its submodules; imports from elsewhere are not its own."""
+    for name, value in list(vars(owner).items()):
+        if name.startswith(table.SKIPPED_PREFIXES) or not _is_function(value):
+            continue
+        if _belongs(value, path) and not isinstance(value, type):
+            yield name
+
+
+def _attribute(owner, name):
+    if isinstance(owner, type):
+        for cls in owner.__mro__:
+            if name in vars(cls):
+                return plain(vars(cls)[name])
+        return None
+    return getattr(owner, name, None)
+
+
+def _install_row(row):
+    owner = _resolve_owner(row.owner)
+    if owner is None:
+        return
+    wanted = _public_functions(row.owner, owner) if row.names == "*" else row.names.split()
+    for name in wanted:
+        function = _attribute(owner, name)
+        fn = f"{row.owner}.{name}"
+        fn = table.PUBLIC_NAMES.get(fn, fn)
+        if function is None or fn in _done or agent.is_redirected(function):
+            continue
+        _done.add(fn)
+        attempt(fn, trace, function, fn, row.role, row.flags, row.group)
+
+
+def package(name):
+    """Redirect what the table names of a package that has just been imported."""
+    for row in table.TABLE:
+        if row.owner.split(".")[0] == name:
+            attempt(row.owner, _install_row, row)
+
+
+def aliases(torch):
+    """torch.softmax and torch.nn.functional.softmax are one API."""
+    functional = torch.nn.functional
+    for name in _public_functions("torch.nn.functional", functional):
+        twin = getattr(torch, name, None)
+        if not _is_function(twin) or agent.is_redirected(twin):
+            continue
+        fn = "torch.nn.functional." + name
+        attempt(fn, trace, twin, fn, agent.ROLE_FUNCTION, agent.OUTERMOST | agent.ASK)
+
+
+def extra_function(path):
+    """One more function, named on the command line."""
+    function = plain(resolve(path))
+    if function is not None and path not in _done and not agent.is_redirected(function):
+        _done.add(path)
+        attempt(path, trace, function, path, agent.ROLE_FUNCTION, agent.OUTERMOST | agent.ASK)
+
+
+def muted(paths):
+    for path in paths:
+        function = plain(resolve(path))
+        if function is not None and path not in _done:
+            _done.add(path)
+            attempt(path, listen, function, None, None, False, True)
+
+
+def user_functions(module, prefix):
+    """Public functions of a module of the user's."""
+    for name, value in list(vars(module).items()):
+        if name.startswith("_") or not isinstance(value, types.FunctionType):
+            continue
+        fn = f"{prefix}.{name}"
+        if value.__module__ == module.__name__ and not agent.is_redirected(value):
+            attempt(fn, trace, value, fn, agent.ROLE_FUNCTION, agent.OUTERMOST | agent.ASK)

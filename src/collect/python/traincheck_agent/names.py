@@ -1,0 +1,49 @@
+"""What files, classes and root modules are called."""
+import os
+import sys
+
+_STDLIB = os.path.dirname(os.__file__) + os.sep
+_PACKAGE_FOLDERS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+
+
+def owner_of_file(path):
+    """"user", the package a file belongs to, or None for files that calls are followed through."""
+    if path.startswith(("<", "embedded/")):
+        return None
+    for folder in _PACKAGE_FOLDERS:
+        if folder in path:
+            return path.rpartition(folder)[2].split(os.sep)[0].partition(".")[0]
+    return None if path.startswith(_STDLIB) else "user"
+
+
+def is_user_function(function):
+    code = getattr(function, "__code__", None)
+    return code is not None and owner_of_file(code.co_filename) == "user"
+
+
+def class_name(cls):
+    """The shortest public path that leads to the class."""
+    module, name = cls.__module__ or "", cls.__qualname__
+    if module == "builtins":
+        return name
+    if module == "__mp_main__":  # the script in a spawned process
+        module = "__main__"
+    parts = module.split(".")
+    for n in range(1, len(parts)):
+        package = sys.modules.get(".".join(parts[:n]))
+        if package is not None and getattr(package, "__dict__", {}).get(name) is cls:
+            return ".".join(parts[:n]) + "." + name
+    return module + "." + name
+
+
+def name_of_root(module):
+    """The script's own variable that holds the module, innermost frame first."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if owner_of_file(frame.f_code.co_filename) == "user":
+            for scope in (frame.f_locals, frame.f_globals):
+                for name, value in list(scope.items()):
+                    if value is module and name != "self":
+                        return name
+        frame = frame.f_back
+    return type(module).__name__.lower()

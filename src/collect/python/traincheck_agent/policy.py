@@ -1,0 +1,67 @@
+"""What the agent asks while it works, and what happens when a package has been imported."""
+import sys
+
+import _traincheck_agent as agent
+from . import annotations, classes, install, process, settings, table
+from .classes import describe as describe_class
+from .names import owner_of_file
+from .process import open_trace
+from .values import Shield as shield, autocast_json, content, name_of_root, numpy_json
+
+_PACKAGES = {row.owner.split(".")[0] for row in table.TABLE} - {"torch"}
+
+
+def _torch_imported():
+    torch = sys.modules["torch"]
+    agent.set_torch(torch)
+    install.package("torch")
+    install.aliases(torch)
+    install.muted(table.MUTED)
+    classes.known_classes(torch)
+    module, optimizer = torch.nn.Module, torch.optim.Optimizer
+    install.listen(module.__init__, before=classes.module_met, once_per_type=True)
+    install.listen(optimizer.__init__, after=classes.optimizer_built)
+    base = install._resolve_owner(table.SCHEDULER)
+    install.listen(base.__init__, before=classes.scheduler_met, once_per_type=True)
+    install.listen(sys.modules["torch.utils.data._utils.worker"]._worker_loop,
+                   before=process.worker_started)
+    if torch.distributed.is_available():
+        fn = "torch.distributed.init_process_group"
+        install.trace(torch.distributed.init_process_group, fn, agent.ROLE_FUNCTION,
+                      agent.OUTERMOST, after=process.rank_known)
+    _swaps(torch)
+    if "numpy" in sys.modules:
+        install.package("numpy")
+
+
+def _swaps(torch):
+    """swap_tensors refuses tensors that have weak references."""
+    swap = getattr(torch.utils, "swap_tensors", None)
+    if swap is not None:
+        install.listen(swap, before=lambda args, _=None: [agent.let_go(t) for t in args[:2]])
+
+
+def _imported(args, _result=None):
+    """Something has been imported for the first time."""
+    name = args[0]
+    if name == "torch":
+        install.attempt("torch", _torch_imported)
+    elif name in _PACKAGES and "torch" in sys.modules:
+        install.package(name)
+    elif name.startswith("torch._dynamo"):
+        install.muted(table.MUTED)
+    if name in settings.many("instrument"):
+        install.attempt(name, install.user_functions, sys.modules[name], name)
+    if settings.many("extra"):
+        for path in settings.many("extra"):
+            if path.split(".")[0] == name.split(".")[0]:
+                install.extra_function(path)
+
+
+def start():
+    process.start()
+    annotations.serve()
+    importlib = sys.modules["_frozen_importlib"]
+    install.listen(importlib._find_and_load, after=_imported)
+    if "torch" in sys.modules:
+        _torch_imported()

@@ -1,0 +1,119 @@
+"""The process: its record, its children, its end."""
+import atexit
+import os
+import socket
+import sys
+
+import _traincheck_agent as agent
+from . import install, settings
+from .signature import json_text
+
+_role = "main"
+_rank = None
+
+
+def _packages():
+    found = {}
+    for name in ("torch", "numpy", "transformers", "accelerate", "lightning", "pytorch_lightning",
+                 "peft", "deepspeed"):
+        version = getattr(sys.modules.get(name), "__version__", None)
+        if version is not None:
+            found[name] = str(version)
+    return found
+
+
+def rank_and_world():
+    distributed = sys.modules.get("torch.distributed")
+    try:
+        if distributed is not None and distributed.is_available() and distributed.is_initialized():
+            return distributed.get_rank(), distributed.get_world_size()
+    except Exception:
+        pass
+    try:
+        return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    except (KeyError, ValueError):
+        return None, None
+
+
+def _record():
+    rank, world = rank_and_world()
+    record = {"type": "process", "schema": 1, "pid": os.getpid(), "role": _role,
+              "host": socket.gethostname(), "ppid": os.getppid(), "rank": rank,
+              "world_size": world, "argv": list(getattr(sys, "argv", [])), "cwd": os.getcwd(),
+              "python": sys.version.split()[0], "packages": _packages(),
+              "mode": settings.text("mode", "full")}
+    if settings.text("digest"):
+        record["invariants"] = settings.text("digest")
+    if os.environ.get("LOCAL_RANK", "").isdigit():
+        record["local_rank"] = int(os.environ["LOCAL_RANK"])
+    return {key: value for key, value in record.items() if value is not None}
+
+
+def _file_name(record):
+    rank = record.get("rank", "-")
+    stem = f"trace_{record['host']}_r{rank}_p{record['pid']}"
+    path = os.path.join(settings.output_dir, stem + ".jsonl.zst")
+    n = 1
+    while os.path.exists(path):  # a process id that was used before, or another image of it
+        n += 1
+        path = os.path.join(settings.output_dir, f"{stem}.{n}.jsonl.zst")
+    return path
+
+
+def open_trace():
+    """Called when the first record is about to be written."""
+    global _rank
+    record = _record()
+    _rank = record.get("rank")
+    agent.open_file(_file_name(record), json_text(record))
+
+
+def rank_known(_args=None, _result=None):
+    global _rank
+    rank, world = rank_and_world()
+    if rank is not None and rank != _rank:
+        _rank = rank
+        agent.note("rank", f"{rank}/{world}")
+
+
+def worker_started(_args=None, _result=None):
+    global _role
+    _role = "worker"
+    agent.set_worker()
+
+
+def _leaving():
+    if "torch" not in sys.modules:
+        agent.note("no-torch", "torch was not imported: nothing was traced")
+    agent.finish_windows()
+
+
+def _exits(args, _result=None):
+    _leaving()
+    agent.finish(args[0] if args and isinstance(args[0], int) else -1)
+
+
+def _replaced(_args, _result=None):
+    _leaving()
+    agent.flush()
+
+
+def _environment():
+    """Children must be traced as this process is."""
+    folder = settings.text("inject")
+    paths = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
+    if folder and folder not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join([folder, *paths])
+
+
+def start():
+    _environment()
+    agent.start(settings.output_dir, settings.number("buffer_size", 64 << 20),
+                settings.flag("drop"), settings.number("main_pid") == os.getpid()
+                and not settings.flag("quiet"), settings.flag("injected"),
+                settings.number("digest_budget"), settings.text("variables", "1") == "1")
+    atexit.register(_leaving)
+    os.register_at_fork(before=agent.flush, after_in_child=agent.forked)
+    install.listen(os._exit, before=_exits)
+    for name in ("execv", "execve"):
+        install.listen(getattr(os, name), before=_replaced)

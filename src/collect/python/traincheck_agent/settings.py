@@ -1,0 +1,35 @@
+"""What the collector asked for, handed over in one environment variable."""
+import os
+
+VARIABLE = "TRAINCHECK_COLLECT"
+
+
+def _read():
+    values = {}
+    for line in os.environ.get(VARIABLE, "").splitlines():
+        key, _, value = line.partition("=")
+        values.setdefault(key, []).append(value)
+    return values
+
+
+_values = _read()
+
+
+def text(key, default=""):
+    return _values.get(key, [default])[0]
+
+
+def number(key, default=0):
+    return int(text(key, str(default)))
+
+
+def flag(key):
+    return text(key) == "1"
+
+
+def many(key):
+    return _values.get(key, [])
+
+
+output_dir = text("output_dir")
+selected = frozenset(many("api")) if text("mode") == "selective" else None

@@ -1,0 +1,126 @@
+"""The APIs that are traced: one row for each group, with what it means and why it is there.
+
+A row names an owner (a module or a class) and attributes of it; "*" stands for every public function.
+Flags say how calls are treated; see agent.h. LOOK: variables are looked at before and after.
+"""
+from collections import namedtuple
+
+from _traincheck_agent import (ASK, CHECKPOINT, CONTENT, LOOK, METHOD, MODULE, OUTERMOST, RECEIVER,
+                               ROLE_BACKWARD, ROLE_CLIP, ROLE_COLLECTIVE, ROLE_DATA, ROLE_FORWARD,
+                               ROLE_FUNCTION, ROLE_INIT, ROLE_LIBRARY, ROLE_LOAD, ROLE_MODE,
+                               ROLE_SAVE, ROLE_SCALER, ROLE_SCHEDULER, ROLE_SEED, ROLE_STEP,
+                               ROLE_UNSCALE, ROLE_ZERO_GRAD)
+
+Row = namedtuple("Row", "owner names role flags group why")
+
+# APIs of one group recurse into each other: only the outermost call is an event.
+BACKWARD_GROUP, MODE_GROUP, CONVERT_GROUP, STATE_GROUP = 1, 2, 3, 4
+
+SCHEDULER = "torch.optim.lr_scheduler.LRScheduler"
+OPTIMIZER = "torch.optim.Optimizer"
+MODULE_CLASS = "torch.nn.Module"
+
+TABLE = (
+    Row(MODULE_CLASS, "__call__", ROLE_FORWARD, METHOD | MODULE | ASK, 0,
+        "the forward of every module; the outermost one begins an iteration"),
+    Row("torch.Tensor", "backward", ROLE_BACKWARD, METHOD | OUTERMOST | LOOK | ASK, BACKWARD_GROUP,
+        "gradients are made here"),
+    Row("torch.autograd", "backward", ROLE_BACKWARD, OUTERMOST | LOOK, BACKWARD_GROUP,
+        "the same without a tensor as receiver"),
+    Row("torch.autograd", "grad", ROLE_FUNCTION, OUTERMOST | LOOK, 0,
+        "gradients that are assigned by hand"),
+    Row("torch.autograd.Function", "apply", ROLE_FUNCTION, METHOD | ASK, 0,
+        "primitives that users write: dtype and context are theirs to get right"),
+    Row(OPTIMIZER, "zero_grad", ROLE_ZERO_GRAD, METHOD | RECEIVER, 0,
+        "gradients are cleared here"),
+    Row(OPTIMIZER, "add_param_group", ROLE_FUNCTION, METHOD | RECEIVER, 0,
+        "what an optimizer owns"),
+    Row(OPTIMIZER, "state_dict", ROLE_SAVE, METHOD | RECEIVER, 0, "checkpoints"),
+    Row(OPTIMIZER, "load_state_dict", ROLE_LOAD, METHOD | RECEIVER, 0, "resuming"),
+    Row(SCHEDULER, "state_dict", ROLE_SAVE, METHOD | RECEIVER, 0, "checkpoints"),
+    Row(SCHEDULER, "load_state_dict", ROLE_LOAD, METHOD | RECEIVER, 0, "resuming"),
+    Row(MODULE_CLASS, "train eval", ROLE_MODE, METHOD | OUTERMOST, MODE_GROUP,
+        "dropout and normalisation depend on it"),
+    Row(MODULE_CLASS, "zero_grad", ROLE_ZERO_GRAD, METHOD | RECEIVER, 0,
+        "gradients cleared by the module"),
+    Row(MODULE_CLASS, "load_state_dict", ROLE_LOAD, METHOD | OUTERMOST | LOOK, STATE_GROUP,
+        "parameters change outside of a step"),
+    Row(MODULE_CLASS, "state_dict", ROLE_SAVE, METHOD | OUTERMOST, STATE_GROUP, "checkpoints"),
+    Row(MODULE_CLASS, "to half bfloat16 float double cuda cpu", ROLE_FUNCTION,
+        METHOD | OUTERMOST | LOOK, CONVERT_GROUP, "dtype and device of all parameters"),
+    Row(MODULE_CLASS, "apply requires_grad_", ROLE_FUNCTION, METHOD | OUTERMOST, 0,
+        "initialisation and freezing of whole modules"),
+    Row("torch.nn.functional", "*", ROLE_FUNCTION, OUTERMOST | ASK, 0,
+        "what layers compute, called directly"),
+    Row("torch.nn.init", "*", ROLE_INIT, OUTERMOST, 0, "initialisers"),
+    Row("torch.Tensor", "normal_ uniform_ copy_ fill_ zero_", ROLE_INIT, METHOD | OUTERMOST, 0,
+        "initialisers that are tensor methods"),
+    Row("torch.nn.utils", "clip_grad_norm_ clip_grad_value_", ROLE_CLIP, OUTERMOST | LOOK, 0,
+        "gradients are scaled between backward and step"),
+    Row("torch.nn.utils", "*", ROLE_FUNCTION, OUTERMOST, 0, "parametrisations, packed sequences"),
+    Row("torch.amp.GradScaler", "scale update", ROLE_SCALER, METHOD | RECEIVER, 0, "loss scaling"),
+    Row("torch.amp.GradScaler", "step", ROLE_SCALER, METHOD | RECEIVER, 0,
+        "a step that may be skipped"),
+    Row("torch.amp.GradScaler", "unscale_", ROLE_UNSCALE, METHOD | RECEIVER | LOOK, 0,
+        "must come before clipping"),
+    Row("torch.autocast", "__enter__", ROLE_FUNCTION, METHOD, 0, "mixed precision"),
+    Row("torch.utils.data.dataloader._BaseDataLoaderIter", "__next__", ROLE_DATA, METHOD, 0,
+        "the next batch begins an iteration"),
+    Row("torch.utils.data.DistributedSampler", "set_epoch", ROLE_FUNCTION, METHOD | RECEIVER, 0,
+        "without it each epoch has the same order"),
+    Row("torch.distributed", "all_reduce broadcast", ROLE_COLLECTIVE, OUTERMOST | LOOK, 0,
+        "gradients and parameters of ranks are brought together"),
+    Row("torch.distributed", "all_gather all_gather_into_tensor reduce reduce_scatter "
+        "reduce_scatter_tensor all_to_all all_to_all_single gather scatter barrier "
+        "broadcast_object_list all_gather_object", ROLE_COLLECTIVE, OUTERMOST, 0, "collectives"),
+    Row("torch.distributed", "init_process_group destroy_process_group", ROLE_FUNCTION, OUTERMOST,
+        0, "the group of ranks"),
+    Row("torch", "save", ROLE_SAVE, OUTERMOST | CHECKPOINT, 0, "checkpoints"),
+    Row("torch", "load", ROLE_LOAD, OUTERMOST, 0, "resuming"),
+    Row("torch", "manual_seed seed", ROLE_SEED, OUTERMOST, 0, "seeding"),
+    Row("torch.cuda", "manual_seed manual_seed_all", ROLE_SEED, OUTERMOST, 0, "seeding"),
+    Row("numpy.random", "seed", ROLE_SEED, OUTERMOST, 0, "seeding in workers"),
+    Row("torch", "from_numpy", ROLE_FUNCTION, OUTERMOST | CONTENT, 0,
+        "where data of workers enter: equal contents are a shared random state"),
+    Row("torch", "zeros ones empty full eye arange linspace rand randn randint randperm normal "
+        "zeros_like ones_like full_like rand_like randn_like", ROLE_FUNCTION, OUTERMOST, 0,
+        "creation of tensors"),
+    Row("torch", "cat stack matmul bmm einsum", ROLE_FUNCTION, OUTERMOST | ASK, 0,
+        "operations on whole batches"),
+    Row("accelerate.Accelerator", "prepare backward clip_grad_norm_ clip_grad_value_ accumulate "
+        "unwrap_model gather save_state load_state", ROLE_LIBRARY, METHOD | RECEIVER, 0,
+        "entry points of accelerate"),
+    Row("transformers.PreTrainedModel", "from_pretrained save_pretrained generate", ROLE_LIBRARY,
+        METHOD | RECEIVER, 0, "entry points of transformers"),
+    Row("peft", "get_peft_model", ROLE_LIBRARY, OUTERMOST, 0, "adapters"),
+    Row("deepspeed", "initialize", ROLE_LIBRARY, OUTERMOST, 0, "engines"),
+)
+
+# Alternatives, tried in order, where a public name has moved between versions.
+MOVED = {
+    "torch.amp.GradScaler": ("torch.cuda.amp.GradScaler",),
+    SCHEDULER: ("torch.optim.lr_scheduler._LRScheduler",),
+}
+
+# The name under which calls are recorded, where it is not owner.name.
+PUBLIC_NAMES = {
+    "torch.utils.data.dataloader._BaseDataLoaderIter.__next__": "torch.utils.data.DataLoader.__next__",
+}
+
+# Inside of these nothing is traced: they run code to look at it, not to train.
+MUTED = (
+    "torch.jit.trace", "torch.jit.trace_module", "torch.jit.script", "torch.fx.Tracer.trace",
+    "torch.export.export", "torch.onnx.export",
+    "torch._dynamo.convert_frame.ConvertFrame.__call__",
+    "torch._dynamo.convert_frame.ConvertFrameAssert.__call__",
+    "torch._dynamo.convert_frame.CatchErrorsWrapper.__call__",
+    "torch._dynamo.convert_frame._compile",
+)
+
+# Predicates and machinery among the public names of functional modules.
+SKIPPED_PREFIXES = ("_", "is_", "has_", "get_", "handle_", "boolean_", "assert_", "calculate_")
+
+# Roles that windows and stages are made of: traced in selective mode too.
+PHASE_ROLES = frozenset((ROLE_FORWARD, ROLE_BACKWARD, ROLE_STEP, ROLE_ZERO_GRAD, ROLE_DATA,
+                         ROLE_MODE, ROLE_UNSCALE, ROLE_CLIP, ROLE_SCHEDULER, ROLE_SCALER,
+                         ROLE_COLLECTIVE))

@@ -1,0 +1,78 @@
+"""Values that C code leaves to Python because they are rare."""
+import sys
+
+import _traincheck_agent as agent
+from . import names
+from .signature import json_scalar, json_text
+
+MAX_CONTENT = 1 << 20
+
+
+def numpy_json(value, serial):
+    numpy = sys.modules["numpy"]
+    if isinstance(value, numpy.generic):
+        scalar = json_scalar(value.item())
+        return scalar if scalar is not None else json_text(str(value))
+    if not isinstance(value, numpy.ndarray):
+        return json_text(str(value)[:256]) if isinstance(value, numpy.dtype) else None
+    shape = ",".join(map(str, value.shape))
+    ident = f',"id":{serial}' if serial else ""
+    digest = ""
+    if value.nbytes <= MAX_CONTENT and value.dtype.kind in "biufc":
+        digest = f',"digest":"{agent.digest(value.tobytes(), str(value.dtype), value.shape):016x}"'
+    return (f'{{"array":"ndarray"{ident},"shape":[{shape}],"dtype":{json_text(str(value.dtype))},'
+            f'"device":"cpu","requires_grad":false{digest}}}')
+
+
+def autocast_json():
+    """{device: dtype} of the enabled autocast contexts, or None."""
+    torch = sys.modules["torch"]
+    found = []
+    for device in ("cpu", "cuda"):
+        try:
+            enabled = torch.is_autocast_enabled(device)
+            dtype = torch.get_autocast_dtype(device) if enabled else None
+        except TypeError:  # before torch 2.4
+            enabled = torch.is_autocast_enabled() if device == "cuda" \
+                else torch.is_autocast_cpu_enabled()
+            dtype = torch.get_autocast_gpu_dtype() if device == "cuda" \
+                else torch.get_autocast_cpu_dtype()
+        if enabled:
+            found.append(f'"{device}":"{str(dtype)[6:]}"')
+    return "{" + ",".join(found) + "}" if found else None
+
+
+def content(tensor):
+    """A contiguous tensor on the CPU with the same content, or None where there is none to read."""
+    torch = sys.modules["torch"]
+    if tensor.device.type == "meta" or tensor.is_quantized:
+        return None
+    if tensor.is_cuda and torch.cuda.is_current_stream_capturing():
+        return None
+    with torch.no_grad():
+        found = tensor.detach()
+        if found.layout is not torch.strided:
+            found = found.to_dense()
+        return found.resolve_conj().resolve_neg().cpu().contiguous()
+
+
+class Shield:
+    """Hides our reading from the function and dispatch modes of the user."""
+
+    def __init__(self):
+        torch = sys.modules["torch"]
+        self._function = torch._C.DisableTorchFunction()
+        self._dispatch = torch._C._DisableTorchDispatch() \
+            if hasattr(torch._C, "_DisableTorchDispatch") else None
+        self._function.__enter__()
+
+    def close(self):
+        self._function.__exit__(None, None, None)
+        self._function = self._dispatch = None
+
+
+def name_of_root(module):
+    from . import settings
+    name = names.name_of_root(module)
+    wanted = settings.many("model")
+    return name if not wanted or name in wanted else None

@@ -1,0 +1,120 @@
+#include "collect/select.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/fs.h"
+#include "relation/interest.h"
+
+static void add(struct tc_strbuf *out, const char *key, const char *value)
+{
+    tc_strbuf_addf(out, "%s=%s\n", key, value);
+}
+
+static void add_number(struct tc_strbuf *out, const char *key, uint64_t value)
+{
+    if (value)
+        tc_strbuf_addf(out, "%s=%llu\n", key, (unsigned long long)value);
+}
+
+static void add_many(struct tc_strbuf *out, const char *key, const char *const *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        add(out, key, values[i]);
+}
+
+static enum tc_status refuse_missing(const struct tc_collect_config *config, struct tc_error *err)
+{
+    const char *missing = NULL;
+
+    if (config->stats)
+        missing = "--stats";
+    else if (config->stack_depth)
+        missing = "--stack";
+    else if (config->tensor_methods)
+        missing = "--tensor-methods";
+    else if (config->sampling_interval > 1 || config->warm_up_steps)
+        missing = "--sampling-interval";
+    else if (config->progress)
+        missing = "--progress";
+    else if (config->list_apis)
+        missing = "--list-apis";
+    else if (config->strict)
+        missing = "--strict";
+    if (!missing)
+        return TC_OK;
+    return tc_error_set(err, TC_E_USAGE, "%s is not available in this version", missing);
+}
+
+static enum tc_status add_selection(const struct tc_collect_config *config, struct tc_strbuf *out,
+                                    struct tc_error *err)
+{
+    struct tc_interest interest;
+    enum tc_status status;
+
+    tc_interest_init(&interest);
+    status = tc_interest_read(config->invariants, config->n_invariants, &interest, err);
+    if (status == TC_OK) {
+        add(out, "mode", "selective");
+        add(out, "variables", interest.variables ? "1" : "0");
+        tc_strbuf_addf(out, "digest=%016llx\n", (unsigned long long)interest.digest);
+        for (size_t i = 0; i < tc_strtab_count(interest.apis); i++)
+            add(out, "api", tc_strtab_text(interest.apis, (tc_sym)i));
+    }
+    tc_interest_release(&interest);
+    return status;
+}
+
+/* One dotted name a line; blank lines and what follows a # do not count. */
+static void add_lines(struct tc_strbuf *out, char *text)
+{
+    for (char *line = text; line && *line;) {
+        char *end = strchr(line, '\n');
+        char *name = line + strspn(line, " \t");
+        size_t n;
+
+        if (end)
+            *end = '\0';
+        n = strcspn(name, " \t\r#");
+        if (n)
+            tc_strbuf_addf(out, "extra=%.*s\n", (int)n, name);
+        line = end ? end + 1 : NULL;
+    }
+}
+
+static enum tc_status add_apis_file(const char *path, struct tc_strbuf *out, struct tc_error *err)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    enum tc_status status = tc_fs_read(path, &text, err);
+
+    if (status == TC_OK)
+        add_lines(out, text.text);
+    tc_strbuf_release(&text);
+    return status;
+}
+
+enum tc_status tc_select_settings(const struct tc_collect_config *config, const char *output_dir,
+                                  const char *inject, long main_pid, struct tc_strbuf *out,
+                                  struct tc_error *err)
+{
+    enum tc_status status = refuse_missing(config, err);
+
+    if (status != TC_OK)
+        return status;
+    add(out, "output_dir", output_dir);
+    add(out, "inject", inject);
+    add_number(out, "main_pid", (uint64_t)main_pid);
+    add_number(out, "buffer_size", config->buffer_size);
+    add_number(out, "digest_budget", config->digest_budget);
+    if (config->overflow == TC_COLLECT_DROP)
+        add(out, "drop", "1");
+    if (config->quiet)
+        add(out, "quiet", "1");
+    add_many(out, "instrument", config->instrument, config->n_instrument);
+    add_many(out, "model", config->models_to_track, config->n_models_to_track);
+    if (config->apis_file)
+        status = add_apis_file(config->apis_file, out, err);
+    if (status == TC_OK && config->n_invariants)
+        status = add_selection(config, out, err);
+    return status;
+}
