@@ -301,7 +301,8 @@ static enum tc_status mine_and_write(struct inference *inference, struct tc_infe
     const struct tc_mine_options options = {
         .deduce = {.min_support = c->min_support ? c->min_support : DEFAULT_MIN_SUPPORT,
                    .min_pipelines = c->min_pipelines},
-        .keep_implied = c->keep_implied
+        .keep_implied = c->keep_implied,
+        .enabled = inference->enabled,
     };
     struct tc_strbuf text = TC_STRBUF_INIT, failed = TC_STRBUF_INIT;
     struct tc_invariant_set set;
