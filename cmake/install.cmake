@@ -1,13 +1,10 @@
-# The agent module lies where the collector looks for it: ../lib/traincheck
-# seen from the folder of the executables.
+# What src/collect installs lies in lib/traincheck, where the collector looks
+# for it from the folder of the executables.
 
 install(TARGETS ${TC_TOOLS} traincheck traincheck_shared
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-if(TARGET traincheck_agent)
-  install(TARGETS traincheck_agent LIBRARY DESTINATION lib/traincheck)
-endif()
 install(DIRECTORY include/traincheck DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY ${CMAKE_BINARY_DIR}/share/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

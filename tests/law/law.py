@@ -42,7 +42,7 @@ DOORS = {
 }
 SYSTEM = re.compile(
     r"(assert|complex|ctype|errno|fenv|float|inttypes|limits|locale|math|setjmp|signal|stdalign"
-    r"|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|time|wchar"
+    r"|stdarg|stdatomic|threads|uchar|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|time|wchar"
     r"|dirent|dlfcn|fcntl|fnmatch|getopt|glob|libgen|link|poll|pthread|pwd|sched|semaphore|spawn"
     r"|syslog|termios|ucontext|unistd|sys/\w+|linux/\w+|sanitizer/\w+)\.h$")
 PRINTS = re.compile(r"\b(?:stdout|stderr)\b|\b(?:printf|puts|putchar|perror|exit|_exit|abort)\s*\(")
