@@ -14,8 +14,7 @@
 
 /* Things a reader met that a person should know: one note per (file, code), with a count. */
 struct tc_note {
-    const char
-        *code; /* "torn-tail", "bad-json", "bad-frame", "unknown-type", "time-backwards", ... */
+    const char *code; /* "torn-tail", "bad-json", ...: docs/trace-format.md */
     const char *file; /* name of the file inside its folder */
     uint64_t line;    /* of the first occurrence; 0 if it has none */
     uint64_t count;
@@ -47,6 +46,8 @@ void tc_trace_file_close(struct tc_trace_file *file);
 /*
  * The next record after the process record, valid until the next call; TC_END after the last whole
  * line. Called again after TC_END it looks whether the file has grown. Reads ahead by one frame.
+ * A file that ends within a frame or a line is noted as torn; when the rest has come, the note is
+ * taken back at the next TC_END.
  */
 enum tc_status tc_trace_file_next(struct tc_trace_file *file, const struct tc_record **out,
                                   struct tc_error *err);
