@@ -29,6 +29,7 @@ NORMALISE = [
     (r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d", "<date-time>"),
     (r"\bin \d+\.\d+ s\b", "in <n> s"),
     (r"\b\d+(\.\d+)? ([MG]B)(/s)?", r"<n> \2\3"),
+    (r"(?m)^python: .*", "python: <python>"),
     (r"\b(zstd|libuv|cJSON|xxHash) \d+(\.\d+)+", r"\1 <version>"),
 ]
 

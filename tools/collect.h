@@ -22,4 +22,7 @@ extern const struct tc_opt_tool collect_tool;
 
 tc_app_run_fn collect_run;
 
+/* For --version: the interpreter that would be used. */
+void collect_version(struct tc_strbuf *out);
+
 #endif /* TC_TOOLS_COLLECT_H */

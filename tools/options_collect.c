@@ -69,4 +69,5 @@ const struct tc_opt_tool collect_tool = {
     .rest = AT(target),
     .dashes = AT(dashes),
     .first_argument = true,
+    .version = collect_version,
 };

@@ -1,8 +1,20 @@
 #include "collect.h"
 
-#include <string.h>
+#include "collect/python.h"
 
 #include "base/banned.h"
+
+void collect_version(struct tc_strbuf *out)
+{
+    struct tc_python python = {0};
+    struct tc_error err;
+    if (tc_python_find(NULL, &python, &err) != TC_OK)
+        tc_strbuf_addf(out, "python: none: %s\n", err.text);
+    else
+        tc_strbuf_addf(out, "python: %s, %s, %s\n", python.version, python.program,
+                       python.library ? python.library : "no shared library");
+    tc_python_release(&python);
+}
 
 static enum tc_status set_from_file(void *parser, const char *name, const char *value,
                                     struct tc_error *err)

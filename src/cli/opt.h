@@ -83,6 +83,7 @@ struct tc_opt_tool {
     size_t rest;                 /* offset of the struct tc_opt_list of other arguments */
     size_t dashes;       /* offset of a bool, set if -- stood before them; 0: not of interest */
     bool first_argument; /* options end at the first other argument */
+    void (*version)(struct tc_strbuf *out); /* adds lines to --version; may be NULL */
 };
 
 struct tc_opt_parser {

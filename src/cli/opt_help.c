@@ -83,4 +83,6 @@ void tc_opt_version(const struct tc_opt_tool *tool, struct tc_strbuf *out)
     tc_strbuf_addf(out, "schemas: trace %d, invariants %d, violations %d\n", TC_TRACE_SCHEMA,
                    TC_INVARIANT_SCHEMA, TC_VIOLATION_SCHEMA);
     tc_strbuf_addf(out, "built with: %s\n", TC_BUILT_WITH);
+    if (tool->version)
+        tool->version(out);
 }
