@@ -5,8 +5,8 @@ usage: run.py --bin BUILD/bin [--update] CASE...
 
 A case is a folder:
 
-  cmd       a shell script; it runs in an empty folder, with the tools on PATH
-            and CASE set to the case's folder
+  cmd       a shell script; it runs in an empty folder, with the tools on PATH,
+            CASE set to the case's folder and PYTHON to this interpreter
   stdout    what it must print (no file: nothing)
   stderr    the same for standard error
   code      its exit status (no file: 0)
@@ -47,9 +47,10 @@ def run_case(case, bin_dir):
     with tempfile.TemporaryDirectory() as work:
         work = os.path.realpath(work)
         env = {k: v for k, v in os.environ.items() if not k.startswith(("NO_COLOR", "TRAINCHECK"))}
-        env |= {"PATH": f"{bin_dir}{os.pathsep}{os.environ['PATH']}", "CASE": str(case), "LC_ALL": "C"}
+        env |= {"PATH": f"{bin_dir}{os.pathsep}{os.environ['PATH']}", "CASE": str(case),
+                "PYTHON": sys.executable, "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C"}
         p = subprocess.run(["sh", str(case / "cmd")], cwd=work, env=env, capture_output=True,
-                           stdin=subprocess.DEVNULL, timeout=120)
+                           stdin=subprocess.DEVNULL, timeout=300)
         folders = {"<work>": work, "<case>": case, "<bin>": bin_dir}
         out, err = (normalise(b.decode(errors="replace"), folders) for b in (p.stdout, p.stderr))
         return {"stdout": out, "stderr": err, "code": f"{p.returncode}\n"}
