@@ -7,28 +7,28 @@ set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/scripts/setup.sh"
 setup_all
 
-export PATH="$root/build/bin:$PATH"
-out=build/quickstart
-rm -rf -- "$root/$out"
+bin=build/bin out=build/quickstart
+python=${python#"$root"/}
+rm -rf -- "${root:?}/$out"
 mkdir -p -- "$root/$out"
 
 run() {
     printf '\n$'
-    printf ' %s' "$@"
+    printf ' %q' "$@"
     printf '\n'
     "$@"
 }
 
 say
 say "1. Trace a healthy run and learn what held in it."
-run traincheck-collect --python "$python" -o $out/train examples/digits/train.py
-run traincheck-infer $out/train -o $out/invariants.jsonl
+run $bin/traincheck-collect --python "$python" -o $out/train examples/digits/train.py
+run $bin/traincheck-infer $out/train -o $out/invariants.jsonl
 say
 say "2. Trace a run with a silent bug, as far as the invariants need it, and check it."
-run traincheck-collect --python "$python" -i $out/invariants.jsonl -o $out/broken \
+run $bin/traincheck-collect --python "$python" -i $out/invariants.jsonl -o $out/broken \
     examples/digits/train_broken.py
 status=0
-run traincheck-check $out/broken -i $out/invariants.jsonl -o $out/report || status=$?
+run $bin/traincheck-check $out/broken -i $out/invariants.jsonl -o $out/report || status=$?
 
 say
 if [ $status -ne 1 ]; then
