@@ -122,7 +122,8 @@ struct tc_open_call {
 };
 
 struct tc_thread {
-    int guard;           /* above 0: our own work, or a region that is not traced */
+    int guard;           /* above 0: our own work */
+    int muted;           /* above 0: a region that is not traced */
     int64_t number;      /* 0 is the main thread */
     unsigned generation; /* the process (forks count up) that the stack belongs to */
     TC_VEC(struct tc_open_call) stack;

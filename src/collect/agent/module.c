@@ -245,6 +245,7 @@ static PyObject *set_torch(PyObject *self, PyObject *torch)
     (void)self;
     if (!tc_tensor_init(torch))
         return NULL;
+    tc_process_torch_met();
     Py_RETURN_NONE;
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/banned.h"
+#include "base/fs.h"
 #include "collect/agent/sink.h"
 #include "collect/agent/steps.h"
 #include "collect/agent/variables.h"
@@ -19,7 +20,7 @@ static struct {
     struct tc_process_config config;
     pid_t pid;
     int64_t steps;
-    bool was_open;
+    bool was_open, has_torch;
     struct tc_sink_stats total; /* of the file, for the closing line */
 } process;
 
@@ -74,6 +75,11 @@ bool tc_process_open(const char *path, const char *record)
     return true;
 }
 
+void tc_process_torch_met(void)
+{
+    process.has_torch = true;
+}
+
 /* ---- the end ---- */
 
 static void put_end_record(int exit_status)
@@ -93,38 +99,63 @@ static void put_end_record(int exit_status)
     tc_sink_put(line, (size_t)n, 0);
 }
 
-static void add_size(char *out, size_t size, uint64_t bytes)
+static void add_size(struct tc_strbuf *out, uint64_t bytes)
 {
     if (bytes < 10000)
-        snprintf(out, size, "%llu bytes", (unsigned long long)bytes);
+        tc_strbuf_addf(out, "%llu bytes", (unsigned long long)bytes);
     else if (bytes < 10000000)
-        snprintf(out, size, "%.1f kB", (double)bytes / 1e3);
+        tc_strbuf_addf(out, "%.1f kB", (double)bytes / 1e3);
     else
-        snprintf(out, size, "%.1f MB", (double)bytes / 1e6);
+        tc_strbuf_addf(out, "%.1f MB", (double)bytes / 1e6);
+}
+
+/* Trace files of other processes: children that were traced too. */
+static size_t count_others(void)
+{
+    char **names;
+    size_t n, n_traces = 0;
+
+    if (tc_fs_list(process.config.output_dir, &names, &n, NULL) != TC_OK)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        n_traces += strncmp(names[i], "trace_", 6) == 0;
+    tc_fs_list_free(names, n);
+    return n_traces - (n_traces && process.was_open);
+}
+
+static void add_losses(struct tc_strbuf *out)
+{
+    const struct tc_sink_stats *s = &process.total;
+
+    if (s->dropped)
+        tc_strbuf_addf(out, "; lost: %llu records", (unsigned long long)s->dropped);
+    if (s->failure[0])
+        tc_strbuf_addf(out, "; tracing ended early: %s", s->failure);
+    if (tc_agent.errors)
+        tc_strbuf_addf(out, "; %llu errors of tracing, see the notes in the trace",
+                       (unsigned long long)tc_agent.errors);
 }
 
 static void print_closing_line(void)
 {
     const struct tc_sink_stats *s = &process.total;
-    char size[40];
+    struct tc_strbuf line = TC_STRBUF_INIT;
+    size_t n_others = count_others();
 
-    add_size(size, sizeof(size), s->file_bytes);
-    fprintf(stderr, "traincheck-collect: %lld steps, %llu records, %s in %s%s",
-            (long long)process.steps, (unsigned long long)s->records, size,
-            process.config.output_dir,
-            process.config.is_injected ? " (injected: this Python has no shared library)" : "");
-    if (s->dropped)
-        fprintf(stderr, "; lost: %llu records", (unsigned long long)s->dropped);
-    if (s->failure[0])
-        fprintf(stderr, "; tracing ended early: %s", s->failure);
-    if (tc_agent.errors)
-        fprintf(stderr, "; %llu errors of tracing, see the notes in the trace",
-                (unsigned long long)tc_agent.errors);
-    if (!process.was_open || s->records <= 3)
-        fprintf(stderr, "; nothing was traced: %s",
-                tc_agent.track || process.was_open ? "no traced function was called"
-                                                   : "torch was not imported");
-    fputc('\n', stderr);
+    tc_strbuf_addf(&line, "traincheck-collect: %lld steps, %llu records, ",
+                   (long long)process.steps, (unsigned long long)s->records);
+    add_size(&line, s->file_bytes);
+    tc_strbuf_addf(&line, " in %s", process.config.output_dir);
+    if (process.config.is_injected)
+        tc_strbuf_adds(&line, " (injected: this Python has no shared library)");
+    if (n_others)
+        tc_strbuf_addf(&line, ", and %zu more processes", n_others);
+    else if (!process.has_torch)
+        tc_strbuf_adds(&line, "; nothing was traced: torch was not imported");
+    add_losses(&line);
+    tc_strbuf_addc(&line, '\n');
+    fwrite(line.text, 1, line.size, stderr);
+    tc_strbuf_release(&line);
 }
 
 void tc_process_finish_windows(void)

@@ -18,6 +18,7 @@ struct tc_process_config {
 void tc_process_start(const struct tc_process_config *config);
 /* Open the file and write its first line; false with a Python error set. */
 bool tc_process_open(const char *path, const char *record);
+void tc_process_torch_met(void);
 /* Last look, last window, end record, close. exit_status -1: unknown. The interpreter may be gone.
  */
 void tc_process_finish_windows(void);

@@ -118,9 +118,11 @@ static PyObject *call_control(struct redirection *r, struct tc_thread *thread, P
     wanted = is_first_of_type(r, args, n);
     if (wanted && r->hook.before)
         tell(r->hook.before, args, n, NULL);
-    thread->guard -= !r->hook.mute;
+    thread->guard--;
+    thread->muted += r->hook.mute;
     result = call_original(r, callable, args, nargsf, names);
-    thread->guard += !r->hook.mute;
+    thread->muted -= r->hook.mute;
+    thread->guard++;
     if (wanted && r->hook.after && result)
         tell(r->hook.after, args, n, result);
     thread->guard--;
@@ -161,7 +163,7 @@ static PyObject *redirected(PyObject *callable, PyObject *const *args, size_t na
     thread = tc_agent.enabled ? tc_thread_current() : NULL;
     if (!thread || thread->guard)
         return call_original(r, callable, args, nargsf, names);
-    if (r->hook.api && !r->hook.api->off)
+    if (r->hook.api && !r->hook.api->off && !thread->muted)
         return call_traced(r, thread, callable, args, nargsf, names);
     return call_control(r, thread, callable, args, nargsf, names);
 }

@@ -49,8 +49,9 @@ def resolve(path):
         if found is None:
             continue
         for name in parts[n:]:
-            found = vars(found).get(name) if isinstance(found, type) and name in vars(found) \
-                else getattr(found, name, None)
+            # a module's own __getattr__ may import things: only what is there counts
+            lazy = isinstance(found, types.ModuleType) or name in getattr(found, "__dict__", ())
+            found = vars(found).get(name) if lazy else getattr(found, name, None)
         return found
     return None
 

@@ -82,8 +82,13 @@ def worker_started(_args=None, _result=None):
     agent.set_worker()
 
 
+def _is_main():
+    """Is this the process that the collector started itself?"""
+    return settings.number("main_pid") == os.getpid()
+
+
 def _leaving():
-    if "torch" not in sys.modules:
+    if "torch" not in sys.modules and _is_main():
         agent.note("no-torch", "torch was not imported: nothing was traced")
     agent.finish_windows()
 
@@ -109,8 +114,8 @@ def _environment():
 def start():
     _environment()
     agent.start(settings.output_dir, settings.number("buffer_size", 64 << 20),
-                settings.flag("drop"), settings.number("main_pid") == os.getpid()
-                and not settings.flag("quiet"), settings.flag("injected"),
+                settings.flag("drop"), _is_main() and not settings.flag("quiet"),
+                settings.flag("injected"),
                 settings.number("digest_budget"), settings.text("variables", "1") == "1")
     atexit.register(_leaving)
     os.register_at_fork(before=agent.flush, after_in_child=agent.forked)
