@@ -52,6 +52,7 @@ static void clear_progress(struct tc_app *app)
     app->shown_ns = 0;
 }
 
+TC_PRINTF(3, 0)
 static void print_line(struct tc_app *app, const char *kind, const char *fmt, va_list args)
 {
     fflush(stdout);
