@@ -9,6 +9,9 @@ steps and stages. Nothing here knows what an invariant is.
     for _ in range(4):
         t.zero_grad(adam); t.forward(model); t.backward(model); t.step(adam); t.cut("zero_grad")
     t.end()
+
+What a case says nothing about happens as in a healthy script: a backward reaches every parameter that requires
+a gradient, a step changes every parameter that has one, zero_grad clears all that the optimizer owns.
 """
 import json
 import pathlib
@@ -41,26 +44,54 @@ class Variable:
                       "owner": spec.get("owner", "torch.nn.Linear"), "training": True}
         self.attrs.update(spec.get("attrs", {}))
         self.version = 0
+        self.is_cleared = True  # since the last step
+
+    @property
+    def has_gradient(self):
+        return self.attrs["grad"] not in ("null", "zero")
+
+
+class Model(dict):
+    """What Trace.model returns: name, id, training and vars."""
+
+    @property
+    def parameters(self):
+        return [v for v in self["vars"] if v.kind == "Parameter"]
+
+    @property
+    def buffers(self):
+        return [v for v in self["vars"] if v.kind == "buffer"]
+
+    def var(self, name):
+        return next(v for v in self["vars"] if v.name == f"{self['name']}.{name}")
 
 
 class Trace:
-    """One process. `rank` and `world` are its place in a distributed run."""
+    """
+    One process. `rank` and `world` are its place in a distributed run, `process` further fields of its first
+    record. A blind one looks at no variable.
+    """
 
-    def __init__(self, folder, rank=None, world=1, file="trace_host_r-_p100.jsonl"):
+    def __init__(self, folder, rank=None, world=1, file=None, pid=100, is_blind=False, **process):
         folder = pathlib.Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        self.file = (folder / file).open("w")
+        self.file = (folder / (file or f"trace_host_r-_p{pid}.jsonl")).open("w")
+        self.is_blind = is_blind
+        self.ctx = None  # of the calls that follow
         self.t = self.calls = self.serials = 0
         self.number, self.stage, self.stepped = 0, "init", False
         self.open, self.declared = [], set()
-        head = {"type": "process", "schema": 1, "host": "host", "pid": 100, "role": "main",
+        head = {"type": "process", "schema": 1, "host": "host", "pid": pid, "role": "main",
                 "packages": {"torch": "2.13.0"}, "monotonic_ns": 0, "unix_ns": 1_700_000_000_000_000_000,
                 "mode": "full"}
         if rank is not None:
             head.update(rank=rank, world_size=world)
+        head.update(process)
         self.write(head)
 
     def write(self, record):
+        if record["type"] == "var" and self.is_blind:
+            return
         self.file.write(json.dumps({k: v for k, v in record.items() if v is not None},
                                    separators=(",", ":")) + "\n")
 
@@ -81,6 +112,7 @@ class Trace:
             self.write({"type": "api", "fn": fn, "role": role or APIS.get(fn, "function")})
         self.calls += 1
         top = not self.open
+        fields["ctx"] = fields.get("ctx") or self.ctx
         self.write({"type": "call", "id": self.calls, "fn": fn, "t": self.tick(), "step": self.number,
                     "stage": self.stage, "parent": None if top else self.open[-1],
                     "by": by if top else None, "at": at if top else None, **fields})
@@ -101,15 +133,21 @@ class Trace:
 
     def model(self, name, variables, training=True):
         """A root module that owns variables: {"fc.weight": {attribute: value}}."""
-        root = {"name": name, "id": self.serial(), "training": training}
+        root = Model(name=name, id=self.serial(), training=training)
         root["vars"] = [Variable(self.serial(), f"{name}.{k}", v, root["id"]) for k, v in variables.items()]
         for v in root["vars"]:
             self.write({"type": "var", "var": v.serial, "t": self.tick(), "name": v.name, "kind": v.kind,
                         "root": v.root, "step": self.number, "stage": self.stage, "attrs": v.attrs})
         return root
 
+    def net(self, *parameters, buffers=(), frozen=(), **attrs):
+        """A model of the script that is about to be trained; attrs are those of all its parameters."""
+        self.stage = "training"
+        variables = {p: {"requires_grad": p not in frozen, "attrs": attrs} for p in parameters}
+        return self.model("model", variables | {b: {"kind": "buffer"} for b in buffers})
+
     def parameters(self, model):
-        return [v for v in model["vars"] if v.kind == "Parameter"]
+        return model.parameters
 
     def set(self, variable, inside=True, **attrs):
         """A look saw these attributes; the open call is the cause, or none."""
@@ -117,6 +155,7 @@ class Trace:
         if not attrs:
             return
         variable.attrs.update(attrs)
+        variable.is_cleared |= not variable.has_gradient
         self.write({"type": "var", "var": variable.serial, "t": self.tick(), "name": variable.name,
                     "step": self.number, "stage": self.stage,
                     "cause": self.open[-1] if inside and self.open else None, "attrs": attrs})
@@ -128,46 +167,91 @@ class Trace:
 
     # ---- the loop
 
-    def optimizer(self, model, lr=0.01, params=None):
-        return {"id": self.serial(), "lr": lr, "vars": params or self.parameters(model), "cls": "torch.optim.Adam"}
+    def optimizer(self, model, lr=0.01, params=None, cls="torch.optim.Adam"):
+        return {"id": self.serial(), "lr": lr, "vars": params or self.parameters(model), "cls": cls}
 
     def on_optimizer(self, opt):
         return {"self": {"object": opt["cls"], "id": opt["id"], "attrs": {"lr": opt["lr"]}},
                 "params": [v.serial for v in opt["vars"]]}
 
-    def zero_grad(self, opt, at="train.py:10"):
+    def zero_grad(self, opt, at="train.py:10", clears=None):
         self.stage = "training"
         self.enter("torch.optim.Optimizer.zero_grad", at=at, **self.on_optimizer(opt))
-        for v in opt["vars"]:
+        for v in opt["vars"] if clears is None else clears:
             self.set(v, grad="null")
         self.leave()
 
-    def forward(self, model, changes=(), at="train.py:11", ctx=None):
+    def forward(self, model, changes=(), at="train.py:11", ctx=None, training=None):
         self.enter(FORWARD, at=at, ctx=ctx,
                    self={"object": "__main__.Net", "id": model["id"], "role": "root",
-                         "attrs": {"training": model["training"]}})
+                         "attrs": {"training": model["training"] if training is None else training}})
         for v in model["vars"]:
             if v.name.split(".", 1)[1] in changes:
                 self.change(v)
         self.leave()
 
-    def backward(self, model, grad="non_zero", at="train.py:12"):
+    def evaluate(self, model, changes=(), training=False):
+        """One forward in evaluation; training: eval() was forgotten."""
+        stage, self.stage = self.stage, "evaluation"
+        self.forward(model, changes, at="train.py:20", ctx={"grad": False}, training=training)
+        self.stage = stage
+
+    def backward(self, model, grad="non_zero", at="train.py:12", reaches=None):
         self.enter("torch.Tensor.backward", at=at)
-        for v in self.parameters(model):
+        for v in self.parameters(model) if reaches is None else reaches:
             if v.attrs["requires_grad"]:
                 self.set(v, grad=grad)
         self.leave(finite=True)
 
-    def step(self, opt, changes=None, uncleared=None, at="train.py:13"):
-        """changes: the variables that change; by default all that have a gradient."""
+    def step(self, opt, changes=None, uncleared=None, at="train.py:13", closure=None, raises=None):
+        """
+        changes: the variables that change; by default all that have a gradient.
+        uncleared: by default those whose gradient no zero_grad cleared since the last step.
+        """
+        if uncleared is None:
+            uncleared = [v for v in opt["vars"] if v.has_gradient and not v.is_cleared]
+        self.enter(STEP, at=at, uncleared=[v.serial for v in uncleared] if uncleared else None,
+                   args={"closure": {"object": "function", "id": 9999} if closure else None},
+                   **self.on_optimizer(opt))
+        if closure:
+            closure()
         if changes is None:
             changes = [v for v in opt["vars"] if v.attrs["requires_grad"] and v.attrs["grad"] != "null"]
-        self.enter(STEP, at=at, uncleared=[v.serial for v in uncleared] if uncleared else None,
-                   args={"closure": None}, **self.on_optimizer(opt))
         for v in changes:
             self.change(v)
+        for v in opt["vars"]:
+            v.is_cleared = not v.has_gradient
+        if raises:
+            self.throw(raises)
+        else:
+            self.leave()
+            self.stepped = True
+
+    def schedule(self, by="user", at="train.py:14"):
+        self.call("torch.optim.lr_scheduler.LRScheduler.step", at=at, by=by)
+
+    def clip(self, at="train.py:15"):
+        self.call("torch.nn.utils.clip_grad_norm_", at=at)
+
+    def scaler_step(self, opt, skips=False, at="train.py:16"):
+        self.enter("torch.amp.GradScaler.step", at=at)
+        if not skips:
+            self.step(opt)
         self.leave()
-        self.stepped = True
+
+    def unscale(self, at="train.py:17"):
+        self.call("torch.amp.GradScaler.unscale_", at=at)
+
+    def all_reduce(self, at="train.py:18"):
+        self.call("torch.distributed.all_reduce", at=at)
+
+    def train_step(self, model, opt, changes=None):
+        """One whole window."""
+        self.zero_grad(opt)
+        self.forward(model)
+        self.backward(model)
+        self.step(opt, changes)
+        self.cut()
 
     def cut(self, why="data"):
         """Close the window."""
@@ -178,4 +262,8 @@ class Trace:
     def end(self, exit=0):
         self.cut("end")
         self.write({"type": "end", "t": self.tick(), "events": self.calls, "dropped": 0, "exit": exit})
+        self.file.close()
+
+    def killed(self):
+        """Nothing more was written."""
         self.file.close()

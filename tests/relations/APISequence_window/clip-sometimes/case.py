@@ -1,0 +1,27 @@
+"""Clipping happens in every other window: then between backward and step."""
+from trace_writer import Trace
+
+
+def train(folder, clip_last=False):
+    t = Trace(folder)
+    model = t.net("w", "b")
+    optimizer = t.optimizer(model)
+    for i in range(8):
+        t.zero_grad(optimizer)
+        t.forward(model)
+        t.backward(model)
+        if i % 2 == 0 and not clip_last:
+            t.clip()
+        t.step(optimizer)
+        if i % 2 == 0 and clip_last:
+            t.clip()
+        t.cut()
+    t.end()
+
+
+def healthy(folder):
+    train(folder)
+
+
+def broken(folder):
+    train(folder, clip_last=True)

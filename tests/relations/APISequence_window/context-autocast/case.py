@@ -1,0 +1,27 @@
+"""Autocast was met in one of five pipelines only: windows with it are not judged."""
+from trace_writer import Trace
+
+PIPELINES = 5
+
+
+def train(folder, is_autocast, with_zero_grad=True):
+    t = Trace(folder)
+    t.ctx = {"autocast": {"cuda": "float16"}} if is_autocast else None
+    model = t.net("w", "b")
+    optimizer = t.optimizer(model)
+    for _ in range(5):
+        if with_zero_grad:
+            t.zero_grad(optimizer)
+        t.forward(model)
+        t.backward(model)
+        t.step(optimizer)
+        t.cut()
+    t.end()
+
+
+def healthy(folder, i):
+    train(folder, is_autocast=i == 0)
+
+
+def broken(folder):
+    train(folder, is_autocast=True, with_zero_grad=False)

@@ -1,0 +1,26 @@
+"""Two of seven pipelines ran on several ranks: on several ranks windows are judged."""
+from trace_writer import Trace
+
+PIPELINES = 7
+
+
+def train(folder, world, with_zero_grad=True):
+    t = Trace(folder, rank=0, world=world)
+    model = t.net("w", "b")
+    optimizer = t.optimizer(model)
+    for _ in range(5):
+        if with_zero_grad:
+            t.zero_grad(optimizer)
+        t.forward(model)
+        t.backward(model)
+        t.step(optimizer)
+        t.cut()
+    t.end()
+
+
+def healthy(folder, i):
+    train(folder, world=2 if i < 2 else 1)
+
+
+def broken(folder):
+    train(folder, world=8, with_zero_grad=False)

@@ -1,0 +1,41 @@
+"""Rounding may swallow a tiny gradient: nobody is blamed for what it does not change."""
+from trace_writer import Trace
+
+
+def train(folder, grad, changes=None):
+    t = Trace(folder)
+    model = t.net("w", "b")
+    optimizer = t.optimizer(model)
+    for _ in range(6):
+        t.zero_grad(optimizer)
+        t.forward(model)
+        t.backward(model, grad=grad)
+        t.step(optimizer, changes)
+        t.cut()
+    t.end()
+
+
+def healthy(folder):
+    train(folder, "non_zero")
+
+
+def fine(folder):
+    train(folder, "tiny", changes=[])
+
+
+def fine_cleared_by_the_step_itself(folder):
+    """What counts is the gradient that the step read, not what it left behind."""
+    t = Trace(folder)
+    model = t.net("w")
+    optimizer = t.optimizer(model)
+    for _ in range(6):
+        t.backward(model, grad="tiny")
+        t.enter("torch.optim.Optimizer.step", at="train.py:13", **t.on_optimizer(optimizer))
+        t.set(model.var("w"), grad="null")
+        t.leave()
+        t.cut()
+    t.end()
+
+
+def broken(folder):
+    train(folder, "non_zero", changes=[])

@@ -1,0 +1,19 @@
+"""It held in five pipelines; the precondition is true somewhere in three of them: too few."""
+from trace_writer import Trace
+
+PIPELINES = 5
+
+
+def healthy(folder, i):
+    t = Trace(folder)
+    model = t.net("w", "b")
+    optimizer = t.optimizer(model)
+    for k in range(9):
+        t.zero_grad(optimizer)
+        t.forward(model)
+        t.backward(model)
+        if k >= 4 and i < 3:
+            t.unscale()
+        t.step(optimizer, changes=[] if k == 2 else None)
+        t.cut()
+    t.end()

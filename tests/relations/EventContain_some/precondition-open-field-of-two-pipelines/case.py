@@ -1,0 +1,32 @@
+"""Only the class tells what holds from what breaks, and two pipelines have that class."""
+from trace_writer import Trace
+
+
+def train(folder, name, changes=None):
+    t = Trace(folder)
+    model, other = t.net("w"), t.net("v")
+    good, idle = t.optimizer(model, cls=f"torch.optim.{name}"), t.optimizer(other, cls="torch.optim.SGD")
+    for _ in range(5):
+        for m, optimizer, changed in ((model, good, changes), (other, idle, [])):
+            t.zero_grad(optimizer)
+            t.forward(m)
+            t.backward(m)
+            t.step(optimizer, changed)
+        t.cut()
+    t.end()
+
+
+def healthy_1(folder):
+    train(folder, "Adam")
+
+
+def healthy_2(folder):
+    train(folder, "Adam")
+
+
+def fine(folder):
+    train(folder, "Rprop", changes=[])
+
+
+def broken(folder):
+    train(folder, "Adam", changes=[])

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Learn from traces written by hand and check others by what was learned.
+
+usage: run.py --bin BUILD/bin [--only WORD] [--keep DIR] [CASE...]
+
+A case is a folder FORM/CASE below this one; EventContain_some stands for the
+relation EventContain/some. Its case.py writes traces with trace_writer.py:
+
+  healthy*(folder)    a pipeline to learn from; must be silent when checked.
+                      With PIPELINES = n: healthy(folder, i) for each i < n
+  fine*(folder)       not learned from, but must be silent too
+  broken(folder)      must raise what expected_violations says; may be absent
+  OPTIONS             more arguments of traincheck-infer
+
+Beside it stand, written by hand from docs/relations.md:
+
+  expected_invariants      all sentences of the form, sorted
+  expected_violations      at, step, count, relation, sentence of each (tabs);
+                           those of one call in alphabetical order
+  expected_failed          optional: why, where it broke (* for anywhere) and
+                           sentence of each hypothesis that was dropped, sorted
+                           by the first and the last
+  expected_not_triggered   optional: why and sentence, sorted, of the invariants
+                           that said nothing about broken
+"""
+
+import argparse
+import difflib
+import importlib.util
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Failure(Exception):
+    pass
+
+
+def load(case):
+    sys.path.insert(0, str(HERE))
+    spec = importlib.util.spec_from_file_location("case", case / "case.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def write_traces(module, work):
+    """Folders of traces by kind: healthy, fine, broken."""
+    traces = {"healthy": [], "fine": [], "broken": []}
+    n = getattr(module, "PIPELINES", None)
+    for name, function in vars(module).items():
+        kind = next((k for k in traces if name == k or name.startswith(k + "_")), None)
+        if kind == "healthy" and n:
+            for i in range(n):
+                function(work / f"{name}_{i}", i)
+                traces[kind].append(work / f"{name}_{i}")
+        elif kind:
+            function(work / name)
+            traces[kind].append(work / name)
+    return traces
+
+
+def run_tool(tool, *args, codes=(0,)):
+    p = subprocess.run([str(tool), *map(str, args)], capture_output=True, text=True, errors="replace", timeout=120)
+    if p.returncode not in codes:
+        raise Failure(f"$ {' '.join([tool.name, *map(str, args)])}\n"
+                      f"exit status {p.returncode}, not {' or '.join(map(str, codes))}\n{p.stdout}{p.stderr}")
+    return p
+
+
+def json_lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def in_reading_order(violations):
+    """As lines. Which of two violations of one call comes first means nothing."""
+    lines, group, last = [], [], None
+    for v in violations:
+        place = (v.get("at"), v["step"], v.get("call"))
+        if place != last:
+            lines += sorted(group)
+            group, last = [], place
+        group.append("\t".join([v.get("at", "-"), str(v["step"]), str(v["count"]), v["relation"], v["expected"]]))
+    return lines + sorted(group)
+
+
+def with_wildcard(line, want):
+    """The line as it is, or as one that is wanted with * in place of its second part."""
+    parts = line.split("\t")
+    anywhere = "\t".join([parts[0], "*", *parts[2:]])
+    return anywhere if anywhere in want else line
+
+
+def compare(case, name, got):
+    """Lines of a difference to the file of expectations, which may be absent."""
+    file = case / name
+    if not file.exists():
+        return []
+    want = file.read_text(encoding="utf-8").splitlines()
+    got = [with_wildcard(line, want) for line in got]
+    return list(difflib.unified_diff(want, got, f"expected: {name}", f"got: {name}", lineterm=""))
+
+
+def learn(bin_dir, relation, traces, options, work):
+    invariants, failed = work / "invariants.jsonl", work / "failed.jsonl"
+    run_tool(bin_dir / "traincheck-infer", "-q", "--enable-relation", relation, "-o", invariants, "--failed", failed,
+             *options, *traces)
+    return invariants, failed
+
+
+def run_case(case, bin_dir, work):
+    module = load(case)
+    relation = case.parent.name.replace("_", "/")
+    traces = write_traces(module, work)
+    invariants, failed = learn(bin_dir, relation, traces["healthy"], getattr(module, "OPTIONS", []), work)
+    lines = compare(case, "expected_invariants", sorted(x["text"] for x in json_lines(invariants)[1:]))
+    dropped = sorted(json_lines(failed), key=lambda x: (x["why"], x["text"]))
+    lines += compare(case, "expected_failed", ["\t".join([x["why"], x.get("broken_at", "-"), x["text"]])
+                                               for x in dropped])
+    for trace in traces["healthy"] + traces["fine"]:
+        got = in_reading_order(check(bin_dir, trace, invariants))
+        lines += difflib.unified_diff([], got, "expected: silence", f"got: {trace.name}", lineterm="")
+    for trace in traces["broken"]:
+        got = in_reading_order(check(bin_dir, trace, invariants))
+        lines += compare(case, "expected_violations", got)
+        not_triggered = json_lines(pathlib.Path(f"{trace}.check") / "not_triggered.log")
+        lines += compare(case, "expected_not_triggered", sorted(f"{x['why']}\t{x['text']}" for x in not_triggered))
+    return lines
+
+
+def check(bin_dir, trace, invariants):
+    """Violations of a check whose exit status says whether there are any."""
+    output = pathlib.Path(f"{trace}.check")
+    p = run_tool(bin_dir / "traincheck-check", "-q", trace, "-i", invariants, "-o", output, codes=(0, 1))
+    violations = json_lines(output / "violations.jsonl")
+    if p.returncode != bool(violations):
+        raise Failure(f"{trace.name}: {len(violations)} violations, but exit status {p.returncode}")
+    return violations
+
+
+def cases_below(folder):
+    folder = pathlib.Path(folder).resolve()
+    return [folder] if (folder / "case.py").exists() else sorted(f.parent for f in folder.glob("**/case.py"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", required=True, type=pathlib.Path, help="where the tools are")
+    parser.add_argument("--only", default="", help="only cases with this word in their path")
+    parser.add_argument("--keep", type=pathlib.Path, help="leave traces and reports there")
+    parser.add_argument("cases", nargs="*", default=[HERE])
+    args = parser.parse_args()
+    cases = [c for folder in args.cases for c in cases_below(folder) if args.only in str(c.relative_to(HERE))]
+    failed = 0
+    for case in cases:
+        name = case.relative_to(HERE)
+        with tempfile.TemporaryDirectory() as scratch:
+            work = args.keep / name if args.keep else pathlib.Path(scratch)
+            try:
+                lines = run_case(case, args.bin.resolve(), work)
+            except Failure as e:
+                lines = [str(e)]
+        if lines:
+            failed += 1
+            print(f"{name}:", *lines, sep="\n")
+    print(f"{len(cases)} cases, {failed} failed")
+    sys.exit(failed > 0 or not cases)
+
+
+if __name__ == "__main__":
+    main()
