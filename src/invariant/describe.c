@@ -71,6 +71,8 @@ static const struct {
     {"ctx.grad",         "false",          true,  "with gradients enabled"                     },
     {"ctx.autocast",     "null",           false, "outside of autocast"                        },
     {"ctx.autocast",     "null",           true,  "under autocast"                             },
+    {"ctx.autocast",     "false",          false, "outside of autocast"                        },
+    {"ctx.autocast",     "true",           false, "under autocast"                             },
     {"ctx.autocast",     "",               false, "under %s autocast"                          },
     {"after.backward",   "true",           false, "after a backward"                           },
     {"after.backward",   "false",          false, "before any backward"                        },
