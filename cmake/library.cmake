@@ -4,17 +4,13 @@
 
 set(TC_CORE_FOLDERS base trace import replay invariant relation infer check report online)
 
-# The C files of folders under src/, never empty so that a folder may be.
+# The C files of folders under src/.
 function(tc_sources out)
   set(sources "")
   foreach(folder IN LISTS ARGN)
     file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.c)
     list(APPEND sources ${found})
   endforeach()
-  if(NOT sources)
-    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/empty.c CONTENT "typedef int tc_empty;\n")
-    set(sources ${PROJECT_BINARY_DIR}/empty.c)
-  endif()
   set(${out} ${sources} PARENT_SCOPE)
 endfunction()
 
@@ -45,6 +41,4 @@ set(built_with "zstd ${TC_zstd_VERSION}, libuv ${TC_uv_VERSION}")
 string(APPEND built_with ", cJSON ${TC_cjson_VERSION}, xxHash ${TC_xxhash_VERSION}")
 target_compile_definitions(traincheck_cli PRIVATE "TC_BUILT_WITH=\"${built_with}\"")
 
-if(EXISTS ${PROJECT_SOURCE_DIR}/src/collect/CMakeLists.txt)
-  add_subdirectory(src/collect)
-endif()
+add_subdirectory(src/collect)
