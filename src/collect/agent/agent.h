@@ -145,6 +145,7 @@ struct tc_agent {
     int64_t anchor_ns;
     uint64_t errors;
     PyObject *policy;     /* module traincheck_agent.policy */
+    PyObject *dynamo;     /* sets dynamo's callback for frames, NULL before dynamo is imported */
     PyObject *package;    /* "traincheck_agent" */
     PyObject *annotation; /* what annotate_stage said last, or NULL */
 };
@@ -161,6 +162,15 @@ bool tc_agent_ready(void);
  */
 void tc_agent_failed(struct tc_api *api, const char *what);
 void tc_agent_note(const char *code, const char *text, int64_t count);
+
+/*
+ * Call a function of the policy, as PyObject_CallMethod. Dynamo, while it compiles, looks at every
+ * frame that runs; the policy's are hidden from it.
+ */
+PyObject *tc_policy_call(const char *function, const char *format, ...);
+/* The same for parts of it: what hide returned is given to unhide. The Python error is kept. */
+PyObject *tc_dynamo_hide(void);
+void tc_dynamo_unhide(PyObject *hidden);
 
 const char *tc_stage_name(enum tc_stage stage);
 const char *tc_role_name(enum tc_role role);

@@ -233,7 +233,7 @@ static void add_autocast(struct tc_strbuf *out, size_t *n)
 
     if (!tc_autocast_any())
         return;
-    text = PyObject_CallMethod(tc_agent.policy, "autocast_json", NULL);
+    text = tc_policy_call("autocast_json", NULL);
     json = text && text != Py_None ? PyUnicode_AsUTF8(text) : NULL;
     if (json) {
         tc_strbuf_adds(out, (*n)++ ? ",\"autocast\":" : "\"autocast\":");

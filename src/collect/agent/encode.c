@@ -342,8 +342,7 @@ static bool is_numpy(PyObject *value)
 /* The policy writes numpy values; they are rare. */
 static void encode_numpy(struct encoder *e, PyObject *value)
 {
-    PyObject *text = PyObject_CallMethod(tc_agent.policy, "numpy_json", "OL", value,
-                                         (long long)tc_identity(value));
+    PyObject *text = tc_policy_call("numpy_json", "(OL)", value, (long long)tc_identity(value));
     Py_ssize_t size;
     const char *json = text ? PyUnicode_AsUTF8AndSize(text, &size) : NULL;
 

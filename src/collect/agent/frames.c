@@ -36,7 +36,7 @@ static uint64_t classify(PyObject *file)
         tc_vec_push(&owners, NULL);
         tc_vec_push(&owners, tc_strdup("user"));
     }
-    owner = PyObject_CallMethod(tc_agent.policy, "owner_of_file", "O", file);
+    owner = tc_policy_call("owner_of_file", "(O)", file);
     if (owner && owner != Py_None && PyUnicode_AsUTF8(owner))
         index = add_owner(PyUnicode_AsUTF8(owner));
     Py_XDECREF(owner);

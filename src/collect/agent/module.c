@@ -4,6 +4,7 @@
 #include "collect/agent/agent.h"
 
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,6 +136,48 @@ void tc_agent_failed(struct tc_api *api, const char *what)
     tc_strbuf_release(&text);
 }
 
+PyObject *tc_dynamo_hide(void)
+{
+    PyObject *old =
+        tc_agent.dynamo ? PyObject_CallFunctionObjArgs(tc_agent.dynamo, Py_None, NULL) : NULL;
+
+    if (!old)
+        PyErr_Clear();
+    return old;
+}
+
+void tc_dynamo_unhide(PyObject *hidden)
+{
+    PyObject *type, *value, *traceback, *done;
+
+    if (!hidden)
+        return;
+    PyErr_Fetch(&type, &value, &traceback);
+    done = PyObject_CallFunctionObjArgs(tc_agent.dynamo, hidden, NULL);
+    Py_XDECREF(done);
+    Py_DECREF(hidden);
+    PyErr_Restore(type, value, traceback);
+}
+
+PyObject *tc_policy_call(const char *function, const char *format, ...)
+{
+    PyObject *callable = PyObject_GetAttrString(tc_agent.policy, function);
+    PyObject *args = NULL, *result = NULL, *hidden;
+    va_list list;
+
+    va_start(list, format);
+    if (callable)
+        args = format ? Py_VaBuildValue(format, list) : PyTuple_New(0);
+    va_end(list);
+    hidden = tc_dynamo_hide();
+    if (args)
+        result = PyObject_CallObject(callable, args);
+    tc_dynamo_unhide(hidden);
+    Py_XDECREF(args);
+    Py_XDECREF(callable);
+    return result;
+}
+
 bool tc_agent_ready(void)
 {
     PyObject *opened;
@@ -143,7 +186,7 @@ bool tc_agent_ready(void)
         return true;
     if (!tc_agent.enabled)
         return false;
-    opened = PyObject_CallMethod(tc_agent.policy, "open_trace", NULL);
+    opened = tc_policy_call("open_trace", NULL);
     Py_XDECREF(opened);
     if (opened)
         return true;
@@ -246,6 +289,14 @@ static PyObject *set_torch(PyObject *self, PyObject *torch)
     if (!tc_tensor_init(torch))
         return NULL;
     tc_process_torch_met();
+    Py_RETURN_NONE;
+}
+
+static PyObject *set_dynamo(PyObject *self, PyObject *function)
+{
+    (void)self;
+    Py_XDECREF(tc_agent.dynamo);
+    tc_agent.dynamo = Py_NewRef(function);
     Py_RETURN_NONE;
 }
 
@@ -365,6 +416,7 @@ static PyMethodDef methods[] = {
     {"start",          start,          METH_VARARGS, NULL},
     {"open_file",      open_file,      METH_VARARGS, NULL},
     {"set_torch",      set_torch,      METH_O,       NULL},
+    {"set_dynamo",     set_dynamo,     METH_O,       NULL},
     {"note",           note,           METH_VARARGS, NULL},
     {"failed",         failed,         METH_O,       NULL},
     {"annotate",       annotate,       METH_O,       NULL},

@@ -83,7 +83,7 @@ struct tc_class *tc_module_describe_class(PyTypeObject *type)
 
     class->ref = PyWeakref_NewRef((PyObject *)type, NULL);
     if (class->ref)
-        said = PyObject_CallMethod(tc_agent.policy, "describe_class", "O", type);
+        said = tc_policy_call("describe_class", "(O)", type);
     if (!said ||
         !PyArg_ParseTuple(said, "slpllO", &name, &kind, &opaque, &layer, &forward, &params))
         goto fail;

@@ -95,15 +95,17 @@ static bool is_first_of_type(struct redirection *r, PyObject *const *args, size_
 
 static void tell(PyObject *listener, PyObject *const *args, size_t n, PyObject *result)
 {
-    PyObject *type, *value, *traceback, *tuple, *said;
+    PyObject *type, *value, *traceback, *tuple, *said, *hidden;
 
     PyErr_Fetch(&type, &value, &traceback);
+    hidden = tc_dynamo_hide();
     tuple = arguments(args, n);
     said = tuple ? PyObject_CallFunctionObjArgs(listener, tuple, result, NULL) : NULL;
     Py_XDECREF(tuple);
     Py_XDECREF(said);
     if (!said)
         tc_agent_failed(NULL, "hook");
+    tc_dynamo_unhide(hidden);
     PyErr_Restore(type, value, traceback);
 }
 

@@ -9,10 +9,11 @@
 #define N_DTYPES 64
 
 /* Attribute names, interned once. */
-#define NAME_MAP(X)                                                                           \
-    X(shape)                                                                                  \
-    X(dtype)                                                                                  \
-    X(device) X(requires_grad) X(is_cpu) X(is_leaf) X(grad) X(layout) X(_version) X(data_ptr) \
+#define NAME_MAP(X)                                                                 \
+    X(shape)                                                                        \
+    X(dtype)                                                                        \
+    X(device)                                                                       \
+    X(requires_grad) X(is_cpu) X(is_leaf) X(grad) X(layout) X(_version) X(data_ptr) \
         X(is_contiguous) X(storage_offset) X(untyped_storage) X(__enter__) X(__exit__)
 
 static struct {
@@ -244,7 +245,7 @@ static const void *address_of(PyObject *tensor)
 /* policy.content(tensor) is a contiguous tensor on the CPU with the same content, or None. */
 static PyObject *copy_of(PyObject *tensor)
 {
-    PyObject *copy = PyObject_CallMethod(tc_agent.policy, "content", "O", tensor);
+    PyObject *copy = tc_policy_call("content", "(O)", tensor);
 
     if (copy == Py_None)
         Py_CLEAR(copy);
@@ -336,7 +337,7 @@ PyObject *tc_tensor_shield(void)
 
     if (!any(torch.n_function_modes) && !any(torch.n_dispatch_modes))
         return NULL;
-    shield = PyObject_CallMethod(tc_agent.policy, "shield", NULL);
+    shield = tc_policy_call("shield", NULL);
     if (!shield)
         PyErr_Clear();
     return shield;

@@ -290,7 +290,7 @@ bool tc_variables_is_root(PyObject *module)
 /* False if --models-to-track leaves it out. */
 static bool name_root(PyObject *module, struct tc_strbuf *path)
 {
-    PyObject *name = PyObject_CallMethod(tc_agent.policy, "name_of_root", "O", module);
+    PyObject *name = tc_policy_call("name_of_root", "(O)", module);
     const char *text = name && name != Py_None ? PyUnicode_AsUTF8(name) : NULL;
 
     tc_strbuf_reset(path);

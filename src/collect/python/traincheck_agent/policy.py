@@ -41,25 +41,6 @@ def _swaps(torch):
         install.listen(swap, before=lambda args, _=None: [agent.let_go(t) for t in args[:2]])
 
 
-def _own_code():
-    """The code of all our functions, nested ones too."""
-    codes = [value.__code__ for name, module in list(sys.modules.items())
-             if name.partition(".")[0] == "traincheck_agent"
-             for owner in (module, *(v for v in vars(module).values() if isinstance(v, type)))
-             for value in vars(owner).values() if hasattr(value, "__code__")]
-    codes = [code for code in codes if code.co_filename.startswith("embedded/")]
-    for code in codes:
-        yield code
-        codes.extend(c for c in code.co_consts if hasattr(c, "co_code"))
-
-
-def _hide_from_dynamo():
-    """While it compiles, dynamo looks at every frame that runs: it must leave ours alone."""
-    skip = sys.modules["torch._dynamo.eval_frame"].skip_code
-    for code in _own_code():
-        skip(code)
-
-
 def _imported(args, _result=None):
     """Something has been imported for the first time."""
     name = args[0]
@@ -70,7 +51,7 @@ def _imported(args, _result=None):
     elif name.startswith("torch._dynamo"):
         install.muted(table.MUTED)
         if name == "torch._dynamo.eval_frame":
-            install.attempt(name, _hide_from_dynamo)
+            agent.set_dynamo(sys.modules["torch._C._dynamo.eval_frame"].set_eval_frame)
     if name in settings.many("instrument"):
         install.attempt(name, install.user_functions, sys.modules[name], name)
     if settings.many("extra"):
