@@ -145,7 +145,7 @@ static void answer_for(struct tc_engine *engine, const struct group *group,
                                                      example->outcome, example->n_outcome);
         if (outcome == TC_UNDECIDED || !tc_when_holds(x->when, x->n_when, s->pairs, s->n))
             continue;
-        if (!tc_context_is_known(engine->symbols, x, s->pairs, s->n))
+        if (!tc_context_is_known(j->relation, engine->symbols, x, s->pairs, s->n))
             outcome = TC_UNDECIDED;
         tc_vec_push(&answer->items, ((struct verdict){number, outcome}));
     }

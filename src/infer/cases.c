@@ -44,15 +44,34 @@ static struct tc_case *find(const struct tc_cases *cases, tc_sym situation)
     return NULL;
 }
 
-void tc_cases_add(struct tc_cases *cases, const struct tc_evidence *evidence,
-                  const struct tc_row *row)
+/* The situation of a row without what is no explanation; interned, as equal ones are one case. */
+static tc_sym visible(const struct tc_evidence *evidence, const struct tc_row *row,
+                      const struct tc_hides *hides)
 {
-    struct tc_case *c = find(cases, row->situation);
+    struct tc_situation situation = {.n = 0};
+    size_t n;
+    const struct tc_pair *pairs = tc_row_situation(evidence, row, &n);
+
+    if (!hides->relation->bans)
+        return row->situation;
+    for (size_t i = 0; i < n; i++)
+        if (!tc_relation_bans(hides->relation, evidence->symbols, hides->params, hides->n_params,
+                              pairs[i].field))
+            situation.pairs[situation.n++] = pairs[i];
+    return tc_strtab_intern(evidence->arrays, situation.pairs, situation.n * sizeof(*pairs));
+}
+
+void tc_cases_add(struct tc_cases *cases, const struct tc_evidence *evidence,
+                  const struct tc_row *row, const struct tc_hides *hides)
+{
+    tc_sym situation = visible(evidence, row, hides);
+    struct tc_case *c = find(cases, situation);
 
     cases->count += row->count;
     if (!c) {
-        struct tc_case new = {.situation = row->situation, .row = row};
-        new.pairs = tc_row_situation(evidence, row, &new.n_pairs);
+        const struct tc_row like = {.situation = situation};
+        struct tc_case new = {.situation = situation, .row = row};
+        new.pairs = tc_row_situation(evidence, &like, &new.n_pairs);
         tc_vec_push(cases, new);
         c = &cases->items[cases->n - 1];
     }

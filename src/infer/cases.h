@@ -29,8 +29,15 @@ struct tc_cases {
 };
 
 void tc_cases_release(struct tc_cases *cases);
+/* Which fields are no explanation: what the relation bans for these params. */
+struct tc_hides {
+    const struct tc_relation *relation;
+    const struct tc_param *params;
+    size_t n_params;
+};
+
 void tc_cases_add(struct tc_cases *cases, const struct tc_evidence *evidence,
-                  const struct tc_row *row);
+                  const struct tc_row *row, const struct tc_hides *hides);
 /* Remove the situations that are also in others. */
 void tc_cases_remove_all(struct tc_cases *cases, const struct tc_cases *others);
 /* In how many pipelines any of them was met. */

@@ -22,7 +22,7 @@ struct clause {
 struct search {
     const struct tc_strtab *symbols;
     const struct tc_cases *held, *broken;
-    unsigned witnesses;
+    const struct tc_clause_limits *limits;
     struct tc_arena arena;
     struct clause *items;
     size_t n, cap;
@@ -60,6 +60,8 @@ static void add_clause(struct search *s, struct tc_clause clause)
     struct clause c = {.clause = clause,
                        .field = tc_strtab_text(s->symbols, clause.field),
                        .value = tc_strtab_text(s->symbols, clause.value)};
+    if (tc_field_is_hidden(c.field) || (s->limits->mode_only && !tc_field_is_mode(c.field)))
+        return;
     c.rank = tc_field_rank(c.field);
     c.held = mask(s, s->held, s->held_words, &clause);
     c.broken = mask(s, s->broken, s->broken_words, &clause);
@@ -80,7 +82,7 @@ static bool has_witnesses(const struct search *s, struct tc_pair pair)
     }
     size_t n = tc_cases_pipelines(&with);
     tc_vec_release(&with); /* the cases in it are borrowed */
-    return n >= s->witnesses;
+    return n >= s->limits->witnesses;
 }
 
 static bool is_closed(const struct search *s, struct tc_pair pair)
@@ -207,10 +209,10 @@ static size_t covered_pipelines(const struct search *s, const struct tc_invarian
 }
 
 size_t tc_clauses_search(const struct tc_strtab *symbols, const struct tc_cases *held,
-                         const struct tc_cases *broken, unsigned witnesses,
+                         const struct tc_cases *broken, const struct tc_clause_limits *limits,
                          struct tc_invariant *invariant)
 {
-    struct search s = {.symbols = symbols, .held = held, .broken = broken, .witnesses = witnesses};
+    struct search s = {.symbols = symbols, .held = held, .broken = broken, .limits = limits};
 
     s.held_words = tc_bits_words(held->n);
     s.broken_words = tc_bits_words(broken->n);

@@ -6,6 +6,11 @@
 
 #include "infer/cases.h"
 
+struct tc_clause_limits {
+    unsigned witnesses; /* pipelines that a clause on an open field needs */
+    bool mode_only;     /* only fields that say in which mode a call was made */
+};
+
 /*
  * Put into invariant->when the best conjunction of at most three clauses that is false on all of
  * broken: the one that is true on most of held, then the shortest, then the first by the order of
@@ -13,7 +18,7 @@
  * pipelines it is true on something; n_when is 0 if there is none.
  */
 size_t tc_clauses_search(const struct tc_strtab *symbols, const struct tc_cases *held,
-                         const struct tc_cases *broken, unsigned witnesses,
+                         const struct tc_cases *broken, const struct tc_clause_limits *limits,
                          struct tc_invariant *invariant);
 
 #endif /* TC_INFER_CLAUSES_H */

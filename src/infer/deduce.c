@@ -46,13 +46,14 @@ static enum tc_deduction find_when(const struct tc_deduce_rows *rows, struct tc_
                                    const struct tc_cases *broken, struct tc_invariant *invariant)
 {
     size_t n_pipelines = tc_cases_pipelines(held);
-    unsigned witnesses = rows->evidence->pipelines.n > 1 ? 2 : 1;
+    const unsigned witnesses = rows->evidence->pipelines.n > 1 ? 2 : 1;
+    const struct tc_clause_limits limits = {witnesses, rows->relation->mode_only};
 
     if (!broken->n)
         return TC_DEDUCE_ACCEPTED;
     if (!set_mixed_aside(held, broken))
         return TC_DEDUCE_INSEPARABLE;
-    size_t covered = tc_clauses_search(rows->evidence->symbols, held, broken, witnesses, invariant);
+    size_t covered = tc_clauses_search(rows->evidence->symbols, held, broken, &limits, invariant);
     if (!invariant->n_when)
         return TC_DEDUCE_NO_PRECONDITION;
     if (covered < witnesses && covered < n_pipelines)
@@ -64,13 +65,15 @@ static enum tc_deduction find_when(const struct tc_deduce_rows *rows, struct tc_
 static void split(const struct tc_deduce_rows *rows, const struct tc_hypothesis *hypothesis,
                   struct tc_cases *held, struct tc_cases *broken)
 {
+    const struct tc_hides hides = {rows->relation, hypothesis->params, hypothesis->n_params};
+
     for (size_t i = 0; i < rows->n; i++) {
         size_t n;
         const tc_sym *outcome = tc_row_outcome(rows->evidence, rows->rows[i], &n);
         enum tc_outcome result = rows->relation->holds(rows->evidence->symbols, hypothesis->params,
                                                        hypothesis->n_params, outcome, n);
         if (result != TC_UNDECIDED)
-            tc_cases_add(result == TC_HELD ? held : broken, rows->evidence, rows->rows[i]);
+            tc_cases_add(result == TC_HELD ? held : broken, rows->evidence, rows->rows[i], &hides);
     }
 }
 
@@ -127,11 +130,17 @@ static void see(struct sightings *sightings, struct tc_pair pair, const struct t
     tc_pipelines_add(&sightings->items[i].pipelines, row);
 }
 
-static void see_contexts(struct sightings *sightings, const struct tc_strtab *symbols,
-                         const struct tc_pair *pairs, size_t n, const struct tc_row *row)
+static void see_contexts(struct sightings *sightings, const struct tc_deduce_rows *rows,
+                         const struct tc_invariant *invariant, const struct tc_row *row)
 {
+    const struct tc_strtab *symbols = rows->evidence->symbols;
+    size_t n;
+    const struct tc_pair *pairs = tc_row_situation(rows->evidence, row, &n);
+
     for (size_t i = 0; i < n; i++)
-        if (tc_field_is_context(tc_strtab_text(symbols, pairs[i].field)))
+        if (tc_field_is_context(tc_strtab_text(symbols, pairs[i].field)) &&
+            !tc_relation_bans(rows->relation, symbols, invariant->params, invariant->n_params,
+                              pairs[i].field))
             see(sightings, pairs[i], row);
 }
 
@@ -209,7 +218,7 @@ void tc_deduce_count(const struct tc_deduce_rows *rows, struct tc_arena *arena,
         } else {
             invariant->held += row->count;
             tc_pipelines_add(&pipelines, row);
-            see_contexts(&sightings, rows->evidence->symbols, pairs, n_pairs, row);
+            see_contexts(&sightings, rows, invariant, row);
         }
     }
     invariant->pipelines = pipelines.n;

@@ -5,15 +5,16 @@
 
 #include "base/banned.h"
 
-/* Everything about one relation while it is mined. */
+/* Everything about one source while the forms that ask it are mined. */
 struct mining {
     const struct tc_evidence *evidence;
-    const struct tc_relation *relation;
+    const struct tc_source *source;
+    const struct tc_relation *relation; /* the form in work */
     const struct tc_mine_options *options;
-    struct tc_invariant_set accepted;
+    struct tc_invariant_set accepted; /* of all forms of the source */
     struct tc_strbuf *failed;
     struct tc_mined *mined;
-    const struct tc_row **rows; /* of its source, ordered by key */
+    const struct tc_row **rows; /* of the source, ordered by key */
     size_t n_rows;
 };
 
@@ -49,7 +50,7 @@ static char *text_of_row(const struct tc_evidence *evidence, const struct tc_row
 static void order_rows(struct mining *m)
 {
     const struct tc_evidence *evidence = m->evidence;
-    uint32_t source = tc_source_number(m->relation->source);
+    uint32_t source = tc_source_number(m->source);
     struct row_text *texts = tc_calloc(evidence->rows.n + 1, sizeof(*texts));
 
     for (size_t i = 0; i < evidence->rows.n; i++) {
@@ -152,15 +153,37 @@ static void recount(struct mining *m)
 {
     for (size_t i = 0; i < m->accepted.items.n; i++) {
         struct tc_invariant *x = m->accepted.items.items[i];
+        m->relation = tc_relation_find(tc_strtab_text(m->evidence->symbols, x->relation));
         tc_sym key = m->relation->key(m->evidence->symbols, x->params, x->n_params);
         struct tc_deduce_rows rows = rows_of_key(m, key);
         tc_deduce_count(&rows, &m->accepted.arena, x);
     }
 }
 
-static tc_sym *copy_values(struct tc_arena *arena, const struct tc_context *context)
+static void each_row(const struct tc_rows *rows, tc_sym key,
+                     void (*visit)(void *context, const struct tc_pair *pairs, size_t n),
+                     void *context)
 {
-    return tc_arena_copy(arena, context->values, context->n_values * sizeof(*context->values));
+    const struct mining *m = rows->context;
+    struct tc_deduce_rows of_key = rows_of_key(m, key);
+
+    for (size_t i = 0; i < of_key.n; i++) {
+        size_t n;
+        const struct tc_pair *pairs = tc_row_situation(m->evidence, of_key.rows[i], &n);
+        visit(context, pairs, n);
+    }
+}
+
+static void condense(struct mining *m)
+{
+    const struct tc_rows rows = {m->evidence->symbols, m, each_row};
+    size_t before = m->accepted.items.n;
+
+    if (!m->source->condense || m->options->keep_implied)
+        return;
+    m->source->condense(&rows, &m->accepted);
+    recount(m);
+    m->mined->n_implied += before - m->accepted.items.n;
 }
 
 /* Into the set that is returned, with id and sentence. */
@@ -172,27 +195,33 @@ static void hand_over(struct mining *m, struct tc_invariant_set *set)
         *x = *m->accepted.items.items[i];
         x->contexts = tc_arena_copy(&set->arena, x->contexts, x->n_contexts * sizeof(*x->contexts));
         for (size_t j = 0; j < x->n_contexts; j++)
-            x->contexts[j].values = copy_values(&set->arena, &x->contexts[j]);
+            x->contexts[j].values =
+                tc_arena_copy(&set->arena, x->contexts[j].values,
+                              x->contexts[j].n_values * sizeof(*x->contexts[j].values));
         tc_invariant_name(x, set->symbols);
-        tc_relation_describe(m->relation, set->symbols, x, &text);
+        tc_relation_describe(tc_relation_find(tc_strtab_text(set->symbols, x->relation)),
+                             set->symbols, x, &text);
         x->text = tc_arena_text(&set->arena, text.text, text.size);
         tc_strbuf_release(&text);
     }
 }
 
-static void mine_relation(struct mining *m, struct tc_invariant_set *set)
+static void mine_relation(struct mining *m, const struct tc_relation *relation)
 {
-    tc_invariant_set_init(&m->accepted, m->evidence->symbols);
-    order_rows(m);
+    m->relation = relation;
     for (size_t i = 0; i < m->n_rows; i++)
         if (i == 0 || m->rows[i]->key != m->rows[i - 1]->key)
             mine_key(m, m->rows[i]->key);
-    if (m->relation->condense && !m->options->keep_implied) {
-        size_t before = m->accepted.items.n;
-        m->relation->condense(&m->accepted);
-        recount(m);
-        m->mined->n_implied += before - m->accepted.items.n;
-    }
+}
+
+static void mine_source(struct mining *m, struct tc_invariant_set *set)
+{
+    tc_invariant_set_init(&m->accepted, m->evidence->symbols);
+    order_rows(m);
+    for (size_t i = 0; tc_relations[i]; i++)
+        if (tc_relations[i]->source == m->source && m->options->enabled[i])
+            mine_relation(m, tc_relations[i]);
+    condense(m);
     hand_over(m, set);
     tc_free(m->rows);
     tc_invariant_set_release(&m->accepted);
@@ -202,15 +231,13 @@ void tc_mine(const struct tc_evidence *evidence, const struct tc_mine_options *o
              struct tc_invariant_set *set, struct tc_strbuf *failed, struct tc_mined *mined)
 {
     *mined = (struct tc_mined){0};
-    for (size_t i = 0; tc_relations[i]; i++) {
-        if (!options->enabled[i])
-            continue;
+    for (size_t i = 0; tc_sources[i]; i++) {
         struct mining m = {.evidence = evidence,
-                           .relation = tc_relations[i],
+                           .source = tc_sources[i],
                            .options = options,
                            .failed = failed,
                            .mined = mined};
-        mine_relation(&m, set);
+        mine_source(&m, set);
     }
     tc_invariant_set_sort(set);
 }

@@ -10,6 +10,7 @@ enum {
     CONTEXT = 4, /* an unseen value is an unknown context */
     STRICT = 8,  /* ... an unseen field as well */
     MODE = 16,
+    HIDDEN = 32, /* never in a precondition */
 };
 
 /* In order of preference. A name that ends in a dot stands for all fields that begin with it. */
@@ -88,4 +89,9 @@ bool tc_field_is_strict_context(const char *field)
 bool tc_field_is_mode(const char *field)
 {
     return traits(field) & MODE;
+}
+
+bool tc_field_is_hidden(const char *field)
+{
+    return traits(field) & HIDDEN;
 }

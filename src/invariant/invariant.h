@@ -23,6 +23,8 @@ enum tc_param_kind {
     TC_PARAM_CALL,     /* an API: name is fn, root.forward or root.forward[mode] */
     TC_PARAM_CHANGE,   /* a change of a variable: name is its kind, attr, from, to */
     TC_PARAM_VARIABLE, /* a state of a variable: name is its kind, attr, to */
+    TC_PARAM_OPERAND,  /* of the call before it: name is a path, attr a verb, to what it is compared
+                          with */
 };
 
 /* A descriptor: one of the things a relation relates. */
@@ -30,7 +32,7 @@ struct tc_param {
     enum tc_param_kind kind;
     tc_sym name;
     tc_sym role;           /* of a call: what the API means in a training loop */
-    tc_sym attr, from, to; /* of a change or variable; TC_NO_SYM where there is none */
+    tc_sym attr, from, to; /* of the other kinds; TC_NO_SYM where there is none */
     bool given;            /* of a sequence: speaks only of windows that have this call */
 };
 

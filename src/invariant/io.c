@@ -6,27 +6,6 @@
 #include "base/fs.h"
 #include <traincheck/version.h>
 
-static struct tc_json *param_to_json(const struct tc_param *param, const struct tc_strtab *symbols)
-{
-    static const char *const keys[] = {
-        [TC_PARAM_CALL] = "call", [TC_PARAM_CHANGE] = "change", [TC_PARAM_VARIABLE] = "variable"};
-    struct tc_json *object = tc_json_object();
-
-    tc_json_set_string(object, keys[param->kind], tc_strtab_text(symbols, param->name));
-    if (param->kind == TC_PARAM_CALL) {
-        if (*tc_strtab_text(symbols, param->role))
-            tc_json_set_string(object, "role", tc_strtab_text(symbols, param->role));
-    } else {
-        tc_json_set_string(object, "attr", tc_strtab_text(symbols, param->attr));
-        if (param->from != TC_NO_SYM)
-            tc_json_set_string(object, "from", tc_strtab_text(symbols, param->from));
-        tc_json_set_string(object, "to", tc_strtab_text(symbols, param->to));
-    }
-    if (param->given)
-        tc_json_set_bool(object, "given", true);
-    return object;
-}
-
 /* Values are interned as JSON text already. */
 static struct tc_json *value_to_json(const struct tc_strtab *symbols, tc_sym value)
 {
@@ -35,6 +14,53 @@ static struct tc_json *value_to_json(const struct tc_strtab *symbols, tc_sym val
     if (tc_json_parse(tc_strtab_text(symbols, value), tc_strtab_size(symbols, value), &node, NULL))
         return tc_json_null();
     return node;
+}
+
+/* The key that names a descriptor of each kind. */
+static const char *const kind_keys[] = {
+    [TC_PARAM_CALL] = "call",
+    [TC_PARAM_CHANGE] = "change",
+    [TC_PARAM_VARIABLE] = "variable",
+    [TC_PARAM_OPERAND] = "operand",
+};
+
+#define N_KINDS (sizeof(kind_keys) / sizeof(*kind_keys))
+
+/* "is" compares with a value, every other verb with another operand. */
+static void set_operand(struct tc_json *object, const struct tc_param *param,
+                        const struct tc_strtab *symbols)
+{
+    const char *verb = tc_strtab_text(symbols, param->attr);
+
+    if (!strcmp(verb, "is"))
+        tc_json_set(object, verb, value_to_json(symbols, param->to));
+    else
+        tc_json_set_string(object, verb, tc_strtab_text(symbols, param->to));
+}
+
+static void set_change(struct tc_json *object, const struct tc_param *param,
+                       const struct tc_strtab *symbols)
+{
+    tc_json_set_string(object, "attr", tc_strtab_text(symbols, param->attr));
+    if (param->from != TC_NO_SYM)
+        tc_json_set_string(object, "from", tc_strtab_text(symbols, param->from));
+    tc_json_set_string(object, "to", tc_strtab_text(symbols, param->to));
+}
+
+static struct tc_json *param_to_json(const struct tc_param *param, const struct tc_strtab *symbols)
+{
+    struct tc_json *object = tc_json_object();
+
+    tc_json_set_string(object, kind_keys[param->kind], tc_strtab_text(symbols, param->name));
+    if (param->kind == TC_PARAM_OPERAND)
+        set_operand(object, param, symbols);
+    else if (param->kind != TC_PARAM_CALL)
+        set_change(object, param, symbols);
+    else if (*tc_strtab_text(symbols, param->role))
+        tc_json_set_string(object, "role", tc_strtab_text(symbols, param->role));
+    if (param->given)
+        tc_json_set_bool(object, "given", true);
+    return object;
 }
 
 static struct tc_json *clause_to_json(const struct tc_clause *clause,
@@ -127,24 +153,54 @@ static tc_sym intern_value(struct tc_invariant_set *set, const struct tc_json *v
     return sym;
 }
 
-static bool read_param(struct tc_invariant_set *set, const struct tc_json *object,
-                       struct tc_param *param)
-{
-    const struct tc_json *call = tc_json_get(object, "call");
-    const struct tc_json *change = tc_json_get(object, "change");
-    const struct tc_json *variable = tc_json_get(object, "variable");
+static const char *const verbs[] = {"is", "equals", "at_most"};
 
-    param->kind = call ? TC_PARAM_CALL : change ? TC_PARAM_CHANGE : TC_PARAM_VARIABLE;
-    param->name = intern(set, call ? call : change ? change : variable);
-    const char *role = tc_json_text(tc_json_get(object, "role"));
-    param->role = tc_strtab_intern_text(set->symbols, role ? role : "");
+static bool read_operand(struct tc_invariant_set *set, const struct tc_json *object,
+                         struct tc_param *param)
+{
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
+        const struct tc_json *right = tc_json_get(object, verbs[i]);
+        if (!right)
+            continue;
+        param->attr = tc_strtab_intern_text(set->symbols, verbs[i]);
+        param->to = i == 0 ? intern_value(set, right) : intern(set, right);
+        return param->to != TC_NO_SYM;
+    }
+    return false;
+}
+
+static bool read_change(struct tc_invariant_set *set, const struct tc_json *object,
+                        struct tc_param *param)
+{
     param->attr = intern(set, tc_json_get(object, "attr"));
     param->from = intern(set, tc_json_get(object, "from"));
     param->to = intern(set, tc_json_get(object, "to"));
-    param->given = tc_json_to_bool(tc_json_get(object, "given"), false);
+    return param->attr != TC_NO_SYM && param->to != TC_NO_SYM;
+}
+
+static bool read_param(struct tc_invariant_set *set, const struct tc_json *object,
+                       struct tc_param *param)
+{
+    const char *role = tc_json_text(tc_json_get(object, "role"));
+    unsigned kind = 0;
+
+    while (kind < N_KINDS && !tc_json_get(object, kind_keys[kind]))
+        kind++;
+    if (kind == N_KINDS)
+        return false;
+    *param = (struct tc_param){.kind = (enum tc_param_kind)kind,
+                               .name = intern(set, tc_json_get(object, kind_keys[kind])),
+                               .role = tc_strtab_intern_text(set->symbols, role ? role : ""),
+                               .attr = TC_NO_SYM,
+                               .from = TC_NO_SYM,
+                               .to = TC_NO_SYM,
+                               .given = tc_json_to_bool(tc_json_get(object, "given"), false)};
     if (param->name == TC_NO_SYM)
         return false;
-    return param->kind == TC_PARAM_CALL || (param->attr != TC_NO_SYM && param->to != TC_NO_SYM);
+    if (kind == TC_PARAM_CALL)
+        return true;
+    return kind == TC_PARAM_OPERAND ? read_operand(set, object, param)
+                                    : read_change(set, object, param);
 }
 
 static bool read_params(struct tc_invariant_set *set, const struct tc_json *params,

@@ -457,8 +457,9 @@ static void drop_singles(struct tc_invariant_set *set)
     tc_free(drop);
 }
 
-static void window_condense(struct tc_invariant_set *accepted)
+static void window_condense(const struct tc_rows *rows, struct tc_invariant_set *accepted)
 {
+    (void)rows;
     tc_invariant_set_sort(accepted);
     drop_implied(accepted);
     join_pairs(accepted);
@@ -540,6 +541,7 @@ static void window_explain(struct tc_strtab *symbols, const struct tc_invariant 
 const struct tc_source tc_source_window = {
     .name = "window",
     .observe = window_observe,
+    .condense = window_condense,
 };
 
 const struct tc_relation tc_api_sequence_window = {
@@ -550,7 +552,6 @@ const struct tc_relation tc_api_sequence_window = {
     .propose = window_propose,
     .key = window_key,
     .holds = window_holds,
-    .condense = window_condense,
     .describe = window_describe,
     .explain = window_explain,
 };

@@ -562,9 +562,8 @@ static void each_describe(const struct tc_strtab *symbols, const struct tc_param
     }
     tc_describe_call(symbols, params[0].name, out);
     tc_strbuf_addf(out, " %s data of each %s",
-                   params[1].to == TC_SYM_CHANGED ? "changes" : "does not change", kind);
-    if (params[1].to == TC_SYM_CHANGED)
-        tc_strbuf_adds(out, " that requires a gradient");
+                   params[1].to == TC_SYM_CHANGED ? "changes" : "leaves", kind);
+    tc_strbuf_adds(out, params[1].to == TC_SYM_CHANGED ? " that requires a gradient" : " as it is");
 }
 
 static void each_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,

@@ -10,13 +10,20 @@
 #define SOURCES(X)        \
     X(tc_source_contents) \
     X(tc_source_owned)    \
-    X(tc_source_window)
+    X(tc_source_window)   \
+    X(tc_source_operands)
 
 /* Every form, in the order of reports. */
-#define FORMS(X)             \
-    X(tc_event_contain_some) \
-    X(tc_event_contain_each) \
-    X(tc_api_sequence_window)
+#define FORMS(X)              \
+    X(tc_event_contain_some)  \
+    X(tc_event_contain_each)  \
+    X(tc_api_sequence_window) \
+    X(tc_api_arg_constant)    \
+    X(tc_api_arg_equal)       \
+    X(tc_api_output_constant) \
+    X(tc_api_output_equal)    \
+    X(tc_api_output_upper)    \
+    X(tc_api_output_finite)
 
 #define X(source) extern const struct tc_source source;
 SOURCES(X)
@@ -112,12 +119,20 @@ static bool has_value(const struct tc_context *context, tc_sym value)
     return false;
 }
 
-bool tc_context_is_known(const struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                         const struct tc_pair *pairs, size_t n_pairs)
+bool tc_relation_bans(const struct tc_relation *relation, const struct tc_strtab *symbols,
+                      const struct tc_param *params, size_t n_params, tc_sym field)
+{
+    return relation->bans && relation->bans(symbols, params, n_params, field);
+}
+
+bool tc_context_is_known(const struct tc_relation *relation, const struct tc_strtab *symbols,
+                         const struct tc_invariant *invariant, const struct tc_pair *pairs,
+                         size_t n_pairs)
 {
     for (size_t i = 0; i < n_pairs; i++) {
         const char *field = tc_strtab_text(symbols, pairs[i].field);
-        if (!tc_field_is_context(field))
+        if (!tc_field_is_context(field) || tc_relation_bans(relation, symbols, invariant->params,
+                                                            invariant->n_params, pairs[i].field))
             continue;
         const struct tc_context *context = context_of(invariant, pairs[i].field);
         if (context ? !has_value(context, pairs[i].value) : tc_field_is_strict_context(field))

@@ -57,6 +57,16 @@ struct tc_hypotheses {
     TC_VEC(struct tc_hypothesis) items;
 };
 
+/* The situations in which examples of a key were met: what a condense may ask. */
+struct tc_rows {
+    const struct tc_strtab *symbols;
+    void *context;
+    /* Call visit with the situation of every row of that key. */
+    void (*each)(const struct tc_rows *rows, tc_sym key,
+                 void (*visit)(void *context, const struct tc_pair *pairs, size_t n),
+                 void *context);
+};
+
 /* Where examples come from. Several forms may ask different questions of the same examples. */
 struct tc_source {
     const char *name; /* in evidence files */
@@ -67,6 +77,11 @@ struct tc_source {
     void (*close)(void *state);
     void (*observe)(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                     const struct tc_sink *sink);
+
+    /* Join and drop accepted invariants that say the same, of all forms that ask this source; NULL
+     * if there is nothing to join. May change params and remove items; counts are taken again
+     * afterwards. */
+    void (*condense)(const struct tc_rows *rows, struct tc_invariant_set *accepted);
 };
 
 struct tc_relation {
@@ -74,6 +89,13 @@ struct tc_relation {
     const char *summary; /* one line for --list-relations */
     const char *hint;    /* what to look at first when it is broken */
     const struct tc_source *source;
+
+    /* Is this field no explanation of these params, because it is the property itself or is made
+     * from it? NULL: none is. Such fields count neither as situation nor as context. */
+    bool (*bans)(const struct tc_strtab *symbols, const struct tc_param *params, size_t n_params,
+                 tc_sym field);
+    /* May only fields that say in which mode a call was made explain when it holds? */
+    bool mode_only;
 
     /* All claims worth testing on examples of this key. */
     void (*propose)(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
@@ -83,11 +105,6 @@ struct tc_relation {
     tc_sym (*key)(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params);
     enum tc_outcome (*holds)(struct tc_strtab *symbols, const struct tc_param *params,
                              size_t n_params, const tc_sym *outcome, size_t n_outcome);
-
-    /* Join and drop accepted invariants of this form that say the same; NULL if there is nothing to
-     * join. May change params and remove items (they stay in the arena); counts are taken again
-     * afterwards. */
-    void (*condense)(struct tc_invariant_set *accepted);
 
     /* Words: "Optimizer.step() changes data of at least one Parameter"; what was seen instead. */
     void (*describe)(const struct tc_strtab *symbols, const struct tc_param *params,
@@ -122,7 +139,11 @@ void tc_relation_describe(const struct tc_relation *relation, const struct tc_st
 bool tc_when_holds(const struct tc_clause *when, size_t n_when, const struct tc_pair *pairs,
                    size_t n_pairs);
 /* Was every context of this situation met among the positives? */
-bool tc_context_is_known(const struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                         const struct tc_pair *pairs, size_t n_pairs);
+bool tc_context_is_known(const struct tc_relation *relation, const struct tc_strtab *symbols,
+                         const struct tc_invariant *invariant, const struct tc_pair *pairs,
+                         size_t n_pairs);
+/* See `bans` above. */
+bool tc_relation_bans(const struct tc_relation *relation, const struct tc_strtab *symbols,
+                      const struct tc_param *params, size_t n_params, tc_sym field);
 
 #endif /* TC_RELATION_RELATION_H */

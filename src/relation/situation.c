@@ -99,6 +99,18 @@ static tc_sym autocast_of(struct tc_strtab *symbols, const struct tc_value *ctx)
     return tc_symbols_quote(symbols, tc_value_str(&autocast->members[0].value));
 }
 
+/* What made the call: "top" for the script itself, "user" for the script's own module or method. */
+static tc_sym role_around(struct tc_strtab *symbols, const struct tc_call *call)
+{
+    const char *role = "user";
+
+    if (!call->parent)
+        return TC_SYM_TOP;
+    if (!tc_role_has(call->parent->role, TC_TRAIT_FOREIGN))
+        role = tc_role_text(call->parent->role);
+    return tc_symbols_quote(symbols, (struct tc_str){role, (uint32_t)strlen(role)});
+}
+
 static void set_context(struct tc_situation *s, struct tc_strtab *symbols,
                         const struct tc_process *process, const struct tc_call *call)
 {
@@ -109,6 +121,7 @@ static void set_context(struct tc_situation *s, struct tc_strtab *symbols,
         tc_situation_set(s, TC_SYM_F_CTX_INFERENCE, TC_SYM_TRUE);
     tc_situation_set(s, TC_SYM_F_CTX_AUTOCAST, autocast_of(symbols, call->ctx));
     tc_situation_set(s, TC_SYM_F_WORLD, process->world > 1 ? TC_SYM_MANY : TC_SYM_ONE);
+    tc_situation_set(s, TC_SYM_F_IN_ROLE, role_around(symbols, call));
     tc_situation_set(
         s, TC_SYM_F_IN,
         call->parent ? tc_symbols_quote(symbols, tc_symbols_text(symbols, call->parent->descriptor))

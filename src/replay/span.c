@@ -28,12 +28,8 @@ void tc_spans_release(struct tc_spans *spans)
         call_free(spans->spare.items[i]);
     tc_vec_release(&spans->spare);
     tc_map_release(&spans->open);
-    tc_map_release(&spans->roles);
-}
-
-void tc_spans_declare(struct tc_spans *spans, const struct tc_record *api)
-{
-    tc_map_put(&spans->roles, tc_symbols_str(spans->symbols, api->fn), tc_role_parse(api->role));
+    tc_map_release(&spans->apis);
+    tc_arena_release(&spans->arena);
 }
 
 static void copy_value(struct tc_arena *arena, struct tc_value *out, const struct tc_value *in)
@@ -91,11 +87,21 @@ static struct tc_call *call_new(struct tc_spans *spans)
     return call;
 }
 
-static enum tc_role role_of(const struct tc_spans *spans, tc_sym fn)
+void tc_spans_declare(struct tc_spans *spans, const struct tc_record *record)
 {
-    uint64_t role;
+    struct tc_api *api = tc_arena_zalloc(&spans->arena, sizeof(*api));
 
-    return tc_map_get(&spans->roles, fn, &role) ? (enum tc_role)role : TC_ROLE_FUNCTION;
+    api->role = tc_role_parse(record->role);
+    api->defaults = keep(&spans->arena, tc_value_get(record->object, "defaults"));
+    tc_map_put(&spans->apis, tc_symbols_str(spans->symbols, record->fn), (uintptr_t)api);
+}
+
+static const struct tc_api *api_of(const struct tc_spans *spans, tc_sym fn)
+{
+    static const struct tc_api undeclared = {.role = TC_ROLE_FUNCTION};
+    uint64_t api;
+
+    return tc_map_get(&spans->apis, fn, &api) ? (const struct tc_api *)(uintptr_t)api : &undeclared;
 }
 
 struct tc_call *tc_spans_find(const struct tc_spans *spans, int64_t id)
@@ -121,7 +127,8 @@ struct tc_call *tc_spans_enter(struct tc_spans *spans, const struct tc_record *r
     call->step = record->step;
     call->th = record->th == TC_NONE ? 0 : record->th;
     call->fn = tc_symbols_str(spans->symbols, record->fn);
-    call->role = role_of(spans, call->fn);
+    call->role = api_of(spans, call->fn)->role;
+    call->defaults = api_of(spans, call->fn)->defaults;
     call->stage = tc_symbols_str(spans->symbols, record->stage);
     call->at = tc_symbols_str(spans->symbols, record->at);
     call->by = tc_symbols_str(spans->symbols, record->by);

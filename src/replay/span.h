@@ -6,11 +6,18 @@
 
 #include "replay/event.h"
 
+/* What an api record says. */
+struct tc_api {
+    enum tc_role role;
+    const struct tc_value *defaults;
+};
+
 struct tc_spans {
     struct tc_strtab *symbols;
     struct tc_map open;             /* id → struct tc_call * */
     TC_VEC(struct tc_call *) spare; /* recycled calls */
-    struct tc_map roles;            /* fn → enum tc_role, from api records */
+    struct tc_map apis;             /* fn → struct tc_api *, from api records */
+    struct tc_arena arena;          /* of what was declared */
 };
 
 void tc_spans_init(struct tc_spans *spans, struct tc_strtab *symbols);

@@ -32,6 +32,7 @@
     X(ONE, "\"one\"")                       \
     X(MANY, "\"many\"")                     \
     X(TOP, "\"top\"")                       \
+    X(USER, "\"user\"")                     \
     /* attributes and classes of change */  \
     X(DATA, "data")                         \
     X(GRAD, "grad")                         \
@@ -53,6 +54,7 @@
     X(F_CTX_INFERENCE, "ctx.inference")     \
     X(F_CTX_AUTOCAST, "ctx.autocast")       \
     X(F_WORLD, "world")                     \
+    X(F_IN_ROLE, "in.role")                 \
     X(F_IN, "in")                           \
     X(F_AFTER_BACKWARD, "after.backward")   \
     X(F_AFTER_FORWARD, "after.forward")     \

@@ -1,0 +1,66 @@
+/*
+ * api_arg.c - APIArg(Ia, operand, ...): what the operands of a call are
+ *
+ *   constant   an operand is always this: a boolean, zero, or a dimension counted from the end
+ *   equal      two operands agree, or an operand agrees with the mode it is used in
+ *
+ * The receiver's own settings are situation and no facts, but for the mode of a root module.
+ */
+#include "relation/operand_form.h"
+
+#include "base/banned.h"
+
+static bool is_argument(struct tc_str path)
+{
+    return tc_str_starts(path, "args.");
+}
+
+static bool is_constant(const struct tc_statement *s)
+{
+    return tc_str_is(s->verb, "is") && !tc_str_is(s->right, "\"not_zero\"") &&
+           (is_argument(s->left) || tc_str_is(s->left, "self.training"));
+}
+
+static void constant_propose(struct tc_strtab *symbols, tc_sym key,
+                             const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
+{
+    tc_operand_propose(symbols, key, outcomes, is_constant, 4, out);
+}
+
+static bool is_equality(const struct tc_statement *s)
+{
+    return tc_str_is(s->verb, "equals") && is_argument(s->left);
+}
+
+static void equal_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
+                          struct tc_hypotheses *out)
+{
+    tc_operand_propose(symbols, key, outcomes, is_equality, 7, out);
+}
+
+const struct tc_relation tc_api_arg_constant = {
+    .name = "APIArg/constant",
+    .summary = "an operand of a call is always this, or always in this mode",
+    .hint = "Was the mode set before the call (train, eval, no_grad), and is the operand meant so?",
+    .source = &tc_source_operands,
+    .bans = tc_operand_bans,
+    .mode_only = true,
+    .propose = constant_propose,
+    .key = tc_operand_key,
+    .holds = tc_operand_holds,
+    .describe = tc_operand_describe,
+    .explain = tc_operand_explain,
+};
+
+const struct tc_relation tc_api_arg_equal = {
+    .name = "APIArg/equal",
+    .summary = "two operands of a call agree, or one agrees with the mode it is used in",
+    .hint = "Which of the two comes from the wrong place?",
+    .source = &tc_source_operands,
+    .bans = tc_operand_bans,
+    .propose = equal_propose,
+    .key = tc_operand_key,
+    .holds = tc_operand_holds,
+    .describe = tc_operand_describe,
+    .explain = tc_operand_explain,
+};

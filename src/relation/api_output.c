@@ -1,0 +1,114 @@
+/*
+ * api_output.c - APIOutput(Ia, bound): what a call returns
+ *
+ *   constant   a boolean, or a list that is empty
+ *   equal      to a property of an operand, to the dtype of autocast, or in content to an operand
+ *   upper      a size of the result is at most an operand
+ *   finite     no NaN and no infinity
+ */
+#include "relation/operand_form.h"
+
+#include "base/banned.h"
+
+static bool is_result(struct tc_str path)
+{
+    return tc_str_starts(path, "value") || tc_str_starts(path, "len(");
+}
+
+static bool is_constant(const struct tc_statement *s)
+{
+    return tc_str_is(s->verb, "is") && is_result(s->left) && !tc_str_is(s->right, "\"not_zero\"") &&
+           !tc_str_is(s->right, "\"finite\"") && !tc_str_is(s->right, "\"not_finite\"");
+}
+
+static bool is_equality(const struct tc_statement *s)
+{
+    return tc_str_is(s->verb, "equals") && is_result(s->left);
+}
+
+static bool is_upper_bound(const struct tc_statement *s)
+{
+    return tc_str_is(s->verb, "at_most");
+}
+
+static bool is_finite(const struct tc_statement *s)
+{
+    return tc_str_is(s->right, "\"finite\"");
+}
+
+static void constant_propose(struct tc_strtab *symbols, tc_sym key,
+                             const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
+{
+    tc_operand_propose(symbols, key, outcomes, is_constant, 4, out);
+}
+
+static void equal_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
+                          struct tc_hypotheses *out)
+{
+    tc_operand_propose(symbols, key, outcomes, is_equality, 7, out);
+}
+
+static void upper_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
+                          struct tc_hypotheses *out)
+{
+    tc_operand_propose(symbols, key, outcomes, is_upper_bound, 7, out);
+}
+
+static void finite_propose(struct tc_strtab *symbols, tc_sym key,
+                           const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
+{
+    tc_operand_propose(symbols, key, outcomes, is_finite, 4, out);
+}
+
+const struct tc_relation tc_api_output_constant = {
+    .name = "APIOutput/constant",
+    .summary = "a call always returns this boolean, or an empty list",
+    .hint = "What does the call report, and is it looked at?",
+    .source = &tc_source_operands,
+    .bans = tc_operand_bans,
+    .mode_only = true,
+    .propose = constant_propose,
+    .key = tc_operand_key,
+    .holds = tc_operand_holds,
+    .describe = tc_operand_describe,
+    .explain = tc_operand_explain,
+};
+
+const struct tc_relation tc_api_output_equal = {
+    .name = "APIOutput/equal",
+    .summary = "the result of a call agrees with an operand, or with autocast",
+    .hint = "Does the call really run in the mode (evaluation, autocast) that is set around it?",
+    .source = &tc_source_operands,
+    .bans = tc_operand_bans,
+    .propose = equal_propose,
+    .key = tc_operand_key,
+    .holds = tc_operand_holds,
+    .describe = tc_operand_describe,
+    .explain = tc_operand_explain,
+};
+
+const struct tc_relation tc_api_output_upper = {
+    .name = "APIOutput/upper",
+    .summary = "a size of the result of a call is at most an operand",
+    .hint = "Is the limit that was asked for the one that is applied?",
+    .source = &tc_source_operands,
+    .bans = tc_operand_bans,
+    .propose = upper_propose,
+    .key = tc_operand_key,
+    .holds = tc_operand_holds,
+    .describe = tc_operand_describe,
+    .explain = tc_operand_explain,
+};
+
+const struct tc_relation tc_api_output_finite = {
+    .name = "APIOutput/finite",
+    .summary = "the result of a call, or the loss of a backward, holds no NaN and no infinity",
+    .hint = "Which input of the call is the first that is not finite?",
+    .source = &tc_source_operands,
+    .bans = tc_operand_bans,
+    .propose = finite_propose,
+    .key = tc_operand_key,
+    .holds = tc_operand_holds,
+    .describe = tc_operand_describe,
+    .explain = tc_operand_explain,
+};

@@ -1,0 +1,30 @@
+/*
+ * operand.h - what can be said of the operands and the result of one call
+ *
+ * The source "operands" gives one example for each call that returned. Its outcome is a set of
+ * statements, interned as text of three words:
+ *
+ *   "args.dim is -1"            a boolean, a dimension counted from the end, or the class zero /
+ * not_zero "args.a.dtype equals args.b.dtype", "... differs_from ..." "value.shape[1] at_most
+ * args.max_new_tokens", "... exceeds ..." "default is args.p"         the argument has the default
+ * of its signature
+ *
+ * Magnitudes are facts of one script and never stated.
+ */
+#ifndef TC_RELATION_OPERAND_H
+#define TC_RELATION_OPERAND_H
+
+#include "relation/relation.h"
+
+extern const struct tc_source tc_source_operands;
+
+/* A statement taken apart; the parts point into the text of the symbol. */
+struct tc_statement {
+    struct tc_str left, verb, right;
+};
+
+bool tc_statement_split(const struct tc_strtab *symbols, tc_sym sym, struct tc_statement *out);
+tc_sym tc_statement_intern(struct tc_strtab *symbols, const char *left, const char *verb,
+                           const char *right);
+
+#endif /* TC_RELATION_OPERAND_H */

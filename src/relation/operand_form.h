@@ -1,0 +1,36 @@
+/*
+ * operand_form.h - what the forms of APIArg and APIOutput have in common: one statement about a
+ * call
+ *
+ * An invariant has two params, the call and the operand. It holds on an example whose outcome has
+ * the statement, breaks on one that says otherwise of the same operands, and is undecided where
+ * nothing is said of them.
+ */
+#ifndef TC_RELATION_OPERAND_FORM_H
+#define TC_RELATION_OPERAND_FORM_H
+
+#include "relation/operand.h"
+
+/* Which statements a form proposes. */
+typedef bool tc_statement_filter(const struct tc_statement *statement);
+
+void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
+                        tc_statement_filter *filter, unsigned min_pipelines,
+                        struct tc_hypotheses *out);
+tc_sym tc_operand_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params);
+enum tc_outcome tc_operand_holds(struct tc_strtab *symbols, const struct tc_param *params,
+                                 size_t n_params, const tc_sym *outcome, size_t n_outcome);
+/* The operands themselves explain nothing about the statement made of them. */
+bool tc_operand_bans(const struct tc_strtab *symbols, const struct tc_param *params,
+                     size_t n_params, tc_sym field);
+void tc_operand_describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                         size_t n_params, struct tc_strbuf *out);
+void tc_operand_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                        const struct tc_event *event, const struct tc_example *example,
+                        struct tc_strbuf *out);
+/* Drop what a stronger statement of the same call and precondition says. */
+void tc_operand_condense(const struct tc_rows *rows, struct tc_invariant_set *accepted);
+
+bool tc_str_starts(struct tc_str text, const char *prefix);
+
+#endif /* TC_RELATION_OPERAND_FORM_H */
