@@ -131,7 +131,8 @@ static void order_and_merge(struct search *s)
 {
     size_t kept = 0;
 
-    qsort(s->items, s->n, sizeof(*s->items), compare_clauses);
+    if (s->n) /* qsort wants an array even for none */
+        qsort(s->items, s->n, sizeof(*s->items), compare_clauses);
     for (size_t i = 0; i < s->n && kept < MAX_CLAUSES; i++)
         if (!has_same_extension(s, &s->items[i], kept))
             s->items[kept++] = s->items[i];

@@ -9,12 +9,17 @@
 #define N_DTYPES 64
 
 /* Attribute names, interned once. */
-#define NAME_MAP(X)                                                                 \
-    X(shape)                                                                        \
-    X(dtype)                                                                        \
-    X(device)                                                                       \
-    X(requires_grad) X(is_cpu) X(is_leaf) X(grad) X(layout) X(_version) X(data_ptr) \
-        X(is_contiguous) X(storage_offset) X(untyped_storage) X(__enter__) X(__exit__)
+#define NAME_MAP(X)  \
+    X(shape)         \
+    X(dtype)         \
+    X(device)        \
+    X(requires_grad) \
+    X(is_cpu)        \
+    X(is_leaf)       \
+    X(grad)          \
+    X(layout)        \
+    X(_version)      \
+    X(data_ptr) X(is_contiguous) X(storage_offset) X(untyped_storage) X(__enter__) X(__exit__)
 
 static struct {
 #define X(name) PyObject *name;
