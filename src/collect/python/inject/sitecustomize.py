@@ -22,12 +22,14 @@ def _chain():
     """Import the sitecustomize that Python would have found without us."""
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != here]
-    del sys.modules["sitecustomize"]
+    ours = sys.modules.pop("sitecustomize")
     try:
         import sitecustomize  # noqa: F401
     except ImportError as error:
         if error.name != "sitecustomize":
             raise
+    finally:
+        sys.modules.setdefault("sitecustomize", ours)
 
 
 try:
