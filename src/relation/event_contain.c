@@ -388,7 +388,8 @@ static size_t outcome_of(const struct each_example *x, const struct tc_variable 
 {
     const struct tc_call *call = x->event->call;
     bool changed = variable->data_cause >= call->id;
-    uint64_t streak = advance_streak(x->each, x->event, variable, changed);
+    /* Content that cannot be read is neither the same nor another. */
+    uint64_t streak = variable->has_data ? advance_streak(x->each, x->event, variable, changed) : 0;
     size_t n = 0;
 
     if (changed)
