@@ -25,6 +25,16 @@ static void set_inside(struct tc_violation *v, struct tc_arena *arena,
         v->inside[--depth] = tc_strtab_text(symbols, c->descriptor);
 }
 
+/* 0 when unknown, and also where a trace names a time beyond all clocks. */
+static int64_t wall_time(const struct tc_process *process, int64_t t)
+{
+    int64_t sum;
+
+    if (!process->unix_ns || __builtin_add_overflow(process->unix_ns, t, &sum))
+        return 0;
+    return sum;
+}
+
 static void set_place_of_call(struct tc_violation *v, struct tc_arena *arena,
                               const struct tc_strtab *symbols, const struct tc_event *event)
 {
@@ -37,7 +47,7 @@ static void set_place_of_call(struct tc_violation *v, struct tc_arena *arena,
     v->stage = tc_strtab_text(symbols, call->stage);
     v->at = tc_strtab_text(symbols, top->at);
     v->call = tc_strtab_text(symbols, call->descriptor);
-    v->unix_ns = event->process->unix_ns ? event->process->unix_ns + call->end_t : 0;
+    v->unix_ns = wall_time(event->process, call->end_t);
     set_inside(v, arena, symbols, call);
 }
 
@@ -52,7 +62,7 @@ static void set_place_of_window(struct tc_violation *v, const struct tc_strtab *
     v->stage = tc_strtab_text(symbols, window->stage);
     v->at = "";
     v->call = "";
-    v->unix_ns = event->process->unix_ns ? event->process->unix_ns + window->t : 0;
+    v->unix_ns = wall_time(event->process, window->t);
     for (size_t i = 0; i < window->members.n; i++) {
         const struct tc_member_call *member = &window->members.items[i];
         if (!member->is_void && (member->role == TC_ROLE_STEP || !*v->at))
@@ -68,6 +78,24 @@ static bool is_listed(const struct tc_violation *v, const char *name)
     return false;
 }
 
+/* Count each name once, however often its variable comes again. */
+static void count_more(struct tc_violation *v, tc_sym name)
+{
+    size_t word = name / 64;
+    uint64_t bit = UINT64_C(1) << name % 64;
+
+    if (word >= v->more_words) {
+        size_t words = 2 * word + 1;
+        uint64_t *names = tc_arena_zalloc(v->arena, words * sizeof(*names));
+        if (v->more_words)
+            memcpy(names, v->more_names, v->more_words * sizeof(*names));
+        v->more_names = names;
+        v->more_words = words;
+    }
+    v->n_more_variables += !(v->more_names[word] & bit);
+    v->more_names[word] |= bit;
+}
+
 static void add_variable(struct tc_violation *v, const struct tc_strtab *symbols,
                          const struct tc_variable *variable)
 {
@@ -76,7 +104,7 @@ static void add_variable(struct tc_violation *v, const struct tc_strtab *symbols
     if (is_listed(v, name))
         return;
     if (v->n_variables == TC_VIOLATION_VARIABLES) {
-        v->n_more_variables++;
+        count_more(v, variable->name);
         return;
     }
     v->variables[v->n_variables++] =
@@ -115,6 +143,19 @@ static void set_seen(struct tc_violation *v, struct tc_arena *arena, struct tc_s
     tc_strbuf_release(&seen);
 }
 
+/* Ranks and runs come in any order: a step may come again, or after a later one. */
+static void add_step(struct tc_violation *v, int64_t step)
+{
+    size_t i = 0;
+
+    while (i < v->n_steps && v->steps[i] != step)
+        i++;
+    if (i == v->n_steps && i < TC_VIOLATION_STEPS && step >= 0)
+        v->steps[v->n_steps++] = step;
+    if (step > v->last_step)
+        v->last_step = step;
+}
+
 struct tc_violation *tc_violation_new(struct tc_arena *arena, struct tc_strtab *symbols,
                                       const struct tc_invariant *invariant,
                                       const struct tc_relation *relation,
@@ -124,6 +165,7 @@ struct tc_violation *tc_violation_new(struct tc_arena *arena, struct tc_strtab *
 {
     struct tc_violation *v = tc_arena_zalloc(arena, sizeof(*v));
 
+    v->arena = arena;
     v->invariant = invariant;
     v->relation = relation;
     v->order = event->order;
@@ -139,19 +181,16 @@ struct tc_violation *tc_violation_new(struct tc_arena *arena, struct tc_strtab *
     set_seen(v, arena, symbols, event, example);
     add_variables(v, symbols, event, example);
     v->count = 1;
-    v->steps[v->n_steps++] = v->last_step = v->step;
+    v->last_step = -1;
+    add_step(v, v->step);
     return v;
 }
 
 void tc_violation_repeat(struct tc_violation *v, const struct tc_strtab *symbols,
                          const struct tc_event *event, const struct tc_example *example)
 {
-    int64_t step = event->call ? event->call->step : event->window->step;
-
     v->count++;
-    if (step != v->last_step && v->n_steps < TC_VIOLATION_STEPS)
-        v->steps[v->n_steps++] = step;
-    v->last_step = step;
+    add_step(v, event->call ? event->call->step : event->window->step);
     if (example->variable)
         add_variable(v, symbols, example->variable);
 }

@@ -33,10 +33,13 @@ struct tc_violation {
     size_t n_before;
     struct tc_violation_variable variables[TC_VIOLATION_VARIABLES];
     size_t n_variables, n_more_variables;
+    struct tc_arena *arena; /* in which all this lives */
+    uint64_t *more_names;   /* names among n_more_variables, a bit for each symbol */
+    size_t more_words;
     uint64_t count;                    /* how often, the first time included */
-    int64_t steps[TC_VIOLATION_STEPS]; /* the first distinct steps */
+    int64_t steps[TC_VIOLATION_STEPS]; /* the first distinct steps that are known */
     size_t n_steps;
-    int64_t last_step;
+    int64_t last_step; /* negative when unknown */
 };
 
 /* The last calls of a loop, to be shown before a violation. */

@@ -103,8 +103,10 @@ struct tc_json *tc_violation_to_json(const struct tc_violation *v, const struct 
     if (v->n_more_variables)
         tc_json_set_number(object, "more_variables", (double)v->n_more_variables);
     tc_json_set_number(object, "count", (double)v->count);
-    tc_json_set(object, "steps", steps(v));
-    tc_json_set_number(object, "last_step", (double)v->last_step);
+    if (v->n_steps) {
+        tc_json_set(object, "steps", steps(v));
+        tc_json_set_number(object, "last_step", (double)v->last_step);
+    }
     tc_json_set_number(learned, "pipelines", (double)v->invariant->pipelines);
     tc_json_set_number(learned, "held", (double)v->invariant->held);
     tc_json_set(object, "learned", learned);

@@ -24,7 +24,8 @@ static struct tc_json *line_of(const struct tc_judgement *j, const struct tc_str
                                              : "its precondition was never met");
     if (j->violation) {
         tc_json_set_string(object, "at", j->violation->at);
-        tc_json_set_number(object, "step", (double)j->violation->step);
+        if (j->violation->step >= 0)
+            tc_json_set_number(object, "step", (double)j->violation->step);
     }
     return object;
 }

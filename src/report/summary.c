@@ -67,7 +67,7 @@ static void print(const struct tc_report_input *input, struct tc_strbuf *out)
     tc_json_set(object, "traces", strings(config->traces, config->n_traces));
     tc_json_set(object, "invariant_files", strings(config->invariants, config->n_invariants));
     tc_json_set(object, "counts", counts(input->result));
-    if (input->n_violations)
+    if (input->n_violations && input->violations[0]->step >= 0)
         tc_json_set_number(object, "first_step", (double)input->violations[0]->step);
     tc_json_set(object, "failed_per_relation", per_relation(input));
     tc_json_set_number(object, "records", (double)input->result->n_records);

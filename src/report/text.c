@@ -35,6 +35,17 @@ static size_t columns(const char *text, size_t size)
     return n;
 }
 
+/* Texts come from traces: what would steer the terminal is shown as a question mark. */
+static void add_text(struct tc_strbuf *out, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)text[i];
+        bool is_c1 = c == 0xc2 && i + 1 < size && (unsigned char)text[i + 1] < 0xa0;
+        tc_strbuf_addc(out, c < 0x20 || c == 0x7f || is_c1 ? '?' : text[i]);
+        i += is_c1;
+    }
+}
+
 /* Words of text, folded between the indent and the width; `label` stands before the first line. */
 static void fold(const struct printer *p, const char *label, const char *text)
 {
@@ -52,7 +63,7 @@ static void fold(const struct printer *p, const char *label, const char *text)
             tc_strbuf_addc(p->out, ' ');
             column++;
         }
-        tc_strbuf_add(p->out, text, size);
+        add_text(p->out, text, size);
         column += width;
         text += size + strspn(text + size, " \n");
     }
@@ -61,8 +72,10 @@ static void fold(const struct printer *p, const char *label, const char *text)
 
 static void print_head(const struct printer *p, const struct tc_violation *v)
 {
+    const char *at = *v->at ? v->at : v->file;
+
     paint(p, BOLD);
-    tc_strbuf_adds(p->out, *v->at ? v->at : v->file);
+    add_text(p->out, at, strlen(at));
     paint(p, RESET);
     if (v->step >= 0)
         tc_strbuf_addf(p->out, "  step %lld", (long long)v->step);
@@ -126,7 +139,9 @@ static void print_repeats(const struct printer *p, const struct tc_violation *v)
 
     if (v->count == 1)
         return;
-    if (v->n_steps == 1)
+    if (v->n_steps == 0)
+        tc_strbuf_addf(&text, "(%llu times)", (unsigned long long)v->count);
+    else if (v->n_steps == 1)
         tc_strbuf_addf(&text, "(%llu times in this step)", (unsigned long long)v->count);
     else
         tc_strbuf_addf(&text, "(%llu times until step %lld)", (unsigned long long)v->count,
