@@ -22,6 +22,12 @@ const char *tc_deduction_text(enum tc_deduction deduction)
     return texts[deduction];
 }
 
+static unsigned examples_wanted(const struct tc_hypothesis *hypothesis,
+                                const struct tc_deduce_options *options)
+{
+    return hypothesis->min_support ? hypothesis->min_support : options->min_support;
+}
+
 static unsigned pipelines_wanted(const struct tc_deduce_rows *rows,
                                  const struct tc_hypothesis *hypothesis,
                                  const struct tc_deduce_options *options)
@@ -89,7 +95,7 @@ enum tc_deduction tc_deduce(const struct tc_deduce_rows *rows,
     *counterexample = broken.n ? broken.items[0].row : NULL;
     if (!held.n)
         result = TC_DEDUCE_NEVER_HELD;
-    else if (held.count < options->min_support)
+    else if (held.count < examples_wanted(hypothesis, options))
         result = TC_DEDUCE_FEW_EXAMPLES;
     else if (tc_cases_pipelines(&held) < pipelines_wanted(rows, hypothesis, options))
         result = TC_DEDUCE_FEW_PIPELINES;

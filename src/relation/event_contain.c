@@ -286,6 +286,68 @@ static void some_explain(struct tc_strtab *symbols, const struct tc_invariant *i
     explain_owned(event, out);
 }
 
+/* ---- none ---------------------------------------------------------------------------------- */
+
+/* The change that would matter wherever it came from: of the weights. */
+static void none_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
+                         struct tc_hypotheses *out)
+{
+    struct tc_hypothesis hypothesis = {.n_params = 2, .min_pipelines = 2};
+
+    (void)outcomes;
+    hypothesis.params[0] = subject(key, TC_SYM_EMPTY);
+    hypothesis.params[1] = (struct tc_param){.kind = TC_PARAM_CHANGE,
+                                             .name = TC_SYM_PARAMETER,
+                                             .role = TC_NO_SYM,
+                                             .attr = TC_SYM_DATA,
+                                             .from = TC_NO_SYM,
+                                             .to = TC_SYM_CHANGED};
+    (void)symbols;
+    tc_vec_push(&out->items, hypothesis);
+}
+
+static tc_sym none_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
+{
+    tc_sym key = some_key(symbols, params, n_params);
+
+    return key != TC_NO_SYM && params[1].kind == TC_PARAM_CHANGE ? key : TC_NO_SYM;
+}
+
+static enum tc_outcome none_holds(struct tc_strtab *symbols, const struct tc_param *params,
+                                  size_t n_params, const tc_sym *outcome, size_t n_outcome)
+{
+    switch (some_holds(symbols, params, n_params, outcome, n_outcome)) {
+    case TC_HELD:
+        return TC_BROKEN;
+    case TC_BROKEN:
+        return TC_HELD;
+    default:
+        return TC_UNDECIDED;
+    }
+}
+
+static void none_describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                          size_t n_params, struct tc_strbuf *out)
+{
+    (void)n_params;
+    tc_describe_call(symbols, params[0].name, out);
+    tc_strbuf_addc(out, ' ');
+    describe_change(symbols, &params[1], out);
+    tc_strbuf_addf(out, " no %s", tc_strtab_text(symbols, params[1].name));
+}
+
+static void none_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                         const struct tc_event *event, const struct tc_example *example,
+                         struct tc_strbuf *out)
+{
+    (void)example;
+    tc_describe_call(symbols, invariant->params[0].name, out);
+    explain_receiver(event, out);
+    tc_strbuf_addf(out, " changed %s of at least one %s",
+                   tc_strtab_text(symbols, invariant->params[1].attr),
+                   tc_strtab_text(symbols, invariant->params[1].name));
+}
+
 const struct tc_source tc_source_contents = {
     .name = "contents",
     .is_set = true,
@@ -303,6 +365,18 @@ const struct tc_relation tc_event_contain_some = {
     .holds = some_holds,
     .describe = some_describe,
     .explain = some_explain,
+};
+
+const struct tc_relation tc_event_contain_none = {
+    .name = "EventContain/none",
+    .summary = "a call never changes any variable of a kind",
+    .hint = "What in this call writes to the weights?",
+    .source = &tc_source_contents,
+    .propose = none_propose,
+    .key = none_key,
+    .holds = none_holds,
+    .describe = none_describe,
+    .explain = none_explain,
 };
 
 /* ---- each ---------------------------------------------------------------------------------- */

@@ -11,15 +11,30 @@
     X(tc_source_contents) \
     X(tc_source_owned)    \
     X(tc_source_window)   \
-    X(tc_source_operands)
+    X(tc_source_operands) \
+    X(tc_source_replica)  \
+    X(tc_source_alias)    \
+    X(tc_source_peer)     \
+    X(tc_source_steady)   \
+    X(tc_source_run)      \
+    X(tc_source_follow)   \
+    X(tc_source_distinct)
 
 /* Every form, in the order of reports. */
 #define FORMS(X)              \
+    X(tc_consistent_replica)  \
+    X(tc_consistent_alias)    \
+    X(tc_consistent_peer)     \
+    X(tc_consistent_steady)   \
     X(tc_event_contain_some)  \
+    X(tc_event_contain_none)  \
     X(tc_event_contain_each)  \
     X(tc_api_sequence_window) \
+    X(tc_api_sequence_run)    \
+    X(tc_api_sequence_follow) \
     X(tc_api_arg_constant)    \
     X(tc_api_arg_equal)       \
+    X(tc_api_arg_distinct)    \
     X(tc_api_output_constant) \
     X(tc_api_output_equal)    \
     X(tc_api_output_upper)    \

@@ -51,6 +51,7 @@ struct tc_hypothesis {
     struct tc_param params[TC_MAX_PARAMS];
     size_t n_params;
     unsigned min_pipelines; /* that must carry it, when more than one is given */
+    unsigned min_support;   /* examples that must hold; 0: as the user asks */
 };
 
 struct tc_hypotheses {

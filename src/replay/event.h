@@ -61,6 +61,8 @@ struct tc_variable {
     tc_sym grad, grad_before; /* class now, and before its last change */
     tc_sym dtype, shape;      /* shape as JSON text */
     uint64_t data;            /* digest */
+    uint64_t first_data;      /* digest when it was first seen */
+    bool has_first;
     int64_t data_cause,
         grad_cause; /* id of the call in which it last changed; -1 outside of calls */
     bool has_data, is_sampled, requires_grad, is_leaf, is_matrix;
@@ -97,7 +99,8 @@ struct tc_process {
     const struct tc_value *packages;
     int64_t pid, rank, world; /* rank -1 when unknown */
     int64_t unix_ns;          /* wall clock of t == 0; 0 when unknown */
-    bool is_worker, is_selective;
+    int64_t parent_pid;
+    bool is_worker, is_selective, has_ended;
     struct tc_map variables; /* serial → struct tc_variable * */
     struct tc_window window; /* the open one */
     unsigned phases;

@@ -64,6 +64,7 @@ void tc_replay_add_process(struct tc_replay *replay, const char *file,
     process->file = file;
     process->packages = tc_value_get(object, "packages");
     process->pid = tc_value_int(tc_value_get(object, "pid"), 0);
+    process->parent_pid = tc_value_int(tc_value_get(object, "ppid"), 0);
     process->rank = tc_value_int(tc_value_get(object, "rank"), -1);
     process->world = tc_value_int(tc_value_get(object, "world_size"), 1);
     process->unix_ns = tc_value_int(tc_value_get(object, "unix_ns"), 0);
@@ -154,6 +155,7 @@ static void on_end(struct tc_replay *replay, struct track *track, const struct t
     if (track->has_last_window && tc_value_int(tc_value_get(record->object, "exit"), 0) == 0)
         close_window(replay, track);
     track->has_last_window = false;
+    track->process.has_ended = true;
 }
 
 static void on_var(struct tc_replay *replay, struct track *track, const struct tc_record *record)

@@ -103,6 +103,10 @@ static void set_data(struct update *u, const struct tc_value *value)
         v->data_cause = u->cause ? u->cause->id : -1;
     }
     v->has_data = text.size > 0;
+    if (u->is_new) {
+        v->first_data = digest;
+        v->has_first = v->has_data;
+    }
     v->is_sampled = is_sampled;
     v->data = digest;
 }

@@ -1,0 +1,620 @@
+/*
+ * consistent.c - Consistent(Va, Vb): an attribute of two variables is equal
+ *
+ *   replica  the same variable on all ranks, once all have finished the step
+ *   alias    two variables of one process that started with equal content
+ *   peer     all variables of one kind in one root module
+ *   steady   a variable, and itself one step before
+ *
+ * Judged at the end of a step window, on the state of that moment.
+ */
+#include "relation/relation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "replay/symbols.h"
+
+/* ---- what the four forms share ------------------------------------------------------------- */
+
+/* Outcomes are sets of "ATTR equal" and "ATTR differs". */
+static tc_sym agreement(struct tc_strtab *symbols, const char *attr, bool equal)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_strbuf_addf(&text, "%s %s", attr, equal ? "equal" : "differs");
+    tc_sym sym = tc_strtab_intern(symbols, text.text, text.size);
+    tc_strbuf_release(&text);
+    return sym;
+}
+
+static void propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
+                    struct tc_hypotheses *out)
+{
+    struct tc_map seen = TC_MAP_INIT;
+
+    for (size_t i = 0; i < outcomes->n; i++) {
+        for (size_t j = 0; j < outcomes->n_outcome[i]; j++) {
+            const char *text = tc_strtab_text(symbols, outcomes->outcome[i][j]);
+            const char *space = strchr(text, ' ');
+            struct tc_hypothesis h = {.n_params = 1, .min_pipelines = 2};
+            bool is_new;
+            tc_map_at(&seen, outcomes->outcome[i][j], &is_new);
+            if (!is_new || !space || strcmp(space, " equal"))
+                continue;
+            h.params[0] =
+                (struct tc_param){.kind = TC_PARAM_VARIABLE,
+                                  .name = key,
+                                  .role = TC_NO_SYM,
+                                  .attr = tc_strtab_intern(symbols, text, (size_t)(space - text)),
+                                  .from = TC_NO_SYM,
+                                  .to = tc_strtab_intern_text(symbols, "equal")};
+            tc_vec_push(&out->items, h);
+        }
+    }
+    tc_map_release(&seen);
+}
+
+static tc_sym key_of(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
+{
+    (void)symbols;
+    return n_params == 1 && params[0].kind == TC_PARAM_VARIABLE ? params[0].name : TC_NO_SYM;
+}
+
+static bool has(const tc_sym *outcome, size_t n, tc_sym sym)
+{
+    return n && bsearch(&sym, outcome, n, sizeof(*outcome), tc_sym_compare);
+}
+
+static enum tc_outcome holds(struct tc_strtab *symbols, const struct tc_param *params,
+                             size_t n_params, const tc_sym *outcome, size_t n_outcome)
+{
+    const char *attr = tc_strtab_text(symbols, params[0].attr);
+
+    (void)n_params;
+    if (has(outcome, n_outcome, agreement(symbols, attr, true)))
+        return TC_HELD;
+    return has(outcome, n_outcome, agreement(symbols, attr, false)) ? TC_BROKEN : TC_UNDECIDED;
+}
+
+/* The fields of a variable that a comparison may depend on: what it is, not what it is doing. */
+static void describe_variable(struct tc_situation *s, const struct tc_variable *v)
+{
+    s->n = 0;
+    tc_situation_set(s, TC_SYM_F_V_REQUIRES_GRAD, tc_symbols_bool(v->requires_grad));
+    tc_situation_set(s, TC_SYM_F_V_DTYPE, v->dtype);
+    tc_situation_set(s, TC_SYM_F_V_MATRIX, tc_symbols_bool(v->is_matrix));
+    tc_situation_set(s, TC_SYM_F_V_OWNER, v->owner);
+    for (size_t i = 0; i < v->n_attrs; i++)
+        tc_situation_set(s, v->attrs[i].field, v->attrs[i].value);
+    tc_situation_sort(s);
+}
+
+static bool is_step_window(const struct tc_event *event)
+{
+    return event->kind == TC_EVENT_WINDOW && event->window->has_step && !event->process->is_worker;
+}
+
+static void emit(const struct tc_sink *sink, const struct tc_event *event, tc_sym key,
+                 const struct tc_situation *situation, tc_sym *outcome, size_t n,
+                 const struct tc_variable *variable)
+{
+    qsort(outcome, n, sizeof(*outcome), tc_sym_compare);
+    struct tc_example example = {.key = key,
+                                 .situation = situation,
+                                 .outcome = outcome,
+                                 .n_outcome = n,
+                                 .variable = variable};
+    sink->example(sink->context, event, &example);
+}
+
+/* What of a variable is compared from one moment or one rank to another. */
+struct snapshot {
+    uint64_t data;
+    tc_sym dtype, shape;
+    bool has_data, is_sampled, requires_grad;
+};
+
+static struct snapshot snapshot_of(const struct tc_variable *v)
+{
+    return (struct snapshot){.data = v->data,
+                             .dtype = v->dtype,
+                             .shape = v->shape,
+                             .has_data = v->has_data,
+                             .is_sampled = v->is_sampled,
+                             .requires_grad = v->requires_grad};
+}
+
+/* A sampled and a full digest never compare. */
+static bool is_comparable(const struct snapshot *a, const struct snapshot *b)
+{
+    return a->has_data && b->has_data && a->is_sampled == b->is_sampled;
+}
+
+/* ---- replica ------------------------------------------------------------------------------- */
+
+/* One variable in one step, as the first rank reported it. */
+struct replica {
+    tc_sym name;
+    struct snapshot first;
+    bool data_differs, dtype_differs, shape_differs, is_incomparable;
+    unsigned n_ranks;
+    int64_t serial; /* on the rank that came last */
+};
+
+struct pending_step {
+    int64_t step;
+    unsigned n_ranks;
+    TC_VEC(struct replica) variables;
+    struct tc_map by_name; /* name → place in variables */
+};
+
+/* Ranks drift apart in time by a few steps; older steps that a rank never reported are given up. */
+#define MAX_PENDING 64
+
+struct replica_state {
+    TC_VEC(struct pending_step *) steps;
+};
+
+static void *replica_open(void)
+{
+    return tc_calloc(1, sizeof(struct replica_state));
+}
+
+static void free_step(struct pending_step *step)
+{
+    tc_vec_release(&step->variables);
+    tc_map_release(&step->by_name);
+    tc_free(step);
+}
+
+static void replica_close(void *state)
+{
+    struct replica_state *r = state;
+
+    for (size_t i = 0; i < r->steps.n; i++)
+        free_step(r->steps.items[i]);
+    tc_vec_release(&r->steps);
+    tc_free(r);
+}
+
+static void remove_step(struct replica_state *r, size_t i)
+{
+    free_step(r->steps.items[i]);
+    memmove(&r->steps.items[i], &r->steps.items[i + 1],
+            (--r->steps.n - i) * sizeof(*r->steps.items));
+}
+
+static size_t step_at(struct replica_state *r, int64_t number)
+{
+    for (size_t i = 0; i < r->steps.n; i++)
+        if (r->steps.items[i]->step == number)
+            return i;
+    if (r->steps.n == MAX_PENDING)
+        remove_step(r, 0);
+    struct pending_step *step = tc_calloc(1, sizeof(*step));
+    step->step = number;
+    tc_vec_push(&r->steps, step);
+    return r->steps.n - 1;
+}
+
+static void report(struct pending_step *step, const struct tc_variable *v)
+{
+    const struct snapshot now = snapshot_of(v);
+    bool is_new;
+    uint64_t *place = tc_map_at(&step->by_name, v->name, &is_new);
+
+    if (is_new) {
+        *place = step->variables.n;
+        tc_vec_push(&step->variables, ((struct replica){.name = v->name, .first = now}));
+    }
+    struct replica *replica = &step->variables.items[*place];
+    replica->n_ranks++;
+    replica->serial = v->serial;
+    replica->is_incomparable |= !is_comparable(&replica->first, &now);
+    replica->data_differs |= replica->first.data != now.data;
+    replica->dtype_differs |= replica->first.dtype != now.dtype;
+    replica->shape_differs |= replica->first.shape != now.shape;
+}
+
+static void judge_step(const struct pending_step *step, struct tc_strtab *symbols,
+                       const struct tc_event *event, const struct tc_sink *sink)
+{
+    for (size_t i = 0; i < step->variables.n; i++) {
+        const struct replica *replica = &step->variables.items[i];
+        const struct tc_variable *v = tc_process_variable(event->process, replica->serial);
+        struct tc_situation situation;
+        tc_sym outcome[3];
+        size_t n = 0;
+        if (!v || v->name != replica->name || (int64_t)replica->n_ranks != event->process->world)
+            continue;
+        if (!replica->is_incomparable)
+            outcome[n++] = agreement(symbols, "data", !replica->data_differs);
+        outcome[n++] = agreement(symbols, "dtype", !replica->dtype_differs);
+        outcome[n++] = agreement(symbols, "shape", !replica->shape_differs);
+        describe_variable(&situation, v);
+        emit(sink, event, v->kind, &situation, outcome, n, v);
+    }
+}
+
+static void replica_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                            const struct tc_sink *sink)
+{
+    struct replica_state *r = state;
+    uint64_t serial, pointer;
+
+    if (!is_step_window(event) || event->process->world < 2 || event->process->rank < 0)
+        return;
+    size_t i = step_at(r, event->window->step);
+    struct pending_step *step = r->steps.items[i];
+    for (size_t pos = 0; tc_map_each(&event->process->variables, &pos, &serial, &pointer);)
+        report(step, (const struct tc_variable *)(uintptr_t)pointer);
+    if ((int64_t)++step->n_ranks == event->process->world) {
+        judge_step(step, symbols, event, sink);
+        remove_step(r, i);
+    }
+}
+
+/* ---- alias --------------------------------------------------------------------------------- */
+
+struct alias {
+    const struct tc_process *process;
+    int64_t a, b;
+};
+
+/* More equal beginnings than these are a constant initialiser at work. */
+#define MAX_ALIASES 64
+
+struct alias_state {
+    TC_VEC(struct alias) aliases;
+    struct tc_map seen; /* processes whose aliases are known */
+};
+
+static void *alias_open(void)
+{
+    return tc_calloc(1, sizeof(struct alias_state));
+}
+
+static void alias_close(void *state)
+{
+    struct alias_state *s = state;
+
+    tc_vec_release(&s->aliases);
+    tc_map_release(&s->seen);
+    tc_free(s);
+}
+
+/* Vectors start as constants (biases, norms), and equal constants are no copies. */
+static bool may_be_alias(const struct tc_variable *v)
+{
+    return v->kind == TC_SYM_PARAMETER && v->is_matrix && v->has_first && !v->is_sampled;
+}
+
+static void find_aliases(struct alias_state *s, const struct tc_process *process)
+{
+    struct tc_map by_content = TC_MAP_INIT;
+    uint64_t serial, pointer;
+    size_t n = 0;
+
+    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);) {
+        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+        bool is_new;
+        if (!may_be_alias(v))
+            continue;
+        uint64_t *other = tc_map_at(&by_content, v->first_data, &is_new);
+        if (is_new)
+            *other = serial;
+        else if (n++ < MAX_ALIASES)
+            tc_vec_push(&s->aliases, ((struct alias){process, (int64_t)*other, (int64_t)serial}));
+    }
+    tc_map_release(&by_content);
+}
+
+static struct tc_str part_of_name(const struct tc_strtab *symbols, tc_sym name, bool last)
+{
+    struct tc_str text = tc_symbols_text(symbols, name);
+    const char *dot = last ? strrchr(text.text, '.') : strchr(text.text, '.');
+
+    if (!dot)
+        return text;
+    if (!last)
+        return (struct tc_str){text.text, (uint32_t)(dot - text.text)};
+    return (struct tc_str){dot + 1, (uint32_t)(text.text + text.size - dot - 1)};
+}
+
+static void judge_alias(const struct alias *alias, struct tc_strtab *symbols,
+                        const struct tc_event *event, const struct tc_sink *sink)
+{
+    const struct tc_variable *a = tc_process_variable(event->process, alias->a);
+    const struct tc_variable *b = tc_process_variable(event->process, alias->b);
+    const struct snapshot x = snapshot_of(a), y = snapshot_of(b);
+    struct tc_situation s = {.n = 0};
+    tc_sym outcome[1];
+
+    if (!is_comparable(&x, &y))
+        return;
+    tc_situation_set(&s, TC_SYM_F_V_REQUIRES_GRAD,
+                     tc_symbols_bool(a->requires_grad && b->requires_grad));
+    tc_situation_set(&s, tc_strtab_intern_text(symbols, "v.same_name"),
+                     tc_symbols_bool(tc_str_same(part_of_name(symbols, a->name, true),
+                                                 part_of_name(symbols, b->name, true))));
+    tc_situation_set(&s, tc_strtab_intern_text(symbols, "v.same_owner"),
+                     tc_symbols_bool(a->owner == b->owner));
+    tc_situation_set(&s, tc_strtab_intern_text(symbols, "v.same_root"),
+                     tc_symbols_bool(a->root == b->root));
+    tc_situation_sort(&s);
+    outcome[0] = agreement(symbols, "data", x.data == y.data);
+    emit(sink, event, a->kind, &s, outcome, 1, b);
+}
+
+static void alias_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                          const struct tc_sink *sink)
+{
+    struct alias_state *s = state;
+    bool is_new;
+
+    if (!is_step_window(event))
+        return;
+    tc_map_at(&s->seen, (uintptr_t)event->process, &is_new);
+    if (is_new)
+        find_aliases(s, event->process);
+    for (size_t i = 0; i < s->aliases.n; i++)
+        if (s->aliases.items[i].process == event->process)
+            judge_alias(&s->aliases.items[i], symbols, event, sink);
+}
+
+/* ---- peer ---------------------------------------------------------------------------------- */
+
+/* One kind of variable in one root. */
+struct peers {
+    int64_t root;
+    tc_sym kind, dtype;
+    bool differs;
+    const struct tc_variable *last;
+};
+
+#define MAX_PEERS 64
+
+static struct peers *peers_at(struct peers *all, size_t *n, const struct tc_variable *v)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (all[i].root == v->root && all[i].kind == v->kind)
+            return &all[i];
+    if (*n == MAX_PEERS)
+        return NULL;
+    all[*n] = (struct peers){.root = v->root, .kind = v->kind, .dtype = v->dtype, .last = v};
+    return &all[(*n)++];
+}
+
+static void peer_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                         const struct tc_sink *sink)
+{
+    struct peers all[MAX_PEERS];
+    struct tc_situation none = {.n = 0};
+    uint64_t serial, pointer;
+    size_t n = 0;
+
+    (void)state;
+    if (!is_step_window(event))
+        return;
+    for (size_t pos = 0; tc_map_each(&event->process->variables, &pos, &serial, &pointer);) {
+        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+        struct peers *peers = v->root == TC_NONE ? NULL : peers_at(all, &n, v);
+        if (!peers || peers->dtype == v->dtype)
+            continue;
+        peers->differs = true;
+        peers->last = v;
+    }
+    for (size_t i = 0; i < n; i++) {
+        tc_sym outcome[] = {agreement(symbols, "dtype", !all[i].differs)};
+        emit(sink, event, all[i].kind, &none, outcome, 1, all[i].last);
+    }
+}
+
+/* ---- steady -------------------------------------------------------------------------------- */
+
+struct steady_state {
+    struct tc_map before; /* variable → struct snapshot * at the last step */
+};
+
+static void *steady_open(void)
+{
+    return tc_calloc(1, sizeof(struct steady_state));
+}
+
+static void steady_close(void *state)
+{
+    struct steady_state *s = state;
+    uint64_t variable, before;
+
+    for (size_t pos = 0; tc_map_each(&s->before, &pos, &variable, &before);)
+        tc_free((void *)(uintptr_t)before);
+    tc_map_release(&s->before);
+    tc_free(s);
+}
+
+/* Content is compared only where nothing should train it. */
+static void judge_steady(struct snapshot *before, const struct tc_variable *v,
+                         struct tc_strtab *symbols, const struct tc_event *event,
+                         const struct tc_sink *sink)
+{
+    const struct snapshot now = snapshot_of(v);
+    bool is_frozen = !before->requires_grad && !now.requires_grad && v->kind == TC_SYM_PARAMETER;
+    struct tc_situation situation;
+    tc_sym outcome[3];
+    size_t n = 0;
+
+    if (is_frozen && is_comparable(before, &now))
+        outcome[n++] = agreement(symbols, "data", before->data == now.data);
+    outcome[n++] = agreement(symbols, "dtype", before->dtype == now.dtype);
+    outcome[n++] = agreement(symbols, "shape", before->shape == now.shape);
+    describe_variable(&situation, v);
+    emit(sink, event, v->kind, &situation, outcome, n, v);
+    *before = now;
+}
+
+static void steady_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                           const struct tc_sink *sink)
+{
+    struct steady_state *s = state;
+    uint64_t serial, pointer;
+
+    if (!is_step_window(event))
+        return;
+    for (size_t pos = 0; tc_map_each(&event->process->variables, &pos, &serial, &pointer);) {
+        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+        bool is_new;
+        uint64_t *slot = tc_map_at(&s->before, pointer, &is_new);
+        if (is_new) {
+            struct snapshot *before = tc_malloc(sizeof(*before));
+            *before = snapshot_of(v);
+            *slot = (uintptr_t)before;
+        } else {
+            judge_steady((struct snapshot *)(uintptr_t)*slot, v, symbols, event, sink);
+        }
+    }
+}
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+static void describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                     const char *what, struct tc_strbuf *out)
+{
+    tc_strbuf_addf(out, "%s of each %s %s", tc_strtab_text(symbols, params[0].attr),
+                   tc_strtab_text(symbols, params[0].name), what);
+}
+
+static void replica_describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                             size_t n_params, struct tc_strbuf *out)
+{
+    (void)n_params;
+    describe(symbols, params, "is the same on all ranks after every step", out);
+}
+
+static void alias_describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                           size_t n_params, struct tc_strbuf *out)
+{
+    (void)n_params;
+    describe(symbols, params, "that started as a copy of another stays equal to it", out);
+}
+
+static void peer_describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                          size_t n_params, struct tc_strbuf *out)
+{
+    (void)n_params;
+    describe(symbols, params, "of a model is the same", out);
+}
+
+static void steady_describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                            size_t n_params, struct tc_strbuf *out)
+{
+    (void)n_params;
+    describe(symbols, params, "stays the same from step to step", out);
+}
+
+static void explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                    const struct tc_example *example, const char *what, struct tc_strbuf *out)
+{
+    tc_strbuf_addf(out, "%s of %s %s", tc_strtab_text(symbols, invariant->params[0].attr),
+                   tc_strtab_text(symbols, example->variable->name), what);
+}
+
+static void replica_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                            const struct tc_event *event, const struct tc_example *example,
+                            struct tc_strbuf *out)
+{
+    explain(symbols, invariant, example, "differs between ranks: the replica has diverged", out);
+    tc_strbuf_addf(out, " (%lld ranks)", (long long)event->process->world);
+}
+
+static void alias_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                          const struct tc_event *event, const struct tc_example *example,
+                          struct tc_strbuf *out)
+{
+    (void)event;
+    explain(symbols, invariant, example, "is no longer that of its copy: the two weights drift",
+            out);
+}
+
+static void peer_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                         const struct tc_event *event, const struct tc_example *example,
+                         struct tc_strbuf *out)
+{
+    (void)event;
+    explain(symbols, invariant, example, "differs from that of others in the model", out);
+}
+
+static void steady_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                           const struct tc_event *event, const struct tc_example *example,
+                           struct tc_strbuf *out)
+{
+    (void)event;
+    explain(symbols, invariant, example, "is another than after the step before", out);
+}
+
+const struct tc_source tc_source_replica = {.name = "replica",
+                                            .is_set = true,
+                                            .open = replica_open,
+                                            .close = replica_close,
+                                            .observe = replica_observe};
+const struct tc_source tc_source_alias = {.name = "alias",
+                                          .is_set = true,
+                                          .open = alias_open,
+                                          .close = alias_close,
+                                          .observe = alias_observe};
+const struct tc_source tc_source_peer = {.name = "peer", .is_set = true, .observe = peer_observe};
+const struct tc_source tc_source_steady = {.name = "steady",
+                                           .is_set = true,
+                                           .open = steady_open,
+                                           .close = steady_close,
+                                           .observe = steady_observe};
+
+const struct tc_relation tc_consistent_replica = {
+    .name = "Consistent/replica",
+    .summary = "the same variable is equal on all ranks after every step",
+    .hint = "Is something done to this variable or its gradient on one rank alone?",
+    .source = &tc_source_replica,
+    .propose = propose,
+    .key = key_of,
+    .holds = holds,
+    .describe = replica_describe,
+    .explain = replica_explain,
+};
+
+const struct tc_relation tc_consistent_alias = {
+    .name = "Consistent/alias",
+    .summary = "two parameters that start as copies stay copies",
+    .hint = "Are the two weights meant to be tied, and are both gradients summed?",
+    .source = &tc_source_alias,
+    .propose = propose,
+    .key = key_of,
+    .holds = holds,
+    .describe = alias_describe,
+    .explain = alias_explain,
+};
+
+const struct tc_relation tc_consistent_peer = {
+    .name = "Consistent/peer",
+    .summary = "variables of one kind in one model share their dtype",
+    .hint = "Was a part of the model converted, or created later with another dtype?",
+    .source = &tc_source_peer,
+    .propose = propose,
+    .key = key_of,
+    .holds = holds,
+    .describe = peer_describe,
+    .explain = peer_explain,
+};
+
+const struct tc_relation tc_consistent_steady = {
+    .name = "Consistent/steady",
+    .summary =
+        "dtype and shape of a variable, and content where it is frozen, stay from step to step",
+    .hint = "What writes to this variable besides the optimizer?",
+    .source = &tc_source_steady,
+    .propose = propose,
+    .key = key_of,
+    .holds = holds,
+    .describe = steady_describe,
+    .explain = steady_explain,
+};
