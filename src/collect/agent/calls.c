@@ -73,13 +73,19 @@ static void before_forward(struct tc_thread *thread, struct tc_span *span)
 
 static void before_optimizer(struct tc_thread *thread, struct tc_span *span)
 {
+    const struct tc_class *class = tc_class_of(Py_TYPE(span->receiver));
+
+    span->is_module = class && class->kind == TC_CLASS_MODULE;
     span->serial = tc_identity(span->receiver);
     if (thread->number == 0)
         tc_variables_meet_optimizer(span->receiver);
     if (span->api->role == TC_ROLE_STEP) {
         tc_steps_before_step(thread, span->serial);
     } else {
-        tc_steps_candidate(thread, "zero_grad");
+        if (span->is_module)
+            tc_steps_candidate(thread, "zero_grad");
+        else
+            tc_steps_candidate_of(thread, "zero_grad", span->serial);
         tc_steps_set_stage(thread, TC_STAGE_TRAINING);
     }
     tc_variables_look(thread, 0, false);
@@ -358,7 +364,7 @@ static void open_span(struct tc_thread *thread, struct tc_span *span)
     before(thread, span);
     span->id = tc_agent.next_call++;
     write_call(thread, span);
-    tc_steps_count_call(thread);
+    tc_steps_count_call(thread, span->api);
     push(thread, span);
     span->is_recorded = true;
 }

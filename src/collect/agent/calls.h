@@ -21,7 +21,7 @@ struct tc_span {
     struct tc_arguments args; /* without the receiver */
     int64_t id;
     unsigned generation;
-    bool is_recorded, is_root, is_counted, is_held, is_closure;
+    bool is_recorded, is_root, is_counted, is_held, is_closure, is_module;
     enum tc_stage stage_before;
     int64_t serial; /* of an optimizer */
 };

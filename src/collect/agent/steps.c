@@ -20,6 +20,7 @@ static struct {
     uint64_t n_steps; /* of all optimizers */
     int64_t previous; /* the last window that held a step */
     bool predicted;   /* a batch is asked for: records carry the next window's number */
+    bool asked; /* a batch is asked for, or was the last thing that happened: records are held */
     int64_t asked_t;
     TC_VEC(struct optimizer) optimizers;
 } steps;
@@ -71,7 +72,7 @@ static bool is_awaited(const struct optimizer *o, uint64_t born)
     if (o->last && o->window == steps.number)
         return false;
     if (!o->last)
-        return !o->given_up && o->born >= born;
+        return !o->given_up && o->born == born; /* built together, as in adversarial training */
     return o->window == steps.previous && o->last > born;
 }
 
@@ -113,14 +114,33 @@ static void next_window(void)
     steps.has_call = false;
 }
 
+/* What is held belongs to the window that is open. */
+static void keep_batch(void)
+{
+    if (!steps.asked || steps.predicted)
+        return;
+    steps.asked = false;
+    tc_sink_release(NULL, 0);
+}
+
 static void cut(struct tc_thread *thread, const char *why)
 {
     if (!tc_agent_ready())
         return;
+    keep_batch();
     if (steps.has_step)
         tc_variables_look(thread, 0, true);
     render(&thread->line, thread, tc_agent_now(), why);
     tc_sink_put(thread->line.text, thread->line.size, 0);
+    next_window();
+}
+
+/* Cut before the batch that was fetched last. */
+static void cut_before_batch(struct tc_thread *thread, const char *why)
+{
+    render(&thread->line, thread, steps.asked_t, why);
+    steps.asked = false;
+    tc_sink_release(thread->line.text, thread->line.size);
     next_window();
 }
 
@@ -130,18 +150,34 @@ void tc_steps_candidate(struct tc_thread *thread, const char *why)
         cut(thread, why);
 }
 
-void tc_steps_set_stage(struct tc_thread *thread, enum tc_stage stage)
+void tc_steps_candidate_of(struct tc_thread *thread, const char *why, int64_t serial)
 {
-    if (thread->stage == stage)
+    const struct optimizer *o = find(serial);
+
+    if (!may_cut(thread) || !steps.has_step)
         return;
-    if (may_cut(thread) && (steps.has_call || steps.has_step))
-        cut(thread, "stage");
-    thread->stage = stage;
+    if ((o->last && o->window == steps.number) || all_stepped())
+        cut(thread, why);
 }
 
-void tc_steps_count_call(const struct tc_thread *thread)
+void tc_steps_set_stage(struct tc_thread *thread, enum tc_stage stage)
 {
+    if (thread->stage != stage && may_cut(thread)) {
+        if (steps.asked && steps.has_call)
+            cut_before_batch(thread, "stage");
+        else if (steps.has_call || steps.has_step)
+            cut(thread, "stage");
+    }
+    thread->stage = stage;
     if (thread->number == 0)
+        keep_batch();
+}
+
+void tc_steps_count_call(struct tc_thread *thread, const struct tc_api *api)
+{
+    if (thread->number || thread->n_core)
+        return;
+    if (api->role != TC_ROLE_DATA)
         steps.has_call = true;
 }
 
@@ -172,37 +208,40 @@ void tc_steps_after_step(const struct tc_thread *thread, int64_t serial)
 
 bool tc_steps_data_begin(struct tc_thread *thread)
 {
-    if (!may_cut(thread) || !steps.has_step || !all_stepped() || !tc_agent_ready())
+    if (!may_cut(thread) || !tc_agent_ready())
         return false;
-    tc_variables_look(thread, 0, true);
+    keep_batch();
+    if (steps.has_step && !all_stepped())
+        return false;
+    if (steps.has_step)
+        tc_variables_look(thread, 0, true);
     steps.asked_t = tc_agent_now();
+    steps.asked = true;
+    steps.predicted = steps.has_step;
     tc_sink_hold();
-    steps.predicted = true;
     return true;
 }
 
 void tc_steps_data_end(bool got_batch)
 {
-    struct tc_thread *thread = tc_thread_current();
+    bool predicted = steps.predicted;
 
-    if (!steps.predicted)
+    if (!steps.asked)
         return;
     steps.predicted = false;
-    if (!got_batch) {
+    if (predicted && got_batch) {
+        cut_before_batch(tc_thread_current(), "data");
+    } else if (!got_batch) {
         tc_sink_relabel(steps.number);
-        tc_sink_release(NULL, 0);
-        return;
+        keep_batch();
     }
-    render(&thread->line, thread, steps.asked_t, "data");
-    tc_sink_release(thread->line.text, thread->line.size);
-    next_window();
-    steps.has_call = true; /* the call for the batch itself */
 }
 
 void tc_steps_finish(struct tc_thread *thread)
 {
     if (steps.predicted) /* left by an exit inside of the loader */
         tc_steps_data_end(false);
+    keep_batch();
     if (!tc_agent.worker && (steps.has_call || steps.has_step))
         cut(thread, "end");
 }
@@ -210,7 +249,7 @@ void tc_steps_finish(struct tc_thread *thread)
 void tc_steps_reset(void)
 {
     steps.number = 0;
-    steps.has_step = steps.has_call = steps.predicted = false;
+    steps.has_step = steps.has_call = steps.predicted = steps.asked = false;
     steps.n_steps = 0;
     steps.previous = 0;
     tc_vec_release(&steps.optimizers);

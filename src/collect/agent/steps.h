@@ -15,10 +15,13 @@ int64_t tc_steps_number(void);
 void tc_steps_add(struct tc_thread *thread, struct tc_strbuf *out);
 
 void tc_steps_candidate(struct tc_thread *thread, const char *why);
+/* The same for zero_grad of an optimizer: it is the next iteration if that one has stepped already.
+ */
+void tc_steps_candidate_of(struct tc_thread *thread, const char *why, int64_t serial);
 /* The stage changes; on the main thread a window that has begun is closed by that. */
 void tc_steps_set_stage(struct tc_thread *thread, enum tc_stage stage);
-/* Something was recorded that belongs to the window. */
-void tc_steps_count_call(const struct tc_thread *thread);
+/* A call was recorded that belongs to the window. */
+void tc_steps_count_call(struct tc_thread *thread, const struct tc_api *api);
 
 /* An optimizer (by serial) was built, is about to step, has stepped. */
 void tc_steps_optimizer_born(int64_t serial);
@@ -26,8 +29,9 @@ void tc_steps_before_step(struct tc_thread *thread, int64_t serial);
 void tc_steps_after_step(const struct tc_thread *thread, int64_t serial);
 
 /*
- * The next batch is asked for. If that may begin a window, what follows is held until it is known
- * whether there was a batch: only then the window is cut, before the call. Returns whether it is
+ * The next batch is asked for. Its call belongs to the window that it begins: records are held
+ * until it is known whether there was a batch and - where no optimizer has stepped - whether the
+ * stage changes next; what cuts the window is then put before the call. Returns whether they are
  * held.
  */
 bool tc_steps_data_begin(struct tc_thread *thread);

@@ -118,9 +118,34 @@ static void each_in_group(PyObject *group, size_t g, param_fn *visit, void *cont
             visit(PyList_GET_ITEM(params, i), g, (size_t)i, context);
 }
 
+/* Of a module and all it holds, as if it were one group. */
+static void each_of_module(PyObject *module, param_fn *visit, void *context, int depth)
+{
+    PyObject *parameters = tc_module_entry(module, "_parameters");
+    PyObject *children = tc_module_entry(module, "_modules");
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    while (parameters && PyDict_Check(parameters) && PyDict_Next(parameters, &pos, &key, &value))
+        if (tc_tensor_is(value))
+            visit(value, 0, 0, context);
+    pos = 0;
+    while (depth < MAX_DEPTH && children && PyDict_Check(children) &&
+           PyDict_Next(children, &pos, &key, &value))
+        if (value != Py_None)
+            each_of_module(value, visit, context, depth + 1);
+}
+
 static void each_param(PyObject *optimizer, param_fn *visit, void *context)
 {
-    PyObject *groups = PyObject_GetAttrString(optimizer, "param_groups");
+    const struct tc_class *class = tc_class_of(Py_TYPE(optimizer));
+    PyObject *groups;
+
+    if (class && class->kind == TC_CLASS_MODULE) {
+        each_of_module(optimizer, visit, context, 0);
+        return;
+    }
+    groups = PyObject_GetAttrString(optimizer, "param_groups");
 
     for (Py_ssize_t i = 0; groups && PyList_Check(groups) && i < PyList_GET_SIZE(groups); i++)
         each_in_group(PyList_GET_ITEM(groups, i), (size_t)i, visit, context);
@@ -144,7 +169,9 @@ static void meet_param(PyObject *param, size_t group, size_t i, void *context)
 
 void tc_variables_meet_optimizer(PyObject *optimizer)
 {
-    if (tc_agent.track)
+    const struct tc_class *class = tc_class_of(Py_TYPE(optimizer));
+
+    if (tc_agent.track && class && class->kind == TC_CLASS_OPTIMIZER)
         each_param(optimizer, meet_param, NULL);
 }
 
