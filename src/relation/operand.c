@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "base/hash.h"
 #include "relation/operand_form.h"
 #include "replay/symbols.h"
 
@@ -377,30 +378,158 @@ static size_t sort_unique(tc_sym *items, size_t n)
     return kept;
 }
 
-static void observe(void *unused, struct tc_strtab *symbols, const struct tc_event *event,
-                    const struct tc_sink *sink)
+/* ---- equal calls are read once ------------------------------------------------------------- */
+
+/* What was read of a call; the same for every call with the same fingerprint. */
+struct reading_kept {
+    struct tc_situation situation;
+    tc_sym *outcome;
+    size_t n_outcome;
+};
+
+struct operand_state {
+    struct tc_arena arena;
+    struct tc_map kept; /* fingerprint → struct reading_kept * */
+};
+
+/* Readings grow with the kinds of calls, not with the length of a run; if a run has ever new ones,
+ * start over. */
+#define MAX_KEPT 65536
+
+static void *operand_open(void)
+{
+    return tc_calloc(1, sizeof(struct operand_state));
+}
+
+static void operand_close(void *state)
+{
+    struct operand_state *s = state;
+
+    tc_map_release(&s->kept);
+    tc_arena_release(&s->arena);
+    tc_free(s);
+}
+
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ h >> 29;
+}
+
+/* Identities and contents are no part of a reading. */
+static bool is_identity(struct tc_str key)
+{
+    return tc_str_is(key, "id") || tc_str_is(key, "digest") || tc_str_is(key, "stats");
+}
+
+static uint64_t mix_value(uint64_t h, const struct tc_value *v)
+{
+    if (!v)
+        return mix(h, 7);
+    h = mix(h, (uint64_t)v->kind + 11);
+    switch (v->kind) {
+    case TC_VALUE_NULL:
+        break;
+    case TC_VALUE_BOOL:
+        h = mix(h, v->boolean);
+        break;
+    case TC_VALUE_INT:
+    case TC_VALUE_FLOAT:
+        h = mix(h, (uint64_t)v->integer); /* the bits of a double just as well */
+        break;
+    case TC_VALUE_STR:
+        h = mix(h, tc_hash64(v->text, v->n, 0));
+        break;
+    case TC_VALUE_ARRAY:
+        h = mix(h, v->n);
+        for (uint32_t i = 0; i < v->n; i++)
+            h = mix_value(h, &v->items[i]);
+        break;
+    case TC_VALUE_OBJECT:
+        h = mix(h, v->n);
+        for (uint32_t i = 0; i < v->n; i++) {
+            struct tc_str key = v->members[i].key;
+            if (!is_identity(key))
+                h = mix_value(mix(h, tc_hash64(key.text, key.size, 0)), &v->members[i].value);
+        }
+        break;
+    }
+    return h;
+}
+
+/* Everything that read_* and the situation look at. */
+static uint64_t fingerprint(const struct tc_event *event)
+{
+    const struct tc_call *call = event->call;
+    const struct tc_value *owner = owner_training(call);
+    uint64_t h = mix(call->descriptor, (uint64_t)call->role << 32 | call->stage);
+
+    h = mix(h, call->after | (uint64_t)call->is_root << 8 | (uint64_t)(call->n_params > 0) << 9 |
+                   (uint64_t)(uint8_t)call->end->finite << 16);
+    h = mix(h, call->parent ? (uint64_t)call->parent->descriptor << 8 | call->parent->role : 0);
+    h = mix(h, (uint64_t)call->grads << 32 | call->frozen);
+    h = mix(h, (uintptr_t)event->process);
+    h = mix(h, (uint64_t)event->process->world);
+    h = mix_value(h, owner);
+    h = mix_value(h, call->self);
+    h = mix_value(h, call->args);
+    h = mix_value(h, call->ctx);
+    h = mix_value(h, call->end->value);
+    h = mix_value(h, call->end->same);
+    for (size_t i = 0; call->role == TC_ROLE_STEP && i < call->contents.n; i++)
+        h = mix(h, call->contents.items[i]);
+    return h;
+}
+
+static struct reading_kept *read_call(struct tc_arena *arena, struct tc_strtab *symbols,
+                                      const struct tc_event *event)
 {
     struct reading r = {.symbols = symbols, .call = event->call};
-    struct tc_situation situation;
+    struct reading_kept *kept = tc_arena_alloc(arena, sizeof(*kept));
 
-    (void)unused;
-    if (event->kind != TC_EVENT_CALL || event->call->raised || event->process->is_worker)
-        return;
     read_receiver(&r);
     read_arguments(&r);
     read_result(&r);
-    tc_situation_of_call(&situation, symbols, event->process, event->call, true);
-    tc_situation_sort(&situation);
+    kept->n_outcome = sort_unique(r.out, r.n_out);
+    kept->outcome = tc_arena_copy(arena, r.out, kept->n_outcome * sizeof(*r.out));
+    tc_situation_of_call(&kept->situation, symbols, event->process, event->call, true);
+    tc_situation_sort(&kept->situation);
+    return kept;
+}
+
+static const struct reading_kept *reading_of(struct operand_state *s, struct tc_strtab *symbols,
+                                             const struct tc_event *event)
+{
+    bool is_new;
+
+    if (s->kept.n >= MAX_KEPT) {
+        tc_map_clear(&s->kept);
+        tc_arena_reset(&s->arena);
+    }
+    uint64_t *slot = tc_map_at(&s->kept, fingerprint(event), &is_new);
+    if (is_new)
+        *slot = (uintptr_t)read_call(&s->arena, symbols, event);
+    return (const struct reading_kept *)(uintptr_t)*slot;
+}
+
+static void observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                    const struct tc_sink *sink)
+{
+    if (event->kind != TC_EVENT_CALL || event->call->raised || event->process->is_worker)
+        return;
+    const struct reading_kept *kept = reading_of(state, symbols, event);
     struct tc_example example = {.key = event->call->descriptor,
-                                 .situation = &situation,
-                                 .outcome = r.out,
-                                 .n_outcome = sort_unique(r.out, r.n_out)};
+                                 .situation = &kept->situation,
+                                 .outcome = kept->outcome,
+                                 .n_outcome = kept->n_outcome};
     sink->example(sink->context, event, &example);
 }
 
 const struct tc_source tc_source_operands = {
     .name = "operands",
     .is_set = true,
+    .open = operand_open,
+    .close = operand_close,
     .observe = observe,
     .condense = tc_operand_condense,
 };
