@@ -60,6 +60,8 @@ static enum tc_status add_selection(const struct tc_collect_config *config, stru
         tc_strbuf_addf(out, "digest=%016llx\n", (unsigned long long)interest.digest);
         for (size_t i = 0; i < tc_strtab_count(interest.apis); i++)
             add(out, "api", tc_strtab_text(interest.apis, (tc_sym)i));
+        for (size_t i = 0; i < tc_strtab_count(interest.roles); i++)
+            add(out, "role", tc_strtab_text(interest.roles, (tc_sym)i));
     }
     tc_interest_release(&interest);
     return status;

@@ -1,9 +1,10 @@
 /*
  * api_arg_distinct.c - APIArg/distinct: no two calls of one scope carry the same thing
  *
- *   window    random initialisers, as one abstract API: each tensor once in a window
- *   workers   an argument of a call in DataLoader workers that live at the same time: a number, or
- * the content of an array
+ *   window    random initialisers, together one abstract API: none sees a tensor twice in a window.
+ * What torch's constructors do does not count: to overrule it is what initialising is for workers
+ * an argument of a call in DataLoader workers that live at the same time: a number, or the content
+ * of an array
  */
 #include "relation/relation.h"
 
@@ -17,7 +18,7 @@
 /* ---- the two scopes ------------------------------------------------------------------------ */
 
 struct distinct_state {
-    struct tc_map tensors; /* (process, window, tensor) → times */
+    struct tc_map tensors; /* (process, window, fn, tensor) that were met */
     struct tc_map values;  /* (parent, fn, operand, value) → process that used it */
     struct tc_map workers; /* (parent, fn, operand) → number of processes that called it */
 };
@@ -37,9 +38,10 @@ static void distinct_close(void *state)
     tc_free(s);
 }
 
+/* "init *" for the abstract initialiser, "FN args.NAME" for an operand in workers. */
 static tc_sym initialiser_key(struct tc_strtab *symbols)
 {
-    return tc_strtab_intern_text(symbols, "random initialiser");
+    return tc_strtab_intern_text(symbols, "init *");
 }
 
 static void emit(struct tc_strtab *symbols, const struct tc_event *event,
@@ -75,15 +77,20 @@ static bool is_inside_initialiser(const struct tc_call *call)
     return false;
 }
 
+static bool is_by_torch(const struct tc_strtab *symbols, const struct tc_call *call)
+{
+    return !call->parent && tc_str_is(tc_symbols_text(symbols, call->by), "torch");
+}
+
 static void observe_initialiser(struct distinct_state *s, struct tc_strtab *symbols,
                                 const struct tc_event *event, const struct tc_sink *sink)
 {
     const struct tc_call *call = event->call;
     int64_t target = target_of(call);
-    const uint64_t scope[] = {(uintptr_t)event->process, call->window, (uint64_t)target};
+    const uint64_t scope[] = {(uintptr_t)event->process, call->window, call->fn, (uint64_t)target};
     bool is_new;
 
-    if (target == TC_NONE || is_inside_initialiser(call))
+    if (target == TC_NONE || is_inside_initialiser(call) || is_by_torch(symbols, call))
         return;
     tc_map_at(&s->tensors, tc_hash64(scope, sizeof(scope), 0), &is_new);
     emit(symbols, event, sink, initialiser_key(symbols), is_new);
@@ -163,6 +170,23 @@ static void distinct_observe(void *state, struct tc_strtab *symbols, const struc
 
 /* ---- the form ------------------------------------------------------------------------------ */
 
+/* "FN args.NAME" as the two params of an invariant. */
+static void set_operand(struct tc_strtab *symbols, tc_sym key, struct tc_hypothesis *h)
+{
+    struct tc_str text = tc_symbols_text(symbols, key);
+    const char *space = memchr(text.text, ' ', text.size);
+
+    h->n_params = 2;
+    h->params[0].name = tc_strtab_intern(symbols, text.text, (size_t)(space - text.text));
+    h->params[0].role = TC_SYM_EMPTY;
+    h->params[1] = (struct tc_param){.kind = TC_PARAM_OPERAND,
+                                     .name = tc_strtab_intern_text(symbols, space + 1),
+                                     .role = TC_NO_SYM,
+                                     .attr = tc_strtab_intern_text(symbols, "is"),
+                                     .from = TC_NO_SYM,
+                                     .to = tc_strtab_intern_text(symbols, "\"distinct\"")};
+}
+
 static void propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
                     struct tc_hypotheses *out)
 {
@@ -170,18 +194,31 @@ static void propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outco
 
     (void)outcomes;
     h.params[0] = (struct tc_param){.kind = TC_PARAM_CALL,
-                                    .name = key,
-                                    .role = tc_strtab_intern_text(symbols, "distinct"),
+                                    .name = tc_strtab_intern_text(symbols, "*"),
+                                    .role = tc_strtab_intern_text(symbols, "init"),
                                     .attr = TC_NO_SYM,
                                     .from = TC_NO_SYM,
                                     .to = TC_NO_SYM};
+    if (key != initialiser_key(symbols))
+        set_operand(symbols, key, &h);
     tc_vec_push(&out->items, h);
 }
 
 static tc_sym key_of(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
 {
-    (void)symbols;
-    return n_params == 1 && params[0].kind == TC_PARAM_CALL ? params[0].name : TC_NO_SYM;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    if (params[0].kind != TC_PARAM_CALL)
+        return TC_NO_SYM;
+    if (n_params == 1)
+        return initialiser_key(symbols);
+    if (n_params != 2 || params[1].kind != TC_PARAM_OPERAND)
+        return TC_NO_SYM;
+    tc_strbuf_addf(&text, "%s %s", tc_strtab_text(symbols, params[0].name),
+                   tc_strtab_text(symbols, params[1].name));
+    tc_sym key = tc_strtab_intern(symbols, text.text, text.size);
+    tc_strbuf_release(&text);
+    return key;
 }
 
 static enum tc_outcome holds(struct tc_strtab *symbols, const struct tc_param *params,
@@ -193,19 +230,22 @@ static enum tc_outcome holds(struct tc_strtab *symbols, const struct tc_param *p
                                                                                  : TC_BROKEN;
 }
 
+/* "args.seed" as a person says it. */
+static const char *operand_name(const struct tc_strtab *symbols, const struct tc_param *param)
+{
+    return tc_strtab_text(symbols, param->name) + strlen("args.");
+}
+
 static void describe(const struct tc_strtab *symbols, const struct tc_param *params,
                      size_t n_params, struct tc_strbuf *out)
 {
-    const char *key = tc_strtab_text(symbols, params[0].name);
-    const char *space = strstr(key, " args.");
-
-    (void)n_params;
-    if (!space) {
-        tc_strbuf_adds(out, "random initialisers see each tensor once between two steps");
+    if (n_params == 1) {
+        tc_strbuf_adds(out, "no random initialiser sees a tensor twice between two steps");
         return;
     }
-    tc_strbuf_addf(out, "DataLoader workers call %.*s() with different %s", (int)(space - key), key,
-                   space + strlen(" args."));
+    tc_strbuf_adds(out, "DataLoader workers call ");
+    tc_describe_call(symbols, params[0].name, out);
+    tc_strbuf_addf(out, " with different %s", operand_name(symbols, &params[1]));
 }
 
 static void explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
@@ -213,13 +253,13 @@ static void explain(struct tc_strtab *symbols, const struct tc_invariant *invari
                     struct tc_strbuf *out)
 {
     (void)example;
-    tc_strbuf_addf(out, "%s() ", tc_strtab_text(symbols, event->call->fn));
-    if (event->process->is_worker)
-        tc_strbuf_addf(out, "in worker %lld was given what another worker was given (%s)",
-                       (long long)event->process->pid,
-                       tc_strtab_text(symbols, invariant->params[0].name));
+    tc_describe_call(symbols, event->call->fn, out);
+    if (invariant->n_params == 1)
+        tc_strbuf_adds(out, " initialised a tensor that it had initialised before");
     else
-        tc_strbuf_adds(out, "initialised a tensor that had been initialised before");
+        tc_strbuf_addf(out, " in worker process %lld got the same %s as in another worker",
+                       (long long)event->process->pid,
+                       operand_name(symbols, &invariant->params[1]));
 }
 
 const struct tc_source tc_source_distinct = {

@@ -9,13 +9,14 @@
 
 void tc_interest_init(struct tc_interest *interest)
 {
-    *interest = (struct tc_interest){.apis = tc_strtab_new()};
+    *interest = (struct tc_interest){.apis = tc_strtab_new(), .roles = tc_strtab_new()};
 }
 
 void tc_interest_release(struct tc_interest *interest)
 {
     tc_strtab_free(interest->apis);
-    interest->apis = NULL;
+    tc_strtab_free(interest->roles);
+    interest->apis = interest->roles = NULL;
 }
 
 void tc_interest_add_api(struct tc_interest *interest, const char *fn)
@@ -53,7 +54,11 @@ static void add_invariant(struct tc_interest *interest, const struct tc_strtab *
 {
     for (size_t i = 0; i < invariant->n_params; i++) {
         const struct tc_param *param = &invariant->params[i];
-        if (param->kind == TC_PARAM_CALL)
+        if (param->kind == TC_PARAM_OPERAND)
+            continue;
+        if (!strcmp(tc_strtab_text(symbols, param->name), "*"))
+            tc_strtab_intern_text(interest->roles, tc_strtab_text(symbols, param->role));
+        else if (param->kind == TC_PARAM_CALL)
             add_descriptor(interest, tc_strtab_text(symbols, param->name));
         else
             interest->variables = true;

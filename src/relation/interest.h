@@ -16,9 +16,10 @@
 #include <traincheck/error.h>
 
 struct tc_interest {
-    struct tc_strtab *apis; /* public dotted names as in `fn` */
-    bool variables;         /* some invariant speaks of parameters or buffers */
-    uint64_t digest;        /* XXH3 over the invariants' ids, in order */
+    struct tc_strtab *apis;  /* public dotted names as in `fn` */
+    struct tc_strtab *roles; /* roles of which every API is needed, as "init" */
+    bool variables;          /* some invariant speaks of parameters or buffers */
+    uint64_t digest;         /* XXH3 over the invariants' ids, in order */
 };
 
 void tc_interest_init(struct tc_interest *interest);

@@ -29,7 +29,8 @@ def _describe_module(cls):
     flags = agent.METHOD | agent.MODULE | agent.ASK
     layer, other, fn = -1, -1, _layer_name(cls)
     if fn and (settings.selected is None or fn in settings.selected):
-        layer = install.api(fn, agent.ROLE_LAYER, flags, 0, params)
+        role = agent.ROLE_FORWARD if cls.__name__ in table.CONTAINERS else agent.ROLE_LAYER
+        layer = install.api(fn, role, flags, 0, params)
     call = table.MODULE_CLASS + ".__call__"
     if not fn and (settings.selected is None or call in settings.selected):
         other = install.api(call, agent.ROLE_FORWARD, flags)

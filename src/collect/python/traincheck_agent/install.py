@@ -10,7 +10,9 @@ _done = set()
 
 
 def wants(fn, role):
-    return settings.selected is None or role in table.PHASE_ROLES or fn in settings.selected
+    if settings.selected is None or role in table.PHASE_ROLES or fn in settings.selected:
+        return True
+    return role in [getattr(agent, "ROLE_" + name.upper(), None) for name in settings.many("role")]
 
 
 def api(fn, role, flags, group=0, params=None):

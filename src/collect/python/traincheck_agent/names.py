@@ -17,6 +17,9 @@ def owner_of_file(path):
 
 
 def is_user_function(function):
+    """Also when a decorator of a package, such as torch.no_grad(), stands around it."""
+    for _ in range(8):
+        function = getattr(function, "__wrapped__", function)
     code = getattr(function, "__code__", None)
     return code is not None and owner_of_file(code.co_filename) == "user"
 

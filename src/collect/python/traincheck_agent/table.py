@@ -102,6 +102,9 @@ MOVED = {
     SCHEDULER: ("torch.optim.lr_scheduler._LRScheduler",),
 }
 
+# Layers of torch.nn that only call what the user put into them: their calls are the user's.
+CONTAINERS = ("Sequential", "ModuleList", "ModuleDict")
+
 # The name under which calls are recorded, where it is not owner.name.
 PUBLIC_NAMES = {
     "torch.utils.data.dataloader._BaseDataLoaderIter.__next__": "torch.utils.data.DataLoader.__next__",
