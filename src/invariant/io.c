@@ -361,8 +361,7 @@ enum tc_status tc_invariant_set_read(struct tc_invariant_set *set, const char *p
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
     enum tc_status status = tc_fs_read(path, &text, err);
-    size_t n_before = set->items.n;
-    bool had_header = set->header;
+    bool is_empty = true; /* duplicates of what is there are no emptiness */
     unsigned line = 0;
 
     for (size_t at = 0; !status && at < text.size;) {
@@ -373,11 +372,12 @@ enum tc_status tc_invariant_set_read(struct tc_invariant_set *set, const char *p
         line++;
         if (is_blank(start, size))
             continue;
+        is_empty = false;
         status = read_line(set, start, size, err);
         if (status)
             tc_error_prefix(err, "%s:%u: ", path, line);
     }
-    if (!status && set->items.n == n_before && !set->header && !had_header)
+    if (!status && is_empty)
         status = tc_error_set(err, TC_E_FORMAT, "%s: holds no invariants", path);
     tc_strbuf_release(&text);
     return status;
