@@ -93,6 +93,13 @@ def _leaving():
     agent.finish_windows()
 
 
+def _ending():
+    """The last exit handler: the user's own have run."""
+    _leaving()
+    if getattr(sys, "last_type", None) is KeyboardInterrupt:
+        agent.finish(130)  # Python ends such a process by the signal itself, past all that follows
+
+
 def _exits(args, _result=None):
     _leaving()
     agent.finish(args[0] if args and isinstance(args[0], int) else -1)
@@ -117,7 +124,7 @@ def start():
                 settings.flag("drop"), _is_main() and not settings.flag("quiet"),
                 settings.flag("injected"),
                 settings.number("digest_budget"), settings.text("variables", "1") == "1")
-    atexit.register(_leaving)
+    atexit.register(_ending)
     os.register_at_fork(before=agent.flush, after_in_child=agent.forked)
     install.listen(os._exit, before=_exits)
     for name in ("execv", "execve"):

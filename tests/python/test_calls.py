@@ -1,0 +1,120 @@
+"""No call is lost, whatever kind of callable is called in a hot loop; names, arguments, answers."""
+import unittest
+
+from traced import Case
+
+N = 10000
+
+
+class Loops(Case):
+    def count(self, setup, statement, fn):
+        run = self.traced(f"import torch, numpy, torch.nn.functional as F\n{setup}\n"
+                          f"def loop():\n    for i in range({N}):\n        {statement}\nloop()\n")
+        self.assertEqual(run.code, 0, run.err)
+        self.assert_no_errors(run)
+        self.assertEqual(len(self.calls(run, fn=fn)), N)
+        ended = sum(r["type"] == "return" for r in run.records())
+        self.assertEqual(ended, sum(r["type"] == "call" for r in run.records()))
+
+    def test_python_function(self):
+        self.count("x = torch.ones(2)", "F.relu(x)", "torch.nn.functional.relu")
+
+    def test_builtin_with_tuple_and_dict(self):
+        self.count("x = torch.ones(2)", "torch.cat([x])", "torch.cat")
+
+    def test_builtin_reached_by_two_names(self):
+        self.count("x = torch.ones(2)", "torch.softmax(x, 0)", "torch.nn.functional.softmax")
+
+    def test_method_without_arguments(self):
+        self.count("x = torch.ones(2)", "x.zero_()", "torch.Tensor.zero_")
+
+    def test_method_with_one_argument(self):
+        self.count("x = torch.ones(2)", "x.fill_(1)", "torch.Tensor.fill_")
+
+    def test_method_with_keywords(self):
+        self.count("x = torch.ones(2)", "x.normal_(mean=0.0)", "torch.Tensor.normal_")
+
+    def test_builtin_with_one_argument(self):
+        self.count("a = numpy.ones(2)", "torch.from_numpy(a)", "torch.from_numpy")
+
+    def test_module(self):
+        self.count("m = torch.nn.ReLU(); x = torch.ones(2)", "m(x)", "torch.nn.ReLU.forward")
+
+    def test_class_method(self):
+        self.count("class Id(torch.autograd.Function):\n"
+                   "    @staticmethod\n    def forward(ctx, x): return x.clone()\n"
+                   "x = torch.ones(2)", "Id.apply(x)", "torch.autograd.Function.apply")
+
+    def test_optimizer_step(self):
+        self.count("w = torch.nn.Parameter(torch.ones(1)); o = torch.optim.SGD([w], 0.1)", "o.step()",
+                   "torch.optim.Optimizer.step")
+
+
+class Records(Case):
+    def test_arguments_are_named_and_defaults_filled_in(self):
+        run = self.traced("import torch, torch.nn.functional as F\nF.dropout(torch.ones(2), 0.0)\n")
+        call, = self.calls(run, fn="torch.nn.functional.dropout")
+        self.assertEqual({k: v for k, v in call["args"].items() if k != "input"},
+                         {"p": 0.0, "training": True, "inplace": False})
+        self.assertEqual((call["by"], call["at"]), ("user", "script.py:2"))
+
+    def test_same_and_finite(self):
+        run = self.traced("import torch, torch.nn.functional as F\n"
+                          "F.relu(torch.ones(2)); F.relu(-torch.ones(2)); F.relu(torch.full((2,), float('nan')))")
+        wanted = {c["id"] for c in self.calls(run, fn="torch.nn.functional.relu")}
+        answers = [(r.get("same"), r.get("finite")) for r in run.records()
+                   if r["type"] == "return" and r["id"] in wanted]
+        self.assertEqual(answers, [(["args.input"], True), ([], True), (["args.input"], False)])
+
+    def test_context(self):
+        run = self.traced("import torch, torch.nn.functional as F\nx = torch.ones(2, 2)\n"
+                          "with torch.no_grad(): F.relu(x)\nwith torch.inference_mode(): F.relu(x)\n"
+                          "with torch.autocast('cpu', dtype=torch.bfloat16): F.relu(x)\n")
+        self.assertEqual([c.get("ctx") for c in self.calls(run, fn="torch.nn.functional.relu")],
+                         [{"grad": False}, {"grad": False, "inference": True},
+                          {"autocast": {"cpu": "bfloat16"}}])
+
+    def test_raise(self):
+        run = self.traced("import torch\ntry: torch.nn.functional.relu('x')\nexcept TypeError: pass\n")
+        self.assertEqual([r["exc"] for r in run.records() if r["type"] == "raise"], ["TypeError"])
+
+    def test_each_api_is_announced_before_its_first_call(self):
+        run = self.traced("import torch\ntorch.nn.Linear(2, 2)(torch.ones(1, 2))\n")
+        known = set()
+        for r in run.records():
+            if r["type"] == "api":
+                known.add(r["fn"])
+            elif r["type"] == "call":
+                self.assertIn(r["fn"], known)
+
+    def test_methods_of_the_user_at_the_top(self):
+        run = self.traced("""
+            import torch
+            class LM(torch.nn.Module):
+                def __init__(self): super().__init__(); self.l = torch.nn.Linear(1, 1)
+                def forward(self, x): return self.helper(self.l(x))
+                def helper(self, x): return x
+                @torch.no_grad()
+                def generate(self, x, n=3): return self(x)
+            LM().generate(torch.ones(1, 1))
+        """)
+        call, = self.calls(run, fn="__main__.LM.generate")
+        self.assertEqual(call["args"]["n"], 3)
+        self.assertEqual(self.calls(run, fn="__main__.LM.helper"), [])
+
+    def test_a_serial_never_names_two_objects(self):
+        run = self.traced("import torch, torch.nn.functional as F\n"
+                          "for i in range(500): F.relu(torch.ones(3))\n")
+        ids = [c["args"]["input"]["id"] for c in self.calls(run, fn="torch.nn.functional.relu")]
+        self.assertEqual(len(set(ids)), 500)
+
+    def test_data_of_a_parameter_is_the_parameter(self):
+        run = self.traced("import torch\nl = torch.nn.Linear(2, 2)\nl.weight.data.normal_(); l.weight.data.zero_()\n"
+                          "torch.nn.init.ones_(l.weight)\n")
+        ids = {c["self"]["id"] for c in self.calls(run) if c["fn"] in ("torch.Tensor.normal_", "torch.Tensor.zero_")}
+        ids |= {c["args"]["tensor"]["id"] for c in self.calls(run, fn="torch.nn.init.ones_")}
+        self.assertEqual(len(ids), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,154 @@
+/*
+ * test_sink.c - lines reach the file in order, whatever is held and relabelled
+ */
+#include "unit.h"
+
+#include "base/fs.h"
+#include "base/strbuf.h"
+#include "collect/agent/sink.h"
+#include "trace/zio.h"
+
+static char *folder, *path;
+
+static int setup(void **state)
+{
+    (void)state;
+    folder = unit_folder();
+    path = tc_fs_join(folder, "trace_x.jsonl.zst");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    free(path);
+    unit_remove(folder);
+    return 0;
+}
+
+static void open_sink(uint64_t limit, bool drop)
+{
+    struct tc_sink_config config = {limit, drop, NULL, NULL};
+
+    assert_int_equal(tc_sink_open(path, &config, NULL), TC_OK);
+}
+
+static void put(const char *line)
+{
+    const char *digits = strstr(line, "\"step\":");
+
+    tc_sink_put(line, strlen(line), digits ? (size_t)(digits - line) + 7 : 0);
+}
+
+/* Everything in the file, decoded. */
+static void read_back(struct tc_strbuf *out)
+{
+    struct tc_strbuf raw = TC_STRBUF_INIT;
+    struct tc_zio *zio = tc_zio_new();
+    size_t at = 0, used;
+
+    assert_int_equal(tc_fs_read(path, &raw, NULL), TC_OK);
+    while (at < raw.size) {
+        assert_int_equal(tc_zio_unpack(zio, raw.text + at, raw.size - at, out, &used, NULL), TC_OK);
+        at += used;
+    }
+    tc_zio_free(zio);
+    tc_strbuf_release(&raw);
+}
+
+static void assert_file(const char *text)
+{
+    struct tc_strbuf found = TC_STRBUF_INIT;
+
+    read_back(&found);
+    assert_string_equal(found.text, text);
+    tc_strbuf_release(&found);
+}
+
+static void held_lines_stand_after_what_releases_them(void **state)
+{
+    (void)state;
+    open_sink(1 << 20, false);
+    put("{\"a\":1}\n");
+    tc_sink_hold();
+    put("{\"step\":8}\n");
+    tc_sink_release("{\"cut\":7}\n", 10);
+    put("{\"b\":2}\n");
+    tc_sink_close();
+    assert_file("{\"a\":1}\n{\"cut\":7}\n{\"step\":8}\n{\"b\":2}\n");
+}
+
+static void held_lines_can_get_another_step(void **state)
+{
+    (void)state;
+    open_sink(1 << 20, false);
+    tc_sink_hold();
+    put("{\"x\":1,\"step\":10,\"y\":2}\n");
+    put("{\"z\":3}\n");
+    tc_sink_relabel(9);
+    tc_sink_release(NULL, 0);
+    tc_sink_close();
+    assert_file("{\"x\":1,\"step\":9 ,\"y\":2}\n{\"z\":3}\n");
+}
+
+static void a_flush_brings_lines_to_the_file(void **state)
+{
+    (void)state;
+    open_sink(1 << 20, false);
+    put("{\"a\":1}\n");
+    tc_sink_flush();
+    assert_file("{\"a\":1}\n");
+    tc_sink_close();
+}
+
+static void nothing_is_lost_when_the_buffer_is_small(void **state)
+{
+    struct tc_sink_stats stats;
+
+    (void)state;
+    open_sink(64, false);
+    for (int i = 0; i < 200; i++)
+        put("{\"a\":\"0123456789012345678901234567890123456789\"}\n");
+    tc_sink_close();
+    tc_sink_stats(&stats);
+    assert_int_equal(stats.dropped, 0);
+    assert_int_equal(stats.records, 200);
+}
+
+static void what_is_dropped_is_counted(void **state)
+{
+    struct tc_sink_stats stats;
+
+    (void)state;
+    open_sink(64, true);
+    for (int i = 0; i < 1000; i++)
+        put("{\"a\":\"0123456789012345678901234567890123456789\"}\n");
+    tc_sink_close();
+    tc_sink_stats(&stats);
+    assert_int_equal(stats.records + stats.dropped, 1000);
+    assert_true(stats.dropped > 0);
+}
+
+static void an_existing_file_is_refused(void **state)
+{
+    struct tc_sink_config config = {1 << 20, false, NULL, NULL};
+
+    (void)state;
+    assert_int_equal(tc_fs_write(path, "x", 1, NULL), TC_OK);
+    assert_int_not_equal(tc_sink_open(path, &config, NULL), TC_OK);
+    assert_false(tc_sink_is_open());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(held_lines_stand_after_what_releases_them, setup, teardown),
+        cmocka_unit_test_setup_teardown(held_lines_can_get_another_step, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_flush_brings_lines_to_the_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(nothing_is_lost_when_the_buffer_is_small, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_dropped_is_counted, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_existing_file_is_refused, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

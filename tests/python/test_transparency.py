@@ -1,0 +1,143 @@
+"""What a script can see of the tracer: nothing."""
+import unittest
+
+from traced import Case
+
+NET = """
+import torch, torch.nn.functional as F
+from torch import nn
+torch.manual_seed(3)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(4, 4)
+    def forward(self, x):
+        return F.relu(self.l(x))
+net = Net()
+"""
+
+
+class Transparency(Case):
+    def same(self, text):
+        plain, traced = self.plain(NET + text), self.traced(NET + text)
+        self.assertEqual((traced.code, traced.out, traced.err), (plain.code, plain.out, plain.err))
+        self.assertEqual(plain.code, 0, plain.err)
+        self.assert_no_errors(traced)
+        return traced
+
+    def test_identity_pickle_signature_source(self):
+        self.same("""
+import copy, functools, inspect, pickle
+print(pickle.loads(pickle.dumps(F.relu)) is F.relu, copy.deepcopy(F.relu) is F.relu)
+print(inspect.signature(F.cross_entropy), inspect.signature(nn.Module.train), inspect.signature(torch.optim.SGD.step))
+print(len(inspect.getsource(F.relu)), inspect.isfunction(F.relu), type(torch.add), type(torch.Tensor.normal_))
+print(F.relu.__code__.co_filename[-13:], F.relu.__qualname__, functools.wraps(F.relu)(lambda: 0).__wrapped__ is F.relu)
+print(torch.add.__doc__[:20], F.relu in torch.overrides.get_testing_overrides())
+""")
+
+    def test_scripting_and_tracing(self):
+        self.same("""
+s = torch.jit.script(net); print(s.code)
+t = torch.jit.trace(net, torch.ones(1, 4)); print(t.code, t.graph)
+print([n.op for n in torch.fx.symbolic_trace(net).graph.nodes])
+""")
+
+    def test_dynamo_graphs_and_breaks(self):
+        self.same("""
+import torch._dynamo
+from torch._dynamo.utils import counters
+e = torch._dynamo.explain(net)(torch.ones(1, 4)); print(e.graph_count, e.graph_break_count)
+c = torch.compile(net, backend="eager", fullgraph=True)
+print(torch.equal(c(torch.ones(1, 4)), net(torch.ones(1, 4))))
+print(dict(counters["frames"]), dict(counters["graph_break"]))
+""")
+
+    def test_overrides_and_modes(self):
+        self.same("""
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+class Sub(torch.Tensor):
+    log = []
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.log.append(func.__name__); return super().__torch_function__(func, types, args, kwargs or {})
+y = F.relu(torch.ones(4).as_subclass(Sub)); torch.softmax(y, -1); print(Sub.log)
+class Functions(TorchFunctionMode):
+    log = []
+    def __torch_function__(self, f, types, args=(), kwargs=None):
+        self.log.append(f.__name__); return f(*args, **(kwargs or {}))
+with Functions(): net(torch.ones(1, 4)); F.softmax(torch.ones(3), -1)
+print(Functions.log)
+class Dispatch(TorchDispatchMode):
+    log = []
+    def __torch_dispatch__(self, f, types, args=(), kwargs=None):
+        self.log.append(str(f)); return f(*args, **(kwargs or {}))
+with Dispatch(): net(torch.ones(1, 4)).sum().backward()
+print(Dispatch.log)
+""")
+
+    def test_function_transforms(self):
+        self.same("""
+from torch.func import grad, vmap
+print(vmap(lambda v: F.softmax(v, -1))(torch.ones(3, 4)), grad(lambda v: F.relu(v).sum())(torch.ones(3)))
+""")
+
+    def test_training_is_the_same_bit_for_bit(self):
+        self.same("""
+o = torch.optim.AdamW(net.parameters(), lr=0.01); s = torch.optim.lr_scheduler.StepLR(o, 3)
+for i in range(8):
+    o.zero_grad(); l = net(torch.randn(5, 4)).square().mean(); l.backward()
+    nn.utils.clip_grad_norm_(net.parameters(), 1.0); o.step(); s.step()
+print([p.tolist() for p in net.parameters()], [p._version for p in net.parameters()])
+print(torch.get_rng_state().sum().item(), torch.is_grad_enabled(), sorted(net.__dict__), sorted(o.__dict__))
+""")
+
+    def test_objects_die_when_the_user_lets_go(self):
+        self.same("""
+import gc, weakref
+def f():
+    n = Net(); o = torch.optim.SGD(n.parameters(), 0.1); x = torch.ones(1, 4); y = n(x); y.sum().backward(); o.step()
+    class Local(nn.Module):
+        def forward(self, x): return x
+    k = Local(); k(x)
+    return [weakref.ref(v) for v in (n, o, x, y, k, Local, n.l.weight)]
+refs = f(); gc.collect(); print([r() is None for r in refs])
+""")
+
+    def test_whole_modules_are_saved_and_loaded(self):
+        self.same("""
+import io
+b = io.BytesIO(); torch.save(net, b); b.seek(0); other = torch.load(b, weights_only=False)
+print(type(other), sorted(other.__dict__), torch.equal(other.l.weight, net.l.weight), len(b.getvalue()))
+""")
+
+    def test_tensors_can_be_swapped(self):
+        self.same("""
+x = torch.ones(2); y = torch.zeros(2); F.relu(x); F.relu(y)
+torch.utils.swap_tensors(x, y); print(x, y)
+o = torch.optim.SGD(net.parameters(), 0.1); o.zero_grad()
+torch.utils.swap_tensors(net.l.bias, nn.Parameter(torch.ones(4))); print(net.l.bias)
+""")
+
+    def test_errors_of_the_user_pass_untouched(self):
+        self.same("""
+import traceback
+try: F.cross_entropy(torch.ones(2, 2), torch.ones(5, dtype=torch.long))
+except ValueError: print(traceback.format_exc())
+try: torch.zeros("x")
+except TypeError as e: print(str(e)[:60])
+try: net(1, 2, 3)
+except TypeError: print(traceback.format_exc())
+""")
+
+    def test_threads(self):
+        self.same("""
+import threading
+def work(): [net(torch.ones(2, 4)).sum().backward() for _ in range(50)]
+ts = [threading.Thread(target=work) for _ in range(4)]
+[t.start() for t in ts]; [t.join() for t in ts]; print(net.l.weight.grad.sum())
+""")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,88 @@
+"""Running a script with and without the collector, and reading what it wrote."""
+import ctypes
+import ctypes.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+BIN = pathlib.Path(os.environ.get("TRAINCHECK_BIN", "build/bin"))
+PYTHON = os.environ.get("TRAINCHECK_TEST_PYTHON", sys.executable)
+OURS = "traincheck-collect: "
+
+
+class Run:
+    """What a process left behind."""
+
+    def __init__(self, done, folder):
+        self.code, self.out = done.returncode, done.stdout
+        lines = done.stderr.splitlines(True)
+        self.err = "".join(line for line in lines if not line.startswith(OURS))
+        self.said = "".join(line for line in lines if line.startswith(OURS))
+        self.folder = folder
+
+    def files(self):
+        return sorted(self.folder.glob("trace_*"))
+
+    def records(self, file=None):
+        files = [file] if file else self.files()
+        return [json.loads(line) for f in files for line in decode(f).splitlines()]
+
+
+def decode(path):
+    """All whole frames of a trace file as text."""
+    zstd = ctypes.CDLL(ctypes.util.find_library("zstd"))
+    zstd.ZSTD_getFrameContentSize.restype = ctypes.c_ulonglong
+    for name in ("ZSTD_findFrameCompressedSize", "ZSTD_decompress"):
+        getattr(zstd, name).restype = ctypes.c_size_t
+    data, at, text = path.read_bytes(), 0, b""
+    while at < len(data):
+        rest = data[at:]
+        size = zstd.ZSTD_getFrameContentSize(rest, ctypes.c_size_t(len(rest)))
+        used = zstd.ZSTD_findFrameCompressedSize(rest, ctypes.c_size_t(len(rest)))
+        if zstd.ZSTD_isError(ctypes.c_size_t(used)):
+            break
+        out = ctypes.create_string_buffer(size)
+        zstd.ZSTD_decompress(out, ctypes.c_size_t(size), rest, ctypes.c_size_t(used))
+        text, at = text + out.raw, at + used
+    return text.decode()
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix="tc-collect-"))
+        self.addCleanup(shutil.rmtree, self.work, True)
+
+    def script(self, text, name="script.py"):
+        path = self.work / name
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    def execute(self, command, folder, env=None):
+        done = subprocess.run([str(c) for c in command], cwd=self.work, capture_output=True, text=True,
+                              timeout=300, env={**os.environ, **(env or {})})
+        return Run(done, folder)
+
+    def plain(self, text, *args):
+        return self.execute([PYTHON, self.script(text), *args], None)
+
+    def collect(self, *args, python=PYTHON, folder="trace", env=None):
+        options = ["--python", python, "-o", self.work / folder]
+        return self.execute([BIN / "traincheck-collect", *options, *args], self.work / folder, env)
+
+    def traced(self, text, *args, options=()):
+        return self.collect(*options, self.script(text), *args)
+
+    def assert_no_errors(self, run):
+        self.assertEqual([r for r in run.records() if r.get("code") == "switched-off"], [])
+
+    def calls(self, run, **wanted):
+        return [r for r in run.records() if r["type"] == "call"
+                and all(r.get(key) == value for key, value in wanted.items())]
