@@ -68,7 +68,7 @@ static void before_forward(struct tc_thread *thread, struct tc_span *span)
     tc_steps_set_stage(thread, tc_module_is_training(span->receiver) && tc_grad_enabled()
                                    ? TC_STAGE_TRAINING
                                    : TC_STAGE_EVALUATION);
-    tc_variables_look(thread, 0, false);
+    tc_variables_look(thread, 0, TC_LOOK_QUICK);
 }
 
 static void before_optimizer(struct tc_thread *thread, struct tc_span *span)
@@ -88,7 +88,7 @@ static void before_optimizer(struct tc_thread *thread, struct tc_span *span)
             tc_steps_candidate_of(thread, "zero_grad", span->serial);
         tc_steps_set_stage(thread, TC_STAGE_TRAINING);
     }
-    tc_variables_look(thread, 0, false);
+    tc_variables_look(thread, 0, TC_LOOK_QUICK);
 }
 
 static PyObject *argument(const struct tc_span *span, const char *name, size_t position)
@@ -136,7 +136,7 @@ static void before(struct tc_thread *thread, struct tc_span *span)
         break;
     default:
         if (span->api->flags & TC_API_LOOK)
-            tc_variables_look(thread, 0, false);
+            tc_variables_look(thread, 0, TC_LOOK_QUICK);
     }
     span->stage_before = thread->stage;
     if (span->api->flags & TC_API_CHECKPOINT)
@@ -443,6 +443,13 @@ static bool has_looks(const struct tc_span *span)
            span->api->role == TC_ROLE_ZERO_GRAD || span->api->flags & TC_API_LOOK;
 }
 
+static enum tc_look look_after(const struct tc_span *span)
+{
+    if (span->is_root)
+        return TC_LOOK_FORWARD;
+    return span->api->role == TC_ROLE_STEP ? TC_LOOK_STEP : TC_LOOK_QUICK;
+}
+
 static void pop(struct tc_thread *thread, const struct tc_span *span)
 {
     while (thread->stack.n) {
@@ -465,7 +472,7 @@ static void close_span(struct tc_thread *thread, struct tc_span *span, PyObject 
     if (span->api->flags & TC_API_CHECKPOINT)
         thread->stage = span->stage_before;
     if (has_looks(span))
-        tc_variables_look(thread, span->id, false);
+        tc_variables_look(thread, span->id, look_after(span));
     if (result)
         write_return(thread, span, result);
     else

@@ -129,7 +129,7 @@ static void cut(struct tc_thread *thread, const char *why)
         return;
     keep_batch();
     if (steps.has_step)
-        tc_variables_look(thread, 0, true);
+        tc_variables_look(thread, 0, TC_LOOK_ALL);
     render(&thread->line, thread, tc_agent_now(), why);
     tc_sink_put(thread->line.text, thread->line.size, 0);
     next_window();
@@ -214,7 +214,7 @@ bool tc_steps_data_begin(struct tc_thread *thread)
     if (steps.has_step && !all_stepped())
         return false;
     if (steps.has_step)
-        tc_variables_look(thread, 0, true);
+        tc_variables_look(thread, 0, TC_LOOK_ALL);
     steps.asked_t = tc_agent_now();
     steps.asked = true;
     steps.predicted = steps.has_step;

@@ -38,6 +38,7 @@ struct variable {
     int64_t serial, root;
     char *name;
     bool is_buffer;
+    bool is_owned;  /* by an optimizer */
     bool announced; /* its first record is written */
     bool renamed;
     bool cleared;   /* the gradient was absent, zero or another tensor since the last step */
@@ -160,7 +161,10 @@ static void meet_param(PyObject *param, size_t group, size_t i, void *context)
     struct tc_strbuf name = TC_STRBUF_INIT;
 
     (void)context;
-    if (!v || v->name)
+    if (!v)
+        return;
+    v->is_owned = true;
+    if (v->name)
         return;
     tc_strbuf_addf(&name, "optimizer.param_groups[%zu][%zu]", group, i);
     set_name(v, name.text, 0);
@@ -653,7 +657,13 @@ static void look_at(struct tc_thread *thread, struct variable *v, PyObject *tens
         v->seen = s;
 }
 
-void tc_variables_look(struct tc_thread *thread, int64_t cause, bool verify)
+static bool is_verified(const struct variable *v, enum tc_look look)
+{
+    return look == TC_LOOK_ALL || (look == TC_LOOK_STEP && v->is_owned) ||
+           (look == TC_LOOK_FORWARD && v->is_buffer);
+}
+
+void tc_variables_look(struct tc_thread *thread, int64_t cause, enum tc_look look)
 {
     if (!tc_agent.track || tc_agent.worker || thread->number != 0 || !tc_agent_ready())
         return;
@@ -663,7 +673,7 @@ void tc_variables_look(struct tc_thread *thread, int64_t cause, bool verify)
         if (!tensor || !vars.all.items[i].name)
             continue;
         Py_INCREF(tensor);
-        look_at(thread, &vars.all.items[i], tensor, cause, verify);
+        look_at(thread, &vars.all.items[i], tensor, cause, is_verified(&vars.all.items[i], look));
         Py_DECREF(tensor);
     }
 }

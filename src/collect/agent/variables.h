@@ -15,10 +15,19 @@ void tc_variables_meet_root(PyObject *module);
 bool tc_variables_is_root(PyObject *module);
 
 /*
- * Look at all of them. cause is the id of the call that ends, 0 for none. verify: also digest what
- * claims to be unchanged, as writes through .data leave no trace in the version counter.
+ * Which variables are digested though their version counter says that nothing was written. Writes
+ * through .data, of kernels that update running statistics, and to flat buffers leave no trace in
+ * it.
  */
-void tc_variables_look(struct tc_thread *thread, int64_t cause, bool verify);
+enum tc_look {
+    TC_LOOK_QUICK,   /* none */
+    TC_LOOK_STEP,    /* those that an optimizer owns */
+    TC_LOOK_FORWARD, /* buffers */
+    TC_LOOK_ALL,
+};
+
+/* Look at all of them. cause is the id of the call that ends, 0 for none. */
+void tc_variables_look(struct tc_thread *thread, int64_t cause, enum tc_look look);
 
 /* Add ,"params":[...] (and ,"uncleared":[...] where with_uncleared and there are some). */
 void tc_variables_add_params(struct tc_strbuf *out, PyObject *optimizer, bool with_uncleared);
