@@ -1,9 +1,10 @@
 #include "collect/agent/frames.h"
 
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/banned.h"
-#include "base/fs.h"
 #include "base/map.h"
 
 #define MAX_FRAMES 200
@@ -69,13 +70,26 @@ static bool passes_on(const PyCodeObject *code)
     return false;
 }
 
+/* As a person at the terminal of the job would type it: from the folder in which the process began.
+ */
+static const char *shorten(const char *file)
+{
+    static char folder[PATH_MAX];
+    size_t n;
+
+    if (!folder[0] && !getcwd(folder, sizeof(folder)))
+        folder[0] = '?';
+    n = strlen(folder);
+    return strncmp(file, folder, n) == 0 && file[n] == '/' ? file + n + 1 : file;
+}
+
 static void add_at(struct tc_strbuf *out, const PyCodeObject *code, int line)
 {
     const char *file = PyUnicode_AsUTF8(code->co_filename);
-    const char *base = file ? tc_fs_base(file) : "?";
+    const char *path = file ? shorten(file) : "?";
 
     tc_strbuf_adds(out, ",\"at\":");
-    tc_strbuf_add_json(out, base, strlen(base));
+    tc_strbuf_add_json(out, path, strlen(path));
     out->size--; /* the closing quote moves behind the line */
     tc_strbuf_addc(out, ':');
     tc_strbuf_add_int(out, line);
