@@ -375,7 +375,7 @@ enum tc_status tc_invariant_set_read(struct tc_invariant_set *set, const char *p
         is_empty = false;
         status = read_line(set, start, size, err);
         if (status)
-            tc_error_prefix(err, "%s:%u: ", path, line);
+            tc_error_prefix(err, "%s:%u", path, line);
     }
     if (!status && is_empty)
         status = tc_error_set(err, TC_E_FORMAT, "%s: holds no invariants", path);

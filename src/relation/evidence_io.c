@@ -297,14 +297,14 @@ enum tc_status tc_evidence_read(struct tc_evidence *evidence, const char *path, 
         status = packed.size ? unpack_all(&packed, &text, err)
                              : tc_error_set(err, TC_E_FORMAT, "the file is empty");
         if (status)
-            tc_error_prefix(err, "%s: ", path);
+            tc_error_prefix(err, "%s", path);
     }
     for (size_t at = 0; !status && at < text.size;) {
         const char *start = text.text + at, *end = memchr(start, '\n', text.size - at);
         size_t size = end ? (size_t)(end - start) : text.size - at;
         status = read_line(evidence, start, size, ++line == 1, n_unknown, err);
         if (status)
-            tc_error_prefix(err, "%s:%u: ", path, line);
+            tc_error_prefix(err, "%s:%u", path, line);
         at += size + 1;
     }
     tc_strbuf_release(&packed);

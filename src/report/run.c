@@ -5,6 +5,7 @@
 
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/banned.h"
 #include "base/fs.h"
@@ -23,7 +24,8 @@ struct check {
     struct tc_strtab *symbols;
     struct tc_invariant_set set;
     struct tc_engine *engine;
-    size_t trace; /* being read */
+    size_t trace;  /* being read */
+    bool made_dir; /* the output folder was not there before */
 };
 
 static uint64_t now_ns(void)
@@ -60,8 +62,10 @@ static enum tc_status check_trace(struct check *check, const char *path,
     enum tc_status status = tc_trace_folder_open(path, notes, &folder, err);
 
     /* Only now: a check of nothing leaves no folder behind. */
-    if (!status)
+    if (!status) {
+        check->made_dir |= !tc_fs_exists(check->config->output_dir);
         status = tc_fs_mkdirs(check->config->output_dir, err);
+    }
     if (status) {
         tc_trace_folder_close(folder);
         return status;
@@ -188,6 +192,8 @@ enum tc_status tc_check_run(const struct tc_check_config *config, struct tc_chec
         result->wall_ns = now_ns() - started;
         reported = report(&check, result, notes, status ? NULL : err);
         status = status ? status : reported;
+    } else if (check.made_dir) {
+        rmdir(config->output_dir);
     }
     tc_engine_free(check.engine);
     tc_invariant_set_release(&check.set);

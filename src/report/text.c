@@ -123,8 +123,8 @@ static void print_learned(const struct printer *p, const struct tc_violation *v)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    tc_strbuf_addf(&text, "held %llu times in %llu pipeline%s. First look: %s",
-                   (unsigned long long)v->invariant->held,
+    tc_strbuf_addf(&text, "held %llu time%s in %llu pipeline%s. First look: %s",
+                   (unsigned long long)v->invariant->held, v->invariant->held == 1 ? "" : "s",
                    (unsigned long long)v->invariant->pipelines,
                    v->invariant->pipelines == 1 ? "" : "s", v->relation->hint);
     paint(p, FAINT);
