@@ -33,6 +33,13 @@ STEP = "torch.optim.Optimizer.step"
 FORWARD = "torch.nn.Module.__call__"
 
 
+def zstd_frame(data):
+    """Bytes as one zstd frame of raw blocks: what a reader must take, without a compressor."""
+    head = b"\x28\xb5\x2f\xfd\xa0" + len(data).to_bytes(4, "little")  # one segment, its size in four bytes
+    blocks = [data[i:i + 65536] for i in range(0, len(data), 65536)] or [b""]
+    return head + b"".join((len(b) << 3 | (b is blocks[-1])).to_bytes(3, "little") + b for b in blocks)
+
+
 class Variable:
     def __init__(self, serial, name, spec, root):
         self.serial, self.name, self.root = serial, name, root
