@@ -31,6 +31,16 @@ struct tc_invariant *tc_invariant_add(struct tc_invariant_set *set)
     return invariant;
 }
 
+void tc_invariant_set_drop(struct tc_invariant_set *set, const bool *drop)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < set->items.n; i++)
+        if (!drop[i])
+            set->items.items[kept++] = set->items.items[i];
+    set->items.n = kept;
+}
+
 static void add_sym(struct tc_strbuf *out, const struct tc_strtab *symbols, tc_sym sym)
 {
     if (sym != TC_NO_SYM)

@@ -87,6 +87,9 @@ void tc_invariant_name(struct tc_invariant *invariant, const struct tc_strtab *s
 
 bool tc_invariant_same_when(const struct tc_invariant *a, const struct tc_invariant *b);
 
+/* Remove the marked ones; they stay in the arena. */
+void tc_invariant_set_drop(struct tc_invariant_set *set, const bool *drop);
+
 /* What two invariants with equal relation, params and precondition share. */
 uint64_t tc_invariant_digest(const struct tc_invariant *invariant, const struct tc_strtab *symbols);
 

@@ -6,7 +6,7 @@
  * an argument of a call in DataLoader workers that live at the same time: a number, or the content
  * of an array
  */
-#include "relation/relation.h"
+#include "relation/form.h"
 
 #include <string.h>
 
@@ -77,11 +77,6 @@ static bool is_inside_initialiser(const struct tc_call *call)
     return false;
 }
 
-static bool is_by_torch(const struct tc_strtab *symbols, const struct tc_call *call)
-{
-    return !call->parent && tc_str_is(tc_symbols_text(symbols, call->by), "torch");
-}
-
 static void observe_initialiser(struct distinct_state *s, struct tc_strtab *symbols,
                                 const struct tc_event *event, const struct tc_sink *sink)
 {
@@ -90,7 +85,7 @@ static void observe_initialiser(struct distinct_state *s, struct tc_strtab *symb
     const uint64_t scope[] = {(uintptr_t)event->process, call->window, call->fn, (uint64_t)target};
     bool is_new;
 
-    if (target == TC_NONE || is_inside_initialiser(call) || is_by_torch(symbols, call))
+    if (target == TC_NONE || is_inside_initialiser(call) || tc_is_by_torch(symbols, call))
         return;
     tc_map_at(&s->tensors, tc_hash64(scope, sizeof(scope), 0), &is_new);
     emit(symbols, event, sink, initialiser_key(symbols), is_new);
@@ -179,12 +174,9 @@ static void set_operand(struct tc_strtab *symbols, tc_sym key, struct tc_hypothe
     h->n_params = 2;
     h->params[0].name = tc_strtab_intern(symbols, text.text, (size_t)(space - text.text));
     h->params[0].role = TC_SYM_EMPTY;
-    h->params[1] = (struct tc_param){.kind = TC_PARAM_OPERAND,
-                                     .name = tc_strtab_intern_text(symbols, space + 1),
-                                     .role = TC_NO_SYM,
-                                     .attr = tc_strtab_intern_text(symbols, "is"),
-                                     .from = TC_NO_SYM,
-                                     .to = tc_strtab_intern_text(symbols, "\"distinct\"")};
+    h->params[1] = tc_param_of(TC_PARAM_OPERAND, tc_strtab_intern_text(symbols, space + 1),
+                               tc_strtab_intern_text(symbols, "is"),
+                               tc_strtab_intern_text(symbols, "\"distinct\""));
 }
 
 static void propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
@@ -193,12 +185,8 @@ static void propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outco
     struct tc_hypothesis h = {.n_params = 1, .min_pipelines = 2, .min_support = 1};
 
     (void)outcomes;
-    h.params[0] = (struct tc_param){.kind = TC_PARAM_CALL,
-                                    .name = tc_strtab_intern_text(symbols, "*"),
-                                    .role = tc_strtab_intern_text(symbols, "init"),
-                                    .attr = TC_NO_SYM,
-                                    .from = TC_NO_SYM,
-                                    .to = TC_NO_SYM};
+    h.params[0] =
+        tc_param_call(tc_strtab_intern_text(symbols, "*"), tc_strtab_intern_text(symbols, "init"));
     if (key != initialiser_key(symbols))
         set_operand(symbols, key, &h);
     tc_vec_push(&out->items, h);

@@ -7,7 +7,7 @@
  * Ia stands before Ib when both its first and its last call of the window do, so that the
  * micro-batches of an accumulated gradient are no disorder. Judged when the window closes.
  */
-#include "relation/relation.h"
+#include "relation/form.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,13 +39,10 @@ static struct tc_param param_of_token(struct tc_strtab *symbols, tc_sym token, b
     const char *text = tc_strtab_text(symbols, token);
     const char *space = strchr(text, ' ');
 
-    return (struct tc_param){.kind = TC_PARAM_CALL,
-                             .role = tc_strtab_intern(symbols, text, (size_t)(space - text)),
-                             .name = tc_strtab_intern_text(symbols, space + 1),
-                             .attr = TC_NO_SYM,
-                             .from = TC_NO_SYM,
-                             .to = TC_NO_SYM,
-                             .given = given};
+    struct tc_param param = tc_param_call(tc_strtab_intern_text(symbols, space + 1),
+                                          tc_strtab_intern(symbols, text, (size_t)(space - text)));
+    param.given = given;
+    return param;
 }
 
 struct tc_tokens {
@@ -375,16 +372,6 @@ static bool is_mirrored(const struct tc_invariant_set *set, const struct tc_inva
     return false;
 }
 
-static void remove_marked(struct tc_invariant_set *set, const bool *drop)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < set->items.n; i++)
-        if (!drop[i])
-            set->items.items[kept++] = set->items.items[i];
-    set->items.n = kept;
-}
-
 static void drop_implied(struct tc_invariant_set *set)
 {
     bool *drop = tc_calloc(set->items.n + 1, sizeof(*drop));
@@ -396,7 +383,7 @@ static void drop_implied(struct tc_invariant_set *set)
         else if (!is_single(x))
             drop[i] = is_farther(set, x) || is_mirrored(set, x);
     }
-    remove_marked(set, drop);
+    tc_invariant_set_drop(set, drop);
     tc_free(drop);
 }
 
@@ -434,7 +421,7 @@ static void join_pairs(struct tc_invariant_set *set)
             drop[j] = true;
         }
     }
-    remove_marked(set, drop);
+    tc_invariant_set_drop(set, drop);
     tc_free(drop);
 }
 
@@ -453,7 +440,7 @@ static void drop_singles(struct tc_invariant_set *set)
                 drop[i] |= y->params[k].name == x->params[0].name;
         }
     }
-    remove_marked(set, drop);
+    tc_invariant_set_drop(set, drop);
     tc_free(drop);
 }
 

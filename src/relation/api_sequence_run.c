@@ -7,7 +7,7 @@
  * Both have one example each time the later call, or the next root forward, comes. Calls made by
  * torch's own constructors count for neither.
  */
-#include "relation/relation.h"
+#include "relation/form.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +23,9 @@ static bool is_mark(const struct tc_strtab *symbols, const struct tc_event *even
 
     if (event->kind != TC_EVENT_CALL || call->raised || call->th != 0 || event->process->is_worker)
         return false;
-    if (!call->parent && tc_str_is(tc_symbols_text(symbols, call->by), "torch"))
-        return false;
-    return call->is_root || call->role == TC_ROLE_LOAD || call->role == TC_ROLE_MODE ||
-           tc_role_has(call->role, TC_TRAIT_MEMBER);
+    return !tc_is_by_torch(symbols, call) &&
+           (call->is_root || call->role == TC_ROLE_LOAD || call->role == TC_ROLE_MODE ||
+            tc_role_has(call->role, TC_TRAIT_MEMBER));
 }
 
 static void add_unique(tc_sym *set, size_t *n, size_t max, tc_sym sym)
@@ -40,11 +39,6 @@ static void add_unique(tc_sym *set, size_t *n, size_t max, tc_sym sym)
     memmove(&set[i + 1], &set[i], (*n - i) * sizeof(*set));
     set[i] = sym;
     ++*n;
-}
-
-static bool is_known(const tc_sym *set, size_t n, tc_sym sym)
-{
-    return n && bsearch(&sym, set, n, sizeof(*set), tc_sym_compare);
 }
 
 static void set_situation(struct tc_situation *situation, struct tc_strtab *symbols,
@@ -104,7 +98,7 @@ static void run_observe(void *state, struct tc_strtab *symbols, const struct tc_
     if (is_new)
         *slot = (uintptr_t)tc_calloc(1, sizeof(struct course));
     struct course *course = (struct course *)(uintptr_t)*slot;
-    if (is_known(course->seen, course->n, event->call->descriptor))
+    if (tc_outcome_has(course->seen, course->n, event->call->descriptor))
         return;
     set_situation(&situation, symbols, event);
     struct tc_example example = {.key = event->call->descriptor,
@@ -208,16 +202,6 @@ static void follow_observe(void *state, struct tc_strtab *symbols, const struct 
 
 /* ---- both ---------------------------------------------------------------------------------- */
 
-static struct tc_param call_param(tc_sym descriptor)
-{
-    return (struct tc_param){.kind = TC_PARAM_CALL,
-                             .name = descriptor,
-                             .role = TC_SYM_EMPTY,
-                             .attr = TC_NO_SYM,
-                             .from = TC_NO_SYM,
-                             .to = TC_NO_SYM};
-}
-
 /* The code of one pipeline decides about order: it takes seven to make a rule. */
 #define MIN_PIPELINES 7
 
@@ -231,12 +215,10 @@ static void propose_calls(tc_sym key, const struct tc_outcomes *outcomes, bool k
             tc_sym other = outcomes->outcome[i][j];
             struct tc_hypothesis h = {
                 .n_params = 2, .min_pipelines = MIN_PIPELINES, .min_support = 1};
-            bool is_new;
-            tc_map_at(&seen, other, &is_new);
-            if (!is_new)
+            if (!tc_is_first(&seen, other))
                 continue;
-            h.params[0] = call_param(key_first ? key : other);
-            h.params[1] = call_param(key_first ? other : key);
+            h.params[0] = tc_param_call(key_first ? key : other, TC_SYM_EMPTY);
+            h.params[1] = tc_param_call(key_first ? other : key, TC_SYM_EMPTY);
             tc_vec_push(&out->items, h);
         }
     }
@@ -279,7 +261,7 @@ static enum tc_outcome run_holds(struct tc_strtab *symbols, const struct tc_para
 {
     (void)symbols;
     (void)n_params;
-    return is_known(outcome, n_outcome, params[0].name) ? TC_HELD : TC_BROKEN;
+    return tc_outcome_has(outcome, n_outcome, params[0].name) ? TC_HELD : TC_BROKEN;
 }
 
 static enum tc_outcome follow_holds(struct tc_strtab *symbols, const struct tc_param *params,
@@ -287,7 +269,7 @@ static enum tc_outcome follow_holds(struct tc_strtab *symbols, const struct tc_p
 {
     (void)symbols;
     (void)n_params;
-    return is_known(outcome, n_outcome, params[1].name) ? TC_HELD : TC_BROKEN;
+    return tc_outcome_has(outcome, n_outcome, params[1].name) ? TC_HELD : TC_BROKEN;
 }
 
 /* a before c is implied by a before b and b before c; of two calls that each wait for the other one
@@ -318,16 +300,12 @@ static bool is_chained(const struct tc_invariant_set *set, const struct tc_invar
 static void condense(const struct tc_rows *rows, struct tc_invariant_set *set)
 {
     bool *drop = tc_calloc(set->items.n + 1, sizeof(*drop));
-    size_t kept = 0;
 
     (void)rows;
     tc_invariant_set_sort(set);
     for (size_t i = 0; i < set->items.n; i++)
         drop[i] = is_chained(set, set->items.items[i]);
-    for (size_t i = 0; i < set->items.n; i++)
-        if (!drop[i])
-            set->items.items[kept++] = set->items.items[i];
-    set->items.n = kept;
+    tc_invariant_set_drop(set, drop);
     tc_free(drop);
 }
 

@@ -8,7 +8,7 @@
  *
  * Judged at the end of a step window, on the state of that moment.
  */
-#include "relation/relation.h"
+#include "relation/form.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,9 +39,7 @@ static void propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outco
             const char *text = tc_strtab_text(symbols, outcomes->outcome[i][j]);
             const char *space = strchr(text, ' ');
             struct tc_hypothesis h = {.n_params = 1, .min_pipelines = 2};
-            bool is_new;
-            tc_map_at(&seen, outcomes->outcome[i][j], &is_new);
-            if (!is_new || !space || strcmp(space, " equal"))
+            if (!tc_is_first(&seen, outcomes->outcome[i][j]) || !space || strcmp(space, " equal"))
                 continue;
             h.params[0] =
                 (struct tc_param){.kind = TC_PARAM_VARIABLE,
@@ -62,20 +60,16 @@ static tc_sym key_of(struct tc_strtab *symbols, const struct tc_param *params, s
     return n_params == 1 && params[0].kind == TC_PARAM_VARIABLE ? params[0].name : TC_NO_SYM;
 }
 
-static bool has(const tc_sym *outcome, size_t n, tc_sym sym)
-{
-    return n && bsearch(&sym, outcome, n, sizeof(*outcome), tc_sym_compare);
-}
-
 static enum tc_outcome holds(struct tc_strtab *symbols, const struct tc_param *params,
                              size_t n_params, const tc_sym *outcome, size_t n_outcome)
 {
     const char *attr = tc_strtab_text(symbols, params[0].attr);
 
     (void)n_params;
-    if (has(outcome, n_outcome, agreement(symbols, attr, true)))
+    if (tc_outcome_has(outcome, n_outcome, agreement(symbols, attr, true)))
         return TC_HELD;
-    return has(outcome, n_outcome, agreement(symbols, attr, false)) ? TC_BROKEN : TC_UNDECIDED;
+    return tc_outcome_has(outcome, n_outcome, agreement(symbols, attr, false)) ? TC_BROKEN
+                                                                               : TC_UNDECIDED;
 }
 
 /* The fields of a variable that a comparison may depend on: what it is, not what it is doing. */

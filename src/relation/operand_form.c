@@ -6,6 +6,7 @@
 
 #include "base/banned.h"
 #include "invariant/describe.h"
+#include "relation/form.h"
 #include "replay/symbols.h"
 
 bool tc_str_starts(struct tc_str text, const char *prefix)
@@ -26,19 +27,10 @@ static bool is_always_default(struct tc_strtab *symbols, const struct tc_outcome
     for (size_t i = 0; i < outcomes->n; i++) {
         const tc_sym *set = outcomes->outcome[i];
         size_t n = outcomes->n_outcome[i];
-        if (bsearch(&statement, set, n, sizeof(*set), tc_sym_compare) &&
-            !bsearch(&is_default, set, n, sizeof(*set), tc_sym_compare))
+        if (tc_outcome_has(set, n, statement) && !tc_outcome_has(set, n, is_default))
             return false;
     }
     return true;
-}
-
-static bool is_new(struct tc_map *seen, tc_sym sym)
-{
-    bool new;
-
-    tc_map_at(seen, sym, &new);
-    return new;
 }
 
 void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
@@ -51,24 +43,16 @@ void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_o
         for (size_t j = 0; j < outcomes->n_outcome[i]; j++) {
             tc_sym sym = outcomes->outcome[i][j];
             struct tc_statement s;
-            if (!is_new(&seen, sym) || !tc_statement_split(symbols, sym, &s) || !filter(&s))
+            if (!tc_is_first(&seen, sym) || !tc_statement_split(symbols, sym, &s) || !filter(&s))
                 continue;
             if (tc_str_starts(s.left, "args.") && tc_str_is(s.verb, "is") &&
                 is_always_default(symbols, outcomes, s.left, sym))
                 continue;
             struct tc_hypothesis h = {.n_params = 2, .min_pipelines = min_pipelines};
-            h.params[0] = (struct tc_param){.kind = TC_PARAM_CALL,
-                                            .name = key,
-                                            .role = TC_SYM_EMPTY,
-                                            .attr = TC_NO_SYM,
-                                            .from = TC_NO_SYM,
-                                            .to = TC_NO_SYM};
-            h.params[1] = (struct tc_param){.kind = TC_PARAM_OPERAND,
-                                            .name = tc_symbols_str(symbols, s.left),
-                                            .role = TC_NO_SYM,
-                                            .attr = tc_symbols_str(symbols, s.verb),
-                                            .from = TC_NO_SYM,
-                                            .to = tc_symbols_str(symbols, s.right)};
+            h.params[0] = tc_param_call(key, TC_SYM_EMPTY);
+            h.params[1] =
+                tc_param_of(TC_PARAM_OPERAND, tc_symbols_str(symbols, s.left),
+                            tc_symbols_str(symbols, s.verb), tc_symbols_str(symbols, s.right));
             tc_vec_push(&out->items, h);
         }
     }
@@ -115,14 +99,12 @@ enum tc_outcome tc_operand_holds(struct tc_strtab *symbols, const struct tc_para
     tc_sym said = tc_statement_intern(symbols, left, verb, right);
 
     (void)n_params;
-    if (n_outcome && bsearch(&said, outcome, n_outcome, sizeof(*outcome), tc_sym_compare))
+    if (tc_outcome_has(outcome, n_outcome, said))
         return TC_HELD;
     if (!other)
         return says_other_value(symbols, left, outcome, n_outcome) ? TC_BROKEN : TC_UNDECIDED;
     said = tc_statement_intern(symbols, left, other, right);
-    return n_outcome && bsearch(&said, outcome, n_outcome, sizeof(*outcome), tc_sym_compare)
-               ? TC_BROKEN
-               : TC_UNDECIDED;
+    return tc_outcome_has(outcome, n_outcome, said) ? TC_BROKEN : TC_UNDECIDED;
 }
 
 bool tc_operand_bans(const struct tc_strtab *symbols, const struct tc_param *params,
@@ -271,15 +253,11 @@ static bool is_implied(const struct tc_rows *rows, const struct tc_invariant_set
 void tc_operand_condense(const struct tc_rows *rows, struct tc_invariant_set *set)
 {
     bool *drop = tc_calloc(set->items.n + 1, sizeof(*drop));
-    size_t kept = 0;
 
     tc_invariant_set_sort(set);
     for (size_t i = 0; i < set->items.n; i++)
         drop[i] = is_implied(rows, set, i);
-    for (size_t i = 0; i < set->items.n; i++)
-        if (!drop[i])
-            set->items.items[kept++] = set->items.items[i];
-    set->items.n = kept;
+    tc_invariant_set_drop(set, drop);
     tc_free(drop);
 }
 

@@ -1,0 +1,313 @@
+/*
+ * event_contain_each.c - EventContain/each: what a call does, it does to every variable that its
+ * receiver owns
+ *
+ * Of an optimizer step these are the parameters that require a gradient, of a root forward the
+ * model's buffers. Judged when the call returns, variable by variable.
+ */
+#include "relation/form.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/hash.h"
+#include "invariant/describe.h"
+#include "replay/symbols.h"
+
+/* Only the third call in a row without a change counts as "unchanged": once can be rounding. */
+#define CALLS_IN_A_ROW 3
+
+struct each_state {
+    struct tc_map
+        streaks; /* (process, call, receiver, variable) → calls in a row without a change */
+};
+
+static void *each_open(void)
+{
+    return tc_calloc(1, sizeof(struct each_state));
+}
+
+static void each_close(void *state)
+{
+    struct each_state *each = state;
+
+    tc_map_release(&each->streaks);
+    tc_free(each);
+}
+
+static bool is_uncleared(const struct tc_call *call, int64_t serial)
+{
+    for (size_t i = 0; i < call->n_uncleared; i++)
+        if (call->uncleared[i] == serial)
+            return true;
+    return false;
+}
+
+/* The class of gradient that the call read: that of the last look before the change. */
+static tc_sym grad_read(const struct tc_call *call, const struct tc_variable *variable)
+{
+    return variable->grad_cause == call->id ? variable->grad_before : variable->grad;
+}
+
+static uint64_t advance_streak(struct each_state *each, const struct tc_event *event,
+                               const struct tc_variable *variable, bool changed)
+{
+    const int64_t who[] = {event->process->pid, event->call->descriptor,
+                           tc_value_int(tc_value_get(event->call->self, "id"), 0),
+                           variable->serial};
+    bool is_new;
+    uint64_t *streak = tc_map_at(&each->streaks, tc_hash64(who, sizeof(who), 0), &is_new);
+
+    *streak = changed ? 0 : *streak + 1;
+    return *streak;
+}
+
+/* Rounding explains that nothing changed when the gradient or the learning rate is next to nothing.
+ */
+static bool is_too_small(const struct tc_situation *situation, tc_sym grad)
+{
+    if (grad == TC_SYM_TINY)
+        return true;
+    for (size_t i = 0; i < situation->n; i++)
+        if (situation->pairs[i].field == TC_SYM_F_SELF_LR)
+            return situation->pairs[i].value == TC_SYM_ZERO ||
+                   situation->pairs[i].value == TC_SYM_TINY;
+    return false;
+}
+
+struct each_example {
+    struct each_state *each;
+    struct tc_strtab *symbols;
+    const struct tc_event *event;
+    const struct tc_sink *sink;
+    const struct tc_situation *base; /* of the call, unsorted */
+};
+
+/* "data changed", "cleared true": the outcomes of one variable. */
+static tc_sym outcome_sym(struct tc_strtab *symbols, tc_sym attr, tc_sym to)
+{
+    return tc_symbols_join(symbols, attr == TC_SYM_DATA ? "data " : "cleared ",
+                           tc_symbols_text(symbols, to));
+}
+
+static size_t outcome_of(const struct each_example *x, const struct tc_variable *variable,
+                         tc_sym grad, tc_sym out[2])
+{
+    const struct tc_call *call = x->event->call;
+    bool changed = variable->data_cause >= call->id;
+    /* Content that cannot be read is neither the same nor another. */
+    uint64_t streak = variable->has_data ? advance_streak(x->each, x->event, variable, changed) : 0;
+    size_t n = 0;
+
+    if (changed)
+        out[n++] = outcome_sym(x->symbols, TC_SYM_DATA, TC_SYM_CHANGED);
+    else if (streak >= CALLS_IN_A_ROW &&
+             (call->role != TC_ROLE_STEP || !is_too_small(x->base, grad)))
+        out[n++] = outcome_sym(x->symbols, TC_SYM_DATA, TC_SYM_UNCHANGED);
+    if (call->role == TC_ROLE_STEP)
+        out[n++] = outcome_sym(x->symbols, TC_SYM_CLEARED,
+                               tc_symbols_bool(!is_uncleared(call, variable->serial)));
+    if (n == 2 && out[0] > out[1]) {
+        tc_sym first = out[0];
+        out[0] = out[1];
+        out[1] = first;
+    }
+    return n;
+}
+
+static tc_sym each_key_of(struct tc_strtab *symbols, tc_sym descriptor, tc_sym kind)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_strbuf_addf(&text, "%s %s", tc_strtab_text(symbols, descriptor),
+                   tc_strtab_text(symbols, kind));
+    tc_sym key = tc_strtab_intern(symbols, text.text, text.size);
+    tc_strbuf_release(&text);
+    return key;
+}
+
+static void each_variable(const struct each_example *x, const struct tc_variable *variable)
+{
+    const struct tc_call *call = x->event->call;
+    tc_sym grad = grad_read(call, variable);
+    struct tc_situation situation = *x->base;
+    tc_sym outcome[2];
+    size_t n = outcome_of(x, variable, grad, outcome);
+
+    if (!n)
+        return;
+    tc_situation_add_variable(&situation, variable, grad);
+    tc_situation_sort(&situation);
+    struct tc_example example = {.key = each_key_of(x->symbols, call->descriptor, variable->kind),
+                                 .situation = &situation,
+                                 .outcome = outcome,
+                                 .n_outcome = n,
+                                 .variable = variable};
+    x->sink->example(x->sink->context, x->event, &example);
+}
+
+/* Parameters that an optimizer steps and that require a gradient. */
+static void each_owned(const struct each_example *x)
+{
+    const struct tc_call *call = x->event->call;
+
+    for (size_t i = 0; i < call->n_params; i++) {
+        const struct tc_variable *v = tc_process_variable(x->event->process, call->params[i]);
+        if (v && v->requires_grad)
+            each_variable(x, v);
+    }
+}
+
+/* Buffers of the root that ran. */
+static void each_buffer(const struct each_example *x)
+{
+    int64_t root = tc_value_int(tc_value_get(x->event->call->self, "id"), TC_NONE);
+    uint64_t serial, pointer;
+
+    for (size_t pos = 0; tc_map_each(&x->event->process->variables, &pos, &serial, &pointer);) {
+        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+        if (v->kind == TC_SYM_BUFFER && v->root == root)
+            each_variable(x, v);
+    }
+}
+
+static void each_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                         const struct tc_sink *sink)
+{
+    struct tc_situation base;
+    struct each_example x = {state, symbols, event, sink, &base};
+
+    if (!tc_is_subject(event) || (event->call->role != TC_ROLE_STEP && !event->call->is_root))
+        return;
+    tc_situation_of_call(&base, symbols, event->process, event->call, false);
+    if (event->call->role == TC_ROLE_STEP)
+        each_owned(&x);
+    else
+        each_buffer(&x);
+}
+
+/* Claims by kind: parameters change, buffers may only be learned to stay; a gradient is fresh. */
+static const struct {
+    tc_sym kind, attr, to;
+} claims[] = {
+    {TC_SYM_PARAMETER, TC_SYM_DATA,    TC_SYM_CHANGED  },
+    {TC_SYM_PARAMETER, TC_SYM_CLEARED, TC_SYM_TRUE     },
+    {TC_SYM_BUFFER,    TC_SYM_DATA,    TC_SYM_UNCHANGED},
+};
+
+static bool was_met(struct tc_strtab *symbols, const struct tc_outcomes *outcomes, tc_sym attr,
+                    tc_sym to)
+{
+    tc_sym sym = outcome_sym(symbols, attr, to);
+
+    for (size_t i = 0; i < outcomes->n; i++)
+        if (tc_outcome_has(outcomes->outcome[i], outcomes->n_outcome[i], sym))
+            return true;
+    return false;
+}
+
+static void each_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
+                         struct tc_hypotheses *out)
+{
+    struct tc_str text = tc_symbols_text(symbols, key);
+    const char *space = strrchr(text.text, ' ');
+    tc_sym kind = tc_strtab_intern_text(symbols, space + 1);
+    tc_sym call = tc_strtab_intern(symbols, text.text, (size_t)(space - text.text));
+
+    for (size_t i = 0; i < sizeof(claims) / sizeof(*claims); i++) {
+        struct tc_hypothesis hypothesis = {.n_params = 2, .min_pipelines = 2};
+        if (claims[i].kind != kind || !was_met(symbols, outcomes, claims[i].attr, claims[i].to))
+            continue;
+        hypothesis.params[0] = tc_param_call(call, TC_SYM_EMPTY);
+        hypothesis.params[1] = (struct tc_param){
+            .kind = claims[i].attr == TC_SYM_CLEARED ? TC_PARAM_VARIABLE : TC_PARAM_CHANGE,
+            .name = kind,
+            .role = TC_NO_SYM,
+            .attr = claims[i].attr,
+            .from = TC_NO_SYM,
+            .to = claims[i].to};
+        tc_vec_push(&out->items, hypothesis);
+    }
+}
+
+static tc_sym each_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
+{
+    if (n_params != 2 || params[0].kind != TC_PARAM_CALL || params[1].kind == TC_PARAM_CALL)
+        return TC_NO_SYM;
+    if (params[1].attr != TC_SYM_DATA && params[1].attr != TC_SYM_CLEARED)
+        return TC_NO_SYM;
+    return each_key_of(symbols, params[0].name, params[1].name);
+}
+
+static enum tc_outcome each_holds(struct tc_strtab *symbols, const struct tc_param *params,
+                                  size_t n_params, const tc_sym *outcome, size_t n_outcome)
+{
+    tc_sym attr = params[1].attr, to = params[1].to;
+    tc_sym other = to == TC_SYM_CHANGED     ? TC_SYM_UNCHANGED
+                   : to == TC_SYM_UNCHANGED ? TC_SYM_CHANGED
+                   : to == TC_SYM_TRUE      ? TC_SYM_FALSE
+                                            : TC_SYM_TRUE;
+
+    (void)n_params;
+    if (tc_outcome_has(outcome, n_outcome, outcome_sym(symbols, attr, to)))
+        return TC_HELD;
+    return tc_outcome_has(outcome, n_outcome, outcome_sym(symbols, attr, other)) ? TC_BROKEN
+                                                                                 : TC_UNDECIDED;
+}
+
+static void each_describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                          size_t n_params, struct tc_strbuf *out)
+{
+    const char *kind = tc_strtab_text(symbols, params[1].name);
+
+    (void)n_params;
+    if (params[1].attr == TC_SYM_CLEARED) {
+        tc_strbuf_adds(out, "before ");
+        tc_describe_call(symbols, params[0].name, out);
+        tc_strbuf_addf(out, " the gradient of each %s was cleared (zero_grad) since the last step",
+                       kind);
+        return;
+    }
+    tc_describe_call(symbols, params[0].name, out);
+    tc_strbuf_addf(out, " %s data of each %s",
+                   params[1].to == TC_SYM_CHANGED ? "changes" : "leaves", kind);
+    tc_strbuf_adds(out, params[1].to == TC_SYM_CHANGED ? " that requires a gradient" : " as it is");
+}
+
+static void each_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                         const struct tc_event *event, const struct tc_example *example,
+                         struct tc_strbuf *out)
+{
+    const struct tc_param *claim = &invariant->params[1];
+
+    tc_strbuf_addf(out, "%s ", tc_strtab_text(symbols, example->variable->name));
+    if (claim->attr == TC_SYM_CLEARED)
+        tc_strbuf_adds(out,
+                       "still had the gradient of the step before: it was added to, not replaced");
+    else if (claim->to == TC_SYM_CHANGED)
+        tc_strbuf_addf(out, "stayed the same for %d calls in a row", CALLS_IN_A_ROW);
+    else
+        tc_strbuf_adds(out, "changed");
+    tc_explain_receiver(event, out);
+}
+
+const struct tc_source tc_source_owned = {
+    .name = "owned",
+    .is_set = true,
+    .open = each_open,
+    .close = each_close,
+    .observe = each_observe,
+};
+
+const struct tc_relation tc_event_contain_each = {
+    .name = "EventContain/each",
+    .summary = "a call changes every variable its receiver owns, or finds every gradient cleared",
+    .hint = "Does this variable get a gradient, is it the tensor the model uses, and is zero_grad "
+            "called in every step?",
+    .source = &tc_source_owned,
+    .propose = each_propose,
+    .key = each_key,
+    .holds = each_holds,
+    .describe = each_describe,
+    .explain = each_explain,
+};

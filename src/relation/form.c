@@ -1,0 +1,60 @@
+#include "relation/form.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "replay/symbols.h"
+
+struct tc_param tc_param_call(tc_sym name, tc_sym role)
+{
+    return (struct tc_param){.kind = TC_PARAM_CALL,
+                             .name = name,
+                             .role = role,
+                             .attr = TC_NO_SYM,
+                             .from = TC_NO_SYM,
+                             .to = TC_NO_SYM};
+}
+
+struct tc_param tc_param_of(enum tc_param_kind kind, tc_sym name, tc_sym attr, tc_sym to)
+{
+    return (struct tc_param){.kind = kind,
+                             .name = name,
+                             .role = TC_SYM_EMPTY,
+                             .attr = attr,
+                             .from = TC_NO_SYM,
+                             .to = to};
+}
+
+bool tc_outcome_has(const tc_sym *outcome, size_t n, tc_sym sym)
+{
+    return n && bsearch(&sym, outcome, n, sizeof(*outcome), tc_sym_compare);
+}
+
+bool tc_is_first(struct tc_map *seen, tc_sym sym)
+{
+    bool is_new;
+
+    tc_map_at(seen, sym, &is_new);
+    return is_new;
+}
+
+bool tc_is_by_torch(const struct tc_strtab *symbols, const struct tc_call *call)
+{
+    return !call->parent && tc_str_is(tc_symbols_text(symbols, call->by), "torch");
+}
+
+bool tc_is_subject(const struct tc_event *event)
+{
+    const struct tc_call *call = event->call;
+
+    return event->kind == TC_EVENT_CALL && !call->raised && !event->process->is_worker &&
+           (call->is_root || tc_role_has(call->role, TC_TRAIT_SUBJECT));
+}
+
+void tc_explain_receiver(const struct tc_event *event, struct tc_strbuf *out)
+{
+    struct tc_str class = tc_value_str(tc_value_get(event->call->self, "object"));
+
+    if (class.text)
+        tc_strbuf_addf(out, " (%.*s)", (int)class.size, class.text);
+}

@@ -1,0 +1,28 @@
+/*
+ * form.h - small things that the relation forms share
+ */
+#ifndef TC_RELATION_FORM_H
+#define TC_RELATION_FORM_H
+
+#include "relation/relation.h"
+
+struct tc_param tc_param_call(tc_sym name, tc_sym role);
+/* A change, a state or an operand; from is left open. */
+struct tc_param tc_param_of(enum tc_param_kind kind, tc_sym name, tc_sym attr, tc_sym to);
+
+/* Is it in the set? */
+bool tc_outcome_has(const tc_sym *outcome, size_t n, tc_sym sym);
+
+/* True the first time it is asked about sym. */
+bool tc_is_first(struct tc_map *seen, tc_sym sym);
+
+/* Made by torch itself at the top of the script: its constructors call steps and initialisers. */
+bool tc_is_by_torch(const struct tc_strtab *symbols, const struct tc_call *call);
+
+/* A call of the training loop in a main process, that returned: what EventContain speaks of. */
+bool tc_is_subject(const struct tc_event *event);
+
+/* " (torch.optim.Adam)", if the call has a receiver. */
+void tc_explain_receiver(const struct tc_event *event, struct tc_strbuf *out);
+
+#endif /* TC_RELATION_FORM_H */
