@@ -392,7 +392,9 @@ void tc_call_begin(struct tc_thread *thread, struct tc_api *api, const struct tc
 static void begin_end(struct tc_strbuf *out, const char *type, const struct tc_span *span)
 {
     tc_strbuf_reset(out);
-    tc_strbuf_addf(out, "{\"type\":\"%s\",\"id\":", type);
+    tc_strbuf_adds(out, "{\"type\":\"");
+    tc_strbuf_adds(out, type);
+    tc_strbuf_adds(out, "\",\"id\":");
     tc_strbuf_add_int(out, span->id);
     tc_strbuf_adds(out, ",\"t\":");
     tc_strbuf_add_int(out, tc_agent_now());

@@ -1,5 +1,6 @@
 #include "collect/agent/frames.h"
 
+#include <frameobject.h> /* PyFrame_GetBack, before Python 3.11 */
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
