@@ -22,7 +22,8 @@
 struct job {
     struct inference *inference;
     uint64_t json_bytes; /* as last reported */
-    const char *path;
+    char *path;          /* without slashes at its end */
+    char *real;          /* what it leads to: tells whether two paths are the same trace */
     struct tc_evidence evidence;
     struct tc_learned learned;
     struct tc_notes *notes;
@@ -33,6 +34,7 @@ struct job {
 struct inference {
     const struct tc_infer_config *config;
     struct job *jobs;
+    size_t n_jobs;
     bool enabled[MAX_RELATIONS];   /* by place in tc_relations */
     bool observed[TC_MAX_SOURCES]; /* does an enabled form ask for the source? */
     struct tc_evidence evidence;
@@ -176,7 +178,10 @@ static void copy_notes(struct tc_notes *into, const struct tc_notes *from)
 
 static int compare_jobs(const void *a, const void *b)
 {
-    return strcmp(((const struct job *)a)->path, ((const struct job *)b)->path);
+    const struct job *x = a, *y = b;
+    int order = strcmp(x->real, y->real);
+
+    return order ? order : strcmp(x->path, y->path);
 }
 
 static void count_job(const struct job *job, struct tc_infer_result *result)
@@ -194,7 +199,7 @@ static enum tc_status gather(struct inference *inference, struct tc_infer_result
 {
     enum tc_status status = TC_OK;
 
-    for (size_t i = 0; i < inference->config->n_traces; i++) {
+    for (size_t i = 0; i < inference->n_jobs; i++) {
         struct job *job = &inference->jobs[i];
         copy_notes(notes, job->notes);
         if (job->status && !status) {
@@ -213,18 +218,50 @@ static enum tc_status gather(struct inference *inference, struct tc_infer_result
     return status;
 }
 
+static void free_job(struct job *job)
+{
+    tc_free(job->path);
+    tc_free(job->real);
+}
+
+/* In an order of their own, each once: a trace given twice is no second witness. */
+static void list_jobs(struct inference *inference)
+{
+    const struct tc_infer_config *c = inference->config;
+    struct job *jobs = tc_calloc(c->n_traces, sizeof(*jobs));
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n_traces; i++) {
+        char *path = tc_strdup(c->traces[i]);
+        for (size_t size = strlen(path); size > 1 && path[size - 1] == '/';)
+            path[--size] = '\0';
+        jobs[i].path = path;
+        jobs[i].real = realpath(path, NULL);
+        if (!jobs[i].real)
+            jobs[i].real = tc_strdup(path);
+    }
+    qsort(jobs, c->n_traces, sizeof(*jobs), compare_jobs);
+    for (size_t i = 0; i < c->n_traces; i++) {
+        if (n && !strcmp(jobs[n - 1].real, jobs[i].real))
+            free_job(&jobs[i]);
+        else
+            jobs[n++] = jobs[i];
+    }
+    inference->jobs = jobs;
+    inference->n_jobs = n;
+}
+
 static enum tc_status learn_all(struct inference *inference, struct tc_infer_result *result,
                                 struct tc_notes *notes, struct tc_error *err)
 {
     const struct tc_infer_config *c = inference->config;
     unsigned threads = c->jobs ? c->jobs : tc_pool_cores();
 
-    inference->jobs = tc_calloc(c->n_traces, sizeof(*inference->jobs));
-    for (size_t i = 0; i < c->n_traces; i++)
-        inference->jobs[i].path = c->traces[i];
-    qsort(inference->jobs, c->n_traces, sizeof(*inference->jobs), compare_jobs);
-    tc_pool_run(c->n_traces, threads, learn_job, inference);
+    list_jobs(inference);
+    tc_pool_run(inference->n_jobs, threads, learn_job, inference);
     enum tc_status status = gather(inference, result, notes, err);
+    for (size_t i = 0; i < inference->n_jobs; i++)
+        free_job(&inference->jobs[i]);
     tc_free(inference->jobs);
     return status;
 }

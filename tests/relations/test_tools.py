@@ -92,6 +92,13 @@ class EqualBytes(Case):
         write_loop(self.work / "run", rank=1, world=2, pid=2)
         self.assertEqual(self.infer("run").read_bytes(), self.infer("run", output="again.jsonl").read_bytes())
 
+    def test_a_trace_given_twice_is_one_pipeline(self):
+        write_loop(self.work / "run")
+        want = self.infer("run").read_bytes()
+        self.assertIn(b'"from":["run"]', want)
+        for again in (["run/"], ["run", "run"], ["run", "run/", "./run"], [self.work / "run", "run//"]):
+            self.assertEqual(self.infer(*again, output="again.jsonl").read_bytes(), want, again)
+
     def test_failed_hypotheses_too(self):
         for i in range(3):
             write_loop(self.work / f"run{i}", broken_from=3 if i == 1 else None)

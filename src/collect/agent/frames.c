@@ -1,60 +1,54 @@
 #include "collect/agent/frames.h"
 
 #include <frameobject.h> /* PyFrame_GetBack, before Python 3.11 */
-#include <limits.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/banned.h"
 #include "base/map.h"
 
 #define MAX_FRAMES 200
 
-/* Owners of files: a package's name, "user", or NULL for files that are looked through. */
-static TC_VEC(char *) owners;
-static struct tc_map by_file; /* address of the file name object to 1 + index into owners */
+/* What the policy says of one file. */
+struct file {
+    char *owner; /* a package's name, "user", or NULL for a file that is looked through */
+    char *path;  /* as a person at the job's terminal would type it; NULL unless it is the user's */
+};
 
-enum {
-    THROUGH,
-    USER
-}; /* the first two owners */
+static TC_VEC(struct file) files;
+static struct tc_map by_name; /* address of the file name object to the index into files */
 
-static uint64_t add_owner(const char *name)
+static char *copy_text(PyObject *text)
 {
-    for (size_t i = 0; i < owners.n; i++)
-        if (owners.items[i] && strcmp(owners.items[i], name) == 0)
-            return i;
-    tc_vec_push(&owners, tc_strdup(name));
-    return owners.n - 1;
+    const char *utf8 = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : NULL;
+
+    return utf8 ? tc_strdup(utf8) : NULL;
 }
 
 /* Ask the policy once for each file name object; it is kept, so that its address stays its own. */
-static uint64_t classify(PyObject *file)
+static uint64_t ask(PyObject *name)
 {
-    PyObject *owner;
-    uint64_t index = THROUGH;
+    PyObject *place = tc_policy_call("place_of_file", "(O)", name);
+    struct file file = {0};
 
-    if (!owners.n) {
-        tc_vec_push(&owners, NULL);
-        tc_vec_push(&owners, tc_strdup("user"));
+    if (place && PyTuple_Check(place) && PyTuple_GET_SIZE(place) == 2) {
+        file.owner = copy_text(PyTuple_GET_ITEM(place, 0));
+        file.path = copy_text(PyTuple_GET_ITEM(place, 1));
     }
-    owner = tc_policy_call("owner_of_file", "(O)", file);
-    if (owner && owner != Py_None && PyUnicode_AsUTF8(owner))
-        index = add_owner(PyUnicode_AsUTF8(owner));
-    Py_XDECREF(owner);
+    Py_XDECREF(place);
     PyErr_Clear();
-    Py_INCREF(file);
-    tc_map_put(&by_file, (uint64_t)(uintptr_t)file, index);
-    return index;
+    Py_INCREF(name);
+    tc_vec_push(&files, file);
+    tc_map_put(&by_name, (uint64_t)(uintptr_t)name, files.n - 1);
+    return files.n - 1;
 }
 
-static uint64_t owner_of(const PyCodeObject *code)
+static const struct file *file_of(const PyCodeObject *code)
 {
     uint64_t index;
 
-    if (!tc_map_get(&by_file, (uint64_t)(uintptr_t)code->co_filename, &index))
-        index = classify(code->co_filename);
-    return index;
+    if (!tc_map_get(&by_name, (uint64_t)(uintptr_t)code->co_filename, &index))
+        index = ask(code->co_filename);
+    return &files.items[index];
 }
 
 /* Functions of torch and of decorators that only pass a call on. */
@@ -71,24 +65,8 @@ static bool passes_on(const PyCodeObject *code)
     return false;
 }
 
-/* As a person at the terminal of the job would type it: from the folder in which the process began.
- */
-static const char *shorten(const char *file)
+static void add_at(struct tc_strbuf *out, const char *path, int line)
 {
-    static char folder[PATH_MAX];
-    size_t n;
-
-    if (!folder[0] && !getcwd(folder, sizeof(folder)))
-        folder[0] = '?';
-    n = strlen(folder);
-    return strncmp(file, folder, n) == 0 && file[n] == '/' ? file + n + 1 : file;
-}
-
-static void add_at(struct tc_strbuf *out, const PyCodeObject *code, int line)
-{
-    const char *file = PyUnicode_AsUTF8(code->co_filename);
-    const char *path = file ? shorten(file) : "?";
-
     tc_strbuf_adds(out, ",\"at\":");
     tc_strbuf_add_json(out, path, strlen(path));
     out->size--; /* the closing quote moves behind the line */
@@ -97,25 +75,25 @@ static void add_at(struct tc_strbuf *out, const PyCodeObject *code, int line)
     tc_strbuf_addc(out, '"');
 }
 
-static void add_by(struct tc_strbuf *out, uint64_t owner)
+static void add_by(struct tc_strbuf *out, const char *owner)
 {
     tc_strbuf_adds(out, ",\"by\":");
-    tc_strbuf_add_json(out, owners.items[owner], strlen(owners.items[owner]));
+    tc_strbuf_add_json(out, owner, strlen(owner));
 }
 
 /* Look at one frame; true if the walk is over. */
 static bool visit(struct tc_strbuf *out, PyFrameObject *frame, bool *has_by)
 {
     PyCodeObject *code = PyFrame_GetCode(frame);
-    uint64_t owner = owner_of(code);
-    bool over = owner == USER;
+    const struct file *file = file_of(code);
+    bool over = file->path;
 
-    if (owner != THROUGH && !*has_by && (over || !passes_on(code))) {
-        add_by(out, owner);
+    if (file->owner && !*has_by && (over || !passes_on(code))) {
+        add_by(out, file->owner);
         *has_by = true;
     }
     if (over)
-        add_at(out, code, PyFrame_GetLineNumber(frame));
+        add_at(out, file->path, PyFrame_GetLineNumber(frame));
     Py_DECREF(code);
     return over;
 }

@@ -3,6 +3,7 @@ import os
 import sys
 
 _STDLIB = os.path.dirname(os.__file__) + os.sep
+_FOLDER = os.getcwd()  # where the process began; a script may leave it later
 _PACKAGE_FOLDERS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 
 
@@ -14,6 +15,20 @@ def owner_of_file(path):
         if folder in path:
             return path.rpartition(folder)[2].split(os.sep)[0].partition(".")[0]
     return None if path.startswith(_STDLIB) else "user"
+
+
+def place_of_file(path):
+    """Its owner, and for the user's own files the path as one would type it in the job's terminal.
+
+    Returns:
+        tuple: (owner as in owner_of_file, path or None). The path is relative for files below the
+        folder in which the process began, else absolute and without `..`.
+    """
+    owner = owner_of_file(path)
+    if owner != "user":
+        return owner, None
+    path = os.path.normpath(os.path.join(_FOLDER, path))
+    return owner, path.removeprefix(_FOLDER.rstrip(os.sep) + os.sep)
 
 
 def is_user_function(function):

@@ -4,7 +4,7 @@ import sys
 import _traincheck_agent as agent
 from . import annotations, classes, install, process, settings, table
 from .classes import describe as describe_class
-from .names import owner_of_file
+from .names import place_of_file
 from .process import open_trace
 from .values import Shield as shield, autocast_json, content, name_of_root, numpy_json
 
