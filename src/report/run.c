@@ -1,7 +1,7 @@
 /*
  * run.c - the whole of a check: invariants, traces, verdicts, reports
  */
-#include "report/report.h"
+#include "report/run.h"
 
 #include <string.h>
 #include <time.h>
@@ -19,15 +19,6 @@ static const struct tc_report *const reports[] = {
 /* Codes of notes after which something of a trace stayed unread. */
 static const char *const damage[] = {"bad-frame", "bad-json", "bad-record", "not-a-trace"};
 
-struct check {
-    const struct tc_check_config *config;
-    struct tc_strtab *symbols;
-    struct tc_invariant_set set;
-    struct tc_engine *engine;
-    size_t trace;  /* being read */
-    bool made_dir; /* the output folder was not there before */
-};
-
 static uint64_t now_ns(void)
 {
     struct timespec t;
@@ -38,15 +29,17 @@ static uint64_t now_ns(void)
 
 static bool on_progress(void *context, uint64_t json_bytes)
 {
-    const struct check *check = context;
+    const struct tc_check *check = context;
     const struct tc_check_config *c = check->config;
 
     return c->progress(c->context, check->trace, c->n_traces, json_bytes);
 }
 
-static void count_trace(struct tc_check_result *result, struct tc_replay_counts counts,
-                        const struct tc_trace_folder *folder)
+void tc_check_count_trace(struct tc_check *check, struct tc_replay_counts counts,
+                          const struct tc_trace_folder *folder)
 {
+    struct tc_check_result *result = check->result;
+
     result->n_records += counts.n_records;
     result->n_calls += counts.n_calls;
     result->n_windows += counts.n_step_windows;
@@ -54,27 +47,30 @@ static void count_trace(struct tc_check_result *result, struct tc_replay_counts 
         result->json_bytes += tc_trace_file_json_bytes(tc_trace_folder_file(folder, i));
 }
 
-static enum tc_status check_trace(struct check *check, const char *path,
-                                  struct tc_check_result *result, struct tc_notes *notes,
-                                  struct tc_error *err)
+enum tc_status tc_check_make_dir(struct tc_check *check, struct tc_error *err)
+{
+    check->made_dir |= !tc_fs_exists(check->config->output_dir);
+    return tc_fs_mkdirs(check->config->output_dir, err);
+}
+
+static enum tc_status check_trace(struct tc_check *check, const char *path, struct tc_error *err)
 {
     struct tc_trace_folder *folder = NULL;
-    enum tc_status status = tc_trace_folder_open(path, notes, &folder, err);
+    enum tc_status status = tc_trace_folder_open(path, check->notes, &folder, err);
 
     /* Only now: a check of nothing leaves no folder behind. */
-    if (!status) {
-        check->made_dir |= !tc_fs_exists(check->config->output_dir);
-        status = tc_fs_mkdirs(check->config->output_dir, err);
-    }
+    if (!status)
+        status = tc_check_make_dir(check, err);
     if (status) {
         tc_trace_folder_close(folder);
         return status;
     }
     tc_engine_begin(check->engine, path);
-    struct tc_replay *replay = tc_replay_new(check->symbols, notes, tc_engine_judge, check->engine);
+    struct tc_replay *replay =
+        tc_replay_new(check->symbols, check->notes, tc_engine_judge, check->engine);
     status =
         tc_replay_folder(replay, folder, check->config->progress ? on_progress : NULL, check, err);
-    count_trace(result, tc_replay_counts(replay), folder);
+    tc_check_count_trace(check, tc_replay_counts(replay), folder);
     tc_replay_free(replay);
     tc_trace_folder_close(folder);
     return status;
@@ -83,6 +79,8 @@ static enum tc_status check_trace(struct check *check, const char *path,
 static void count_verdicts(const struct tc_engine *engine, struct tc_check_result *result)
 {
     result->n_invariants = tc_engine_count(engine);
+    result->n_failed = result->n_passed = result->n_not_triggered = result->n_unchecked = 0;
+    result->n_multi_failed = 0;
     for (size_t i = 0; i < result->n_invariants; i++) {
         const struct tc_judgement *j = tc_engine_judgement(engine, i);
         switch (tc_engine_verdict(j)) {
@@ -143,30 +141,42 @@ static void write_out(const struct tc_report_input *input)
     tc_strbuf_release(&text);
 }
 
-static enum tc_status report(const struct check *check, const struct tc_check_result *result,
-                             const struct tc_notes *notes, struct tc_error *err)
+enum tc_status tc_check_report(struct tc_check *check, bool to_stdout, struct tc_error *err)
 {
     struct tc_report_input input = {.config = check->config,
-                                    .result = result,
+                                    .result = check->result,
                                     .engine = check->engine,
                                     .symbols = check->symbols,
-                                    .notes = notes};
-    const struct tc_violation **violations =
-        tc_engine_violations(check->engine, &input.n_violations);
+                                    .notes = check->notes};
     enum tc_status status;
 
+    check->has_reported = true;
+    count_verdicts(check->engine, check->result);
+    check->result->damaged = is_damaged(check->notes);
+    check->result->wall_ns = now_ns() - check->started_ns;
+    const struct tc_violation **violations =
+        tc_engine_violations(check->engine, &input.n_violations);
     input.violations = violations;
-    write_out(&input);
+    if (to_stdout)
+        write_out(&input);
     status = write_files(&input, err);
     tc_free(violations);
     return status;
 }
 
-static enum tc_status prepare(struct check *check, struct tc_error *err)
+enum tc_status tc_check_open(struct tc_check *check, const struct tc_check_config *config,
+                             struct tc_check_result *result, struct tc_notes *notes,
+                             struct tc_error *err)
 {
-    const struct tc_check_config *config = check->config;
     enum tc_status status = TC_OK;
 
+    *result = (struct tc_check_result){0};
+    *check = (struct tc_check){.config = config,
+                               .result = result,
+                               .notes = notes,
+                               .symbols = tc_symbols_new(),
+                               .started_ns = now_ns()};
+    tc_invariant_set_init(&check->set, check->symbols);
     for (size_t i = 0; i < config->n_invariants && !status; i++)
         status = tc_invariant_set_read(&check->set, config->invariants[i], err);
     if (!status)
@@ -174,29 +184,27 @@ static enum tc_status prepare(struct check *check, struct tc_error *err)
     return status;
 }
 
+void tc_check_close(struct tc_check *check)
+{
+    if (check->made_dir && !check->has_reported)
+        rmdir(check->config->output_dir);
+    tc_engine_free(check->engine);
+    tc_invariant_set_release(&check->set);
+    tc_strtab_free(check->symbols);
+}
+
 enum tc_status tc_check_run(const struct tc_check_config *config, struct tc_check_result *result,
                             struct tc_notes *notes, struct tc_error *err)
 {
-    struct check check = {.config = config, .symbols = tc_symbols_new()};
-    uint64_t started = now_ns();
-    enum tc_status status, reported;
+    struct tc_check check;
+    enum tc_status status = tc_check_open(&check, config, result, notes, err), reported;
 
-    *result = (struct tc_check_result){0};
-    tc_invariant_set_init(&check.set, check.symbols);
-    status = prepare(&check, err);
     for (; !status && check.trace < config->n_traces; check.trace++)
-        status = check_trace(&check, config->traces[check.trace], result, notes, err);
+        status = check_trace(&check, config->traces[check.trace], err);
     if (check.engine && (!status || status == TC_E_INTERRUPTED)) {
-        count_verdicts(check.engine, result);
-        result->damaged = is_damaged(notes);
-        result->wall_ns = now_ns() - started;
-        reported = report(&check, result, notes, status ? NULL : err);
+        reported = tc_check_report(&check, true, status ? NULL : err);
         status = status ? status : reported;
-    } else if (check.made_dir) {
-        rmdir(config->output_dir);
     }
-    tc_engine_free(check.engine);
-    tc_invariant_set_release(&check.set);
-    tc_strtab_free(check.symbols);
+    tc_check_close(&check);
     return status;
 }

@@ -1,0 +1,38 @@
+/*
+ * run.h - the parts of a check, for a folder that is finished and for one that grows
+ */
+#ifndef TC_REPORT_RUN_H
+#define TC_REPORT_RUN_H
+
+#include "report/report.h"
+
+/* One check: what it knows by, and what it found so far. */
+struct tc_check {
+    const struct tc_check_config *config;
+    struct tc_check_result *result;
+    struct tc_notes *notes;
+    struct tc_strtab *symbols;
+    struct tc_invariant_set set;
+    struct tc_engine *engine;
+    uint64_t started_ns;
+    size_t trace;      /* being read */
+    bool made_dir;     /* the output folder was not there before */
+    bool has_reported; /* there is something in it */
+};
+
+/* Read the invariants. All parameters are borrowed; close it also when this fails. */
+enum tc_status tc_check_open(struct tc_check *check, const struct tc_check_config *config,
+                             struct tc_check_result *result, struct tc_notes *notes,
+                             struct tc_error *err);
+/* Takes back an output folder that was made for nothing. */
+void tc_check_close(struct tc_check *check);
+
+enum tc_status tc_check_make_dir(struct tc_check *check, struct tc_error *err);
+/* Add what a folder held to the result. */
+void tc_check_count_trace(struct tc_check *check, struct tc_replay_counts counts,
+                          const struct tc_trace_folder *folder);
+/* Write all reports of what is known so far, and to config->write if to_stdout. May be called again
+ * as more becomes known. */
+enum tc_status tc_check_report(struct tc_check *check, bool to_stdout, struct tc_error *err);
+
+#endif /* TC_REPORT_RUN_H */
