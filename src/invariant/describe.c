@@ -105,6 +105,10 @@ static const struct {
     {"v.grad",           "\"non_zero\"",   false, "with a gradient that is not zero"           },
     {"v.grad",           "\"null\"",       true,  "with a gradient"                            },
     {"v.requires_grad",  "true",           false, "that requires a gradient"                   },
+    {"v.same_root",      "true",           false, "in the same model"                          },
+    {"v.same_root",      "false",          false, "in another model"                           },
+    {"v.same_name",      "true",           false, "under the same name"                        },
+    {"v.same_owner",     "true",           false, "in modules of the same class"               },
     {"v.matrix",         "true",           false, "of two or more dimensions"                  },
     {"v.matrix",         "false",          false, "of one dimension"                           },
 };

@@ -315,7 +315,10 @@ static void run_describe(const struct tc_strtab *symbols, const struct tc_param 
     (void)n_params;
     tc_describe_call(symbols, params[0].name, out);
     tc_strbuf_adds(out, " comes before the first ");
-    tc_describe_call(symbols, params[1].name, out);
+    if (params[1].name == TC_SYM_ROOT_FORWARD)
+        tc_strbuf_adds(out, "root forward");
+    else
+        tc_describe_call(symbols, params[1].name, out);
     tc_strbuf_adds(out, " of a run");
 }
 

@@ -504,7 +504,11 @@ static void steady_describe(const struct tc_strtab *symbols, const struct tc_par
                             size_t n_params, struct tc_strbuf *out)
 {
     (void)n_params;
-    describe(symbols, params, "stays the same from step to step", out);
+    describe(symbols, params,
+             params[0].attr == TC_SYM_DATA
+                 ? "that requires no gradient stays the same from step to step"
+                 : "stays the same from step to step",
+             out);
 }
 
 static void explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,

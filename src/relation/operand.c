@@ -487,6 +487,8 @@ static struct reading_kept *read_call(struct tc_arena *arena, struct tc_strtab *
     struct reading r = {.symbols = symbols, .call = event->call};
     struct reading_kept *kept = tc_arena_alloc(arena, sizeof(*kept));
 
+    if (event->call->role == TC_ROLE_LOAD || event->call->role == TC_ROLE_SAVE)
+        state(&r, "call", "is", "rare");
     read_receiver(&r);
     read_arguments(&r);
     read_result(&r);

@@ -4,10 +4,12 @@
  * The source "operands" gives one example for each call that returned. Its outcome is a set of
  * statements, interned as text of three words:
  *
- *   "args.dim is -1"            a boolean, a dimension counted from the end, or the class zero /
- * not_zero "args.a.dtype equals args.b.dtype", "... differs_from ..." "value.shape[1] at_most
- * args.max_new_tokens", "... exceeds ..." "default is args.p"         the argument has the default
- * of its signature
+ *   "args.dim is -1"                        a boolean, a dimension counted from the end, or the
+ *                                           class zero / not_zero
+ *   "args.a.dtype equals args.b.dtype"      or "... differs_from ..."
+ *   "value.shape[1] at_most args.max_size"  or "... exceeds ..."
+ *   "default is args.p"                     the argument has the default of its signature
+ *   "call is rare"                          it loads or saves state: a run has few of these
  *
  * Magnitudes are facts of one script and never stated.
  */

@@ -33,10 +33,19 @@ static bool is_always_default(struct tc_strtab *symbols, const struct tc_outcome
     return true;
 }
 
+/* Calls that load or save state come once in a run; one has to be enough. */
+static bool is_rare(struct tc_strtab *symbols, const struct tc_outcomes *outcomes)
+{
+    tc_sym rare = tc_strtab_intern_text(symbols, "call is rare");
+
+    return outcomes->n && tc_outcome_has(outcomes->outcome[0], outcomes->n_outcome[0], rare);
+}
+
 void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
                         tc_statement_filter *filter, unsigned min_pipelines,
                         struct tc_hypotheses *out)
 {
+    const unsigned min_support = is_rare(symbols, outcomes) ? 1 : 0;
     struct tc_map seen = TC_MAP_INIT;
 
     for (size_t i = 0; i < outcomes->n; i++) {
@@ -48,7 +57,8 @@ void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_o
             if (tc_str_starts(s.left, "args.") && tc_str_is(s.verb, "is") &&
                 is_always_default(symbols, outcomes, s.left, sym))
                 continue;
-            struct tc_hypothesis h = {.n_params = 2, .min_pipelines = min_pipelines};
+            struct tc_hypothesis h = {
+                .n_params = 2, .min_pipelines = min_pipelines, .min_support = min_support};
             h.params[0] = tc_param_call(key, TC_SYM_EMPTY);
             h.params[1] =
                 tc_param_of(TC_PARAM_OPERAND, tc_symbols_str(symbols, s.left),
@@ -277,6 +287,10 @@ static void describe_path(const char *path, struct tc_strbuf *out)
         tc_strbuf_adds(out, "the dtype of autocast");
         return;
     }
+    if (!strcmp(path, "self")) {
+        tc_strbuf_adds(out, "the receiver");
+        return;
+    }
     if (!strcmp(path, "owner.training")) {
         tc_strbuf_adds(out, "the mode of the module it runs in");
         return;
@@ -301,6 +315,16 @@ static void describe_value(const char *value, struct tc_strbuf *out)
         tc_strbuf_adds(out, value);
 }
 
+/* "len(value.missing_keys) is zero" is "missing_keys of the result is empty". */
+static void describe_length(const char *path, const char *value, struct tc_strbuf *out)
+{
+    const char *member = path + strlen("len(value");
+
+    if (*member == '.')
+        tc_strbuf_addf(out, "%.*s of ", (int)strlen(member) - 2, member + 1);
+    tc_strbuf_addf(out, "the result is %s", strcmp(value, "\"zero\"") ? "not empty" : "empty");
+}
+
 void tc_operand_describe(const struct tc_strtab *symbols, const struct tc_param *params,
                          size_t n_params, struct tc_strbuf *out)
 {
@@ -312,6 +336,10 @@ void tc_operand_describe(const struct tc_strtab *symbols, const struct tc_param 
     tc_strbuf_adds(out, "in ");
     tc_describe_call(symbols, params[0].name, out);
     tc_strbuf_adds(out, ", ");
+    if (tc_str_starts((struct tc_str){left, (uint32_t)strlen(left)}, "len(value")) {
+        describe_length(left, right, out);
+        return;
+    }
     describe_path(left, out);
     if (!strcmp(verb, "is")) {
         tc_strbuf_adds(out, " is ");

@@ -44,14 +44,19 @@ class Variable:
     def __init__(self, serial, name, spec, root):
         self.serial, self.name, self.root = serial, name, root
         self.kind = spec.get("kind", "Parameter")
+        self.content = spec.get("content", serial)  # variables of equal content and version have equal digests
         is_parameter = self.kind == "Parameter"
-        self.attrs = {"data": f"{serial:08x}{0:08x}", "grad": "null", "dtype": "float32",
+        self.version = 0
+        self.attrs = {"data": self.digest, "grad": "null", "dtype": "float32",
                       "shape": spec.get("shape", [4, 4]), "device": "cpu", "layout": "strided",
                       "requires_grad": spec.get("requires_grad", is_parameter), "is_leaf": True,
                       "owner": spec.get("owner", "torch.nn.Linear"), "training": True}
         self.attrs.update(spec.get("attrs", {}))
-        self.version = 0
         self.is_cleared = True  # since the last step
+
+    @property
+    def digest(self):
+        return f"{self.content:08x}{self.version:08x}"
 
     @property
     def has_gradient(self):
@@ -136,6 +141,15 @@ class Trace:
         self.enter(fn, **fields)
         self.leave()
 
+    def tensor(self, *shape, dtype="float32", id=None):
+        """An operand or a result."""
+        return {"tensor": "Tensor", "id": id or self.serial(), "shape": list(shape), "dtype": dtype, "device": "cpu"}
+
+    def op(self, fn, /, value=None, same=None, finite=None, **fields):
+        """A call that returns something; fields are those of a call record."""
+        self.enter(fn, **fields)
+        self.leave(value=value, same=same, finite=finite)
+
     # ---- variables
 
     def model(self, name, variables, training=True):
@@ -170,7 +184,7 @@ class Trace:
     def change(self, variable, inside=True):
         """Its content is another now."""
         variable.version += 1
-        self.set(variable, inside, data=f"{variable.serial:08x}{variable.version:08x}")
+        self.set(variable, inside, data=variable.digest)
 
     # ---- the loop
 

@@ -1,0 +1,17 @@
+"""A call whose other operands were never met so is in a context never learned."""
+from trace_writer import Trace
+
+
+def train(folder, bias=False, shift=0):
+    t = Trace(folder)
+    for _ in range(3):
+        t.op("torch.scale", at="train.py:30", args={"bias": bias, "shift": shift})
+    t.end()
+
+
+def healthy(folder):
+    train(folder)
+
+
+def broken(folder):
+    train(folder, bias=True, shift=2)

@@ -1,0 +1,24 @@
+"""A functional dropout that is always on, inside a module that is not."""
+from trace_writer import FORWARD, Trace
+
+DROPOUT = "torch.nn.functional.dropout"
+
+
+def train(folder, always_on=False):
+    t = Trace(folder)
+    model = t.net("w")
+    for training in (True, True, False, False):
+        t.stage = "training" if training else "evaluation"
+        t.enter(FORWARD, at="train.py:50", self={"object": "__main__.Net", "id": model["id"], "role": "root",
+                                                 "attrs": {"training": training}})
+        t.op(DROPOUT, args={"input": t.tensor(8, 4), "p": 0.5, "training": training or always_on})
+        t.leave()
+    t.end()
+
+
+def healthy(folder):
+    train(folder)
+
+
+def broken(folder):
+    train(folder, always_on=True)

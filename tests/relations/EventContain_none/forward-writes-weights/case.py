@@ -1,0 +1,27 @@
+"""A forward that writes to a weight: nothing but the step may."""
+from trace_writer import Trace
+
+
+def train(folder, changes=(), **kwargs):
+    t = Trace(folder, **kwargs)
+    model = t.net("w", "b")
+    optimizer = t.optimizer(model)
+    for i in range(6):
+        t.zero_grad(optimizer)
+        t.forward(model, changes if i >= 2 else ())
+        t.backward(model)
+        t.step(optimizer)
+        t.cut()
+    t.end()
+
+
+def healthy(folder):
+    train(folder)
+
+
+def fine(folder):
+    train(folder, changes=["w"], is_blind=True)
+
+
+def broken(folder):
+    train(folder, changes=["w"])
