@@ -9,6 +9,7 @@ from .process import open_trace
 from .values import Shield as shield, autocast_json, content, name_of_root, numpy_json
 
 _PACKAGES = {row.owner.split(".")[0] for row in table.TABLE} - {"torch"}
+_hooked = set()
 
 
 def _torch_imported():
@@ -41,11 +42,19 @@ def _swaps(torch):
         install.listen(swap, before=lambda args, _=None: [agent.let_go(t) for t in args[:2]])
 
 
+def _once(name, hook):
+    """Hook a package as soon as it is whole: parts of it may import it by name before it is."""
+    spec = getattr(sys.modules[name], "__spec__", None)
+    if name not in _hooked and not getattr(spec, "_initializing", False):
+        _hooked.add(name)
+        install.attempt(name, hook)
+
+
 def _imported(args, _result=None):
-    """Something has been imported for the first time."""
+    """Something has been imported. importlib.import_module() comes here each time it is called."""
     name = args[0]
     if name == "torch":
-        install.attempt("torch", _torch_imported)
+        _once("torch", _torch_imported)
     elif name in _PACKAGES and "torch" in sys.modules:
         install.package(name)
     elif name.startswith("torch._dynamo"):
@@ -66,4 +75,4 @@ def start():
     importlib = sys.modules["_frozen_importlib"]
     install.listen(importlib._find_and_load, after=_imported)
     if "torch" in sys.modules:
-        _torch_imported()
+        _once("torch", _torch_imported)
