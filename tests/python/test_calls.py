@@ -50,6 +50,65 @@ class Loops(Case):
                    "torch.optim.Optimizer.step")
 
 
+# A call of a builtin, and the arguments that it leaves. T is a tensor. Written from torch's documentation.
+BUILTINS = (
+    ("torch.relu(x)", {"input": "T"}),
+    ("torch.softmax(x, 1)", {"input": "T", "dim": 1, "dtype": None}),
+    ("torch.dropout(x, 0.5, train=False)", {"input": "T", "p": 0.5, "training": False}),
+    ("torch.dropout(x, 0.5, False)", {"input": "T", "p": 0.5, "training": False}),
+    ("F.linear(x, x)", {"input": "T", "weight": "T", "bias": None}),
+    ("F.conv1d(x[None], x[None], padding='same')",
+     {"input": "T", "weight": "T", "bias": None, "stride": 1, "padding": "same", "dilation": 1, "groups": 1}),
+    ("F.max_pool1d(x, 2)", {"input": "T", "kernel_size": 2, "stride": None, "padding": 0, "dilation": 1,
+                            "ceil_mode": False, "return_indices": False}),
+    ("F.softplus(x, beta=2)", {"input": "T", "beta": 2, "threshold": 20}),
+    ("torch.cat([x, x], 1)", {"tensors": ["T", "T"], "dim": 1}),
+    ("torch.matmul(x, x)", {"input": "T", "other": "T"}),
+    ("torch.zeros(2, 3)", {"size": [2, 3]}),
+    ("torch.zeros((2, 3))", {"size": [2, 3]}),
+    ("torch.rand(2, requires_grad=True)", {"size": [2], "requires_grad": True}),
+    ("torch.full([2], 1.5)", {"size": [2], "fill_value": 1.5}),
+    ("torch.arange(5)", {"end": 5}),
+    ("torch.arange(1, 5)", {"start": 1, "end": 5}),
+    ("torch.arange(1, 5, 2)", {"start": 1, "end": 5, "step": 2}),
+    ("torch.randint(9, (2,))", {"high": 9, "size": [2]}),
+    ("torch.randint(1, 9, (2,))", {"low": 1, "high": 9, "size": [2]}),
+    ("torch.normal(x, 1.0)", {"mean": "T", "std": 1.0}),
+    ("torch.normal(0.0, 1.0, (2,))", {"mean": 0.0, "std": 1.0, "size": [2]}),
+    ("x.normal_(1)", {"mean": 1, "std": 1.0}),
+    ("x.uniform_(to=2.0)", {"from": 0.0, "to": 2.0}),
+    ("x.fill_(1)", {"value": 1}),
+    ("x.fill_(torch.tensor(1.0))", {"value": "T"}),
+    ("x.copy_(x)", {"src": "T", "non_blocking": False}),
+    ("x.zero_()", {}),
+    ("torch.from_numpy(a)", {"ndarray": "A"}),
+)
+
+
+def plain(value):
+    """A recorded value with a letter in place of each tensor and array."""
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if isinstance(value, dict) and ("tensor" in value or "array" in value):
+        return "T" if "tensor" in value else "A"
+    return value
+
+
+class Bound(Case):
+    def test_builtins_without_a_python_signature(self):
+        run = self.traced("import torch, numpy, torch.nn.functional as F\na = numpy.ones(2)\n"
+                          "x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])\n"
+                          + "\n".join(call for call, _ in BUILTINS))
+        self.assertEqual(run.code, 0, run.err)
+        self.assert_no_errors(run)
+        made = {}
+        for call in self.calls(run):
+            made.setdefault(call["at"], {k: plain(v) for k, v in call["args"].items()})
+        for line, (call, wanted) in enumerate(BUILTINS, 4):
+            with self.subTest(call):
+                self.assertEqual(made[f"script.py:{line}"], wanted)
+
+
 class Records(Case):
     def test_arguments_are_named_and_defaults_filled_in(self):
         run = self.traced("import torch, torch.nn.functional as F\nF.dropout(torch.ones(2), 0.0)\n")

@@ -84,26 +84,14 @@ struct tc_api {
     bool off;           /* switched off after an error of ours */
 };
 
-/* How arguments are bound to names. */
-struct tc_param {
-    PyObject *name;  /* interned */
-    char *key;       /* "name": */
-    char *fallback;  /* scalar default as JSON, or NULL */
-    bool positional; /* may be given by position */
-};
-
-struct tc_sig {
-    struct tc_param *params;
-    size_t n;
-    bool known; /* false: arguments are named by position */
-};
-
 enum tc_class_kind {
     TC_CLASS_OTHER,
     TC_CLASS_MODULE,
     TC_CLASS_OPTIMIZER,
     TC_CLASS_TENSOR
 };
+
+struct tc_sig;
 
 struct tc_class {
     PyObject *ref; /* weak reference to the type */

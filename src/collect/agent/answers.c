@@ -41,7 +41,7 @@ static bool is_comparable(const struct tc_tensor *a, const struct tc_tensor *b)
            memcmp(a->shape, b->shape, a->n_dims * sizeof(a->shape[0])) == 0;
 }
 
-static void compare(struct answer *a, const char *where, PyObject *name, PyObject *operand)
+static void compare(struct answer *a, const char *where, const char *name, PyObject *operand)
 {
     struct tc_tensor tensor;
     struct tc_memory memory;
@@ -60,8 +60,7 @@ static void compare(struct answer *a, const char *where, PyObject *name, PyObjec
         goto out;
     tc_strbuf_adds(a->out, a->n++ ? ",\"" : "\"");
     tc_strbuf_adds(a->out, where);
-    if (name)
-        tc_strbuf_adds(a->out, PyUnicode_AsUTF8(name));
+    tc_strbuf_adds(a->out, name);
     tc_strbuf_addc(a->out, '"');
 out:
     tc_memory_release(&memory);
@@ -70,14 +69,20 @@ out:
 static void compare_all(struct answer *a, const struct tc_span *span)
 {
     const struct tc_arguments *args = &span->args;
+    const struct tc_param *param;
 
     if (span->receiver)
-        compare(a, "self", NULL, span->receiver);
-    for (size_t i = 0, p = 0; i < args->n && p < span->sig->n; p++)
-        if (span->sig->params[p].positional)
-            compare(a, "args.", span->sig->params[p].name, args->items[i++]);
-    for (Py_ssize_t i = 0; args->names && i < PyTuple_GET_SIZE(args->names); i++)
-        compare(a, "args.", PyTuple_GET_ITEM(args->names, i), args->items[args->n + (size_t)i]);
+        compare(a, "self", "", span->receiver);
+    for (size_t i = 0; i < args->n; i++)
+        if ((param = tc_sig_at(span->sig, i)))
+            compare(a, "args.", param->shown, args->items[i]);
+    for (Py_ssize_t i = 0; args->names && i < PyTuple_GET_SIZE(args->names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(args->names, i);
+
+        param = tc_sig_named(span->sig, name);
+        compare(a, "args.", param ? param->shown : PyUnicode_AsUTF8(name),
+                args->items[args->n + (size_t)i]);
+    }
     if (a->is_asked)
         tc_strbuf_addc(a->out, ']');
 }

@@ -145,93 +145,6 @@ static void before(struct tc_thread *thread, struct tc_span *span)
 
 /* ---- the call record ---- */
 
-static void add_key(struct tc_strbuf *out, PyObject *name, size_t *n)
-{
-    if ((*n)++)
-        tc_strbuf_addc(out, ',');
-    tc_encode_str(out, name);
-    tc_strbuf_addc(out, ':');
-}
-
-static void add_value(struct tc_strbuf *out, const struct tc_api *api, PyObject *value)
-{
-    if (api->flags & TC_API_CONTENT)
-        tc_encode_content(out, value);
-    else
-        tc_encode(out, value);
-}
-
-static PyObject *by_name(const struct tc_arguments *a, PyObject *name)
-{
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a->names); i++) {
-        PyObject *given = PyTuple_GET_ITEM(a->names, i);
-
-        if (given == name || PyUnicode_Compare(given, name) == 0)
-            return a->items[a->n + (size_t)i];
-    }
-    return NULL;
-}
-
-static bool is_param(const struct tc_sig *sig, PyObject *name)
-{
-    for (size_t i = 0; i < sig->n; i++)
-        if (sig->params[i].name == name || PyUnicode_Compare(sig->params[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-static void add_param(struct tc_strbuf *out, const struct tc_span *span, size_t i, size_t *n,
-                      size_t *position)
-{
-    const struct tc_param *p = &span->sig->params[i];
-    PyObject *value = NULL;
-
-    if (p->positional && *position < span->args.n)
-        value = span->args.items[(*position)++];
-    else if (span->args.names)
-        value = by_name(&span->args, p->name);
-    if (!value && !p->fallback)
-        return;
-    if ((*n)++)
-        tc_strbuf_addc(out, ',');
-    tc_strbuf_adds(out, p->key);
-    if (value)
-        add_value(out, span->api, value);
-    else
-        tc_strbuf_adds(out, p->fallback);
-}
-
-/* What the signature does not name: by position, then by the names given. */
-static void add_others(struct tc_strbuf *out, const struct tc_span *span, size_t *n,
-                       size_t position)
-{
-    const struct tc_arguments *a = &span->args;
-
-    for (; position < a->n; position++) {
-        if ((*n)++)
-            tc_strbuf_addc(out, ',');
-        tc_strbuf_addf(out, "\"%zu\":", position);
-        add_value(out, span->api, a->items[position]);
-    }
-    for (Py_ssize_t i = 0; a->names && i < PyTuple_GET_SIZE(a->names); i++) {
-        if (is_param(span->sig, PyTuple_GET_ITEM(a->names, i)))
-            continue;
-        add_key(out, PyTuple_GET_ITEM(a->names, i), n);
-        add_value(out, span->api, a->items[a->n + (size_t)i]);
-    }
-}
-
-static void add_args(struct tc_strbuf *out, const struct tc_span *span)
-{
-    size_t n = 0, position = 0;
-
-    tc_strbuf_adds(out, ",\"args\":{");
-    for (size_t i = 0; i < span->sig->n; i++)
-        add_param(out, span, i, &n, &position);
-    add_others(out, span, &n, position);
-    tc_strbuf_addc(out, '}');
-}
-
 static void add_autocast(struct tc_strbuf *out, size_t *n)
 {
     PyObject *text;
@@ -321,7 +234,8 @@ static void write_call(struct tc_thread *thread, struct tc_span *span)
         tc_strbuf_adds(out, ",\"self\":");
         tc_encode_self(out, span->receiver, span->is_root);
     }
-    add_args(out, span);
+    tc_strbuf_addc(out, ',');
+    tc_sig_add_args(out, span->sig, &span->args, span->api->flags & TC_API_CONTENT);
     add_context(out);
     if (span->serial)
         tc_variables_add_params(out, span->receiver,
@@ -374,13 +288,14 @@ void tc_call_begin(struct tc_thread *thread, struct tc_api *api, const struct tc
 {
     PyObject *shield = tc_tensor_shield();
 
-    *span = (struct tc_span){.api = api, .sig = sig, .args = *args};
+    *span = (struct tc_span){.api = api, .args = *args};
     span->generation = tc_agent.generation;
     if (api->flags & TC_API_METHOD && args->n) {
         span->receiver = args->items[0];
         span->args.items++;
         span->args.n--;
     }
+    span->sig = tc_sig_choose(sig, &span->args);
     open_span(thread, span);
     tc_tensor_unshield(shield);
     if (PyErr_Occurred())

@@ -4,14 +4,7 @@
 #ifndef TC_COLLECT_CALLS_H
 #define TC_COLLECT_CALLS_H
 
-#include "collect/agent/agent.h"
-
-/* Arguments as the vectorcall protocol hands them over; borrowed. */
-struct tc_arguments {
-    PyObject *const *items; /* n by position, then one for each of names */
-    size_t n;
-    PyObject *names; /* tuple, or NULL */
-};
+#include "collect/agent/signature.h"
 
 /* One call on its way; on the C stack of the redirected slot. */
 struct tc_span {

@@ -448,25 +448,29 @@ static bool add_roles(PyObject *module)
     return true;
 }
 
-static bool add_flags(PyObject *module)
+static bool add_constants(PyObject *module)
 {
     static const struct {
         const char *name;
         long value;
-    } flags[] = {
-        {"METHOD",     TC_API_METHOD    },
-        {"OUTERMOST",  TC_API_OUTERMOST },
-        {"RECEIVER",   TC_API_RECEIVER  },
-        {"TOP",        TC_API_TOP       },
-        {"LOOK",       TC_API_LOOK      },
-        {"CHECKPOINT", TC_API_CHECKPOINT},
-        {"MODULE",     TC_API_MODULE    },
-        {"CONTENT",    TC_API_CONTENT   },
-        {"ASK",        TC_API_ASK       },
+    } constants[] = {
+        {"METHOD",         TC_API_METHOD    },
+        {"OUTERMOST",      TC_API_OUTERMOST },
+        {"RECEIVER",       TC_API_RECEIVER  },
+        {"TOP",            TC_API_TOP       },
+        {"LOOK",           TC_API_LOOK      },
+        {"CHECKPOINT",     TC_API_CHECKPOINT},
+        {"MODULE",         TC_API_MODULE    },
+        {"CONTENT",        TC_API_CONTENT   },
+        {"ASK",            TC_API_ASK       },
+        {"ACCEPTS_ANY",    TC_ACCEPTS_ANY   },
+        {"ACCEPTS_TENSOR", TC_ACCEPTS_TENSOR},
+        {"ACCEPTS_INDEX",  TC_ACCEPTS_INDEX },
+        {"ACCEPTS_SIZES",  TC_ACCEPTS_SIZES },
     };
 
-    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
-        if (PyModule_AddIntConstant(module, flags[i].name, flags[i].value) < 0)
+    for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++)
+        if (PyModule_AddIntConstant(module, constants[i].name, constants[i].value) < 0)
             return false;
     return true;
 }
@@ -515,7 +519,7 @@ static int exec_module(PyObject *module)
 {
     if (pthread_key_create(&thread_end, free_thread) != 0)
         return -1;
-    return add_roles(module) && add_flags(module) ? 0 : -1;
+    return add_roles(module) && add_constants(module) ? 0 : -1;
 }
 
 static struct PyModuleDef definition = {

@@ -4,6 +4,7 @@
 
 #include "base/banned.h"
 #include "collect/agent/encode.h"
+#include "collect/agent/signature.h"
 
 /* Deeper than any module: a cycle. */
 #define MAX_DEPTH 200
@@ -34,43 +35,6 @@ int tc_api_add(const char *fn, enum tc_role role, unsigned flags, int group, con
 struct tc_api *tc_api_get(long index)
 {
     return index >= 0 && (size_t)index < apis.n ? apis.items[index] : NULL;
-}
-
-static bool read_param(PyObject *item, struct tc_param *out)
-{
-    PyObject *name;
-    const char *fallback;
-    int positional;
-    struct tc_strbuf key = TC_STRBUF_INIT;
-
-    if (!PyArg_ParseTuple(item, "Uzp", &name, &fallback, &positional))
-        return false;
-    out->name = Py_NewRef(name);
-    PyUnicode_InternInPlace(&out->name);
-    tc_encode_str(&key, out->name);
-    tc_strbuf_addc(&key, ':');
-    out->key = tc_strbuf_take(&key);
-    out->fallback = fallback ? tc_strdup(fallback) : NULL;
-    out->positional = positional;
-    return true;
-}
-
-const struct tc_sig *tc_sig_new(PyObject *params)
-{
-    struct tc_sig *sig = tc_calloc(1, sizeof(*sig));
-
-    if (params == Py_None)
-        return sig;
-    if (!PyTuple_Check(params)) {
-        PyErr_SetString(PyExc_TypeError, "parameters: a tuple or None");
-        return NULL;
-    }
-    sig->known = true;
-    sig->params = tc_calloc((size_t)PyTuple_GET_SIZE(params) + 1, sizeof(*sig->params));
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(params); i++)
-        if (!read_param(PyTuple_GET_ITEM(params, i), &sig->params[sig->n++]))
-            return NULL;
-    return sig;
 }
 
 struct tc_class *tc_module_describe_class(PyTypeObject *type)

@@ -1,6 +1,6 @@
 /*
- * modules.h - classes, APIs and signatures as the policy describes them, and
- * the structure of torch modules
+ * modules.h - classes and APIs as the policy describes them, and the structure
+ * of torch modules
  */
 #ifndef TC_COLLECT_MODULES_H
 #define TC_COLLECT_MODULES_H
@@ -10,10 +10,6 @@
 /* APIs are numbered from 0 and live for ever. */
 int tc_api_add(const char *fn, enum tc_role role, unsigned flags, int group, const char *defaults);
 struct tc_api *tc_api_get(long index);
-/* The policy's tuple of (name, default as JSON or None, positional) each, or None if unknown. Lives
- * for ever. */
-const struct tc_sig *tc_sig_new(PyObject *params);
-
 /* Ask the policy what to call a class; NULL with a Python error set. */
 struct tc_class *tc_module_describe_class(PyTypeObject *type);
 

@@ -7,7 +7,7 @@
 #ifndef TC_COLLECT_SLOTS_H
 #define TC_COLLECT_SLOTS_H
 
-#include "collect/agent/agent.h"
+#include "collect/agent/signature.h"
 
 /* What a redirected callable does besides what it did. */
 struct tc_hook {

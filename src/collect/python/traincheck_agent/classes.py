@@ -25,7 +25,7 @@ def _layer_name(cls):
 
 def _describe_module(cls):
     forward = install.plain(getattr(cls, "forward", None))
-    params = signature.parameters(forward, True) if forward is not None else None
+    params = signature.parameters(forward, True) if forward is not None else ()
     flags = agent.METHOD | agent.MODULE | agent.ASK
     layer, other, fn = -1, -1, _layer_name(cls)
     if fn and (settings.selected is None or fn in settings.selected):
@@ -59,7 +59,7 @@ def describe(cls):
         kind, opaque = TENSOR, _is_opaque(cls, torch)
     elif torch is not None and issubclass(cls, torch.optim.Optimizer):
         kind = OPTIMIZER
-    return name, kind, opaque, -1, -1, None
+    return name, kind, opaque, -1, -1, ()
 
 
 def _trace_method(cls, name, function):

@@ -15,16 +15,18 @@ def wants(fn, role):
     return role in [getattr(agent, "ROLE_" + name.upper(), None) for name in settings.many("role")]
 
 
-def api(fn, role, flags, group=0, params=None):
+def api(fn, role, flags, group=0, params=()):
     """The number of an API; one number for each name."""
     if fn not in _apis:
         _apis[fn] = agent.add_api(fn, role, flags, group, signature.defaults(params))
     return _apis[fn]
 
 
-def trace(callable_, fn, role, flags, group=0, before=None, after=None):
+def trace(callable_, fn, role, flags, group=0, before=None, after=None, alias_of=None):
     """Redirect one callable so that its calls are recorded as fn."""
     params = signature.parameters(callable_, bool(flags & agent.METHOD))
+    if alias_of is not None:
+        params = signature.like(params, signature.parameters(alias_of))
     number = api(fn, role, flags, group, params) if wants(fn, role) else -1
     if number >= 0 or before or after:
         agent.redirect(callable_, number, params, before, after, False, False)
@@ -32,7 +34,7 @@ def trace(callable_, fn, role, flags, group=0, before=None, after=None):
 
 def listen(callable_, before=None, after=None, once_per_type=False, mute=False):
     """Redirect a callable whose calls are no events but tell us something."""
-    agent.redirect(callable_, -1, None, before, after, once_per_type, mute)
+    agent.redirect(callable_, -1, (), before, after, once_per_type, mute)
 
 
 def attempt(what, function, *args):
@@ -130,7 +132,8 @@ def aliases(torch):
         if not _is_function(twin) or agent.is_redirected(twin):
             continue
         fn = "torch.nn.functional." + name
-        attempt(fn, trace, twin, fn, agent.ROLE_FUNCTION, agent.OUTERMOST | agent.ASK)
+        attempt(fn, trace, twin, fn, agent.ROLE_FUNCTION, agent.OUTERMOST | agent.ASK, 0, None,
+                None, getattr(functional, name))
 
 
 def extra_function(path):

@@ -1,6 +1,20 @@
-"""Names and scalar defaults of parameters."""
+"""Names and scalar defaults of parameters.
+
+A signature is a tuple of alternatives (most callables have one), an alternative a tuple of Param.
+Builtins of torch have no Python signature; theirs are the schemas that torch's own dispatcher holds,
+one for each overload.
+"""
 import inspect
 import re
+import sys
+from collections import namedtuple
+
+from _traincheck_agent import ACCEPTS_ANY, ACCEPTS_INDEX, ACCEPTS_SIZES, ACCEPTS_TENSOR
+
+# default: as JSON, None if there is none or if it is no scalar; positional: may be given by position;
+# accepts: what tells overloads apart; required: has no default at all; shown: the name that is
+# recorded, which differs from the name that a call may give for aliases.
+Param = namedtuple("Param", "name default positional accepts required shown")
 
 
 def json_scalar(value):
@@ -22,18 +36,96 @@ def json_text(value):
     return json.dumps(value, separators=(",", ":"))
 
 
+def _param(name, default=None, positional=True, accepts=ACCEPTS_ANY, required=False):
+    return Param(name, default, positional, accepts, required, name)
+
+
+# ---- Python functions
+
+def _dispatched(callable_):
+    """Pooling functions of torch choose by a flag between two of equal signature: one of these."""
+    code = getattr(callable_, "__code__", None)
+    if code is None or "if_false" not in code.co_freevars:
+        return callable_
+    return callable_.__closure__[code.co_freevars.index("if_false")].cell_contents
+
+
 def _of_python(callable_, skip_first):
-    params = list(inspect.signature(callable_).parameters.values())
+    params = list(inspect.signature(_dispatched(callable_)).parameters.values())
     if skip_first and params and params[0].kind is not params[0].VAR_POSITIONAL:
         params = params[1:]
-    out = []
-    for p in params:
-        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
-            continue
-        default = None if p.default is p.empty else json_scalar(p.default)
-        out.append((p.name, default, p.kind is not p.KEYWORD_ONLY))
-    return tuple(out)
+    return tuple(_param(p.name, None if p.default is p.empty else json_scalar(p.default),
+                        p.kind is not p.KEYWORD_ONLY)
+                 for p in params if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
 
+
+# ---- schemas of torch's dispatcher
+
+_ACCEPTS = {"Tensor": ACCEPTS_TENSOR, "int": ACCEPTS_INDEX, "List[int]": ACCEPTS_SIZES}
+
+
+# Where and how a new tensor is kept: a schema writes their defaults as None or as numbers of its own.
+_OPTIONS = ("dtype", "layout", "device", "pin_memory", "memory_format", "generator")
+
+
+def _default_of(argument):
+    if not argument.has_default_value() or argument.kwarg_only and argument.name in _OPTIONS:
+        return None
+    value = argument.default_value
+    if isinstance(value, list) and value and value.count(value[0]) == len(value):
+        value = value[0]  # one number stands for as many as there are dimensions
+    return json_scalar(value)
+
+
+def _of_argument(argument):
+    name = "input" if argument.name == "self" else argument.name
+    return _param(name, _default_of(argument), not argument.kwarg_only,
+                  _ACCEPTS.get(str(argument.type), ACCEPTS_ANY),
+                  not argument.has_default_value())
+
+
+def _is_eager(torch, schema):
+    """Operators of TorchScript alone, which have no Python binding, are unknown to the dispatcher."""
+    overload = "." + schema.overload_name if schema.overload_name else ""
+    return torch._C._dispatch_has_kernel(schema.name + overload)
+
+
+def _is_variant(schema):
+    """An overload that writes into `out`, or names dimensions: the same parameters once more."""
+    return any(_is_out(a) or "Dimname" in str(a.type) for a in schema.arguments)
+
+
+def _is_out(argument):
+    return (argument.kwarg_only and str(argument.type) == "Tensor"
+            and not argument.has_default_value())
+
+
+def _unified(alternatives):
+    """Overloads that differ in types alone are one; those with fewer parameters are tried first."""
+    found = {}
+    for params in sorted(alternatives, key=len):
+        names = tuple(p.name for p in params)
+        if names in found:
+            params = tuple(a if a == b else b._replace(accepts=ACCEPTS_ANY)
+                           for a, b in zip(params, found[names]))
+        found[names] = params
+    return tuple(found.values())
+
+
+def _of_schema(callable_, skip_first):
+    torch = sys.modules.get("torch")
+    name = getattr(callable_, "__name__", "")
+    if torch is None or not name:
+        return None
+    found = []
+    for schema in torch._C._jit_get_schemas_for_operator("aten::" + name):
+        if _is_eager(torch, schema) and not _is_variant(schema):
+            params = tuple(map(_of_argument, schema.arguments))
+            found.append(params[1:] if skip_first else params)
+    return _unified(found) or None
+
+
+# ---- doc strings, for builtins that are no operators (torch.tensor, torch.from_numpy)
 
 _DOC = re.compile(r"^\s*[\w.]+\((.*?)\)\s*(->|$)", re.M)
 
@@ -51,8 +143,8 @@ def _of_doc(callable_, skip_first):
             continue
         if name.startswith("*") or not name.split(":")[0].strip().isidentifier():
             return tuple(out) or None
-        out.append((name.split(":")[0].strip(), _doc_default(default), positional))
-    if skip_first and out and out[0][0] in ("self", "input"):
+        out.append(_param(name.split(":")[0].strip(), _doc_default(default), positional))
+    if skip_first and out and out[0].name in ("self", "input"):
         out = out[1:]
     return tuple(out)
 
@@ -66,19 +158,49 @@ def _doc_default(text):
         return None
 
 
+# ---- what the others ask
+
 def parameters(callable_, skip_first=False):
-    """(name, default as JSON or None, may be positional) of each parameter; None if unknown."""
+    """The alternatives of a callable's parameters; empty where they are unknown."""
     try:
-        return _of_python(callable_, skip_first)
+        return (_of_python(callable_, skip_first),)
     except (TypeError, ValueError):
         pass
     try:
-        return _of_doc(callable_, skip_first)
+        found = _of_schema(callable_, skip_first)
+        if found is None:
+            found = _of_doc(callable_, skip_first)
+            found = (found,) if found is not None else ()
+        return found
     except Exception:
-        return None
+        return ()
 
 
-def defaults(params):
-    """The scalar defaults as a JSON object, or None if there are none."""
-    found = [f"{json_text(name)}:{default}" for name, default, _ in params or () if default]
-    return "{" + ",".join(found) + "}" if found else None
+def like(signature, original):
+    """The signature of an alias, its parameters shown as the original names them.
+
+    A parameter is another one's namesake if it stands in the same place and neither name means
+    something else on the other side: `train` of torch.dropout is `training` of F.dropout.
+    """
+    wanted = original[0] if original else ()
+    theirs = {p.name for p in wanted}
+    return tuple(tuple(_namesake(p, i, params, wanted, theirs) for i, p in enumerate(params))
+                 for params in signature)
+
+
+def _namesake(param, i, params, wanted, theirs):
+    if param.name in theirs or i >= len(wanted) or not (param.positional and wanted[i].positional):
+        return param
+    taken = wanted[i].name in {p.name for p in params}
+    return param if taken else param._replace(shown=wanted[i].name)
+
+
+def defaults(signature):
+    """The scalar defaults on which all alternatives agree, as a JSON object; None if there are none."""
+    found = {}
+    for params in signature:
+        for p in params:
+            if found.setdefault(p.shown, p.default) != p.default:
+                found[p.shown] = None
+    members = [f"{json_text(name)}:{default}" for name, default in found.items() if default]
+    return "{" + ",".join(members) + "}" if members else None
