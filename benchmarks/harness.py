@@ -1,0 +1,160 @@
+"""What the benchmarks share: the tools, the pipelines, and a folder of traces that is filled once."""
+
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+PIPELINES = HERE / "pipelines"
+TIME_LIMIT_S = 300
+
+
+class Failed(Exception):
+    """A tool or a script that did not do what the benchmark needs; the text says what it printed."""
+
+
+class Pipeline:
+    """One healthy script; what is known of it stands in pipelines.json."""
+
+    def __init__(self, name, entry):
+        self.name, self.script = name, PIPELINES / f"{name}.py"
+        self.exercises, self.packages = entry["exercises"], entry.get("packages", [])
+        self.ranks, self.launcher = entry.get("ranks", 1), entry.get("launcher")
+        self.kin = entry.get("kin", [])
+
+    def variants(self, variant):
+        """The script's arguments for 'seed=3,lr=x0.5'; no variant, no arguments."""
+        return [word for part in variant.split(",") if part for word in ("--" + part).split("=")]
+
+
+def pipelines(names=()):
+    """All pipelines by name, or those asked for. Raises Failed on an unknown name."""
+    entries = json.loads((PIPELINES / "pipelines.json").read_text())
+    unknown = sorted(set(names) - set(entries))
+    if unknown:
+        raise Failed(f"no such pipeline: {', '.join(unknown)}")
+    return {n: Pipeline(n, e) for n, e in sorted(entries.items()) if not names or n in names}
+
+
+def read_lines(path):
+    return [json.loads(line) for line in pathlib.Path(path).read_text().splitlines()]
+
+
+def digest(*files):
+    return hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()
+
+
+def last_lines(text, n=3):
+    return " | ".join(text.strip().splitlines()[-n:])
+
+
+class Tools:
+    """The four tools of one build, with one interpreter, and a folder for what they write."""
+
+    def __init__(self, bin_dir, python, work, reuse=False):
+        self.bin, self.work = pathlib.Path(bin_dir).resolve(), pathlib.Path(work).resolve()
+        self.python = os.path.abspath(python)
+        self.reuse = reuse
+        self.work.mkdir(parents=True, exist_ok=True)
+        self._agent = None
+
+    def run(self, *command, ok=(0,), env=None):
+        try:
+            p = subprocess.run([str(c) for c in command], capture_output=True, text=True, errors="replace",
+                               timeout=TIME_LIMIT_S, cwd=self.work, env=env, stdin=subprocess.DEVNULL)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"{' '.join(map(str, command))}: longer than {TIME_LIMIT_S} s") from None
+        if p.returncode not in ok:
+            raise Failed(f"{' '.join(map(str, command))}: exit status {p.returncode}: {last_lines(p.stderr)}")
+        return p
+
+    def job(self, script, arguments=(), launcher=None, ranks=1):
+        """What runs a script: itself, or a launcher and what the collector needs before it."""
+        if launcher == "torchrun":
+            return ["--", self.python, "-m", "torch.distributed.run", "--standalone",
+                    f"--nproc-per-node={ranks}", script, *arguments]
+        return [script, *arguments]
+
+    def agent(self):
+        """A digest of what decides how a trace looks: the collector and the agent beside it."""
+        if self._agent is None:
+            agents = sorted((self.bin.parent / "lib" / "traincheck").glob("*.so"))
+            self._agent = digest(self.bin / "traincheck-collect", *agents)
+        return self._agent
+
+    def trace(self, name, script, arguments=(), launcher=None, ranks=1, invariants=None):
+        """The folder with the trace of a script, collected unless there is one of the same script and build.
+
+        With reuse, one of any build will do. Returns (folder, collected now).
+        """
+        out, stamp = self.work / "traces" / name, self.work / "traces" / f"{name}.json"
+        stamp.parent.mkdir(parents=True, exist_ok=True)
+        sources = [f for f in (script, script.with_name("options.py")) if f.exists()]
+        key = {"script": digest(*sources), "arguments": list(map(str, arguments))}
+        if invariants:
+            key["invariants"] = digest(pathlib.Path(invariants))
+        try:
+            have = json.loads(stamp.read_text())
+        except (OSError, ValueError):
+            have = {}
+        if have.get("key") == key and out.is_dir() and (self.reuse or have.get("agent") == self.agent()):
+            return out, False
+        stamp.unlink(missing_ok=True)
+        env = dict(os.environ, OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false",
+                   PYTHONDONTWRITEBYTECODE="1")
+        select = ["-i", invariants] if invariants else []
+        p = self.run(self.bin / "traincheck-collect", "--python", self.python, "-o", out, "--overwrite", *select,
+                     *self.job(script, arguments, launcher, ranks), env=env)
+        (self.work / "traces" / f"{name}.log").write_text(p.stdout + p.stderr)
+        stamp.write_text(json.dumps({"key": key, "agent": self.agent()}))
+        return out, True
+
+    def trace_pipeline(self, pipeline, variant=""):
+        name = pipeline.name + (f"+{variant}" if variant else "")
+        return self.trace(name, pipeline.script, pipeline.variants(variant), pipeline.launcher, pipeline.ranks)
+
+    def infer(self, traces, out, options=()):
+        """Learn into the file `out`; returns the invariants as dicts."""
+        self.run(self.bin / "traincheck-infer", "-q", *options, *traces, "-o", out)
+        return [d for d in read_lines(out) if "id" in d]
+
+    def check(self, trace, invariants):
+        """Judge a trace: {verdict: {ids}} with failed, passed, not_triggered and unchecked, and the violations."""
+        with tempfile.TemporaryDirectory(dir=self.work) as folder:
+            report = pathlib.Path(folder) / "report"
+            self.run(self.bin / "traincheck-check", "-q", trace, "-i", invariants, "-o", report, ok=(0, 1))
+            verdicts = {v: {d["id"] for d in read_lines(report / f"{v}.log")}
+                        for v in ("failed", "passed", "not_triggered", "unchecked")}
+            return verdicts, read_lines(report / "violations.jsonl")
+
+
+def parser(doc):
+    """An argument parser with what every benchmark takes."""
+    p = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--bin", default=ROOT / "build" / "bin", help="the tools (default build/bin)")
+    p.add_argument("--python", default=sys.executable, help="an interpreter with torch (default: this one)")
+    p.add_argument("--work", default=ROOT / "build" / "benchmarks", help="traces and results (default build/benchmarks)")
+    p.add_argument("--reuse", action="store_true", help="take traces of an earlier build as they are")
+    return p
+
+
+def tools(args):
+    if not shutil.which("traincheck-collect", path=str(args.bin)):
+        raise Failed(f"{args.bin}: no tools there; build them, or name them with --bin")
+    return Tools(args.bin, args.python, args.work, args.reuse)
+
+
+def main(run):
+    """Run a benchmark's main function; its failure is one line and exit status 2."""
+    try:
+        sys.exit(run())
+    except Failed as e:
+        print(f"{pathlib.Path(sys.argv[0]).parent.name}: {e}", file=sys.stderr)
+        sys.exit(2)
