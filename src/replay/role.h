@@ -36,6 +36,7 @@
     X(LOAD, "load", TC_TRAIT_SUBJECT)                                                             \
     X(SAVE, "save", 0)                                                                            \
     X(INIT, "init", 0)                                                                            \
+    X(FILL, "fill", 0)                                                                            \
     X(SEED, "seed", 0)                                                                            \
     X(LIBRARY, "library", TC_TRAIT_MEMBER | TC_TRAIT_SUBJECT | TC_TRAIT_FOREIGN | TC_TRAIT_OUTER) \
     X(METHOD, "method", TC_TRAIT_FOREIGN | TC_TRAIT_OUTER)

@@ -133,6 +133,14 @@ class Records(Case):
                          [{"grad": False}, {"grad": False, "inference": True},
                           {"autocast": {"cpu": "bfloat16"}}])
 
+    def test_drawing_at_random_and_filling_are_two_roles(self):
+        run = self.traced("import torch\nw = torch.empty(3, 3)\ni = torch.nn.init\n"
+                          "w.normal_(); w.uniform_(); i.xavier_normal_(w); i.orthogonal_(w); i.trunc_normal_(w)\n"
+                          "w.zero_(); w.fill_(1); w.copy_(w); i.ones_(w); i.constant_(w, 2); i.eye_(w)\n")
+        roles = {r["fn"]: r["role"] for r in run.records() if r["type"] == "api"}
+        made = [(c["at"][-1], roles[c["fn"]]) for c in self.calls(run) if "parent" not in c]
+        self.assertEqual(made[1:], [("4", "init")] * 5 + [("5", "fill")] * 6)
+
     def test_raise(self):
         run = self.traced("import torch\ntry: torch.nn.functional.relu('x')\nexcept TypeError: pass\n")
         self.assertEqual([r["exc"] for r in run.records() if r["type"] == "raise"], ["TypeError"])

@@ -35,6 +35,7 @@
     X(LOAD, "load")             \
     X(SAVE, "save")             \
     X(INIT, "init")             \
+    X(FILL, "fill")             \
     X(SEED, "seed")             \
     X(LIBRARY, "library")       \
     X(METHOD, "method")         \

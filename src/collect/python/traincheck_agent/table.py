@@ -6,10 +6,10 @@ Flags say how calls are treated; see agent.h. LOOK: variables are looked at befo
 from collections import namedtuple
 
 from _traincheck_agent import (ASK, CHECKPOINT, CONTENT, LOOK, METHOD, MODULE, OUTERMOST, RECEIVER,
-                               ROLE_BACKWARD, ROLE_CLIP, ROLE_COLLECTIVE, ROLE_DATA, ROLE_FORWARD,
-                               ROLE_FUNCTION, ROLE_INIT, ROLE_LIBRARY, ROLE_LOAD, ROLE_MODE,
-                               ROLE_SAVE, ROLE_SCALER, ROLE_SCHEDULER, ROLE_SEED, ROLE_STEP,
-                               ROLE_UNSCALE, ROLE_ZERO_GRAD)
+                               ROLE_BACKWARD, ROLE_CLIP, ROLE_COLLECTIVE, ROLE_DATA, ROLE_FILL,
+                               ROLE_FORWARD, ROLE_FUNCTION, ROLE_INIT, ROLE_LIBRARY, ROLE_LOAD,
+                               ROLE_MODE, ROLE_SAVE, ROLE_SCALER, ROLE_SCHEDULER, ROLE_SEED,
+                               ROLE_STEP, ROLE_UNSCALE, ROLE_ZERO_GRAD)
 
 Row = namedtuple("Row", "owner names role flags group why")
 
@@ -52,9 +52,15 @@ TABLE = (
         "initialisation and freezing of whole modules"),
     Row("torch.nn.functional", "*", ROLE_FUNCTION, OUTERMOST | ASK, 0,
         "what layers compute, called directly"),
-    Row("torch.nn.init", "*", ROLE_INIT, OUTERMOST, 0, "initialisers"),
-    Row("torch.Tensor", "normal_ uniform_ copy_ fill_ zero_", ROLE_INIT, METHOD | OUTERMOST, 0,
+    # A parameter drawn twice is a mistake; filled and then filled otherwise, or drawn and then in part
+    # overwritten, is how many models are built. Hence two roles.
+    Row("torch.nn.init", "constant_ ones_ zeros_ eye_ dirac_ constant eye dirac", ROLE_FILL, OUTERMOST,
+        0, "initialisers that draw no random number"),
+    Row("torch.nn.init", "*", ROLE_INIT, OUTERMOST, 0, "initialisers that draw random numbers"),
+    Row("torch.Tensor", "normal_ uniform_", ROLE_INIT, METHOD | OUTERMOST, 0,
         "initialisers that are tensor methods"),
+    Row("torch.Tensor", "copy_ fill_ zero_", ROLE_FILL, METHOD | OUTERMOST, 0,
+        "contents given, not drawn"),
     Row("torch.nn.utils", "clip_grad_norm_ clip_grad_value_", ROLE_CLIP, OUTERMOST | LOOK, 0,
         "gradients are scaled between backward and step"),
     Row("torch.nn.utils", "*", ROLE_FUNCTION, OUTERMOST, 0, "parametrisations, packed sequences"),
