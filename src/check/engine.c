@@ -32,7 +32,10 @@ struct tc_engine {
     bool is_used[TC_MAX_SOURCES]; /* does any invariant ask for the source? */
     size_t source;                /* whose examples arrive */
     const char *trace;
-    struct tc_map recents; /* process → struct tc_recent * */
+    uint64_t run;       /* number of the trace */
+    uint64_t n_example; /* in the event at hand */
+    tc_engine_found_fn *on_found;
+    void *context;
 };
 
 static uint64_t group_id(size_t source, tc_sym key)
@@ -90,23 +93,13 @@ struct tc_engine *tc_engine_new(const struct tc_invariant_set *set, struct tc_st
     return engine;
 }
 
-static void end_run(struct tc_engine *engine)
-{
-    uint64_t process, recent;
-
-    tc_sources_close(engine->states);
-    for (size_t pos = 0; tc_map_each(&engine->recents, &pos, &process, &recent);)
-        tc_free((void *)(uintptr_t)recent);
-    tc_map_clear(&engine->recents);
-}
-
 void tc_engine_free(struct tc_engine *engine)
 {
     uint64_t id, group;
 
     if (!engine)
         return;
-    end_run(engine);
+    tc_sources_close(engine->states);
     for (size_t pos = 0; tc_map_each(&engine->groups, &pos, &id, &group);) {
         tc_vec_release(&((struct group *)(uintptr_t)group)->judgements);
         tc_free((void *)(uintptr_t)group);
@@ -115,7 +108,6 @@ void tc_engine_free(struct tc_engine *engine)
         tc_vec_release(&engine->answers.items[i].items);
     tc_vec_release(&engine->answers);
     tc_map_release(&engine->groups);
-    tc_map_release(&engine->recents);
     tc_vec_release(&engine->judgements);
     tc_strtab_free(engine->arrays);
     tc_strtab_free(engine->tuples);
@@ -123,9 +115,16 @@ void tc_engine_free(struct tc_engine *engine)
     tc_free(engine);
 }
 
+void tc_engine_on_found(struct tc_engine *engine, tc_engine_found_fn *on_found, void *context)
+{
+    engine->on_found = on_found;
+    engine->context = context;
+}
+
 void tc_engine_begin(struct tc_engine *engine, const char *trace)
 {
-    end_run(engine);
+    tc_sources_close(engine->states);
+    engine->run++;
     engine->trace = tc_arena_text(&engine->arena, trace, strlen(trace));
     tc_sources_open(engine->states);
 }
@@ -169,14 +168,23 @@ static const struct answer *look_up(struct tc_engine *engine, const struct group
     return &engine->answers.items[number];
 }
 
-static struct tc_recent *recent_of(struct tc_engine *engine, const struct tc_process *process)
+static void break_invariant(struct tc_engine *engine, struct tc_judgement *j,
+                            const struct tc_event *event, const struct tc_example *example)
 {
-    bool is_new;
-    uint64_t *slot = tc_map_at(&engine->recents, (uintptr_t)process, &is_new);
+    const struct tc_breach breach = {.event = event,
+                                     .example = example,
+                                     .trace = engine->trace,
+                                     .run = engine->run,
+                                     .n = engine->n_example};
 
-    if (is_new)
-        *slot = (uintptr_t)tc_calloc(1, sizeof(struct tc_recent));
-    return (struct tc_recent *)(uintptr_t)*slot;
+    if (j->violation) {
+        tc_violation_repeat(j->violation, engine->symbols, &breach);
+        return;
+    }
+    j->violation =
+        tc_violation_new(&engine->arena, engine->symbols, j->invariant, j->relation, &breach);
+    if (engine->on_found)
+        engine->on_found(engine->context, j->violation);
 }
 
 static void on_example(void *context, const struct tc_event *event,
@@ -185,6 +193,7 @@ static void on_example(void *context, const struct tc_event *event,
     struct tc_engine *engine = context;
     uint64_t group;
 
+    engine->n_example++;
     if (!tc_map_get(&engine->groups, group_id(engine->source, example->key), &group))
         return;
     const struct answer *answer = look_up(engine, (struct group *)(uintptr_t)group, example);
@@ -194,30 +203,9 @@ static void on_example(void *context, const struct tc_event *event,
         j->held += outcome == TC_HELD;
         j->broken += outcome == TC_BROKEN;
         j->out_of_context += outcome == TC_UNDECIDED;
-        if (outcome != TC_BROKEN)
-            continue;
-        if (j->violation)
-            tc_violation_repeat(j->violation, engine->symbols, event, example);
-        else
-            j->violation =
-                tc_violation_new(&engine->arena, engine->symbols, j->invariant, j->relation, event,
-                                 example, recent_of(engine, event->process), engine->trace);
+        if (outcome == TC_BROKEN)
+            break_invariant(engine, j, event, example);
     }
-}
-
-/* What the loop did last, for the reader of a violation. */
-static void remember(struct tc_engine *engine, const struct tc_event *event)
-{
-    const struct tc_call *call = event->call;
-    struct tc_recent *recent;
-
-    if (!call || call->th != 0 ||
-        !(call->is_root || call->role == TC_ROLE_DATA || tc_role_has(call->role, TC_TRAIT_MEMBER)))
-        return;
-    recent = recent_of(engine, event->process);
-    if (recent->n == TC_VIOLATION_BEFORE)
-        memmove(recent->calls, recent->calls + 1, --recent->n * sizeof(*recent->calls));
-    recent->calls[recent->n++] = tc_strtab_text(engine->symbols, call->descriptor);
 }
 
 void tc_engine_judge(void *context, const struct tc_event *event)
@@ -225,11 +213,21 @@ void tc_engine_judge(void *context, const struct tc_event *event)
     struct tc_engine *engine = context;
     const struct tc_sink sink = {on_example, engine};
 
+    engine->n_example = 0;
     for (engine->source = 0; tc_sources[engine->source]; engine->source++)
         if (engine->is_used[engine->source])
             tc_sources[engine->source]->observe(engine->states[engine->source], engine->symbols,
                                                 event, &sink);
-    remember(engine, event);
+}
+
+size_t tc_engine_held(const struct tc_engine *engine)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; tc_sources[i]; i++)
+        if (engine->is_used[i] && tc_sources[i]->held)
+            sum += tc_sources[i]->held(engine->states[i]);
+    return sum;
 }
 
 /* ---- results ------------------------------------------------------------------------------- */

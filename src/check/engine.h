@@ -32,10 +32,17 @@ struct tc_engine;
 struct tc_engine *tc_engine_new(const struct tc_invariant_set *set, struct tc_strtab *symbols);
 void tc_engine_free(struct tc_engine *engine);
 
+/* Called once for each invariant, when it is first seen broken. The violation grows afterwards. */
+typedef void tc_engine_found_fn(void *context, const struct tc_violation *violation);
+void tc_engine_on_found(struct tc_engine *engine, tc_engine_found_fn *on_found, void *context);
+
 /* Begin a run; its name stands in violations. States of sources start anew. */
 void tc_engine_begin(struct tc_engine *engine, const char *trace);
 /* A tc_event_fn with the engine as context. */
 void tc_engine_judge(void *engine, const struct tc_event *event);
+
+/* Bytes of state that wait for processes which have not reported yet. */
+size_t tc_engine_held(const struct tc_engine *engine);
 
 size_t tc_engine_count(const struct tc_engine *engine);
 const struct tc_judgement *tc_engine_judgement(const struct tc_engine *engine, size_t i);

@@ -6,21 +6,36 @@
 
 #include "relation/relation.h"
 
+/*
+ * When in a check something happened: what orders occasions of all processes without regard to the
+ * order in which their files were read.
+ */
+struct tc_moment {
+    uint64_t run; /* number of the trace */
+    int64_t step;
+    uint64_t window;
+    int64_t unix_ns;
+    const char *file; /* of the process; lives as long as its replay */
+    uint64_t order;   /* of the event within the process */
+    uint64_t example; /* within the event */
+};
+
 /* A variable concerned, as it was when the invariant broke. Texts are JSON where they are values.
  */
 struct tc_violation_variable {
     const char *name, *kind, *grad, *dtype, *shape, *owner;
     bool requires_grad;
+    struct tc_moment met; /* when it was first met */
 };
 
 #define TC_VIOLATION_STEPS     10
 #define TC_VIOLATION_VARIABLES 16
-#define TC_VIOLATION_BEFORE    4
+#define TC_VIOLATION_BEFORE    TC_RECENT_CALLS
 
 struct tc_violation {
     const struct tc_invariant *invariant;
     const struct tc_relation *relation;
-    uint64_t order; /* of the event, within the run */
+    struct tc_moment first;
     uint64_t window;
     int64_t step, rank, unix_ns; /* rank -1 when unknown; unix_ns 0 when unknown */
     const char *trace, *file;    /* folder, file of the process */
@@ -34,31 +49,36 @@ struct tc_violation {
     struct tc_violation_variable variables[TC_VIOLATION_VARIABLES];
     size_t n_variables, n_more_variables;
     struct tc_arena *arena; /* in which all this lives */
-    uint64_t *more_names;   /* names among n_more_variables, a bit for each symbol */
-    size_t more_words;
+    uint64_t *names;        /* of all variables met, a bit for each symbol */
+    size_t n_words;
+    size_t n_names;
     uint64_t count;                    /* how often, the first time included */
     int64_t steps[TC_VIOLATION_STEPS]; /* the first distinct steps that are known */
     size_t n_steps;
     int64_t last_step; /* negative when unknown */
 };
 
-/* The last calls of a loop, to be shown before a violation. */
-struct tc_recent {
-    const char *calls[TC_VIOLATION_BEFORE];
-    size_t n;
+/* An example that broke an invariant. */
+struct tc_breach {
+    const struct tc_event *event;
+    const struct tc_example *example;
+    const char *trace; /* the run, and its number */
+    uint64_t run;
+    uint64_t n; /* of the example within the event */
 };
 
 /* Write down a violation; everything in it lives in arena. */
 struct tc_violation *tc_violation_new(struct tc_arena *arena, struct tc_strtab *symbols,
                                       const struct tc_invariant *invariant,
                                       const struct tc_relation *relation,
-                                      const struct tc_event *event,
-                                      const struct tc_example *example,
-                                      const struct tc_recent *recent, const char *trace);
+                                      const struct tc_breach *breach);
 
-/* The same invariant broke again. */
-void tc_violation_repeat(struct tc_violation *violation, const struct tc_strtab *symbols,
-                         const struct tc_event *event, const struct tc_example *example);
+/*
+ * The same invariant broke again. What is told is the first moment, which need not be the one that
+ * was read first; counts, steps and variables are the same in whatever order breaches come.
+ */
+void tc_violation_repeat(struct tc_violation *violation, struct tc_strtab *symbols,
+                         const struct tc_breach *breach);
 
 /* Before b when it should be read first: step, window, a missing call before its effects, position.
  */

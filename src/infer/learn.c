@@ -14,12 +14,13 @@ struct learner {
 };
 
 /* Where an example was met, for the person who asks why a hypothesis failed. */
-static tc_sym place_of(struct learner *learner, const struct tc_event *event)
+static tc_sym place_of(struct learner *learner, const struct tc_event *event,
+                       const struct tc_place *place)
 {
     struct tc_strtab *symbols = learner->evidence->symbols;
     struct tc_strbuf text = TC_STRBUF_INIT;
     const struct tc_call *call = event->call;
-    int64_t step = call ? call->step : event->window->step;
+    int64_t step = place ? place->step : call ? call->step : event->window->step;
 
     while (call && call->at == TC_SYM_EMPTY)
         call = call->parent;
@@ -39,7 +40,7 @@ static void on_example(void *context, const struct tc_event *event,
         tc_evidence_add(learner->evidence, learner->source, example, learner->pipeline);
 
     if (row->first == TC_NO_SYM)
-        row->first = place_of(learner, event);
+        row->first = place_of(learner, event, example->place);
 }
 
 static void on_event(void *context, const struct tc_event *event)

@@ -1,14 +1,14 @@
 /*
  * consistent.c - Consistent(Va, Vb): an attribute of two variables is equal
  *
- *   replica  the same variable on all ranks, once all have finished the step
+ *   replica  the same variable on all ranks: consistent_replica.c
  *   alias    two variables of one process that started with equal content
  *   peer     all variables of one kind in one root module
  *   steady   a variable, and itself one step before
  *
  * Judged at the end of a step window, on the state of that moment.
  */
-#include "relation/form.h"
+#include "relation/consistent.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,7 @@
 
 /* ---- what the four forms share ------------------------------------------------------------- */
 
-/* Outcomes are sets of "ATTR equal" and "ATTR differs". */
-static tc_sym agreement(struct tc_strtab *symbols, const char *attr, bool equal)
+tc_sym tc_consistent_agreement(struct tc_strtab *symbols, const char *attr, bool equal)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
@@ -29,8 +28,8 @@ static tc_sym agreement(struct tc_strtab *symbols, const char *attr, bool equal)
     return sym;
 }
 
-static void propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
-                    struct tc_hypotheses *out)
+void tc_consistent_propose(struct tc_strtab *symbols, tc_sym key,
+                           const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
 {
     struct tc_map seen = TC_MAP_INIT;
 
@@ -54,26 +53,27 @@ static void propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outco
     tc_map_release(&seen);
 }
 
-static tc_sym key_of(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
+tc_sym tc_consistent_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
 {
     (void)symbols;
     return n_params == 1 && params[0].kind == TC_PARAM_VARIABLE ? params[0].name : TC_NO_SYM;
 }
 
-static enum tc_outcome holds(struct tc_strtab *symbols, const struct tc_param *params,
-                             size_t n_params, const tc_sym *outcome, size_t n_outcome)
+enum tc_outcome tc_consistent_holds(struct tc_strtab *symbols, const struct tc_param *params,
+                                    size_t n_params, const tc_sym *outcome, size_t n_outcome)
 {
     const char *attr = tc_strtab_text(symbols, params[0].attr);
 
     (void)n_params;
-    if (tc_outcome_has(outcome, n_outcome, agreement(symbols, attr, true)))
+    if (tc_outcome_has(outcome, n_outcome, tc_consistent_agreement(symbols, attr, true)))
         return TC_HELD;
-    return tc_outcome_has(outcome, n_outcome, agreement(symbols, attr, false)) ? TC_BROKEN
-                                                                               : TC_UNDECIDED;
+    return tc_outcome_has(outcome, n_outcome, tc_consistent_agreement(symbols, attr, false))
+               ? TC_BROKEN
+               : TC_UNDECIDED;
 }
 
 /* The fields of a variable that a comparison may depend on: what it is, not what it is doing. */
-static void describe_variable(struct tc_situation *s, const struct tc_variable *v)
+void tc_consistent_situation(struct tc_situation *s, const struct tc_variable *v)
 {
     s->n = 0;
     tc_situation_set(s, TC_SYM_F_V_REQUIRES_GRAD, tc_symbols_bool(v->requires_grad));
@@ -85,7 +85,7 @@ static void describe_variable(struct tc_situation *s, const struct tc_variable *
     tc_situation_sort(s);
 }
 
-static bool is_step_window(const struct tc_event *event)
+bool tc_is_step_window(const struct tc_event *event)
 {
     return event->kind == TC_EVENT_WINDOW && event->window->has_step && !event->process->is_worker;
 }
@@ -103,151 +103,20 @@ static void emit(const struct tc_sink *sink, const struct tc_event *event, tc_sy
     sink->example(sink->context, event, &example);
 }
 
-/* What of a variable is compared from one moment or one rank to another. */
-struct snapshot {
-    uint64_t data;
-    tc_sym dtype, shape;
-    bool has_data, is_sampled, requires_grad;
-};
-
-static struct snapshot snapshot_of(const struct tc_variable *v)
+struct tc_snapshot tc_snapshot_of(const struct tc_variable *v)
 {
-    return (struct snapshot){.data = v->data,
-                             .dtype = v->dtype,
-                             .shape = v->shape,
-                             .has_data = v->has_data,
-                             .is_sampled = v->is_sampled,
-                             .requires_grad = v->requires_grad};
+    return (struct tc_snapshot){.data = v->data,
+                                .dtype = v->dtype,
+                                .shape = v->shape,
+                                .has_data = v->has_data,
+                                .is_sampled = v->is_sampled,
+                                .requires_grad = v->requires_grad};
 }
 
 /* A sampled and a full digest never compare. */
-static bool is_comparable(const struct snapshot *a, const struct snapshot *b)
+bool tc_snapshots_compare(const struct tc_snapshot *a, const struct tc_snapshot *b)
 {
     return a->has_data && b->has_data && a->is_sampled == b->is_sampled;
-}
-
-/* ---- replica ------------------------------------------------------------------------------- */
-
-/* One variable in one step, as the first rank reported it. */
-struct replica {
-    tc_sym name;
-    struct snapshot first;
-    bool data_differs, dtype_differs, shape_differs, is_incomparable;
-    unsigned n_ranks;
-    int64_t serial; /* on the rank that came last */
-};
-
-struct pending_step {
-    int64_t step;
-    unsigned n_ranks;
-    TC_VEC(struct replica) variables;
-    struct tc_map by_name; /* name → place in variables */
-};
-
-/* Ranks drift apart in time by a few steps; older steps that a rank never reported are given up. */
-#define MAX_PENDING 64
-
-struct replica_state {
-    TC_VEC(struct pending_step *) steps;
-};
-
-static void *replica_open(void)
-{
-    return tc_calloc(1, sizeof(struct replica_state));
-}
-
-static void free_step(struct pending_step *step)
-{
-    tc_vec_release(&step->variables);
-    tc_map_release(&step->by_name);
-    tc_free(step);
-}
-
-static void replica_close(void *state)
-{
-    struct replica_state *r = state;
-
-    for (size_t i = 0; i < r->steps.n; i++)
-        free_step(r->steps.items[i]);
-    tc_vec_release(&r->steps);
-    tc_free(r);
-}
-
-static void remove_step(struct replica_state *r, size_t i)
-{
-    free_step(r->steps.items[i]);
-    memmove(&r->steps.items[i], &r->steps.items[i + 1],
-            (--r->steps.n - i) * sizeof(*r->steps.items));
-}
-
-static size_t step_at(struct replica_state *r, int64_t number)
-{
-    for (size_t i = 0; i < r->steps.n; i++)
-        if (r->steps.items[i]->step == number)
-            return i;
-    if (r->steps.n == MAX_PENDING)
-        remove_step(r, 0);
-    struct pending_step *step = tc_calloc(1, sizeof(*step));
-    step->step = number;
-    tc_vec_push(&r->steps, step);
-    return r->steps.n - 1;
-}
-
-static void report(struct pending_step *step, const struct tc_variable *v)
-{
-    const struct snapshot now = snapshot_of(v);
-    bool is_new;
-    uint64_t *place = tc_map_at(&step->by_name, v->name, &is_new);
-
-    if (is_new) {
-        *place = step->variables.n;
-        tc_vec_push(&step->variables, ((struct replica){.name = v->name, .first = now}));
-    }
-    struct replica *replica = &step->variables.items[*place];
-    replica->n_ranks++;
-    replica->serial = v->serial;
-    replica->is_incomparable |= !is_comparable(&replica->first, &now);
-    replica->data_differs |= replica->first.data != now.data;
-    replica->dtype_differs |= replica->first.dtype != now.dtype;
-    replica->shape_differs |= replica->first.shape != now.shape;
-}
-
-static void judge_step(const struct pending_step *step, struct tc_strtab *symbols,
-                       const struct tc_event *event, const struct tc_sink *sink)
-{
-    for (size_t i = 0; i < step->variables.n; i++) {
-        const struct replica *replica = &step->variables.items[i];
-        const struct tc_variable *v = tc_process_variable(event->process, replica->serial);
-        struct tc_situation situation;
-        tc_sym outcome[3];
-        size_t n = 0;
-        if (!v || v->name != replica->name || (int64_t)replica->n_ranks != event->process->world)
-            continue;
-        if (!replica->is_incomparable)
-            outcome[n++] = agreement(symbols, "data", !replica->data_differs);
-        outcome[n++] = agreement(symbols, "dtype", !replica->dtype_differs);
-        outcome[n++] = agreement(symbols, "shape", !replica->shape_differs);
-        describe_variable(&situation, v);
-        emit(sink, event, v->kind, &situation, outcome, n, v);
-    }
-}
-
-static void replica_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                            const struct tc_sink *sink)
-{
-    struct replica_state *r = state;
-    uint64_t serial, pointer;
-
-    if (!is_step_window(event) || event->process->world < 2 || event->process->rank < 0)
-        return;
-    size_t i = step_at(r, event->window->step);
-    struct pending_step *step = r->steps.items[i];
-    for (size_t pos = 0; tc_map_each(&event->process->variables, &pos, &serial, &pointer);)
-        report(step, (const struct tc_variable *)(uintptr_t)pointer);
-    if ((int64_t)++step->n_ranks == event->process->world) {
-        judge_step(step, symbols, event, sink);
-        remove_step(r, i);
-    }
 }
 
 /* ---- alias --------------------------------------------------------------------------------- */
@@ -322,11 +191,11 @@ static void judge_alias(const struct alias *alias, struct tc_strtab *symbols,
 {
     const struct tc_variable *a = tc_process_variable(event->process, alias->a);
     const struct tc_variable *b = tc_process_variable(event->process, alias->b);
-    const struct snapshot x = snapshot_of(a), y = snapshot_of(b);
+    const struct tc_snapshot x = tc_snapshot_of(a), y = tc_snapshot_of(b);
     struct tc_situation s = {.n = 0};
     tc_sym outcome[1];
 
-    if (!is_comparable(&x, &y))
+    if (!tc_snapshots_compare(&x, &y))
         return;
     tc_situation_set(&s, TC_SYM_F_V_REQUIRES_GRAD,
                      tc_symbols_bool(a->requires_grad && b->requires_grad));
@@ -338,7 +207,7 @@ static void judge_alias(const struct alias *alias, struct tc_strtab *symbols,
     tc_situation_set(&s, tc_strtab_intern_text(symbols, "v.same_root"),
                      tc_symbols_bool(a->root == b->root));
     tc_situation_sort(&s);
-    outcome[0] = agreement(symbols, "data", x.data == y.data);
+    outcome[0] = tc_consistent_agreement(symbols, "data", x.data == y.data);
     emit(sink, event, a->kind, &s, outcome, 1, b);
 }
 
@@ -348,7 +217,7 @@ static void alias_observe(void *state, struct tc_strtab *symbols, const struct t
     struct alias_state *s = state;
     bool is_new;
 
-    if (!is_step_window(event))
+    if (!tc_is_step_window(event))
         return;
     tc_map_at(&s->seen, (uintptr_t)event->process, &is_new);
     if (is_new)
@@ -390,7 +259,7 @@ static void peer_observe(void *state, struct tc_strtab *symbols, const struct tc
     size_t n = 0;
 
     (void)state;
-    if (!is_step_window(event))
+    if (!tc_is_step_window(event))
         return;
     for (size_t pos = 0; tc_map_each(&event->process->variables, &pos, &serial, &pointer);) {
         const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
@@ -401,7 +270,7 @@ static void peer_observe(void *state, struct tc_strtab *symbols, const struct tc
         peers->last = v;
     }
     for (size_t i = 0; i < n; i++) {
-        tc_sym outcome[] = {agreement(symbols, "dtype", !all[i].differs)};
+        tc_sym outcome[] = {tc_consistent_agreement(symbols, "dtype", !all[i].differs)};
         emit(sink, event, all[i].kind, &none, outcome, 1, all[i].last);
     }
 }
@@ -409,7 +278,7 @@ static void peer_observe(void *state, struct tc_strtab *symbols, const struct tc
 /* ---- steady -------------------------------------------------------------------------------- */
 
 struct steady_state {
-    struct tc_map before; /* variable → struct snapshot * at the last step */
+    struct tc_map before; /* variable → struct tc_snapshot * at the last step */
 };
 
 static void *steady_open(void)
@@ -429,21 +298,21 @@ static void steady_close(void *state)
 }
 
 /* Content is compared only where nothing should train it. */
-static void judge_steady(struct snapshot *before, const struct tc_variable *v,
+static void judge_steady(struct tc_snapshot *before, const struct tc_variable *v,
                          struct tc_strtab *symbols, const struct tc_event *event,
                          const struct tc_sink *sink)
 {
-    const struct snapshot now = snapshot_of(v);
+    const struct tc_snapshot now = tc_snapshot_of(v);
     bool is_frozen = !before->requires_grad && !now.requires_grad && v->kind == TC_SYM_PARAMETER;
     struct tc_situation situation;
     tc_sym outcome[3];
     size_t n = 0;
 
-    if (is_frozen && is_comparable(before, &now))
-        outcome[n++] = agreement(symbols, "data", before->data == now.data);
-    outcome[n++] = agreement(symbols, "dtype", before->dtype == now.dtype);
-    outcome[n++] = agreement(symbols, "shape", before->shape == now.shape);
-    describe_variable(&situation, v);
+    if (is_frozen && tc_snapshots_compare(before, &now))
+        outcome[n++] = tc_consistent_agreement(symbols, "data", before->data == now.data);
+    outcome[n++] = tc_consistent_agreement(symbols, "dtype", before->dtype == now.dtype);
+    outcome[n++] = tc_consistent_agreement(symbols, "shape", before->shape == now.shape);
+    tc_consistent_situation(&situation, v);
     emit(sink, event, v->kind, &situation, outcome, n, v);
     *before = now;
 }
@@ -454,76 +323,63 @@ static void steady_observe(void *state, struct tc_strtab *symbols, const struct 
     struct steady_state *s = state;
     uint64_t serial, pointer;
 
-    if (!is_step_window(event))
+    if (!tc_is_step_window(event))
         return;
     for (size_t pos = 0; tc_map_each(&event->process->variables, &pos, &serial, &pointer);) {
         const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
         bool is_new;
         uint64_t *slot = tc_map_at(&s->before, pointer, &is_new);
         if (is_new) {
-            struct snapshot *before = tc_malloc(sizeof(*before));
-            *before = snapshot_of(v);
+            struct tc_snapshot *before = tc_malloc(sizeof(*before));
+            *before = tc_snapshot_of(v);
             *slot = (uintptr_t)before;
         } else {
-            judge_steady((struct snapshot *)(uintptr_t)*slot, v, symbols, event, sink);
+            judge_steady((struct tc_snapshot *)(uintptr_t)*slot, v, symbols, event, sink);
         }
     }
 }
 
 /* ---- words --------------------------------------------------------------------------------- */
 
-static void describe(const struct tc_strtab *symbols, const struct tc_param *params,
-                     const char *what, struct tc_strbuf *out)
+void tc_consistent_describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                            const char *what, struct tc_strbuf *out)
 {
     tc_strbuf_addf(out, "%s of each %s %s", tc_strtab_text(symbols, params[0].attr),
                    tc_strtab_text(symbols, params[0].name), what);
-}
-
-static void replica_describe(const struct tc_strtab *symbols, const struct tc_param *params,
-                             size_t n_params, struct tc_strbuf *out)
-{
-    (void)n_params;
-    describe(symbols, params, "is the same on all ranks after every step", out);
 }
 
 static void alias_describe(const struct tc_strtab *symbols, const struct tc_param *params,
                            size_t n_params, struct tc_strbuf *out)
 {
     (void)n_params;
-    describe(symbols, params, "that started as a copy of another stays equal to it", out);
+    tc_consistent_describe(symbols, params, "that started as a copy of another stays equal to it",
+                           out);
 }
 
 static void peer_describe(const struct tc_strtab *symbols, const struct tc_param *params,
                           size_t n_params, struct tc_strbuf *out)
 {
     (void)n_params;
-    describe(symbols, params, "of a model is the same", out);
+    tc_consistent_describe(symbols, params, "of a model is the same", out);
 }
 
 static void steady_describe(const struct tc_strtab *symbols, const struct tc_param *params,
                             size_t n_params, struct tc_strbuf *out)
 {
     (void)n_params;
-    describe(symbols, params,
-             params[0].attr == TC_SYM_DATA
-                 ? "that requires no gradient stays the same from step to step"
-                 : "stays the same from step to step",
-             out);
+    tc_consistent_describe(symbols, params,
+                           params[0].attr == TC_SYM_DATA
+                               ? "that requires no gradient stays the same from step to step"
+                               : "stays the same from step to step",
+                           out);
 }
 
-static void explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                    const struct tc_example *example, const char *what, struct tc_strbuf *out)
+void tc_consistent_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                           const struct tc_example *example, const char *what,
+                           struct tc_strbuf *out)
 {
     tc_strbuf_addf(out, "%s of %s %s", tc_strtab_text(symbols, invariant->params[0].attr),
                    tc_strtab_text(symbols, example->variable->name), what);
-}
-
-static void replica_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                            const struct tc_event *event, const struct tc_example *example,
-                            struct tc_strbuf *out)
-{
-    explain(symbols, invariant, example, "differs between ranks: the replica has diverged", out);
-    tc_strbuf_addf(out, " (%lld ranks)", (long long)event->process->world);
 }
 
 static void alias_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
@@ -531,8 +387,8 @@ static void alias_explain(struct tc_strtab *symbols, const struct tc_invariant *
                           struct tc_strbuf *out)
 {
     (void)event;
-    explain(symbols, invariant, example, "is no longer that of its copy: the two weights drift",
-            out);
+    tc_consistent_explain(symbols, invariant, example,
+                          "is no longer that of its copy: the two weights drift", out);
 }
 
 static void peer_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
@@ -540,7 +396,8 @@ static void peer_explain(struct tc_strtab *symbols, const struct tc_invariant *i
                          struct tc_strbuf *out)
 {
     (void)event;
-    explain(symbols, invariant, example, "differs from that of others in the model", out);
+    tc_consistent_explain(symbols, invariant, example, "differs from that of others in the model",
+                          out);
 }
 
 static void steady_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
@@ -548,14 +405,10 @@ static void steady_explain(struct tc_strtab *symbols, const struct tc_invariant 
                            struct tc_strbuf *out)
 {
     (void)event;
-    explain(symbols, invariant, example, "is another than after the step before", out);
+    tc_consistent_explain(symbols, invariant, example, "is another than after the step before",
+                          out);
 }
 
-const struct tc_source tc_source_replica = {.name = "replica",
-                                            .is_set = true,
-                                            .open = replica_open,
-                                            .close = replica_close,
-                                            .observe = replica_observe};
 const struct tc_source tc_source_alias = {.name = "alias",
                                           .is_set = true,
                                           .open = alias_open,
@@ -568,26 +421,14 @@ const struct tc_source tc_source_steady = {.name = "steady",
                                            .close = steady_close,
                                            .observe = steady_observe};
 
-const struct tc_relation tc_consistent_replica = {
-    .name = "Consistent/replica",
-    .summary = "the same variable is equal on all ranks after every step",
-    .hint = "Is something done to this variable or its gradient on one rank alone?",
-    .source = &tc_source_replica,
-    .propose = propose,
-    .key = key_of,
-    .holds = holds,
-    .describe = replica_describe,
-    .explain = replica_explain,
-};
-
 const struct tc_relation tc_consistent_alias = {
     .name = "Consistent/alias",
     .summary = "two parameters that start as copies stay copies",
     .hint = "Are the two weights meant to be tied, and are both gradients summed?",
     .source = &tc_source_alias,
-    .propose = propose,
-    .key = key_of,
-    .holds = holds,
+    .propose = tc_consistent_propose,
+    .key = tc_consistent_key,
+    .holds = tc_consistent_holds,
     .describe = alias_describe,
     .explain = alias_explain,
 };
@@ -597,9 +438,9 @@ const struct tc_relation tc_consistent_peer = {
     .summary = "variables of one kind in one model share their dtype",
     .hint = "Was a part of the model converted, or created later with another dtype?",
     .source = &tc_source_peer,
-    .propose = propose,
-    .key = key_of,
-    .holds = holds,
+    .propose = tc_consistent_propose,
+    .key = tc_consistent_key,
+    .holds = tc_consistent_holds,
     .describe = peer_describe,
     .explain = peer_explain,
 };
@@ -610,9 +451,9 @@ const struct tc_relation tc_consistent_steady = {
         "dtype and shape of a variable, and content where it is frozen, stay from step to step",
     .hint = "What writes to this variable besides the optimizer?",
     .source = &tc_source_steady,
-    .propose = propose,
-    .key = key_of,
-    .holds = holds,
+    .propose = tc_consistent_propose,
+    .key = tc_consistent_key,
+    .holds = tc_consistent_holds,
     .describe = steady_describe,
     .explain = steady_explain,
 };

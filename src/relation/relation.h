@@ -7,7 +7,8 @@
  * new example. There is one definition of "holds" for both.
  *
  * Examples come from a source, which sees events and nothing else: no files, JSON, threads or
- * clocks.
+ * clocks. Events of one process come in order, those of different processes in any: which examples
+ * a source makes must not depend on it.
  *
  * To add a relation: one .c file that ends in a const struct tc_relation, one
  * row in registry.c, one folder in tests/relations/.
@@ -32,6 +33,8 @@ struct tc_example {
     const tc_sym *outcome;                /* a sequence, or a set in ascending order */
     size_t n_outcome;
     const struct tc_variable *variable; /* that it is about, or NULL */
+    const struct tc_place *place;       /* where it stood, if not where the event stands */
+    const void *detail;                 /* what the form's own explain needs to know, or NULL */
 };
 
 struct tc_sink {
@@ -78,6 +81,8 @@ struct tc_source {
     void (*close)(void *state);
     void (*observe)(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                     const struct tc_sink *sink);
+    /* Bytes of state that wait for other processes; NULL: it never waits. */
+    size_t (*held)(const void *state);
 
     /* Join and drop accepted invariants that say the same, of all forms that ask this source; NULL
      * if there is nothing to join. May change params and remove items; counts are taken again

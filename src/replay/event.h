@@ -94,6 +94,9 @@ struct tc_window {
     members; /* in order; what a step contains stands before the step */
 };
 
+/* As many of the last calls of a loop are remembered. */
+#define TC_RECENT_CALLS 4
+
 struct tc_process {
     const char *file; /* name of the trace file */
     const struct tc_value *packages;
@@ -104,20 +107,41 @@ struct tc_process {
     struct tc_map variables; /* serial → struct tc_variable * */
     struct tc_window window; /* the open one */
     unsigned phases;
+    tc_sym recent[TC_RECENT_CALLS]; /* what the loop called last, newest last */
+    unsigned n_recent;
 };
 
 enum tc_event_kind {
     TC_EVENT_CALL,   /* a call returned or raised; everything inside it is known */
     TC_EVENT_WINDOW, /* a window closed */
+    TC_EVENT_PASS,   /* what waits for other processes has waited long enough */
+    TC_EVENT_FINISH, /* the run is over */
 };
 
 struct tc_event {
     enum tc_event_kind kind;
-    const struct tc_process *process;
-    const struct tc_call *call;     /* CALL */
-    const struct tc_window *window; /* WINDOW */
-    uint64_t order;                 /* position among the events of the run */
+    const struct tc_process *process; /* NULL for PASS and FINISH */
+    const struct tc_call *call;       /* CALL */
+    const struct tc_window *window;   /* WINDOW */
+    uint64_t order;                   /* position among the events of its process */
 };
+
+/*
+ * Where in a run an event stood, to be kept after it. It depends on the trace of one process alone,
+ * never on what other processes did meanwhile or on when their files were read.
+ */
+struct tc_place {
+    const char *file; /* lives as long as the replay */
+    int64_t rank, step;
+    int64_t unix_ns; /* 0 when unknown */
+    uint64_t window, order;
+    tc_sym stage, at, call; /* call is TC_SYM_EMPTY for a window */
+    tc_sym before[TC_RECENT_CALLS];
+    unsigned n_before;
+};
+
+/* Of an event of kind CALL or WINDOW. */
+void tc_place_of(const struct tc_event *event, struct tc_place *out);
 
 const struct tc_variable *tc_process_variable(const struct tc_process *process, int64_t serial);
 

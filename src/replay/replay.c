@@ -15,6 +15,7 @@ struct track {
     struct tc_spans spans;
     bool has_last_window; /* cut by the end of the process: judged once the process is known to have
                              ended well */
+    uint64_t n_events;
 };
 
 struct tc_replay {
@@ -23,7 +24,6 @@ struct tc_replay {
     tc_event_fn *on_event;
     void *context;
     TC_VEC(struct track *) tracks;
-    uint64_t n_events;
     struct tc_replay_counts counts;
 };
 
@@ -75,9 +75,10 @@ void tc_replay_add_process(struct tc_replay *replay, const char *file,
     tc_vec_push(&replay->tracks, track);
 }
 
-static void emit(struct tc_replay *replay, struct tc_event event)
+static void emit(struct tc_replay *replay, struct track *track, struct tc_event event)
 {
-    event.order = replay->n_events++;
+    event.process = &track->process;
+    event.order = track->n_events++;
     replay->on_event(replay->context, &event);
 }
 
@@ -118,8 +119,8 @@ static void on_end_of_call(struct tc_replay *replay, struct track *track,
     call->raised = record->type == TC_RECORD_RAISE;
     if (is_in_windows(track, call))
         tc_window_call_ends(&track->process, replay->symbols, call);
-    emit(replay,
-         (struct tc_event){.kind = TC_EVENT_CALL, .process = &track->process, .call = call});
+    emit(replay, track, (struct tc_event){.kind = TC_EVENT_CALL, .call = call});
+    tc_window_remember(&track->process, call);
     tc_spans_leave(&track->spans, call);
 }
 
@@ -129,8 +130,7 @@ static void close_window(struct tc_replay *replay, struct track *track)
 
     replay->counts.n_windows++;
     replay->counts.n_step_windows += process->window.has_step;
-    emit(replay, (struct tc_event){
-                     .kind = TC_EVENT_WINDOW, .process = process, .window = &process->window});
+    emit(replay, track, (struct tc_event){.kind = TC_EVENT_WINDOW, .window = &process->window});
     tc_window_next(process);
     track->has_last_window = false;
 }
@@ -225,8 +225,18 @@ void tc_replay_feed(struct tc_replay *replay, size_t index, const struct tc_reco
     }
 }
 
+void tc_replay_pass(struct tc_replay *replay)
+{
+    const struct tc_event event = {.kind = TC_EVENT_PASS};
+
+    replay->on_event(replay->context, &event);
+}
+
 void tc_replay_finish(struct tc_replay *replay)
 {
+    const struct tc_event event = {.kind = TC_EVENT_FINISH};
+
+    replay->on_event(replay->context, &event);
     for (size_t i = 0; i < replay->tracks.n; i++) {
         struct track *track = replay->tracks.items[i];
         if (track->spans.open.n)

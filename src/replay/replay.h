@@ -3,7 +3,8 @@
  *
  * The only code that knows about the order of records, unmatched calls, torn
  * tails, threads and ranks. Memory is bounded by the calls that are open and
- * the variables that live.
+ * the variables that live. What happens in one process is told without regard
+ * to others: records of different processes may be fed in any order.
  */
 #ifndef TC_REPLAY_REPLAY_H
 #define TC_REPLAY_REPLAY_H
@@ -25,7 +26,9 @@ void tc_replay_free(struct tc_replay *replay);
 void tc_replay_add_process(struct tc_replay *replay, const char *file,
                            const struct tc_record *process);
 void tc_replay_feed(struct tc_replay *replay, size_t process, const struct tc_record *record);
-/* After the last record: what is still open is noted and forgotten. */
+/* Judge now what still waits for processes that are silent. */
+void tc_replay_pass(struct tc_replay *replay);
+/* After the last record: what waits is judged, what is still open is noted and forgotten. */
 void tc_replay_finish(struct tc_replay *replay);
 
 struct tc_replay_counts {

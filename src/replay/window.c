@@ -1,5 +1,7 @@
 #include "replay/window.h"
 
+#include <string.h>
+
 #include "base/banned.h"
 #include "base/strbuf.h"
 #include "replay/symbols.h"
@@ -121,6 +123,17 @@ void tc_window_call_ends(struct tc_process *process, struct tc_strtab *symbols,
         window->has_step = true;
     }
     pass_phase(process, call);
+}
+
+void tc_window_remember(struct tc_process *process, const struct tc_call *call)
+{
+    if (call->th != 0 ||
+        !(call->is_root || call->role == TC_ROLE_DATA || tc_role_has(call->role, TC_TRAIT_MEMBER)))
+        return;
+    if (process->n_recent == TC_RECENT_CALLS)
+        memmove(process->recent, process->recent + 1,
+                --process->n_recent * sizeof(*process->recent));
+    process->recent[process->n_recent++] = call->descriptor;
 }
 
 void tc_window_next(struct tc_process *process)

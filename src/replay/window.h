@@ -12,6 +12,9 @@ void tc_window_call_begins(struct tc_process *process, struct tc_strtab *symbols
 void tc_window_call_ends(struct tc_process *process, struct tc_strtab *symbols,
                          struct tc_call *call);
 
+/* A call of the loop that has ended becomes the newest of process->recent. */
+void tc_window_remember(struct tc_process *process, const struct tc_call *call);
+
 /* Empty the window and number it anew. */
 void tc_window_next(struct tc_process *process);
 void tc_window_release(struct tc_window *window);

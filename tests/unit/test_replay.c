@@ -39,7 +39,7 @@ static void on_event(void *context, const struct tc_event *event)
 {
     if (event->kind == TC_EVENT_CALL)
         see_call(context, event->call);
-    else
+    else if (event->kind == TC_EVENT_WINDOW)
         see_window(context, event->window);
 }
 

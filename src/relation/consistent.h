@@ -1,0 +1,45 @@
+/*
+ * consistent.h - what the forms of Consistent have in common: a variable is as another, or as
+ * before
+ *
+ * Outcomes are sets of "ATTR equal" and "ATTR differs". An invariant has one param, the kind of
+ * variable with the attribute that stays equal.
+ */
+#ifndef TC_RELATION_CONSISTENT_H
+#define TC_RELATION_CONSISTENT_H
+
+#include "relation/form.h"
+
+tc_sym tc_consistent_agreement(struct tc_strtab *symbols, const char *attr, bool equal);
+
+void tc_consistent_propose(struct tc_strtab *symbols, tc_sym key,
+                           const struct tc_outcomes *outcomes, struct tc_hypotheses *out);
+tc_sym tc_consistent_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params);
+enum tc_outcome tc_consistent_holds(struct tc_strtab *symbols, const struct tc_param *params,
+                                    size_t n_params, const tc_sym *outcome, size_t n_outcome);
+/* "data of each Parameter WHAT" */
+void tc_consistent_describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                            const char *what, struct tc_strbuf *out);
+/* "data of model.fc1.weight WHAT" */
+void tc_consistent_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                           const struct tc_example *example, const char *what,
+                           struct tc_strbuf *out);
+
+/* The fields of a variable that a comparison may depend on: what it is, not what it is doing. */
+void tc_consistent_situation(struct tc_situation *situation, const struct tc_variable *variable);
+
+/* A window of a main process that held an optimizer step has closed. */
+bool tc_is_step_window(const struct tc_event *event);
+
+/* What of a variable is compared from one moment or one rank to another. */
+struct tc_snapshot {
+    uint64_t data;
+    tc_sym dtype, shape;
+    bool has_data, is_sampled, requires_grad;
+};
+
+struct tc_snapshot tc_snapshot_of(const struct tc_variable *variable);
+/* Can their content be compared? A sampled and a full digest never do. */
+bool tc_snapshots_compare(const struct tc_snapshot *a, const struct tc_snapshot *b);
+
+#endif /* TC_RELATION_CONSISTENT_H */

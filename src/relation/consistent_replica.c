@@ -1,0 +1,430 @@
+/*
+ * consistent_replica.c - Consistent/replica: the same variable on all ranks, once all have finished
+ * the step
+ *
+ * A step waits until every rank of the world has reported it. Nothing here depends on which rank
+ * comes first: a step is a set of reports, told from where its lowest rank stood. Steps that wait
+ * for a rank in vain are judged with those present when an event says that the wait is over, or
+ * when they would take too much memory; that rank is waited for again once it reports.
+ */
+#include "relation/consistent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "replay/symbols.h"
+
+/* Bytes of steps that may wait. Files are read by step, so that ranks which have a file are never
+ * so far apart. */
+#define MAX_HELD ((size_t)32 << 20)
+
+/* Ranks of a world above this are not followed one by one. */
+#define MAX_RANKS 65536
+
+/* A set of ranks, a bit each. */
+struct ranks {
+    uint64_t *words;
+    size_t n_words;
+    int64_t n;
+};
+
+static bool ranks_have(const struct ranks *ranks, int64_t rank)
+{
+    size_t word = (size_t)rank / 64;
+
+    return word < ranks->n_words && ranks->words[word] >> rank % 64 & 1;
+}
+
+static void ranks_add(struct ranks *ranks, int64_t rank)
+{
+    size_t word = (size_t)rank / 64, n_words = word + 1;
+
+    if (ranks_have(ranks, rank))
+        return;
+    if (n_words > ranks->n_words) {
+        ranks->words = tc_realloc(ranks->words, n_words * sizeof(*ranks->words));
+        memset(ranks->words + ranks->n_words, 0,
+               (n_words - ranks->n_words) * sizeof(*ranks->words));
+        ranks->n_words = n_words;
+    }
+    ranks->words[word] |= UINT64_C(1) << rank % 64;
+    ranks->n++;
+}
+
+static void ranks_remove(struct ranks *ranks, int64_t rank)
+{
+    if (!ranks_have(ranks, rank))
+        return;
+    ranks->words[rank / 64] &= ~(UINT64_C(1) << rank % 64);
+    ranks->n--;
+}
+
+/* A distinct content of a variable, with the lowest rank that has it. */
+struct content {
+    struct tc_snapshot snapshot;
+    int64_t rank;
+};
+
+/* One variable in one step. */
+struct replica {
+    struct tc_variable variable; /* as on the lowest rank; its attrs are not kept */
+    int64_t rank;                /* the lowest */
+    tc_sym situation;            /* there; a symbol of replica_state.situations */
+    int64_t n_ranks;
+    struct content contents[2]; /* those of the lowest ranks, lowest first */
+    unsigned n_contents;
+    bool data_differs, dtype_differs, shape_differs, is_incomparable;
+};
+
+struct pending_step {
+    int64_t step, world;
+    struct ranks ranks;    /* that reported */
+    struct tc_place place; /* of the lowest */
+    TC_VEC(struct replica) variables;
+    struct tc_map by_name; /* name → place in variables */
+};
+
+struct replica_state {
+    TC_VEC(struct pending_step *) steps; /* by step */
+    struct ranks absent;                 /* not waited for until they report again */
+    int64_t given_up;                    /* the last step that was judged without some ranks */
+    struct tc_strtab *situations;
+    size_t held;
+};
+
+static void *replica_open(void)
+{
+    struct replica_state *r = tc_calloc(1, sizeof(*r));
+
+    r->situations = tc_strtab_new();
+    r->given_up = INT64_MIN;
+    return r;
+}
+
+static size_t bytes_of(const struct pending_step *step)
+{
+    return sizeof(*step) +
+           step->variables.n * (sizeof(struct replica) + sizeof(struct tc_map_slot));
+}
+
+static void free_step(struct pending_step *step)
+{
+    tc_vec_release(&step->variables);
+    tc_map_release(&step->by_name);
+    tc_free(step->ranks.words);
+    tc_free(step);
+}
+
+static void replica_close(void *state)
+{
+    struct replica_state *r = state;
+
+    for (size_t i = 0; i < r->steps.n; i++)
+        free_step(r->steps.items[i]);
+    tc_vec_release(&r->steps);
+    tc_free(r->absent.words);
+    tc_strtab_free(r->situations);
+    tc_free(r);
+}
+
+static size_t replica_held(const void *state)
+{
+    return ((const struct replica_state *)state)->held;
+}
+
+/* Where the step waits, or would stand. */
+static size_t find_step(const struct replica_state *r, int64_t number)
+{
+    size_t i = r->steps.n;
+
+    while (i && r->steps.items[i - 1]->step >= number)
+        i--;
+    return i;
+}
+
+static struct pending_step *step_at(struct replica_state *r, int64_t number, size_t *at)
+{
+    struct pending_step *step;
+    size_t i = *at = find_step(r, number);
+
+    if (i < r->steps.n && r->steps.items[i]->step == number)
+        return r->steps.items[i];
+    step = tc_calloc(1, sizeof(*step));
+    step->step = number;
+    tc_vec_push(&r->steps, step);
+    memmove(&r->steps.items[i + 1], &r->steps.items[i],
+            (r->steps.n - 1 - i) * sizeof(*r->steps.items));
+    r->steps.items[i] = step;
+    r->held += bytes_of(step);
+    return step;
+}
+
+/* ---- reports ------------------------------------------------------------------------------- */
+
+static bool is_same(const struct tc_snapshot *a, const struct tc_snapshot *b)
+{
+    return a->data == b->data && a->dtype == b->dtype && a->shape == b->shape;
+}
+
+/* Keep the two distinct contents of the lowest ranks: the same two in whatever order ranks come. */
+static void add_content(struct replica *replica, const struct tc_snapshot *now, int64_t rank)
+{
+    struct content *contents = replica->contents, swap;
+    unsigned i = 0;
+
+    while (i < replica->n_contents && !is_same(&contents[i].snapshot, now))
+        i++;
+    if (i == replica->n_contents && i < 2)
+        contents[replica->n_contents++] = (struct content){*now, rank};
+    else if (i == 2 && contents[1].rank > rank)
+        contents[1] = (struct content){*now, rank};
+    else if (i < 2 && contents[i].rank > rank)
+        contents[i].rank = rank;
+    if (replica->n_contents == 2 && contents[1].rank < contents[0].rank) {
+        swap = contents[0];
+        contents[0] = contents[1];
+        contents[1] = swap;
+    }
+}
+
+static void keep_lowest(struct replica_state *r, struct replica *replica,
+                        const struct tc_variable *v, int64_t rank)
+{
+    struct tc_situation situation;
+
+    tc_consistent_situation(&situation, v);
+    replica->situation =
+        tc_strtab_intern(r->situations, situation.pairs, situation.n * sizeof(*situation.pairs));
+    replica->rank = rank;
+    replica->variable = *v;
+    replica->variable.attrs = NULL;
+    replica->variable.n_attrs = 0;
+}
+
+static void report_variable(struct replica_state *r, struct pending_step *step,
+                            const struct tc_variable *v, int64_t rank)
+{
+    const struct tc_snapshot now = tc_snapshot_of(v);
+    bool is_new;
+    uint64_t *at = tc_map_at(&step->by_name, v->name, &is_new);
+
+    if (is_new) {
+        struct replica replica = {.rank = INT64_MAX};
+        *at = step->variables.n;
+        tc_vec_push(&step->variables, replica);
+    }
+    struct replica *replica = &step->variables.items[*at];
+    if (!replica->n_contents)
+        add_content(replica, &now, rank);
+    const struct tc_snapshot *other = &replica->contents[0].snapshot;
+    replica->is_incomparable |= !tc_snapshots_compare(other, &now);
+    replica->data_differs |= other->data != now.data;
+    replica->dtype_differs |= other->dtype != now.dtype;
+    replica->shape_differs |= other->shape != now.shape;
+    replica->n_ranks++;
+    add_content(replica, &now, rank);
+    if (rank < replica->rank)
+        keep_lowest(r, replica, v, rank);
+}
+
+static void report(struct replica_state *r, struct pending_step *step, const struct tc_event *event)
+{
+    const struct tc_process *process = event->process;
+    uint64_t serial, pointer;
+
+    r->held -= bytes_of(step);
+    if (step->world < process->world)
+        step->world = process->world;
+    if (!step->ranks.n || process->rank < step->place.rank)
+        tc_place_of(event, &step->place);
+    ranks_add(&step->ranks, process->rank);
+    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);)
+        report_variable(r, step, (const struct tc_variable *)(uintptr_t)pointer, process->rank);
+    r->held += bytes_of(step);
+}
+
+/* ---- verdicts ------------------------------------------------------------------------------ */
+
+/* What explain tells: whose content, and who did not report. */
+struct detail {
+    const struct pending_step *step;
+    const struct replica *replica;
+};
+
+static int by_serial(const void *a, const void *b)
+{
+    const struct replica *const *x = a, *const *y = b;
+    int64_t i = (*x)->variable.serial, j = (*y)->variable.serial;
+
+    return i < j ? -1 : i > j ? 1 : 0;
+}
+
+static void judge_variable(const struct replica_state *r, const struct pending_step *step,
+                           const struct replica *replica, struct tc_strtab *symbols,
+                           const struct tc_event *event, const struct tc_sink *sink)
+{
+    const struct detail detail = {step, replica};
+    size_t size = tc_strtab_size(r->situations, replica->situation), n = 0;
+    struct tc_situation situation = {.n = size / sizeof(*situation.pairs)};
+    tc_sym outcome[3];
+
+    memcpy(situation.pairs, tc_strtab_text(r->situations, replica->situation), size);
+    if (!replica->is_incomparable)
+        outcome[n++] = tc_consistent_agreement(symbols, "data", !replica->data_differs);
+    outcome[n++] = tc_consistent_agreement(symbols, "dtype", !replica->dtype_differs);
+    outcome[n++] = tc_consistent_agreement(symbols, "shape", !replica->shape_differs);
+    qsort(outcome, n, sizeof(*outcome), tc_sym_compare);
+    struct tc_example example = {.key = replica->variable.kind,
+                                 .situation = &situation,
+                                 .outcome = outcome,
+                                 .n_outcome = n,
+                                 .variable = &replica->variable,
+                                 .place = &step->place,
+                                 .detail = &detail};
+    sink->example(sink->context, event, &example);
+}
+
+/* Judge what all ranks that reported have in common, and forget the step. */
+static void settle(struct replica_state *r, size_t at, struct tc_strtab *symbols,
+                   const struct tc_event *event, const struct tc_sink *sink)
+{
+    struct pending_step *step = r->steps.items[at];
+    size_t n = step->variables.n;
+    const struct replica **sorted = tc_malloc((n + 1) * sizeof(*sorted));
+
+    if (step->ranks.n < step->world && step->step > r->given_up)
+        r->given_up = step->step;
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = &step->variables.items[i];
+    qsort(sorted, n, sizeof(*sorted), by_serial);
+    for (size_t i = 0; i < n; i++)
+        if (sorted[i]->n_ranks == step->ranks.n && step->ranks.n > 1)
+            judge_variable(r, step, sorted[i], symbols, event, sink);
+    tc_free(sorted);
+    r->held -= bytes_of(step);
+    free_step(step);
+    memmove(&r->steps.items[at], &r->steps.items[at + 1],
+            (--r->steps.n - at) * sizeof(*r->steps.items));
+}
+
+static bool is_complete(const struct replica_state *r, const struct pending_step *step)
+{
+    if (step->ranks.n + r->absent.n < step->world)
+        return false;
+    if (step->ranks.n == step->world)
+        return true;
+    for (int64_t rank = 0; rank < step->world; rank++)
+        if (!ranks_have(&step->ranks, rank) && !ranks_have(&r->absent, rank))
+            return false;
+    return true;
+}
+
+static void give_up_ranks(struct replica_state *r)
+{
+    for (size_t i = 0; i < r->steps.n; i++)
+        for (int64_t rank = 0; rank < r->steps.items[i]->world; rank++)
+            if (!ranks_have(&r->steps.items[i]->ranks, rank))
+                ranks_add(&r->absent, rank);
+}
+
+static bool is_replica(const struct tc_event *event)
+{
+    const struct tc_process *process = event->process;
+
+    return tc_is_step_window(event) && process->world > 1 && process->world <= MAX_RANKS &&
+           process->rank >= 0 && process->rank < process->world;
+}
+
+static void replica_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                            const struct tc_sink *sink)
+{
+    struct replica_state *r = state;
+    size_t at;
+
+    if (event->kind == TC_EVENT_PASS || event->kind == TC_EVENT_FINISH) {
+        give_up_ranks(r);
+        while (r->steps.n)
+            settle(r, 0, symbols, event, sink);
+        return;
+    }
+    if (!is_replica(event))
+        return;
+    ranks_remove(&r->absent, event->process->rank);
+    if (event->window->step <= r->given_up)
+        return;
+    struct pending_step *step = step_at(r, event->window->step, &at);
+    if (ranks_have(&step->ranks, event->process->rank))
+        return;
+    report(r, step, event);
+    if (is_complete(r, step))
+        settle(r, at, symbols, event, sink);
+    while (r->held > MAX_HELD)
+        settle(r, 0, symbols, event, sink);
+}
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+static void replica_describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                             size_t n_params, struct tc_strbuf *out)
+{
+    (void)n_params;
+    tc_consistent_describe(symbols, params, "is the same on all ranks after every step", out);
+}
+
+#define RANKS_NAMED 8
+
+static void explain_missing(const struct pending_step *step, struct tc_strbuf *out)
+{
+    int64_t n = 0;
+
+    if (step->ranks.n == step->world)
+        return;
+    tc_strbuf_adds(out, "; no report of rank");
+    for (int64_t rank = 0; rank < step->world; rank++) {
+        if (ranks_have(&step->ranks, rank) || n++ >= RANKS_NAMED)
+            continue;
+        tc_strbuf_addf(out, "%s %lld", n > 1 ? "," : "", (long long)rank);
+    }
+    if (n > RANKS_NAMED)
+        tc_strbuf_addf(out, " and %lld more", (long long)(n - RANKS_NAMED));
+}
+
+static void replica_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                            const struct tc_event *event, const struct tc_example *example,
+                            struct tc_strbuf *out)
+{
+    const struct detail *detail = example->detail;
+    const struct content *contents = detail->replica->contents;
+
+    (void)event;
+    tc_consistent_explain(symbols, invariant, example,
+                          "differs between ranks: the replica has diverged", out);
+    tc_strbuf_addf(out, " (%lld ranks", (long long)detail->step->world);
+    if (detail->replica->n_contents == 2)
+        tc_strbuf_addf(out, ", rank %lld is not as rank %lld", (long long)contents[1].rank,
+                       (long long)contents[0].rank);
+    explain_missing(detail->step, out);
+    tc_strbuf_adds(out, ")");
+}
+
+const struct tc_source tc_source_replica = {
+    .name = "replica",
+    .is_set = true,
+    .open = replica_open,
+    .close = replica_close,
+    .observe = replica_observe,
+    .held = replica_held,
+};
+
+const struct tc_relation tc_consistent_replica = {
+    .name = "Consistent/replica",
+    .summary = "the same variable is equal on all ranks after every step",
+    .hint = "Is something done to this variable or its gradient on one rank alone?",
+    .source = &tc_source_replica,
+    .propose = tc_consistent_propose,
+    .key = tc_consistent_key,
+    .holds = tc_consistent_holds,
+    .describe = replica_describe,
+    .explain = replica_explain,
+};
