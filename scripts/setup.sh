@@ -101,6 +101,19 @@ setup_python() {
     has_torch "$python" || fail "$python cannot import torch and sklearn"
 }
 
+# Interpreters of the other Pythons that can be traced, as CMake takes them: of PATH and of pyenv.
+other_pythons() {
+    local minor found
+    for minor in 9 10 11 12 13; do
+        for found in "$(command -v "python3.$minor")" "${PYENV_ROOT:-${HOME:-}/.pyenv}"/versions/3."$minor".*/bin/python; do
+            if [ -x "$found" ] && "$found" "$root/scripts/python_header.py" >/dev/null 2>&1; then
+                printf ';%s' "$found"
+                break
+            fi
+        done
+    done
+}
+
 # $1: build folder, then options of cmake. A folder that was configured elsewhere starts anew.
 configure_and_build() {
     local folder=$1 fresh=()
@@ -110,7 +123,7 @@ configure_and_build() {
         fresh=(--fresh)
     fi
     quietly cmake ${fresh[@]+"${fresh[@]}"} -S "$root" -B "$folder" \
-        "-DTRAINCHECK_PYTHONS=$python" "$@"
+        "-DTRAINCHECK_PYTHONS=$python${more_pythons:-}" "$@"
     quietly cmake --build "$folder" --parallel "$(nproc)"
 }
 
@@ -121,7 +134,7 @@ setup_all() {
     setup_python
     say "Building in build/"
     if [ "${1:-}" = test ]; then
-        configure_and_build "$root/build" -DBUILD_TESTING=ON
+        more_pythons=$(other_pythons) configure_and_build "$root/build" -DBUILD_TESTING=ON
     else
         configure_and_build "$root/build" -DBUILD_TESTING=OFF
     fi

@@ -12,7 +12,9 @@
 #include "base/fs.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "collect/board.h"
 #include "collect/launch.h"
+#include "collect/progress.h"
 #include "collect/python.h"
 #include "collect/select.h"
 
@@ -20,6 +22,7 @@ struct run {
     const struct tc_collect_config *config;
     struct tc_python python;
     char *output_dir;
+    char *board;         /* path of it, for the processes below; NULL if there is none */
     TC_VEC(char *) argv; /* borrowed strings */
 };
 
@@ -27,6 +30,7 @@ static void release(struct run *run)
 {
     tc_python_release(&run->python);
     tc_free(run->output_dir);
+    tc_free(run->board);
     tc_vec_release(&run->argv);
 }
 
@@ -116,7 +120,8 @@ static enum tc_status check_target(const struct tc_collect_config *config, struc
 {
     if (!config->n_target)
         return tc_error_set(err, TC_E_USAGE, "nothing to run");
-    if (config->form == TC_COLLECT_SCRIPT && !tc_fs_exists(config->target[0]))
+    if (config->form == TC_COLLECT_SCRIPT && strcmp(config->target[0], "-") != 0 &&
+        !tc_fs_exists(config->target[0]))
         return tc_error_set(err, TC_E_NOTFOUND, "%s: no such script", config->target[0]);
     return TC_OK;
 }
@@ -134,43 +139,101 @@ static void build_argv(struct run *run)
     tc_vec_push(&run->argv, NULL);
 }
 
-static enum tc_status set_environment(const struct run *run, struct tc_error *err)
+/* Will this process become the interpreter by exec? */
+static bool is_replaced(const struct run *run)
+{
+    return run->config->form != TC_COLLECT_COMMAND && !run->python.library && !run->config->strict;
+}
+
+/* Is this process the interpreter, hosted or by exec? Then it closes the run itself. */
+static bool is_job(const struct run *run)
+{
+    return run->config->form != TC_COLLECT_COMMAND && (run->python.library || is_replaced(run));
+}
+
+static enum tc_status set_environment(struct run *run, struct tc_error *err)
 {
     struct tc_strbuf settings = TC_STRBUF_INIT;
-    bool is_command = run->config->form == TC_COLLECT_COMMAND;
-    enum tc_status status = tc_select_settings(run->config, run->output_dir, run->python.inject,
-                                               is_command ? 0 : (long)getpid(), &settings, err);
+    struct tc_select_run what = {run->output_dir, run->python.inject, NULL, 0, false};
+    enum tc_status status;
 
-    if (status == TC_OK && !is_command && !run->python.library)
-        tc_strbuf_adds(&settings, "injected=1\n");
+    run->board = tc_board_make(is_replaced(run));
+    what.board = run->board;
+    what.main_pid = is_job(run) ? (long)getpid() : 0;
+    what.is_injected = is_replaced(run);
+    status = tc_select_settings(run->config, &what, &settings, err);
     if (status == TC_OK && setenv(TC_SETTINGS_VARIABLE, settings.text, 1) != 0)
         status = tc_error_set(err, TC_E_IO, "environment: %s", strerror(errno));
     tc_strbuf_release(&settings);
     return status;
 }
 
+static enum tc_status launch_child(struct run *run, int *exit_status, struct tc_error *err)
+{
+    enum tc_status status;
+
+    if (run->config->progress)
+        tc_progress_start();
+    status = tc_launch_command(&run->python, run->argv.items, exit_status, err);
+    tc_progress_stop();
+    return status;
+}
+
 static enum tc_status launch(struct run *run, int *exit_status, struct tc_error *err)
 {
-    if (run->config->form == TC_COLLECT_COMMAND)
-        return tc_launch_command(&run->python, run->argv.items, exit_status, err);
-    if (!run->python.library)
+    if (is_replaced(run))
         return tc_launch_injected(&run->python, run->argv.items, err);
-    return tc_launch_hosted(&run->python, (int)run->argv.n - 1, run->argv.items, exit_status, err);
+    if (is_job(run))
+        return tc_launch_hosted(&run->python, (int)run->argv.n - 1, run->argv.items, exit_status,
+                                err);
+    return launch_child(run, exit_status, err);
 }
 
 /* The processes below a command say nothing themselves. */
-static void report_command(const struct run *run)
+static void report_child(const struct run *run)
 {
-    char **names;
-    size_t n, n_files = 0;
+    struct tc_strbuf line = TC_STRBUF_INIT;
+    struct tc_board_totals totals;
 
-    if (run->config->quiet || tc_fs_list(run->output_dir, &names, &n, NULL) != TC_OK)
-        return;
-    for (size_t i = 0; i < n; i++)
-        n_files += is_trace(names[i]);
-    tc_fs_list_free(names, n);
-    fprintf(stderr, "traincheck-collect: %zu processes traced, in %s%s\n", n_files, run->output_dir,
-            n_files ? "" : "; nothing was traced: no Python process imported torch");
+    tc_board_sum(&totals);
+    tc_strbuf_adds(&line, "traincheck-collect: ");
+    tc_board_describe(&line, &totals);
+    tc_strbuf_addf(&line, " in %s", run->output_dir);
+    tc_board_describe_losses(&line, &totals);
+    fprintf(stderr, "%s\n", line.text);
+    tc_strbuf_release(&line);
+}
+
+/* A job that failed by itself keeps its own status. */
+static void apply_strict(int *exit_status)
+{
+    struct tc_board_totals totals;
+
+    tc_board_sum(&totals);
+    if (*exit_status == 0 && tc_board_has_losses(&totals))
+        *exit_status = TC_COLLECT_FAILED;
+}
+
+static enum tc_status find_python(struct run *run, struct tc_error *err)
+{
+    const struct tc_collect_config *config = run->config;
+
+    if (config->form == TC_COLLECT_COMMAND && !config->python)
+        return tc_python_find_agents(&run->python, err);
+    return tc_python_find(config->python, &run->python, err);
+}
+
+static void say_how(const struct run *run)
+{
+    const struct tc_python *python = &run->python;
+
+    if (python->program)
+        fprintf(stderr, "traincheck-collect: Python %s, %s, %s\n", python->version, python->program,
+                python->library ? python->library : "no shared library");
+    fprintf(stderr, "traincheck-collect: %s, trace in %s\n",
+            is_job(run) && python->library ? "traced in this process"
+                                           : "traced by the agent in PYTHONPATH",
+            run->output_dir);
 }
 
 enum tc_status tc_collect_run(const struct tc_collect_config *config, int *exit_status,
@@ -180,17 +243,23 @@ enum tc_status tc_collect_run(const struct tc_collect_config *config, int *exit_
     enum tc_status status = check_target(config, err);
 
     if (status == TC_OK)
-        status = tc_python_find(config->python, &run.python, err);
+        status = find_python(&run, err);
     if (status == TC_OK)
         status = prepare_output(&run, err);
     if (status == TC_OK)
         status = set_environment(&run, err);
     if (status != TC_OK)
         goto out;
+    if (config->verbose && !config->quiet)
+        say_how(&run);
     build_argv(&run);
     status = launch(&run, exit_status, err);
-    if (status == TC_OK && config->form == TC_COLLECT_COMMAND)
-        report_command(&run);
+    if (status != TC_OK)
+        goto out;
+    if (!is_job(&run) && !config->quiet)
+        report_child(&run);
+    if (config->strict)
+        apply_strict(exit_status);
 out:
     release(&run);
     return status;

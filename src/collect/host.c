@@ -16,6 +16,10 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
+/* The versions of CPython 3 that an agent can be built for. */
+#define OLDEST_MINOR 9
+#define NEWEST_MINOR 13
+
 /* Three lines: version, program, shared library (or nothing). */
 static const char question[] =
     "import os, sys, sysconfig\n"
@@ -175,45 +179,68 @@ static char *agent_folder(void)
     return tc_fs_join(self, "lib/traincheck");
 }
 
+/* "…/traincheck_agent.cpython-311.so" of Python 3.11. */
+static char *agent_path(const char *folder, int minor)
+{
+    struct tc_strbuf name = TC_STRBUF_INIT;
+    char *path;
+
+    tc_strbuf_addf(&name, "traincheck_agent.cpython-3%d.so", minor);
+    path = tc_fs_join(folder, name.text);
+    tc_strbuf_release(&name);
+    return path;
+}
+
+static bool has_agent(const char *folder, int minor)
+{
+    char *path = agent_path(folder, minor);
+    bool found = access(path, R_OK) == 0;
+
+    tc_free(path);
+    return found;
+}
+
 /* The versions of the agents in the folder, "3.11, 3.12". */
 static void list_agents(const char *folder, struct tc_strbuf *out)
 {
-    char **names = NULL;
-    size_t n = 0;
-    int major, minor;
+    for (int minor = OLDEST_MINOR; minor <= NEWEST_MINOR; minor++)
+        if (has_agent(folder, minor))
+            tc_strbuf_addf(out, "%s3.%d", out->size ? ", " : "", minor);
+    if (!out->size)
+        tc_strbuf_adds(out, "none");
+}
 
-    if (tc_fs_list(folder, &names, &n, NULL) != TC_OK)
-        n = 0;
-    for (size_t i = 0; i < n; i++)
-        if (sscanf(names[i], "traincheck_agent.cpython-%1d%d.so", &major, &minor) == 2)
-            tc_strbuf_addf(out, "%s%d.%d", out->size ? ", " : "", major, minor);
-    if (names)
-        tc_fs_list_free(names, n);
+static enum tc_status refuse_version(const struct tc_python *python, int minor, const char *folder,
+                                     struct tc_error *err)
+{
+    struct tc_strbuf have = TC_STRBUF_INIT;
+
+    if (minor < OLDEST_MINOR || minor > NEWEST_MINOR)
+        return tc_error_set(err, TC_E_NOTFOUND,
+                            "%s is Python %s; Python 3.%d to 3.%d can be traced; name another "
+                            "interpreter with --python",
+                            python->program, python->version, OLDEST_MINOR, NEWEST_MINOR);
+    list_agents(folder, &have);
+    tc_error_set(err, TC_E_NOTFOUND,
+                 "%s is Python %s, and this build has agents for: %s; to add one: "
+                 "cmake -B build -DTRAINCHECK_PYTHONS=%s && cmake --build build",
+                 python->program, python->version, have.text, python->program);
+    tc_strbuf_release(&have);
+    return TC_E_NOTFOUND;
 }
 
 static enum tc_status find_agent(struct tc_python *python, struct tc_error *err)
 {
     char *folder = agent_folder();
-    struct tc_strbuf name = TC_STRBUF_INIT, have = TC_STRBUF_INIT;
+    int minor = 0;
     enum tc_status status = TC_OK;
 
-    tc_strbuf_addf(&name, "traincheck_agent.cpython-%s", python->version);
-    memmove(strchr(name.text + 24, '.'), strchr(name.text + 24, '.') + 1,
-            strlen(strchr(name.text + 24, '.'))); /* 3.11 is written 311 */
-    name.size--;
-    tc_strbuf_adds(&name, ".so");
-    python->agent = tc_fs_join(folder, name.text);
+    if (sscanf(python->version, "3.%d", &minor) != 1)
+        minor = 0;
+    python->agent = agent_path(folder, minor);
     python->inject = tc_fs_join(folder, "inject");
-    if (access(python->agent, R_OK) != 0) {
-        list_agents(folder, &have);
-        status = tc_error_set(err, TC_E_NOTFOUND,
-                              "%s is Python %s, and this build has agents for: %s; to add one: "
-                              "cmake -B build -DTRAINCHECK_PYTHONS=%s && cmake --build build",
-                              python->program, python->version, have.size ? have.text : "none",
-                              python->program);
-    }
-    tc_strbuf_release(&name);
-    tc_strbuf_release(&have);
+    if (!has_agent(folder, minor))
+        status = refuse_version(python, minor, folder, err);
     tc_free(folder);
     return status;
 }
@@ -228,5 +255,22 @@ enum tc_status tc_python_find(const char *wanted, struct tc_python *out, struct 
         status = find_agent(out, err);
     if (status != TC_OK)
         tc_python_release(out);
+    return status;
+}
+
+enum tc_status tc_python_find_agents(struct tc_python *out, struct tc_error *err)
+{
+    char *folder = agent_folder();
+    struct tc_strbuf have = TC_STRBUF_INIT;
+    enum tc_status status = TC_OK;
+
+    *out = (struct tc_python){.inject = tc_fs_join(folder, "inject")};
+    list_agents(folder, &have);
+    if (strcmp(have.text, "none") == 0)
+        status = tc_error_set(err, TC_E_NOTFOUND, "%s holds no agent", folder);
+    if (status != TC_OK)
+        tc_python_release(out);
+    tc_strbuf_release(&have);
+    tc_free(folder);
     return status;
 }

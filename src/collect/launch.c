@@ -91,7 +91,8 @@ static int on_audit(const char *event, struct python_object *args, void *started
     (void)args;
     if (*started || strncmp(event, "cpython.run_", 12) != 0)
         return 0;
-    if (strcmp(event + 12, "file") != 0 && strcmp(event + 12, "module") != 0)
+    if (strcmp(event + 12, "file") != 0 && strcmp(event + 12, "module") != 0 &&
+        strcmp(event + 12, "stdin") != 0)
         return 0;
     *started = 1;
     start_agent();

@@ -23,4 +23,7 @@ void tc_python_release(struct tc_python *python);
  */
 enum tc_status tc_python_find(const char *wanted, struct tc_python *out, struct tc_error *err);
 
+/* For a command, which has interpreters of its own: fills in only inject. */
+enum tc_status tc_python_find_agents(struct tc_python *out, struct tc_error *err);
+
 #endif /* TC_COLLECT_PYTHON_H */

@@ -29,18 +29,12 @@ static enum tc_status refuse_missing(const struct tc_collect_config *config, str
 
     if (config->stats)
         missing = "--stats";
-    else if (config->stack_depth)
-        missing = "--stack";
     else if (config->tensor_methods)
         missing = "--tensor-methods";
     else if (config->sampling_interval > 1 || config->warm_up_steps)
         missing = "--sampling-interval";
-    else if (config->progress)
-        missing = "--progress";
     else if (config->list_apis)
         missing = "--list-apis";
-    else if (config->strict)
-        missing = "--strict";
     if (!missing)
         return TC_OK;
     return tc_error_set(err, TC_E_USAGE, "%s is not available in this version", missing);
@@ -95,23 +89,38 @@ static enum tc_status add_apis_file(const char *path, struct tc_strbuf *out, str
     return status;
 }
 
-enum tc_status tc_select_settings(const struct tc_collect_config *config, const char *output_dir,
-                                  const char *inject, long main_pid, struct tc_strbuf *out,
+static void add_flag(struct tc_strbuf *out, const char *key, bool value)
+{
+    if (value)
+        add(out, key, "1");
+}
+
+static void add_run(const struct tc_select_run *run, struct tc_strbuf *out)
+{
+    add(out, "output_dir", run->output_dir);
+    add(out, "inject", run->inject);
+    if (run->board)
+        add(out, "board", run->board);
+    add_number(out, "main_pid", (uint64_t)run->main_pid);
+    add_flag(out, "injected", run->is_injected);
+}
+
+enum tc_status tc_select_settings(const struct tc_collect_config *config,
+                                  const struct tc_select_run *run, struct tc_strbuf *out,
                                   struct tc_error *err)
 {
     enum tc_status status = refuse_missing(config, err);
 
     if (status != TC_OK)
         return status;
-    add(out, "output_dir", output_dir);
-    add(out, "inject", inject);
-    add_number(out, "main_pid", (uint64_t)main_pid);
+    add_run(run, out);
     add_number(out, "buffer_size", config->buffer_size);
     add_number(out, "digest_budget", config->digest_budget);
-    if (config->overflow == TC_COLLECT_DROP)
-        add(out, "drop", "1");
-    if (config->quiet)
-        add(out, "quiet", "1");
+    add_number(out, "stack", config->stack_depth);
+    add_flag(out, "drop", config->overflow == TC_COLLECT_DROP);
+    add_flag(out, "quiet", config->quiet);
+    add_flag(out, "strict", config->strict);
+    add_flag(out, "progress", config->progress);
     add_many(out, "instrument", config->instrument, config->n_instrument);
     add_many(out, "model", config->models_to_track, config->n_models_to_track);
     if (config->apis_file)

@@ -10,12 +10,18 @@
 
 #define TC_SETTINGS_VARIABLE "TRAINCHECK_COLLECT"
 
-/*
- * Render the settings of a run. output_dir is absolute; the closing line is left to the process
- * main_pid (0: to the caller). TC_E_USAGE for options that this version does not have.
- */
-enum tc_status tc_select_settings(const struct tc_collect_config *config, const char *output_dir,
-                                  const char *inject, long main_pid, struct tc_strbuf *out,
+/* What the run adds to its config. */
+struct tc_select_run {
+    const char *output_dir; /* absolute */
+    const char *inject;     /* folder of the sitecustomize of children */
+    const char *board;      /* path of the run's board, or NULL */
+    long main_pid;          /* the process that writes the closing line; 0: the collector does */
+    bool is_injected;       /* main_pid has no shared library */
+};
+
+/* Render the settings of a run. TC_E_USAGE for options that this version does not have. */
+enum tc_status tc_select_settings(const struct tc_collect_config *config,
+                                  const struct tc_select_run *run, struct tc_strbuf *out,
                                   struct tc_error *err);
 
 #endif /* TC_COLLECT_SELECT_H */

@@ -28,7 +28,7 @@ static int teardown(void **state)
 
 static void open_sink(uint64_t limit, bool drop)
 {
-    struct tc_sink_config config = {limit, drop, NULL, NULL};
+    struct tc_sink_config config = {.limit = limit, .drop = drop};
 
     assert_int_equal(tc_sink_open(path, &config, NULL), TC_OK);
 }
@@ -62,6 +62,19 @@ static void assert_file(const char *text)
 
     read_back(&found);
     assert_string_equal(found.text, text);
+    tc_strbuf_release(&found);
+}
+
+static void assert_last_line(const char *line, size_t n_lines)
+{
+    struct tc_strbuf found = TC_STRBUF_INIT;
+    size_t n = 0;
+
+    read_back(&found);
+    for (size_t i = 0; i < found.size; i++)
+        n += found.text[i] == '\n';
+    assert_int_equal(n, n_lines);
+    assert_string_equal(found.text + found.size - strlen(line), line);
     tc_strbuf_release(&found);
 }
 
@@ -101,6 +114,23 @@ static void a_flush_brings_lines_to_the_file(void **state)
     tc_sink_close();
 }
 
+static void after_a_pause_lines_go_on(void **state)
+{
+    (void)state;
+    open_sink(64, false);
+    for (int i = 0; i < 100; i++) {
+        put("{\"a\":\"0123456789012345678901234567890123456789\"}\n");
+        if (i % 10 == 0)
+            tc_sink_pause();
+    }
+    tc_sink_pause();
+    tc_sink_pause(); /* of what is at rest already */
+    put("{\"b\":1}\n");
+    tc_sink_flush();
+    assert_last_line("{\"b\":1}\n", 101);
+    tc_sink_close();
+}
+
 static void nothing_is_lost_when_the_buffer_is_small(void **state)
 {
     struct tc_sink_stats stats;
@@ -131,7 +161,7 @@ static void what_is_dropped_is_counted(void **state)
 
 static void an_existing_file_is_refused(void **state)
 {
-    struct tc_sink_config config = {1 << 20, false, NULL, NULL};
+    struct tc_sink_config config = {.limit = 1 << 20};
 
     (void)state;
     assert_int_equal(tc_fs_write(path, "x", 1, NULL), TC_OK);
@@ -145,6 +175,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(held_lines_stand_after_what_releases_them, setup, teardown),
         cmocka_unit_test_setup_teardown(held_lines_can_get_another_step, setup, teardown),
         cmocka_unit_test_setup_teardown(a_flush_brings_lines_to_the_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(after_a_pause_lines_go_on, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_lost_when_the_buffer_is_small, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_dropped_is_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(an_existing_file_is_refused, setup, teardown),

@@ -18,6 +18,7 @@
 #include "collect/agent/steps.h"
 #include "collect/agent/tensor.h"
 #include "collect/agent/variables.h"
+#include "collect/board.h"
 
 #define MAX_NOTED 200 /* notes of errors in one trace */
 
@@ -99,6 +100,7 @@ void tc_agent_note(const char *code, const char *text, int64_t count)
     tc_strbuf_release(&line);
 }
 
+/* ": ValueError: text" of the Python error, which is cleared. */
 static void describe_error(struct tc_strbuf *out)
 {
     PyObject *type, *value, *traceback, *text;
@@ -180,6 +182,7 @@ PyObject *tc_policy_call(const char *function, const char *format, ...)
 
 bool tc_agent_ready(void)
 {
+    struct tc_strbuf why = TC_STRBUF_INIT;
     PyObject *opened;
 
     if (tc_sink_is_open())
@@ -191,8 +194,10 @@ bool tc_agent_ready(void)
     if (opened)
         return true;
     tc_agent.enabled = false; /* nothing can be written: the job goes on alone */
-    PySys_WriteStderr("traincheck-collect: ");
-    PyErr_WriteUnraisable(NULL);
+    tc_strbuf_adds(&why, "no trace file");
+    describe_error(&why);
+    tc_process_cannot_open(why.text);
+    tc_strbuf_release(&why);
     return false;
 }
 
@@ -270,6 +275,19 @@ static PyObject *start(PyObject *self, PyObject *args)
     (void)tc_thread_current();
     tc_agent.track = track;
     tc_agent.enabled = tc_slots_init();
+    Py_RETURN_NONE;
+}
+
+/* join(board, progress): board is the path of the run's board or None */
+static PyObject *join(PyObject *self, PyObject *args)
+{
+    const char *path;
+    int has_progress;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "zp", &path, &has_progress))
+        return NULL;
+    tc_process_join(path, has_progress);
     Py_RETURN_NONE;
 }
 
@@ -383,6 +401,33 @@ static PyObject *finish(PyObject *self, PyObject *status)
     Py_RETURN_NONE;
 }
 
+/* Has any process of the run lost a record or switched something off? */
+static PyObject *has_losses(PyObject *self, PyObject *unused)
+{
+    struct tc_board_totals totals;
+
+    (void)self;
+    (void)unused;
+    tc_board_sum(&totals);
+    return PyBool_FromLong(tc_board_has_losses(&totals));
+}
+
+static PyObject *before_fork(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    tc_process_before_fork();
+    Py_RETURN_NONE;
+}
+
+static PyObject *after_fork(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    tc_process_after_fork();
+    Py_RETURN_NONE;
+}
+
 static PyObject *forked(PyObject *self, PyObject *unused)
 {
     (void)self;
@@ -414,6 +459,7 @@ static PyMethodDef methods[] = {
     {"redirect",       redirect,       METH_VARARGS, NULL},
     {"is_redirected",  is_redirected,  METH_O,       NULL},
     {"start",          start,          METH_VARARGS, NULL},
+    {"join",           join,           METH_VARARGS, NULL},
     {"open_file",      open_file,      METH_VARARGS, NULL},
     {"set_torch",      set_torch,      METH_O,       NULL},
     {"set_dynamo",     set_dynamo,     METH_O,       NULL},
@@ -426,6 +472,9 @@ static PyMethodDef methods[] = {
     {"flush",          flush,          METH_NOARGS,  NULL},
     {"finish_windows", finish_windows, METH_NOARGS,  NULL},
     {"finish",         finish,         METH_O,       NULL},
+    {"has_losses",     has_losses,     METH_NOARGS,  NULL},
+    {"before_fork",    before_fork,    METH_NOARGS,  NULL},
+    {"after_fork",     after_fork,     METH_NOARGS,  NULL},
     {"forked",         forked,         METH_NOARGS,  NULL},
     {"digest",         digest,         METH_VARARGS, NULL},
     {NULL,             NULL,           0,            NULL},

@@ -12,6 +12,8 @@
 #include "collect/agent/sink.h"
 #include "collect/agent/steps.h"
 #include "collect/agent/variables.h"
+#include "collect/board.h"
+#include "collect/progress.h"
 
 /* How long a dying process waits for its last frames. */
 #define RESCUE_MS 500
@@ -19,9 +21,8 @@
 static struct {
     struct tc_process_config config;
     pid_t pid;
-    int64_t steps;
-    bool was_open, has_torch;
-    struct tc_sink_stats total; /* of the file, for the closing line */
+    bool was_open, has_torch, has_progress;
+    char failure[sizeof(((struct tc_board_totals *)0)->failure)]; /* no file could be opened */
 } process;
 
 static int64_t clock_ns(clockid_t clock)
@@ -60,10 +61,34 @@ static void put_process_record(const char *record)
     tc_strbuf_release(&line);
 }
 
+/* The counters are read while other threads count: what is told may be an instant old. */
+static void tell(const struct tc_sink_stats *stats)
+{
+    struct tc_board_totals mine = {
+        .files = process.was_open,
+        .steps = (uint64_t)tc_steps_number(),
+        .calls = (uint64_t)tc_agent.next_call,
+        .records = stats->records,
+        .dropped = stats->dropped,
+        .errors = tc_agent.errors,
+        .bytes = stats->file_bytes,
+        .has_torch = process.has_torch,
+    };
+
+    snprintf(mine.failure, sizeof(mine.failure), "%s",
+             stats->failure[0] ? stats->failure : process.failure);
+    tc_board_tell(&mine);
+}
+
 bool tc_process_open(const char *path, const char *record)
 {
-    struct tc_sink_config config = {process.config.buffer_size, process.config.drop, let_go,
-                                    take_again};
+    struct tc_sink_config config = {
+        .limit = process.config.buffer_size,
+        .drop = process.config.drop,
+        .wait_begin = let_go,
+        .wait_end = take_again,
+        .report = tell,
+    };
     struct tc_error err = {0};
 
     if (tc_sink_open(path, &config, &err) != TC_OK) {
@@ -73,6 +98,11 @@ bool tc_process_open(const char *path, const char *record)
     process.was_open = true;
     put_process_record(record);
     return true;
+}
+
+void tc_process_cannot_open(const char *why)
+{
+    snprintf(process.failure, sizeof(process.failure), "%s", why);
 }
 
 void tc_process_torch_met(void)
@@ -99,62 +129,20 @@ static void put_end_record(int exit_status)
     tc_sink_put(line, (size_t)n, 0);
 }
 
-static void add_size(struct tc_strbuf *out, uint64_t bytes)
-{
-    if (bytes < 10000)
-        tc_strbuf_addf(out, "%llu bytes", (unsigned long long)bytes);
-    else if (bytes < 10000000)
-        tc_strbuf_addf(out, "%.1f kB", (double)bytes / 1e3);
-    else
-        tc_strbuf_addf(out, "%.1f MB", (double)bytes / 1e6);
-}
-
-/* Trace files of other processes: children that were traced too. */
-static size_t count_others(void)
-{
-    char **names;
-    size_t n, n_traces = 0;
-
-    if (tc_fs_list(process.config.output_dir, &names, &n, NULL) != TC_OK)
-        return 0;
-    for (size_t i = 0; i < n; i++)
-        n_traces += strncmp(names[i], "trace_", 6) == 0;
-    tc_fs_list_free(names, n);
-    return n_traces - (n_traces && process.was_open);
-}
-
-static void add_losses(struct tc_strbuf *out)
-{
-    const struct tc_sink_stats *s = &process.total;
-
-    if (s->dropped)
-        tc_strbuf_addf(out, "; lost: %llu records", (unsigned long long)s->dropped);
-    if (s->failure[0])
-        tc_strbuf_addf(out, "; tracing ended early: %s", s->failure);
-    if (tc_agent.errors)
-        tc_strbuf_addf(out, "; %llu errors of tracing, see the notes in the trace",
-                       (unsigned long long)tc_agent.errors);
-}
-
 static void print_closing_line(void)
 {
-    const struct tc_sink_stats *s = &process.total;
     struct tc_strbuf line = TC_STRBUF_INIT;
-    size_t n_others = count_others();
+    struct tc_board_totals totals;
 
-    tc_strbuf_addf(&line, "traincheck-collect: %lld steps, %llu records, ",
-                   (long long)process.steps, (unsigned long long)s->records);
-    add_size(&line, s->file_bytes);
+    tc_board_sum(&totals);
+    tc_strbuf_adds(&line, "traincheck-collect: ");
+    tc_board_describe(&line, &totals);
     tc_strbuf_addf(&line, " in %s", process.config.output_dir);
     if (process.config.is_injected)
         tc_strbuf_adds(&line, " (injected: this Python has no shared library)");
-    if (n_others)
-        tc_strbuf_addf(&line, ", and %zu more processes", n_others);
-    else if (!process.has_torch)
-        tc_strbuf_adds(&line, "; nothing was traced: torch was not imported");
-    add_losses(&line);
+    tc_board_describe_losses(&line, &totals);
     tc_strbuf_addc(&line, '\n');
-    fwrite(line.text, 1, line.size, stderr);
+    tc_fs_write_all(STDERR_FILENO, line.text, line.size);
     tc_strbuf_release(&line);
 }
 
@@ -174,15 +162,18 @@ void tc_process_finish_windows(void)
 
 void tc_process_finish(int exit_status)
 {
+    struct tc_sink_stats stats;
+
     if (getpid() != process.pid)
         return; /* a child of a fork that we were not told of */
     tc_agent.enabled = false;
-    process.steps = tc_steps_number();
     if (tc_sink_is_open()) {
         put_end_record(exit_status);
         tc_sink_close();
-        tc_sink_stats(&process.total);
     }
+    tc_sink_stats(&stats);
+    tell(&stats);
+    tc_progress_stop();
     if (process.config.closing_line)
         print_closing_line();
     process.config.closing_line = false;
@@ -238,12 +229,35 @@ void tc_process_start(const struct tc_process_config *config)
 #endif
 }
 
+void tc_process_join(const char *path, bool has_progress)
+{
+    if (path)
+        tc_board_open(path);
+    process.has_progress = has_progress;
+    if (has_progress)
+        tc_progress_start();
+}
+
+void tc_process_before_fork(void)
+{
+    tc_sink_pause();
+    tc_progress_stop();
+}
+
+void tc_process_after_fork(void)
+{
+    if (process.has_progress)
+        tc_progress_start();
+}
+
 void tc_process_forked(void)
 {
     tc_sink_abandon();
     process.pid = getpid();
-    process.config.closing_line = false;
+    process.config.closing_line = process.has_progress = false;
     process.was_open = false;
+    tc_board_forked();
+    tc_agent.errors = 0;
     tc_agent.generation++;
     tc_agent.next_call = 0;
     tc_variables_reset();

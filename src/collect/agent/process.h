@@ -14,15 +14,22 @@ struct tc_process_config {
     bool is_injected;  /* loaded by sitecustomize, not by the collector itself */
 };
 
+/* Tell the board at path (NULL: there is none), show what it says. */
+void tc_process_join(const char *path, bool has_progress);
 /* Called once; takes over the strings. */
 void tc_process_start(const struct tc_process_config *config);
 /* Open the file and write its first line; false with a Python error set. */
 bool tc_process_open(const char *path, const char *record);
+/* No file can be written: why, for the closing line. */
+void tc_process_cannot_open(const char *why);
 void tc_process_torch_met(void);
 /* Last look, last window, end record, close. exit_status -1: unknown. The interpreter may be gone.
  */
 void tc_process_finish_windows(void);
 void tc_process_finish(int exit_status);
+/* Threads of ours end before a fork and start again after it. */
+void tc_process_before_fork(void);
+void tc_process_after_fork(void);
 /* In a forked child. */
 void tc_process_forked(void);
 

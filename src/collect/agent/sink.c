@@ -1,7 +1,6 @@
 #include "collect/agent/sink.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "base/banned.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "collect/thread.h"
 #include "trace/writer.h"
 
 #define TICK_NS   50000000L         /* how often waiting lines are fetched */
@@ -26,6 +26,7 @@ struct sink {
     struct tc_strbuf kept;  /* while held */
     TC_VEC(size_t) steps;   /* offsets of step numbers in kept */
     bool held, open, stopping, failed;
+    bool running;    /* there is a thread, or one that is about to end */
     bool idle;       /* the thread has nothing fetched and no open frame */
     bool busy;       /* the thread is writing what it fetched */
     unsigned wanted; /* flushes asked for */
@@ -44,19 +45,6 @@ static uint64_t now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
-
-static void wait_tick(void)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += TICK_NS;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_nsec -= 1000000000L;
-        until.tv_sec++;
-    }
-    pthread_cond_timedwait(&sink.work, &sink.lock, &until);
 }
 
 /* What went wrong ends the trace, never the training. */
@@ -101,6 +89,8 @@ static void serve(struct tc_strbuf *mine)
     atomic_store(&rescue_served, rescue);
     if (!sink.failed)
         sink.stats.file_bytes = tc_writer_file_bytes(sink.writer);
+    if (sink.config.report)
+        sink.config.report(&sink.stats);
     pthread_cond_broadcast(&sink.done);
 }
 
@@ -118,7 +108,7 @@ static void *run(void *unused)
     pthread_mutex_lock(&sink.lock);
     while (!sink.stopping || sink.lines.size) {
         if (!has_request() && sink.lines.size < WAKE_SIZE)
-            wait_tick();
+            tc_thread_wait(&sink.work, &sink.lock, TICK_NS);
         serve(&mine);
     }
     pthread_mutex_unlock(&sink.lock);
@@ -126,29 +116,36 @@ static void *run(void *unused)
     return NULL;
 }
 
-/* All signals stay with the threads of the user's program. */
-static int start_thread(void)
+/* The thread is started when there is something for it to do. Called with the lock held. */
+static void ensure_thread(void)
 {
-    sigset_t all, old;
-    int rc;
+    struct tc_error err = {0};
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    rc = pthread_create(&sink.thread, NULL, run, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return rc;
+    if (sink.running || sink.failed)
+        return;
+    sink.running = tc_thread_start(&sink.thread, run);
+    if (!sink.running) {
+        tc_error_set(&err, TC_E_IO, "cannot start the writing thread");
+        fail(&err);
+    }
 }
 
-static void init_locks(void)
+/* Have the thread write everything and end. */
+static void stop_thread(void)
 {
-    pthread_condattr_t attr;
+    bool was_running;
 
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_mutex_init(&sink.lock, NULL);
-    pthread_cond_init(&sink.work, &attr);
-    pthread_cond_init(&sink.done, &attr);
-    pthread_condattr_destroy(&attr);
+    pthread_mutex_lock(&sink.lock);
+    was_running = sink.running;
+    sink.stopping = true;
+    pthread_cond_signal(&sink.work);
+    pthread_mutex_unlock(&sink.lock);
+    if (was_running)
+        pthread_join(sink.thread, NULL);
+    pthread_mutex_lock(&sink.lock);
+    sink.stopping = sink.running = false;
+    pthread_cond_broadcast(&sink.done); /* who waits meanwhile starts another thread */
+    pthread_mutex_unlock(&sink.lock);
 }
 
 enum tc_status tc_sink_open(const char *path, const struct tc_sink_config *config,
@@ -157,15 +154,13 @@ enum tc_status tc_sink_open(const char *path, const struct tc_sink_config *confi
     enum tc_status status;
 
     memset(&sink, 0, sizeof(sink));
-    init_locks();
+    pthread_mutex_init(&sink.lock, NULL);
+    tc_thread_cond_init(&sink.work);
+    tc_thread_cond_init(&sink.done);
     sink.config = *config;
     status = tc_writer_open(path, &sink.writer, err);
     if (status != TC_OK)
         return status;
-    if (start_thread()) {
-        tc_writer_close(sink.writer, NULL);
-        return tc_error_set(err, TC_E_IO, "%s: cannot start the writing thread", path);
-    }
     sink.open = true;
     return TC_OK;
 }
@@ -180,6 +175,9 @@ static void wait_done(void)
 {
     void *state;
 
+    ensure_thread();
+    if (sink.failed)
+        return;
     pthread_cond_signal(&sink.work);
     pthread_mutex_unlock(&sink.lock);
     state = sink.config.wait_begin ? sink.config.wait_begin() : NULL;
@@ -221,6 +219,7 @@ void tc_sink_put(const char *line, size_t size, size_t step_at)
         tc_vec_push(&sink.steps, to->size + step_at);
     tc_strbuf_add(to, line, size);
     sink.stats.records++;
+    ensure_thread();
     if (sink.lines.size >= WAKE_SIZE && !sink.busy)
         pthread_cond_signal(&sink.work);
     pthread_mutex_unlock(&sink.lock);
@@ -280,6 +279,21 @@ void tc_sink_flush(void)
     pthread_mutex_unlock(&sink.lock);
 }
 
+void tc_sink_pause(void)
+{
+    struct tc_error err = {0};
+    void *state;
+
+    if (!sink.open)
+        return;
+    state = sink.config.wait_begin ? sink.config.wait_begin() : NULL;
+    stop_thread();
+    if (sink.config.wait_end)
+        sink.config.wait_end(state);
+    if (!sink.failed && tc_writer_flush(sink.writer, &err) != TC_OK)
+        fail(&err);
+}
+
 void tc_sink_close(void)
 {
     struct tc_error err = {0};
@@ -288,10 +302,10 @@ void tc_sink_close(void)
         return;
     tc_sink_release(NULL, 0);
     pthread_mutex_lock(&sink.lock);
-    sink.stopping = true;
-    pthread_cond_signal(&sink.work);
+    if (sink.lines.size)
+        ensure_thread();
     pthread_mutex_unlock(&sink.lock);
-    pthread_join(sink.thread, NULL);
+    stop_thread();
     sink.open = false;
     if (!sink.failed && tc_writer_flush(sink.writer, &err) == TC_OK)
         sink.stats.file_bytes = tc_writer_file_bytes(sink.writer);
@@ -322,7 +336,7 @@ void tc_sink_rescue(unsigned ms)
     struct timespec one_ms = {0, 1000000};
     unsigned ticket;
 
-    if (!sink.open)
+    if (!sink.open || !sink.running)
         return;
     ticket = atomic_fetch_add(&rescue_wanted, 1) + 1;
     while (ms-- && (int)(atomic_load(&rescue_served) - ticket) < 0)

@@ -14,17 +14,19 @@
 
 #include <traincheck/error.h>
 
+struct tc_sink_stats {
+    uint64_t records, dropped, file_bytes;
+    char failure[200]; /* why writing ended before its time, or empty */
+};
+
 struct tc_sink_config {
     uint64_t limit; /* bytes of the buffer */
     bool drop;      /* when it is full: drop and count instead of waiting */
     /* Called around waiting for the disk, to let go of the interpreter's lock and take it again. */
     void *(*wait_begin)(void);
     void (*wait_end)(void *state);
-};
-
-struct tc_sink_stats {
-    uint64_t records, dropped, file_bytes;
-    char failure[200]; /* why writing ended before its time, or empty */
+    /* Called from the writing thread after each round; or NULL. */
+    void (*report)(const struct tc_sink_stats *stats);
 };
 
 enum tc_status tc_sink_open(const char *path, const struct tc_sink_config *config,
@@ -43,6 +45,11 @@ void tc_sink_hold(void);
 void tc_sink_relabel(int64_t step);
 void tc_sink_release(const char *line, size_t size);
 
+/*
+ * Before a fork: everything is written and the thread ends, as Python from 3.12 on warns of forks
+ * in processes with threads. The next line that is put starts it again.
+ */
+void tc_sink_pause(void);
 /* Returns when everything put so far is in the file. */
 void tc_sink_flush(void);
 /* Flush, close the file, end the thread. No lock of the interpreter needed. */

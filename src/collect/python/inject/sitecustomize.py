@@ -4,13 +4,19 @@ import sys
 
 
 def _load_agent():
-    import importlib.machinery
-    import importlib.util
     here = os.path.dirname(os.path.abspath(__file__))
     path = os.path.join(os.path.dirname(here),
                         "traincheck_agent.cpython-%d%d.so" % sys.version_info[:2])
-    if not os.environ.get("TRAINCHECK_COLLECT") or not os.path.exists(path):
+    settings = os.environ.get("TRAINCHECK_COLLECT", "").splitlines()
+    if not settings:
         return
+    if not os.path.exists(path):
+        if "quiet=1" not in settings:
+            sys.stderr.write("traincheck-collect: %s is not traced: no agent for Python %d.%d\n"
+                             % ((sys.executable,) + sys.version_info[:2]))
+        return
+    import importlib.machinery
+    import importlib.util
     loader = importlib.machinery.ExtensionFileLoader("_traincheck_agent", path)
     spec = importlib.util.spec_from_file_location("_traincheck_agent", path, loader=loader)
     module = importlib.util.module_from_spec(spec)
@@ -26,7 +32,7 @@ def _chain():
     try:
         import sitecustomize  # noqa: F401
     except ImportError as error:
-        if error.name != "sitecustomize":
+        if getattr(error, "name", "sitecustomize") != "sitecustomize":
             raise
     finally:
         sys.modules.setdefault("sitecustomize", ours)

@@ -81,7 +81,7 @@ def module_met(args, _result=None):
             if names.is_user_function(value):
                 install.attempt(name, _trace_method, cls, name, value)
     if "__main__" in settings.many("instrument"):
-        install.user_functions(sys.modules["__main__"], "__main__")
+        install.module_functions(sys.modules["__main__"], "__main__")
 
 
 def _trace_steps(cls, fn, role):

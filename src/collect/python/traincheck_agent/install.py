@@ -152,11 +152,40 @@ def muted(paths):
             attempt(path, listen, function, None, None, False, True)
 
 
-def user_functions(module, prefix):
-    """Public functions of a module of the user's."""
-    for name, value in list(vars(module).items()):
-        if name.startswith("_") or not isinstance(value, types.FunctionType):
+def _is_public(path):
+    return not any(part.startswith("_") for part in path.split(".") if part != "__main__")
+
+
+def _trace_own(function, fn, flags):
+    if isinstance(function, types.FunctionType) and not agent.is_redirected(function):
+        attempt(fn, trace, function, fn, agent.ROLE_FUNCTION, flags | agent.OUTERMOST | agent.ASK)
+
+
+def _class_methods(cls, prefix):
+    """Public methods that the class itself declares; the forward of a module is an API already."""
+    module = getattr(sys.modules.get("torch.nn"), "Module", None)
+    is_module = module is not None and issubclass(cls, module)
+    for name, value in list(vars(cls).items()):
+        if name.startswith("_") or is_module and name == "forward":
             continue
-        fn = f"{prefix}.{name}"
-        if value.__module__ == module.__name__ and not agent.is_redirected(value):
-            attempt(fn, trace, value, fn, agent.ROLE_FUNCTION, agent.OUTERMOST | agent.ASK)
+        flags = 0 if isinstance(value, staticmethod) else agent.METHOD
+        _trace_own(plain(value), f"{prefix}.{name}", flags)
+
+
+def _declares(package, value):
+    """Does the package, or a module of its that is not public, define the function or class?"""
+    home = getattr(value, "__module__", None) or ""
+    return home == package or home.startswith(package + ".") and not _is_public(home)
+
+
+def module_functions(module, prefix):
+    """Public functions of a module of --instrument, and public methods of its classes."""
+    if not _is_public(prefix):
+        return
+    for name, value in list(vars(module).items()):
+        if name.startswith("_") or not _declares(module.__name__, value):
+            continue
+        if isinstance(value, type) and not issubclass(value, BaseException):
+            _class_methods(value, f"{prefix}.{name}")
+        else:
+            _trace_own(value, f"{prefix}.{name}", 0)

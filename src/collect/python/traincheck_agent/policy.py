@@ -61,8 +61,8 @@ def _imported(args, _result=None):
         install.muted(table.MUTED)
         if name == "torch._dynamo.eval_frame":
             agent.set_dynamo(sys.modules["torch._C._dynamo.eval_frame"].set_eval_frame)
-    if name in settings.many("instrument"):
-        install.attempt(name, install.user_functions, sys.modules[name], name)
+    if any(name == wanted or name.startswith(wanted + ".") for wanted in settings.many("instrument")):
+        install.attempt(name, install.module_functions, sys.modules[name], name)
     if settings.many("extra"):
         for path in settings.many("extra"):
             if path.split(".")[0] == name.split(".")[0]:

@@ -88,7 +88,8 @@ def _is_main():
 
 
 def _leaving():
-    if "torch" not in sys.modules and _is_main():
+    wanted = settings.many("instrument") + settings.many("extra")
+    if "torch" not in sys.modules and _is_main() and not wanted:
         agent.note("no-torch", "torch was not imported: nothing was traced")
     agent.finish_windows()
 
@@ -102,7 +103,10 @@ def _ending():
 
 def _exits(args, _result=None):
     _leaving()
-    agent.finish(args[0] if args and isinstance(args[0], int) else -1)
+    status = args[0] if args and isinstance(args[0], int) else -1
+    agent.finish(status)
+    if status == 0 and settings.flag("strict") and _is_main() and agent.has_losses():
+        os._exit(125)  # past the collector, which would say so
 
 
 def _replaced(_args, _result=None):
@@ -120,12 +124,14 @@ def _environment():
 
 def start():
     _environment()
+    agent.join(settings.text("board", None), _is_main() and settings.flag("progress"))
     agent.start(settings.output_dir, settings.number("buffer_size", 64 << 20),
                 settings.flag("drop"), _is_main() and not settings.flag("quiet"),
                 settings.flag("injected"),
                 settings.number("digest_budget"), settings.text("variables", "1") == "1")
     atexit.register(_ending)
-    os.register_at_fork(before=agent.flush, after_in_child=agent.forked)
+    os.register_at_fork(before=agent.before_fork, after_in_parent=agent.after_fork,
+                        after_in_child=agent.forked)
     install.listen(os._exit, before=_exits)
     for name in ("execv", "execve"):
         install.listen(getattr(os, name), before=_replaced)

@@ -1,0 +1,194 @@
+#include "collect/board.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+#define MAGIC UINT64_C(0x647261426b636354)
+/* Programs may show the numbers of the files they open: ours keeps away from the low ones. */
+#define LOWEST_FD 200
+
+enum failure {
+    FAILURE_NONE,
+    FAILURE_WRITING,
+    FAILURE_WRITTEN
+};
+
+struct board {
+    uint64_t magic;
+    _Atomic uint64_t files, steps, calls, records, dropped, errors, bytes;
+    atomic_bool has_torch;
+    _Atomic int failure_state; /* enum failure */
+    char failure[sizeof(((struct tc_board_totals *)0)->failure)];
+};
+
+static struct board own; /* where the system gives none */
+static struct board *board = &own;
+static struct tc_board_totals told; /* by this process */
+
+static struct board *map(int fd)
+{
+    void *found = mmap(NULL, sizeof(struct board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    return found == MAP_FAILED ? NULL : found;
+}
+
+static int make_file(bool survives_exec)
+{
+    int fd = memfd_create("traincheck-board", MFD_CLOEXEC);
+    int high = fd < 0 ? -1 : fcntl(fd, survives_exec ? F_DUPFD : F_DUPFD_CLOEXEC, LOWEST_FD);
+
+    if (fd >= 0)
+        close(fd);
+    if (high >= 0 && ftruncate(high, sizeof(struct board)) != 0) {
+        close(high);
+        return -1;
+    }
+    return high;
+}
+
+char *tc_board_make(bool survives_exec)
+{
+    struct tc_strbuf path = TC_STRBUF_INIT;
+    int fd = make_file(survives_exec);
+    struct board *found = fd < 0 ? NULL : map(fd);
+
+    if (!found)
+        return NULL;
+    board = found;
+    board->magic = MAGIC;
+    tc_strbuf_addf(&path, "/proc/%ld/fd/%d", (long)getpid(), fd);
+    return tc_strbuf_take(&path);
+}
+
+/* The path may lead elsewhere by now: to another file, or into another process. */
+static bool is_board(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
+           info.st_size == (off_t)sizeof(struct board);
+}
+
+void tc_board_open(const char *path)
+{
+    int fd = is_board(path) ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    struct board *found = fd < 0 ? NULL : map(fd);
+
+    if (fd >= 0)
+        close(fd);
+    if (found && found->magic == MAGIC)
+        board = found;
+    else if (found)
+        munmap(found, sizeof(*found));
+}
+
+static void raise_to(_Atomic uint64_t *value, uint64_t n)
+{
+    uint64_t old = atomic_load(value);
+
+    while (old < n && !atomic_compare_exchange_weak(value, &old, n))
+        ;
+}
+
+static void tell_failure(const char *text)
+{
+    int none = FAILURE_NONE;
+
+    if (!atomic_compare_exchange_strong(&board->failure_state, &none, FAILURE_WRITING))
+        return;
+    snprintf(board->failure, sizeof(board->failure), "%s", text);
+    atomic_store(&board->failure_state, FAILURE_WRITTEN);
+}
+
+void tc_board_tell(const struct tc_board_totals *mine)
+{
+    atomic_fetch_add(&board->files, mine->files - told.files);
+    atomic_fetch_add(&board->calls, mine->calls - told.calls);
+    atomic_fetch_add(&board->records, mine->records - told.records);
+    atomic_fetch_add(&board->dropped, mine->dropped - told.dropped);
+    atomic_fetch_add(&board->errors, mine->errors - told.errors);
+    atomic_fetch_add(&board->bytes, mine->bytes - told.bytes);
+    raise_to(&board->steps, mine->steps);
+    if (mine->has_torch)
+        atomic_store(&board->has_torch, true);
+    if (mine->failure[0])
+        tell_failure(mine->failure);
+    told = *mine;
+}
+
+void tc_board_forked(void)
+{
+    told = (struct tc_board_totals){0};
+}
+
+void tc_board_sum(struct tc_board_totals *out)
+{
+    *out = (struct tc_board_totals){
+        .files = atomic_load(&board->files),
+        .steps = atomic_load(&board->steps),
+        .calls = atomic_load(&board->calls),
+        .records = atomic_load(&board->records),
+        .dropped = atomic_load(&board->dropped),
+        .errors = atomic_load(&board->errors),
+        .bytes = atomic_load(&board->bytes),
+        .has_torch = atomic_load(&board->has_torch),
+    };
+    if (atomic_load(&board->failure_state) == FAILURE_WRITTEN)
+        memcpy(out->failure, board->failure, sizeof(out->failure));
+}
+
+static void add_count(struct tc_strbuf *out, uint64_t n, const char *what)
+{
+    tc_strbuf_addf(out, "%llu %s%s", (unsigned long long)n, what, n == 1 ? "" : "s");
+}
+
+static void add_size(struct tc_strbuf *out, uint64_t bytes)
+{
+    if (bytes < 10000)
+        tc_strbuf_addf(out, "%llu bytes", (unsigned long long)bytes);
+    else if (bytes < 10000000)
+        tc_strbuf_addf(out, "%.1f kB", (double)bytes / 1e3);
+    else
+        tc_strbuf_addf(out, "%.1f MB", (double)bytes / 1e6);
+}
+
+void tc_board_describe(struct tc_strbuf *out, const struct tc_board_totals *totals)
+{
+    add_count(out, totals->steps, "step");
+    tc_strbuf_adds(out, ", ");
+    add_count(out, totals->records, "record");
+    tc_strbuf_adds(out, ", ");
+    add_size(out, totals->bytes);
+    if (totals->files > 1)
+        tc_strbuf_addf(out, " of %llu processes", (unsigned long long)totals->files);
+}
+
+bool tc_board_has_losses(const struct tc_board_totals *totals)
+{
+    return totals->dropped || totals->errors || totals->failure[0];
+}
+
+void tc_board_describe_losses(struct tc_strbuf *out, const struct tc_board_totals *totals)
+{
+    if (!totals->calls)
+        tc_strbuf_adds(out, totals->has_torch ? "; nothing was traced: no traced API was called"
+                                              : "; nothing was traced: torch was not imported");
+    if (totals->failure[0])
+        tc_strbuf_addf(out, "; tracing ended early: %s", totals->failure);
+    if (totals->dropped) {
+        tc_strbuf_adds(out, "; lost: ");
+        add_count(out, totals->dropped, "record");
+    }
+    if (totals->errors) {
+        tc_strbuf_adds(out, "; ");
+        add_count(out, totals->errors, "error");
+        tc_strbuf_adds(out, " of tracing, see the notes in the trace");
+    }
+}

@@ -1,0 +1,52 @@
+/*
+ * board.h - what the traced processes of one run tell the collector while they run
+ *
+ * A piece of shared memory, so that the closing line, --progress and --strict know of children too,
+ * also of those that were killed. The collector makes it; the processes below open it by a path, as
+ * launchers close the files that they do not know. Where none can be had, each process speaks for
+ * itself and nothing else changes.
+ */
+#ifndef TC_COLLECT_BOARD_H
+#define TC_COLLECT_BOARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+/* Of one process, or of all. */
+struct tc_board_totals {
+    uint64_t files; /* trace files opened */
+    uint64_t steps; /* of all processes: the largest */
+    uint64_t calls, records, dropped;
+    uint64_t errors;   /* parts of tracing that were switched off */
+    uint64_t bytes;    /* of the files */
+    bool has_torch;    /* torch was imported */
+    char failure[128]; /* why writing ended before its time, or empty; of all: the first */
+};
+
+/*
+ * Make the board of a run. Returns its path for the processes below (the caller frees it), NULL if
+ * the system gives none. It lives as long as this process, also through exec if survives_exec.
+ */
+char *tc_board_make(bool survives_exec);
+
+/* Use the board at path, if there is one. */
+void tc_board_open(const char *path);
+
+/* What this process has done so far. One thread at a time. */
+void tc_board_tell(const struct tc_board_totals *mine);
+/* In a forked child: it has done nothing yet. */
+void tc_board_forked(void);
+
+/* What all have told. Any thread, any process. */
+void tc_board_sum(struct tc_board_totals *out);
+
+/* "120 steps, 45678 records, 1.2 MB of 3 processes" */
+void tc_board_describe(struct tc_strbuf *out, const struct tc_board_totals *totals);
+/* "; lost: 3 records", or nothing. */
+void tc_board_describe_losses(struct tc_strbuf *out, const struct tc_board_totals *totals);
+/* Was any part of tracing switched off, or any record lost? */
+bool tc_board_has_losses(const struct tc_board_totals *totals);
+
+#endif /* TC_COLLECT_BOARD_H */

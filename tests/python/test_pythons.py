@@ -1,0 +1,174 @@
+"""A small package without torch, traced by one Python of the build: nothing lost, nothing changed."""
+import collections
+import os
+import pathlib
+import subprocess
+import textwrap
+import unittest
+
+from traced import BIN, Case, PYTHON
+
+PACKAGE = {
+    "shop/__init__.py": """
+        from .prices import gross
+        from ._store import counts, Till
+
+        def total(n, *, rate=2):
+            counts["shop.total"] += 1
+            return sum(gross(i, rate) for i in range(n))
+
+        def busy(n):
+            counts["shop.busy"] += 1
+            for i in range(n):
+                gross(i)
+
+        def broken():
+            counts["shop.broken"] += 1
+            raise KeyError("no such thing")
+
+        def deep(n):
+            counts["shop.deep"] += n == 3  # only the outermost call is an event
+            return n and deep(n - 1)
+    """,
+    "shop/prices.py": """
+        from ._store import counts, _secret
+
+        def gross(net, rate=1):
+            counts["shop.prices.gross"] += 1
+            return _secret(net) * rate
+    """,
+    "shop/_store.py": """
+        import collections
+        counts = collections.Counter()
+
+        def _secret(x):
+            return x
+
+        class Till:
+            def __init__(self):
+                self.held = 0
+            def put(self, x):
+                counts["shop.Till.put"] += 1
+                self.held += x
+                return self
+            @staticmethod
+            def zero():
+                counts["shop.Till.zero"] += 1
+                return 0
+            @classmethod
+            def make(cls):
+                counts["shop.Till.make"] += 1
+                return cls()
+    """,
+}
+
+SCRIPT = """
+    import json, os, sys, threading
+    import shop
+    shop.total(3), shop.busy(10000), shop.deep(3), shop.Till.zero()
+    till = shop.Till.make()
+    for i in range(10000):
+        till.put(i)
+    try:
+        shop.broken()
+    except KeyError:
+        pass
+    threads = [threading.Thread(target=shop.busy, args=(500,)) for _ in range(3)]
+    [t.start() for t in threads], [t.join() for t in threads]
+    print(json.dumps(shop.counts), till.held, sys.argv[1:], __file__, __name__, sys.version_info[:2])
+    sys.exit(3)
+"""
+
+
+class Package(Case):
+    def setUp(self):
+        super().setUp()
+        for name, text in PACKAGE.items():
+            path = self.work / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(textwrap.dedent(text))
+        self.env = {"PYTHONDONTWRITEBYTECODE": "1"}
+
+    def run_both(self, text, *args):
+        script = self.script(text)
+        plain = self.execute([PYTHON, script, *args], None, self.env)
+        traced = self.collect("--instrument", "shop", script, *args, env=self.env)
+        self.assertEqual((traced.code, traced.out, traced.err), (plain.code, plain.out, plain.err))
+        return traced
+
+    def counts(self, records):
+        return collections.Counter(r["fn"] for r in records if r["type"] == "call")
+
+    def test_each_call_is_an_event(self):
+        run = self.run_both(SCRIPT, "--flag", "a b")
+        self.assertEqual(run.code, 3)
+        records = run.records()
+        # two and a half loops of 10,000: 10000 + 3 * 500 + 3 of total
+        self.assertEqual(self.counts(records), {
+            "shop.total": 1, "shop.busy": 4, "shop.prices.gross": 11503, "shop.deep": 1,
+            "shop.Till.zero": 1, "shop.Till.make": 1, "shop.Till.put": 10000, "shop.broken": 1})
+        ends = collections.Counter(r["id"] for r in records if r["type"] in ("return", "raise"))
+        self.assertEqual(set(ends.values()), {1})
+        self.assertEqual(len(ends), 21512)
+        version = subprocess.run([PYTHON, "-c", "import platform; print(platform.python_version())"],
+                                 capture_output=True, text=True).stdout.strip()
+        self.assertEqual(records[0]["python"], version)
+        self.assertNotIn("nothing was traced", run.said)
+        self.assertEqual([r for r in records if r["type"] == "note"], [])
+
+    def test_what_is_recorded_of_a_call(self):
+        run = self.run_both("import shop\nshop.total(1)\ntry: shop.broken()\nexcept KeyError: pass\n")
+        of = {r["fn"]: r for r in run.records() if r["type"] == "call"}
+        self.assertEqual(of["shop.total"]["args"], {"n": 1, "rate": 2})
+        self.assertEqual((of["shop.total"]["at"], of["shop.total"]["by"]), ("script.py:2", "user"))
+        self.assertEqual(of["shop.prices.gross"]["parent"], of["shop.total"]["id"])
+        self.assertEqual(of["shop.prices.gross"]["args"], {"net": 0, "rate": 2})
+        raised = [r for r in run.records() if r["type"] == "raise"]
+        self.assertEqual([(r["exc"], r["msg"]) for r in raised], [("KeyError", "no such thing")])
+
+    def test_processes(self):
+        run = self.run_both("""
+            import multiprocessing, os, subprocess, sys
+            import shop
+            def work(n):
+                shop.busy(n)
+            if __name__ == "__main__":
+                shop.busy(1)
+                for method, n in (("fork", 2), ("spawn", 3), ("forkserver", 4)):
+                    p = multiprocessing.get_context(method).Process(target=work, args=(n,))
+                    p.start(), p.join()
+                subprocess.run([sys.executable, "-c", "import shop; shop.busy(5)"], check=True)
+                if os.fork() == 0:
+                    os.execv(sys.executable, [sys.executable, "-c", "import shop; shop.busy(6)"])
+                os.wait()
+        """)
+        # 1 to 6 calls, each in a process of its own
+        self.assertEqual(sorted(self.counts(run.records(f))["shop.prices.gross"] for f in run.files()),
+                         [1, 2, 3, 4, 5, 6])
+
+    def test_a_command(self):
+        script = self.script("import shop; shop.total(2)")
+        run = self.collect("--instrument", "shop", "--", PYTHON, script, env=self.env)
+        self.assertEqual((run.code, run.out, run.err), (0, "", ""))
+        self.assertEqual(self.counts(run.records()), {"shop.total": 1, "shop.prices.gross": 2})
+
+    def test_an_interpreter_without_a_shared_library(self):
+        """Asked by the collector it denies having one, as Debian's without libpython3.x does."""
+        denying = self.work / "python"
+        denying.write_text(f"""#!/bin/sh
+            case $1 in -I) {PYTHON} "$@" | sed '2s|.*|{denying}|;3s/.*//';; *) exec {PYTHON} "$@";; esac
+        """)
+        denying.chmod(0o755)
+        script = self.script("import shop, sys; shop.total(2); print(sys.argv); sys.exit(4)")
+        options = ["--instrument", "shop"]
+        run = self.collect(*options, script, "a", python=denying, env=self.env)
+        self.assertEqual((run.code, run.out, run.err), (4, f"['{script}', 'a']\n", ""))
+        self.assertIn("(injected: this Python has no shared library)", run.said)
+        self.assertEqual(self.counts(run.records()), {"shop.total": 1, "shop.prices.gross": 2})
+        self.assertEqual(run.records()[-1]["exit"], 4)
+        strict = self.collect(*options, "--strict", script, python=denying, folder="b", env=self.env)
+        self.assertEqual((strict.code, len(strict.records())), (4, len(run.records())))
+
+
+if __name__ == "__main__":
+    unittest.main()
