@@ -6,6 +6,12 @@
 #include "base/banned.h"
 #include "base/hash.h"
 
+#ifdef __GNUC__
+#    define ALWAYS_INLINE __attribute__((always_inline))
+#else
+#    define ALWAYS_INLINE
+#endif
+
 #define STRIPE_SIZE ((size_t)4096)
 #define N_STRIPES   ((size_t)16)
 
@@ -47,80 +53,65 @@ uint64_t tc_digest_sampled(const void *data, size_t size, uint64_t seed)
 
 /*
  * Without its sign bit, a float's bits order like its magnitude, infinities and NaN above all
- * numbers. So the largest magnitude is an integer maximum, which compilers turn into vector code.
+ * numbers. So the largest magnitude is an integer maximum, which compilers turn into vector code;
+ * of signed integers, as processors of the x86 line lack most of the unsigned ones.
  */
-static uint16_t max_bits16(const uint16_t *p, size_t n)
-{
-    uint16_t max = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        uint16_t x = p[i] & UINT16_C(0x7fff);
-        max = x > max ? x : max;
+#define TC_MAX_BITS(name, type, mask)                              \
+    static inline ALWAYS_INLINE type name(const type *p, size_t n) \
+    {                                                              \
+        type max = 0;                                              \
+                                                                   \
+        for (size_t i = 0; i < n; i++) {                           \
+            type x = (type)(p[i] & (mask));                        \
+            max = x > max ? x : max;                               \
+        }                                                          \
+        return max;                                                \
     }
-    return max;
-}
 
-static uint32_t max_bits32(const uint32_t *p, size_t n)
-{
-    uint32_t max = 0;
+TC_MAX_BITS(max_bits16, int16_t, INT16_MAX)
+TC_MAX_BITS(max_bits32, int32_t, INT32_MAX)
+TC_MAX_BITS(max_bits64, int64_t, INT64_MAX)
 
-    for (size_t i = 0; i < n; i++) {
-        uint32_t x = p[i] & UINT32_C(0x7fffffff);
-        max = x > max ? x : max;
-    }
-    return max;
-}
-
-static uint64_t max_bits64(const uint64_t *p, size_t n)
-{
-    uint64_t max = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        uint64_t x = p[i] & UINT64_C(0x7fffffffffffffff);
-        max = x > max ? x : max;
-    }
-    return max;
-}
-
-static double from_bits32(uint32_t bits)
+static double from_bits32(int32_t bits)
 {
     float x;
 
-    if (bits >= UINT32_C(0x7f800000))
+    if (bits >= INT32_C(0x7f800000))
         return (double)INFINITY;
     memcpy(&x, &bits, sizeof(x));
     return (double)x;
 }
 
-static double from_bits64(uint64_t bits)
+static double from_bits64(int64_t bits)
 {
     double x;
 
-    if (bits >= UINT64_C(0x7ff0000000000000))
+    if (bits >= INT64_C(0x7ff0000000000000))
         return (double)INFINITY;
     memcpy(&x, &bits, sizeof(x));
     return x;
 }
 
 /* IEEE 754 binary16: 5 bits of exponent with bias 15, 10 bits of fraction. */
-static double from_half(uint16_t bits)
+static double from_half(int16_t bits)
 {
-    unsigned exponent = bits >> 10, fraction = bits & 0x3ff;
+    int exponent = bits >> 10, fraction = bits & 0x3ff;
 
     if (exponent == 31)
         return (double)INFINITY;
     if (exponent == 0)
         return ldexp(fraction, -24);
-    return ldexp(1024 + fraction, (int)exponent - 25);
+    return ldexp(1024 + fraction, exponent - 25);
 }
 
-double tc_max_abs(const void *data, size_t n, enum tc_number kind)
+/* Inlined into each of its callers, which differ in the instructions they may use. */
+static inline ALWAYS_INLINE double max_abs(const void *data, size_t n, enum tc_number kind)
 {
     switch (kind) {
     case TC_NUMBER_F16:
         return from_half(max_bits16(data, n));
     case TC_NUMBER_BF16:
-        return from_bits32((uint32_t)max_bits16(data, n) << 16);
+        return from_bits32((int32_t)max_bits16(data, n) << 16);
     case TC_NUMBER_F32:
         return from_bits32(max_bits32(data, n));
     case TC_NUMBER_F64:
@@ -130,6 +121,24 @@ double tc_max_abs(const void *data, size_t n, enum tc_number kind)
     }
     return 0;
 }
+
+#if defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("avx2"))) static double max_abs_avx2(const void *data, size_t n,
+                                                           enum tc_number kind)
+{
+    return max_abs(data, n, kind);
+}
+
+double tc_max_abs(const void *data, size_t n, enum tc_number kind)
+{
+    return __builtin_cpu_supports("avx2") ? max_abs_avx2(data, n, kind) : max_abs(data, n, kind);
+}
+#else
+double tc_max_abs(const void *data, size_t n, enum tc_number kind)
+{
+    return max_abs(data, n, kind);
+}
+#endif
 
 enum tc_grad_class tc_grad_classify(double grad, double parameter)
 {
