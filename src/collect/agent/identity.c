@@ -1,24 +1,15 @@
 #include "collect/agent/identity.h"
 
-#include <stdlib.h>
-
 #include "base/banned.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "collect/agent/modules.h"
 #include "collect/agent/tensor.h"
 
-/* A piece of a storage that some tensor showed. */
-struct piece {
-    uint64_t key;
-    int64_t serial;
-    struct piece *next;
-};
-
 struct known {
     PyObject *ref;
     int64_t serial;
-    struct piece *pieces; /* of a storage */
+    struct tc_map pieces; /* of a storage: what some tensor showed of it, to serials */
 };
 
 static struct tc_map by_address;
@@ -31,16 +22,6 @@ PyObject *tc_ref_get(PyObject *ref)
     PyObject *object = ref ? ((PyWeakReference *)ref)->wr_object : NULL;
 
     return object == Py_None ? NULL : object;
-}
-
-static void forget_pieces(struct known *k)
-{
-    while (k->pieces) {
-        struct piece *next = k->pieces->next;
-
-        tc_free(k->pieces);
-        k->pieces = next;
-    }
 }
 
 /* The entry of the object; serial 0 if it is new. NULL if it takes no weak references. */
@@ -69,7 +50,7 @@ static struct known *find(PyObject *object)
     Py_XDECREF(k->ref);
     k->ref = ref;
     k->serial = 0;
-    forget_pieces(k);
+    tc_map_release(&k->pieces);
     return k;
 }
 
@@ -89,41 +70,34 @@ int64_t tc_identity(PyObject *object)
     return k->serial;
 }
 
-static int64_t *piece_of(PyObject *tensor)
+/* The serial of what the tensor shows of its storage, 0 if it was not shown before; NULL if the
+ * storage cannot be known. Valid until the next call. */
+static uint64_t *piece_of(PyObject *tensor)
 {
     struct known *k = NULL;
-    struct piece *p;
     PyObject *storage;
     uint64_t key;
+    bool is_new;
 
     storage = tc_tensor_storage(tensor, &key);
     if (storage && takes_refs(storage))
         k = find(storage);
     Py_XDECREF(storage);
-    if (!k)
-        return NULL;
-    for (p = k->pieces; p; p = p->next)
-        if (p->key == key)
-            return &p->serial;
-    p = tc_calloc(1, sizeof(*p));
-    p->key = key;
-    p->next = k->pieces;
-    k->pieces = p;
-    return &p->serial;
+    return k ? tc_map_at(&k->pieces, key, &is_new) : NULL;
 }
 
 int64_t tc_identity_tensor(PyObject *tensor)
 {
     struct known *k = find(tensor);
     int64_t serial = k ? k->serial : 0;
-    int64_t *piece;
+    uint64_t *piece;
 
     if (serial || !k)
         return serial;
     piece = tc_tensor_is_leaf(tensor) ? piece_of(tensor) : NULL;
     if (piece && !*piece)
-        *piece = ++last_serial;
-    serial = piece ? *piece : ++last_serial;
+        *piece = (uint64_t)++last_serial;
+    serial = piece ? (int64_t)*piece : ++last_serial;
     k = find(tensor); /* piece_of may have moved it */
     if (k)
         k->serial = serial;
@@ -132,10 +106,10 @@ int64_t tc_identity_tensor(PyObject *tensor)
 
 void tc_identity_rebind(PyObject *tensor, int64_t serial)
 {
-    int64_t *piece = piece_of(tensor);
+    uint64_t *piece = piece_of(tensor);
 
     if (piece)
-        *piece = serial;
+        *piece = (uint64_t)serial;
 }
 
 int64_t tc_identity_forget(PyObject *object)
