@@ -146,23 +146,25 @@ struct best {
     size_t covered; /* situations */
 };
 
-static void consider(struct search *s, struct best *best, const size_t *clauses, size_t n)
+/* How many of the situations are left when all n clauses must be true. */
+static size_t n_left(const struct search *s, const size_t *clauses, size_t n, bool of_held)
 {
-    size_t covered = 0;
+    size_t words = of_held ? s->held_words : s->broken_words, left = 0;
 
-    for (size_t w = 0; w < s->broken_words; w++) {
+    for (size_t w = 0; w < words; w++) {
         uint64_t bits = ~UINT64_C(0);
         for (size_t i = 0; i < n; i++)
-            bits &= s->items[clauses[i]].broken[w];
-        if (bits)
-            return;
+            bits &= (of_held ? s->items[clauses[i]].held : s->items[clauses[i]].broken)[w];
+        left += (size_t)__builtin_popcountll(bits);
     }
-    for (size_t w = 0; w < s->held_words; w++) {
-        uint64_t bits = ~UINT64_C(0);
-        for (size_t i = 0; i < n; i++)
-            bits &= s->items[clauses[i]].held[w];
-        covered += (size_t)__builtin_popcountll(bits);
-    }
+    return left;
+}
+
+static void consider(const struct search *s, struct best *best, const size_t *clauses, size_t n)
+{
+    if (n_left(s, clauses, n, false))
+        return;
+    size_t covered = n_left(s, clauses, n, true);
     if (covered <= best->covered)
         return;
     best->covered = covered;
@@ -195,6 +197,29 @@ static struct best find_best(struct search *s)
     return best;
 }
 
+/* Clause by clause what leaves least of what broke: for the person who asks how near it came. */
+static struct best best_attempt(const struct search *s)
+{
+    struct best best = {.n = 0};
+    size_t least = s->broken->n;
+
+    while (best.n < TC_MAX_CLAUSES) {
+        size_t choice = SIZE_MAX;
+        for (size_t i = 0; i < s->n; i++) {
+            best.clauses[best.n] = i;
+            size_t left = n_left(s, best.clauses, best.n + 1, false);
+            if (left < least && n_left(s, best.clauses, best.n + 1, true) * 2 >= s->held->n) {
+                least = left;
+                choice = i;
+            }
+        }
+        if (choice == SIZE_MAX)
+            break;
+        best.clauses[best.n++] = choice;
+    }
+    return best;
+}
+
 static size_t covered_pipelines(const struct search *s, const struct tc_invariant *invariant)
 {
     struct tc_cases covered = {0};
@@ -209,9 +234,9 @@ static size_t covered_pipelines(const struct search *s, const struct tc_invarian
     return n;
 }
 
-size_t tc_clauses_search(const struct tc_strtab *symbols, const struct tc_cases *held,
-                         const struct tc_cases *broken, const struct tc_clause_limits *limits,
-                         struct tc_invariant *invariant)
+bool tc_clauses_search(const struct tc_strtab *symbols, const struct tc_cases *held,
+                       const struct tc_cases *broken, const struct tc_clause_limits *limits,
+                       struct tc_invariant *invariant, size_t *covered)
 {
     struct search s = {.symbols = symbols, .held = held, .broken = broken, .limits = limits};
 
@@ -220,11 +245,14 @@ size_t tc_clauses_search(const struct tc_strtab *symbols, const struct tc_cases 
     collect(&s);
     order_and_merge(&s);
     struct best best = find_best(&s);
+    bool is_exact = best.n > 0;
+    if (!is_exact)
+        best = best_attempt(&s);
     invariant->n_when = best.n;
     for (size_t i = 0; i < best.n; i++)
         invariant->when[i] = s.items[best.clauses[i]].clause;
-    size_t covered = best.n ? covered_pipelines(&s, invariant) : 0;
+    *covered = is_exact ? covered_pipelines(&s, invariant) : 0;
     tc_vec_release(&s);
     tc_arena_release(&s.arena);
-    return covered;
+    return is_exact;
 }

@@ -14,11 +14,12 @@ struct tc_clause_limits {
 /*
  * Put into invariant->when the best conjunction of at most three clauses that is false on all of
  * broken: the one that is true on most of held, then the shortest, then the first by the order of
- * fields. A clause on an open field needs as many pipelines as witnesses. Returns in how many
- * pipelines it is true on something; n_when is 0 if there is none.
+ * fields. A clause on an open field needs as many pipelines as witnesses. *covered is in how many
+ * pipelines it is true on something. False if there is none: then when is the best attempt, which
+ * is true on at least half of held and leaves little of broken; it may be empty.
  */
-size_t tc_clauses_search(const struct tc_strtab *symbols, const struct tc_cases *held,
-                         const struct tc_cases *broken, const struct tc_clause_limits *limits,
-                         struct tc_invariant *invariant);
+bool tc_clauses_search(const struct tc_strtab *symbols, const struct tc_cases *held,
+                       const struct tc_cases *broken, const struct tc_clause_limits *limits,
+                       struct tc_invariant *invariant, size_t *covered);
 
 #endif /* TC_INFER_CLAUSES_H */

@@ -54,18 +54,29 @@ static enum tc_deduction find_when(const struct tc_deduce_rows *rows, struct tc_
     size_t n_pipelines = tc_cases_pipelines(held);
     const unsigned witnesses = rows->evidence->pipelines.n > 1 ? 2 : 1;
     const struct tc_clause_limits limits = {witnesses, rows->relation->mode_only};
+    size_t covered;
 
     if (!broken->n)
         return TC_DEDUCE_ACCEPTED;
     if (!set_mixed_aside(held, broken))
         return TC_DEDUCE_INSEPARABLE;
-    size_t covered = tc_clauses_search(rows->evidence->symbols, held, broken, &limits, invariant);
-    if (!invariant->n_when)
+    if (!tc_clauses_search(rows->evidence->symbols, held, broken, &limits, invariant, &covered))
         return TC_DEDUCE_NO_PRECONDITION;
     if (covered < witnesses && covered < n_pipelines)
         return TC_DEDUCE_NARROW;
     return (double)covered < MIN_COVER * (double)n_pipelines ? TC_DEDUCE_NARROW
                                                              : TC_DEDUCE_ACCEPTED;
+}
+
+/* The first row that broke it although the clauses held; else the first that broke it. */
+static const struct tc_row *find_counterexample(const struct tc_cases *broken,
+                                                const struct tc_invariant *invariant)
+{
+    for (size_t i = 0; i < broken->n; i++)
+        if (tc_when_holds(invariant->when, invariant->n_when, broken->items[i].pairs,
+                          broken->items[i].n_pairs))
+            return broken->items[i].row;
+    return broken->n ? broken->items[0].row : NULL;
 }
 
 static void split(const struct tc_deduce_rows *rows, const struct tc_hypothesis *hypothesis,
@@ -83,6 +94,20 @@ static void split(const struct tc_deduce_rows *rows, const struct tc_hypothesis 
     }
 }
 
+/* What the precondition excludes is no evidence: is the rest enough? */
+static enum tc_deduction count_anew(const struct tc_deduce_rows *rows,
+                                    const struct tc_hypothesis *hypothesis,
+                                    const struct tc_deduce_options *options, struct tc_arena *arena,
+                                    struct tc_invariant *invariant)
+{
+    tc_deduce_count(rows, arena, invariant);
+    if (invariant->held < examples_wanted(hypothesis, options))
+        return TC_DEDUCE_FEW_EXAMPLES;
+    return invariant->pipelines < pipelines_wanted(rows, hypothesis, options)
+               ? TC_DEDUCE_FEW_PIPELINES
+               : TC_DEDUCE_ACCEPTED;
+}
+
 enum tc_deduction tc_deduce(const struct tc_deduce_rows *rows,
                             const struct tc_hypothesis *hypothesis,
                             const struct tc_deduce_options *options, struct tc_arena *arena,
@@ -92,7 +117,8 @@ enum tc_deduction tc_deduce(const struct tc_deduce_rows *rows,
     enum tc_deduction result;
 
     split(rows, hypothesis, &held, &broken);
-    *counterexample = broken.n ? broken.items[0].row : NULL;
+    memcpy(invariant->params, hypothesis->params, sizeof(invariant->params));
+    invariant->n_params = hypothesis->n_params;
     if (!held.n)
         result = TC_DEDUCE_NEVER_HELD;
     else if (held.count < examples_wanted(hypothesis, options))
@@ -101,11 +127,9 @@ enum tc_deduction tc_deduce(const struct tc_deduce_rows *rows,
         result = TC_DEDUCE_FEW_PIPELINES;
     else
         result = find_when(rows, &held, &broken, invariant);
-    if (result == TC_DEDUCE_ACCEPTED) {
-        memcpy(invariant->params, hypothesis->params, sizeof(invariant->params));
-        invariant->n_params = hypothesis->n_params;
-        tc_deduce_count(rows, arena, invariant);
-    }
+    *counterexample = find_counterexample(&broken, invariant);
+    if (result == TC_DEDUCE_ACCEPTED)
+        result = count_anew(rows, hypothesis, options, arena, invariant);
     tc_cases_release(&held);
     tc_cases_release(&broken);
     return result;

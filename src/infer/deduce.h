@@ -42,8 +42,9 @@ struct tc_deduce_rows {
 };
 
 /*
- * Decide about a hypothesis. On TC_DEDUCE_ACCEPTED the invariant has params, when, counts and
- * contexts (in arena); otherwise *counterexample is a row that broke it, or NULL.
+ * Decide about a hypothesis. The invariant gets params and when; on TC_DEDUCE_ACCEPTED also counts
+ * and contexts (in arena). Otherwise when is the best attempt at a precondition, and
+ * *counterexample a row that broke the hypothesis in spite of it, or NULL.
  */
 enum tc_deduction tc_deduce(const struct tc_deduce_rows *rows,
                             const struct tc_hypothesis *hypothesis,

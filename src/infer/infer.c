@@ -277,18 +277,36 @@ static uint64_t n_examples(const struct tc_evidence *evidence)
     return n;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The last parts of the paths, in the order of the paths: that of merging must not show. */
+static struct tc_json *pipeline_names(const struct tc_evidence *evidence)
+{
+    size_t n = evidence->pipelines.n;
+    const char **names = tc_calloc(n + 1, sizeof(*names));
+    struct tc_json *array = tc_json_array();
+
+    for (size_t i = 0; i < n; i++)
+        names[i] = tc_strtab_text(evidence->symbols, evidence->pipelines.items[i]);
+    qsort(names, n, sizeof(*names), compare_names);
+    for (size_t i = 0; i < n; i++)
+        tc_json_append(array, tc_json_string(tc_fs_base(names[i])));
+    tc_free(names);
+    return array;
+}
+
 static struct tc_json *header(const struct inference *inference)
 {
     const struct tc_evidence *evidence = &inference->evidence;
-    struct tc_json *object = tc_json_object(), *from = tc_json_array();
+    struct tc_json *object = tc_json_object();
 
-    for (size_t i = 0; i < evidence->pipelines.n; i++)
-        tc_json_append(from, tc_json_string(tc_fs_base(
-                                 tc_strtab_text(evidence->symbols, evidence->pipelines.items[i]))));
     tc_json_set_string(object, "traincheck", "invariants");
     tc_json_set_number(object, "schema", TC_INVARIANT_SCHEMA);
     tc_json_set_string(object, "made_by", "traincheck-infer " TC_VERSION);
-    tc_json_set(object, "from", from);
+    tc_json_set(object, "from", pipeline_names(evidence));
     tc_json_set_number(object, "examples", (double)n_examples(evidence));
     return object;
 }
@@ -342,20 +360,23 @@ static enum tc_status mine_and_write(struct inference *inference, struct tc_infe
         .enabled = inference->enabled,
     };
     struct tc_strbuf text = TC_STRBUF_INIT, failed = TC_STRBUF_INIT;
+    struct tc_failures failures = {0};
     struct tc_invariant_set set;
     struct tc_mined mined;
     enum tc_status status;
 
     tc_invariant_set_init(&set, inference->evidence.symbols);
-    tc_mine(&inference->evidence, &options, &set, c->failed ? &failed : NULL, &mined);
+    tc_mine(&inference->evidence, &options, &set, c->failed ? &failures : NULL, &mined);
     count_forms(&set, result);
     count_dropped(&mined, result);
     tc_invariant_set_print(&set, header(inference), &text);
+    tc_failures_print(&failures, &failed);
     status = deliver(inference, &text, err);
     if (!status && c->failed)
         status = tc_fs_write(c->failed, failed.text ? failed.text : "", failed.size, err);
     tc_strbuf_release(&text);
     tc_strbuf_release(&failed);
+    tc_failures_release(&failures);
     tc_invariant_set_release(&set);
     return status;
 }

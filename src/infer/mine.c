@@ -12,7 +12,7 @@ struct mining {
     const struct tc_relation *relation; /* the form in work */
     const struct tc_mine_options *options;
     struct tc_invariant_set accepted; /* of all forms of the source */
-    struct tc_strbuf *failed;
+    struct tc_failures *failures;     /* or NULL */
     struct tc_mined *mined;
     const struct tc_row **rows; /* of the source, ordered by key */
     size_t n_rows;
@@ -20,13 +20,63 @@ struct mining {
 
 /* ---- rows by key --------------------------------------------------------------------------- */
 
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The numbers of words depend on the order of the traces; their texts do not. */
+static void add_sorted(struct tc_strbuf *out, char **texts, size_t n)
+{
+    qsort(texts, n, sizeof(*texts), compare_texts);
+    for (size_t i = 0; i < n; i++) {
+        tc_strbuf_addc(out, '\n');
+        tc_strbuf_adds(out, texts[i]);
+        tc_free(texts[i]);
+    }
+}
+
+static void add_situation(const struct tc_evidence *evidence, const struct tc_row *row,
+                          struct tc_strbuf *out)
+{
+    size_t n;
+    const struct tc_pair *pairs = tc_row_situation(evidence, row, &n);
+    char *texts[TC_SITUATION_MAX];
+
+    for (size_t i = 0; i < n; i++) {
+        struct tc_strbuf text = TC_STRBUF_INIT;
+        tc_strbuf_addf(&text, "%s=%s", tc_strtab_text(evidence->symbols, pairs[i].field),
+                       tc_strtab_text(evidence->symbols, pairs[i].value));
+        texts[i] = tc_strbuf_take(&text);
+    }
+    add_sorted(out, texts, n);
+}
+
+static void add_outcome(const struct tc_evidence *evidence, const struct tc_row *row,
+                        struct tc_strbuf *out)
+{
+    size_t n;
+    const tc_sym *outcome = tc_row_outcome(evidence, row, &n);
+    char **texts = tc_calloc(n + 1, sizeof(*texts));
+
+    for (size_t i = 0; i < n; i++)
+        texts[i] = tc_strdup(tc_strtab_text(evidence->symbols, outcome[i]));
+    if (tc_sources[row->source]->is_set)
+        add_sorted(out, texts, n);
+    for (size_t i = 0; i < n && !tc_sources[row->source]->is_set; i++) {
+        tc_strbuf_addf(out, "\n%s", texts[i]);
+        tc_free(texts[i]);
+    }
+    tc_free(texts);
+}
+
 /* Rows in an order that does not depend on that of the traces: by the texts they stand for. */
 struct row_text {
     char *text;
     const struct tc_row *row;
 };
 
-static int compare_texts(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b)
 {
     return strcmp(((const struct row_text *)a)->text, ((const struct row_text *)b)->text);
 }
@@ -34,16 +84,10 @@ static int compare_texts(const void *a, const void *b)
 static char *text_of_row(const struct tc_evidence *evidence, const struct tc_row *row)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
-    size_t n;
-    const struct tc_pair *pairs = tc_row_situation(evidence, row, &n);
 
     tc_strbuf_adds(&text, tc_strtab_text(evidence->symbols, row->key));
-    for (size_t i = 0; i < n; i++)
-        tc_strbuf_addf(&text, "\n%s=%s", tc_strtab_text(evidence->symbols, pairs[i].field),
-                       tc_strtab_text(evidence->symbols, pairs[i].value));
-    const tc_sym *outcome = tc_row_outcome(evidence, row, &n);
-    for (size_t i = 0; i < n; i++)
-        tc_strbuf_addf(&text, "\n%s", tc_strtab_text(evidence->symbols, outcome[i]));
+    add_situation(evidence, row, &text);
+    add_outcome(evidence, row, &text);
     return tc_strbuf_take(&text);
 }
 
@@ -58,7 +102,7 @@ static void order_rows(struct mining *m)
         if (row->source == source)
             texts[m->n_rows++] = (struct row_text){text_of_row(evidence, row), row};
     }
-    qsort(texts, m->n_rows, sizeof(*texts), compare_texts);
+    qsort(texts, m->n_rows, sizeof(*texts), compare_rows);
     m->rows = tc_calloc(m->n_rows + 1, sizeof(*m->rows));
     for (size_t i = 0; i < m->n_rows; i++) {
         m->rows[i] = texts[i].row;
@@ -82,28 +126,6 @@ static struct tc_deduce_rows rows_of_key(const struct mining *m, tc_sym key)
 
 /* ---- hypotheses ---------------------------------------------------------------------------- */
 
-static void report_failure(struct mining *m, const struct tc_hypothesis *hypothesis,
-                           enum tc_deduction why, const struct tc_row *counterexample)
-{
-    const struct tc_strtab *symbols = m->evidence->symbols;
-    struct tc_strbuf text = TC_STRBUF_INIT;
-    struct tc_json *object;
-
-    if (!m->failed)
-        return;
-    object = tc_json_object();
-    m->relation->describe(symbols, hypothesis->params, hypothesis->n_params, &text);
-    tc_json_set_string(object, "relation", m->relation->name);
-    tc_json_set_string(object, "text", text.text);
-    tc_json_set_string(object, "why", tc_deduction_text(why));
-    if (counterexample && counterexample->first != TC_NO_SYM)
-        tc_json_set_string(object, "broken_at", tc_strtab_text(symbols, counterexample->first));
-    tc_json_print(object, m->failed);
-    tc_strbuf_addc(m->failed, '\n');
-    tc_json_free(object);
-    tc_strbuf_release(&text);
-}
-
 static void test_hypothesis(struct mining *m, const struct tc_deduce_rows *rows,
                             const struct tc_hypothesis *hypothesis)
 {
@@ -116,8 +138,8 @@ static void test_hypothesis(struct mining *m, const struct tc_deduce_rows *rows,
     m->mined->dropped[result]++;
     if (result == TC_DEDUCE_ACCEPTED)
         *tc_invariant_add(&m->accepted) = found;
-    else
-        report_failure(m, hypothesis, result, counterexample);
+    else if (m->failures)
+        tc_failures_add(m->failures, rows, &found, result, counterexample);
 }
 
 static void outcomes_of(const struct tc_deduce_rows *rows, struct tc_outcomes *outcomes,
@@ -228,14 +250,14 @@ static void mine_source(struct mining *m, struct tc_invariant_set *set)
 }
 
 void tc_mine(const struct tc_evidence *evidence, const struct tc_mine_options *options,
-             struct tc_invariant_set *set, struct tc_strbuf *failed, struct tc_mined *mined)
+             struct tc_invariant_set *set, struct tc_failures *failures, struct tc_mined *mined)
 {
     *mined = (struct tc_mined){0};
     for (size_t i = 0; tc_sources[i]; i++) {
         struct mining m = {.evidence = evidence,
                            .source = tc_sources[i],
                            .options = options,
-                           .failed = failed,
+                           .failures = failures,
                            .mined = mined};
         mine_source(&m, set);
     }

@@ -4,7 +4,7 @@
 #ifndef TC_INFER_MINE_H
 #define TC_INFER_MINE_H
 
-#include "infer/deduce.h"
+#include "infer/failed.h"
 
 struct tc_mine_options {
     struct tc_deduce_options deduce;
@@ -19,10 +19,10 @@ struct tc_mined {
 
 /*
  * Test every hypothesis that the evidence suggests; add what holds to set, whose symbols are those
- * of the evidence, in the order of the file and with texts. failed, if not NULL, gets one JSON line
- * for each hypothesis that broke.
+ * of the evidence, in the order of the file and with texts. failures, if not NULL, gets the
+ * hypotheses that were dropped.
  */
 void tc_mine(const struct tc_evidence *evidence, const struct tc_mine_options *options,
-             struct tc_invariant_set *set, struct tc_strbuf *failed, struct tc_mined *mined);
+             struct tc_invariant_set *set, struct tc_failures *failures, struct tc_mined *mined);
 
 #endif /* TC_INFER_MINE_H */

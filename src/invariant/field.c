@@ -24,6 +24,7 @@ static const struct {
     {"ctx.",            MODE                     },
     {"after.",          0                        },
     {"closure",         CONTEXT                  },
+    {"in.role",         OPEN | HIDDEN            },
     {"in",              OPEN                     },
     {"self.training",   MODE                     },
     {"owner.training",  MODE                     },

@@ -21,8 +21,7 @@ struct entry {
     const char *field, *value;
 };
 
-static struct tc_json *situation_to_json(const struct tc_evidence *evidence,
-                                         const struct tc_row *row)
+struct tc_json *tc_evidence_situation(const struct tc_evidence *evidence, const struct tc_row *row)
 {
     struct tc_json *object = tc_json_object();
     struct entry entries[TC_SITUATION_MAX];
@@ -77,7 +76,7 @@ static char *line_of_row(const struct tc_evidence *evidence, const struct tc_row
 
     tc_json_set_string(object, "source", tc_sources[row->source]->name);
     tc_json_set_string(object, "key", tc_strtab_text(evidence->symbols, row->key));
-    tc_json_set(object, "when", situation_to_json(evidence, row));
+    tc_json_set(object, "when", tc_evidence_situation(evidence, row));
     tc_json_set(object, "got", outcome_to_json(evidence, row));
     tc_json_set_number(object, "n", (double)row->count);
     tc_json_set(object, "in", names_to_json(evidence, row->pipelines.items, row->pipelines.n));

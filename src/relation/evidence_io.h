@@ -6,6 +6,7 @@
 #ifndef TC_RELATION_EVIDENCE_IO_H
 #define TC_RELATION_EVIDENCE_IO_H
 
+#include "base/json.h"
 #include "relation/evidence.h"
 
 enum tc_status tc_evidence_write(const struct tc_evidence *evidence, const char *path,
@@ -15,5 +16,9 @@ enum tc_status tc_evidence_write(const struct tc_evidence *evidence, const char 
  * counted in *n_unknown. Errors name file and line. */
 enum tc_status tc_evidence_read(struct tc_evidence *evidence, const char *path, uint64_t *n_unknown,
                                 struct tc_error *err);
+
+/* The situation of a row as an object, field by field in order; values are JSON text. The caller
+ * owns it. */
+struct tc_json *tc_evidence_situation(const struct tc_evidence *evidence, const struct tc_row *row);
 
 #endif /* TC_RELATION_EVIDENCE_IO_H */

@@ -196,7 +196,24 @@ static void three_clauses_are_found_and_four_are_not(void **state)
     see(w, "a", "broke", 1,
         "after.backward=true after.forward=true after.unscale=true closure=false");
     assert_int_equal(deduce(w), TC_DEDUCE_NO_PRECONDITION);
-    assert_non_null(w->counterexample);
+    /* the best attempt, and what broke in spite of it */
+    assert_string_equal(w->when, "after.backward=true & after.forward=true & after.unscale=true");
+    assert_ptr_equal(w->counterexample, &w->evidence.rows.items[4]);
+}
+
+static void what_the_precondition_excludes_is_no_evidence(void **state)
+{
+    struct world *w = *state;
+
+    see(w, "a", "held", 2, "after.backward=true");
+    see(w, "a", "held", 5, "after.backward=false");
+    see(w, "a", "broke", 1, "after.backward=false");
+    assert_int_equal(deduce(w), TC_DEDUCE_FEW_EXAMPLES);
+    see(w, "a", "held", 1, "after.backward=true");
+    assert_int_equal(deduce(w), TC_DEDUCE_ACCEPTED);
+    assert_string_equal(w->when, "after.backward=true");
+    assert_int_equal(w->invariant.held, 3);
+    assert_int_equal(w->invariant.excluded, 6);
 }
 
 static void is_not_is_said_of_closed_values_only(void **state)
@@ -354,6 +371,7 @@ int main(void)
         T(an_open_field_needs_two_pipelines),
         T(a_mixed_situation_counts_as_broken),
         T(four_of_five_pipelines_are_enough),
+        T(what_the_precondition_excludes_is_no_evidence),
         T(a_context_is_known_once_two_pipelines_had_it),
         cmocka_unit_test(the_order_of_examples_does_not_show),
     };
