@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Which silent bugs are found, and named?
+
+usage: run.py [--bin BUILD/bin] [--python PYTHON] [--work DIR] [--reuse] [--only TEXT] [CASES...]
+
+A case is a folder with ref.py, a healthy script, and bug.py, the same with one to four lines broken; the folder
+above it holds expect.json: case -> a pattern that a violation which names the cause matches. CASES are such folders
+above (default: ../bugs and, where they exist, ../../../shared/cases and cases-libraries).
+
+own    learned from ref.py alone; it, a second run of it and changed ones (--variants) must pass, bug.py must not
+pool   learned from the healthy pipelines of ../pipelines, without those that pipelines.json calls kin of the case,
+       and never from a case; --with-cases adds the ref.py of the other cases
+
+found  the check of bug.py has violations   step   of the first one
+named  "first": the first violation matches the pattern; "group": one of the first group does (three, where
+       violations carry no group); "later": another one does; "no": none does
+
+Writes DIR/detection.json and DIR/report.md. Exit status 0 if all that was asked was found and named, without alarms.
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import harness  # noqa: E402
+
+# A variant is a change that any healthy script allows. Where it changes nothing, there is no such variant.
+VARIANTS = {
+    "seed": (r"(manual_seed|set_seed|seed_everything)\((\d+)", lambda m: f"{m[1]}({int(m[2]) + 7}"),
+    "lr": (r"\blr=(\d[\d.e-]*)", lambda m: f"lr={float(m[1]) * 0.5:g}"),
+    "steps": (r"for (step|epoch) in range\((\d+)\)", lambda m: f"for {m[1]} in range({int(int(m[2]) * 1.5 + 0.5)})"),
+}
+
+
+class Case:
+    def __init__(self, folder, expect):
+        self.folder, self.name, self.expect = folder, folder.name, expect
+
+
+def load_cases(folders, only):
+    cases = []
+    for folder in map(pathlib.Path, folders):
+        if not folder.is_dir():
+            raise harness.Failed(f"{folder}: no such folder")
+        expect = json.loads((folder / "expect.json").read_text())
+        cases += [Case(p.parent.resolve(), expect[p.parent.name])
+                  for p in sorted(folder.glob("*/bug.py")) if only in p.parent.name]
+    if not cases:
+        raise harness.Failed("no case to run")
+    return cases
+
+
+def default_cases():
+    shared = harness.ROOT.parent / "shared"
+    return [p for p in (harness.HERE / "bugs", shared / "cases", shared / "cases-libraries") if p.is_dir()]
+
+
+def variant_scripts(tools, case):
+    """{variant: script}: copies of ref.py with one thing changed."""
+    text, scripts = (case.folder / "ref.py").read_text(), {}
+    for name, (pattern, change) in VARIANTS.items():
+        changed = re.sub(pattern, change, text)
+        if changed != text:
+            scripts[name] = tools.work / "variants" / f"{case.name}_{name}.py"
+            scripts[name].parent.mkdir(parents=True, exist_ok=True)
+            if not scripts[name].exists() or scripts[name].read_text() != changed:
+                scripts[name].write_text(changed)
+    return scripts
+
+
+def collect(tools, case, variants):
+    """{what: trace folder} with ref, again, bug, and the variants asked for."""
+    scripts = {"ref": case.folder / "ref.py", "again": case.folder / "ref.py", "bug": case.folder / "bug.py"}
+    if variants:
+        scripts |= variant_scripts(tools, case)
+    return {what: tools.trace(f"cases/{case.name}/{what}", script)[0] for what, script in scripts.items()}
+
+
+def first_group(violations):
+    if violations and "group" in violations[0]:
+        return [v for v in violations if v["group"] == violations[0]["group"]]
+    return violations[:3]
+
+
+def how_named(violations, pattern):
+    def matches(vs):
+        return any(re.search(pattern, json.dumps(v, ensure_ascii=False), re.I) for v in vs)
+
+    if matches(violations[:1]):
+        return "first"
+    if matches(first_group(violations)):
+        return "group"
+    return "later" if matches(violations) else "no"
+
+
+def judge(tools, case, traces, invariants, healthy):
+    """What the invariants say of the broken run and of the healthy ones."""
+    _, found = tools.check(traces["bug"], invariants)
+    row = {"case": case.name, "found": bool(found), "violations": len(found),
+           "step": min((v["step"] for v in found if v.get("step") is not None), default=None),
+           "named": how_named(found, case.expect) if found else "no",
+           "first": [f"{v.get('at', '')} {v['relation']}: {v['expected']}; {v['seen']}" for v in found[:3]],
+           "alarms": {}}
+    for what in healthy:
+        _, alarms = tools.check(traces[what], invariants)
+        if alarms:
+            row["alarms"][what] = [f"{v['relation']}: {v['expected']}; {v['seen']}" for v in alarms]
+    return row
+
+
+def run_own(tools, cases, traces):
+    for case in cases:
+        out = tools.work / "invariants" / f"own-{case.name}.jsonl"
+        invariants = tools.infer([traces[case.name]["ref"]], out)
+        row = judge(tools, case, traces[case.name], out, [w for w in traces[case.name] if w != "bug"])
+        yield {"mode": "own", "invariants": len(invariants), **row}
+
+
+def run_pool(tools, cases, traces, pipelines, with_cases):
+    learned = {}
+    for case in cases:
+        names = [p.name for p in pipelines.values() if case.name not in p.kin]
+        others = [c.name for c in cases if with_cases and c is not case]
+        key = (*names, *others)
+        if key not in learned:
+            out = tools.work / "invariants" / f"pool-{len(learned)}.jsonl"
+            folders = [pipelines[n].folder for n in names] + [traces[c]["ref"] for c in others]
+            learned[key] = out, len(tools.infer(folders, out))
+        out, count = learned[key]
+        yield {"mode": "pool", "invariants": count, "pipelines": len(names) + len(others),
+               **judge(tools, case, traces[case.name], out, ["ref"])}
+
+
+def line(row):
+    alarms = ", ".join(f"{what}: {len(a)}" for what, a in row["alarms"].items()) or "none"
+    step = "" if row["step"] is None else row["step"]
+    return (row["case"], row["mode"], row["invariants"], "yes" if row["found"] else "no", step, row["named"], alarms)
+
+
+HEAD = ("case", "learned from", "invariants", "found", "first step", "named", "alarms on healthy runs")
+
+
+def totals(rows):
+    for mode in ("own", "pool"):
+        r = [x for x in rows if x["mode"] == mode]
+        if r:
+            yield (f"{mode}: {sum(x['found'] for x in r)} of {len(r)} found, "
+                   f"{sum(x['named'] in ('first', 'group') for x in r)} named in the first group "
+                   f"({sum(x['named'] == 'first' for x in r)} by the first violation), "
+                   f"{sum(bool(x['alarms']) for x in r)} with an alarm on a healthy run")
+
+
+def markdown(rows, failed):
+    out = ["# Detection", "", *(f"* {t}" for t in totals(rows)), *(f"* failed: {f}" for f in failed), "",
+           "| " + " | ".join(HEAD) + " |", "|---" * len(HEAD) + "|"]
+    out += ["| " + " | ".join(map(str, line(r))) + " |" for r in rows]
+    out += ["", "## First violations, and alarms", ""]
+    for r in rows:
+        out += [f"* **{r['case']}**, {r['mode']}"]
+        out += [f"    * {' '.join(v.split())}" for v in r["first"]]
+        out += [f"    * alarm on {what}: {' '.join(a.split())}" for what, alarms in r["alarms"].items() for a in alarms[:5]]
+    return "\n".join(out) + "\n"
+
+
+def fetch(pool, jobs):
+    """Run the jobs; returns {name: result} and a text for each that failed."""
+    done, failed = {}, []
+    for name, future in [(n, pool.submit(*job)) for n, job in jobs.items()]:
+        try:
+            done[name] = future.result()
+        except harness.Failed as e:
+            failed.append(f"{name}: {e}")
+            print(f"failed: {failed[-1]}", flush=True)
+    return done, failed
+
+
+def run():
+    p = harness.parser(__doc__)
+    p.add_argument("--mode", choices=["own", "pool", "both"], default="both")
+    p.add_argument("--only", default="", help="cases whose name contains this")
+    p.add_argument("--variants", action="store_true", help="also check healthy scripts with another seed, lr, length")
+    p.add_argument("--with-cases", action="store_true", help="learn from the healthy scripts of other cases, too")
+    p.add_argument("-j", "--jobs", type=int, default=1, help="scripts that are traced at a time")
+    p.add_argument("cases", nargs="*", metavar="CASES")
+    args = p.parse_args()
+    tools, cases = harness.tools(args), load_cases(args.cases or default_cases(), args.only)
+    (tools.work / "invariants").mkdir(exist_ok=True)
+
+    rows, pipelines = [], harness.pipelines() if args.mode != "own" else {}
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        traces, failed = fetch(pool, {c.name: (collect, tools, c, args.variants) for c in cases})
+        folders, more = fetch(pool, {n: (tools.trace_pipeline, pipe) for n, pipe in pipelines.items()})
+    failed += more
+    cases = [c for c in cases if c.name in traces]
+    pipelines = {n: pipelines[n] for n in folders}
+    for name, (folder, _) in folders.items():
+        pipelines[name].folder = folder
+
+    runs = [run_own(tools, cases, traces)] if args.mode != "pool" else []
+    runs += [run_pool(tools, cases, traces, pipelines, args.with_cases)] if args.mode != "own" else []
+    layout = "{:34} {:12} {:>10}  {:5} {:>10}  {:6} {}"
+    print(layout.format(*HEAD))
+    for generator in runs:
+        for row in generator:
+            rows.append(row)
+            print(layout.format(*map(str, line(row))), flush=True)
+    print(*totals(rows), sep="\n")
+    (tools.work / "detection.json").write_text(json.dumps(rows, indent=1))
+    (tools.work / "report.md").write_text(markdown(rows, failed))
+    print(f"report: {os.path.relpath(tools.work / 'report.md')}")
+    return 1 if failed or any(r["alarms"] or r["named"] not in ("first", "group") for r in rows) else 0
+
+
+if __name__ == "__main__":
+    harness.main(run)
