@@ -42,6 +42,9 @@ struct tc_trace_file;
 enum tc_status tc_trace_file_open(const char *path, struct tc_notes *notes,
                                   struct tc_trace_file **out, struct tc_error *err);
 void tc_trace_file_close(struct tc_trace_file *file);
+/* The same for a file that is being written: its process record must be there with its newline. */
+enum tc_status tc_trace_file_open_whole(const char *path, struct tc_notes *notes,
+                                        struct tc_trace_file **out, struct tc_error *err);
 
 /*
  * The next record after the process record, valid until the next call; TC_END after the last whole
@@ -52,8 +55,15 @@ void tc_trace_file_close(struct tc_trace_file *file);
 enum tc_status tc_trace_file_next(struct tc_trace_file *file, const struct tc_record **out,
                                   struct tc_error *err);
 
+/* Will the next record come without reading from the disk? */
+bool tc_trace_file_is_waiting(const struct tc_trace_file *file);
+/* Give back the file descriptor and nearly all memory of a file that is not read for now; the next
+ * read opens it again. The last record is no longer valid. */
+void tc_trace_file_park(struct tc_trace_file *file);
+
 /* The process record: lives as long as the file. */
 const struct tc_record *tc_trace_file_process(const struct tc_trace_file *file);
+const char *tc_trace_file_path(const struct tc_trace_file *file);
 const char *tc_trace_file_name(const struct tc_trace_file *file);
 /* Bytes read and bytes of JSON decoded so far, for progress and throughput. */
 uint64_t tc_trace_file_bytes(const struct tc_trace_file *file);
@@ -64,6 +74,7 @@ struct tc_trace_folder;
 /*
  * Open every trace file of a folder (or a single file given by its path), in order of name.
  * Files that are no traces are noted; TC_E_NOTFOUND if none is left, TC_E_VERSION at once.
+ * Few files are open at a time, and memory is that of few: a folder may have thousands.
  */
 enum tc_status tc_trace_folder_open(const char *path, struct tc_notes *notes,
                                     struct tc_trace_folder **out, struct tc_error *err);
@@ -72,11 +83,36 @@ size_t tc_trace_folder_n_files(const struct tc_trace_folder *folder);
 struct tc_trace_file *tc_trace_folder_file(const struct tc_trace_folder *folder, size_t i);
 
 /*
- * The next record of all files in order of wall-clock time (the anchor of each process plus t),
- * ties by file; the order within a file is kept even where its times go back. *file_index says
- * whose it is.
+ * The next record. Files are read in turns of about one frame: the turn goes to the file that is
+ * behind the others, by step, then by wall-clock time (the anchor of the process plus t), then by
+ * its place in the folder. So all processes move on together, each in the order of its file.
+ * *file_index says whose record it is; TC_END when all files are read to their ends. A live folder
+ * may have more after it was refreshed.
  */
 enum tc_status tc_trace_folder_next(struct tc_trace_folder *folder, size_t *file_index,
                                     const struct tc_record **out, struct tc_error *err);
+
+/*
+ * A folder (or file) that is being written and need not be there yet: nothing is read before it is
+ * refreshed. close, n_files, file and next as above; n_files grows as files come.
+ */
+struct tc_trace_folder *tc_trace_folder_watch(const char *path, struct tc_notes *notes);
+
+/*
+ * Look for files that are new or have grown; *n_grown counts them. A file is taken once its process
+ * record is whole. TC_E_NOTFOUND if there is no such folder now; TC_E_VERSION for a newer schema.
+ */
+enum tc_status tc_trace_folder_refresh(struct tc_trace_folder *folder, size_t *n_grown,
+                                       struct tc_error *err);
+
+/* Nothing more will come: take files that a whole last line lacks only its newline, note those that
+ * never became traces. Read on to TC_END. */
+void tc_trace_folder_finish(struct tc_trace_folder *folder);
+
+/* Did the process of that file write that it has ended? */
+bool tc_trace_folder_has_ended(const struct tc_trace_folder *folder, size_t i);
+
+/* Give no turn to a file that has passed this step, until the next call; INT64_MAX: no limit. */
+void tc_trace_folder_limit(struct tc_trace_folder *folder, int64_t step);
 
 #endif /* TRAINCHECK_TRACE_H */

@@ -194,10 +194,10 @@ static void set_first(struct tc_violation *v, struct tc_strtab *symbols,
     set_place(v, symbols, place);
     v->first.file = v->file;
     v->n_inside = 0;
-    if (breach->event->call)
+    if (breach->event->call && !breach->example->place)
         set_inside(v, v->arena, symbols, breach->event->call);
     set_seen(v, symbols, breach);
-    if (!breach->example->variable)
+    if (!breach->example->variable && !breach->example->place)
         set_owned(v, symbols, breach->event);
 }
 

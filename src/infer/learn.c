@@ -1,8 +1,17 @@
 #include "infer/learn.h"
 
+#include <string.h>
+
 #include "base/banned.h"
 #include "base/fs.h"
 #include "replay/symbols.h"
+
+/* When an example was met: later files may hold earlier ones. */
+struct met {
+    int64_t step, unix_ns;
+    const char *file;
+    uint64_t order;
+};
 
 struct learner {
     struct tc_evidence *evidence;
@@ -11,25 +20,48 @@ struct learner {
     const char *name;
     void *states[TC_MAX_SOURCES];
     const bool *enabled;
+    TC_VEC(struct met) firsts; /* of each row, when it was met first */
 };
 
 /* Where an example was met, for the person who asks why a hypothesis failed. */
-static tc_sym place_of(struct learner *learner, const struct tc_event *event,
-                       const struct tc_place *place)
+static tc_sym place_text(struct learner *learner, const struct tc_place *place)
 {
     struct tc_strtab *symbols = learner->evidence->symbols;
     struct tc_strbuf text = TC_STRBUF_INIT;
-    const struct tc_call *call = event->call;
-    int64_t step = place ? place->step : call ? call->step : event->window->step;
+    bool is_window = place->call == TC_SYM_EMPTY;
 
-    while (call && call->at == TC_SYM_EMPTY)
-        call = call->parent;
     tc_strbuf_addf(&text, "%s, step %lld of %s",
-                   call ? tc_strtab_text(symbols, call->at) : "window", (long long)step,
-                   learner->name);
+                   is_window ? "window" : tc_strtab_text(symbols, place->at),
+                   (long long)place->step, learner->name);
     tc_sym sym = tc_strtab_intern(symbols, text.text, text.size);
     tc_strbuf_release(&text);
     return sym;
+}
+
+static bool is_earlier(const struct met *a, const struct met *b)
+{
+    if (a->step != b->step)
+        return a->step < b->step;
+    if (a->unix_ns != b->unix_ns)
+        return a->unix_ns < b->unix_ns;
+    if (a->file != b->file)
+        return strcmp(a->file, b->file) < 0;
+    return a->order < b->order;
+}
+
+/* What the rest of the place costs is spent on the first of a row alone. */
+static struct met met_at(const struct tc_event *event, const struct tc_place *place)
+{
+    const struct tc_process *process = event->process;
+    const struct tc_call *call = event->call;
+
+    if (place)
+        return (struct met){place->step, place->unix_ns, place->file, place->order};
+    return (struct met){.step = call ? call->step : event->window->step,
+                        .unix_ns =
+                            tc_process_wall_time(process, call ? call->end_t : event->window->t),
+                        .file = process->file,
+                        .order = event->order};
 }
 
 static void on_example(void *context, const struct tc_event *event,
@@ -38,9 +70,19 @@ static void on_example(void *context, const struct tc_event *event,
     struct learner *learner = context;
     struct tc_row *row =
         tc_evidence_add(learner->evidence, learner->source, example, learner->pipeline);
+    size_t i = (size_t)(row - learner->evidence->rows.items);
+    const struct met met = met_at(event, example->place);
+    struct tc_place place;
 
-    if (row->first == TC_NO_SYM)
-        row->first = place_of(learner, event, example->place);
+    while (learner->firsts.n <= i)
+        tc_vec_push(&learner->firsts, (struct met){0});
+    struct met *first = &learner->firsts.items[i];
+    if (row->first != TC_NO_SYM && (!first->file || !is_earlier(&met, first)))
+        return;
+    *first = met;
+    if (!example->place)
+        tc_place_of(event, &place);
+    row->first = place_text(learner, example->place ? example->place : &place);
 }
 
 static void on_event(void *context, const struct tc_event *event)
@@ -85,6 +127,7 @@ enum tc_status tc_learn_folder(const char *path, const struct tc_learn_options *
     count_folder(folder, learned);
     tc_replay_free(replay);
     tc_sources_close(learner.states);
+    tc_vec_release(&learner.firsts);
     tc_trace_folder_close(folder);
     return status;
 }

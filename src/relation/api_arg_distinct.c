@@ -7,6 +7,7 @@
  * of an array
  */
 #include "relation/form.h"
+#include "relation/workers.h"
 
 #include <string.h>
 
@@ -15,26 +16,38 @@
 #include "invariant/describe.h"
 #include "replay/symbols.h"
 
-/* ---- the two scopes ------------------------------------------------------------------------ */
+/* ---- initialisers -------------------------------------------------------------------------- */
+
+/* What was initialised in the open window of a process. */
+struct initialised {
+    uint64_t window;
+    struct tc_map tensors; /* (fn, tensor) */
+};
 
 struct distinct_state {
-    struct tc_map tensors; /* (process, window, fn, tensor) that were met */
-    struct tc_map values;  /* (parent, fn, operand, value) → process that used it */
-    struct tc_map workers; /* (parent, fn, operand) → number of processes that called it */
+    struct tc_map processes; /* process → struct initialised * */
+    struct tc_workers *workers;
 };
 
 static void *distinct_open(void)
 {
-    return tc_calloc(1, sizeof(struct distinct_state));
+    struct distinct_state *s = tc_calloc(1, sizeof(*s));
+
+    s->workers = tc_workers_new();
+    return s;
 }
 
 static void distinct_close(void *state)
 {
     struct distinct_state *s = state;
+    uint64_t process, pointer;
 
-    tc_map_release(&s->tensors);
-    tc_map_release(&s->values);
-    tc_map_release(&s->workers);
+    for (size_t pos = 0; tc_map_each(&s->processes, &pos, &process, &pointer);) {
+        tc_map_release(&((struct initialised *)(uintptr_t)pointer)->tensors);
+        tc_free((void *)(uintptr_t)pointer);
+    }
+    tc_map_release(&s->processes);
+    tc_workers_free(s->workers);
     tc_free(s);
 }
 
@@ -42,20 +55,6 @@ static void distinct_close(void *state)
 static tc_sym initialiser_key(struct tc_strtab *symbols)
 {
     return tc_strtab_intern_text(symbols, "init *");
-}
-
-static void emit(struct tc_strtab *symbols, const struct tc_event *event,
-                 const struct tc_sink *sink, tc_sym key, bool is_distinct)
-{
-    struct tc_situation situation = {.n = 0};
-    tc_sym outcome[] = {tc_strtab_intern_text(symbols, is_distinct ? "distinct" : "repeated")};
-
-    if (!event->process->is_worker)
-        tc_situation_set(&situation, TC_SYM_F_STAGE,
-                         tc_symbols_quote(symbols, tc_symbols_text(symbols, event->call->stage)));
-    struct tc_example example = {
-        .key = key, .situation = &situation, .outcome = outcome, .n_outcome = 1};
-    sink->example(sink->context, event, &example);
 }
 
 /* The tensor that is initialised: the receiver, or the first tensor among the operands. */
@@ -77,90 +76,54 @@ static bool is_inside_initialiser(const struct tc_call *call)
     return false;
 }
 
+static struct tc_map *initialised_in(struct distinct_state *s, const struct tc_process *process,
+                                     uint64_t window)
+{
+    bool is_new;
+    uint64_t *slot = tc_map_at(&s->processes, (uintptr_t)process, &is_new);
+
+    if (is_new)
+        *slot = (uintptr_t)tc_calloc(1, sizeof(struct initialised));
+    struct initialised *initialised = (struct initialised *)(uintptr_t)*slot;
+    if (initialised->window != window)
+        tc_map_clear(&initialised->tensors);
+    initialised->window = window;
+    return &initialised->tensors;
+}
+
 static void observe_initialiser(struct distinct_state *s, struct tc_strtab *symbols,
                                 const struct tc_event *event, const struct tc_sink *sink)
 {
     const struct tc_call *call = event->call;
     int64_t target = target_of(call);
-    const uint64_t scope[] = {(uintptr_t)event->process, call->window, call->fn, (uint64_t)target};
+    const uint64_t scope[] = {call->fn, (uint64_t)target};
+    struct tc_situation situation = {.n = 0};
     bool is_new;
 
     if (target == TC_NONE || is_inside_initialiser(call) || tc_is_by_torch(symbols, call))
         return;
-    tc_map_at(&s->tensors, tc_hash64(scope, sizeof(scope), 0), &is_new);
-    emit(symbols, event, sink, initialiser_key(symbols), is_new);
-}
-
-/* ---- workers ------------------------------------------------------------------------------- */
-
-static uint64_t value_digest(const struct tc_value *v)
-{
-    struct tc_str digest = tc_value_str(tc_value_get(v, "digest"));
-
-    if (v->kind == TC_VALUE_INT)
-        return tc_hash64(&v->integer, sizeof(v->integer), 1);
-    return digest.text ? tc_hash64(digest.text, digest.size, 2) : 0;
-}
-
-static tc_sym worker_key(struct tc_strtab *symbols, const struct tc_call *call, struct tc_str name)
-{
-    struct tc_strbuf text = TC_STRBUF_INIT;
-
-    tc_strbuf_addf(&text, "%s args.%.*s", tc_strtab_text(symbols, call->fn), (int)name.size,
-                   name.text);
-    tc_sym key = tc_strtab_intern(symbols, text.text, text.size);
-    tc_strbuf_release(&text);
-    return key;
-}
-
-/* Two workers are siblings while both live; those of the next epoch may well begin alike. */
-static bool is_repeated(struct distinct_state *s, const struct tc_process *process,
-                        const uint64_t scope[3])
-{
-    bool is_new;
-    uint64_t *user = tc_map_at(&s->values, tc_hash64(scope, 3 * sizeof(*scope), 0), &is_new);
-    const struct tc_process *other = is_new ? process : (const void *)(uintptr_t)*user;
-
-    *user = (uintptr_t)process;
-    return other != process && !other->has_ended;
-}
-
-static void observe_operand(struct distinct_state *s, struct tc_strtab *symbols,
-                            const struct tc_event *event, const struct tc_member *operand,
-                            const struct tc_sink *sink)
-{
-    uint64_t digest = value_digest(&operand->value);
-    tc_sym key = worker_key(symbols, event->call, operand->key);
-    const uint64_t scope[] = {(uint64_t)event->process->parent_pid, key, digest};
-    bool is_new;
-
-    if (!digest)
-        return;
-    uint64_t *who = tc_map_at(&s->workers, tc_hash64(scope, 2 * sizeof(*scope), 0), &is_new);
-    bool has_sibling = !is_new && *who != (uintptr_t)event->process;
-    bool repeated = is_repeated(s, event->process, scope);
-    if (is_new)
-        *who = (uintptr_t)event->process;
-    if (has_sibling)
-        emit(symbols, event, sink, key, !repeated);
+    tc_map_at(initialised_in(s, event->process, call->window), tc_hash64(scope, sizeof(scope), 0),
+              &is_new);
+    tc_situation_set(&situation, TC_SYM_F_STAGE,
+                     tc_symbols_quote(symbols, tc_symbols_text(symbols, call->stage)));
+    tc_sym outcome[] = {tc_strtab_intern_text(symbols, is_new ? "distinct" : "repeated")};
+    struct tc_example example = {.key = initialiser_key(symbols),
+                                 .situation = &situation,
+                                 .outcome = outcome,
+                                 .n_outcome = 1};
+    sink->example(sink->context, event, &example);
 }
 
 static void distinct_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                              const struct tc_sink *sink)
 {
-    const struct tc_call *call = event->call;
+    struct distinct_state *s = state;
 
-    if (event->kind != TC_EVENT_CALL || call->raised)
-        return;
-    if (!event->process->is_worker) {
-        if (call->role == TC_ROLE_INIT)
-            observe_initialiser(state, symbols, event, sink);
-        return;
-    }
-    if (call->parent || !call->args || call->args->kind != TC_VALUE_OBJECT)
-        return;
-    for (uint32_t i = 0; i < call->args->n; i++)
-        observe_operand(state, symbols, event, &call->args->members[i], sink);
+    if (event->kind == TC_EVENT_FINISH || (event->process && event->process->is_worker))
+        tc_workers_observe(s->workers, symbols, event, sink);
+    else if (event->kind == TC_EVENT_CALL && !event->call->raised &&
+             event->call->role == TC_ROLE_INIT)
+        observe_initialiser(s, symbols, event, sink);
 }
 
 /* ---- the form ------------------------------------------------------------------------------ */
@@ -240,14 +203,15 @@ static void explain(struct tc_strtab *symbols, const struct tc_invariant *invari
                     const struct tc_event *event, const struct tc_example *example,
                     struct tc_strbuf *out)
 {
-    (void)example;
-    tc_describe_call(symbols, event->call->fn, out);
-    if (invariant->n_params == 1)
+    if (invariant->n_params == 1) {
+        tc_describe_call(symbols, event->call->fn, out);
         tc_strbuf_adds(out, " initialised a tensor that it had initialised before");
-    else
-        tc_strbuf_addf(out, " in worker process %lld got the same %s as in another worker",
-                       (long long)event->process->pid,
-                       operand_name(symbols, &invariant->params[1]));
+        return;
+    }
+    tc_describe_call(symbols, invariant->params[0].name, out);
+    tc_strbuf_addf(out, " in worker process %lld got the same %s as in another worker",
+                   (long long)*(const int64_t *)example->detail,
+                   operand_name(symbols, &invariant->params[1]));
 }
 
 const struct tc_source tc_source_distinct = {

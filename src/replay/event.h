@@ -103,6 +103,8 @@ struct tc_process {
     int64_t pid, rank, world; /* rank -1 when unknown */
     int64_t unix_ns;          /* wall clock of t == 0; 0 when unknown */
     int64_t parent_pid;
+    int64_t first_t,
+        last_t; /* between them stand all its records so far; TC_NONE before the first */
     bool is_worker, is_selective, has_ended;
     struct tc_map variables; /* serial → struct tc_variable * */
     struct tc_window window; /* the open one */
@@ -125,6 +127,9 @@ struct tc_event {
     const struct tc_window *window;   /* WINDOW */
     uint64_t order;                   /* position among the events of its process */
 };
+
+/* t as ns since 1970; 0 when unknown, and also where a trace names a time beyond all clocks. */
+int64_t tc_process_wall_time(const struct tc_process *process, int64_t t);
 
 /*
  * Where in a run an event stood, to be kept after it. It depends on the trace of one process alone,

@@ -5,8 +5,7 @@
 #include "base/banned.h"
 #include "replay/symbols.h"
 
-/* 0 when unknown, and also where a trace names a time beyond all clocks. */
-static int64_t wall_time(const struct tc_process *process, int64_t t)
+int64_t tc_process_wall_time(const struct tc_process *process, int64_t t)
 {
     int64_t sum;
 
@@ -26,7 +25,7 @@ static void set_call(struct tc_place *place, const struct tc_event *event)
     place->stage = call->stage;
     place->at = top->at;
     place->call = call->descriptor;
-    place->unix_ns = wall_time(event->process, call->end_t);
+    place->unix_ns = tc_process_wall_time(event->process, call->end_t);
 }
 
 /* A window has no line of its own: that of its optimizer step is where the reader looks. */
@@ -39,7 +38,7 @@ static void set_window(struct tc_place *place, const struct tc_event *event)
     place->stage = window->stage;
     place->at = TC_SYM_EMPTY;
     place->call = TC_SYM_EMPTY;
-    place->unix_ns = wall_time(event->process, window->t);
+    place->unix_ns = tc_process_wall_time(event->process, window->t);
     for (size_t i = 0; i < window->members.n; i++) {
         const struct tc_member_call *member = &window->members.items[i];
         if (!member->is_void && (member->role == TC_ROLE_STEP || place->at == TC_SYM_EMPTY))

@@ -70,6 +70,7 @@ void tc_replay_add_process(struct tc_replay *replay, const char *file,
     process->unix_ns = tc_value_int(tc_value_get(object, "unix_ns"), 0);
     process->is_worker = tc_str_is(record->role, "worker");
     process->is_selective = tc_value_is(tc_value_get(object, "mode"), "selective");
+    process->first_t = process->last_t = TC_NONE;
     process->window.grads = TC_SYM_NONE;
     tc_spans_init(&track->spans, replay->symbols);
     tc_vec_push(&replay->tracks, track);
@@ -191,11 +192,22 @@ static void on_note(struct tc_replay *replay, struct track *track, const struct 
     track->process.world = which ? numbers[1] : 1;
 }
 
+static void note_time(struct tc_process *process, int64_t t)
+{
+    if (t == TC_NONE)
+        return;
+    if (process->first_t == TC_NONE || t < process->first_t)
+        process->first_t = t;
+    if (process->last_t == TC_NONE || t > process->last_t)
+        process->last_t = t;
+}
+
 void tc_replay_feed(struct tc_replay *replay, size_t index, const struct tc_record *record)
 {
     struct track *track = replay->tracks.items[index];
 
     replay->counts.n_records++;
+    note_time(&track->process, record->t);
     switch (record->type) {
     case TC_RECORD_API:
         tc_spans_declare(&track->spans, record);

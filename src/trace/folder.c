@@ -1,38 +1,25 @@
 /*
- * folder.c - all files of a trace, merged by time
+ * folder.c - all files of a trace, read in turns
  *
- * A binary heap holds the next record of each file. Its time never goes back
- * within a file, so that the order of a file survives clocks that do, and
- * records without a time stay with the one before them.
+ * A turn is what one read of a file decodes, about a frame. Only the files that
+ * had the last turns keep their descriptor and buffers; the others are parked.
  */
-#include <traincheck/trace.h>
+#include "trace/folder.h"
 
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/fs.h"
 #include "base/strbuf.h"
-#include "base/vec.h"
 
 #include "base/banned.h"
 
-struct member {
-    struct tc_trace_file *file;
-    const struct tc_record *record; /* read ahead */
-    int64_t anchor_ns;              /* wall-clock time of t = 0; 0 where it is not known */
-    int64_t time_ns;                /* of record, not before that of the one before it */
-};
+/* Files that are not parked: at about 1.5 MB each. */
+#define MAX_HOT 16
 
-struct tc_trace_folder {
-    struct tc_notes *notes;
-    TC_VEC(struct member) members;
-    size_t *heap; /* indices of members with a record, first of all at the root */
-    size_t n_heap;
-    bool is_used;   /* the record of the root was handed out */
-    char *rejected; /* why the first file was no trace */
-};
+#define NO_MEMBER SIZE_MAX
 
-static bool is_trace_name(const char *name)
+bool tc_is_trace_name(const char *name)
 {
     static const char *const suffixes[] = {".jsonl.zst", ".jsonl"};
     size_t size = strlen(name);
@@ -48,14 +35,24 @@ static bool is_trace_name(const char *name)
     return false;
 }
 
+void tc_trace_folder_add(struct tc_trace_folder *folder, struct tc_trace_file *file)
+{
+    const struct tc_record *process = tc_trace_file_process(file);
+    struct tc_trace_member member = {.file = file};
+
+    member.anchor_ns = tc_value_int(tc_value_get(process->object, "unix_ns"), 0);
+    member.time_ns = member.anchor_ns;
+    tc_trace_file_park(file);
+    tc_vec_push(&folder->members, member);
+}
+
 /* A file that is no trace is noted and left out. */
 static enum tc_status add_file(struct tc_trace_folder *folder, const char *path,
                                struct tc_error *err)
 {
     struct tc_error why = {TC_OK, ""};
-    struct member member = {NULL, NULL, 0, 0};
-    enum tc_status status = tc_trace_file_open(path, folder->notes, &member.file, &why);
-    const struct tc_record *process;
+    struct tc_trace_file *file;
+    enum tc_status status = tc_trace_file_open(path, folder->notes, &file, &why);
 
     if (status == TC_E_FORMAT) {
         tc_notes_add(folder->notes, "not-a-trace", tc_fs_base(path), 0, "%s", why.text);
@@ -65,10 +62,7 @@ static enum tc_status add_file(struct tc_trace_folder *folder, const char *path,
     }
     if (status != TC_OK)
         return tc_error_set(err, status, "%s", why.text);
-    process = tc_trace_file_process(member.file);
-    member.anchor_ns = tc_value_int(tc_value_get(process->object, "unix_ns"), 0);
-    member.time_ns = member.anchor_ns;
-    tc_vec_push(&folder->members, member);
+    tc_trace_folder_add(folder, file);
     return TC_OK;
 }
 
@@ -81,7 +75,7 @@ static enum tc_status add_dir(struct tc_trace_folder *folder, const char *dir, s
     for (size_t i = 0; i < n && status == TC_OK; i++) {
         char *path;
 
-        if (!is_trace_name(names[i]))
+        if (!tc_is_trace_name(names[i]))
             continue;
         path = tc_fs_join(dir, names[i]);
         status = add_file(folder, path, err);
@@ -110,22 +104,38 @@ static enum tc_status add_all(struct tc_trace_folder *folder, const char *path,
                         path);
 }
 
+static struct tc_trace_folder *folder_new(struct tc_notes *notes)
+{
+    struct tc_trace_folder *folder = tc_calloc(1, sizeof(*folder));
+
+    folder->notes = notes;
+    folder->limit = INT64_MAX;
+    folder->turn = NO_MEMBER;
+    return folder;
+}
+
 enum tc_status tc_trace_folder_open(const char *path, struct tc_notes *notes,
                                     struct tc_trace_folder **out, struct tc_error *err)
 {
-    struct tc_trace_folder *folder = tc_calloc(1, sizeof(*folder));
-    enum tc_status status;
+    struct tc_trace_folder *folder = folder_new(notes);
+    enum tc_status status = add_all(folder, path, err);
 
     *out = NULL;
-    folder->notes = notes;
-    status = add_all(folder, path, err);
     if (status != TC_OK) {
         tc_trace_folder_close(folder);
         return status;
     }
-    folder->heap = tc_malloc(folder->members.n * sizeof(*folder->heap));
     *out = folder;
     return TC_OK;
+}
+
+struct tc_trace_folder *tc_trace_folder_watch(const char *path, struct tc_notes *notes)
+{
+    struct tc_trace_folder *folder = folder_new(notes);
+
+    folder->watched = tc_strdup(path);
+    folder->known = tc_strtab_new();
+    return folder;
 }
 
 void tc_trace_folder_close(struct tc_trace_folder *folder)
@@ -134,9 +144,14 @@ void tc_trace_folder_close(struct tc_trace_folder *folder)
         return;
     for (size_t i = 0; i < folder->members.n; i++)
         tc_trace_file_close(folder->members.items[i].file);
+    for (size_t i = 0; i < folder->candidates.n; i++)
+        tc_free(folder->candidates.items[i].path);
     tc_vec_release(&folder->members);
-    tc_free(folder->heap);
+    tc_vec_release(&folder->candidates);
+    tc_vec_release(&folder->hot);
     tc_free(folder->rejected);
+    tc_free(folder->watched);
+    tc_strtab_free(folder->known);
     tc_free(folder);
 }
 
@@ -150,46 +165,50 @@ struct tc_trace_file *tc_trace_folder_file(const struct tc_trace_folder *folder,
     return folder->members.items[i].file;
 }
 
-/* Is file a to be read before file b? */
-static bool is_before(const struct tc_trace_folder *folder, size_t a, size_t b)
+bool tc_trace_folder_has_ended(const struct tc_trace_folder *folder, size_t i)
 {
-    int64_t time_a = folder->members.items[a].time_ns, time_b = folder->members.items[b].time_ns;
-
-    return time_a < time_b || (time_a == time_b && a < b);
+    return folder->members.items[i].has_ended;
 }
 
-static void swap(size_t *a, size_t *b)
+void tc_trace_folder_limit(struct tc_trace_folder *folder, int64_t step)
 {
-    size_t c = *a;
-
-    *a = *b;
-    *b = c;
+    folder->limit = step;
 }
 
-static void sift_up(struct tc_trace_folder *folder, size_t at)
-{
-    size_t *heap = folder->heap;
+/* ---- turns --------------------------------------------------------------------------------- */
 
-    for (; at && is_before(folder, heap[at], heap[(at - 1) / 2]); at = (at - 1) / 2)
-        swap(&heap[at], &heap[(at - 1) / 2]);
+static bool is_behind(const struct tc_trace_member *a, const struct tc_trace_member *b)
+{
+    return a->step < b->step || (a->step == b->step && a->time_ns < b->time_ns);
 }
 
-static void sift_down(struct tc_trace_folder *folder)
+static size_t next_turn(const struct tc_trace_folder *folder)
 {
-    size_t *heap = folder->heap, at = 0;
+    const struct tc_trace_member *members = folder->members.items;
+    size_t first = NO_MEMBER;
 
-    for (;;) {
-        size_t left = 2 * at + 1, first = at;
+    for (size_t i = 0; i < folder->members.n; i++)
+        if (!members[i].is_dry && members[i].step <= folder->limit &&
+            (first == NO_MEMBER || is_behind(&members[i], &members[first])))
+            first = i;
+    return first;
+}
 
-        if (left < folder->n_heap && is_before(folder, heap[left], heap[first]))
-            first = left;
-        if (left + 1 < folder->n_heap && is_before(folder, heap[left + 1], heap[first]))
-            first = left + 1;
-        if (first == at)
-            return;
-        swap(&heap[at], &heap[first]);
-        at = first;
+/* Make the member the newest of those that are hot. */
+static void warm(struct tc_trace_folder *folder, size_t member)
+{
+    size_t *hot = folder->hot.items, i = 0;
+
+    while (i < folder->hot.n && hot[i] != member)
+        i++;
+    if (i == folder->hot.n && i < MAX_HOT) {
+        tc_vec_push(&folder->hot, member);
+        return;
     }
+    if (i == folder->hot.n)
+        tc_trace_file_park(folder->members.items[hot[i = 0]].file);
+    memmove(&hot[i], &hot[i + 1], (folder->hot.n - 1 - i) * sizeof(*hot));
+    hot[folder->hot.n - 1] = member;
 }
 
 /* anchor + t, within int64 whatever a file says. */
@@ -202,64 +221,63 @@ static int64_t wall_time(int64_t anchor_ns, int64_t t)
     return t < 0 ? INT64_MIN : INT64_MAX;
 }
 
-static enum tc_status read_ahead(struct member *m, struct tc_error *err)
+/* Step and time of a member never go back, whatever its records say. */
+static void move_on(struct tc_trace_member *m, const struct tc_record *record)
 {
-    enum tc_status status = tc_trace_file_next(m->file, &m->record, err);
-
-    if (status == TC_OK && m->record->t != TC_NONE) {
-        int64_t time_ns = wall_time(m->anchor_ns, m->record->t);
-
+    if (record->t != TC_NONE) {
+        int64_t time_ns = wall_time(m->anchor_ns, record->t);
         if (time_ns > m->time_ns)
             m->time_ns = time_ns;
     }
-    return status;
+    if (record->step != TC_NONE && record->step > m->step)
+        m->step = record->step;
+    m->has_ended |= record->type == TC_RECORD_END;
 }
 
-/* Read ahead in all files, at the start or to see whether they have grown. */
-static enum tc_status fill_heap(struct tc_trace_folder *folder, struct tc_error *err)
+/* A file of a growing folder that is gone, or not to be read for now, stops no other. */
+static enum tc_status fail_to_read(struct tc_trace_folder *folder, const struct tc_trace_file *file,
+                                   enum tc_status status, struct tc_error *why,
+                                   struct tc_error *err)
 {
-    for (size_t i = 0; i < folder->members.n; i++) {
-        enum tc_status status = read_ahead(&folder->members.items[i], err);
+    if (!folder->watched)
+        return tc_error_set(err, status, "%s", why->text);
+    tc_notes_add(folder->notes, "unreadable", tc_trace_file_name(file), 0, "%s", why->text);
+    return TC_END;
+}
 
-        if (status == TC_END)
-            continue;
-        if (status != TC_OK)
-            return status;
-        folder->heap[folder->n_heap] = i;
-        sift_up(folder, folder->n_heap++);
+/* The next record of the file whose turn it is; TC_END ends the turn. */
+static enum tc_status read_turn(struct tc_trace_folder *folder, const struct tc_record **out,
+                                struct tc_error *err)
+{
+    struct tc_trace_member *m = &folder->members.items[folder->turn];
+    struct tc_error why;
+    enum tc_status status = tc_trace_file_next(m->file, out, &why);
+
+    if (status == TC_OK) {
+        move_on(m, *out);
+        return TC_OK;
     }
-    return TC_OK;
-}
-
-/* Only now, as the record that was handed out had to live until the next call. */
-static enum tc_status replace_root(struct tc_trace_folder *folder, struct tc_error *err)
-{
-    enum tc_status status = read_ahead(&folder->members.items[folder->heap[0]], err);
-
-    if (status == TC_END)
-        folder->heap[0] = folder->heap[--folder->n_heap];
-    else if (status != TC_OK)
-        return status;
-    folder->is_used = false;
-    sift_down(folder);
-    return TC_OK;
+    m->is_dry = true;
+    folder->turn = NO_MEMBER;
+    return status == TC_END ? TC_END : fail_to_read(folder, m->file, status, &why, err);
 }
 
 enum tc_status tc_trace_folder_next(struct tc_trace_folder *folder, size_t *file_index,
                                     const struct tc_record **out, struct tc_error *err)
 {
-    enum tc_status status = TC_OK;
+    enum tc_status status;
 
-    if (folder->is_used)
-        status = replace_root(folder, err);
-    if (status == TC_OK && !folder->n_heap)
-        status = fill_heap(folder, err);
-    if (status != TC_OK)
-        return status;
-    if (!folder->n_heap)
-        return TC_END;
-    *file_index = folder->heap[0];
-    *out = folder->members.items[folder->heap[0]].record;
-    folder->is_used = true;
-    return TC_OK;
+    do {
+        size_t turn = folder->turn;
+        if (turn == NO_MEMBER || !tc_trace_file_is_waiting(folder->members.items[turn].file)) {
+            folder->turn = next_turn(folder);
+            if (folder->turn == NO_MEMBER)
+                return TC_END;
+            if (folder->turn != turn)
+                warm(folder, folder->turn);
+        }
+        *file_index = folder->turn;
+        status = read_turn(folder, out, err);
+    } while (status == TC_END);
+    return status;
 }

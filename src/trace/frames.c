@@ -19,13 +19,13 @@
 #define MAX_TRIES 16 /* frames tried behind one that looks unfinished */
 
 struct tc_frames {
-    int fd;
+    int fd; /* -1 while parked */
     const char *path, *name;
     struct tc_notes *notes;
     struct tc_zio *zio;
     struct tc_strbuf raw; /* read and not yet decoded, from pos on */
     size_t pos;
-    uint64_t n_bytes;  /* read so far */
+    uint64_t n_bytes;  /* read so far: where the next read goes */
     uint64_t n_frames; /* decoded so far, damaged ones included */
     uint64_t end_seen; /* n_bytes at the last TC_END */
     bool is_plain;
@@ -56,8 +56,11 @@ static enum tc_status open_file(struct tc_frames *f, struct tc_error *err)
 static enum tc_status fill(struct tc_frames *f, size_t *got, struct tc_error *err)
 {
     size_t rest = f->raw.size - f->pos, want = rest > READ_SIZE ? rest : READ_SIZE;
+    enum tc_status status = f->fd < 0 ? open_file(f, err) : TC_OK;
     ssize_t n;
 
+    if (status != TC_OK)
+        return status;
     if (f->pos) {
         memmove(f->raw.text, f->raw.text + f->pos, rest);
         f->raw.size = rest;
@@ -65,7 +68,7 @@ static enum tc_status fill(struct tc_frames *f, size_t *got, struct tc_error *er
     }
     tc_strbuf_reserve(&f->raw, want);
     do
-        n = read(f->fd, f->raw.text + rest, want);
+        n = pread(f->fd, f->raw.text + rest, want, (off_t)f->n_bytes);
     while (n < 0 && errno == EINTR);
     if (n < 0)
         return io_error(f, err);
@@ -105,10 +108,10 @@ enum tc_status tc_frames_open(const char *path, const char *name, struct tc_note
     enum tc_status status;
 
     *out = NULL;
+    f->fd = -1;
     f->path = path;
     f->name = name;
     f->notes = notes;
-    f->zio = tc_zio_new();
     status = open_file(f, err);
     if (status == TC_OK)
         status = look_at_start(f, err);
@@ -128,6 +131,18 @@ void tc_frames_close(struct tc_frames *frames)
     tc_zio_free(frames->zio);
     tc_strbuf_release(&frames->raw);
     tc_free(frames);
+}
+
+void tc_frames_park(struct tc_frames *frames)
+{
+    if (frames->fd >= 0)
+        close(frames->fd);
+    frames->fd = -1;
+    tc_zio_free(frames->zio);
+    frames->zio = NULL;
+    frames->n_bytes -= frames->raw.size - frames->pos;
+    frames->pos = 0;
+    tc_strbuf_release(&frames->raw);
 }
 
 /* Go to the next thing that looks like a frame. If there is none keep what may be half of one. */
@@ -160,6 +175,8 @@ static enum tc_status unpack(struct tc_frames *f, struct tc_strbuf *text, struct
 
     if (f->is_lost && !seek_frame(f))
         return TC_END;
+    if (!f->zio)
+        f->zio = tc_zio_new();
     if (f->pos < f->raw.size)
         status =
             tc_zio_unpack(f->zio, f->raw.text + f->pos, f->raw.size - f->pos, text, &used, err);
@@ -181,6 +198,8 @@ static bool is_followed(struct tc_frames *f)
     const char *p = f->raw.text + f->pos + 1, *end = f->raw.text + f->raw.size;
     bool found = false;
 
+    if (!f->zio)
+        f->zio = tc_zio_new();
     for (int tries = 0; tries < MAX_TRIES && end - p >= 4 && !found; p++) {
         size_t used;
 

@@ -24,6 +24,9 @@ void tc_frames_close(struct tc_frames *frames);
 enum tc_status tc_frames_next(struct tc_frames *frames, struct tc_strbuf *text, bool *is_gap,
                               struct tc_error *err);
 
+/* Give back the file descriptor and what was read ahead; the next call opens the file again. */
+void tc_frames_park(struct tc_frames *frames);
+
 /* After TC_END: bytes of the frame that the file ends in the midst of. */
 size_t tc_frames_torn(const struct tc_frames *frames);
 /* Bytes read from the file. */

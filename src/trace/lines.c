@@ -24,6 +24,7 @@ struct tc_lines {
     struct tc_strbuf text; /* decoded and not yet returned, from pos on */
     size_t pos;
     size_t searched; /* no newline in [pos, searched) */
+    size_t end;      /* behind the last newline; 0 if there is none */
     uint64_t number;
     uint64_t json_bytes;
     bool is_skipping;   /* inside a line that is too long */
@@ -85,7 +86,7 @@ static void tidy(struct tc_lines *l)
     if (rest)
         memmove(l->text.text, l->text.text + l->text.size - rest, rest);
     l->text.size = l->searched = rest;
-    l->pos = 0;
+    l->pos = l->end = 0;
 }
 
 /* More text behind the rest, or in its place if something between them is lost. */
@@ -103,6 +104,8 @@ static enum tc_status add_text(struct tc_lines *l, struct tc_error *err)
         l->pos = l->searched = rest;
         l->is_skipping = l->is_tail_taken = false;
     }
+    for (l->end = l->text.size; l->end > rest && l->text.text[l->end - 1] != '\n';)
+        l->end--;
     return status;
 }
 
@@ -124,6 +127,27 @@ enum tc_status tc_lines_next(struct tc_lines *lines, struct tc_str *out, struct 
         if (status != TC_OK)
             return status;
     }
+}
+
+bool tc_lines_is_waiting(const struct tc_lines *lines)
+{
+    return lines && lines->pos < lines->end;
+}
+
+void tc_lines_park(struct tc_lines *lines)
+{
+    struct tc_strbuf rest = TC_STRBUF_INIT;
+
+    if (!lines)
+        return;
+    tc_frames_park(lines->frames);
+    if (lines->pos < lines->text.size)
+        tc_strbuf_add(&rest, lines->text.text + lines->pos, lines->text.size - lines->pos);
+    lines->searched -= lines->pos;
+    lines->end = lines->end > lines->pos ? lines->end - lines->pos : 0;
+    lines->pos = 0;
+    tc_strbuf_release(&lines->text);
+    lines->text = rest;
 }
 
 struct tc_str tc_lines_tail(const struct tc_lines *lines)

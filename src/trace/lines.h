@@ -18,6 +18,12 @@ void tc_lines_close(struct tc_lines *lines);
  * whole line is left: called again it looks whether the file has grown. */
 enum tc_status tc_lines_next(struct tc_lines *lines, struct tc_str *out, struct tc_error *err);
 
+/* Will the next line come without reading from the file? lines may be NULL. */
+bool tc_lines_is_waiting(const struct tc_lines *lines);
+/* Give back the file descriptor and all memory but that of an unfinished line; the next call opens
+ * the file again. What was returned is no longer valid. lines may be NULL. */
+void tc_lines_park(struct tc_lines *lines);
+
 /* After TC_END: what stands behind the last newline; size 0 if nothing. Taken, it counts as a line.
  */
 struct tc_str tc_lines_tail(const struct tc_lines *lines);

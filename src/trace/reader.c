@@ -53,14 +53,14 @@ static enum tc_status parse_process(struct tc_trace_file *file, struct tc_str li
     return status;
 }
 
-static enum tc_status read_process(struct tc_trace_file *file, struct tc_error *err)
+static enum tc_status read_process(struct tc_trace_file *file, bool is_whole, struct tc_error *err)
 {
     struct tc_str line;
     enum tc_status status = tc_lines_next(file->lines, &line, err);
 
     if (status == TC_END) {
         line = tc_lines_tail(file->lines);
-        if (!line.size)
+        if (!line.size || is_whole)
             return tc_error_set(err, TC_E_FORMAT, "%s: not a trace: no whole record in it",
                                 file->path);
         tc_lines_take_tail(file->lines);
@@ -76,8 +76,8 @@ static enum tc_status read_process(struct tc_trace_file *file, struct tc_error *
     return status;
 }
 
-enum tc_status tc_trace_file_open(const char *path, struct tc_notes *notes,
-                                  struct tc_trace_file **out, struct tc_error *err)
+static enum tc_status open_file(const char *path, bool is_whole, struct tc_notes *notes,
+                                struct tc_trace_file **out, struct tc_error *err)
 {
     struct tc_trace_file *file = tc_calloc(1, sizeof(*file));
     enum tc_status status;
@@ -87,12 +87,24 @@ enum tc_status tc_trace_file_open(const char *path, struct tc_notes *notes,
     file->notes = notes;
     status = tc_lines_open(file->path, tc_trace_file_name(file), notes, &file->lines, err);
     if (status == TC_OK)
-        status = read_process(file, err);
+        status = read_process(file, is_whole, err);
     if (status == TC_OK)
         *out = file;
     else
         tc_trace_file_close(file);
     return status;
+}
+
+enum tc_status tc_trace_file_open(const char *path, struct tc_notes *notes,
+                                  struct tc_trace_file **out, struct tc_error *err)
+{
+    return open_file(path, false, notes, out, err);
+}
+
+enum tc_status tc_trace_file_open_whole(const char *path, struct tc_notes *notes,
+                                        struct tc_trace_file **out, struct tc_error *err)
+{
+    return open_file(path, true, notes, out, err);
 }
 
 void tc_trace_file_close(struct tc_trace_file *file)
@@ -190,9 +202,25 @@ enum tc_status tc_trace_file_next(struct tc_trace_file *file, const struct tc_re
     return status == TC_END ? read_tail(file, out) : status;
 }
 
+bool tc_trace_file_is_waiting(const struct tc_trace_file *file)
+{
+    return tc_lines_is_waiting(file->lines);
+}
+
+void tc_trace_file_park(struct tc_trace_file *file)
+{
+    tc_lines_park(file->lines);
+    tc_arena_release(&file->arena);
+}
+
 const struct tc_record *tc_trace_file_process(const struct tc_trace_file *file)
 {
     return &file->process;
+}
+
+const char *tc_trace_file_path(const struct tc_trace_file *file)
+{
+    return file->path;
 }
 
 const char *tc_trace_file_name(const struct tc_trace_file *file)

@@ -1,7 +1,9 @@
 /*
- * test_folder.c - the files of a trace merged by time
+ * test_folder.c - the files of a trace read in turns, finished and growing
  */
 #include "trace_make.h"
+
+#include <sys/resource.h>
 
 #define N_FILES 9
 
@@ -54,50 +56,88 @@ static struct tc_trace_folder *open_folder(const char *path)
     return folder;
 }
 
-/* Times of each file rise, but for the few that go back: those stay where they are. */
-static void records_come_in_order_of_time(void **state)
+#define STEPS 4000 /* in each file, several reads long */
+
+/* The files move on together: none is more than a turn ahead of the one that is behind. */
+static void files_are_read_in_turns(void **state)
 {
     struct tc_trace_folder *folder;
     const struct tc_record *record;
     struct tc_error err;
-    int64_t steps[N_FILES] = {0}, last = 0, expected = 0;
-    uint64_t seed = 4;
-    size_t i, n = 0, last_file = 0;
+    int64_t steps[N_FILES] = {0}, most = 0;
+    size_t i, n = 0;
 
     (void)state;
     for (i = 0; i < N_FILES; i++) {
-        struct tc_strbuf text = TC_STRBUF_INIT;
+        struct tc_strbuf text = TC_STRBUF_INIT, bytes = TC_STRBUF_INIT;
         char *path = path_of(i);
-        int64_t t = 0;
 
-        make_process(&text, (int64_t)(1700000000000000000 + unit_random(&seed) % 50));
-        for (int64_t step = 0; step < 300; step++) {
-            t += (int64_t)(unit_random(&seed) % 4);
-            make_step(&text, step, t);
+        make_process(&text, 1700000000000000000 + (int64_t)i);
+        for (int64_t step = 0; step < STEPS; step++) {
+            make_step(&text, step, step);
+            if (step % 100 != 99)
+                continue;
+            if (i % 2)
+                tc_strbuf_add(&bytes, text.text, text.size);
+            else
+                make_frame(&bytes, text.text, text.size);
+            tc_strbuf_reset(&text);
         }
-        put_text(path, &text);
+        put_file(path, bytes.text, bytes.size);
         tc_strbuf_release(&text);
+        tc_strbuf_release(&bytes);
         free(path);
     }
     folder = open_folder(dir);
     assert_int_equal(tc_trace_folder_n_files(folder), N_FILES);
     while (tc_trace_folder_next(folder, &i, &record, &err) == TC_OK) {
-        struct tc_trace_file *file = tc_trace_folder_file(folder, i);
-        const struct tc_record *process = tc_trace_file_process(file);
-        int64_t now = tc_value_int(tc_value_get(process->object, "unix_ns"), 0) + record->t;
+        int64_t least = steps[0];
 
-        assert_true(now > last || (now == last && i >= last_file));
         assert_int_equal(record->step, steps[i]++);
-        last = now;
-        last_file = i;
+        for (size_t k = 1; k < N_FILES; k++)
+            least = steps[k] < least ? steps[k] : least;
+        most = steps[i] - least > most ? steps[i] - least : most;
         n++;
     }
-    assert_int_equal(n, N_FILES * 300);
-    for (i = 0; i < N_FILES; i++)
-        expected += steps[i];
-    assert_int_equal(expected, n);
+    assert_int_equal(n, N_FILES * STEPS);
+    assert_true(most < STEPS);
     tc_trace_folder_close(folder);
     tc_trace_folder_close(NULL);
+}
+
+/* Few descriptors at a time, whatever the number of files. */
+static void a_thousand_files_need_few_descriptors(void **state)
+{
+    struct rlimit before, few = {64, 64};
+    struct tc_trace_folder *folder;
+    const struct tc_record *record;
+    struct tc_error err;
+    size_t i, n = 0;
+
+    (void)state;
+    for (i = 0; i < 1000; i++) {
+        struct tc_strbuf text = TC_STRBUF_INIT;
+        char name[64], *path;
+
+        snprintf(name, sizeof(name), "trace_h_r%zu.jsonl.zst", i);
+        path = tc_fs_join(dir, name);
+        make_process(&text, 1700000000000000000);
+        for (int64_t step = 0; step < 3; step++)
+            make_step(&text, step, step);
+        put_text(path, &text);
+        tc_strbuf_release(&text);
+        free(path);
+    }
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few.rlim_max = before.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    folder = open_folder(dir);
+    while (tc_trace_folder_next(folder, &i, &record, &err) == TC_OK)
+        n++;
+    tc_trace_folder_close(folder);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(n, 3000);
+    assert_int_equal(tc_notes_count(notes), 0);
 }
 
 /* What (file, step) come in which order. */
@@ -115,53 +155,136 @@ static void check_order(struct tc_trace_folder *folder, const int (*want)[2], si
     assert_int_equal(tc_trace_folder_next(folder, &i, &record, &err), TC_END);
 }
 
-static void the_order_of_a_file_survives_its_clock(void **state)
+static size_t refresh(struct tc_trace_folder *folder)
 {
-    static const int want[][2] = {
-        {0, 1 },
-        {1, 1 },
-        {1, 2 },
-        {0, 2 },
-        {0, 3 },
-        {0, -1},
-        {0, 4 },
-        {1, 3 }
-    };
-    struct tc_strbuf a = TC_STRBUF_INIT, b = TC_STRBUF_INIT;
-    char *path_a = tc_fs_join(dir, "trace_a.jsonl"), *path_b = tc_fs_join(dir, "trace_b.jsonl");
-    struct tc_trace_folder *folder;
+    struct tc_error err;
+    size_t n_grown;
+
+    assert_int_equal(tc_trace_folder_refresh(folder, &n_grown, &err), TC_OK);
+    return n_grown;
+}
+
+/* A frame that comes in three pieces, a second file, a line without its end. */
+static void a_folder_grows(void **state)
+{
+    struct tc_strbuf a = TC_STRBUF_INIT, b = TC_STRBUF_INIT, frame = TC_STRBUF_INIT;
+    char *path_a = tc_fs_join(dir, "sub/trace_a.jsonl.zst"), *sub = tc_fs_join(dir, "sub"),
+         *path_b = tc_fs_join(dir, "sub/trace_b.jsonl");
+    struct tc_trace_folder *folder = tc_trace_folder_watch(sub, notes);
+    struct tc_error err;
+    size_t n_grown;
 
     (void)state;
+    assert_int_equal(tc_trace_folder_refresh(folder, &n_grown, &err), TC_E_NOTFOUND);
+    assert_int_equal(tc_fs_mkdirs(sub, NULL), TC_OK);
+    assert_int_equal(refresh(folder), 0);
     make_process(&a, 100);
-    make_step(&a, 1, 10);
-    make_step(&a, 2, 50);
-    make_step(&a, 3, 5); /* back in time */
-    tc_strbuf_adds(&a, "{\"type\":\"api\",\"fn\":\"f\",\"role\":\"function\"}\n"); /* without t */
-    make_step(&a, 4, 60);
-    make_process(&b, 90);
-    make_step(&b, 1, 20); /* at the same time as the first of a */
-    make_step(&b, 2, 30);
-    make_step(&b, 3, 70); /* at the same time as the last of a */
-    put_text(path_a, &a);
-    put_text(path_b, &b);
-    folder = open_folder(dir);
-    check_order(folder, want, N_OF(want));
-    /* Both files go on. */
-    tc_strbuf_reset(&a);
-    make_step(&a, 5, 100);
-    append_file(path_a, a.text, a.size);
-    tc_strbuf_reset(&b);
-    make_step(&b, 4, 90);
-    append_file(path_b, b.text, b.size);
+    make_step(&a, 0, 10);
+    make_frame(&frame, a.text, a.size);
+    put_file(path_a, frame.text, 0);
+    assert_int_equal(refresh(folder), 0);
+    append_file(path_a, frame.text, 3);
+    assert_int_equal(refresh(folder), 0);
+    append_file(path_a, frame.text + 3, frame.size - 5);
+    assert_int_equal(refresh(folder), 0);
+    check_order(folder, NULL, 0);
+    append_file(path_a, frame.text + frame.size - 2, 2);
+    assert_int_equal(refresh(folder), 1);
+    assert_int_equal(tc_trace_folder_n_files(folder), 1);
     check_order(folder,
                 (const int[][2]){
-                    {1, 4},
-                    {0, 5}
+                    {0, 0}
     },
-                2);
+                1);
+    assert_int_equal(refresh(folder), 0);
+    /* A second file, whose last line lacks its newline. */
+    make_process(&b, 90);
+    make_step(&b, 0, 10);
+    make_step(&b, 1, 20);
+    put_file(path_b, b.text, b.size - 4);
+    assert_int_equal(refresh(folder), 1);
+    check_order(folder,
+                (const int[][2]){
+                    {1, 0}
+    },
+                1);
+    assert_string_equal(tc_notes_get(notes, 0)->code, "torn-tail");
+    append_file(path_b, b.text + b.size - 4, 4);
+    assert_int_equal(refresh(folder), 1);
+    check_order(folder,
+                (const int[][2]){
+                    {1, 1}
+    },
+                1);
+    assert_int_equal(tc_notes_count(notes), 0);
     tc_trace_folder_close(folder);
     tc_strbuf_release(&a);
     tc_strbuf_release(&b);
+    tc_strbuf_release(&frame);
+    free(path_a);
+    free(path_b);
+    free(sub);
+}
+
+/* The limit keeps a file from running ahead. */
+static void a_limit_holds_files_back(void **state)
+{
+    struct tc_strbuf a = TC_STRBUF_INIT, b = TC_STRBUF_INIT;
+    char *path_a = tc_fs_join(dir, "trace_a.jsonl"), *path_b = tc_fs_join(dir, "trace_b.jsonl");
+    struct tc_trace_folder *folder = tc_trace_folder_watch(dir, notes);
+
+    (void)state;
+    make_process(&a, 100);
+    make_step(&a, 3, 10);
+    make_process(&b, 100);
+    make_step(&b, 0, 10);
+    put_text(path_a, &a);
+    put_text(path_b, &b);
+    assert_int_equal(refresh(folder), 2);
+    check_order(folder,
+                (const int[][2]){
+                    {0, 3},
+                    {1, 0}
+    },
+                2);
+    tc_strbuf_reset(&a);
+    make_step(&a, 4, 20);
+    append_file(path_a, a.text, a.size);
+    assert_int_equal(refresh(folder), 1);
+    tc_trace_folder_limit(folder, 1);
+    check_order(folder, NULL, 0);
+    tc_trace_folder_limit(folder, INT64_MAX);
+    check_order(folder,
+                (const int[][2]){
+                    {0, 4}
+    },
+                1);
+    tc_trace_folder_close(folder);
+    tc_strbuf_release(&a);
+    tc_strbuf_release(&b);
+    free(path_a);
+    free(path_b);
+}
+
+/* What is no trace yet is noted only when nothing more will come. */
+static void the_end_of_a_folder_is_as_that_of_a_finished_one(void **state)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    char *path_a = tc_fs_join(dir, "trace_a.jsonl"), *path_b = tc_fs_join(dir, "trace_b.jsonl");
+    struct tc_trace_folder *folder = tc_trace_folder_watch(dir, notes);
+
+    (void)state;
+    make_process(&text, 100);
+    put_file(path_a, text.text, text.size - 1);
+    put_file(path_b, "hello\n", 6);
+    assert_int_equal(refresh(folder), 0);
+    assert_int_equal(tc_notes_count(notes), 0);
+    tc_trace_folder_finish(folder);
+    assert_int_equal(tc_trace_folder_n_files(folder), 1);
+    assert_int_equal(tc_notes_count(notes), 1);
+    assert_string_equal(tc_notes_get(notes, 0)->code, "not-a-trace");
+    tc_trace_folder_close(folder);
+    tc_strbuf_release(&text);
     free(path_a);
     free(path_b);
 }
@@ -265,8 +388,12 @@ static void times_beyond_int64_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(records_come_in_order_of_time, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_order_of_a_file_survives_its_clock, setup, teardown),
+        cmocka_unit_test_setup_teardown(files_are_read_in_turns, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_thousand_files_need_few_descriptors, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_folder_grows, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_limit_holds_files_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_end_of_a_folder_is_as_that_of_a_finished_one, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(foreign_files_are_noted, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_to_read_is_said_so, setup, teardown),
         cmocka_unit_test_setup_teardown(a_newer_schema_is_an_error_at_once, setup, teardown),

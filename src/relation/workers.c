@@ -1,0 +1,346 @@
+/*
+ * workers.c - what DataLoader workers that live at the same time have in common
+ *
+ * Two workers of one parent are siblings when their lifetimes overlap, from first to last record;
+ * those of the next epoch may well begin alike. As lifetimes only grow while more is read, and of
+ * two equal values the later is the repeated one, the examples are the same in whatever order the
+ * files of the workers are read.
+ */
+#include "relation/workers.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/hash.h"
+#include "replay/symbols.h"
+
+/* An operand with more values than these is data and no seed: it is not followed any longer. */
+#define MAX_USES 16384
+
+/* A value, as one worker gave it first. */
+struct use {
+    const struct tc_process *process;
+    struct tc_place place;
+    bool is_told;
+};
+
+struct value {
+    struct operand *operand;
+    TC_VEC(struct use) uses;
+};
+
+/* One operand of one call, in the workers of one parent. */
+struct operand {
+    tc_sym key;
+    TC_VEC(const struct tc_process *) processes; /* that made the call */
+    TC_VEC(struct value *) values;
+    size_t n_uses;
+};
+
+/* Values to be looked at again when a worker has lived until then. */
+struct waiting {
+    int64_t until_ns; /* of the first */
+    TC_VEC(struct value *) values;
+};
+
+struct tc_workers {
+    TC_VEC(struct operand *) operands;
+    struct tc_map by_operand; /* hash of (parent, key) → struct operand * */
+    struct tc_map by_value;   /* hash of (parent, key, value) → struct value * */
+    struct tc_map waiting;    /* process → struct waiting * */
+};
+
+struct tc_workers *tc_workers_new(void)
+{
+    return tc_calloc(1, sizeof(struct tc_workers));
+}
+
+static void drop_values(struct operand *operand)
+{
+    for (size_t i = 0; i < operand->values.n; i++)
+        tc_vec_release(&operand->values.items[i]->uses);
+}
+
+void tc_workers_free(struct tc_workers *workers)
+{
+    uint64_t process, pointer;
+
+    for (size_t i = 0; i < workers->operands.n; i++) {
+        struct operand *operand = workers->operands.items[i];
+        drop_values(operand);
+        for (size_t k = 0; k < operand->values.n; k++)
+            tc_free(operand->values.items[k]);
+        tc_vec_release(&operand->values);
+        tc_vec_release(&operand->processes);
+        tc_free(operand);
+    }
+    for (size_t pos = 0; tc_map_each(&workers->waiting, &pos, &process, &pointer);) {
+        tc_vec_release(&((struct waiting *)(uintptr_t)pointer)->values);
+        tc_free((void *)(uintptr_t)pointer);
+    }
+    tc_vec_release(&workers->operands);
+    tc_map_release(&workers->by_operand);
+    tc_map_release(&workers->by_value);
+    tc_map_release(&workers->waiting);
+    tc_free(workers);
+}
+
+/* ---- lifetimes ----------------------------------------------------------------------------- */
+
+static int64_t wall_time(const struct tc_process *process, int64_t t)
+{
+    int64_t sum;
+
+    return __builtin_add_overflow(process->unix_ns, t, &sum) ? INT64_MAX : sum;
+}
+
+static int64_t began(const struct tc_process *process)
+{
+    return wall_time(process, process->first_t);
+}
+
+static int64_t lived_until(const struct tc_process *process)
+{
+    return wall_time(process, process->last_t);
+}
+
+static bool are_siblings(const struct tc_process *a, const struct tc_process *b)
+{
+    return a != b && began(a) <= lived_until(b) && began(b) <= lived_until(a);
+}
+
+static bool is_before(const struct use *a, const struct use *b)
+{
+    if (a->place.unix_ns != b->place.unix_ns)
+        return a->place.unix_ns < b->place.unix_ns;
+    return strcmp(a->place.file, b->place.file) < 0;
+}
+
+/* ---- examples ------------------------------------------------------------------------------ */
+
+static void tell(const struct operand *operand, const struct use *use, bool is_repeated,
+                 struct tc_strtab *symbols, const struct tc_event *event,
+                 const struct tc_sink *sink)
+{
+    const struct tc_situation situation = {.n = 0};
+    tc_sym outcome[] = {tc_strtab_intern_text(symbols, is_repeated ? "repeated" : "distinct")};
+    struct tc_example example = {.key = operand->key,
+                                 .situation = &situation,
+                                 .outcome = outcome,
+                                 .n_outcome = 1,
+                                 .place = &use->place,
+                                 .detail = &use->process->pid};
+
+    sink->example(sink->context, event, &example);
+}
+
+static bool is_repeated(const struct value *value, const struct use *use)
+{
+    for (size_t i = 0; i < value->uses.n; i++) {
+        const struct use *other = &value->uses.items[i];
+        if (is_before(other, use) && are_siblings(other->process, use->process))
+            return true;
+    }
+    return false;
+}
+
+static void judge(struct value *value, struct tc_strtab *symbols, const struct tc_event *event,
+                  const struct tc_sink *sink)
+{
+    for (size_t i = 0; i < value->uses.n; i++) {
+        struct use *use = &value->uses.items[i];
+        if (use->is_told || !is_repeated(value, use))
+            continue;
+        use->is_told = true;
+        tell(value->operand, use, true, symbols, event, sink);
+    }
+}
+
+static bool has_sibling(const struct operand *operand, const struct tc_process *process)
+{
+    for (size_t i = 0; i < operand->processes.n; i++)
+        if (are_siblings(operand->processes.items[i], process))
+            return true;
+    return false;
+}
+
+/* All lifetimes are known. */
+static void tell_rest(const struct operand *operand, struct tc_strtab *symbols,
+                      const struct tc_event *event, const struct tc_sink *sink)
+{
+    for (size_t i = 0; i < operand->values.n; i++) {
+        const struct value *value = operand->values.items[i];
+        for (size_t k = 0; k < value->uses.n; k++) {
+            const struct use *use = &value->uses.items[k];
+            if (!use->is_told && has_sibling(operand, use->process))
+                tell(operand, use, is_repeated(value, use), symbols, event, sink);
+        }
+    }
+}
+
+/* ---- what is met --------------------------------------------------------------------------- */
+
+static uint64_t value_digest(const struct tc_value *v)
+{
+    struct tc_str digest = tc_value_str(tc_value_get(v, "digest"));
+
+    if (v->kind == TC_VALUE_INT)
+        return tc_hash64(&v->integer, sizeof(v->integer), 1);
+    return digest.text ? tc_hash64(digest.text, digest.size, 2) : 0;
+}
+
+static tc_sym operand_key(struct tc_strtab *symbols, const struct tc_call *call, struct tc_str name)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_strbuf_addf(&text, "%s args.%.*s", tc_strtab_text(symbols, call->fn), (int)name.size,
+                   name.text);
+    tc_sym key = tc_strtab_intern(symbols, text.text, text.size);
+    tc_strbuf_release(&text);
+    return key;
+}
+
+static struct operand *operand_at(struct tc_workers *workers, const uint64_t scope[2])
+{
+    bool is_new;
+    uint64_t *slot =
+        tc_map_at(&workers->by_operand, tc_hash64(scope, 2 * sizeof(*scope), 0), &is_new);
+
+    if (is_new) {
+        struct operand *operand = tc_calloc(1, sizeof(*operand));
+        operand->key = (tc_sym)scope[1];
+        *slot = (uintptr_t)operand;
+        tc_vec_push(&workers->operands, operand);
+    }
+    return (struct operand *)(uintptr_t)*slot;
+}
+
+static struct value *value_at(struct tc_workers *workers, struct operand *operand,
+                              const uint64_t scope[3])
+{
+    bool is_new;
+    uint64_t *slot =
+        tc_map_at(&workers->by_value, tc_hash64(scope, 3 * sizeof(*scope), 0), &is_new);
+
+    if (is_new) {
+        struct value *value = tc_calloc(1, sizeof(*value));
+        value->operand = operand;
+        *slot = (uintptr_t)value;
+        tc_vec_push(&operand->values, value);
+    }
+    return (struct value *)(uintptr_t)*slot;
+}
+
+static bool is_used_by(const struct value *value, const struct tc_process *process)
+{
+    for (size_t i = 0; i < value->uses.n; i++)
+        if (value->uses.items[i].process == process)
+            return true;
+    return false;
+}
+
+/* Look again when that process has lived until the other began. */
+static void wait_for(struct tc_workers *workers, const struct tc_process *process,
+                     const struct tc_process *other, struct value *value)
+{
+    bool is_new;
+    uint64_t *slot = tc_map_at(&workers->waiting, (uintptr_t)process, &is_new);
+    struct waiting *waiting;
+
+    if (is_new)
+        *slot = (uintptr_t)tc_calloc(1, sizeof(*waiting));
+    waiting = (struct waiting *)(uintptr_t)*slot;
+    if (!waiting->values.n || began(other) < waiting->until_ns)
+        waiting->until_ns = began(other);
+    tc_vec_push(&waiting->values, value);
+}
+
+/* Wait for what would make siblings of the process and those that began later, or, if it is new to
+ * the value, earlier. */
+static void wait_for_siblings(struct tc_workers *workers, struct value *value,
+                              const struct tc_process *process, bool is_new)
+{
+    for (size_t i = 0; i < value->uses.n; i++) {
+        const struct tc_process *other = value->uses.items[i].process;
+        if (began(other) > lived_until(process))
+            wait_for(workers, process, other, value);
+        else if (is_new && began(process) > lived_until(other))
+            wait_for(workers, other, process, value);
+    }
+}
+
+static void add_process(struct operand *operand, const struct tc_process *process)
+{
+    for (size_t i = operand->processes.n; i-- > 0;)
+        if (operand->processes.items[i] == process)
+            return;
+    tc_vec_push(&operand->processes, process);
+}
+
+static void meet(struct tc_workers *workers, struct tc_strtab *symbols,
+                 const struct tc_event *event, const struct tc_member *member,
+                 const struct tc_sink *sink)
+{
+    const uint64_t scope[] = {(uint64_t)event->process->parent_pid,
+                              operand_key(symbols, event->call, member->key),
+                              value_digest(&member->value)};
+    struct use use = {.process = event->process};
+
+    if (!scope[2])
+        return;
+    struct operand *operand = operand_at(workers, scope);
+    if (operand->n_uses > MAX_USES)
+        return;
+    add_process(operand, event->process);
+    struct value *value = value_at(workers, operand, scope);
+    if (is_used_by(value, event->process))
+        return;
+    tc_place_of(event, &use.place);
+    tc_vec_push(&value->uses, use);
+    if (++operand->n_uses > MAX_USES) {
+        drop_values(operand);
+        return;
+    }
+    judge(value, symbols, event, sink);
+    wait_for_siblings(workers, value, event->process, true);
+}
+
+/* This worker has lived on: it may be a sibling of more. */
+static void wake(struct tc_workers *workers, struct tc_strtab *symbols,
+                 const struct tc_event *event, const struct tc_sink *sink)
+{
+    uint64_t pointer;
+
+    if (!tc_map_get(&workers->waiting, (uintptr_t)event->process, &pointer))
+        return;
+    struct waiting *waiting = (struct waiting *)(uintptr_t)pointer;
+    if (!waiting->values.n || lived_until(event->process) < waiting->until_ns)
+        return;
+    for (size_t i = 0; i < waiting->values.n; i++)
+        judge(waiting->values.items[i], symbols, event, sink);
+    waiting->until_ns = INT64_MAX;
+    size_t n = waiting->values.n;
+    struct value **values = waiting->values.items;
+    waiting->values.items = NULL;
+    waiting->values.n = waiting->values.cap = 0;
+    for (size_t i = 0; i < n; i++)
+        wait_for_siblings(workers, values[i], event->process, false);
+    tc_free(values);
+}
+
+void tc_workers_observe(struct tc_workers *workers, struct tc_strtab *symbols,
+                        const struct tc_event *event, const struct tc_sink *sink)
+{
+    const struct tc_call *call = event->call;
+
+    if (event->kind == TC_EVENT_FINISH) {
+        for (size_t i = 0; i < workers->operands.n; i++)
+            tell_rest(workers->operands.items[i], symbols, event, sink);
+        return;
+    }
+    wake(workers, symbols, event, sink);
+    if (!call || call->raised || call->parent || !call->args || call->args->kind != TC_VALUE_OBJECT)
+        return;
+    for (uint32_t i = 0; i < call->args->n; i++)
+        meet(workers, symbols, event, &call->args->members[i], sink);
+}

@@ -1,0 +1,45 @@
+/*
+ * folder.h - what folder.c and watch.c know of a folder; private to them
+ */
+#ifndef TC_TRACE_FOLDER_H
+#define TC_TRACE_FOLDER_H
+
+#include <traincheck/trace.h>
+
+#include "base/strtab.h"
+#include "base/vec.h"
+
+/* One file that is a trace. */
+struct tc_trace_member {
+    struct tc_trace_file *file;
+    int64_t anchor_ns; /* wall-clock time of t = 0; 0 where it is not known */
+    int64_t time_ns;   /* of the last record, and not before that of the one before it */
+    int64_t step;      /* the same */
+    int64_t size;      /* of the file when it was looked at last; only if watched */
+    bool is_dry;       /* read to its end */
+    bool has_ended;    /* its process said so */
+};
+
+/* A file of a watched folder that may yet become one. */
+struct tc_trace_candidate {
+    char *path;
+    int64_t size; /* when it was looked at last; -1: never */
+};
+
+struct tc_trace_folder {
+    struct tc_notes *notes;
+    TC_VEC(struct tc_trace_member) members;
+    TC_VEC(struct tc_trace_candidate) candidates;
+    TC_VEC(size_t) hot;      /* members that are not parked, the latest turn last */
+    size_t turn;             /* the member being read, SIZE_MAX if none is */
+    int64_t limit;           /* no turn for members beyond this step */
+    char *rejected;          /* why the first file was no trace */
+    char *watched;           /* path of a growing folder, else NULL */
+    struct tc_strtab *known; /* names of its members and candidates */
+};
+
+/* trace_*.jsonl.zst, trace_*.jsonl */
+bool tc_is_trace_name(const char *name);
+void tc_trace_folder_add(struct tc_trace_folder *folder, struct tc_trace_file *take);
+
+#endif /* TC_TRACE_FOLDER_H */

@@ -1,0 +1,157 @@
+/*
+ * watch.c - a folder that is being written
+ */
+#include "trace/folder.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/fs.h"
+
+#include "base/banned.h"
+
+/* -1 if there is no such file. */
+static int64_t size_of(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) < 0 ? -1 : (int64_t)st.st_size;
+}
+
+static void add_candidate(struct tc_trace_folder *folder, const char *path)
+{
+    size_t n_known = tc_strtab_count(folder->known);
+
+    if (tc_strtab_intern_text(folder->known, tc_fs_base(path)) == n_known)
+        tc_vec_push(&folder->candidates, ((struct tc_trace_candidate){tc_strdup(path), -1}));
+}
+
+static enum tc_status find_candidates(struct tc_trace_folder *folder, struct tc_error *err)
+{
+    char **names;
+    size_t n;
+    enum tc_status status;
+
+    if (!tc_fs_is_dir(folder->watched)) {
+        if (!tc_fs_exists(folder->watched))
+            return tc_error_set(err, TC_E_NOTFOUND, "%s: no such trace folder or file",
+                                folder->watched);
+        add_candidate(folder, folder->watched);
+        return TC_OK;
+    }
+    status = tc_fs_list(folder->watched, &names, &n, err);
+    for (size_t i = 0; i < n && status == TC_OK; i++) {
+        char *path;
+
+        if (!tc_is_trace_name(names[i]))
+            continue;
+        path = tc_fs_join(folder->watched, names[i]);
+        add_candidate(folder, path);
+        tc_free(path);
+    }
+    tc_fs_list_free(names, n);
+    return status;
+}
+
+/*
+ * Is its process record whole? What is odd about a file that is no trace yet is not worth a note,
+ * so that it is tried with notes of its own first.
+ */
+static enum tc_status try_candidate(struct tc_trace_folder *folder, const char *path,
+                                    struct tc_error *err)
+{
+    struct tc_notes *scratch = tc_notes_new();
+    struct tc_trace_file *file;
+    enum tc_status status = tc_trace_file_open_whole(path, scratch, &file, err);
+
+    if (status == TC_OK) {
+        tc_trace_file_close(file);
+        status = tc_trace_file_open_whole(path, folder->notes, &file, err);
+    }
+    if (status == TC_OK)
+        tc_trace_folder_add(folder, file);
+    tc_notes_free(scratch);
+    return status;
+}
+
+static void drop_candidate(struct tc_trace_folder *folder, size_t i)
+{
+    struct tc_trace_candidate *items = folder->candidates.items;
+
+    tc_free(items[i].path);
+    memmove(&items[i], &items[i + 1], (--folder->candidates.n - i) * sizeof(*items));
+}
+
+static enum tc_status try_candidates(struct tc_trace_folder *folder, size_t *n_grown,
+                                     struct tc_error *err)
+{
+    for (size_t i = 0; i < folder->candidates.n;) {
+        struct tc_trace_candidate *candidate = &folder->candidates.items[i];
+        int64_t size = size_of(candidate->path);
+        enum tc_status status;
+
+        if (size <= 0 || size == candidate->size) {
+            i++;
+            continue;
+        }
+        candidate->size = size;
+        status = try_candidate(folder, candidate->path, err);
+        if (status == TC_E_VERSION)
+            return status;
+        if (status != TC_OK) {
+            i++;
+            continue;
+        }
+        folder->members.items[folder->members.n - 1].size = size;
+        drop_candidate(folder, i);
+        ++*n_grown;
+    }
+    return TC_OK;
+}
+
+static void look_at_members(struct tc_trace_folder *folder, size_t *n_grown)
+{
+    for (size_t i = 0; i < folder->members.n; i++) {
+        struct tc_trace_member *m = &folder->members.items[i];
+        int64_t size;
+
+        if (m->has_ended && m->is_dry)
+            continue;
+        size = size_of(tc_trace_file_path(m->file));
+        if (size < 0 || size == m->size)
+            continue;
+        m->size = size;
+        m->is_dry = false;
+        ++*n_grown;
+    }
+}
+
+enum tc_status tc_trace_folder_refresh(struct tc_trace_folder *folder, size_t *n_grown,
+                                       struct tc_error *err)
+{
+    enum tc_status status;
+
+    *n_grown = 0;
+    look_at_members(folder, n_grown);
+    status = find_candidates(folder, err);
+    return status == TC_OK ? try_candidates(folder, n_grown, err) : status;
+}
+
+void tc_trace_folder_finish(struct tc_trace_folder *folder)
+{
+    for (size_t i = 0; i < folder->candidates.n; i++) {
+        const char *path = folder->candidates.items[i].path;
+        struct tc_trace_file *file = NULL;
+        struct tc_error why = {TC_OK, ""};
+        enum tc_status status = tc_trace_file_open(path, folder->notes, &file, &why);
+
+        if (status == TC_OK)
+            tc_trace_folder_add(folder, file);
+        else
+            tc_notes_add(folder->notes, "not-a-trace", tc_fs_base(path), 0, "%s", why.text);
+        tc_free(folder->candidates.items[i].path);
+    }
+    folder->candidates.n = 0;
+}
