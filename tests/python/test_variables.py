@@ -101,6 +101,13 @@ class Variables(Case):
         self.run_script("model(x)", options=["--models-to-track", "other"])
         self.assertEqual([n for n in self.names.values() if n.startswith("model.")], [])
 
+    def test_memory_that_was_given_back(self):
+        run = self.run_script("flat = torch.ones(6); model.gathered = nn.Parameter(flat[2:])\n"
+                              "o.add_param_group({'params': [model.gathered]})\n"
+                              "model(x).sum().backward(); o.step(); flat.untyped_storage().resize_(0)\n"
+                              "o.zero_grad(); model(x).sum().backward(); o.step()")
+        self.assertIn("model.gathered", self.names.values())
+
     def test_buffers(self):
         run = self.run_script("net = nn.BatchNorm1d(2); net(x)")
         self.assertEqual(self.changes(run, "torch.nn.Module.__call__", "data"),

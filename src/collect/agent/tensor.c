@@ -170,6 +170,16 @@ bool tc_tensor_flag(PyObject *tensor, const char *attribute)
     return value == Py_True;
 }
 
+static int64_t number(PyObject *take)
+{
+    int64_t n = take ? PyLong_AsLongLong(take) : -1;
+
+    Py_XDECREF(take);
+    if (PyErr_Occurred())
+        PyErr_Clear();
+    return n;
+}
+
 static bool read_shape(PyObject *tensor, struct tc_tensor *out)
 {
     PyObject *shape = PyObject_GetAttr(tensor, names.shape);
@@ -247,6 +257,19 @@ static const void *address_of(PyObject *tensor)
     return address;
 }
 
+/* A storage that was emptied while its tensors stay (as sharding does with gathered parameters) is
+   at address zero, and such a tensor at its own offset. */
+static const void *memory_of(PyObject *tensor, const struct tc_tensor *as)
+{
+    const char *address = address_of(tensor);
+    int64_t offset;
+
+    if (!address)
+        return NULL;
+    offset = number(PyObject_CallMethodNoArgs(tensor, names.storage_offset));
+    return (uintptr_t)address == (uint64_t)offset * as->dtype->item_size ? NULL : address;
+}
+
 /* policy.content(tensor) is a contiguous tensor on the CPU with the same content, or None. */
 static PyObject *copy_of(PyObject *tensor)
 {
@@ -264,7 +287,7 @@ void tc_tensor_memory(PyObject *tensor, const struct tc_tensor *as, bool copy,
 
     memset(out, 0, sizeof(*out));
     if (is_plain_memory(tensor, as))
-        out->data = address_of(tensor);
+        out->data = memory_of(tensor, as);
     else if (copy && (out->keep = copy_of(tensor)))
         out->data = address_of(out->keep);
     out->n = as->n;
@@ -283,16 +306,6 @@ void tc_memory_release(struct tc_memory *memory)
 bool tc_tensor_is_leaf(PyObject *tensor)
 {
     return flag(tensor, names.is_leaf);
-}
-
-static int64_t number(PyObject *take)
-{
-    int64_t n = take ? PyLong_AsLongLong(take) : -1;
-
-    Py_XDECREF(take);
-    if (PyErr_Occurred())
-        PyErr_Clear();
-    return n;
 }
 
 PyObject *tc_tensor_storage(PyObject *tensor, uint64_t *key)
