@@ -104,16 +104,28 @@ class Tools:
             have = json.loads(stamp.read_text())
         except (OSError, ValueError):
             have = {}
-        if have.get("key") == key and out.is_dir() and (self.reuse or have.get("agent") == self.agent()):
-            return out, False
-        stamp.unlink(missing_ok=True)
+        if have.get("key") == key and (self.reuse or have.get("agent") == self.agent()):
+            if have.get("failed"):
+                raise Failed(have["failed"])
+            if out.is_dir():
+                return out, False
         env = dict(os.environ, OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false",
                    PYTHONDONTWRITEBYTECODE="1")
         select = ["-i", invariants] if invariants else []
-        p = self.run(self.bin / "traincheck-collect", "--python", self.python, "-o", out, "--overwrite", *select,
-                     *self.job(script, arguments, launcher, ranks), env=env)
-        (self.work / "traces" / f"{name}.log").write_text(p.stdout + p.stderr)
-        stamp.write_text(json.dumps({"key": key, "agent": self.agent()}))
+        have = {"key": key, "agent": self.agent()}
+        command = [self.bin / "traincheck-collect", "--python", self.python, "-o", out, "--overwrite", *select,
+                   *self.job(script, arguments, launcher, ranks)]
+        try:
+            try:
+                p = self.run(*command, env=env)
+            except Failed:  # gloo aborts now and then when a rank leaves first, traced or not
+                p = self.run(*command, env=env)
+            stamp.with_suffix(".log").write_text(p.stdout + p.stderr)
+        except Failed as e:
+            have["failed"] = str(e)
+            raise
+        finally:
+            stamp.write_text(json.dumps(have))
         return out, True
 
     def trace_pipeline(self, pipeline, variant=""):
