@@ -1,0 +1,512 @@
+"""Inference by brute force, from docs/relations.md: lists of examples, every conjunction tried, nothing compressed.
+
+For traces of trace_writer.py; slow, and without pruning (--keep-implied). Covers EventContain some, none and each,
+APISequence window and run, Consistent peer and steady, APIArg constant, APIOutput finite.
+"""
+import collections
+import itertools
+import json
+import pathlib
+
+SUBJECTS = {"backward", "step", "zero_grad", "scheduler", "scaler", "unscale", "clip", "collective", "load", "library"}
+MEMBERS = SUBJECTS - {"load"}
+NESTED = {"backward", "step", "zero_grad", "clip"}
+FOREIGN = {"forward", "library", "method"}
+TINY = 1.2e-7
+
+Example = collections.namedtuple("Example", "pipeline key situation outcome")
+HELD, BROKE, UNDECIDED = "held", "broke", None
+
+
+def text(value):
+    return json.dumps(value, separators=(",", ":"))
+
+
+def number_class(x):
+    return "zero" if x == 0 else "tiny" if abs(x) < TINY else "positive" if x > 0 else "negative"
+
+
+def value_class(v):
+    """As JSON text, or None for what is no scalar."""
+    if v is None or isinstance(v, (bool, str)):
+        return text(v)
+    return text(number_class(v)) if isinstance(v, (int, float)) else None
+
+
+# ---- replay: calls with what is inside them, variables, windows
+
+
+class Process:
+    """Replays one file; `examples` of its source are appended by the functions below."""
+
+    def __init__(self, file):
+        records = [json.loads(line) for line in file.read_text().splitlines()]
+        self.head, self.records = records[0], records[1:]
+        self.world = self.head.get("world_size", 1)
+        self.roles, self.open, self.variables = {}, {}, {}
+        self.state = collections.defaultdict(dict)
+        self.new_window()
+
+    def new_window(self):
+        self.phases, self.members = set(), []
+        self.has_step = self.has_autocast = False
+        self.grads = "none"
+
+    def share(self, serials, is_so):
+        n = sum(map(is_so, (self.variables[s] for s in serials)))
+        return "none" if n == 0 else "all" if n == len(serials) else "some"
+
+    def enter(self, r):
+        parent = self.open.get(r.get("parent"))
+        role = self.roles.get(r["fn"], "function")
+        is_root = r.get("self", {}).get("role") == "root"
+        call = dict(r, role=role, root=is_root, name="root.forward" if is_root else r["fn"], above=parent, inside=set(),
+                    after=set(self.phases), looked=bool(self.variables), params=r.get("params", []))
+        if call["params"]:
+            call["grads"] = self.share(call["params"], lambda v: v["grad"] != "null")
+            call["frozen"] = self.share(call["params"], lambda v: not v["requires_grad"])
+        self.open[r["id"]] = call
+        self.has_autocast |= "autocast" in r.get("ctx", {})
+        if role == "step":
+            grads = call.get("grads", "none")
+            self.grads = grads if not self.has_step or grads == self.grads else "some"
+        elif self.is_member(call):
+            self.members.append(call)
+        return call
+
+    def is_member(self, call):
+        around = call["above"]
+        is_top = around is None
+        while around:
+            if (around["role"], around["root"]) == (call["role"], call["root"]):
+                return False
+            around = around["above"]
+        if not call["root"] and call["role"] not in MEMBERS:
+            return False
+        return (call["root"] or call["role"] in NESTED) if not is_top else call.get("by") != "torch"
+
+    def leave(self, r):
+        call = self.open[r["id"]]
+        call.update(raised=r["type"] == "raise", end=r, looked=bool(self.variables))
+        if not call["raised"]:
+            if call["role"] == "step":
+                if self.is_member(call):
+                    self.members.append(call)
+                self.has_step = True
+            self.phases |= {"forward"} if call["root"] else {call["role"]} & {"backward", "unscale"}
+            if call["role"] == "step":
+                self.phases -= {"backward"}
+        return call
+
+    def close(self, call):
+        """What happened inside is known; hand it on."""
+        del self.open[call["id"]]
+        if call["above"]:
+            if not call["raised"] and (call["root"] or call["role"] in SUBJECTS):
+                call["above"]["inside"].add(("call", call["role"], call["name"]))
+            call["above"]["inside"] |= call["inside"]
+
+    def look(self, r):
+        is_new = r["var"] not in self.variables
+        v = self.variables.setdefault(r["var"], {"serial": r["var"], "data_cause": -1, "grad_cause": -1, "framework": {}})
+        v.update({k: r[k] for k in ("name", "kind", "root") if k in r})
+        cause = self.open.get(r.get("cause"))
+        known = {"data", "grad", "dtype", "shape", "device", "layout", "requires_grad", "is_leaf", "owner", "training"}
+        for attr, value in r["attrs"].items():
+            before = v.get(attr)
+            if attr not in known:
+                v["framework"][f"v.attr.{attr}"] = text(value)
+                continue
+            v[attr] = value
+            if attr == "grad":
+                v["grad_before"], v["grad_cause"] = before or "null", cause["id"] if cause else -1
+            if is_new or before == value:
+                continue
+            if attr == "data":
+                v["data_cause"] = cause["id"] if cause else -1
+            change = {"data": ("-", "changed"), "dtype": ("-", value), "requires_grad": (text(before), text(value)),
+                      "grad": tuple("clear" if g in ("null", "zero") else "nan_or_inf" if g == "nan_or_inf" else "non_zero"
+                                    for g in (before, value))}.get(attr)
+            if cause and change and change[0] != change[1]:
+                cause["inside"].add(("change", v["kind"], attr, *change))
+
+    def run(self, observe):
+        """observe(process, "call" or "window", call or record) at every return and end of a window."""
+        last = None
+        for r in self.records:
+            kind = r["type"]
+            if kind == "api":
+                self.roles[r["fn"]] = r["role"]
+            elif kind == "call":
+                self.enter(r)
+            elif kind in ("return", "raise"):
+                call = self.leave(r)
+                observe(self, "call", call)
+                self.close(call)
+            elif kind == "var":
+                self.look(r)
+            elif kind == "step" and r["why"] == "end":
+                last = r
+            elif kind == "step" or (kind == "end" and r["exit"] == 0 and last):
+                observe(self, "window", r if kind == "step" else last)
+                self.new_window()
+
+
+# ---- situations
+
+
+def situation_of(p, call, with_args):
+    ctx, me, around = call.get("ctx") or {}, call.get("self") or {}, call["above"]
+    s = {"stage": text(call["stage"]), "ctx.grad": text("grad" not in ctx), "world": text("many" if p.world > 1 else "one"),
+         "ctx.autocast": text(next(iter(ctx.get("autocast", {}).values()), None)),
+         "in": text(around["name"]) if around else '"top"'}
+    if not around or call["root"] or call["role"] in SUBJECTS:
+        inner = {role for what, role, *_ in call["inside"] if what == "call"}
+        after = call["after"] | ({"backward"} if call["role"] == "step" and "backward" in inner else set())
+        s.update({f"after.{phase}": text(phase in after) for phase in ("forward", "backward", "unscale")})
+    if call["role"] == "step":
+        s["closure"] = text((call.get("args") or {}).get("closure") is not None)
+    if "object" in me:
+        if me["object"].split(".")[0] in p.head["packages"]:
+            s["self.class"] = text(me["object"])
+        if "training" in me["attrs"]:
+            s["self.training"] = text(me["attrs"]["training"])
+        if call["role"] in ("step", "zero_grad"):
+            s["self.lr"] = value_class(me["attrs"]["lr"])
+            if call["params"]:
+                s.update({"self.grads": text(call["grads"]), "self.frozen": text(call["frozen"])})
+    while around and around["role"] not in ("forward", "layer"):
+        around = around["above"]
+    if around:
+        s["owner.training"] = text(around["self"]["attrs"]["training"])
+    if with_args and call["role"] not in FOREIGN:
+        s.update({f"args.{k}": value_class(v) for k, v in (call.get("args") or {}).items() if value_class(v)})
+    return s
+
+
+def situation_of_variable(v, grad=None):
+    s = {"v.requires_grad": text(v["requires_grad"]), "v.dtype": text(v["dtype"]), "v.matrix": text(len(v["shape"]) >= 2),
+         "v.owner": text(v["owner"]), **v["framework"]}
+    if grad:
+        s.update({"v.is_leaf": text(v["is_leaf"]), "v.grad": text(grad), "v.owner.training": text(v["training"])})
+    return s
+
+
+# ---- examples: each yields (key, situation, outcome)
+
+
+def is_subject(call):
+    return not call["raised"] and (call["root"] or call["role"] in SUBJECTS)
+
+
+def contents(p, what, call):
+    if what == "call" and is_subject(call):
+        inside = {x for x in call["inside"] if not call["root"] or x[0] == "change"}
+        yield call["name"], situation_of(p, call, True), frozenset(inside | ({"looked"} if call["looked"] else set()))
+
+
+def owned(p, what, call):
+    if what != "call" or not is_subject(call) or not (call["role"] == "step" or call["root"]):
+        return
+    if call["role"] == "step":
+        variables = [v for v in (p.variables[s] for s in call["params"]) if v["requires_grad"]]
+    else:
+        variables = [v for v in p.variables.values() if v["kind"] == "buffer" and v["root"] == call["self"]["id"]]
+    for v in variables:
+        grad = v["grad_before"] if v["grad_cause"] == call["id"] else v["grad"]
+        changed = v["data_cause"] >= call["id"]
+        who = (call["name"], call["self"]["id"], v["serial"])
+        streak = p.state["streak"][who] = 0 if changed else p.state["streak"].get(who, 0) + 1
+        is_small = call["role"] == "step" and (grad == "tiny" or number_class(call["self"]["attrs"]["lr"]) in ("zero", "tiny"))
+        outcome = {("data", "changed")} if changed else {("data", "unchanged")} if streak >= 3 and not is_small else set()
+        if call["role"] == "step":
+            outcome.add(("cleared", text(v["serial"] not in call.get("uncleared", []))))
+        if outcome:
+            yield (call["name"], v["kind"]), {**situation_of(p, call, False), **situation_of_variable(v, grad)}, frozenset(outcome)
+
+
+def member_name(call):
+    if not call["root"]:
+        return call["role"], call["name"]
+    mode = "train" if call["self"]["attrs"]["training"] else "eval"
+    grad = "no_grad" if "grad" in (call.get("ctx") or {}) else "grad"
+    return call["role"], f"root.forward[{mode},{grad}]"
+
+
+def window(p, what, r):
+    if what == "window" and p.has_step:
+        yield "step window", {"stage": text(r["stage"]), "world": text("many" if p.world > 1 else "one"),
+                              "ctx.autocast": text(p.has_autocast), "self.grads": text(p.grads)}, \
+            tuple(member_name(c) for c in p.members if not c.get("raised"))
+
+
+def run_course(p, what, call):
+    if what != "call" or call["raised"] or (not call["above"] and call.get("by") == "torch"):
+        return
+    if not call["root"] and call["role"] not in MEMBERS | {"load", "mode"}:
+        return
+    if call["name"] not in p.state["seen"]:
+        strict = value_class((call.get("args") or {}).get("strict")) if "strict" in (call.get("args") or {}) else None
+        yield call["name"], {"args.strict": strict} if strict else {}, frozenset(p.state["seen"])
+        p.state["seen"][call["name"]] = True
+
+
+def peer(p, what, _):
+    if what == "window" and p.has_step:
+        groups = collections.defaultdict(set)
+        for v in p.variables.values():
+            groups[v["root"], v["kind"]].add(v["dtype"])
+        for (_, kind), dtypes in groups.items():
+            yield kind, {}, frozenset([("dtype", len(dtypes) == 1)])
+
+
+def steady(p, what, _):
+    if what != "window" or not p.has_step:
+        return
+    for v in p.variables.values():
+        now = {k: v[k] for k in ("data", "dtype", "shape", "requires_grad")}
+        before = p.state["steady"].get(v["serial"])
+        p.state["steady"][v["serial"]] = now
+        if before:
+            is_frozen = v["kind"] == "Parameter" and not before["requires_grad"] and not now["requires_grad"]
+            attrs = ("dtype", "shape") + (("data",) if is_frozen else ())
+            yield v["kind"], situation_of_variable(v), frozenset((a, before[a] == now[a]) for a in attrs)
+
+
+def operands(p, what, call):
+    if what != "call" or call["raised"]:
+        return
+    said, args = {}, call.get("args") or {}
+    first = next((v for v in args.values() if isinstance(v, dict) and "tensor" in v), None)
+    for name, v in args.items():
+        if isinstance(v, bool):
+            said[f"args.{name}"] = text(v)
+        elif isinstance(v, int) and name == "dim" and first:
+            said[f"args.{name}"] = str(v if v < 0 else v - len(first["shape"]))
+        elif isinstance(v, (int, float)):
+            said[f"args.{name}"] = text("zero" if v == 0 else "not_zero")
+    if call["root"]:
+        said["self.training"] = text(call["self"]["attrs"]["training"])
+    if call["end"].get("finite") is not None:
+        said["self" if call["role"] == "backward" else "value"] = text("finite" if call["end"]["finite"] else "not_finite")
+    yield call["name"], situation_of(p, call, True), frozenset(said.items())
+
+
+# ---- hypotheses: params as in the file, and what decides about one outcome
+
+
+def role_call(role, fn):
+    return {"call": fn, "role": role}
+
+
+def some_claims(key, outcomes):
+    for x in set().union(*outcomes) - {"looked"}:
+        if x[0] == "call":
+            param = role_call(x[1], x[2])
+        else:
+            param = {"change": x[1], "attr": x[2], **({} if x[3] == "-" else {"from": x[3]}), "to": x[4]}
+        yield [{"call": key}, param], lambda o, x=x: \
+            HELD if x in o else UNDECIDED if x[0] == "change" and "looked" not in o else BROKE
+
+
+def none_claims(key, _):
+    change = ("change", "Parameter", "data", "-", "changed")
+    yield [{"call": key}, {"change": "Parameter", "attr": "data", "to": "changed"}], \
+        lambda o: BROKE if change in o else HELD if "looked" in o else UNDECIDED
+
+
+def each_claims(key, outcomes):
+    met = set().union(*outcomes)
+    for kind, attr, to, other in (("Parameter", "data", "changed", "unchanged"), ("buffer", "data", "unchanged", "changed"),
+                                  ("Parameter", "cleared", "true", "false")):
+        if kind == key[1] and (attr, to) in met:
+            word = "variable" if attr == "cleared" else "change"
+            yield [{"call": key[0]}, {word: kind, "attr": attr, "to": to}], lambda o, yes=(attr, to), no=(attr, other): \
+                HELD if yes in o else BROKE if no in o else UNDECIDED
+
+
+def is_before(outcome, a, b):
+    last = len(outcome) - 1
+    back = outcome[::-1]
+    return outcome.index(a) < outcome.index(b) and last - back.index(a) < last - back.index(b)
+
+
+def in_order(tokens, given):
+    def decide(outcome):
+        if any(g and t not in outcome for t, g in zip(tokens, given)):
+            return UNDECIDED
+        if any(t not in outcome for t in tokens):
+            return BROKE
+        return HELD if all(is_before(outcome, a, b) for a, b in zip(tokens, tokens[1:])) else BROKE
+    return decide
+
+
+def window_claims(_, outcomes):
+    members = sorted(set().union(*map(set, outcomes)))
+    for t in members:
+        yield [role_call(*t)], in_order([t], [False])
+    for a, b in itertools.permutations(members, 2):
+        if not any(a in o and b in o and is_before(o, a, b) for o in outcomes):
+            continue
+        yield [role_call(*a), role_call(*b)], in_order([a, b], [False, False])
+        for t, given in ((b, [False, True]), (a, [True, False])):
+            other = a if t == b else b
+            if not all(t in o for o in outcomes) and not any(t in o and other not in o for o in outcomes):
+                params = [role_call(*x) for x in (a, b)]
+                params[given.index(True)]["given"] = True
+                yield params, in_order([a, b], given)
+
+
+def run_claims(key, outcomes):
+    for other in set().union(*outcomes):
+        yield [{"call": other}, {"call": key}], lambda o, other=other: HELD if other in o else BROKE
+
+
+def equal_claims(key, outcomes):
+    for attr in {a for o in outcomes for a, equal in o if equal}:
+        yield [{"variable": key, "attr": attr, "to": "equal"}], \
+            lambda o, attr=attr: HELD if (attr, True) in o else BROKE if (attr, False) in o else UNDECIDED
+
+
+def value_claims(is_wanted):
+    def claims(key, outcomes):
+        for path, value in set().union(*outcomes):
+            if is_wanted(path, value):
+                yield [{"call": key}, {"operand": path, "is": json.loads(value)}], lambda o, p=path, v=value: \
+                    HELD if (p, v) in o else BROKE if p in dict(o) else UNDECIDED
+    return claims
+
+
+def is_constant(path, value):
+    return value != '"not_zero"' and (path.startswith("args.") or path == "self.training")
+
+
+def own_fields(params):
+    """What explains nothing about these operands: they themselves, and what they are made from."""
+    path = params[1]["operand"]
+    return {path} | ({"stage", "owner.training", "in", "self.class"} if path == "self.training" else set())
+
+
+def support(pipelines, examples=3):
+    return lambda params: (pipelines, examples)
+
+
+def window_support(params):
+    return (7 if any(p["role"] == "collective" for p in params) else 4), 3
+
+
+Form = collections.namedtuple("Form", "source claims support hides mode_only", defaults=(lambda params: set(), False))
+FORMS = {
+    "EventContain/some": Form(contents, some_claims, support(2)),
+    "EventContain/none": Form(contents, none_claims, support(2)),
+    "EventContain/each": Form(owned, each_claims, support(2)),
+    "APISequence/window": Form(window, window_claims, window_support),
+    "APISequence/run": Form(run_course, run_claims, support(7, 1)),
+    "Consistent/peer": Form(peer, equal_claims, support(2)),
+    "Consistent/steady": Form(steady, equal_claims, support(2)),
+    "APIArg/constant": Form(operands, value_claims(is_constant), support(4), own_fields, True),
+    "APIOutput/finite": Form(operands, value_claims(lambda p, v: v == '"finite"'), support(4), own_fields),
+}
+
+# ---- preconditions
+
+ORDER = ["stage", "ctx.autocast", "ctx.inference", "ctx.*", "after.*", "closure", "in", "self.training", "owner.training",
+         "world", "self.class", "self.*", "v.kind", "v.requires_grad", "v.attr.*", "v.dtype", "v.owner", "v.*", "args.*"]
+OPEN = {"ctx.autocast", "in", "self.class", "v.dtype", "v.owner"}
+MODE = {"stage", "ctx.autocast", "ctx.inference", "ctx.*", "self.training", "owner.training"}
+CLOSED = {"true", "false", "null"} | {text(w) for w in (
+    "zero", "tiny", "positive", "negative", "non_zero", "nan_or_inf", "null", "all", "some", "none", "one", "many",
+    "training", "init", "evaluation", "checkpointing")}
+
+
+def row_of(field):
+    return next(i for i, row in enumerate(ORDER) if field == row or (row.endswith("*") and field.startswith(row[:-1])))
+
+
+def is_closed(field, value):
+    row = ORDER[row_of(field)]
+    return row == "v.attr.*" or (row not in OPEN and value in CLOSED)
+
+
+def is_true(clause, situation):
+    field, value, negated = clause
+    return (situation.get(field) == value) != negated
+
+
+def clauses(held, broken, witnesses, mode_only):
+    """Candidates in the order of fields; held: situation → pipelines."""
+    found = set()
+    for s in held:
+        for field, value in s:
+            if is_closed(field, value) or len(set().union(*(p for t, p in held.items() if (field, value) in t))) >= witnesses:
+                found.add((field, value, False))
+    found |= {(field, value, True) for s in broken for field, value in s if is_closed(field, value)}
+    found = [c for c in found if not mode_only or ORDER[row_of(c[0])] in MODE]
+    return sorted(found, key=lambda c: (row_of(c[0]), c[0], c[2], c[1]))
+
+
+def search(held, broken, witnesses, mode_only):
+    """The best conjunction that is false on all of broken, or None."""
+    candidates, seen = [], set()
+    for c in clauses(held, broken, witnesses, mode_only):
+        extension = (frozenset(s for s in held if is_true(c, dict(s))), frozenset(s for s in broken if is_true(c, dict(s))))
+        if extension not in seen:  # of clauses that are true on the same situations the first stands for all
+            seen.add(extension)
+            candidates.append((c, *extension))
+    best, covered = None, 0
+    for n in (1, 2, 3):
+        for group in itertools.combinations(candidates, n):
+            if frozenset.intersection(*(b for _, _, b in group)):
+                continue
+            size = len(frozenset.intersection(*(h for _, h, _ in group)))
+            if size > covered:
+                best, covered = [c for c, _, _ in group], size
+        if covered == len(held):
+            break
+    return best
+
+
+def deduce(form, params, decide, examples, n_pipelines):
+    """(when, held, excluded, pipelines), or None."""
+    hidden = form.hides(params)
+    min_pipelines, min_examples = form.support(params) if n_pipelines > 1 else (1, form.support(params)[1])
+    witnesses = 2 if n_pipelines > 1 else 1
+    decided = [(e, decide(e.outcome)) for e in examples]
+    decided = [(e, verdict, frozenset((k, v) for k, v in e.situation.items() if k not in hidden))
+               for e, verdict in decided if verdict is not UNDECIDED]
+    held = [(e.pipeline, s) for e, verdict, s in decided if verdict == HELD]
+    broken = {s for e, verdict, s in decided if verdict == BROKE}
+    when = []
+    if broken:
+        where = collections.defaultdict(set)
+        for pipeline, s in held:
+            if s not in broken:
+                where[s].add(pipeline)
+        when = search(where, broken, witnesses, form.mode_only) if where else None
+        if not when:
+            return None
+        covered = set().union(*(p for s, p in where.items() if all(is_true(c, dict(s)) for c in when)))
+        if len(covered) < 0.8 * len({p for p, _ in held}):
+            return None
+    judged = [(p, s) for p, s in held if all(is_true(c, dict(s)) for c in when)]
+    if len(judged) < min_examples or len({p for p, _ in judged}) < min_pipelines:
+        return None
+    return when, len(judged), len(decided) - len(judged), len({p for p, _ in judged})
+
+
+def infer(folders, names=FORMS):
+    """{(relation, params, when): (held, excluded, pipelines)}, keys as JSON text."""
+    found = {}
+    for name in names:
+        form, by_key = FORMS[name], collections.defaultdict(list)
+        for folder in folders:
+            for file in sorted(pathlib.Path(folder).glob("trace_*")):
+                Process(file).run(lambda *event, f=folder: [by_key[key].append(Example(f, key, s, o))
+                                                            for key, s, o in form.source(*event)])
+        for key, examples in by_key.items():
+            for params, decide in form.claims(key, {e.outcome for e in examples}):
+                result = deduce(form, params, decide, examples, len(folders))
+                if result:
+                    when = [{"field": f, "not" if negated else "is": json.loads(v)} for f, v, negated in result[0]]
+                    found[name, text(params), text(when)] = result[1:]
+    return found
