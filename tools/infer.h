@@ -8,6 +8,7 @@
 
 struct infer_options {
     struct tc_opt_list traces;
+    struct tc_opt_list validate;
     struct tc_opt_list enable, disable;
     const char *output, *evidence, *failed;
     unsigned min_support, min_pipelines, jobs, verbose;

@@ -22,6 +22,8 @@ static const struct tc_opt options[] = {
                   "also write invariants that others imply"),
     TC_OPT_SWITCH(FLAG, "list-relations", 0, AT(list_relations),
                   "name the relations and what they say"),
+    TC_OPT_VALUE(LIST, "validate", 0, "DIR", AT(validate),
+                 "a further healthy trace: what breaks on it is dropped"),
     TC_OPT_VALUE(UINT, "jobs", 'j', "N", AT(jobs),
                  "threads (default all cores); the result is the same"),
     TC_OPT_SWITCH(FLAG, "progress", 0, AT(progress), "show progress, terminal or not"),

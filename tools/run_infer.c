@@ -23,9 +23,14 @@ static void say_counts(struct tc_app *app, const char *head, const struct tc_inf
                        size_t n)
 {
     struct tc_strbuf line = TC_STRBUF_INIT;
+    const char *before = ":";
     tc_strbuf_adds(&line, head);
-    for (size_t i = 0; i < n; i++)
-        tc_strbuf_addf(&line, "%s %" PRIu64 " %s", i ? "," : ":", counts[i].n, counts[i].name);
+    for (size_t i = 0; i < n; i++) {
+        if (!counts[i].n)
+            continue;
+        tc_strbuf_addf(&line, "%s %" PRIu64 " %s", before, counts[i].n, counts[i].name);
+        before = ",";
+    }
     tc_app_say(app, "%s", line.text);
     tc_strbuf_release(&line);
 }
@@ -55,6 +60,12 @@ static void say_result(struct tc_app *app, const struct infer_options *options,
     snprintf(head, sizeof(head), "%" PRIu64 " invariant%s in %s", r->n_invariants,
              r->n_invariants == 1 ? "" : "s", options->output);
     say_counts(app, head, r->per_form, r->n_forms);
+    if (r->n_held_out)
+        tc_app_say(app,
+                   "%" PRIu64 " of them held on %" PRIu64 " held-out trace%s, %" PRIu64
+                   " had no occasion to",
+                   r->n_confirmed, r->n_held_out, r->n_held_out == 1 ? "" : "s",
+                   r->n_invariants - r->n_confirmed);
     snprintf(head, sizeof(head), "%" PRIu64 " hypotheses dropped", dropped);
     if (dropped)
         say_counts(app, head, r->dropped, r->n_dropped);
@@ -65,6 +76,8 @@ static struct tc_infer_config make_config(struct tc_app *app, const struct infer
     return (struct tc_infer_config){
         .traces = options->traces.items,
         .n_traces = options->traces.n,
+        .validate = options->validate.items,
+        .n_validate = options->validate.n,
         .output = options->output,
         .evidence = options->evidence,
         .failed = options->failed,

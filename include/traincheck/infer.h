@@ -14,6 +14,8 @@
 struct tc_infer_config {
     const char *const *traces; /* trace folders, one pipeline each, or evidence files (*.tce) */
     size_t n_traces;
+    const char *const *validate; /* further healthy traces: what breaks on them is dropped */
+    size_t n_validate;
     const char *output;        /* invariant file; "-": handed to write */
     const char *evidence;      /* if set: write evidence there and infer nothing */
     const char *failed;        /* if set: hypotheses that broke, with what broke them */
@@ -42,6 +44,7 @@ struct tc_infer_result {
     /* n_windows: those that held an optimizer step. */
     uint64_t n_pipelines, n_files, n_records, n_calls, n_windows, json_bytes, file_bytes, wall_ns;
     uint64_t n_invariants, n_rows;
+    uint64_t n_held_out, n_confirmed;   /* traces to validate on; invariants that held on any */
     struct tc_infer_count per_form[32]; /* invariants, in order of the registry; n == 0 left out */
     size_t n_forms;
     struct tc_infer_count dropped[16]; /* hypotheses by reason */

@@ -258,3 +258,45 @@ void tc_deduce_count(const struct tc_deduce_rows *rows, struct tc_arena *arena,
     tc_vec_release(&sightings);
     tc_vec_release(&pipelines);
 }
+
+/* ---- validating ---------------------------------------------------------------------------- */
+
+static bool is_judged(const struct tc_deduce_rows *rows, const struct tc_invariant *invariant,
+                      const struct tc_row *row)
+{
+    size_t n;
+    const struct tc_pair *pairs = tc_row_situation(rows->evidence, row, &n);
+
+    return tc_when_holds(invariant->when, invariant->n_when, pairs, n) &&
+           tc_context_is_known(rows->relation, rows->evidence->symbols, invariant, pairs, n);
+}
+
+enum tc_deduction tc_deduce_validate(const struct tc_deduce_rows *rows,
+                                     struct tc_invariant *invariant,
+                                     const struct tc_row **counterexample)
+{
+    struct tc_pipelines pipelines = {0};
+    enum tc_deduction result = TC_DEDUCE_ACCEPTED;
+
+    invariant->is_validated = true;
+    invariant->held_out = 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct tc_row *row = rows->rows[i];
+        size_t n;
+        const tc_sym *outcome = tc_row_outcome(rows->evidence, row, &n);
+        enum tc_outcome seen = rows->relation->holds(rows->evidence->symbols, invariant->params,
+                                                     invariant->n_params, outcome, n);
+        if (seen == TC_UNDECIDED || !is_judged(rows, invariant, row))
+            continue;
+        if (seen == TC_HELD) {
+            invariant->held_out += row->count;
+            tc_pipelines_add(&pipelines, row);
+        } else if (result == TC_DEDUCE_ACCEPTED) {
+            result = TC_DEDUCE_REFUTED;
+            *counterexample = row;
+        }
+    }
+    invariant->held_out_pipelines = pipelines.n;
+    tc_vec_release(&pipelines);
+    return result;
+}

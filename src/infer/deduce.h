@@ -17,7 +17,8 @@
     X(FEW_PIPELINES, "too few pipelines")                        \
     X(INSEPARABLE, "held and broke in equal situations")         \
     X(NO_PRECONDITION, "no precondition separates the examples") \
-    X(NARROW, "precondition covers too few pipelines")
+    X(NARROW, "precondition covers too few pipelines")           \
+    X(REFUTED, "broken by a held-out trace")
 
 enum tc_deduction {
 #define X(name, text) TC_DEDUCE_##name,
@@ -54,5 +55,14 @@ enum tc_deduction tc_deduce(const struct tc_deduce_rows *rows,
 /* Count held, broken, excluded, pipelines and contexts of an invariant anew. */
 void tc_deduce_count(const struct tc_deduce_rows *rows, struct tc_arena *arena,
                      struct tc_invariant *invariant);
+
+/*
+ * Judge an invariant on rows of traces it was not learned from, as a check would: where its
+ * precondition holds, in contexts that it knows. Counts what held. TC_DEDUCE_REFUTED names the row
+ * that broke it.
+ */
+enum tc_deduction tc_deduce_validate(const struct tc_deduce_rows *rows,
+                                     struct tc_invariant *invariant,
+                                     const struct tc_row **counterexample);
 
 #endif /* TC_INFER_DEDUCE_H */

@@ -5,6 +5,12 @@
 
 #include "base/banned.h"
 
+/* Rows of one source, ordered by key. */
+struct row_list {
+    const struct tc_row **items;
+    size_t n;
+};
+
 /* Everything about one source while the forms that ask it are mined. */
 struct mining {
     const struct tc_evidence *evidence;
@@ -14,8 +20,7 @@ struct mining {
     struct tc_invariant_set accepted; /* of all forms of the source */
     struct tc_failures *failures;     /* or NULL */
     struct tc_mined *mined;
-    const struct tc_row **rows; /* of the source, ordered by key */
-    size_t n_rows;
+    struct row_list rows, held_out; /* of the source */
 };
 
 /* ---- rows by key --------------------------------------------------------------------------- */
@@ -91,40 +96,65 @@ static char *text_of_row(const struct tc_evidence *evidence, const struct tc_row
     return tc_strbuf_take(&text);
 }
 
-static void order_rows(struct mining *m)
+static struct row_list order_rows(const struct tc_evidence *evidence, uint32_t source)
 {
-    const struct tc_evidence *evidence = m->evidence;
-    uint32_t source = tc_source_number(m->source);
     struct row_text *texts = tc_calloc(evidence->rows.n + 1, sizeof(*texts));
+    struct row_list list = {0};
 
     for (size_t i = 0; i < evidence->rows.n; i++) {
         const struct tc_row *row = &evidence->rows.items[i];
         if (row->source == source)
-            texts[m->n_rows++] = (struct row_text){text_of_row(evidence, row), row};
+            texts[list.n++] = (struct row_text){text_of_row(evidence, row), row};
     }
-    qsort(texts, m->n_rows, sizeof(*texts), compare_rows);
-    m->rows = tc_calloc(m->n_rows + 1, sizeof(*m->rows));
-    for (size_t i = 0; i < m->n_rows; i++) {
-        m->rows[i] = texts[i].row;
+    qsort(texts, list.n, sizeof(*texts), compare_rows);
+    list.items = tc_calloc(list.n + 1, sizeof(*list.items));
+    for (size_t i = 0; i < list.n; i++) {
+        list.items[i] = texts[i].row;
         tc_free(texts[i].text);
     }
     tc_free(texts);
+    return list;
 }
 
-static struct tc_deduce_rows rows_of_key(const struct mining *m, tc_sym key)
+static struct tc_deduce_rows rows_of_key(const struct mining *m, const struct tc_evidence *evidence,
+                                         const struct row_list *list, tc_sym key)
 {
-    struct tc_deduce_rows rows = {.evidence = m->evidence, .relation = m->relation};
+    struct tc_deduce_rows rows = {.evidence = evidence, .relation = m->relation};
 
-    for (size_t i = 0; i < m->n_rows; i++) {
-        if (m->rows[i]->key != key)
+    for (size_t i = 0; i < list->n; i++) {
+        if (list->items[i]->key != key)
             continue;
         if (!rows.n++)
-            rows.rows = &m->rows[i];
+            rows.rows = &list->items[i];
     }
     return rows;
 }
 
+static struct tc_deduce_rows learned_rows(const struct mining *m, tc_sym key)
+{
+    return rows_of_key(m, m->evidence, &m->rows, key);
+}
+
+static struct tc_deduce_rows held_out_rows(const struct mining *m, tc_sym key)
+{
+    return rows_of_key(m, m->options->held_out, &m->held_out, key);
+}
+
 /* ---- hypotheses ---------------------------------------------------------------------------- */
+
+static void note_refuted(const struct mining *m, const struct tc_invariant *refuted,
+                         const struct tc_row *counterexample)
+{
+    const struct tc_strtab *symbols = m->evidence->symbols;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    const char *where = counterexample->first == TC_NO_SYM
+                            ? "an example"
+                            : tc_strtab_text(symbols, counterexample->first);
+
+    tc_relation_describe(m->relation, symbols, refuted, &text);
+    tc_notes_add(m->options->notes, "held-out", text.text, 0, "dropped, broken at %s", where);
+    tc_strbuf_release(&text);
+}
 
 static void test_hypothesis(struct mining *m, const struct tc_deduce_rows *rows,
                             const struct tc_hypothesis *hypothesis)
@@ -135,6 +165,12 @@ static void test_hypothesis(struct mining *m, const struct tc_deduce_rows *rows,
     enum tc_deduction result = tc_deduce(rows, hypothesis, &m->options->deduce, &m->accepted.arena,
                                          &found, &counterexample);
 
+    if (result == TC_DEDUCE_ACCEPTED && m->options->held_out) {
+        struct tc_deduce_rows held_out = held_out_rows(m, rows->rows[0]->key);
+        result = tc_deduce_validate(&held_out, &found, &counterexample);
+        if (result == TC_DEDUCE_REFUTED)
+            note_refuted(m, &found, counterexample);
+    }
     m->mined->dropped[result]++;
     if (result == TC_DEDUCE_ACCEPTED)
         *tc_invariant_add(&m->accepted) = found;
@@ -155,7 +191,7 @@ static void outcomes_of(const struct tc_deduce_rows *rows, struct tc_outcomes *o
 
 static void mine_key(struct mining *m, tc_sym key)
 {
-    struct tc_deduce_rows rows = rows_of_key(m, key);
+    struct tc_deduce_rows rows = learned_rows(m, key);
     struct tc_hypotheses hypotheses = {0};
     struct tc_outcomes outcomes;
     struct tc_arena arena = TC_ARENA_INIT;
@@ -177,7 +213,7 @@ static void recount(struct mining *m)
         struct tc_invariant *x = m->accepted.items.items[i];
         m->relation = tc_relation_find(tc_strtab_text(m->evidence->symbols, x->relation));
         tc_sym key = m->relation->key(m->evidence->symbols, x->params, x->n_params);
-        struct tc_deduce_rows rows = rows_of_key(m, key);
+        struct tc_deduce_rows rows = learned_rows(m, key);
         tc_deduce_count(&rows, &m->accepted.arena, x);
     }
 }
@@ -187,7 +223,7 @@ static void each_row(const struct tc_rows *rows, tc_sym key,
                      void *context)
 {
     const struct mining *m = rows->context;
-    struct tc_deduce_rows of_key = rows_of_key(m, key);
+    struct tc_deduce_rows of_key = learned_rows(m, key);
 
     for (size_t i = 0; i < of_key.n; i++) {
         size_t n;
@@ -206,6 +242,21 @@ static void condense(struct mining *m)
     m->source->condense(&rows, &m->accepted);
     recount(m);
     m->mined->n_implied += before - m->accepted.items.n;
+}
+
+/* What held-out traces say of the invariants that are left. */
+static void confirm(struct mining *m)
+{
+    const struct tc_row *counterexample;
+
+    for (size_t i = 0; m->options->held_out && i < m->accepted.items.n; i++) {
+        struct tc_invariant *x = m->accepted.items.items[i];
+        m->relation = tc_relation_find(tc_strtab_text(m->evidence->symbols, x->relation));
+        tc_sym key = m->relation->key(m->evidence->symbols, x->params, x->n_params);
+        struct tc_deduce_rows rows = held_out_rows(m, key);
+        tc_deduce_validate(&rows, x, &counterexample);
+        m->mined->n_confirmed += x->held_out > 0;
+    }
 }
 
 /* Into the set that is returned, with id and sentence. */
@@ -231,21 +282,25 @@ static void hand_over(struct mining *m, struct tc_invariant_set *set)
 static void mine_relation(struct mining *m, const struct tc_relation *relation)
 {
     m->relation = relation;
-    for (size_t i = 0; i < m->n_rows; i++)
-        if (i == 0 || m->rows[i]->key != m->rows[i - 1]->key)
-            mine_key(m, m->rows[i]->key);
+    for (size_t i = 0; i < m->rows.n; i++)
+        if (i == 0 || m->rows.items[i]->key != m->rows.items[i - 1]->key)
+            mine_key(m, m->rows.items[i]->key);
 }
 
 static void mine_source(struct mining *m, struct tc_invariant_set *set)
 {
     tc_invariant_set_init(&m->accepted, m->evidence->symbols);
-    order_rows(m);
+    m->rows = order_rows(m->evidence, tc_source_number(m->source));
+    if (m->options->held_out)
+        m->held_out = order_rows(m->options->held_out, tc_source_number(m->source));
     for (size_t i = 0; tc_relations[i]; i++)
         if (tc_relations[i]->source == m->source && m->options->enabled[i])
             mine_relation(m, tc_relations[i]);
     condense(m);
+    confirm(m);
     hand_over(m, set);
-    tc_free(m->rows);
+    tc_free(m->rows.items);
+    tc_free(m->held_out.items);
     tc_invariant_set_release(&m->accepted);
 }
 

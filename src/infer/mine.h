@@ -5,16 +5,22 @@
 #define TC_INFER_MINE_H
 
 #include "infer/failed.h"
+#include <traincheck/trace.h>
 
 struct tc_mine_options {
     struct tc_deduce_options deduce;
     bool keep_implied;
     const bool *enabled; /* by place in tc_relations */
+    /* What further healthy traces showed, in words of the evidence; NULL if there are none. What
+     * breaks on it is dropped. */
+    const struct tc_evidence *held_out;
+    struct tc_notes *notes; /* get one for each invariant dropped so */
 };
 
 struct tc_mined {
     uint64_t dropped[TC_DEDUCE_COUNT]; /* hypotheses by reason */
     uint64_t n_implied;                /* accepted, but said by others */
+    uint64_t n_confirmed;              /* written, and held on what was held out */
 };
 
 /*

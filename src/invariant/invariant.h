@@ -63,6 +63,8 @@ struct tc_invariant {
     uint64_t held, broken,
         excluded; /* examples: positive, negative outside the precondition, not covered */
     uint64_t pipelines;
+    bool is_validated; /* against held-out traces: on so many examples of so many it held */
+    uint64_t held_out, held_out_pipelines;
     const char *text;         /* one sentence */
     const char *unchecked;    /* why it cannot be judged, else NULL */
     struct tc_json *document; /* as read, with keys we do not know; NULL if made here */

@@ -83,6 +83,12 @@ static struct tc_json *evidence_to_json(const struct tc_invariant *invariant,
     tc_json_set_number(object, "broken", (double)invariant->broken);
     tc_json_set_number(object, "excluded", (double)invariant->excluded);
     tc_json_set_number(object, "pipelines", (double)invariant->pipelines);
+    if (invariant->is_validated) {
+        struct tc_json *held_out = tc_json_object();
+        tc_json_set_number(held_out, "held", (double)invariant->held_out);
+        tc_json_set_number(held_out, "pipelines", (double)invariant->held_out_pipelines);
+        tc_json_set(object, "held_out", held_out);
+    }
     for (size_t i = 0; i < invariant->n_contexts; i++) {
         const struct tc_context *context = &invariant->contexts[i];
         struct tc_json *values = tc_json_array();
@@ -264,6 +270,10 @@ static void read_evidence(struct tc_invariant_set *set, const struct tc_json *ev
     invariant->broken = count_of(evidence, "broken");
     invariant->excluded = count_of(evidence, "excluded");
     invariant->pipelines = count_of(evidence, "pipelines");
+    const struct tc_json *held_out = tc_json_get(evidence, "held_out");
+    invariant->is_validated = held_out != NULL;
+    invariant->held_out = count_of(held_out, "held");
+    invariant->held_out_pipelines = count_of(held_out, "pipelines");
     const struct tc_json *contexts = tc_json_get(evidence, "contexts");
     if (tc_json_is_object(contexts))
         read_contexts(set, contexts, invariant);

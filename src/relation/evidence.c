@@ -8,8 +8,16 @@
 
 void tc_evidence_init(struct tc_evidence *evidence)
 {
+    *evidence = (struct tc_evidence){.symbols = tc_symbols_new(),
+                                     .arrays = tc_strtab_new(),
+                                     .tuples = tc_strtab_new(),
+                                     .has_own_symbols = true};
+}
+
+void tc_evidence_init_beside(struct tc_evidence *evidence, const struct tc_evidence *other)
+{
     *evidence = (struct tc_evidence){
-        .symbols = tc_symbols_new(), .arrays = tc_strtab_new(), .tuples = tc_strtab_new()};
+        .symbols = other->symbols, .arrays = tc_strtab_new(), .tuples = tc_strtab_new()};
 }
 
 void tc_evidence_release(struct tc_evidence *evidence)
@@ -18,7 +26,8 @@ void tc_evidence_release(struct tc_evidence *evidence)
         tc_vec_release(&evidence->rows.items[i].pipelines);
     tc_vec_release(&evidence->rows);
     tc_vec_release(&evidence->pipelines);
-    tc_strtab_free(evidence->symbols);
+    if (evidence->has_own_symbols)
+        tc_strtab_free(evidence->symbols);
     tc_strtab_free(evidence->arrays);
     tc_strtab_free(evidence->tuples);
 }

@@ -21,15 +21,19 @@ struct tc_row {
 };
 
 struct tc_evidence {
-    struct tc_strtab *symbols; /* owned */
+    struct tc_strtab *symbols; /* owned, or borrowed from another evidence */
     struct tc_strtab *arrays;  /* situations and outcomes, interned as bytes */
     struct tc_strtab
         *tuples; /* (source, key, situation, outcome), interned: the number is that of the row */
     TC_VEC(struct tc_row) rows;
     TC_VEC(tc_sym) pipelines; /* names */
+    bool has_own_symbols;
 };
 
 void tc_evidence_init(struct tc_evidence *evidence);
+/* Empty, with the words of another, which must outlive it: what is said of one can be asked of the
+ * other. */
+void tc_evidence_init_beside(struct tc_evidence *evidence, const struct tc_evidence *other);
 void tc_evidence_release(struct tc_evidence *evidence);
 
 /* The number of the pipeline of that name, new or known. */

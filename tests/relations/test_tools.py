@@ -140,6 +140,54 @@ class EqualBytes(Case):
         self.assertEqual(self.infer("a/run").read_bytes(), self.infer("b/run", output="b.jsonl").read_bytes())
 
 
+class HeldOut(Case):
+    """--validate: what a further healthy trace breaks is dropped, told, and never written."""
+
+    def setUp(self):
+        super().setUp()
+        write_loop(self.work / "run")
+        write_loop(self.work / "other", broken_from=2)
+
+    def lines(self, path):
+        return [json.loads(x) for x in path.read_text().splitlines()]
+
+    def test_what_broke_is_gone_and_what_held_is_counted(self):
+        before = {(x["relation"], x["text"]) for x in self.lines(self.infer("run", output="before"))[1:]}
+        self.assertGreater(len(json.loads((self.check("other", "before") / "violations_summary.json").read_text())), 0)
+        after = self.lines(self.infer("run", options=["--validate", "other", "--failed", "failed"]))[1:]
+        dropped = [x for x in self.lines(self.work / "failed") if x["why"] == "broken by a held-out trace"]
+        clears = ("EventContain/each", "before Optimizer.step() the gradient of each Parameter was cleared (zero_grad) "
+                                       "since the last step")
+        self.assertIn(clears, before)
+        self.assertIn(clears, {(x["relation"], x["text"]) for x in dropped})
+        self.assertEqual({x["broken_at"] for x in dropped if x["text"] == clears[1]}, {"train.py:13, step 2 of other"})
+        self.assertNotIn(clears, {(x["relation"], x["text"]) for x in after})
+        self.assertEqual((self.check("other") / "violations.jsonl").read_bytes(), b"")
+        finite = next(x for x in after if x["relation"] == "APIOutput/finite")
+        self.assertEqual(finite["evidence"]["held_out"], {"held": 6, "pipelines": 1})
+
+    def test_evidence_of_held_out_traces_will_do(self):
+        want = self.infer("run", options=["--validate", "other"]).read_bytes()
+        self.assert_clean(run("infer", "-q", "--evidence", "other.tce", "other", cwd=self.work), 0)
+        got = self.infer("run", output="again", options=["--validate", "other.tce", "-j", "2"]).read_bytes()
+        self.assertEqual(got, want)
+
+    def test_it_says_which(self):
+        p = run("infer", "run", "--validate", "other", cwd=self.work)
+        self.assert_clean(p, 0, "changes data of at least one Parameter: dropped, broken at train.py:13, step 2 of other")
+        self.assertIn(b"broken by a held-out trace", p.stderr)
+        self.assertIn(b"held on 1 held-out trace", p.stderr)
+
+    def test_a_trace_cannot_vouch_for_itself(self):
+        p = run("infer", "-q", "run", "--validate", "./run/", cwd=self.work)
+        self.assert_clean(p, 2, "./run/ is learned from")
+        self.assertFalse((self.work / "invariants.jsonl").exists())
+
+    def test_evidence_alone_is_nothing_to_validate(self):
+        self.assert_clean(run("infer", "-q", "run", "--evidence", "e.tce", "--validate", "other", cwd=self.work), 2,
+                          "--validate has nothing to validate")
+
+
 HOSTILE = ['quo"te', "new\nline", "<script>alert(1)</script>", "line\u2028separator", "\x1b[31mred", "tab\there",
            "back\\slash", "nul\x00byte", "\U0001f600", "per%scent%n", " spaces  inside ", ""]
 

@@ -1,0 +1,193 @@
+#include "infer/gather.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <threads.h>
+
+#include "base/banned.h"
+#include "base/fs.h"
+#include "base/pool.h"
+#include "infer/learn.h"
+#include "relation/evidence_io.h"
+
+/* One trace folder, learned on a thread of the pool. */
+struct job {
+    struct gathering *gathering;
+    uint64_t json_bytes; /* as last reported */
+    char *path;          /* without slashes at its end */
+    char *real;          /* what it leads to: tells whether two paths are the same trace */
+    struct tc_evidence evidence;
+    struct tc_learned learned;
+    struct tc_notes *notes;
+    struct tc_error err;
+    enum tc_status status;
+};
+
+struct gathering {
+    const struct tc_infer_config *config;
+    const bool *observed;
+    struct job *jobs;
+    size_t n_jobs;
+    thrd_t thread; /* the caller's */
+    atomic_bool is_interrupted;
+    atomic_size_t n_done;
+    _Atomic uint64_t json_bytes;
+};
+
+/* ---- one trace ----------------------------------------------------------------------------- */
+
+/* Called on the thread of a job; the callback is for the caller's thread alone, the others see the
+ * flag. */
+static bool on_progress(void *context, uint64_t json_bytes)
+{
+    struct job *job = context;
+    struct gathering *g = job->gathering;
+    const struct tc_infer_config *c = g->config;
+
+    g->json_bytes += json_bytes - job->json_bytes;
+    job->json_bytes = json_bytes;
+    if (thrd_equal(thrd_current(), g->thread) &&
+        !c->progress(c->context, g->n_done, g->n_jobs, g->json_bytes))
+        g->is_interrupted = true;
+    return !g->is_interrupted;
+}
+
+static bool is_evidence(const char *path)
+{
+    size_t n = strlen(path);
+
+    return n > 4 && !strcmp(path + n - 4, ".tce");
+}
+
+static enum tc_status read_evidence(struct job *job)
+{
+    uint64_t n_unknown = 0;
+    enum tc_status status = tc_evidence_read(&job->evidence, job->path, &n_unknown, &job->err);
+
+    if (n_unknown)
+        tc_notes_add(job->notes, "unknown-source", tc_fs_base(job->path), 0,
+                     "%llu rows are of sources that this version does not know",
+                     (unsigned long long)n_unknown);
+    return status;
+}
+
+static void learn_job(void *context, size_t i)
+{
+    struct gathering *g = context;
+    struct job *job = &g->jobs[i];
+    struct tc_learn_options options = {.enabled = g->observed, .context = job};
+
+    job->gathering = g;
+    if (g->config->progress)
+        options.progress = on_progress;
+    tc_evidence_init(&job->evidence);
+    job->notes = tc_notes_new();
+    job->status = is_evidence(job->path) ? read_evidence(job)
+                                         : tc_learn_folder(job->path, &options, &job->evidence,
+                                                           &job->learned, job->notes, &job->err);
+    g->n_done++;
+}
+
+static void copy_notes(struct tc_notes *into, const struct tc_notes *from)
+{
+    for (size_t i = 0; i < tc_notes_count(from); i++) {
+        const struct tc_note *note = tc_notes_get(from, i);
+        for (uint64_t n = 0; n < note->count && n < 1; n++)
+            tc_notes_add(into, note->code, note->file, note->line, "%s%s", note->text,
+                         note->count > 1 ? " (and more of the kind)" : "");
+    }
+}
+
+static int compare_jobs(const void *a, const void *b)
+{
+    const struct job *x = a, *y = b;
+    int order = strcmp(x->real, y->real);
+
+    return order ? order : strcmp(x->path, y->path);
+}
+
+static void count_job(const struct job *job, struct tc_infer_result *result)
+{
+    result->n_files += job->learned.n_files;
+    result->n_records += job->learned.counts.n_records;
+    result->n_calls += job->learned.counts.n_calls;
+    result->n_windows += job->learned.counts.n_step_windows;
+    result->json_bytes += job->learned.json_bytes;
+    result->file_bytes += job->learned.file_bytes;
+}
+
+/* Merge in the order of the jobs, which is that of the paths. */
+static enum tc_status merge_all(struct gathering *g, struct tc_evidence *evidence,
+                                struct tc_infer_result *result, struct tc_notes *notes,
+                                struct tc_error *err)
+{
+    enum tc_status status = TC_OK;
+
+    for (size_t i = 0; i < g->n_jobs; i++) {
+        struct job *job = &g->jobs[i];
+        copy_notes(notes, job->notes);
+        if (job->status && !status) {
+            status = job->status;
+            tc_error_set(err, status, "%s", job->err.text);
+        }
+        if (!status) {
+            tc_evidence_merge(evidence, &job->evidence);
+            count_job(job, result);
+        }
+        tc_notes_free(job->notes);
+        tc_evidence_release(&job->evidence);
+    }
+    return status;
+}
+
+static void free_job(struct job *job)
+{
+    tc_free(job->path);
+    tc_free(job->real);
+}
+
+static struct job job_of(const char *given)
+{
+    char *path = tc_strdup(given);
+    struct job job = {.path = path, .real = realpath(path, NULL)};
+
+    for (size_t size = strlen(path); size > 1 && path[size - 1] == '/';)
+        path[--size] = '\0';
+    if (!job.real)
+        job.real = tc_strdup(path);
+    return job;
+}
+
+/* In an order of their own, each once: a trace given twice is no second witness. */
+static void list_jobs(struct gathering *g, const char *const *paths, size_t n)
+{
+    struct job *jobs = tc_calloc(n, sizeof(*jobs));
+
+    for (size_t i = 0; i < n; i++)
+        jobs[i] = job_of(paths[i]);
+    qsort(jobs, n, sizeof(*jobs), compare_jobs);
+    for (size_t i = 0; i < n; i++) {
+        if (g->n_jobs && !strcmp(jobs[g->n_jobs - 1].real, jobs[i].real))
+            free_job(&jobs[i]);
+        else
+            jobs[g->n_jobs++] = jobs[i];
+    }
+    g->jobs = jobs;
+}
+
+enum tc_status tc_gather(const struct tc_infer_config *config, const char *const *paths,
+                         size_t n_paths, const bool *observed, struct tc_evidence *evidence,
+                         struct tc_infer_result *result, struct tc_notes *notes,
+                         struct tc_error *err)
+{
+    struct gathering g = {.config = config, .observed = observed, .thread = thrd_current()};
+
+    list_jobs(&g, paths, n_paths);
+    tc_pool_run(g.n_jobs, config->jobs ? config->jobs : tc_pool_cores(), learn_job, &g);
+    enum tc_status status = merge_all(&g, evidence, result, notes, err);
+    for (size_t i = 0; i < g.n_jobs; i++)
+        free_job(&g.jobs[i]);
+    tc_free(g.jobs);
+    return status;
+}
