@@ -13,7 +13,8 @@ enum check_fail_on {
 
 struct check_options {
     struct tc_opt_list traces, invariants;
-    const char *output_dir;
+    struct tc_opt_list formats;
+    const char *output_dir, *suppress;
     unsigned fail_on; /* enum check_fail_on */
     unsigned color;   /* enum tc_app_when */
     unsigned verbose;

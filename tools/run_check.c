@@ -43,6 +43,33 @@ static const char *default_output_dir(struct tc_app *app, const char *trace)
     return copy;
 }
 
+static bool is_format(const char *name)
+{
+    const char *known;
+
+    for (size_t i = 0; (known = tc_check_format(i)); i++)
+        if (!strcmp(known, name))
+            return true;
+    return false;
+}
+
+static enum tc_status validate_formats(const struct check_options *options, struct tc_error *err)
+{
+    struct tc_strbuf known = TC_STRBUF_INIT;
+    enum tc_status status = TC_OK;
+    const char *name;
+
+    for (size_t i = 0; (name = tc_check_format(i)); i++)
+        tc_strbuf_addf(&known, "%s%s", i ? ", " : "", name);
+    for (size_t i = 0; i < options->formats.n && !status; i++)
+        if (!is_format(options->formats.items[i]))
+            status =
+                tc_error_set(err, TC_E_USAGE, "--format: no report is named '%s'; there are %s",
+                             options->formats.items[i], known.text);
+    tc_strbuf_release(&known);
+    return status;
+}
+
 static enum tc_status validate(const struct check_options *options, struct tc_error *err)
 {
     if (options->traces.n == 0)
@@ -52,7 +79,7 @@ static enum tc_status validate(const struct check_options *options, struct tc_er
                             options->traces.items[1]);
     if (options->invariants.n == 0)
         return tc_error_set(err, TC_E_USAGE, "no invariants given: -i FILE");
-    return TC_OK;
+    return validate_formats(options, err);
 }
 
 static int exit_status(const struct check_options *options, const struct tc_check_result *r)
@@ -72,10 +99,19 @@ static void say_result(struct tc_app *app, const char *output_dir, const struct 
                "read %" PRIu64 " records (%" PRIu64 " calls, %" PRIu64
                " step windows) in %.2f s: %.1f MB, %.0f MB/s",
                r->n_records, r->n_calls, r->n_windows, seconds, mb, seconds > 0 ? mb / seconds : 0);
-    tc_app_say(app,
-               "%" PRIu64 " invariants: %" PRIu64 " failed, %" PRIu64 " passed, %" PRIu64
-               " not triggered, %" PRIu64 " unchecked",
-               r->n_invariants, r->n_failed, r->n_passed, r->n_not_triggered, r->n_unchecked);
+    struct tc_strbuf counts = TC_STRBUF_INIT;
+    tc_strbuf_addf(&counts, "%" PRIu64 " invariants: %" PRIu64 " failed", r->n_invariants,
+                   r->n_failed);
+    if (r->n_failed > 1)
+        tc_strbuf_addf(&counts, " (in %" PRIu64 " group%s)", r->n_groups,
+                       r->n_groups == 1 ? "" : "s");
+    tc_strbuf_addf(&counts,
+                   ", %" PRIu64 " passed, %" PRIu64 " not triggered, %" PRIu64 " unchecked",
+                   r->n_passed, r->n_not_triggered, r->n_unchecked);
+    if (r->n_suppressed)
+        tc_strbuf_addf(&counts, ", %" PRIu64 " suppressed", r->n_suppressed);
+    tc_app_say(app, "%s", counts.text);
+    tc_strbuf_release(&counts);
     tc_app_say(app, "reports in %s", output_dir);
 }
 
@@ -86,6 +122,9 @@ static struct tc_check_config make_config(struct tc_app *app, const struct check
         .n_traces = options->traces.n,
         .invariants = options->invariants.items,
         .n_invariants = options->invariants.n,
+        .suppress = options->suppress,
+        .formats = options->formats.items,
+        .n_formats = options->formats.n,
         .output_dir = options->output_dir,
         .command_line = app->command_line,
         .color = tc_app_color(options->color),

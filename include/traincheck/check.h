@@ -16,6 +16,9 @@ struct tc_check_config {
     size_t n_traces;
     const char *const *invariants; /* invariant files; they add up, equal ids count once */
     size_t n_invariants;
+    const char *suppress;       /* file of ids whose violations do not count; NULL for none */
+    const char *const *formats; /* further reports: names as of tc_check_format */
+    size_t n_formats;
     const char *output_dir;   /* created; an existing report in it is replaced */
     const char *command_line; /* for the summary; may be NULL */
     bool color;               /* ANSI colours in text handed to write */
@@ -30,6 +33,8 @@ struct tc_check_config {
 
 struct tc_check_result {
     uint64_t n_invariants, n_failed, n_passed, n_not_triggered, n_unchecked;
+    uint64_t n_suppressed;   /* failed, but known and accepted: not among n_failed */
+    uint64_t n_groups;       /* of violations of one cause */
     uint64_t n_multi_failed; /* failed invariants learned from at least two pipelines */
     uint64_t n_records, n_calls, n_windows /* that held an optimizer step */, json_bytes, wall_ns;
     bool damaged; /* a note says that something of the trace could not be read */
@@ -41,5 +46,8 @@ struct tc_check_result {
  */
 enum tc_status tc_check_run(const struct tc_check_config *config, struct tc_check_result *result,
                             struct tc_notes *notes, struct tc_error *err);
+
+/* Names of the reports that are written when asked for; i counts from 0, NULL at the end. */
+const char *tc_check_format(size_t i);
 
 #endif /* TRAINCHECK_CHECK_H */

@@ -85,6 +85,15 @@ struct tc_json *tc_json_string(const char *text)
     return json_of(cJSON_CreateString(text));
 }
 
+struct tc_json *tc_json_strings(const char *const *texts, size_t n)
+{
+    struct tc_json *array = tc_json_array();
+
+    for (size_t i = 0; i < n; i++)
+        tc_json_append(array, tc_json_string(texts[i]));
+    return array;
+}
+
 struct tc_json *tc_json_number(double number)
 {
     return json_of(cJSON_CreateNumber(number));

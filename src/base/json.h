@@ -29,6 +29,9 @@ struct tc_json *tc_json_number(double number);
 struct tc_json *tc_json_bool(bool value);
 struct tc_json *tc_json_null(void);
 
+/* An array of the n texts. */
+struct tc_json *tc_json_strings(const char *const *texts, size_t n);
+
 /* Take the child. A member of that name is replaced in place. */
 void tc_json_set(struct tc_json *object, const char *key, struct tc_json *take);
 void tc_json_append(struct tc_json *array, struct tc_json *take);

@@ -32,6 +32,7 @@ struct tc_engine {
     bool is_used[TC_MAX_SOURCES]; /* does any invariant ask for the source? */
     size_t source;                /* whose examples arrive */
     const char *trace;
+    struct tc_timeline timeline;
     uint64_t run;       /* number of the trace */
     uint64_t n_example; /* in the event at hand */
     tc_engine_found_fn *on_found;
@@ -108,6 +109,7 @@ void tc_engine_free(struct tc_engine *engine)
         tc_vec_release(&engine->answers.items[i].items);
     tc_vec_release(&engine->answers);
     tc_map_release(&engine->groups);
+    tc_timeline_release(&engine->timeline);
     tc_vec_release(&engine->judgements);
     tc_strtab_free(engine->arrays);
     tc_strtab_free(engine->tuples);
@@ -124,6 +126,7 @@ void tc_engine_on_found(struct tc_engine *engine, tc_engine_found_fn *on_found, 
 void tc_engine_begin(struct tc_engine *engine, const char *trace)
 {
     tc_sources_close(engine->states);
+    tc_timeline_end_run(&engine->timeline);
     engine->run++;
     engine->trace = tc_arena_text(&engine->arena, trace, strlen(trace));
     tc_sources_open(engine->states);
@@ -218,6 +221,7 @@ void tc_engine_judge(void *context, const struct tc_event *event)
         if (engine->is_used[engine->source])
             tc_sources[engine->source]->observe(engine->states[engine->source], engine->symbols,
                                                 event, &sink);
+    tc_timeline_observe(&engine->timeline, engine->symbols, engine->trace, event);
 }
 
 size_t tc_engine_held(const struct tc_engine *engine)
@@ -267,4 +271,9 @@ const struct tc_violation **tc_engine_violations(const struct tc_engine *engine,
             list[(*n)++] = engine->judgements.items[i].violation;
     qsort(list, *n, sizeof(*list), compare_violations);
     return list;
+}
+
+const struct tc_timeline *tc_engine_timeline(const struct tc_engine *engine)
+{
+    return &engine->timeline;
 }

@@ -8,6 +8,7 @@
 #ifndef TC_CHECK_ENGINE_H
 #define TC_CHECK_ENGINE_H
 
+#include "check/timeline.h"
 #include "check/violation.h"
 #include "replay/replay.h"
 
@@ -51,5 +52,7 @@ enum tc_verdict tc_engine_verdict(const struct tc_judgement *judgement);
 /* Violations in the order in which they should be read; the array is the caller's, its items the
  * engine's. */
 const struct tc_violation **tc_engine_violations(const struct tc_engine *engine, size_t *n);
+
+const struct tc_timeline *tc_engine_timeline(const struct tc_engine *engine);
 
 #endif /* TC_CHECK_ENGINE_H */

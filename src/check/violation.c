@@ -68,15 +68,18 @@ static void set_place(struct tc_violation *v, const struct tc_strtab *symbols,
 {
     v->rank = place->rank;
     v->step = place->step;
-    v->window = place->window;
+    v->is_worker = place->is_worker;
     v->unix_ns = place->unix_ns;
+    v->moment_ns = v->relation->fault == TC_FAULT_AT_END ? place->end_ns : place->begin_ns;
     v->file = tc_arena_text(v->arena, place->file, strlen(place->file));
     v->stage = tc_strtab_text(symbols, place->stage);
     v->at = tc_strtab_text(symbols, place->at);
     v->call = tc_strtab_text(symbols, place->call);
     v->n_before = place->n_before;
     for (unsigned i = 0; i < place->n_before; i++)
-        v->before[i] = tc_strtab_text(symbols, place->before[i]);
+        v->before[i] =
+            (struct tc_violation_call){tc_strtab_text(symbols, place->before[i].descriptor),
+                                       tc_strtab_text(symbols, place->before[i].at)};
 }
 
 /* Count each name once, however often its variable comes again. */
@@ -108,6 +111,16 @@ static size_t find_variable(const struct tc_violation *v, const char *name)
     return i;
 }
 
+static void set_attrs(struct tc_violation *v, const struct tc_strtab *symbols,
+                      const struct tc_variable *variable, struct tc_violation_variable *out)
+{
+    out->attrs = tc_arena_alloc(v->arena, (variable->n_attrs + 1) * sizeof(*out->attrs));
+    for (size_t i = 0; i < variable->n_attrs; i++)
+        if (variable->attrs[i].value == TC_SYM_TRUE)
+            out->attrs[out->n_attrs++] =
+                tc_strtab_text(symbols, variable->attrs[i].field) + strlen("v.attr.");
+}
+
 /* Keep those that were met first: the list is the same in whatever order they come. */
 static void add_variable(struct tc_violation *v, const struct tc_strtab *symbols,
                          const struct tc_variable *variable, const struct tc_moment *met)
@@ -136,8 +149,37 @@ static void add_variable(struct tc_violation *v, const struct tc_strtab *symbols
                                        .dtype = tc_strtab_text(symbols, variable->dtype),
                                        .shape = tc_strtab_text(symbols, variable->shape),
                                        .owner = tc_strtab_text(symbols, variable->owner),
+                                       .training = tc_strtab_text(symbols, variable->training),
                                        .requires_grad = variable->requires_grad,
                                        .met = *met};
+    set_attrs(v, symbols, variable, &v->variables[i]);
+}
+
+static void count_concerned(struct tc_violation *v, const struct tc_variable *variable)
+{
+    v->n_concerned++;
+    v->n_frozen += !variable->requires_grad;
+    v->n_without_grad += variable->grad == TC_SYM_GRAD_NULL;
+}
+
+/* Of a call that owns none: those of the kind that its change is about. */
+static void set_known(struct tc_violation *v, const struct tc_strtab *symbols,
+                      const struct tc_event *event)
+{
+    const struct tc_invariant *x = v->invariant;
+    struct tc_moment met = v->first;
+    uint64_t serial, pointer;
+
+    if (x->n_params < 2 || x->params[1].kind != TC_PARAM_CHANGE)
+        return;
+    for (size_t pos = 0; tc_map_each(&event->process->variables, &pos, &serial, &pointer);) {
+        const struct tc_variable *variable = (const struct tc_variable *)(uintptr_t)pointer;
+        if (variable->kind != x->params[1].name)
+            continue;
+        met.example = serial;
+        count_concerned(v, variable);
+        add_variable(v, symbols, variable, &met);
+    }
 }
 
 /* Those that the call owns; they are told of the first moment alone. */
@@ -153,9 +195,13 @@ static void set_owned(struct tc_violation *v, const struct tc_strtab *symbols,
     for (size_t i = 0; call && i < call->n_params; i++) {
         const struct tc_variable *variable = tc_process_variable(event->process, call->params[i]);
         met.example = i;
-        if (variable)
-            add_variable(v, symbols, variable, &met);
+        if (!variable)
+            continue;
+        count_concerned(v, variable);
+        add_variable(v, symbols, variable, &met);
     }
+    if (call && !call->n_params)
+        set_known(v, symbols, event);
 }
 
 static void set_seen(struct tc_violation *v, struct tc_strtab *symbols,
@@ -168,21 +214,39 @@ static void set_seen(struct tc_violation *v, struct tc_strtab *symbols,
     tc_strbuf_release(&seen);
 }
 
-/* Ranks and runs come in any order: keep the first steps, in order. */
-static void add_step(struct tc_violation *v, int64_t step)
+/* Keep the least `max` distinct numbers that are known, in order: they may come in any. */
+static void add_least(int64_t *items, size_t *n, size_t max, int64_t item)
 {
-    size_t i = v->n_steps;
+    size_t i = *n;
 
-    if (step > v->last_step)
-        v->last_step = step;
-    while (i && v->steps[i - 1] > step)
+    while (i && items[i - 1] > item)
         i--;
-    if (step < 0 || i == TC_VIOLATION_STEPS || (i && v->steps[i - 1] == step))
+    if (item < 0 || i == max || (i && items[i - 1] == item))
         return;
-    if (v->n_steps < TC_VIOLATION_STEPS)
-        v->n_steps++;
-    memmove(&v->steps[i + 1], &v->steps[i], (v->n_steps - 1 - i) * sizeof(*v->steps));
-    v->steps[i] = step;
+    if (*n < max)
+        ++*n;
+    memmove(&items[i + 1], &items[i], (*n - 1 - i) * sizeof(*items));
+    items[i] = item;
+}
+
+static void add_place(struct tc_violation *v, const struct tc_place *place)
+{
+    if (place->step > v->last_step)
+        v->last_step = place->step;
+    add_least(v->steps, &v->n_steps, TC_VIOLATION_STEPS, place->step);
+    add_least(v->ranks, &v->n_ranks, TC_VIOLATION_RANKS, place->rank);
+}
+
+static void set_example(struct tc_violation *v, const struct tc_example *example)
+{
+    const struct tc_situation *s = example->situation;
+    size_t n = example->n_outcome;
+
+    v->n_situation = s->n;
+    v->situation = tc_arena_copy(v->arena, s->pairs, s->n * sizeof(*s->pairs));
+    v->n_outcome = n;
+    n = n < TC_VIOLATION_OUTCOME ? n : TC_VIOLATION_OUTCOME;
+    v->outcome = tc_arena_copy(v->arena, example->outcome, n * sizeof(*example->outcome));
 }
 
 /* Tell of this breach. */
@@ -197,8 +261,13 @@ static void set_first(struct tc_violation *v, struct tc_strtab *symbols,
     if (breach->event->call && !breach->example->place)
         set_inside(v, v->arena, symbols, breach->event->call);
     set_seen(v, symbols, breach);
-    if (!breach->example->variable && !breach->example->place)
+    set_example(v, breach->example);
+    v->n_concerned = v->n_frozen = v->n_without_grad = 0;
+    if (breach->example->variable)
+        count_concerned(v, breach->example->variable);
+    else if (!breach->example->place)
         set_owned(v, symbols, breach->event);
+    v->hint = tc_violation_hint(v, symbols);
 }
 
 struct tc_violation *tc_violation_new(struct tc_arena *arena, struct tc_strtab *symbols,
@@ -217,7 +286,7 @@ struct tc_violation *tc_violation_new(struct tc_arena *arena, struct tc_strtab *
         add_variable(v, symbols, breach->example->variable, &v->first);
     v->count = 1;
     v->last_step = -1;
-    add_step(v, v->step);
+    add_place(v, &place);
     return v;
 }
 
@@ -228,7 +297,7 @@ void tc_violation_repeat(struct tc_violation *v, struct tc_strtab *symbols,
     const struct tc_moment moment = moment_of(breach, &place);
 
     v->count++;
-    add_step(v, place.step);
+    add_place(v, &place);
     if (compare_moments(&moment, &v->first) < 0)
         set_first(v, symbols, breach, &place);
     if (breach->example->variable)
@@ -239,8 +308,7 @@ int tc_violation_compare(const struct tc_violation *a, const struct tc_violation
 {
     int order = order_of(a->step, b->step);
 
-    order = order ? order : order_of((int64_t)a->window, (int64_t)b->window);
-    order = order ? order : order_of(*a->call != '\0', *b->call != '\0');
+    order = order ? order : order_of(a->moment_ns, b->moment_ns);
     order = order ? order : compare_moments(&a->first, &b->first);
     return order ? order : strcmp(a->invariant->id, b->invariant->id);
 }

@@ -23,12 +23,21 @@ struct tc_moment {
 /* A variable concerned, as it was when the invariant broke. Texts are JSON where they are values.
  */
 struct tc_violation_variable {
-    const char *name, *kind, *grad, *dtype, *shape, *owner;
+    const char *name, *kind, *grad, *dtype, *shape, *owner, *training;
+    const char **attrs; /* framework attributes that are true */
+    size_t n_attrs;
     bool requires_grad;
     struct tc_moment met; /* when it was first met */
 };
 
+/* A call of the training loop, and the line of the script it was made from ("" when unknown). */
+struct tc_violation_call {
+    const char *call, *at;
+};
+
 #define TC_VIOLATION_STEPS     10
+#define TC_VIOLATION_RANKS     16
+#define TC_VIOLATION_OUTCOME   32
 #define TC_VIOLATION_VARIABLES 16
 #define TC_VIOLATION_BEFORE    TC_RECENT_CALLS
 
@@ -36,16 +45,23 @@ struct tc_violation {
     const struct tc_invariant *invariant;
     const struct tc_relation *relation;
     struct tc_moment first;
-    uint64_t window;
     int64_t step, rank, unix_ns; /* rank -1 when unknown; unix_ns 0 when unknown */
     const char *trace, *file;    /* folder, file of the process */
     const char *stage, *at;      /* "" when unknown */
     const char *call;            /* the call it is about; "" for a window */
+    bool is_worker;              /* in a worker of a DataLoader */
+    int64_t moment_ns;           /* when it went wrong, by the form's enum tc_fault */
     const char *seen;            /* one sentence */
+    const char *hint;            /* what to look at first */
     const char **inside;         /* enclosing calls, outermost first */
     size_t n_inside;
-    const char *before[TC_VIOLATION_BEFORE]; /* the calls before it, newest last */
+    struct tc_violation_call before[TC_VIOLATION_BEFORE]; /* newest last */
     size_t n_before;
+    const struct tc_pair *situation; /* what decided: the fields of the example, */
+    size_t n_situation;
+    const tc_sym *outcome; /* and what it was, the first TC_VIOLATION_OUTCOME of n_outcome */
+    size_t n_outcome;
+    size_t n_concerned, n_frozen, n_without_grad; /* variables the first time; of these */
     struct tc_violation_variable variables[TC_VIOLATION_VARIABLES];
     size_t n_variables, n_more_variables;
     struct tc_arena *arena; /* in which all this lives */
@@ -55,7 +71,9 @@ struct tc_violation {
     uint64_t count;                    /* how often, the first time included */
     int64_t steps[TC_VIOLATION_STEPS]; /* the first distinct steps that are known */
     size_t n_steps;
-    int64_t last_step; /* negative when unknown */
+    int64_t last_step;                 /* negative when unknown */
+    int64_t ranks[TC_VIOLATION_RANKS]; /* the first distinct ranks */
+    size_t n_ranks;
 };
 
 /* An example that broke an invariant. */
@@ -73,6 +91,10 @@ struct tc_violation *tc_violation_new(struct tc_arena *arena, struct tc_strtab *
                                       const struct tc_relation *relation,
                                       const struct tc_breach *breach);
 
+/* By form, what is related and the variables; never NULL. */
+const char *tc_violation_hint(const struct tc_violation *violation,
+                              const struct tc_strtab *symbols);
+
 /*
  * The same invariant broke again. What is told is the first moment, which need not be the one that
  * was read first; counts, steps and variables are the same in whatever order breaches come.
@@ -80,8 +102,7 @@ struct tc_violation *tc_violation_new(struct tc_arena *arena, struct tc_strtab *
 void tc_violation_repeat(struct tc_violation *violation, struct tc_strtab *symbols,
                          const struct tc_breach *breach);
 
-/* Before b when it should be read first: step, window, a missing call before its effects, position.
- */
+/* Before b when it should be read first: by step, then by the moment at which it went wrong. */
 int tc_violation_compare(const struct tc_violation *a, const struct tc_violation *b);
 
 #endif /* TC_CHECK_VIOLATION_H */

@@ -45,12 +45,15 @@ static const char *short_name(const char *name)
     return isupper((unsigned char)*before) ? before : last;
 }
 
+void tc_describe_call_name(const char *name, struct tc_strbuf *out)
+{
+    if (!describe_root(name, out))
+        tc_strbuf_addf(out, "%s()", short_name(name));
+}
+
 void tc_describe_call(const struct tc_strtab *symbols, tc_sym name, struct tc_strbuf *out)
 {
-    const char *text = tc_strtab_text(symbols, name);
-
-    if (!describe_root(text, out))
-        tc_strbuf_addf(out, "%s()", short_name(text));
+    tc_describe_call_name(tc_strtab_text(symbols, name), out);
 }
 
 /* Fields with words of their own; value "" stands for every value and is put in at %s. */

@@ -9,6 +9,9 @@
 /* "Optimizer.step()", "clip_grad_norm_()", "the root forward in training mode". */
 void tc_describe_call(const struct tc_strtab *symbols, tc_sym name, struct tc_strbuf *out);
 
+/* The same of the name itself. */
+void tc_describe_call_name(const char *name, struct tc_strbuf *out);
+
 /* ", after a backward and when lr is not zero", or nothing. */
 void tc_describe_when(const struct tc_strtab *symbols, const struct tc_clause *when, size_t n_when,
                       struct tc_strbuf *out);

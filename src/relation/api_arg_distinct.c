@@ -226,6 +226,7 @@ const struct tc_relation tc_api_arg_distinct = {
     .name = "APIArg/distinct",
     .summary = "random initialisers see each tensor once; workers draw different numbers",
     .hint = "Is the model initialised twice, or does every worker get the same seed?",
+    .fault = TC_FAULT_AT_BEGIN,
     .source = &tc_source_distinct,
     .propose = propose,
     .key = key_of,

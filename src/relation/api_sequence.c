@@ -535,6 +535,7 @@ const struct tc_relation tc_api_sequence_window = {
     .name = "APISequence/window",
     .summary = "every training step has these calls, in this order",
     .hint = "Is the call missing, or made at another place of the training loop?",
+    .fault = TC_FAULT_MISSING,
     .source = &tc_source_window,
     .propose = window_propose,
     .key = window_key,

@@ -350,7 +350,7 @@ static void run_explain(struct tc_strtab *symbols, const struct tc_invariant *in
 {
     (void)event;
     tc_describe_call(symbols, invariant->params[0].name, out);
-    tc_strbuf_adds(out, " was not called before; there were ");
+    tc_strbuf_adds(out, " was not called before; what came was ");
     explain_list(symbols, example, out);
 }
 
@@ -360,7 +360,7 @@ static void follow_explain(struct tc_strtab *symbols, const struct tc_invariant 
 {
     (void)event;
     tc_describe_call(symbols, invariant->params[1].name, out);
-    tc_strbuf_adds(out, " did not come; there were ");
+    tc_strbuf_adds(out, " did not come; what came was ");
     explain_list(symbols, example, out);
 }
 
@@ -386,6 +386,7 @@ const struct tc_relation tc_api_sequence_run = {
     .name = "APISequence/run",
     .summary = "the first call of one API in a run has a call of another before it",
     .hint = "Is a call of the set-up missing?",
+    .fault = TC_FAULT_MISSING,
     .source = &tc_source_run,
     .propose = run_propose,
     .key = run_key,
@@ -398,6 +399,7 @@ const struct tc_relation tc_api_sequence_follow = {
     .name = "APISequence/follow",
     .summary = "after state is loaded comes another call, before the model runs again",
     .hint = "Is a part of the state not restored?",
+    .fault = TC_FAULT_MISSING,
     .source = &tc_source_follow,
     .propose = follow_propose,
     .key = follow_key,

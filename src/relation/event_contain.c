@@ -208,28 +208,49 @@ static void explain_unchanged(const struct tc_strtab *symbols, const struct tc_p
     if (param->attr == TC_SYM_GRAD && param->to == TC_SYM_CLEAR)
         tc_strbuf_addf(out, " cleared the gradient of no %s", kind);
     else if (param->attr == TC_SYM_GRAD)
-        tc_strbuf_addf(out, " gave a gradient to no %s", kind);
+        tc_strbuf_addf(out, " gave a gradient to no %s%s", kind,
+                       param->from == TC_SYM_CLEAR ? " that had none" : "");
     else
         tc_strbuf_addf(out, " changed %s of no %s", tc_strtab_text(symbols, param->attr), kind);
 }
 
+struct state_count {
+    size_t n, frozen, without;
+};
+
+static void count_state(struct state_count *count, const struct tc_variable *v)
+{
+    count->n++;
+    count->frozen += !v->requires_grad;
+    count->without += v->grad == TC_SYM_GRAD_NULL;
+}
+
 /* How many of the variables concerned are frozen and how many have no gradient: what most often
- * decides. */
-static void explain_owned(const struct tc_event *event, struct tc_strbuf *out)
+ * decides. A call that owns none may reach all of that kind. */
+static void explain_state(const struct tc_event *event, const struct tc_strtab *symbols,
+                          tc_sym kind, struct tc_strbuf *out)
 {
     const struct tc_call *call = event->call;
-    size_t frozen = 0, without = 0;
+    struct state_count count = {0};
+    uint64_t serial, pointer;
 
     for (size_t i = 0; i < call->n_params; i++) {
         const struct tc_variable *v = tc_process_variable(event->process, call->params[i]);
-        frozen += v && !v->requires_grad;
-        without += v && v->grad == TC_SYM_GRAD_NULL;
+        if (v)
+            count_state(&count, v);
     }
-    if (!call->n_params)
+    for (size_t pos = 0;
+         !call->n_params && tc_map_each(&event->process->variables, &pos, &serial, &pointer);) {
+        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+        if (v->kind == kind)
+            count_state(&count, v);
+    }
+    if (!count.n)
         return;
-    tc_strbuf_addf(out,
-                   "; it owns %zu variable%s: %zu with requires_grad=false, %zu without a gradient",
-                   call->n_params, call->n_params == 1 ? "" : "s", frozen, without);
+    tc_strbuf_addf(out, "; %s %zu %s%s: %zu with requires_grad=false, %zu without a gradient",
+                   call->n_params ? "it owns" : "there are", count.n,
+                   call->n_params ? "variable" : tc_strtab_text(symbols, kind),
+                   count.n == 1 ? "" : "s", count.frozen, count.without);
 }
 
 static void some_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
@@ -247,7 +268,7 @@ static void some_explain(struct tc_strtab *symbols, const struct tc_invariant *i
         return;
     }
     explain_unchanged(symbols, &params[1], out);
-    explain_owned(event, out);
+    explain_state(event, symbols, params[1].name, out);
 }
 
 /* ---- none ---------------------------------------------------------------------------------- */

@@ -90,10 +90,19 @@ struct tc_source {
     void (*condense)(const struct tc_rows *rows, struct tc_invariant_set *accepted);
 };
 
+/* When that happened which makes an example break the invariant: causes come before effects. */
+enum tc_fault {
+    TC_FAULT_AT_END,   /* of the call or window judged: a result, a change, a state */
+    TC_FAULT_AT_BEGIN, /* what the call judged was given */
+    TC_FAULT_MISSING,  /* a call is missing or comes late: counts as the beginning, too */
+};
+
 struct tc_relation {
     const char *name;    /* family and form: "EventContain/some" */
     const char *summary; /* one line for --list-relations */
     const char *hint;    /* what to look at first when it is broken */
+    enum tc_fault fault;
+    unsigned lag; /* steps by which it may tell of a fault late */
     const struct tc_source *source;
 
     /* Is this field no explanation of these params, because it is the property itself or is made

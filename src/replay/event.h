@@ -84,9 +84,9 @@ struct tc_member_call {
 
 /* A step window: what stood between two cuts on the main thread of one process. */
 struct tc_window {
-    uint64_t number; /* counts all windows of the process */
-    int64_t step;    /* counts those that held an optimizer step */
-    int64_t t;
+    uint64_t number;    /* counts all windows of the process */
+    int64_t step;       /* counts those that held an optimizer step */
+    int64_t t, begin_t; /* of the cut that closes it; of the one before */
     tc_sym stage;
     bool has_step, has_autocast;
     tc_sym grads; /* of the parameters stepped: all, some, none have a gradient */
@@ -96,6 +96,10 @@ struct tc_window {
 
 /* As many of the last calls of a loop are remembered. */
 #define TC_RECENT_CALLS 4
+
+struct tc_recent_call {
+    tc_sym descriptor, at;
+};
 
 struct tc_process {
     const char *file; /* name of the trace file */
@@ -109,7 +113,7 @@ struct tc_process {
     struct tc_map variables; /* serial → struct tc_variable * */
     struct tc_window window; /* the open one */
     unsigned phases;
-    tc_sym recent[TC_RECENT_CALLS]; /* what the loop called last, newest last */
+    struct tc_recent_call recent[TC_RECENT_CALLS]; /* what the loop called last, newest last */
     unsigned n_recent;
 };
 
@@ -137,16 +141,25 @@ int64_t tc_process_wall_time(const struct tc_process *process, int64_t t);
  */
 struct tc_place {
     const char *file; /* lives as long as the replay */
+    bool is_worker;
     int64_t rank, step;
-    int64_t unix_ns; /* 0 when unknown */
+    int64_t unix_ns;          /* 0 when unknown */
+    int64_t begin_ns, end_ns; /* of the call or window; of the process's own clock if that is all */
     uint64_t window, order;
     tc_sym stage, at, call; /* call is TC_SYM_EMPTY for a window */
-    tc_sym before[TC_RECENT_CALLS];
+    struct tc_recent_call before[TC_RECENT_CALLS];
     unsigned n_before;
 };
 
 /* Of an event of kind CALL or WINDOW. */
 void tc_place_of(const struct tc_event *event, struct tc_place *out);
+
+/* Nanoseconds of the wall clock at t; of the process's own clock where the wall's is unknown; 0
+ * where the trace names a time beyond all clocks. */
+int64_t tc_process_time(const struct tc_process *process, int64_t t);
+
+/* Line of the script from which the call was made, itself or as part of another; or empty. */
+tc_sym tc_call_at(const struct tc_call *call);
 
 const struct tc_variable *tc_process_variable(const struct tc_process *process, int64_t serial);
 

@@ -5,27 +5,43 @@
 #include "base/banned.h"
 #include "replay/symbols.h"
 
-int64_t tc_process_wall_time(const struct tc_process *process, int64_t t)
+int64_t tc_process_time(const struct tc_process *process, int64_t t)
 {
     int64_t sum;
 
-    if (!process->unix_ns || __builtin_add_overflow(process->unix_ns, t, &sum))
-        return 0;
-    return sum;
+    return __builtin_add_overflow(process->unix_ns, t, &sum) ? 0 : sum;
+}
+
+tc_sym tc_call_at(const struct tc_call *call)
+{
+    while (call->parent && call->at == TC_SYM_EMPTY)
+        call = call->parent;
+    return call->at;
+}
+
+int64_t tc_process_wall_time(const struct tc_process *process, int64_t t)
+{
+    return process->unix_ns ? tc_process_time(process, t) : 0;
+}
+
+static void set_times(struct tc_place *place, const struct tc_process *process, int64_t begin_t,
+                      int64_t end_t)
+{
+    place->begin_ns = tc_process_time(process, begin_t);
+    place->end_ns = tc_process_time(process, end_t);
+    place->unix_ns = process->unix_ns ? place->end_ns : 0;
 }
 
 static void set_call(struct tc_place *place, const struct tc_event *event)
 {
-    const struct tc_call *call = event->call, *top = call;
+    const struct tc_call *call = event->call;
 
-    while (top->parent && top->at == TC_SYM_EMPTY)
-        top = top->parent;
     place->step = call->step;
     place->window = call->window;
     place->stage = call->stage;
-    place->at = top->at;
+    place->at = tc_call_at(call);
     place->call = call->descriptor;
-    place->unix_ns = tc_process_wall_time(event->process, call->end_t);
+    set_times(place, event->process, call->t, call->end_t);
 }
 
 /* A window has no line of its own: that of its optimizer step is where the reader looks. */
@@ -38,7 +54,7 @@ static void set_window(struct tc_place *place, const struct tc_event *event)
     place->stage = window->stage;
     place->at = TC_SYM_EMPTY;
     place->call = TC_SYM_EMPTY;
-    place->unix_ns = tc_process_wall_time(event->process, window->t);
+    set_times(place, event->process, window->begin_t, window->t);
     for (size_t i = 0; i < window->members.n; i++) {
         const struct tc_member_call *member = &window->members.items[i];
         if (!member->is_void && (member->role == TC_ROLE_STEP || place->at == TC_SYM_EMPTY))
@@ -52,6 +68,7 @@ void tc_place_of(const struct tc_event *event, struct tc_place *out)
 
     *out = (struct tc_place){.file = process->file,
                              .rank = process->rank,
+                             .is_worker = process->is_worker,
                              .order = event->order,
                              .n_before = process->n_recent};
     memcpy(out->before, process->recent, sizeof(out->before));

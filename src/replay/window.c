@@ -65,16 +65,13 @@ static tc_sym member_descriptor(struct tc_strtab *symbols, const struct tc_call 
 static void add_member(struct tc_process *process, struct tc_strtab *symbols, struct tc_call *call)
 {
     struct tc_window *window = &process->window;
-    const struct tc_call *top = call;
 
-    while (top->parent && top->at == TC_SYM_EMPTY)
-        top = top->parent;
     call->member = window->members.n;
     tc_vec_push(&window->members,
                 ((struct tc_member_call){.descriptor = member_descriptor(symbols, call),
                                          .role = call->role,
                                          .id = call->id,
-                                         .at = top->at}));
+                                         .at = tc_call_at(call)}));
 }
 
 void tc_window_call_begins(struct tc_process *process, struct tc_strtab *symbols,
@@ -133,7 +130,8 @@ void tc_window_remember(struct tc_process *process, const struct tc_call *call)
     if (process->n_recent == TC_RECENT_CALLS)
         memmove(process->recent, process->recent + 1,
                 --process->n_recent * sizeof(*process->recent));
-    process->recent[process->n_recent++] = call->descriptor;
+    process->recent[process->n_recent++] =
+        (struct tc_recent_call){call->descriptor, tc_call_at(call)};
 }
 
 void tc_window_next(struct tc_process *process)
@@ -141,6 +139,7 @@ void tc_window_next(struct tc_process *process)
     struct tc_window *window = &process->window;
 
     window->number++;
+    window->begin_t = window->t;
     window->members.n = 0;
     window->has_step = window->has_autocast = false;
     window->grads = TC_SYM_NONE;

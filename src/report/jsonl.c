@@ -1,3 +1,6 @@
+/*
+ * jsonl.c - violations as JSON Lines: first the heads of the groups, then the rest
+ */
 #include "report/report.h"
 
 #include <stdio.h>
@@ -17,12 +20,17 @@ static struct tc_json *parsed(const char *json)
     return node;
 }
 
-static struct tc_json *strings(const char *const *items, size_t n)
+static struct tc_json *calls(const struct tc_violation_call *items, size_t n)
 {
     struct tc_json *array = tc_json_array();
 
-    for (size_t i = 0; i < n; i++)
-        tc_json_append(array, tc_json_string(items[i]));
+    for (size_t i = 0; i < n; i++) {
+        struct tc_json *object = tc_json_object();
+        tc_json_set_string(object, "call", items[i].call);
+        if (*items[i].at)
+            tc_json_set_string(object, "at", items[i].at);
+        tc_json_append(array, object);
+    }
     return array;
 }
 
@@ -40,17 +48,39 @@ static struct tc_json *variables(const struct tc_violation *v)
         tc_json_set(object, "dtype", parsed(x->dtype));
         tc_json_set(object, "shape", parsed(x->shape));
         tc_json_set(object, "owner", parsed(x->owner));
+        tc_json_set(object, "training", parsed(x->training));
+        if (x->n_attrs)
+            tc_json_set(object, "attrs", tc_json_strings(x->attrs, x->n_attrs));
         tc_json_append(array, object);
     }
     return array;
 }
 
-static struct tc_json *steps(const struct tc_violation *v)
+static struct tc_json *numbers(const int64_t *items, size_t n)
 {
     struct tc_json *array = tc_json_array();
 
-    for (size_t i = 0; i < v->n_steps; i++)
-        tc_json_append(array, tc_json_number((double)v->steps[i]));
+    for (size_t i = 0; i < n; i++)
+        tc_json_append(array, tc_json_number((double)items[i]));
+    return array;
+}
+
+static struct tc_json *situation(const struct tc_violation *v, const struct tc_strtab *symbols)
+{
+    struct tc_json *object = tc_json_object();
+
+    for (size_t i = 0; i < v->n_situation; i++)
+        tc_json_set(object, tc_strtab_text(symbols, v->situation[i].field),
+                    parsed(tc_strtab_text(symbols, v->situation[i].value)));
+    return object;
+}
+
+static struct tc_json *outcome(const struct tc_violation *v, const struct tc_strtab *symbols)
+{
+    struct tc_json *array = tc_json_array();
+
+    for (size_t i = 0; i < v->n_outcome && i < TC_VIOLATION_OUTCOME; i++)
+        tc_json_append(array, tc_json_string(tc_strtab_text(symbols, v->outcome[i])));
     return array;
 }
 
@@ -85,6 +115,17 @@ static void set_place(struct tc_json *object, const struct tc_violation *v)
         tc_json_set_string(object, "call", v->call);
 }
 
+static void set_repeats(struct tc_json *object, const struct tc_violation *v)
+{
+    tc_json_set_number(object, "count", (double)v->count);
+    if (v->n_steps) {
+        tc_json_set(object, "steps", numbers(v->steps, v->n_steps));
+        tc_json_set_number(object, "last_step", (double)v->last_step);
+    }
+    if (v->n_ranks)
+        tc_json_set(object, "ranks", numbers(v->ranks, v->n_ranks));
+}
+
 struct tc_json *tc_violation_to_json(const struct tc_violation *v, const struct tc_strtab *symbols)
 {
     struct tc_json *object = tc_json_object();
@@ -96,34 +137,50 @@ struct tc_json *tc_violation_to_json(const struct tc_violation *v, const struct 
     set_place(object, v);
     tc_json_set_string(object, "expected", v->invariant->text);
     tc_json_set_string(object, "seen", v->seen);
-    tc_json_set_string(object, "hint", v->relation->hint);
-    tc_json_set(object, "inside", strings(v->inside, v->n_inside));
-    tc_json_set(object, "before", strings(v->before, v->n_before));
+    tc_json_set_string(object, "hint", v->hint);
+    tc_json_set(object, "inside", tc_json_strings(v->inside, v->n_inside));
+    tc_json_set(object, "before", calls(v->before, v->n_before));
     tc_json_set(object, "variables", variables(v));
     if (v->n_more_variables)
         tc_json_set_number(object, "more_variables", (double)v->n_more_variables);
-    tc_json_set_number(object, "count", (double)v->count);
-    if (v->n_steps) {
-        tc_json_set(object, "steps", steps(v));
-        tc_json_set_number(object, "last_step", (double)v->last_step);
-    }
+    set_repeats(object, v);
     tc_json_set_number(learned, "pipelines", (double)v->invariant->pipelines);
     tc_json_set_number(learned, "held", (double)v->invariant->held);
     tc_json_set(object, "learned", learned);
     tc_json_set(object, "params", tc_json_copy(tc_json_get(invariant, "params")));
     tc_json_set(object, "when", tc_json_copy(tc_json_get(invariant, "when")));
+    tc_json_set(object, "situation", situation(v, symbols));
+    tc_json_set(object, "outcome", outcome(v, symbols));
     tc_json_free(invariant);
     return object;
 }
 
-static void print(const struct tc_report_input *input, struct tc_strbuf *out)
+static void print_line(const struct tc_report_input *input, size_t group, size_t i,
+                       struct tc_strbuf *out)
 {
-    for (size_t i = 0; i < input->n_violations; i++) {
-        struct tc_json *object = tc_violation_to_json(input->violations[i], input->symbols);
-        tc_json_print(object, out);
-        tc_strbuf_addc(out, '\n');
-        tc_json_free(object);
-    }
+    const struct tc_group *g = &input->groups.items[group];
+    struct tc_json *object = tc_violation_to_json(g->items[i], input->symbols);
+
+    tc_json_set_number(object, "group", (double)(group + 1));
+    tc_json_set_bool(object, "head", i == 0);
+    if (i == 0)
+        tc_json_set_number(object, "group_size", (double)g->n);
+    tc_json_print(object, out);
+    tc_strbuf_addc(out, '\n');
+    tc_json_free(object);
 }
 
-const struct tc_report tc_report_violations = {"violations.jsonl", print};
+static void print(const struct tc_report_input *input, struct tc_strbuf *out)
+{
+    for (size_t i = 0; i < input->groups.n; i++)
+        print_line(input, i, 0, out);
+    for (size_t i = 0; i < input->groups.n; i++)
+        for (size_t j = 1; j < input->groups.items[i].n; j++)
+            print_line(input, i, j, out);
+}
+
+const struct tc_report tc_report_violations = {
+    .file = "violations.jsonl",
+    .summary = "one violation a line",
+    .print = print,
+};

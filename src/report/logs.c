@@ -5,7 +5,21 @@
 
 #include "base/banned.h"
 
-static struct tc_json *line_of(const struct tc_judgement *j, const struct tc_strtab *symbols)
+const char *tc_verdict_reason(const struct tc_judgement *j)
+{
+    switch (tc_engine_verdict(j)) {
+    case TC_VERDICT_UNCHECKED:
+        return j->invariant->unchecked;
+    case TC_VERDICT_NOT_TRIGGERED:
+        return j->out_of_context ? "met only in contexts that were never learned"
+                                 : "its precondition was never met";
+    default:
+        return "";
+    }
+}
+
+static struct tc_json *line_of(const struct tc_judgement *j, const struct tc_strtab *symbols,
+                               const char *why)
 {
     struct tc_json *object = tc_json_object();
 
@@ -16,12 +30,8 @@ static struct tc_json *line_of(const struct tc_judgement *j, const struct tc_str
     tc_json_set_number(object, "broken", (double)j->broken);
     if (j->out_of_context)
         tc_json_set_number(object, "out_of_context", (double)j->out_of_context);
-    if (!j->relation)
-        tc_json_set_string(object, "why", j->invariant->unchecked);
-    else if (!j->held && !j->broken)
-        tc_json_set_string(object, "why",
-                           j->out_of_context ? "met only in contexts that were never learned"
-                                             : "its precondition was never met");
+    if (*why)
+        tc_json_set_string(object, "why", why);
     if (j->violation) {
         tc_json_set_string(object, "at", j->violation->at);
         if (j->violation->step >= 0)
@@ -30,17 +40,30 @@ static struct tc_json *line_of(const struct tc_judgement *j, const struct tc_str
     return object;
 }
 
+static void print_line(const struct tc_report_input *input, const struct tc_judgement *j,
+                       const char *why, struct tc_strbuf *out)
+{
+    struct tc_json *object = line_of(j, input->symbols, why);
+
+    tc_json_print(object, out);
+    tc_strbuf_addc(out, '\n');
+    tc_json_free(object);
+}
+
+static const char *suppressed_why(const struct tc_report_input *input, const struct tc_judgement *j)
+{
+    if (!input->suppressions || tc_engine_verdict(j) != TC_VERDICT_FAILED)
+        return NULL;
+    return tc_suppressions_reason(input->suppressions, j->invariant->id);
+}
+
 static void print_verdict(const struct tc_report_input *input, enum tc_verdict verdict,
                           struct tc_strbuf *out)
 {
     for (size_t i = 0; i < tc_engine_count(input->engine); i++) {
         const struct tc_judgement *j = tc_engine_judgement(input->engine, i);
-        if (tc_engine_verdict(j) != verdict)
-            continue;
-        struct tc_json *object = line_of(j, input->symbols);
-        tc_json_print(object, out);
-        tc_strbuf_addc(out, '\n');
-        tc_json_free(object);
+        if (tc_engine_verdict(j) == verdict && !suppressed_why(input, j))
+            print_line(input, j, tc_verdict_reason(j), out);
     }
 }
 
@@ -64,7 +87,25 @@ static void print_unchecked(const struct tc_report_input *input, struct tc_strbu
     print_verdict(input, TC_VERDICT_UNCHECKED, out);
 }
 
-const struct tc_report tc_report_failed = {"failed.log", print_failed};
-const struct tc_report tc_report_passed = {"passed.log", print_passed};
-const struct tc_report tc_report_not_triggered = {"not_triggered.log", print_not_triggered};
-const struct tc_report tc_report_unchecked = {"unchecked.log", print_unchecked};
+static void print_suppressed(const struct tc_report_input *input, struct tc_strbuf *out)
+{
+    for (size_t i = 0; i < tc_engine_count(input->engine); i++) {
+        const struct tc_judgement *j = tc_engine_judgement(input->engine, i);
+        const char *why = suppressed_why(input, j);
+        if (why)
+            print_line(input, j, why, out);
+    }
+}
+
+#define LOG(verdict)                                    \
+    const struct tc_report tc_report_##verdict = {      \
+        .file = #verdict ".log",                        \
+        .summary = "invariants by verdict, one a line", \
+        .print = print_##verdict,                       \
+    }
+
+LOG(failed);
+LOG(passed);
+LOG(not_triggered);
+LOG(unchecked);
+LOG(suppressed);

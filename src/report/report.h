@@ -1,43 +1,64 @@
 /*
  * report.h - forms in which the result of a check is written
  *
- * A report is a struct of functions run by one driver (run.c). To add one: a .c file and a row in
- * run.c.
+ * A report is a struct of functions run by one driver (write.c). To add one: a .c file and a row in
+ * write.c.
  */
 #ifndef TC_REPORT_REPORT_H
 #define TC_REPORT_REPORT_H
 
 #include "base/json.h"
 #include "check/engine.h"
+#include "check/group.h"
+#include "check/suppress.h"
 #include <traincheck/check.h>
 
-/* Everything a report may speak of; all borrowed. */
+/* Everything a report may speak of; all but groups and suppressed is borrowed. */
 struct tc_report_input {
     const struct tc_check_config *config;
     const struct tc_check_result *result;
     const struct tc_engine *engine;
     const struct tc_strtab *symbols;
     const struct tc_notes *notes;
-    const struct tc_violation *const *violations; /* in reading order */
-    size_t n_violations;
+    const struct tc_suppressions *suppressions;
+    struct tc_groups groups;                /* of the violations that count */
+    const struct tc_violation **suppressed; /* the others, in reading order */
+    size_t n_suppressed;
 };
 
-/* One file of the output folder. */
 struct tc_report {
-    const char *file;
+    const char *name; /* in --format; NULL: written always */
+    const char *file; /* in the output folder; NULL: goes to stdout */
+    const char *summary;
     void (*print)(const struct tc_report_input *input, struct tc_strbuf *out);
+    /* For what may be larger than memory: writes the file itself. One of the two is NULL. */
+    enum tc_status (*write)(const struct tc_report_input *input, const char *path,
+                            struct tc_error *err);
 };
 
-extern const struct tc_report tc_report_violations; /* violations.jsonl */
-extern const struct tc_report tc_report_failed, tc_report_passed, tc_report_not_triggered,
-    tc_report_unchecked;                         /* one invariant a line */
-extern const struct tc_report tc_report_summary; /* violations_summary.json */
+/* Groups and counts what the engine found; fills the verdicts of result. */
+void tc_report_input_make(struct tc_report_input *input, const struct tc_check_config *config,
+                          const struct tc_engine *engine, const struct tc_strtab *symbols,
+                          const struct tc_suppressions *suppressions, const struct tc_notes *notes,
+                          struct tc_check_result *result);
+void tc_report_input_release(struct tc_report_input *input);
 
-/* A violation as the object of docs/violation-format.md; the caller owns it. */
+/* The files of the output folder, which must be there, and the metrics. */
+enum tc_status tc_report_write(const struct tc_report_input *input, struct tc_error *err);
+/* What belongs on stdout: text or JSON Lines, and the reports without a file. */
+void tc_report_print(const struct tc_report_input *input, struct tc_strbuf *out);
+
+/* A violation as the object of docs/violation-format.md, without its group; the caller owns it. */
 struct tc_json *tc_violation_to_json(const struct tc_violation *violation,
                                      const struct tc_strtab *symbols);
 
-/* Violations as text for a terminal, one block each. */
+/* Violations as text for a terminal: a block for the head of each group, a line for the rest. */
 void tc_report_text(const struct tc_report_input *input, struct tc_strbuf *out);
+/* One block. */
+void tc_report_text_violation(const struct tc_violation *violation, bool color,
+                              struct tc_strbuf *out);
+
+/* "EC-3f9a1c20": why its verdict is what it is, in words; "" if the verdict says it all. */
+const char *tc_verdict_reason(const struct tc_judgement *judgement);
 
 #endif /* TC_REPORT_REPORT_H */

@@ -11,11 +11,6 @@
 #include "base/fs.h"
 #include "replay/symbols.h"
 
-static const struct tc_report *const reports[] = {
-    &tc_report_violations,    &tc_report_failed,    &tc_report_passed,
-    &tc_report_not_triggered, &tc_report_unchecked, &tc_report_summary,
-};
-
 /* Codes of notes after which something of a trace stayed unread. */
 static const char *const damage[] = {"bad-frame", "bad-json", "bad-record", "not-a-trace"};
 
@@ -76,31 +71,6 @@ static enum tc_status check_trace(struct tc_check *check, const char *path, stru
     return status;
 }
 
-static void count_verdicts(const struct tc_engine *engine, struct tc_check_result *result)
-{
-    result->n_invariants = tc_engine_count(engine);
-    result->n_failed = result->n_passed = result->n_not_triggered = result->n_unchecked = 0;
-    result->n_multi_failed = 0;
-    for (size_t i = 0; i < result->n_invariants; i++) {
-        const struct tc_judgement *j = tc_engine_judgement(engine, i);
-        switch (tc_engine_verdict(j)) {
-        case TC_VERDICT_FAILED:
-            result->n_failed++;
-            result->n_multi_failed += j->invariant->pipelines > 1;
-            break;
-        case TC_VERDICT_PASSED:
-            result->n_passed++;
-            break;
-        case TC_VERDICT_NOT_TRIGGERED:
-            result->n_not_triggered++;
-            break;
-        case TC_VERDICT_UNCHECKED:
-            result->n_unchecked++;
-            break;
-        }
-    }
-}
-
 static bool is_damaged(const struct tc_notes *notes)
 {
     for (size_t i = 0; i < tc_notes_count(notes); i++)
@@ -110,57 +80,26 @@ static bool is_damaged(const struct tc_notes *notes)
     return false;
 }
 
-static enum tc_status write_files(const struct tc_report_input *input, struct tc_error *err)
-{
-    enum tc_status status = TC_OK;
-
-    for (size_t i = 0; i < sizeof(reports) / sizeof(*reports) && !status; i++) {
-        struct tc_strbuf text = TC_STRBUF_INIT;
-        char *path = tc_fs_join(input->config->output_dir, reports[i]->file);
-        reports[i]->print(input, &text);
-        status = tc_fs_write(path, text.text ? text.text : "", text.size, err);
-        tc_strbuf_release(&text);
-        tc_free(path);
-    }
-    return status;
-}
-
-static void write_out(const struct tc_report_input *input)
-{
-    const struct tc_check_config *config = input->config;
-    struct tc_strbuf text = TC_STRBUF_INIT;
-
-    if (!config->write)
-        return;
-    if (config->json)
-        tc_report_violations.print(input, &text);
-    else
-        tc_report_text(input, &text);
-    if (text.size)
-        config->write(config->context, text.text, text.size);
-    tc_strbuf_release(&text);
-}
-
 enum tc_status tc_check_report(struct tc_check *check, bool to_stdout, struct tc_error *err)
 {
-    struct tc_report_input input = {.config = check->config,
-                                    .result = check->result,
-                                    .engine = check->engine,
-                                    .symbols = check->symbols,
-                                    .notes = check->notes};
+    const struct tc_check_config *config = check->config;
+    struct tc_report_input input;
+    struct tc_strbuf text = TC_STRBUF_INIT;
     enum tc_status status;
 
     check->has_reported = true;
-    count_verdicts(check->engine, check->result);
     check->result->damaged = is_damaged(check->notes);
     check->result->wall_ns = now_ns() - check->started_ns;
-    const struct tc_violation **violations =
-        tc_engine_violations(check->engine, &input.n_violations);
-    input.violations = violations;
-    if (to_stdout)
-        write_out(&input);
-    status = write_files(&input, err);
-    tc_free(violations);
+    tc_report_input_make(&input, config, check->engine, check->symbols, &check->suppressions,
+                         check->notes, check->result);
+    if (to_stdout && config->write) {
+        tc_report_print(&input, &text);
+        if (text.size)
+            config->write(config->context, text.text, text.size);
+        tc_strbuf_release(&text);
+    }
+    status = tc_report_write(&input, err);
+    tc_report_input_release(&input);
     return status;
 }
 
@@ -179,9 +118,14 @@ enum tc_status tc_check_open(struct tc_check *check, const struct tc_check_confi
     tc_invariant_set_init(&check->set, check->symbols);
     for (size_t i = 0; i < config->n_invariants && !status; i++)
         status = tc_invariant_set_read(&check->set, config->invariants[i], err);
-    if (!status)
-        check->engine = tc_engine_new(&check->set, check->symbols);
-    return status;
+    if (!status && config->suppress)
+        status = tc_suppressions_read(&check->suppressions, config->suppress, err);
+    if (status)
+        return status;
+    check->engine = tc_engine_new(&check->set, check->symbols);
+    if (config->suppress)
+        tc_suppressions_note_unused(&check->suppressions, config->suppress, check->engine, notes);
+    return TC_OK;
 }
 
 void tc_check_close(struct tc_check *check)
@@ -189,6 +133,7 @@ void tc_check_close(struct tc_check *check)
     if (check->made_dir && !check->has_reported)
         rmdir(check->config->output_dir);
     tc_engine_free(check->engine);
+    tc_suppressions_release(&check->suppressions);
     tc_invariant_set_release(&check->set);
     tc_strtab_free(check->symbols);
 }

@@ -13,6 +13,7 @@ struct tc_check {
     struct tc_notes *notes;
     struct tc_strtab *symbols;
     struct tc_invariant_set set;
+    struct tc_suppressions suppressions;
     struct tc_engine *engine;
     uint64_t started_ns;
     size_t trace;      /* being read */

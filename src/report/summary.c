@@ -1,39 +1,91 @@
 #include "report/report.h"
 
+#include <stdio.h>
+
 #include "base/banned.h"
 #include <traincheck/version.h>
-
-static struct tc_json *strings(const char *const *items, size_t n)
-{
-    struct tc_json *array = tc_json_array();
-
-    for (size_t i = 0; i < n; i++)
-        tc_json_append(array, tc_json_string(items[i]));
-    return array;
-}
 
 static struct tc_json *counts(const struct tc_check_result *result)
 {
     struct tc_json *object = tc_json_object();
 
     tc_json_set_number(object, "invariants", (double)result->n_invariants);
+    tc_json_set_number(object, "groups", (double)result->n_groups);
     tc_json_set_number(object, "failed", (double)result->n_failed);
     tc_json_set_number(object, "passed", (double)result->n_passed);
     tc_json_set_number(object, "not_triggered", (double)result->n_not_triggered);
     tc_json_set_number(object, "unchecked", (double)result->n_unchecked);
+    tc_json_set_number(object, "suppressed", (double)result->n_suppressed);
     return object;
 }
 
-static struct tc_json *per_relation(const struct tc_report_input *input)
+static void count_one(struct tc_json *object, const char *name)
+{
+    tc_json_set_number(object, name, tc_json_to_number(tc_json_get(object, name), 0) + 1);
+}
+
+static struct tc_json *per_relation(const struct tc_groups *groups)
 {
     struct tc_json *object = tc_json_object();
 
-    for (size_t i = 0; i < input->n_violations; i++) {
-        const char *name = input->violations[i]->relation->name;
-        double n = tc_json_to_number(tc_json_get(object, name), 0);
-        tc_json_set_number(object, name, n + 1);
+    for (size_t i = 0; i < groups->n_all; i++)
+        count_one(object, groups->all[i]->relation->name);
+    return object;
+}
+
+/* A violation counts on each rank on which it was met. */
+static struct tc_json *per_rank(const struct tc_groups *groups)
+{
+    struct tc_json *object = tc_json_object();
+    char name[32];
+
+    for (size_t i = 0; i < groups->n_all; i++) {
+        const struct tc_violation *v = groups->all[i];
+        for (size_t j = 0; j < v->n_ranks; j++) {
+            snprintf(name, sizeof(name), "%lld", (long long)v->ranks[j]);
+            count_one(object, name);
+        }
     }
     return object;
+}
+
+static struct tc_json *stories(const struct tc_groups *groups)
+{
+    struct tc_json *array = tc_json_array();
+
+    for (size_t i = 0; i < groups->n; i++) {
+        const struct tc_group *group = &groups->items[i];
+        struct tc_json *object = tc_json_object();
+        struct tc_json *rest = tc_json_array();
+        tc_json_set_string(object, "head", group->items[0]->invariant->id);
+        tc_json_set_string(object, "expected", group->items[0]->invariant->text);
+        tc_json_set_string(object, "seen", group->items[0]->seen);
+        if (*group->items[0]->at)
+            tc_json_set_string(object, "at", group->items[0]->at);
+        if (group->items[0]->step >= 0)
+            tc_json_set_number(object, "step", (double)group->items[0]->step);
+        for (size_t j = 1; j < group->n; j++)
+            tc_json_append(rest, tc_json_string(group->items[j]->invariant->id));
+        tc_json_set(object, "followers", rest);
+        tc_json_append(array, object);
+    }
+    return array;
+}
+
+static struct tc_json *suppressed(const struct tc_report_input *input)
+{
+    struct tc_json *array = tc_json_array();
+
+    for (size_t i = 0; i < input->n_suppressed; i++) {
+        const struct tc_violation *v = input->suppressed[i];
+        struct tc_json *object = tc_json_object();
+        tc_json_set_string(object, "id", v->invariant->id);
+        tc_json_set_string(object, "reason",
+                           tc_suppressions_reason(input->suppressions, v->invariant->id));
+        tc_json_set_number(object, "count", (double)v->count);
+        tc_json_append(array, object);
+    }
+    return array;
 }
 
 static struct tc_json *notes(const struct tc_notes *all)
@@ -64,12 +116,16 @@ static void print(const struct tc_report_input *input, struct tc_strbuf *out)
     tc_json_set_string(object, "made_by", "traincheck-check " TC_VERSION);
     if (config->command_line)
         tc_json_set_string(object, "command", config->command_line);
-    tc_json_set(object, "traces", strings(config->traces, config->n_traces));
-    tc_json_set(object, "invariant_files", strings(config->invariants, config->n_invariants));
+    tc_json_set(object, "traces", tc_json_strings(config->traces, config->n_traces));
+    tc_json_set(object, "invariant_files",
+                tc_json_strings(config->invariants, config->n_invariants));
     tc_json_set(object, "counts", counts(input->result));
-    if (input->n_violations && input->violations[0]->step >= 0)
-        tc_json_set_number(object, "first_step", (double)input->violations[0]->step);
-    tc_json_set(object, "failed_per_relation", per_relation(input));
+    if (input->groups.n && input->groups.all[0]->step >= 0)
+        tc_json_set_number(object, "first_step", (double)input->groups.all[0]->step);
+    tc_json_set(object, "groups", stories(&input->groups));
+    tc_json_set(object, "failed_per_relation", per_relation(&input->groups));
+    tc_json_set(object, "failed_per_rank", per_rank(&input->groups));
+    tc_json_set(object, "suppressed", suppressed(input));
     tc_json_set_number(object, "records", (double)input->result->n_records);
     tc_json_set_number(object, "calls", (double)input->result->n_calls);
     tc_json_set_number(object, "windows", (double)input->result->n_windows);
@@ -80,4 +136,8 @@ static void print(const struct tc_report_input *input, struct tc_strbuf *out)
     tc_json_free(object);
 }
 
-const struct tc_report tc_report_summary = {"violations_summary.json", print};
+const struct tc_report tc_report_summary = {
+    .file = "violations_summary.json",
+    .summary = "counts, groups, versions, notes",
+    .print = print,
+};

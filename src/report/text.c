@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "base/fs.h"
+#include "invariant/describe.h"
 
 #define WIDTH  80
 #define INDENT 2
@@ -26,12 +28,17 @@ static void paint(const struct printer *p, const char *code)
         tc_strbuf_adds(p->out, code);
 }
 
+static bool is_continued(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
 static size_t columns(const char *text, size_t size)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < size; i++)
-        n += ((unsigned char)text[i] & 0xc0) != 0x80;
+        n += !is_continued(text[i]);
     return n;
 }
 
@@ -119,17 +126,36 @@ static void print_variables(const struct printer *p, const struct tc_violation *
     tc_strbuf_release(&text);
 }
 
+/* Where it stands among the calls: what encloses it, and what the loop called before. */
+static void print_calls(const struct printer *p, const struct tc_violation *v)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    for (size_t i = 0; i < v->n_inside; i++) {
+        tc_strbuf_adds(&text, i ? " > " : "");
+        tc_describe_call_name(v->inside[i], &text);
+    }
+    if (text.size)
+        fold(p, "inside:   ", text.text);
+    tc_strbuf_reset(&text);
+    for (size_t i = 0; i < v->n_before; i++) {
+        tc_strbuf_adds(&text, i ? ", " : "");
+        tc_describe_call_name(v->before[i].call, &text);
+    }
+    if (text.size)
+        fold(p, "after:    ", text.text);
+    tc_strbuf_release(&text);
+}
+
 static void print_learned(const struct printer *p, const struct tc_violation *v)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    tc_strbuf_addf(&text, "held %llu time%s in %llu pipeline%s. First look: %s",
+    tc_strbuf_addf(&text, "held %llu time%s in %llu pipeline%s",
                    (unsigned long long)v->invariant->held, v->invariant->held == 1 ? "" : "s",
                    (unsigned long long)v->invariant->pipelines,
-                   v->invariant->pipelines == 1 ? "" : "s", v->relation->hint);
-    paint(p, FAINT);
+                   v->invariant->pipelines == 1 ? "" : "s");
     fold(p, "learned:  ", text.text);
-    paint(p, RESET);
     tc_strbuf_release(&text);
 }
 
@@ -150,19 +176,77 @@ static void print_repeats(const struct printer *p, const struct tc_violation *v)
     tc_strbuf_release(&text);
 }
 
+void tc_report_text_violation(const struct tc_violation *v, bool color, struct tc_strbuf *out)
+{
+    const struct printer p = {out, color};
+
+    print_head(&p, v);
+    fold(&p, "expected: ", v->invariant->text);
+    fold(&p, "seen:     ", v->seen);
+    fold(&p, "look at:  ", v->hint);
+    paint(&p, FAINT);
+    print_calls(&p, v);
+    print_variables(&p, v);
+    print_learned(&p, v);
+    print_repeats(&p, v);
+    paint(&p, RESET);
+}
+
+/* ---- the rest of a group ------------------------------------------------------------------- */
+
+#define SHOWN_FOLLOWERS 8
+
+/* As much of the text as fits into the columns that are left of a line. */
+static void add_fitting(struct tc_strbuf *out, const char *text, size_t used)
+{
+    size_t room = used < WIDTH ? WIDTH - used : 0, size = 0, n = 0;
+
+    if (columns(text, strlen(text)) <= room) {
+        add_text(out, text, strlen(text));
+        return;
+    }
+    while (text[size] && (n < room - (room ? 1 : 0) || is_continued(text[size])))
+        n += !is_continued(text[size++]);
+    while (is_continued(text[size]))
+        size++;
+    add_text(out, text, size);
+    tc_strbuf_adds(out, "\xe2\x80\xa6");
+}
+
+static void print_follower(const struct printer *p, const struct tc_violation *v)
+{
+    struct tc_strbuf line = TC_STRBUF_INIT;
+
+    tc_strbuf_addf(&line, "    %s  %s", v->invariant->id, *v->at ? tc_fs_base(v->at) : v->file);
+    if (v->step >= 0)
+        tc_strbuf_addf(&line, "  step %lld", (long long)v->step);
+    tc_strbuf_adds(&line, "  ");
+    add_text(p->out, line.text, line.size);
+    add_fitting(p->out, v->seen, columns(line.text, line.size));
+    tc_strbuf_addc(p->out, '\n');
+    tc_strbuf_release(&line);
+}
+
+static void print_followers(const struct printer *p, const struct tc_group *group)
+{
+    if (group->n == 1)
+        return;
+    fold(p, "", "with it broke:");
+    for (size_t i = 1; i < group->n && i <= SHOWN_FOLLOWERS; i++)
+        print_follower(p, group->items[i]);
+    if (group->n - 1 > SHOWN_FOLLOWERS)
+        tc_strbuf_addf(p->out, "    and %zu more, in violations.jsonl\n",
+                       group->n - 1 - SHOWN_FOLLOWERS);
+}
+
 void tc_report_text(const struct tc_report_input *input, struct tc_strbuf *out)
 {
     const struct printer p = {out, input->config->color};
 
-    for (size_t i = 0; i < input->n_violations; i++) {
-        const struct tc_violation *v = input->violations[i];
+    for (size_t i = 0; i < input->groups.n; i++) {
         if (i)
             tc_strbuf_addc(out, '\n');
-        print_head(&p, v);
-        fold(&p, "expected: ", v->invariant->text);
-        fold(&p, "seen:     ", v->seen);
-        print_variables(&p, v);
-        print_learned(&p, v);
-        print_repeats(&p, v);
+        tc_report_text_violation(input->groups.items[i].items[0], p.color, out);
+        print_followers(&p, &input->groups.items[i]);
     }
 }

@@ -167,8 +167,8 @@ static void the_calls_before_are_told(void **state)
     call(f, "step", 0);
     const struct tc_violation *v = tc_engine_judgement(f->engine, STEP)->violation;
     assert_int_equal(v->n_before, TC_VIOLATION_BEFORE);
-    assert_string_equal(v->before[2], "zero_grad");
-    assert_string_equal(v->before[3], "scheduler");
+    assert_string_equal(v->before[2].call, "zero_grad");
+    assert_string_equal(v->before[3].call, "scheduler");
 }
 
 /* A long run needs no more than a short one. Says nothing under a sanitizer, which counts nothing.

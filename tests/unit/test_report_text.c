@@ -10,9 +10,14 @@ static char *print(struct tc_violation *v, bool color)
 {
     struct tc_strtab *symbols = tc_symbols_new();
     const struct tc_violation *list[] = {v, v};
+    struct tc_group groups[] = {
+        {list,     1},
+        {list + 1, 1}
+    };
     struct tc_check_config config = {.color = color};
     struct tc_report_input input = {
-        .config = &config, .symbols = symbols, .violations = list, .n_violations = 2};
+        .config = &config, .symbols = symbols, .groups = {list, 2, groups, 2}
+    };
     struct tc_strbuf out = TC_STRBUF_INIT;
 
     tc_report_text(&input, &out);
@@ -36,6 +41,7 @@ static struct tc_violation violation(const struct tc_invariant *x)
         .stage = "training",
         .call = "step",
         .seen = "it changed none",
+        .hint = "Is it frozen?",
         .step = 3,
         .rank = 1,
         .count = 2,
@@ -49,10 +55,22 @@ static void all_is_said(void **state)
 {
     static const char *const said[] = {
         "train.py:57  step 3  rank 1  EventContain/some  EC-12345678\n",
-        "expected: something holds\n", "seen:     it changed none\n",
-        "held 412 times in 5 pipelines", "(2 times until step 4)"};
+        "expected: something holds\n",
+        "seen:     it changed none\n",
+        "look at:  Is it frozen?\n",
+        "inside:   fit()\n",
+        "after:    zero_grad(), the root forward\n",
+        "held 412 times in 5 pipelines",
+        "(2 times until step 4)"};
     struct tc_invariant x = invariant("something holds");
     struct tc_violation v = violation(&x);
+    const char *inside[] = {"fit"};
+
+    v.inside = inside;
+    v.n_inside = 1;
+    v.before[0] = (struct tc_violation_call){"zero_grad", ""};
+    v.before[1] = (struct tc_violation_call){"root.forward", "train.py:56"};
+    v.n_before = 2;
     char *text = print(&v, false);
 
     (void)state;
@@ -178,6 +196,40 @@ static void what_is_unknown_is_left_out(void **state)
     tc_free(text);
 }
 
+static void followers_are_one_line_each(void **state)
+{
+    struct tc_invariant x = invariant("something holds");
+    struct tc_violation v[11];
+    const struct tc_violation *list[11];
+    struct tc_group group = {list, 11};
+    struct tc_check_config config = {0};
+    struct tc_report_input input = {
+        .config = &config, .groups = {list, 11, &group, 1}
+    };
+    struct tc_strbuf out = TC_STRBUF_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < 11; i++) {
+        v[i] = violation(&x);
+        list[i] = &v[i];
+    }
+    v[1].at = "/home/user/project/train.py:58";
+    v[2].seen =
+        "it is a sentence that is longer than one line by a few words \xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9";
+    v[3].at = "";
+    tc_report_text(&input, &out);
+    assert_narrow(out.text);
+    assert_non_null(strstr(out.text,
+                           "  with it broke:\n"
+                           "    EC-12345678  train.py:58  step 3  it changed none\n"
+                           "    EC-12345678  train.py:57  step 3  it is a sentence that is "
+                           "longer than one \xe2\x80\xa6\n"
+                           "    EC-12345678  trace_host_r0_p1.jsonl  step 3  it changed none\n"));
+    assert_non_null(strstr(out.text, "    and 2 more, in violations.jsonl\n"));
+    assert_null(strstr(strstr(out.text, "expected:") + 1, "expected:"));
+    tc_strbuf_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +238,7 @@ int main(void)
         cmocka_unit_test(colours_only_when_asked),
         cmocka_unit_test(what_would_steer_a_terminal_is_not_printed),
         cmocka_unit_test(what_is_unknown_is_left_out),
+        cmocka_unit_test(followers_are_one_line_each),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,183 @@
+#include "check/group.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/map.h"
+#include "replay/symbols.h"
+
+/* How a violation has to do with a thing. */
+enum tie {
+    VARIABLE, /* it is about this variable */
+    SUBJECT,  /* it was judged on this call */
+    MENTION,  /* its invariant names this call besides */
+    AROUND,   /* the call judged was made inside this one */
+    MODE,     /* it compares with this mode (autocast, training) */
+    EFFECT,   /* it is about changes of this kind of variable */
+    PLACE,    /* the same form broke at this line; or in workers, or after a step */
+};
+
+/* Ties by which a violation meets one before it. What is only around both joins nothing, nor does a
+ * call inside one that a sequence names: a forward is around everything. */
+static const struct {
+    enum tie own, earlier;
+} meetings[] = {
+    {VARIABLE, VARIABLE},
+    {SUBJECT,  SUBJECT },
+    {SUBJECT,  MENTION },
+    {MENTION,  SUBJECT },
+    {MENTION,  MENTION },
+    {SUBJECT,  AROUND  },
+    {AROUND,   SUBJECT },
+    {MODE,     MODE    },
+    {EFFECT,   EFFECT  },
+    {PLACE,    PLACE   },
+};
+
+struct grouping {
+    const struct tc_violation *const *violations;
+    const struct tc_strtab *symbols;
+    size_t *leader;          /* of each violation, or itself; earlier ones lead */
+    struct tc_strtab *names; /* of things */
+    struct tc_map last;      /* (tie, name) → the last violation tied so, plus one */
+    size_t i;                /* the violation being tied */
+};
+
+static size_t head_of(struct grouping *g, size_t i)
+{
+    while (g->leader[i] != i)
+        i = g->leader[i] = g->leader[g->leader[i]];
+    return i;
+}
+
+static void join(struct grouping *g, size_t other)
+{
+    size_t a = head_of(g, other), b = head_of(g, g->i);
+    const struct tc_violation *v = g->violations[g->i];
+    uint64_t steps = (uint64_t)v->step - (uint64_t)g->violations[a]->step;
+
+    if (a == b || steps > 1 + (uint64_t)v->relation->lag)
+        return;
+    g->leader[a > b ? a : b] = a < b ? a : b;
+}
+
+static uint64_t key_of(enum tie tie, tc_sym name)
+{
+    return (uint64_t)tie << 32 | name;
+}
+
+static void tie_to(struct grouping *g, enum tie tie, const char *text, size_t size)
+{
+    tc_sym name = tc_strtab_intern(g->names, text, size);
+    uint64_t other;
+
+    for (size_t i = 0; i < sizeof(meetings) / sizeof(*meetings); i++)
+        if (meetings[i].own == tie &&
+            tc_map_get(&g->last, key_of(meetings[i].earlier, name), &other))
+            join(g, other - 1);
+    tc_map_put(&g->last, key_of(tie, name), g->i + 1);
+}
+
+static void tie_to_symbol(struct grouping *g, enum tie tie, tc_sym sym)
+{
+    tie_to(g, tie, tc_strtab_text(g->symbols, sym), tc_strtab_size(g->symbols, sym));
+}
+
+/* Without the mode that sequences write after a root: "root.forward[train,grad]". */
+static void tie_to_call(struct grouping *g, enum tie tie, const char *call)
+{
+    tie_to(g, tie, call, strcspn(call, "["));
+}
+
+static void tie_to_params(struct grouping *g, const struct tc_violation *v)
+{
+    for (size_t i = 0; i < v->invariant->n_params; i++) {
+        const struct tc_param *p = &v->invariant->params[i];
+        const char *to = p->to == TC_NO_SYM ? "" : tc_strtab_text(g->symbols, p->to);
+        if (p->kind == TC_PARAM_CALL)
+            tie_to_call(g, MENTION, tc_strtab_text(g->symbols, p->name));
+        else if (p->kind == TC_PARAM_OPERAND &&
+                 (!strncmp(to, "ctx.", 4) || !strncmp(to, "owner.", 6)))
+            tie_to(g, MODE, to, strlen(to));
+        else if (p->kind == TC_PARAM_CHANGE)
+            tie_to_symbol(g, EFFECT, p->name);
+    }
+}
+
+static void tie_to_place(struct grouping *g, const struct tc_violation *v)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_strbuf_addf(&text, "%s %s", v->relation->name,
+                   v->is_worker ? "in workers"
+                   : *v->call   ? v->at
+                                : "");
+    tie_to(g, PLACE, text.text, text.size);
+    tc_strbuf_release(&text);
+}
+
+static void tie_violation(struct grouping *g)
+{
+    const struct tc_violation *v = g->violations[g->i];
+    bool is_missing = v->relation->fault == TC_FAULT_MISSING;
+
+    for (size_t i = 0; i < v->n_variables; i++)
+        tie_to(g, VARIABLE, v->variables[i].name, strlen(v->variables[i].name));
+    /* What is missing before a call has nothing to do with what happens inside it. */
+    if (*v->call && !is_missing) {
+        tie_to_call(g, SUBJECT, v->call);
+        for (size_t i = 0; i < v->n_inside; i++)
+            tie_to_call(g, AROUND, v->inside[i]);
+    }
+    tie_to_params(g, v);
+    tie_to_place(g, v);
+}
+
+/* Number the heads, then put each violation behind those of its group. */
+static void sort_out(struct grouping *g, size_t n, struct tc_groups *groups)
+{
+    size_t *number = tc_calloc(n + 1, sizeof(*number)), begin = 0;
+
+    groups->items = tc_calloc(n + 1, sizeof(*groups->items));
+    for (size_t i = 0; i < n; i++) {
+        size_t head = head_of(g, i);
+        number[i] = head == i ? groups->n++ : number[head];
+        groups->items[number[i]].n++;
+    }
+    for (size_t i = 0; i < groups->n; i++) {
+        groups->items[i].items = groups->all + begin;
+        begin += groups->items[i].n;
+        groups->items[i].n = 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct tc_group *group = &groups->items[number[i]];
+        group->items[group->n++] = g->violations[i];
+    }
+    tc_free(number);
+}
+
+void tc_groups_make(struct tc_groups *groups, const struct tc_violation *const *violations,
+                    size_t n, const struct tc_strtab *symbols)
+{
+    struct grouping g = {.violations = violations,
+                         .symbols = symbols,
+                         .leader = tc_calloc(n + 1, sizeof(*g.leader)),
+                         .names = tc_strtab_new()};
+
+    *groups = (struct tc_groups){.all = tc_calloc(n + 1, sizeof(*groups->all)), .n_all = n};
+    for (g.i = 0; g.i < n; g.i++) {
+        g.leader[g.i] = g.i;
+        tie_violation(&g);
+    }
+    sort_out(&g, n, groups);
+    tc_map_release(&g.last);
+    tc_strtab_free(g.names);
+    tc_free(g.leader);
+}
+
+void tc_groups_release(struct tc_groups *groups)
+{
+    tc_free(groups->all);
+    tc_free(groups->items);
+    *groups = (struct tc_groups){0};
+}

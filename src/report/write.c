@@ -1,0 +1,169 @@
+/*
+ * write.c - the reports there are, and the driver that writes them
+ */
+#include "report/report.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/fs.h"
+
+/* Every report, in the order of writing. */
+#define REPORTS(X)             \
+    X(tc_report_violations)    \
+    X(tc_report_failed)        \
+    X(tc_report_passed)        \
+    X(tc_report_not_triggered) \
+    X(tc_report_unchecked)     \
+    X(tc_report_suppressed)    \
+    X(tc_report_summary)
+
+#define X(report) extern const struct tc_report report;
+REPORTS(X)
+#undef X
+
+#define X(report) &report,
+static const struct tc_report *const reports[] = {REPORTS(X)};
+#undef X
+
+#define N_REPORTS (sizeof(reports) / sizeof(*reports))
+
+const char *tc_check_format(size_t i)
+{
+    for (size_t r = 0; r < N_REPORTS; r++)
+        if (reports[r]->name && i-- == 0)
+            return reports[r]->name;
+    return NULL;
+}
+
+static bool is_wanted(const struct tc_check_config *config, const struct tc_report *report)
+{
+    if (!report->name)
+        return true;
+    for (size_t i = 0; i < config->n_formats; i++)
+        if (!strcmp(config->formats[i], report->name))
+            return true;
+    return false;
+}
+
+/* ---- what there is to report --------------------------------------------------------------- */
+
+static void count_verdict(const struct tc_judgement *j, bool is_suppressed,
+                          struct tc_check_result *result)
+{
+    switch (tc_engine_verdict(j)) {
+    case TC_VERDICT_FAILED:
+        result->n_suppressed += is_suppressed;
+        result->n_failed += !is_suppressed;
+        result->n_multi_failed += !is_suppressed && j->invariant->pipelines > 1;
+        break;
+    case TC_VERDICT_PASSED:
+        result->n_passed++;
+        break;
+    case TC_VERDICT_NOT_TRIGGERED:
+        result->n_not_triggered++;
+        break;
+    case TC_VERDICT_UNCHECKED:
+        result->n_unchecked++;
+        break;
+    }
+}
+
+static const char *reason(const struct tc_suppressions *suppressions, const char *id)
+{
+    return suppressions ? tc_suppressions_reason(suppressions, id) : NULL;
+}
+
+/* Moves the suppressed ones, in their order, to the end; how many stay. */
+static size_t set_apart(const struct tc_suppressions *suppressions,
+                        const struct tc_violation **violations, size_t n,
+                        const struct tc_violation **suppressed)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (reason(suppressions, violations[i]->invariant->id))
+            suppressed[i - kept] = violations[i];
+        else
+            violations[kept++] = violations[i];
+    }
+    return kept;
+}
+
+void tc_report_input_make(struct tc_report_input *input, const struct tc_check_config *config,
+                          const struct tc_engine *engine, const struct tc_strtab *symbols,
+                          const struct tc_suppressions *suppressions, const struct tc_notes *notes,
+                          struct tc_check_result *result)
+{
+    size_t n, kept;
+    const struct tc_violation **violations = tc_engine_violations(engine, &n);
+
+    *input = (struct tc_report_input){.config = config,
+                                      .result = result,
+                                      .engine = engine,
+                                      .symbols = symbols,
+                                      .notes = notes,
+                                      .suppressions = suppressions,
+                                      .suppressed = tc_calloc(n + 1, sizeof(*violations))};
+    kept = set_apart(suppressions, violations, n, input->suppressed);
+    input->n_suppressed = n - kept;
+    tc_groups_make(&input->groups, violations, kept, symbols);
+    tc_free(violations);
+    result->n_failed = result->n_passed = result->n_not_triggered = result->n_unchecked = 0;
+    result->n_suppressed = result->n_multi_failed = 0;
+    result->n_groups = input->groups.n;
+    result->n_invariants = tc_engine_count(engine);
+    for (size_t i = 0; i < result->n_invariants; i++) {
+        const struct tc_judgement *j = tc_engine_judgement(engine, i);
+        count_verdict(j, reason(suppressions, j->invariant->id), result);
+    }
+}
+
+void tc_report_input_release(struct tc_report_input *input)
+{
+    tc_groups_release(&input->groups);
+    tc_free(input->suppressed);
+    input->suppressed = NULL;
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+static enum tc_status write_report(const struct tc_report *report,
+                                   const struct tc_report_input *input, const char *path,
+                                   struct tc_error *err)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    enum tc_status status;
+
+    if (report->write)
+        return report->write(input, path, err);
+    report->print(input, &text);
+    status = tc_fs_write(path, text.text ? text.text : "", text.size, err);
+    tc_strbuf_release(&text);
+    return status;
+}
+
+enum tc_status tc_report_write(const struct tc_report_input *input, struct tc_error *err)
+{
+    enum tc_status status = TC_OK;
+
+    for (size_t i = 0; i < N_REPORTS && !status; i++) {
+        if (!reports[i]->file || !is_wanted(input->config, reports[i]))
+            continue;
+        char *path = tc_fs_join(input->config->output_dir, reports[i]->file);
+        status = write_report(reports[i], input, path, err);
+        tc_free(path);
+    }
+    return status;
+}
+
+void tc_report_print(const struct tc_report_input *input, struct tc_strbuf *out)
+{
+    if (input->config->json)
+        reports[0]->print(input, out);
+    else
+        tc_report_text(input, out);
+    for (size_t i = 0; i < N_REPORTS; i++)
+        if (!reports[i]->file && is_wanted(input->config, reports[i]))
+            reports[i]->print(input, out);
+}
