@@ -210,3 +210,16 @@ out:
     tc_strbuf_release(&temp);
     return status;
 }
+
+int tc_fs_move_away(int fd)
+{
+    enum {
+        LOWEST = 200
+    };
+    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LOWEST);
+
+    if (high < 0)
+        return fd;
+    close(fd);
+    return high;
+}

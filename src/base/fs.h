@@ -27,5 +27,11 @@ enum tc_status tc_fs_read(const char *path, struct tc_strbuf *out, struct tc_err
 enum tc_status tc_fs_write(const char *path, const void *data, size_t size, struct tc_error *err);
 /* write(2) until all is written, whatever interrupts it; TC_E_IO leaves the reason in errno. */
 enum tc_status tc_fs_write_all(int fd, const void *data, size_t size);
+/*
+ * The same open file under a high number, closed on exec, for files of ours in a process that is
+ * the user's: programs show the numbers of what they open, and 0 to 2 may be free. Where the system
+ * gives none, fd itself; -1 stays -1.
+ */
+int tc_fs_move_away(int fd);
 
 #endif /* TC_BASE_FS_H */

@@ -9,10 +9,9 @@
 #include <unistd.h>
 
 #include "base/banned.h"
+#include "base/fs.h"
 
 #define MAGIC UINT64_C(0x647261426b636354)
-/* Programs may show the numbers of the files they open: ours keeps away from the low ones. */
-#define LOWEST_FD 200
 
 enum failure {
     FAILURE_NONE,
@@ -41,16 +40,15 @@ static struct board *map(int fd)
 
 static int make_file(bool survives_exec)
 {
-    int fd = memfd_create("traincheck-board", MFD_CLOEXEC);
-    int high = fd < 0 ? -1 : fcntl(fd, survives_exec ? F_DUPFD : F_DUPFD_CLOEXEC, LOWEST_FD);
+    int fd = tc_fs_move_away(memfd_create("traincheck-board", MFD_CLOEXEC));
 
-    if (fd >= 0)
+    if (fd >= 0 && ftruncate(fd, sizeof(struct board)) != 0) {
         close(fd);
-    if (high >= 0 && ftruncate(high, sizeof(struct board)) != 0) {
-        close(high);
         return -1;
     }
-    return high;
+    if (fd >= 0 && survives_exec)
+        fcntl(fd, F_SETFD, 0);
+    return fd;
 }
 
 char *tc_board_make(bool survives_exec)

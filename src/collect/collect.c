@@ -57,14 +57,23 @@ static bool is_trace(const char *name)
     return strncmp(name, "trace_", 6) == 0;
 }
 
-/* Children with another working directory need the absolute path. */
-static enum tc_status make_absolute(struct run *run, const char *dir, struct tc_error *err)
+/* Children with another working directory need the absolute path. The folder may not be there. */
+static enum tc_status name_output(struct run *run, struct tc_error *err)
 {
-    char path[PATH_MAX];
+    const struct tc_collect_config *config = run->config;
+    char *dir = config->output_dir ? tc_strdup(config->output_dir) : default_dir(config);
+    char folder[PATH_MAX];
 
-    if (!realpath(dir, path))
-        return tc_error_set(err, TC_E_IO, "%s: %s", dir, strerror(errno));
-    run->output_dir = tc_strdup(path);
+    if (dir[0] == '/') {
+        run->output_dir = dir;
+        return TC_OK;
+    }
+    if (!getcwd(folder, sizeof(folder))) {
+        tc_free(dir);
+        return tc_error_set(err, TC_E_IO, "the working folder: %s", strerror(errno));
+    }
+    run->output_dir = tc_fs_join(folder, dir);
+    tc_free(dir);
     return TC_OK;
 }
 
@@ -104,15 +113,10 @@ static enum tc_status clear_traces(const char *dir, bool overwrite, struct tc_er
 
 static enum tc_status prepare_output(struct run *run, struct tc_error *err)
 {
-    const struct tc_collect_config *config = run->config;
-    char *dir = config->output_dir ? tc_strdup(config->output_dir) : default_dir(config);
-    enum tc_status status = tc_fs_mkdirs(dir, err);
+    enum tc_status status = tc_fs_mkdirs(run->output_dir, err);
 
     if (status == TC_OK)
-        status = clear_traces(dir, config->overwrite, err);
-    if (status == TC_OK)
-        status = make_absolute(run, dir, err);
-    tc_free(dir);
+        status = clear_traces(run->output_dir, run->config->overwrite, err);
     return status;
 }
 
@@ -236,18 +240,50 @@ static void say_how(const struct run *run)
             run->output_dir);
 }
 
+/* A script of ours, run by the user's interpreter, prints them. */
+static enum tc_status list_apis(const struct tc_collect_config *asked, int *exit_status,
+                                struct tc_error *err)
+{
+    struct tc_collect_config config = *asked;
+    struct run run = {.config = &config};
+    enum tc_status status = tc_python_find(asked->python, &run.python, err);
+    char *script = NULL;
+    const char *target;
+
+    if (status == TC_OK)
+        script = tc_fs_join(run.python.inject, "list_apis.py");
+    target = script;
+    config.form = TC_COLLECT_SCRIPT;
+    config.target = &target;
+    config.n_target = 1;
+    if (status == TC_OK)
+        status = set_environment(&run, err);
+    if (status == TC_OK) {
+        build_argv(&run);
+        status = launch(&run, exit_status, err);
+    }
+    tc_free(script);
+    release(&run);
+    return status;
+}
+
 enum tc_status tc_collect_run(const struct tc_collect_config *config, int *exit_status,
                               struct tc_error *err)
 {
     struct run run = {.config = config};
-    enum tc_status status = check_target(config, err);
+    enum tc_status status;
 
+    if (config->list_apis)
+        return list_apis(config, exit_status, err);
+    status = check_target(config, err);
     if (status == TC_OK)
         status = find_python(&run, err);
     if (status == TC_OK)
-        status = prepare_output(&run, err);
+        status = name_output(&run, err);
     if (status == TC_OK)
         status = set_environment(&run, err);
+    if (status == TC_OK) /* last: what fails before it leaves nothing behind */
+        status = prepare_output(&run, err);
     if (status != TC_OK)
         goto out;
     if (config->verbose && !config->quiet)

@@ -144,49 +144,48 @@ static void pass_on(int number)
         kill((pid_t)child, number);
 }
 
-/* The terminal sends its signals to the child too; others come to us alone. */
-static void share_signals(void)
+/* The terminal sends its signals to the child too; those that a process sends come to us alone. */
+static void pass_on_sent(int number, siginfo_t *info, void *context)
 {
-    struct sigaction ignore = {0}, forward = {0};
-
-    ignore.sa_handler = SIG_IGN;
-    forward.sa_handler = pass_on;
-    forward.sa_flags = SA_RESTART;
-    sigaction(SIGINT, &ignore, NULL);
-    sigaction(SIGQUIT, &ignore, NULL);
-    sigaction(SIGTERM, &forward, NULL);
-    sigaction(SIGHUP, &forward, NULL);
-    sigaction(SIGUSR1, &forward, NULL);
-    sigaction(SIGUSR2, &forward, NULL);
+    (void)context;
+    if (info->si_code <= 0) /* SI_USER, SI_QUEUE, SI_TKILL */
+        pass_on(number);
 }
 
-static int spawn(char **argv, pid_t *pid)
+/* What is ignored (nohup, a shell's background jobs) stays so, also in the child. */
+static void handle(int number, const struct sigaction *action)
 {
-    extern char **environ;
-    posix_spawnattr_t attr;
-    sigset_t defaults;
-    int rc;
+    struct sigaction old;
 
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGINT);
-    sigaddset(&defaults, SIGQUIT);
-    posix_spawnattr_init(&attr);
-    posix_spawnattr_setsigdefault(&attr, &defaults);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
-    rc = posix_spawnp(pid, argv[0], NULL, &attr, argv, environ);
-    posix_spawnattr_destroy(&attr);
-    return rc;
+    if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+        sigaction(number, action, NULL);
+}
+
+static void share_signals(void)
+{
+    static const int others[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+    struct sigaction of_terminal = {0}, forward = {0};
+
+    of_terminal.sa_sigaction = pass_on_sent;
+    of_terminal.sa_flags = (int)(SA_RESTART | SA_SIGINFO);
+    forward.sa_handler = pass_on;
+    forward.sa_flags = SA_RESTART;
+    handle(SIGINT, &of_terminal);
+    handle(SIGQUIT, &of_terminal);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        handle(others[i], &forward);
 }
 
 enum tc_status tc_launch_command(const struct tc_python *python, char **argv, int *exit_status,
                                  struct tc_error *err)
 {
+    extern char **environ;
     pid_t pid;
     int state, rc;
 
     inject(python);
     share_signals();
-    rc = spawn(argv, &pid);
+    rc = posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ);
     if (rc != 0)
         return tc_error_set(err, TC_E_NOTFOUND, "%s: %s", argv[0], strerror(rc));
     child = pid;

@@ -27,14 +27,10 @@ static enum tc_status refuse_missing(const struct tc_collect_config *config, str
 {
     const char *missing = NULL;
 
-    if (config->stats)
-        missing = "--stats";
-    else if (config->tensor_methods)
+    if (config->tensor_methods)
         missing = "--tensor-methods";
     else if (config->sampling_interval > 1 || config->warm_up_steps)
         missing = "--sampling-interval";
-    else if (config->list_apis)
-        missing = "--list-apis";
     if (!missing)
         return TC_OK;
     return tc_error_set(err, TC_E_USAGE, "%s is not available in this version", missing);
@@ -61,21 +57,45 @@ static enum tc_status add_selection(const struct tc_collect_config *config, stru
     return status;
 }
 
-/* One dotted name a line; blank lines and what follows a # do not count. */
-static void add_lines(struct tc_strbuf *out, char *text)
+/* "package.module.name" */
+static bool is_dotted_name(const char *name, size_t n)
 {
-    for (char *line = text; line && *line;) {
-        char *end = strchr(line, '\n');
-        char *name = line + strspn(line, " \t");
-        size_t n;
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    size_t n_parts = 0;
 
-        if (end)
-            *end = '\0';
-        n = strcspn(name, " \t\r#");
+    for (size_t i = 0; i <= n; n_parts++) {
+        size_t start = i;
+
+        while (i < n && (strchr(letters, name[i]) || (i > start && strchr("0123456789", name[i]))))
+            i++;
+        if (i == start || (i < n && name[i] != '.'))
+            return false;
+        i++;
+    }
+    return n_parts > 1;
+}
+
+/* One dotted name a line; blank lines and what follows a # do not count. */
+static enum tc_status add_lines(const char *path, const char *text, struct tc_strbuf *out,
+                                struct tc_error *err)
+{
+    size_t number = 1;
+
+    for (const char *line = text; line && *line; number++) {
+        const char *name = line + strspn(line, " \t");
+        size_t n = strcspn(name, "\r\n#");
+
+        while (n && (name[n - 1] == ' ' || name[n - 1] == '\t'))
+            n--;
+        if (n && !is_dotted_name(name, n))
+            return tc_error_set(err, TC_E_FORMAT, "%s:%zu: '%.*s' is no name like torch.matmul",
+                                path, number, n < 80 ? (int)n : 80, name);
         if (n)
             tc_strbuf_addf(out, "extra=%.*s\n", (int)n, name);
-        line = end ? end + 1 : NULL;
+        line += strcspn(line, "\n");
+        line += *line == '\n';
     }
+    return TC_OK;
 }
 
 static enum tc_status add_apis_file(const char *path, struct tc_strbuf *out, struct tc_error *err)
@@ -84,7 +104,7 @@ static enum tc_status add_apis_file(const char *path, struct tc_strbuf *out, str
     enum tc_status status = tc_fs_read(path, &text, err);
 
     if (status == TC_OK)
-        add_lines(out, text.text);
+        status = add_lines(path, text.text, out, err);
     tc_strbuf_release(&text);
     return status;
 }
@@ -97,7 +117,8 @@ static void add_flag(struct tc_strbuf *out, const char *key, bool value)
 
 static void add_run(const struct tc_select_run *run, struct tc_strbuf *out)
 {
-    add(out, "output_dir", run->output_dir);
+    if (run->output_dir)
+        add(out, "output_dir", run->output_dir);
     add(out, "inject", run->inject);
     if (run->board)
         add(out, "board", run->board);
@@ -119,6 +140,8 @@ enum tc_status tc_select_settings(const struct tc_collect_config *config,
     add_number(out, "stack", config->stack_depth);
     add_flag(out, "drop", config->overflow == TC_COLLECT_DROP);
     add_flag(out, "quiet", config->quiet);
+    add_flag(out, "stats", config->stats);
+    add_flag(out, "list", config->list_apis);
     add_flag(out, "strict", config->strict);
     add_flag(out, "progress", config->progress);
     add_many(out, "instrument", config->instrument, config->n_instrument);

@@ -12,7 +12,7 @@
 
 /* What the run adds to its config. */
 struct tc_select_run {
-    const char *output_dir; /* absolute */
+    const char *output_dir; /* absolute; NULL with list_apis */
     const char *inject;     /* folder of the sitecustomize of children */
     const char *board;      /* path of the run's board, or NULL */
     long main_pid;          /* the process that writes the closing line; 0: the collector does */

@@ -53,6 +53,7 @@
     X(parent,       INT,    OPTIONAL, TC_IN(parent))    \
     X(by,           STR,    OPTIONAL, TC_IN(by))        \
     X(at,           STR,    OPTIONAL, TC_IN(at))        \
+    X(stack,        ARRAY,  OPTIONAL, TC_NOWHERE)       \
     X(self,         ANY,    OPTIONAL, TC_IN(self))      \
     X(args,         OBJECT, OPTIONAL, TC_IN(args))      \
     X(ctx,          OBJECT, OPTIONAL, TC_IN(ctx))       \

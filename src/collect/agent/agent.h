@@ -129,6 +129,8 @@ struct tc_agent {
     bool enabled;
     bool worker;         /* a DataLoader worker: no variables, no windows */
     bool track;          /* variables are looked at */
+    bool stats;          /* ranges and means of tensors are recorded */
+    int stack_depth;     /* frames of the user's that are recorded of a call; 0: the nearest line */
     unsigned generation; /* counts forks */
     int64_t next_call;
     int64_t anchor_ns;

@@ -217,6 +217,21 @@ static void add_place(struct tc_thread *thread, struct tc_strbuf *out)
         tc_frames_add(out);
 }
 
+/* An initialiser's operands are memory that is still to be written. */
+static void add_operands(struct tc_strbuf *out, const struct tc_span *span)
+{
+    bool has_stats = tc_agent.stats;
+
+    tc_agent.stats = has_stats && span->api->role != TC_ROLE_INIT;
+    if (span->receiver) {
+        tc_strbuf_adds(out, ",\"self\":");
+        tc_encode_self(out, span->receiver, span->is_root);
+    }
+    tc_strbuf_addc(out, ',');
+    tc_sig_add_args(out, span->sig, &span->args, span->api->flags & TC_API_CONTENT);
+    tc_agent.stats = has_stats;
+}
+
 static void write_call(struct tc_thread *thread, struct tc_span *span)
 {
     struct tc_strbuf *out = &thread->line;
@@ -230,12 +245,7 @@ static void write_call(struct tc_thread *thread, struct tc_span *span)
     tc_strbuf_adds(out, ",\"t\":");
     tc_strbuf_add_int(out, tc_agent_now());
     add_place(thread, out);
-    if (span->receiver) {
-        tc_strbuf_adds(out, ",\"self\":");
-        tc_encode_self(out, span->receiver, span->is_root);
-    }
-    tc_strbuf_addc(out, ',');
-    tc_sig_add_args(out, span->sig, &span->args, span->api->flags & TC_API_CONTENT);
+    add_operands(out, span);
     add_context(out);
     if (span->serial)
         tc_variables_add_params(out, span->receiver,

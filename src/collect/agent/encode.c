@@ -6,6 +6,7 @@
 #include "base/banned.h"
 #include "base/number.h"
 #include "collect/agent/identity.h"
+#include "collect/agent/stats.h"
 #include "collect/agent/tensor.h"
 
 #define MAX_ITEMS 32
@@ -178,6 +179,8 @@ static void encode_tensor(struct encoder *e, PyObject *value)
                                                : "\",\"requires_grad\":false");
         if (e->content)
             add_content(e, value, &t);
+        if (tc_agent.stats)
+            tc_stats_add(e->out, value, &t);
     }
     tc_strbuf_addc(e->out, '}');
     PyErr_Clear();

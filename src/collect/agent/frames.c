@@ -65,9 +65,9 @@ static bool passes_on(const PyCodeObject *code)
     return false;
 }
 
-static void add_at(struct tc_strbuf *out, const char *path, int line)
+/* "train.py:57" */
+static void add_line(struct tc_strbuf *out, const char *path, int line)
 {
-    tc_strbuf_adds(out, ",\"at\":");
     tc_strbuf_add_json(out, path, strlen(path));
     out->size--; /* the closing quote moves behind the line */
     tc_strbuf_addc(out, ':');
@@ -81,35 +81,60 @@ static void add_by(struct tc_strbuf *out, const char *owner)
     tc_strbuf_add_json(out, owner, strlen(owner));
 }
 
+struct walk {
+    struct tc_strbuf *out;
+    bool has_by;
+    int n_lines; /* frames of the user's so far */
+};
+
+/* A frame of the user's: the nearest is `at`, and with --stack the first of `stack`, too. */
+static void add_user(struct walk *walk, const char *path, int line)
+{
+    if (walk->n_lines == 0) {
+        tc_strbuf_adds(walk->out, ",\"at\":");
+        add_line(walk->out, path, line);
+        if (tc_agent.stack_depth)
+            tc_strbuf_adds(walk->out, ",\"stack\":[");
+    }
+    if (walk->n_lines < tc_agent.stack_depth) {
+        if (walk->n_lines)
+            tc_strbuf_addc(walk->out, ',');
+        add_line(walk->out, path, line);
+    }
+    walk->n_lines++;
+}
+
 /* Look at one frame; true if the walk is over. */
-static bool visit(struct tc_strbuf *out, PyFrameObject *frame, bool *has_by)
+static bool visit(struct walk *walk, PyFrameObject *frame)
 {
     PyCodeObject *code = PyFrame_GetCode(frame);
     const struct file *file = file_of(code);
-    bool over = file->path;
 
-    if (file->owner && !*has_by && (over || !passes_on(code))) {
-        add_by(out, file->owner);
-        *has_by = true;
+    if (file->owner && !walk->has_by && (file->path || !passes_on(code))) {
+        add_by(walk->out, file->owner);
+        walk->has_by = true;
     }
-    if (over)
-        add_at(out, file->path, PyFrame_GetLineNumber(frame));
+    if (file->path)
+        add_user(walk, file->path, PyFrame_GetLineNumber(frame));
     Py_DECREF(code);
-    return over;
+    return walk->n_lines && walk->n_lines >= tc_agent.stack_depth;
 }
 
 void tc_frames_add(struct tc_strbuf *out)
 {
     PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
-    bool has_by = false, over = false;
+    struct walk walk = {.out = out};
+    bool over = false;
 
     for (int i = 0; frame && !over && i < MAX_FRAMES; i++) {
         PyFrameObject *back;
 
-        over = visit(out, frame, &has_by);
+        over = visit(&walk, frame);
         back = over ? NULL : PyFrame_GetBack(frame);
         Py_DECREF(frame);
         frame = back;
     }
     Py_XDECREF(frame);
+    if (walk.n_lines && tc_agent.stack_depth)
+        tc_strbuf_addc(out, ']');
 }

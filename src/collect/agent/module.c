@@ -291,6 +291,18 @@ static PyObject *join(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* detail(stack_depth, stats): what is recorded beyond the usual */
+static PyObject *detail(PyObject *self, PyObject *args)
+{
+    int stats;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "ip", &tc_agent.stack_depth, &stats))
+        return NULL;
+    tc_agent.stats = stats;
+    Py_RETURN_NONE;
+}
+
 static PyObject *open_file(PyObject *self, PyObject *args)
 {
     const char *path, *record;
@@ -401,6 +413,13 @@ static PyObject *finish(PyObject *self, PyObject *status)
     Py_RETURN_NONE;
 }
 
+static PyObject *has_file(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return PyBool_FromLong(tc_sink_is_open());
+}
+
 /* Has any process of the run lost a record or switched something off? */
 static PyObject *has_losses(PyObject *self, PyObject *unused)
 {
@@ -460,6 +479,7 @@ static PyMethodDef methods[] = {
     {"is_redirected",  is_redirected,  METH_O,       NULL},
     {"start",          start,          METH_VARARGS, NULL},
     {"join",           join,           METH_VARARGS, NULL},
+    {"detail",         detail,         METH_VARARGS, NULL},
     {"open_file",      open_file,      METH_VARARGS, NULL},
     {"set_torch",      set_torch,      METH_O,       NULL},
     {"set_dynamo",     set_dynamo,     METH_O,       NULL},
@@ -472,6 +492,7 @@ static PyMethodDef methods[] = {
     {"flush",          flush,          METH_NOARGS,  NULL},
     {"finish_windows", finish_windows, METH_NOARGS,  NULL},
     {"finish",         finish,         METH_O,       NULL},
+    {"has_file",       has_file,       METH_NOARGS,  NULL},
     {"has_losses",     has_losses,     METH_NOARGS,  NULL},
     {"before_fork",    before_fork,    METH_NOARGS,  NULL},
     {"after_fork",     after_fork,     METH_NOARGS,  NULL},

@@ -7,6 +7,12 @@ from . import names, settings, signature, table
 
 _apis = {}
 _done = set()
+roles = {}  # of every API that is traced, by its name
+
+
+def role_name(role):
+    return next(name[5:].lower() for name, value in vars(agent).items()
+                if name.startswith("ROLE_") and value == role)
 
 
 def wants(fn, role):
@@ -18,6 +24,7 @@ def wants(fn, role):
 def api(fn, role, flags, group=0, params=()):
     """The number of an API; one number for each name."""
     if fn not in _apis:
+        roles[fn] = role
         _apis[fn] = agent.add_api(fn, role, flags, group, signature.defaults(params))
     return _apis[fn]
 
@@ -93,13 +100,15 @@ def _public_functions(path, owner):
             yield name
 
 
+def _declared(cls, name):
+    """What stands in the class, or in the nearest base that has it: perhaps a descriptor."""
+    return next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), None)
+
+
 def _attribute(owner, name):
     if isinstance(owner, type):
-        for cls in owner.__mro__:
-            if name in vars(cls):
-                return plain(vars(cls)[name])
-        return None
-    return getattr(owner, name, None)
+        return plain(_declared(owner, name))
+    return vars(owner).get(name)
 
 
 def _install_row(row):
@@ -137,11 +146,25 @@ def aliases(torch):
 
 
 def extra_function(path):
-    """One more function, named on the command line."""
-    function = plain(resolve(path))
-    if function is not None and path not in _done and not agent.is_redirected(function):
+    """One more function or method, named in the file of --apis."""
+    owner_path, _, name = path.rpartition(".")
+    owner = resolve(owner_path)
+    if path in _done or owner is None:
+        return
+    is_method = isinstance(owner, type) and not isinstance(_declared(owner, name), staticmethod)
+    function = _attribute(owner, name)
+    if function is not None and not agent.is_redirected(function):
         _done.add(path)
-        attempt(path, trace, function, path, agent.ROLE_FUNCTION, agent.OUTERMOST | agent.ASK)
+        attempt(path, trace, function, path, agent.ROLE_FUNCTION,
+                agent.OUTERMOST | agent.ASK | (agent.METHOD if is_method else 0))
+
+
+def is_missing(path):
+    """Is it named in the file of --apis, its package imported, and yet no such thing was met?"""
+    if path in _done or path.split(".")[0] not in sys.modules:
+        return False
+    found = plain(resolve(path))
+    return found is None or not agent.is_redirected(found)
 
 
 def muted(paths):

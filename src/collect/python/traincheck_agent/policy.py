@@ -6,7 +6,7 @@ from . import annotations, classes, install, process, settings, table
 from .classes import describe as describe_class
 from .names import place_of_file
 from .process import open_trace
-from .values import Shield as shield, autocast_json, content, name_of_root, numpy_json
+from .values import Shield as shield, as_double, autocast_json, content, name_of_root, numpy_json
 
 _PACKAGES = {row.owner.split(".")[0] for row in table.TABLE} - {"torch"}
 _hooked = set()
@@ -44,13 +44,16 @@ def _swaps(torch):
 
 def _once(name, hook):
     """Hook a package as soon as it is whole: parts of it may import it by name before it is."""
-    spec = getattr(sys.modules[name], "__spec__", None)
-    if name not in _hooked and not getattr(spec, "_initializing", False):
+    if name not in _hooked and _is_whole(name):
         _hooked.add(name)
         install.attempt(name, hook)
 
 
-def _imported(args, _result=None):
+def _is_whole(name):
+    return not getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", True)
+
+
+def imported(args, _result=None):
     """Something has been imported. importlib.import_module() comes here each time it is called."""
     name = args[0]
     if name == "torch":
@@ -63,16 +66,18 @@ def _imported(args, _result=None):
             agent.set_dynamo(sys.modules["torch._C._dynamo.eval_frame"].set_eval_frame)
     if any(name == wanted or name.startswith(wanted + ".") for wanted in settings.many("instrument")):
         install.attempt(name, install.module_functions, sys.modules[name], name)
-    if settings.many("extra"):
-        for path in settings.many("extra"):
-            if path.split(".")[0] == name.split(".")[0]:
-                install.extra_function(path)
+    package = name.split(".")[0]
+    for path in settings.many("extra"):
+        if path.split(".")[0] == package and _is_whole(package):
+            install.extra_function(path)
 
 
 def start():
+    if settings.flag("list"):
+        return  # nothing runs that could be traced
     process.start()
     annotations.serve()
     importlib = sys.modules["_frozen_importlib"]
-    install.listen(importlib._find_and_load, after=_imported)
+    install.listen(importlib._find_and_load, after=imported)
     if "torch" in sys.modules:
         _once("torch", _torch_imported)

@@ -91,6 +91,9 @@ def _leaving():
     wanted = settings.many("instrument") + settings.many("extra")
     if "torch" not in sys.modules and _is_main() and not wanted:
         agent.note("no-torch", "torch was not imported: nothing was traced")
+    for path in settings.many("extra") if agent.has_file() else ():
+        if install.is_missing(path):
+            agent.failed(f"{path} of --apis is no function that was met")
     agent.finish_windows()
 
 
@@ -125,6 +128,7 @@ def _environment():
 def start():
     _environment()
     agent.join(settings.text("board", None), _is_main() and settings.flag("progress"))
+    agent.detail(settings.number("stack"), settings.flag("stats"))
     agent.start(settings.output_dir, settings.number("buffer_size", 64 << 20),
                 settings.flag("drop"), _is_main() and not settings.flag("quiet"),
                 settings.flag("injected"),

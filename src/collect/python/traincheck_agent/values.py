@@ -56,6 +56,13 @@ def content(tensor):
         return found.resolve_conj().resolve_neg().cpu().contiguous()
 
 
+def as_double(tensor):
+    """The content as numbers of double precision, or None where there are no numbers to read."""
+    torch = sys.modules["torch"]
+    found = None if tensor.is_complex() else content(tensor)
+    return None if found is None else found.to(torch.float64)
+
+
 class Shield:
     """Hides our reading from the function and dispatch modes of the user."""
 
