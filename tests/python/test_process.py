@@ -80,11 +80,6 @@ class Starts(Case):
         self.assertEqual(run.code, 125)
         self.assertIn("--python", run.said)
 
-    def test_options_of_later_versions_are_refused(self):
-        run = self.traced("print(1)", options=["--stats"])
-        self.assertEqual(run.code, 125)
-        self.assertIn("--stats", run.said)
-
     def test_module(self):
         self.script("import sys; print(__name__, sys.argv[1:])", "mod.py")
         run = self.collect("-m", "mod", "a", "-b")
