@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""What collecting a trace costs: each program with and without the collector, run in turns.
+
+Prints, for each program and mode, min / median / max over the pairs of
+  step    time of a step, traced : plain (the median step of each run, the first ones left out)
+  cpu     the same of processor time of the thread that trains, which other jobs on the machine
+          disturb less
+  start   seconds that the first step comes later
+and the bytes of trace per step and the growth of the peak of memory.
+
+Modes:
+  full      everything
+  selective 100 invariants, about variables too, learned from a full trace of the same program
+  sampled   one step in ten
+  upstream  the Python tool (traincheck 0.2.0), full;  with --upstream
+  upstream-selective: 100 of the invariants it learned itself; it takes minutes per program
+"""
+import argparse
+import itertools
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROGRAMS = ("cnn", "gpt", "resnet", "lstm", "vae", "ddp")
+MODES = ("full", "selective", "sampled", "upstream", "upstream-selective")
+WARM_UP = 8  # steps left out of the medians
+N_INVARIANTS = 100
+TIME_LIMIT = 1800
+
+
+class Failed(Exception):
+    pass
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=pathlib.Path, default=HERE.parents[1] / "build" / "bin",
+                        help="folder of traincheck-collect and traincheck-infer")
+    parser.add_argument("--python", default=sys.executable, help="interpreter with torch")
+    parser.add_argument("--upstream", type=pathlib.Path,
+                        help="bin/ of a virtual environment with the Python tool and torch")
+    parser.add_argument("--only", nargs="+", choices=PROGRAMS, default=PROGRAMS, metavar="PROGRAM")
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=None, metavar="MODE")
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--json", type=pathlib.Path, help="write all figures there")
+    arguments = parser.parse_args()
+    if arguments.modes is None:
+        arguments.modes = MODES[:4] if arguments.upstream else MODES[:3]
+    if not arguments.upstream and any(m.startswith("upstream") for m in arguments.modes):
+        parser.error("these modes need --upstream")
+    if arguments.steps <= WARM_UP + 2:
+        parser.error(f"--steps: more than {WARM_UP + 2}")
+    arguments.bin = arguments.bin.resolve()
+    return arguments
+
+
+class Program:
+    """One program of programs/, with a folder for what its runs leave."""
+
+    def __init__(self, name, arguments, work):
+        self.name, self.arguments, self.work = name, arguments, work / name
+        self.work.mkdir()
+        self.script = HERE / "programs" / f"{name}.py"
+
+    def _execute(self, command):
+        out = self.work / "figures.json"
+        out.unlink(missing_ok=True)
+        env = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", **os.environ,
+               "BENCH_STEPS": str(self.arguments.steps), "BENCH_OUT": str(out),
+               "BENCH_BEGIN": repr(time.monotonic())}
+        done = subprocess.run([str(c) for c in command], cwd=self.work, env=env, text=True,
+                              timeout=TIME_LIMIT, capture_output=True)
+        if done.returncode:
+            lines = (done.stderr or done.stdout).strip().splitlines() or [""]
+            said = lines[0] if done.returncode == 125 else lines[-1]  # a traceback's last line
+            raise Failed(f"{pathlib.Path(command[0]).name}: exit {done.returncode}: {said}")
+        return json.loads(out.read_text()) if out.exists() else None
+
+    def plain(self):
+        return self._execute([self.arguments.python, self.script])
+
+    def _traced(self, folder, *options):
+        folder = self.work / folder
+        figures = self._execute([self.arguments.bin / "traincheck-collect", "-q", "--overwrite",
+                                 "--python", self.arguments.python, "-o", folder, *options, self.script])
+        return self._with_bytes(figures, folder, "trace_*")
+
+    def _with_bytes(self, figures, folder, *patterns):
+        if figures is None:
+            raise Failed("the program wrote no figures")
+        files = [f for pattern in patterns for f in folder.glob(pattern)]
+        figures["bytes"] = sum(f.stat().st_size for f in files) / self.arguments.steps
+        return figures
+
+    def full(self):
+        return self._traced("full")
+
+    def sampled(self):
+        return self._traced("sampled", "--sampling-interval", "10")
+
+    def selective(self):
+        selection = self.work / "selection.jsonl"
+        if not selection.exists():
+            self._learn(selection)
+        return self._traced("selective", "-i", selection)
+
+    def _learn(self, selection):
+        learned = self.work / "learned.jsonl"
+        if not (self.work / "full").exists():
+            self.full()
+        self._execute([self.arguments.bin / "traincheck-infer", "-q", "-o", learned, "--keep-implied",
+                       self.work / "full"])
+        head, *lines = learned.read_text().splitlines()
+        lines = spread(lines, lambda line: json.loads(line)["relation"])
+        selection.write_text("\n".join([head, *lines]) + "\n")
+
+    def upstream(self, *options):
+        folder = self.work / "upstream"
+        shutil.rmtree(folder, ignore_errors=True)
+        figures = self._execute([self.arguments.upstream / "traincheck-collect", "--pyscript", self.script,
+                                 "--models-to-track", "model", "--output-dir", folder, *options])
+        (HERE / "programs" / f"_traincheck_{self.name}.py").unlink(missing_ok=True)
+        return self._with_bytes(figures, folder, "trace_*", "proxy_log*")
+
+    def upstream_selective(self):
+        selection = self.work / "upstream_selection.jsonl"
+        if not selection.exists():
+            if not (self.work / "upstream").exists():
+                self.upstream()
+            learned = self.work / "upstream_learned.jsonl"
+            self._execute([self.arguments.upstream / "traincheck-infer", "-f", self.work / "upstream", "-o", learned])
+            lines = spread(learned.read_text().splitlines(), lambda line: str(json.loads(line)["relation"]))
+            selection.write_text("\n".join(lines) + "\n")
+        return self.upstream("--invariants", str(selection))
+
+
+def spread(lines, kind):
+    """N_INVARIANTS of them, of each kind in turn."""
+    kinds = {}
+    for line in lines:
+        kinds.setdefault(kind(line), []).append(line)
+    turns = itertools.chain.from_iterable(itertools.zip_longest(*kinds.values()))
+    return [line for line in turns if line is not None][:N_INVARIANTS]
+
+
+def step_of(figures, clock):
+    return statistics.median(figures[clock][WARM_UP:])
+
+
+def compare(plain, traced):
+    return {
+        "step": step_of(traced, "wall") / step_of(plain, "wall"),
+        "cpu": step_of(traced, "thread") / step_of(plain, "thread"),
+        "start": traced["start"] - plain["start"],
+        "bytes": traced["bytes"],
+        "rss_mb": (traced["rss_kb"] - plain["rss_kb"]) / 1024,
+        "plain_ms": step_of(plain, "wall") * 1e3,
+    }
+
+
+def range_of(pairs, what, form):
+    values = [pair[what] for pair in pairs]
+    return " ".join(form.format(f(values)) for f in (min, statistics.median, max))
+
+
+def print_row(name, mode, pairs):
+    middle = {what: statistics.median(pair[what] for pair in pairs) for what in pairs[0]}
+    print(f"{name:7} {mode:18} {middle['plain_ms']:8.1f}  {range_of(pairs, 'step', '{:6.2f}')}  "
+          f"{range_of(pairs, 'cpu', '{:6.3f}')}  {range_of(pairs, 'start', '{:6.2f}')}  "
+          f"{middle['bytes']:10.0f}  {middle['rss_mb']:6.1f}", flush=True)
+
+
+def measure(program, modes, n_pairs):
+    """{mode: its pairs, or why there are none}"""
+    found = {mode: [] for mode in modes}
+    for _ in range(n_pairs):
+        for mode in modes:
+            if not isinstance(found[mode], list):
+                continue
+            try:
+                plain = program.plain()
+                found[mode].append(compare(plain, getattr(program, mode.replace("-", "_"))()))
+            except (Failed, subprocess.TimeoutExpired) as error:
+                found[mode] = str(error)
+    return found
+
+
+def main():
+    arguments = parse()
+    figures = {}
+    print(f"{'program':7} {'mode':18} {'plain ms':>8}  {'step min/median/max':20}  {'cpu min/median/max':20}  "
+          f"{'start s min/med/max':20}  {'bytes/step':>10}  {'MB':>6}")
+    with tempfile.TemporaryDirectory(prefix="tc-bench-") as work:
+        for name in arguments.only:
+            program = Program(name, arguments, pathlib.Path(work))
+            figures[name] = measure(program, arguments.modes, arguments.pairs)
+            for mode, pairs in figures[name].items():
+                if isinstance(pairs, list):
+                    print_row(name, mode, pairs)
+                else:
+                    print(f"{name:7} {mode:18} {pairs}", flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
