@@ -61,11 +61,12 @@ struct tc_record {
     const struct tc_value *params; /* call of step, zero_grad: array of variable serials */
     const struct tc_value
         *uncleared; /* call of step: the serials among params not cleared since the last step */
-    const struct tc_value *value;  /* return */
-    const struct tc_value *same;   /* return: array of operand names with equal content */
-    const struct tc_value *attrs;  /* var */
-    const struct tc_value *object; /* the whole line, for fields not named here */
-    struct tc_str unknown_key;     /* the first key that the schema does not name; skipped */
+    const struct tc_value *value;   /* return */
+    const struct tc_value *same;    /* return: array of operand names with equal content */
+    const struct tc_value *attrs;   /* var */
+    const struct tc_value *object;  /* the whole line, for fields not named here */
+    const struct tc_value *foreign; /* the line of another tool that it was made of, else NULL */
+    struct tc_str unknown_key;      /* the first key that the schema does not name; skipped */
 };
 
 #endif /* TRAINCHECK_RECORD_H */

@@ -55,7 +55,7 @@ static size_t contents_of(const struct tc_strtab *symbols, const struct tc_event
     const struct tc_call *call = event->call;
     size_t n = 0;
 
-    if (event->process->variables.n)
+    if (event->process->variables.n && !event->process->has_samples)
         out[n++] = TC_SYM_LOOKED;
     for (size_t i = 0; i < call->contents.n && n < MAX_CONTENTS; i++)
         if (!call->is_root || is_change(symbols, call->contents.items[i]))

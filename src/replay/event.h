@@ -110,6 +110,7 @@ struct tc_process {
     int64_t first_t,
         last_t; /* between them stand all its records so far; TC_NONE before the first */
     bool is_worker, is_selective, has_ended;
+    bool has_samples;        /* variables were not looked at around calls */
     struct tc_map variables; /* serial → struct tc_variable * */
     struct tc_window window; /* the open one */
     unsigned phases;

@@ -71,6 +71,7 @@ void tc_replay_add_process(struct tc_replay *replay, const char *file,
     process->is_worker = tc_str_is(record->role, "worker");
     process->is_selective = tc_value_is(tc_value_get(object, "mode"), "selective");
     process->first_t = process->last_t = TC_NONE;
+    process->has_samples = tc_value_is(tc_value_get(object, "variables"), "sampled");
     process->window.grads = TC_SYM_NONE;
     tc_spans_init(&track->spans, replay->symbols);
     tc_vec_push(&replay->tracks, track);
@@ -143,6 +144,8 @@ static void on_step(struct tc_replay *replay, struct track *track, const struct 
     window->step = record->step;
     window->t = record->t;
     window->stage = tc_symbols_str(replay->symbols, record->stage);
+    /* Another tool's count of steps moved on: there was one, whether or not its call was traced. */
+    window->has_step |= tc_str_is(record->why, "counted");
     if (tc_str_is(record->why, "end"))
         track->has_last_window = true;
     else

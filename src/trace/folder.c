@@ -46,7 +46,6 @@ void tc_trace_folder_add(struct tc_trace_folder *folder, struct tc_trace_file *f
     tc_vec_push(&folder->members, member);
 }
 
-/* A file that is no trace is noted and left out. */
 static enum tc_status add_file(struct tc_trace_folder *folder, const char *path,
                                struct tc_error *err)
 {
@@ -55,9 +54,7 @@ static enum tc_status add_file(struct tc_trace_folder *folder, const char *path,
     enum tc_status status = tc_trace_file_open(path, folder->notes, &file, &why);
 
     if (status == TC_E_FORMAT) {
-        tc_notes_add(folder->notes, "not-a-trace", tc_fs_base(path), 0, "%s", why.text);
-        if (!folder->rejected)
-            folder->rejected = tc_strdup(why.text);
+        tc_trace_folder_add_other(folder, path, why.text);
         return TC_OK;
     }
     if (status != TC_OK)
@@ -73,12 +70,12 @@ static enum tc_status add_dir(struct tc_trace_folder *folder, const char *dir, s
     enum tc_status status = tc_fs_list(dir, &names, &n, err);
 
     for (size_t i = 0; i < n && status == TC_OK; i++) {
-        char *path;
+        char *path = tc_fs_join(dir, names[i]);
 
-        if (!tc_is_trace_name(names[i]))
-            continue;
-        path = tc_fs_join(dir, names[i]);
-        status = add_file(folder, path, err);
+        if (tc_is_trace_name(names[i]))
+            status = add_file(folder, path, err);
+        else if (tc_is_foreign_name(names[i]))
+            tc_trace_folder_add_other(folder, path, NULL);
         tc_free(path);
     }
     tc_fs_list_free(names, n);
@@ -94,6 +91,8 @@ static enum tc_status add_all(struct tc_trace_folder *folder, const char *path,
     if (!is_dir && !tc_fs_exists(path))
         return tc_error_set(err, TC_E_NOTFOUND, "%s: no such trace folder or file", path);
     status = is_dir ? add_dir(folder, path, err) : add_file(folder, path, err);
+    if (status == TC_OK)
+        status = tc_trace_folder_add_foreign(folder, err);
     if (status != TC_OK || folder->members.n)
         return status;
     if (folder->rejected)
@@ -146,6 +145,11 @@ void tc_trace_folder_close(struct tc_trace_folder *folder)
         tc_trace_file_close(folder->members.items[i].file);
     for (size_t i = 0; i < folder->candidates.n; i++)
         tc_free(folder->candidates.items[i].path);
+    for (size_t i = 0; i < folder->others.n; i++) {
+        tc_free(folder->others.items[i].path);
+        tc_free(folder->others.items[i].why);
+    }
+    tc_vec_release(&folder->others);
     tc_vec_release(&folder->members);
     tc_vec_release(&folder->candidates);
     tc_vec_release(&folder->hot);

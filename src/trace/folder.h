@@ -26,8 +26,15 @@ struct tc_trace_candidate {
     int64_t size; /* when it was looked at last; -1: never */
 };
 
+/* A file that is none of ours: of another tool, or no trace. */
+struct tc_trace_other {
+    char *path;
+    char *why; /* it is none of ours; NULL where its name said so */
+};
+
 struct tc_trace_folder {
     struct tc_notes *notes;
+    TC_VEC(struct tc_trace_other) others;
     TC_VEC(struct tc_trace_member) members;
     TC_VEC(struct tc_trace_candidate) candidates;
     TC_VEC(size_t) hot;      /* members that are not parked, the latest turn last */
@@ -40,6 +47,12 @@ struct tc_trace_folder {
 
 /* trace_*.jsonl.zst, trace_*.jsonl */
 bool tc_is_trace_name(const char *name);
+/* A name that another tool gives its traces; content decides. */
+bool tc_is_foreign_name(const char *name);
+/* Keep a file for the formats of other tools. why: see struct tc_trace_other. */
+void tc_trace_folder_add_other(struct tc_trace_folder *folder, const char *path, const char *why);
+/* Open what other tools wrote among the others, as one run; the rest is noted. */
+enum tc_status tc_trace_folder_add_foreign(struct tc_trace_folder *folder, struct tc_error *err);
 void tc_trace_folder_add(struct tc_trace_folder *folder, struct tc_trace_file *take);
 
 #endif /* TC_TRACE_FOLDER_H */

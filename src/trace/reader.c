@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/fs.h"
 #include "base/vec.h"
+#include "trace/foreign.h"
 #include "trace/lines.h"
 #include "trace/notes.h"
 #include "trace/schema.h"
@@ -24,6 +25,8 @@ struct tc_trace_file {
     struct tc_arena process_arena;
     struct tc_record process;
     size_t torn; /* bytes of the note "torn-tail"; 0 without one */
+    const struct tc_foreign_ops *ops; /* of another tool's trace; NULL for ours */
+    void *foreign;
 };
 
 /* The whole line moves to the arena, as the process record outlives the text. */
@@ -107,10 +110,24 @@ enum tc_status tc_trace_file_open_whole(const char *path, struct tc_notes *notes
     return open_file(path, true, notes, out, err);
 }
 
+struct tc_trace_file *tc_trace_file_new_foreign(const char *path, const struct tc_foreign_ops *ops,
+                                                void *state, const struct tc_record *process)
+{
+    struct tc_trace_file *file = tc_calloc(1, sizeof(*file));
+
+    file->path = tc_strdup(path);
+    file->ops = ops;
+    file->foreign = state;
+    file->process = *process;
+    return file;
+}
+
 void tc_trace_file_close(struct tc_trace_file *file)
 {
     if (!file)
         return;
+    if (file->ops)
+        file->ops->close(file->foreign);
     tc_lines_close(file->lines);
     tc_arena_release(&file->arena);
     tc_arena_release(&file->process_arena);
@@ -190,6 +207,8 @@ enum tc_status tc_trace_file_next(struct tc_trace_file *file, const struct tc_re
     const char *code;
     enum tc_status status;
 
+    if (file->ops)
+        return file->ops->next(file->foreign, out, err);
     while ((status = tc_lines_next(file->lines, &line, err)) == TC_OK) {
         uint64_t number = tc_lines_number(file->lines);
 
@@ -204,11 +223,15 @@ enum tc_status tc_trace_file_next(struct tc_trace_file *file, const struct tc_re
 
 bool tc_trace_file_is_waiting(const struct tc_trace_file *file)
 {
-    return tc_lines_is_waiting(file->lines);
+    return file->ops ? file->ops->is_waiting(file->foreign) : tc_lines_is_waiting(file->lines);
 }
 
 void tc_trace_file_park(struct tc_trace_file *file)
 {
+    if (file->ops) {
+        file->ops->park(file->foreign);
+        return;
+    }
     tc_lines_park(file->lines);
     tc_arena_release(&file->arena);
 }
@@ -230,10 +253,10 @@ const char *tc_trace_file_name(const struct tc_trace_file *file)
 
 uint64_t tc_trace_file_bytes(const struct tc_trace_file *file)
 {
-    return tc_lines_file_bytes(file->lines);
+    return file->ops ? file->ops->bytes(file->foreign) : tc_lines_file_bytes(file->lines);
 }
 
 uint64_t tc_trace_file_json_bytes(const struct tc_trace_file *file)
 {
-    return tc_lines_json_bytes(file->lines);
+    return file->ops ? file->ops->json_bytes(file->foreign) : tc_lines_json_bytes(file->lines);
 }

@@ -36,7 +36,8 @@
     X(unix_ns,      INT,    OPTIONAL, TC_NOWHERE)  \
     X(mode,         STR,    OPTIONAL, TC_NOWHERE)  \
     X(invariants,   STR,    OPTIONAL, TC_NOWHERE)  \
-    X(sampling,     ANY,    OPTIONAL, TC_NOWHERE)
+    X(sampling,     ANY,    OPTIONAL, TC_NOWHERE)  \
+    X(variables,    STR,    OPTIONAL, TC_NOWHERE)
 
 #define TC_API_FIELDS(X)                           \
     X(fn,           STR,    REQUIRED, TC_IN(fn))   \
