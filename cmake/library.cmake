@@ -17,6 +17,13 @@ endfunction()
 set(TC_CORE_LIBRARIES tc::cjson tc::zstd tc::uv tc::xxhash Threads::Threads m)
 
 tc_sources(core ${TC_CORE_FOLDERS})
+set(torch_apis ${PROJECT_SOURCE_DIR}/src/import/torch_apis.tsv)
+add_custom_command(
+  OUTPUT torch_apis_text.c
+  COMMAND ${CMAKE_COMMAND} -DOUT=torch_apis_text.c -DFILE=${torch_apis}
+    -DNAME=tc_torch_apis_text -P ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
+  DEPENDS ${torch_apis} ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake)
+list(APPEND core ${CMAKE_CURRENT_BINARY_DIR}/torch_apis_text.c)
 add_library(traincheck_objects OBJECT ${core})
 target_link_libraries(traincheck_objects PRIVATE tc_flags ${TC_CORE_LIBRARIES})
 set_target_properties(traincheck_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
