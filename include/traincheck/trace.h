@@ -105,8 +105,9 @@ struct tc_trace_folder *tc_trace_folder_watch(const char *path, struct tc_notes 
 enum tc_status tc_trace_folder_refresh(struct tc_trace_folder *folder, size_t *n_grown,
                                        struct tc_error *err);
 
-/* Nothing more will come: take files that a whole last line lacks only its newline, note those that
- * never became traces. Read on to TC_END. */
+/* Nothing more will come: take files that a whole last line lacks only its newline, and those that
+ * other tools wrote, which are read as a whole; note those that never became traces. Read on to
+ * TC_END. */
 void tc_trace_folder_finish(struct tc_trace_folder *folder);
 
 /* Did the process of that file write that it has ended? */

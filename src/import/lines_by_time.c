@@ -236,6 +236,16 @@ enum tc_status tc_lines_by_time_next(struct tc_lines_by_time *l, struct tc_pytho
     return TC_OK;
 }
 
+bool tc_lines_by_time_is_waiting(const struct tc_lines_by_time *l)
+{
+    return tc_lines_is_waiting(l->lines);
+}
+
+void tc_lines_by_time_park(struct tc_lines_by_time *l)
+{
+    tc_lines_park(l->lines);
+}
+
 const char *tc_lines_by_time_name(const struct tc_lines_by_time *l)
 {
     return tc_fs_base(l->path);

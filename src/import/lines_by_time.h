@@ -31,6 +31,10 @@ void tc_lines_by_time_close(struct tc_lines_by_time *lines);
 enum tc_status tc_lines_by_time_next(struct tc_lines_by_time *lines, struct tc_python_line *out,
                                      struct tc_error *err);
 
+/* As tc_trace_file_is_waiting and tc_trace_file_park; lines that are held back stay. */
+bool tc_lines_by_time_is_waiting(const struct tc_lines_by_time *lines);
+void tc_lines_by_time_park(struct tc_lines_by_time *lines);
+
 const char *tc_lines_by_time_name(const struct tc_lines_by_time *lines);
 uint64_t tc_lines_by_time_bytes(const struct tc_lines_by_time *lines);
 uint64_t tc_lines_by_time_json_bytes(const struct tc_lines_by_time *lines);

@@ -130,7 +130,30 @@ static uint64_t json_bytes(const void *state)
     return sum;
 }
 
-static const struct tc_foreign_ops ops = {next, close_process, bytes, json_bytes};
+static bool is_waiting(const void *state)
+{
+    const struct process *p = state;
+
+    for (size_t i = 0; i < p->sources.n; i++)
+        if (tc_lines_by_time_is_waiting(p->sources.items[i].lines))
+            return true;
+    return false;
+}
+
+static void park(void *state)
+{
+    struct process *p = state;
+
+    for (size_t i = 0; i < p->sources.n; i++)
+        tc_lines_by_time_park(p->sources.items[i].lines);
+}
+
+static const struct tc_foreign_ops ops = {.next = next,
+                                          .close = close_process,
+                                          .is_waiting = is_waiting,
+                                          .park = park,
+                                          .bytes = bytes,
+                                          .json_bytes = json_bytes};
 
 static struct tc_record process_record(struct process *p, const struct tc_survey_process *about)
 {

@@ -24,7 +24,7 @@ struct tc_trace_file {
     struct tc_record record;
     struct tc_arena process_arena;
     struct tc_record process;
-    size_t torn; /* bytes of the note "torn-tail"; 0 without one */
+    size_t torn;                      /* bytes of the note "torn-tail"; 0 without one */
     const struct tc_foreign_ops *ops; /* of another tool's trace; NULL for ours */
     void *foreign;
 };

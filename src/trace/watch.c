@@ -45,7 +45,7 @@ static enum tc_status find_candidates(struct tc_trace_folder *folder, struct tc_
     for (size_t i = 0; i < n && status == TC_OK; i++) {
         char *path;
 
-        if (!tc_is_trace_name(names[i]))
+        if (!tc_is_trace_name(names[i]) && !tc_is_foreign_name(names[i]))
             continue;
         path = tc_fs_join(folder->watched, names[i]);
         add_candidate(folder, path);
@@ -101,6 +101,8 @@ static enum tc_status try_candidates(struct tc_trace_folder *folder, size_t *n_g
         if (status == TC_E_VERSION)
             return status;
         if (status != TC_OK) {
+            /* What may be another tool's is read at the end, but it does grow. */
+            *n_grown += tc_is_foreign_name(tc_fs_base(candidate->path));
             i++;
             continue;
         }
@@ -141,17 +143,24 @@ enum tc_status tc_trace_folder_refresh(struct tc_trace_folder *folder, size_t *n
 
 void tc_trace_folder_finish(struct tc_trace_folder *folder)
 {
+    struct tc_error why = {TC_OK, ""};
+    enum tc_status status;
+
     for (size_t i = 0; i < folder->candidates.n; i++) {
         const char *path = folder->candidates.items[i].path;
         struct tc_trace_file *file = NULL;
-        struct tc_error why = {TC_OK, ""};
-        enum tc_status status = tc_trace_file_open(path, folder->notes, &file, &why);
+
+        status = tc_trace_file_open(path, folder->notes, &file, &why);
 
         if (status == TC_OK)
             tc_trace_folder_add(folder, file);
         else
-            tc_notes_add(folder->notes, "not-a-trace", tc_fs_base(path), 0, "%s", why.text);
+            tc_trace_folder_add_other(folder, path,
+                                      tc_is_trace_name(tc_fs_base(path)) ? why.text : NULL);
         tc_free(folder->candidates.items[i].path);
     }
     folder->candidates.n = 0;
+    status = tc_trace_folder_add_foreign(folder, &why);
+    if (status != TC_OK)
+        tc_notes_add(folder->notes, "unreadable", folder->watched, 0, "%s", why.text);
 }
