@@ -40,7 +40,7 @@ enum tc_status tc_lines_by_time_open(const char *path, struct tc_notes *notes,
     l->path = tc_strdup(path);
     l->notes = notes;
     l->last_time = INT64_MIN;
-    status = tc_lines_open(path, tc_fs_base(l->path), notes, &l->lines, err);
+    status = tc_lines_open(l->path, tc_fs_base(l->path), notes, &l->lines, err);
     if (status != TC_OK) {
         tc_lines_by_time_close(l);
         l = NULL;

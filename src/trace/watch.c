@@ -102,7 +102,7 @@ static enum tc_status try_candidates(struct tc_trace_folder *folder, size_t *n_g
             return status;
         if (status != TC_OK) {
             /* What may be another tool's is read at the end, but it does grow. */
-            *n_grown += tc_is_foreign_name(tc_fs_base(candidate->path));
+            *n_grown += !tc_is_trace_name(tc_fs_base(candidate->path));
             i++;
             continue;
         }
