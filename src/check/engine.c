@@ -33,6 +33,7 @@ struct tc_engine {
     size_t source;                /* whose examples arrive */
     const char *trace;
     struct tc_timeline timeline;
+    bool is_sampled;    /* the traces are, as far as met */
     uint64_t run;       /* number of the trace */
     uint64_t n_example; /* in the event at hand */
     tc_engine_found_fn *on_found;
@@ -211,12 +212,21 @@ static void on_example(void *context, const struct tc_event *event,
     }
 }
 
+static void note_sampling(struct tc_engine *engine)
+{
+    engine->is_sampled = true;
+    for (size_t i = 0; i < engine->judgements.n; i++)
+        engine->judgements.items[i].is_sampled = true;
+}
+
 void tc_engine_judge(void *context, const struct tc_event *event)
 {
     struct tc_engine *engine = context;
     const struct tc_sink sink = {on_example, engine};
 
     engine->n_example = 0;
+    if (event->process && event->process->is_sampled && !engine->is_sampled)
+        note_sampling(engine);
     for (engine->source = 0; tc_sources[engine->source]; engine->source++)
         if (engine->is_used[engine->source])
             tc_sources[engine->source]->observe(engine->states[engine->source], engine->symbols,
@@ -252,7 +262,10 @@ enum tc_verdict tc_engine_verdict(const struct tc_judgement *judgement)
         return TC_VERDICT_UNCHECKED;
     if (judgement->broken)
         return TC_VERDICT_FAILED;
-    return judgement->held ? TC_VERDICT_PASSED : TC_VERDICT_NOT_TRIGGERED;
+    if (judgement->held)
+        return TC_VERDICT_PASSED;
+    return judgement->is_sampled && !judgement->out_of_context ? TC_VERDICT_UNCHECKED
+                                                               : TC_VERDICT_NOT_TRIGGERED;
 }
 
 static int compare_violations(const void *a, const void *b)

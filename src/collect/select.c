@@ -23,19 +23,6 @@ static void add_many(struct tc_strbuf *out, const char *key, const char *const *
         add(out, key, values[i]);
 }
 
-static enum tc_status refuse_missing(const struct tc_collect_config *config, struct tc_error *err)
-{
-    const char *missing = NULL;
-
-    if (config->tensor_methods)
-        missing = "--tensor-methods";
-    else if (config->sampling_interval > 1 || config->warm_up_steps)
-        missing = "--sampling-interval";
-    if (!missing)
-        return TC_OK;
-    return tc_error_set(err, TC_E_USAGE, "%s is not available in this version", missing);
-}
-
 static enum tc_status add_selection(const struct tc_collect_config *config, struct tc_strbuf *out,
                                     struct tc_error *err)
 {
@@ -130,13 +117,14 @@ enum tc_status tc_select_settings(const struct tc_collect_config *config,
                                   const struct tc_select_run *run, struct tc_strbuf *out,
                                   struct tc_error *err)
 {
-    enum tc_status status = refuse_missing(config, err);
+    enum tc_status status = TC_OK;
 
-    if (status != TC_OK)
-        return status;
     add_run(run, out);
     add_number(out, "buffer_size", config->buffer_size);
     add_number(out, "digest_budget", config->digest_budget);
+    add_number(out, "sampling_interval", config->sampling_interval);
+    add_number(out, "warm_up_steps", config->warm_up_steps);
+    add_flag(out, "tensor_methods", config->tensor_methods);
     add_number(out, "stack", config->stack_depth);
     add_flag(out, "drop", config->overflow == TC_COLLECT_DROP);
     add_flag(out, "quiet", config->quiet);

@@ -19,7 +19,7 @@ struct tc_select_run {
     bool is_injected;       /* main_pid has no shared library */
 };
 
-/* Render the settings of a run. TC_E_USAGE for options that this version does not have. */
+/* Render the settings of a run. Errors name the file of invariants or APIs. */
 enum tc_status tc_select_settings(const struct tc_collect_config *config,
                                   const struct tc_select_run *run, struct tc_strbuf *out,
                                   struct tc_error *err);

@@ -92,7 +92,8 @@ static void run_observe(void *state, struct tc_strtab *symbols, const struct tc_
     struct tc_situation situation;
     bool is_new;
 
-    if (!is_mark(symbols, event))
+    /* Once sampling has left out a step, what came before is not known. */
+    if (!is_mark(symbols, event) || event->process->n_gaps)
         return;
     uint64_t *slot = tc_map_at(&s->courses, (uintptr_t)event->process, &is_new);
     if (is_new)
@@ -120,6 +121,7 @@ struct section_call {
 struct section {
     TC_VEC(struct section_call) calls; /* since the last root forward */
     bool has_load;
+    unsigned n_gaps; /* of the process when the section began */
 };
 
 struct follow_state {
@@ -170,6 +172,13 @@ static void judge_section(const struct section *section, const struct tc_event *
     }
 }
 
+static void begin_section(struct section *section, const struct tc_process *process)
+{
+    section->calls.n = 0;
+    section->has_load = false;
+    section->n_gaps = process->n_gaps;
+}
+
 #define MAX_SECTION 256
 
 static void follow_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
@@ -184,11 +193,12 @@ static void follow_observe(void *state, struct tc_strtab *symbols, const struct 
     if (is_new)
         *slot = (uintptr_t)tc_calloc(1, sizeof(struct section));
     struct section *section = (struct section *)(uintptr_t)*slot;
+    if (section->n_gaps != event->process->n_gaps)
+        begin_section(section, event->process);
     if (event->call->is_root) {
         if (section->has_load)
             judge_section(section, event, sink);
-        section->calls.n = 0;
-        section->has_load = false;
+        begin_section(section, event->process);
         return;
     }
     if (section->calls.n == MAX_SECTION)

@@ -277,8 +277,13 @@ static void peer_observe(void *state, struct tc_strtab *symbols, const struct tc
 
 /* ---- steady -------------------------------------------------------------------------------- */
 
+struct moment {
+    struct tc_snapshot snapshot;
+    unsigned n_gaps; /* of the process: behind another one lies no step before */
+};
+
 struct steady_state {
-    struct tc_map before; /* variable → struct tc_snapshot * at the last step */
+    struct tc_map before; /* variable → struct moment * at the last step */
 };
 
 static void *steady_open(void)
@@ -298,7 +303,7 @@ static void steady_close(void *state)
 }
 
 /* Content is compared only where nothing should train it. */
-static void judge_steady(struct tc_snapshot *before, const struct tc_variable *v,
+static void judge_steady(const struct tc_snapshot *before, const struct tc_variable *v,
                          struct tc_strtab *symbols, const struct tc_event *event,
                          const struct tc_sink *sink)
 {
@@ -314,7 +319,6 @@ static void judge_steady(struct tc_snapshot *before, const struct tc_variable *v
     outcome[n++] = tc_consistent_agreement(symbols, "shape", before->shape == now.shape);
     tc_consistent_situation(&situation, v);
     emit(sink, event, v->kind, &situation, outcome, n, v);
-    *before = now;
 }
 
 static void steady_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
@@ -329,13 +333,12 @@ static void steady_observe(void *state, struct tc_strtab *symbols, const struct 
         const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
         bool is_new;
         uint64_t *slot = tc_map_at(&s->before, pointer, &is_new);
-        if (is_new) {
-            struct tc_snapshot *before = tc_malloc(sizeof(*before));
-            *before = tc_snapshot_of(v);
-            *slot = (uintptr_t)before;
-        } else {
-            judge_steady((struct tc_snapshot *)(uintptr_t)*slot, v, symbols, event, sink);
-        }
+        if (is_new)
+            *slot = (uintptr_t)tc_calloc(1, sizeof(struct moment));
+        struct moment *before = (struct moment *)(uintptr_t)*slot;
+        if (!is_new && before->n_gaps == event->process->n_gaps)
+            judge_steady(&before->snapshot, v, symbols, event, sink);
+        *before = (struct moment){tc_snapshot_of(v), event->process->n_gaps};
     }
 }
 

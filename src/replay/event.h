@@ -40,9 +40,10 @@ struct tc_call {
     enum tc_role role;
     bool is_root; /* forward of a root module */
     bool raised;
-    unsigned after;                           /* enum tc_phase bits at entry */
-    struct tc_call *parent;                   /* NULL at the top of its thread */
-    unsigned n_open;                          /* calls open directly inside */
+    bool is_partial;        /* sampling left out something inside it: no event tells of it */
+    unsigned after;         /* enum tc_phase bits at entry */
+    struct tc_call *parent; /* NULL at the top of its thread */
+    unsigned n_open;        /* calls open directly inside */
     const struct tc_value *self, *args, *ctx; /* NULL when absent; owned by the call */
     const struct tc_value *defaults;          /* of the API's signature, or NULL */
     const int64_t *params, *uncleared;
@@ -111,6 +112,9 @@ struct tc_process {
         last_t; /* between them stand all its records so far; TC_NONE before the first */
     bool is_worker, is_selective, has_ended;
     bool has_samples;        /* variables were not looked at around calls */
+    bool is_sampled;         /* by its first record: steps may be left out */
+    bool is_dark;            /* in steps that are left out */
+    unsigned n_gaps;         /* such stretches so far */
     struct tc_map variables; /* serial → struct tc_variable * */
     struct tc_window window; /* the open one */
     unsigned phases;

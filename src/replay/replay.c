@@ -69,6 +69,7 @@ void tc_replay_add_process(struct tc_replay *replay, const char *file,
     process->world = tc_value_int(tc_value_get(object, "world_size"), 1);
     process->unix_ns = tc_value_int(tc_value_get(object, "unix_ns"), 0);
     process->is_worker = tc_str_is(record->role, "worker");
+    process->is_sampled = tc_value_get(object, "sampling") != NULL;
     process->is_selective = tc_value_is(tc_value_get(object, "mode"), "selective");
     process->first_t = process->last_t = TC_NONE;
     process->has_samples = tc_value_is(tc_value_get(object, "variables"), "sampled");
@@ -86,7 +87,7 @@ static void emit(struct tc_replay *replay, struct track *track, struct tc_event 
 
 static bool is_in_windows(const struct track *track, const struct tc_call *call)
 {
-    return !track->process.is_worker && call->th == 0;
+    return !track->process.is_worker && call->th == 0 && !call->is_partial;
 }
 
 static void on_call(struct tc_replay *replay, struct track *track, const struct tc_record *record)
@@ -100,6 +101,7 @@ static void on_call(struct tc_replay *replay, struct track *track, const struct 
     }
     replay->counts.n_calls++;
     call->window = track->process.window.number;
+    call->is_partial = track->process.is_dark;
     if (call->n_params)
         tc_variable_survey(&track->process, call);
     if (is_in_windows(track, call))
@@ -121,7 +123,8 @@ static void on_end_of_call(struct tc_replay *replay, struct track *track,
     call->raised = record->type == TC_RECORD_RAISE;
     if (is_in_windows(track, call))
         tc_window_call_ends(&track->process, replay->symbols, call);
-    emit(replay, track, (struct tc_event){.kind = TC_EVENT_CALL, .call = call});
+    if (!call->is_partial)
+        emit(replay, track, (struct tc_event){.kind = TC_EVENT_CALL, .call = call});
     tc_window_remember(&track->process, call);
     tc_spans_leave(&track->spans, call);
 }
@@ -170,12 +173,32 @@ static void on_var(struct tc_replay *replay, struct track *track, const struct t
         replay->counts.n_variables++;
 }
 
+/*
+ * Sampling: what stands in the steps that are left out is not judged, nor are the calls around
+ * them, and the window that was open there is none.
+ */
+static void on_sampling(struct track *track, bool is_dark)
+{
+    struct tc_process *process = &track->process;
+    uint64_t id, pointer;
+
+    process->n_gaps += is_dark && !process->is_dark;
+    process->is_dark = is_dark;
+    for (size_t pos = 0; tc_map_each(&track->spans.open, &pos, &id, &pointer);)
+        ((struct tc_call *)(uintptr_t)pointer)->is_partial = true;
+    tc_window_next(process);
+}
+
 /* "rank/world_size", known only after the file was opened. */
 static void on_note(struct tc_replay *replay, struct track *track, const struct tc_record *record)
 {
     int64_t numbers[2] = {0, 0};
     unsigned which = 0;
 
+    if (tc_str_is(record->code, "sampling-off") || tc_str_is(record->code, "sampling-on")) {
+        on_sampling(track, tc_str_is(record->code, "sampling-off"));
+        return;
+    }
     if (!tc_str_is(record->code, "rank")) {
         tc_notes_add(replay->notes, "collector", track->process.file, record->line, "%.*s: %.*s",
                      (int)record->code.size, record->code.text ? record->code.text : "",

@@ -83,6 +83,7 @@ struct tc_api {
     int group;          /* APIs that recurse into each other; 0: none */
     unsigned announced; /* the trace file (by generation) that has its `api` record */
     bool off;           /* switched off after an error of ours */
+    bool in_dark;       /* also met in steps that sampling leaves out */
 };
 
 enum tc_class_kind {
@@ -106,6 +107,7 @@ struct tc_class {
 
 struct tc_open_call {
     int64_t id;
+    bool is_recorded;
     const struct tc_api *api;
     const PyObject *receiver; /* compared, never followed */
 };
@@ -131,6 +133,7 @@ struct tc_agent {
     bool track;          /* variables are looked at */
     bool stats;          /* ranges and means of tensors are recorded */
     int stack_depth;     /* frames of the user's that are recorded of a call; 0: the nearest line */
+    bool is_dark;        /* in a step that sampling leaves out (steps.h) */
     unsigned generation; /* counts forks */
     int64_t next_call;
     int64_t anchor_ns;

@@ -77,8 +77,6 @@ static void before_optimizer(struct tc_thread *thread, struct tc_span *span)
 
     span->is_module = class && class->kind == TC_CLASS_MODULE;
     span->serial = tc_identity(span->receiver);
-    if (thread->number == 0)
-        tc_variables_meet_optimizer(span->receiver);
     if (span->api->role == TC_ROLE_STEP) {
         tc_steps_before_step(thread, span->serial);
     } else {
@@ -88,6 +86,8 @@ static void before_optimizer(struct tc_thread *thread, struct tc_span *span)
             tc_steps_candidate_of(thread, "zero_grad", span->serial);
         tc_steps_set_stage(thread, TC_STAGE_TRAINING);
     }
+    if (thread->number == 0)
+        tc_variables_meet_optimizer(span->receiver);
     tc_variables_look(thread, 0, TC_LOOK_QUICK);
 }
 
@@ -200,18 +200,27 @@ static void announce(struct tc_thread *thread, struct tc_api *api)
     tc_sink_put(out->text, out->size, 0);
 }
 
+/* The enclosing call in the trace, or NULL. */
+static const struct tc_open_call *parent_of_next(const struct tc_thread *thread)
+{
+    for (size_t i = thread->stack.n; i > 0; i--)
+        if (thread->stack.items[i - 1].is_recorded)
+            return &thread->stack.items[i - 1];
+    return NULL;
+}
+
 static void add_place(struct tc_thread *thread, struct tc_strbuf *out)
 {
-    const struct tc_open_call *top = top_call(thread);
+    const struct tc_open_call *parent = parent_of_next(thread);
 
     if (thread->number) {
         tc_strbuf_adds(out, ",\"th\":");
         tc_strbuf_add_int(out, thread->number);
     }
     tc_steps_add(thread, out);
-    if (top) {
+    if (parent) {
         tc_strbuf_adds(out, ",\"parent\":");
-        tc_strbuf_add_int(out, top->id);
+        tc_strbuf_add_int(out, parent->id);
     }
     if (is_outside(thread))
         tc_frames_add(out);
@@ -270,7 +279,7 @@ static bool resolve_module(struct tc_thread *thread, struct tc_span *span)
 
 static void push(struct tc_thread *thread, const struct tc_span *span)
 {
-    struct tc_open_call open = {span->id, span->api, span->receiver};
+    struct tc_open_call open = {span->id, span->is_recorded, span->api, span->receiver};
 
     tc_vec_push(&thread->stack, open);
     thread->n_core += !is_container(span->api);
@@ -287,10 +296,12 @@ static void open_span(struct tc_thread *thread, struct tc_span *span)
         return;
     before(thread, span);
     span->id = tc_agent.next_call++;
-    write_call(thread, span);
+    span->is_open = true;
+    span->is_recorded = !tc_agent.is_dark || is_container(span->api);
+    if (span->is_recorded)
+        write_call(thread, span);
     tc_steps_count_call(thread, span->api);
     push(thread, span);
-    span->is_recorded = true;
 }
 
 void tc_call_begin(struct tc_thread *thread, struct tc_api *api, const struct tc_sig *sig,
@@ -390,25 +401,33 @@ static void pop(struct tc_thread *thread, const struct tc_span *span)
     }
 }
 
-static void close_span(struct tc_thread *thread, struct tc_span *span, PyObject *result,
-                       PyObject *type, PyObject *value)
+static void write_end(struct tc_thread *thread, const struct tc_span *span, PyObject *result,
+                      PyObject *type, PyObject *value)
 {
-    thread->n_modules -= span->is_counted;
-    if (!span->is_recorded)
-        return;
-    if (span->api->flags & TC_API_CHECKPOINT)
-        thread->stage = span->stage_before;
     if (has_looks(span))
         tc_variables_look(thread, span->id, look_after(span));
     if (result)
         write_return(thread, span, result);
     else
         write_raise(thread, span, type, value);
+}
+
+static void close_span(struct tc_thread *thread, struct tc_span *span, PyObject *result,
+                       PyObject *type, PyObject *value)
+{
+    thread->n_modules -= span->is_counted;
+    if (!span->is_open)
+        return;
+    if (span->api->flags & TC_API_CHECKPOINT)
+        thread->stage = span->stage_before;
+    if (span->is_recorded)
+        write_end(thread, span, result, type, value);
     pop(thread, span);
     if (span->is_held)
         tc_steps_data_end(result != NULL);
     if (span->api->role == TC_ROLE_STEP && result) {
-        tc_variables_stepped(span->receiver);
+        if (span->is_recorded)
+            tc_variables_stepped(span->receiver);
         tc_steps_after_step(thread, span->serial);
     }
 }

@@ -14,7 +14,9 @@ struct tc_span {
     struct tc_arguments args; /* without the receiver */
     int64_t id;
     unsigned generation;
-    bool is_recorded, is_root, is_counted, is_held, is_closure, is_module;
+    bool is_open;     /* on the thread's stack */
+    bool is_recorded; /* and in the trace */
+    bool is_root, is_counted, is_held, is_closure, is_module;
     enum tc_stage stage_before;
     int64_t serial; /* of an optimizer */
 };

@@ -303,6 +303,18 @@ static PyObject *detail(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* set_sampling(interval, warm_up) */
+static PyObject *set_sampling(PyObject *self, PyObject *args)
+{
+    unsigned interval, warm_up;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "II", &interval, &warm_up))
+        return NULL;
+    tc_steps_set_sampling(interval, warm_up);
+    Py_RETURN_NONE;
+}
+
 static PyObject *open_file(PyObject *self, PyObject *args)
 {
     const char *path, *record;
@@ -480,6 +492,7 @@ static PyMethodDef methods[] = {
     {"start",          start,          METH_VARARGS, NULL},
     {"join",           join,           METH_VARARGS, NULL},
     {"detail",         detail,         METH_VARARGS, NULL},
+    {"set_sampling",   set_sampling,   METH_VARARGS, NULL},
     {"open_file",      open_file,      METH_VARARGS, NULL},
     {"set_torch",      set_torch,      METH_O,       NULL},
     {"set_dynamo",     set_dynamo,     METH_O,       NULL},

@@ -19,6 +19,23 @@ static char *quoted(const char *text)
     return tc_strbuf_take(&out);
 }
 
+/* Windows must go on being cut, and what stands around later calls must be known. */
+static bool is_needed_in_dark(enum tc_role role)
+{
+    switch (role) {
+    case TC_ROLE_FORWARD:
+    case TC_ROLE_STEP:
+    case TC_ROLE_ZERO_GRAD:
+    case TC_ROLE_DATA:
+    case TC_ROLE_MODE:
+    case TC_ROLE_LIBRARY:
+    case TC_ROLE_METHOD:
+        return true;
+    default:
+        return false;
+    }
+}
+
 int tc_api_add(const char *fn, enum tc_role role, unsigned flags, int group, const char *defaults)
 {
     struct tc_api *api = tc_calloc(1, sizeof(*api));
@@ -28,6 +45,7 @@ int tc_api_add(const char *fn, enum tc_role role, unsigned flags, int group, con
     api->role = role;
     api->flags = flags;
     api->group = group;
+    api->in_dark = is_needed_in_dark(role);
     tc_vec_push(&apis, api);
     return (int)apis.n - 1;
 }

@@ -249,14 +249,53 @@ void tc_sink_relabel(int64_t step)
         relabel_at(sink.kept.text + sink.steps.items[i], step);
 }
 
-void tc_sink_release(const char *line, size_t size)
+static bool is_of_call(const char *line)
+{
+    static const char *const types[] = {"call", "return", "raise"};
+    const char *type = line + strlen("{\"type\":\"");
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (strncmp(type, types[i], strlen(types[i])) == 0)
+            return true;
+    return false;
+}
+
+void tc_sink_drop_calls(void)
+{
+    size_t end = 0;
+
+    for (size_t at = 0, size; at < sink.kept.size; at += size) {
+        char *line = sink.kept.text + at;
+
+        size = (size_t)((char *)memchr(line, '\n', sink.kept.size - at) - line) + 1;
+        if (is_of_call(line)) {
+            sink.stats.records--;
+            continue;
+        }
+        memmove(sink.kept.text + end, line, size);
+        end += size;
+    }
+    sink.kept.size = end;
+    sink.steps.n = 0; /* the lines have moved */
+}
+
+static uint64_t count_lines(const char *lines, size_t size)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < size; i++)
+        n += lines[i] == '\n';
+    return n;
+}
+
+void tc_sink_release(const char *lines, size_t size)
 {
     if (!sink.held)
         return;
     pthread_mutex_lock(&sink.lock);
     if (size) {
-        tc_strbuf_add(&sink.lines, line, size);
-        sink.stats.records++;
+        tc_strbuf_add(&sink.lines, lines, size);
+        sink.stats.records += count_lines(lines, size);
     }
     if (sink.kept.size)
         tc_strbuf_add(&sink.lines, sink.kept.text, sink.kept.size);

@@ -38,12 +38,14 @@ bool tc_sink_is_open(void);
 void tc_sink_put(const char *line, size_t size, size_t step_at);
 
 /*
- * While held, lines are kept apart until it is known what stands before them: release puts line
+ * While held, lines are kept apart until it is known what stands before them: release puts lines
  * (if any) first; relabel replaces the step number that the kept lines carry.
  */
 void tc_sink_hold(void);
+/* Of what is held, drop the calls and their ends. */
+void tc_sink_drop_calls(void);
 void tc_sink_relabel(int64_t step);
-void tc_sink_release(const char *line, size_t size);
+void tc_sink_release(const char *lines, size_t size);
 
 /*
  * Before a fork: everything is written and the thread ends, as Python from 3.12 on warns of forks

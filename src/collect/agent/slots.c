@@ -152,6 +152,14 @@ static PyObject *call_traced(struct redirection *r, struct tc_thread *thread, Py
     return result;
 }
 
+/* Sampling: does the call pass straight through? */
+static bool is_left_out(const struct tc_thread *thread, const struct tc_api *api)
+{
+    if (!tc_agent.is_dark)
+        return false;
+    return !api->in_dark || (api->flags & TC_API_MODULE && thread->n_modules > 0);
+}
+
 static PyObject *redirected(PyObject *callable, PyObject *const *args, size_t nargsf,
                             PyObject *names)
 {
@@ -165,7 +173,7 @@ static PyObject *redirected(PyObject *callable, PyObject *const *args, size_t na
     thread = tc_agent.enabled ? tc_thread_current() : NULL;
     if (!thread || thread->guard)
         return call_original(r, callable, args, nargsf, names);
-    if (r->hook.api && !r->hook.api->off && !thread->muted)
+    if (r->hook.api && !r->hook.api->off && !thread->muted && !is_left_out(thread, r->hook.api))
         return call_traced(r, thread, callable, args, nargsf, names);
     return call_control(r, thread, callable, args, nargsf, names);
 }

@@ -1,5 +1,7 @@
 #include "collect/agent/steps.h"
 
+#include <string.h>
+
 #include "base/banned.h"
 #include "collect/agent/sink.h"
 #include "collect/agent/variables.h"
@@ -23,6 +25,8 @@ static struct {
     bool asked; /* a batch is asked for, or was the last thing that happened: records are held */
     int64_t asked_t;
     TC_VEC(struct optimizer) optimizers;
+    int64_t interval, warm_up; /* sampling */
+    int64_t dark_since;        /* the first step that is not traced */
 } steps;
 
 int64_t tc_steps_number(void)
@@ -91,10 +95,63 @@ static bool may_cut(const struct tc_thread *thread)
     return thread->number == 0 && thread->n_core == 0 && !tc_agent.worker && !steps.predicted;
 }
 
-static void render(struct tc_strbuf *line, const struct tc_thread *thread, int64_t t,
-                   const char *why)
+/* ---- sampling ---- */
+
+static bool is_lit(int64_t number)
 {
-    tc_strbuf_reset(line);
+    return steps.interval < 2 || number < steps.warm_up ||
+           (number - steps.warm_up) % steps.interval == 0;
+}
+
+/* While it is not known to which of two steps records belong, they are made for either. */
+static void set_light(void)
+{
+    tc_agent.is_dark = !is_lit(steps.number) && !(steps.predicted && is_lit(steps.number + 1));
+}
+
+/* It is known now: they are of the step of that number. */
+static void drop_if_dark(int64_t number)
+{
+    if (!is_lit(number))
+        tc_sink_drop_calls();
+}
+
+void tc_steps_set_sampling(unsigned interval, unsigned warm_up)
+{
+    steps.interval = interval;
+    steps.warm_up = warm_up;
+    set_light();
+}
+
+/* The note between two steps of which only one is traced. */
+static void add_gap(struct tc_strbuf *line, int64_t from, int64_t to, int64_t t)
+{
+    if (is_lit(from) == is_lit(to))
+        return;
+    if (is_lit(from)) {
+        steps.dark_since = to;
+        tc_strbuf_addf(
+            line,
+            "{\"type\":\"note\",\"code\":\"sampling-off\",\"text\":\"step %lld and later are "
+            "not traced\",\"t\":%lld}\n",
+            (long long)to, (long long)t);
+    } else {
+        tc_strbuf_addf(
+            line,
+            "{\"type\":\"note\",\"code\":\"sampling-on\",\"text\":\"steps %lld to %lld were "
+            "not traced\",\"count\":%lld,\"t\":%lld}\n",
+            (long long)steps.dark_since, (long long)from, (long long)(to - steps.dark_since),
+            (long long)t);
+    }
+}
+
+/* ---- windows ---- */
+
+static void add_step(struct tc_strbuf *line, const struct tc_thread *thread, int64_t t,
+                     const char *why)
+{
+    if (!is_lit(steps.number))
+        return;
     tc_strbuf_adds(line, "{\"type\":\"step\",\"t\":");
     tc_strbuf_add_int(line, t);
     tc_strbuf_adds(line, ",\"step\":");
@@ -112,6 +169,36 @@ static void next_window(void)
     }
     steps.has_step = false;
     steps.has_call = false;
+    set_light();
+}
+
+/* Close the window and open the next; in line what the trace says of it. */
+static void turn_page(struct tc_thread *thread, int64_t t, const char *why)
+{
+    struct tc_strbuf *line = &thread->line;
+    int64_t number = steps.number;
+
+    tc_strbuf_reset(line);
+    add_step(line, thread, t, why);
+    next_window();
+    add_gap(line, number, steps.number, t);
+}
+
+static void put_lines(const struct tc_strbuf *lines)
+{
+    for (size_t at = 0; at < lines->size;) {
+        size_t size = strcspn(lines->text + at, "\n") + 1;
+
+        tc_sink_put(lines->text + at, size, 0);
+        at += size;
+    }
+}
+
+/* What changed while nothing was looked at has no cause. */
+static void catch_up(struct tc_thread *thread, bool was_dark)
+{
+    if (was_dark && !tc_agent.is_dark)
+        tc_variables_look(thread, 0, TC_LOOK_ALL);
 }
 
 /* What is held belongs to the window that is open. */
@@ -125,23 +212,27 @@ static void keep_batch(void)
 
 static void cut(struct tc_thread *thread, const char *why)
 {
+    bool was_dark = tc_agent.is_dark;
+
     if (!tc_agent_ready())
         return;
     keep_batch();
     if (steps.has_step)
         tc_variables_look(thread, 0, TC_LOOK_ALL);
-    render(&thread->line, thread, tc_agent_now(), why);
-    tc_sink_put(thread->line.text, thread->line.size, 0);
-    next_window();
+    turn_page(thread, tc_agent_now(), why);
+    put_lines(&thread->line);
+    catch_up(thread, was_dark);
 }
 
 /* Cut before the batch that was fetched last. */
 static void cut_before_batch(struct tc_thread *thread, const char *why)
 {
-    render(&thread->line, thread, steps.asked_t, why);
+    bool was_dark = !is_lit(steps.number);
+
+    turn_page(thread, steps.asked_t, why);
     steps.asked = false;
     tc_sink_release(thread->line.text, thread->line.size);
-    next_window();
+    catch_up(thread, was_dark);
 }
 
 void tc_steps_candidate(struct tc_thread *thread, const char *why)
@@ -218,6 +309,7 @@ bool tc_steps_data_begin(struct tc_thread *thread)
     steps.asked_t = tc_agent_now();
     steps.asked = true;
     steps.predicted = steps.has_step;
+    set_light();
     tc_sink_hold();
     return true;
 }
@@ -229,10 +321,13 @@ void tc_steps_data_end(bool got_batch)
     if (!steps.asked)
         return;
     steps.predicted = false;
+    set_light();
     if (predicted && got_batch) {
+        drop_if_dark(steps.number + 1);
         cut_before_batch(tc_thread_current(), "data");
     } else if (!got_batch) {
         tc_sink_relabel(steps.number);
+        drop_if_dark(steps.number);
         keep_batch();
     }
 }
@@ -253,4 +348,5 @@ void tc_steps_reset(void)
     steps.n_steps = 0;
     steps.previous = 0;
     tc_vec_release(&steps.optimizers);
+    set_light();
 }

@@ -175,7 +175,7 @@ void tc_variables_meet_optimizer(PyObject *optimizer)
 {
     const struct tc_class *class = tc_class_of(Py_TYPE(optimizer));
 
-    if (tc_agent.track && class && class->kind == TC_CLASS_OPTIMIZER)
+    if (tc_agent.track && !tc_agent.is_dark && class && class->kind == TC_CLASS_OPTIMIZER)
         each_param(optimizer, meet_param, NULL);
 }
 
@@ -337,7 +337,7 @@ void tc_variables_meet_root(PyObject *module)
 
     if (!tc_variables_is_root(module))
         tc_vec_push(&vars.roots, w.root);
-    if (!tc_agent.track)
+    if (!tc_agent.track || tc_agent.is_dark)
         return;
     walk_module(&w, module, 0);
     if (!w.found_new || !name_root(module, &vars.path))
@@ -665,7 +665,8 @@ static bool is_verified(const struct variable *v, enum tc_look look)
 
 void tc_variables_look(struct tc_thread *thread, int64_t cause, enum tc_look look)
 {
-    if (!tc_agent.track || tc_agent.worker || thread->number != 0 || !tc_agent_ready())
+    if (!tc_agent.track || tc_agent.is_dark || tc_agent.worker || thread->number != 0 ||
+        !tc_agent_ready())
         return;
     for (size_t i = 0; i < vars.all.n; i++) {
         PyObject *tensor = tc_ref_get(vars.all.items[i].ref);

@@ -145,6 +145,19 @@ def aliases(torch):
                 None, getattr(functional, name))
 
 
+def tensor_methods(torch):
+    """Every public method of torch.Tensor that does something."""
+    for name in dir(torch.Tensor):
+        method = _attribute(torch.Tensor, name)
+        fn = "torch.Tensor." + name
+        if name.startswith(table.SKIPPED_PREFIXES) or name in table.DESCRIPTIONS or fn in _done:
+            continue
+        if isinstance(method, (types.FunctionType, types.MethodDescriptorType)):
+            _done.add(fn)
+            attempt(fn, trace, method, fn, agent.ROLE_FUNCTION,
+                    agent.METHOD | agent.OUTERMOST | agent.ASK)
+
+
 def extra_function(path):
     """One more function or method, named in the file of --apis."""
     owner_path, _, name = path.rpartition(".")

@@ -17,6 +17,8 @@ def _torch_imported():
     agent.set_torch(torch)
     install.package("torch")
     install.aliases(torch)
+    if settings.flag("tensor_methods"):
+        install.tensor_methods(torch)
     install.muted(table.MUTED)
     classes.known_classes(torch)
     module, optimizer = torch.nn.Module, torch.optim.Optimizer
@@ -76,6 +78,7 @@ def start():
     if settings.flag("list"):
         return  # nothing runs that could be traced
     process.start()
+    agent.set_sampling(settings.number("sampling_interval"), settings.number("warm_up_steps"))
     annotations.serve()
     importlib = sys.modules["_frozen_importlib"]
     install.listen(importlib._find_and_load, after=imported)

@@ -42,6 +42,9 @@ def _record():
               "world_size": world, "argv": list(getattr(sys, "argv", [])), "cwd": os.getcwd(),
               "python": sys.version.split()[0], "packages": _packages(),
               "mode": settings.text("mode", "full")}
+    if settings.number("sampling_interval") > 1:
+        record["sampling"] = {"interval": settings.number("sampling_interval"),
+                              "warm_up": settings.number("warm_up_steps")}
     if settings.text("digest"):
         record["invariants"] = settings.text("digest")
     if os.environ.get("LOCAL_RANK", "").isdigit():

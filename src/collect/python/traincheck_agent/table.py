@@ -129,7 +129,11 @@ MUTED = (
 # Predicates and machinery among the public names of functional modules.
 SKIPPED_PREFIXES = ("_", "is_", "has_", "get_", "handle_", "boolean_", "assert_", "calculate_")
 
-# Roles that windows and stages are made of: traced in selective mode too.
+# Roles that windows, stages and what has passed in a window are made of: traced in selective mode too.
 PHASE_ROLES = frozenset((ROLE_FORWARD, ROLE_BACKWARD, ROLE_STEP, ROLE_ZERO_GRAD, ROLE_DATA,
-                         ROLE_MODE, ROLE_UNSCALE, ROLE_CLIP, ROLE_SCHEDULER, ROLE_SCALER,
-                         ROLE_COLLECTIVE))
+                         ROLE_MODE, ROLE_UNSCALE, ROLE_CLIP))
+
+# Methods of torch.Tensor that only describe it: --tensor-methods leaves them out.
+DESCRIPTIONS = frozenset("""dim ndimension size numel nelement stride storage storage_offset
+    storage_type untyped_storage element_size data_ptr type dense_dim sparse_dim names
+    stack_names""".split())

@@ -1,0 +1,257 @@
+"""What selective mode and sampling leave in the trace, and what checking makes of it."""
+import json
+import subprocess
+import unittest
+
+from traced import BIN, Case
+
+LOOP = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.norm, self.b = nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 1)
+    def forward(self, x): return self.b(torch.relu(self.norm(self.a(x))))
+net = Net(); loss_of = nn.MSELoss()
+o = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
+s = torch.optim.lr_scheduler.StepLR(o, 4)
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), batch_size=8, shuffle=True)
+for epoch in range(4):
+    net.train()
+    for a, b in loader:
+        o.zero_grad(); loss_of(net(a), b).backward(); o.step()
+    s.step()
+    net.eval()
+    with torch.no_grad(): loss_of(net(x), y)
+"""
+N_STEPS = 16
+
+
+class Sampling(Case):
+    def sampled(self, *options, text=LOOP):
+        run = self.traced(text, options=options)
+        self.assertEqual((run.code, run.err), (0, ""))
+        self.assert_no_errors(run)
+        return run
+
+    def steps(self, run):
+        return sorted({r["step"] for r in run.records() if r["type"] == "call"})
+
+    def test_one_step_in_n_after_the_warm_up(self):
+        run = self.sampled("--sampling-interval", "5", "--warm-up-steps", "2")
+        self.assertEqual(self.steps(run), [0, 1, 2, 7, 12])
+        process = run.records()[0]
+        self.assertEqual(process["sampling"], {"interval": 5, "warm_up": 2})
+
+    def test_notes_tell_where_the_gaps_are(self):
+        run = self.sampled("--sampling-interval", "5", "--warm-up-steps", "2")
+        seen = [(r["code"], r.get("count")) for r in run.records() if r["type"] == "note"]
+        self.assertEqual(seen, [("sampling-off", None), ("sampling-on", 4)] * 2 + [("sampling-off", None)])
+        dark = False
+        for r in run.records():
+            if r["type"] == "note":
+                dark = r["code"] == "sampling-off"
+            elif dark:
+                self.assertEqual(r["type"], "end")
+
+    def test_a_traced_step_is_whole(self):
+        full = self.sampled()
+        folder = {step: self.window(full, step) for step in (0, 1, 2, 7, 12)}
+        run = self.traced(LOOP, options=("--sampling-interval", "5", "--warm-up-steps", "2", "--overwrite"))
+        for step, wanted in folder.items():
+            with self.subTest(step):
+                self.assertEqual(self.window(run, step), wanted)
+
+    def window(self, run, step):
+        """Calls and changes of a step; not the changes that the gap before it has left behind."""
+        out = []
+        for r in run.records():
+            if r.get("step") != step:
+                continue
+            if r["type"] == "var" and "cause" in r:
+                out.append(("var", r["name"] if "name" in r else None, sorted(r["attrs"])))
+            elif r["type"] in ("call", "step"):
+                out.append((r["type"], r.get("fn"), r["stage"], r.get("at"), r.get("why")))
+        return out
+
+    def test_what_changed_in_a_gap_is_told_after_it(self):
+        run = self.sampled("--sampling-interval", "4")
+        loose = {r["step"] for r in run.records() if r["type"] == "var" and "cause" not in r and "kind" not in r
+                 and "data" in r["attrs"]}
+        self.assertEqual(loose, {4, 8, 12, 16})
+
+    def test_a_call_that_holds_steps_is_known_though_it_began_in_a_gap(self):
+        run = self.sampled("--sampling-interval", "3", text="""
+import torch
+class Net(torch.nn.Module):
+    def __init__(self): super().__init__(); self.l = torch.nn.Linear(1, 1)
+    def forward(self, x): return self.l(x)
+    def fit(self, o, n):
+        for i in range(n): o.zero_grad(); self(torch.ones(1, 1)).sum().backward(); o.step()
+net = Net(); o = torch.optim.SGD(net.parameters(), 0.1)
+net.fit(o, 2); net.fit(o, 5)
+""")
+        first, second = self.calls(run, fn="__main__.Net.fit")
+        parents = {c["step"]: c["parent"] for c in self.calls(run, fn="torch.Tensor.backward")}
+        self.assertEqual(parents, {0: first["id"], 3: second["id"], 6: second["id"]})
+
+    def test_weights_are_the_same(self):
+        tail = "\nimport hashlib\nprint(hashlib.sha256(b''.join(p.detach().numpy().tobytes() for p in " \
+               "net.state_dict().values())).hexdigest())"
+        run = self.sampled("--sampling-interval", "3", text=LOOP + tail)
+        self.assertEqual(run.out, self.plain(LOOP + tail).out)
+
+
+ADAM = LOOP.replace("torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)",
+                    "torch.optim.Adam(net.parameters(), lr=0.01)").replace("range(4)", "range(3)")
+
+
+# What window and stage rules ask for (docs/trace-format.md). All else must have been asked for.
+PHASES = {"backward", "step", "zero_grad", "data", "mode", "unscale", "clip"}
+
+
+def call(name, **more):
+    return {"call": name, **more}
+
+
+class Selected(Case):
+    def chosen(self, *invariants, text=LOOP, options=()):
+        lines = [{"traincheck": "invariants", "schema": 1}]
+        for n, (relation, params, when) in enumerate(invariants):
+            lines.append({"id": f"X-{n}", "relation": relation, "params": params, "when": when})
+        path = self.work / "chosen.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        run = self.traced(text, options=("-i", path, *options))
+        self.assertEqual((run.code, run.err), (0, ""), run.said)
+        self.assert_no_errors(run)
+        return run
+
+    def beside_phases(self, run):
+        roles = {r["fn"]: r["role"] for r in run.records() if r["type"] == "api"}
+        return {c["fn"] for c in self.calls(run)
+                if roles[c["fn"]] not in PHASES and c.get("self", {}).get("role") != "root"}
+
+    def variables(self, run):
+        return [r for r in run.records() if r["type"] == "var"]
+
+    def test_a_function_and_nothing_else(self):
+        run = self.chosen(("APIArg/constant", [call("torch.nn.functional.batch_norm"),
+                                               {"operand": "args.training", "is": True}], []))
+        self.assertEqual(self.beside_phases(run), {"torch.nn.functional.batch_norm"})
+        self.assertEqual(self.variables(run), [])
+        self.assertEqual(run.records()[0]["mode"], "selective")
+        self.assertEqual(len(self.calls(run, fn="torch.optim.Optimizer.step")), N_STEPS)
+
+    def test_a_layer_is_not_all_layers(self):
+        run = self.chosen(("APIArg/constant", [call("torch.nn.BatchNorm1d.forward"),
+                                               {"operand": "self.training", "is": True}], []))
+        self.assertEqual(self.beside_phases(run), {"torch.nn.BatchNorm1d.forward"})
+
+    def test_the_call_of_a_precondition(self):
+        run = self.chosen(("APIArg/constant", [call("torch.nn.functional.batch_norm"),
+                                               {"operand": "args.training", "is": True}],
+                           [{"field": "in", "is": "torch.nn.BatchNorm1d.forward"}]))
+        self.assertEqual(self.beside_phases(run),
+                         {"torch.nn.functional.batch_norm", "torch.nn.BatchNorm1d.forward"})
+
+    def test_members_of_a_window(self):
+        run = self.chosen(("APISequence/window", [
+            call("torch.optim.Optimizer.step", role="step"),
+            call("torch.optim.lr_scheduler.LRScheduler.step", role="scheduler", given=True)], []))
+        self.assertEqual(self.beside_phases(run), {"torch.optim.lr_scheduler.LRScheduler.step"})
+
+    def test_all_of_a_role(self):
+        text = LOOP + "nn.init.xavier_normal_(net.a.weight); nn.init.zeros_(net.a.bias)\n"
+        run = self.chosen(("APIArg/distinct", [call("*", role="init")], []), text=text)
+        self.assertEqual(self.beside_phases(run), {
+            "torch.nn.init.kaiming_uniform_", "torch.nn.init.uniform_", "torch.nn.init.xavier_normal_",
+            "torch.Tensor.uniform_", "torch.Tensor.normal_"})
+
+    def test_variables_alone(self):
+        run = self.chosen(("Consistent/steady", [{"variable": "Parameter", "attr": "dtype", "to": "equal"}], []))
+        self.assertEqual(self.beside_phases(run), set())
+        names = {r["var"]: r["name"] for r in self.variables(run) if "name" in r}
+        self.assertEqual(len(names), 9)  # two layers of two, a norm with two parameters and three buffers
+        self.assertEqual({name.partition(".")[0] for name in names.values()}, {"net"})
+
+
+class TensorMethods(Case):
+    TEXT = f"""
+import torch
+def loop(x):
+    for i in range({10000}): x.add_(1); x.mul(2); x.sum()
+loop(torch.zeros(2))
+x = torch.zeros(2, 3)
+x.view(3, 2); x.permute(1, 0); x.max(dim=1); x.to(torch.float64); x.size(); x.is_floating_point()
+"""
+
+    def test_every_call_is_seen_and_named(self):
+        run = self.traced(self.TEXT, options=("--tensor-methods",))
+        self.assertEqual((run.code, run.err), (0, ""))
+        self.assert_no_errors(run)
+        for name in ("add_", "mul", "sum"):
+            self.assertEqual(len(self.calls(run, fn="torch.Tensor." + name)), 10000)
+        made = {c["fn"].rpartition(".")[2]: c["args"] for c in self.calls(run) if c["at"] == "script.py:7"}
+        self.assertEqual(made["view"], {"size": [3, 2]})
+        self.assertEqual(made["permute"], {"dims": [1, 0]})
+        self.assertEqual(made["max"], {"dim": 1, "keepdim": False})
+        self.assertEqual(made["to"]["dtype"], "float64")
+        self.assertEqual({"size", "is_floating_point"} & set(made), set())
+
+    def test_without_the_option_they_are_not(self):
+        run = self.traced(self.TEXT)
+        self.assertEqual([c["fn"] for c in self.calls(run) if c["fn"].startswith("torch.Tensor")], [])
+
+
+class Checked(Case):
+    """Invariants of two full runs, and what they say of other runs."""
+
+    def tool(self, name, *args):
+        done = subprocess.run([BIN / f"traincheck-{name}", *map(str, args)], cwd=self.work,
+                              capture_output=True, text=True, timeout=120)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return done
+
+    def trace(self, text, folder, *options):
+        run = self.collect(*options, self.script(text), folder=folder)
+        self.assertEqual((run.code, run.err), (0, ""))
+        return run
+
+    def learn(self):
+        self.trace(LOOP, "sgd")
+        self.trace(ADAM, "adam")
+        self.tool("infer", "sgd", "adam", "-o", "invariants.jsonl")
+        lines = (self.work / "invariants.jsonl").read_text().splitlines()
+        return [i for i in map(json.loads, lines) if "relation" in i]
+
+    def verdicts(self, folder):
+        """{id: verdict} and {id: why} of a check."""
+        done = self.tool("check", folder, "-i", "invariants.jsonl", "-o", f"of-{folder}")
+        out, why = {}, {}
+        for verdict in ("failed", "passed", "not_triggered", "unchecked"):
+            for line in (self.work / f"of-{folder}" / f"{verdict}.log").read_text().splitlines():
+                judged = json.loads(line)
+                out[judged["id"]], why[judged["id"]] = verdict, judged.get("why")
+        return out, why, done.stdout
+
+    def test_a_gap_raises_no_alarm_and_hides_no_mistake_of_a_traced_step(self):
+        known = self.learn()
+        self.assertGreater(len(known), 10)
+        self.trace(LOOP, "sampled", "--sampling-interval", "5")
+        verdicts, why, said = self.verdicts("sampled")
+        self.assertEqual([i for i, v in verdicts.items() if v == "failed"], [], said)
+        self.assertGreater(sum(v == "passed" for v in verdicts.values()), len(known) // 2)
+        self.assertEqual([i for i, v in verdicts.items() if v == "not_triggered"], [])
+        for i, verdict in verdicts.items():
+            if verdict == "unchecked":
+                self.assertEqual(why[i], "its precondition was not met in the steps that were traced")
+        self.trace(LOOP.replace("o.zero_grad(); ", ""), "broken", "--sampling-interval", "5")
+        verdicts, _, said = self.verdicts("broken")
+        self.assertIn("failed", verdicts.values(), said)
+
+
+if __name__ == "__main__":
+    unittest.main()
