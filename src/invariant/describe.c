@@ -107,7 +107,7 @@ static const struct {
     {"v.owner.training", "false",          true,  "of a module in training mode"               },
     {"v.grad",           "\"non_zero\"",   false, "with a gradient that is not zero"           },
     {"v.grad",           "\"null\"",       true,  "with a gradient"                            },
-    {"v.requires_grad",  "true",           false, "that requires a gradient"                   },
+    {"v.requires_grad",  "true",           false, "where it requires a gradient"               },
     {"v.same_root",      "true",           false, "in the same model"                          },
     {"v.same_root",      "false",          false, "in another model"                           },
     {"v.same_name",      "true",           false, "under the same name"                        },

@@ -159,7 +159,7 @@ static tc_sym intern_value(struct tc_invariant_set *set, const struct tc_json *v
     return sym;
 }
 
-static const char *const verbs[] = {"is", "equals", "at_most"};
+static const char *const verbs[] = {"is", "equals", "at_most", "at_least"};
 
 static bool read_operand(struct tc_invariant_set *set, const struct tc_json *object,
                          struct tc_param *param)

@@ -3,6 +3,7 @@
  *
  *   constant   a boolean, or a list that is empty
  *   equal      to a property of an operand, to the dtype of autocast, or in content to an operand
+ *   lower      a size of the result is at least an operand
  *   upper      a size of the result is at most an operand
  *   finite     no NaN and no infinity
  */
@@ -31,6 +32,11 @@ static bool is_upper_bound(const struct tc_statement *s)
     return tc_str_is(s->verb, "at_most");
 }
 
+static bool is_lower_bound(const struct tc_statement *s)
+{
+    return tc_str_is(s->verb, "at_least");
+}
+
 static bool is_finite(const struct tc_statement *s)
 {
     return tc_str_is(s->right, "\"finite\"");
@@ -52,6 +58,12 @@ static void upper_propose(struct tc_strtab *symbols, tc_sym key, const struct tc
                           struct tc_hypotheses *out)
 {
     tc_operand_propose(symbols, key, outcomes, is_upper_bound, 7, out);
+}
+
+static void lower_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
+                          struct tc_hypotheses *out)
+{
+    tc_operand_propose(symbols, key, outcomes, is_lower_bound, 7, out);
 }
 
 static void finite_propose(struct tc_strtab *symbols, tc_sym key,
@@ -81,6 +93,19 @@ const struct tc_relation tc_api_output_equal = {
     .source = &tc_source_operands,
     .bans = tc_operand_bans,
     .propose = equal_propose,
+    .key = tc_operand_key,
+    .holds = tc_operand_holds,
+    .describe = tc_operand_describe,
+    .explain = tc_operand_explain,
+};
+
+const struct tc_relation tc_api_output_lower = {
+    .name = "APIOutput/lower",
+    .summary = "a size of the result of a call is at least an operand",
+    .hint = "Did the call give as much as was asked for, or was something dropped before it?",
+    .source = &tc_source_operands,
+    .bans = tc_operand_bans,
+    .propose = lower_propose,
     .key = tc_operand_key,
     .holds = tc_operand_holds,
     .describe = tc_operand_describe,

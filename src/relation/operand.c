@@ -306,10 +306,12 @@ static void compare_sizes(struct reading *r, const struct tensor *value)
             is_position(args->members[i].key) || !make_path(path, "args", args->members[i].key))
             continue;
         for (uint32_t d = 0; d < value->shape->n && d < 4; d++) {
+            int64_t size = tc_value_int(&value->shape->items[d], 0);
             snprintf(left, sizeof(left), "%s.shape[%u]", value->path, d);
-            state(r, left,
-                  tc_value_int(&value->shape->items[d], 0) <= v->integer ? "at_most" : "exceeds",
-                  path);
+            state(r, left, size <= v->integer ? "at_most" : "exceeds", path);
+            state(r, left, size >= v->integer ? "at_least" : "below", path);
+            if (size == v->integer && size > 1)
+                state(r, left, "reaches", path);
         }
     }
 }

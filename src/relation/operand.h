@@ -8,6 +8,8 @@
  *                                           class zero / not_zero
  *   "args.a.dtype equals args.b.dtype"      or "... differs_from ..."
  *   "value.shape[1] at_most args.max_size"  or "... exceeds ..."
+ *   "value.shape[1] at_least args.size"     or "... below ..."; and "... reaches ..." where they
+ *                                           are equal and more than one
  *   "default is args.p"                     the argument has the default of its signature
  *   "call is rare"                          it loads or saves state: a run has few of these
  *

@@ -33,6 +33,26 @@ static bool is_always_default(struct tc_strtab *symbols, const struct tc_outcome
     return true;
 }
 
+/* Almost any size is at least a stride or a count of one: a lower bound that no result ever met is
+ * a coincidence. */
+static bool is_ever_reached(struct tc_strtab *symbols, const struct tc_outcomes *outcomes,
+                            tc_sym statement)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    struct tc_statement s;
+    bool found = false;
+
+    if (!tc_statement_split(symbols, statement, &s))
+        return false;
+    tc_strbuf_addf(&text, "%.*s reaches %.*s", (int)s.left.size, s.left.text, (int)s.right.size,
+                   s.right.text);
+    tc_sym reaches = tc_strtab_intern(symbols, text.text, text.size);
+    for (size_t i = 0; i < outcomes->n && !found; i++)
+        found = tc_outcome_has(outcomes->outcome[i], outcomes->n_outcome[i], reaches);
+    tc_strbuf_release(&text);
+    return found;
+}
+
 /* Calls that load or save state come once in a run; one has to be enough. */
 static bool is_rare(struct tc_strtab *symbols, const struct tc_outcomes *outcomes)
 {
@@ -56,6 +76,8 @@ void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_o
                 continue;
             if (tc_str_starts(s.left, "args.") && tc_str_is(s.verb, "is") &&
                 is_always_default(symbols, outcomes, s.left, sym))
+                continue;
+            if (tc_str_is(s.verb, "at_least") && !is_ever_reached(symbols, outcomes, sym))
                 continue;
             struct tc_hypothesis h = {
                 .n_params = 2, .min_pipelines = min_pipelines, .min_support = min_support};
@@ -82,9 +104,16 @@ tc_sym tc_operand_key(struct tc_strtab *symbols, const struct tc_param *params, 
 /* The verb that says the contrary; NULL for "is", which any other value contradicts. */
 static const char *contrary(const char *verb)
 {
-    if (!strcmp(verb, "equals"))
-        return "differs_from";
-    return strcmp(verb, "at_most") ? NULL : "exceeds";
+    static const char *const pairs[][2] = {
+        {"equals",   "differs_from"},
+        {"at_most",  "exceeds"     },
+        {"at_least", "below"       }
+    };
+
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+        if (!strcmp(verb, pairs[i][0]))
+            return pairs[i][1];
+    return NULL;
 }
 
 static bool says_other_value(const struct tc_strtab *symbols, const char *left,
@@ -346,7 +375,9 @@ void tc_operand_describe(const struct tc_strtab *symbols, const struct tc_param 
         describe_value(right, out);
         return;
     }
-    tc_strbuf_adds(out, strcmp(verb, "equals") ? " is at most " : " equals ");
+    tc_strbuf_adds(out, !strcmp(verb, "equals")    ? " equals "
+                        : !strcmp(verb, "at_most") ? " is at most "
+                                                   : " is at least ");
     describe_path(right, out);
 }
 
@@ -416,6 +447,8 @@ void tc_operand_explain(struct tc_strtab *symbols, const struct tc_invariant *in
             tc_strbuf_adds(out, " holds a NaN or an infinity");
         return;
     }
-    tc_strbuf_adds(out, strcmp(other, "exceeds") ? " differs from " : " exceeds ");
+    tc_strbuf_adds(out, !strcmp(other, "differs_from") ? " differs from "
+                        : !strcmp(other, "exceeds")    ? " exceeds "
+                                                       : " is below ");
     explain_path(event, tc_strtab_text(symbols, p->to), out);
 }

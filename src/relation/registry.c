@@ -7,37 +7,42 @@
 #include "invariant/field.h"
 
 /* Where examples come from, each once. */
-#define SOURCES(X)        \
-    X(tc_source_contents) \
-    X(tc_source_owned)    \
-    X(tc_source_window)   \
-    X(tc_source_operands) \
-    X(tc_source_replica)  \
-    X(tc_source_alias)    \
-    X(tc_source_peer)     \
-    X(tc_source_steady)   \
-    X(tc_source_run)      \
-    X(tc_source_follow)   \
+#define SOURCES(X)         \
+    X(tc_source_contents)  \
+    X(tc_source_owned)     \
+    X(tc_source_changes)   \
+    X(tc_source_gradients) \
+    X(tc_source_window)    \
+    X(tc_source_operands)  \
+    X(tc_source_replica)   \
+    X(tc_source_alias)     \
+    X(tc_source_peer)      \
+    X(tc_source_steady)    \
+    X(tc_source_run)       \
+    X(tc_source_follow)    \
     X(tc_source_distinct)
 
 /* Every form, in the order of reports. */
-#define FORMS(X)              \
-    X(tc_consistent_replica)  \
-    X(tc_consistent_alias)    \
-    X(tc_consistent_peer)     \
-    X(tc_consistent_steady)   \
-    X(tc_event_contain_some)  \
-    X(tc_event_contain_none)  \
-    X(tc_event_contain_each)  \
-    X(tc_api_sequence_window) \
-    X(tc_api_sequence_run)    \
-    X(tc_api_sequence_follow) \
-    X(tc_api_arg_constant)    \
-    X(tc_api_arg_equal)       \
-    X(tc_api_arg_distinct)    \
-    X(tc_api_output_constant) \
-    X(tc_api_output_equal)    \
-    X(tc_api_output_upper)    \
+#define FORMS(X)               \
+    X(tc_consistent_replica)   \
+    X(tc_consistent_alias)     \
+    X(tc_consistent_peer)      \
+    X(tc_consistent_steady)    \
+    X(tc_event_contain_some)   \
+    X(tc_event_contain_none)   \
+    X(tc_event_contain_each)   \
+    X(tc_event_contain_within) \
+    X(tc_event_contain_owned)  \
+    X(tc_api_sequence_window)  \
+    X(tc_api_sequence_run)     \
+    X(tc_api_sequence_follow)  \
+    X(tc_api_arg_constant)     \
+    X(tc_api_arg_equal)        \
+    X(tc_api_arg_distinct)     \
+    X(tc_api_output_constant)  \
+    X(tc_api_output_equal)     \
+    X(tc_api_output_lower)     \
+    X(tc_api_output_upper)     \
     X(tc_api_output_finite)
 
 #define X(source) extern const struct tc_source source;

@@ -125,16 +125,18 @@ struct tc_process {
 enum tc_event_kind {
     TC_EVENT_CALL,   /* a call returned or raised; everything inside it is known */
     TC_EVENT_WINDOW, /* a window closed */
+    TC_EVENT_CHANGE, /* the content of a variable of a main process is another */
     TC_EVENT_PASS,   /* what waits for other processes has waited long enough */
     TC_EVENT_FINISH, /* the run is over */
 };
 
 struct tc_event {
     enum tc_event_kind kind;
-    const struct tc_process *process; /* NULL for PASS and FINISH */
-    const struct tc_call *call;       /* CALL */
-    const struct tc_window *window;   /* WINDOW */
-    uint64_t order;                   /* position among the events of its process */
+    const struct tc_process *process;   /* NULL for PASS and FINISH */
+    const struct tc_call *call;         /* CALL; CHANGE: the open call that made it, or NULL */
+    const struct tc_window *window;     /* WINDOW; CHANGE: the open one */
+    const struct tc_variable *variable; /* CHANGE */
+    uint64_t order;                     /* position among the events of its process */
 };
 
 /* t as ns since 1970; 0 when unknown, and also where a trace names a time beyond all clocks. */

@@ -36,11 +36,13 @@ static void set_call(struct tc_place *place, const struct tc_event *event)
 {
     const struct tc_call *call = event->call;
 
+    place->at = tc_call_at(call);
+    place->call = call->descriptor;
+    if (event->kind == TC_EVENT_CHANGE) /* the call may have begun many steps ago */
+        return;
     place->step = call->step;
     place->window = call->window;
     place->stage = call->stage;
-    place->at = tc_call_at(call);
-    place->call = call->descriptor;
     set_times(place, event->process, call->t, call->end_t);
 }
 
@@ -72,8 +74,10 @@ void tc_place_of(const struct tc_event *event, struct tc_place *out)
                              .order = event->order,
                              .n_before = process->n_recent};
     memcpy(out->before, process->recent, sizeof(out->before));
+    if (!event->call || event->kind == TC_EVENT_CHANGE)
+        set_window(out, event);
+    if (event->kind == TC_EVENT_CHANGE)
+        set_times(out, process, event->window->t, event->window->t);
     if (event->call)
         set_call(out, event);
-    else
-        set_window(out, event);
 }

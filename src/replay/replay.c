@@ -167,10 +167,22 @@ static void on_end(struct tc_replay *replay, struct track *track, const struct t
 
 static void on_var(struct tc_replay *replay, struct track *track, const struct tc_record *record)
 {
+    struct tc_process *process = &track->process;
     struct tc_call *cause = tc_spans_find(&track->spans, record->cause);
+    struct tc_applied applied = tc_variable_apply(process, replay->symbols, record, cause);
 
-    if (tc_variable_apply(&track->process, replay->symbols, record, cause))
-        replay->counts.n_variables++;
+    replay->counts.n_variables += applied.is_new;
+    if (!applied.has_other_data || process->is_worker)
+        return;
+    process->window.t = record->t;
+    process->window.stage = tc_symbols_str(replay->symbols, record->stage);
+    if (record->step != TC_NONE)
+        process->window.step = record->step;
+    emit(replay, track,
+         (struct tc_event){.kind = TC_EVENT_CHANGE,
+                           .call = cause,
+                           .window = &process->window,
+                           .variable = applied.variable});
 }
 
 /*

@@ -70,7 +70,7 @@ struct update {
     struct tc_variable *variable;
     struct tc_strtab *symbols;
     struct tc_call *cause;
-    bool is_new;
+    bool is_new, has_other_data;
 };
 
 static void add_change(struct update *u, tc_sym attr, const char *from, const char *to)
@@ -100,6 +100,7 @@ static void set_data(struct update *u, const struct tc_value *value)
     bool comparable = v->has_data && text.size && is_sampled == v->is_sampled;
     if (comparable && digest != v->data) {
         add_change(u, TC_SYM_DATA, "-", "changed");
+        u->has_other_data = true;
         v->data_cause = u->cause ? u->cause->id : -1;
     }
     v->has_data = text.size > 0;
@@ -256,12 +257,12 @@ static void set_attribute(struct update *u, const struct tc_member *member)
     set_framework(u, member->key, &member->value);
 }
 
-bool tc_variable_apply(struct tc_process *process, struct tc_strtab *symbols,
-                       const struct tc_record *record, struct tc_call *cause)
+struct tc_applied tc_variable_apply(struct tc_process *process, struct tc_strtab *symbols,
+                                    const struct tc_record *record, struct tc_call *cause)
 {
     bool is_new;
     struct tc_variable *variable = variable_at(process, record->var, &is_new);
-    struct update u = {variable, symbols, cause, is_new};
+    struct update u = {.variable = variable, .symbols = symbols, .cause = cause, .is_new = is_new};
 
     if (record->name.text)
         variable->name = tc_symbols_str(symbols, record->name);
@@ -272,5 +273,5 @@ bool tc_variable_apply(struct tc_process *process, struct tc_strtab *symbols,
     if (record->attrs && record->attrs->kind == TC_VALUE_OBJECT)
         for (uint32_t i = 0; i < record->attrs->n; i++)
             set_attribute(&u, &record->attrs->members[i]);
-    return is_new;
+    return (struct tc_applied){variable, is_new, u.has_other_data};
 }

@@ -6,10 +6,16 @@
 
 #include "replay/event.h"
 
+/* What a record did. */
+struct tc_applied {
+    const struct tc_variable *variable;
+    bool is_new, has_other_data;
+};
+
 /* Apply a var record. Changes are added to what the call `cause` contains (NULL: outside of every
- * call). Returns true when the variable is new. */
-bool tc_variable_apply(struct tc_process *process, struct tc_strtab *symbols,
-                       const struct tc_record *record, struct tc_call *cause);
+ * call). */
+struct tc_applied tc_variable_apply(struct tc_process *process, struct tc_strtab *symbols,
+                                    const struct tc_record *record, struct tc_call *cause);
 /* Note in the call what the variables it owns are like as it begins. */
 void tc_variable_survey(const struct tc_process *process, struct tc_call *call);
 void tc_process_free_variables(struct tc_process *process);

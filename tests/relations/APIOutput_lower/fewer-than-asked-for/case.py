@@ -1,0 +1,23 @@
+"""A batch is padded to the size that was asked for; one that stays below it is told."""
+from trace_writer import Trace
+
+PAD = "torch.nn.utils.rnn.pad_sequence"
+
+
+def train(folder, *sizes, at_least=8):
+    t = Trace(folder)
+    for n in sizes:
+        t.op(PAD, at="train.py:81", args={"total_length": at_least}, value=t.tensor(n, 4))
+    t.end()
+
+
+def healthy(folder):
+    train(folder, 8, 8, 11)
+
+
+def fine(folder):
+    train(folder, 12, 8)
+
+
+def broken(folder):
+    train(folder, 8, 7, 6)
