@@ -68,15 +68,34 @@ static enum tc_deduction find_when(const struct tc_deduce_rows *rows, struct tc_
                                                              : TC_DEDUCE_ACCEPTED;
 }
 
+/* Of two places in one script the earlier one: "train.py:13, step 2" before "train.py:13, step 10".
+ */
+static bool is_met_earlier(const struct tc_strtab *symbols, const struct tc_row *a,
+                           const struct tc_row *b)
+{
+    if (!b || a->first == TC_NO_SYM || b->first == TC_NO_SYM)
+        return !b || b->first == TC_NO_SYM;
+    return strverscmp(tc_strtab_text(symbols, a->first), tc_strtab_text(symbols, b->first)) < 0;
+}
+
 /* The first row that broke it although the clauses held; else the first that broke it. */
-static const struct tc_row *find_counterexample(const struct tc_cases *broken,
+static const struct tc_row *find_counterexample(const struct tc_strtab *symbols,
+                                                const struct tc_cases *broken,
                                                 const struct tc_invariant *invariant)
 {
-    for (size_t i = 0; i < broken->n; i++)
-        if (tc_when_holds(invariant->when, invariant->n_when, broken->items[i].pairs,
-                          broken->items[i].n_pairs))
-            return broken->items[i].row;
-    return broken->n ? broken->items[0].row : NULL;
+    const struct tc_row *best = NULL;
+    bool is_covered = false;
+
+    for (size_t i = 0; i < broken->n; i++) {
+        const struct tc_row *row = broken->items[i].row;
+        bool covered = tc_when_holds(invariant->when, invariant->n_when, broken->items[i].pairs,
+                                     broken->items[i].n_pairs);
+        if (covered > is_covered || (covered == is_covered && is_met_earlier(symbols, row, best))) {
+            best = row;
+            is_covered = covered;
+        }
+    }
+    return best;
 }
 
 static void split(const struct tc_deduce_rows *rows, const struct tc_hypothesis *hypothesis,
@@ -127,7 +146,7 @@ enum tc_deduction tc_deduce(const struct tc_deduce_rows *rows,
         result = TC_DEDUCE_FEW_PIPELINES;
     else
         result = find_when(rows, &held, &broken, invariant);
-    *counterexample = find_counterexample(&broken, invariant);
+    *counterexample = find_counterexample(rows->evidence->symbols, &broken, invariant);
     if (result == TC_DEDUCE_ACCEPTED)
         result = count_anew(rows, hypothesis, options, arena, invariant);
     tc_cases_release(&held);
@@ -291,7 +310,8 @@ enum tc_deduction tc_deduce_validate(const struct tc_deduce_rows *rows,
         if (seen == TC_HELD) {
             invariant->held_out += row->count;
             tc_pipelines_add(&pipelines, row);
-        } else if (result == TC_DEDUCE_ACCEPTED) {
+        } else if (result == TC_DEDUCE_ACCEPTED ||
+                   is_met_earlier(rows->evidence->symbols, row, *counterexample)) {
             result = TC_DEDUCE_REFUTED;
             *counterexample = row;
         }

@@ -85,11 +85,6 @@ void tc_consistent_situation(struct tc_situation *s, const struct tc_variable *v
     tc_situation_sort(s);
 }
 
-bool tc_is_step_window(const struct tc_event *event)
-{
-    return event->kind == TC_EVENT_WINDOW && event->window->has_step && !event->process->is_worker;
-}
-
 static void emit(const struct tc_sink *sink, const struct tc_event *event, tc_sym key,
                  const struct tc_situation *situation, tc_sym *outcome, size_t n,
                  const struct tc_variable *variable)

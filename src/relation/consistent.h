@@ -28,9 +28,6 @@ void tc_consistent_explain(struct tc_strtab *symbols, const struct tc_invariant 
 /* The fields of a variable that a comparison may depend on: what it is, not what it is doing. */
 void tc_consistent_situation(struct tc_situation *situation, const struct tc_variable *variable);
 
-/* A window of a main process that held an optimizer step has closed. */
-bool tc_is_step_window(const struct tc_event *event);
-
 /* What of a variable is compared from one moment or one rank to another. */
 struct tc_snapshot {
     uint64_t data;

@@ -7,6 +7,7 @@
  */
 #include "relation/form.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/banned.h"
@@ -83,15 +84,18 @@ struct each_example {
     const struct tc_situation *base; /* of the call, unsorted */
 };
 
-/* "data changed", "cleared true": the outcomes of one variable. */
+/* "data changed", "cleared true", "kept true": the outcomes of one variable. */
 static tc_sym outcome_sym(struct tc_strtab *symbols, tc_sym attr, tc_sym to)
 {
-    return tc_symbols_join(symbols, attr == TC_SYM_DATA ? "data " : "cleared ",
-                           tc_symbols_text(symbols, to));
+    const char *prefix = attr == TC_SYM_DATA ? "data " : attr == TC_SYM_KEPT ? "kept " : "cleared ";
+
+    return tc_symbols_join(symbols, prefix, tc_symbols_text(symbols, to));
 }
 
+#define MAX_OUTCOMES 3
+
 static size_t outcome_of(const struct each_example *x, const struct tc_variable *variable,
-                         tc_sym grad, tc_sym out[2])
+                         enum tc_since_step since, tc_sym grad, tc_sym out[MAX_OUTCOMES])
 {
     const struct tc_call *call = x->event->call;
     bool changed = variable->data_cause >= call->id;
@@ -107,11 +111,9 @@ static size_t outcome_of(const struct each_example *x, const struct tc_variable 
     if (call->role == TC_ROLE_STEP)
         out[n++] = outcome_sym(x->symbols, TC_SYM_CLEARED,
                                tc_symbols_bool(!is_uncleared(call, variable->serial)));
-    if (n == 2 && out[0] > out[1]) {
-        tc_sym first = out[0];
-        out[0] = out[1];
-        out[1] = first;
-    }
+    if (since != TC_SINCE_UNKNOWN)
+        out[n++] = outcome_sym(x->symbols, TC_SYM_KEPT, tc_symbols_bool(since == TC_SINCE_KEPT));
+    qsort(out, n, sizeof(*out), tc_sym_compare);
     return n;
 }
 
@@ -126,13 +128,14 @@ static tc_sym each_key_of(struct tc_strtab *symbols, tc_sym descriptor, tc_sym k
     return key;
 }
 
-static void each_variable(const struct each_example *x, const struct tc_variable *variable)
+static void each_variable(const struct each_example *x, const struct tc_variable *variable,
+                          enum tc_since_step since)
 {
     const struct tc_call *call = x->event->call;
     tc_sym grad = grad_read(call, variable);
     struct tc_situation situation = *x->base;
-    tc_sym outcome[2];
-    size_t n = outcome_of(x, variable, grad, outcome);
+    tc_sym outcome[MAX_OUTCOMES];
+    size_t n = outcome_of(x, variable, since, grad, outcome);
 
     if (!n)
         return;
@@ -154,7 +157,7 @@ static void each_owned(const struct each_example *x)
     for (size_t i = 0; i < call->n_params; i++) {
         const struct tc_variable *v = tc_process_variable(x->event->process, call->params[i]);
         if (v && v->requires_grad)
-            each_variable(x, v);
+            each_variable(x, v, call->since_step ? call->since_step[i] : TC_SINCE_UNKNOWN);
     }
 }
 
@@ -167,7 +170,7 @@ static void each_buffer(const struct each_example *x)
     for (size_t pos = 0; tc_map_each(&x->event->process->variables, &pos, &serial, &pointer);) {
         const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
         if (v->kind == TC_SYM_BUFFER && v->root == root)
-            each_variable(x, v);
+            each_variable(x, v, TC_SINCE_UNKNOWN);
     }
 }
 
@@ -186,12 +189,14 @@ static void each_observe(void *state, struct tc_strtab *symbols, const struct tc
         each_buffer(&x);
 }
 
-/* Claims by kind: parameters change, buffers may only be learned to stay; a gradient is fresh. */
+/* Claims by kind: parameters change in a step and nowhere else, buffers may only be learned to
+ * stay; a gradient is fresh. */
 static const struct {
     tc_sym kind, attr, to;
 } claims[] = {
     {TC_SYM_PARAMETER, TC_SYM_DATA,    TC_SYM_CHANGED  },
     {TC_SYM_PARAMETER, TC_SYM_CLEARED, TC_SYM_TRUE     },
+    {TC_SYM_PARAMETER, TC_SYM_KEPT,    TC_SYM_TRUE     },
     {TC_SYM_BUFFER,    TC_SYM_DATA,    TC_SYM_UNCHANGED},
 };
 
@@ -220,7 +225,7 @@ static void each_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_
             continue;
         hypothesis.params[0] = tc_param_call(call, TC_SYM_EMPTY);
         hypothesis.params[1] = (struct tc_param){
-            .kind = claims[i].attr == TC_SYM_CLEARED ? TC_PARAM_VARIABLE : TC_PARAM_CHANGE,
+            .kind = claims[i].attr == TC_SYM_DATA ? TC_PARAM_CHANGE : TC_PARAM_VARIABLE,
             .name = kind,
             .role = TC_NO_SYM,
             .attr = claims[i].attr,
@@ -234,7 +239,8 @@ static tc_sym each_key(struct tc_strtab *symbols, const struct tc_param *params,
 {
     if (n_params != 2 || params[0].kind != TC_PARAM_CALL || params[1].kind == TC_PARAM_CALL)
         return TC_NO_SYM;
-    if (params[1].attr != TC_SYM_DATA && params[1].attr != TC_SYM_CLEARED)
+    if (params[1].attr != TC_SYM_DATA && params[1].attr != TC_SYM_CLEARED &&
+        params[1].attr != TC_SYM_KEPT)
         return TC_NO_SYM;
     return each_key_of(symbols, params[0].name, params[1].name);
 }
@@ -268,6 +274,12 @@ static void each_describe(const struct tc_strtab *symbols, const struct tc_param
                        kind);
         return;
     }
+    if (params[1].attr == TC_SYM_KEPT) {
+        tc_strbuf_adds(out, "between two calls of ");
+        tc_describe_call(symbols, params[0].name, out);
+        tc_strbuf_addf(out, " data of each %s is not written to", kind);
+        return;
+    }
     tc_describe_call(symbols, params[0].name, out);
     tc_strbuf_addf(out, " %s data of each %s",
                    params[1].to == TC_SYM_CHANGED ? "changes" : "leaves", kind);
@@ -284,6 +296,8 @@ static void each_explain(struct tc_strtab *symbols, const struct tc_invariant *i
     if (claim->attr == TC_SYM_CLEARED)
         tc_strbuf_adds(out,
                        "still had the gradient of the step before: it was added to, not replaced");
+    else if (claim->attr == TC_SYM_KEPT)
+        tc_strbuf_adds(out, "was written to since the step before, by no call that loads weights");
     else if (claim->to == TC_SYM_CHANGED)
         tc_strbuf_addf(out, "stayed the same for %d calls in a row", CALLS_IN_A_ROW);
     else

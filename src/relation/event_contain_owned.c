@@ -61,8 +61,8 @@ static void judge(struct owned_state *s, struct tc_strtab *symbols, const struct
     struct tc_situation situation;
 
     *streak = is_owned ? 0 : *streak + 1;
-    if (!is_owned && *streak < WINDOWS_IN_A_ROW)
-        return;
+    if (!is_owned && (*streak < WINDOWS_IN_A_ROW || event->process->n_gaps))
+        return; /* after a gap: it may be stepped where sampling left out */
     const tc_sym outcome[] = {outcome_sym(symbols, is_owned)};
     tc_consistent_situation(&situation, v);
     struct tc_example example = {

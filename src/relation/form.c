@@ -51,6 +51,11 @@ bool tc_is_subject(const struct tc_event *event)
            (call->is_root || tc_role_has(call->role, TC_TRAIT_SUBJECT));
 }
 
+bool tc_is_step_window(const struct tc_event *event)
+{
+    return event->kind == TC_EVENT_WINDOW && event->window->has_step && !event->process->is_worker;
+}
+
 void tc_explain_receiver(const struct tc_event *event, struct tc_strbuf *out)
 {
     struct tc_str class = tc_value_str(tc_value_get(event->call->self, "object"));

@@ -22,6 +22,9 @@ bool tc_is_by_torch(const struct tc_strtab *symbols, const struct tc_call *call)
 /* A call of the training loop in a main process, that returned: what EventContain speaks of. */
 bool tc_is_subject(const struct tc_event *event);
 
+/* The end of a window with an optimizer step, in a main process. */
+bool tc_is_step_window(const struct tc_event *event);
+
 /* " (torch.optim.Adam)", if the call has a receiver. */
 void tc_explain_receiver(const struct tc_event *event, struct tc_strbuf *out);
 

@@ -62,6 +62,8 @@ static void add_invariant(struct tc_interest *interest, const struct tc_strtab *
             add_descriptor(interest, tc_strtab_text(symbols, param->name));
         else
             interest->variables = true;
+        if (param->attr == TC_SYM_KEPT) /* what loads write is meant */
+            tc_strtab_intern_text(interest->roles, tc_role_text(TC_ROLE_LOAD));
     }
     for (size_t i = 0; i < invariant->n_when; i++)
         add_clause(interest, symbols, &invariant->when[i]);

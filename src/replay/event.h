@@ -30,6 +30,13 @@ enum tc_phase {
  * "call ROLE FN" or "change KIND ATTR FROM TO". */
 typedef tc_sym tc_atom;
 
+/* What became of an optimizer's parameter since the optimizer stepped last. */
+enum tc_since_step {
+    TC_SINCE_UNKNOWN, /* it has not stepped, or not in the step before this one */
+    TC_SINCE_KEPT,
+    TC_SINCE_MOVED, /* its data is another, and no call that loads or initialises made it so */
+};
+
 struct tc_call {
     int64_t id, step, th;
     int64_t t, end_t; /* ns since the anchor of the process */
@@ -48,6 +55,7 @@ struct tc_call {
     const struct tc_value *defaults;          /* of the API's signature, or NULL */
     const int64_t *params, *uncleared;
     size_t n_params, n_uncleared;
+    const unsigned char *since_step; /* enum tc_since_step of params at entry, or NULL */
     tc_sym grads,
         frozen; /* how many of params have a gradient, and are frozen, at entry: all, some, none */
     const struct tc_record *end; /* the return record, during its event */
@@ -64,6 +72,8 @@ struct tc_variable {
     uint64_t data;            /* digest */
     uint64_t first_data;      /* digest when it was first seen */
     bool has_first;
+    uint64_t left_data; /* digest that the last optimizer step, or a load, left */
+    int64_t left_step;  /* step of that optimizer step; TC_NONE before the first */
     int64_t data_cause,
         grad_cause; /* id of the call in which it last changed; -1 outside of calls */
     bool has_data, is_sampled, requires_grad, is_leaf, is_matrix;

@@ -123,6 +123,8 @@ static void on_end_of_call(struct tc_replay *replay, struct track *track,
     call->raised = record->type == TC_RECORD_RAISE;
     if (is_in_windows(track, call))
         tc_window_call_ends(&track->process, replay->symbols, call);
+    if (call->role == TC_ROLE_STEP)
+        tc_variable_settle(&track->process, call);
     if (!call->is_partial)
         emit(replay, track, (struct tc_event){.kind = TC_EVENT_CALL, .call = call});
     tc_window_remember(&track->process, call);

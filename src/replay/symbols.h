@@ -39,6 +39,7 @@
     X(DTYPE, "dtype")                       \
     X(REQUIRES_GRAD, "requires_grad")       \
     X(CLEARED, "cleared")                   \
+    X(KEPT, "kept")                         \
     X(CHANGED, "changed")                   \
     X(UNCHANGED, "unchanged")               \
     X(CLEAR, "clear")                       \

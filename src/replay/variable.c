@@ -22,6 +22,36 @@ static tc_sym share(size_t n, size_t of)
     return !n ? TC_SYM_NONE : n == of ? TC_SYM_ALL : TC_SYM_SOME;
 }
 
+/* Only the step right after the one that left it is judged: between others, as with steps that are
+ * not traced, a change may have any cause. */
+static enum tc_since_step since_step(const struct tc_variable *v, const struct tc_call *call)
+{
+    if (!v || !v->has_data || v->left_step == TC_NONE || call->step - v->left_step > 1)
+        return TC_SINCE_UNKNOWN;
+    return v->data == v->left_data ? TC_SINCE_KEPT : TC_SINCE_MOVED;
+}
+
+static void survey_since_step(const struct tc_process *process, struct tc_call *call)
+{
+    unsigned char *since = tc_arena_alloc(&call->arena, call->n_params);
+
+    for (size_t i = 0; i < call->n_params; i++)
+        since[i] = (unsigned char)since_step(tc_process_variable(process, call->params[i]), call);
+    call->since_step = since;
+}
+
+void tc_variable_settle(const struct tc_process *process, const struct tc_call *call)
+{
+    for (size_t i = 0; i < call->n_params; i++) {
+        uint64_t pointer;
+        if (!tc_map_get(&process->variables, (uint64_t)call->params[i], &pointer))
+            continue;
+        struct tc_variable *v = (struct tc_variable *)(uintptr_t)pointer;
+        v->left_data = v->data;
+        v->left_step = v->has_data ? call->step : TC_NONE;
+    }
+}
+
 void tc_variable_survey(const struct tc_process *process, struct tc_call *call)
 {
     size_t frozen = 0, with_grad = 0;
@@ -33,6 +63,8 @@ void tc_variable_survey(const struct tc_process *process, struct tc_call *call)
     }
     call->frozen = share(frozen, call->n_params);
     call->grads = share(with_grad, call->n_params);
+    if (call->role == TC_ROLE_STEP)
+        survey_since_step(process, call);
 }
 
 void tc_process_free_variables(struct tc_process *process)
@@ -54,7 +86,7 @@ static struct tc_variable *variable_at(struct tc_process *process, int64_t seria
     if (*is_new) {
         struct tc_variable *variable = tc_calloc(1, sizeof(*variable));
         variable->serial = serial;
-        variable->root = TC_NONE;
+        variable->root = variable->left_step = TC_NONE;
         variable->data_cause = variable->grad_cause = -1;
         variable->grad = variable->grad_before = TC_SYM_GRAD_NULL;
         variable->training = TC_SYM_NULL;
@@ -85,6 +117,15 @@ static void add_change(struct update *u, tc_sym attr, const char *from, const ch
     tc_strbuf_release(&text);
 }
 
+/* Is the change what its cause is for? */
+static bool is_meant(const struct tc_call *cause)
+{
+    for (; cause; cause = cause->parent)
+        if (cause->role == TC_ROLE_LOAD || cause->role == TC_ROLE_INIT)
+            return true;
+    return false;
+}
+
 static void set_data(struct update *u, const struct tc_value *value)
 {
     struct tc_variable *v = u->variable;
@@ -103,6 +144,10 @@ static void set_data(struct update *u, const struct tc_value *value)
         u->has_other_data = true;
         v->data_cause = u->cause ? u->cause->id : -1;
     }
+    if (is_meant(u->cause))
+        v->left_data = digest;
+    if (is_sampled != v->is_sampled)
+        v->left_step = TC_NONE;
     v->has_data = text.size > 0;
     if (u->is_new) {
         v->first_data = digest;

@@ -18,6 +18,8 @@ struct tc_applied tc_variable_apply(struct tc_process *process, struct tc_strtab
                                     const struct tc_record *record, struct tc_call *cause);
 /* Note in the call what the variables it owns are like as it begins. */
 void tc_variable_survey(const struct tc_process *process, struct tc_call *call);
+/* The optimizer step `call` is over: what it leaves is what the next one should find. */
+void tc_variable_settle(const struct tc_process *process, const struct tc_call *call);
 void tc_process_free_variables(struct tc_process *process);
 
 #endif /* TC_REPLAY_VARIABLE_H */

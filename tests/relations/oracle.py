@@ -65,6 +65,8 @@ class Process:
         if call["params"]:
             call["grads"] = self.share(call["params"], lambda v: v["grad"] != "null")
             call["frozen"] = self.share(call["params"], lambda v: not v["requires_grad"])
+        if role == "step":
+            call["kept"] = {s: self.is_kept(self.variables[s], call) for s in call["params"]}
         self.open[r["id"]] = call
         self.has_autocast |= "autocast" in r.get("ctx", {})
         if role == "step":
@@ -73,6 +75,12 @@ class Process:
         elif self.is_member(call):
             self.members.append(call)
         return call
+
+    def is_kept(self, v, call):
+        """Is its data what the step before left? None where that step is not known."""
+        if "data" not in v or call["step"] - v.get("left_step", -9) > 1:
+            return None
+        return v["data"] == v["left"]
 
     def is_member(self, call):
         around = call["above"]
@@ -88,6 +96,9 @@ class Process:
     def leave(self, r):
         call = self.open[r["id"]]
         call.update(raised=r["type"] == "raise", end=r, looked=bool(self.variables))
+        if call["role"] == "step":
+            for v in (self.variables[s] for s in call["params"]):
+                v.update(left=v.get("data"), left_step=call["step"])
         if not call["raised"]:
             if call["role"] == "step":
                 if self.is_member(call):
@@ -106,6 +117,11 @@ class Process:
                 call["above"]["inside"].add(("call", call["role"], call["name"]))
             call["above"]["inside"] |= call["inside"]
 
+    def around(self, call):
+        while call:
+            yield call
+            call = call["above"]
+
     def look(self, r):
         is_new = r["var"] not in self.variables
         v = self.variables.setdefault(r["var"], {"serial": r["var"], "data_cause": -1, "grad_cause": -1, "framework": {}})
@@ -118,6 +134,8 @@ class Process:
                 v["framework"][f"v.attr.{attr}"] = text(value)
                 continue
             v[attr] = value
+            if attr == "data" and any(c["role"] in ("load", "init") for c in self.around(cause)):
+                v["left"] = value
             if attr == "grad":
                 v["grad_before"], v["grad_cause"] = before or "null", cause["id"] if cause else -1
             if is_new or before == value:
@@ -221,6 +239,8 @@ def owned(p, what, call):
         outcome = {("data", "changed")} if changed else {("data", "unchanged")} if streak >= 3 and not is_small else set()
         if call["role"] == "step":
             outcome.add(("cleared", text(v["serial"] not in call.get("uncleared", []))))
+            if call["kept"][v["serial"]] is not None:
+                outcome.add(("kept", text(call["kept"][v["serial"]])))
         if outcome:
             yield (call["name"], v["kind"]), {**situation_of(p, call, False), **situation_of_variable(v, grad)}, frozenset(outcome)
 
@@ -318,9 +338,9 @@ def none_claims(key, _):
 def each_claims(key, outcomes):
     met = set().union(*outcomes)
     for kind, attr, to, other in (("Parameter", "data", "changed", "unchanged"), ("buffer", "data", "unchanged", "changed"),
-                                  ("Parameter", "cleared", "true", "false")):
+                                  ("Parameter", "cleared", "true", "false"), ("Parameter", "kept", "true", "false")):
         if kind == key[1] and (attr, to) in met:
-            word = "variable" if attr == "cleared" else "change"
+            word = "change" if attr == "data" else "variable"
             yield [{"call": key[0]}, {word: kind, "attr": attr, "to": to}], lambda o, yes=(attr, to), no=(attr, other): \
                 HELD if yes in o else BROKE if no in o else UNDECIDED
 

@@ -72,7 +72,7 @@ TABLE = (
     Row("torch.autocast", "__enter__", ROLE_FUNCTION, METHOD, 0, "mixed precision"),
     Row("torch.utils.data.dataloader._BaseDataLoaderIter", "__next__", ROLE_DATA, METHOD, 0,
         "the next batch begins an iteration"),
-    Row("torch.utils.data.DistributedSampler", "set_epoch", ROLE_FUNCTION, METHOD | RECEIVER, 0,
+    Row("torch.utils.data.DistributedSampler", "set_epoch", ROLE_LIBRARY, METHOD | RECEIVER, 0,
         "without it each epoch has the same order"),
     Row("torch.distributed", "all_reduce broadcast", ROLE_COLLECTIVE, OUTERMOST | LOOK, 0,
         "gradients and parameters of ranks are brought together"),
