@@ -5,6 +5,7 @@
 #define TC_TOOLS_CHECK_H
 
 #include "cli/app.h"
+#include <traincheck/check.h>
 
 enum check_fail_on {
     CHECK_FAIL_ON_ANY,
@@ -20,11 +21,20 @@ struct check_options {
     unsigned verbose;
     unsigned max_traces; /* 0: any number */
     bool strict, exit_zero, json, progress, quiet;
+    /* of onlinecheck alone */
+    unsigned lateness_s, idle_s, report_interval_s;
+    const char *on_violation, *state;
 };
 
 extern const struct tc_opt_tool check_tool, onlinecheck_tool;
 
-tc_app_run_fn check_run;
+tc_app_run_fn check_run, onlinecheck_run;
+
+/* What the two tools share, before and after the check. */
+enum tc_status check_begin(struct tc_app *app, struct check_options *options, struct tc_error *err);
+struct tc_check_config check_config(struct tc_app *app, const struct check_options *options);
+void check_end(struct tc_app *app, const struct check_options *options, enum tc_status status,
+               const struct tc_check_result *result, const struct tc_notes *notes);
 
 /* Does an argument that follows the value of -i belong to it? Files and @names do, traces do not.
  */

@@ -2,15 +2,36 @@
 
 #include "base/banned.h"
 
+#define AT(member) offsetof(struct check_options, member)
+
+static const struct tc_opt onlinecheck_options[] = {
+    TC_OPT_VALUE(UINT, "lateness", 0, "SECONDS", AT(lateness_s),
+                 "how long a step waits for a rank that is silent (default 30)"),
+    TC_OPT_VALUE(UINT, "exit-on-idle", 0, "SECONDS", AT(idle_s),
+                 "end when nothing new came for so long (default: wait for the run to end)"),
+    TC_OPT_VALUE(UINT, "report-interval", 0, "SECONDS", AT(report_interval_s),
+                 "between reports while the run goes on (default 30; 0: only at the end)"),
+    TC_OPT_VALUE(STRING, "on-violation", 0, "COMMAND", AT(on_violation),
+                 "run in a shell for each violation, which it gets as JSON on stdin"),
+    TC_OPT_VALUE(STRING, "state", 0, "FILE", AT(state),
+                 "remember what was told, so that a new start neither repeats nor loses it"),
+    TC_OPT_END,
+};
+
 const struct tc_opt_tool onlinecheck_tool = {
     .name = "traincheck-onlinecheck",
-    .summary = "Check the trace of a training run by invariants.",
-    .description = "The same engine, options and verdicts as traincheck-check, for one folder.",
+    .summary = "Check a training run by invariants while it runs.",
+    .description =
+        "Follows the trace folder that traincheck-collect writes, which need not be there yet. Each\n"
+        "violation is told on stdout as soon as its step is on the disk. The check ends when all\n"
+        "processes of the run have ended; it then has the verdicts and reports of traincheck-check\n"
+        "over the same folder.",
     .usage = "[OPTION]... DIR -i FILE...",
     .examples =
-        "  traincheck-onlinecheck traincheck_train_2026-07-01_10-00-00 -i invariants.jsonl\n"
-        "  traincheck-onlinecheck trace -i invariants.jsonl --json | jq .expected\n",
+        "  traincheck-onlinecheck trace -i invariants.jsonl\n"
+        "  traincheck-onlinecheck trace -i invariants.jsonl --on-violation 'scancel 4711'\n",
     .exit_codes = CHECK_EXIT_CODES,
+    .options = onlinecheck_options,
     .shared = check_shared_options,
-    .rest = offsetof(struct check_options, traces),
+    .rest = AT(traces),
 };

@@ -115,7 +115,7 @@ static void say_result(struct tc_app *app, const char *output_dir, const struct 
     tc_app_say(app, "reports in %s", output_dir);
 }
 
-static struct tc_check_config make_config(struct tc_app *app, const struct check_options *options)
+struct tc_check_config check_config(struct tc_app *app, const struct check_options *options)
 {
     return (struct tc_check_config){
         .traces = options->traces.items,
@@ -136,11 +136,10 @@ static struct tc_check_config make_config(struct tc_app *app, const struct check
     };
 }
 
-enum tc_status check_run(struct tc_app *app, void *options_, struct tc_error *err)
+enum tc_status check_begin(struct tc_app *app, struct check_options *options, struct tc_error *err)
 {
-    struct check_options *options = options_;
-    struct tc_check_result result = {0};
     enum tc_status status = validate(options, err);
+
     if (status != TC_OK)
         return status;
     if (!options->output_dir)
@@ -148,14 +147,30 @@ enum tc_status check_run(struct tc_app *app, void *options_, struct tc_error *er
     app->quiet = options->quiet;
     app->progress = options->progress || (tc_app_on_terminal() && !options->quiet);
     tc_app_catch_signals();
+    return TC_OK;
+}
 
-    struct tc_notes *notes = tc_notes_new();
-    struct tc_check_config config = make_config(app, options);
-    status = tc_check_run(&config, &result, notes, err);
+void check_end(struct tc_app *app, const struct check_options *options, enum tc_status status,
+               const struct tc_check_result *result, const struct tc_notes *notes)
+{
     notes_say(app, notes, options->verbose > 0);
     if (status == TC_OK || status == TC_E_INTERRUPTED)
-        say_result(app, options->output_dir, &result);
-    app->exit_status = exit_status(options, &result);
+        say_result(app, options->output_dir, result);
+    app->exit_status = exit_status(options, result);
+}
+
+enum tc_status check_run(struct tc_app *app, void *options_, struct tc_error *err)
+{
+    struct check_options *options = options_;
+    struct tc_check_result result = {0};
+    enum tc_status status = check_begin(app, options, err);
+    if (status != TC_OK)
+        return status;
+
+    struct tc_notes *notes = tc_notes_new();
+    struct tc_check_config config = check_config(app, options);
+    status = tc_check_run(&config, &result, notes, err);
+    check_end(app, options, status, &result, notes);
     tc_notes_free(notes);
     return status;
 }

@@ -1,5 +1,5 @@
 /*
- * traincheck-onlinecheck - judge one trace by invariants
+ * traincheck-onlinecheck - judge a trace by invariants while it is written
  */
 #include "check.h"
 
@@ -7,7 +7,7 @@
 
 int main(int argc, char **argv)
 {
-    struct check_options options = {.max_traces = 1};
+    struct check_options options = {.max_traces = 1, .lateness_s = 30, .report_interval_s = 30};
     struct tc_app app = {.tool = &onlinecheck_tool};
-    return tc_app_main(&app, argc, argv, &options, check_run);
+    return tc_app_main(&app, argc, argv, &options, onlinecheck_run);
 }

@@ -110,8 +110,17 @@ enum tc_status tc_trace_folder_refresh(struct tc_trace_folder *folder, size_t *n
  * TC_END. */
 void tc_trace_folder_finish(struct tc_trace_folder *folder);
 
-/* Did the process of that file write that it has ended? */
-bool tc_trace_folder_has_ended(const struct tc_trace_folder *folder, size_t i);
+/* Where the reading of a file stands. */
+struct tc_trace_progress {
+    int64_t step;   /* the highest read */
+    int64_t size;   /* bytes of the file at the last refresh */
+    bool is_dry;    /* all of it was read */
+    bool has_ended; /* its process wrote that it has ended */
+};
+
+struct tc_trace_progress tc_trace_folder_progress(const struct tc_trace_folder *folder, size_t i);
+/* Files that may yet become traces: without a whole process record. */
+size_t tc_trace_folder_n_candidates(const struct tc_trace_folder *folder);
 
 /* Give no turn to a file that has passed this step, until the next call; INT64_MAX: no limit. */
 void tc_trace_folder_limit(struct tc_trace_folder *folder, int64_t step);

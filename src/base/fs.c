@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -222,4 +223,16 @@ int tc_fs_move_away(int fd)
         return fd;
     close(fd);
     return high;
+}
+
+enum tc_status tc_fs_lock(const char *path, int *fd, struct tc_error *err)
+{
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0)
+        return tc_error_set(err, TC_E_IO, "%s: %s", path, strerror(errno));
+    if (flock(*fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return TC_OK;
+    close(*fd);
+    *fd = -1;
+    return tc_error_set(err, TC_E_IO, "%s: another checker is writing there", path);
 }

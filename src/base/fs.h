@@ -25,6 +25,11 @@ void tc_fs_list_free(char **names, size_t n);
 enum tc_status tc_fs_read(const char *path, struct tc_strbuf *out, struct tc_error *err);
 /* Write all of it or nothing: a temporary file beside path, then rename. */
 enum tc_status tc_fs_write(const char *path, const void *data, size_t size, struct tc_error *err);
+/*
+ * Keep others that lock the same folder or file away until *fd is closed; TC_E_IO names the path if
+ * one holds it. Where the file system knows no locks *fd is valid and nobody is kept away.
+ */
+enum tc_status tc_fs_lock(const char *path, int *fd, struct tc_error *err);
 /* write(2) until all is written, whatever interrupts it; TC_E_IO leaves the reason in errno. */
 enum tc_status tc_fs_write_all(int fd, const void *data, size_t size);
 /*

@@ -320,9 +320,14 @@ static bool is_complete(const struct replica_state *r, const struct pending_step
     return true;
 }
 
-static void give_up_ranks(struct replica_state *r)
+static bool is_passed(const struct replica_state *r, size_t i, int64_t step)
 {
-    for (size_t i = 0; i < r->steps.n; i++)
+    return i < r->steps.n && r->steps.items[i]->step < step;
+}
+
+static void give_up_ranks(struct replica_state *r, int64_t step)
+{
+    for (size_t i = 0; is_passed(r, i, step); i++)
         for (int64_t rank = 0; rank < r->steps.items[i]->world; rank++)
             if (!ranks_have(&r->steps.items[i]->ranks, rank))
                 ranks_add(&r->absent, rank);
@@ -343,8 +348,8 @@ static void replica_observe(void *state, struct tc_strtab *symbols, const struct
     size_t at;
 
     if (event->kind == TC_EVENT_PASS || event->kind == TC_EVENT_FINISH) {
-        give_up_ranks(r);
-        while (r->steps.n)
+        give_up_ranks(r, event->step);
+        while (is_passed(r, 0, event->step))
             settle(r, 0, symbols, event, sink);
         return;
     }

@@ -147,6 +147,7 @@ struct tc_event {
     const struct tc_window *window;     /* WINDOW; CHANGE: the open one */
     const struct tc_variable *variable; /* CHANGE */
     uint64_t order;                     /* position among the events of its process */
+    int64_t step;                       /* PASS: what waits in steps before this one */
 };
 
 /* t as ns since 1970; 0 when unknown, and also where a trace names a time beyond all clocks. */

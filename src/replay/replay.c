@@ -277,16 +277,16 @@ void tc_replay_feed(struct tc_replay *replay, size_t index, const struct tc_reco
     }
 }
 
-void tc_replay_pass(struct tc_replay *replay)
+void tc_replay_pass(struct tc_replay *replay, int64_t step)
 {
-    const struct tc_event event = {.kind = TC_EVENT_PASS};
+    const struct tc_event event = {.kind = TC_EVENT_PASS, .step = step};
 
     replay->on_event(replay->context, &event);
 }
 
 void tc_replay_finish(struct tc_replay *replay)
 {
-    const struct tc_event event = {.kind = TC_EVENT_FINISH};
+    const struct tc_event event = {.kind = TC_EVENT_FINISH, .step = INT64_MAX};
 
     replay->on_event(replay->context, &event);
     for (size_t i = 0; i < replay->tracks.n; i++) {
@@ -295,6 +295,11 @@ void tc_replay_finish(struct tc_replay *replay)
             tc_notes_add(replay->notes, "running-at-end", track->process.file, 0,
                          "%zu calls were running when the trace ended", track->spans.open.n);
     }
+}
+
+const struct tc_process *tc_replay_process(const struct tc_replay *replay, size_t i)
+{
+    return &replay->tracks.items[i]->process;
 }
 
 struct tc_replay_counts tc_replay_counts(const struct tc_replay *replay)

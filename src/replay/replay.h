@@ -26,10 +26,13 @@ void tc_replay_free(struct tc_replay *replay);
 void tc_replay_add_process(struct tc_replay *replay, const char *file,
                            const struct tc_record *process);
 void tc_replay_feed(struct tc_replay *replay, size_t process, const struct tc_record *record);
-/* Judge now what still waits for processes that are silent. */
-void tc_replay_pass(struct tc_replay *replay);
+/* Judge now what still waits, in steps before this one, for processes that are silent. */
+void tc_replay_pass(struct tc_replay *replay, int64_t step);
 /* After the last record: what waits is judged, what is still open is noted and forgotten. */
 void tc_replay_finish(struct tc_replay *replay);
+
+/* Process i as it is now. */
+const struct tc_process *tc_replay_process(const struct tc_replay *replay, size_t i);
 
 struct tc_replay_counts {
     uint64_t n_records, n_calls, n_windows, n_step_windows, n_variables;

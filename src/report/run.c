@@ -80,6 +80,20 @@ static bool is_damaged(const struct tc_notes *notes)
     return false;
 }
 
+void tc_check_tell(const struct tc_check *check, const struct tc_violation *violation,
+                   struct tc_strbuf *out)
+{
+    if (!check->config->json) {
+        tc_report_text_violation(violation, check->config->color, out);
+        tc_strbuf_addc(out, '\n');
+        return;
+    }
+    struct tc_json *object = tc_violation_to_json(violation, check->symbols);
+    tc_json_print(object, out);
+    tc_strbuf_addc(out, '\n');
+    tc_json_free(object);
+}
+
 enum tc_status tc_check_report(struct tc_check *check, bool to_stdout, struct tc_error *err)
 {
     const struct tc_check_config *config = check->config;

@@ -36,4 +36,8 @@ void tc_check_count_trace(struct tc_check *check, struct tc_replay_counts counts
  * as more becomes known. */
 enum tc_status tc_check_report(struct tc_check *check, bool to_stdout, struct tc_error *err);
 
+/* One violation as it goes to stdout while the check runs: text, or a line of JSON. */
+void tc_check_tell(const struct tc_check *check, const struct tc_violation *violation,
+                   struct tc_strbuf *out);
+
 #endif /* TC_REPORT_RUN_H */

@@ -169,9 +169,14 @@ struct tc_trace_file *tc_trace_folder_file(const struct tc_trace_folder *folder,
     return folder->members.items[i].file;
 }
 
-bool tc_trace_folder_has_ended(const struct tc_trace_folder *folder, size_t i)
+struct tc_trace_progress tc_trace_folder_progress(const struct tc_trace_folder *folder, size_t i)
 {
-    return folder->members.items[i].has_ended;
+    return folder->members.items[i].progress;
+}
+
+size_t tc_trace_folder_n_candidates(const struct tc_trace_folder *folder)
+{
+    return folder->candidates.n;
 }
 
 void tc_trace_folder_limit(struct tc_trace_folder *folder, int64_t step)
@@ -183,7 +188,8 @@ void tc_trace_folder_limit(struct tc_trace_folder *folder, int64_t step)
 
 static bool is_behind(const struct tc_trace_member *a, const struct tc_trace_member *b)
 {
-    return a->step < b->step || (a->step == b->step && a->time_ns < b->time_ns);
+    return a->progress.step < b->progress.step ||
+           (a->progress.step == b->progress.step && a->time_ns < b->time_ns);
 }
 
 static size_t next_turn(const struct tc_trace_folder *folder)
@@ -192,7 +198,7 @@ static size_t next_turn(const struct tc_trace_folder *folder)
     size_t first = NO_MEMBER;
 
     for (size_t i = 0; i < folder->members.n; i++)
-        if (!members[i].is_dry && members[i].step <= folder->limit &&
+        if (!members[i].progress.is_dry && members[i].progress.step <= folder->limit &&
             (first == NO_MEMBER || is_behind(&members[i], &members[first])))
             first = i;
     return first;
@@ -233,9 +239,9 @@ static void move_on(struct tc_trace_member *m, const struct tc_record *record)
         if (time_ns > m->time_ns)
             m->time_ns = time_ns;
     }
-    if (record->step != TC_NONE && record->step > m->step)
-        m->step = record->step;
-    m->has_ended |= record->type == TC_RECORD_END;
+    if (record->step != TC_NONE && record->step > m->progress.step)
+        m->progress.step = record->step;
+    m->progress.has_ended |= record->type == TC_RECORD_END;
 }
 
 /* A file of a growing folder that is gone, or not to be read for now, stops no other. */
@@ -261,7 +267,7 @@ static enum tc_status read_turn(struct tc_trace_folder *folder, const struct tc_
         move_on(m, *out);
         return TC_OK;
     }
-    m->is_dry = true;
+    m->progress.is_dry = true;
     folder->turn = NO_MEMBER;
     return status == TC_END ? TC_END : fail_to_read(folder, m->file, status, &why, err);
 }

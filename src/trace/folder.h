@@ -14,10 +14,7 @@ struct tc_trace_member {
     struct tc_trace_file *file;
     int64_t anchor_ns; /* wall-clock time of t = 0; 0 where it is not known */
     int64_t time_ns;   /* of the last record, and not before that of the one before it */
-    int64_t step;      /* the same */
-    int64_t size;      /* of the file when it was looked at last; only if watched */
-    bool is_dry;       /* read to its end */
-    bool has_ended;    /* its process said so */
+    struct tc_trace_progress progress;
 };
 
 /* A file of a watched folder that may yet become one. */

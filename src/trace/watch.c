@@ -106,7 +106,7 @@ static enum tc_status try_candidates(struct tc_trace_folder *folder, size_t *n_g
             i++;
             continue;
         }
-        folder->members.items[folder->members.n - 1].size = size;
+        folder->members.items[folder->members.n - 1].progress.size = size;
         drop_candidate(folder, i);
         ++*n_grown;
     }
@@ -119,13 +119,13 @@ static void look_at_members(struct tc_trace_folder *folder, size_t *n_grown)
         struct tc_trace_member *m = &folder->members.items[i];
         int64_t size;
 
-        if (m->has_ended && m->is_dry)
+        if (m->progress.has_ended && m->progress.is_dry)
             continue;
         size = size_of(tc_trace_file_path(m->file));
-        if (size < 0 || size == m->size)
+        if (size < 0 || size == m->progress.size)
             continue;
-        m->size = size;
-        m->is_dry = false;
+        m->progress.size = size;
+        m->progress.is_dry = false;
         ++*n_grown;
     }
 }

@@ -1,0 +1,212 @@
+#include "online/follow.h"
+
+#include <inttypes.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+
+#include "base/banned.h"
+
+/* When so much waits for slower ranks, the faster ones are not read on: their files can wait. */
+#define MAX_HELD ((size_t)16 << 20)
+
+/* What is known of a file beside where its reading stands. */
+struct file {
+    int64_t size;
+    uint64_t grown_ms;
+};
+
+struct tc_follow {
+    struct tc_check *check;
+    struct tc_trace_folder *folder;
+    struct tc_replay *replay;
+    TC_VEC(struct file) files;
+    uint64_t lateness_ms;
+    uint64_t began_ms, grown_ms;
+    uint64_t held_ms; /* since when something waits for other ranks; 0: nothing does */
+};
+
+struct tc_follow *tc_follow_new(struct tc_check *check, const char *path, uint64_t lateness_ms,
+                                uint64_t now_ms)
+{
+    struct tc_follow *f = tc_calloc(1, sizeof(*f));
+
+    f->check = check;
+    f->folder = tc_trace_folder_watch(path, check->notes);
+    f->replay = tc_replay_new(check->symbols, check->notes, tc_engine_judge, check->engine);
+    f->lateness_ms = lateness_ms;
+    f->began_ms = f->grown_ms = now_ms;
+    tc_engine_begin(check->engine, path);
+    return f;
+}
+
+void tc_follow_free(struct tc_follow *follow)
+{
+    if (!follow)
+        return;
+    tc_replay_free(follow->replay);
+    tc_trace_folder_close(follow->folder);
+    tc_vec_release(&follow->files);
+    tc_free(follow);
+}
+
+static void take_files(struct tc_follow *f, uint64_t now_ms)
+{
+    while (f->files.n < tc_trace_folder_n_files(f->folder)) {
+        const struct tc_trace_file *file = tc_trace_folder_file(f->folder, f->files.n);
+
+        tc_replay_add_process(f->replay, tc_trace_file_name(file), tc_trace_file_process(file));
+        tc_vec_push(&f->files, ((struct file){-1, now_ms}));
+    }
+}
+
+enum tc_status tc_follow_refresh(struct tc_follow *f, uint64_t now_ms, struct tc_error *err)
+{
+    size_t n_grown;
+    enum tc_status status = tc_trace_folder_refresh(f->folder, &n_grown, err);
+
+    take_files(f, now_ms);
+    for (size_t i = 0; i < f->files.n; i++) {
+        const struct tc_trace_progress progress = tc_trace_folder_progress(f->folder, i);
+        if (f->files.items[i].size != progress.size)
+            f->files.items[i].grown_ms = now_ms;
+        f->files.items[i].size = progress.size;
+    }
+    if (n_grown)
+        f->grown_ms = now_ms;
+    return status;
+}
+
+/* ---- ranks --------------------------------------------------------------------------------- */
+
+/* Does a step wait for this process? */
+static bool is_replica(const struct tc_process *process)
+{
+    return !process->is_worker && process->world > 1 && process->rank >= 0;
+}
+
+/* A process whose reports may still come. */
+static bool is_live(const struct tc_follow *f, size_t i, uint64_t now_ms)
+{
+    const struct tc_trace_progress progress = tc_trace_folder_progress(f->folder, i);
+
+    if (!is_replica(tc_replay_process(f->replay, i)) || (progress.is_dry && progress.has_ended))
+        return false;
+    return !progress.is_dry || now_ms < f->files.items[i].grown_ms + f->lateness_ms;
+}
+
+/* Does every rank of the world have a file? */
+static bool has_all_ranks(const struct tc_follow *f)
+{
+    int64_t world = 1, n = 0;
+    struct tc_map ranks = TC_MAP_INIT;
+
+    for (size_t i = 0; i < f->files.n; i++) {
+        const struct tc_process *process = tc_replay_process(f->replay, i);
+        bool is_new;
+
+        if (!is_replica(process))
+            continue;
+        world = process->world > world ? process->world : world;
+        tc_map_at(&ranks, (uint64_t)process->rank, &is_new);
+    }
+    n = (int64_t)ranks.n;
+    tc_map_release(&ranks);
+    return world == 1 || n >= world;
+}
+
+/* The step that the slowest rank has reached; -1 while one may come that has no file yet. */
+static int64_t slowest_step(const struct tc_follow *f, uint64_t now_ms)
+{
+    int64_t least = INT64_MAX;
+
+    if (now_ms < f->began_ms + f->lateness_ms && !has_all_ranks(f))
+        return -1;
+    for (size_t i = 0; i < f->files.n; i++) {
+        int64_t step = tc_trace_folder_progress(f->folder, i).step;
+        if (step < least && is_live(f, i, now_ms))
+            least = step;
+    }
+    return least;
+}
+
+void tc_follow_relieve(struct tc_follow *f, uint64_t now_ms)
+{
+    size_t held = tc_engine_held(f->check->engine);
+
+    if (!held)
+        f->held_ms = 0;
+    else if (!f->held_ms)
+        f->held_ms = now_ms;
+    else if (now_ms >= f->held_ms + f->lateness_ms)
+        tc_replay_pass(f->replay, slowest_step(f, now_ms));
+    tc_trace_folder_limit(f->folder, held > MAX_HELD ? slowest_step(f, now_ms) : INT64_MAX);
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+enum tc_status tc_follow_read(struct tc_follow *f, size_t n, struct tc_error *err)
+{
+    enum tc_status status = TC_OK;
+    const struct tc_record *record;
+    size_t file;
+
+    while (n-- && !(status = tc_trace_folder_next(f->folder, &file, &record, err)))
+        tc_replay_feed(f->replay, file, record);
+    return status;
+}
+
+enum tc_status tc_follow_finish(struct tc_follow *f, bool is_whole, struct tc_error *err)
+{
+    enum tc_status status;
+
+    if (is_whole)
+        tc_trace_folder_finish(f->folder);
+    take_files(f, f->grown_ms);
+    tc_trace_folder_limit(f->folder, INT64_MAX);
+    status = tc_follow_read(f, SIZE_MAX, err);
+    tc_replay_finish(f->replay);
+    return status == TC_END ? TC_OK : status;
+}
+
+size_t tc_follow_n_files(const struct tc_follow *f)
+{
+    return f->files.n;
+}
+
+const char *tc_follow_file(const struct tc_follow *f, size_t i)
+{
+    return tc_trace_file_name(tc_trace_folder_file(f->folder, i));
+}
+
+uint64_t tc_follow_grown_ms(const struct tc_follow *f)
+{
+    return f->grown_ms;
+}
+
+bool tc_follow_has_ended(const struct tc_follow *f)
+{
+    for (size_t i = 0; i < f->files.n; i++) {
+        const struct tc_trace_progress progress = tc_trace_folder_progress(f->folder, i);
+        if (!progress.has_ended || !progress.is_dry)
+            return false;
+    }
+    return f->files.n && !tc_trace_folder_n_candidates(f->folder) && has_all_ranks(f);
+}
+
+void tc_follow_count(struct tc_follow *f)
+{
+    struct tc_check_result *result = f->check->result;
+
+    result->n_records = result->n_calls = result->n_windows = result->json_bytes = 0;
+    tc_check_count_trace(f->check, tc_replay_counts(f->replay), f->folder);
+}
+
+uint64_t tc_follow_json_bytes(const struct tc_follow *f)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < f->files.n; i++)
+        sum += tc_trace_file_json_bytes(tc_trace_folder_file(f->folder, i));
+    return sum;
+}

@@ -1,0 +1,410 @@
+/*
+ * online.c - a loop around the reading of a growing folder
+ *
+ * File events wake the reader at once where the system has them; a timer looks
+ * anyway, as network file systems have none and events can be lost.
+ */
+#include <traincheck/online.h>
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "base/arena.h"
+#include "base/fs.h"
+#include "base/vec.h"
+#include "online/command.h"
+#include "online/follow.h"
+#include "online/state.h"
+
+#include "base/banned.h"
+
+#define LOOK_MS       200  /* between looks at the folder without events */
+#define SOON_MS       5    /* after an event: several writes are one look */
+#define GRACE_MS      1000 /* after the last process ended, a further one may begin */
+#define COMMANDS_MS   5000 /* waited at the end for commands that still run */
+#define RECORDS       4096 /* read between looks at everything else: some 20 ms */
+#define GONE_IS_FINAL 3    /* looks in a row that found no folder where there was one */
+
+struct online {
+    const struct tc_online_config *config;
+    struct tc_check check;
+    struct tc_follow *follow;
+    struct tc_state *state;
+    struct tc_commands *commands;
+    uv_loop_t loop;
+    uv_fs_event_t events;
+    uv_timer_t look, soon;
+    uv_idle_t read;
+    TC_VEC(const struct tc_violation *) found; /* and not told yet */
+    int lock;                                  /* of the output folder */
+    int n_gone;
+    uint64_t reported_ms, told_idle_ms;
+    bool has_events, is_watching, is_changed;
+    bool is_whole; /* the run is over */
+    bool is_done;
+    enum tc_status status;
+    struct tc_error *err;
+};
+
+static const char *trace_of(const struct online *o)
+{
+    return o->config->check.traces[0];
+}
+
+TC_PRINTF(2, 3)
+static void say(struct online *o, const char *fmt, ...)
+{
+    char line[512];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(line, sizeof(line), fmt, args);
+    va_end(args);
+    o->config->say(o->config->check.context, line);
+}
+
+static void stop(struct online *o, enum tc_status status)
+{
+    if (o->is_done)
+        return;
+    o->is_done = true;
+    o->status = status;
+    uv_stop(&o->loop);
+}
+
+/* ---- telling ------------------------------------------------------------------------------- */
+
+static void on_found(void *context, const struct tc_violation *violation)
+{
+    struct online *o = context;
+
+    tc_vec_push(&o->found, violation);
+}
+
+static int compare_found(const void *a, const void *b)
+{
+    return tc_violation_compare(*(const struct tc_violation *const *)a,
+                                *(const struct tc_violation *const *)b);
+}
+
+static void run_command(struct online *o, const struct tc_violation *violation)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    struct tc_json *object;
+
+    if (!o->commands)
+        return;
+    object = tc_violation_to_json(violation, o->check.symbols);
+    tc_json_print(object, &text);
+    tc_strbuf_addc(&text, '\n');
+    tc_commands_run(o->commands, text.text, text.size);
+    tc_json_free(object);
+    tc_strbuf_release(&text);
+}
+
+/* It is remembered last: a checker that is killed meanwhile rather tells it again than never. */
+static void tell(struct online *o, const struct tc_violation *violation)
+{
+    const struct tc_check_config *config = &o->config->check;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    if (tc_suppressions_reason(&o->check.suppressions, violation->invariant->id) ||
+        (o->state && tc_state_was_told(o->state, violation->invariant->id)))
+        return;
+    tc_check_tell(&o->check, violation, &text);
+    if (config->write)
+        config->write(config->context, text.text, text.size);
+    tc_strbuf_release(&text);
+    run_command(o, violation);
+    if (o->state && tc_state_tell(o->state, violation->invariant->id, o->err) != TC_OK)
+        stop(o, TC_E_IO);
+}
+
+static void tell_found(struct online *o)
+{
+    if (o->found.n > 1)
+        qsort(o->found.items, o->found.n, sizeof(*o->found.items), compare_found);
+    for (size_t i = 0; i < o->found.n; i++)
+        tell(o, o->found.items[i]);
+    o->found.n = 0;
+}
+
+static void report(struct online *o)
+{
+    enum tc_status status;
+
+    tc_follow_count(o->follow);
+    status = tc_check_report(&o->check, false, o->err);
+    if (status != TC_OK)
+        stop(o, status);
+    o->reported_ms = uv_now(&o->loop);
+    o->is_changed = false;
+}
+
+/* ---- watching ------------------------------------------------------------------------------ */
+
+static void on_event(uv_fs_event_t *event, const char *name, int events, int status)
+{
+    struct online *o = event->data;
+
+    (void)name;
+    (void)events;
+    if (status == 0 && !uv_is_active((uv_handle_t *)&o->soon))
+        uv_timer_start(&o->soon, o->soon.timer_cb, SOON_MS, 0);
+}
+
+/* Ask for events once the folder is there; where that fails the timer has to do. */
+static void watch(struct online *o)
+{
+    if (o->is_watching || !o->has_events)
+        return;
+    o->is_watching = uv_fs_event_start(&o->events, on_event, trace_of(o), 0) == 0;
+    o->has_events = o->is_watching;
+}
+
+static void unwatch(struct online *o)
+{
+    if (o->is_watching)
+        uv_fs_event_stop(&o->events);
+    o->is_watching = false;
+    o->has_events = true;
+}
+
+/* On the first file: is the run still the one that the state tells of? */
+static enum tc_status take_first_file(struct online *o)
+{
+    const char *first = tc_follow_file(o->follow, 0);
+    const char *known = o->state ? tc_state_file(o->state) : NULL;
+    char *path;
+    bool is_there;
+
+    if (!o->state)
+        return TC_OK;
+    if (!known)
+        return tc_state_set_file(o->state, first, o->err);
+    if (!tc_fs_is_dir(trace_of(o)))
+        return TC_OK;
+    path = tc_fs_join(trace_of(o), known);
+    is_there = tc_fs_exists(path);
+    tc_free(path);
+    if (is_there)
+        return TC_OK;
+    return tc_error_set(o->err, TC_E_USAGE, "%s: it is the state of another run: %s is not in %s",
+                        o->config->state, known, trace_of(o));
+}
+
+static void look(struct online *o)
+{
+    struct tc_error why;
+    size_t n_before = tc_follow_n_files(o->follow);
+    enum tc_status status = tc_follow_refresh(o->follow, uv_now(&o->loop), &why);
+
+    if (status == TC_E_NOTFOUND) {
+        unwatch(o);
+        if (n_before && ++o->n_gone == GONE_IS_FINAL) {
+            say(o, "%s is gone: the check ends here", trace_of(o));
+            o->is_whole = true;
+            stop(o, TC_OK);
+        }
+        return;
+    }
+    if (status != TC_OK) {
+        tc_error_set(o->err, status, "%s", why.text);
+        stop(o, status);
+        return;
+    }
+    o->n_gone = 0;
+    watch(o);
+    if (!n_before && tc_follow_n_files(o->follow) && (status = take_first_file(o)) != TC_OK)
+        stop(o, status);
+}
+
+/* Nothing is left to be read: is the run over? */
+static void look_for_the_end(struct online *o)
+{
+    uint64_t quiet_ms = uv_now(&o->loop) - tc_follow_grown_ms(o->follow);
+
+    if (quiet_ms >= GRACE_MS && tc_follow_has_ended(o->follow)) {
+        o->is_whole = true;
+        stop(o, TC_OK);
+    } else if (o->config->idle_s && quiet_ms >= 1000 * (uint64_t)o->config->idle_s) {
+        o->is_whole = true;
+        stop(o, TC_OK);
+    }
+}
+
+static bool is_interrupted(struct online *o)
+{
+    const struct tc_check_config *config = &o->config->check;
+
+    return config->progress &&
+           !config->progress(config->context, 0, 1, tc_follow_json_bytes(o->follow));
+}
+
+static void on_read(uv_idle_t *handle)
+{
+    struct online *o = handle->data;
+    enum tc_status status = tc_follow_read(o->follow, RECORDS, o->err);
+
+    o->is_changed = true;
+    tell_found(o);
+    tc_follow_relieve(o->follow, uv_now(&o->loop));
+    tell_found(o);
+    if (status == TC_END)
+        uv_idle_stop(handle);
+    else if (status != TC_OK)
+        stop(o, status);
+    if (is_interrupted(o))
+        stop(o, TC_E_INTERRUPTED);
+}
+
+static void on_look(uv_timer_t *timer)
+{
+    struct online *o = timer->data;
+    uint64_t interval_ms = 1000 * (uint64_t)o->config->report_interval_s;
+
+    look(o);
+    tc_follow_relieve(o->follow, uv_now(&o->loop));
+    tell_found(o);
+    if (!uv_is_active((uv_handle_t *)&o->read)) {
+        look_for_the_end(o);
+        uv_idle_start(&o->read, on_read);
+    }
+    if (interval_ms && o->is_changed && tc_follow_n_files(o->follow) &&
+        uv_now(&o->loop) - o->reported_ms >= interval_ms)
+        report(o);
+    if (is_interrupted(o))
+        stop(o, TC_E_INTERRUPTED);
+}
+
+/* ---- the run ------------------------------------------------------------------------------- */
+
+static void init_loop(struct online *o)
+{
+    uv_loop_init(&o->loop);
+    uv_fs_event_init(&o->loop, &o->events);
+    uv_timer_init(&o->loop, &o->look);
+    uv_timer_init(&o->loop, &o->soon);
+    uv_idle_init(&o->loop, &o->read);
+    o->events.data = o->look.data = o->soon.data = o->read.data = o;
+    o->soon.timer_cb = on_look;
+    o->has_events = true;
+}
+
+static void close_handle(uv_handle_t *handle, void *context)
+{
+    (void)context;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+static void on_enough(uv_timer_t *timer)
+{
+    uv_stop(timer->loop);
+}
+
+/* Let commands end, so that their failures are told; but not for ever. */
+static void wait_for_commands(struct online *o)
+{
+    uint64_t until = uv_now(&o->loop) + COMMANDS_MS;
+
+    if (!o->commands)
+        return;
+    uv_timer_start(&o->soon, on_enough, COMMANDS_MS, 0);
+    while (tc_commands_pending(o->commands) && uv_now(&o->loop) < until)
+        uv_run(&o->loop, UV_RUN_ONCE);
+}
+
+static void close_loop(struct online *o)
+{
+    tc_commands_free(o->commands);
+    uv_run(&o->loop, UV_RUN_NOWAIT);
+    uv_walk(&o->loop, close_handle, NULL);
+    uv_run(&o->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&o->loop);
+}
+
+static enum tc_status begin(struct online *o)
+{
+    const struct tc_online_config *config = o->config;
+    enum tc_status status = tc_check_make_dir(&o->check, o->err);
+
+    if (status == TC_OK)
+        status = tc_fs_lock(config->check.output_dir, &o->lock, o->err);
+    if (status == TC_OK && config->state)
+        status = tc_state_open(config->state, trace_of(o), &o->state, o->err);
+    if (status != TC_OK)
+        return status;
+    if (config->on_violation)
+        o->commands =
+            tc_commands_new(&o->loop, config->on_violation, config->say, config->check.context);
+    tc_engine_on_found(o->check.engine, on_found, o);
+    o->follow = tc_follow_new(&o->check, trace_of(o), 1000 * (uint64_t)config->lateness_s,
+                              uv_now(&o->loop));
+    return TC_OK;
+}
+
+static void run_loop(struct online *o)
+{
+    o->reported_ms = uv_now(&o->loop);
+    look(o);
+    if (!o->is_done && !tc_follow_n_files(o->follow))
+        say(o, "waiting for a trace in %s", trace_of(o));
+    uv_timer_start(&o->look, on_look, 0, LOOK_MS);
+    if (!o->is_done)
+        uv_run(&o->loop, UV_RUN_DEFAULT);
+    uv_timer_stop(&o->look);
+    uv_timer_stop(&o->soon);
+    uv_idle_stop(&o->read);
+    unwatch(o);
+}
+
+/* Whatever ended the loop: what is on the disk is judged, told and reported. */
+static enum tc_status finish(struct online *o)
+{
+    enum tc_status status = o->status, read;
+
+    if (status != TC_OK && status != TC_E_INTERRUPTED)
+        return status;
+    o->is_done = false;
+    read = tc_follow_finish(o->follow, o->is_whole, o->err);
+    if (!tc_follow_n_files(o->follow) && status == TC_OK)
+        return tc_error_set(o->err, TC_E_NOTFOUND, "%s: there was no trace", trace_of(o));
+    tell_found(o);
+    if (tc_follow_n_files(o->follow))
+        report(o);
+    wait_for_commands(o);
+    return status != TC_OK ? status : read != TC_OK ? read : o->is_done ? o->status : TC_OK;
+}
+
+enum tc_status tc_online_run(const struct tc_online_config *config, struct tc_check_result *result,
+                             struct tc_notes *notes, struct tc_error *err)
+{
+    struct online o = {.config = config, .err = err, .lock = -1};
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    enum tc_status status = tc_check_open(&o.check, &config->check, result, notes, err);
+
+    init_loop(&o);
+    sigemptyset(&ignore.sa_mask);
+    sigaction(SIGPIPE, &ignore, &before); /* a command need not read its stdin */
+    if (status == TC_OK)
+        status = begin(&o);
+    if (status == TC_OK) {
+        run_loop(&o);
+        status = finish(&o);
+    }
+    close_loop(&o);
+    sigaction(SIGPIPE, &before, NULL);
+    tc_follow_free(o.follow);
+    tc_state_close(o.state);
+    tc_vec_release(&o.found);
+    if (o.lock >= 0)
+        close(o.lock);
+    tc_check_close(&o.check);
+    return status;
+}

@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""traincheck-onlinecheck beside a run: when it starts, how it ends, what it tells and whom.
+
+usage: test_live.py --bin BUILD/bin [TEST...]
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import signal
+import sys
+import time
+
+import live
+from live import more_steps, write_loop
+
+
+def ids(text):
+    return sorted(json.loads(line)["id"] for line in text.splitlines())
+
+
+class Live(live.Case):
+    def setUp(self):
+        super().setUp()
+        self.invariants = self.learn_loop()
+
+    def follow_trace(self, *args):
+        return self.follow("trace", "-i", self.invariants, "-o", "report", "--json", *args)
+
+    def offline(self):
+        return self.check("trace", self.invariants, "offline", self.work).decode()
+
+    def assert_as_offline(self, output="report"):
+        self.assertEqual((self.work / output / "violations.jsonl").read_text(), self.offline())
+
+    # ---- beginnings and ends
+
+    def test_begins_before_the_folder(self):
+        checker = self.follow_trace()
+        checker.wait_for(checker.err, "waiting for a trace in trace")
+        write_loop(self.work / "trace", broken_from=3)
+        self.assertEqual(checker.wait(), 1, checker.stderr())
+        self.assertEqual(ids(checker.stdout()), ids(self.offline()))
+        self.assert_as_offline()
+
+    def test_begins_after_the_run(self):
+        write_loop(self.work / "trace")
+        checker = self.follow_trace()
+        self.assertEqual(checker.wait(), 0, checker.stderr())
+        self.assertEqual(checker.stdout(), "")
+        self.assert_as_offline()
+
+    def test_tells_while_the_run_goes_on(self):
+        t = write_loop(self.work / "trace", steps=3, broken_from=4, end=False)
+        checker = self.follow_trace()
+        more_steps(t, 3, broken_from=4)
+        checker.wait_for(checker.out, "at least one")
+        self.assertIsNone(checker.process.poll())
+        more_steps(t, 2, broken_from=4)
+        t.end()
+        self.assertEqual(checker.wait(), 1, checker.stderr())
+        self.assert_as_offline()
+
+    def test_a_rank_that_comes_late_is_waited_for(self):
+        write_loop(self.work / "trace", rank=0, world=2, pid=1)
+        checker = self.follow_trace()
+        time.sleep(1.5)
+        self.assertIsNone(checker.process.poll(), checker.stderr())
+        write_loop(self.work / "trace", rank=1, world=2, pid=2)
+        self.assertEqual(checker.wait(), 0, checker.stderr())
+
+    def test_a_folder_that_is_gone_ends_the_check(self):
+        t = write_loop(self.work / "trace", broken_from=3, end=False)
+        checker = self.follow_trace()
+        checker.wait_for(checker.out, "at least one")
+        shutil.rmtree(self.work / "trace")
+        self.assertEqual(checker.wait(), 1)
+        self.assertIn("trace is gone", checker.stderr())
+        self.assertTrue((self.work / "report" / "violations.jsonl").read_text())
+        t.killed()
+
+    def test_idle(self):
+        t = write_loop(self.work / "trace", broken_from=3, end=False)
+        checker = self.follow_trace("--exit-on-idle", "1")
+        self.assertEqual(checker.wait(), 1, checker.stderr())
+        t.killed()
+        self.assert_as_offline()
+
+    def test_nothing_came(self):
+        checker = self.follow_trace("--exit-on-idle", "1")
+        self.assertEqual(checker.wait(), 2)
+        self.assertIn("trace: there was no trace", checker.stderr())
+        self.assertFalse((self.work / "report").exists())
+
+    def test_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number):
+                shutil.rmtree(self.work / "trace", ignore_errors=True)
+                t = write_loop(self.work / "trace", broken_from=3, end=False)
+                checker = self.follow_trace()
+                checker.wait_for(checker.out, "at least one")
+                checker.process.send_signal(number)
+                self.assertEqual(checker.wait(), 128 + number)
+                t.killed()
+                self.assert_as_offline()
+
+    # ---- replicas
+
+    def ranks(self, *drifts):
+        """Two ranks whose invariants say that replicas are equal; rank 1 of a third run drifts."""
+        for i in range(2):
+            for rank in range(2):
+                write_loop(self.work / f"replicas{i}", rank=rank, world=2, pid=1 + rank)
+        self.invariants = self.learn("replicas0", "replicas1")
+
+    def test_a_silent_rank_is_given_up(self):
+        self.ranks()
+        traces = [write_loop(self.work / "trace", steps=2, rank=rank, world=3, pid=1 + rank, end=False)
+                  for rank in range(3)]
+        checker = self.follow_trace("--lateness", "1")
+        for rank, t in enumerate(traces[:2]):  # rank 2 is lost
+            if rank:
+                t.change(t.net_.var("w"))
+            more_steps(t, 2)
+        checker.wait_for(checker.out, "Consistent/replica")
+        told = next(v for v in map(json.loads, checker.stdout().splitlines()) if v["relation"] == "Consistent/replica")
+        self.assertEqual((told["step"], told["rank"]), (2, 0))
+        self.assertIn("rank 1 is not as rank 0; no report of rank 2", told["seen"])
+        for t in traces[:2]:
+            t.end()
+        traces[2].killed()
+        checker.process.send_signal(signal.SIGTERM)
+        checker.wait()
+        self.assert_as_offline()
+
+    # ---- commands
+
+    def test_a_command_for_each_violation(self):
+        write_loop(self.work / "trace", broken_from=3)
+        checker = self.follow_trace("--on-violation", "cat >>told.jsonl")
+        self.assertEqual(checker.wait(), 1, checker.stderr())
+        self.assertEqual(ids((self.work / "told.jsonl").read_text()), ids(self.offline()))
+
+    def test_a_command_that_fails_or_hangs_holds_nothing_up(self):
+        for command, line in (("exit 7", "exit status 7"), ("kill -9 $$", "signal 9"), ("nonsense-command", "exit status 127"),
+                              ("exec sleep 9", "")):
+            with self.subTest(command=command):
+                shutil.rmtree(self.work / "trace", ignore_errors=True)
+                t = write_loop(self.work / "trace", broken_from=3, end=False)
+                checker = self.follow_trace("--on-violation", command)
+                checker.wait_for(checker.out, "at least one")
+                more_steps(t, 3, broken_from=3)
+                t.end()
+                self.assertEqual(checker.wait(), 1, checker.stderr())
+                self.assertIn(line, checker.stderr())
+                self.assert_as_offline()
+
+    # ---- going on after an end
+
+    def test_a_killed_checker_loses_and_repeats_nothing(self):
+        rng = live.random.Random(5)
+        t = write_loop(self.work / "trace", steps=0, end=False)
+        told, begun = "", time.monotonic()
+        for i in range(8):
+            checker = self.follow_trace("--state", "state.jsonl")
+            time.sleep(rng.random() * 0.2)
+            more_steps(t, 2, broken_from=5)
+            if i == 4:
+                t.enter("torch.optim.Optimizer.step", at="train.py:99", **t.on_optimizer(t.optimizer_), uncleared=[2])
+                t.leave()
+            time.sleep(rng.random() * 0.3)
+            checker.process.kill()
+            checker.wait()
+            told += checker.stdout()
+        t.end()
+        checker = self.follow_trace("--state", "state.jsonl")
+        self.assertEqual(checker.wait(), 1, checker.stderr())
+        told += checker.stdout()
+        self.assertGreaterEqual(len(ids(told)), 2)
+        self.assertEqual(ids(told), ids(self.offline()))
+        self.assert_as_offline()
+
+    def test_a_state_with_a_torn_line_goes_on(self):
+        write_loop(self.work / "trace", broken_from=3)
+        first = self.follow_trace("--state", "state.jsonl")
+        first.wait()
+        state = self.work / "state.jsonl"
+        lines = state.read_text().splitlines(keepends=True)
+        state.write_text("".join(lines[:-1]) + lines[-1][:-3])
+        second = self.follow_trace("--state", "state.jsonl")
+        second.wait()
+        self.assertEqual(ids(second.stdout()), [json.loads(lines[-1])["told"]])
+        self.assertEqual(state.read_text(), "".join(lines))
+
+    def test_states_that_do_not_fit(self):
+        write_loop(self.work / "trace", broken_from=3)
+        write_loop(self.work / "other")
+        self.follow_trace("--state", "state.jsonl").wait()
+        p = live.run("onlinecheck", "other", "-i", self.invariants, "-o", "o", "--state", "state.jsonl", cwd=self.work)
+        self.assertEqual(p.returncode, 2)
+        self.assertIn(f"state.jsonl: it is the state of another trace: {self.work}/trace", p.stderr.decode())
+        shutil.rmtree(self.work / "trace")
+        write_loop(self.work / "trace", pid=77)
+        checker = self.follow_trace("--state", "state.jsonl")
+        self.assertEqual(checker.wait(), 2)
+        self.assertIn("state.jsonl: it is the state of another run", checker.stderr())
+        for text, line in (("{}\n", "no state of"), ("hello", "no state of"),
+                           ('{"traincheck_state":9,"trace":"x"}\n', "its schema is 9")):
+            (self.work / "state.jsonl").write_text(text)
+            checker = self.follow_trace("--state", "state.jsonl")
+            self.assertEqual(checker.wait(), 2)
+            self.assertIn(line, checker.stderr())
+            self.assertEqual((self.work / "state.jsonl").read_text(), text)
+
+    # ---- two at a time, and no place to write
+
+    def test_two_checkers_on_one_folder(self):
+        t = write_loop(self.work / "trace", broken_from=3, end=False)
+        first = self.follow_trace("--state", "state.jsonl")
+        first.wait_for(first.out, "at least one")
+        second = self.follow_trace()
+        self.assertEqual(second.wait(), 2)
+        self.assertEqual(second.stderr().splitlines()[-1],
+                         "traincheck-onlinecheck: error: report: another checker is writing there")
+        third = self.follow("trace", "-i", self.invariants, "-o", "elsewhere", "--state", "state.jsonl")
+        self.assertEqual(third.wait(), 2)
+        self.assertIn("state.jsonl: another checker is writing there", third.stderr())
+        fourth = self.follow("trace", "-i", self.invariants, "-o", "elsewhere", "--json")
+        fourth.wait_for(fourth.out, "at least one")
+        t.end()
+        self.assertEqual((first.wait(), fourth.wait()), (1, 1))
+        self.assert_as_offline()
+        self.assert_as_offline("elsewhere")
+
+    def test_an_output_folder_that_cannot_be_made(self):
+        write_loop(self.work / "trace")
+        (self.work / "file").write_text("")
+        p = live.run("onlinecheck", "trace", "-i", self.invariants, "-o", "file/report", cwd=self.work)
+        self.assertEqual(p.returncode, 2)
+        self.assertEqual(len(p.stderr.decode().splitlines()), 1, p.stderr.decode())
+        self.assertIn("file", p.stderr.decode())
+
+    # ---- odd files
+
+    def test_files_that_are_no_traces(self):
+        (self.work / "trace").mkdir()
+        (self.work / "trace" / "trace_zzz.jsonl").write_text("hello\n")
+        (self.work / "trace" / "trace_newer.txt").write_text("")
+        t = write_loop(self.work / "trace", broken_from=3)
+        checker = self.follow_trace("--exit-on-idle", "1")
+        self.assertEqual(checker.wait(), 1, checker.stderr())
+        self.assertIn("trace_zzz.jsonl", checker.stderr())
+        self.assert_as_offline()
+
+    def test_a_newer_trace(self):
+        (self.work / "trace").mkdir()
+        (self.work / "trace" / "trace_1.jsonl").write_text('{"type":"process","schema":9,"pid":1,"role":"main"}\n')
+        checker = self.follow_trace()
+        self.assertEqual(checker.wait(), 2)
+        self.assertIn("its schema is 9, the newest known here is 1", checker.stderr())
+
+    def test_a_file_by_its_path(self):
+        t = write_loop(self.work / "trace", file="trace_one.jsonl", broken_from=3, end=False)
+        path = "trace/trace_one.jsonl"
+        checker = self.follow(path, "-i", self.invariants, "-o", "report", "--json")
+        checker.wait_for(checker.out, "at least one")
+        t.end()
+        self.assertEqual(checker.wait(), 1, checker.stderr())
+        self.assertEqual((self.work / "report" / "violations.jsonl").read_bytes(),
+                         self.check(path, self.invariants, "offline", self.work))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True, type=pathlib.Path)
+    options, rest = parser.parse_known_args()
+    live.BIN = options.bin.resolve()
+    os.environ.pop("NO_COLOR", None)
+    live.unittest.main(argv=[sys.argv[0], *rest])

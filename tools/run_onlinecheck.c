@@ -1,0 +1,44 @@
+#include "check.h"
+
+#include <stdio.h>
+
+#include <traincheck/online.h>
+
+#include "base/banned.h"
+
+/* Violations must not wait in a buffer. */
+static void write_now(void *context, const char *text, size_t size)
+{
+    tc_app_write(context, text, size);
+    fflush(stdout);
+}
+
+static void say(void *context, const char *line)
+{
+    tc_app_say(context, "%s", line);
+}
+
+enum tc_status onlinecheck_run(struct tc_app *app, void *options_, struct tc_error *err)
+{
+    struct check_options *options = options_;
+    struct tc_check_result result = {0};
+    enum tc_status status = check_begin(app, options, err);
+    if (status != TC_OK)
+        return status;
+
+    struct tc_notes *notes = tc_notes_new();
+    struct tc_online_config config = {
+        .check = check_config(app, options),
+        .lateness_s = options->lateness_s,
+        .idle_s = options->idle_s,
+        .report_interval_s = options->report_interval_s,
+        .on_violation = options->on_violation,
+        .state = options->state,
+        .say = say,
+    };
+    config.check.write = write_now;
+    status = tc_online_run(&config, &result, notes, err);
+    check_end(app, options, status, &result, notes);
+    tc_notes_free(notes);
+    return status;
+}
