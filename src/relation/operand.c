@@ -462,6 +462,7 @@ static uint64_t mix_value(uint64_t h, const struct tc_value *v)
 /* Everything that read_* and the situation look at. */
 static uint64_t fingerprint(const struct tc_event *event)
 {
+    static const char *const contexts[] = {"grad", "inference", "autocast"};
     const struct tc_call *call = event->call;
     const struct tc_value *owner = owner_training(call);
     uint64_t h = mix(call->descriptor, (uint64_t)call->role << 32 | call->stage);
@@ -475,7 +476,8 @@ static uint64_t fingerprint(const struct tc_event *event)
     h = mix_value(h, owner);
     h = mix_value(h, call->self);
     h = mix_value(h, call->args);
-    h = mix_value(h, call->ctx);
+    for (size_t i = 0; i < sizeof(contexts) / sizeof(*contexts); i++)
+        h = mix_value(h, tc_value_get(call->ctx, contexts[i]));
     h = mix_value(h, call->end->value);
     h = mix_value(h, call->end->same);
     for (size_t i = 0; call->role == TC_ROLE_STEP && i < call->contents.n; i++)

@@ -75,7 +75,7 @@ class Steps(Case):
     def test_closure(self):
         self.check("o = torch.optim.LBFGS(m.parameters(), max_iter=1)\n"
                    "def c():\n    o.zero_grad(); l = loss_of(m(x), y); l.backward(); return l\n"
-                   "for i in range(2): o.step(c)", "S Z F B | S Z F B |")
+                   "for i in range(2): o.step(c)", "| S Z F B | S Z F B |")
 
     def test_adversarial(self):
         self.check("g = nn.Linear(2, 2); og = torch.optim.SGD(g.parameters(), 0.1)\n"
@@ -109,10 +109,188 @@ class Steps(Case):
                          "| Z F B S |")
         self.assertEqual([c["stage"] for c in self.calls(run, fn="torch.save")], ["checkpointing"])
 
-    def test_annotation_stands_beside_the_stage(self):
-        run = self.check("from traincheck import annotate_stage\nannotate_stage('training')\nm.eval(); m(x)", "E | F |")
-        call, = [c for c in self.calls(run) if c.get("self", {}).get("role") == "root"]
-        self.assertEqual((call["stage"], call["ctx"]["annotation"]), ("evaluation", "training"))
+    def test_annotations_stand_beside_step_and_stage(self):
+        run = self.check("from traincheck import annotate, annotate_stage, annotate_step\n"
+                         "annotate_stage('training'); m.eval(); m(x)\n"
+                         "annotate_step(7); annotate(phase='warm-up', part=0.5); m(x)\n"
+                         "annotate(step=None, part=None, stage=None); m(x); annotate(phase=None); m(x)",
+                         "E | F F F F |")
+        made = [c for c in self.calls(run) if c.get("self", {}).get("role") == "root"]
+        self.assertEqual([(c["step"], c["stage"]) for c in made], [(0, "evaluation")] * 4)
+        self.assertEqual([c.get("ctx", {}).get("annotation") for c in made],
+                         [{"stage": "training"}, {"stage": "training", "step": 7, "phase": "warm-up", "part": 0.5},
+                          {"phase": "warm-up"}, None])
+
+
+# ---- a table: what a fragment leaves, by step and stage
+
+MORE_LETTERS = {"GradScaler.scale": "a", "GradScaler.unscale_": "u", "GradScaler.step": "g",
+                "GradScaler.update": "p", "clip_grad_norm_": "c", "torch.save": "W", "torch.load": "R",
+                "Module.load_state_dict": "l", "Optimizer.load_state_dict": "l"}
+FRAMEWORKS = SETUP.replace("o = torch.optim.SGD(m.parameters(), lr=0.01)\n", "")
+
+# A batch that is fetched before a call says which stage it is for carries the stage before, in the window
+# of the new one. Lightning restores the mode without a call; its step holds the closure.
+# name, setup, fragment, one line for each (step, stage) that follows another one. Letters as above, and
+# scale a, unscale u, clip c, GradScaler's step g and update p, save W, load R, load_state_dict l.
+TABLE = (
+    ("a skipped step belongs to the next one that is made", SETUP, """
+scaler = torch.amp.GradScaler("cpu", init_scale=4.0)
+for i in range(3):
+    o.zero_grad()
+    loss = loss_of(m(x), y) * (float("inf") if i == 1 else 1)
+    scaler.scale(loss).backward(); scaler.unscale_(o); torch.nn.utils.clip_grad_norm_(m.parameters(), 1.0)
+    scaler.step(o); scaler.update()
+""", """
+0 training: Z F a B u c g S p
+1 training: Z F a B u c g p Z F a B u c g S p
+"""),
+    ("saving and resuming", SETUP, """
+import io
+for i in range(2):
+    o.zero_grad(); fb(); o.step()
+    file = io.BytesIO(); torch.save({"m": m.state_dict(), "o": o.state_dict()}, file)
+file.seek(0); state = torch.load(file); m.load_state_dict(state["m"]); o.load_state_dict(state["o"])
+o.zero_grad(); fb(); o.step()
+""", """
+0 training: Z F B S
+0 checkpointing: W
+1 training: Z F B S
+1 checkpointing: W
+1 training: R l l
+2 training: Z F B S
+"""),
+    ("evaluation in the middle of an epoch", SETUP, """
+for i, (a, b) in enumerate(torch.utils.data.DataLoader(loader.dataset)):
+    m.train(); o.zero_grad(); fb(v=a); o.step()
+    if i == 1:
+        m.eval()
+        with torch.no_grad(): m(x)
+""", """
+0 init: D T
+0 training: Z F B S
+1 training: D T Z F B S
+2 evaluation: E F
+2 evaluation: D
+2 training: T Z F B S
+3 training: D T Z F B S D
+"""),
+    ("two forwards of two models in one step", SETUP, """
+teacher = nn.Linear(2, 1).eval()
+for i in range(2):
+    with torch.no_grad(): t = teacher(x)
+    o.zero_grad(); loss_of(m(x), t).backward(); o.step()
+""", """
+0 init: E
+0 evaluation: F
+0 training: Z F B S
+1 evaluation: F
+1 training: Z F B S
+"""),
+    ("accelerate, two batches a step, one batch read ahead", SETUP, """
+import accelerate
+a = accelerate.Accelerator(cpu=True, gradient_accumulation_steps=2)
+m, o, loader = a.prepare(m, o, loader)
+for epoch in range(2):
+    for p, q in loader:
+        with a.accumulate(m):
+            a.backward(loss_of(m(p), q)); o.step(); o.zero_grad()
+""", """
+0 init: l D
+0 init: D
+0 training: F B D F B S
+1 training: Z D D F B D F B S
+2 training: Z
+"""),
+    ("lightning, with validation", FRAMEWORKS, """
+import lightning, logging, warnings
+warnings.filterwarnings("ignore"); logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+class Lit(lightning.LightningModule):
+    def __init__(self): super().__init__(); self.net = m
+    def training_step(self, batch, i): return loss_of(self.net(batch[0]), batch[1])
+    def validation_step(self, batch, i): loss_of(self.net(batch[0]), batch[1])
+    def configure_optimizers(self): return torch.optim.SGD(self.parameters(), 0.1)
+lightning.Trainer(max_epochs=2, accelerator="cpu", logger=False, enable_checkpointing=False,
+                  enable_progress_bar=False, enable_model_summary=False,
+                  num_sanity_val_steps=0).fit(Lit(), loader, loader)
+""", """
+0 training: Z D S F Z B
+1 training: D S F Z B
+2 training: Z
+2 evaluation: E D F D F
+2 evaluation: D
+2 training: S F Z B
+3 training: D S F Z B
+4 training: Z
+4 evaluation: E D F D F
+"""),
+    ("transformers' Trainer, with evaluation", FRAMEWORKS, """
+import transformers
+class Wrap(nn.Module):
+    def __init__(self): super().__init__(); self.net = m
+    def forward(self, x, labels=None):
+        out = self.net(x)
+        return {"loss": loss_of(out, labels), "logits": out}
+data = [{"x": x[i], "labels": y[i]} for i in range(4)]
+args = transformers.TrainingArguments(
+    "out", per_device_train_batch_size=2, num_train_epochs=2, report_to=[], use_cpu=True,
+    save_strategy="no", eval_strategy="epoch", disable_tqdm=True, logging_strategy="no")
+transformers.Trainer(Wrap(), args, train_dataset=data, eval_dataset=data).train()
+""", """
+0 init: l L
+0 training: Z D D T F B c c S L
+1 training: Z D T F B c c S L
+2 training: Z
+2 evaluation: E D D F D
+2 evaluation: D
+2 training: T F B c c S L
+3 training: Z D T F B c c S L
+4 training: Z
+4 evaluation: E D D F
+"""),
+)
+
+
+class Table(Case):
+    def letter(self, call, roles):
+        names = call["fn"].split(".")
+        for name in (".".join(names[-2:]), names[-1]):
+            if name in MORE_LETTERS:
+                return MORE_LETTERS[name]
+        if call["fn"].endswith("LRScheduler.step"):
+            return "L"
+        if roles[call["fn"]] in ("library", "method") or names[-1] not in LETTERS:
+            return None
+        return LETTERS[names[-1]] if names[-1] != "__call__" or call["self"].get("role") == "root" else None
+
+    def lines(self, run):
+        """One for each run of calls of the same step and stage; a window that is cut ends one."""
+        out, roles, last = [], {}, None
+        for r in run.records():
+            if r["type"] == "api":
+                roles[r["fn"]] = r["role"]
+            elif r["type"] == "step":
+                last = None
+            letter = self.letter(r, roles) if r["type"] == "call" else None
+            if letter and (r["step"], r["stage"]) != last:
+                last = r["step"], r["stage"]
+                out.append(f"{last[0]} {last[1]}:")
+            if letter:
+                out[-1] += " " + letter
+        return out
+
+
+def _fragment(setup, text, wanted):
+    def test(self):
+        run = self.traced(setup + text)
+        self.assertEqual(run.code, 0, run.err)
+        self.assert_no_errors(run)
+        self.assertEqual("\n".join(self.lines(run)), wanted.strip())
+    return test
+
+
+for _name, *_row in TABLE:
+    setattr(Table, "test_" + "".join(c if c.isalnum() else "_" for c in _name), _fragment(*_row))
 
 
 if __name__ == "__main__":

@@ -141,7 +141,7 @@ struct tc_agent {
     PyObject *policy;     /* module traincheck_agent.policy */
     PyObject *dynamo;     /* sets dynamo's callback for frames, NULL before dynamo is imported */
     PyObject *package;    /* "traincheck_agent" */
-    PyObject *annotation; /* what annotate_stage said last, or NULL */
+    PyObject *annotation; /* what the script said of itself, a JSON object as str, or NULL */
 };
 
 extern struct tc_agent tc_agent;

@@ -109,7 +109,7 @@ static void before_mode(struct tc_thread *thread, const struct tc_span *span)
     PyObject *mode = argument(span, "mode", 0);
     bool is_eval = strstr(span->api->fn, ".eval\"") || mode == Py_False;
 
-    if (!tc_variables_is_root(span->receiver))
+    if (!tc_variables_holds_root(span->receiver))
         return;
     tc_steps_candidate(thread, "mode");
     tc_steps_set_stage(thread, is_eval ? TC_STAGE_EVALUATION : TC_STAGE_TRAINING);
@@ -123,6 +123,8 @@ static void before(struct tc_thread *thread, struct tc_span *span)
     case TC_ROLE_STEP:
         closure = argument(span, "closure", 0);
         span->is_closure = closure && closure != Py_None;
+        if (span->is_closure) /* what it calls comes before the step, and would say so */
+            tc_steps_set_stage(thread, TC_STAGE_TRAINING);
         before_optimizer(thread, span);
         break;
     case TC_ROLE_ZERO_GRAD:
@@ -176,7 +178,7 @@ static void add_context(struct tc_strbuf *out)
     add_autocast(out, &n);
     if (tc_agent.annotation) {
         tc_strbuf_adds(out, n++ ? ",\"annotation\":" : "\"annotation\":");
-        tc_encode(out, tc_agent.annotation);
+        tc_strbuf_adds(out, PyUnicode_AsUTF8(tc_agent.annotation));
     }
     if (n)
         tc_strbuf_addc(out, '}');

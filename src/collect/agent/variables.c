@@ -308,7 +308,7 @@ static void walk_module(struct walk *w, PyObject *module, int depth)
     }
 }
 
-bool tc_variables_is_root(PyObject *module)
+static bool is_root(PyObject *module)
 {
     int64_t serial = tc_identity(module);
 
@@ -316,6 +316,26 @@ bool tc_variables_is_root(PyObject *module)
         if (vars.roots.items[i] == serial)
             return true;
     return false;
+}
+
+static bool holds_root(PyObject *module, int depth)
+{
+    PyObject *children = tc_module_entry(module, "_modules");
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    if (is_root(module))
+        return true;
+    while (depth < MAX_DEPTH && children && PyDict_Check(children) &&
+           PyDict_Next(children, &pos, &key, &value))
+        if (value != Py_None && holds_root(value, depth + 1))
+            return true;
+    return false;
+}
+
+bool tc_variables_holds_root(PyObject *module)
+{
+    return holds_root(module, 0);
 }
 
 /* False if --models-to-track leaves it out. */
@@ -335,7 +355,7 @@ void tc_variables_meet_root(PyObject *module)
 {
     struct walk w = {.root = tc_identity(module)};
 
-    if (!tc_variables_is_root(module))
+    if (!is_root(module))
         tc_vec_push(&vars.roots, w.root);
     if (!tc_agent.track || tc_agent.is_dark)
         return;

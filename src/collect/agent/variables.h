@@ -12,7 +12,9 @@
 /* Meet the parameters of an optimizer; of a root module and all it holds. */
 void tc_variables_meet_optimizer(PyObject *optimizer);
 void tc_variables_meet_root(PyObject *module);
-bool tc_variables_is_root(PyObject *module);
+/* Has the module been met as a root, or one that it holds? A trainer's own module holds the model.
+ */
+bool tc_variables_holds_root(PyObject *module);
 
 /*
  * Which variables are digested though their version counter says that nothing was written. Writes

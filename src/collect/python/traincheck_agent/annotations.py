@@ -3,19 +3,30 @@ import sys
 import types
 
 import _traincheck_agent as agent
+from .signature import json_scalar, json_text
+
+_said = {}
+
+
+def annotate(**fields):
+    """Say something of what comes: annotate(epoch=3, phase="warm-up"). None takes a field back."""
+    for name, value in fields.items():
+        _said[name] = value
+        if value is None:
+            del _said[name]
+    members = (f"{json_text(name)}:{json_scalar(value) or json_text(str(value))}"
+               for name, value in _said.items())
+    agent.annotate("{" + ",".join(members) + "}" if _said else None)
 
 
 def annotate_stage(stage):
     """Say what the script is doing now: "training", "evaluation", ..."""
-    agent.annotate(stage)
+    annotate(stage=stage)
 
 
-def annotate_step(*_args, **_kwargs):
-    """Accepted; steps are found without it."""
-
-
-def annotate(*_args, **_kwargs):
-    """Accepted."""
+def annotate_step(step):
+    """Say which step the script counts now; the steps of the trace are found without it."""
+    annotate(step=step)
 
 
 def serve():
