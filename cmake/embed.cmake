@@ -4,14 +4,14 @@
 #
 # in the order given; __init__.py is the package itself.
 
+include(${CMAKE_CURRENT_LIST_DIR}/bytes.cmake)
+
 set(arrays "")
 set(rows "")
 set(i 0)
 foreach(file IN LISTS FILES)
-  file(READ "${file}" bytes HEX)
-  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
-  string(REGEX REPLACE "((0x[0-9a-f][0-9a-f],){16})" "\\1\n" bytes "${bytes}")
-  string(APPEND arrays "static const unsigned char file${i}[] = {\n${bytes}0x00};\n")
+  tc_bytes("${file}" bytes)
+  string(APPEND arrays "static const unsigned char file${i}[] = ${bytes};\n")
   get_filename_component(stem "${file}" NAME_WE)
   set(module "${PACKAGE}.${stem}")
   if(stem STREQUAL "__init__")

@@ -16,14 +16,24 @@ endfunction()
 
 set(TC_CORE_LIBRARIES tc::cjson tc::zstd tc::uv tc::xxhash Threads::Threads m)
 
+# Adds a text file to the sources in the variable `out`, as the array `name` of characters.
+function(tc_embed_text out file name)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}.c)
+  add_custom_command(
+    OUTPUT ${source}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${source} -DFILE=${PROJECT_SOURCE_DIR}/src/${file} -DNAME=${name}
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
+    DEPENDS ${PROJECT_SOURCE_DIR}/src/${file} ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
+            ${PROJECT_SOURCE_DIR}/cmake/bytes.cmake
+    VERBATIM)
+  set(${out} ${${out}} ${source} PARENT_SCOPE)
+endfunction()
+
 tc_sources(core ${TC_CORE_FOLDERS})
-set(torch_apis ${PROJECT_SOURCE_DIR}/src/import/torch_apis.tsv)
-add_custom_command(
-  OUTPUT torch_apis_text.c
-  COMMAND ${CMAKE_COMMAND} -DOUT=torch_apis_text.c -DFILE=${torch_apis}
-    -DNAME=tc_torch_apis_text -P ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
-  DEPENDS ${torch_apis} ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake)
-list(APPEND core ${CMAKE_CURRENT_BINARY_DIR}/torch_apis_text.c)
+tc_embed_text(core import/torch_apis.tsv tc_torch_apis_text)
+tc_embed_text(core report/html/report.html tc_text_report_html)
+tc_embed_text(core report/html/report.css tc_text_report_css)
+tc_embed_text(core report/html/report.js tc_text_report_js)
 add_library(traincheck_objects OBJECT ${core})
 target_link_libraries(traincheck_objects PRIVATE tc_flags ${TC_CORE_LIBRARIES})
 set_target_properties(traincheck_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)

@@ -57,6 +57,7 @@ missing_packages() {
     if [ "${1:-}" = test ]; then
         has_module cmocka || echo libcmocka-dev
         has clang-format-14 || echo clang-format-14
+        has chromium || has chromium-browser || has google-chrome || echo chromium
     fi
 }
 

@@ -11,6 +11,7 @@ const struct tc_opt check_shared_options[] = {
                  "where reports go (default traincheck_check_<trace>_<date-time>)"),
     TC_OPT_VALUE(STRING, "suppress", 0, "FILE", AT(suppress),
                  "known violations that do not count: lines of an id and the reason"),
+    TC_OPT_SWITCH(FLAG, "no-html-report", 0, AT(no_html_report), "write no report.html"),
     TC_OPT_SWITCH(FLAG, "json", 0, AT(json), "violations as JSON Lines on stdout"),
     TC_OPT_VALUE(CHOICE, "fail-on", 0, "any|multi", AT(fail_on),
                  "multi: only invariants of two or more pipelines fail the check"),

@@ -125,6 +125,7 @@ struct tc_check_config check_config(struct tc_app *app, const struct check_optio
         .suppress = options->suppress,
         .formats = options->formats.items,
         .n_formats = options->formats.n,
+        .no_html_report = options->no_html_report,
         .output_dir = options->output_dir,
         .command_line = app->command_line,
         .color = tc_app_color(options->color),

@@ -155,8 +155,8 @@ struct tc_json *tc_violation_to_json(const struct tc_violation *v, const struct 
     return object;
 }
 
-static void print_line(const struct tc_report_input *input, size_t group, size_t i,
-                       struct tc_strbuf *out)
+struct tc_json *tc_grouped_violation_to_json(const struct tc_report_input *input, size_t group,
+                                             size_t i)
 {
     const struct tc_group *g = &input->groups.items[group];
     struct tc_json *object = tc_violation_to_json(g->items[i], input->symbols);
@@ -165,6 +165,14 @@ static void print_line(const struct tc_report_input *input, size_t group, size_t
     tc_json_set_bool(object, "head", i == 0);
     if (i == 0)
         tc_json_set_number(object, "group_size", (double)g->n);
+    return object;
+}
+
+static void print_line(const struct tc_report_input *input, size_t group, size_t i,
+                       struct tc_strbuf *out)
+{
+    struct tc_json *object = tc_grouped_violation_to_json(input, group, i);
+
     tc_json_print(object, out);
     tc_strbuf_addc(out, '\n');
     tc_json_free(object);

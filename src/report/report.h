@@ -52,6 +52,12 @@ void tc_report_print(const struct tc_report_input *input, struct tc_strbuf *out)
 struct tc_json *tc_violation_to_json(const struct tc_violation *violation,
                                      const struct tc_strtab *symbols);
 
+/* Violation i of a group, with its group. */
+struct tc_json *tc_grouped_violation_to_json(const struct tc_report_input *input, size_t group,
+                                             size_t i);
+/* The object of violations_summary.json. */
+struct tc_json *tc_summary_to_json(const struct tc_report_input *input);
+
 /* Violations as text for a terminal: a block for the head of each group, a line for the rest. */
 void tc_report_text(const struct tc_report_input *input, struct tc_strbuf *out);
 /* One block. */

@@ -106,7 +106,7 @@ static struct tc_json *notes(const struct tc_notes *all)
     return array;
 }
 
-static void print(const struct tc_report_input *input, struct tc_strbuf *out)
+struct tc_json *tc_summary_to_json(const struct tc_report_input *input)
 {
     const struct tc_check_config *config = input->config;
     struct tc_json *object = tc_json_object();
@@ -131,6 +131,13 @@ static void print(const struct tc_report_input *input, struct tc_strbuf *out)
     tc_json_set_number(object, "windows", (double)input->result->n_windows);
     tc_json_set_bool(object, "damaged", input->result->damaged);
     tc_json_set(object, "notes", notes(input->notes));
+    return object;
+}
+
+static void print(const struct tc_report_input *input, struct tc_strbuf *out)
+{
+    struct tc_json *object = tc_summary_to_json(input);
+
     tc_json_print_pretty(object, out);
     tc_strbuf_addc(out, '\n');
     tc_json_free(object);

@@ -16,7 +16,8 @@
     X(tc_report_not_triggered) \
     X(tc_report_unchecked)     \
     X(tc_report_suppressed)    \
-    X(tc_report_summary)
+    X(tc_report_summary)       \
+    X(tc_report_html)
 
 #define X(report) extern const struct tc_report report;
 REPORTS(X)
@@ -39,7 +40,7 @@ const char *tc_check_format(size_t i)
 static bool is_wanted(const struct tc_check_config *config, const struct tc_report *report)
 {
     if (!report->name)
-        return true;
+        return report != &tc_report_html || !config->no_html_report;
     for (size_t i = 0; i < config->n_formats; i++)
         if (!strcmp(config->formats[i], report->name))
             return true;

@@ -1,0 +1,9 @@
+/*
+ * embedded.h - the parts of report.html, put in by cmake/embed_text.cmake
+ */
+#ifndef TC_REPORT_HTML_EMBEDDED_H
+#define TC_REPORT_HTML_EMBEDDED_H
+
+extern const char tc_text_report_html[], tc_text_report_css[], tc_text_report_js[];
+
+#endif /* TC_REPORT_HTML_EMBEDDED_H */
