@@ -18,6 +18,7 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 #include <traincheck/error.h>
+#include <traincheck/value.h>
 
 enum tc_param_kind {
     TC_PARAM_CALL,     /* an API: name is fn, root.forward or root.forward[mode] */
@@ -25,6 +26,7 @@ enum tc_param_kind {
     TC_PARAM_VARIABLE, /* a state of a variable: name is its kind, attr, to */
     TC_PARAM_OPERAND,  /* of the call before it: name is a path, attr a verb, to what it is compared
                           with */
+    TC_PARAM_FOREIGN,  /* of another tool: name is its whole definition, as text */
 };
 
 /* A descriptor: one of the things a relation relates. */
@@ -65,9 +67,10 @@ struct tc_invariant {
     uint64_t pipelines;
     bool is_validated; /* against held-out traces: on so many examples of so many it held */
     uint64_t held_out, held_out_pipelines;
-    const char *text;         /* one sentence */
-    const char *unchecked;    /* why it cannot be judged, else NULL */
-    struct tc_json *document; /* as read, with keys we do not know; NULL if made here */
+    const char *text;               /* one sentence */
+    const char *unchecked;          /* why it cannot be judged, else NULL */
+    const struct tc_value *foreign; /* as another tool wrote it, else NULL */
+    struct tc_json *document;       /* as read, with keys we do not know; NULL if made here */
 };
 
 struct tc_invariant_set {
@@ -98,8 +101,9 @@ uint64_t tc_invariant_digest(const struct tc_invariant *invariant, const struct 
 /* Into the order of the file: by relation, params, precondition, as text. */
 void tc_invariant_set_sort(struct tc_invariant_set *set);
 
-/* Read a file into the set. Invariants already there by id and precondition are not added again.
- * TC_E_FORMAT and TC_E_VERSION name file, line and field. */
+/* Read a file into the set, of ours or of the Python tool (docs/python-tool.md). Invariants already
+ * there by id and precondition are not added again. TC_E_FORMAT and TC_E_VERSION name file, line
+ * and field. */
 enum tc_status tc_invariant_set_read(struct tc_invariant_set *set, const char *path,
                                      struct tc_error *err);
 

@@ -4,6 +4,7 @@
 
 #include "base/banned.h"
 #include "base/fs.h"
+#include "invariant/python.h"
 #include <traincheck/version.h>
 
 /* Values are interned as JSON text already. */
@@ -51,6 +52,10 @@ static struct tc_json *param_to_json(const struct tc_param *param, const struct 
 {
     struct tc_json *object = tc_json_object();
 
+    if (param->kind == TC_PARAM_FOREIGN) {
+        tc_json_set_string(object, "definition", tc_strtab_text(symbols, param->name));
+        return object;
+    }
     tc_json_set_string(object, kind_keys[param->kind], tc_strtab_text(symbols, param->name));
     if (param->kind == TC_PARAM_OPERAND)
         set_operand(object, param, symbols);
@@ -343,8 +348,11 @@ static enum tc_status read_line(struct tc_invariant_set *set, const char *line, 
                                 struct tc_error *err)
 {
     struct tc_json *document = NULL;
-    enum tc_status status = tc_json_parse(line, size, &document, err);
+    enum tc_status status;
 
+    if (tc_is_python_invariant(line, size))
+        return tc_python_invariant_read(set, line, size, err);
+    status = tc_json_parse(line, size, &document, err);
     if (status)
         return status;
     if (!tc_json_is_object(document))

@@ -81,7 +81,12 @@ enum tc_status tc_interest_read(const char *const *paths, size_t n_paths,
     for (size_t i = 0; i < n_paths && !status; i++)
         status = tc_invariant_set_read(&set, paths[i], err);
     for (size_t i = 0; i < set.items.n && !status; i++)
-        if (!set.items.items[i]->unchecked)
+        if (set.items.items[i]->foreign)
+            status = tc_error_set(err, TC_E_FORMAT,
+                                  "%s: invariants of the Python tool are judged on its own traces "
+                                  "and select nothing to trace",
+                                  set.items.items[i]->id);
+        else if (!set.items.items[i]->unchecked)
             add_invariant(interest, symbols, set.items.items[i]);
     tc_invariant_set_release(&set);
     tc_strtab_free(symbols);
