@@ -124,6 +124,14 @@ void tc_engine_on_found(struct tc_engine *engine, tc_engine_found_fn *on_found, 
     engine->context = context;
 }
 
+static void expect(struct tc_engine *engine, const struct tc_judgement *j)
+{
+    const struct tc_source *source = j->relation ? j->relation->source : NULL;
+
+    if (source && source->expect)
+        source->expect(engine->states[tc_source_number(source)], j->invariant);
+}
+
 void tc_engine_begin(struct tc_engine *engine, const char *trace)
 {
     tc_sources_close(engine->states);
@@ -131,6 +139,8 @@ void tc_engine_begin(struct tc_engine *engine, const char *trace)
     engine->run++;
     engine->trace = tc_arena_text(&engine->arena, trace, strlen(trace));
     tc_sources_open(engine->states);
+    for (size_t i = 0; i < engine->judgements.n; i++)
+        expect(engine, &engine->judgements.items[i]);
 }
 
 /* ---- one class of examples ----------------------------------------------------------------- */
@@ -191,6 +201,12 @@ static void break_invariant(struct tc_engine *engine, struct tc_judgement *j,
         engine->on_found(engine->context, j->violation);
 }
 
+static void leave_unchecked(struct tc_engine *engine, const struct group *group, const char *why)
+{
+    for (size_t i = 0; i < group->judgements.n; i++)
+        engine->judgements.items[group->judgements.items[i]].unchecked = why;
+}
+
 static void on_example(void *context, const struct tc_event *event,
                        const struct tc_example *example)
 {
@@ -200,6 +216,10 @@ static void on_example(void *context, const struct tc_event *event,
     engine->n_example++;
     if (!tc_map_get(&engine->groups, group_id(engine->source, example->key), &group))
         return;
+    if (example->unchecked) {
+        leave_unchecked(engine, (struct group *)(uintptr_t)group, example->unchecked);
+        return;
+    }
     const struct answer *answer = look_up(engine, (struct group *)(uintptr_t)group, example);
     for (size_t i = 0; i < answer->items.n; i++) {
         struct tc_judgement *j = &engine->judgements.items[answer->items.items[i].judgement];
@@ -262,6 +282,8 @@ enum tc_verdict tc_engine_verdict(const struct tc_judgement *judgement)
         return TC_VERDICT_UNCHECKED;
     if (judgement->broken)
         return TC_VERDICT_FAILED;
+    if (judgement->unchecked)
+        return TC_VERDICT_UNCHECKED;
     if (judgement->held)
         return TC_VERDICT_PASSED;
     return judgement->is_sampled && !judgement->out_of_context ? TC_VERDICT_UNCHECKED

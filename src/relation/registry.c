@@ -20,7 +20,8 @@
     X(tc_source_steady)    \
     X(tc_source_run)       \
     X(tc_source_follow)    \
-    X(tc_source_distinct)
+    X(tc_source_distinct)  \
+    X(tc_source_python)
 
 /* Every form, in the order of reports. */
 #define FORMS(X)               \
@@ -45,16 +46,29 @@
     X(tc_api_output_upper)     \
     X(tc_api_output_finite)
 
+/* Judged only: the classes of the Python tool. */
+#define PYTHON_FORMS(X)       \
+    X(tc_python_consistency)  \
+    X(tc_python_contain)      \
+    X(tc_python_cover)        \
+    X(tc_python_lead)         \
+    X(tc_python_distinct)     \
+    X(tc_python_output)       \
+    X(tc_python_input_output) \
+    X(tc_python_threshold)
+
 #define X(source) extern const struct tc_source source;
 SOURCES(X)
 #undef X
 #define X(form) extern const struct tc_relation form;
 FORMS(X)
+PYTHON_FORMS(X)
 #undef X
 
 #define X(item) &item,
 const struct tc_source *const tc_sources[] = {SOURCES(X) NULL};
 const struct tc_relation *const tc_relations[] = {FORMS(X) NULL};
+const struct tc_relation *const tc_python_relations[] = {PYTHON_FORMS(X) NULL};
 #undef X
 
 _Static_assert(sizeof(tc_sources) / sizeof(*tc_sources) <= TC_MAX_SOURCES, "too many sources");
@@ -91,12 +105,19 @@ void tc_sources_close(void *states[TC_MAX_SOURCES])
     }
 }
 
+static const struct tc_relation *find(const struct tc_relation *const relations[], const char *name)
+{
+    for (size_t i = 0; relations[i]; i++)
+        if (!strcmp(relations[i]->name, name))
+            return relations[i];
+    return NULL;
+}
+
 const struct tc_relation *tc_relation_find(const char *name)
 {
-    for (size_t i = 0; tc_relations[i]; i++)
-        if (!strcmp(tc_relations[i]->name, name))
-            return tc_relations[i];
-    return NULL;
+    const struct tc_relation *relation = find(tc_relations, name);
+
+    return relation ? relation : find(tc_python_relations, name);
 }
 
 void tc_relation_describe(const struct tc_relation *relation, const struct tc_strtab *symbols,

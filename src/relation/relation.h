@@ -35,6 +35,7 @@ struct tc_example {
     const struct tc_variable *variable; /* that it is about, or NULL */
     const struct tc_place *place;       /* where it stood, if not where the event stands */
     const void *detail;                 /* what the form's own explain needs to know, or NULL */
+    const char *unchecked;              /* why nothing can be decided in this run, or NULL */
 };
 
 struct tc_sink {
@@ -79,6 +80,9 @@ struct tc_source {
     /* State across the events of one run, or NULL for none. */
     void *(*open)(void);
     void (*close)(void *state);
+    /* For a source whose examples depend on what they are asked for: called for each invariant
+     * before the first event. NULL: it needs to know nothing. */
+    void (*expect)(void *state, const struct tc_invariant *invariant);
     void (*observe)(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                     const struct tc_sink *sink);
     /* Bytes of state that wait for other processes; NULL: it never waits. */
@@ -131,6 +135,8 @@ struct tc_relation {
 
 /* All forms, ended by NULL; the order is that of reports. */
 extern const struct tc_relation *const tc_relations[];
+/* Relations of the Python tool, ended by NULL: judged, never learned; they propose nothing. */
+extern const struct tc_relation *const tc_python_relations[];
 
 /* All sources, ended by NULL. */
 #define TC_MAX_SOURCES 16

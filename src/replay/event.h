@@ -133,11 +133,12 @@ struct tc_process {
 };
 
 enum tc_event_kind {
-    TC_EVENT_CALL,   /* a call returned or raised; everything inside it is known */
-    TC_EVENT_WINDOW, /* a window closed */
-    TC_EVENT_CHANGE, /* the content of a variable of a main process is another */
-    TC_EVENT_PASS,   /* what waits for other processes has waited long enough */
-    TC_EVENT_FINISH, /* the run is over */
+    TC_EVENT_CALL,    /* a call returned or raised; everything inside it is known */
+    TC_EVENT_WINDOW,  /* a window closed */
+    TC_EVENT_CHANGE,  /* the content of a variable of a main process is another */
+    TC_EVENT_FOREIGN, /* a line of another tool, before what it means to us */
+    TC_EVENT_PASS,    /* what waits for other processes has waited long enough */
+    TC_EVENT_FINISH,  /* the run is over */
 };
 
 struct tc_event {
@@ -146,6 +147,7 @@ struct tc_event {
     const struct tc_call *call;         /* CALL; CHANGE: the open call that made it, or NULL */
     const struct tc_window *window;     /* WINDOW; CHANGE: the open one */
     const struct tc_variable *variable; /* CHANGE */
+    const struct tc_record *record;     /* FOREIGN */
     uint64_t order;                     /* position among the events of its process */
     int64_t step;                       /* PASS: what waits in steps before this one */
 };

@@ -248,6 +248,8 @@ void tc_replay_feed(struct tc_replay *replay, size_t index, const struct tc_reco
 
     replay->counts.n_records++;
     note_time(&track->process, record->t);
+    if (record->foreign)
+        emit(replay, track, (struct tc_event){.kind = TC_EVENT_FOREIGN, .record = record});
     switch (record->type) {
     case TC_RECORD_API:
         tc_spans_declare(&track->spans, record);

@@ -9,8 +9,9 @@ const char *tc_verdict_reason(const struct tc_judgement *j)
 {
     switch (tc_engine_verdict(j)) {
     case TC_VERDICT_UNCHECKED:
-        return j->relation ? "its precondition was not met in the steps that were traced"
-                           : j->invariant->unchecked;
+        return j->unchecked  ? j->unchecked
+               : j->relation ? "its precondition was not met in the steps that were traced"
+                             : j->invariant->unchecked;
     case TC_VERDICT_NOT_TRIGGERED:
         return j->out_of_context ? "met only in contexts that were never learned"
                                  : "its precondition was never met";
