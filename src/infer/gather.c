@@ -47,7 +47,7 @@ static bool on_progress(void *context, uint64_t json_bytes)
 
     g->json_bytes += json_bytes - job->json_bytes;
     job->json_bytes = json_bytes;
-    if (thrd_equal(thrd_current(), g->thread) &&
+    if (c->progress && thrd_equal(thrd_current(), g->thread) &&
         !c->progress(c->context, g->n_done, g->n_jobs, g->json_bytes))
         g->is_interrupted = true;
     return !g->is_interrupted;
@@ -76,16 +76,19 @@ static void learn_job(void *context, size_t i)
 {
     struct gathering *g = context;
     struct job *job = &g->jobs[i];
-    struct tc_learn_options options = {.enabled = g->observed, .context = job};
+    const struct tc_learn_options options = {
+        .enabled = g->observed, .progress = on_progress, .context = job};
 
     job->gathering = g;
-    if (g->config->progress)
-        options.progress = on_progress;
     tc_evidence_init(&job->evidence);
     job->notes = tc_notes_new();
-    job->status = is_evidence(job->path) ? read_evidence(job)
-                                         : tc_learn_folder(job->path, &options, &job->evidence,
-                                                           &job->learned, job->notes, &job->err);
+    if (!on_progress(job, 0)) /* traces may be too short to ask in their middle */
+        job->status = tc_error_set(&job->err, TC_E_INTERRUPTED, "interrupted");
+    else if (is_evidence(job->path))
+        job->status = read_evidence(job);
+    else
+        job->status = tc_learn_folder(job->path, &options, &job->evidence, &job->learned,
+                                      job->notes, &job->err);
     g->n_done++;
 }
 
@@ -115,6 +118,23 @@ static void count_job(const struct job *job, struct tc_infer_result *result)
     result->n_windows += job->learned.counts.n_step_windows;
     result->json_bytes += job->learned.json_bytes;
     result->file_bytes += job->learned.file_bytes;
+}
+
+/* What holds under one version may have another name, or another default, under another. */
+static void note_versions(const struct gathering *g, struct tc_notes *notes)
+{
+    const struct job *known = NULL;
+
+    for (size_t i = 0; i < g->n_jobs; i++) {
+        const struct job *job = &g->jobs[i];
+        if (!*job->learned.torch)
+            continue;
+        if (known && strcmp(known->learned.torch, job->learned.torch) != 0)
+            tc_notes_add(notes, "torch-versions", tc_fs_base(job->path), 0,
+                         "of torch %s, %s of %s: what differs between them is not learned",
+                         job->learned.torch, tc_fs_base(known->path), known->learned.torch);
+        known = known ? known : job;
+    }
 }
 
 /* Merge in the order of the jobs, which is that of the paths. */
@@ -185,6 +205,7 @@ enum tc_status tc_gather(const struct tc_infer_config *config, const char *const
 
     list_jobs(&g, paths, n_paths);
     tc_pool_run(g.n_jobs, config->jobs ? config->jobs : tc_pool_cores(), learn_job, &g);
+    note_versions(&g, notes);
     enum tc_status status = merge_all(&g, evidence, result, notes, err);
     for (size_t i = 0; i < g.n_jobs; i++)
         free_job(&g.jobs[i]);

@@ -217,6 +217,15 @@ static void count_dropped(const struct tc_mined *mined, struct tc_infer_result *
             (struct tc_infer_count){"implied by others", mined->n_implied};
 }
 
+/* The last moment at which an interrupt leaves everything as it was. */
+static enum tc_status ask_to_go_on(const struct tc_infer_config *c,
+                                   const struct tc_infer_result *result, struct tc_error *err)
+{
+    if (!c->progress || c->progress(c->context, c->n_traces, c->n_traces, result->json_bytes))
+        return TC_OK;
+    return tc_error_set(err, TC_E_INTERRUPTED, "interrupted");
+}
+
 static enum tc_status mine_and_write(struct inference *inference, struct tc_infer_result *result,
                                      struct tc_notes *notes, struct tc_error *err)
 {
@@ -242,7 +251,9 @@ static enum tc_status mine_and_write(struct inference *inference, struct tc_infe
     result->n_confirmed = mined.n_confirmed;
     tc_invariant_set_print(&set, header(inference), &text);
     tc_failures_print(&failures, &failed);
-    status = deliver(inference, &text, err);
+    status = ask_to_go_on(c, result, err);
+    if (!status)
+        status = deliver(inference, &text, err);
     if (!status && c->failed)
         status = tc_fs_write(c->failed, failed.text ? failed.text : "", failed.size, err);
     tc_strbuf_release(&text);
@@ -267,6 +278,8 @@ enum tc_status tc_infer_run(const struct tc_infer_config *config, struct tc_infe
     tc_evidence_init(&inference.evidence);
     tc_evidence_init_beside(&inference.held_out, &inference.evidence);
     status = learn(&inference, result, notes, err);
+    if (!status && config->evidence)
+        status = ask_to_go_on(config, result, err);
     if (!status && config->evidence)
         status = tc_evidence_write(&inference.evidence, config->evidence, err);
     else if (!status)

@@ -1,9 +1,11 @@
 #include "infer/learn.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/banned.h"
 #include "base/fs.h"
+#include "infer/gaps.h"
 #include "replay/symbols.h"
 
 /* When an example was met: later files may hold earlier ones. */
@@ -125,6 +127,10 @@ enum tc_status tc_learn_folder(const char *path, const struct tc_learn_options *
     status = tc_replay_folder(replay, folder, options->progress, options->context, err);
     learned->counts = tc_replay_counts(replay);
     count_folder(folder, learned);
+    if (!status)
+        tc_gaps_note(folder, &learned->counts, learner.name, notes);
+    struct tc_str torch = tc_folder_torch(folder);
+    snprintf(learned->torch, sizeof(learned->torch), "%.*s", (int)torch.size, torch.text);
     tc_replay_free(replay);
     tc_sources_close(learner.states);
     tc_vec_release(&learner.firsts);

@@ -11,6 +11,7 @@
 struct tc_learned {
     struct tc_replay_counts counts;
     uint64_t n_files, file_bytes, json_bytes;
+    char torch[32]; /* its version; "" when unknown */
 };
 
 struct tc_learn_options {

@@ -1,0 +1,50 @@
+#include "infer/gaps.h"
+
+#include <inttypes.h>
+
+#include "base/banned.h"
+
+/* As many examples as most relations ask for. */
+#define FEW_STEPS 3
+
+static const struct tc_record *main_process(const struct tc_trace_folder *folder)
+{
+    for (size_t i = 0; i < tc_trace_folder_n_files(folder); i++) {
+        const struct tc_record *process = tc_trace_file_process(tc_trace_folder_file(folder, i));
+        if (process && !tc_str_is(process->role, "worker"))
+            return process;
+    }
+    return NULL;
+}
+
+struct tc_str tc_folder_torch(const struct tc_trace_folder *folder)
+{
+    const struct tc_record *process = main_process(folder);
+    struct tc_str version = {"", 0};
+
+    if (process) {
+        struct tc_str found =
+            tc_value_str(tc_value_get(tc_value_get(process->object, "packages"), "torch"));
+        version = found.text ? found : version;
+    }
+    return version;
+}
+
+void tc_gaps_note(const struct tc_trace_folder *folder, const struct tc_replay_counts *counts,
+                  const char *name, struct tc_notes *notes)
+{
+    if (!main_process(folder))
+        tc_notes_add(notes, "no-main", name, 0,
+                     "only DataLoader workers: nothing is learned about training");
+    else if (!counts->n_calls)
+        tc_notes_add(notes, "no-calls", name, 0, "no call: nothing is learned");
+    else if (!counts->n_step_windows)
+        tc_notes_add(notes, "no-steps", name, 0,
+                     "no optimizer step: nothing is learned about steps and their order");
+    else if (counts->n_step_windows < FEW_STEPS)
+        tc_notes_add(notes, "few-steps", name, 0, "only %" PRIu64 " step%s: most relations need %d",
+                     counts->n_step_windows, counts->n_step_windows == 1 ? "" : "s", FEW_STEPS);
+    if (main_process(folder) && counts->n_calls && !counts->n_variables)
+        tc_notes_add(notes, "no-variables", name, 0,
+                     "no parameter was looked at: nothing is learned about weights and gradients");
+}

@@ -1,0 +1,18 @@
+/*
+ * gaps.h - what could not be learned from a trace, and why
+ */
+#ifndef TC_INFER_GAPS_H
+#define TC_INFER_GAPS_H
+
+#include "replay/replay.h"
+
+/* The version of torch that the first main process of the folder names, or "". Lives as long as
+ * the folder. */
+struct tc_str tc_folder_torch(const struct tc_trace_folder *folder);
+
+/* Note under the name of the trace what it lacks for some relations. Such a trace is no error: what
+ * it shows is learned. */
+void tc_gaps_note(const struct tc_trace_folder *folder, const struct tc_replay_counts *counts,
+                  const char *name, struct tc_notes *notes);
+
+#endif /* TC_INFER_GAPS_H */
