@@ -88,17 +88,18 @@ setup_packages() {
 
 has_torch() { "$1" "$root/scripts/has_torch.py" >/dev/null 2>&1; }
 
-# The active python3 if it has what the examples import, else .venv with it.
+# The active python3 if it has what the examples import, else .venv with it; $1: "test" for what only tests import.
 setup_python() {
     python=$(python3 -c 'import sys; print(sys.executable)')
     has_torch "$python" && return
-    local base=$python
+    local base=$python more=()
+    [ "${1:-}" = test ] && more=(transformers accelerate)
     python=$root/.venv/bin/python
     has_torch "$python" && return
     say "Installing torch $torch_version and scikit-learn in .venv (once, some minutes)"
     quietly "$base" -m venv -- "$root/.venv"
     quietly "$python" -m pip install --disable-pip-version-check \
-        "torch==$torch_version" scikit-learn
+        "torch==$torch_version" scikit-learn ${more[@]+"${more[@]}"}
     has_torch "$python" || fail "$python cannot import torch and sklearn"
 }
 
@@ -132,7 +133,7 @@ setup_all() {
     cd -- "$root"
     setup_home
     setup_packages "${1:-}"
-    setup_python
+    setup_python "${1:-}"
     say "Building in build/"
     if [ "${1:-}" = test ]; then
         more_pythons=$(other_pythons) configure_and_build "$root/build" -DBUILD_TESTING=ON

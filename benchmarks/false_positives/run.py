@@ -2,8 +2,9 @@
 """How often is a healthy pipeline accused by invariants learned from others?
 
 usage: run.py [--bin BUILD/bin] [--python PYTHON] [--work DIR] [--reuse] [--learn 1,4,6,10] [--draws 5] [--seed 0]
+              [NAME...]
 
-Each draw shuffles the pipelines of ../pipelines, keeps --validate of them apart, and learns from the first 1, 4, 6
+Each draw shuffles the pipelines of ../pipelines (or those named), keeps --validate of them apart, and learns from the first 1, 4, 6
 and 10 of the others ("all": from all of the others). No pipeline is learned from and validated in one draw.
 
 violated   mean over validation pipelines of violated / all invariants: the measure of the TrainCheck paper
@@ -95,11 +96,12 @@ def run():
     p.add_argument("--draws", type=int, default=5, help="random draws (default 5)")
     p.add_argument("--seed", type=int, default=0, help="of the draws")
     p.add_argument("--top", type=int, default=10, help="invariants to list for each size (default 10)")
+    p.add_argument("names", nargs="*", metavar="NAME", help="pipelines (default all)")
     args = p.parse_args()
     tools = harness.tools(args)
     (tools.work / "invariants").mkdir(exist_ok=True)
     traces = {}
-    for pipeline in harness.pipelines().values():
+    for pipeline in harness.pipelines(args.names).values():
         try:
             folder, _ = tools.trace_pipeline(pipeline)
             traces[pipeline.name] = folder, steps_of(tools, folder)

@@ -1,0 +1,67 @@
+"""Pipelines and bugs: each script parses, and is known to its table."""
+
+import ast
+import difflib
+import json
+import pathlib
+import re
+import sys
+import unittest
+
+BENCHMARKS = pathlib.Path(__file__).resolve().parents[2] / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
+import harness  # noqa: E402
+
+NO_PIPELINES = {"options", "run"}
+
+
+class Pipelines(unittest.TestCase):
+    def scripts(self):
+        return {p.stem: p for p in harness.PIPELINES.glob("*.py") if p.stem not in NO_PIPELINES}
+
+    def test_each_script_has_an_entry(self):
+        self.assertEqual(set(harness.pipelines()), set(self.scripts()))
+
+    def test_each_script_parses_and_has_the_four_options(self):
+        for name, path in self.scripts().items():
+            with self.subTest(name):
+                calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
+                given = [{k.arg for k in c.keywords} for c in calls if getattr(c.func, "id", "") == "options"]
+                self.assertEqual(len(given), 1)
+                self.assertLessEqual({"lr", "width", "steps"}, given[0])
+
+    def test_the_table_of_the_readme_is_that_of_the_entries(self):
+        sys.path.insert(0, str(harness.PIPELINES))
+        import run
+
+        self.assertTrue((harness.PIPELINES / "README.md").read_text().endswith(run.table(harness.pipelines()) + "\n"))
+
+    def test_an_unknown_name_is_an_error(self):
+        with self.assertRaisesRegex(harness.Failed, "no such pipeline: nonsense"):
+            harness.pipelines(["nonsense"])
+
+
+class Bugs(unittest.TestCase):
+    def setUp(self):
+        self.folders = {p.parent.name: p.parent for p in (BENCHMARKS / "bugs").glob("*/bug.py")}
+
+    def test_each_bug_has_its_pattern_and_its_row(self):
+        expect = json.loads((BENCHMARKS / "bugs" / "expect.json").read_text())
+        self.assertEqual(set(expect), set(self.folders))
+        for pattern in expect.values():
+            re.compile(pattern)
+        readme = (BENCHMARKS / "bugs" / "README.md").read_text()
+        for name in expect:
+            self.assertIn(f"| `{name}` |", readme)
+
+    def test_a_bug_is_one_to_four_lines(self):
+        for name, folder in self.folders.items():
+            with self.subTest(name):
+                ref, bug = ((folder / f).read_text().splitlines() for f in ("ref.py", "bug.py"))
+                changed = [line for line in difflib.ndiff(ref, bug) if line[0] in "+-"]
+                self.assertIn(len(changed), range(1, 5))
+                ast.parse("\n".join(bug))
+
+
+if __name__ == "__main__":
+    unittest.main()
