@@ -1,64 +1,32 @@
-"""Exit codes, signals, children and what can go wrong before the start. No torch needed but where it says so."""
+"""The start of a job and what it sees of its process. No torch needed but where it says so."""
 import importlib.util
-import signal
+import os
+import pathlib
 import unittest
 
-from traced import Case, PYTHON
+from traced import BIN, Case, PYTHON
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 TRACED = "import torch; torch.ones(2)\n" if HAS_TORCH else ""
 
 
-class Exits(Case):
-    def same(self, text, *args):
-        plain, traced = self.plain(TRACED + text, *args), self.traced(TRACED + text, *args)
+class Seen(Case):
+    def test_what_a_script_sees_of_its_process(self):
+        text = TRACED + """
+import os, signal, sys
+print(sys.argv, __file__, sys.path, __name__, os.getcwd(), sys.executable)
+print([(s.name, str(signal.getsignal(s))) for s in signal.Signals])
+print([type(f) for f in sys.meta_path], len(sys.path_hooks), __spec__, __loader__.__class__)
+print(os.open(os.devnull, os.O_RDONLY))
+def f():
+    raise ValueError('boom')
+f()
+"""
+        args = "--x", "a b", "-o", "other"
+        plain, traced = self.plain(text, *args), self.traced(text, *args)
         self.assertEqual((traced.code, traced.out, traced.err), (plain.code, plain.out, plain.err))
-        if HAS_TORCH:
-            self.assertTrue(traced.records())
-        return traced
-
-    def test_exit_status(self):
-        run = self.same("import sys; print('out'); sys.exit(3)")
-        self.assertEqual(run.records()[-1]["type"], "end")
-        self.assertEqual(run.records()[-1]["exit"], 3)
-
-    def test_exit_with_text(self):
-        self.assertEqual(self.same("import sys; sys.exit('bye')").code, 1)
-
-    def test_own_traceback(self):
-        run = self.same("def f():\n    raise ValueError('boom')\nf()\n")
-        self.assertIn("line", run.err)
-
-    def test_os_exit(self):
-        run = self.same("import os; os._exit(7)")
-        if HAS_TORCH:
-            self.assertEqual(run.records()[-1]["exit"], 7)
-
-    def test_kill_leaves_a_readable_trace(self):
-        self.assertEqual(self.same("import os, time; time.sleep(1); os.kill(os.getpid(), 9)").code, -9)
-
-    def test_terminated(self):
-        run = self.same("import os, time; os.kill(os.getpid(), 15); time.sleep(5)")
-        self.assertEqual(run.code, -signal.SIGTERM)
-
-    def test_aborted(self):
-        self.assertEqual(self.same("import os; os.abort()").code, -signal.SIGABRT)
-
-    def test_user_handler_is_kept(self):
-        self.same("import os, signal; signal.signal(15, lambda *a: print('mine')); os.kill(os.getpid(), 15)")
-
-    def test_keyboard_interrupt(self):
-        self.assertEqual(self.same("import os, signal; os.kill(os.getpid(), signal.SIGINT)").code, -2)
-
-    def test_arguments_and_paths(self):
-        self.same("import os, sys; print(sys.argv, __file__, sys.path, __name__, os.getcwd(), sys.executable)",
-                  "--x", "a b", "-o", "other")
-
-    def test_signals_look_untouched(self):
-        self.same("import signal; print([(s.name, str(signal.getsignal(s))) for s in signal.Signals])")
-
-    def test_import_machinery_looks_untouched(self):
-        self.same("import sys; print([type(f) for f in sys.meta_path], len(sys.path_hooks), __spec__, __loader__.__class__)")
+        self.assertIn("in f\n    raise ValueError('boom')", plain.err)
+        self.assertTrue(traced.records())
 
 
 class Starts(Case):
@@ -75,11 +43,6 @@ class Starts(Case):
         self.assertEqual(self.traced("print(1)", options=["--overwrite"]).code, 0)
         self.assertEqual(other.read_text(), "mine")
 
-    def test_no_such_interpreter(self):
-        run = self.collect(self.script("print(1)"), python="/nosuch/python")
-        self.assertEqual(run.code, 125)
-        self.assertIn("--python", run.said)
-
     def test_module(self):
         self.script("import sys; print(__name__, sys.argv[1:])", "mod.py")
         run = self.collect("-m", "mod", "a", "-b")
@@ -95,56 +58,58 @@ class Starts(Case):
         self.assertEqual([r["code"] for r in run.records() if r["type"] == "note"], ["no-torch"])
 
 
-@unittest.skipUnless(HAS_TORCH, "these run torch")
-class Children(Case):
-    def roles(self, run):
-        return sorted(run.records(f)[0]["role"] for f in run.files())
+class Interpreter(Case):
+    """Links to the test's interpreter stand for those of environments: they print where they lie."""
 
-    def test_fork(self):
-        run = self.traced("""
-            import os, torch
-            torch.ones(1)
-            pid = os.fork()
-            torch.zeros(2)
-            if pid == 0: os._exit(0)
-            os.waitpid(pid, 0)
-        """)
-        self.assertEqual(self.roles(run), ["main", "main"])
-        for f in run.files():
-            ids = [r["id"] for r in run.records(f) if r["type"] == "call"]
-            self.assertEqual(ids, list(range(len(ids))))
+    def environment(self, name):
+        bin_dir = self.work / name / "bin"
+        bin_dir.mkdir(parents=True)
+        for link in ("python", "python3"):
+            (bin_dir / link).symlink_to(PYTHON)
+        return bin_dir
 
-    def test_subprocess_and_spawn(self):
-        run = self.traced("""
-            import multiprocessing, subprocess, sys, torch
-            torch.ones(2)
-            def work():
-                import torch; torch.ones(3)
-            if __name__ == "__main__":
-                subprocess.run([sys.executable, "-c", "import torch; torch.ones(1)"], check=True)
-                p = multiprocessing.get_context("spawn").Process(target=work); p.start(); p.join()
-        """)
-        self.assertEqual((run.code, run.err), (0, ""))
-        self.assertEqual(self.roles(run), ["main", "main", "main"])
+    def used(self, *options, **env):
+        script = self.script("import sys; print(sys.executable)")
+        env = {"VIRTUAL_ENV": "", "CONDA_PREFIX": "", **env}
+        run = self.execute([BIN / "traincheck-collect", "-o", self.work / "trace", "--overwrite",
+                            *options, script], self.work / "trace", env)
+        self.assertEqual(run.code, 0, run.said)
+        return pathlib.Path(run.out.strip()).parent
 
-    def test_workers(self):
-        run = self.traced("""
-            import torch
-            class Data(torch.utils.data.Dataset):
-                def __len__(self): return 8
-                def __getitem__(self, i): return torch.full((2,), i)
-            for batch in torch.utils.data.DataLoader(Data(), batch_size=2, num_workers=2): pass
-        """)
-        self.assertEqual(self.roles(run), ["main", "worker", "worker"])
-        self.assertEqual(len(self.calls(run, fn="torch.full")), 8)
-        self.assert_no_errors(run)
+    def test_order(self):
+        given, venv, conda, path = (self.environment(n) for n in ("given", "venv", "conda", "path"))
+        env = {"PATH": f"{path}{os.pathsep}{os.environ['PATH']}"}
+        self.assertEqual(self.used(**env), path)
+        env["CONDA_PREFIX"] = str(conda.parent)
+        self.assertEqual(self.used(**env), conda)
+        env["VIRTUAL_ENV"] = str(venv.parent)
+        self.assertEqual(self.used(**env), venv)
+        self.assertEqual(self.used("--python", given / "python", **env), given)
 
-    def test_command(self):
-        script = self.script("import sys, torch; torch.ones(2); sys.exit(5)")
-        run = self.collect("--", PYTHON, script)
-        self.assertEqual((run.code, run.err), (5, ""))
-        self.assertEqual(len(self.calls(run, fn="torch.ones")), 1)
+    def refused(self, text):
+        """What is said when the interpreter answers the collector's question with text."""
+        liar = self.work / "python"
+        liar.write_text(f"#!/bin/sh\n{text}\n")
+        liar.chmod(0o755)
+        run = self.collect(self.script("print(1)"), python=liar)
+        self.assertEqual((run.code, run.out, run.files()), (125, "", []))
+        self.assertEqual(run.said.count("\n"), 1)
+        return run.said
 
+    def test_versions_that_cannot_be_traced(self):
+        for version in "3.8", "2.7", "3.14":
+            self.assertIn(f"python is Python {version}; Python 3.9 to 3.13 can be traced",
+                          self.refused(f"echo {version}; echo; echo"))
+
+    def test_no_python(self):
+        self.assertIn("does not work as a Python 3 interpreter", self.refused("exit 1"))
+        self.assertIn("does not say its version", self.refused("true"))
+        run = self.collect(self.script("print(1)"), python="/nosuch/python")
+        self.assertEqual(run.code, 125)
+        self.assertIn("--python", run.said)
+
+
+class Commands(Case):
     def test_users_own_sitecustomize_is_kept(self):
         folder = self.work / "site"
         folder.mkdir()
@@ -152,6 +117,48 @@ class Children(Case):
         script = self.script("import sys; print([p for p in sys.path if 'inject' in p])")
         run = self.collect("--", PYTHON, script, env={"PYTHONPATH": str(folder)})
         self.assertEqual(run.out, "custom\n[]\n")
+
+    def test_a_python_without_an_agent_says_so_and_runs(self):
+        """A copy of what children load, in a folder that has no agent."""
+        inject = self.work / "lib" / "inject"
+        inject.mkdir(parents=True)
+        here = BIN.resolve().parent / "lib" / "traincheck" / "inject" / "sitecustomize.py"
+        (inject / "sitecustomize.py").write_text(here.read_text())
+        command = [PYTHON, "-c", "print('hello')"]
+        env = {"PYTHONPATH": str(inject), "TRAINCHECK_COLLECT": "output_dir=/nowhere\n"}
+        run = self.execute(command, None, env)
+        self.assertEqual((run.code, run.out, run.err), (0, "hello\n", ""))
+        self.assertIn("is not traced: no agent for Python 3.", run.said)
+        env["TRAINCHECK_COLLECT"] += "quiet=1\n"
+        self.assertEqual(self.execute(command, None, env).said, "")
+
+
+@unittest.skipUnless(HAS_TORCH, "this trains")
+class Killed(Case):
+    def test_a_killed_job_is_checked(self):
+        """What came before the last second is read and judged: the healthy steps pass."""
+        text = """
+            import os, sys, time, torch
+            torch.manual_seed(0)
+            net = torch.nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            for step in range(20):
+                opt.zero_grad(); net(torch.randn(8, 4)).square().sum().backward(); opt.step()
+            if sys.argv[1:]:
+                time.sleep(1)
+                os.kill(os.getpid(), 9)
+        """
+        self.traced(text)
+        killed = self.collect(self.work / "script.py", "die", folder="killed")
+        self.assertEqual(killed.code, -9)
+        learned = self.execute([BIN / "traincheck-infer", "-q", "trace", "-o", "i.jsonl"], None)
+        self.assertEqual(learned.code, 0, learned.err)
+        checked = self.execute([BIN / "traincheck-check", "killed", "-i", "i.jsonl", "-o", "report"], None)
+        self.assertEqual(checked.code, 0, checked.out + checked.err)
+        steps = [r["step"] for r in killed.records() if r["type"] == "step"]
+        self.assertEqual(steps[-1], 18)  # the twentieth window is open
+        self.assertEqual(sum(r["type"] == "call" and r["fn"].endswith("Optimizer.step")
+                             for r in killed.records()), 20)
 
 
 if __name__ == "__main__":

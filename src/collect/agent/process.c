@@ -126,7 +126,7 @@ static void put_end_record(int exit_status)
     if (exit_status >= 0)
         n += snprintf(line + n, sizeof(line) - (size_t)n, ",\"exit\":%d", exit_status);
     n += snprintf(line + n, sizeof(line) - (size_t)n, "}\n");
-    tc_sink_put(line, (size_t)n, 0);
+    tc_sink_put_last(line, (size_t)n);
 }
 
 static void print_closing_line(void)

@@ -202,19 +202,11 @@ static bool make_room(size_t size)
     return true;
 }
 
-void tc_sink_put(const char *line, size_t size, size_t step_at)
+/* Called with the lock held. */
+static void put(const char *line, size_t size, size_t step_at)
 {
-    struct tc_strbuf *to;
+    struct tc_strbuf *to = sink.held ? &sink.kept : &sink.lines;
 
-    if (!sink.open)
-        return;
-    pthread_mutex_lock(&sink.lock);
-    if (sink.failed || !make_room(size)) {
-        sink.stats.dropped++;
-        pthread_mutex_unlock(&sink.lock);
-        return;
-    }
-    to = sink.held ? &sink.kept : &sink.lines;
     if (sink.held && step_at)
         tc_vec_push(&sink.steps, to->size + step_at);
     tc_strbuf_add(to, line, size);
@@ -222,6 +214,27 @@ void tc_sink_put(const char *line, size_t size, size_t step_at)
     ensure_thread();
     if (sink.lines.size >= WAKE_SIZE && !sink.busy)
         pthread_cond_signal(&sink.work);
+}
+
+void tc_sink_put(const char *line, size_t size, size_t step_at)
+{
+    if (!sink.open)
+        return;
+    pthread_mutex_lock(&sink.lock);
+    if (sink.failed || !make_room(size))
+        sink.stats.dropped++;
+    else
+        put(line, size, step_at);
+    pthread_mutex_unlock(&sink.lock);
+}
+
+void tc_sink_put_last(const char *line, size_t size)
+{
+    if (!sink.open)
+        return;
+    pthread_mutex_lock(&sink.lock);
+    if (!sink.failed)
+        put(line, size, 0);
     pthread_mutex_unlock(&sink.lock);
 }
 

@@ -36,6 +36,8 @@ bool tc_sink_is_open(void);
 /* One line with its '\n'. step_at is the offset of the digits of its step number, 0 if it has none.
  */
 void tc_sink_put(const char *line, size_t size, size_t step_at);
+/* The same whether there is room or not, and without waiting: the interpreter may be gone. */
+void tc_sink_put_last(const char *line, size_t size);
 
 /*
  * While held, lines are kept apart until it is known what stands before them: release puts lines

@@ -1,0 +1,113 @@
+"""Processes of a job: one file each, no call lost, none twice. Each process makes a number of calls of its own."""
+import collections
+import unittest
+
+from traced import Case
+
+
+class Children(Case):
+    def counts(self, run, fn="torch.ones"):
+        """How often each process called fn, and its role."""
+        found = []
+        for f in run.files():
+            records = run.records(f)
+            calls = [r for r in records if r["type"] == "call"]
+            ids = [r["id"] for r in calls]
+            self.assertEqual(ids, list(range(len(ids))), f.name)
+            ends = collections.Counter(r["id"] for r in records if r["type"] in ("return", "raise"))
+            self.assertEqual(ends, {i: 1 for i in ids}, f.name)
+            found.append((records[0]["role"], sum(r["fn"] == fn for r in calls)))
+        return sorted(found)
+
+    def healthy(self, run):
+        self.assertEqual((run.code, run.err), (0, ""))
+        self.assert_no_errors(run)
+
+    def test_every_way_to_make_a_process(self):
+        run = self.traced("""
+            import multiprocessing, os, subprocess, sys, torch
+            import torch.multiprocessing
+            def work(n, *_):
+                for _ in range(n): torch.ones(1)
+            def ranked(rank, n):
+                work(n + rank)
+            def python(n):
+                return [sys.executable, "-c", f"import torch\\nfor i in range({n}): torch.ones(1)"]
+            if __name__ == "__main__":
+                work(1)
+                for method, n in (("fork", 2), ("spawn", 3), ("forkserver", 4)):
+                    p = multiprocessing.get_context(method).Process(target=work, args=(n,))
+                    p.start(); p.join(); assert p.exitcode == 0
+                torch.multiprocessing.spawn(ranked, (5,), nprocs=2)
+                subprocess.run(python(7), check=True)
+                if os.fork() == 0:
+                    work(8)
+                    os._exit(0)
+                os.wait()
+                if os.fork() == 0:  # a child that traces and then becomes another program
+                    work(9)
+                    os.execv(sys.executable, python(10))
+                os.wait()
+                if os.fork() == 0:
+                    if os.fork() == 0:  # a child of a child
+                        work(11)
+                        os._exit(0)
+                    os.wait()
+                    sys.exit(0)
+                os.wait()
+                work(1)
+        """)
+        self.healthy(run)
+        # two of the script itself; the child of a fork has not its parent's calls
+        self.assertEqual(self.counts(run), [("main", n) for n in (2, *range(2, 12))])
+        self.assertIn("of 11 processes", run.said)
+
+    def test_fork_while_threads_trace(self):
+        run = self.traced("""
+            import os, threading, torch
+            def work(n):
+                for _ in range(n): torch.ones(1)
+            threads = [threading.Thread(target=work, args=(3000,)) for _ in range(3)]
+            [t.start() for t in threads]
+            for i in range(8):
+                if os.fork() == 0:
+                    work(100 + i)
+                    os._exit(0)
+                work(10)
+            [t.join() for t in threads]
+            for i in range(8): assert os.wait()[1] == 0
+        """)
+        self.healthy(run)
+        self.assertEqual(self.counts(run), [("main", 100 + i) for i in range(8)] + [("main", 9080)])
+
+    def test_data_loader_workers(self):
+        run = self.traced("""
+            import torch
+            from torch.utils.data import DataLoader, Dataset
+            class Data(Dataset):
+                def __len__(self): return 12
+                def __getitem__(self, i): return torch.full((2,), i)
+            if __name__ == "__main__":
+                for options in ({"num_workers": 0}, {"num_workers": 2},
+                                {"num_workers": 2, "persistent_workers": True},
+                                {"num_workers": 1, "multiprocessing_context": "spawn"}):
+                    loader = DataLoader(Data(), batch_size=3, **options)
+                    for epoch in range(2):
+                        print(sum(batch.sum().item() for batch in loader))
+        """)
+        self.healthy(run)
+        self.assertEqual(run.out, "132\n" * 8)
+        # The first loader has no workers; then two and two (an epoch each), two for both epochs, one
+        # and one. Each epoch reads each of the 12 items once.
+        counts = self.counts(run, "torch.full")
+        self.assertEqual(counts, [("main", 24)] + [("worker", 6)] * 4 + [("worker", 12)] * 4)
+        items = collections.Counter(r["args"]["fill_value"] for r in self.calls(run, fn="torch.full"))
+        self.assertEqual(items, {i: 8 for i in range(12)})
+        for f in run.files():
+            records = run.records(f)
+            if records[0]["role"] == "worker":
+                self.assertEqual({r["type"] for r in records} & {"var", "step"}, set())
+
+
+if __name__ == "__main__":
+    unittest.main()

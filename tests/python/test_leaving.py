@@ -1,0 +1,283 @@
+"""How a process ends, and what docs/trace-format.md promises of its trace then.
+
+The traced calls are those of a small package, so that no test needs torch.
+"""
+import json
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from traced import BIN, Case, PYTHON, decode
+
+SLOW_DISK = os.environ.get("TRAINCHECK_SLOW_DISK")
+PACKAGE = "def work(x):\n    return x\ndef many(n):\n    for i in range(n): work(i)\n"
+START = "import os, signal, sys, threading, time, yard\n"
+
+
+class Leaving(Case):
+    def setUp(self):
+        super().setUp()
+        self.script(PACKAGE, "yard.py")
+        self.env = {"PYTHONDONTWRITEBYTECODE": "1"}
+
+    def trace(self, text, *options, env=None):
+        return self.collect("--instrument", "yard", *options, self.script(START + text),
+                            env={**self.env, **(env or {})})
+
+    def same(self, text, *options):
+        """Traced and plain runs end alike; returns the traced one."""
+        plain = self.execute([PYTHON, self.script(START + text)], None, self.env)
+        run = self.trace(text, *options)
+        self.assertEqual((run.code, run.out, run.err), (plain.code, plain.out, plain.err))
+        return run
+
+    def works(self, run):
+        return sum(r["type"] == "call" and r["fn"] == "yard.work" for r in run.records())
+
+    def ended(self, run):
+        last = run.records()[-1]
+        self.assertEqual(last["type"], "end")
+        return last["exit"]
+
+
+class Exits(Leaving):
+    def test_orderly_ends(self):
+        for text, code in (("yard.many(50)", 0),
+                           ("yard.many(50); sys.exit(3)", 3),
+                           ("yard.many(50); sys.exit('text')", 1),
+                           ("yard.many(50); raise ValueError('boom')", 1),
+                           ("yard.many(50); os._exit(7)", 7),
+                           ("import atexit; atexit.register(yard.many, 30); yard.many(20)", 0)):
+            run = self.same(text, "--overwrite")
+            self.assertEqual((run.code, self.ended(run), self.works(run)), (code, code, 50), text)
+
+    def test_exit_in_a_thread_ends_the_thread_only(self):
+        run = self.same("""
+def leave(): yard.many(10); sys.exit(5)
+def fail(): yard.many(10); raise KeyError('thread')
+threading.excepthook = lambda args: print(args.exc_type.__name__)
+for target in (leave, fail):
+    t = threading.Thread(target=target); t.start(); t.join()
+yard.many(30)
+""")
+        self.assertEqual((run.code, self.ended(run), self.works(run)), (0, 0, 50))
+
+    def test_os_exit_in_a_thread(self):
+        run = self.same("""
+t = threading.Thread(target=lambda: (yard.many(50), os._exit(6))); t.start(); t.join()
+""")
+        self.assertEqual((run.code, self.ended(run), self.works(run)), (6, 6, 50))
+
+    def test_daemon_threads_trace_until_the_end(self):
+        run = self.same("""
+def forever():
+    while True: yard.work(1)
+for _ in range(2): threading.Thread(target=forever, daemon=True).start()
+time.sleep(0.2)
+""")
+        self.assertEqual((run.code, self.ended(run)), (0, 0))
+        self.assertGreater(self.works(run), 0)
+
+    def test_an_end_inside_of_a_traced_call(self):
+        run = self.same("yard.many.__globals__['work'] = lambda x: sys.exit(4)\nyard.many(1)")
+        records = run.records()
+        self.assertEqual([r["exc"] for r in records if r["type"] == "raise"], ["SystemExit"])
+        self.assertEqual(self.ended(run), 4)
+
+    def test_closed_standard_streams(self):
+        """What the job writes to a closed stream must not reach a file of ours."""
+        script = self.script(START + """
+yard.many(20)
+for fd in range(3):
+    try: os.write(fd, b"noise")
+    except OSError: pass
+yard.many(30)
+""")
+        for closing in ">&-", "2>&-", "<&-", "<&- >&- 2>&-":
+            run = self.execute(["sh", "-c", f'exec "$@" {closing}', "sh", BIN / "traincheck-collect",
+                                "--python", PYTHON, "-o", self.work / "trace", "--overwrite",
+                                "--instrument", "yard", script], self.work / "trace", self.env)
+            self.assertEqual((run.code, self.works(run), self.ended(run)), (0, 50, 0), closing)
+
+    def test_fatal_signals(self):
+        """What was put before is in the file; the process ends by the signal itself."""
+        for name in "SIGTERM", "SIGHUP", "SIGQUIT", "SIGABRT", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL":
+            text = f"yard.many(50); os.kill(os.getpid(), signal.{name}); time.sleep(5)"
+            run = self.same(text, "--overwrite")
+            self.assertEqual((run.code, self.works(run)), (-getattr(signal, name), 50))
+
+    def test_a_real_crash(self):
+        run = self.same("import ctypes; yard.many(50); ctypes.string_at(0)")
+        self.assertEqual((run.code, self.works(run)), (-signal.SIGSEGV, 50))
+        run = self.trace("import ctypes, faulthandler; faulthandler.enable(); yard.many(50); "
+                         "ctypes.string_at(0)", "--overwrite")
+        self.assertEqual((run.code, self.works(run)), (-signal.SIGSEGV, 50))
+        self.assertIn("Fatal Python error: Segmentation fault", run.err)
+
+    def test_a_handler_of_the_user(self):
+        run = self.same("""
+signal.signal(signal.SIGTERM, lambda *a: print('mine'))
+yard.many(40); os.kill(os.getpid(), signal.SIGTERM); yard.many(10)
+""")
+        self.assertEqual((run.code, run.out, self.ended(run), self.works(run)), (0, "mine\n", 0, 50))
+
+    def test_keyboard_interrupt(self):
+        run = self.same("""
+yard.many(40)
+try: os.kill(os.getpid(), signal.SIGINT); time.sleep(5)
+except KeyboardInterrupt: print("caught"); yard.many(10)
+""")
+        self.assertEqual((run.code, run.out, self.ended(run), self.works(run)), (0, "caught\n", 0, 50))
+        run = self.same("yard.many(50); os.kill(os.getpid(), signal.SIGINT); time.sleep(5)", "--overwrite")
+        self.assertEqual((run.code, self.works(run)), (-signal.SIGINT, 50))
+
+    def test_interrupted_twice(self):
+        """The second Ctrl-C comes while the first is handled, and once more while Python ends."""
+        run = self.same("""
+import atexit
+@atexit.register
+def slow():
+    try: os.kill(os.getpid(), signal.SIGINT); time.sleep(5)
+    except KeyboardInterrupt: print("again")
+yard.many(50)
+try: os.kill(os.getpid(), signal.SIGINT); time.sleep(5)
+finally: print("leaving")
+""")
+        self.assertEqual((run.code, run.out, self.works(run)), (-signal.SIGINT, "leaving\nagain\n", 50))
+
+
+class Killed(Leaving):
+    def start(self, text, *options, target=None):
+        script = self.script(START + text)
+        command = [BIN / "traincheck-collect", "--python", PYTHON, "-o", self.work / "trace",
+                   "--instrument", "yard", *options, *(target or [script])]
+        process = subprocess.Popen([str(c) for c in command], cwd=self.work, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, env={**os.environ, **self.env})
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        return process
+
+    def files(self):
+        return sorted((self.work / "trace").glob("trace_*"))
+
+    def test_killed(self):
+        """Only what came in the last half second may be missing: here that is nothing."""
+        run = self.same("yard.many(500); time.sleep(1.5); os.kill(os.getpid(), 9)")
+        self.assertEqual((run.code, self.works(run)), (-9, 500))
+        self.assertEqual(run.records()[-1]["type"], "return")
+
+    def test_killed_at_any_time(self):
+        """What is left begins the trace of the same run that was not killed."""
+        job = "i = 0\nprint('ready', flush=True)\nwhile True: yard.work(i); i += 1\n"
+        for _ in range(3):
+            process = self.start(job, "--overwrite")
+            process.stdout.readline()
+            time.sleep(0.4)
+            process.kill()
+            process.wait()
+            file, = self.files()
+            records = [json.loads(line) for line in decode(file).splitlines()]
+            calls = [r["args"]["x"] for r in records if r["type"] == "call"]
+            self.assertEqual(calls, list(range(len(calls))))
+
+    def interrupt(self, number, text, out, target=None):
+        process = self.start(text, target=target)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        process.send_signal(number)
+        self.assertEqual(process.communicate(timeout=60)[0], out)
+        return process.returncode
+
+    def test_signals_reach_the_command(self):
+        job = """
+def stop(number, frame): print(number, flush=True); sys.exit(9)
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGQUIT): signal.signal(number, stop)
+yard.many(5)
+print("ready", flush=True)
+time.sleep(20)
+"""
+        for number in signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGQUIT:
+            script = self.work / "script.py"
+            code = self.interrupt(number, job, f"{int(number)}\n",
+                                  ["--overwrite", "--", PYTHON, script])
+            self.assertEqual(code, 9)
+            self.assertEqual(len(self.files()), 1)
+
+    def test_a_command_that_is_ended_by_a_signal(self):
+        code = self.interrupt(signal.SIGTERM, "yard.many(5); print('ready', flush=True); time.sleep(20)",
+                              "", ["--", PYTHON, self.work / "script.py"])
+        self.assertEqual(code, 128 + signal.SIGTERM)
+
+
+class Disk(Leaving):
+    def test_full_disk_ends_the_trace_and_not_the_job(self):
+        """A limit of the file's size stands for the disk: writing fails in the middle of the run."""
+        run = self.same("""
+import hashlib, resource
+yard.many(200)
+time.sleep(1)  # these are in the file
+resource.setrlimit(resource.RLIMIT_FSIZE, (20000, resource.RLIM_INFINITY))
+for i in range(20000): yard.work(hashlib.sha256(b'%d' % i).hexdigest())
+print("done")
+""")
+        self.assertEqual((run.code, run.out), (0, "done\n"))
+        self.assertIn("; tracing ended early: ", run.said)
+        self.assertIn("File too large; lost: ", run.said)
+        self.assertGreaterEqual(self.works(run), 200)
+        self.assertLess(self.works(run), 20200)
+        self.assertLessEqual(run.files()[0].stat().st_size, 20000)
+        ids = [r["args"]["x"] for r in run.records() if r.get("fn") == "yard.work" and "args" in r]
+        self.assertEqual(ids[:200], list(range(200)))
+        self.assertTrue(decode(run.files()[0]).endswith("}\n"))
+        strict = self.trace("""
+import hashlib, resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
+for i in range(20000): yard.work(hashlib.sha256(b'%d' % i).hexdigest())
+""", "--strict", "--overwrite")
+        self.assertEqual(strict.code, 125)
+
+    def test_a_folder_that_cannot_be_made(self):
+        for folder in "/proc/nothing", self.script(PACKAGE, "yard.py") / "x":
+            run = self.execute([BIN / "traincheck-collect", "--python", PYTHON, "-o", folder,
+                                self.script("print(1)")], None)
+            self.assertEqual((run.code, run.out, run.err), (125, "", ""))
+            self.assertEqual(run.said.count("\n"), 1)
+            self.assertIn(str(folder).rsplit("/x")[0], run.said)
+
+    def test_a_folder_that_cannot_be_written(self):
+        """It goes away before the first traced call."""
+        run = self.same("os.path.isdir('trace') and os.rmdir('trace')\nyard.many(10); print('done')")
+        self.assertEqual((run.code, run.out), (0, "done\n"))
+        self.assertIn("; tracing ended early: no trace file: ", run.said)
+        self.assertIn("No such file or directory", run.said)
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
+    def test_read_only_folder(self):
+        (self.work / "trace").mkdir(mode=0o555)
+        run = self.same("yard.many(10); print('done')")
+        self.assertIn("Permission denied", run.said)
+
+    @unittest.skipUnless(SLOW_DISK, "the library that is preloaded was not built")
+    def test_slow_disk(self):
+        # Each write takes 50 ms; what waits has room for about a hundred records.
+        env = {"LD_PRELOAD": SLOW_DISK, "SLOW_DISK_MS": "50"}
+        options = ["--buffer-size", "16K"]
+        text = "yard.many(5000); print('done')"
+        run = self.trace(text, *options, env=env)
+        self.assertEqual((run.code, run.out, run.err), (0, "done\n", ""))
+        self.assertEqual(self.works(run), 5000)
+        self.assertNotIn("lost", run.said)
+        run = self.trace(text, *options, "--on-overflow", "drop", "--overwrite", env=env)
+        self.assertEqual((run.code, run.out, run.err), (0, "done\n", ""))
+        last = run.records()[-1]
+        self.assertEqual(last["type"], "end")
+        self.assertGreater(last["dropped"], 0)
+        self.assertIn(f"lost: {last['dropped']} records", run.said)
+        # process, two of kind api, many, its end: five, and the last window; then two of each work
+        self.assertEqual(last["events"] + last["dropped"], 6 + 2 * 5000)
+
+
+if __name__ == "__main__":
+    unittest.main()
