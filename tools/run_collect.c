@@ -1,5 +1,7 @@
 #include "collect.h"
 
+#include <string.h>
+
 #include "collect/python.h"
 
 #include "base/banned.h"
@@ -19,6 +21,8 @@ void collect_version(struct tc_strbuf *out)
 static enum tc_status set_from_file(void *parser, const char *name, const char *value,
                                     struct tc_error *err)
 {
+    if (strcmp(name, "config") == 0)
+        return tc_error_set(err, TC_E_USAGE, "option 'config' has no meaning in a config file");
     return tc_opt_from_file(parser, name, value, err);
 }
 

@@ -161,7 +161,7 @@ int tc_app_main(struct tc_app *app, int argc, char **argv, void *config, tc_app_
 {
     struct tc_error err = {TC_OK, ""};
     struct tc_strbuf answer = TC_STRBUF_INIT;
-    app->parser = (struct tc_opt_parser){app->tool, config, &app->arena, 0};
+    app->parser = (struct tc_opt_parser){app->tool, config, &app->arena, 0, 0};
     app->command_line = quote_command(app, argc, argv);
 
     enum tc_status status = tc_opt_parse(&app->parser, argc, argv, &answer, &err);

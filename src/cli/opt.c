@@ -215,7 +215,7 @@ enum tc_status tc_opt_from_file(struct tc_opt_parser *parser, const char *name, 
         *p = *p == '_' ? '-' : *p;
     const struct tc_opt *opt = find_long(parser->tool, text, strlen(text));
     if (!opt || is_common(opt)) {
-        const struct tc_opt *near = tc_opt_nearest(parser->tool, text);
+        const struct tc_opt *near = opt ? NULL : tc_opt_nearest(parser->tool, text);
         return tc_error_set(err, TC_E_USAGE, "unknown option '%s'%s%s%s", name,
                             near ? ": did you mean '" : "", near ? near->name : "",
                             near ? "'?" : "");
@@ -225,6 +225,10 @@ enum tc_status tc_opt_from_file(struct tc_opt_parser *parser, const char *name, 
                             value ? "is true or false" : "needs a value");
     if (parser->given & row_bit(parser->tool, opt))
         return TC_OK;
+    if (parser->from_file & row_bit(parser->tool, opt) && opt->kind != TC_OPT_LIST &&
+        opt->kind != TC_OPT_NAMES && opt->kind != TC_OPT_COUNT)
+        return tc_error_set(err, TC_E_USAGE, "option '%s' has one value", name);
+    parser->from_file |= row_bit(parser->tool, opt);
     return tc_opt_value_set(parser, opt,
                             value ? tc_arena_text(parser->arena, value, strlen(value)) : NULL, err);
 }

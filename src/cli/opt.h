@@ -91,6 +91,7 @@ struct tc_opt_parser {
     void *config;           /* the tool's struct, filled with defaults */
     struct tc_arena *arena; /* holds the lists */
     uint64_t given;         /* bit i: row i was on the command line */
+    uint64_t from_file;     /* bit i: row i has its value from a file */
 };
 
 /*
@@ -102,7 +103,8 @@ enum tc_status tc_opt_parse(struct tc_opt_parser *parser, int argc, char **argv,
 
 /*
  * Set an option by its name with underscores, as config files spell it. It does nothing if the
- * command line has the option. value is copied, NULL for a flag.
+ * command line has the option. value is copied, NULL for a flag. Options that are no lists have one
+ * value.
  */
 enum tc_status tc_opt_from_file(struct tc_opt_parser *parser, const char *name, const char *value,
                                 struct tc_error *err);

@@ -7,19 +7,21 @@
 
 #include "base/arena.h"
 #include "base/banned.h"
-#include "base/vec.h"
+#include "base/strtab.h"
 
 struct reader {
     const char *path;
     yaml_parser_t parser;
     tc_collect_option_fn *set;
     void *context;
+    struct tc_strtab *keys; /* those that have been read */
     struct tc_error *err;
 };
 
-static enum tc_status fail(const struct reader *r, const char *what)
+static enum tc_status fail_at(const struct reader *r, const yaml_event_t *event, const char *what)
 {
-    return tc_error_set(r->err, TC_E_FORMAT, "%s:%zu: %s", r->path, r->parser.mark.line + 1, what);
+    return tc_error_set(r->err, TC_E_FORMAT, "%s:%zu: %s", r->path, event->start_mark.line + 1,
+                        what);
 }
 
 static enum tc_status next(struct reader *r, yaml_event_t *event)
@@ -44,7 +46,8 @@ static enum tc_status set_scalar(struct reader *r, const char *key, const yaml_e
 {
     enum tc_status status;
 
-    if (is_plain(event, "false") || is_plain(event, "null") || is_plain(event, "~"))
+    if (is_plain(event, "false") || is_plain(event, "null") || is_plain(event, "~") ||
+        is_plain(event, ""))
         return TC_OK;
     status = r->set(r->context, key, is_plain(event, "true") ? NULL : scalar(event), r->err);
     if (status != TC_OK)
@@ -68,7 +71,7 @@ static enum tc_status read_list(struct reader *r, const char *key)
         else if (event.type == YAML_SEQUENCE_END_EVENT)
             over = true;
         else
-            status = fail(r, "a list holds plain values");
+            status = fail_at(r, &event, "a list holds plain values");
         yaml_event_delete(&event);
     }
     return status;
@@ -86,22 +89,39 @@ static enum tc_status read_value(struct reader *r, const char *key)
     else if (event.type == YAML_SEQUENCE_START_EVENT)
         status = read_list(r, key);
     else
-        status = fail(r, "an option has a plain value or a list of them");
+        status = fail_at(r, &event, "an option has a plain value or a list of them");
     yaml_event_delete(&event);
     return status;
 }
 
-/* Events between the start of the file and its options have nothing to say. */
-static bool is_frame(yaml_event_type_t type)
+static enum tc_status read_option(struct reader *r, const yaml_event_t *key)
 {
-    return type == YAML_STREAM_START_EVENT || type == YAML_DOCUMENT_START_EVENT ||
-           type == YAML_DOCUMENT_END_EVENT || type == YAML_MAPPING_START_EVENT ||
-           type == YAML_MAPPING_END_EVENT;
+    size_t n = tc_strtab_count(r->keys);
+
+    if (key->type != YAML_SCALAR_EVENT)
+        return fail_at(r, key, "expected option: value");
+    if (tc_strtab_intern_text(r->keys, scalar(key)) != n)
+        return fail_at(r, key, "the option stands here for the second time");
+    return read_value(r, scalar(key));
 }
 
-static enum tc_status read_options(struct reader *r)
+/* The next event must be of this type; what is said if it is not. */
+static enum tc_status expect(struct reader *r, yaml_event_type_t type, const char *otherwise)
 {
-    enum tc_status status = TC_OK;
+    yaml_event_t event;
+    enum tc_status status = next(r, &event);
+
+    if (status != TC_OK)
+        return status;
+    if (event.type != type)
+        status = fail_at(r, &event, otherwise);
+    yaml_event_delete(&event);
+    return status;
+}
+
+static enum tc_status read_mapping(struct reader *r)
+{
+    enum tc_status status = expect(r, YAML_MAPPING_START_EVENT, "expected option: value");
     bool over = false;
 
     while (status == TC_OK && !over) {
@@ -110,14 +130,34 @@ static enum tc_status read_options(struct reader *r)
         status = next(r, &event);
         if (status != TC_OK)
             return status;
-        if (event.type == YAML_SCALAR_EVENT)
-            status = read_value(r, scalar(&event));
-        else if (event.type == YAML_STREAM_END_EVENT)
-            over = true;
-        else if (!is_frame(event.type))
-            status = fail(r, "expected option: value");
+        over = event.type == YAML_MAPPING_END_EVENT;
+        if (!over)
+            status = read_option(r, &event);
         yaml_event_delete(&event);
     }
+    return status;
+}
+
+/* A stream of one document, or of none. */
+static enum tc_status read_options(struct reader *r)
+{
+    enum tc_status status = expect(r, YAML_STREAM_START_EVENT, "no YAML");
+    yaml_event_t event;
+    bool is_empty;
+
+    if (status == TC_OK)
+        status = next(r, &event);
+    if (status != TC_OK)
+        return status;
+    is_empty = event.type == YAML_STREAM_END_EVENT;
+    yaml_event_delete(&event);
+    if (is_empty)
+        return TC_OK;
+    status = read_mapping(r);
+    if (status == TC_OK)
+        status = expect(r, YAML_DOCUMENT_END_EVENT, "expected the end");
+    if (status == TC_OK)
+        status = expect(r, YAML_STREAM_END_EVENT, "only one document is read");
     return status;
 }
 
@@ -136,7 +176,9 @@ enum tc_status tc_collect_config_read(const char *path, tc_collect_option_fn *se
         return tc_error_set(err, TC_E_NOMEM, "%s: out of memory", path);
     }
     yaml_parser_set_input_file(&r.parser, file);
+    r.keys = tc_strtab_new();
     status = read_options(&r);
+    tc_strtab_free(r.keys);
     yaml_parser_delete(&r.parser);
     fclose(file);
     return status;

@@ -63,7 +63,7 @@ static enum tc_status parse(const char *line)
         argv[argc++] = word;
     config = (struct config){0};
     err = (struct tc_error){TC_OK, ""};
-    parser = (struct tc_opt_parser){&tool, &config, &arena, 0};
+    parser = (struct tc_opt_parser){&tool, &config, &arena, 0, 0};
     return tc_opt_parse(&parser, *line ? argc : 1, argv, &answer, &err);
 }
 

@@ -13,7 +13,8 @@ class Children(Case):
             records = run.records(f)
             calls = [r for r in records if r["type"] == "call"]
             ids = [r["id"] for r in calls]
-            self.assertEqual(ids, list(range(len(ids))), f.name)
+            # threads write in turns: the order is each one's own
+            self.assertEqual(sorted(ids), list(range(len(ids))), f.name)
             ends = collections.Counter(r["id"] for r in records if r["type"] in ("return", "raise"))
             self.assertEqual(ends, {i: 1 for i in ids}, f.name)
             found.append((records[0]["role"], sum(r["fn"] == fn for r in calls)))

@@ -126,6 +126,20 @@ class Package(Case):
         raised = [r for r in run.records() if r["type"] == "raise"]
         self.assertEqual([(r["exc"], r["msg"]) for r in raised], [("KeyError", "no such thing")])
 
+    def test_threads_meet_at_the_first_call(self):
+        """One of them opens the file, the others wait for it."""
+        run = self.run_both("""
+            import threading, shop
+            barrier = threading.Barrier(8)
+            def work():
+                barrier.wait()
+                shop.busy(20)
+            threads = [threading.Thread(target=work) for _ in range(8)]
+            [t.start() for t in threads], [t.join() for t in threads]
+        """)
+        self.assertEqual(len(run.files()), 1)
+        self.assertEqual(self.counts(run.records()), {"shop.busy": 8, "shop.prices.gross": 160})
+
     def test_processes(self):
         run = self.run_both("""
             import multiprocessing, os, subprocess, sys

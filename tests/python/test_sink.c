@@ -122,9 +122,12 @@ static void after_a_pause_lines_go_on(void **state)
         put("{\"a\":\"0123456789012345678901234567890123456789\"}\n");
         if (i % 10 == 0)
             tc_sink_pause();
+        if (i % 10 == 3)
+            tc_sink_resume();
     }
     tc_sink_pause();
     tc_sink_pause(); /* of what is at rest already */
+    tc_sink_resume();
     put("{\"b\":1}\n");
     tc_sink_flush();
     assert_last_line("{\"b\":1}\n", 101);

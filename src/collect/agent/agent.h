@@ -129,6 +129,7 @@ struct tc_thread {
 /* The one instance. */
 struct tc_agent {
     bool enabled;
+    bool opening;        /* a thread is opening the trace file */
     bool worker;         /* a DataLoader worker: no variables, no windows */
     bool track;          /* variables are looked at */
     bool stats;          /* ranges and means of tensors are recorded */

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/banned.h"
 #include "collect/agent/embedded.h"
@@ -180,16 +181,32 @@ PyObject *tc_policy_call(const char *function, const char *format, ...)
     return result;
 }
 
+/* Another thread is opening the file, in Python code that lets others run. */
+static void wait_for_opening(void)
+{
+    struct timespec one_ms = {0, 1000000};
+
+    while (tc_agent.opening) {
+        Py_BEGIN_ALLOW_THREADS;
+        nanosleep(&one_ms, NULL);
+        Py_END_ALLOW_THREADS;
+    }
+}
+
 bool tc_agent_ready(void)
 {
     struct tc_strbuf why = TC_STRBUF_INIT;
     PyObject *opened;
 
+    if (!tc_sink_is_open())
+        wait_for_opening();
     if (tc_sink_is_open())
         return true;
     if (!tc_agent.enabled)
         return false;
+    tc_agent.opening = true;
     opened = tc_policy_call("open_trace", NULL);
+    tc_agent.opening = false;
     Py_XDECREF(opened);
     if (opened)
         return true;

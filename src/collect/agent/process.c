@@ -246,6 +246,7 @@ void tc_process_before_fork(void)
 
 void tc_process_after_fork(void)
 {
+    tc_sink_resume();
     if (process.has_progress)
         tc_progress_start();
 }
@@ -258,6 +259,7 @@ void tc_process_forked(void)
     process.was_open = false;
     tc_board_forked();
     tc_agent.errors = 0;
+    tc_agent.opening = false; /* by a thread that the child has not */
     tc_agent.generation++;
     tc_agent.next_call = 0;
     tc_variables_reset();

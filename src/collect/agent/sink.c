@@ -27,6 +27,7 @@ struct sink {
     TC_VEC(size_t) steps;   /* offsets of step numbers in kept */
     bool held, open, stopping, failed;
     bool running;    /* there is a thread, or one that is about to end */
+    bool paused;     /* none may be started */
     bool idle;       /* the thread has nothing fetched and no open frame */
     bool busy;       /* the thread is writing what it fetched */
     unsigned wanted; /* flushes asked for */
@@ -121,7 +122,7 @@ static void ensure_thread(void)
 {
     struct tc_error err = {0};
 
-    if (sink.running || sink.failed)
+    if (sink.running || sink.paused || sink.failed)
         return;
     sink.running = tc_thread_start(&sink.thread, run);
     if (!sink.running) {
@@ -176,7 +177,7 @@ static void wait_done(void)
     void *state;
 
     ensure_thread();
-    if (sink.failed)
+    if (sink.failed || sink.paused)
         return;
     pthread_cond_signal(&sink.work);
     pthread_mutex_unlock(&sink.lock);
@@ -193,7 +194,7 @@ static void wait_done(void)
  * through. */
 static bool make_room(size_t size)
 {
-    while (!sink.held && !sink.failed && sink.lines.size &&
+    while (!sink.held && !sink.paused && !sink.failed && sink.lines.size &&
            sink.lines.size + size > sink.config.limit) {
         if (sink.config.drop)
             return false;
@@ -326,7 +327,7 @@ void tc_sink_flush(void)
         return;
     pthread_mutex_lock(&sink.lock);
     ticket = ++sink.wanted;
-    while (!sink.failed && (int)(sink.served - ticket) < 0)
+    while (!sink.failed && !sink.paused && (int)(sink.served - ticket) < 0)
         wait_done();
     pthread_mutex_unlock(&sink.lock);
 }
@@ -338,12 +339,24 @@ void tc_sink_pause(void)
 
     if (!sink.open)
         return;
+    pthread_mutex_lock(&sink.lock);
+    sink.paused = true;
+    pthread_mutex_unlock(&sink.lock);
     state = sink.config.wait_begin ? sink.config.wait_begin() : NULL;
     stop_thread();
     if (sink.config.wait_end)
         sink.config.wait_end(state);
     if (!sink.failed && tc_writer_flush(sink.writer, &err) != TC_OK)
         fail(&err);
+}
+
+void tc_sink_resume(void)
+{
+    if (!sink.open)
+        return;
+    pthread_mutex_lock(&sink.lock);
+    sink.paused = false;
+    pthread_mutex_unlock(&sink.lock);
 }
 
 void tc_sink_close(void)
@@ -354,6 +367,7 @@ void tc_sink_close(void)
         return;
     tc_sink_release(NULL, 0);
     pthread_mutex_lock(&sink.lock);
+    sink.paused = false;
     if (sink.lines.size)
         ensure_thread();
     pthread_mutex_unlock(&sink.lock);

@@ -51,9 +51,11 @@ void tc_sink_release(const char *lines, size_t size);
 
 /*
  * Before a fork: everything is written and the thread ends, as Python from 3.12 on warns of forks
- * in processes with threads. The next line that is put starts it again.
+ * in processes with threads. Lines wait until the sink is resumed; the next one starts the thread
+ * again.
  */
 void tc_sink_pause(void);
+void tc_sink_resume(void);
 /* Returns when everything put so far is in the file. */
 void tc_sink_flush(void);
 /* Flush, close the file, end the thread. No lock of the interpreter needed. */
