@@ -116,6 +116,17 @@ other_pythons() {
     done
 }
 
+# Parsers of the reports' formats, for the tests: small packages of PyPI, in a place of their own.
+setup_readers() {
+    local readers=$root/build/readers
+    local wanted=$root/tests/report/requirements.txt
+    cmp -s -- "$wanted" "$readers/installed.txt" && return
+    say "Installing what reads the reports in build/readers"
+    quietly "$python" -m venv -- "$readers"
+    quietly "$readers/bin/python" -m pip install --disable-pip-version-check -r "$wanted"
+    cp -- "$wanted" "$readers/installed.txt"
+}
+
 # $1: build folder, then options of cmake. A folder that was configured elsewhere starts anew.
 configure_and_build() {
     local folder=$1 fresh=()
@@ -134,6 +145,7 @@ setup_all() {
     setup_home
     setup_packages "${1:-}"
     setup_python "${1:-}"
+    [ "${1:-}" != test ] || setup_readers
     say "Building in build/"
     if [ "${1:-}" = test ]; then
         more_pythons=$(other_pythons) configure_and_build "$root/build" -DBUILD_TESTING=ON

@@ -53,6 +53,14 @@ static bool is_format(const char *name)
     return false;
 }
 
+static bool writes_to_stdout(const struct check_options *options)
+{
+    for (size_t i = 0; i < options->formats.n; i++)
+        if (!strcmp(options->formats.items[i], "github"))
+            return true;
+    return false;
+}
+
 static enum tc_status validate_formats(const struct check_options *options, struct tc_error *err)
 {
     struct tc_strbuf known = TC_STRBUF_INIT;
@@ -79,6 +87,8 @@ static enum tc_status validate(const struct check_options *options, struct tc_er
                             options->traces.items[1]);
     if (options->invariants.n == 0)
         return tc_error_set(err, TC_E_USAGE, "no invariants given: -i FILE");
+    if (options->json && writes_to_stdout(options))
+        return tc_error_set(err, TC_E_USAGE, "--json and --format github both write to stdout");
     return validate_formats(options, err);
 }
 
@@ -125,6 +135,7 @@ struct tc_check_config check_config(struct tc_app *app, const struct check_optio
         .suppress = options->suppress,
         .formats = options->formats.items,
         .n_formats = options->formats.n,
+        .metrics = options->metrics,
         .no_html_report = options->no_html_report,
         .output_dir = options->output_dir,
         .command_line = app->command_line,

@@ -189,27 +189,46 @@ static int open_temp(const char *path, struct tc_strbuf *temp)
     return fd;
 }
 
+enum tc_status tc_fs_writer_open(struct tc_fs_writer *writer, const char *path,
+                                 struct tc_error *err)
+{
+    *writer = (struct tc_fs_writer){.path = path};
+    writer->fd = open_temp(path, &writer->temp);
+    if (writer->fd >= 0)
+        return TC_OK;
+    tc_strbuf_release(&writer->temp);
+    return io_error(err, path);
+}
+
+enum tc_status tc_fs_writer_add(struct tc_fs_writer *writer, const void *data, size_t size,
+                                struct tc_error *err)
+{
+    if (tc_fs_write_all(writer->fd, data, size) != TC_OK)
+        return io_error(err, writer->path);
+    return TC_OK;
+}
+
+enum tc_status tc_fs_writer_close(struct tc_fs_writer *writer, enum tc_status status,
+                                  struct tc_error *err)
+{
+    if (close(writer->fd) < 0 && status == TC_OK)
+        status = io_error(err, writer->path);
+    if (status == TC_OK && rename(writer->temp.text, writer->path) < 0)
+        status = io_error(err, writer->path);
+    if (status != TC_OK)
+        unlink(writer->temp.text);
+    tc_strbuf_release(&writer->temp);
+    return status;
+}
+
 enum tc_status tc_fs_write(const char *path, const void *data, size_t size, struct tc_error *err)
 {
-    struct tc_strbuf temp = TC_STRBUF_INIT;
-    enum tc_status status = TC_OK;
-    int fd = open_temp(path, &temp);
+    struct tc_fs_writer writer;
+    enum tc_status status = tc_fs_writer_open(&writer, path, err);
 
-    if (fd < 0) {
-        status = io_error(err, path);
-        goto out;
-    }
-    if (tc_fs_write_all(fd, data, size) != TC_OK)
-        status = io_error(err, path);
-    if (close(fd) < 0 && status == TC_OK)
-        status = io_error(err, path);
-    if (status == TC_OK && rename(temp.text, path) < 0)
-        status = io_error(err, path);
     if (status != TC_OK)
-        unlink(temp.text);
-out:
-    tc_strbuf_release(&temp);
-    return status;
+        return status;
+    return tc_fs_writer_close(&writer, tc_fs_writer_add(&writer, data, size, err), err);
 }
 
 int tc_fs_move_away(int fd)

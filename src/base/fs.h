@@ -23,6 +23,21 @@ enum tc_status tc_fs_list(const char *dir, char ***names, size_t *n, struct tc_e
 void tc_fs_list_free(char **names, size_t n);
 /* Append a whole file to out; TC_E_NOTFOUND if there is none, TC_E_IO otherwise (a folder too). */
 enum tc_status tc_fs_read(const char *path, struct tc_strbuf *out, struct tc_error *err);
+/* A file that is written bit by bit and is there when it is whole. */
+struct tc_fs_writer {
+    const char *path; /* borrowed */
+    struct tc_strbuf temp;
+    int fd;
+};
+
+/* After an error there is nothing to close. */
+enum tc_status tc_fs_writer_open(struct tc_fs_writer *writer, const char *path,
+                                 struct tc_error *err);
+enum tc_status tc_fs_writer_add(struct tc_fs_writer *writer, const void *data, size_t size,
+                                struct tc_error *err);
+/* Put it in place if status is TC_OK, else drop it; returns the status or what went wrong now. */
+enum tc_status tc_fs_writer_close(struct tc_fs_writer *writer, enum tc_status status,
+                                  struct tc_error *err);
 /* Write all of it or nothing: a temporary file beside path, then rename. */
 enum tc_status tc_fs_write(const char *path, const void *data, size_t size, struct tc_error *err);
 /*

@@ -58,6 +58,13 @@ struct tc_json *tc_grouped_violation_to_json(const struct tc_report_input *input
 /* The object of violations_summary.json. */
 struct tc_json *tc_summary_to_json(const struct tc_report_input *input);
 
+/* "src/train.py:57" taken apart, the path as seen from the working folder if it lies below. False
+ * if at names no line. */
+bool tc_report_location(const char *at, struct tc_strbuf *path, int64_t *line);
+
+/* OpenMetrics. */
+void tc_report_metrics(const struct tc_report_input *input, struct tc_strbuf *out);
+
 /* Violations as text for a terminal: a block for the head of each group, a line for the rest. */
 void tc_report_text(const struct tc_report_input *input, struct tc_strbuf *out);
 /* One block. */

@@ -17,7 +17,11 @@
     X(tc_report_unchecked)     \
     X(tc_report_suppressed)    \
     X(tc_report_summary)       \
-    X(tc_report_html)
+    X(tc_report_html)          \
+    X(tc_report_sarif)         \
+    X(tc_report_junit)         \
+    X(tc_report_github)        \
+    X(tc_report_chrome)
 
 #define X(report) extern const struct tc_report report;
 REPORTS(X)
@@ -144,6 +148,17 @@ static enum tc_status write_report(const struct tc_report *report,
     return status;
 }
 
+static enum tc_status write_metrics(const struct tc_report_input *input, struct tc_error *err)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    enum tc_status status;
+
+    tc_report_metrics(input, &text);
+    status = tc_fs_write(input->config->metrics, text.text, text.size, err);
+    tc_strbuf_release(&text);
+    return status;
+}
+
 enum tc_status tc_report_write(const struct tc_report_input *input, struct tc_error *err)
 {
     enum tc_status status = TC_OK;
@@ -155,6 +170,8 @@ enum tc_status tc_report_write(const struct tc_report_input *input, struct tc_er
         status = write_report(reports[i], input, path, err);
         tc_free(path);
     }
+    if (input->config->metrics && !status)
+        status = write_metrics(input, err);
     return status;
 }
 

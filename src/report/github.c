@@ -1,0 +1,63 @@
+/*
+ * github.c - workflow commands that GitHub shows as annotations at the lines of a script
+ */
+#include "report/report.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+
+/* Commands end with the line; in properties, colons and commas part them. */
+static void add_escaped(struct tc_strbuf *out, const char *text, const char *special)
+{
+    for (; *text; text++) {
+        if (strchr(special, *text))
+            tc_strbuf_addf(out, "%%%02X", (unsigned char)*text);
+        else
+            tc_strbuf_addc(out, *text);
+    }
+}
+
+#define IN_TEXT     "%\r\n"
+#define IN_PROPERTY IN_TEXT ":,"
+
+static void print_group(const struct tc_group *group, struct tc_strbuf *out)
+{
+    const struct tc_violation *v = group->items[0];
+    struct tc_strbuf path = TC_STRBUF_INIT, text = TC_STRBUF_INIT;
+    int64_t line;
+
+    tc_strbuf_adds(out, "::error ");
+    if (tc_report_location(v->at, &path, &line)) {
+        tc_strbuf_adds(out, "file=");
+        add_escaped(out, path.text, IN_PROPERTY);
+        tc_strbuf_addf(out, ",line=%lld,", (long long)line);
+    }
+    tc_strbuf_adds(out, "title=");
+    tc_strbuf_addf(&text, "TrainCheck %s %s", v->relation->name, v->invariant->id);
+    if (v->step >= 0)
+        tc_strbuf_addf(&text, " at step %lld", (long long)v->step);
+    add_escaped(out, text.text, IN_PROPERTY);
+    tc_strbuf_adds(out, "::");
+    tc_strbuf_reset(&text);
+    tc_strbuf_addf(&text, "%s\nExpected: %s\nFirst look: %s", v->seen, v->invariant->text, v->hint);
+    if (group->n > 1)
+        tc_strbuf_addf(&text, "\nWith it broke %zu other%s.", group->n - 1,
+                       group->n == 2 ? "" : "s");
+    add_escaped(out, text.text, IN_TEXT);
+    tc_strbuf_addc(out, '\n');
+    tc_strbuf_release(&path);
+    tc_strbuf_release(&text);
+}
+
+static void print(const struct tc_report_input *input, struct tc_strbuf *out)
+{
+    for (size_t i = 0; i < input->groups.n; i++)
+        print_group(&input->groups.items[i], out);
+}
+
+const struct tc_report tc_report_github = {
+    .name = "github",
+    .summary = "annotations of a GitHub workflow, on stdout",
+    .print = print,
+};
