@@ -51,7 +51,8 @@ class Run:
 
     def __init__(self, command, limit=3600, cwd=None):
         begin = time.monotonic()
-        process = subprocess.Popen([str(word) for word in command], env=ENVIRONMENT, cwd=cwd, text=True,
+        path = f"{pathlib.Path(command[0]).parent}:{os.environ['PATH']}"  # the Python tool starts "python"
+        process = subprocess.Popen([str(word) for word in command], env=dict(ENVIRONMENT, PATH=path), cwd=cwd, text=True,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, process_group=0)
         self.is_over_limit = False
         try:
@@ -140,7 +141,8 @@ def two_threads(arguments, work):
 def beside_upstream(arguments, work, source):
     """Both tools on what each recorded of the same script."""
     ours = statistics.median(learn(arguments, work, [source], 1)["wall"] for _ in range(arguments.runs))
-    Run([arguments.upstream / "traincheck-collect", "--pyscript", SCRIPT, "--models-to-track", "model",
+    shutil.copy(SCRIPT, work)  # the tool writes beside the script
+    Run([arguments.upstream / "traincheck-collect", "--pyscript", work / SCRIPT.name, "--models-to-track", "model",
          "--output-dir", work / "upstream"], cwd=work)
     records = sum(sum(1 for _ in open(f, "rb")) for f in (work / "upstream").glob("**/trace*"))
     run = Run([arguments.upstream / "traincheck-infer", "-f", work / "upstream", "-j", "2",
