@@ -141,8 +141,9 @@ def two_threads(arguments, work):
 def beside_upstream(arguments, work, source):
     """Both tools on what each recorded of the same script."""
     ours = statistics.median(learn(arguments, work, [source], 1)["wall"] for _ in range(arguments.runs))
-    shutil.copy(SCRIPT, work)  # the tool writes beside the script
-    Run([arguments.upstream / "traincheck-collect", "--pyscript", work / SCRIPT.name, "--models-to-track", "model",
+    script = work / SCRIPT.name  # the tool writes beside it, and its docstring is lost on the way
+    script.write_text(f"__doc__ = ' x'\n{SCRIPT.read_text()}")
+    Run([arguments.upstream / "traincheck-collect", "--pyscript", script, "--models-to-track", "model",
          "--output-dir", work / "upstream"], cwd=work)
     records = sum(sum(1 for _ in open(f, "rb")) for f in (work / "upstream").glob("**/trace*"))
     run = Run([arguments.upstream / "traincheck-infer", "-f", work / "upstream", "-j", "2",
