@@ -162,19 +162,6 @@ static struct tc_value receiver(struct tc_conversion *c, const struct tc_python_
     return tc_made(&maker);
 }
 
-/* "12" → 12; SIZE_MAX for what is no position. */
-static size_t position_of(struct tc_str key)
-{
-    size_t n = 0;
-
-    for (uint32_t i = 0; i < key.size; i++) {
-        if (key.text[i] < '0' || key.text[i] > '9' || n > 1000)
-            return SIZE_MAX;
-        n = n * 10 + (size_t)(key.text[i] - '0');
-    }
-    return key.size ? n : SIZE_MAX;
-}
-
 /* Arguments by name where the signature is known; without the receiver. */
 static const struct tc_value *arguments(struct tc_conversion *c, const struct tc_python_line *line,
                                         const struct tc_torch_api *known, bool has_self)
@@ -190,7 +177,7 @@ static const struct tc_value *arguments(struct tc_conversion *c, const struct tc
     tc_make_object(&maker, &c->arena, n_args + n_kwargs);
     for (uint32_t i = 0; i < n_args; i++) {
         const struct tc_member *m = &args->members[i];
-        size_t position = position_of(m->key);
+        size_t position = tc_torch_position(m->key);
         struct tc_str name = {NULL, 0};
         if (has_self && position == 0)
             continue;

@@ -105,3 +105,15 @@ struct tc_str tc_torch_api_param(const struct tc_torch_api *api, size_t position
     }
     return (struct tc_str){NULL, 0};
 }
+
+size_t tc_torch_position(struct tc_str key)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < key.size; i++) {
+        if (key.text[i] < '0' || key.text[i] > '9' || n > 1000)
+            return SIZE_MAX;
+        n = n * 10 + (size_t)(key.text[i] - '0');
+    }
+    return key.size ? n : SIZE_MAX;
+}

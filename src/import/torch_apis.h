@@ -29,4 +29,7 @@ struct tc_str tc_torch_apis_class(const struct tc_torch_apis *apis, struct tc_st
 /* The name of the parameter at a position, the receiver included; absent where there is none. */
 struct tc_str tc_torch_api_param(const struct tc_torch_api *api, size_t position);
 
+/* "3", a key of `args`, as 3; SIZE_MAX for what is no position. */
+size_t tc_torch_position(struct tc_str key);
+
 #endif /* TC_IMPORT_TORCH_APIS_H */

@@ -116,10 +116,31 @@ void tc_python_variables_release(struct tc_python_variables *variables);
 
 /* ---- preconditions ------------------------------------------------------------------------- */
 
+/* A context manager while it was active, on the thread of its __init__. */
+struct tc_python_manager {
+    const struct tc_python_call *init;
+    int64_t begin, end;
+    int64_t last_end; /* of those before it, too */
+};
+
+struct tc_python_managers {
+    TC_VEC(struct tc_python_manager) items; /* by thread and begin */
+};
+
+/* Is it "meta_vars.context_managers.NAME"? */
+bool tc_python_is_manager(struct tc_str field);
+void tc_python_managers_want(struct tc_python_trace *trace, struct tc_str field);
+void tc_python_managers_find(struct tc_python_trace *trace, struct tc_str field,
+                             struct tc_python_managers *out);
+/* __init__ of the innermost that is active at a record, NULL if none is. */
+const struct tc_python_call *tc_python_managers_active(const struct tc_python_managers *managers,
+                                                       const struct tc_python_record *at);
+
 struct tc_python_column {
     struct tc_str field;
     const struct tc_value *path; /* array or NULL */
     bool is_manager;             /* a context manager, looked for at the first record */
+    struct tc_python_managers managers;
 };
 
 enum tc_python_clause_kind {

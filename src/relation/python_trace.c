@@ -303,19 +303,6 @@ bool tc_python_trace_has_neighbour(const struct tc_python_trace *trace, int64_t 
     return false;
 }
 
-/* "3" → 3; SIZE_MAX for what is no position. */
-static size_t position_of(struct tc_str key)
-{
-    size_t n = 0;
-
-    for (uint32_t i = 0; i < key.size; i++) {
-        if (key.text[i] < '0' || key.text[i] > '9' || n > 1000)
-            return SIZE_MAX;
-        n = n * 10 + (size_t)(key.text[i] - '0');
-    }
-    return key.size ? n : SIZE_MAX;
-}
-
 const struct tc_value *tc_python_argument(const struct tc_python_trace *trace,
                                           const struct tc_python_call *call, struct tc_str name,
                                           bool *is_known)
@@ -330,7 +317,7 @@ const struct tc_value *tc_python_argument(const struct tc_python_trace *trace,
         if (tc_str_same(kwargs->members[i].key, name))
             return &kwargs->members[i].value;
     for (uint32_t i = 0; args && args->kind == TC_VALUE_OBJECT && i < args->n; i++) {
-        size_t position = position_of(args->members[i].key);
+        size_t position = tc_torch_position(args->members[i].key);
         struct tc_str param = {NULL, 0};
         if (api && position != SIZE_MAX)
             param = tc_torch_api_param(api, position);

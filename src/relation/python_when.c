@@ -4,16 +4,7 @@
 
 #include "base/banned.h"
 
-#define MANAGERS "meta_vars.context_managers."
-
 /* ---- reading ------------------------------------------------------------------------------- */
-
-static bool is_manager(struct tc_str field)
-{
-    size_t size = strlen(MANAGERS);
-
-    return field.size > size && !memcmp(field.text, MANAGERS, size);
-}
 
 static bool is_same_path(const struct tc_value *a, const struct tc_value *b)
 {
@@ -25,14 +16,18 @@ static bool is_same_path(const struct tc_value *a, const struct tc_value *b)
     return true;
 }
 
-static size_t column_of(struct tc_python_when *when, struct tc_str field,
-                        const struct tc_value *path)
+static size_t column_of(struct tc_python_trace *trace, struct tc_python_when *when,
+                        struct tc_str field, const struct tc_value *path)
 {
+    struct tc_python_column column = {field, path, tc_python_is_manager(field), {{0}}};
+
     for (size_t i = 0; i < when->columns.n; i++)
         if (tc_str_same(when->columns.items[i].field, field) &&
             is_same_path(when->columns.items[i].path, path))
             return i;
-    tc_vec_push(&when->columns, ((struct tc_python_column){field, path, is_manager(field)}));
+    if (column.is_manager)
+        tc_python_managers_find(trace, field, &column.managers);
+    tc_vec_push(&when->columns, column);
     return when->columns.n - 1;
 }
 
@@ -61,7 +56,7 @@ static const char *parse_clause(struct tc_python_trace *trace, const struct tc_v
         return "its precondition has a clause of a kind that is not known";
     if (path && path->kind != TC_VALUE_ARRAY)
         path = NULL; /* written as "None" */
-    parsed.column = column_of(when, field, path);
+    parsed.column = column_of(trace, when, field, path);
     if (parsed.kind == TC_PYTHON_CONSTANT) {
         if (!values || values->kind != TC_VALUE_ARRAY)
             return "a constant clause of its precondition has no values";
@@ -113,30 +108,18 @@ void tc_python_when_release(struct tc_python_when *when)
 {
     for (size_t i = 0; i < when->any_of.n; i++)
         tc_vec_release(&when->any_of.items[i].clauses);
+    for (size_t i = 0; i < when->columns.n; i++)
+        tc_vec_release(&when->columns.items[i].managers.items);
     tc_vec_release(&when->any_of);
     tc_vec_release(&when->columns);
 }
-
-/* ---- context managers ---------------------------------------------------------------------- */
-
-static struct tc_str method_of(struct tc_arena *arena, struct tc_str field, const char *method)
-{
-    size_t skipped = strlen(MANAGERS), size = field.size - skipped, more = strlen(method);
-    char *name = tc_arena_alloc(arena, size + more + 1);
-
-    memcpy(name, field.text + skipped, size);
-    memcpy(name + size, method, more + 1);
-    return (struct tc_str){name, (uint32_t)(size + more)};
-}
-
-static const char *const methods[] = {".__init__", ".__enter__", ".__exit__"};
 
 static void want_managers(struct tc_python_trace *trace, const struct tc_value *value)
 {
     struct tc_str field = tc_value_str(tc_value_get(value, "prop_name"));
 
-    for (size_t i = 0; field.text && is_manager(field) && i < 3; i++)
-        tc_python_trace_want_function(trace, method_of(&trace->arena, field, methods[i]));
+    if (tc_python_is_manager(field))
+        tc_python_managers_want(trace, field);
     if (value->kind == TC_VALUE_OBJECT)
         for (uint32_t i = 0; i < value->n; i++)
             want_managers(trace, &value->members[i].value);
@@ -153,50 +136,6 @@ void tc_python_when_want(struct tc_python_trace *trace, const struct tc_value *d
         want_managers(trace, when);
 }
 
-static int64_t object_of(const struct tc_python_record *record)
-{
-    return tc_value_int(tc_value_get(record->line, "obj_id"), -1);
-}
-
-/* The first call of the method on the same object and thread, ended (or begun) after a time. */
-static const struct tc_python_record *after(const struct tc_python_function *function,
-                                            const struct tc_python_record *init, bool ended,
-                                            int64_t time)
-{
-    for (size_t i = 0; function && i < function->calls.n; i++) {
-        const struct tc_python_call *call = function->calls.items[i];
-        const struct tc_python_record *r = ended ? &call->post : &call->pre;
-        if ((!ended || (call->has_post && !call->raised)) && r->time > time &&
-            call->pre.process == init->process && call->pre.thread == init->thread &&
-            object_of(&call->pre) == object_of(init))
-            return r;
-    }
-    return NULL;
-}
-
-/* The call of __init__ of a manager of that name that is active at a record. */
-static const struct tc_python_call *active_manager(struct tc_python_trace *trace,
-                                                   struct tc_str field,
-                                                   const struct tc_python_record *at)
-{
-    const struct tc_python_function *functions[3];
-
-    for (size_t i = 0; i < 3; i++)
-        functions[i] = tc_python_trace_function(trace, method_of(&trace->arena, field, methods[i]));
-    for (size_t i = functions[0] ? functions[0]->calls.n : 0; i-- > 0;) {
-        const struct tc_python_call *init = functions[0]->calls.items[i];
-        if (init->pre.process != at->process || init->pre.thread != at->thread)
-            continue;
-        const struct tc_python_record *enter =
-            after(functions[1], &init->pre, true, init->pre.time);
-        const struct tc_python_record *leave =
-            enter ? after(functions[2], &init->pre, false, enter->time) : NULL;
-        if (leave && enter->time <= at->time && at->time <= leave->time)
-            return init;
-    }
-    return NULL;
-}
-
 /* ---- holding ------------------------------------------------------------------------------- */
 
 static tc_sym key_of(struct tc_python_trace *trace, const struct tc_value *value)
@@ -211,7 +150,7 @@ static tc_sym key_of(struct tc_python_trace *trace, const struct tc_value *value
 static tc_sym manager_cell(struct tc_python_trace *trace, const struct tc_python_column *column,
                            const struct tc_python_record *at)
 {
-    const struct tc_python_call *init = active_manager(trace, column->field, at);
+    const struct tc_python_call *init = tc_python_managers_active(&column->managers, at);
     bool is_known;
 
     if (!init)
