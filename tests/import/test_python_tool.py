@@ -440,7 +440,8 @@ class Tools(Case):
         file = self.dir / "i.json"
         file.write_text(json.dumps(Values.SAME) + "\n")
         (self.dir / "x.py").write_text("")
-        done = subprocess.run([BIN / "traincheck-collect", "-i", file, self.dir / "x.py"], cwd=self.dir,
+        done = subprocess.run([BIN / "traincheck-collect", "--python", sys.executable, "-i", file,
+                               self.dir / "x.py"], cwd=self.dir,
                               capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 125, done.stderr)
         self.assertIn("Python tool", done.stderr)
