@@ -104,11 +104,11 @@ class Tools:
             have = json.loads(stamp.read_text())
         except (OSError, ValueError):
             have = {}
-        if have.get("key") == key and (self.reuse or have.get("agent") == self.agent()):
-            if have.get("failed"):
-                raise Failed(have["failed"])
-            if out.is_dir():
-                return out, False
+        same = have.get("key") == key and have.get("agent") == self.agent()
+        if same and have.get("failed"):
+            raise Failed(have["failed"])
+        if (same or (self.reuse and have.get("key") == key and not have.get("failed"))) and out.is_dir():
+            return out, False
         env = dict(os.environ, OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false",
                    PYTHONDONTWRITEBYTECODE="1")
         select = ["-i", invariants] if invariants else []
