@@ -87,17 +87,26 @@ fail:
     return NULL;
 }
 
-PyObject *tc_module_entry(PyObject *module, const char *name)
+PyObject *tc_module_entry(PyObject *module, enum tc_module_entry entry)
 {
-    PyObject **dict = _PyObject_GetDictPtr(module);
+    static const char *const texts[] = {"_parameters", "_buffers", "_modules", "training"};
+    static PyObject *names[sizeof(texts) / sizeof(texts[0])]; /* interned once */
+    PyObject **dict = _PyObject_GetDictPtr(module), *found;
 
-    return dict && *dict && PyDict_Check(*dict) ? PyDict_GetItemString(*dict, name) : NULL;
+    if (!names[entry])
+        names[entry] = PyUnicode_InternFromString(texts[entry]);
+    if (!names[entry] || !dict || !*dict || !PyDict_Check(*dict))
+        return NULL;
+    found = PyDict_GetItemWithError(*dict, names[entry]);
+    if (!found)
+        PyErr_Clear();
+    return found;
 }
 
 static bool owns(PyObject *module, int depth)
 {
-    PyObject *parameters = tc_module_entry(module, "_parameters");
-    PyObject *children = tc_module_entry(module, "_modules");
+    PyObject *parameters = tc_module_entry(module, TC_MODULE_PARAMETERS);
+    PyObject *children = tc_module_entry(module, TC_MODULE_MODULES);
     PyObject *key, *value;
     Py_ssize_t pos = 0;
 
@@ -120,5 +129,5 @@ bool tc_module_owns_parameter(PyObject *module)
 
 bool tc_module_is_training(PyObject *module)
 {
-    return tc_module_entry(module, "training") == Py_True;
+    return tc_module_entry(module, TC_MODULE_TRAINING) == Py_True;
 }

@@ -13,8 +13,15 @@ struct tc_api *tc_api_get(long index);
 /* Ask the policy what to call a class; NULL with a Python error set. */
 struct tc_class *tc_module_describe_class(PyTypeObject *type);
 
+enum tc_module_entry {
+    TC_MODULE_PARAMETERS,
+    TC_MODULE_BUFFERS,
+    TC_MODULE_MODULES,
+    TC_MODULE_TRAINING
+};
+
 /* The instance's own dict entry, borrowed, or NULL: no user code runs. */
-PyObject *tc_module_entry(PyObject *module, const char *name);
+PyObject *tc_module_entry(PyObject *module, enum tc_module_entry entry);
 bool tc_module_owns_parameter(PyObject *module);
 bool tc_module_is_training(PyObject *module);
 

@@ -162,12 +162,9 @@ static bool flag(PyObject *object, PyObject *name)
     return value == Py_True;
 }
 
-bool tc_tensor_flag(PyObject *tensor, const char *attribute)
+bool tc_tensor_requires_grad(PyObject *tensor)
 {
-    PyObject *value = optional(tensor, attribute);
-
-    Py_XDECREF(value);
-    return value == Py_True;
+    return flag(tensor, names.requires_grad);
 }
 
 static int64_t number(PyObject *take)

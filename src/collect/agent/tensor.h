@@ -53,7 +53,7 @@ PyObject *tc_tensor_storage(PyObject *tensor, uint64_t *key);
 void tc_tensor_version(PyObject *tensor, uint64_t *address, int64_t *version);
 /* New reference to .grad, NULL if there is none. */
 PyObject *tc_tensor_grad(PyObject *tensor);
-bool tc_tensor_flag(PyObject *tensor, const char *attribute);
+bool tc_tensor_requires_grad(PyObject *tensor);
 
 /* Names of a torch.dtype; NULL if the object is none. */
 const struct tc_dtype *tc_dtype_of(PyObject *object);

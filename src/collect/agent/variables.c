@@ -122,8 +122,8 @@ static void each_in_group(PyObject *group, size_t g, param_fn *visit, void *cont
 /* Of a module and all it holds, as if it were one group. */
 static void each_of_module(PyObject *module, param_fn *visit, void *context, int depth)
 {
-    PyObject *parameters = tc_module_entry(module, "_parameters");
-    PyObject *children = tc_module_entry(module, "_modules");
+    PyObject *parameters = tc_module_entry(module, TC_MODULE_PARAMETERS);
+    PyObject *children = tc_module_entry(module, TC_MODULE_MODULES);
     PyObject *key, *value;
     Py_ssize_t pos = 0;
 
@@ -274,7 +274,8 @@ static void meet_member(struct walk *w, PyObject *module, PyObject *key, PyObjec
     v->owner = PyWeakref_NewRef(module, NULL);
 }
 
-static void walk_members(struct walk *w, PyObject *module, const char *entry, bool is_buffer)
+static void walk_members(struct walk *w, PyObject *module, enum tc_module_entry entry,
+                         bool is_buffer)
 {
     PyObject *dict = tc_module_entry(module, entry);
     PyObject *key, *value;
@@ -287,13 +288,13 @@ static void walk_members(struct walk *w, PyObject *module, const char *entry, bo
 
 static void walk_module(struct walk *w, PyObject *module, int depth)
 {
-    PyObject *children = tc_module_entry(module, "_modules");
+    PyObject *children = tc_module_entry(module, TC_MODULE_MODULES);
     PyObject *key, *value;
     Py_ssize_t pos = 0;
     size_t size = w->path ? w->path->size : 0;
 
-    walk_members(w, module, "_parameters", false);
-    walk_members(w, module, "_buffers", true);
+    walk_members(w, module, TC_MODULE_PARAMETERS, false);
+    walk_members(w, module, TC_MODULE_BUFFERS, true);
     while (depth < MAX_DEPTH && children && PyDict_Check(children) &&
            PyDict_Next(children, &pos, &key, &value)) {
         if (value == Py_None || !PyUnicode_Check(key))
@@ -320,7 +321,7 @@ static bool is_root(PyObject *module)
 
 static bool holds_root(PyObject *module, int depth)
 {
-    PyObject *children = tc_module_entry(module, "_modules");
+    PyObject *children = tc_module_entry(module, TC_MODULE_MODULES);
     PyObject *key, *value;
     Py_ssize_t pos = 0;
 
@@ -668,7 +669,7 @@ static void look_at(struct tc_thread *thread, struct variable *v, PyObject *tens
     if (first)
         v->seen.tensor = s.tensor; /* classify reads it */
     s.strided = s.readable || s.tensor.on_cpu;
-    s.tensor.requires_grad = tc_tensor_flag(tensor, "requires_grad");
+    s.tensor.requires_grad = tc_tensor_requires_grad(tensor);
     see_grad(v, tensor, &s);
     s.training = mode_of(v);
     if (!is_unchanged(v, &s) || verify)
