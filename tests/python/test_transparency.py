@@ -1,7 +1,7 @@
 """What a script can see of the tracer: nothing."""
 import unittest
 
-from traced import Case
+from traced import Case, PYTHON
 
 NET = """
 import torch, torch.nn.functional as F
@@ -137,6 +137,113 @@ def work(): [net(torch.ones(2, 4)).sum().backward() for _ in range(50)]
 ts = [threading.Thread(target=work) for _ in range(4)]
 [t.start() for t in ts]; [t.join() for t in ts]; print(net.l.weight.grad.sum())
 """)
+
+    def test_nothing_is_written_beside_the_script(self):
+        self.script("x = 1", "helper.py")
+        self.plain(NET + "import helper; net(torch.ones(1, 4))")
+        before = set(self.work.rglob("*"))
+        self.traced(NET + "import helper; net(torch.ones(1, 4))")
+        trace = self.work / "trace"
+        self.assertEqual([f for f in self.work.rglob("*") if f not in before and trace not in (f, f.parent)], [])
+
+    def test_surroundings(self):
+        self.same("""
+import os, sys, types
+ours = ("TRAINCHECK_", "PYTHONPATH")  # children find the agent by these
+print({k: v for k, v in os.environ.items() if not k.startswith(ours)}, sys.path[0], sys.flags, sys.argv)
+main = sys.modules["__main__"]
+print(sorted(vars(main)), main.__file__, main.__spec__, main.__doc__, main.__package__, type(main.__loader__).__name__)
+print(isinstance(net, nn.Module), isinstance(torch.ones(1), torch.Tensor), type(net).__mro__, isinstance(F.relu, types.FunctionType))
+print(os.getcwd(), sys.gettrace(), sys.getprofile())
+import threading; print(threading.active_count(), [t.name for t in threading.enumerate()])
+""")
+
+    def test_loaders_by_fork_and_spawn(self):
+        self.same("""
+from torch.utils.data import DataLoader
+class Data(torch.utils.data.Dataset):
+    def __len__(self): return 6
+    def __getitem__(self, i): return torch.rand(2) + i, F.relu(torch.randn(1))
+if __name__ == "__main__":
+    for how in ("fork", "spawn"):
+        for batch in DataLoader(Data(), batch_size=2, num_workers=2, shuffle=True, multiprocessing_context=how):
+            print(how, [part.tolist() for part in batch])
+    print(torch.get_rng_state().sum().item())
+""")
+
+    def test_compiled_training(self):
+        """Graphs, breaks and recompilations are counted by dynamo itself; results are compared bit for bit."""
+        self.same("""
+from torch._dynamo.utils import counters
+class Broken(nn.Module):
+    def __init__(self):
+        super().__init__(); self.net = Net(); self.head = nn.Sequential(nn.Linear(4, 2), nn.Dropout(0.5))
+    def forward(self, x):
+        y = self.net(x)
+        if y.sum() > 1e9: print("never")
+        torch._dynamo.graph_break()
+        return F.log_softmax(self.head(y), -1)
+for backend in ("eager", "aot_eager"):
+    torch._dynamo.reset(); counters.clear(); torch.manual_seed(1)
+    model = Broken(); o = torch.optim.AdamW(model.parameters(), lr=0.01)
+    compiled = torch.compile(model, backend=backend)
+    for i in range(6):
+        if i == 4: model.eval()
+        o.zero_grad(); compiled(torch.randn(3 + i % 2, 4)).sum().backward(); o.step()
+    print(backend, [p.tolist() for p in model.parameters()])
+    for name in ("frames", "graph_break", "stats", "unimplemented"): print(name, dict(counters[name]))
+""")
+
+
+class Observers(Case):
+    """Profilers, coverage and debuggers see the user's program as they would without us."""
+
+    TEXT = NET + """
+def step(o):
+    o.zero_grad()
+    net(torch.ones(2, 4)).sum().backward()
+    o.step()
+def main():
+    o = torch.optim.SGD(net.parameters(), 0.1)
+    for _ in range(3):
+        step(o)
+main()
+"""
+
+    def both(self, options, text=TEXT, stdin=None):
+        path = self.script(text)
+        plain = self.execute([PYTHON, *options, path], None, stdin=stdin)
+        traced = self.collect(*options, path, stdin=stdin)
+        self.assertEqual(plain.code, 0, plain.err)
+        self.assertEqual((traced.code, traced.err), (plain.code, plain.err))
+        self.assertEqual(len(self.calls(traced, fn="torch.optim.Optimizer.step")), 3)
+        return plain, traced
+
+    def test_profile(self):
+        """Calls of the user's and of torch's functions are counted as before, and none of ours at each step."""
+        text = self.TEXT.replace("\nmain()", """
+import cProfile, pstats
+o = torch.optim.SGD(net.parameters(), 0.1); step(o); step(o)
+p = cProfile.Profile(); p.runcall(step, o)
+for (file, _, name), (_, calls, *_) in sorted(pstats.Stats(p).stats.items()):
+    print(file, name, calls)
+""")
+        plain, traced = self.both([], text)
+        self.assertEqual(traced.out, plain.out)
+
+    def test_coverage(self):
+        plain, traced = self.both(["-m", "trace", "--count", "--summary", "--ignore-dir=/usr:/opt:/root:/work"])
+        self.assertEqual(self.own_lines(traced.out), self.own_lines(plain.out))
+        self.assertTrue(self.own_lines(plain.out))
+
+    def own_lines(self, text):
+        return [line for line in text.splitlines() if "script" in line]
+
+    def test_debugger(self):
+        commands = "break step\ncontinue\nwhere\nargs\nnext\nnext\np net.l.weight.grad is None\nclear 1\ny\nreturn\ncontinue\n"
+        plain, traced = self.both(["-m", "pdb"], stdin=commands)
+        self.assertEqual(traced.out, plain.out)
+        self.assertIn("o.step()", plain.out)
 
 
 if __name__ == "__main__":

@@ -65,17 +65,17 @@ class Case(unittest.TestCase):
         path.write_text(textwrap.dedent(text))
         return path
 
-    def execute(self, command, folder, env=None):
+    def execute(self, command, folder, env=None, stdin=None):
         done = subprocess.run([str(c) for c in command], cwd=self.work, capture_output=True, text=True,
-                              timeout=300, env={**os.environ, **(env or {})})
+                              timeout=300, env={**os.environ, **(env or {})}, input=stdin)
         return Run(done, folder)
 
     def plain(self, text, *args):
         return self.execute([PYTHON, self.script(text), *args], None)
 
-    def collect(self, *args, python=PYTHON, folder="trace", env=None):
+    def collect(self, *args, python=PYTHON, folder="trace", env=None, stdin=None):
         options = ["--python", python, "-o", self.work / folder]
-        return self.execute([BIN / "traincheck-collect", *options, *args], self.work / folder, env)
+        return self.execute([BIN / "traincheck-collect", *options, *args], self.work / folder, env, stdin)
 
     def traced(self, text, *args, options=()):
         return self.collect(*options, self.script(text), *args)

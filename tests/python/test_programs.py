@@ -1,0 +1,59 @@
+"""Real programs, with and without tracing: the same weights after every optimizer step, the same random states in
+every process, the same output, the same exit status.
+
+usage: test_programs.py [PROGRAM.py...]     default: examples and benchmarks/pipelines of this repository
+"""
+import pathlib
+import shutil
+import sys
+import unittest
+
+from traced import Case, PYTHON
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PIPELINES = ROOT / "benchmarks" / "pipelines"
+# One of each kind: with the arguments that make it short.
+OWN = {
+    ROOT / "examples" / "digits" / "train.py": (),
+    **{PIPELINES / f"{name}.py": ("--steps", "12") for name in (
+        "bf16_accumulate", "char_lstm", "checkpoint_resume", "cnn_workers", "ddp_digits", "gan",
+        "iterable_workers", "lbfgs_diabetes", "quantize_ste", "scaler_cnn", "tiny_gpt")},
+}
+
+
+def observe(case, script, arguments, folder=None):
+    """(exit status, output, errors, what the observer wrote in each process), the run"""
+    seen = case.work / "seen"
+    shutil.rmtree(seen, ignore_errors=True)
+    seen.mkdir()
+    env = {"PYTHONPATH": str(HERE / "observer"), "OBSERVED": str(seen), "OMP_NUM_THREADS": "1",
+           "PYTHONDONTWRITEBYTECODE": "1"}
+    if folder:
+        run = case.collect(script, *arguments, folder=folder, env=env)
+    else:
+        run = case.execute([PYTHON, script, *arguments], None, env)
+    return (run.code, run.out, run.err, sorted(f.read_text() for f in seen.iterdir())), run
+
+
+class Programs(Case):
+    def check(self, script, arguments):
+        plain, _ = observe(self, script, arguments)
+        traced, run = observe(self, script, arguments, folder="trace")
+        self.assertEqual(plain[0], 0, plain[2])
+        self.assertTrue(any(text.count("\n") > 2 for text in plain[3]), "no optimizer step was seen")
+        self.assertEqual(traced, plain)
+        self.assert_no_errors(run)
+        self.assertTrue(self.calls(run, fn="torch.optim.Optimizer.step"))
+
+
+def add(script, arguments):
+    name = "_".join(script.with_suffix("").parts[-2:])
+    setattr(Programs, f"test_{name}", lambda self: self.check(script, arguments))
+
+
+if __name__ == "__main__":
+    programs = {pathlib.Path(p).resolve(): () for p in sys.argv[1:]} or OWN
+    for path, given in programs.items():
+        add(path, given)
+    unittest.main(argv=sys.argv[:1])
