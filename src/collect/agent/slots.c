@@ -212,11 +212,73 @@ static void replace_hook(struct redirection *r, const struct tc_hook *hook)
     r->hook = *hook;
 }
 
+/*
+ * A class method of C has no slot: each access makes a builtin of its definition, whose function is
+ * replaced here. The function is told only the class and the arguments, so there can be one of
+ * them: torch.autograd.Function.apply before torch 2.0.
+ */
+static struct {
+    PyObject *descriptor;
+    PyCFunction original;
+} class_method;
+
+/* args[0] is the class. */
+static PyObject *call_class_method(PyObject *callable, PyObject *const *args, size_t nargsf,
+                                   PyObject *names)
+{
+    PyObject *tuple = arguments(args + 1, (size_t)PyVectorcall_NARGS(nargsf) - 1);
+    PyObject *result = tuple ? class_method.original(args[0], tuple) : NULL;
+
+    (void)callable;
+    (void)names;
+    Py_XDECREF(tuple);
+    return result;
+}
+
+static PyObject *class_method_called(PyObject *cls, PyObject *tuple)
+{
+    size_t n = (size_t)PyTuple_GET_SIZE(tuple);
+    TC_VEC(PyObject *) args = {0};
+    PyObject *result;
+
+    tc_vec_push(&args, cls);
+    for (size_t i = 0; i < n; i++)
+        tc_vec_push(&args, PyTuple_GET_ITEM(tuple, (Py_ssize_t)i));
+    result = redirected(class_method.descriptor, args.items, n + 1, NULL);
+    tc_vec_release(&args);
+    return result;
+}
+
+static bool is_class_method(PyObject *callable)
+{
+    return Py_IS_TYPE(callable, &PyClassMethodDescr_Type) && !class_method.descriptor &&
+           ((PyMethodDescrObject *)callable)->d_method->ml_flags == (METH_CLASS | METH_VARARGS);
+}
+
+static void redirect_class_method(PyObject *callable, const struct tc_hook *hook)
+{
+    struct redirection *r = tc_calloc(1, sizeof(*r));
+    PyMethodDef **def = &((PyMethodDescrObject *)callable)->d_method;
+
+    class_method.descriptor = r->keep = Py_NewRef(callable);
+    class_method.original = (*def)->ml_meth;
+    r->original = call_class_method;
+    r->hook = *hook;
+    r->def = **def;
+    r->def.ml_meth = class_method_called;
+    *def = &r->def;
+    tc_map_put(&by_callable, (uint64_t)(uintptr_t)callable, (uint64_t)(uintptr_t)r);
+}
+
 bool tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
 {
     vectorcallfunc *slot = slot_of(callable);
     struct redirection *r;
 
+    if (is_class_method(callable)) {
+        redirect_class_method(callable, hook);
+        return true;
+    }
     if (!slot) {
         PyErr_Format(PyExc_TypeError, "%.100s has no vectorcall slot", Py_TYPE(callable)->tp_name);
         return false;

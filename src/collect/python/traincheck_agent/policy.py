@@ -10,6 +10,8 @@ from .values import Shield as shield, as_double, autocast_json, content, name_of
 
 _PACKAGES = {row.owner.split(".")[0] for row in table.TABLE} - {"torch"}
 _hooked = set()
+# torch is traced anyway, by the table
+_INSTRUMENTED = [name for name in settings.many("instrument") if name != "torch"]
 
 
 def _torch_imported():
@@ -55,6 +57,16 @@ def _is_whole(name):
     return not getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", True)
 
 
+def _instrument(name):
+    """Modules of --instrument: with a package those of its parts that it has imported itself."""
+    found = [m for m in list(sys.modules) if m.startswith(name + ".")] if "." not in name else []
+    for module in (name, *found):
+        wanted = any(module == w or module.startswith(w + ".") for w in _INSTRUMENTED)
+        if wanted and module not in _hooked:
+            _hooked.add(module)
+            install.attempt(module, install.module_functions, sys.modules[module], module)
+
+
 def imported(args, _result=None):
     """Something has been imported. importlib.import_module() comes here each time it is called."""
     name = args[0]
@@ -66,9 +78,9 @@ def imported(args, _result=None):
         install.muted(table.MUTED)
         if name == "torch._dynamo.eval_frame":
             agent.set_dynamo(sys.modules["torch._C._dynamo.eval_frame"].set_eval_frame)
-    if any(name == wanted or name.startswith(wanted + ".") for wanted in settings.many("instrument")):
-        install.attempt(name, install.module_functions, sys.modules[name], name)
     package = name.split(".")[0]
+    if _INSTRUMENTED and _is_whole(package):
+        _instrument(name)
     for path in settings.many("extra"):
         if path.split(".")[0] == package and _is_whole(package):
             install.extra_function(path)
