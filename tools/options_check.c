@@ -33,6 +33,12 @@ const struct tc_opt check_shared_options[] = {
     TC_OPT_END,
 };
 
+static const struct tc_opt check_options[] = {
+    TC_OPT_VALUE(LIST, "explain", 0, "ID", AT(explain),
+                 "tell all about an invariant, and what becomes of it in the traces, if any"),
+    TC_OPT_END,
+};
+
 const struct tc_opt_tool check_tool = {
     .name = "traincheck-check",
     .summary = "Check finished training runs by invariants.",
@@ -43,8 +49,10 @@ const struct tc_opt_tool check_tool = {
         "rank and the line of the script; the reports are in the output folder.",
     .usage = "[OPTION]... DIR... -i FILE...",
     .examples = "  traincheck-check traincheck_train_2026-07-01_10-00-00 -i invariants.jsonl\n"
-                "  traincheck-check run1 run2 -i mine.jsonl team.jsonl -o report --fail-on multi\n",
+                "  traincheck-check run1 run2 -i mine.jsonl team.jsonl -o report --fail-on multi\n"
+                "  traincheck-check --explain EC-3f9a1c20 -i invariants.jsonl run1\n",
     .exit_codes = CHECK_EXIT_CODES,
+    .options = check_options,
     .shared = check_shared_options,
     .rest = AT(traces),
 };

@@ -80,7 +80,7 @@ static enum tc_status validate_formats(const struct check_options *options, stru
 
 static enum tc_status validate(const struct check_options *options, struct tc_error *err)
 {
-    if (options->traces.n == 0)
+    if (options->traces.n == 0 && options->explain.n == 0)
         return tc_error_set(err, TC_E_USAGE, "no trace folder given");
     if (options->max_traces && options->traces.n > options->max_traces)
         return tc_error_set(err, TC_E_USAGE, "more than one trace folder given: '%s'",
@@ -135,6 +135,8 @@ struct tc_check_config check_config(struct tc_app *app, const struct check_optio
         .suppress = options->suppress,
         .formats = options->formats.items,
         .n_formats = options->formats.n,
+        .explain = options->explain.items,
+        .n_explain = options->explain.n,
         .metrics = options->metrics,
         .no_html_report = options->no_html_report,
         .output_dir = options->output_dir,
@@ -154,7 +156,7 @@ enum tc_status check_begin(struct tc_app *app, struct check_options *options, st
 
     if (status != TC_OK)
         return status;
-    if (!options->output_dir)
+    if (!options->output_dir && options->traces.n)
         options->output_dir = default_output_dir(app, options->traces.items[0]);
     app->quiet = options->quiet;
     app->progress = options->progress || (tc_app_on_terminal() && !options->quiet);
@@ -166,6 +168,8 @@ void check_end(struct tc_app *app, const struct check_options *options, enum tc_
                const struct tc_check_result *result, const struct tc_notes *notes)
 {
     notes_say(app, notes, options->verbose > 0);
+    if (options->explain.n)
+        return;
     if (status == TC_OK || status == TC_E_INTERRUPTED)
         say_result(app, options->output_dir, result);
     app->exit_status = exit_status(options, result);

@@ -19,6 +19,8 @@ struct tc_check_config {
     const char *suppress;       /* file of ids whose violations do not count; NULL for none */
     const char *const *formats; /* further reports: names as of tc_check_format */
     size_t n_formats;
+    const char *const *explain; /* ids to explain, in place of reports; then traces may be none */
+    size_t n_explain;
     const char *metrics; /* OpenMetrics text goes there; NULL for none */
     bool no_html_report;
     const char *output_dir;   /* created; an existing report in it is replaced */

@@ -134,11 +134,13 @@ static void tell_found(struct online *o)
     o->found.n = 0;
 }
 
-static void report(struct online *o)
+/* next_s: the next one comes after so long; 0: this is the last. */
+static void report(struct online *o, unsigned next_s)
 {
     enum tc_status status;
 
     tc_follow_count(o->follow);
+    o->check.refresh_s = next_s;
     status = tc_check_report(&o->check, false, o->err);
     if (status != TC_OK)
         stop(o, status);
@@ -277,7 +279,7 @@ static void on_look(uv_timer_t *timer)
     }
     if (interval_ms && o->is_changed && tc_follow_n_files(o->follow) &&
         uv_now(&o->loop) - o->reported_ms >= interval_ms)
-        report(o);
+        report(o, o->config->report_interval_s);
     if (is_interrupted(o))
         stop(o, TC_E_INTERRUPTED);
 }
@@ -377,7 +379,7 @@ static enum tc_status finish(struct online *o)
         return tc_error_set(o->err, TC_E_NOTFOUND, "%s: there was no trace", trace_of(o));
     tell_found(o);
     if (tc_follow_n_files(o->follow))
-        report(o);
+        report(o, 0);
     wait_for_commands(o);
     return status != TC_OK ? status : read != TC_OK ? read : o->is_done ? o->status : TC_OK;
 }

@@ -117,6 +117,7 @@ static void print_data(const struct tc_report_input *input, struct tc_strbuf *ou
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     tc_json_set(data, "summary", tc_summary_to_json(input));
+    tc_json_set_number(data, "refresh_s", (double)input->refresh_s);
     tc_json_set(data, "violations", violations(input));
     tc_json_set(data, "timeline", timeline(tc_engine_timeline(input->engine)));
     tc_json_set(data, "invariants", invariants(input));
@@ -142,8 +143,10 @@ static void print(const struct tc_report_input *input, struct tc_strbuf *out)
             tc_strbuf_adds(out, tc_text_report_css);
         else if (!strncmp(next, "@JS@", 4))
             tc_strbuf_adds(out, tc_text_report_js);
-        else
+        else if (!strncmp(next, "@DATA@", 6))
             print_data(input, out);
+        else if (input->refresh_s)
+            tc_strbuf_addf(out, "<meta http-equiv=\"refresh\" content=\"%u\">", input->refresh_s);
     }
     tc_strbuf_adds(out, from);
 }

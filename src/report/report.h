@@ -24,6 +24,7 @@ struct tc_report_input {
     struct tc_groups groups;                /* of the violations that count */
     const struct tc_violation **suppressed; /* the others, in reading order */
     size_t n_suppressed;
+    unsigned refresh_s; /* a page that shows this looks again after so long; 0: it is final */
 };
 
 struct tc_report {
@@ -45,8 +46,10 @@ void tc_report_input_release(struct tc_report_input *input);
 
 /* The files of the output folder, which must be there, and the metrics. */
 enum tc_status tc_report_write(const struct tc_report_input *input, struct tc_error *err);
-/* What belongs on stdout: text or JSON Lines, and the reports without a file. */
+/* What belongs on stdout: text or JSON Lines. */
 void tc_report_print(const struct tc_report_input *input, struct tc_strbuf *out);
+/* Only the reports without a file. */
+void tc_report_print_added(const struct tc_report_input *input, struct tc_strbuf *out);
 
 /* A violation as the object of docs/violation-format.md, without its group; the caller owns it. */
 struct tc_json *tc_violation_to_json(const struct tc_violation *violation,
@@ -70,6 +73,10 @@ void tc_report_text(const struct tc_report_input *input, struct tc_strbuf *out);
 /* One block. */
 void tc_report_text_violation(const struct tc_violation *violation, bool color,
                               struct tc_strbuf *out);
+
+/* Every invariant with that id (several may differ in their precondition) in full, with what became
+ * of it if traces were read. False if there is none. */
+bool tc_report_explain(const struct tc_report_input *input, const char *id, struct tc_strbuf *out);
 
 /* "EC-3f9a1c20": why its verdict is what it is, in words; "" if the verdict says it all. */
 const char *tc_verdict_reason(const struct tc_judgement *judgement);

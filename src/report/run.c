@@ -54,7 +54,7 @@ static enum tc_status check_trace(struct tc_check *check, const char *path, stru
     enum tc_status status = tc_trace_folder_open(path, check->notes, &folder, err);
 
     /* Only now: a check of nothing leaves no folder behind. */
-    if (!status)
+    if (!status && !check->config->n_explain)
         status = tc_check_make_dir(check, err);
     if (status) {
         tc_trace_folder_close(folder);
@@ -94,25 +94,53 @@ void tc_check_tell(const struct tc_check *check, const struct tc_violation *viol
     tc_json_free(object);
 }
 
+static void write_out(const struct tc_check_config *config, struct tc_strbuf *text)
+{
+    if (config->write && text->size)
+        config->write(config->context, text->text, text->size);
+    tc_strbuf_release(text);
+}
+
+static void make_input(struct tc_check *check, struct tc_report_input *input)
+{
+    check->result->damaged = is_damaged(check->notes);
+    check->result->wall_ns = now_ns() - check->started_ns;
+    tc_report_input_make(input, check->config, check->engine, check->symbols, &check->suppressions,
+                         check->notes, check->result);
+    input->refresh_s = check->refresh_s;
+}
+
 enum tc_status tc_check_report(struct tc_check *check, bool to_stdout, struct tc_error *err)
 {
-    const struct tc_check_config *config = check->config;
     struct tc_report_input input;
     struct tc_strbuf text = TC_STRBUF_INIT;
     enum tc_status status;
 
     check->has_reported = true;
-    check->result->damaged = is_damaged(check->notes);
-    check->result->wall_ns = now_ns() - check->started_ns;
-    tc_report_input_make(&input, config, check->engine, check->symbols, &check->suppressions,
-                         check->notes, check->result);
-    if (to_stdout && config->write) {
+    make_input(check, &input);
+    if (to_stdout)
         tc_report_print(&input, &text);
-        if (text.size)
-            config->write(config->context, text.text, text.size);
-        tc_strbuf_release(&text);
-    }
+    if (!check->refresh_s)
+        tc_report_print_added(&input, &text);
+    write_out(check->config, &text);
     status = tc_report_write(&input, err);
+    tc_report_input_release(&input);
+    return status;
+}
+
+static enum tc_status explain(struct tc_check *check, struct tc_error *err)
+{
+    const struct tc_check_config *config = check->config;
+    struct tc_report_input input;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    enum tc_status status = TC_OK;
+
+    make_input(check, &input);
+    for (size_t i = 0; i < config->n_explain && !status; i++)
+        if (!tc_report_explain(&input, config->explain[i], &text))
+            status = tc_error_set(err, TC_E_NOTFOUND, "no invariant has the id '%s'",
+                                  config->explain[i]);
+    write_out(config, &text);
     tc_report_input_release(&input);
     return status;
 }
@@ -160,7 +188,9 @@ enum tc_status tc_check_run(const struct tc_check_config *config, struct tc_chec
 
     for (; !status && check.trace < config->n_traces; check.trace++)
         status = check_trace(&check, config->traces[check.trace], err);
-    if (check.engine && (!status || status == TC_E_INTERRUPTED)) {
+    if (config->n_explain) {
+        status = status ? status : explain(&check, err);
+    } else if (check.engine && (!status || status == TC_E_INTERRUPTED)) {
         reported = tc_check_report(&check, true, status ? NULL : err);
         status = status ? status : reported;
     }

@@ -16,9 +16,10 @@ struct tc_check {
     struct tc_suppressions suppressions;
     struct tc_engine *engine;
     uint64_t started_ns;
-    size_t trace;      /* being read */
-    bool made_dir;     /* the output folder was not there before */
-    bool has_reported; /* there is something in it */
+    size_t trace;       /* being read */
+    bool made_dir;      /* the output folder was not there before */
+    unsigned refresh_s; /* the run goes on, and the next report comes after so long; 0: it ended */
+    bool has_reported;  /* there is something in it */
 };
 
 /* Read the invariants. All parameters are borrowed; close it also when this fails. */

@@ -8,9 +8,7 @@
 #include "base/banned.h"
 #include "base/fs.h"
 #include "invariant/describe.h"
-
-#define WIDTH  80
-#define INDENT 2
+#include "report/fold.h"
 
 #define BOLD  "\033[1m"
 #define RED   "\033[31m"
@@ -28,61 +26,12 @@ static void paint(const struct printer *p, const char *code)
         tc_strbuf_adds(p->out, code);
 }
 
-static bool is_continued(char c)
-{
-    return ((unsigned char)c & 0xc0) == 0x80;
-}
-
-static size_t columns(const char *text, size_t size)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < size; i++)
-        n += !is_continued(text[i]);
-    return n;
-}
-
-/* Texts come from traces: what would steer the terminal is shown as a question mark. */
-static void add_text(struct tc_strbuf *out, const char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        unsigned char c = (unsigned char)text[i];
-        bool is_c1 = c == 0xc2 && i + 1 < size && (unsigned char)text[i + 1] < 0xa0;
-        tc_strbuf_addc(out, c < 0x20 || c == 0x7f || is_c1 ? '?' : text[i]);
-        i += is_c1;
-    }
-}
-
-/* Words of text, folded between the indent and the width; `label` stands before the first line. */
-static void fold(const struct printer *p, const char *label, const char *text)
-{
-    size_t indent = INDENT + columns(label, strlen(label));
-    size_t column = indent;
-
-    tc_strbuf_addf(p->out, "%*s%s", INDENT, "", label);
-    for (bool first = true; *text; first = false) {
-        size_t size = strcspn(text, " \n");
-        size_t width = columns(text, size);
-        if (!first && column + 1 + width > WIDTH) {
-            tc_strbuf_addf(p->out, "\n%*s", (int)indent, "");
-            column = indent;
-        } else if (!first) {
-            tc_strbuf_addc(p->out, ' ');
-            column++;
-        }
-        add_text(p->out, text, size);
-        column += width;
-        text += size + strspn(text + size, " \n");
-    }
-    tc_strbuf_addc(p->out, '\n');
-}
-
 static void print_head(const struct printer *p, const struct tc_violation *v)
 {
     const char *at = *v->at ? v->at : v->file;
 
     paint(p, BOLD);
-    add_text(p->out, at, strlen(at));
+    tc_fold_add(p->out, at, strlen(at));
     paint(p, RESET);
     if (v->step >= 0)
         tc_strbuf_addf(p->out, "  step %lld", (long long)v->step);
@@ -122,7 +71,7 @@ static void print_variables(const struct printer *p, const struct tc_violation *
     if (more > SHOWN_VARIABLES)
         tc_strbuf_addf(&text, " and %zu more", more - SHOWN_VARIABLES);
     if (text.size)
-        fold(p, "variables: ", text.text);
+        tc_fold(p->out, "variables: ", text.text);
     tc_strbuf_release(&text);
 }
 
@@ -136,14 +85,14 @@ static void print_calls(const struct printer *p, const struct tc_violation *v)
         tc_describe_call_name(v->inside[i], &text);
     }
     if (text.size)
-        fold(p, "inside:   ", text.text);
+        tc_fold(p->out, "inside:   ", text.text);
     tc_strbuf_reset(&text);
     for (size_t i = 0; i < v->n_before; i++) {
         tc_strbuf_adds(&text, i ? ", " : "");
         tc_describe_call_name(v->before[i].call, &text);
     }
     if (text.size)
-        fold(p, "after:    ", text.text);
+        tc_fold(p->out, "after:    ", text.text);
     tc_strbuf_release(&text);
 }
 
@@ -155,7 +104,7 @@ static void print_learned(const struct printer *p, const struct tc_violation *v)
                    (unsigned long long)v->invariant->held, v->invariant->held == 1 ? "" : "s",
                    (unsigned long long)v->invariant->pipelines,
                    v->invariant->pipelines == 1 ? "" : "s");
-    fold(p, "learned:  ", text.text);
+    tc_fold(p->out, "learned:  ", text.text);
     tc_strbuf_release(&text);
 }
 
@@ -172,7 +121,7 @@ static void print_repeats(const struct printer *p, const struct tc_violation *v)
     else
         tc_strbuf_addf(&text, "(%llu times until step %lld)", (unsigned long long)v->count,
                        (long long)v->last_step);
-    fold(p, "", text.text);
+    tc_fold(p->out, "", text.text);
     tc_strbuf_release(&text);
 }
 
@@ -181,9 +130,9 @@ void tc_report_text_violation(const struct tc_violation *v, bool color, struct t
     const struct printer p = {out, color};
 
     print_head(&p, v);
-    fold(&p, "expected: ", v->invariant->text);
-    fold(&p, "seen:     ", v->seen);
-    fold(&p, "look at:  ", v->hint);
+    tc_fold(out, "expected: ", v->invariant->text);
+    tc_fold(out, "seen:     ", v->seen);
+    tc_fold(out, "look at:  ", v->hint);
     paint(&p, FAINT);
     print_calls(&p, v);
     print_variables(&p, v);
@@ -196,23 +145,6 @@ void tc_report_text_violation(const struct tc_violation *v, bool color, struct t
 
 #define SHOWN_FOLLOWERS 8
 
-/* As much of the text as fits into the columns that are left of a line. */
-static void add_fitting(struct tc_strbuf *out, const char *text, size_t used)
-{
-    size_t room = used < WIDTH ? WIDTH - used : 0, size = 0, n = 0;
-
-    if (columns(text, strlen(text)) <= room) {
-        add_text(out, text, strlen(text));
-        return;
-    }
-    while (text[size] && (n < room - (room ? 1 : 0) || is_continued(text[size])))
-        n += !is_continued(text[size++]);
-    while (is_continued(text[size]))
-        size++;
-    add_text(out, text, size);
-    tc_strbuf_adds(out, "\xe2\x80\xa6");
-}
-
 static void print_follower(const struct printer *p, const struct tc_violation *v)
 {
     struct tc_strbuf line = TC_STRBUF_INIT;
@@ -221,8 +153,8 @@ static void print_follower(const struct printer *p, const struct tc_violation *v
     if (v->step >= 0)
         tc_strbuf_addf(&line, "  step %lld", (long long)v->step);
     tc_strbuf_adds(&line, "  ");
-    add_text(p->out, line.text, line.size);
-    add_fitting(p->out, v->seen, columns(line.text, line.size));
+    tc_fold_add(p->out, line.text, line.size);
+    tc_fold_fitting(p->out, v->seen, tc_fold_columns(line.text, line.size));
     tc_strbuf_addc(p->out, '\n');
     tc_strbuf_release(&line);
 }
@@ -231,7 +163,7 @@ static void print_followers(const struct printer *p, const struct tc_group *grou
 {
     if (group->n == 1)
         return;
-    fold(p, "", "with it broke:");
+    tc_fold(p->out, "", "with it broke:");
     for (size_t i = 1; i < group->n && i <= SHOWN_FOLLOWERS; i++)
         print_follower(p, group->items[i]);
     if (group->n - 1 > SHOWN_FOLLOWERS)

@@ -164,7 +164,8 @@ enum tc_status tc_report_write(const struct tc_report_input *input, struct tc_er
     enum tc_status status = TC_OK;
 
     for (size_t i = 0; i < N_REPORTS && !status; i++) {
-        if (!reports[i]->file || !is_wanted(input->config, reports[i]))
+        bool is_late = reports[i]->write && input->refresh_s; /* reads all traces again */
+        if (!reports[i]->file || is_late || !is_wanted(input->config, reports[i]))
             continue;
         char *path = tc_fs_join(input->config->output_dir, reports[i]->file);
         status = write_report(reports[i], input, path, err);
@@ -181,6 +182,10 @@ void tc_report_print(const struct tc_report_input *input, struct tc_strbuf *out)
         reports[0]->print(input, out);
     else
         tc_report_text(input, out);
+}
+
+void tc_report_print_added(const struct tc_report_input *input, struct tc_strbuf *out)
+{
     for (size_t i = 0; i < N_REPORTS; i++)
         if (!reports[i]->file && is_wanted(input->config, reports[i]))
             reports[i]->print(input, out);

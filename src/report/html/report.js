@@ -111,6 +111,8 @@ function drawHead() {
   }
   const top = document.getElementById("top");
   top.append(el("h1", { class: kind }, words), el("p", { class: "faint" }, subline()));
+  if (data.refresh_s)
+    top.append(el("p", { class: "note" }, `The run goes on; this page looks again every ${plural(data.refresh_s, "second")}.`));
   if (data.summary.damaged)
     top.append(el("p", { class: "note" }, "A part of the trace could not be read: what is said here may not be all."));
   top.append(list);

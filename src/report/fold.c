@@ -1,0 +1,69 @@
+#include "report/fold.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+static bool is_continued(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+size_t tc_fold_columns(const char *text, size_t size)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < size; i++)
+        n += !is_continued(text[i]);
+    return n;
+}
+
+void tc_fold_add(struct tc_strbuf *out, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)text[i];
+        bool is_c1 = c == 0xc2 && i + 1 < size && (unsigned char)text[i + 1] < 0xa0;
+        tc_strbuf_addc(out, c < 0x20 || c == 0x7f || is_c1 ? '?' : text[i]);
+        i += is_c1;
+    }
+}
+
+void tc_fold(struct tc_strbuf *out, const char *label, const char *text)
+{
+    size_t indent = TC_FOLD_INDENT + tc_fold_columns(label, strlen(label));
+    size_t column = indent;
+
+    tc_strbuf_addf(out, "%*s%s", TC_FOLD_INDENT, "", label);
+    for (bool first = true; *text; first = false) {
+        size_t size = strcspn(text, " \n");
+        size_t width = tc_fold_columns(text, size);
+        if (!first && column + 1 + width > TC_FOLD_WIDTH) {
+            tc_strbuf_addf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!first) {
+            tc_strbuf_addc(out, ' ');
+            column++;
+        }
+        tc_fold_add(out, text, size);
+        column += width;
+        text += size + strspn(text + size, " \n");
+    }
+    tc_strbuf_addc(out, '\n');
+}
+
+void tc_fold_fitting(struct tc_strbuf *out, const char *text, size_t used)
+{
+    size_t room = used < TC_FOLD_WIDTH ? TC_FOLD_WIDTH - used : 0, size = 0, n = 0;
+
+    if (tc_fold_columns(text, strlen(text)) <= room) {
+        tc_fold_add(out, text, strlen(text));
+        return;
+    }
+    while (text[size] && (n < room - (room ? 1 : 0) || is_continued(text[size])))
+        n += !is_continued(text[size++]);
+    while (is_continued(text[size]))
+        size++;
+    tc_fold_add(out, text, size);
+    tc_strbuf_adds(out, "\xe2\x80\xa6");
+}

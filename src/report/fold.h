@@ -1,0 +1,21 @@
+/*
+ * fold.h - texts of traces in a terminal of 80 columns
+ */
+#ifndef TC_REPORT_FOLD_H
+#define TC_REPORT_FOLD_H
+
+#include "base/strbuf.h"
+
+#define TC_FOLD_WIDTH  80
+#define TC_FOLD_INDENT 2
+
+/* Characters, as columns. */
+size_t tc_fold_columns(const char *text, size_t size);
+/* Texts come from traces: what would steer the terminal is shown as a question mark. */
+void tc_fold_add(struct tc_strbuf *out, const char *text, size_t size);
+/* As much of the text as fits into a line of which `used` columns are taken. */
+void tc_fold_fitting(struct tc_strbuf *out, const char *text, size_t used);
+/* Words of text, folded between the indent and the width; label stands before the first line. */
+void tc_fold(struct tc_strbuf *out, const char *label, const char *text);
+
+#endif /* TC_REPORT_FOLD_H */
