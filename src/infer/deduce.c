@@ -34,6 +34,8 @@ static unsigned pipelines_wanted(const struct tc_deduce_rows *rows,
 {
     if (rows->evidence->pipelines.n < 2)
         return 1;
+    if (hypothesis->min_pipelines == TC_ONE_PIPELINE_ONLY)
+        return TC_ONE_PIPELINE_ONLY;
     return options->min_pipelines ? options->min_pipelines : hypothesis->min_pipelines;
 }
 

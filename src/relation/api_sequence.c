@@ -139,9 +139,15 @@ static struct place place_of_param(struct tc_strtab *symbols, const struct tc_pa
                     n);
 }
 
-static bool is_before(struct place a, struct place b)
+static bool is_forward(const struct tc_strtab *symbols, tc_sym role)
 {
-    return a.first < b.first && a.last < b.last;
+    return !strcmp(tc_strtab_text(symbols, role), tc_role_text(TC_ROLE_FORWARD));
+}
+
+/* A model may be asked again at any time: a forward has only to have begun before. */
+static bool is_before(struct place a, struct place b, bool is_forward)
+{
+    return a.first < b.first && (is_forward || a.last < b.last);
 }
 
 static enum tc_outcome window_holds(struct tc_strtab *symbols, const struct tc_param *params,
@@ -156,7 +162,8 @@ static enum tc_outcome window_holds(struct tc_strtab *symbols, const struct tc_p
             if (params[i].given)
                 return TC_UNDECIDED;
             result = TC_BROKEN;
-        } else if (i > 0 && before.first != SIZE_MAX && !is_before(before, place)) {
+        } else if (i > 0 && before.first != SIZE_MAX &&
+                   !is_before(before, place, is_forward(symbols, params[i - 1].role))) {
             result = TC_BROKEN;
         }
         before = place;
@@ -174,10 +181,10 @@ static tc_sym window_key(struct tc_strtab *symbols, const struct tc_param *param
 
 /* ---- hypotheses ---------------------------------------------------------------------------- */
 
-/* A coin that falls the same way seven times is less than 1 %: what depends on the code of each
- * pipeline alone, such as where it reduces, needs as many. */
-#define MIN_PIPELINES            4
-#define MIN_PIPELINES_COLLECTIVE 7
+/* A coin that falls the same way seven times is less than 1 %: what each pipeline chooses for
+ * itself, where it reduces or what it does beside a call that not every step has, needs as many. */
+#define MIN_PIPELINES        4
+#define MIN_PIPELINES_CHOSEN 7
 
 static bool is_collective(const struct tc_strtab *symbols, tc_sym token)
 {
@@ -198,8 +205,8 @@ static void propose_one(const struct proposal *p, const tc_sym *tokens, const bo
 
     for (size_t i = 0; i < n; i++) {
         hypothesis.params[i] = param_of_token(p->symbols, tokens[i], given[i]);
-        if (is_collective(p->symbols, tokens[i]))
-            hypothesis.min_pipelines = MIN_PIPELINES_COLLECTIVE;
+        if (given[i] || is_collective(p->symbols, tokens[i]))
+            hypothesis.min_pipelines = MIN_PIPELINES_CHOSEN;
     }
     tc_vec_push(&p->out->items, hypothesis);
 }
@@ -210,8 +217,10 @@ struct pair_facts {
     bool a_alone, b_alone;
 };
 
-static struct pair_facts pair_facts(const struct tc_outcomes *outcomes, tc_sym a, tc_sym b)
+static struct pair_facts pair_facts(const struct proposal *p, tc_sym a, tc_sym b)
 {
+    const struct tc_outcomes *outcomes = p->outcomes;
+    const bool forward = is_forward(p->symbols, param_of_token(p->symbols, a, false).role);
     struct pair_facts facts = {0};
 
     for (size_t i = 0; i < outcomes->n; i++) {
@@ -219,7 +228,7 @@ static struct pair_facts pair_facts(const struct tc_outcomes *outcomes, tc_sym a
         struct place y = place_of(b, outcomes->outcome[i], outcomes->n_outcome[i]);
         bool has_x = x.first != SIZE_MAX, has_y = y.first != SIZE_MAX;
         facts.ever_both |= has_x && has_y;
-        facts.ever_ordered |= has_x && has_y && is_before(x, y);
+        facts.ever_ordered |= has_x && has_y && is_before(x, y, forward);
         facts.a_alone |= has_x && !has_y;
         facts.b_alone |= has_y && !has_x;
     }
@@ -231,7 +240,7 @@ static struct pair_facts pair_facts(const struct tc_outcomes *outcomes, tc_sym a
 static void propose_pair(const struct proposal *p, tc_sym a, tc_sym b, bool a_always, bool b_always)
 {
     const tc_sym tokens[] = {a, b};
-    struct pair_facts facts = pair_facts(p->outcomes, a, b);
+    struct pair_facts facts = pair_facts(p, a, b);
 
     if (!facts.ever_ordered)
         return;
@@ -335,8 +344,8 @@ static bool is_transitive(const struct tc_invariant_set *set, const struct tc_in
     return false;
 }
 
-/* A pair around a given call is implied by a nearer one: b given, a before b, and a always before a
- * nearer c. */
+/* A pair around a given call is implied by a nearer one: a before the given b, when also a nearer c
+ * is and a stands before c always, or wherever c is. */
 static bool is_farther(const struct tc_invariant_set *set, const struct tc_invariant *pair)
 {
     size_t g = pair->params[1].given;
@@ -350,7 +359,8 @@ static bool is_farther(const struct tc_invariant_set *set, const struct tc_invar
             const struct tc_invariant *y = set->items.items[j];
             tc_sym from = g ? pair->params[0].name : x->params[1].name;
             tc_sym to = g ? x->params[0].name : pair->params[1].name;
-            if (is_plain_pair(y) && y->n_when == 0 && y->params[0].name == from &&
+            if (y->n_params == 2 && (!has_given(y) || y->params[g].given) &&
+                (y->n_when == 0 || tc_invariant_same_when(y, pair)) && y->params[0].name == from &&
                 y->params[1].name == to)
                 return true;
         }

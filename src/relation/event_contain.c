@@ -48,7 +48,9 @@ static bool is_change(const struct tc_strtab *symbols, tc_atom atom)
 #define MAX_CONTENTS 512
 
 /* What is inside a root forward besides changes is the architecture, and the user's own business.
- * "looked" says that variables were looked at: without it a missing change means nothing. */
+ * "looked" says that variables were looked at: without it a missing change means nothing;
+ * "computes" that the call only computes, and is looked at afterwards, so that it should change no
+ * weight. */
 static size_t contents_of(const struct tc_strtab *symbols, const struct tc_event *event,
                           tc_sym out[MAX_CONTENTS])
 {
@@ -57,6 +59,8 @@ static size_t contents_of(const struct tc_strtab *symbols, const struct tc_event
 
     if (event->process->variables.n && !event->process->has_samples)
         out[n++] = TC_SYM_LOOKED;
+    if (n && (call->is_root || call->role == TC_ROLE_BACKWARD))
+        out[n++] = TC_SYM_COMPUTES;
     for (size_t i = 0; i < call->contents.n && n < MAX_CONTENTS; i++)
         if (!call->is_root || is_change(symbols, call->contents.items[i]))
             out[n++] = call->contents.items[i];
@@ -273,13 +277,23 @@ static void some_explain(struct tc_strtab *symbols, const struct tc_invariant *i
 
 /* ---- none ---------------------------------------------------------------------------------- */
 
-/* The change that would matter wherever it came from: of the weights. */
+static bool ever_computes(const struct tc_outcomes *outcomes)
+{
+    for (size_t i = 0; i < outcomes->n; i++)
+        if (tc_outcome_has(outcomes->outcome[i], outcomes->n_outcome[i], TC_SYM_COMPUTES))
+            return true;
+    return false;
+}
+
+/* The change that would matter wherever it came from: of the weights. That other calls leave them
+ * alone is what EventContain/each says of the time between two steps. */
 static void none_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
                          struct tc_hypotheses *out)
 {
     struct tc_hypothesis hypothesis = {.n_params = 2, .min_pipelines = 2};
 
-    (void)outcomes;
+    if (!ever_computes(outcomes))
+        return;
     hypothesis.params[0] = tc_param_call(key, TC_SYM_EMPTY);
     hypothesis.params[1] =
         tc_param_of(TC_PARAM_CHANGE, TC_SYM_PARAMETER, TC_SYM_DATA, TC_SYM_CHANGED);

@@ -53,19 +53,40 @@ static bool is_ever_reached(struct tc_strtab *symbols, const struct tc_outcomes 
     return found;
 }
 
-/* Calls that load or save state come once in a run; one has to be enough. */
-static bool is_rare(struct tc_strtab *symbols, const struct tc_outcomes *outcomes)
+/* "rare": calls that load or save state come once in a run; one has to be enough.
+ * "users": the user's own code, whose operands have names and meanings of their own. */
+static bool call_is(struct tc_strtab *symbols, const struct tc_outcomes *outcomes, const char *what)
 {
-    tc_sym rare = tc_strtab_intern_text(symbols, "call is rare");
+    tc_sym said = tc_statement_intern(symbols, "call", "is", what);
 
-    return outcomes->n && tc_outcome_has(outcomes->outcome[0], outcomes->n_outcome[0], rare);
+    return outcomes->n && tc_outcome_has(outcomes->outcome[0], outcomes->n_outcome[0], said);
+}
+
+static bool is_about_argument(const struct tc_statement *s)
+{
+    return tc_str_starts(s->left, "args.") || tc_str_starts(s->right, "args.");
+}
+
+static bool str_ends(struct tc_str text, const char *end)
+{
+    size_t n = strlen(end);
+
+    return text.size >= n && !memcmp(text.text + text.size - n, end, n);
+}
+
+/* That two whole shapes agree is no coin that falls by chance. */
+static bool is_shape_of_two(const struct tc_statement *s)
+{
+    return tc_str_is(s->verb, "equals") && str_ends(s->left, ".shape") &&
+           str_ends(s->right, ".shape");
 }
 
 void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
                         tc_statement_filter *filter, unsigned min_pipelines,
                         struct tc_hypotheses *out)
 {
-    const unsigned min_support = is_rare(symbols, outcomes) ? 1 : 0;
+    const unsigned min_support = call_is(symbols, outcomes, "rare") ? 1 : 0;
+    const bool is_users = call_is(symbols, outcomes, "users");
     struct tc_map seen = TC_MAP_INIT;
 
     for (size_t i = 0; i < outcomes->n; i++) {
@@ -81,6 +102,10 @@ void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_o
                 continue;
             struct tc_hypothesis h = {
                 .n_params = 2, .min_pipelines = min_pipelines, .min_support = min_support};
+            if (h.min_pipelines > 4 && is_shape_of_two(&s))
+                h.min_pipelines = 4;
+            if (is_users && is_about_argument(&s))
+                h.min_pipelines = TC_ONE_PIPELINE_ONLY;
             h.params[0] = tc_param_call(key, TC_SYM_EMPTY);
             h.params[1] =
                 tc_param_of(TC_PARAM_OPERAND, tc_symbols_str(symbols, s.left),

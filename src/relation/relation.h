@@ -16,6 +16,8 @@
 #ifndef TC_RELATION_RELATION_H
 #define TC_RELATION_RELATION_H
 
+#include <limits.h>
+
 #include "invariant/invariant.h"
 #include "relation/interest.h"
 #include "relation/situation.h"
@@ -49,6 +51,9 @@ struct tc_outcomes {
     size_t *n_outcome;
     size_t n;
 };
+
+/* For what is a fact of one pipeline and no more: not claimed when several are given. */
+#define TC_ONE_PIPELINE_ONLY UINT_MAX
 
 /* A claim before its precondition is known. */
 struct tc_hypothesis {

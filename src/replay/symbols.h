@@ -44,6 +44,7 @@
     X(UNCHANGED, "unchanged")               \
     X(CLEAR, "clear")                       \
     X(LOOKED, "looked")                     \
+    X(COMPUTES, "computes")                 \
     /* kinds of variables */                \
     X(PARAMETER, "Parameter")               \
     X(BUFFER, "buffer")                     \

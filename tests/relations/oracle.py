@@ -220,7 +220,8 @@ def is_subject(call):
 def contents(p, what, call):
     if what == "call" and is_subject(call):
         inside = {x for x in call["inside"] if not call["root"] or x[0] == "change"}
-        yield call["name"], situation_of(p, call, True), frozenset(inside | ({"looked"} if call["looked"] else set()))
+        marks = {"looked"} | ({"computes"} if call["root"] or call["role"] == "backward" else set())
+        yield call["name"], situation_of(p, call, True), frozenset(inside | (marks if call["looked"] else set()))
 
 
 def owned(p, what, call):
@@ -320,7 +321,7 @@ def role_call(role, fn):
 
 
 def some_claims(key, outcomes):
-    for x in set().union(*outcomes) - {"looked"}:
+    for x in set().union(*outcomes) - {"looked", "computes"}:
         if x[0] == "call":
             param = role_call(x[1], x[2])
         else:
@@ -329,8 +330,10 @@ def some_claims(key, outcomes):
             HELD if x in o else UNDECIDED if x[0] == "change" and "looked" not in o else BROKE
 
 
-def none_claims(key, _):
+def none_claims(key, outcomes):
     change = ("change", "Parameter", "data", "-", "changed")
+    if "computes" not in set().union(*outcomes):
+        return
     yield [{"call": key}, {"change": "Parameter", "attr": "data", "to": "changed"}], \
         lambda o: BROKE if change in o else HELD if "looked" in o else UNDECIDED
 
@@ -348,7 +351,8 @@ def each_claims(key, outcomes):
 def is_before(outcome, a, b):
     last = len(outcome) - 1
     back = outcome[::-1]
-    return outcome.index(a) < outcome.index(b) and last - back.index(a) < last - back.index(b)
+    return outcome.index(a) < outcome.index(b) and (
+        a[0] == "forward" or last - back.index(a) < last - back.index(b))
 
 
 def in_order(tokens, given):
@@ -412,7 +416,7 @@ def support(pipelines, examples=3):
 
 
 def window_support(params):
-    return (7 if any(p["role"] == "collective" for p in params) else 4), 3
+    return (7 if any(p["role"] == "collective" or p.get("given") for p in params) else 4), 3
 
 
 Form = collections.namedtuple("Form", "source claims support hides mode_only", defaults=(lambda params: set(), False))

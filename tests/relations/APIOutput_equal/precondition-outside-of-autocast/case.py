@@ -1,4 +1,4 @@
-"""The result has the dtype of the input where no autocast turns it into another."""
+"""What the script's own method returns has the dtype of the input where no autocast turns it into another."""
 from trace_writer import Trace
 
 
@@ -7,7 +7,7 @@ def train(folder, turned=False):
     for autocast in (False, True):
         t.ctx = {"autocast": {"cuda": "bfloat16"}} if autocast else None
         for _ in range(3):
-            t.op("torch.mm", at="train.py:9", args={"input": t.tensor(8, 4)},
+            t.op("train.Net.mix", role="method", at="train.py:9", args={"input": t.tensor(8, 4)},
                  value=t.tensor(7, 2, dtype="bfloat16" if autocast or turned else "float32"))
     t.end()
 

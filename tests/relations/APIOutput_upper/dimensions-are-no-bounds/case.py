@@ -5,5 +5,5 @@ from trace_writer import Trace
 def healthy(folder):
     t = Trace(folder)
     for n in (3, 3, 3, 9):
-        t.op("torch.roll", args={"dim": 10, "shift": 0, "2": 10, "count": 5}, value=t.tensor(n))
+        t.op("train.roll", role="method", args={"dim": 10, "shift": 0, "2": 10, "count": 5}, value=t.tensor(n))
     t.end()
