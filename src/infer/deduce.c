@@ -28,15 +28,21 @@ static unsigned examples_wanted(const struct tc_hypothesis *hypothesis,
     return hypothesis->min_support ? hypothesis->min_support : options->min_support;
 }
 
+/* Every further clause is one more choice among a hundred: what it fits must be seen more often. */
+#define PIPELINES_PER_CLAUSE 2
+
 static unsigned pipelines_wanted(const struct tc_deduce_rows *rows,
                                  const struct tc_hypothesis *hypothesis,
-                                 const struct tc_deduce_options *options)
+                                 const struct tc_deduce_options *options, size_t n_clauses)
 {
+    unsigned choices = n_clauses > 1 ? (unsigned)n_clauses - 1 : 0;
+
     if (rows->evidence->pipelines.n < 2)
         return 1;
     if (hypothesis->min_pipelines == TC_ONE_PIPELINE_ONLY)
         return TC_ONE_PIPELINE_ONLY;
-    return options->min_pipelines ? options->min_pipelines : hypothesis->min_pipelines;
+    return options->min_pipelines ? options->min_pipelines
+                                  : hypothesis->min_pipelines + PIPELINES_PER_CLAUSE * choices;
 }
 
 /* A situation met with both outcomes counts as broken; what held only there cannot be told apart.
@@ -124,7 +130,7 @@ static enum tc_deduction count_anew(const struct tc_deduce_rows *rows,
     tc_deduce_count(rows, arena, invariant);
     if (invariant->held < examples_wanted(hypothesis, options))
         return TC_DEDUCE_FEW_EXAMPLES;
-    return invariant->pipelines < pipelines_wanted(rows, hypothesis, options)
+    return invariant->pipelines < pipelines_wanted(rows, hypothesis, options, invariant->n_when)
                ? TC_DEDUCE_FEW_PIPELINES
                : TC_DEDUCE_ACCEPTED;
 }
@@ -144,7 +150,7 @@ enum tc_deduction tc_deduce(const struct tc_deduce_rows *rows,
         result = TC_DEDUCE_NEVER_HELD;
     else if (held.count < examples_wanted(hypothesis, options))
         result = TC_DEDUCE_FEW_EXAMPLES;
-    else if (tc_cases_pipelines(&held) < pipelines_wanted(rows, hypothesis, options))
+    else if (tc_cases_pipelines(&held) < pipelines_wanted(rows, hypothesis, options, 0))
         result = TC_DEDUCE_FEW_PIPELINES;
     else
         result = find_when(rows, &held, &broken, invariant);

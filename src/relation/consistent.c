@@ -73,6 +73,12 @@ enum tc_outcome tc_consistent_holds(struct tc_strtab *symbols, const struct tc_p
 }
 
 /* The fields of a variable that a comparison may depend on: what it is, not what it is doing. */
+static void add_framework_attributes(struct tc_situation *s, const struct tc_variable *v)
+{
+    for (size_t i = 0; i < v->n_attrs; i++)
+        tc_situation_set(s, v->attrs[i].field, v->attrs[i].value);
+}
+
 void tc_consistent_situation(struct tc_situation *s, const struct tc_variable *v)
 {
     s->n = 0;
@@ -80,8 +86,7 @@ void tc_consistent_situation(struct tc_situation *s, const struct tc_variable *v
     tc_situation_set(s, TC_SYM_F_V_DTYPE, v->dtype);
     tc_situation_set(s, TC_SYM_F_V_MATRIX, tc_symbols_bool(v->is_matrix));
     tc_situation_set(s, TC_SYM_F_V_OWNER, v->owner);
-    for (size_t i = 0; i < v->n_attrs; i++)
-        tc_situation_set(s, v->attrs[i].field, v->attrs[i].value);
+    add_framework_attributes(s, v);
     tc_situation_sort(s);
 }
 
@@ -149,23 +154,39 @@ static bool may_be_alias(const struct tc_variable *v)
     return v->kind == TC_SYM_PARAMETER && v->is_matrix && v->has_first && !v->is_sampled;
 }
 
+/* Content that two have, and no third: what many share is a constant or a template. */
+struct twins {
+    int64_t a, b;
+    size_t n;
+};
+
 static void find_aliases(struct alias_state *s, const struct tc_process *process)
 {
-    struct tc_map by_content = TC_MAP_INIT;
+    struct tc_map by_content = TC_MAP_INIT; /* content to the index into all */
+    TC_VEC(struct twins) all = {0};
     uint64_t serial, pointer;
-    size_t n = 0;
 
     for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);) {
         const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
         bool is_new;
         if (!may_be_alias(v))
             continue;
-        uint64_t *other = tc_map_at(&by_content, v->first_data, &is_new);
-        if (is_new)
-            *other = serial;
-        else if (n++ < MAX_ALIASES)
-            tc_vec_push(&s->aliases, ((struct alias){process, (int64_t)*other, (int64_t)serial}));
+        uint64_t *place = tc_map_at(&by_content, v->first_data, &is_new);
+        if (is_new) {
+            *place = all.n;
+            tc_vec_push(&all, ((struct twins){.a = (int64_t)serial}));
+        }
+        struct twins *twins = &all.items[*place];
+        twins->b = (int64_t)serial;
+        twins->n++;
     }
+    for (size_t i = 0, n = 0; i < all.n && n < MAX_ALIASES; i++) {
+        if (all.items[i].n != 2)
+            continue;
+        tc_vec_push(&s->aliases, ((struct alias){process, all.items[i].a, all.items[i].b}));
+        n++;
+    }
+    tc_vec_release(&all);
     tc_map_release(&by_content);
 }
 
@@ -181,6 +202,33 @@ static struct tc_str part_of_name(const struct tc_strtab *symbols, tc_sym name, 
     return (struct tc_str){dot + 1, (uint32_t)(text.text + text.size - dot - 1)};
 }
 
+static const char *skip_digits(const char *text)
+{
+    while (*text >= '0' && *text <= '9')
+        text++;
+    return text;
+}
+
+/* "blocks.0.fc.weight" and "blocks.1.fc.weight": made from one template, as clones are. */
+static bool differ_in_numbers_only(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        const char *x = skip_digits(a), *y = skip_digits(b);
+        if ((x > a) != (y > b))
+            return false;
+        a = x;
+        b = y;
+        if (*a != *b || !*a)
+            return *a == *b;
+    }
+}
+
+/* It requires a gradient and has had one. */
+static bool is_trained(const struct tc_variable *v)
+{
+    return v->requires_grad && (v->grad_cause >= 0 || v->grad != TC_SYM_GRAD_NULL);
+}
+
 static void judge_alias(const struct alias *alias, struct tc_strtab *symbols,
                         const struct tc_event *event, const struct tc_sink *sink)
 {
@@ -190,17 +238,21 @@ static void judge_alias(const struct alias *alias, struct tc_strtab *symbols,
     struct tc_situation s = {.n = 0};
     tc_sym outcome[1];
 
-    if (!tc_snapshots_compare(&x, &y))
+    if (!tc_snapshots_compare(&x, &y) || !is_trained(a) || !is_trained(b) ||
+        (x.data == a->first_data && y.data == b->first_data))
         return;
-    tc_situation_set(&s, TC_SYM_F_V_REQUIRES_GRAD,
-                     tc_symbols_bool(a->requires_grad && b->requires_grad));
     tc_situation_set(&s, tc_strtab_intern_text(symbols, "v.same_name"),
                      tc_symbols_bool(tc_str_same(part_of_name(symbols, a->name, true),
                                                  part_of_name(symbols, b->name, true))));
     tc_situation_set(&s, tc_strtab_intern_text(symbols, "v.same_owner"),
                      tc_symbols_bool(a->owner == b->owner));
+    tc_situation_set(&s, tc_strtab_intern_text(symbols, "v.siblings"),
+                     tc_symbols_bool(differ_in_numbers_only(tc_strtab_text(symbols, a->name),
+                                                            tc_strtab_text(symbols, b->name))));
     tc_situation_set(&s, tc_strtab_intern_text(symbols, "v.same_root"),
                      tc_symbols_bool(a->root == b->root));
+    add_framework_attributes(&s, a);
+    add_framework_attributes(&s, b);
     tc_situation_sort(&s);
     outcome[0] = tc_consistent_agreement(symbols, "data", x.data == y.data);
     emit(sink, event, a->kind, &s, outcome, 1, b);

@@ -12,7 +12,8 @@ def train(folder, tied=True):
     for _ in range(5):
         t.zero_grad(optimizer)
         t.forward(model)
-        t.backward(model)
+        for trained in (model, other, third):
+            t.backward(trained)
         t.step(optimizer, changes=model.parameters if tied else [model.var("w")])
         t.change(other.var("x"))
         t.cut()
