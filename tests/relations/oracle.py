@@ -512,6 +512,8 @@ def deduce(form, params, decide, examples, n_pipelines):
         covered = set().union(*(p for s, p in where.items() if all(is_true(c, dict(s)) for c in when)))
         if len(covered) < 0.8 * len({p for p, _ in held}):
             return None
+    if n_pipelines > 1 and len(when) > 1:
+        min_pipelines += 2 * (len(when) - 1)
     judged = [(p, s) for p, s in held if all(is_true(c, dict(s)) for c in when)]
     if len(judged) < min_examples or len({p for p, _ in judged}) < min_pipelines:
         return None
