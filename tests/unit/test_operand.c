@@ -130,7 +130,8 @@ static void two_tensors_are_compared(void **state)
                                  "args.a.shape[0] equals args.b.shape[0]\n");
     call(w, ",\"args\":{\"a\":" TENSOR("[2,3]", "float32") ",\"b\":" TENSOR("[]", "float32") "}",
          "");
-    assert_string_equal(w->last, "args.a.dtype equals args.b.dtype\n");
+    assert_string_equal(w->last, "args.a.dtype equals args.b.dtype\n"
+                                 "args.a.shape differs_from args.b.shape\n");
 }
 
 static void content_is_compared_where_shape_and_dtype_agree(void **state)
@@ -146,13 +147,17 @@ static void content_is_compared_where_shape_and_dtype_agree(void **state)
     assert_null(strstr(w->last, "content")); /* nobody asked */
 }
 
-static void sizes_are_held_against_counts(void **state)
+static void sizes_of_the_users_own_results_are_held_against_counts(void **state)
 {
     struct world *w = *state;
 
+    call(w, ",\"args\":{\"n\":5}", ",\"value\":" TENSOR("[5,7]", "int64"));
+    assert_string_equal(w->last, "args.n is \"not_zero\"\n"); /* torch's are what torch says */
+    feed_line(&w->feed, "{\"type\":\"api\",\"fn\":\"f\",\"role\":\"method\"}");
     call(w, ",\"args\":{\"n\":5,\"dim\":9,\"zero\":0}", ",\"value\":" TENSOR("[5,7]", "int64"));
     assert_string_equal(w->last,
                         "args.dim is \"not_zero\"\nargs.n is \"not_zero\"\nargs.zero is \"zero\"\n"
+                        "call is users\n"
                         "value.shape[0] at_least args.n\nvalue.shape[0] at_most args.n\n"
                         "value.shape[0] reaches args.n\n"
                         "value.shape[1] at_least args.n\nvalue.shape[1] exceeds args.n\n");
@@ -220,7 +225,7 @@ int main(void)
         T(defaults_are_told_apart),
         T(two_tensors_are_compared),
         T(content_is_compared_where_shape_and_dtype_agree),
-        T(sizes_are_held_against_counts),
+        T(sizes_of_the_users_own_results_are_held_against_counts),
         T(autocast_is_compared_with_floats_only),
         T(results_are_told),
         T(equal_calls_are_read_alike),
