@@ -1,8 +1,11 @@
 /*
- * event_contain_within.c - EventContain/within: a change happens only inside certain calls
+ * event_contain_within.c - EventContain/within: what a model trains with was made inside certain
+ * calls
  *
- * One example for each change of the content of a parameter in training: the innermost call around
- * it that has a business in a training loop, or none. Calls around whole loops explain nothing.
+ * An example for each change of the content of a parameter inside a call that has a business in a
+ * training loop; calls around whole loops have none. A change from elsewhere is an example, without
+ * a call, once a root trains with it: weights that were swapped, and swapped back before that, were
+ * never changed.
  */
 #include "relation/consistent.h"
 
@@ -10,6 +13,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "base/hash.h"
 #include "invariant/describe.h"
 #include "replay/symbols.h"
 
@@ -44,31 +48,139 @@ static tc_sym token_of(struct tc_strtab *symbols, const char *role, tc_sym name)
     return token;
 }
 
-static bool is_in_training(const struct tc_strtab *symbols, const struct tc_event *event)
+/* A variable whose content the script itself has made. */
+struct foreign {
+    const struct tc_process *process;
+    int64_t serial;
+};
+
+struct within_state {
+    struct tc_map left; /* (process, variable) → content that the last of such calls left */
+    TC_VEC(struct foreign) foreign;
+};
+
+static void *within_open(void)
 {
-    return !strcmp(tc_strtab_text(symbols, event->window->stage), "training");
+    return tc_calloc(1, sizeof(struct within_state));
+}
+
+static void within_close(void *state)
+{
+    struct within_state *s = state;
+
+    tc_map_release(&s->left);
+    tc_vec_release(&s->foreign);
+    tc_free(s);
+}
+
+static uint64_t *left_of(struct within_state *s, const struct tc_event *event)
+{
+    const uint64_t who[] = {(uintptr_t)event->process, (uint64_t)event->variable->serial};
+    bool is_new;
+    uint64_t *left = tc_map_at(&s->left, tc_hash64(who, sizeof(who), 0), &is_new);
+
+    if (is_new)
+        *left = event->variable->first_data;
+    return left;
+}
+
+static void set_foreign(struct within_state *s, const struct tc_event *event, bool is_foreign)
+{
+    const struct foreign who = {event->process, event->variable->serial};
+    size_t i = 0;
+
+    while (i < s->foreign.n &&
+           (s->foreign.items[i].process != who.process || s->foreign.items[i].serial != who.serial))
+        i++;
+    if (i == s->foreign.n && is_foreign)
+        tc_vec_push(&s->foreign, who);
+    else if (i < s->foreign.n && !is_foreign)
+        s->foreign.items[i] = s->foreign.items[--s->foreign.n];
+}
+
+static void emit(struct tc_strtab *symbols, const struct tc_event *event,
+                 const struct tc_variable *v, const struct tc_call *around,
+                 const struct tc_sink *sink)
+{
+    struct tc_situation situation = {.n = 0};
+    tc_sym outcome[1];
+
+    if (around)
+        outcome[0] = token_of(symbols, tc_role_text(around->role), around->descriptor);
+    tc_situation_set(&situation, TC_SYM_F_V_REQUIRES_GRAD, tc_symbols_bool(v->requires_grad));
+    for (size_t i = 0; i < v->n_attrs; i++)
+        tc_situation_set(&situation, v->attrs[i].field, v->attrs[i].value);
+    tc_situation_sort(&situation);
+    struct tc_example example = {.key = key_sym(symbols),
+                                 .situation = &situation,
+                                 .outcome = outcome,
+                                 .n_outcome = around != NULL,
+                                 .variable = v};
+    sink->example(sink->context, event, &example);
+}
+
+static bool is_stage(const struct tc_strtab *symbols, tc_sym stage, const char *name)
+{
+    return !strcmp(tc_strtab_text(symbols, stage), name);
+}
+
+/* To load and to initialise is to make weights: where that is right is not for one call to say. */
+static bool is_always_fine(const struct tc_call *call)
+{
+    return call->role == TC_ROLE_LOAD || call->role == TC_ROLE_INIT;
+}
+
+/* Before training anything goes. */
+static void on_change(struct within_state *s, struct tc_strtab *symbols,
+                      const struct tc_event *event, const struct tc_sink *sink)
+{
+    const struct tc_call *around = call_around(event->call);
+    tc_sym stage = event->window->stage;
+    uint64_t *left = left_of(s, event);
+    bool is_made = around || is_stage(symbols, stage, "init");
+
+    if (is_made)
+        *left = event->variable->data;
+    set_foreign(s, event, !is_made && *left != event->variable->data);
+    if (around && is_stage(symbols, stage, "training") && !is_always_fine(around))
+        emit(symbols, event, event->variable, around, sink);
+}
+
+static bool is_training_forward(const struct tc_strtab *symbols, const struct tc_call *call)
+{
+    const struct tc_value *training = tc_value_get(tc_value_get(call->self, "attrs"), "training");
+
+    return call->is_root && !call->raised && is_stage(symbols, call->stage, "training") &&
+           !tc_value_get(call->ctx, "grad") && training && training->kind == TC_VALUE_BOOL &&
+           training->boolean;
+}
+
+/* What the root has now trained with is told once. */
+static void on_training(struct within_state *s, struct tc_strtab *symbols,
+                        const struct tc_event *event, const struct tc_sink *sink)
+{
+    int64_t root = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->foreign.n; i++) {
+        const struct foreign who = s->foreign.items[i];
+        const struct tc_variable *v = tc_process_variable(event->process, who.serial);
+        if (who.process == event->process && v && v->root == root)
+            emit(symbols, event, v, NULL, sink);
+        else
+            s->foreign.items[kept++] = who;
+    }
+    s->foreign.n = kept;
 }
 
 static void within_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                            const struct tc_sink *sink)
 {
-    struct tc_situation situation;
-    tc_sym outcome[1];
-
-    (void)state;
-    if (event->kind != TC_EVENT_CHANGE || event->variable->kind != TC_SYM_PARAMETER ||
-        !is_in_training(symbols, event))
-        return;
-    const struct tc_call *around = call_around(event->call);
-    if (around)
-        outcome[0] = token_of(symbols, tc_role_text(around->role), around->descriptor);
-    tc_consistent_situation(&situation, event->variable);
-    struct tc_example example = {.key = key_sym(symbols),
-                                 .situation = &situation,
-                                 .outcome = outcome,
-                                 .n_outcome = around != NULL,
-                                 .variable = event->variable};
-    sink->example(sink->context, event, &example);
+    if (event->kind == TC_EVENT_CHANGE && event->variable->kind == TC_SYM_PARAMETER)
+        on_change(state, symbols, event, sink);
+    else if (event->kind == TC_EVENT_CALL && !event->process->is_worker &&
+             is_training_forward(symbols, event->call))
+        on_training(state, symbols, event, sink);
 }
 
 /* ---- one claim: inside the calls that were seen -------------------------------------------- */
@@ -146,7 +258,7 @@ static enum tc_outcome within_holds(struct tc_strtab *symbols, const struct tc_p
 static void within_describe(const struct tc_strtab *symbols, const struct tc_param *params,
                             size_t n_params, struct tc_strbuf *out)
 {
-    tc_strbuf_addf(out, "in training, data of a %s changes only inside ",
+    tc_strbuf_addf(out, "a model trains only with data of each %s that was made inside ",
                    tc_strtab_text(symbols, params[0].name));
     for (size_t i = 1; i < n_params; i++) {
         tc_strbuf_adds(out, i == 1 ? "" : i + 1 == n_params ? " or " : ", ");
@@ -158,30 +270,30 @@ static void within_explain(struct tc_strtab *symbols, const struct tc_invariant 
                            const struct tc_event *event, const struct tc_example *example,
                            struct tc_strbuf *out)
 {
-    const struct tc_call *around = call_around(event->call);
+    const char *name = tc_strtab_text(symbols, example->variable->name);
+    const struct tc_call *around = event->kind == TC_EVENT_CHANGE ? call_around(event->call) : NULL;
 
     (void)invariant;
-    tc_strbuf_addf(out, "%s changed ", tc_strtab_text(symbols, example->variable->name));
-    if (around) {
-        tc_strbuf_adds(out, "inside ");
-        tc_describe_call(symbols, around->descriptor, out);
-    } else if (event->call) {
-        tc_strbuf_adds(out, "by ");
-        tc_describe_call(symbols, event->call->descriptor, out);
-    } else {
-        tc_strbuf_adds(out, "between two calls, by the script itself");
+    if (!around) {
+        tc_strbuf_addf(out, "the script itself changed %s, and the model trains on with that",
+                       name);
+        return;
     }
+    tc_strbuf_addf(out, "%s changed inside ", name);
+    tc_describe_call(symbols, around->descriptor, out);
 }
 
 const struct tc_source tc_source_changes = {
     .name = "changes",
     .is_set = true,
+    .open = within_open,
+    .close = within_close,
     .observe = within_observe,
 };
 
 const struct tc_relation tc_event_contain_within = {
     .name = "EventContain/within",
-    .summary = "in training, weights change only inside these calls",
+    .summary = "a model trains only with weights that were made inside these calls",
     .hint = "Who writes to the weights besides the optimizer: were others swapped in, or copied "
             "back?",
     .source = &tc_source_changes,

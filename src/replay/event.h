@@ -144,7 +144,7 @@ enum tc_event_kind {
 struct tc_event {
     enum tc_event_kind kind;
     const struct tc_process *process;   /* NULL for PASS and FINISH */
-    const struct tc_call *call;         /* CALL; CHANGE: the open call that made it, or NULL */
+    const struct tc_call *call;         /* CALL; CHANGE: the open call in which it was, or NULL */
     const struct tc_window *window;     /* WINDOW; CHANGE: the open one */
     const struct tc_variable *variable; /* CHANGE */
     const struct tc_record *record;     /* FOREIGN */

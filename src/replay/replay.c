@@ -182,7 +182,7 @@ static void on_var(struct tc_replay *replay, struct track *track, const struct t
         process->window.step = record->step;
     emit(replay, track,
          (struct tc_event){.kind = TC_EVENT_CHANGE,
-                           .call = cause,
+                           .call = cause ? cause : tc_spans_innermost(&track->spans),
                            .window = &process->window,
                            .variable = applied.variable});
 }

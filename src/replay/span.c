@@ -113,6 +113,19 @@ struct tc_call *tc_spans_find(const struct tc_spans *spans, int64_t id)
     return (struct tc_call *)(uintptr_t)pointer;
 }
 
+struct tc_call *tc_spans_innermost(const struct tc_spans *spans)
+{
+    struct tc_call *innermost = NULL;
+    uint64_t id, pointer;
+
+    for (size_t pos = 0; tc_map_each(&spans->open, &pos, &id, &pointer);) {
+        struct tc_call *call = (struct tc_call *)(uintptr_t)pointer;
+        if (call->th == 0 && (!innermost || call->id > innermost->id))
+            innermost = call;
+    }
+    return innermost;
+}
+
 struct tc_call *tc_spans_enter(struct tc_spans *spans, const struct tc_record *record)
 {
     bool is_new;

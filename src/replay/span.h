@@ -29,6 +29,8 @@ void tc_spans_declare(struct tc_spans *spans, const struct tc_record *api);
 struct tc_call *tc_spans_enter(struct tc_spans *spans, const struct tc_record *record);
 /* The open call of that id, or NULL. */
 struct tc_call *tc_spans_find(const struct tc_spans *spans, int64_t id);
+/* The call of the main thread that was opened last and is open, or NULL. */
+struct tc_call *tc_spans_innermost(const struct tc_spans *spans);
 /* Hand what happened inside on to the enclosing call, and recycle. */
 void tc_spans_leave(struct tc_spans *spans, struct tc_call *call);
 

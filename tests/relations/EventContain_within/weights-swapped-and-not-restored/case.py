@@ -1,8 +1,8 @@
-"""Averaged weights are copied over the model between two steps: not the optimizer did that."""
+"""Averaged weights are copied over the model between two steps, and training goes on with them."""
 from trace_writer import Trace
 
 
-def train(folder, swapped_in=None):
+def train(folder, swapped_in=None, restores=False):
     t = Trace(folder)
     model = t.net("w", "b")
     optimizer = t.optimizer(model)
@@ -12,16 +12,25 @@ def train(folder, swapped_in=None):
         t.backward(model)
         t.step(optimizer)
         if i == swapped_in:
+            before = [v.digest for v in model.parameters]
             t.change(model.var("w"))
             t.enter("torch.Tensor.copy_", at="train.py:33")
             t.change(model.var("b"))
             t.leave()
+            t.evaluate(model)
+            for v, digest in zip(model.parameters, before):
+                if restores:
+                    t.set(v, data=digest)
         t.cut()
     t.end()
 
 
 def healthy(folder):
     train(folder)
+
+
+def fine(folder):
+    train(folder, swapped_in=2, restores=True)
 
 
 def broken(folder):

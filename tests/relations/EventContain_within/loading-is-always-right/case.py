@@ -1,4 +1,4 @@
-"""The weights may be stepped and loaded; before training anything goes, and buffers are free at all times."""
+"""The weights may always be loaded; before training anything goes, and buffers are free at all times."""
 from trace_writer import Trace
 
 LOAD = "torch.nn.Module.load_state_dict"
@@ -14,11 +14,11 @@ def train(folder, by_hand=False):
     for i in range(4):
         t.train_step(model, optimizer)
         t.change(model.var("running_mean"))
-        if by_hand:
-            t.change(model.var("w"))
         t.enter(LOAD, role="load", at="train.py:34")
         t.change(model.var("w"))
         t.leave()
+        if by_hand:
+            t.change(model.var("w"))
     t.end()
 
 
