@@ -180,11 +180,12 @@ static void tell_rest(const struct operand *operand, struct tc_strtab *symbols,
 
 /* ---- what is met --------------------------------------------------------------------------- */
 
-static uint64_t value_digest(const struct tc_value *v)
+/* Of numbers only seeds are meant to differ: the others are sizes and dimensions. */
+static uint64_t value_digest(const struct tc_call *call, const struct tc_value *v)
 {
     struct tc_str digest = tc_value_str(tc_value_get(v, "digest"));
 
-    if (v->kind == TC_VALUE_INT)
+    if (v->kind == TC_VALUE_INT && call->role == TC_ROLE_SEED)
         return tc_hash64(&v->integer, sizeof(v->integer), 1);
     return digest.text ? tc_hash64(digest.text, digest.size, 2) : 0;
 }
@@ -283,7 +284,7 @@ static void meet(struct tc_workers *workers, struct tc_strtab *symbols,
 {
     const uint64_t scope[] = {(uint64_t)event->process->parent_pid,
                               operand_key(symbols, event->call, member->key),
-                              value_digest(&member->value)};
+                              value_digest(event->call, &member->value)};
     struct use use = {.process = event->process};
 
     if (!scope[2])
