@@ -12,6 +12,9 @@ triggered  the same over violated / triggered invariants, which is stricter
 alarms     violations reported per thousand training steps; repeats of one invariant are one violation
 silent     share of (draw, validation pipeline) without any violation
 
+--own asks another question: learned from one pipeline alone, do other runs of the same one pass? Each is run again, with
+another seed, half the learning rate, more width, and more steps; it lists what alarms.
+
 Prints the table and the invariants that alarmed most often with what they saw; writes DIR/false_positives.json.
 """
 
@@ -40,6 +43,27 @@ def measure(tools, learned, validated):
                      "alarms": 1000 * len(violations) / max(1, steps)})
         alarms += [(name, v) for v in violations]
     return len(invariants), rows, alarms
+
+
+VARIANTS = ("steps=x1", "seed=11", "lr=x0.5", "width=x1.5", "steps=x1.5")  # the first is the same run again
+
+
+def own(tools, pipelines):
+    """Each pipeline by its own invariants; returns how many of its variants alarm."""
+    out, runs, alarmed = tools.work / "invariants" / "own.jsonl", 0, 0
+    for pipeline in pipelines.values():
+        try:
+            tools.infer([tools.trace_pipeline(pipeline)[0]], out)
+            for variant in VARIANTS:
+                _, found = tools.check(tools.trace_pipeline(pipeline, variant)[0], out)
+                runs, alarmed = runs + 1, alarmed + bool(found)
+                for v in found:
+                    print(f"{pipeline.name} {variant}: {v['id']} {v['relation']}: {' '.join(v['expected'].split())}\n"
+                          f"    {' '.join(v['seen'].split())} [{v.get('at', '')}, step {v.get('step')}]", flush=True)
+        except harness.Failed as e:
+            print(f"left out: {pipeline.name}: {e}", flush=True)
+    print(f"own: {alarmed} of {runs} other runs of {len(pipelines)} pipelines have an alarm")
+    return 1 if alarmed else 0
 
 
 def steps_of(tools, trace):
@@ -96,10 +120,13 @@ def run():
     p.add_argument("--draws", type=int, default=5, help="random draws (default 5)")
     p.add_argument("--seed", type=int, default=0, help="of the draws")
     p.add_argument("--top", type=int, default=10, help="invariants to list for each size (default 10)")
+    p.add_argument("--own", action="store_true", help="check variants of each pipeline by its own invariants")
     p.add_argument("names", nargs="*", metavar="NAME", help="pipelines (default all)")
     args = p.parse_args()
     tools = harness.tools(args)
     (tools.work / "invariants").mkdir(exist_ok=True)
+    if args.own:
+        return own(tools, harness.pipelines(args.names))
     traces = {}
     for pipeline in harness.pipelines(args.names).values():
         try:

@@ -43,14 +43,17 @@ class Runners(unittest.TestCase):
         for row in rows:
             self.assertLessEqual(row["failed"] + row["passed"], row["invariants"])
 
-    def test_3_detection(self):
+    def test_3_variants_by_their_own_invariants(self):
+        self.assertIn("own: 0 of 5 other runs of 1 pipelines have an alarm", self.bench("false_positives", "--own", "gcn"))
+
+    def test_4_detection(self):
         out = self.bench("detection", "--mode", "own", "--only", "titan3575", BENCHMARKS / "bugs")
         self.assertIn("own: 1 of 1 found, 1 named in the first group", out)
         row, = json.loads((self.work / "detection.json").read_text())
         self.assertEqual((row["found"], row["step"], row["alarms"]), (True, 0, {}))
         self.assertIn("| titan3575_zero_grad_each_microbatch | own |", (self.work / "report.md").read_text())
 
-    def test_4_no_tools(self):
+    def test_5_no_tools(self):
         p = subprocess.run([sys.executable, BENCHMARKS / "pipelines" / "run.py", "--bin", "/nonexistent", "--work", self.work],
                            capture_output=True, text=True)
         self.assertEqual((p.returncode, p.stderr), (2, "pipelines: /nonexistent: no tools there; build them, or name them with --bin\n"))
