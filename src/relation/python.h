@@ -65,6 +65,7 @@ struct tc_python_variable {
 };
 
 struct tc_python_variables {
+    struct tc_str type, attr;
     TC_VEC(struct tc_python_variable) items; /* in order of first appearance */
 };
 
@@ -80,7 +81,8 @@ struct tc_python_trace {
     struct tc_map runs;      /* hash of thread → struct tc_python_run * */
     struct tc_map present;   /* hash of thread and function → place in presence, plus 1 */
     TC_VEC(struct tc_python_presence) presence;
-    TC_VEC(struct tc_python_record) changes; /* state changes of those types */
+    TC_VEC(struct tc_python_record) changes;     /* state changes of those types */
+    TC_VEC(struct tc_python_variables *) states; /* what was asked of them */
     bool has_stages, is_foreign;
     int64_t last_time;
     uint64_t n_kept;
@@ -109,9 +111,9 @@ const struct tc_value *tc_python_argument(const struct tc_python_trace *trace,
                                           const struct tc_python_call *call, struct tc_str name,
                                           bool *is_known);
 
-/* What an attribute of all variables of a type held, over time. */
-void tc_python_trace_states(struct tc_python_trace *trace, struct tc_str type, struct tc_str attr,
-                            struct tc_python_variables *out);
+/* What an attribute of all variables of a type held, over time; the trace keeps it. */
+const struct tc_python_variables *tc_python_trace_states(struct tc_python_trace *trace,
+                                                         struct tc_str type, struct tc_str attr);
 void tc_python_variables_release(struct tc_python_variables *variables);
 
 /* ---- preconditions ------------------------------------------------------------------------- */

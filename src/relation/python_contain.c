@@ -160,11 +160,10 @@ static void find_changes(struct tc_python_judge *judge, struct child *child)
     struct tc_str type = tc_value_str(tc_value_get(child->param, "var_type"));
     struct tc_str attr = tc_value_str(tc_value_get(child->param, "attr_name"));
     struct tc_str name = tc_value_str(tc_value_get(child->param, "var_name"));
-    struct tc_python_variables variables;
+    const struct tc_python_variables *variables = tc_python_trace_states(judge->trace, type, attr);
 
-    tc_python_trace_states(judge->trace, type, attr, &variables);
-    for (size_t i = 0; i < variables.items.n; i++) {
-        const struct tc_python_variable *v = &variables.items.items[i];
+    for (size_t i = 0; i < variables->items.n; i++) {
+        const struct tc_python_variable *v = &variables->items.items[i];
         for (size_t s = 1; s < v->states.n && (!name.text || tc_str_same(name, v->name)); s++)
             tc_vec_push(&child->changes,
                         ((struct change){v->states.items[s].begin, v->process,
@@ -173,7 +172,6 @@ static void find_changes(struct tc_python_judge *judge, struct child *child)
     if (child->changes.n)
         qsort(child->changes.items, child->changes.n, sizeof(*child->changes.items),
               compare_changes);
-    tc_python_variables_release(&variables);
 }
 
 static enum match find_change(struct tc_python_judge *judge, const struct child *child,

@@ -45,20 +45,18 @@ static void add_state(struct tc_python_trace *trace, struct tc_python_variable *
                 ((struct tc_python_state){key, value, record->time, trace->last_time, *record}));
 }
 
-void tc_python_trace_states(struct tc_python_trace *trace, struct tc_str type, struct tc_str attr,
-                            struct tc_python_variables *out)
+static void find_states(struct tc_python_trace *trace, struct tc_python_variables *out)
 {
     struct tc_map places = TC_MAP_INIT;
-    char *field = tc_arena_alloc(&trace->arena, attr.size + 11);
-    struct tc_str path = {field, attr.size + 11};
+    char *field = tc_arena_alloc(&trace->arena, out->attr.size + 11);
+    struct tc_str path = {field, out->attr.size + 11};
 
     memcpy(field, "attributes.", 11);
-    memcpy(field + 11, attr.text, attr.size);
-    *out = (struct tc_python_variables){0};
+    memcpy(field + 11, out->attr.text, out->attr.size);
     for (size_t i = 0; i < trace->changes.n; i++) {
         const struct tc_python_record *record = &trace->changes.items[i];
         const struct tc_value *value;
-        if (!tc_str_same(tc_value_str(tc_value_get(record->line, "var_type")), type))
+        if (!tc_str_same(tc_value_str(tc_value_get(record->line, "var_type")), out->type))
             continue;
         struct tc_python_variable *variable = variable_at(
             out, &places, record->process, tc_value_str(tc_value_get(record->line, "var_name")));
@@ -67,6 +65,23 @@ void tc_python_trace_states(struct tc_python_trace *trace, struct tc_str type, s
             add_state(trace, variable, record, value);
     }
     tc_map_release(&places);
+}
+
+const struct tc_python_variables *tc_python_trace_states(struct tc_python_trace *trace,
+                                                         struct tc_str type, struct tc_str attr)
+{
+    struct tc_python_variables *variables;
+
+    for (size_t i = 0; i < trace->states.n; i++)
+        if (tc_str_same(trace->states.items[i]->type, type) &&
+            tc_str_same(trace->states.items[i]->attr, attr))
+            return trace->states.items[i];
+    variables = tc_arena_zalloc(&trace->arena, sizeof(*variables));
+    variables->type = type;
+    variables->attr = attr;
+    find_states(trace, variables);
+    tc_vec_push(&trace->states, variables);
+    return variables;
 }
 
 void tc_python_variables_release(struct tc_python_variables *variables)
@@ -81,7 +96,8 @@ void tc_python_variables_release(struct tc_python_variables *variables)
 /* One side of the relation, with what its precondition asks of each state. */
 struct side {
     struct tc_str type, attr;
-    struct tc_python_variables variables;
+    const struct tc_python_variables *variables;
+    struct tc_arena arena; /* of rows */
     TC_VEC(tc_sym *) rows; /* of states, variable by variable */
     TC_VEC(size_t) first;  /* place in rows of the first state of a variable */
 };
@@ -97,14 +113,14 @@ static void open_side(struct tc_python_judge *judge, size_t i, struct side *side
         judge->unchecked = "its params are not attributes of variables";
         return;
     }
-    tc_python_trace_states(trace, side->type, side->attr, &side->variables);
-    for (size_t v = 0; v < side->variables.items.n; v++) {
-        const struct tc_python_variable *variable = &side->variables.items.items[v];
+    side->variables = tc_python_trace_states(trace, side->type, side->attr);
+    for (size_t v = 0; v < side->variables->items.n; v++) {
+        const struct tc_python_variable *variable = &side->variables->items.items[v];
         if (!variable->states.n)
             judge->unchecked = "a variable of its type lacks the attribute in this trace";
         tc_vec_push(&side->first, side->rows.n);
         for (size_t s = 0; s < variable->states.n; s++) {
-            tc_sym *row = tc_arena_alloc(&trace->arena, size);
+            tc_sym *row = tc_arena_alloc(&side->arena, size);
             const struct tc_python_record *last = &variable->states.items[s].last;
             tc_python_when_row(trace, &judge->when, last, last, row);
             tc_vec_push(&side->rows, row);
@@ -114,7 +130,7 @@ static void open_side(struct tc_python_judge *judge, size_t i, struct side *side
 
 static void close_side(struct side *side)
 {
-    tc_python_variables_release(&side->variables);
+    tc_arena_release(&side->arena);
     tc_vec_release(&side->rows);
     tc_vec_release(&side->first);
 }
@@ -135,8 +151,8 @@ static void say(struct tc_python_judge *judge, const struct side *a, size_t i,
                 const struct tc_python_state *x, const struct side *b, size_t j,
                 const struct tc_python_state *y)
 {
-    const struct tc_python_variable *v = &a->variables.items.items[i];
-    const struct tc_python_variable *w = &b->variables.items.items[j];
+    const struct tc_python_variable *v = &a->variables->items.items[i];
+    const struct tc_python_variable *w = &b->variables->items.items[j];
     bool y_is_later = tc_python_step(&y->last) > tc_python_step(&x->last);
     struct tc_strbuf text = TC_STRBUF_INIT;
 
@@ -155,8 +171,8 @@ static void say(struct tc_python_judge *judge, const struct side *a, size_t i,
 static void judge_variables(struct tc_python_judge *judge, const struct side *a, size_t i,
                             const struct side *b, size_t j)
 {
-    const struct tc_python_variable *v = &a->variables.items.items[i];
-    const struct tc_python_variable *w = &b->variables.items.items[j];
+    const struct tc_python_variable *v = &a->variables->items.items[i];
+    const struct tc_python_variable *w = &b->variables->items.items[j];
     size_t from = 0;
 
     for (size_t s = 0; s < v->states.n; s++) {
@@ -200,10 +216,10 @@ static void judge_sides(struct tc_python_judge *judge, const struct side *a, con
     bool is_one = tc_str_same(a->type, b->type) && tc_str_same(a->attr, b->attr);
     bool by_name = needs_equal_names(&judge->when);
 
-    for (size_t i = 0; i < a->variables.items.n; i++) {
-        const struct tc_python_variable *v = &a->variables.items.items[i];
-        for (size_t j = is_one ? i + 1 : 0; j < b->variables.items.n; j++) {
-            const struct tc_python_variable *w = &b->variables.items.items[j];
+    for (size_t i = 0; i < a->variables->items.n; i++) {
+        const struct tc_python_variable *v = &a->variables->items.items[i];
+        for (size_t j = is_one ? i + 1 : 0; j < b->variables->items.n; j++) {
+            const struct tc_python_variable *w = &b->variables->items.items[j];
             bool is_same_name = tc_str_same(v->name, w->name);
             if (by_name && !is_same_name)
                 continue;

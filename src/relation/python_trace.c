@@ -244,6 +244,9 @@ void tc_python_trace_release(struct tc_python_trace *trace)
         tc_vec_release(&function->calls);
         tc_free(function);
     }
+    for (size_t i = 0; i < trace->states.n; i++)
+        tc_python_variables_release(trace->states.items[i]);
+    tc_vec_release(&trace->states);
     tc_vec_release(&trace->changes);
     tc_vec_release(&trace->presence);
     tc_map_release(&trace->functions);
