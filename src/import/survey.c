@@ -11,6 +11,8 @@
 #include "base/banned.h"
 
 #define LINES_TO_RECOGNISE 16
+/* A file that several processes wrote is read once for each of them. */
+#define MAX_PROCESSES 4096
 
 void tc_survey_init(struct tc_survey *survey)
 {
@@ -166,6 +168,11 @@ enum tc_status tc_survey_file(struct tc_survey *survey, const char *path, size_t
     unread = tc_notes_new();
     status = tc_lines_open(path, tc_fs_base(path), unread, &lines, err);
     while (status == TC_OK && (status = tc_lines_next(lines, &line, err)) == TC_OK) {
+        if (survey->processes.n > MAX_PROCESSES) {
+            status = tc_error_set(err, TC_E_IO, "%s: lines of more than %d processes", path,
+                                  MAX_PROCESSES);
+            break;
+        }
         if (!*is_one && n++ < LINES_TO_RECOGNISE)
             *is_one = is_record(line);
         if (!*is_one && n >= LINES_TO_RECOGNISE)

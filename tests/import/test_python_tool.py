@@ -429,6 +429,18 @@ class Tools(Case):
         self.assertLessEqual({("bad-json", file.name, 2), ("bad-record", file.name, 3),
                               ("torn-tail", file.name, len(lines) + 1)}, seen)
 
+    def test_too_many_processes_are_refused(self):
+        trace = Trace()
+        for pid in range(5000):
+            trace.state("w", pid, {"data": 1}, pid=pid)
+        folder = self.dir / "trace"
+        folder.mkdir()
+        (folder / "proxy_log.json").write_text("\n".join(line for lines in trace.files.values() for line in lines))
+        done = subprocess.run([BIN / "traincheck-infer", folder], cwd=self.dir, capture_output=True, text=True,
+                              timeout=60)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("proxy_log.json: lines of more than 4096 processes", done.stderr)
+
     def test_its_invariants_need_its_traces(self):
         own = self.dir / "own"
         own.mkdir()
