@@ -10,6 +10,7 @@
 #include "base/banned.h"
 #include "relation/form.h"
 #include "replay/symbols.h"
+#include "trace/scan.h"
 
 struct rule {
     const char *relation, *group;
@@ -77,6 +78,47 @@ static void expect(void *state, const struct tc_invariant *invariant)
     tc_python_when_want(&s->trace, invariant->foreign);
 }
 
+/* The last part of "torch.nn.Parameter" or "torch.float32". */
+static struct tc_str last_part(struct tc_str name)
+{
+    for (uint32_t i = name.size; i-- > 0;)
+        if (name.text[i] == '.')
+            return (struct tc_str){name.text + i + 1, name.size - i - 1};
+    return name;
+}
+
+/* The variable of a state change as reports tell it; false for a record of a call. */
+static bool describe_variable(struct tc_strtab *symbols, const struct tc_python_record *record,
+                              struct tc_variable *out)
+{
+    struct tc_str name = tc_value_str(tc_value_get(record->line, "var_name"));
+    const struct tc_value *attributes = tc_value_get(record->line, "attributes");
+    const struct tc_value *grad = tc_value_get(attributes, "grad");
+    const struct tc_value *shape = tc_value_get(attributes, "shape");
+    const struct tc_value *required = tc_value_get(attributes, "requires_grad");
+    struct tc_str dtype = tc_value_str(tc_value_get(attributes, "dtype"));
+
+    if (!name.text)
+        return false;
+    *out = (struct tc_variable){
+        .name = tc_symbols_str(symbols, name),
+        .kind = tc_symbols_str(symbols,
+                               last_part(tc_value_str(tc_value_get(record->line, "var_type")))),
+        .owner = TC_SYM_NULL,
+        .training = TC_SYM_NULL,
+        .grad = grad && grad->kind != TC_VALUE_NULL ? TC_SYM_NON_ZERO : TC_SYM_GRAD_NULL,
+        .dtype = dtype.text ? tc_symbols_quote(symbols, last_part(dtype)) : TC_SYM_NULL,
+        .shape = TC_SYM_NULL,
+        .requires_grad = required && required->kind == TC_VALUE_BOOL && required->boolean};
+    if (shape) {
+        struct tc_strbuf text = TC_STRBUF_INIT;
+        tc_value_print(shape, &text);
+        out->shape = tc_strtab_intern(symbols, text.text, text.size);
+        tc_strbuf_release(&text);
+    }
+    return true;
+}
+
 static void emit(struct tc_python_judge *judge, const struct tc_python_record *record,
                  enum tc_outcome outcome, const char *seen, const char *unchecked)
 {
@@ -93,12 +135,17 @@ static void emit(struct tc_python_judge *judge, const struct tc_python_record *r
                              .stage = tc_symbols_str(symbols, tc_value_str(stage)),
                              .at = TC_SYM_EMPTY,
                              .call = tc_symbols_str(symbols, tc_value_str(function))};
+    struct tc_variable variable;
+    bool has_variable =
+        record && outcome == TC_BROKEN && describe_variable(symbols, record, &variable);
+
     if (record)
         place.begin_ns = place.end_ns = record->time;
     struct tc_example example = {.key = judge->key,
                                  .situation = &situation,
                                  .outcome = &held,
                                  .n_outcome = 1,
+                                 .variable = has_variable ? &variable : NULL,
                                  .place = &place,
                                  .detail = seen,
                                  .unchecked = unchecked};

@@ -77,6 +77,7 @@ class Values(Case):
         self.verdict(self.states(BIG, BIG - 1), self.SAME, "failed")
         self.assertEqual(self.violations[0]["step"], 4)
         self.assertIn(str(BIG), self.violations[0]["seen"])
+        self.assertEqual([v["name"] for v in self.violations[0]["variables"]], ["model.w"])
 
     def test_numbers_are_equal_as_in_python(self):
         self.verdict(self.states(1, 1.0), self.SAME, "passed")
