@@ -1,5 +1,6 @@
 #include "check/violation.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/banned.h"
@@ -237,16 +238,38 @@ static void add_place(struct tc_violation *v, const struct tc_place *place)
     add_least(v->ranks, &v->n_ranks, TC_VIOLATION_RANKS, place->rank);
 }
 
-static void set_example(struct tc_violation *v, const struct tc_example *example)
+static int compare_texts(const void *a, const void *b, void *symbols)
+{
+    return strcmp(tc_strtab_text(symbols, *(const tc_sym *)a),
+                  tc_strtab_text(symbols, *(const tc_sym *)b));
+}
+
+static int compare_fields(const void *a, const void *b, void *symbols)
+{
+    return compare_texts(&((const struct tc_pair *)a)->field, &((const struct tc_pair *)b)->field,
+                         symbols);
+}
+
+/* In the order of the words: that of their numbers depends on which file was read first. */
+static void set_example(struct tc_violation *v, struct tc_strtab *symbols,
+                        const struct tc_example *example)
 {
     const struct tc_situation *s = example->situation;
     size_t n = example->n_outcome;
+    struct tc_pair *pairs = tc_arena_copy(v->arena, s->pairs, s->n * sizeof(*s->pairs));
+    tc_sym *words = tc_malloc((n + 1) * sizeof(*words));
 
+    qsort_r(pairs, s->n, sizeof(*pairs), compare_fields, symbols);
     v->n_situation = s->n;
-    v->situation = tc_arena_copy(v->arena, s->pairs, s->n * sizeof(*s->pairs));
+    v->situation = pairs;
+    for (size_t i = 0; i < n; i++)
+        words[i] = example->outcome[i];
+    if (v->relation->source->is_set)
+        qsort_r(words, n, sizeof(*words), compare_texts, symbols);
     v->n_outcome = n;
     n = n < TC_VIOLATION_OUTCOME ? n : TC_VIOLATION_OUTCOME;
-    v->outcome = tc_arena_copy(v->arena, example->outcome, n * sizeof(*example->outcome));
+    v->outcome = tc_arena_copy(v->arena, words, n * sizeof(*words));
+    tc_free(words);
 }
 
 /* Tell of this breach. */
@@ -261,7 +284,7 @@ static void set_first(struct tc_violation *v, struct tc_strtab *symbols,
     if (breach->event->call && !breach->example->place)
         set_inside(v, v->arena, symbols, breach->event->call);
     set_seen(v, symbols, breach);
-    set_example(v, breach->example);
+    set_example(v, symbols, breach->example);
     v->n_concerned = v->n_frozen = v->n_without_grad = 0;
     if (breach->example->variable)
         count_concerned(v, breach->example->variable);
