@@ -106,6 +106,19 @@ class Live(live.Case):
                 t.killed()
                 self.assert_as_offline()
 
+    def test_reports_while_the_run_goes_on(self):
+        t = write_loop(self.work / "trace", broken_from=3, end=False)
+        checker = self.follow_trace("--report-interval", "1")
+        page = self.work / "report" / "report.html"
+        end = time.monotonic() + live.PATIENCE
+        while not page.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertIn('<meta http-equiv="refresh" content="1">', page.read_text())
+        self.assert_as_offline()
+        t.end()
+        self.assertEqual(checker.wait(), 1, checker.stderr())
+        self.assertNotIn("refresh", page.read_text().split("<style>")[0])
+
     # ---- replicas
 
     def ranks(self, *drifts):
