@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "collect/agent/calls.h"
 #include "collect/agent/identity.h"
+#include "collect/agent/thunks.h"
 
 struct redirection {
     vectorcallfunc original; /* NULL: the callable is called by tp_call */
@@ -11,6 +12,7 @@ struct redirection {
     PyMethodDef def; /* stands in for the builtin's own */
     PyObject *seen;  /* set of types, for once_per_type */
     PyObject *keep;  /* builtins are kept alive, as def must outlive them */
+    bool has_thunk;  /* calls past the slot come back to it */
 };
 
 static struct tc_map by_callable;
@@ -66,9 +68,36 @@ static PyObject *call_by_tuple(PyObject *callable, PyObject *const *args, size_t
     return result;
 }
 
+/* A class method of a C type: it has no slot; what is called is a builtin bound to the class. */
+static PyObject *call_bound(const struct redirection *r, PyObject *const *args, size_t n,
+                            PyObject *names)
+{
+    PyObject *bound = PyCFunction_New((PyMethodDef *)&r->def, args[0]);
+    PyObject *result = bound ? PyObject_Vectorcall(bound, args + 1, n - 1, names) : NULL;
+
+    Py_XDECREF(bound);
+    return result;
+}
+
+static PyObject *call_past_thunk(const struct redirection *r, PyObject *callable,
+                                 PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    const void *before = tc_thunk_pass(r);
+    PyObject *result;
+
+    if (r->original)
+        result = r->original(callable, args, nargsf, names);
+    else
+        result = call_bound(r, args, (size_t)PyVectorcall_NARGS(nargsf), names);
+    tc_thunk_pass(before); /* arguments that do not fit never get there */
+    return result;
+}
+
 static PyObject *call_original(const struct redirection *r, PyObject *callable,
                                PyObject *const *args, size_t nargsf, PyObject *names)
 {
+    if (r->has_thunk)
+        return call_past_thunk(r, callable, args, nargsf, names);
     if (r->original)
         return r->original(callable, args, nargsf, names);
     return call_by_tuple(callable, args, (size_t)PyVectorcall_NARGS(nargsf), names);
@@ -178,6 +207,13 @@ static PyObject *redirected(PyObject *callable, PyObject *const *args, size_t na
     return call_control(r, thread, callable, args, nargsf, names);
 }
 
+static PyObject *enter(void *context, PyObject *const *args, size_t n, PyObject *names)
+{
+    const struct redirection *r = context;
+
+    return redirected(r->keep, args, n, names);
+}
+
 /*
  * Specialised bytecode calls builtins past the slot when their flags are exactly those of one
  * calling convention. METH_COEXIST changes nothing for a callable that exists, and no convention
@@ -189,12 +225,15 @@ static void stop_specialisation(struct redirection *r, PyObject *callable)
 
     if (PyCFunction_CheckExact(callable))
         def = &((PyCFunctionObject *)callable)->m_ml;
-    else if (Py_IS_TYPE(callable, &PyMethodDescr_Type))
+    else if (Py_IS_TYPE(callable, &PyMethodDescr_Type) ||
+             Py_IS_TYPE(callable, &PyClassMethodDescr_Type))
         def = &((PyMethodDescrObject *)callable)->d_method;
     if (!def)
         return;
     r->def = **def;
     r->def.ml_flags |= METH_COEXIST;
+    if (!PyCFunction_CheckExact(callable))
+        r->has_thunk = tc_thunk_install(&r->def, enter, r);
     *def = &r->def;
 }
 
@@ -202,7 +241,7 @@ bool tc_slot_is_redirected(PyObject *callable)
 {
     vectorcallfunc *slot = slot_of(callable);
 
-    return slot && *slot == redirected;
+    return slot ? *slot == redirected : find(callable) != NULL;
 }
 
 static void replace_hook(struct redirection *r, const struct tc_hook *hook)
@@ -212,83 +251,21 @@ static void replace_hook(struct redirection *r, const struct tc_hook *hook)
     r->hook = *hook;
 }
 
-/*
- * A class method of C has no slot: each access makes a builtin of its definition, whose function is
- * replaced here. The function is told only the class and the arguments, so there can be one of
- * them: torch.autograd.Function.apply before torch 2.0.
- */
-static struct {
-    PyObject *descriptor;
-    PyCFunction original;
-} class_method;
-
-/* args[0] is the class. */
-static PyObject *call_class_method(PyObject *callable, PyObject *const *args, size_t nargsf,
-                                   PyObject *names)
-{
-    PyObject *tuple = arguments(args + 1, (size_t)PyVectorcall_NARGS(nargsf) - 1);
-    PyObject *result = tuple ? class_method.original(args[0], tuple) : NULL;
-
-    (void)callable;
-    (void)names;
-    Py_XDECREF(tuple);
-    return result;
-}
-
-static PyObject *class_method_called(PyObject *cls, PyObject *tuple)
-{
-    size_t n = (size_t)PyTuple_GET_SIZE(tuple);
-    TC_VEC(PyObject *) args = {0};
-    PyObject *result;
-
-    tc_vec_push(&args, cls);
-    for (size_t i = 0; i < n; i++)
-        tc_vec_push(&args, PyTuple_GET_ITEM(tuple, (Py_ssize_t)i));
-    result = redirected(class_method.descriptor, args.items, n + 1, NULL);
-    tc_vec_release(&args);
-    return result;
-}
-
-static bool is_class_method(PyObject *callable)
-{
-    return Py_IS_TYPE(callable, &PyClassMethodDescr_Type) && !class_method.descriptor &&
-           ((PyMethodDescrObject *)callable)->d_method->ml_flags == (METH_CLASS | METH_VARARGS);
-}
-
-static void redirect_class_method(PyObject *callable, const struct tc_hook *hook)
-{
-    struct redirection *r = tc_calloc(1, sizeof(*r));
-    PyMethodDef **def = &((PyMethodDescrObject *)callable)->d_method;
-
-    class_method.descriptor = r->keep = Py_NewRef(callable);
-    class_method.original = (*def)->ml_meth;
-    r->original = call_class_method;
-    r->hook = *hook;
-    r->def = **def;
-    r->def.ml_meth = class_method_called;
-    *def = &r->def;
-    tc_map_put(&by_callable, (uint64_t)(uintptr_t)callable, (uint64_t)(uintptr_t)r);
-}
-
 bool tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
 {
     vectorcallfunc *slot = slot_of(callable);
     struct redirection *r;
 
-    if (is_class_method(callable)) {
-        redirect_class_method(callable, hook);
-        return true;
-    }
-    if (!slot) {
+    if (!slot && !Py_IS_TYPE(callable, &PyClassMethodDescr_Type)) {
         PyErr_Format(PyExc_TypeError, "%.100s has no vectorcall slot", Py_TYPE(callable)->tp_name);
         return false;
     }
-    if (*slot == redirected) {
+    if (tc_slot_is_redirected(callable)) {
         replace_hook(find(callable), hook);
         return true;
     }
     r = tc_calloc(1, sizeof(*r));
-    r->original = *slot;
+    r->original = slot ? *slot : NULL;
     r->hook = *hook;
     if (PyFunction_Check(callable)) {
 #if PY_VERSION_HEX >= 0x030B0000
@@ -299,7 +276,8 @@ bool tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
         r->keep = Py_NewRef(callable);
     }
     tc_map_put(&by_callable, (uint64_t)(uintptr_t)callable, (uint64_t)(uintptr_t)r);
-    *slot = redirected;
+    if (slot)
+        *slot = redirected;
     return true;
 }
 

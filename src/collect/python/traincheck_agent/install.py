@@ -108,7 +108,7 @@ def _declared(cls, name):
 def _attribute(owner, name):
     if isinstance(owner, type):
         return plain(_declared(owner, name))
-    return vars(owner).get(name)
+    return plain(vars(owner).get(name))
 
 
 def _install_row(row):
