@@ -41,6 +41,43 @@ static void a_sampled_digest_sees_a_change_between_the_stripes(void **state)
     free(data);
 }
 
+/* One element of 1, 2, 4, 8 or 16 bytes, anywhere in memory of any size. */
+static void any_changed_element_changes_both_digests(void **state)
+{
+    static const size_t sizes[] = {16, 4096, 65536, 65552, 1048592, (size_t)64 << 20};
+    uint64_t seed = 2463534242u;
+
+    (void)state;
+    for (size_t s = 0; s < N_OF(sizes); s++) {
+        unsigned char *data = malloc(sizes[s]);
+        uint64_t whole, sampled;
+
+        assert_non_null(data);
+        for (size_t i = 0; i < sizes[s]; i++)
+            data[i] = (unsigned char)(i * 2654435761u >> 24);
+        whole = tc_digest(data, sizes[s], 3);
+        sampled = tc_digest_sampled(data, sizes[s], 3);
+        for (size_t width = 1; width <= 16; width *= 2) {
+            size_t n = sizes[s] / width;
+            size_t at[] = {0, n - 1, unit_random(&seed) % n, unit_random(&seed) % n};
+
+            for (size_t k = 0; k < N_OF(at); k++) {
+                unsigned char *element = data + at[k] * width;
+
+                for (size_t b = 0; b < width; b++)
+                    element[b] ^= 0xa5;
+                assert_int_not_equal(whole, tc_digest(data, sizes[s], 3));
+                assert_int_not_equal(sampled, tc_digest_sampled(data, sizes[s], 3));
+                for (size_t b = 0; b < width; b++)
+                    element[b] ^= 0xa5;
+            }
+        }
+        assert_int_equal(whole, tc_digest(data, sizes[s], 3));
+        assert_int_equal(sampled, tc_digest_sampled(data, sizes[s], 3));
+        free(data);
+    }
+}
+
 static void type_and_shape_seed_the_digest(void **state)
 {
     int64_t a[] = {2, 3}, b[] = {3, 2};
@@ -93,6 +130,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_changed_byte_changes_the_digest),
         cmocka_unit_test(a_sampled_digest_sees_a_change_between_the_stripes),
+        cmocka_unit_test(any_changed_element_changes_both_digests),
         cmocka_unit_test(type_and_shape_seed_the_digest),
         cmocka_unit_test(magnitudes_are_those_of_each_type),
         cmocka_unit_test(nan_and_infinity_are_found_anywhere),

@@ -113,6 +113,74 @@ class Variables(Case):
         self.assertEqual(self.changes(run, "torch.nn.Module.__call__", "data"),
                          [["net.num_batches_tracked", "net.running_mean", "net.running_var"]])
 
+    def first_records(self, run):
+        return {r["name"].partition(".")[2]: r for r in run.records()
+                if r["type"] == "var" and "kind" in r and "name" in r}
+
+    def test_every_dtype_and_layout_is_read_and_seen_to_change(self):
+        run = self.run_script("""
+import warnings; warnings.filterwarnings("ignore")
+values = dict(bf16=torch.ones(2, dtype=torch.bfloat16), f16=torch.ones(2).half(), cx=torch.ones(2, dtype=torch.complex64),
+              bits=torch.ones(2, dtype=torch.bool), i8=torch.ones(2, dtype=torch.int8), view=torch.arange(6.0).view(2, 3).t(),
+              q=torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8), coo=torch.eye(3).to_sparse(),
+              meta=torch.ones(3, device="meta"), empty=torch.ones(0))
+if hasattr(torch, "float8_e4m3fn"): values["f8"] = torch.ones(4).to(torch.float8_e4m3fn)
+for name, value in values.items(): model.register_buffer(name, value)
+o.zero_grad(); model(x).sum().backward(); o.step()
+with torch.no_grad():
+    for name in ("bf16", "f16", "cx", "bits", "i8", "view"): getattr(model, name)[0] = 0
+    model.q.copy_(torch.zeros(3)); model.coo.mul_(2)
+    if "f8" in values: model.f8.copy_(torch.zeros(4))
+""")
+        first = self.first_records(run)
+        self.assertEqual({n: first[n]["attrs"]["layout"] for n in ("bf16", "view", "coo", "meta")},
+                         {"bf16": "strided", "view": "strided", "coo": "sparse_coo", "meta": "strided"})
+        self.assertIsNone(first["meta"]["attrs"]["data"])
+        changed = {self.names[r["var"]].partition(".")[2] for r in run.records()
+                   if r["type"] == "var" and "kind" not in r and r["attrs"].get("data")}
+        self.assertLessEqual({"bf16", "f16", "cx", "bits", "i8", "view", "q", "coo"}, changed)
+        self.assertEqual("f8" in first, "f8" in changed)
+        self.assertEqual({"meta", "empty"} & changed, set())
+
+    def test_optimizers_that_update_many_at_once(self):
+        run = self.run_script("""
+for o in (torch.optim.AdamW(model.parameters(), fused=True), torch.optim.Adam(model.parameters(), foreach=True)):
+    o.zero_grad(); model(x).sum().backward(); o.step()
+""")
+        every = ["model.body.bias", "model.body.weight", "model.head.bias", "model.head.weight"]
+        self.assertEqual(self.changes(run, "torch.optim.Optimizer.step", "data"), [every, every])
+
+    def test_parameters_added_replaced_and_converted(self):
+        run = self.run_script("""
+model(x)
+model.extra = nn.Parameter(torch.ones(1)); model.head = nn.Linear(3, 1); model(x)
+model.to(torch.float64); model(x.double())
+""")
+        self.assertEqual(sorted(self.names.values()).count("model.head.weight"), 2)  # two tensors have borne it
+        self.assertIn("model.extra", self.names.values())
+        self.assertEqual(self.changes(run, "torch.nn.Module.to", "dtype"),
+                         [["model.body.bias", "model.body.weight", "model.extra", "model.head.bias", "model.head.weight"]])
+
+    def test_a_tied_parameter_is_one_variable(self):
+        run = self.run_script("""
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__(); self.embed = nn.Embedding(4, 2); self.out = nn.Linear(2, 4, bias=False)
+        self.out.weight = self.embed.weight
+    def forward(self, i): return self.out(self.embed(i))
+tied = Tied(); tied(torch.tensor([1]))
+""")
+        self.assertEqual([n for n in self.names.values() if n.startswith("tied.")], ["tied.embed.weight"])
+
+    def test_sparse_gradients(self):
+        run = self.run_script("""
+table = nn.Embedding(5, 2, sparse=True); o = torch.optim.SparseAdam(table.parameters(), 0.1)
+table(torch.tensor([1, 3])).sum().backward(); o.step(); o.zero_grad()
+""")
+        self.assertEqual(self.changes(run, "torch.optim.Optimizer.step", "data"), [["table.weight"]])
+        self.assertEqual([r["attrs"]["grad"] for r in run.records() if r["type"] == "var" and "grad" in r["attrs"]
+                          and self.names[r["var"]] == "table.weight"], ["null", "non_zero", "null"])
+
 
 if __name__ == "__main__":
     unittest.main()

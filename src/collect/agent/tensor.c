@@ -300,6 +300,47 @@ void tc_memory_release(struct tc_memory *memory)
     memory->data = NULL;
 }
 
+/* Layouts are few, and singletons that live as long as torch. */
+static const char *name_of_layout(PyObject *layout)
+{
+    static struct {
+        PyObject *object;
+        char name[16];
+    } known[8];
+    size_t i = 0;
+    PyObject *text;
+    const char *name;
+
+    while (i < sizeof(known) / sizeof(known[0]) && known[i].object && known[i].object != layout)
+        i++;
+    if (i == sizeof(known) / sizeof(known[0]))
+        return "other";
+    if (!known[i].object) {
+        text = PyObject_Str(layout);
+        name = text ? PyUnicode_AsUTF8(text) : NULL;
+        if (name && strncmp(name, "torch.", 6) == 0)
+            name += 6;
+        snprintf(known[i].name, sizeof(known[i].name), "%s", name ? name : "other");
+        known[i].object = Py_NewRef(layout);
+        Py_XDECREF(text);
+        PyErr_Clear();
+    }
+    return known[i].name;
+}
+
+const char *tc_tensor_layout(PyObject *tensor)
+{
+    PyObject *layout = PyObject_GetAttr(tensor, names.layout);
+    const char *name = "other";
+
+    if (layout)
+        name = layout == torch.strided ? "strided" : name_of_layout(layout);
+    else
+        PyErr_Clear();
+    Py_XDECREF(layout);
+    return name;
+}
+
 bool tc_tensor_is_leaf(PyObject *tensor)
 {
     return flag(tensor, names.is_leaf);

@@ -47,6 +47,8 @@ void tc_tensor_memory(PyObject *tensor, const struct tc_tensor *as, bool copy,
 void tc_memory_release(struct tc_memory *memory);
 
 bool tc_tensor_is_leaf(PyObject *tensor);
+/* "strided", "sparse_coo", ...; lives for ever. */
+const char *tc_tensor_layout(PyObject *tensor);
 /* New reference; key says which piece of the storage it is. NULL if it has none. */
 PyObject *tc_tensor_storage(PyObject *tensor, uint64_t *key);
 /* Address of the contents and count of in-place changes; both 0 where unknown. */

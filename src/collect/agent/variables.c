@@ -23,7 +23,8 @@ struct seen {
     struct tc_tensor tensor;
     uint64_t address, digest;
     int64_t version;
-    bool readable, sampled, strided;
+    bool readable, sampled;
+    const char *layout;
     bool is_leaf;
     int training; /* -1: no module holds it */
     enum tc_grad_class grad;
@@ -463,6 +464,7 @@ static bool see_body(struct variable *v, PyObject *tensor, struct seen *s, bool 
     if (!tc_tensor_read(tensor, &s->tensor))
         return false;
     s->is_leaf = tc_tensor_is_leaf(tensor);
+    s->layout = tc_tensor_layout(tensor);
     see_content(tensor, s);
     if (!v->announced)
         vars.total += s->tensor.n * s->tensor.dtype->item_size;
@@ -531,8 +533,8 @@ static void add_form(struct attrs *a, const struct seen *s, const struct seen *o
     }
     if (!old || strcmp(s->tensor.device, old->tensor.device) != 0)
         add_text(a, "device", s->tensor.device);
-    if (!old || s->strided != old->strided)
-        add_text(a, "layout", s->strided ? "strided" : "sparse");
+    if (!old || strcmp(s->layout, old->layout) != 0)
+        add_text(a, "layout", s->layout);
 }
 
 static void add_flags(struct attrs *a, const struct seen *s, const struct seen *old)
@@ -668,7 +670,6 @@ static void look_at(struct tc_thread *thread, struct variable *v, PyObject *tens
     }
     if (first)
         v->seen.tensor = s.tensor; /* classify reads it */
-    s.strided = s.readable || s.tensor.on_cpu;
     s.tensor.requires_grad = tc_tensor_requires_grad(tensor);
     see_grad(v, tensor, &s);
     s.training = mode_of(v);
