@@ -73,7 +73,7 @@ t = threading.Thread(target=lambda: (yard.many(50), os._exit(6))); t.start(); t.
     def test_daemon_threads_trace_until_the_end(self):
         run = self.same("""
 def forever():
-    while True: yard.work(1)
+    while True: yard.work(1); time.sleep(0.001)
 for _ in range(2): threading.Thread(target=forever, daemon=True).start()
 time.sleep(0.2)
 """)
@@ -171,7 +171,7 @@ class Killed(Leaving):
 
     def test_killed_at_any_time(self):
         """What is left begins the trace of the same run that was not killed."""
-        job = "i = 0\nprint('ready', flush=True)\nwhile True: yard.work(i); i += 1\n"
+        job = "i = 0\nprint('ready', flush=True)\nwhile True:\n  yard.work(i); i += 1; time.sleep(0.0005)\n"
         for _ in range(3):
             process = self.start(job, "--overwrite")
             process.stdout.readline()
