@@ -57,8 +57,9 @@ static void set_situation(struct tc_situation *situation, struct tc_strtab *symb
 #define MAX_MARKS 64
 
 struct course {
-    tc_sym seen[MAX_MARKS];
-    size_t n;
+    tc_sym seen[MAX_MARKS], before[MAX_MARKS]; /* all marks; those that may be the first of two */
+    size_t n, n_before;
+    bool is_running; /* the loop has begun */
 };
 
 struct run_state {
@@ -85,6 +86,14 @@ static void run_close(void *state)
     tc_free(state);
 }
 
+/* What every step does is ordered by its window: the first such call stands for the loop, and none
+ * is the first of two. What comes before a change of mode is no rule. */
+static bool is_every_steps(const struct tc_call *call)
+{
+    return call->is_root || call->role == TC_ROLE_BACKWARD || call->role == TC_ROLE_STEP ||
+           call->role == TC_ROLE_ZERO_GRAD;
+}
+
 static void run_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                         const struct tc_sink *sink)
 {
@@ -104,10 +113,15 @@ static void run_observe(void *state, struct tc_strtab *symbols, const struct tc_
     set_situation(&situation, symbols, event);
     struct tc_example example = {.key = event->call->descriptor,
                                  .situation = &situation,
-                                 .outcome = course->seen,
-                                 .n_outcome = course->n};
-    sink->example(sink->context, event, &example);
+                                 .outcome = course->before,
+                                 .n_outcome = course->n_before};
+    bool is_loop = is_every_steps(event->call);
+    if (event->call->role != TC_ROLE_MODE && !(is_loop && course->is_running))
+        sink->example(sink->context, event, &example);
     add_unique(course->seen, &course->n, MAX_MARKS, event->call->descriptor);
+    if (!is_loop)
+        add_unique(course->before, &course->n_before, MAX_MARKS, event->call->descriptor);
+    course->is_running |= is_loop;
 }
 
 /* ---- follow -------------------------------------------------------------------------------- */

@@ -136,6 +136,13 @@ static bool is_first_with(const struct tc_outcomes *outcomes, size_t i, tc_sym s
     return true;
 }
 
+/* That running statistics change proves nothing; that they stay is what EventContain/each learns.
+ */
+static bool is_change_of_buffer(const struct tc_param *param)
+{
+    return param->kind == TC_PARAM_CHANGE && param->name == TC_SYM_BUFFER;
+}
+
 static void some_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
                          struct tc_hypotheses *out)
 {
@@ -144,7 +151,8 @@ static void some_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_
             tc_sym atom = outcomes->outcome[i][j];
             struct tc_hypothesis hypothesis = {.n_params = 2, .min_pipelines = 2};
             if (!is_first_with(outcomes, i, atom) ||
-                !param_of_atom(symbols, atom, &hypothesis.params[1]))
+                !param_of_atom(symbols, atom, &hypothesis.params[1]) ||
+                is_change_of_buffer(&hypothesis.params[1]))
                 continue;
             hypothesis.params[0] = tc_param_call(key, TC_SYM_EMPTY);
             tc_vec_push(&out->items, hypothesis);
