@@ -26,24 +26,25 @@ static uint64_t hash_of(struct tc_str name)
     return tc_hash64(name.text, name.size, 0);
 }
 
-/* The field that begins at *at, and *at behind its tab. */
-static struct tc_str take_field(const char **at)
+/* The field that begins at *at and ends before `end` or a tab, and *at behind its tab. */
+static struct tc_str take_field(const char **at, const char *end)
 {
-    size_t size = strcspn(*at, "\t\n");
-    struct tc_str field = {*at, (uint32_t)size};
+    const char *tab = memchr(*at, '\t', (size_t)(end - *at));
+    const char *stop = tab ? tab : end;
+    struct tc_str field = {*at, (uint32_t)(stop - *at)};
 
-    *at += size + ((*at)[size] == '\t');
+    *at = tab ? tab + 1 : end;
     return field;
 }
 
-static void add_row(struct tc_torch_apis *apis, const char *line)
+static void add_row(struct tc_torch_apis *apis, const char *line, const char *end)
 {
     struct row row;
 
-    row.name = take_field(&line);
-    row.api.fn = take_field(&line);
-    row.api.role = take_field(&line);
-    row.api.params = take_field(&line);
+    row.name = take_field(&line, end);
+    row.api.fn = take_field(&line, end);
+    row.api.role = take_field(&line, end);
+    row.api.params = take_field(&line, end);
     tc_vec_push(&apis->rows, row);
     tc_map_put(&apis->by_name, hash_of(row.name), apis->rows.n);
 }
@@ -51,10 +52,15 @@ static void add_row(struct tc_torch_apis *apis, const char *line)
 struct tc_torch_apis *tc_torch_apis_new(void)
 {
     struct tc_torch_apis *apis = tc_calloc(1, sizeof(*apis));
+    const char *line = tc_torch_apis_text, *end = line + strlen(line);
 
-    for (const char *line = tc_torch_apis_text; *line; line += strcspn(line, "\n") + 1)
+    while (line < end) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        const char *stop = newline ? newline : end;
         if (*line != '#')
-            add_row(apis, line);
+            add_row(apis, line, stop);
+        line = stop + 1;
+    }
     return apis;
 }
 
