@@ -141,6 +141,13 @@ class Records(Case):
         made = [(c["at"][-1], roles[c["fn"]]) for c in self.calls(run) if "parent" not in c]
         self.assertEqual(made[1:], [("4", "init")] * 5 + [("5", "fill")] * 6)
 
+    def test_state_of_a_scheduler_whose_class_has_methods_of_its_own(self):
+        run = self.traced("import torch\nw = torch.nn.Parameter(torch.ones(1))\n"
+                          "s = torch.optim.lr_scheduler.LambdaLR(torch.optim.SGD([w], 0.1), lambda epoch: 1.0)\n"
+                          "s.load_state_dict(s.state_dict())\n")
+        names = [call["fn"] for call in self.calls(run) if "state_dict" in call["fn"]]
+        self.assertEqual(names, [f"torch.optim.lr_scheduler.LRScheduler.{name}" for name in ("state_dict", "load_state_dict")])
+
     def test_raise(self):
         run = self.traced("import torch\ntry: torch.nn.functional.relu('x')\nexcept TypeError: pass\n")
         self.assertEqual([r["exc"] for r in run.records() if r["type"] == "raise"], ["TypeError"])

@@ -95,7 +95,7 @@ def _trace_steps(cls, fn, role):
 
 
 def _trace_overrides(cls, base, owner):
-    """zero_grad and the like in a subclass of the user's."""
+    """zero_grad, load_state_dict and the like in a subclass."""
     for row in table.TABLE:
         if row.owner != owner:
             continue
@@ -116,7 +116,9 @@ def optimizer_built(args, _result=None):
 
 
 def scheduler_met(args, _result=None):
-    _trace_steps(type(args[0]), table.SCHEDULER + ".step", agent.ROLE_SCHEDULER)
+    cls, base = type(args[0]), install._resolve_owner(table.SCHEDULER)
+    _trace_steps(cls, table.SCHEDULER + ".step", agent.ROLE_SCHEDULER)
+    _trace_overrides(cls, base, table.SCHEDULER)
 
 
 def _subclasses(cls):
