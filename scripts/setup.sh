@@ -92,15 +92,20 @@ has_torch() { "$1" "$root/scripts/has_torch.py" >/dev/null 2>&1; }
 setup_python() {
     python=$(python3 -c 'import sys; print(sys.executable)')
     has_torch "$python" && return
-    local base=$python more=()
-    [ "${1:-}" = test ] && more=(transformers accelerate)
+    local base=$python
     python=$root/.venv/bin/python
-    has_torch "$python" && return
-    say "Installing torch $torch_version and scikit-learn in .venv (once, some minutes)"
-    quietly "$base" -m venv -- "$root/.venv"
-    quietly "$python" -m pip install --disable-pip-version-check \
-        "torch==$torch_version" scikit-learn ${more[@]+"${more[@]}"}
-    has_torch "$python" || fail "$python cannot import torch and sklearn"
+    if ! has_torch "$python"; then
+        say "Installing torch $torch_version and scikit-learn in .venv (once, some minutes)"
+        quietly "$base" -m venv -- "$root/.venv"
+        quietly "$python" -m pip install --disable-pip-version-check "torch==$torch_version" scikit-learn
+        has_torch "$python" || fail "$python cannot import torch and sklearn"
+    fi
+    [ "${1:-}" = test ] || return 0
+    if ! "$python" -c 'import accelerate, lightning, transformers' >/dev/null 2>&1; then
+        say "Installing the training libraries of the tests in .venv"
+        quietly "$python" -m pip install --disable-pip-version-check "torch==$torch_version" \
+            transformers==5.23.0 accelerate==1.15.0 lightning==2.6.6
+    fi
 }
 
 # Interpreters of the other Pythons that can be traced, as CMake takes them: of PATH and of pyenv.

@@ -126,7 +126,7 @@ class Launch(Case):
         run = self.collect("job", "y", env=self.env)
         self.assertEqual((run.code, run.out), (0, "['y'] __main__\n"), run.err)
         self.assertEqual(self.ones(run), [1])
-        run = self.command("sh", "-c", f"exec {PYTHON} - z <job/__main__.py", folder="stdin")
+        run = self.command("sh", "-c", f"exec '{PYTHON}' - z <job/__main__.py", folder="stdin")
         self.assertEqual((run.code, run.out, self.ones(run)), (0, "['z'] __main__\n", [1]))
 
 

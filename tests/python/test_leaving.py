@@ -4,6 +4,7 @@ The traced calls are those of a small package, so that no test needs torch.
 """
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -262,7 +263,8 @@ for i in range(20000): yard.work(hashlib.sha256(b'%d' % i).hexdigest())
     @unittest.skipUnless(SLOW_DISK, "the library that is preloaded was not built")
     def test_slow_disk(self):
         # Each write takes 50 ms; what waits has room for about a hundred records.
-        env = {"LD_PRELOAD": SLOW_DISK, "SLOW_DISK_MS": "50"}
+        library = shutil.copy(SLOW_DISK, self.work)  # a preloaded path must not hold a space
+        env = {"LD_PRELOAD": library, "SLOW_DISK_MS": "50"}
         options = ["--buffer-size", "16K"]
         text = "yard.many(5000); print('done')"
         run = self.trace(text, *options, env=env)

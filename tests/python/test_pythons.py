@@ -170,7 +170,7 @@ class Package(Case):
         """Asked by the collector it denies having one, as Debian's without libpython3.x does."""
         denying = self.work / "python"
         denying.write_text(f"""#!/bin/sh
-            case $1 in -I) {PYTHON} "$@" | sed '2s|.*|{denying}|;3s/.*//';; *) exec {PYTHON} "$@";; esac
+            case $1 in -I) '{PYTHON}' "$@" | sed '2s|.*|{denying}|;3s/.*//';; *) exec '{PYTHON}' "$@";; esac
         """)
         denying.chmod(0o755)
         script = self.script("import shop, sys; shop.total(2); print(sys.argv); sys.exit(4)")

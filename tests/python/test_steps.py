@@ -2,9 +2,11 @@
 
 D next batch, Z zero_grad, F root forward, B backward, S step, L scheduler, T train, E eval; | a cut.
 """
+import re
+import subprocess
 import unittest
 
-from traced import Case
+from traced import Case, PYTHON
 
 SETUP = """
 import torch
@@ -280,7 +282,18 @@ class Table(Case):
         return out
 
 
+LIBRARIES = ("accelerate", "lightning", "transformers")
+
+
+def _has(package):
+    return not subprocess.run([PYTHON, "-c", f"import importlib.util as u, sys; sys.exit(not u.find_spec('{package}'))"],
+                              check=False).returncode
+
+
 def _fragment(setup, text, wanted):
+    missing = [name for name in LIBRARIES if re.search(rf"(?m)^ *(import|from) {name}\b", setup + text) and not _has(name)]
+
+    @unittest.skipIf(missing, f"{PYTHON} has no {', '.join(missing)}")
     def test(self):
         run = self.traced(setup + text)
         self.assertEqual(run.code, 0, run.err)
