@@ -10,6 +10,7 @@
 #include "import/context.h"
 #include "import/python_value.h"
 #include "import/variables.h"
+#include "trace/schema.h"
 
 #include "base/banned.h"
 
@@ -58,20 +59,12 @@ void tc_conversion_free(struct tc_conversion *c)
 static struct tc_record *add(struct tc_conversion *c, enum tc_record_type type,
                              const struct tc_python_line *line)
 {
-    struct tc_record record = {.type = type,
-                               .line = line->number,
-                               .t = line->time,
-                               .id = TC_NONE,
-                               .parent = TC_NONE,
-                               .cause = TC_NONE,
-                               .var = TC_NONE,
-                               .step = TC_NONE,
-                               .th = TC_NONE,
-                               .count = TC_NONE,
-                               .root = TC_NONE,
-                               .finite = -1,
-                               .object = line->object};
+    struct tc_record record = tc_record_blank;
 
+    record.type = type;
+    record.line = line->number;
+    record.t = line->time;
+    record.object = line->object;
     tc_vec_push(&c->queue, record);
     return &c->queue.items[c->queue.n - 1];
 }

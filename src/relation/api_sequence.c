@@ -23,17 +23,6 @@ static tc_sym window_key_sym(struct tc_strtab *symbols)
     return tc_strtab_intern_text(symbols, "step window");
 }
 
-/* A member as it stands in an outcome: "ROLE NAME". */
-static tc_sym token_of(struct tc_strtab *symbols, const char *role, tc_sym name)
-{
-    struct tc_strbuf text = TC_STRBUF_INIT;
-
-    tc_strbuf_addf(&text, "%s %s", role, tc_strtab_text(symbols, name));
-    tc_sym token = tc_strtab_intern(symbols, text.text, text.size);
-    tc_strbuf_release(&text);
-    return token;
-}
-
 static struct tc_param param_of_token(struct tc_strtab *symbols, tc_sym token, bool given)
 {
     const char *text = tc_strtab_text(symbols, token);
@@ -62,7 +51,7 @@ static void normalise(struct tc_strtab *symbols, const struct tc_window *window,
         const struct tc_member_call *member = &window->members.items[i];
         tc_sym token = member->is_void
                            ? TC_NO_SYM
-                           : token_of(symbols, tc_role_text(member->role), member->descriptor);
+                           : tc_token_of(symbols, tc_role_text(member->role), member->descriptor);
         tc_vec_push(&all, token);
         tc_map_put(&last, token, i);
     }
@@ -135,13 +124,14 @@ static struct place place_of(tc_sym token, const tc_sym *outcome, size_t n)
 static struct place place_of_param(struct tc_strtab *symbols, const struct tc_param *param,
                                    const tc_sym *outcome, size_t n)
 {
-    return place_of(token_of(symbols, tc_strtab_text(symbols, param->role), param->name), outcome,
-                    n);
+    return place_of(tc_token_of(symbols, tc_strtab_text(symbols, param->role), param->name),
+                    outcome, n);
 }
 
-static bool is_forward(const struct tc_strtab *symbols, tc_sym role)
+static bool has_role(const struct tc_strtab *symbols, const struct tc_param *param,
+                     enum tc_role role)
 {
-    return !strcmp(tc_strtab_text(symbols, role), tc_role_text(TC_ROLE_FORWARD));
+    return !strcmp(tc_strtab_text(symbols, param->role), tc_role_text(role));
 }
 
 /* A model may be asked again at any time: a forward has only to have begun before. */
@@ -163,7 +153,7 @@ static enum tc_outcome window_holds(struct tc_strtab *symbols, const struct tc_p
                 return TC_UNDECIDED;
             result = TC_BROKEN;
         } else if (i > 0 && before.first != SIZE_MAX &&
-                   !is_before(before, place, is_forward(symbols, params[i - 1].role))) {
+                   !is_before(before, place, has_role(symbols, &params[i - 1], TC_ROLE_FORWARD))) {
             result = TC_BROKEN;
         }
         before = place;
@@ -186,13 +176,6 @@ static tc_sym window_key(struct tc_strtab *symbols, const struct tc_param *param
 #define MIN_PIPELINES        4
 #define MIN_PIPELINES_CHOSEN 7
 
-static bool is_collective(const struct tc_strtab *symbols, tc_sym token)
-{
-    const char *role = tc_role_text(TC_ROLE_COLLECTIVE);
-
-    return !strncmp(tc_strtab_text(symbols, token), role, strlen(role));
-}
-
 struct proposal {
     struct tc_strtab *symbols;
     const struct tc_outcomes *outcomes;
@@ -205,7 +188,7 @@ static void propose_one(const struct proposal *p, const tc_sym *tokens, const bo
 
     for (size_t i = 0; i < n; i++) {
         hypothesis.params[i] = param_of_token(p->symbols, tokens[i], given[i]);
-        if (given[i] || is_collective(p->symbols, tokens[i]))
+        if (given[i] || has_role(p->symbols, &hypothesis.params[i], TC_ROLE_COLLECTIVE))
             hypothesis.min_pipelines = MIN_PIPELINES_CHOSEN;
     }
     tc_vec_push(&p->out->items, hypothesis);
@@ -220,7 +203,8 @@ struct pair_facts {
 static struct pair_facts pair_facts(const struct proposal *p, tc_sym a, tc_sym b)
 {
     const struct tc_outcomes *outcomes = p->outcomes;
-    const bool forward = is_forward(p->symbols, param_of_token(p->symbols, a, false).role);
+    const struct tc_param first = param_of_token(p->symbols, a, false);
+    const bool forward = has_role(p->symbols, &first, TC_ROLE_FORWARD);
     struct pair_facts facts = {0};
 
     for (size_t i = 0; i < outcomes->n; i++) {

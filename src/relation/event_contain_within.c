@@ -37,17 +37,6 @@ static const struct tc_call *call_around(const struct tc_call *call)
     return call;
 }
 
-/* "ROLE NAME" */
-static tc_sym token_of(struct tc_strtab *symbols, const char *role, tc_sym name)
-{
-    struct tc_strbuf text = TC_STRBUF_INIT;
-
-    tc_strbuf_addf(&text, "%s %s", role, tc_strtab_text(symbols, name));
-    tc_sym token = tc_strtab_intern(symbols, text.text, text.size);
-    tc_strbuf_release(&text);
-    return token;
-}
-
 /* A variable whose content the script itself has made. */
 struct foreign {
     const struct tc_process *process;
@@ -106,7 +95,7 @@ static void emit(struct tc_strtab *symbols, const struct tc_event *event,
     tc_sym outcome[1];
 
     if (around)
-        outcome[0] = token_of(symbols, tc_role_text(around->role), around->descriptor);
+        outcome[0] = tc_token_of(symbols, tc_role_text(around->role), around->descriptor);
     tc_situation_set(&situation, TC_SYM_F_V_REQUIRES_GRAD, tc_symbols_bool(v->requires_grad));
     for (size_t i = 0; i < v->n_attrs; i++)
         tc_situation_set(&situation, v->attrs[i].field, v->attrs[i].value);
@@ -248,7 +237,7 @@ static enum tc_outcome within_holds(struct tc_strtab *symbols, const struct tc_p
 {
     for (size_t i = 1; n_outcome && i < n_params; i++)
         if (outcome[0] ==
-            token_of(symbols, tc_strtab_text(symbols, params[i].role), params[i].name))
+            tc_token_of(symbols, tc_strtab_text(symbols, params[i].role), params[i].name))
             return TC_HELD;
     return TC_BROKEN;
 }

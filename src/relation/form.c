@@ -15,6 +15,16 @@ struct tc_param tc_param_call(tc_sym name, tc_sym role)
                              .to = TC_NO_SYM};
 }
 
+tc_sym tc_token_of(struct tc_strtab *symbols, const char *role, tc_sym name)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_strbuf_addf(&text, "%s %s", role, tc_strtab_text(symbols, name));
+    tc_sym token = tc_strtab_intern(symbols, text.text, text.size);
+    tc_strbuf_release(&text);
+    return token;
+}
+
 struct tc_param tc_param_of(enum tc_param_kind kind, tc_sym name, tc_sym attr, tc_sym to)
 {
     return (struct tc_param){.kind = kind,

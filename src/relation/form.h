@@ -10,6 +10,9 @@ struct tc_param tc_param_call(tc_sym name, tc_sym role);
 /* A change, a state or an operand; from is left open. */
 struct tc_param tc_param_of(enum tc_param_kind kind, tc_sym name, tc_sym attr, tc_sym to);
 
+/* A call as it stands in an outcome: "ROLE NAME". */
+tc_sym tc_token_of(struct tc_strtab *symbols, const char *role, tc_sym name);
+
 /* Is it in the set? */
 bool tc_outcome_has(const tc_sym *outcome, size_t n, tc_sym sym);
 

@@ -48,7 +48,7 @@ static const struct type types[] = {
     [TC_RECORD_UNKNOWN] = {{"unknown", 7}, NULL, 0},
 };
 
-static const struct tc_record blank = {
+const struct tc_record tc_record_blank = {
     .type = TC_RECORD_UNKNOWN,
     .t = TC_NONE,
     .id = TC_NONE,
@@ -183,7 +183,7 @@ enum tc_status tc_record_fill(const struct tc_value *object, struct tc_record *o
 {
     const struct tc_value *name = tc_value_get(object, "type");
 
-    *out = blank;
+    *out = tc_record_blank;
     out->object = object;
     if (object->kind != TC_VALUE_OBJECT)
         return tc_error_set(err, TC_E_FORMAT, "not an object");

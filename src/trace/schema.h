@@ -127,6 +127,9 @@ const struct tc_field *tc_schema_fields(enum tc_record_type type, size_t *n);
 /* The name of a type, "process"; "unknown" for TC_RECORD_UNKNOWN. */
 const char *tc_record_type_text(enum tc_record_type type);
 
+/* A record of no type without any field: what is absent is TC_NONE, NULL or -1. */
+extern const struct tc_record tc_record_blank;
+
 /*
  * A record from the object that was scanned; object and what it points to must outlive *out.
  * TC_E_FORMAT names the field.
