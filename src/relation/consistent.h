@@ -28,6 +28,14 @@ void tc_consistent_explain(struct tc_strtab *symbols, const struct tc_invariant 
 /* The fields of a variable that a comparison may depend on: what it is, not what it is doing. */
 void tc_consistent_situation(struct tc_situation *situation, const struct tc_variable *variable);
 
+/* Those of them that a framework keeps on the variable. */
+void tc_consistent_framework(struct tc_situation *situation, const struct tc_variable *variable);
+
+/* One example about a variable; sorts the outcome. */
+void tc_consistent_emit(const struct tc_sink *sink, const struct tc_event *event, tc_sym key,
+                        const struct tc_situation *situation, tc_sym *outcome, size_t n,
+                        const struct tc_variable *variable);
+
 /* What of a variable is compared from one moment or one rank to another. */
 struct tc_snapshot {
     uint64_t data;

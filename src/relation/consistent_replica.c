@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "relation/ranks.h"
 #include "replay/symbols.h"
 
 /* Bytes of steps that may wait. Files are read by step, so that ranks which have a file are never
@@ -21,44 +22,6 @@
 
 /* Ranks of a world above this are not followed one by one. */
 #define MAX_RANKS 65536
-
-/* A set of ranks, a bit each. */
-struct ranks {
-    uint64_t *words;
-    size_t n_words;
-    int64_t n;
-};
-
-static bool ranks_have(const struct ranks *ranks, int64_t rank)
-{
-    size_t word = (size_t)rank / 64;
-
-    return word < ranks->n_words && ranks->words[word] >> rank % 64 & 1;
-}
-
-static void ranks_add(struct ranks *ranks, int64_t rank)
-{
-    size_t word = (size_t)rank / 64, n_words = word + 1;
-
-    if (ranks_have(ranks, rank))
-        return;
-    if (n_words > ranks->n_words) {
-        ranks->words = tc_realloc(ranks->words, n_words * sizeof(*ranks->words));
-        memset(ranks->words + ranks->n_words, 0,
-               (n_words - ranks->n_words) * sizeof(*ranks->words));
-        ranks->n_words = n_words;
-    }
-    ranks->words[word] |= UINT64_C(1) << rank % 64;
-    ranks->n++;
-}
-
-static void ranks_remove(struct ranks *ranks, int64_t rank)
-{
-    if (!ranks_have(ranks, rank))
-        return;
-    ranks->words[rank / 64] &= ~(UINT64_C(1) << rank % 64);
-    ranks->n--;
-}
 
 /* A distinct content of a variable, with the lowest rank that has it. */
 struct content {
@@ -79,7 +42,7 @@ struct replica {
 
 struct pending_step {
     int64_t step, world;
-    struct ranks ranks;    /* that reported */
+    struct tc_ranks ranks; /* that reported */
     struct tc_place place; /* of the lowest */
     TC_VEC(struct replica) variables;
     struct tc_map by_name; /* name → place in variables */
@@ -87,7 +50,7 @@ struct pending_step {
 
 struct replica_state {
     TC_VEC(struct pending_step *) steps; /* by step */
-    struct ranks absent;                 /* not waited for until they report again */
+    struct tc_ranks absent;              /* not waited for until they report again */
     int64_t given_up;                    /* the last step that was judged without some ranks */
     struct tc_strtab *situations;
     size_t held;
@@ -112,7 +75,7 @@ static void free_step(struct pending_step *step)
 {
     tc_vec_release(&step->variables);
     tc_map_release(&step->by_name);
-    tc_free(step->ranks.words);
+    tc_ranks_release(&step->ranks);
     tc_free(step);
 }
 
@@ -123,7 +86,7 @@ static void replica_close(void *state)
     for (size_t i = 0; i < r->steps.n; i++)
         free_step(r->steps.items[i]);
     tc_vec_release(&r->steps);
-    tc_free(r->absent.words);
+    tc_ranks_release(&r->absent);
     tc_strtab_free(r->situations);
     tc_free(r);
 }
@@ -238,7 +201,7 @@ static void report(struct replica_state *r, struct pending_step *step, const str
         step->world = process->world;
     if (!step->ranks.n || process->rank < step->place.rank)
         tc_place_of(event, &step->place);
-    ranks_add(&step->ranks, process->rank);
+    tc_ranks_add(&step->ranks, process->rank);
     for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);)
         report_variable(r, step, (const struct tc_variable *)(uintptr_t)pointer, process->rank);
     r->held += bytes_of(step);
@@ -315,7 +278,7 @@ static bool is_complete(const struct replica_state *r, const struct pending_step
     if (step->ranks.n == step->world)
         return true;
     for (int64_t rank = 0; rank < step->world; rank++)
-        if (!ranks_have(&step->ranks, rank) && !ranks_have(&r->absent, rank))
+        if (!tc_ranks_have(&step->ranks, rank) && !tc_ranks_have(&r->absent, rank))
             return false;
     return true;
 }
@@ -329,8 +292,8 @@ static void give_up_ranks(struct replica_state *r, int64_t step)
 {
     for (size_t i = 0; is_passed(r, i, step); i++)
         for (int64_t rank = 0; rank < r->steps.items[i]->world; rank++)
-            if (!ranks_have(&r->steps.items[i]->ranks, rank))
-                ranks_add(&r->absent, rank);
+            if (!tc_ranks_have(&r->steps.items[i]->ranks, rank))
+                tc_ranks_add(&r->absent, rank);
 }
 
 static bool is_replica(const struct tc_event *event)
@@ -355,11 +318,11 @@ static void replica_observe(void *state, struct tc_strtab *symbols, const struct
     }
     if (!is_replica(event))
         return;
-    ranks_remove(&r->absent, event->process->rank);
+    tc_ranks_remove(&r->absent, event->process->rank);
     if (event->window->step <= r->given_up)
         return;
     struct pending_step *step = step_at(r, event->window->step, &at);
-    if (ranks_have(&step->ranks, event->process->rank))
+    if (tc_ranks_have(&step->ranks, event->process->rank))
         return;
     report(r, step, event);
     if (is_complete(r, step))
@@ -387,7 +350,7 @@ static void explain_missing(const struct pending_step *step, struct tc_strbuf *o
         return;
     tc_strbuf_adds(out, "; no report of rank");
     for (int64_t rank = 0; rank < step->world; rank++) {
-        if (ranks_have(&step->ranks, rank) || n++ >= RANKS_NAMED)
+        if (tc_ranks_have(&step->ranks, rank) || n++ >= RANKS_NAMED)
             continue;
         tc_strbuf_addf(out, "%s %lld", n > 1 ? "," : "", (long long)rank);
     }

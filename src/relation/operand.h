@@ -31,4 +31,19 @@ bool tc_statement_split(const struct tc_strtab *symbols, tc_sym sym, struct tc_s
 tc_sym tc_statement_intern(struct tc_strtab *symbols, const char *left, const char *verb,
                            const char *right);
 
+/* The verb that says the contrary; NULL for "is", which any other value contradicts. */
+const char *tc_statement_contrary(const char *verb);
+/* ".dtype", ".shape[0]" or another part of a tensor that a path ends in; NULL if in none. */
+const char *tc_statement_part(const char *path);
+
+/* ---- reading one call ---------------------------------------------------------------------- */
+
+#define TC_MAX_STATEMENTS 160
+
+/* All statements, sorted; returns how many. */
+size_t tc_operand_read(struct tc_strtab *symbols, const struct tc_call *call,
+                       tc_sym out[TC_MAX_STATEMENTS]);
+/* The mode of the module that makes the call; NULL if none does, or it has no mode. */
+const struct tc_value *tc_operand_owner_training(const struct tc_call *call);
+
 #endif /* TC_RELATION_OPERAND_H */

@@ -1,0 +1,198 @@
+/*
+ * consistent_alias.c - Consistent/alias: two variables of one process that started with equal
+ * content keep it equal
+ */
+#include "relation/consistent.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "replay/symbols.h"
+
+struct alias {
+    const struct tc_process *process;
+    int64_t a, b;
+};
+
+/* More equal beginnings than these are a constant initialiser at work. */
+#define MAX_ALIASES 64
+
+struct alias_state {
+    TC_VEC(struct alias) aliases;
+    struct tc_map seen; /* processes whose aliases are known */
+};
+
+static void *alias_open(void)
+{
+    return tc_calloc(1, sizeof(struct alias_state));
+}
+
+static void alias_close(void *state)
+{
+    struct alias_state *s = state;
+
+    tc_vec_release(&s->aliases);
+    tc_map_release(&s->seen);
+    tc_free(s);
+}
+
+/* Vectors start as constants (biases, norms), and equal constants are no copies. */
+static bool may_be_alias(const struct tc_variable *v)
+{
+    return v->kind == TC_SYM_PARAMETER && v->is_matrix && v->has_first && !v->is_sampled;
+}
+
+/* Content that two have, and no third: what many share is a constant or a template. */
+struct twins {
+    int64_t a, b;
+    size_t n;
+};
+
+static void find_aliases(struct alias_state *s, const struct tc_process *process)
+{
+    struct tc_map by_content = TC_MAP_INIT; /* content to the index into all */
+    TC_VEC(struct twins) all = {0};
+    uint64_t serial, pointer;
+
+    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);) {
+        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+        bool is_new;
+        if (!may_be_alias(v))
+            continue;
+        uint64_t *place = tc_map_at(&by_content, v->first_data, &is_new);
+        if (is_new) {
+            *place = all.n;
+            tc_vec_push(&all, ((struct twins){.a = (int64_t)serial}));
+        }
+        struct twins *twins = &all.items[*place];
+        twins->b = (int64_t)serial;
+        twins->n++;
+    }
+    for (size_t i = 0, n = 0; i < all.n && n < MAX_ALIASES; i++) {
+        if (all.items[i].n != 2)
+            continue;
+        tc_vec_push(&s->aliases, ((struct alias){process, all.items[i].a, all.items[i].b}));
+        n++;
+    }
+    tc_vec_release(&all);
+    tc_map_release(&by_content);
+}
+
+static struct tc_str part_of_name(const struct tc_strtab *symbols, tc_sym name, bool last)
+{
+    struct tc_str text = tc_symbols_text(symbols, name);
+    const char *dot = last ? strrchr(text.text, '.') : strchr(text.text, '.');
+
+    if (!dot)
+        return text;
+    if (!last)
+        return (struct tc_str){text.text, (uint32_t)(dot - text.text)};
+    return (struct tc_str){dot + 1, (uint32_t)(text.text + text.size - dot - 1)};
+}
+
+static const char *skip_digits(const char *text)
+{
+    while (*text >= '0' && *text <= '9')
+        text++;
+    return text;
+}
+
+/* "blocks.0.fc.weight" and "blocks.1.fc.weight": made from one template, as clones are. */
+static bool differ_in_numbers_only(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        const char *x = skip_digits(a), *y = skip_digits(b);
+        if ((x > a) != (y > b))
+            return false;
+        a = x;
+        b = y;
+        if (*a != *b || !*a)
+            return *a == *b;
+    }
+}
+
+/* It requires a gradient and has had one. */
+static bool is_trained(const struct tc_variable *v)
+{
+    return v->requires_grad && (v->grad_cause >= 0 || v->grad != TC_SYM_GRAD_NULL);
+}
+
+static void judge_alias(const struct alias *alias, struct tc_strtab *symbols,
+                        const struct tc_event *event, const struct tc_sink *sink)
+{
+    const struct tc_variable *a = tc_process_variable(event->process, alias->a);
+    const struct tc_variable *b = tc_process_variable(event->process, alias->b);
+    const struct tc_snapshot x = tc_snapshot_of(a), y = tc_snapshot_of(b);
+    struct tc_situation s = {.n = 0};
+    tc_sym outcome[1];
+
+    if (!tc_snapshots_compare(&x, &y) || !is_trained(a) || !is_trained(b) ||
+        (x.data == a->first_data && y.data == b->first_data))
+        return;
+    tc_situation_set(&s, tc_strtab_intern_text(symbols, "v.same_name"),
+                     tc_symbols_bool(tc_str_same(part_of_name(symbols, a->name, true),
+                                                 part_of_name(symbols, b->name, true))));
+    tc_situation_set(&s, tc_strtab_intern_text(symbols, "v.same_owner"),
+                     tc_symbols_bool(a->owner == b->owner));
+    tc_situation_set(&s, tc_strtab_intern_text(symbols, "v.siblings"),
+                     tc_symbols_bool(differ_in_numbers_only(tc_strtab_text(symbols, a->name),
+                                                            tc_strtab_text(symbols, b->name))));
+    tc_situation_set(&s, tc_strtab_intern_text(symbols, "v.same_root"),
+                     tc_symbols_bool(a->root == b->root));
+    tc_consistent_framework(&s, a);
+    tc_consistent_framework(&s, b);
+    tc_situation_sort(&s);
+    outcome[0] = tc_consistent_agreement(symbols, "data", x.data == y.data);
+    tc_consistent_emit(sink, event, a->kind, &s, outcome, 1, b);
+}
+
+static void alias_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                          const struct tc_sink *sink)
+{
+    struct alias_state *s = state;
+    bool is_new;
+
+    if (!tc_is_step_window(event))
+        return;
+    tc_map_at(&s->seen, (uintptr_t)event->process, &is_new);
+    if (is_new)
+        find_aliases(s, event->process);
+    for (size_t i = 0; i < s->aliases.n; i++)
+        if (s->aliases.items[i].process == event->process)
+            judge_alias(&s->aliases.items[i], symbols, event, sink);
+}
+
+static void alias_describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                           size_t n_params, struct tc_strbuf *out)
+{
+    (void)n_params;
+    tc_consistent_describe(symbols, params, "that started as a copy of another stays equal to it",
+                           out);
+}
+
+static void alias_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                          const struct tc_event *event, const struct tc_example *example,
+                          struct tc_strbuf *out)
+{
+    (void)event;
+    tc_consistent_explain(symbols, invariant, example,
+                          "is no longer that of its copy: the two weights drift", out);
+}
+
+const struct tc_source tc_source_alias = {.name = "alias",
+                                          .is_set = true,
+                                          .open = alias_open,
+                                          .close = alias_close,
+                                          .observe = alias_observe};
+
+const struct tc_relation tc_consistent_alias = {
+    .name = "Consistent/alias",
+    .summary = "two parameters that start as copies stay copies",
+    .hint = "Are the two weights meant to be tied, and are both gradients summed?",
+    .source = &tc_source_alias,
+    .propose = tc_consistent_propose,
+    .key = tc_consistent_key,
+    .holds = tc_consistent_holds,
+    .describe = alias_describe,
+    .explain = alias_explain,
+};

@@ -1,0 +1,83 @@
+/*
+ * consistent_peer.c - Consistent/peer: all variables of one kind in one root module have one dtype
+ */
+#include "relation/consistent.h"
+
+#include "base/banned.h"
+#include "replay/symbols.h"
+
+/* One kind of variable in one root. */
+struct peers {
+    int64_t root;
+    tc_sym kind, dtype;
+    bool differs;
+    const struct tc_variable *last;
+};
+
+#define MAX_PEERS 64
+
+static struct peers *peers_at(struct peers *all, size_t *n, const struct tc_variable *v)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (all[i].root == v->root && all[i].kind == v->kind)
+            return &all[i];
+    if (*n == MAX_PEERS)
+        return NULL;
+    all[*n] = (struct peers){.root = v->root, .kind = v->kind, .dtype = v->dtype, .last = v};
+    return &all[(*n)++];
+}
+
+static void peer_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                         const struct tc_sink *sink)
+{
+    struct peers all[MAX_PEERS];
+    struct tc_situation none = {.n = 0};
+    uint64_t serial, pointer;
+    size_t n = 0;
+
+    (void)state;
+    if (!tc_is_step_window(event))
+        return;
+    for (size_t pos = 0; tc_map_each(&event->process->variables, &pos, &serial, &pointer);) {
+        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+        struct peers *peers = v->root == TC_NONE ? NULL : peers_at(all, &n, v);
+        if (!peers || peers->dtype == v->dtype)
+            continue;
+        peers->differs = true;
+        peers->last = v;
+    }
+    for (size_t i = 0; i < n; i++) {
+        tc_sym outcome[] = {tc_consistent_agreement(symbols, "dtype", !all[i].differs)};
+        tc_consistent_emit(sink, event, all[i].kind, &none, outcome, 1, all[i].last);
+    }
+}
+
+static void peer_describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                          size_t n_params, struct tc_strbuf *out)
+{
+    (void)n_params;
+    tc_consistent_describe(symbols, params, "of a model is the same", out);
+}
+
+static void peer_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                         const struct tc_event *event, const struct tc_example *example,
+                         struct tc_strbuf *out)
+{
+    (void)event;
+    tc_consistent_explain(symbols, invariant, example, "differs from that of others in the model",
+                          out);
+}
+
+const struct tc_source tc_source_peer = {.name = "peer", .is_set = true, .observe = peer_observe};
+
+const struct tc_relation tc_consistent_peer = {
+    .name = "Consistent/peer",
+    .summary = "variables of one kind in one model share their dtype",
+    .hint = "Was a part of the model converted, or created later with another dtype?",
+    .source = &tc_source_peer,
+    .propose = tc_consistent_propose,
+    .key = tc_consistent_key,
+    .holds = tc_consistent_holds,
+    .describe = peer_describe,
+    .explain = peer_explain,
+};

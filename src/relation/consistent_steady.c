@@ -1,0 +1,111 @@
+/*
+ * consistent_steady.c - Consistent/steady: a variable is as it was one step before
+ */
+#include "relation/consistent.h"
+
+#include "base/banned.h"
+#include "replay/symbols.h"
+
+struct moment {
+    struct tc_snapshot snapshot;
+    unsigned n_gaps; /* of the process: behind another one lies no step before */
+};
+
+struct steady_state {
+    struct tc_map before; /* variable → struct moment * at the last step */
+};
+
+static void *steady_open(void)
+{
+    return tc_calloc(1, sizeof(struct steady_state));
+}
+
+static void steady_close(void *state)
+{
+    struct steady_state *s = state;
+    uint64_t variable, before;
+
+    for (size_t pos = 0; tc_map_each(&s->before, &pos, &variable, &before);)
+        tc_free((void *)(uintptr_t)before);
+    tc_map_release(&s->before);
+    tc_free(s);
+}
+
+/* Content is compared only where nothing should train it. */
+static void judge_steady(const struct tc_snapshot *before, const struct tc_variable *v,
+                         struct tc_strtab *symbols, const struct tc_event *event,
+                         const struct tc_sink *sink)
+{
+    const struct tc_snapshot now = tc_snapshot_of(v);
+    bool is_frozen = !before->requires_grad && !now.requires_grad && v->kind == TC_SYM_PARAMETER;
+    struct tc_situation situation;
+    tc_sym outcome[3];
+    size_t n = 0;
+
+    if (is_frozen && tc_snapshots_compare(before, &now))
+        outcome[n++] = tc_consistent_agreement(symbols, "data", before->data == now.data);
+    outcome[n++] = tc_consistent_agreement(symbols, "dtype", before->dtype == now.dtype);
+    outcome[n++] = tc_consistent_agreement(symbols, "shape", before->shape == now.shape);
+    tc_consistent_situation(&situation, v);
+    tc_consistent_emit(sink, event, v->kind, &situation, outcome, n, v);
+}
+
+static void steady_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                           const struct tc_sink *sink)
+{
+    struct steady_state *s = state;
+    uint64_t serial, pointer;
+
+    if (!tc_is_step_window(event))
+        return;
+    for (size_t pos = 0; tc_map_each(&event->process->variables, &pos, &serial, &pointer);) {
+        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+        bool is_new;
+        uint64_t *slot = tc_map_at(&s->before, pointer, &is_new);
+        if (is_new)
+            *slot = (uintptr_t)tc_calloc(1, sizeof(struct moment));
+        struct moment *before = (struct moment *)(uintptr_t)*slot;
+        if (!is_new && before->n_gaps == event->process->n_gaps)
+            judge_steady(&before->snapshot, v, symbols, event, sink);
+        *before = (struct moment){tc_snapshot_of(v), event->process->n_gaps};
+    }
+}
+
+static void steady_describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                            size_t n_params, struct tc_strbuf *out)
+{
+    (void)n_params;
+    tc_consistent_describe(symbols, params,
+                           params[0].attr == TC_SYM_DATA
+                               ? "that requires no gradient stays the same from step to step"
+                               : "stays the same from step to step",
+                           out);
+}
+
+static void steady_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                           const struct tc_event *event, const struct tc_example *example,
+                           struct tc_strbuf *out)
+{
+    (void)event;
+    tc_consistent_explain(symbols, invariant, example, "is another than after the step before",
+                          out);
+}
+
+const struct tc_source tc_source_steady = {.name = "steady",
+                                           .is_set = true,
+                                           .open = steady_open,
+                                           .close = steady_close,
+                                           .observe = steady_observe};
+
+const struct tc_relation tc_consistent_steady = {
+    .name = "Consistent/steady",
+    .summary =
+        "dtype and shape of a variable, and content where it is frozen, stay from step to step",
+    .hint = "What writes to this variable besides the optimizer?",
+    .source = &tc_source_steady,
+    .propose = tc_consistent_propose,
+    .key = tc_consistent_key,
+    .holds = tc_consistent_holds,
+    .describe = steady_describe,
+    .explain = steady_explain,
+};

@@ -1,0 +1,380 @@
+/*
+ * operand_read.c - what one call says of its operands and its result
+ */
+#include "relation/operand.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "replay/symbols.h"
+
+#define MAX_TENSORS 6
+#define MAX_PATH    64
+
+struct tensor {
+    char path[MAX_PATH];
+    const struct tc_value *value, *shape;
+    struct tc_str dtype;
+};
+
+struct reading {
+    struct tc_strtab *symbols;
+    const struct tc_call *call;
+    struct tensor tensors[MAX_TENSORS];
+    size_t n_tensors;
+    tc_sym *out;
+    size_t n_out;
+};
+
+static void state(struct reading *r, const char *left, const char *verb, const char *right)
+{
+    if (r->n_out < TC_MAX_STATEMENTS)
+        r->out[r->n_out++] = tc_statement_intern(r->symbols, left, verb, right);
+}
+
+static void state_equal(struct reading *r, const char *left, const char *right, bool equal)
+{
+    state(r, left, equal ? "equals" : "differs_from", right);
+}
+
+static bool is_name(struct tc_str key)
+{
+    for (uint32_t i = 0; i < key.size; i++)
+        if (key.text[i] <= ' ')
+            return false;
+    return key.size > 0 && key.size < MAX_PATH / 2;
+}
+
+/* A position in place of a name means that the signature is not known. */
+static bool is_position(struct tc_str key)
+{
+    return key.size > 0 && key.text[0] >= '0' && key.text[0] <= '9';
+}
+
+/* "prefix.key"; false if it would not fit or would not be one word. */
+static bool make_path(char out[MAX_PATH], const char *prefix, struct tc_str key)
+{
+    if (!is_name(key))
+        return false;
+    int n = snprintf(out, MAX_PATH, "%s.%.*s", prefix, (int)key.size, key.text);
+    return n > 0 && n < MAX_PATH;
+}
+
+static bool read_tensor(struct tensor *t, const char *path, const struct tc_value *value)
+{
+    if (!tc_value_get(value, "tensor"))
+        return false;
+    snprintf(t->path, sizeof(t->path), "%s", path);
+    t->value = value;
+    t->shape = tc_value_get(value, "shape");
+    t->dtype = tc_value_str(tc_value_get(value, "dtype"));
+    return t->shape && t->shape->kind == TC_VALUE_ARRAY && t->dtype.text;
+}
+
+/* Operands that name a dimension of the first tensor, by torch's conventions for parameters. */
+static bool is_dimension(struct tc_str name)
+{
+    static const char *const names[] = {"dim", "axis", "start_dim", "end_dim", "dim0", "dim1"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (tc_str_is(name, names[i]))
+            return true;
+    return false;
+}
+
+static bool is_number(const struct tc_value *v)
+{
+    return v->kind == TC_VALUE_INT || v->kind == TC_VALUE_FLOAT;
+}
+
+static bool is_zero(const struct tc_value *v)
+{
+    return v->kind == TC_VALUE_INT ? v->integer == 0 : v->number == 0;
+}
+
+static void read_scalar(struct reading *r, const char *path, struct tc_str name,
+                        const struct tc_value *v)
+{
+    char dimension[24];
+
+    if (v->kind == TC_VALUE_BOOL) {
+        state(r, path, "is", v->boolean ? "true" : "false");
+    } else if (v->kind == TC_VALUE_INT && is_dimension(name) && r->n_tensors) {
+        int64_t from_end =
+            v->integer < 0 ? v->integer : v->integer - (int64_t)r->tensors[0].shape->n;
+        snprintf(dimension, sizeof(dimension), "%lld", (long long)from_end);
+        state(r, path, "is", dimension);
+    } else if (is_number(v) && r->call->role != TC_ROLE_SEED) { /* any seed is as good as another */
+        state(r, path, "is", is_zero(v) ? "\"zero\"" : "\"not_zero\"");
+    }
+}
+
+static bool is_same_scalar(const struct tc_value *a, const struct tc_value *b)
+{
+    if (!a || !b || a->kind != b->kind)
+        return false;
+    switch (a->kind) {
+    case TC_VALUE_BOOL:
+        return a->boolean == b->boolean;
+    case TC_VALUE_INT:
+        return a->integer == b->integer;
+    case TC_VALUE_FLOAT:
+        return a->number == b->number;
+    default:
+        return a->kind == TC_VALUE_NULL;
+    }
+}
+
+static void read_tensors(struct reading *r)
+{
+    const struct tc_value *args = r->call->args;
+
+    for (uint32_t i = 0; args && args->kind == TC_VALUE_OBJECT && i < args->n; i++) {
+        char path[MAX_PATH];
+        if (r->n_tensors < MAX_TENSORS && make_path(path, "args", args->members[i].key) &&
+            read_tensor(&r->tensors[r->n_tensors], path, &args->members[i].value))
+            r->n_tensors++;
+    }
+}
+
+static void read_scalars(struct reading *r)
+{
+    const struct tc_value *args = r->call->args;
+
+    for (uint32_t i = 0; args && args->kind == TC_VALUE_OBJECT && i < args->n; i++) {
+        const struct tc_member *m = &args->members[i];
+        char path[MAX_PATH];
+        if (is_position(m->key) || !make_path(path, "args", m->key))
+            continue;
+        read_scalar(r, path, m->key, &m->value);
+        if (is_same_scalar(&m->value, tc_value_get(r->call->defaults, path + strlen("args."))))
+            state(r, "default", "is", path);
+    }
+}
+
+/* ---- equality between tensors -------------------------------------------------------------- */
+
+static bool is_same_dimension(const struct tensor *a, const struct tensor *b, bool last)
+{
+    const struct tc_value *x = &a->shape->items[last ? a->shape->n - 1 : 0];
+    const struct tc_value *y = &b->shape->items[last ? b->shape->n - 1 : 0];
+
+    return is_same_scalar(x, y);
+}
+
+static bool is_same_shape(const struct tensor *a, const struct tensor *b)
+{
+    if (a->shape->n != b->shape->n)
+        return false;
+    for (uint32_t i = 0; i < a->shape->n; i++)
+        if (!is_same_scalar(&a->shape->items[i], &b->shape->items[i]))
+            return false;
+    return true;
+}
+
+static void compare_part(struct reading *r, const struct tensor *a, const struct tensor *b,
+                         const char *part, bool equal)
+{
+    char left[MAX_PATH + 16], right[MAX_PATH + 16];
+
+    snprintf(left, sizeof(left), "%s.%s", a->path, part);
+    snprintf(right, sizeof(right), "%s.%s", b->path, part);
+    state_equal(r, left, right, equal);
+}
+
+static void compare_tensors(struct reading *r, const struct tensor *a, const struct tensor *b)
+{
+    compare_part(r, a, b, "dtype", tc_str_same(a->dtype, b->dtype));
+    compare_part(r, a, b, "shape", is_same_shape(a, b));
+    if (a->shape->n && b->shape->n) {
+        compare_part(r, a, b, "shape[0]", is_same_dimension(a, b, false));
+        compare_part(r, a, b, "shape[-1]", is_same_dimension(a, b, true));
+    }
+}
+
+static bool is_float(struct tc_str dtype)
+{
+    return tc_str_is(dtype, "float32") || tc_str_is(dtype, "bfloat16") ||
+           tc_str_is(dtype, "float16");
+}
+
+static void compare_autocast(struct reading *r, const struct tensor *t)
+{
+    const struct tc_value *autocast = tc_value_get(r->call->ctx, "autocast");
+    char left[MAX_PATH + 16];
+
+    if (!autocast || autocast->kind != TC_VALUE_OBJECT || !autocast->n || !is_float(t->dtype))
+        return;
+    snprintf(left, sizeof(left), "%s.dtype", t->path);
+    state_equal(r, left, "ctx.autocast",
+                tc_str_same(t->dtype, tc_value_str(&autocast->members[0].value)));
+}
+
+const struct tc_value *tc_operand_owner_training(const struct tc_call *call)
+{
+    const struct tc_call *around = call->parent;
+
+    while (around && around->role != TC_ROLE_FORWARD && around->role != TC_ROLE_LAYER)
+        around = around->parent;
+    return around ? tc_value_get(tc_value_get(around->self, "attrs"), "training") : NULL;
+}
+
+static void read_arguments(struct reading *r)
+{
+    const struct tc_value *training = tc_value_get(r->call->args, "training");
+    const struct tc_value *owner = tc_operand_owner_training(r->call);
+
+    read_tensors(r);
+    read_scalars(r);
+    if (training && owner && training->kind == TC_VALUE_BOOL && owner->kind == TC_VALUE_BOOL)
+        state_equal(r, "args.training", "owner.training", training->boolean == owner->boolean);
+    for (size_t i = 0; i < r->n_tensors; i++) {
+        compare_autocast(r, &r->tensors[i]);
+        for (size_t j = i + 1; j < r->n_tensors; j++)
+            compare_tensors(r, &r->tensors[i], &r->tensors[j]);
+    }
+}
+
+static void read_receiver(struct reading *r)
+{
+    const struct tc_value *training =
+        tc_value_get(tc_value_get(r->call->self, "attrs"), "training");
+
+    if (r->call->is_root && training && training->kind == TC_VALUE_BOOL)
+        state(r, "self.training", "is", training->boolean ? "true" : "false");
+}
+
+/* ---- results ------------------------------------------------------------------------------- */
+
+/* Whether the result has the same content as an operand of its shape and dtype, as the collector
+ * found. */
+static void compare_content(struct reading *r, const struct tensor *value)
+{
+    const struct tc_value *same = r->call->end->same;
+
+    for (size_t i = 0; same && i < r->n_tensors; i++) {
+        const struct tensor *t = &r->tensors[i];
+        bool equal = false;
+        if (!is_same_shape(t, value) || !tc_str_same(t->dtype, value->dtype))
+            continue;
+        for (uint32_t j = 0; j < same->n; j++)
+            equal |= tc_value_is(&same->items[j], t->path);
+        compare_part(r, value, t, "content", equal);
+    }
+}
+
+/* Sizes of the result against counts that were asked for. */
+static void compare_sizes(struct reading *r, const struct tensor *value)
+{
+    const struct tc_value *args = r->call->args;
+
+    for (uint32_t i = 0; args && args->kind == TC_VALUE_OBJECT && i < args->n; i++) {
+        const struct tc_value *v = &args->members[i].value;
+        char path[MAX_PATH], left[MAX_PATH + 24];
+        if (v->kind != TC_VALUE_INT || v->integer < 1 || is_dimension(args->members[i].key) ||
+            is_position(args->members[i].key) || !make_path(path, "args", args->members[i].key))
+            continue;
+        for (uint32_t d = 0; d < value->shape->n && d < 4; d++) {
+            int64_t size = tc_value_int(&value->shape->items[d], 0);
+            snprintf(left, sizeof(left), "%s.shape[%u]", value->path, d);
+            state(r, left, size <= v->integer ? "at_most" : "exceeds", path);
+            state(r, left, size >= v->integer ? "at_least" : "below", path);
+            if (size == v->integer && size > 1)
+                state(r, left, "reaches", path);
+        }
+    }
+}
+
+static bool is_same_tensor(const struct tensor *a, const struct tensor *b)
+{
+    const struct tc_value *x = tc_value_get(a->value, "id"), *y = tc_value_get(b->value, "id");
+
+    return x && y && is_same_scalar(x, y);
+}
+
+/* dtype and shape of what a library's own function returns follow from its definition: they say
+ * something only of code that the user wrote. */
+static void read_result_tensor(struct reading *r, const struct tensor *value)
+{
+    bool is_users = tc_role_has(r->call->role, TC_TRAIT_FOREIGN);
+
+    compare_autocast(r, value);
+    for (size_t i = 0; is_users && i < r->n_tensors && i < 4; i++)
+        if (!is_same_tensor(value, &r->tensors[i]))
+            compare_tensors(r, value, &r->tensors[i]);
+    compare_content(r, value);
+    if (is_users)
+        compare_sizes(r, value);
+}
+
+static void read_length(struct reading *r, const char *path, const struct tc_value *v)
+{
+    char left[MAX_PATH + 8];
+
+    snprintf(left, sizeof(left), "len(%s)", path);
+    state(r, left, "is", v->n ? "\"not_zero\"" : "\"zero\"");
+}
+
+static void read_members(struct reading *r, const struct tc_value *dict)
+{
+    for (uint32_t i = 0; i < dict->n && i < 8; i++) {
+        const struct tc_value *v = &dict->members[i].value;
+        char path[MAX_PATH];
+        struct tensor tensor;
+        if (!make_path(path, "value", dict->members[i].key))
+            continue;
+        if (v->kind == TC_VALUE_ARRAY)
+            read_length(r, path, v);
+        else if (read_tensor(&tensor, path, v))
+            compare_autocast(r, &tensor);
+    }
+}
+
+static void read_result(struct reading *r)
+{
+    const struct tc_record *end = r->call->end;
+    const struct tc_value *value = end->value;
+    struct tensor tensor;
+
+    if (end->finite >= 0)
+        state(r, r->call->role == TC_ROLE_BACKWARD ? "self" : "value", "is",
+              end->finite ? "\"finite\"" : "\"not_finite\"");
+    if (!value)
+        return;
+    if (read_tensor(&tensor, "value", value))
+        read_result_tensor(r, &tensor);
+    else if (value->kind == TC_VALUE_BOOL)
+        state(r, "value", "is", value->boolean ? "true" : "false");
+    else if (value->kind == TC_VALUE_ARRAY)
+        read_length(r, "value", value);
+    else if (tc_value_get(value, "dict") && tc_value_get(value, "dict")->kind == TC_VALUE_OBJECT)
+        read_members(r, tc_value_get(value, "dict"));
+}
+
+static size_t sort_unique(tc_sym *items, size_t n)
+{
+    size_t kept = 0;
+
+    qsort(items, n, sizeof(*items), tc_sym_compare);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || items[i] != items[kept - 1])
+            items[kept++] = items[i];
+    return kept;
+}
+
+size_t tc_operand_read(struct tc_strtab *symbols, const struct tc_call *call,
+                       tc_sym out[TC_MAX_STATEMENTS])
+{
+    struct reading r = {.symbols = symbols, .call = call, .out = out};
+
+    if (call->role == TC_ROLE_LOAD || call->role == TC_ROLE_SAVE)
+        state(&r, "call", "is", "rare");
+    if (tc_role_has(call->role, TC_TRAIT_FOREIGN))
+        state(&r, "call", "is", "users");
+    read_receiver(&r);
+    read_arguments(&r);
+    read_result(&r);
+    return sort_unique(out, r.n_out);
+}
