@@ -147,6 +147,8 @@ struct tc_agent {
 
 extern struct tc_agent tc_agent;
 
+/* Once, before all else. */
+bool tc_agent_init(void);
 struct tc_thread *tc_thread_current(void);
 int64_t tc_agent_now(void);
 /* Make sure that a trace file is open. False where none can be. */
@@ -156,6 +158,8 @@ bool tc_agent_ready(void);
  * be NULL) is switched off.
  */
 void tc_agent_failed(struct tc_api *api, const char *what);
+/* Count an error of ours, and note it. */
+void tc_agent_switched_off(const char *text);
 void tc_agent_note(const char *code, const char *text, int64_t count);
 
 /*

@@ -3,16 +3,11 @@
  */
 #include "collect/agent/agent.h"
 
-#include <pthread.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #include "base/banned.h"
-#include "collect/agent/embedded.h"
+#include "collect/agent/digest.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/modules.h"
+#include "collect/agent/policy.h"
 #include "collect/agent/process.h"
 #include "collect/agent/sink.h"
 #include "collect/agent/slots.h"
@@ -21,204 +16,7 @@
 #include "collect/agent/variables.h"
 #include "collect/board.h"
 
-#define MAX_NOTED 200 /* notes of errors in one trace */
-
 PyMODINIT_FUNC PyInit__traincheck_agent(void);
-
-struct tc_agent tc_agent;
-
-static __thread struct tc_thread *current;
-static pthread_key_t thread_end;
-
-const char *tc_stage_name(enum tc_stage stage)
-{
-    static const char *const names[] = {"init", "training", "evaluation", "checkpointing"};
-
-    return names[stage];
-}
-
-const char *tc_role_name(enum tc_role role)
-{
-    static const char *const names[] = {
-#define X(name, text) text,
-        TC_ROLE_MAP(X)
-#undef X
-    };
-
-    return names[role];
-}
-
-/* ---- threads ---- */
-
-static void free_thread(void *p)
-{
-    struct tc_thread *thread = p;
-
-    tc_vec_release(&thread->stack);
-    tc_strbuf_release(&thread->line);
-    tc_free(thread);
-    current = NULL;
-}
-
-static void forget_calls(struct tc_thread *thread)
-{
-    thread->stack.n = 0;
-    thread->n_modules = thread->n_core = 0;
-    thread->generation = tc_agent.generation;
-}
-
-struct tc_thread *tc_thread_current(void)
-{
-    static int64_t n_threads;
-
-    if (!current) {
-        current = tc_calloc(1, sizeof(*current));
-        current->number = n_threads++; /* the first is the main thread: it starts the agent */
-        current->generation = tc_agent.generation;
-        pthread_setspecific(thread_end, current);
-    }
-    if (current->generation != tc_agent.generation)
-        forget_calls(current);
-    return current;
-}
-
-/* ---- notes and errors of ours ---- */
-
-void tc_agent_note(const char *code, const char *text, int64_t count)
-{
-    struct tc_strbuf line = TC_STRBUF_INIT;
-
-    tc_strbuf_adds(&line, "{\"type\":\"note\",\"code\":");
-    tc_strbuf_add_json(&line, code, strlen(code));
-    if (text) {
-        tc_strbuf_adds(&line, ",\"text\":");
-        tc_strbuf_add_json(&line, text, strlen(text));
-    }
-    if (count)
-        tc_strbuf_addf(&line, ",\"count\":%lld", (long long)count);
-    tc_strbuf_addf(&line, ",\"t\":%lld}\n", (long long)tc_agent_now());
-    tc_sink_put(line.text, line.size, 0);
-    tc_strbuf_release(&line);
-}
-
-/* ": ValueError: text" of the Python error, which is cleared. */
-static void describe_error(struct tc_strbuf *out)
-{
-    PyObject *type, *value, *traceback, *text;
-
-    PyErr_Fetch(&type, &value, &traceback);
-    text = value ? PyObject_Str(value) : NULL;
-    if (type)
-        tc_strbuf_addf(out, ": %s", ((PyTypeObject *)type)->tp_name);
-    if (text && PyUnicode_AsUTF8(text))
-        tc_strbuf_addf(out, ": %.200s", PyUnicode_AsUTF8(text));
-    Py_XDECREF(text);
-    if (getenv("TRAINCHECK_DEBUG")) {
-        PyErr_Restore(type, value, traceback);
-        PyErr_Print();
-        return;
-    }
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(traceback);
-    PyErr_Clear();
-}
-
-void tc_agent_failed(struct tc_api *api, const char *what)
-{
-    struct tc_strbuf text = TC_STRBUF_INIT;
-
-    tc_strbuf_adds(&text, what);
-    if (api) {
-        tc_strbuf_addf(&text, " of %s", api->fn);
-        api->off = true;
-    }
-    describe_error(&text);
-    if (tc_agent.errors++ < MAX_NOTED)
-        tc_agent_note("switched-off", text.text, 0);
-    tc_strbuf_release(&text);
-}
-
-PyObject *tc_dynamo_hide(void)
-{
-    PyObject *old =
-        tc_agent.dynamo ? PyObject_CallFunctionObjArgs(tc_agent.dynamo, Py_None, NULL) : NULL;
-
-    if (!old)
-        PyErr_Clear();
-    return old;
-}
-
-void tc_dynamo_unhide(PyObject *hidden)
-{
-    PyObject *type, *value, *traceback, *done;
-
-    if (!hidden)
-        return;
-    PyErr_Fetch(&type, &value, &traceback);
-    done = PyObject_CallFunctionObjArgs(tc_agent.dynamo, hidden, NULL);
-    Py_XDECREF(done);
-    Py_DECREF(hidden);
-    PyErr_Restore(type, value, traceback);
-}
-
-PyObject *tc_policy_call(const char *function, const char *format, ...)
-{
-    PyObject *callable = PyObject_GetAttrString(tc_agent.policy, function);
-    PyObject *args = NULL, *result = NULL, *hidden;
-    va_list list;
-
-    va_start(list, format);
-    if (callable)
-        args = format ? Py_VaBuildValue(format, list) : PyTuple_New(0);
-    va_end(list);
-    hidden = tc_dynamo_hide();
-    if (args)
-        result = PyObject_CallObject(callable, args);
-    tc_dynamo_unhide(hidden);
-    Py_XDECREF(args);
-    Py_XDECREF(callable);
-    return result;
-}
-
-/* Another thread is opening the file, in Python code that lets others run. */
-static void wait_for_opening(void)
-{
-    struct timespec one_ms = {0, 1000000};
-
-    while (tc_agent.opening) {
-        Py_BEGIN_ALLOW_THREADS;
-        nanosleep(&one_ms, NULL);
-        Py_END_ALLOW_THREADS;
-    }
-}
-
-bool tc_agent_ready(void)
-{
-    struct tc_strbuf why = TC_STRBUF_INIT;
-    PyObject *opened;
-
-    if (!tc_sink_is_open())
-        wait_for_opening();
-    if (tc_sink_is_open())
-        return true;
-    if (!tc_agent.enabled)
-        return false;
-    tc_agent.opening = true;
-    opened = tc_policy_call("open_trace", NULL);
-    tc_agent.opening = false;
-    Py_XDECREF(opened);
-    if (opened)
-        return true;
-    tc_agent.enabled = false; /* nothing can be written: the job goes on alone */
-    tc_strbuf_adds(&why, "no trace file");
-    describe_error(&why);
-    tc_process_cannot_open(why.text);
-    tc_strbuf_release(&why);
-    return false;
-}
-
-/* ---- functions ---- */
 
 static PyObject *add_api(PyObject *self, PyObject *args)
 {
@@ -375,8 +173,8 @@ static PyObject *note(PyObject *self, PyObject *args)
 static PyObject *failed(PyObject *self, PyObject *text)
 {
     (void)self;
-    if (tc_agent.errors++ < MAX_NOTED && tc_agent_ready())
-        tc_agent_note("switched-off", PyUnicode_AsUTF8(text), 0);
+    (void)tc_agent_ready();
+    tc_agent_switched_off(PyUnicode_AsUTF8(text));
     Py_RETURN_NONE;
 }
 
@@ -531,97 +329,6 @@ static PyMethodDef methods[] = {
     {NULL,             NULL,           0,            NULL},
 };
 
-/* ---- the policy, from its embedded files ---- */
-
-static bool add_roles(PyObject *module)
-{
-    for (int i = 0; i < TC_N_ROLES; i++) {
-        char name[32] = "ROLE_";
-        size_t n = 5;
-
-        for (const char *p = tc_role_name((enum tc_role)i); *p && n < sizeof(name) - 1; p++)
-            name[n++] = (char)Py_TOUPPER(*p);
-        name[n] = '\0';
-        if (PyModule_AddIntConstant(module, name, i) < 0)
-            return false;
-    }
-    return true;
-}
-
-static bool add_constants(PyObject *module)
-{
-    static const struct {
-        const char *name;
-        long value;
-    } constants[] = {
-        {"METHOD",         TC_API_METHOD    },
-        {"OUTERMOST",      TC_API_OUTERMOST },
-        {"RECEIVER",       TC_API_RECEIVER  },
-        {"TOP",            TC_API_TOP       },
-        {"LOOK",           TC_API_LOOK      },
-        {"CHECKPOINT",     TC_API_CHECKPOINT},
-        {"MODULE",         TC_API_MODULE    },
-        {"CONTENT",        TC_API_CONTENT   },
-        {"ASK",            TC_API_ASK       },
-        {"ACCEPTS_ANY",    TC_ACCEPTS_ANY   },
-        {"ACCEPTS_TENSOR", TC_ACCEPTS_TENSOR},
-        {"ACCEPTS_INDEX",  TC_ACCEPTS_INDEX },
-        {"ACCEPTS_SIZES",  TC_ACCEPTS_SIZES },
-    };
-
-    for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++)
-        if (PyModule_AddIntConstant(module, constants[i].name, constants[i].value) < 0)
-            return false;
-    return true;
-}
-
-/* The module object must stand in sys.modules before its text runs: the files import each other. */
-static PyObject *load(const struct tc_embedded *file)
-{
-    PyObject *module = PyImport_AddModule(file->name); /* borrowed */
-    PyObject *dict = module ? PyModule_GetDict(module) : NULL;
-    PyObject *code, *done = NULL, *path;
-
-    if (!dict)
-        return NULL;
-    if (!strchr(file->name, '.')) { /* the package itself */
-        path = PyList_New(0);
-        PyDict_SetItemString(dict, "__path__", path);
-        Py_XDECREF(path);
-    }
-    PyDict_SetItemString(dict, "__package__", tc_agent.package);
-    code = Py_CompileString(file->text, file->file, Py_file_input);
-    if (code && PyDict_SetItemString(dict, "__builtins__", PyEval_GetBuiltins()) == 0)
-        done = PyEval_EvalCode(code, dict, dict);
-    Py_XDECREF(code);
-    Py_XDECREF(done);
-    return done ? module : NULL;
-}
-
-static bool load_policy(void)
-{
-    PyObject *module = NULL;
-
-    tc_agent.package = PyUnicode_InternFromString(tc_embedded[0].name);
-    if (!tc_agent.package)
-        return false;
-
-    for (const struct tc_embedded *file = tc_embedded; file->name; file++) {
-        module = load(file);
-        if (!module)
-            return false;
-    }
-    tc_agent.policy = module ? Py_NewRef(module) : NULL;
-    return module != NULL;
-}
-
-static int exec_module(PyObject *module)
-{
-    if (pthread_key_create(&thread_end, free_thread) != 0)
-        return -1;
-    return add_roles(module) && add_constants(module) ? 0 : -1;
-}
-
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "_traincheck_agent", NULL, -1, methods, NULL, NULL, NULL, NULL,
 };
@@ -632,8 +339,8 @@ PyMODINIT_FUNC PyInit__traincheck_agent(void)
     PyObject *modules = PyImport_GetModuleDict();
 
     /* The policy's files import this module while it is being made. */
-    if (module && exec_module(module) == 0 &&
-        PyDict_SetItemString(modules, "_traincheck_agent", module) == 0 && load_policy())
+    if (module && tc_agent_init() &&
+        PyDict_SetItemString(modules, "_traincheck_agent", module) == 0 && tc_policy_load(module))
         return module;
     Py_XDECREF(module);
     return NULL;

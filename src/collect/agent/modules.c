@@ -6,9 +6,6 @@
 #include "collect/agent/encode.h"
 #include "collect/agent/signature.h"
 
-/* Deeper than any module: a cycle. */
-#define MAX_DEPTH 200
-
 static TC_VEC(struct tc_api *) apis;
 
 static char *quoted(const char *text)
@@ -110,7 +107,7 @@ static bool owns(PyObject *module, int depth)
     PyObject *key, *value;
     Py_ssize_t pos = 0;
 
-    if (depth > MAX_DEPTH)
+    if (depth > TC_MODULE_MAX_DEPTH)
         return false;
     while (parameters && PyDict_Check(parameters) && PyDict_Next(parameters, &pos, &key, &value))
         if (value != Py_None)

@@ -13,6 +13,9 @@ struct tc_api *tc_api_get(long index);
 /* Ask the policy what to call a class; NULL with a Python error set. */
 struct tc_class *tc_module_describe_class(PyTypeObject *type);
 
+/* Deeper than any module: a cycle. */
+#define TC_MODULE_MAX_DEPTH 200
+
 enum tc_module_entry {
     TC_MODULE_PARAMETERS,
     TC_MODULE_BUFFERS,

@@ -1,0 +1,142 @@
+/*
+ * optimizers.c - variables that an optimizer owns
+ */
+#include "collect/agent/tracked.h"
+
+#include "base/banned.h"
+#include "collect/agent/identity.h"
+#include "collect/agent/modules.h"
+
+typedef void param_fn(PyObject *param, size_t group, size_t i, void *context);
+
+static void each_in_group(PyObject *group, size_t g, param_fn *visit, void *context)
+{
+    PyObject *params = PyDict_Check(group) ? PyDict_GetItemString(group, "params") : NULL;
+
+    if (!params || !PyList_Check(params))
+        return;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(params); i++)
+        if (tc_tensor_is(PyList_GET_ITEM(params, i)))
+            visit(PyList_GET_ITEM(params, i), g, (size_t)i, context);
+}
+
+/* Of a module and all it holds, as if it were one group. */
+static void each_of_module(PyObject *module, param_fn *visit, void *context, int depth)
+{
+    PyObject *parameters = tc_module_entry(module, TC_MODULE_PARAMETERS);
+    PyObject *children = tc_module_entry(module, TC_MODULE_MODULES);
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    while (parameters && PyDict_Check(parameters) && PyDict_Next(parameters, &pos, &key, &value))
+        if (tc_tensor_is(value))
+            visit(value, 0, 0, context);
+    pos = 0;
+    while (depth < TC_MODULE_MAX_DEPTH && children && PyDict_Check(children) &&
+           PyDict_Next(children, &pos, &key, &value))
+        if (value != Py_None)
+            each_of_module(value, visit, context, depth + 1);
+}
+
+static void each_param(PyObject *optimizer, param_fn *visit, void *context)
+{
+    const struct tc_class *class = tc_class_of(Py_TYPE(optimizer));
+    PyObject *groups;
+
+    if (class && class->kind == TC_CLASS_MODULE) {
+        each_of_module(optimizer, visit, context, 0);
+        return;
+    }
+    groups = PyObject_GetAttrString(optimizer, "param_groups");
+
+    for (Py_ssize_t i = 0; groups && PyList_Check(groups) && i < PyList_GET_SIZE(groups); i++)
+        each_in_group(PyList_GET_ITEM(groups, i), (size_t)i, visit, context);
+    Py_XDECREF(groups);
+    PyErr_Clear();
+}
+
+static void meet_param(PyObject *param, size_t group, size_t i, void *context)
+{
+    int64_t serial = tc_identity_tensor(param);
+    struct tc_tracked *v = serial ? tc_tracked_meet(param, serial) : NULL;
+    struct tc_strbuf name = TC_STRBUF_INIT;
+
+    (void)context;
+    if (!v)
+        return;
+    v->is_owned = true;
+    if (v->name)
+        return;
+    tc_strbuf_addf(&name, "optimizer.param_groups[%zu][%zu]", group, i);
+    tc_tracked_set_name(v, name.text, 0);
+    tc_strbuf_release(&name);
+}
+
+void tc_variables_meet_optimizer(PyObject *optimizer)
+{
+    const struct tc_class *class = tc_class_of(Py_TYPE(optimizer));
+
+    if (tc_agent.track && !tc_agent.is_dark && class && class->kind == TC_CLASS_OPTIMIZER)
+        each_param(optimizer, meet_param, NULL);
+}
+
+struct params {
+    struct tc_strbuf *out;
+    bool only_uncleared;
+    size_t n;
+};
+
+static bool is_uncleared(const struct tc_tracked *v)
+{
+    return !v->cleared && v->seen.grad != TC_GRAD_NULL;
+}
+
+static void add_param(PyObject *param, size_t group, size_t i, void *context)
+{
+    struct params *p = context;
+    const struct tc_tracked *v = tc_tracked_find(tc_identity_tensor(param));
+
+    (void)group;
+    (void)i;
+    if (!v || !v->announced || (p->only_uncleared && !is_uncleared(v)))
+        return;
+    if (p->only_uncleared && p->n == 0)
+        tc_strbuf_adds(p->out, ",\"uncleared\":[");
+    if (p->n++)
+        tc_strbuf_addc(p->out, ',');
+    tc_strbuf_add_int(p->out, v->serial);
+}
+
+void tc_variables_add_params(struct tc_strbuf *out, PyObject *optimizer, bool with_uncleared)
+{
+    struct params p = {out, false, 0};
+
+    if (!tc_agent.track)
+        return;
+    tc_strbuf_adds(out, ",\"params\":[");
+    each_param(optimizer, add_param, &p);
+    tc_strbuf_addc(out, ']');
+    if (!with_uncleared)
+        return;
+    p = (struct params){out, true, 0};
+    each_param(optimizer, add_param, &p);
+    if (p.n)
+        tc_strbuf_addc(out, ']');
+}
+
+static void use_grad(PyObject *param, size_t group, size_t i, void *context)
+{
+    struct tc_tracked *v = tc_tracked_find(tc_identity_tensor(param));
+
+    (void)group;
+    (void)i;
+    (void)context;
+    if (v && v->seen.grad != TC_GRAD_NULL && v->seen.grad != TC_GRAD_ZERO)
+        v->cleared = false;
+}
+
+void tc_variables_stepped(PyObject *optimizer)
+{
+    if (tc_agent.track)
+        each_param(optimizer, use_grad, NULL);
+}

@@ -1,0 +1,141 @@
+/*
+ * roots.c - variables that root modules hold, and what they are called
+ */
+#include "collect/agent/tracked.h"
+
+#include "base/banned.h"
+#include "collect/agent/identity.h"
+#include "collect/agent/modules.h"
+
+static TC_VEC(int64_t) roots; /* serials */
+static struct tc_strbuf path;
+
+struct walk {
+    int64_t root;
+    struct tc_strbuf *path; /* of the module, NULL while only looking for something new */
+    bool found_new;
+};
+
+static void meet_member(struct walk *w, PyObject *module, PyObject *key, PyObject *tensor,
+                        bool is_buffer)
+{
+    int64_t serial = tc_identity_tensor(tensor);
+    struct tc_tracked *v = serial ? tc_tracked_find(serial) : NULL;
+    size_t size;
+
+    if (!serial || (v && v->root && tc_ref_get(v->ref)))
+        return;
+    if (!w->path) {
+        w->found_new = true;
+        return;
+    }
+    v = tc_tracked_meet(tensor, serial);
+    if (!v)
+        return;
+    size = w->path->size;
+    tc_strbuf_addf(w->path, ".%s", PyUnicode_AsUTF8(key));
+    tc_tracked_set_name(v, w->path->text, w->root);
+    w->path->size = size;
+    w->path->text[size] = '\0';
+    v->is_buffer = is_buffer;
+    Py_XDECREF(v->owner);
+    v->owner = PyWeakref_NewRef(module, NULL);
+}
+
+static void walk_members(struct walk *w, PyObject *module, enum tc_module_entry entry,
+                         bool is_buffer)
+{
+    PyObject *dict = tc_module_entry(module, entry);
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    while (dict && PyDict_Check(dict) && PyDict_Next(dict, &pos, &key, &value))
+        if (PyUnicode_Check(key) && tc_tensor_is(value))
+            meet_member(w, module, key, value, is_buffer);
+}
+
+static void walk_module(struct walk *w, PyObject *module, int depth)
+{
+    PyObject *children = tc_module_entry(module, TC_MODULE_MODULES);
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+    size_t size = w->path ? w->path->size : 0;
+
+    walk_members(w, module, TC_MODULE_PARAMETERS, false);
+    walk_members(w, module, TC_MODULE_BUFFERS, true);
+    while (depth < TC_MODULE_MAX_DEPTH && children && PyDict_Check(children) &&
+           PyDict_Next(children, &pos, &key, &value)) {
+        if (value == Py_None || !PyUnicode_Check(key))
+            continue;
+        if (w->path)
+            tc_strbuf_addf(w->path, ".%s", PyUnicode_AsUTF8(key));
+        walk_module(w, value, depth + 1);
+        if (w->path) {
+            w->path->size = size;
+            w->path->text[size] = '\0';
+        }
+    }
+}
+
+static bool is_root(PyObject *module)
+{
+    int64_t serial = tc_identity(module);
+
+    for (size_t i = 0; i < roots.n; i++)
+        if (roots.items[i] == serial)
+            return true;
+    return false;
+}
+
+static bool holds_root(PyObject *module, int depth)
+{
+    PyObject *children = tc_module_entry(module, TC_MODULE_MODULES);
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+
+    if (is_root(module))
+        return true;
+    while (depth < TC_MODULE_MAX_DEPTH && children && PyDict_Check(children) &&
+           PyDict_Next(children, &pos, &key, &value))
+        if (value != Py_None && holds_root(value, depth + 1))
+            return true;
+    return false;
+}
+
+bool tc_variables_holds_root(PyObject *module)
+{
+    return holds_root(module, 0);
+}
+
+/* False if --models-to-track leaves it out. */
+static bool name_root(PyObject *module)
+{
+    PyObject *name = tc_policy_call("name_of_root", "(O)", module);
+    const char *text = name && name != Py_None ? PyUnicode_AsUTF8(name) : NULL;
+
+    tc_strbuf_reset(&path);
+    if (text)
+        tc_strbuf_adds(&path, text);
+    Py_XDECREF(name);
+    return text != NULL;
+}
+
+void tc_variables_meet_root(PyObject *module)
+{
+    struct walk w = {.root = tc_identity(module)};
+
+    if (!is_root(module))
+        tc_vec_push(&roots, w.root);
+    if (!tc_agent.track || tc_agent.is_dark)
+        return;
+    walk_module(&w, module, 0);
+    if (!w.found_new || !name_root(module))
+        return;
+    w.path = &path;
+    walk_module(&w, module, 0);
+}
+
+void tc_roots_reset(void)
+{
+    tc_vec_release(&roots);
+}

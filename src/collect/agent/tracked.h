@@ -1,0 +1,66 @@
+/*
+ * tracked.h - one variable, as the parts of variables.h share it
+ *
+ *   variables.c   all variables; looks
+ *   optimizers.c  those that an optimizer owns
+ *   roots.c       those that root modules hold, and what they are called
+ *   seen.c        what a look sees of one
+ *   var_record.c  what is written of it
+ */
+#ifndef TC_COLLECT_TRACKED_H
+#define TC_COLLECT_TRACKED_H
+
+#include "collect/agent/tensor.h"
+#include "collect/agent/variables.h"
+
+/* What a look sees; two of them are compared. */
+struct tc_seen {
+    struct tc_tensor tensor;
+    uint64_t address, digest;
+    int64_t version;
+    bool readable, sampled;
+    const char *layout;
+    bool is_leaf;
+    int training; /* -1: no module holds it */
+    enum tc_grad_class grad;
+    int64_t grad_serial;
+    uint64_t grad_address;
+    int64_t grad_version;
+};
+
+struct tc_tracked {
+    PyObject *ref;   /* weak */
+    PyObject *owner; /* weak reference to the module that holds it, or NULL */
+    int64_t serial, root;
+    char *name; /* NULL: not looked at */
+    bool is_buffer;
+    bool is_owned;  /* by an optimizer */
+    bool announced; /* its first record is written */
+    bool renamed;
+    bool cleared;   /* the gradient was absent, zero or another tensor since the last step */
+    char *extra;    /* scalar attributes hung on the tensor, as JSON members */
+    double max_abs; /* of the content, -1 if not computed */
+    struct tc_seen seen;
+};
+
+/* Pointers are valid until the next variable is met. NULL if the serial is no variable's. */
+struct tc_tracked *tc_tracked_find(int64_t serial);
+/* Found or made; NULL if the tensor takes no weak references. */
+struct tc_tracked *tc_tracked_meet(PyObject *tensor, int64_t serial);
+/* root is the serial of the root module, 0 while none holds it. */
+void tc_tracked_set_name(struct tc_tracked *v, const char *name, int64_t root);
+
+/*
+ * See the tensor as it is now. verify: read the content though its version says that nothing was
+ * written. False, perhaps with a Python error set, if it cannot be read at all.
+ */
+bool tc_seen_take(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s, bool verify);
+void tc_seen_reset(void);
+
+/* Write a record if the variable is new, renamed or changed; s is what is remembered of it. */
+void tc_tracked_record(struct tc_thread *thread, struct tc_tracked *v, PyObject *tensor,
+                       const struct tc_seen *s, int64_t cause, bool verify);
+
+void tc_roots_reset(void);
+
+#endif /* TC_COLLECT_TRACKED_H */
