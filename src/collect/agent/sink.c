@@ -32,6 +32,7 @@ struct sink {
     bool busy;       /* the thread is writing what it fetched */
     unsigned wanted; /* flushes asked for */
     unsigned served;
+    unsigned rounds; /* how often done was told */
     struct tc_sink_stats stats;
 };
 
@@ -69,6 +70,13 @@ static void write_lines(const struct tc_strbuf *lines, bool flush)
         fail(&err);
 }
 
+/* Called with the lock held. */
+static void tell_done(void)
+{
+    sink.rounds++;
+    pthread_cond_broadcast(&sink.done);
+}
+
 /* One round: fetch, let go of the lock, write. Called and returns with the lock held. */
 static void serve(struct tc_strbuf *mine)
 {
@@ -92,7 +100,7 @@ static void serve(struct tc_strbuf *mine)
         sink.stats.file_bytes = tc_writer_file_bytes(sink.writer);
     if (sink.config.report)
         sink.config.report(&sink.stats);
-    pthread_cond_broadcast(&sink.done);
+    tell_done();
 }
 
 static bool has_request(void)
@@ -145,7 +153,7 @@ static void stop_thread(void)
         pthread_join(sink.thread, NULL);
     pthread_mutex_lock(&sink.lock);
     sink.stopping = sink.running = false;
-    pthread_cond_broadcast(&sink.done); /* who waits meanwhile starts another thread */
+    tell_done(); /* who waits meanwhile starts another thread */
     pthread_mutex_unlock(&sink.lock);
 }
 
@@ -174,6 +182,7 @@ bool tc_sink_is_open(void)
 /* Wait on done without the interpreter's lock; the sink's own lock is held before and after. */
 static void wait_done(void)
 {
+    const unsigned round = sink.rounds;
     void *state;
 
     ensure_thread();
@@ -183,7 +192,8 @@ static void wait_done(void)
     pthread_mutex_unlock(&sink.lock);
     state = sink.config.wait_begin ? sink.config.wait_begin() : NULL;
     pthread_mutex_lock(&sink.lock);
-    pthread_cond_wait(&sink.done, &sink.lock);
+    while (round == sink.rounds)
+        pthread_cond_wait(&sink.done, &sink.lock);
     pthread_mutex_unlock(&sink.lock);
     if (sink.config.wait_end)
         sink.config.wait_end(state);

@@ -101,8 +101,12 @@ def _leaving():
 
 
 def _ending():
-    """The last exit handler: the user's own have run."""
+    """The last exit handler: the user's own have run.
+
+    The flush lets other threads run: one of gloo's may wait for the interpreter to drop its last work, and one that
+    still waits when the interpreter goes is ended by CPython in the midst of C++, which aborts the process."""
     _leaving()
+    agent.flush()
     if getattr(sys, "last_type", None) is KeyboardInterrupt:
         agent.finish(130)  # Python ends such a process by the signal itself, past all that follows
 
