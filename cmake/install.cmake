@@ -1,5 +1,5 @@
-# What src/collect installs lies in lib/traincheck, where the collector looks
-# for it from the folder of the executables.
+# What src/collect installs lies in lib/traincheck and the shipped sets in share/traincheck, where
+# the tools look for them from the folder of the executables.
 
 install(TARGETS ${TC_TOOLS} traincheck traincheck_shared
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
@@ -12,5 +12,7 @@ set(share ${CMAKE_BINARY_DIR}/share/completion)
 install(DIRECTORY ${share}/bash/ DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(DIRECTORY ${share}/zsh/ DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(DIRECTORY ${share}/fish/ DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(DIRECTORY invariants/ DESTINATION ${TC_SHIPPED_DIR}
+        FILES_MATCHING PATTERN "*.jsonl" PATTERN "README.md")
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -6,6 +6,7 @@ function(tc_tool name)
   list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/tools/)
   add_executable(traincheck-${name} tools/traincheck-${name}.c tools/options_${name}.c ${ARGN})
   target_include_directories(traincheck-${name} PRIVATE ${PROJECT_SOURCE_DIR}/tools)
+  target_compile_definitions(traincheck-${name} PRIVATE "TC_SHIPPED_NAMES=\"${TC_SHIPPED_NAMES}\"")
   target_link_libraries(traincheck-${name} PRIVATE traincheck_cli traincheck tc_flags)
   add_custom_command(TARGET traincheck-${name} POST_BUILD
     COMMAND ${CMAKE_COMMAND} -DTOOL=$<TARGET_FILE:traincheck-${name}> -DDIR=${CMAKE_BINARY_DIR}/share

@@ -5,8 +5,10 @@
 #define AT(member) offsetof(struct check_options, member)
 
 const struct tc_opt check_shared_options[] = {
-    TC_OPT_MORE(LIST, "invariants", 'i', "FILE...", AT(invariants),
-                "what must hold; several files add up", check_is_invariants),
+    TC_OPT_WORDS(LIST, "invariants", 'i', "FILE|@NAME...", AT(invariants),
+                 "what must hold: files, or shipped sets (@all: those for the packages of the "
+                 "trace); several add up",
+                 check_is_invariants, TC_SHIPPED_NAMES),
     TC_OPT_VALUE(STRING, "output-dir", 'o', "DIR", AT(output_dir),
                  "where reports go (default traincheck_check_<trace>_<date-time>)"),
     TC_OPT_VALUE(STRING, "suppress", 0, "FILE", AT(suppress),
@@ -47,8 +49,9 @@ const struct tc_opt_tool check_tool = {
         "at every step: it failed, passed, was not triggered (its precondition never held), or stayed\n"
         "unchecked (the trace lacks what it needs). Violations are told on stdout, with the step, the\n"
         "rank and the line of the script; the reports are in the output folder.",
-    .usage = "[OPTION]... DIR... -i FILE...",
+    .usage = "[OPTION]... DIR... -i FILE|@NAME...",
     .examples = "  traincheck-check traincheck_train_2026-07-01_10-00-00 -i invariants.jsonl\n"
+                "  traincheck-check traincheck_train_2026-07-01_10-00-00 -i @all\n"
                 "  traincheck-check run1 run2 -i mine.jsonl team.jsonl -o report --fail-on multi\n"
                 "  traincheck-check --explain EC-3f9a1c20 -i invariants.jsonl run1\n",
     .exit_codes = CHECK_EXIT_CODES,

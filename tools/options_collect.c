@@ -8,7 +8,9 @@ static const struct tc_opt options[] = {
     TC_OPT_VALUE(STRING, "output-dir", 'o', "DIR", AT(config.output_dir),
                  "the trace folder (default traincheck_<script>_<date-time>)"),
     TC_OPT_SWITCH(FLAG, "overwrite", 0, AT(config.overwrite), "replace the trace that DIR holds"),
-    TC_OPT_VALUE(LIST, "invariants", 'i', "FILE", AT(invariants), "trace only what these need"),
+    TC_OPT_WORDS(LIST, "invariants", 'i', "FILE|@NAME", AT(invariants),
+                 "trace only what these need: a file, or shipped sets (@all: every one)", NULL,
+                 TC_SHIPPED_NAMES),
     TC_OPT_LAST(STRING, "module", 'm', "MODULE", AT(module), "run a module, as python -m"),
     TC_OPT_VALUE(NAMES, "instrument", 0, "PKG[,..]", AT(instrument),
                  "trace public functions of more packages than torch"),
@@ -62,6 +64,7 @@ const struct tc_opt_tool collect_tool = {
              "[OPTION]... -- COMMAND [ARGUMENT]...",
     .examples =
         "  traincheck-collect -o trace train.py --epochs 2\n"
+        "  traincheck-collect -i @all -o trace train.py --epochs 2\n"
         "  traincheck-collect -i invariants.jsonl -- torchrun --nproc-per-node 2 train.py\n",
     .exit_codes = "The job's own, 128 + N if signal N ended it.\n"
                   "125  the collector failed before the job started\n",

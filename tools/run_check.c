@@ -86,7 +86,8 @@ static enum tc_status validate(const struct check_options *options, struct tc_er
         return tc_error_set(err, TC_E_USAGE, "more than one trace folder given: '%s'",
                             options->traces.items[1]);
     if (options->invariants.n == 0)
-        return tc_error_set(err, TC_E_USAGE, "no invariants given: -i FILE");
+        return tc_error_set(err, TC_E_USAGE,
+                            "no invariants given: -i FILE, or -i @all for the shipped ones");
     if (options->json && writes_to_stdout(options))
         return tc_error_set(err, TC_E_USAGE, "--json and --format github both write to stdout");
     return validate_formats(options, err);
@@ -102,6 +103,13 @@ static int exit_status(const struct check_options *options, const struct tc_chec
     return r->damaged ? EXIT_DAMAGED : EXIT_NONE;
 }
 
+static void say_sets(struct tc_app *app, const struct tc_check_result *r)
+{
+    for (size_t i = 0; i < r->n_sets; i++)
+        tc_app_say(app, "@all %s %s: %s", r->sets[i].is_chosen ? "takes" : "leaves out",
+                   r->sets[i].name, r->sets[i].why);
+}
+
 static void say_result(struct tc_app *app, const char *output_dir, const struct tc_check_result *r)
 {
     double seconds = (double)r->wall_ns / 1e9, mb = (double)r->json_bytes / 1e6;
@@ -109,6 +117,7 @@ static void say_result(struct tc_app *app, const char *output_dir, const struct 
                "read %" PRIu64 " records (%" PRIu64 " calls, %" PRIu64
                " step windows) in %.2f s: %.1f MB, %.0f MB/s",
                r->n_records, r->n_calls, r->n_windows, seconds, mb, seconds > 0 ? mb / seconds : 0);
+    say_sets(app, r);
     struct tc_strbuf counts = TC_STRBUF_INIT;
     tc_strbuf_addf(&counts, "%" PRIu64 " invariants: %" PRIu64 " failed", r->n_invariants,
                    r->n_failed);

@@ -14,7 +14,8 @@
 struct tc_check_config {
     const char *const *traces; /* trace folders; each is one run */
     size_t n_traces;
-    const char *const *invariants; /* invariant files; they add up, equal ids count once */
+    const char *const *invariants; /* files, or @NAME of shipped sets; they add up, equal ids count
+                                      once */
     size_t n_invariants;
     const char *suppress;       /* file of ids whose violations do not count; NULL for none */
     const char *const *formats; /* further reports: names as of tc_check_format */
@@ -35,12 +36,23 @@ struct tc_check_config {
     void *context;
 };
 
+#define TC_CHECK_MAX_SETS 8
+
+/* A set that @all stood for. */
+struct tc_check_set {
+    char name[32];  /* "@pytorch" */
+    bool is_chosen; /* it is among the invariants below; else the run has nothing to do with it */
+    char why[160];  /* "torch 2.13.0, 2 processes"; "a run of one process" */
+};
+
 struct tc_check_result {
     uint64_t n_invariants, n_failed, n_passed, n_not_triggered, n_unchecked;
     uint64_t n_suppressed;   /* failed, but known and accepted: not among n_failed */
     uint64_t n_groups;       /* of violations of one cause */
     uint64_t n_multi_failed; /* failed invariants learned from at least two pipelines */
     uint64_t n_records, n_calls, n_windows /* that held an optimizer step */, json_bytes, wall_ns;
+    struct tc_check_set sets[TC_CHECK_MAX_SETS]; /* none without @all */
+    size_t n_sets;
     bool damaged; /* a note says that something of the trace could not be read */
 };
 

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,23 @@ const char *tc_fs_base(const char *path)
     const char *slash = strrchr(path, '/');
 
     return slash ? slash + 1 : path;
+}
+
+char *tc_fs_installed(const char *name)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char *slash;
+
+    if (n < 0)
+        return tc_fs_join(".", name);
+    for (int up = 0; up < 2; up++) {
+        self[n] = '\0';
+        slash = strrchr(self, '/');
+        n = slash ? slash - self : n;
+    }
+    self[n] = '\0';
+    return tc_fs_join(self, name);
 }
 
 static int compare_names(const void *a, const void *b)

@@ -18,6 +18,12 @@ enum tc_status tc_fs_mkdirs(const char *path, struct tc_error *err);
 char *tc_fs_join(const char *dir, const char *name);
 /* The part after the last slash (of a path without trailing slashes); points into path. */
 const char *tc_fs_base(const char *path);
+/*
+ * A file or folder that belongs to the running program, named as seen from the prefix: the folder
+ * above that of the executable. The same when built and when installed, wherever that was moved.
+ * The caller frees it.
+ */
+char *tc_fs_installed(const char *name);
 /* Names in a folder in strcmp order, without . and ..; caller frees with tc_fs_list_free. */
 enum tc_status tc_fs_list(const char *dir, char ***names, size_t *n, struct tc_error *err);
 void tc_fs_list_free(char **names, size_t n);

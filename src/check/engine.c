@@ -25,7 +25,8 @@ struct tc_engine {
     struct tc_strtab *symbols;
     struct tc_arena arena;
     TC_VEC(struct tc_judgement) judgements;
-    struct tc_map groups; /* (source, key) → struct group * */
+    TC_VEC(uint32_t) told; /* judgements that results tell of */
+    struct tc_map groups;  /* (source, key) → struct group * */
     struct tc_strtab *arrays, *tuples;
     TC_VEC(struct answer) answers; /* by number of the tuple */
     void *states[TC_MAX_SOURCES];
@@ -92,6 +93,8 @@ struct tc_engine *tc_engine_new(const struct tc_invariant_set *set, struct tc_st
     engine->tuples = tc_strtab_new();
     for (size_t i = 0; i < set->items.n; i++)
         add_judgement(engine, set->items.items[i]);
+    for (size_t i = 0; i < engine->judgements.n; i++)
+        tc_vec_push(&engine->told, (uint32_t)i);
     return engine;
 }
 
@@ -112,6 +115,7 @@ void tc_engine_free(struct tc_engine *engine)
     tc_map_release(&engine->groups);
     tc_timeline_release(&engine->timeline);
     tc_vec_release(&engine->judgements);
+    tc_vec_release(&engine->told);
     tc_strtab_free(engine->arrays);
     tc_strtab_free(engine->tuples);
     tc_arena_release(&engine->arena);
@@ -266,14 +270,22 @@ size_t tc_engine_held(const struct tc_engine *engine)
 
 /* ---- results ------------------------------------------------------------------------------- */
 
+void tc_engine_tell_of(struct tc_engine *engine, tc_engine_wanted_fn *is_wanted, void *context)
+{
+    engine->told.n = 0;
+    for (size_t i = 0; i < engine->judgements.n; i++)
+        if (is_wanted(context, &engine->judgements.items[i]))
+            tc_vec_push(&engine->told, (uint32_t)i);
+}
+
 size_t tc_engine_count(const struct tc_engine *engine)
 {
-    return engine->judgements.n;
+    return engine->told.n;
 }
 
 const struct tc_judgement *tc_engine_judgement(const struct tc_engine *engine, size_t i)
 {
-    return &engine->judgements.items[i];
+    return &engine->judgements.items[engine->told.items[i]];
 }
 
 enum tc_verdict tc_engine_verdict(const struct tc_judgement *judgement)

@@ -53,22 +53,23 @@ struct tc_opt {
     const char *help;     /* one sentence; NULL hides a second spelling */
     /* If set: arguments that follow the value belong to it too while this says so. */
     bool (*more)(const char *argument);
-    bool last; /* all that follows the value is no option of ours */
+    bool last;         /* all that follows the value is no option of ours */
+    const char *words; /* values, with spaces between, to complete beside the argument's own */
 };
 
 /* clang-format off */
 /* Rows. A spelling is a second name, not in the help, of the member of another row. */
 #define TC_OPT_VALUE(kind, name, letter, argument, offset, help) \
-    {name, letter, TC_OPT_##kind, argument, offset, help, NULL, false}
+    {name, letter, TC_OPT_##kind, argument, offset, help, NULL, false, NULL}
 #define TC_OPT_SWITCH(kind, name, letter, offset, help) \
-    {name, letter, TC_OPT_##kind, NULL, offset, help, NULL, false}
+    {name, letter, TC_OPT_##kind, NULL, offset, help, NULL, false, NULL}
 #define TC_OPT_SPELLING(kind, name, letter, argument, offset) \
-    {name, letter, TC_OPT_##kind, argument, offset, NULL, NULL, false}
-#define TC_OPT_MORE(kind, name, letter, argument, offset, help, more) \
-    {name, letter, TC_OPT_##kind, argument, offset, help, more, false}
+    {name, letter, TC_OPT_##kind, argument, offset, NULL, NULL, false, NULL}
+#define TC_OPT_WORDS(kind, name, letter, argument, offset, help, more, words) \
+    {name, letter, TC_OPT_##kind, argument, offset, help, more, false, words}
 #define TC_OPT_LAST(kind, name, letter, argument, offset, help) \
-    {name, letter, TC_OPT_##kind, argument, offset, help, NULL, true}
-#define TC_OPT_END {NULL, 0, TC_OPT_FLAG, NULL, 0, NULL, NULL, false}
+    {name, letter, TC_OPT_##kind, argument, offset, help, NULL, true, NULL}
+#define TC_OPT_END {NULL, 0, TC_OPT_FLAG, NULL, 0, NULL, NULL, false, NULL}
 /* clang-format on */
 
 struct tc_opt_tool {

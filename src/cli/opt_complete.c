@@ -2,7 +2,7 @@
  * opt_complete.c - what bash, zsh and fish need to complete a tool's options
  *
  * The name of an argument says what completes it: DIR, FILE or PATH, choices
- * with | between, anything else nothing.
+ * with | between, anything else nothing. Words of the option come beside files.
  */
 #include "cli/opt.h"
 
@@ -72,6 +72,8 @@ static void bash_value(struct tc_strbuf *out, const struct tc_opt *opt)
         break;
     case ARGUMENT_FILE:
         tc_strbuf_adds(out, "-f");
+        if (opt->words)
+            tc_strbuf_addf(out, " -W '%s'", opt->words);
         break;
     case ARGUMENT_CHOICE:
         tc_strbuf_adds(out, "-W '");
@@ -123,7 +125,11 @@ static void zsh_spec(struct tc_strbuf *out, const struct tc_opt *opt, const char
         tc_strbuf_adds(out, "_files -/");
         break;
     case ARGUMENT_FILE:
-        tc_strbuf_adds(out, "_files");
+        if (opt->words)
+            tc_strbuf_addf(out, "{_alternative \"sets:set:(%s)\" \"files:file:_files\"}",
+                           opt->words);
+        else
+            tc_strbuf_adds(out, "_files");
         break;
     case ARGUMENT_CHOICE:
         tc_strbuf_addc(out, '(');
@@ -170,6 +176,8 @@ static void fish(struct tc_strbuf *out, const struct tc_opt_tool *tool)
             tc_strbuf_adds(out, " -x -a '(__fish_complete_directories)'");
         } else if (tc_opt_takes_value(opt)) {
             tc_strbuf_adds(out, argument_of(opt) == ARGUMENT_FILE ? " -r" : " -x");
+            if (opt->words)
+                tc_strbuf_addf(out, " -a '%s'", opt->words);
         }
         tc_strbuf_adds(out, " -d '");
         add_quoted(out, opt->help, "\\");

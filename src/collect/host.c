@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,25 +159,6 @@ out:
     return status;
 }
 
-/* ../lib/traincheck seen from the folder of our executable: the same when built and when installed.
- */
-static char *agent_folder(void)
-{
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    char *slash;
-
-    if (n < 0)
-        return tc_strdup(".");
-    for (int up = 0; up < 2; up++) {
-        self[n] = '\0';
-        slash = strrchr(self, '/');
-        n = slash ? slash - self : n;
-    }
-    self[n] = '\0';
-    return tc_fs_join(self, "lib/traincheck");
-}
-
 /* "…/traincheck_agent.cpython-311.so" of Python 3.11. */
 static char *agent_path(const char *folder, int minor)
 {
@@ -231,7 +211,7 @@ static enum tc_status refuse_version(const struct tc_python *python, int minor, 
 
 static enum tc_status find_agent(struct tc_python *python, struct tc_error *err)
 {
-    char *folder = agent_folder();
+    char *folder = tc_fs_installed("lib/traincheck");
     int minor = 0;
     enum tc_status status = TC_OK;
 
@@ -260,7 +240,7 @@ enum tc_status tc_python_find(const char *wanted, struct tc_python *out, struct 
 
 enum tc_status tc_python_find_agents(struct tc_python *out, struct tc_error *err)
 {
-    char *folder = agent_folder();
+    char *folder = tc_fs_installed("lib/traincheck");
     struct tc_strbuf have = TC_STRBUF_INIT;
     enum tc_status status = TC_OK;
 

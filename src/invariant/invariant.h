@@ -50,6 +50,16 @@ struct tc_context {
     size_t n_values;
 };
 
+/* Where invariants were read from, and for which runs they are, as the header says under "for". */
+struct tc_invariant_file {
+    const char *name;      /* a path, or "@pytorch" */
+    const char **packages; /* for runs that import one of these; none: for all */
+    size_t n_packages;
+    bool is_for_many;  /* for runs of several processes */
+    const char *torch; /* version of torch that the invariants were learned with, or NULL */
+    bool is_optional;  /* @all stood for it: it counts where it is for the run */
+};
+
 #define TC_MAX_PARAMS  16
 #define TC_MAX_CLAUSES 3
 
@@ -67,18 +77,20 @@ struct tc_invariant {
     uint64_t pipelines;
     bool is_validated; /* against held-out traces: on so many examples of so many it held */
     uint64_t held_out, held_out_pipelines;
-    const char *text;               /* one sentence */
-    const char *unchecked;          /* why it cannot be judged, else NULL */
-    const struct tc_value *foreign; /* as another tool wrote it, else NULL */
-    struct tc_json *document;       /* as read, with keys we do not know; NULL if made here */
+    const char *text;                     /* one sentence */
+    const char *unchecked;                /* why it cannot be judged, else NULL */
+    const struct tc_value *foreign;       /* as another tool wrote it, else NULL */
+    const struct tc_invariant_file *file; /* it was read from; NULL if made here */
+    struct tc_json *document;             /* as read, with keys we do not know; NULL if made here */
 };
 
 struct tc_invariant_set {
     struct tc_strtab *symbols;
     struct tc_arena arena;
     TC_VEC(struct tc_invariant *) items;
-    struct tc_json *header; /* of the first file read; NULL if there is none */
-    struct tc_map known;    /* digests of what was read, to tell duplicates */
+    struct tc_json *header;                   /* of the first file read; NULL if there is none */
+    TC_VEC(struct tc_invariant_file *) files; /* that were read; in the arena */
+    struct tc_map known; /* digests of what was read, and which items these are */
 };
 
 void tc_invariant_set_init(struct tc_invariant_set *set, struct tc_strtab *symbols);
@@ -101,11 +113,14 @@ uint64_t tc_invariant_digest(const struct tc_invariant *invariant, const struct 
 /* Into the order of the file: by relation, params, precondition, as text. */
 void tc_invariant_set_sort(struct tc_invariant_set *set);
 
-/* Read a file into the set, of ours or of the Python tool (docs/python-tool.md). Invariants already
- * there by id and precondition are not added again. TC_E_FORMAT and TC_E_VERSION name file, line
- * and field. */
+/* Read a file into the set, of ours or of the Python tool (docs/python-tool.md), or shipped sets by
+ * "@NAME" (shipped.h). Invariants already there by id and precondition are not added again.
+ * TC_E_FORMAT and TC_E_VERSION name file, line and field. */
 enum tc_status tc_invariant_set_read(struct tc_invariant_set *set, const char *path,
                                      struct tc_error *err);
+/* Only a file; name is what it goes by. */
+enum tc_status tc_invariant_set_read_file(struct tc_invariant_set *set, const char *path,
+                                          const char *name, bool is_optional, struct tc_error *err);
 
 /* The whole file: header (taken; may be NULL) and one line each. */
 void tc_invariant_set_print(const struct tc_invariant_set *set, struct tc_json *take_header,

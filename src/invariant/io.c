@@ -284,15 +284,39 @@ static void read_evidence(struct tc_invariant_set *set, const struct tc_json *ev
         read_contexts(set, contexts, invariant);
 }
 
+/* NULL if it is no string. */
+static const char *copy_text(struct tc_invariant_set *set, const struct tc_json *string)
+{
+    const char *text = tc_json_text(string);
+
+    return text ? tc_arena_text(&set->arena, text, strlen(text)) : NULL;
+}
+
 static void take_text(struct tc_invariant_set *set, const struct tc_json *document,
                       struct tc_invariant *invariant)
 {
-    const char *text = tc_json_text(tc_json_get(document, "text"));
+    const char *text = copy_text(set, tc_json_get(document, "text"));
     const char *id = tc_json_text(tc_json_get(document, "id"));
 
-    invariant->text = tc_arena_text(&set->arena, text ? text : "", text ? strlen(text) : 0);
+    invariant->text = text ? text : "";
     if (id && strlen(id) < sizeof(invariant->id))
         memcpy(invariant->id, id, strlen(id) + 1);
+}
+
+/* The one last read, if it was there before. It then counts wherever either would. */
+static void drop_duplicate(struct tc_invariant_set *set, const struct tc_invariant *invariant)
+{
+    bool is_new;
+    uint64_t *known = tc_map_at(&set->known, tc_invariant_digest(invariant, set->symbols), &is_new);
+
+    if (is_new) {
+        *known = set->items.n - 1;
+        return;
+    }
+    if (!invariant->file->is_optional)
+        set->items.items[*known]->file = invariant->file;
+    tc_json_free(invariant->document);
+    set->items.n--;
 }
 
 static enum tc_status read_invariant(struct tc_invariant_set *set, struct tc_json *document,
@@ -314,15 +338,28 @@ static enum tc_status read_invariant(struct tc_invariant_set *set, struct tc_jso
     else
         tc_invariant_name(invariant, set->symbols);
     read_evidence(set, tc_json_get(document, "evidence"), invariant);
-    if (!invariant->unchecked) {
-        bool is_new;
-        tc_map_at(&set->known, tc_invariant_digest(invariant, set->symbols), &is_new);
-        if (!is_new) {
-            set->items.n--;
-            tc_json_free(document);
-        }
-    }
+    invariant->file = set->files.items[set->files.n - 1];
+    if (!invariant->unchecked)
+        drop_duplicate(set, invariant);
     return TC_OK;
+}
+
+/* {"packages":["torch"],"processes":"many"} */
+static void read_for(struct tc_invariant_set *set, const struct tc_json *header)
+{
+    struct tc_invariant_file *file = set->files.items[set->files.n - 1];
+    const struct tc_json *runs = tc_json_get(header, "for");
+    const struct tc_json *packages = tc_json_get(runs, "packages");
+    const char *processes = tc_json_text(tc_json_get(runs, "processes"));
+
+    file->packages =
+        tc_arena_alloc(&set->arena, tc_json_count(packages) * sizeof(*file->packages) + 1);
+    file->n_packages = 0;
+    for (const struct tc_json *p = tc_json_first(packages); p; p = tc_json_next(p))
+        if (tc_json_is_string(p))
+            file->packages[file->n_packages++] = copy_text(set, p);
+    file->is_for_many = processes && !strcmp(processes, "many");
+    file->torch = copy_text(set, tc_json_get(tc_json_get(header, "learned_with"), "torch"));
 }
 
 static enum tc_status read_header(struct tc_invariant_set *set, struct tc_json *document,
@@ -337,6 +374,7 @@ static enum tc_status read_header(struct tc_invariant_set *set, struct tc_json *
         return tc_error_set(err, TC_E_VERSION,
                             "invariant schema %g is newer than %d, the newest this version reads",
                             schema, TC_INVARIANT_SCHEMA);
+    read_for(set, document);
     if (set->header)
         tc_json_free(document);
     else
@@ -374,14 +412,24 @@ static bool is_blank(const char *line, size_t size)
     return true;
 }
 
-enum tc_status tc_invariant_set_read(struct tc_invariant_set *set, const char *path,
-                                     struct tc_error *err)
+static void add_file(struct tc_invariant_set *set, const char *name, bool is_optional)
+{
+    struct tc_invariant_file *file = tc_arena_zalloc(&set->arena, sizeof(*file));
+
+    file->name = tc_arena_text(&set->arena, name, strlen(name));
+    file->is_optional = is_optional;
+    tc_vec_push(&set->files, file);
+}
+
+enum tc_status tc_invariant_set_read_file(struct tc_invariant_set *set, const char *path,
+                                          const char *name, bool is_optional, struct tc_error *err)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
     enum tc_status status = tc_fs_read(path, &text, err);
     bool is_empty = true; /* duplicates of what is there are no emptiness */
     unsigned line = 0;
 
+    add_file(set, name, is_optional);
     for (size_t at = 0; !status && at < text.size;) {
         const char *start = text.text + at;
         const char *end = memchr(start, '\n', text.size - at);

@@ -199,7 +199,7 @@ void tc_follow_count(struct tc_follow *f)
     struct tc_check_result *result = f->check->result;
 
     result->n_records = result->n_calls = result->n_windows = result->json_bytes = 0;
-    tc_check_count_trace(f->check, tc_replay_counts(f->replay), f->folder);
+    tc_check_count_trace(f->check, f->replay, f->folder);
 }
 
 uint64_t tc_follow_json_bytes(const struct tc_follow *f)

@@ -30,16 +30,19 @@ static bool on_progress(void *context, uint64_t json_bytes)
     return c->progress(c->context, check->trace, c->n_traces, json_bytes);
 }
 
-void tc_check_count_trace(struct tc_check *check, struct tc_replay_counts counts,
+void tc_check_count_trace(struct tc_check *check, const struct tc_replay *replay,
                           const struct tc_trace_folder *folder)
 {
     struct tc_check_result *result = check->result;
+    const struct tc_replay_counts counts = tc_replay_counts(replay);
 
     result->n_records += counts.n_records;
     result->n_calls += counts.n_calls;
     result->n_windows += counts.n_step_windows;
-    for (size_t i = 0; i < tc_trace_folder_n_files(folder); i++)
+    for (size_t i = 0; i < tc_trace_folder_n_files(folder); i++) {
         result->json_bytes += tc_trace_file_json_bytes(tc_trace_folder_file(folder, i));
+        tc_choice_meet(&check->choice, tc_replay_process(replay, i), check->notes);
+    }
 }
 
 enum tc_status tc_check_make_dir(struct tc_check *check, struct tc_error *err)
@@ -65,7 +68,7 @@ static enum tc_status check_trace(struct tc_check *check, const char *path, stru
         tc_replay_new(check->symbols, check->notes, tc_engine_judge, check->engine);
     status =
         tc_replay_folder(replay, folder, check->config->progress ? on_progress : NULL, check, err);
-    tc_check_count_trace(check, tc_replay_counts(replay), folder);
+    tc_check_count_trace(check, replay, folder);
     tc_replay_free(replay);
     tc_trace_folder_close(folder);
     return status;
@@ -105,6 +108,7 @@ static void make_input(struct tc_check *check, struct tc_report_input *input)
 {
     check->result->damaged = is_damaged(check->notes);
     check->result->wall_ns = now_ns() - check->started_ns;
+    tc_choice_apply(&check->choice, check->engine, check->result);
     tc_report_input_make(input, check->config, check->engine, check->symbols, &check->suppressions,
                          check->notes, check->result);
     input->refresh_s = check->refresh_s;
@@ -165,6 +169,7 @@ enum tc_status tc_check_open(struct tc_check *check, const struct tc_check_confi
     if (status)
         return status;
     check->engine = tc_engine_new(&check->set, check->symbols);
+    tc_choice_init(&check->choice, &check->set);
     if (config->suppress)
         tc_suppressions_note_unused(&check->suppressions, config->suppress, check->engine, notes);
     return TC_OK;
@@ -174,6 +179,7 @@ void tc_check_close(struct tc_check *check)
 {
     if (check->made_dir && !check->has_reported)
         rmdir(check->config->output_dir);
+    tc_choice_release(&check->choice);
     tc_engine_free(check->engine);
     tc_suppressions_release(&check->suppressions);
     tc_invariant_set_release(&check->set);

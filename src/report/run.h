@@ -4,6 +4,7 @@
 #ifndef TC_REPORT_RUN_H
 #define TC_REPORT_RUN_H
 
+#include "check/choice.h"
 #include "report/report.h"
 
 /* One check: what it knows by, and what it found so far. */
@@ -15,6 +16,7 @@ struct tc_check {
     struct tc_invariant_set set;
     struct tc_suppressions suppressions;
     struct tc_engine *engine;
+    struct tc_choice choice;
     uint64_t started_ns;
     size_t trace;       /* being read */
     bool made_dir;      /* the output folder was not there before */
@@ -30,8 +32,8 @@ enum tc_status tc_check_open(struct tc_check *check, const struct tc_check_confi
 void tc_check_close(struct tc_check *check);
 
 enum tc_status tc_check_make_dir(struct tc_check *check, struct tc_error *err);
-/* Add what a folder held to the result. */
-void tc_check_count_trace(struct tc_check *check, struct tc_replay_counts counts,
+/* Add what a folder held, and what its replay met, to the result. */
+void tc_check_count_trace(struct tc_check *check, const struct tc_replay *replay,
                           const struct tc_trace_folder *folder);
 /* Write all reports of what is known so far, and to config->write if to_stdout. May be called again
  * as more becomes known. */

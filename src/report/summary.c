@@ -19,6 +19,21 @@ static struct tc_json *counts(const struct tc_check_result *result)
     return object;
 }
 
+/* What became of the sets that @all stood for. */
+static struct tc_json *sets(const struct tc_check_result *result)
+{
+    struct tc_json *array = tc_json_array();
+
+    for (size_t i = 0; i < result->n_sets; i++) {
+        struct tc_json *object = tc_json_object();
+        tc_json_set_string(object, "name", result->sets[i].name);
+        tc_json_set_bool(object, "chosen", result->sets[i].is_chosen);
+        tc_json_set_string(object, "why", result->sets[i].why);
+        tc_json_append(array, object);
+    }
+    return array;
+}
+
 static void count_one(struct tc_json *object, const char *name)
 {
     tc_json_set_number(object, name, tc_json_to_number(tc_json_get(object, name), 0) + 1);
@@ -119,6 +134,8 @@ struct tc_json *tc_summary_to_json(const struct tc_report_input *input)
     tc_json_set(object, "traces", tc_json_strings(config->traces, config->n_traces));
     tc_json_set(object, "invariant_files",
                 tc_json_strings(config->invariants, config->n_invariants));
+    if (input->result->n_sets)
+        tc_json_set(object, "sets", sets(input->result));
     tc_json_set(object, "counts", counts(input->result));
     if (input->groups.n && input->groups.all[0]->step >= 0)
         tc_json_set_number(object, "first_step", (double)input->groups.all[0]->step);

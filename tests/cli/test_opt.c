@@ -22,7 +22,7 @@ static bool is_file(const char *argument)
 
 static const struct tc_opt options[] = {
     TC_OPT_VALUE(STRING, "output", 'o', "FILE", AT(output), "where to"),
-    TC_OPT_MORE(LIST, "files", 'f', "FILE...", AT(files), "files", is_file),
+    TC_OPT_WORDS(LIST, "files", 'f', "FILE...", AT(files), "files", is_file, "@all @few"),
     TC_OPT_VALUE(NAMES, "names", 0, "NAME[,..]", AT(names), "names"),
     TC_OPT_SWITCH(FLAG, "quiet", 'q', AT(quiet), "quiet"),
     TC_OPT_SWITCH(COUNT, "verbose", 'v', AT(verbose), "verbose"),

@@ -39,3 +39,20 @@ trace() {
     steps "$@"
     echo "$end"
 }
+
+# shipped_sets: folder sets/, as one that ships, with a set for torch, one for several processes, one for another package.
+shipped_sets() {
+    mkdir sets good
+    trace 4 >good/trace_1.jsonl
+    traincheck-infer -q good --enable-relation EventContain/some -o learned.jsonl
+    shipped_set core '{"packages":["torch"]}' step
+    shipped_set ranks '{"packages":["torch"],"processes":"many"}' all_reduce
+    shipped_set library '{"packages":["peft","accelerate"]}' accelerate.Accelerator.backward
+    export TRAINCHECK_INVARIANTS=sets
+}
+
+# shipped_set NAME FOR CALL: what was learned, said of another call.
+shipped_set() {
+    echo '{"traincheck":"invariants","schema":1,"for":'"$2"',"learned_with":{"torch":"2.13.0"}}' >sets/$1.jsonl
+    sed -n '/"id"/s/"call":"step"/"call":"'$3'"/p' learned.jsonl >>sets/$1.jsonl
+}

@@ -1,0 +1,204 @@
+#include "check/choice.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+struct tc_choice_set {
+    const struct tc_invariant_file *file;
+    char **versions; /* of its packages as a trace named them; NULL: none did */
+    bool is_triggered;
+};
+
+void tc_choice_init(struct tc_choice *choice, const struct tc_invariant_set *set)
+{
+    *choice = (struct tc_choice){.set = set, .world = 1};
+    for (size_t i = 0; i < set->files.n; i++) {
+        const struct tc_invariant_file *file = set->files.items[i];
+        struct tc_choice_set *s;
+
+        if (!file->is_optional)
+            continue;
+        s = tc_calloc(1, sizeof(*s));
+        s->file = file;
+        s->versions = tc_calloc(file->n_packages + 1, sizeof(*s->versions));
+        tc_vec_push(&choice->sets, s);
+    }
+}
+
+void tc_choice_release(struct tc_choice *choice)
+{
+    for (size_t i = 0; i < choice->sets.n; i++) {
+        struct tc_choice_set *s = choice->sets.items[i];
+        for (size_t j = 0; j < s->file->n_packages; j++)
+            tc_free(s->versions[j]);
+        tc_free(s->versions);
+        tc_free(s);
+    }
+    tc_vec_release(&choice->sets);
+}
+
+/* ---- what a run is ------------------------------------------------------------------------- */
+
+static void meet_packages(struct tc_choice_set *s, const struct tc_value *packages)
+{
+    for (size_t i = 0; i < s->file->n_packages; i++) {
+        struct tc_str version = tc_value_str(tc_value_get(packages, s->file->packages[i]));
+        struct tc_strbuf copy = TC_STRBUF_INIT;
+        if (!version.text || s->versions[i])
+            continue;
+        tc_strbuf_add(&copy, version.text, version.size);
+        s->versions[i] = tc_strbuf_take(&copy);
+    }
+}
+
+/* Of "2.13.0+cpu", what a change of the interface changes: 4 bytes. */
+static size_t release_size(const char *version, size_t size)
+{
+    const char *dot = memchr(version, '.', size);
+    size_t n = dot ? (size_t)(dot - version) + 1 : size;
+
+    while (n < size && version[n] >= '0' && version[n] <= '9')
+        n++;
+    return n;
+}
+
+static bool is_same_release(const char *a, struct tc_str b)
+{
+    size_t n = release_size(a, strlen(a));
+
+    return n == release_size(b.text, b.size) && !memcmp(a, b.text, n);
+}
+
+static void compare_torch(struct tc_choice *choice, const struct tc_value *packages,
+                          struct tc_notes *notes)
+{
+    struct tc_str met = tc_value_str(tc_value_get(packages, "torch"));
+
+    for (size_t i = 0; met.text && !choice->is_noted && i < choice->set->files.n; i++) {
+        const struct tc_invariant_file *file = choice->set->files.items[i];
+        if (!file->torch || is_same_release(file->torch, met))
+            continue;
+        choice->is_noted = true;
+        tc_notes_add(notes, "other-torch", file->name, 0,
+                     "learned with torch %s, this run has torch %.*s: what only one of the two has "
+                     "is not judged",
+                     file->torch, (int)met.size, met.text);
+    }
+}
+
+void tc_choice_meet(struct tc_choice *choice, const struct tc_process *process,
+                    struct tc_notes *notes)
+{
+    const struct tc_value *packages = process->packages;
+
+    choice->is_silent |= !packages;
+    if (process->world > choice->world)
+        choice->world = process->world;
+    for (size_t i = 0; i < choice->sets.n; i++)
+        meet_packages(choice->sets.items[i], packages);
+    if (!process->is_worker)
+        compare_torch(choice, packages, notes);
+}
+
+/* ---- what follows -------------------------------------------------------------------------- */
+
+static bool has_package(const struct tc_choice_set *s)
+{
+    for (size_t i = 0; i < s->file->n_packages; i++)
+        if (s->versions[i])
+            return true;
+    return !s->file->n_packages;
+}
+
+/* Does it count? The reason follows. */
+static bool decide(const struct tc_choice *choice, const struct tc_choice_set *s,
+                   struct tc_strbuf *why)
+{
+    const struct tc_invariant_file *file = s->file;
+    const char *before = "";
+
+    if (!has_package(s) && choice->is_silent) {
+        tc_strbuf_adds(why, "the trace does not say what was imported");
+        return true;
+    }
+    if (has_package(s) && (!file->is_for_many || choice->world > 1)) {
+        for (size_t i = 0; i < file->n_packages; i++)
+            if (s->versions[i]) {
+                tc_strbuf_addf(why, "%s%s %s", before, file->packages[i], s->versions[i]);
+                before = ", ";
+            }
+        if (file->is_for_many)
+            tc_strbuf_addf(why, "%s%" PRId64 " processes", before, choice->world);
+        return true;
+    }
+    if (s->is_triggered) {
+        tc_strbuf_adds(why, "some of what it speaks of was met");
+        return true;
+    }
+    if (has_package(s)) {
+        tc_strbuf_adds(why, "a run of one process");
+        return false;
+    }
+    for (size_t i = 0; i < file->n_packages; i++, before = ", ")
+        tc_strbuf_addf(why, "%s%s", i ? before : "without ", file->packages[i]);
+    return false;
+}
+
+static struct tc_choice_set *set_of(const struct tc_choice *choice,
+                                    const struct tc_invariant_file *file)
+{
+    for (size_t i = 0; i < choice->sets.n; i++)
+        if (choice->sets.items[i]->file == file)
+            return choice->sets.items[i];
+    return NULL;
+}
+
+static bool is_wanted(void *context, const struct tc_judgement *judgement)
+{
+    const struct tc_choice *choice = context;
+    const struct tc_choice_set *s = set_of(choice, judgement->invariant->file);
+    struct tc_strbuf why = TC_STRBUF_INIT;
+    bool wanted = !s || decide(choice, s, &why);
+
+    tc_strbuf_release(&why);
+    return wanted;
+}
+
+static void find_triggered(struct tc_choice *choice, const struct tc_engine *engine)
+{
+    for (size_t i = 0; i < tc_engine_count(engine); i++) {
+        const struct tc_judgement *j = tc_engine_judgement(engine, i);
+        struct tc_choice_set *s = set_of(choice, j->invariant->file);
+        if (s)
+            s->is_triggered |= j->held || j->broken || j->out_of_context;
+    }
+}
+
+static bool is_any(void *context, const struct tc_judgement *judgement)
+{
+    (void)context;
+    (void)judgement;
+    return true;
+}
+
+void tc_choice_apply(struct tc_choice *choice, struct tc_engine *engine,
+                     struct tc_check_result *result)
+{
+    result->n_sets = 0;
+    if (!choice->sets.n)
+        return;
+    tc_engine_tell_of(engine, is_any, NULL);
+    find_triggered(choice, engine);
+    tc_engine_tell_of(engine, is_wanted, choice);
+    for (size_t i = 0; i < choice->sets.n && i < TC_CHECK_MAX_SETS; i++) {
+        struct tc_check_set *told = &result->sets[result->n_sets++];
+        struct tc_strbuf why = TC_STRBUF_INIT;
+        told->is_chosen = decide(choice, choice->sets.items[i], &why);
+        snprintf(told->name, sizeof(told->name), "%s", choice->sets.items[i]->file->name);
+        snprintf(told->why, sizeof(told->why), "%s", why.text ? why.text : "");
+        tc_strbuf_release(&why);
+    }
+}
