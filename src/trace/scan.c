@@ -3,7 +3,9 @@
  *
  * The children of an open array or object are gathered on one stack shared by
  * all levels and copied to the arena when it closes, so that they lie side by
- * side there and nothing is scanned twice.
+ * side there and nothing is scanned twice. A value is written where it will
+ * stand on the stack: copied from elsewhere right after, it would have to wait
+ * for its own parts to be stored.
  */
 #include "trace/scan.h"
 
@@ -26,10 +28,13 @@ struct scanner {
     struct tc_member few[FEW_MEMBERS];
 };
 
-static bool scan_value(struct scanner *s, struct tc_value *out);
+/* Into the value of stack[slot]; the stack may move meanwhile. */
+static bool scan_value(struct scanner *s, size_t slot);
 
 static inline void skip_space(struct tc_text *t)
 {
+    if (t->p < t->end && (unsigned char)*t->p > ' ')
+        return; /* nearly always */
     while (t->p < t->end && (*t->p == ' ' || *t->p == '\t' || *t->p == '\r' || *t->p == '\n'))
         t->p++;
 }
@@ -53,14 +58,20 @@ static void grow_stack(struct scanner *s)
     s->cap *= 2;
 }
 
-static inline void push(struct scanner *s, struct tc_member member)
+static inline size_t push(struct scanner *s)
 {
     if (s->n == s->cap)
         grow_stack(s);
-    s->stack[s->n++] = member;
+    return s->n++;
 }
 
-static void close_array(struct scanner *s, size_t first, struct tc_value *out)
+static inline void put(struct scanner *s, size_t slot, enum tc_value_kind kind, uint32_t n)
+{
+    s->stack[slot].value.kind = kind;
+    s->stack[slot].value.n = n;
+}
+
+static void close_array(struct scanner *s, size_t first, size_t slot)
 {
     size_t n = s->n - first;
     struct tc_value *items = n ? tc_arena_alloc(s->arena, n * sizeof(*items)) : NULL;
@@ -68,10 +79,11 @@ static void close_array(struct scanner *s, size_t first, struct tc_value *out)
     for (size_t i = 0; i < n; i++)
         items[i] = s->stack[first + i].value;
     s->n = first;
-    *out = (struct tc_value){.kind = TC_VALUE_ARRAY, .n = (uint32_t)n, .items = items};
+    put(s, slot, TC_VALUE_ARRAY, (uint32_t)n);
+    s->stack[slot].value.items = items;
 }
 
-static void close_object(struct scanner *s, size_t first, struct tc_value *out)
+static void close_object(struct scanner *s, size_t first, size_t slot)
 {
     size_t n = s->n - first;
     const struct tc_member *members = NULL;
@@ -79,10 +91,11 @@ static void close_object(struct scanner *s, size_t first, struct tc_value *out)
     if (n)
         members = tc_arena_copy(s->arena, s->stack + first, n * sizeof(*members));
     s->n = first;
-    *out = (struct tc_value){.kind = TC_VALUE_OBJECT, .n = (uint32_t)n, .members = members};
+    put(s, slot, TC_VALUE_OBJECT, (uint32_t)n);
+    s->stack[slot].value.members = members;
 }
 
-static bool scan_array(struct scanner *s, struct tc_value *out)
+static bool scan_array(struct scanner *s, size_t slot)
 {
     struct tc_text *t = &s->text;
     size_t first = s->n;
@@ -90,47 +103,40 @@ static bool scan_array(struct scanner *s, struct tc_value *out)
     t->p++;
     skip_space(t);
     if (skip_char(t, ']')) {
-        close_array(s, first, out);
+        close_array(s, first, slot);
         return true;
     }
     do {
-        struct tc_member item = {
-            {NULL, 0},
-            {.kind = TC_VALUE_NULL   }
-        };
-
-        if (!scan_value(s, &item.value))
+        if (!scan_value(s, push(s)))
             return false;
-        push(s, item);
         skip_space(t);
     } while (skip_char(t, ','));
     if (!skip_char(t, ']'))
         return tc_text_fail(t, "',' or ']'");
-    close_array(s, first, out);
+    close_array(s, first, slot);
     return true;
 }
 
 static bool scan_member(struct scanner *s)
 {
     struct tc_text *t = &s->text;
-    struct tc_member member;
+    size_t slot = push(s);
 
     skip_space(t);
     if (!skip_char(t, '"'))
         return tc_text_fail(t, "a key in quotes");
-    if (!tc_text_string(t, s->arena, &member.key))
+    if (!tc_text_string(t, s->arena, &s->stack[slot].key))
         return false;
     skip_space(t);
     if (!skip_char(t, ':'))
         return tc_text_fail(t, "':'");
-    if (!scan_value(s, &member.value))
+    if (!scan_value(s, slot))
         return false;
-    push(s, member);
     skip_space(t);
     return true;
 }
 
-static bool scan_object(struct scanner *s, struct tc_value *out)
+static bool scan_object(struct scanner *s, size_t slot)
 {
     struct tc_text *t = &s->text;
     size_t first = s->n;
@@ -138,7 +144,7 @@ static bool scan_object(struct scanner *s, struct tc_value *out)
     t->p++;
     skip_space(t);
     if (skip_char(t, '}')) {
-        close_object(s, first, out);
+        close_object(s, first, slot);
         return true;
     }
     do {
@@ -147,31 +153,30 @@ static bool scan_object(struct scanner *s, struct tc_value *out)
     } while (skip_char(t, ','));
     if (!skip_char(t, '}'))
         return tc_text_fail(t, "',' or '}'");
-    close_object(s, first, out);
+    close_object(s, first, slot);
     return true;
 }
 
-static bool scan_container(struct scanner *s, struct tc_value *out)
+static bool scan_container(struct scanner *s, size_t slot)
 {
     bool ok;
 
     if (s->depth == TC_SCAN_MAX_DEPTH)
         return tc_text_fail(&s->text, "at most " TC_TEXT_OF(TC_SCAN_MAX_DEPTH) " levels");
     s->depth++;
-    ok = *s->text.p == '[' ? scan_array(s, out) : scan_object(s, out);
+    ok = *s->text.p == '[' ? scan_array(s, slot) : scan_object(s, slot);
     s->depth--;
     return ok;
 }
 
-static bool scan_word(struct scanner *s, const char *word, struct tc_value value,
-                      struct tc_value *out)
+static bool scan_word(struct scanner *s, const char *word, struct tc_value value, size_t slot)
 {
     size_t size = strlen(word);
 
     if ((size_t)(s->text.end - s->text.p) < size || memcmp(s->text.p, word, size) != 0)
         return tc_text_fail(&s->text, "a value");
     s->text.p += size;
-    *out = value;
+    s->stack[slot].value = value;
     return true;
 }
 
@@ -185,49 +190,50 @@ static struct tc_value float_value(double number)
     return (struct tc_value){.kind = TC_VALUE_FLOAT, .number = number};
 }
 
-static bool scan_string(struct scanner *s, struct tc_value *out)
+static bool scan_string(struct scanner *s, size_t slot)
 {
     struct tc_str str;
 
     s->text.p++;
     if (!tc_text_string(&s->text, s->arena, &str))
         return false;
-    *out = (struct tc_value){.kind = TC_VALUE_STR, .n = str.size, .text = str.text};
+    put(s, slot, TC_VALUE_STR, str.size);
+    s->stack[slot].value.text = str.text;
     return true;
 }
 
-static bool scan_minus(struct scanner *s, struct tc_value *out)
+static bool scan_minus(struct scanner *s, size_t slot)
 {
     if (s->text.end - s->text.p > 1 && s->text.p[1] == 'I')
-        return scan_word(s, "-Infinity", float_value(-INFINITY), out);
-    return tc_text_number(&s->text, out);
+        return scan_word(s, "-Infinity", float_value(-INFINITY), slot);
+    return tc_text_number(&s->text, &s->stack[slot].value);
 }
 
-static bool scan_value(struct scanner *s, struct tc_value *out)
+static bool scan_value(struct scanner *s, size_t slot)
 {
     skip_space(&s->text);
     if (s->text.p == s->text.end)
         return tc_text_fail(&s->text, "a value");
     switch (*s->text.p) {
     case '"':
-        return scan_string(s, out);
+        return scan_string(s, slot);
     case '{':
     case '[':
-        return scan_container(s, out);
+        return scan_container(s, slot);
     case 't':
-        return scan_word(s, "true", bool_value(true), out);
+        return scan_word(s, "true", bool_value(true), slot);
     case 'f':
-        return scan_word(s, "false", bool_value(false), out);
+        return scan_word(s, "false", bool_value(false), slot);
     case 'n':
-        return scan_word(s, "null", (struct tc_value){.kind = TC_VALUE_NULL}, out);
+        return scan_word(s, "null", (struct tc_value){.kind = TC_VALUE_NULL}, slot);
     case 'N':
-        return scan_word(s, "NaN", float_value(NAN), out);
+        return scan_word(s, "NaN", float_value(NAN), slot);
     case 'I':
-        return scan_word(s, "Infinity", float_value(INFINITY), out);
+        return scan_word(s, "Infinity", float_value(INFINITY), slot);
     case '-':
-        return scan_minus(s, out);
+        return scan_minus(s, slot);
     default:
-        return tc_text_number(&s->text, out);
+        return tc_text_number(&s->text, &s->stack[slot].value);
     }
 }
 
@@ -242,13 +248,14 @@ enum tc_status tc_scan(const char *line, size_t size, struct tc_arena *arena, st
     s.text = (struct tc_text){line, line, line + size, err};
     s.arena = arena;
     s.stack = s.few;
-    s.n = 0;
+    s.n = 1;
     s.cap = FEW_MEMBERS;
     s.depth = 0;
-    ok = scan_value(&s, out);
+    ok = scan_value(&s, 0);
     skip_space(&s.text);
     if (ok && s.text.p != s.text.end)
         ok = tc_text_fail(&s.text, "the end of the line");
+    *out = s.stack[0].value;
     if (s.stack != s.few)
         tc_free(s.stack);
     return ok ? TC_OK : TC_E_FORMAT;

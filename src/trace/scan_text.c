@@ -251,8 +251,30 @@ static bool make_float(const struct number *n, double *out)
     return true;
 }
 
+/* An integer of few digits, as nearly all numbers are; false, and nothing taken, if it is another
+ * number or none. */
+static inline bool scan_short_integer(struct tc_text *t, struct tc_value *out)
+{
+    const char *p = t->p + (*t->p == '-'), *first = p;
+    const char *limit = t->end - p > 18 ? p + 18 : t->end; /* 10^18 fits int64 */
+    int64_t n = 0;
+
+    for (; p < limit && *p >= '0' && *p <= '9'; p++)
+        n = n * 10 + (*p - '0');
+    if (p == first || p == limit || *p == '.' || (*p | 0x20) == 'e' ||
+        (*first == '0' && p - first > 1))
+        return false;
+    out->kind = TC_VALUE_INT;
+    out->n = 0;
+    out->integer = *t->p == '-' ? -n : n;
+    t->p = p;
+    return true;
+}
+
 bool tc_text_number(struct tc_text *t, struct tc_value *out)
 {
+    if (scan_short_integer(t, out))
+        return true;
     struct number n = {.is_integer = true};
     const char *begin = t->p;
     bool minus = *begin == '-';

@@ -27,8 +27,9 @@ const struct tc_value *tc_value_get(const struct tc_value *object, const char *k
 {
     if (!object || object->kind != TC_VALUE_OBJECT)
         return NULL;
+    size_t size = strlen(key);
     for (uint32_t i = 0; i < object->n; i++)
-        if (tc_str_is(object->members[i].key, key))
+        if (object->members[i].key.size == size && !memcmp(object->members[i].key.text, key, size))
             return &object->members[i].value;
     return NULL;
 }
