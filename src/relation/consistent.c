@@ -3,7 +3,6 @@
  */
 #include "relation/consistent.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/banned.h"
@@ -11,12 +10,9 @@
 
 tc_sym tc_consistent_agreement(struct tc_strtab *symbols, const char *attr, bool equal)
 {
-    struct tc_strbuf text = TC_STRBUF_INIT;
+    const char *const words[] = {attr, equal ? "equal" : "differs"};
 
-    tc_strbuf_addf(&text, "%s %s", attr, equal ? "equal" : "differs");
-    tc_sym sym = tc_strtab_intern(symbols, text.text, text.size);
-    tc_strbuf_release(&text);
-    return sym;
+    return tc_symbols_words(symbols, words, 2);
 }
 
 void tc_consistent_propose(struct tc_strtab *symbols, tc_sym key,
@@ -84,7 +80,7 @@ void tc_consistent_emit(const struct tc_sink *sink, const struct tc_event *event
                         const struct tc_situation *situation, tc_sym *outcome, size_t n,
                         const struct tc_variable *variable)
 {
-    qsort(outcome, n, sizeof(*outcome), tc_sym_compare);
+    tc_sym_sort(outcome, n);
     struct tc_example example = {.key = key,
                                  .situation = situation,
                                  .outcome = outcome,

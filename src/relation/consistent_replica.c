@@ -237,7 +237,7 @@ static void judge_variable(const struct replica_state *r, const struct pending_s
         outcome[n++] = tc_consistent_agreement(symbols, "data", !replica->data_differs);
     outcome[n++] = tc_consistent_agreement(symbols, "dtype", !replica->dtype_differs);
     outcome[n++] = tc_consistent_agreement(symbols, "shape", !replica->shape_differs);
-    qsort(outcome, n, sizeof(*outcome), tc_sym_compare);
+    tc_sym_sort(outcome, n);
     struct tc_example example = {.key = replica->variable.kind,
                                  .situation = &situation,
                                  .outcome = outcome,

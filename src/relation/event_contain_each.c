@@ -113,19 +113,16 @@ static size_t outcome_of(const struct each_example *x, const struct tc_variable 
                                tc_symbols_bool(!is_uncleared(call, variable->serial)));
     if (since != TC_SINCE_UNKNOWN)
         out[n++] = outcome_sym(x->symbols, TC_SYM_KEPT, tc_symbols_bool(since == TC_SINCE_KEPT));
-    qsort(out, n, sizeof(*out), tc_sym_compare);
+    tc_sym_sort(out, n);
     return n;
 }
 
 static tc_sym each_key_of(struct tc_strtab *symbols, tc_sym descriptor, tc_sym kind)
 {
-    struct tc_strbuf text = TC_STRBUF_INIT;
+    const char *const words[] = {tc_strtab_text(symbols, descriptor),
+                                 tc_strtab_text(symbols, kind)};
 
-    tc_strbuf_addf(&text, "%s %s", tc_strtab_text(symbols, descriptor),
-                   tc_strtab_text(symbols, kind));
-    tc_sym key = tc_strtab_intern(symbols, text.text, text.size);
-    tc_strbuf_release(&text);
-    return key;
+    return tc_symbols_words(symbols, words, 2);
 }
 
 static void each_variable(const struct each_example *x, const struct tc_variable *variable,

@@ -17,12 +17,9 @@ struct tc_param tc_param_call(tc_sym name, tc_sym role)
 
 tc_sym tc_token_of(struct tc_strtab *symbols, const char *role, tc_sym name)
 {
-    struct tc_strbuf text = TC_STRBUF_INIT;
+    const char *const words[] = {role, tc_strtab_text(symbols, name)};
 
-    tc_strbuf_addf(&text, "%s %s", role, tc_strtab_text(symbols, name));
-    tc_sym token = tc_strtab_intern(symbols, text.text, text.size);
-    tc_strbuf_release(&text);
-    return token;
+    return tc_symbols_words(symbols, words, 2);
 }
 
 struct tc_param tc_param_of(enum tc_param_kind kind, tc_sym name, tc_sym attr, tc_sym to)

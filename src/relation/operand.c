@@ -26,12 +26,9 @@ bool tc_statement_split(const struct tc_strtab *symbols, tc_sym sym, struct tc_s
 tc_sym tc_statement_intern(struct tc_strtab *symbols, const char *left, const char *verb,
                            const char *right)
 {
-    struct tc_strbuf text = TC_STRBUF_INIT;
+    const char *const words[] = {left, verb, right};
 
-    tc_strbuf_addf(&text, "%s %s %s", left, verb, right);
-    tc_sym sym = tc_strtab_intern(symbols, text.text, text.size);
-    tc_strbuf_release(&text);
-    return sym;
+    return tc_symbols_words(symbols, words, 3);
 }
 
 const char *tc_statement_contrary(const char *verb)
@@ -97,23 +94,6 @@ static void operand_close(void *state)
     tc_free(s);
 }
 
-static uint64_t mix(uint64_t h, uint64_t x)
-{
-    h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
-    return h ^ h >> 29;
-}
-
-/* Most texts here are names of a few bytes: two loads are faster than a call. */
-static uint64_t mix_text(uint64_t h, const char *text, size_t size)
-{
-    uint64_t words[2] = {0, 0};
-
-    if (size > sizeof(words))
-        return mix(h, tc_hash64(text, size, 0));
-    memcpy(words, text, size);
-    return mix(mix(h ^ size << 56, words[0]), words[1]);
-}
-
 /* Identities and contents are no part of a reading. */
 static bool is_identity(struct tc_str key)
 {
@@ -132,34 +112,30 @@ static bool is_identity(struct tc_str key)
 static uint64_t mix_value(uint64_t h, const struct tc_value *v)
 {
     if (!v)
-        return mix(h, 7);
-    h = mix(h, (uint64_t)v->kind + 11);
+        return tc_hash_mix(h, 7, 7);
     switch (v->kind) {
     case TC_VALUE_NULL:
-        break;
+        return tc_hash_mix(h, v->kind, 0);
     case TC_VALUE_BOOL:
-        h = mix(h, v->boolean);
-        break;
+        return tc_hash_mix(h, v->kind, v->boolean);
     case TC_VALUE_INT:
     case TC_VALUE_FLOAT:
-        h = mix(h, (uint64_t)v->integer); /* the bits of a double just as well */
-        break;
+        return tc_hash_mix(h, v->kind, (uint64_t)v->integer); /* a double's bits just as well */
     case TC_VALUE_STR:
-        h = mix_text(h, v->text, v->n);
-        break;
+        return tc_hash_mix_text(h ^ v->kind, v->text, v->n);
     case TC_VALUE_ARRAY:
-        h = mix(h, v->n);
+        h = tc_hash_mix(h, v->kind, v->n);
         for (uint32_t i = 0; i < v->n; i++)
             h = mix_value(h, &v->items[i]);
-        break;
+        return h;
     case TC_VALUE_OBJECT:
-        h = mix(h, v->n);
+        h = tc_hash_mix(h, v->kind, v->n);
         for (uint32_t i = 0; i < v->n; i++) {
             struct tc_str key = v->members[i].key;
             if (!is_identity(key))
-                h = mix_value(mix_text(h, key.text, key.size), &v->members[i].value);
+                h = mix_value(tc_hash_mix_text(h, key.text, key.size), &v->members[i].value);
         }
-        break;
+        return h;
     }
     return h;
 }
@@ -170,14 +146,15 @@ static uint64_t fingerprint(const struct tc_event *event)
     static const char *const contexts[] = {"grad", "inference", "autocast"};
     const struct tc_call *call = event->call;
     const struct tc_value *owner = tc_operand_owner_training(call);
-    uint64_t h = mix(call->descriptor, (uint64_t)call->role << 32 | call->stage);
+    uint64_t flags = call->after | (uint64_t)call->is_root << 8 |
+                     (uint64_t)(call->n_params > 0) << 9 |
+                     (uint64_t)(uint8_t)call->end->finite << 16;
+    uint64_t h = tc_hash_mix(flags, call->descriptor, (uint64_t)call->role << 32 | call->stage);
 
-    h = mix(h, call->after | (uint64_t)call->is_root << 8 | (uint64_t)(call->n_params > 0) << 9 |
-                   (uint64_t)(uint8_t)call->end->finite << 16);
-    h = mix(h, call->parent ? (uint64_t)call->parent->descriptor << 8 | call->parent->role : 0);
-    h = mix(h, (uint64_t)call->grads << 32 | call->frozen);
-    h = mix(h, (uintptr_t)event->process);
-    h = mix(h, (uint64_t)event->process->world);
+    if (call->parent)
+        h = tc_hash_mix(h, call->parent->descriptor, call->parent->role);
+    h = tc_hash_mix(h, (uint64_t)call->grads << 32 | call->frozen, (uintptr_t)event->process);
+    h = tc_hash_mix(h, (uint64_t)event->process->world, call->parent != NULL);
     h = mix_value(h, owner);
     h = mix_value(h, call->self);
     h = mix_value(h, call->args);
@@ -186,7 +163,7 @@ static uint64_t fingerprint(const struct tc_event *event)
     h = mix_value(h, call->end->value);
     h = mix_value(h, call->end->same);
     for (size_t i = 0; call->role == TC_ROLE_STEP && i < call->contents.n; i++)
-        h = mix(h, call->contents.items[i]);
+        h = tc_hash_mix(h, call->contents.items[i], 0);
     return h;
 }
 

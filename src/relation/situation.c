@@ -1,7 +1,6 @@
 #include "relation/situation.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/banned.h"
@@ -22,16 +21,19 @@ void tc_situation_set(struct tc_situation *situation, tc_sym field, tc_sym value
         situation->pairs[situation->n++] = (struct tc_pair){field, value};
 }
 
-static int compare_pairs(const void *a, const void *b)
-{
-    tc_sym x = ((const struct tc_pair *)a)->field, y = ((const struct tc_pair *)b)->field;
-
-    return x < y ? -1 : x > y;
-}
-
+/* Fields come nearly in order. */
 void tc_situation_sort(struct tc_situation *situation)
 {
-    qsort(situation->pairs, situation->n, sizeof(*situation->pairs), compare_pairs);
+    struct tc_pair *pairs = situation->pairs;
+
+    for (size_t i = 1; i < situation->n; i++) {
+        struct tc_pair pair = pairs[i];
+        size_t j = i;
+
+        for (; j > 0 && pairs[j - 1].field > pair.field; j--)
+            pairs[j] = pairs[j - 1];
+        pairs[j] = pair;
+    }
 }
 
 static tc_sym number_class(double x)

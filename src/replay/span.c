@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/banned.h"
-#include "base/strbuf.h"
 #include "replay/symbols.h"
 
 void tc_spans_init(struct tc_spans *spans, struct tc_strtab *symbols)
@@ -27,6 +26,7 @@ void tc_spans_release(struct tc_spans *spans)
     for (size_t i = 0; i < spans->spare.n; i++)
         call_free(spans->spare.items[i]);
     tc_vec_release(&spans->spare);
+    tc_vec_release(&spans->borrowing);
     tc_map_release(&spans->open);
     tc_map_release(&spans->apis);
     tc_arena_release(&spans->arena);
@@ -150,14 +150,38 @@ struct tc_call *tc_spans_enter(struct tc_spans *spans, const struct tc_record *r
         call->parent->n_open++;
     call->is_root = tc_value_is(tc_value_get(record->self, "role"), "root");
     call->descriptor = call->is_root ? TC_SYM_ROOT_FORWARD : call->fn;
-    call->self = keep(&call->arena, record->self);
-    call->args = keep(&call->arena, record->args);
-    call->ctx = keep(&call->arena, record->ctx);
+    call->self = record->self;
+    call->args = record->args;
+    call->ctx = record->ctx;
     call->params = keep_serials(&call->arena, record->params, &call->n_params);
     call->uncleared = keep_serials(&call->arena, record->uncleared, &call->n_uncleared);
     call->grads = call->frozen = TC_SYM_NONE;
     call->member = SIZE_MAX;
+    tc_vec_push(&spans->borrowing, call);
     return call;
+}
+
+void tc_spans_settle(struct tc_spans *spans)
+{
+    for (size_t i = 0; i < spans->borrowing.n; i++) {
+        struct tc_call *call = spans->borrowing.items[i];
+
+        call->self = keep(&call->arena, call->self);
+        call->args = keep(&call->arena, call->args);
+        call->ctx = keep(&call->arena, call->ctx);
+    }
+    spans->borrowing.n = 0;
+}
+
+static void stop_borrowing(struct tc_spans *spans, const struct tc_call *call)
+{
+    for (size_t i = spans->borrowing.n; i-- > 0;) {
+        if (spans->borrowing.items[i] != call)
+            continue;
+        memmove(&spans->borrowing.items[i], &spans->borrowing.items[i + 1],
+                (--spans->borrowing.n - i) * sizeof(*spans->borrowing.items));
+        return;
+    }
 }
 
 static size_t atom_place(const struct tc_call *call, tc_atom atom)
@@ -196,15 +220,12 @@ void tc_call_add_atom(struct tc_call *call, tc_atom atom)
 /* A call as an atom of what encloses it: only what means something in a training loop. */
 static tc_atom call_atom(struct tc_spans *spans, const struct tc_call *call)
 {
-    struct tc_strbuf text = TC_STRBUF_INIT;
+    const char *const words[] = {"call", tc_role_text(call->role),
+                                 tc_strtab_text(spans->symbols, call->descriptor)};
 
     if (!call->is_root && !tc_role_has(call->role, TC_TRAIT_SUBJECT))
         return TC_NO_SYM;
-    tc_strbuf_addf(&text, "call %s %s", tc_role_text(call->role),
-                   tc_strtab_text(spans->symbols, call->descriptor));
-    tc_atom atom = tc_strtab_intern(spans->symbols, text.text, text.size);
-    tc_strbuf_release(&text);
-    return atom;
+    return tc_symbols_words(spans->symbols, words, 3);
 }
 
 /* A call may end before what is inside it when records were lost: forget dangling parents. */
@@ -230,6 +251,7 @@ void tc_spans_leave(struct tc_spans *spans, struct tc_call *call)
             tc_call_add_atom(call->parent, call->contents.items[i]);
     }
     tc_map_remove(&spans->open, (uint64_t)call->id);
+    stop_borrowing(spans, call);
     if (call->n_open)
         orphan_children(spans, call);
     tc_vec_push(&spans->spare, call);

@@ -43,6 +43,30 @@ tc_sym tc_symbols_join(struct tc_strtab *symbols, const char *prefix, struct tc_
     return sym;
 }
 
+tc_sym tc_symbols_words(struct tc_strtab *symbols, const char *const *words, size_t n)
+{
+    struct tc_strbuf buf = TC_STRBUF_INIT;
+    char small[256];
+    size_t size = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t more = strlen(words[i]);
+        if (size + more + 1 > sizeof(small))
+            goto large;
+        if (i)
+            small[size++] = ' ';
+        memcpy(small + size, words[i], more);
+        size += more;
+    }
+    return tc_strtab_intern(symbols, small, size);
+large:
+    for (size_t i = 0; i < n; i++)
+        tc_strbuf_addf(&buf, "%s%s", i ? " " : "", words[i]);
+    tc_sym sym = tc_strtab_intern(symbols, buf.text, buf.size);
+    tc_strbuf_release(&buf);
+    return sym;
+}
+
 tc_sym tc_symbols_quote(struct tc_strtab *symbols, struct tc_str text)
 {
     struct tc_strbuf buf = TC_STRBUF_INIT;
@@ -58,6 +82,18 @@ int tc_sym_compare(const void *a, const void *b)
     tc_sym x = *(const tc_sym *)a, y = *(const tc_sym *)b;
 
     return x < y ? -1 : x > y;
+}
+
+void tc_sym_sort(tc_sym *syms, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        tc_sym sym = syms[i];
+        size_t j = i;
+
+        for (; j > 0 && syms[j - 1] > sym; j--)
+            syms[j] = syms[j - 1];
+        syms[j] = sym;
+    }
 }
 
 tc_sym tc_symbols_bool(bool value)

@@ -90,10 +90,14 @@ struct tc_strtab *tc_symbols_new(void);
 tc_sym tc_symbols_str(struct tc_strtab *symbols, struct tc_str text);
 /* prefix and text joined: "v.attr." + "tensor_model_parallel". */
 tc_sym tc_symbols_join(struct tc_strtab *symbols, const char *prefix, struct tc_str text);
+/* The words with a space between them: how outcomes, atoms and keys of examples are spelled. */
+tc_sym tc_symbols_words(struct tc_strtab *symbols, const char *const *words, size_t n);
 /* The text as a JSON string, as values of fields are interned. */
 tc_sym tc_symbols_quote(struct tc_strtab *symbols, struct tc_str text);
 /* For qsort and bsearch: by number. */
 int tc_sym_compare(const void *a, const void *b);
+/* By number: for the few that an outcome has. */
+void tc_sym_sort(tc_sym *syms, size_t n);
 tc_sym tc_symbols_bool(bool value);
 struct tc_str tc_symbols_text(const struct tc_strtab *symbols, tc_sym sym);
 

@@ -107,14 +107,11 @@ struct update {
 
 static void add_change(struct update *u, tc_sym attr, const char *from, const char *to)
 {
-    struct tc_strbuf text = TC_STRBUF_INIT;
+    const char *const words[] = {"change", tc_strtab_text(u->symbols, u->variable->kind),
+                                 tc_strtab_text(u->symbols, attr), from, to};
 
-    if (u->is_new || !u->cause)
-        return;
-    tc_strbuf_addf(&text, "change %s %s %s %s", tc_strtab_text(u->symbols, u->variable->kind),
-                   tc_strtab_text(u->symbols, attr), from, to);
-    tc_call_add_atom(u->cause, tc_strtab_intern(u->symbols, text.text, text.size));
-    tc_strbuf_release(&text);
+    if (!u->is_new && u->cause)
+        tc_call_add_atom(u->cause, tc_symbols_words(u->symbols, words, 5));
 }
 
 /* Is the change what its cause is for? */

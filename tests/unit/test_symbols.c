@@ -71,6 +71,35 @@ static void quoting_gives_json(void **state)
     tc_strtab_free(symbols);
 }
 
+static void words_are_joined_at_every_length(void **state)
+{
+    struct tc_strtab *symbols = tc_symbols_new();
+    char a[300], b[300], want[700];
+
+    (void)state;
+    for (size_t n = 1; n < sizeof(a); n++) { /* n + 1 bytes with the zero */
+        memset(a, 'a', n);
+        memset(b, 'b', n);
+        a[n] = b[n] = '\0';
+        snprintf(want, sizeof(want), "%s %s", a, b);
+        tc_sym sym = tc_symbols_words(symbols, (const char *const[]){a, b}, 2);
+        assert_string_equal(tc_strtab_text(symbols, sym), want);
+        assert_int_equal(tc_strtab_size(symbols, sym), 2 * n + 1);
+    }
+    assert_int_equal(tc_symbols_words(symbols, (const char *const[]){"kept"}, 1), TC_SYM_KEPT);
+    tc_strtab_free(symbols);
+}
+
+static void symbols_are_sorted_by_number(void **state)
+{
+    tc_sym syms[] = {5, 3, 9, 3, 0};
+
+    (void)state;
+    tc_sym_sort(syms, N_OF(syms));
+    assert_memory_equal(syms, ((const tc_sym[]){0, 3, 3, 5, 9}), sizeof(syms));
+    tc_sym_sort(syms, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -78,6 +107,8 @@ int main(void)
         cmocka_unit_test(absent_text_is_the_empty_word),
         cmocka_unit_test(joining_is_exact_at_every_length),
         cmocka_unit_test(quoting_gives_json),
+        cmocka_unit_test(words_are_joined_at_every_length),
+        cmocka_unit_test(symbols_are_sorted_by_number),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
