@@ -32,6 +32,7 @@ size_t tc_notes_count(const struct tc_notes *notes);
 const struct tc_note *tc_notes_get(const struct tc_notes *notes, size_t i);
 
 struct tc_trace_file;
+struct tc_arena; /* base/arena.h */
 
 /*
  * Open one trace file (.jsonl.zst, or plain .jsonl) and parse its process record.
@@ -55,6 +56,14 @@ enum tc_status tc_trace_file_open_whole(const char *path, struct tc_notes *notes
 enum tc_status tc_trace_file_next(struct tc_trace_file *file, const struct tc_record **out,
                                   struct tc_error *err);
 
+/*
+ * As tc_trace_file_next, but the record and all that it points to are put into the arena and live
+ * as long as that; but for a record of another tool's trace (`foreign` is set), which lives until
+ * the next call.
+ */
+enum tc_status tc_trace_file_take(struct tc_trace_file *file, struct tc_arena *arena,
+                                  const struct tc_record **out, struct tc_error *err);
+
 /* Will the next record come without reading from the disk? */
 bool tc_trace_file_is_waiting(const struct tc_trace_file *file);
 /* Give back the file descriptor and nearly all memory of a file that is not read for now; the next
@@ -63,6 +72,8 @@ void tc_trace_file_park(struct tc_trace_file *file);
 
 /* The process record: lives as long as the file. */
 const struct tc_record *tc_trace_file_process(const struct tc_trace_file *file);
+/* Is it of another tool? */
+bool tc_trace_file_is_foreign(const struct tc_trace_file *file);
 const char *tc_trace_file_path(const struct tc_trace_file *file);
 const char *tc_trace_file_name(const struct tc_trace_file *file);
 /* Bytes read and bytes of JSON decoded so far, for progress and throughput. */
@@ -91,6 +102,13 @@ struct tc_trace_file *tc_trace_folder_file(const struct tc_trace_folder *folder,
  */
 enum tc_status tc_trace_folder_next(struct tc_trace_folder *folder, size_t *file_index,
                                     const struct tc_record **out, struct tc_error *err);
+
+/* As tc_trace_folder_next, of a record as from tc_trace_file_take. */
+enum tc_status tc_trace_folder_take(struct tc_trace_folder *folder, struct tc_arena *arena,
+                                    size_t *file_index, const struct tc_record **out,
+                                    struct tc_error *err);
+/* Bytes of JSON decoded so far, of all files. */
+uint64_t tc_trace_folder_json_bytes(const struct tc_trace_folder *folder);
 
 /*
  * A folder (or file) that is being written and need not be there yet: nothing is read before it is

@@ -115,6 +115,26 @@ static void free_blocks(struct tc_arena_block *block)
     }
 }
 
+struct tc_arena_mark tc_arena_mark(const struct tc_arena *arena)
+{
+    return (struct tc_arena_mark){arena->block, arena->used, arena->total};
+}
+
+void tc_arena_rewind(struct tc_arena *arena, struct tc_arena_mark mark)
+{
+    while (arena->block != mark.block) {
+        struct tc_arena_block *newest = arena->block;
+
+        arena->block = newest->older;
+        newest->older = NULL;
+        free_blocks(newest);
+    }
+    if (mark.block)
+        ASAN_POISON_MEMORY_REGION(mark.block->data + mark.used, mark.block->size - mark.used);
+    arena->used = mark.used;
+    arena->total = mark.total;
+}
+
 void tc_arena_reset(struct tc_arena *arena)
 {
     if (arena->block) {

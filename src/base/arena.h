@@ -29,6 +29,15 @@ void *tc_arena_zalloc(struct tc_arena *arena, size_t size);
 void *tc_arena_copy(struct tc_arena *arena, const void *data, size_t size);
 char *tc_arena_text(struct tc_arena *arena, const char *text, size_t size);
 
+/* What is handed out from here on can be given back alone. */
+struct tc_arena_mark {
+    struct tc_arena_block *block;
+    size_t used, total;
+};
+
+struct tc_arena_mark tc_arena_mark(const struct tc_arena *arena);
+void tc_arena_rewind(struct tc_arena *arena, struct tc_arena_mark mark);
+
 /* Forget everything but keep one block for reuse. */
 void tc_arena_reset(struct tc_arena *arena);
 void tc_arena_release(struct tc_arena *arena);

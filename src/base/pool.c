@@ -49,3 +49,70 @@ void tc_pool_run(size_t n, unsigned n_threads, void (*job)(void *context, size_t
         uv_thread_join(&threads[--started]);
     tc_free(threads);
 }
+
+/* ---- relay --------------------------------------------------------------------------------- */
+
+struct relay {
+    bool (*produce)(void *context, size_t slot);
+    void *context;
+    size_t n_slots;
+    uv_sem_t free, full; /* slots */
+    atomic_size_t last;  /* the slot behind which nothing comes; set before it is full */
+    atomic_bool is_stopped;
+};
+
+#define NO_SLOT SIZE_MAX
+
+static void run_producer(void *arg)
+{
+    struct relay *relay = arg;
+
+    for (size_t slot = 0; relay->last == NO_SLOT; slot = (slot + 1) % relay->n_slots) {
+        uv_sem_wait(&relay->free);
+        if (relay->is_stopped)
+            return;
+        if (!relay->produce(relay->context, slot))
+            relay->last = slot;
+        uv_sem_post(&relay->full);
+    }
+}
+
+static void consume_all(struct relay *relay, bool (*consume)(void *context, size_t slot))
+{
+    bool is_over = false;
+
+    for (size_t slot = 0; !is_over; slot = (slot + 1) % relay->n_slots) {
+        uv_sem_wait(&relay->full);
+        relay->is_stopped = !consume(relay->context, slot);
+        is_over = relay->is_stopped || relay->last == slot;
+        uv_sem_post(&relay->free);
+    }
+}
+
+static void take_turns(const struct relay *relay, bool (*consume)(void *context, size_t slot))
+{
+    bool has_more;
+
+    do
+        has_more = relay->produce(relay->context, 0);
+    while (consume(relay->context, 0) && has_more);
+}
+
+void tc_pool_relay(size_t n_slots, bool (*produce)(void *context, size_t slot),
+                   bool (*consume)(void *context, size_t slot), void *context)
+{
+    struct relay relay = {
+        .produce = produce, .context = context, .n_slots = n_slots, .last = NO_SLOT};
+    uv_thread_t thread;
+
+    if (uv_sem_init(&relay.free, (unsigned)n_slots) || uv_sem_init(&relay.full, 0))
+        tc_out_of_memory();
+    if (uv_thread_create(&thread, run_producer, &relay)) {
+        take_turns(&relay, consume);
+    } else {
+        consume_all(&relay, consume);
+        uv_thread_join(&thread);
+    }
+    uv_sem_destroy(&relay.free);
+    uv_sem_destroy(&relay.full);
+}

@@ -31,7 +31,8 @@ struct gathering {
     size_t n_jobs;
     thrd_t thread; /* the caller's */
     atomic_bool is_interrupted;
-    atomic_size_t n_done;
+    unsigned n_threads;
+    atomic_size_t n_taken, n_done;
     _Atomic uint64_t json_bytes;
 };
 
@@ -76,8 +77,11 @@ static void learn_job(void *context, size_t i)
 {
     struct gathering *g = context;
     struct job *job = &g->jobs[i];
-    const struct tc_learn_options options = {
-        .enabled = g->observed, .progress = on_progress, .context = job};
+    /* Threads for which there is no trace of their own read ahead for others. */
+    const struct tc_learn_options options = {.enabled = g->observed,
+                                             .ahead = g->n_jobs - g->n_taken++ < g->n_threads,
+                                             .progress = on_progress,
+                                             .context = job};
 
     job->gathering = g;
     tc_evidence_init(&job->evidence);
@@ -204,7 +208,8 @@ enum tc_status tc_gather(const struct tc_infer_config *config, const char *const
     struct gathering g = {.config = config, .observed = observed, .thread = thrd_current()};
 
     list_jobs(&g, paths, n_paths);
-    tc_pool_run(g.n_jobs, config->jobs ? config->jobs : tc_pool_cores(), learn_job, &g);
+    g.n_threads = config->jobs ? config->jobs : tc_pool_cores();
+    tc_pool_run(g.n_jobs, g.n_threads, learn_job, &g);
     note_versions(&g, notes);
     enum tc_status status = merge_all(&g, evidence, result, notes, err);
     for (size_t i = 0; i < g.n_jobs; i++)

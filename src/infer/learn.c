@@ -7,6 +7,7 @@
 #include "base/fs.h"
 #include "infer/gaps.h"
 #include "replay/symbols.h"
+#include "trace/notes.h"
 
 /* When an example was met: later files may hold earlier ones. */
 struct met {
@@ -114,7 +115,6 @@ enum tc_status tc_learn_folder(const char *path, const struct tc_learn_options *
 {
     struct learner learner = {.evidence = evidence, .enabled = options->enabled};
     struct tc_trace_folder *folder = NULL;
-    struct tc_replay *replay = NULL;
     enum tc_status status = tc_trace_folder_open(path, notes, &folder, err);
 
     *learned = (struct tc_learned){0};
@@ -123,8 +123,12 @@ enum tc_status tc_learn_folder(const char *path, const struct tc_learn_options *
     learner.name = tc_fs_base(path);
     learner.pipeline = tc_evidence_pipeline(evidence, path);
     tc_sources_open(learner.states);
-    replay = tc_replay_new(evidence->symbols, notes, on_event, &learner);
-    status = tc_replay_folder(replay, folder, options->progress, options->context, err);
+    struct tc_notes *replayed = tc_notes_new(); /* while the folder is read by another thread */
+    struct tc_replay *replay = tc_replay_new(evidence->symbols, replayed, on_event, &learner);
+    status = (options->ahead ? tc_replay_folder_ahead : tc_replay_folder)(
+        replay, folder, options->progress, options->context, err);
+    tc_notes_append(notes, replayed);
+    tc_notes_free(replayed);
     learned->counts = tc_replay_counts(replay);
     count_folder(folder, learned);
     if (!status)

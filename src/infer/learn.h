@@ -16,6 +16,7 @@ struct tc_learned {
 
 struct tc_learn_options {
     const bool *enabled; /* by number of the source */
+    bool ahead;          /* a second thread reads */
     bool (*progress)(void *context, uint64_t json_bytes);
     void *context;
 };

@@ -8,6 +8,7 @@
 #include "replay/symbols.h"
 #include "replay/variable.h"
 #include "replay/window.h"
+#include "trace/batch.h"
 
 /* One process and what is open in it. */
 struct track {
@@ -242,10 +243,8 @@ static void note_time(struct tc_process *process, int64_t t)
         process->last_t = t;
 }
 
-void tc_replay_feed(struct tc_replay *replay, size_t index, const struct tc_record *record)
+static void feed(struct tc_replay *replay, struct track *track, const struct tc_record *record)
 {
-    struct track *track = replay->tracks.items[index];
-
     replay->counts.n_records++;
     note_time(&track->process, record->t);
     if (record->foreign)
@@ -279,6 +278,23 @@ void tc_replay_feed(struct tc_replay *replay, size_t index, const struct tc_reco
     }
 }
 
+void tc_replay_feed(struct tc_replay *replay, size_t index, const struct tc_record *record)
+{
+    struct track *track = replay->tracks.items[index];
+
+    feed(replay, track, record);
+    tc_spans_settle(&track->spans);
+}
+
+void tc_replay_feed_batch(struct tc_replay *replay, const struct tc_batch *batch)
+{
+    for (size_t i = 0; i < batch->items.n; i++)
+        feed(replay, replay->tracks.items[batch->items.items[i].file],
+             batch->items.items[i].record);
+    for (size_t i = 0; i < batch->items.n; i++)
+        tc_spans_settle(&replay->tracks.items[batch->items.items[i].file]->spans);
+}
+
 void tc_replay_pass(struct tc_replay *replay, int64_t step)
 {
     const struct tc_event event = {.kind = TC_EVENT_PASS, .step = step};
@@ -307,36 +323,4 @@ const struct tc_process *tc_replay_process(const struct tc_replay *replay, size_
 struct tc_replay_counts tc_replay_counts(const struct tc_replay *replay)
 {
     return replay->counts;
-}
-
-static uint64_t json_bytes(const struct tc_trace_folder *folder)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < tc_trace_folder_n_files(folder); i++)
-        sum += tc_trace_file_json_bytes(tc_trace_folder_file(folder, i));
-    return sum;
-}
-
-#define RECORDS_BETWEEN_PROGRESS 20000
-
-enum tc_status tc_replay_folder(struct tc_replay *replay, struct tc_trace_folder *folder,
-                                bool (*progress)(void *context, uint64_t json_bytes), void *context,
-                                struct tc_error *err)
-{
-    enum tc_status status;
-    const struct tc_record *record;
-    size_t file;
-
-    for (size_t i = 0; i < tc_trace_folder_n_files(folder); i++) {
-        const struct tc_trace_file *f = tc_trace_folder_file(folder, i);
-        tc_replay_add_process(replay, tc_trace_file_name(f), tc_trace_file_process(f));
-    }
-    for (uint64_t n = 1; !(status = tc_trace_folder_next(folder, &file, &record, err)); n++) {
-        tc_replay_feed(replay, file, record);
-        if (progress && n % RECORDS_BETWEEN_PROGRESS == 0 && !progress(context, json_bytes(folder)))
-            return tc_error_set(err, TC_E_INTERRUPTED, "interrupted");
-    }
-    tc_replay_finish(replay);
-    return status == TC_END ? TC_OK : status;
 }

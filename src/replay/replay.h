@@ -13,6 +13,7 @@
 #include <traincheck/trace.h>
 
 struct tc_replay;
+struct tc_batch; /* trace/batch.h */
 
 typedef void tc_event_fn(void *context, const struct tc_event *event);
 
@@ -25,7 +26,10 @@ void tc_replay_free(struct tc_replay *replay);
  * replay. */
 void tc_replay_add_process(struct tc_replay *replay, const char *file,
                            const struct tc_record *process);
+/* The record need not outlive the call. */
 void tc_replay_feed(struct tc_replay *replay, size_t process, const struct tc_record *record);
+/* The records of a batch: what is still open after it is copied. */
+void tc_replay_feed_batch(struct tc_replay *replay, const struct tc_batch *batch);
 /* Judge now what still waits, in steps before this one, for processes that are silent. */
 void tc_replay_pass(struct tc_replay *replay, int64_t step);
 /* After the last record: what waits is judged, what is still open is noted and forgotten. */
@@ -40,9 +44,14 @@ struct tc_replay_counts {
 
 struct tc_replay_counts tc_replay_counts(const struct tc_replay *replay);
 
-/* Feed a whole folder: open, announce, feed, finish. progress may be NULL; false interrupts. */
+/* Feed a whole folder: announce, feed, finish. progress may be NULL; false interrupts. */
 enum tc_status tc_replay_folder(struct tc_replay *replay, struct tc_trace_folder *folder,
                                 bool (*progress)(void *context, uint64_t json_bytes), void *context,
                                 struct tc_error *err);
+/* The same with a second thread that reads ahead: notes of the folder must be others than those of
+ * the replay. */
+enum tc_status tc_replay_folder_ahead(struct tc_replay *replay, struct tc_trace_folder *folder,
+                                      bool (*progress)(void *context, uint64_t json_bytes),
+                                      void *context, struct tc_error *err);
 
 #endif /* TC_REPLAY_REPLAY_H */

@@ -14,10 +14,11 @@ struct tc_api {
 
 struct tc_spans {
     struct tc_strtab *symbols;
-    struct tc_map open;             /* id → struct tc_call * */
-    TC_VEC(struct tc_call *) spare; /* recycled calls */
-    struct tc_map apis;             /* fn → struct tc_api *, from api records */
-    struct tc_arena arena;          /* of what was declared */
+    struct tc_map open;                 /* id → struct tc_call * */
+    TC_VEC(struct tc_call *) spare;     /* recycled calls */
+    struct tc_map apis;                 /* fn → struct tc_api *, from api records */
+    struct tc_arena arena;              /* of what was declared */
+    TC_VEC(struct tc_call *) borrowing; /* open calls whose values are those of their records */
 };
 
 void tc_spans_init(struct tc_spans *spans, struct tc_strtab *symbols);
@@ -25,8 +26,11 @@ void tc_spans_release(struct tc_spans *spans);
 
 void tc_spans_declare(struct tc_spans *spans, const struct tc_record *api);
 
-/* Open a call: a copy of what the record holds. NULL if its id is already open. */
+/* Open a call, with the values of the record until they are settled. NULL if its id is already
+ * open. */
 struct tc_call *tc_spans_enter(struct tc_spans *spans, const struct tc_record *record);
+/* The records go: keep what calls that are still open have of them. */
+void tc_spans_settle(struct tc_spans *spans);
 /* The open call of that id, or NULL. */
 struct tc_call *tc_spans_find(const struct tc_spans *spans, int64_t id);
 /* The call of the main thread that was opened last and is open, or NULL. */

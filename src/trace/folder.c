@@ -256,12 +256,13 @@ static enum tc_status fail_to_read(struct tc_trace_folder *folder, const struct 
 }
 
 /* The next record of the file whose turn it is; TC_END ends the turn. */
-static enum tc_status read_turn(struct tc_trace_folder *folder, const struct tc_record **out,
-                                struct tc_error *err)
+static enum tc_status read_turn(struct tc_trace_folder *folder, struct tc_arena *arena,
+                                const struct tc_record **out, struct tc_error *err)
 {
     struct tc_trace_member *m = &folder->members.items[folder->turn];
     struct tc_error why;
-    enum tc_status status = tc_trace_file_next(m->file, out, &why);
+    enum tc_status status = arena ? tc_trace_file_take(m->file, arena, out, &why)
+                                  : tc_trace_file_next(m->file, out, &why);
 
     if (status == TC_OK) {
         move_on(m, *out);
@@ -272,14 +273,31 @@ static enum tc_status read_turn(struct tc_trace_folder *folder, const struct tc_
     return status == TC_END ? TC_END : fail_to_read(folder, m->file, status, &why, err);
 }
 
-enum tc_status tc_trace_folder_next(struct tc_trace_folder *folder, size_t *file_index,
-                                    const struct tc_record **out, struct tc_error *err)
+/* A file decodes text only when none of it is waiting. */
+static void count_text(struct tc_trace_folder *folder, struct tc_trace_member *member)
+{
+    uint64_t now = tc_trace_file_json_bytes(member->file);
+
+    folder->json_bytes += now - member->json_bytes;
+    member->json_bytes = now;
+}
+
+uint64_t tc_trace_folder_json_bytes(const struct tc_trace_folder *folder)
+{
+    return folder->json_bytes;
+}
+
+enum tc_status tc_trace_folder_take(struct tc_trace_folder *folder, struct tc_arena *arena,
+                                    size_t *file_index, const struct tc_record **out,
+                                    struct tc_error *err)
 {
     enum tc_status status;
 
     do {
         size_t turn = folder->turn;
-        if (turn == NO_MEMBER || !tc_trace_file_is_waiting(folder->members.items[turn].file)) {
+        bool is_fresh =
+            turn == NO_MEMBER || !tc_trace_file_is_waiting(folder->members.items[turn].file);
+        if (is_fresh) {
             folder->turn = next_turn(folder);
             if (folder->turn == NO_MEMBER)
                 return TC_END;
@@ -287,7 +305,15 @@ enum tc_status tc_trace_folder_next(struct tc_trace_folder *folder, size_t *file
                 warm(folder, folder->turn);
         }
         *file_index = folder->turn;
-        status = read_turn(folder, out, err);
+        status = read_turn(folder, arena, out, err);
+        if (is_fresh)
+            count_text(folder, &folder->members.items[*file_index]);
     } while (status == TC_END);
     return status;
+}
+
+enum tc_status tc_trace_folder_next(struct tc_trace_folder *folder, size_t *file_index,
+                                    const struct tc_record **out, struct tc_error *err)
+{
+    return tc_trace_folder_take(folder, NULL, file_index, out, err);
 }

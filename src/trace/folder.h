@@ -15,6 +15,7 @@ struct tc_trace_member {
     int64_t anchor_ns; /* wall-clock time of t = 0; 0 where it is not known */
     int64_t time_ns;   /* of the last record, and not before that of the one before it */
     struct tc_trace_progress progress;
+    uint64_t json_bytes; /* of it, as counted in the folder's */
 };
 
 /* A file of a watched folder that may yet become one. */
@@ -36,6 +37,7 @@ struct tc_trace_folder {
     TC_VEC(struct tc_trace_candidate) candidates;
     TC_VEC(size_t) hot;      /* members that are not parked, the latest turn last */
     size_t turn;             /* the member being read, SIZE_MAX if none is */
+    uint64_t json_bytes;     /* decoded so far */
     int64_t limit;           /* no turn for members beyond this step */
     char *rejected;          /* why the first file was no trace */
     char *watched;           /* path of a growing folder, else NULL */

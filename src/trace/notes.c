@@ -96,6 +96,21 @@ void tc_notes_withdraw(struct tc_notes *notes, const char *code, const char *fil
     }
 }
 
+void tc_notes_append(struct tc_notes *notes, const struct tc_notes *more)
+{
+    for (size_t i = 0; i < more->shown.n; i++) {
+        const struct tc_note *from = more->shown.items[i];
+        struct tc_note *note = find_note(notes, from->code, from->file);
+
+        if (!note->count) {
+            note->line = from->line;
+            memcpy(note->text, from->text, sizeof(note->text));
+            tc_vec_push(&notes->shown, note);
+        }
+        note->count += from->count;
+    }
+}
+
 size_t tc_notes_count(const struct tc_notes *notes)
 {
     return notes->shown.n;

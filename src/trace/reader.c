@@ -20,8 +20,7 @@ struct tc_trace_file {
     char *path;
     struct tc_notes *notes;
     struct tc_lines *lines;
-    struct tc_arena arena; /* of record; reset for each */
-    struct tc_record record;
+    struct tc_arena arena; /* of the record that tc_trace_file_next gave; reset for each */
     struct tc_arena process_arena;
     struct tc_record process;
     size_t torn;                      /* bytes of the note "torn-tail"; 0 without one */
@@ -136,56 +135,62 @@ void tc_trace_file_close(struct tc_trace_file *file)
 }
 
 /* What a newer writer may have added is skipped and counted. */
-static void note_unknown(struct tc_trace_file *file)
+static void note_unknown(struct tc_trace_file *file, const struct tc_record *record)
 {
-    struct tc_str type = tc_value_str(tc_value_get(file->record.object, "type"));
-    struct tc_str key = file->record.unknown_key;
+    struct tc_str type = tc_value_str(tc_value_get(record->object, "type"));
+    struct tc_str key = record->unknown_key;
 
-    if (file->record.type == TC_RECORD_UNKNOWN)
-        tc_notes_add(file->notes, "unknown-type", tc_trace_file_name(file), file->record.line,
+    if (record->type == TC_RECORD_UNKNOWN)
+        tc_notes_add(file->notes, "unknown-type", tc_trace_file_name(file), record->line,
                      "records of type \"%.*s\" are not known and skipped",
                      (int)(type.size < 64 ? type.size : 64), type.text);
     else if (key.text)
-        tc_notes_add(file->notes, "unknown-key", tc_trace_file_name(file), file->record.line,
+        tc_notes_add(file->notes, "unknown-key", tc_trace_file_name(file), record->line,
                      "\"%.*s\" of a %s record is not known and skipped",
                      (int)(key.size < 64 ? key.size : 64), key.text,
-                     tc_record_type_text(file->record.type));
+                     tc_record_type_text(record->type));
 }
 
-/* The line as file->record; on failure code says what kind of note it deserves. */
+/* The line as a record in arena; on failure code says what kind of note it deserves. */
 static enum tc_status parse(struct tc_trace_file *file, struct tc_str line, uint64_t number,
-                            const char **code, struct tc_error *err)
+                            struct tc_arena *arena, const struct tc_record **out, const char **code,
+                            struct tc_error *err)
 {
-    struct tc_value *object;
+    struct tc_value *object = tc_arena_alloc(arena, sizeof(*object));
+    struct tc_record *record = tc_arena_alloc(arena, sizeof(*record));
     enum tc_status status;
 
-    tc_arena_reset(&file->arena);
-    object = tc_arena_alloc(&file->arena, sizeof(*object));
+    *out = record;
     *code = "bad-json";
-    status = tc_scan(line.text, line.size, &file->arena, object, err);
+    status = tc_scan(line.text, line.size, arena, object, err);
     if (status != TC_OK)
         return status;
     *code = "bad-record";
-    status = tc_record_fill(object, &file->record, err);
-    file->record.line = number;
-    if (status == TC_OK &&
-        (file->record.unknown_key.text || file->record.type == TC_RECORD_UNKNOWN))
-        note_unknown(file);
+    status = tc_record_fill(object, record, err);
+    record->line = number;
+    if (status == TC_OK && (record->unknown_key.text || record->type == TC_RECORD_UNKNOWN))
+        note_unknown(file, record);
     return status;
+}
+
+static struct tc_str copy_line(struct tc_arena *arena, struct tc_str line)
+{
+    return (struct tc_str){tc_arena_copy(arena, line.text, line.size), line.size};
 }
 
 /* The last line of a plain file may be whole without its newline. Else it is torn, and noted so
  * until the rest of it comes. */
-static enum tc_status read_tail(struct tc_trace_file *file, const struct tc_record **out)
+static enum tc_status read_tail(struct tc_trace_file *file, struct tc_arena *arena,
+                                const struct tc_record **out)
 {
     struct tc_str tail = tc_lines_tail(file->lines);
     size_t torn = tc_lines_torn(file->lines);
     uint64_t number = tc_lines_number(file->lines) + 1;
     const char *code;
 
-    if (tail.size && parse(file, tail, number, &code, NULL) == TC_OK) {
+    if (tail.size &&
+        parse(file, copy_line(arena, tail), number, arena, out, &code, NULL) == TC_OK) {
         tc_lines_take_tail(file->lines);
-        *out = &file->record;
         return TC_OK;
     }
     if (torn == file->torn)
@@ -199,8 +204,8 @@ static enum tc_status read_tail(struct tc_trace_file *file, const struct tc_reco
     return TC_END;
 }
 
-enum tc_status tc_trace_file_next(struct tc_trace_file *file, const struct tc_record **out,
-                                  struct tc_error *err)
+enum tc_status tc_trace_file_take(struct tc_trace_file *file, struct tc_arena *arena,
+                                  const struct tc_record **out, struct tc_error *err)
 {
     struct tc_error why;
     struct tc_str line;
@@ -211,14 +216,21 @@ enum tc_status tc_trace_file_next(struct tc_trace_file *file, const struct tc_re
         return file->ops->next(file->foreign, out, err);
     while ((status = tc_lines_next(file->lines, &line, err)) == TC_OK) {
         uint64_t number = tc_lines_number(file->lines);
+        struct tc_arena_mark mark = tc_arena_mark(arena);
 
-        if (parse(file, line, number, &code, &why) == TC_OK) {
-            *out = &file->record;
+        if (parse(file, copy_line(arena, line), number, arena, out, &code, &why) == TC_OK)
             return TC_OK;
-        }
+        tc_arena_rewind(arena, mark);
         tc_notes_add(file->notes, code, tc_trace_file_name(file), number, "%s", why.text);
     }
-    return status == TC_END ? read_tail(file, out) : status;
+    return status == TC_END ? read_tail(file, arena, out) : status;
+}
+
+enum tc_status tc_trace_file_next(struct tc_trace_file *file, const struct tc_record **out,
+                                  struct tc_error *err)
+{
+    tc_arena_reset(&file->arena);
+    return tc_trace_file_take(file, &file->arena, out, err);
 }
 
 bool tc_trace_file_is_waiting(const struct tc_trace_file *file)
@@ -239,6 +251,11 @@ void tc_trace_file_park(struct tc_trace_file *file)
 const struct tc_record *tc_trace_file_process(const struct tc_trace_file *file)
 {
     return &file->process;
+}
+
+bool tc_trace_file_is_foreign(const struct tc_trace_file *file)
+{
+    return file->ops;
 }
 
 const char *tc_trace_file_path(const struct tc_trace_file *file)

@@ -79,6 +79,30 @@ static void reset_keeps_one_block(void **state)
     tc_arena_release(&arena);
 }
 
+/* What was handed out before the mark stays, whatever came after it in this block or in others. */
+static void rewinding_gives_back_what_came_since(void **state)
+{
+    static const size_t sizes[] = {1, 100, 100000, 5000000};
+
+    (void)state;
+    for (size_t i = 0; i < N_OF(sizes); i++) {
+        struct tc_arena arena = TC_ARENA_INIT;
+        struct tc_arena_mark empty = tc_arena_mark(&arena);
+        char *kept = tc_arena_text(&arena, "kept", 4);
+        struct tc_arena_mark mark = tc_arena_mark(&arena);
+        char *after = tc_arena_alloc(&arena, 64);
+
+        memset(tc_arena_alloc(&arena, sizes[i]), 1, sizes[i]);
+        tc_arena_rewind(&arena, mark);
+        assert_string_equal(kept, "kept");
+        assert_int_equal(arena.total, mark.total);
+        assert_ptr_equal(tc_arena_alloc(&arena, 64), after);
+        tc_arena_rewind(&arena, empty);
+        assert_int_equal(arena.total, 0);
+        assert_null(arena.block);
+    }
+}
+
 static void large_pieces_fit(void **state)
 {
     struct tc_arena arena = TC_ARENA_INIT;
@@ -117,6 +141,7 @@ int main(void)
         cmocka_unit_test(copies_are_equal_and_text_ends),
         cmocka_unit_test(reset_reuses_a_cleared_block),
         cmocka_unit_test(reset_keeps_one_block),
+        cmocka_unit_test(rewinding_gives_back_what_came_since),
         cmocka_unit_test(large_pieces_fit),
         cmocka_unit_test(vec_keeps_what_was_pushed),
     };

@@ -5,6 +5,8 @@
 
 #include <sys/resource.h>
 
+#include "trace/batch.h"
+
 #define N_FILES 9
 
 static char *dir;
@@ -138,6 +140,50 @@ static void a_thousand_files_need_few_descriptors(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(n, 3000);
     assert_int_equal(tc_notes_count(notes), 0);
+}
+
+/* All records of a batch live together, and are those that would come one by one. */
+static void batches_hold_what_comes_one_by_one(void **state)
+{
+    struct tc_batch batch = {.status = TC_OK};
+    struct tc_trace_folder *folder, *other;
+    const struct tc_record *record;
+    struct tc_error err;
+    size_t i, n = 0, n_batches = 0;
+
+    (void)state;
+    for (i = 0; i < 3; i++) {
+        struct tc_strbuf text = TC_STRBUF_INIT;
+        char *path = path_of(i);
+
+        make_process(&text, 1700000000000000000);
+        for (int64_t step = 0; step < 2000; step++)
+            make_step(&text, step, step);
+        tc_strbuf_adds(&text, "no record\n");
+        put_text(path, &text);
+        tc_strbuf_release(&text);
+        free(path);
+    }
+    folder = open_folder(dir);
+    other = open_folder(dir);
+    for (; !batch.status; n_batches++) {
+        tc_batch_read(&batch, folder);
+        for (size_t k = 0; k < batch.items.n; k++, n++) {
+            assert_int_equal(tc_trace_folder_next(other, &i, &record, &err), TC_OK);
+            assert_int_equal(batch.items.items[k].file, i);
+            assert_int_equal(batch.items.items[k].record->step, record->step);
+            assert_int_equal(batch.items.items[k].record->line, record->line);
+            assert_true(tc_str_same(batch.items.items[k].record->why, record->why));
+        }
+    }
+    assert_int_equal(batch.status, TC_END);
+    assert_int_equal(tc_trace_folder_next(other, &i, &record, &err), TC_END);
+    assert_int_equal(n, 6000);
+    assert_true(n_batches > 2);
+    assert_int_equal(batch.json_bytes, tc_trace_folder_json_bytes(other));
+    tc_batch_release(&batch);
+    tc_trace_folder_close(folder);
+    tc_trace_folder_close(other);
 }
 
 /* What (file, step) come in which order. */
@@ -390,6 +436,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(files_are_read_in_turns, setup, teardown),
         cmocka_unit_test_setup_teardown(a_thousand_files_need_few_descriptors, setup, teardown),
+        cmocka_unit_test_setup_teardown(batches_hold_what_comes_one_by_one, setup, teardown),
         cmocka_unit_test_setup_teardown(a_folder_grows, setup, teardown),
         cmocka_unit_test_setup_teardown(a_limit_holds_files_back, setup, teardown),
         cmocka_unit_test_setup_teardown(the_end_of_a_folder_is_as_that_of_a_finished_one, setup,

@@ -27,6 +27,26 @@ static void notes_are_counted_by_file_and_code(void **state)
     tc_notes_free(NULL);
 }
 
+static void lists_are_appended(void **state)
+{
+    struct tc_notes *notes = tc_notes_new(), *more = tc_notes_new();
+
+    (void)state;
+    tc_notes_add(notes, "a", "f", 3, "first");
+    tc_notes_add(more, "b", "f", 5, "new");
+    tc_notes_add(more, "a", "f", 9, "second");
+    tc_notes_add(more, "a", "f", 10, "third");
+    tc_notes_append(notes, more);
+    tc_notes_free(more);
+    assert_int_equal(tc_notes_count(notes), 2);
+    assert_string_equal(tc_notes_get(notes, 0)->text, "first");
+    assert_int_equal(tc_notes_get(notes, 0)->count, 3);
+    assert_string_equal(tc_notes_get(notes, 1)->code, "b");
+    assert_string_equal(tc_notes_get(notes, 1)->text, "new");
+    assert_int_equal(tc_notes_get(notes, 1)->line, 5);
+    tc_notes_free(notes);
+}
+
 static void code_and_file_do_not_run_together(void **state)
 {
     struct tc_notes *notes = tc_notes_new();
@@ -89,6 +109,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(notes_are_counted_by_file_and_code),
+        cmocka_unit_test(lists_are_appended),
         cmocka_unit_test(code_and_file_do_not_run_together),
         cmocka_unit_test(long_texts_are_cut),
         cmocka_unit_test(notes_stay_where_they_are),

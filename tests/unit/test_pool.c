@@ -90,11 +90,76 @@ static void there_is_a_core(void **state)
     assert_true(tc_pool_cores() >= 1);
 }
 
+/* ---- relay --------------------------------------------------------------------------------- */
+
+struct line_of_work {
+    size_t slots[7], n_slots;
+    size_t n_produced, n_consumed, n, stop_at;
+    bool is_produced_in_order, is_consumed_in_order; /* each of one thread alone */
+};
+
+static bool produce(void *context, size_t slot)
+{
+    struct line_of_work *work = context;
+
+    work->is_produced_in_order &= slot == work->n_produced % work->n_slots;
+    work->slots[slot] = work->n_produced++;
+    return work->n_produced < work->n;
+}
+
+static bool consume(void *context, size_t slot)
+{
+    struct line_of_work *work = context;
+
+    work->is_consumed_in_order &= work->slots[slot] == work->n_consumed;
+    work->slots[slot] = SIZE_MAX; /* produced anew before it is consumed again */
+    return ++work->n_consumed != work->stop_at;
+}
+
+static void what_is_produced_is_consumed_in_order(void **state)
+{
+    static const size_t sizes[] = {1, 2, 7, 8, 15, 5000};
+
+    (void)state;
+    for (size_t slots = 1; slots <= 7; slots++) {
+        for (size_t i = 0; i < N_OF(sizes); i++) {
+            struct line_of_work work = {.n_slots = slots,
+                                        .n = sizes[i],
+                                        .is_produced_in_order = true,
+                                        .is_consumed_in_order = true};
+
+            tc_pool_relay(slots, produce, consume, &work);
+            assert_int_equal(work.n_consumed, sizes[i]);
+            assert_int_equal(work.n_produced, sizes[i]);
+            assert_true(work.is_produced_in_order && work.is_consumed_in_order);
+        }
+    }
+}
+
+static void a_consumer_that_stops_ends_the_relay(void **state)
+{
+    (void)state;
+    for (size_t stop_at = 1; stop_at < 30; stop_at++) {
+        struct line_of_work work = {.n_slots = 4,
+                                    .n = 1000000,
+                                    .stop_at = stop_at,
+                                    .is_produced_in_order = true,
+                                    .is_consumed_in_order = true};
+
+        tc_pool_relay(4, produce, consume, &work);
+        assert_int_equal(work.n_consumed, stop_at);
+        assert_true(work.n_produced <= stop_at + 4);
+        assert_true(work.is_produced_in_order && work.is_consumed_in_order);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_index_once),
         cmocka_unit_test(one_thread_goes_in_order),
+        cmocka_unit_test(what_is_produced_is_consumed_in_order),
+        cmocka_unit_test(a_consumer_that_stops_ends_the_relay),
         cmocka_unit_test(results_are_there_afterwards),
         cmocka_unit_test(there_is_a_core),
     };
