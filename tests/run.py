@@ -51,7 +51,7 @@ def run_case(case, bin_dir):
                 "PYTHON": sys.executable, "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C"}
         p = subprocess.run(["sh", str(case / "cmd")], cwd=work, env=env, capture_output=True,
                            stdin=subprocess.DEVNULL, timeout=300)
-        folders = {"<work>": work, "<case>": case, "<bin>": bin_dir}
+        folders = {"<work>": work, "<case>": case, "<bin>": bin_dir, "<build>": bin_dir.parent}
         out, err = (normalise(b.decode(errors="replace"), folders) for b in (p.stdout, p.stderr))
         return {"stdout": out, "stderr": err, "code": f"{p.returncode}\n"}
 
