@@ -111,6 +111,30 @@ class Steps(Case):
                          "| Z F B S |")
         self.assertEqual([c["stage"] for c in self.calls(run, fn="torch.save")], ["checkpointing"])
 
+    def test_a_wrapper_is_in_the_mode_of_what_it_wraps(self):
+        """Its own flag stays behind where only the inner model is switched, as Lightning does."""
+        run = self.check("w = nn.Sequential(m)\n"
+                         "w.training = False\n"
+                         "for i in range(2): o.zero_grad(); fb(w); o.step()\n"
+                         "w(x)\n"
+                         "m.eval(); w.training = True\n"
+                         "w(x)\n",
+                         "| Z F B S | Z F B S | F E | F |",
+                         None)
+        forwards = [c["self"]["attrs"]["training"] for c in self.calls(run, fn="torch.nn.Module.__call__")
+                    if c["self"].get("role") == "root"]
+        self.assertEqual(forwards, [True, True, True, False])
+
+    def test_a_cover_of_an_optimizer_is_not_waited_for(self):
+        """An object that shows another's attributes, clears gradients itself and lets the other step."""
+        self.check("class Cover(torch.optim.SGD):\n"
+                   "    def __init__(self, inner): self.__dict__ = dict(inner.__dict__, inner=inner)\n"
+                   "    def step(self): self.inner.step()\n"
+                   "c = Cover(o)\n"
+                   "for i in range(3):\n"
+                   "    fb(); c.step(); c.zero_grad()\n",
+                   "| F B S | Z F B S | Z F B S | Z |")
+
     def test_annotations_stand_beside_step_and_stage(self):
         run = self.check("from traincheck import annotate, annotate_stage, annotate_step\n"
                          "annotate_stage('training'); m.eval(); m(x)\n"

@@ -65,7 +65,7 @@ static void before_forward(struct tc_thread *thread, struct tc_span *span)
     tc_steps_candidate(thread, "forward");
     if (thread->number == 0)
         tc_variables_meet_root(span->receiver);
-    tc_steps_set_stage(thread, tc_module_is_training(span->receiver) && tc_grad_enabled()
+    tc_steps_set_stage(thread, tc_module_root_is_training(span->receiver) && tc_grad_enabled()
                                    ? TC_STAGE_TRAINING
                                    : TC_STAGE_EVALUATION);
     tc_variables_look(thread, 0, TC_LOOK_QUICK);

@@ -6,6 +6,7 @@
 #include "base/banned.h"
 #include "base/number.h"
 #include "collect/agent/identity.h"
+#include "collect/agent/modules.h"
 #include "collect/agent/stats.h"
 #include "collect/agent/tensor.h"
 
@@ -251,13 +252,17 @@ static void encode_dict(struct encoder *e, PyObject *value)
     tc_strbuf_addc(e->out, '}');
 }
 
-/* The public scalar attributes of an instance; `training` of modules comes first. */
-static void add_attrs(struct encoder *e, PyObject *dict)
+/* The public scalar attributes of an instance; `training` of modules comes first, and is of a root
+ * what it computes in. */
+static void add_attrs(struct encoder *e, PyObject *dict, PyObject *root)
 {
+    static PyObject *training; /* interned once */
     PyObject *key, *value;
     Py_ssize_t pos = 0;
     bool first = true;
 
+    if (!training)
+        training = PyUnicode_InternFromString("training");
     while (dict && PyDict_Next(dict, &pos, &key, &value)) {
         if (!PyUnicode_Check(key) || !tc_is_scalar(value))
             continue;
@@ -268,7 +273,10 @@ static void add_attrs(struct encoder *e, PyObject *dict)
         first = false;
         tc_encode_str(e->out, key);
         tc_strbuf_addc(e->out, ':');
-        encode(e, value);
+        if (root && training && PyUnicode_Compare(key, training) == 0)
+            tc_strbuf_adds(e->out, tc_module_root_is_training(root) ? "true" : "false");
+        else
+            encode(e, value);
     }
 }
 
@@ -318,7 +326,7 @@ static void encode_object(struct encoder *e, PyObject *value, bool is_root)
         tc_strbuf_adds(e->out, ",\"role\":\"root\"");
     tc_strbuf_adds(e->out, ",\"attrs\":{");
     dict = attrs_of(value, class);
-    add_attrs(e, dict);
+    add_attrs(e, dict, is_root ? value : NULL);
     Py_XDECREF(dict);
     tc_strbuf_adds(e->out, "}}");
     PyErr_Clear();

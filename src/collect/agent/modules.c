@@ -128,3 +128,26 @@ bool tc_module_is_training(PyObject *module)
 {
     return tc_module_entry(module, TC_MODULE_TRAINING) == Py_True;
 }
+
+/* The one child of a module without parameters of its own; NULL of any other. */
+static PyObject *wrapped(PyObject *module)
+{
+    PyObject *parameters = tc_module_entry(module, TC_MODULE_PARAMETERS);
+    PyObject *children = tc_module_entry(module, TC_MODULE_MODULES);
+    PyObject *key, *child;
+    Py_ssize_t pos = 0;
+
+    if (!parameters || !PyDict_Check(parameters) || PyDict_GET_SIZE(parameters) || !children ||
+        !PyDict_Check(children) || PyDict_GET_SIZE(children) != 1)
+        return NULL;
+    return PyDict_Next(children, &pos, &key, &child) && child != Py_None ? child : NULL;
+}
+
+bool tc_module_root_is_training(PyObject *root)
+{
+    PyObject *inner = root;
+
+    for (int depth = 0; (inner = wrapped(root)) && depth < TC_MODULE_MAX_DEPTH; depth++)
+        root = inner;
+    return tc_module_is_training(root);
+}

@@ -27,5 +27,8 @@ enum tc_module_entry {
 PyObject *tc_module_entry(PyObject *module, enum tc_module_entry entry);
 bool tc_module_owns_parameter(PyObject *module);
 bool tc_module_is_training(PyObject *module);
+/* The mode in which a root forward computes: a wrapper (data parallel, compiled, adapters), which
+ * has one child and no parameters of its own, need not be in the mode of what it wraps. */
+bool tc_module_root_is_training(PyObject *root);
 
 #endif /* TC_COLLECT_MODULES_H */

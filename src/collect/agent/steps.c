@@ -44,13 +44,21 @@ void tc_steps_add(struct tc_thread *thread, struct tc_strbuf *out)
     tc_strbuf_addc(out, '"');
 }
 
-static struct optimizer *find(int64_t serial)
+static struct optimizer *known(int64_t serial)
 {
-    struct optimizer fresh = {.serial = serial, .born = steps.n_steps, .window = -1};
-
     for (size_t i = 0; i < steps.optimizers.n; i++)
         if (steps.optimizers.items[i].serial == serial)
             return &steps.optimizers.items[i];
+    return NULL;
+}
+
+static struct optimizer *find(int64_t serial)
+{
+    struct optimizer fresh = {.serial = serial, .born = steps.n_steps, .window = -1};
+    struct optimizer *o = known(serial);
+
+    if (o)
+        return o;
     tc_vec_push(&steps.optimizers, fresh);
     return &steps.optimizers.items[steps.optimizers.n - 1];
 }
@@ -241,13 +249,14 @@ void tc_steps_candidate(struct tc_thread *thread, const char *why)
         cut(thread, why);
 }
 
+/* One that was never built is a cover of another, as Lightning has it: no step of it will come. */
 void tc_steps_candidate_of(struct tc_thread *thread, const char *why, int64_t serial)
 {
-    const struct optimizer *o = find(serial);
+    const struct optimizer *o = known(serial);
 
     if (!may_cut(thread) || !steps.has_step)
         return;
-    if ((o->last && o->window == steps.number) || all_stepped())
+    if ((o && o->last && o->window == steps.number) || all_stepped())
         cut(thread, why);
 }
 
