@@ -70,7 +70,6 @@ void tc_consistent_situation(struct tc_situation *s, const struct tc_variable *v
     s->n = 0;
     tc_situation_set(s, TC_SYM_F_V_REQUIRES_GRAD, tc_symbols_bool(v->requires_grad));
     tc_situation_set(s, TC_SYM_F_V_DTYPE, v->dtype);
-    tc_situation_set(s, TC_SYM_F_V_MATRIX, tc_symbols_bool(v->is_matrix));
     tc_situation_set(s, TC_SYM_F_V_OWNER, v->owner);
     tc_consistent_framework(s, v);
     tc_situation_sort(s);

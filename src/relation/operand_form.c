@@ -6,6 +6,8 @@
 #include "relation/form.h"
 #include "replay/symbols.h"
 
+#define MIN_PIPELINES_OF_COIN 7
+
 bool tc_str_starts(struct tc_str text, const char *prefix)
 {
     size_t n = strlen(prefix);
@@ -71,6 +73,13 @@ static bool str_ends(struct tc_str text, const char *end)
     return text.size >= n && !memcmp(text.text + text.size - n, end, n);
 }
 
+/* A switch that all pipelines happen to leave in one position: as likely as a coin. */
+static bool is_coin(const struct tc_statement *s)
+{
+    return tc_str_is(s->verb, "is") &&
+           (tc_str_is(s->right, "true") || tc_str_is(s->right, "false"));
+}
+
 /* That two whole shapes agree is no coin that falls by chance. */
 static bool is_shape_of_two(const struct tc_statement *s)
 {
@@ -101,6 +110,8 @@ void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_o
                 .n_params = 2, .min_pipelines = min_pipelines, .min_support = min_support};
             if (h.min_pipelines > 4 && is_shape_of_two(&s))
                 h.min_pipelines = 4;
+            if (is_about_argument(&s) && is_coin(&s))
+                h.min_pipelines = MIN_PIPELINES_OF_COIN;
             if (is_users && is_about_argument(&s))
                 h.min_pipelines = TC_ONE_PIPELINE_ONLY;
             h.params[0] = tc_param_call(key, TC_SYM_EMPTY);

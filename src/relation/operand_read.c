@@ -94,6 +94,12 @@ static bool is_zero(const struct tc_value *v)
     return v->kind == TC_VALUE_INT ? v->integer == 0 : v->number == 0;
 }
 
+/* Any seed is as good as another, and so is any distribution to draw weights from. */
+static bool is_of_choice(const struct tc_call *call)
+{
+    return call->role == TC_ROLE_SEED || call->role == TC_ROLE_INIT || call->role == TC_ROLE_FILL;
+}
+
 static void read_scalar(struct reading *r, const char *path, struct tc_str name,
                         const struct tc_value *v)
 {
@@ -106,7 +112,7 @@ static void read_scalar(struct reading *r, const char *path, struct tc_str name,
             v->integer < 0 ? v->integer : v->integer - (int64_t)r->tensors[0].shape->n;
         snprintf(dimension, sizeof(dimension), "%lld", (long long)from_end);
         state(r, path, "is", dimension);
-    } else if (is_number(v) && r->call->role != TC_ROLE_SEED) { /* any seed is as good as another */
+    } else if (is_number(v) && !is_of_choice(r->call)) {
         state(r, path, "is", is_zero(v) ? "\"zero\"" : "\"not_zero\"");
     }
 }

@@ -26,8 +26,8 @@ static bool is_inside_same_role(const struct tc_call *call)
 
 /*
  * A member is a call of the loop itself: at its top level, or one of the phases wherever it was
- * made. What torch's own constructors call at top level (a scheduler's first step) belongs to no
- * sequence.
+ * made. What torch itself calls at top level belongs to no sequence, and makes no step: a
+ * scheduler's first one, or that of an optimizer which is to have a state before one is loaded.
  */
 static bool is_member(const struct tc_strtab *symbols, const struct tc_call *call)
 {
@@ -114,9 +114,8 @@ void tc_window_call_ends(struct tc_process *process, struct tc_strtab *symbols,
             window->members.items[call->member].is_void = true;
         return;
     }
-    if (call->role == TC_ROLE_STEP && is_in_window) {
-        if (is_member(symbols, call))
-            add_member(process, symbols, call);
+    if (call->role == TC_ROLE_STEP && is_in_window && is_member(symbols, call)) {
+        add_member(process, symbols, call);
         window->has_step = true;
     }
     pass_phase(process, call);

@@ -103,7 +103,7 @@ class Process:
             if call["role"] == "step":
                 if self.is_member(call):
                     self.members.append(call)
-                self.has_step = True
+                    self.has_step = True
             self.phases |= {"forward"} if call["root"] else {call["role"]} & {"backward", "unscale"}
             if call["role"] == "step":
                 self.phases -= {"backward"}
@@ -203,10 +203,10 @@ def situation_of(p, call, with_args):
 
 
 def situation_of_variable(v, grad=None):
-    s = {"v.requires_grad": text(v["requires_grad"]), "v.dtype": text(v["dtype"]), "v.matrix": text(len(v["shape"]) >= 2),
-         "v.owner": text(v["owner"]), **v["framework"]}
+    s = {"v.requires_grad": text(v["requires_grad"]), "v.dtype": text(v["dtype"]), "v.owner": text(v["owner"]),
+         **v["framework"]}
     if grad:
-        s.update({"v.is_leaf": text(v["is_leaf"]), "v.grad": text(grad), "v.owner.training": text(v["training"])})
+        s.update({"v.matrix": text(len(v["shape"]) >= 2), "v.is_leaf": text(v["is_leaf"]), "v.grad": text(grad), "v.owner.training": text(v["training"])})
     return s
 
 
@@ -424,6 +424,11 @@ def window_support(params):
     return (7 if any(p["role"] == "collective" or p.get("given") for p in params) else 4), 3
 
 
+def constant_support(params):
+    operand = params[1]
+    return (7 if operand["operand"].startswith("args.") and isinstance(operand["is"], bool) else 4), 3
+
+
 Form = collections.namedtuple("Form", "source claims support hides mode_only", defaults=(lambda params: set(), False))
 FORMS = {
     "EventContain/some": Form(contents, some_claims, support(2)),
@@ -433,7 +438,7 @@ FORMS = {
     "APISequence/run": Form(run_course, run_claims, support(7, 1)),
     "Consistent/peer": Form(peer, equal_claims, support(2)),
     "Consistent/steady": Form(steady, equal_claims, support(2)),
-    "APIArg/constant": Form(operands, value_claims(is_constant), support(4), own_fields, True),
+    "APIArg/constant": Form(operands, value_claims(is_constant), constant_support, own_fields, True),
     "APIOutput/finite": Form(operands, value_claims(lambda p, v: v == '"finite"'), support(4), own_fields),
 }
 

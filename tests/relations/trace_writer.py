@@ -224,14 +224,14 @@ class Trace:
                 self.set(v, grad=grad)
         self.leave(finite=True)
 
-    def step(self, opt, changes=None, uncleared=None, at="train.py:13", closure=None, raises=None):
+    def step(self, opt, changes=None, uncleared=None, at="train.py:13", closure=None, raises=None, by="user"):
         """
         changes: the variables that change; by default all that have a gradient.
         uncleared: by default those whose gradient no zero_grad cleared since the last step.
         """
         if uncleared is None:
             uncleared = [v for v in opt["vars"] if v.has_gradient and not v.is_cleared]
-        self.enter(STEP, at=at, uncleared=[v.serial for v in uncleared] if uncleared else None,
+        self.enter(STEP, at=at, by=by, uncleared=[v.serial for v in uncleared] if uncleared else None,
                    args={"closure": {"object": "function", "id": 9999} if closure else None},
                    **self.on_optimizer(opt))
         if closure:
