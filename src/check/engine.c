@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "check/coverage.h"
 #include "replay/symbols.h"
 
 /* The invariants of one (source, key). */
@@ -22,11 +23,12 @@ struct answer {
 };
 
 struct tc_engine {
+    const struct tc_invariant_set *set;
     struct tc_strtab *symbols;
     struct tc_arena arena;
-    TC_VEC(struct tc_judgement) judgements;
-    TC_VEC(uint32_t) told; /* judgements that results tell of */
-    struct tc_map groups;  /* (source, key) → struct group * */
+    TC_VEC(struct tc_judgement) judgements; /* one for each of the set */
+    TC_VEC(uint32_t) told;                  /* judgements that results tell of */
+    struct tc_map groups;                   /* (source, key) → struct group * */
     struct tc_strtab *arrays, *tuples;
     TC_VEC(struct answer) answers; /* by number of the tuple */
     void *states[TC_MAX_SOURCES];
@@ -34,9 +36,11 @@ struct tc_engine {
     size_t source;                /* whose examples arrive */
     const char *trace;
     struct tc_timeline timeline;
-    bool is_sampled;    /* the traces are, as far as met */
-    uint64_t run;       /* number of the trace */
-    uint64_t n_example; /* in the event at hand */
+    struct tc_coverage coverage;
+    const char *const *lacking; /* why invariants are left alone in the process at hand, or NULL */
+    bool is_sampled;            /* the traces are, as far as met */
+    uint64_t run;               /* number of the trace */
+    uint64_t n_example;         /* in the event at hand */
     tc_engine_found_fn *on_found;
     void *context;
 };
@@ -88,6 +92,7 @@ struct tc_engine *tc_engine_new(const struct tc_invariant_set *set, struct tc_st
 {
     struct tc_engine *engine = tc_calloc(1, sizeof(*engine));
 
+    engine->set = set;
     engine->symbols = symbols;
     engine->arrays = tc_strtab_new();
     engine->tuples = tc_strtab_new();
@@ -114,6 +119,7 @@ void tc_engine_free(struct tc_engine *engine)
     tc_vec_release(&engine->answers);
     tc_map_release(&engine->groups);
     tc_timeline_release(&engine->timeline);
+    tc_coverage_release(&engine->coverage);
     tc_vec_release(&engine->judgements);
     tc_vec_release(&engine->told);
     tc_strtab_free(engine->arrays);
@@ -140,6 +146,8 @@ void tc_engine_begin(struct tc_engine *engine, const char *trace)
 {
     tc_sources_close(engine->states);
     tc_timeline_end_run(&engine->timeline);
+    tc_coverage_reset(&engine->coverage);
+    engine->lacking = NULL;
     engine->run++;
     engine->trace = tc_arena_text(&engine->arena, trace, strlen(trace));
     tc_sources_open(engine->states);
@@ -226,8 +234,11 @@ static void on_example(void *context, const struct tc_event *event,
     }
     const struct answer *answer = look_up(engine, (struct group *)(uintptr_t)group, example);
     for (size_t i = 0; i < answer->items.n; i++) {
-        struct tc_judgement *j = &engine->judgements.items[answer->items.items[i].judgement];
+        uint32_t number = answer->items.items[i].judgement;
+        struct tc_judgement *j = &engine->judgements.items[number];
         enum tc_outcome outcome = answer->items.items[i].outcome;
+        if (engine->lacking && engine->lacking[number])
+            continue;
         j->held += outcome == TC_HELD;
         j->broken += outcome == TC_BROKEN;
         j->out_of_context += outcome == TC_UNDECIDED;
@@ -243,6 +254,18 @@ static void note_sampling(struct tc_engine *engine)
         engine->judgements.items[i].is_sampled = true;
 }
 
+/* What comes from no process, of ranks that waited, is judged by what the last one traced. */
+static void note_coverage(struct tc_engine *engine, const struct tc_process *process)
+{
+    bool is_new;
+
+    engine->lacking =
+        tc_coverage_of(&engine->coverage, process, engine->set, &engine->arena, &is_new);
+    for (size_t i = 0; is_new && i < engine->judgements.n; i++)
+        if (engine->lacking[i])
+            engine->judgements.items[i].unchecked = engine->lacking[i];
+}
+
 void tc_engine_judge(void *context, const struct tc_event *event)
 {
     struct tc_engine *engine = context;
@@ -251,6 +274,8 @@ void tc_engine_judge(void *context, const struct tc_event *event)
     engine->n_example = 0;
     if (event->process && event->process->is_sampled && !engine->is_sampled)
         note_sampling(engine);
+    if (event->process)
+        note_coverage(engine, event->process);
     for (engine->source = 0; tc_sources[engine->source]; engine->source++)
         if (engine->is_used[engine->source])
             tc_sources[engine->source]->observe(engine->states[engine->source], engine->symbols,

@@ -49,8 +49,8 @@ static void add_clause(struct tc_interest *interest, const struct tc_strtab *sym
         interest->variables = true;
 }
 
-static void add_invariant(struct tc_interest *interest, const struct tc_strtab *symbols,
-                          const struct tc_invariant *invariant)
+void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbols,
+                     const struct tc_invariant *invariant)
 {
     for (size_t i = 0; i < invariant->n_params; i++) {
         const struct tc_param *param = &invariant->params[i];
@@ -70,6 +70,52 @@ static void add_invariant(struct tc_interest *interest, const struct tc_strtab *
     interest->digest = tc_hash64(invariant->id, strlen(invariant->id), interest->digest);
 }
 
+static void add_names(struct tc_strtab *names, const struct tc_value *array)
+{
+    if (!array || array->kind != TC_VALUE_ARRAY)
+        return;
+    for (uint32_t i = 0; i < array->n; i++) {
+        struct tc_str name = tc_value_str(&array->items[i]);
+        if (name.text)
+            tc_strtab_intern(names, name.text, name.size);
+    }
+}
+
+void tc_interest_add_selection(struct tc_interest *interest, const struct tc_value *selection)
+{
+    const struct tc_value *variables = tc_value_get(selection, "variables");
+
+    add_names(interest->apis, tc_value_get(selection, "apis"));
+    add_names(interest->roles, tc_value_get(selection, "roles"));
+    interest->variables |= variables && variables->kind == TC_VALUE_BOOL && variables->boolean;
+}
+
+/* The first of needed that is not in traced. */
+static bool lacks_name(const struct tc_strtab *traced, const struct tc_strtab *needed,
+                       const char *kind, struct tc_strbuf *what)
+{
+    for (tc_sym i = 0; i < tc_strtab_count(needed); i++) {
+        if (tc_strtab_find(traced, tc_strtab_text(needed, i), tc_strtab_size(needed, i)) !=
+            TC_NO_SYM)
+            continue;
+        tc_strbuf_addf(what, "%s%s", kind, tc_strtab_text(needed, i));
+        return true;
+    }
+    return false;
+}
+
+bool tc_interest_is_lacking(const struct tc_interest *traced, const struct tc_interest *needed,
+                            struct tc_strbuf *what)
+{
+    if (lacks_name(traced->apis, needed->apis, "", what) ||
+        lacks_name(traced->roles, needed->roles, "every API of role ", what))
+        return true;
+    if (traced->variables || !needed->variables)
+        return false;
+    tc_strbuf_adds(what, "parameters and buffers");
+    return true;
+}
+
 enum tc_status tc_interest_read(const char *const *paths, size_t n_paths,
                                 struct tc_interest *interest, struct tc_error *err)
 {
@@ -87,7 +133,7 @@ enum tc_status tc_interest_read(const char *const *paths, size_t n_paths,
                                   "and select nothing to trace",
                                   set.items.items[i]->id);
         else if (!set.items.items[i]->unchecked)
-            add_invariant(interest, symbols, set.items.items[i]);
+            tc_interest_add(interest, symbols, set.items.items[i]);
     tc_invariant_set_release(&set);
     tc_strtab_free(symbols);
     return status;

@@ -12,8 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strbuf.h"
 #include "base/strtab.h"
 #include <traincheck/error.h>
+#include <traincheck/value.h>
+
+struct tc_invariant;
 
 struct tc_interest {
     struct tc_strtab *apis;  /* public dotted names as in `fn` */
@@ -25,6 +29,15 @@ struct tc_interest {
 void tc_interest_init(struct tc_interest *interest);
 void tc_interest_release(struct tc_interest *interest);
 void tc_interest_add_api(struct tc_interest *interest, const char *fn);
+
+/* Add what one invariant needs. */
+void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbols,
+                     const struct tc_invariant *invariant);
+/* Add what was traced, as `selection` of a process record tells. */
+void tc_interest_add_selection(struct tc_interest *interest, const struct tc_value *selection);
+/* Is something needed that was not traced? Then it is appended to what: "torch.cat". */
+bool tc_interest_is_lacking(const struct tc_interest *traced, const struct tc_interest *needed,
+                            struct tc_strbuf *what);
 
 /* The interest of the invariants in these files. Errors name file and line. */
 enum tc_status tc_interest_read(const char *const *paths, size_t n_paths,

@@ -115,12 +115,13 @@ struct tc_recent_call {
 struct tc_process {
     const char *file; /* name of the trace file */
     const struct tc_value *packages;
-    int64_t pid, rank, world; /* rank -1 when unknown */
-    int64_t unix_ns;          /* wall clock of t == 0; 0 when unknown */
+    const struct tc_value *selection; /* what was traced; NULL: everything */
+    int64_t pid, rank, world;         /* rank -1 when unknown */
+    int64_t unix_ns;                  /* wall clock of t == 0; 0 when unknown */
     int64_t parent_pid;
     int64_t first_t,
         last_t; /* between them stand all its records so far; TC_NONE before the first */
-    bool is_worker, is_selective, has_ended;
+    bool is_worker, has_ended;
     bool has_samples;        /* variables were not looked at around calls */
     bool is_sampled;         /* by its first record: steps may be left out */
     bool is_dark;            /* in steps that are left out */

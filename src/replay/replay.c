@@ -71,7 +71,7 @@ void tc_replay_add_process(struct tc_replay *replay, const char *file,
     process->unix_ns = tc_value_int(tc_value_get(object, "unix_ns"), 0);
     process->is_worker = tc_str_is(record->role, "worker");
     process->is_sampled = tc_value_get(object, "sampling") != NULL;
-    process->is_selective = tc_value_is(tc_value_get(object, "mode"), "selective");
+    process->selection = tc_value_get(object, "selection");
     process->first_t = process->last_t = TC_NONE;
     process->has_samples = tc_value_is(tc_value_get(object, "variables"), "sampled");
     process->window.grads = TC_SYM_NONE;

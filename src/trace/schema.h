@@ -36,6 +36,7 @@
     X(unix_ns,      INT,    OPTIONAL, TC_NOWHERE)  \
     X(mode,         STR,    OPTIONAL, TC_NOWHERE)  \
     X(invariants,   STR,    OPTIONAL, TC_NOWHERE)  \
+    X(selection,    OBJECT, OPTIONAL, TC_NOWHERE)  \
     X(sampling,     ANY,    OPTIONAL, TC_NOWHERE)  \
     X(variables,    STR,    OPTIONAL, TC_NOWHERE)
 

@@ -237,6 +237,30 @@ class Checked(Case):
                 out[judged["id"]], why[judged["id"]] = verdict, judged.get("why")
         return out, why, done.stdout
 
+    def test_what_a_selective_run_did_not_trace_is_unchecked(self):
+        known = self.learn()
+        chosen = {"text": "chosen", "relation": "APIArg/constant", "when": [{"field": "stage", "is": "training"}],
+                  "params": [call("torch.nn.functional.batch_norm"), {"operand": "args.training", "is": True}]}
+        header = {"traincheck": "invariants", "schema": 1}
+        (self.work / "one.jsonl").write_text(f"{json.dumps(header)}\n{json.dumps(chosen)}\n")
+        with (self.work / "invariants.jsonl").open("a") as file:
+            file.write(json.dumps(chosen) + "\n")
+        run = self.trace(LOOP, "selective", "-i", "one.jsonl")
+        selection = run.records()[0]["selection"]
+        self.assertIn("torch.nn.functional.batch_norm", selection["apis"])
+        self.assertIn("torch.optim.Optimizer.step", selection["apis"])  # of a phase
+        self.assertNotIn("torch.nn.functional.mse_loss", selection["apis"])
+        self.assertIs(selection["variables"], False)
+        verdicts, why, said = self.verdicts("selective")
+        self.assertEqual([i for i, v in verdicts.items() if v == "failed"], [], said)
+        self.assertIn('"chosen"', (self.work / "of-selective" / "passed.log").read_text())
+        of_changes = {i["id"] for i in known if any("change" in p for p in i["params"])}
+        self.assertTrue(of_changes)
+        self.assertEqual({verdicts[i] for i in of_changes}, {"unchecked"})
+        reasons = {w for i, w in why.items() if verdicts[i] == "unchecked"}
+        self.assertIn("parameters and buffers: not traced, as the trace was taken for other invariants", reasons)
+        self.assertNotIn("backward", str(reasons))
+
     def test_a_gap_raises_no_alarm_and_hides_no_mistake_of_a_traced_step(self):
         known = self.learn()
         self.assertGreater(len(known), 10)

@@ -186,6 +186,37 @@ static void memory_does_not_grow_with_repeats(void **state)
     assert_int_equal(tc_strtab_count(f->symbols), words);
 }
 
+/* The process traced APIs and no variables: a step that contains no change tells nothing. */
+static void what_was_not_traced_is_not_judged(void **state)
+{
+    struct fixture *f = *state;
+    struct feed feed;
+
+    tc_engine_begin(f->engine, "selective");
+    feed_open(&feed, f->symbols,
+              "{\"type\":\"process\",\"schema\":1,\"pid\":1,\"role\":\"main\","
+              "\"selection\":{\"apis\":[\"step\",\"zero_grad\",\"scaler\"],\"roles\":[]}}",
+              tc_engine_judge, f->engine);
+    feed_apis(&feed);
+    for (int i = 1; i < 9; i += 3) {
+        feed_call(&feed, i, "backward", ",\"by\":\"user\"");
+        feed_return(&feed, i);
+        feed_call(&feed, i + 1, "step", ",\"by\":\"user\"");
+        feed_return(&feed, i + 1);
+        feed_cut(&feed, i / 3, "data");
+    }
+    assert_int_equal(verdict(f, STEP), TC_VERDICT_UNCHECKED);
+    assert_int_equal(verdict(f, BACKWARD), TC_VERDICT_UNCHECKED);
+    assert_int_equal(verdict(f, WINDOW), TC_VERDICT_FAILED);
+    assert_int_equal(verdict(f, SCALER), TC_VERDICT_NOT_TRIGGERED);
+    assert_string_equal(
+        tc_engine_judgement(f->engine, STEP)->unchecked,
+        "parameters and buffers: not traced, as the trace was taken for other invariants");
+    assert_string_equal(tc_engine_judgement(f->engine, UNSCALE)->unchecked,
+                        "unscale: not traced, as the trace was taken for other invariants");
+    feed_close(&feed);
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -196,6 +227,7 @@ int main(void)
         T(earlier_steps_come_first),
         T(repeats_are_one_violation),
         T(the_calls_before_are_told),
+        T(what_was_not_traced_is_not_judged),
         T(memory_does_not_grow_with_repeats),
     };
 

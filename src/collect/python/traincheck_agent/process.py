@@ -47,6 +47,10 @@ def _record():
                               "warm_up": settings.number("warm_up_steps")}
     if settings.text("digest"):
         record["invariants"] = settings.text("digest")
+    if settings.selected is not None:
+        record["selection"] = {"apis": sorted(settings.selected | set(install.roles)),
+                               "roles": sorted(settings.many("role")),
+                               "variables": settings.text("variables") == "1"}
     if os.environ.get("LOCAL_RANK", "").isdigit():
         record["local_rank"] = int(os.environ["LOCAL_RANK"])
     return {key: value for key, value in record.items() if value is not None}

@@ -1,0 +1,31 @@
+/*
+ * coverage.h - which invariants a trace can decide
+ *
+ * A trace that was taken for some invariants lacks what others speak of. Judged by those, a call
+ * that was not traced would look like one that was not made.
+ */
+#ifndef TC_CHECK_COVERAGE_H
+#define TC_CHECK_COVERAGE_H
+
+#include "invariant/invariant.h"
+#include "replay/event.h"
+
+/* Of the processes of one run. */
+struct tc_coverage {
+    struct tc_map reasons; /* process → an array of them, or 0 */
+};
+
+/*
+ * Why each invariant of the set cannot be judged in this process, NULL where it can; NULL for all
+ * of it when the process traced everything. The texts are in arena, the array is the coverage's.
+ * *is_new: the process is asked about for the first time in this run.
+ */
+const char *const *tc_coverage_of(struct tc_coverage *coverage, const struct tc_process *process,
+                                  const struct tc_invariant_set *set, struct tc_arena *arena,
+                                  bool *is_new);
+
+/* The run is over: its processes are no more. */
+void tc_coverage_reset(struct tc_coverage *coverage);
+void tc_coverage_release(struct tc_coverage *coverage);
+
+#endif /* TC_CHECK_COVERAGE_H */
