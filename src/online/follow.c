@@ -184,11 +184,38 @@ uint64_t tc_follow_grown_ms(const struct tc_follow *f)
     return f->grown_ms;
 }
 
+/* Has a process begun that took the place of this one? A launcher restarts a rank after its end. */
+static bool is_replaced(const struct tc_follow *f, const struct tc_process *process)
+{
+    for (size_t i = 0; i < f->files.n; i++) {
+        const struct tc_process *other = tc_replay_process(f->replay, i);
+        if (!other->is_worker && other->rank == process->rank && other->rank >= 0 &&
+            other->unix_ns > tc_process_lived_until(process))
+            return true;
+    }
+    return false;
+}
+
+/* A worker goes with the process that it works for. */
+static bool is_left_behind(const struct tc_follow *f, const struct tc_process *process)
+{
+    if (!process->is_worker)
+        return is_replaced(f, process);
+    for (size_t i = 0; i < f->files.n; i++) {
+        const struct tc_process *other = tc_replay_process(f->replay, i);
+        if (!other->is_worker && other->pid == process->parent_pid &&
+            tc_str_same(other->host, process->host))
+            return is_replaced(f, other);
+    }
+    return false;
+}
+
 bool tc_follow_has_ended(const struct tc_follow *f)
 {
     for (size_t i = 0; i < f->files.n; i++) {
         const struct tc_trace_progress progress = tc_trace_folder_progress(f->folder, i);
-        if (!progress.has_ended || !progress.is_dry)
+        if (!progress.is_dry ||
+            (!progress.has_ended && !is_left_behind(f, tc_replay_process(f->replay, i))))
             return false;
     }
     return f->files.n && !tc_trace_folder_n_candidates(f->folder) && has_all_ranks(f);

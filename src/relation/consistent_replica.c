@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/banned.h"
-#include "relation/ranks.h"
+#include "relation/generations.h"
 #include "replay/symbols.h"
 
 /* Bytes of steps that may wait. Files are read by step, so that ranks which have a file are never
@@ -48,10 +48,16 @@ struct pending_step {
     struct tc_map by_name; /* name → place in variables */
 };
 
-struct replica_state {
-    TC_VEC(struct pending_step *) steps; /* by step */
+/* The steps of one generation of processes. */
+struct steps {
+    TC_VEC(struct pending_step *) items; /* by step */
     struct tc_ranks absent;              /* not waited for until they report again */
     int64_t given_up;                    /* the last step that was judged without some ranks */
+};
+
+struct replica_state {
+    struct tc_generations generations;
+    TC_VEC(struct steps) steps; /* by generation */
     struct tc_strtab *situations;
     size_t held;
 };
@@ -61,7 +67,6 @@ static void *replica_open(void)
     struct replica_state *r = tc_calloc(1, sizeof(*r));
 
     r->situations = tc_strtab_new();
-    r->given_up = INT64_MIN;
     return r;
 }
 
@@ -83,10 +88,15 @@ static void replica_close(void *state)
 {
     struct replica_state *r = state;
 
-    for (size_t i = 0; i < r->steps.n; i++)
-        free_step(r->steps.items[i]);
+    for (size_t i = 0; i < r->steps.n; i++) {
+        struct steps *steps = &r->steps.items[i];
+        for (size_t k = 0; k < steps->items.n; k++)
+            free_step(steps->items.items[k]);
+        tc_vec_release(&steps->items);
+        tc_ranks_release(&steps->absent);
+    }
     tc_vec_release(&r->steps);
-    tc_ranks_release(&r->absent);
+    tc_generations_release(&r->generations);
     tc_strtab_free(r->situations);
     tc_free(r);
 }
@@ -97,30 +107,41 @@ static size_t replica_held(const void *state)
 }
 
 /* Where the step waits, or would stand. */
-static size_t find_step(const struct replica_state *r, int64_t number)
+static size_t find_step(const struct steps *steps, int64_t number)
 {
-    size_t i = r->steps.n;
+    size_t i = steps->items.n;
 
-    while (i && r->steps.items[i - 1]->step >= number)
+    while (i && steps->items.items[i - 1]->step >= number)
         i--;
     return i;
 }
 
-static struct pending_step *step_at(struct replica_state *r, int64_t number, size_t *at)
+static struct pending_step *step_at(struct replica_state *r, struct steps *steps, int64_t number,
+                                    size_t *at)
 {
-    struct pending_step *step;
-    size_t i = *at = find_step(r, number);
+    struct pending_step *step, **items;
+    size_t i = *at = find_step(steps, number);
 
-    if (i < r->steps.n && r->steps.items[i]->step == number)
-        return r->steps.items[i];
+    if (i < steps->items.n && steps->items.items[i]->step == number)
+        return steps->items.items[i];
     step = tc_calloc(1, sizeof(*step));
     step->step = number;
-    tc_vec_push(&r->steps, step);
-    memmove(&r->steps.items[i + 1], &r->steps.items[i],
-            (r->steps.n - 1 - i) * sizeof(*r->steps.items));
-    r->steps.items[i] = step;
+    tc_vec_push(&steps->items, step);
+    items = steps->items.items;
+    memmove(&items[i + 1], &items[i], (steps->items.n - 1 - i) * sizeof(*items));
+    items[i] = step;
     r->held += bytes_of(step);
     return step;
+}
+
+static struct steps *steps_of(struct replica_state *r, const struct tc_process *process)
+{
+    size_t number = tc_generation_of(&r->generations, process);
+    const struct steps none = {.given_up = INT64_MIN};
+
+    while (r->steps.n <= number)
+        tc_vec_push(&r->steps, none);
+    return &r->steps.items[number];
 }
 
 /* ---- reports ------------------------------------------------------------------------------- */
@@ -249,15 +270,16 @@ static void judge_variable(const struct replica_state *r, const struct pending_s
 }
 
 /* Judge what all ranks that reported have in common, and forget the step. */
-static void settle(struct replica_state *r, size_t at, struct tc_strtab *symbols,
-                   const struct tc_event *event, const struct tc_sink *sink)
+static void settle(struct replica_state *r, struct steps *steps, size_t at,
+                   struct tc_strtab *symbols, const struct tc_event *event,
+                   const struct tc_sink *sink)
 {
-    struct pending_step *step = r->steps.items[at];
+    struct pending_step **items = steps->items.items, *step = items[at];
     size_t n = step->variables.n;
     const struct replica **sorted = tc_malloc((n + 1) * sizeof(*sorted));
 
-    if (step->ranks.n < step->world && step->step > r->given_up)
-        r->given_up = step->step;
+    if (step->ranks.n < step->world && step->step > steps->given_up)
+        steps->given_up = step->step;
     for (size_t i = 0; i < n; i++)
         sorted[i] = &step->variables.items[i];
     qsort(sorted, n, sizeof(*sorted), by_serial);
@@ -267,33 +289,58 @@ static void settle(struct replica_state *r, size_t at, struct tc_strtab *symbols
     tc_free(sorted);
     r->held -= bytes_of(step);
     free_step(step);
-    memmove(&r->steps.items[at], &r->steps.items[at + 1],
-            (--r->steps.n - at) * sizeof(*r->steps.items));
+    memmove(&items[at], &items[at + 1], (--steps->items.n - at) * sizeof(*items));
 }
 
-static bool is_complete(const struct replica_state *r, const struct pending_step *step)
+static bool is_complete(const struct steps *steps, const struct pending_step *step)
 {
-    if (step->ranks.n + r->absent.n < step->world)
+    if (step->ranks.n + steps->absent.n < step->world)
         return false;
     if (step->ranks.n == step->world)
         return true;
     for (int64_t rank = 0; rank < step->world; rank++)
-        if (!tc_ranks_have(&step->ranks, rank) && !tc_ranks_have(&r->absent, rank))
+        if (!tc_ranks_have(&step->ranks, rank) && !tc_ranks_have(&steps->absent, rank))
             return false;
     return true;
 }
 
-static bool is_passed(const struct replica_state *r, size_t i, int64_t step)
+static bool is_passed(const struct steps *steps, size_t i, int64_t step)
 {
-    return i < r->steps.n && r->steps.items[i]->step < step;
+    return i < steps->items.n && steps->items.items[i]->step < step;
 }
 
-static void give_up_ranks(struct replica_state *r, int64_t step)
+static void give_up_ranks(struct steps *steps, int64_t step)
 {
-    for (size_t i = 0; is_passed(r, i, step); i++)
-        for (int64_t rank = 0; rank < r->steps.items[i]->world; rank++)
-            if (!tc_ranks_have(&r->steps.items[i]->ranks, rank))
-                tc_ranks_add(&r->absent, rank);
+    for (size_t i = 0; is_passed(steps, i, step); i++) {
+        const struct pending_step *pending = steps->items.items[i];
+        for (int64_t rank = 0; rank < pending->world; rank++)
+            if (!tc_ranks_have(&pending->ranks, rank))
+                tc_ranks_add(&steps->absent, rank);
+    }
+}
+
+static void pass(struct replica_state *r, struct tc_strtab *symbols, const struct tc_event *event,
+                 const struct tc_sink *sink)
+{
+    for (size_t i = 0; i < r->steps.n; i++) {
+        struct steps *steps = &r->steps.items[i];
+        give_up_ranks(steps, event->step);
+        while (is_passed(steps, 0, event->step))
+            settle(r, steps, 0, symbols, event, sink);
+    }
+}
+
+/* What has waited longest gives way: the oldest step of the oldest generation that has one. */
+static void make_room(struct replica_state *r, struct tc_strtab *symbols,
+                      const struct tc_event *event, const struct tc_sink *sink)
+{
+    size_t i = 0;
+
+    while (r->held > MAX_HELD) {
+        while (!r->steps.items[i].items.n)
+            i++;
+        settle(r, &r->steps.items[i], 0, symbols, event, sink);
+    }
 }
 
 static bool is_replica(const struct tc_event *event)
@@ -311,24 +358,22 @@ static void replica_observe(void *state, struct tc_strtab *symbols, const struct
     size_t at;
 
     if (event->kind == TC_EVENT_PASS || event->kind == TC_EVENT_FINISH) {
-        give_up_ranks(r, event->step);
-        while (is_passed(r, 0, event->step))
-            settle(r, 0, symbols, event, sink);
+        pass(r, symbols, event, sink);
         return;
     }
     if (!is_replica(event))
         return;
-    tc_ranks_remove(&r->absent, event->process->rank);
-    if (event->window->step <= r->given_up)
+    struct steps *steps = steps_of(r, event->process);
+    tc_ranks_remove(&steps->absent, event->process->rank);
+    if (event->window->step <= steps->given_up)
         return;
-    struct pending_step *step = step_at(r, event->window->step, &at);
+    struct pending_step *step = step_at(r, steps, event->window->step, &at);
     if (tc_ranks_have(&step->ranks, event->process->rank))
         return;
     report(r, step, event);
-    if (is_complete(r, step))
-        settle(r, at, symbols, event, sink);
-    while (r->held > MAX_HELD)
-        settle(r, 0, symbols, event, sink);
+    if (is_complete(steps, step))
+        settle(r, steps, at, symbols, event, sink);
+    make_room(r, symbols, event, sink);
 }
 
 /* ---- words --------------------------------------------------------------------------------- */
@@ -388,7 +433,8 @@ const struct tc_source tc_source_replica = {
 const struct tc_relation tc_consistent_replica = {
     .name = "Consistent/replica",
     .summary = "the same variable is equal on all ranks after every step",
-    .hint = "Is something done to this variable or its gradient on one rank alone?",
+    .hint = "Are gradients averaged over the ranks in every step, or is something done to this "
+            "variable on one rank alone?",
     .source = &tc_source_replica,
     .propose = tc_consistent_propose,
     .key = tc_consistent_key,

@@ -87,26 +87,10 @@ void tc_workers_free(struct tc_workers *workers)
 
 /* ---- lifetimes ----------------------------------------------------------------------------- */
 
-static int64_t wall_time(const struct tc_process *process, int64_t t)
-{
-    int64_t sum;
-
-    return __builtin_add_overflow(process->unix_ns, t, &sum) ? INT64_MAX : sum;
-}
-
-static int64_t began(const struct tc_process *process)
-{
-    return wall_time(process, process->first_t);
-}
-
-static int64_t lived_until(const struct tc_process *process)
-{
-    return wall_time(process, process->last_t);
-}
-
 static bool are_siblings(const struct tc_process *a, const struct tc_process *b)
 {
-    return a != b && began(a) <= lived_until(b) && began(b) <= lived_until(a);
+    return a != b && tc_process_began(a) <= tc_process_lived_until(b) &&
+           tc_process_began(b) <= tc_process_lived_until(a);
 }
 
 static bool is_before(const struct use *a, const struct use *b)
@@ -251,8 +235,8 @@ static void wait_for(struct tc_workers *workers, const struct tc_process *proces
     if (is_new)
         *slot = (uintptr_t)tc_calloc(1, sizeof(*waiting));
     waiting = (struct waiting *)(uintptr_t)*slot;
-    if (!waiting->values.n || began(other) < waiting->until_ns)
-        waiting->until_ns = began(other);
+    if (!waiting->values.n || tc_process_began(other) < waiting->until_ns)
+        waiting->until_ns = tc_process_began(other);
     tc_vec_push(&waiting->values, value);
 }
 
@@ -263,9 +247,9 @@ static void wait_for_siblings(struct tc_workers *workers, struct value *value,
 {
     for (size_t i = 0; i < value->uses.n; i++) {
         const struct tc_process *other = value->uses.items[i].process;
-        if (began(other) > lived_until(process))
+        if (tc_process_began(other) > tc_process_lived_until(process))
             wait_for(workers, process, other, value);
-        else if (is_new && began(process) > lived_until(other))
+        else if (is_new && tc_process_began(process) > tc_process_lived_until(other))
             wait_for(workers, other, process, value);
     }
 }
@@ -315,7 +299,7 @@ static void wake(struct tc_workers *workers, struct tc_strtab *symbols,
     if (!tc_map_get(&workers->waiting, (uintptr_t)event->process, &pointer))
         return;
     struct waiting *waiting = (struct waiting *)(uintptr_t)pointer;
-    if (!waiting->values.n || lived_until(event->process) < waiting->until_ns)
+    if (!waiting->values.n || tc_process_lived_until(event->process) < waiting->until_ns)
         return;
     for (size_t i = 0; i < waiting->values.n; i++)
         judge(waiting->values.items[i], symbols, event, sink);

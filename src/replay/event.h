@@ -116,8 +116,10 @@ struct tc_process {
     const char *file; /* name of the trace file */
     const struct tc_value *packages;
     const struct tc_value *selection; /* what was traced; NULL: everything */
-    int64_t pid, rank, world;         /* rank -1 when unknown */
-    int64_t unix_ns;                  /* wall clock of t == 0; 0 when unknown */
+    struct tc_str host;
+    int64_t pid, rank, world; /* rank -1 when unknown */
+    int64_t restart;          /* how often the job was restarted before; -1 when unknown */
+    int64_t unix_ns;          /* wall clock of t == 0; 0 when unknown */
     int64_t parent_pid;
     int64_t first_t,
         last_t; /* between them stand all its records so far; TC_NONE before the first */
@@ -181,6 +183,10 @@ int64_t tc_process_time(const struct tc_process *process, int64_t t);
 
 /* Line of the script from which the call was made, itself or as part of another; or empty. */
 tc_sym tc_call_at(const struct tc_call *call);
+
+/* Its first and its last record so far, by the wall clock. */
+int64_t tc_process_began(const struct tc_process *process);
+int64_t tc_process_lived_until(const struct tc_process *process);
 
 const struct tc_variable *tc_process_variable(const struct tc_process *process, int64_t serial);
 

@@ -19,6 +19,23 @@ tc_sym tc_call_at(const struct tc_call *call)
     return call->at;
 }
 
+static int64_t moment(const struct tc_process *process, int64_t t)
+{
+    int64_t sum;
+
+    return __builtin_add_overflow(process->unix_ns, t, &sum) ? INT64_MAX : sum;
+}
+
+int64_t tc_process_began(const struct tc_process *process)
+{
+    return moment(process, process->first_t);
+}
+
+int64_t tc_process_lived_until(const struct tc_process *process)
+{
+    return moment(process, process->last_t);
+}
+
 int64_t tc_process_wall_time(const struct tc_process *process, int64_t t)
 {
     return process->unix_ns ? tc_process_time(process, t) : 0;

@@ -64,6 +64,8 @@ void tc_replay_add_process(struct tc_replay *replay, const char *file,
 
     process->file = file;
     process->packages = tc_value_get(object, "packages");
+    process->host = tc_value_str(tc_value_get(object, "host"));
+    process->restart = tc_value_int(tc_value_get(object, "restart"), -1);
     process->pid = tc_value_int(tc_value_get(object, "pid"), 0);
     process->parent_pid = tc_value_int(tc_value_get(object, "ppid"), 0);
     process->rank = tc_value_int(tc_value_get(object, "rank"), -1);

@@ -28,6 +28,7 @@
     X(rank,         INT,    OPTIONAL, TC_NOWHERE)  \
     X(local_rank,   INT,    OPTIONAL, TC_NOWHERE)  \
     X(world_size,   INT,    OPTIONAL, TC_NOWHERE)  \
+    X(restart,      INT,    OPTIONAL, TC_NOWHERE)  \
     X(argv,         ARRAY,  OPTIONAL, TC_NOWHERE)  \
     X(cwd,          STR,    OPTIONAL, TC_NOWHERE)  \
     X(python,       STR,    OPTIONAL, TC_NOWHERE)  \

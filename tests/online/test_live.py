@@ -148,6 +148,25 @@ class Live(live.Case):
         checker.wait()
         self.assert_as_offline()
 
+    def test_a_restarted_job(self):
+        """The first start was killed; the second ends well, and so does the check."""
+        self.ranks()
+        first = [write_loop(self.work / "trace", steps=4, rank=rank, world=2, pid=1 + rank, end=False) for rank in range(2)]
+        checker = self.follow_trace()
+        later = {"unix_ns": 1_700_000_010_000_000_000, "restart": 1}
+        second = [write_loop(self.work / "trace", steps=2, rank=rank, world=2, pid=11 + rank, end=False, **later)
+                  for rank in range(2)]
+        second[1].change(second[1].net_.var("w"))
+        for t in second:
+            more_steps(t, 2)
+            t.end()
+        self.assertEqual(checker.wait(), 1, checker.stderr())
+        told = json.loads(checker.stdout().splitlines()[0])
+        self.assertEqual((told["relation"], told["step"], told["file"]), ("Consistent/replica", 2, "trace_host_r-_p11.jsonl"))
+        for t in first:
+            t.killed()
+        self.assert_as_offline()
+
     # ---- commands
 
     def test_a_command_for_each_violation(self):

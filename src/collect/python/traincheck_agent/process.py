@@ -51,8 +51,9 @@ def _record():
         record["selection"] = {"apis": sorted(settings.selected | set(install.roles)),
                                "roles": sorted(settings.many("role")),
                                "variables": settings.text("variables") == "1"}
-    if os.environ.get("LOCAL_RANK", "").isdigit():
-        record["local_rank"] = int(os.environ["LOCAL_RANK"])
+    for key, variable in (("local_rank", "LOCAL_RANK"), ("restart", "TORCHELASTIC_RESTART_COUNT")):
+        if os.environ.get(variable, "").isdigit():
+            record[key] = int(os.environ[variable])
     return {key: value for key, value in record.items() if value is not None}
 
 
