@@ -57,11 +57,15 @@ static const char *unquoted(const char *json, char buf[32])
 
 #define SHOWN_VARIABLES 4
 
+/* Of a call that is missing, the variables are those of the call before which it is missed: they
+ * say nothing. */
 static void print_variables(const struct printer *p, const struct tc_violation *v)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
     char grad[32];
 
+    if (v->relation->fault == TC_FAULT_MISSING)
+        return;
     for (size_t i = 0; i < v->n_variables && i < SHOWN_VARIABLES; i++) {
         const struct tc_violation_variable *x = &v->variables[i];
         tc_strbuf_addf(&text, "%s%s (requires_grad=%s, grad=%s)", i ? ", " : "", x->name,
@@ -75,7 +79,21 @@ static void print_variables(const struct printer *p, const struct tc_violation *
     tc_strbuf_release(&text);
 }
 
-/* Where it stands among the calls: what encloses it, and what the loop called before. */
+/* What the loop called before, oldest first; a call that was repeated stands once. */
+static void add_before(const struct tc_violation *v, struct tc_strbuf *text)
+{
+    for (size_t i = 0, next; i < v->n_before; i = next) {
+        for (next = i + 1; next < v->n_before; next++)
+            if (strcmp(v->before[i].call, v->before[next].call) != 0)
+                break;
+        tc_strbuf_adds(text, i ? ", " : "");
+        tc_describe_call_name(v->before[i].call, text);
+        if (next - i > 1)
+            tc_strbuf_addf(text, " (%zu times)", next - i);
+    }
+}
+
+/* Where it stands among the calls. */
 static void print_calls(const struct printer *p, const struct tc_violation *v)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
@@ -87,10 +105,7 @@ static void print_calls(const struct printer *p, const struct tc_violation *v)
     if (text.size)
         tc_fold(p->out, "inside:   ", text.text);
     tc_strbuf_reset(&text);
-    for (size_t i = 0; i < v->n_before; i++) {
-        tc_strbuf_adds(&text, i ? ", " : "");
-        tc_describe_call_name(v->before[i].call, &text);
-    }
+    add_before(v, &text);
     if (text.size)
         tc_fold(p->out, "after:    ", text.text);
     tc_strbuf_release(&text);

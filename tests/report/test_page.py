@@ -78,6 +78,10 @@ class Page(runs.Case):
                 if PICTURES:
                     PICTURES.mkdir(parents=True, exist_ok=True)
                     self.browser.picture(PICTURES / f"report_{width}{'_dark' if dark else ''}.png")
+                self.get("dispatchEvent(new Event('beforeprint'))")
+                cells = self.get("[...document.querySelectorAll('.variables td + td:not(:empty)')].map(x => x.clientHeight)")
+                self.assertTrue(cells)
+                self.assertLess(max(cells), 40)  # no word is broken
         self.assertEqual(len(grounds), 2)
 
     def test_verdict_first_then_stories(self):
@@ -150,7 +154,10 @@ class Page(runs.Case):
         self.get("document.querySelectorAll('details').forEach(d => { d.open = false; })")
         self.get("dispatchEvent(new Event('beforeprint'))")
         self.assertEqual(self.count(".followers details:not([open]):not(.aside)"), 0)
-        self.assertEqual(self.get("getComputedStyle(document.querySelector('.search')).display"), "none")
+        shown = "x => getComputedStyle(x).display !== 'none'"
+        self.assertEqual(self.get(f"[...document.querySelectorAll('.search')].filter({shown}).length"), 0)
+        printed = self.get(f"[...document.querySelectorAll('.invariant')].filter({shown}).map(x => x.id.slice(2))")
+        self.assertEqual(sorted(printed), sorted(i["id"] for i in runs.json_lines(report / "failed.log")))
 
     def test_ten_thousand_violations(self):
         write_many(self.work, 10000)

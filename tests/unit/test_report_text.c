@@ -59,7 +59,7 @@ static void all_is_said(void **state)
         "seen:     it changed none\n",
         "look at:  Is it frozen?\n",
         "inside:   fit()\n",
-        "after:    zero_grad(), the root forward\n",
+        "after:    zero_grad(), the root forward (2 times)\n",
         "held 412 times in 5 pipelines",
         "(2 times until step 4)"};
     struct tc_invariant x = invariant("something holds");
@@ -70,7 +70,8 @@ static void all_is_said(void **state)
     v.n_inside = 1;
     v.before[0] = (struct tc_violation_call){"zero_grad", ""};
     v.before[1] = (struct tc_violation_call){"root.forward", "train.py:56"};
-    v.n_before = 2;
+    v.before[2] = (struct tc_violation_call){"root.forward", "train.py:58"};
+    v.n_before = 3;
     char *text = print(&v, false);
 
     (void)state;

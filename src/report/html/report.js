@@ -146,12 +146,13 @@ const plain = (value) => (typeof value === "string" ? value : JSON.stringify(val
 
 function variables(v) {
   if (!v.variables.length) return null;
-  const columns = ["name", "requires_grad", "grad", "dtype", "shape", "owner", "training"];
+  const columns = ["name", "requires_grad", "grad", "dtype", "shape", "owner", "training", "attrs"]
+    .filter((c) => v.variables.some((x) => x[c] !== undefined));
   const title = plural(v.variables.length + (v.more_variables || 0), "variable") + " concerned";
   return fold(title, (node) => {
     const rows = v.variables.map((x) => el("tr", {}, ...columns.map((c) =>
-      el("td", { class: "mono" }, x[c] === undefined ? "" : plain(x[c])))));
-    node.append(el("div", { class: "scroll" }, el("table", {},
+      el("td", { class: "mono", "data-name": c }, x[c] === undefined ? "" : plain(x[c])))));
+    node.append(el("div", { class: "scroll" }, el("table", { class: "variables" },
       el("thead", {}, el("tr", {}, ...columns.map((c) => el("th", { scope: "col" }, c)))), el("tbody", {}, ...rows))));
     if (v.more_variables) node.append(el("p", { class: "faint" }, `and ${number(v.more_variables)} more`));
   }, v.head && v.variables.length <= 4);
@@ -329,7 +330,7 @@ data.invariants.sort((a, b) => urgency(a) - urgency(b));
 const texts = data.invariants.map((i) => `${i.id} ${i.relation} ${i.text}`.toLowerCase());
 
 function row(i) {
-  return el("div", { class: "invariant", id: `i-${i.id}` }, el("div", {}, i.text || i.relation),
+  return el("div", { class: `invariant is-${i.verdict}`, id: `i-${i.id}` }, el("div", {}, i.text || i.relation),
     el("div", { class: "where" }, el("span", { class: `verdict ${i.verdict}` }, spoken(i.verdict)),
       i.why ? el("span", {}, i.why) : null,
       i.held || i.broken ? el("span", {}, i.broken
@@ -365,7 +366,8 @@ function drawInvariants() {
   query.addEventListener("input", search);
   verdicts.addEventListener("change", search);
   document.getElementById("invariants").append(el("h2", { id: "invariants-title" }, "Invariants"),
-    el("div", { class: "search" }, query, verdicts), howMany, found);
+    el("div", { class: "search" }, query, verdicts), howMany,
+    el("p", { class: "faint paper" }, "Those that passed or were not triggered are not printed."), found);
   search();
 }
 
