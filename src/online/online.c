@@ -9,17 +9,15 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <uv.h>
 
 #include "base/arena.h"
 #include "base/fs.h"
-#include "base/vec.h"
 #include "online/command.h"
 #include "online/follow.h"
 #include "online/state.h"
+#include "online/teller.h"
 
 #include "base/banned.h"
 
@@ -40,12 +38,12 @@ struct online {
     uv_fs_event_t events;
     uv_timer_t look, soon;
     uv_idle_t read;
-    TC_VEC(const struct tc_violation *) found; /* and not told yet */
-    int lock;                                  /* of the output folder */
+    struct tc_teller teller;
     int n_gone;
-    uint64_t reported_ms, told_idle_ms;
+    uint64_t reported_ms;
     bool has_events, is_watching, is_changed;
-    bool is_whole; /* the run is over */
+    bool is_unreported; /* the last report could not be written, and that was said */
+    bool is_whole;      /* the run is over */
     bool is_done;
     enum tc_status status;
     struct tc_error *err;
@@ -77,73 +75,33 @@ static void stop(struct online *o, enum tc_status status)
     uv_stop(&o->loop);
 }
 
-/* ---- telling ------------------------------------------------------------------------------- */
-
-static void on_found(void *context, const struct tc_violation *violation)
-{
-    struct online *o = context;
-
-    tc_vec_push(&o->found, violation);
-}
-
-static int compare_found(const void *a, const void *b)
-{
-    return tc_violation_compare(*(const struct tc_violation *const *)a,
-                                *(const struct tc_violation *const *)b);
-}
-
-static void run_command(struct online *o, const struct tc_violation *violation)
-{
-    struct tc_strbuf text = TC_STRBUF_INIT;
-    struct tc_json *object;
-
-    if (!o->commands)
-        return;
-    object = tc_violation_to_json(violation, o->check.symbols);
-    tc_json_print(object, &text);
-    tc_strbuf_addc(&text, '\n');
-    tc_commands_run(o->commands, text.text, text.size);
-    tc_json_free(object);
-    tc_strbuf_release(&text);
-}
-
-/* It is remembered last: a checker that is killed meanwhile rather tells it again than never. */
-static void tell(struct online *o, const struct tc_violation *violation)
-{
-    const struct tc_check_config *config = &o->config->check;
-    struct tc_strbuf text = TC_STRBUF_INIT;
-
-    if (tc_suppressions_reason(&o->check.suppressions, violation->invariant->id) ||
-        (o->state && tc_state_was_told(o->state, violation->invariant->id)))
-        return;
-    tc_check_tell(&o->check, violation, &text);
-    if (config->write)
-        config->write(config->context, text.text, text.size);
-    tc_strbuf_release(&text);
-    run_command(o, violation);
-    if (o->state && tc_state_tell(o->state, violation->invariant->id, o->err) != TC_OK)
-        stop(o, TC_E_IO);
-}
+/* ---- reports ------------------------------------------------------------------------------- */
 
 static void tell_found(struct online *o)
 {
-    if (o->found.n > 1)
-        qsort(o->found.items, o->found.n, sizeof(*o->found.items), compare_found);
-    for (size_t i = 0; i < o->found.n; i++)
-        tell(o, o->found.items[i]);
-    o->found.n = 0;
+    enum tc_status status = tc_teller_tell(&o->teller, o->err);
+
+    if (status != TC_OK)
+        stop(o, status);
 }
 
-/* next_s: the next one comes after so long; 0: this is the last. */
+/* A disk may be full for a while: only the last report must be written.
+ * next_s: the next one comes after so long; 0: this is the last. */
 static void report(struct online *o, unsigned next_s)
 {
+    struct tc_error why;
     enum tc_status status;
 
     tc_follow_count(o->follow);
     o->check.refresh_s = next_s;
-    status = tc_check_report(&o->check, false, o->err);
-    if (status != TC_OK)
+    status = tc_check_report(&o->check, false, &why);
+    if (status != TC_OK && !next_s) {
+        tc_error_set(o->err, status, "%s", why.text);
         stop(o, status);
+    } else if (status != TC_OK && !o->is_unreported) {
+        say(o, "%s; the check goes on, and reports are tried again", why.text);
+    }
+    o->is_unreported = status != TC_OK;
     o->reported_ms = uv_now(&o->loop);
     o->is_changed = false;
 }
@@ -334,10 +292,8 @@ static void close_loop(struct online *o)
 static enum tc_status begin(struct online *o)
 {
     const struct tc_online_config *config = o->config;
-    enum tc_status status = tc_check_make_dir(&o->check, o->err);
+    enum tc_status status = tc_check_take_dir(&o->check, o->err);
 
-    if (status == TC_OK)
-        status = tc_fs_lock(config->check.output_dir, &o->lock, o->err);
     if (status == TC_OK && config->state)
         status = tc_state_open(config->state, trace_of(o), &o->state, o->err);
     if (status != TC_OK)
@@ -345,7 +301,7 @@ static enum tc_status begin(struct online *o)
     if (config->on_violation)
         o->commands =
             tc_commands_new(&o->loop, config->on_violation, config->say, config->check.context);
-    tc_engine_on_found(o->check.engine, on_found, o);
+    tc_teller_init(&o->teller, &o->check, o->state, o->commands);
     o->follow = tc_follow_new(&o->check, trace_of(o), 1000 * (uint64_t)config->lateness_s,
                               uv_now(&o->loop));
     return TC_OK;
@@ -387,7 +343,7 @@ static enum tc_status finish(struct online *o)
 enum tc_status tc_online_run(const struct tc_online_config *config, struct tc_check_result *result,
                              struct tc_notes *notes, struct tc_error *err)
 {
-    struct online o = {.config = config, .err = err, .lock = -1};
+    struct online o = {.config = config, .err = err};
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     enum tc_status status = tc_check_open(&o.check, &config->check, result, notes, err);
 
@@ -404,9 +360,7 @@ enum tc_status tc_online_run(const struct tc_online_config *config, struct tc_ch
     sigaction(SIGPIPE, &before, NULL);
     tc_follow_free(o.follow);
     tc_state_close(o.state);
-    tc_vec_release(&o.found);
-    if (o.lock >= 0)
-        close(o.lock);
+    tc_teller_release(&o.teller);
     tc_check_close(&o.check);
     return status;
 }

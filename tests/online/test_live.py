@@ -119,6 +119,17 @@ class Live(live.Case):
         self.assertEqual(checker.wait(), 1, checker.stderr())
         self.assertNotIn("refresh", page.read_text().split("<style>")[0])
 
+    def test_a_report_that_cannot_be_written_is_tried_again(self):
+        t = write_loop(self.work / "trace", broken_from=3, end=False)
+        (self.work / "report" / "report.html").mkdir(parents=True)
+        checker = self.follow_trace("--report-interval", "1")
+        checker.wait_for(checker.err, "the check goes on")
+        (self.work / "report" / "report.html").rmdir()
+        t.end()
+        self.assertEqual(checker.wait(), 1, checker.stderr())
+        self.assertTrue((self.work / "report" / "report.html").read_text())
+        self.assert_as_offline()
+
     # ---- replicas
 
     def ranks(self, *drifts):
@@ -256,6 +267,9 @@ class Live(live.Case):
         self.assertEqual(second.wait(), 2)
         self.assertEqual(second.stderr().splitlines()[-1],
                          "traincheck-onlinecheck: error: report: another checker is writing there")
+        finished = live.run("check", "-q", "trace", "-i", self.invariants, "-o", "report", cwd=self.work)
+        self.assertEqual((finished.returncode, finished.stdout), (2, b""))
+        self.assertIn(b"report: another checker is writing there", finished.stderr)
         third = self.follow("trace", "-i", self.invariants, "-o", "elsewhere", "--state", "state.jsonl")
         self.assertEqual(third.wait(), 2)
         self.assertIn("state.jsonl: another checker is writing there", third.stderr())

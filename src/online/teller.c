@@ -1,0 +1,84 @@
+#include "online/teller.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+
+static void on_found(void *context, const struct tc_violation *violation)
+{
+    struct tc_teller *teller = context;
+
+    tc_vec_push(&teller->found, violation);
+}
+
+void tc_teller_init(struct tc_teller *teller, struct tc_check *check, struct tc_state *state,
+                    struct tc_commands *commands)
+{
+    *teller = (struct tc_teller){.check = check, .state = state, .commands = commands};
+    tc_engine_on_found(check->engine, on_found, teller);
+}
+
+void tc_teller_release(struct tc_teller *teller)
+{
+    tc_vec_release(&teller->found);
+}
+
+static int compare_found(const void *a, const void *b)
+{
+    return tc_violation_compare(*(const struct tc_violation *const *)a,
+                                *(const struct tc_violation *const *)b);
+}
+
+static void print(const struct tc_teller *teller, const struct tc_violation *violation)
+{
+    const struct tc_check_config *config = teller->check->config;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_check_tell(teller->check, violation, &text);
+    if (config->write)
+        config->write(config->context, text.text, text.size);
+    tc_strbuf_release(&text);
+}
+
+static void run_command(const struct tc_teller *teller, const struct tc_violation *violation)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    struct tc_json *object;
+
+    if (!teller->commands)
+        return;
+    object = tc_violation_to_json(violation, teller->check->symbols);
+    tc_json_print(object, &text);
+    tc_strbuf_addc(&text, '\n');
+    tc_commands_run(teller->commands, text.text, text.size);
+    tc_json_free(object);
+    tc_strbuf_release(&text);
+}
+
+/* It is remembered last: a checker that is killed meanwhile rather tells it again than never. */
+static enum tc_status tell(const struct tc_teller *teller, const struct tc_violation *violation,
+                           struct tc_error *err)
+{
+    const char *id = violation->invariant->id;
+
+    if (tc_suppressions_reason(&teller->check->suppressions, id) ||
+        (teller->state && tc_state_was_told(teller->state, id)))
+        return TC_OK;
+    print(teller, violation);
+    run_command(teller, violation);
+    return teller->state ? tc_state_tell(teller->state, id, err) : TC_OK;
+}
+
+enum tc_status tc_teller_tell(struct tc_teller *teller, struct tc_error *err)
+{
+    enum tc_status first = TC_OK, status;
+
+    if (teller->found.n > 1)
+        qsort(teller->found.items, teller->found.n, sizeof(*teller->found.items), compare_found);
+    for (size_t i = 0; i < teller->found.n; i++) {
+        status = tell(teller, teller->found.items[i], first ? NULL : err);
+        first = first ? first : status;
+    }
+    teller->found.n = 0;
+    return first;
+}

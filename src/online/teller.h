@@ -1,0 +1,28 @@
+/*
+ * teller.h - each violation once, as soon as it is known: on stdout, to a command, into the state
+ */
+#ifndef TC_ONLINE_TELLER_H
+#define TC_ONLINE_TELLER_H
+
+#include "base/vec.h"
+#include "online/command.h"
+#include "online/state.h"
+#include "report/run.h"
+
+struct tc_teller {
+    struct tc_check *check;
+    struct tc_state *state;                    /* NULL: nothing is remembered */
+    struct tc_commands *commands;              /* NULL: there is none to run */
+    TC_VEC(const struct tc_violation *) found; /* and not told yet */
+};
+
+/* All are borrowed. From now on the teller takes what the check's engine finds. */
+void tc_teller_init(struct tc_teller *teller, struct tc_check *check, struct tc_state *state,
+                    struct tc_commands *commands);
+void tc_teller_release(struct tc_teller *teller);
+
+/* Tell what was found since the last call, in reading order, but for what is suppressed or was told
+ * before. TC_E_IO if the state cannot be written. */
+enum tc_status tc_teller_tell(struct tc_teller *teller, struct tc_error *err);
+
+#endif /* TC_ONLINE_TELLER_H */
