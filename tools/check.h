@@ -20,6 +20,7 @@ struct check_options {
     unsigned color;   /* enum tc_app_when */
     unsigned verbose;
     unsigned max_traces; /* 0: any number */
+    unsigned jobs;       /* of check alone; 0: all cores */
     bool no_html_report, strict, exit_zero, json, progress, quiet;
     /* of onlinecheck alone */
     unsigned lateness_s, idle_s, report_interval_s;

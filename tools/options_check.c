@@ -38,6 +38,8 @@ const struct tc_opt check_shared_options[] = {
 static const struct tc_opt check_options[] = {
     TC_OPT_VALUE(LIST, "explain", 0, "ID", AT(explain),
                  "tell all about an invariant, and what becomes of it in the traces, if any"),
+    TC_OPT_VALUE(UINT, "jobs", 'j', "N", AT(jobs),
+                 "threads (default all cores; more than two are idle); the result is the same"),
     TC_OPT_END,
 };
 

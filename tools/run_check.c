@@ -147,6 +147,7 @@ struct tc_check_config check_config(struct tc_app *app, const struct check_optio
         .explain = options->explain.items,
         .n_explain = options->explain.n,
         .metrics = options->metrics,
+        .jobs = options->jobs,
         .no_html_report = options->no_html_report,
         .output_dir = options->output_dir,
         .command_line = app->command_line,

@@ -23,6 +23,8 @@ struct tc_check_config {
     const char *const *explain; /* ids to explain, in place of reports; then traces may be none */
     size_t n_explain;
     const char *metrics; /* OpenMetrics text goes there; NULL for none */
+    unsigned jobs;       /* threads: one judges, a second one reads ahead; 0 means all cores. The
+                            output does not depend on it */
     bool no_html_report;
     const char *output_dir;   /* created; an existing report in it is replaced */
     const char *command_line; /* for the summary; may be NULL */

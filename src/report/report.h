@@ -44,7 +44,8 @@ void tc_report_input_make(struct tc_report_input *input, const struct tc_check_c
                           struct tc_check_result *result);
 void tc_report_input_release(struct tc_report_input *input);
 
-/* The files of the output folder, which must be there, and the metrics. */
+/* The files of the output folder, which must be there, and the metrics. One that cannot be written
+ * keeps none of the others back; the first such error is returned. */
 enum tc_status tc_report_write(const struct tc_report_input *input, struct tc_error *err);
 /* What belongs on stdout: text or JSON Lines. */
 void tc_report_print(const struct tc_report_input *input, struct tc_strbuf *out);

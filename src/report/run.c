@@ -9,7 +9,9 @@
 
 #include "base/banned.h"
 #include "base/fs.h"
+#include "base/pool.h"
 #include "replay/symbols.h"
+#include "trace/notes.h"
 
 /* Codes of notes after which something of a trace stayed unread. */
 static const char *const damage[] = {"bad-frame", "bad-json", "bad-record", "not-a-trace"};
@@ -45,10 +47,34 @@ void tc_check_count_trace(struct tc_check *check, const struct tc_replay *replay
     }
 }
 
-enum tc_status tc_check_make_dir(struct tc_check *check, struct tc_error *err)
+enum tc_status tc_check_take_dir(struct tc_check *check, struct tc_error *err)
 {
-    check->made_dir |= !tc_fs_exists(check->config->output_dir);
-    return tc_fs_mkdirs(check->config->output_dir, err);
+    const char *dir = check->config->output_dir;
+    enum tc_status status;
+
+    if (check->lock >= 0)
+        return TC_OK;
+    check->made_dir = !tc_fs_exists(dir);
+    status = tc_fs_mkdirs(dir, err);
+    return status ? status : tc_fs_lock(dir, &check->lock, err);
+}
+
+/* The replay has notes of its own while another thread reads the folder. */
+static enum tc_status judge(struct tc_check *check, struct tc_trace_folder *folder,
+                            struct tc_error *err)
+{
+    unsigned jobs = check->config->jobs ? check->config->jobs : tc_pool_cores();
+    struct tc_notes *replayed = tc_notes_new();
+    struct tc_replay *replay =
+        tc_replay_new(check->symbols, replayed, tc_engine_judge, check->engine);
+    enum tc_status status = (jobs > 1 ? tc_replay_folder_ahead : tc_replay_folder)(
+        replay, folder, check->config->progress ? on_progress : NULL, check, err);
+
+    tc_notes_append(check->notes, replayed);
+    tc_check_count_trace(check, replay, folder);
+    tc_replay_free(replay);
+    tc_notes_free(replayed);
+    return status;
 }
 
 static enum tc_status check_trace(struct tc_check *check, const char *path, struct tc_error *err)
@@ -58,18 +84,13 @@ static enum tc_status check_trace(struct tc_check *check, const char *path, stru
 
     /* Only now: a check of nothing leaves no folder behind. */
     if (!status && !check->config->n_explain)
-        status = tc_check_make_dir(check, err);
+        status = tc_check_take_dir(check, err);
     if (status) {
         tc_trace_folder_close(folder);
         return status;
     }
     tc_engine_begin(check->engine, path);
-    struct tc_replay *replay =
-        tc_replay_new(check->symbols, check->notes, tc_engine_judge, check->engine);
-    status =
-        tc_replay_folder(replay, folder, check->config->progress ? on_progress : NULL, check, err);
-    tc_check_count_trace(check, replay, folder);
-    tc_replay_free(replay);
+    status = judge(check, folder, err);
     tc_trace_folder_close(folder);
     return status;
 }
@@ -160,6 +181,7 @@ enum tc_status tc_check_open(struct tc_check *check, const struct tc_check_confi
                                .result = result,
                                .notes = notes,
                                .symbols = tc_symbols_new(),
+                               .lock = -1,
                                .started_ns = now_ns()};
     tc_invariant_set_init(&check->set, check->symbols);
     for (size_t i = 0; i < config->n_invariants && !status; i++)
@@ -180,6 +202,8 @@ void tc_check_close(struct tc_check *check)
     if (check->made_dir && !check->has_reported)
         rmdir(check->config->output_dir);
     tc_choice_release(&check->choice);
+    if (check->lock >= 0)
+        close(check->lock);
     tc_engine_free(check->engine);
     tc_suppressions_release(&check->suppressions);
     tc_invariant_set_release(&check->set);

@@ -19,6 +19,7 @@ struct tc_check {
     struct tc_choice choice;
     uint64_t started_ns;
     size_t trace;       /* being read */
+    int lock;           /* of the output folder; -1 before it is taken */
     bool made_dir;      /* the output folder was not there before */
     unsigned refresh_s; /* the run goes on, and the next report comes after so long; 0: it ended */
     bool has_reported;  /* there is something in it */
@@ -31,7 +32,8 @@ enum tc_status tc_check_open(struct tc_check *check, const struct tc_check_confi
 /* Takes back an output folder that was made for nothing. */
 void tc_check_close(struct tc_check *check);
 
-enum tc_status tc_check_make_dir(struct tc_check *check, struct tc_error *err);
+/* Make the output folder, unless it is there, and keep other checkers from writing into it. */
+enum tc_status tc_check_take_dir(struct tc_check *check, struct tc_error *err);
 /* Add what a folder held, and what its replay met, to the result. */
 void tc_check_count_trace(struct tc_check *check, const struct tc_replay *replay,
                           const struct tc_trace_folder *folder);

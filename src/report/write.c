@@ -161,19 +161,20 @@ static enum tc_status write_metrics(const struct tc_report_input *input, struct 
 
 enum tc_status tc_report_write(const struct tc_report_input *input, struct tc_error *err)
 {
-    enum tc_status status = TC_OK;
+    enum tc_status first = TC_OK, status = TC_OK;
 
-    for (size_t i = 0; i < N_REPORTS && !status; i++) {
+    for (size_t i = 0; i < N_REPORTS; i++) {
         bool is_late = reports[i]->write && input->refresh_s; /* reads all traces again */
         if (!reports[i]->file || is_late || !is_wanted(input->config, reports[i]))
             continue;
         char *path = tc_fs_join(input->config->output_dir, reports[i]->file);
-        status = write_report(reports[i], input, path, err);
+        status = write_report(reports[i], input, path, first ? NULL : err);
+        first = first ? first : status;
         tc_free(path);
     }
-    if (input->config->metrics && !status)
-        status = write_metrics(input, err);
-    return status;
+    if (input->config->metrics)
+        status = write_metrics(input, first ? NULL : err);
+    return first ? first : status;
 }
 
 void tc_report_print(const struct tc_report_input *input, struct tc_strbuf *out)

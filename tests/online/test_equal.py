@@ -102,11 +102,15 @@ class Equal(live.Case):
         (work / "live").mkdir()
         write_run(rng, work / "trace")
         pack_files(rng, work / "trace")
-        p = live.run("check", "-q", "trace", "-i", *invariants, "-o", "report", cwd=work)
+        p = live.run("check", "-q", "trace", "-i", *invariants, "-o", "report", "-j", 2, cwd=work)
         self.assertIn(p.returncode, (0, 1, 2, 3), p.stderr.decode())
         if p.returncode == 2:
             return  # nothing in the folder is a trace any more
         want = (work / "report" / "violations.jsonl").read_bytes()
+        live.run("check", "-q", "trace", "-i", *invariants, "-o", "alone", "-j", 1, cwd=work)
+        for file in (work / "alone").iterdir():
+            if file.suffix in (".log", ".jsonl"):  # whether or not a second thread reads
+                self.assertEqual(file.read_bytes(), (work / "report" / file.name).read_bytes(), file.name)
         begin = rng.choice((0, 0.05, 0.3))
         player = threading.Thread(target=live.play, args=(rng, work / "trace", work / "live" / "trace"))
         player.start()

@@ -56,6 +56,14 @@ class Schema(runs.Case):
             if v["head"]:
                 self.assertEqual(v["group_size"], sum(x["group"] == v["group"] for x in violations))
 
+    def test_a_report_that_cannot_be_written_keeps_none_back(self):
+        (self.work / "bad.report" / "report.html").mkdir(parents=True)
+        report, p = self.check("--format", "junit", "--metrics", "x.prom", code=2)
+        self.assertRegex(p.stderr, r"error: bad\.report/report\.html: .+")
+        self.assertTrue(runs.json_lines(report / "violations.jsonl"))
+        self.assertTrue((report / "junit.xml").read_text())
+        self.assertTrue((self.work / "x.prom").read_text())
+
     def test_logs(self):
         words = set(re.findall(r"`(\w+)`", next(s for s in re.split(r"^## ", DOC, flags=re.M) if s.startswith("Logs"))))
         report, _ = self.check()
