@@ -34,6 +34,7 @@ static enum tc_status add_selection(const struct tc_collect_config *config, stru
     if (status == TC_OK) {
         add(out, "mode", "selective");
         add(out, "variables", interest.variables ? "1" : "0");
+        add(out, "settings", interest.settings ? "1" : "0");
         tc_strbuf_addf(out, "digest=%016llx\n", (unsigned long long)interest.digest);
         for (size_t i = 0; i < tc_strtab_count(interest.apis); i++)
             add(out, "api", tc_strtab_text(interest.apis, (tc_sym)i));

@@ -77,12 +77,29 @@ struct tc_variable {
     int64_t data_cause,
         grad_cause; /* id of the call in which it last changed; -1 outside of calls */
     bool has_data, is_sampled, requires_grad, is_leaf, is_matrix;
+    bool is_setting; /* an example about one: it has a name and a kind alone */
     tc_sym training; /* true, false or null: mode of the owner */
     /* Framework attributes that are true, as fields "v.attr.NAME". */
     struct tc_pair {
         tc_sym field, value;
     } * attrs;
     size_t n_attrs;
+};
+
+/* One number, or a few, of a parameter group or a scaler. */
+struct tc_setting {
+    tc_sym attr;
+    tc_sym path;    /* the name of the group, a dot, attr */
+    tc_atom atom;   /* "set KIND ATTR": what a call contains in which it changed */
+    uint64_t value; /* digest of its JSON text */
+    bool is_number;
+};
+
+/* A variable that is no tensor: a parameter group of an optimizer, a gradient scaler. */
+struct tc_settings {
+    int64_t serial;
+    tc_sym name, kind;
+    TC_VEC(struct tc_setting) items; /* in the order in which they were first told */
 };
 
 struct tc_member_call {
@@ -129,6 +146,7 @@ struct tc_process {
     bool is_dark;            /* in steps that are left out */
     unsigned n_gaps;         /* such stretches so far */
     struct tc_map variables; /* serial → struct tc_variable * */
+    struct tc_map settings;  /* serial → struct tc_settings * */
     struct tc_window window; /* the open one */
     unsigned phases;
     struct tc_recent_call recent[TC_RECENT_CALLS]; /* what the loop called last, newest last */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "replay/setting.h"
 #include "replay/span.h"
 #include "replay/symbols.h"
 #include "replay/variable.h"
@@ -48,6 +49,7 @@ void tc_replay_free(struct tc_replay *replay)
         struct track *track = replay->tracks.items[i];
         tc_spans_release(&track->spans);
         tc_process_free_variables(&track->process);
+        tc_process_free_settings(&track->process);
         tc_window_release(&track->process.window);
         tc_free(track);
     }
@@ -174,8 +176,12 @@ static void on_var(struct tc_replay *replay, struct track *track, const struct t
 {
     struct tc_process *process = &track->process;
     struct tc_call *cause = tc_spans_find(&track->spans, record->cause);
-    struct tc_applied applied = tc_variable_apply(process, replay->symbols, record, cause);
 
+    if (tc_setting_is(process, record)) {
+        tc_setting_apply(process, replay->symbols, record, cause);
+        return;
+    }
+    struct tc_applied applied = tc_variable_apply(process, replay->symbols, record, cause);
     replay->counts.n_variables += applied.is_new;
     if (!applied.has_other_data || process->is_worker)
         return;

@@ -361,8 +361,8 @@ static void foreign_files_are_refused(void **state)
         {"{\"type\":\"process\",\"pid\":1,\"role\":\"main\"}\n",              TC_E_FORMAT,  "without \"schema\""},
         {"{\"type\":\"process\",\"schema\":0,\"pid\":1,\"role\":\"main\"}\n", TC_E_FORMAT,
          "\"schema\" is 0"                                                                                      },
-        {"{\"type\":\"process\",\"schema\":2}\n",                             TC_E_VERSION,
-         "schema is 2, the newest known here is 1"                                                              },
+        {"{\"type\":\"process\",\"schema\":3}\n",                             TC_E_VERSION,
+         "schema is 3, the newest known here is 2"                                                              },
     };
 
     (void)state;

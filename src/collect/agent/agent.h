@@ -131,7 +131,8 @@ struct tc_agent {
     bool enabled;
     bool opening;        /* a thread is opening the trace file */
     bool worker;         /* a DataLoader worker: no variables, no windows */
-    bool track;          /* variables are looked at */
+    bool track;          /* tensors are looked at as variables */
+    bool settings;       /* and the settings of optimizers and scalers */
     bool stats;          /* ranges and means of tensors are recorded */
     int stack_depth;     /* frames of the user's that are recorded of a call; 0: the nearest line */
     bool is_dark;        /* in a step that sampling leaves out (steps.h) */

@@ -8,6 +8,7 @@
 #include "collect/agent/frames.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/modules.h"
+#include "collect/agent/settings.h"
 #include "collect/agent/sink.h"
 #include "collect/agent/steps.h"
 #include "collect/agent/tensor.h"
@@ -86,9 +87,12 @@ static void before_optimizer(struct tc_thread *thread, struct tc_span *span)
             tc_steps_candidate_of(thread, "zero_grad", span->serial);
         tc_steps_set_stage(thread, TC_STAGE_TRAINING);
     }
-    if (thread->number == 0)
+    if (thread->number == 0) {
         tc_variables_meet_optimizer(span->receiver);
+        tc_settings_meet_optimizer(span->receiver);
+    }
     tc_variables_look(thread, 0, TC_LOOK_QUICK);
+    tc_settings_look(thread, 0);
 }
 
 static PyObject *argument(const struct tc_span *span, const char *name, size_t position)
@@ -135,6 +139,14 @@ static void before(struct tc_thread *thread, struct tc_span *span)
         break;
     case TC_ROLE_DATA:
         span->is_held = tc_steps_data_begin(thread);
+        break;
+    case TC_ROLE_SCALER:
+        if (thread->number == 0 && span->receiver)
+            tc_settings_meet_scaler(span->receiver);
+        tc_settings_look(thread, 0);
+        break;
+    case TC_ROLE_SCHEDULER:
+        tc_settings_look(thread, 0);
         break;
     default:
         if (span->api->flags & TC_API_LOOK)
@@ -383,6 +395,20 @@ static bool has_looks(const struct tc_span *span)
            span->api->role == TC_ROLE_ZERO_GRAD || span->api->flags & TC_API_LOOK;
 }
 
+/* The calls that are there to change settings, and those that use them. */
+static bool has_settings(const struct tc_span *span)
+{
+    switch (span->api->role) {
+    case TC_ROLE_STEP:
+    case TC_ROLE_SCHEDULER:
+    case TC_ROLE_SCALER:
+    case TC_ROLE_LOAD:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static enum tc_look look_after(const struct tc_span *span)
 {
     if (span->is_root)
@@ -408,6 +434,8 @@ static void write_end(struct tc_thread *thread, const struct tc_span *span, PyOb
 {
     if (has_looks(span))
         tc_variables_look(thread, span->id, look_after(span));
+    if (has_settings(span))
+        tc_settings_look(thread, span->id);
     if (result)
         write_return(thread, span, result);
     else

@@ -104,6 +104,11 @@ int64_t tc_identity_tensor(PyObject *tensor)
     return serial;
 }
 
+int64_t tc_identity_fresh(void)
+{
+    return ++last_serial;
+}
+
 void tc_identity_rebind(PyObject *tensor, int64_t serial)
 {
     uint64_t *piece = piece_of(tensor);

@@ -13,6 +13,8 @@
 /* 0 if the object cannot be told from a later one at its address. */
 int64_t tc_identity(PyObject *object);
 int64_t tc_identity_tensor(PyObject *tensor);
+/* A serial for what is no Python object of its own. */
+int64_t tc_identity_fresh(void);
 /* The storage of the variable has changed (`p.data = ...`): views of the new one have its serial.
  */
 void tc_identity_rebind(PyObject *tensor, int64_t serial);

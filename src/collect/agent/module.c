@@ -67,17 +67,17 @@ static PyObject *is_redirected(PyObject *self, PyObject *callable)
     return PyBool_FromLong(tc_slot_is_redirected(callable));
 }
 
-/* start(output_dir, buffer_size, drop, closing_line, is_injected, budget, track) */
+/* start(output_dir, buffer_size, drop, closing_line, is_injected, budget, track, settings) */
 static PyObject *start(PyObject *self, PyObject *args)
 {
     struct tc_process_config config;
     const char *dir;
     unsigned long long buffer_size, budget;
-    int drop, closing_line, is_injected, track;
+    int drop, closing_line, is_injected, track, settings;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "sKpppKp", &dir, &buffer_size, &drop, &closing_line, &is_injected,
-                          &budget, &track))
+    if (!PyArg_ParseTuple(args, "sKpppKpp", &dir, &buffer_size, &drop, &closing_line, &is_injected,
+                          &budget, &track, &settings))
         return NULL;
     config.output_dir = tc_strdup(dir);
     config.buffer_size = buffer_size;
@@ -89,6 +89,7 @@ static PyObject *start(PyObject *self, PyObject *args)
     tc_process_start(&config);
     (void)tc_thread_current();
     tc_agent.track = track;
+    tc_agent.settings = settings;
     tc_agent.enabled = tc_slots_init();
     Py_RETURN_NONE;
 }

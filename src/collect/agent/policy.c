@@ -5,6 +5,7 @@
 #include "base/banned.h"
 #include "collect/agent/embedded.h"
 #include "collect/agent/signature.h"
+#include <traincheck/version.h>
 
 static bool add_roles(PyObject *module)
 {
@@ -27,6 +28,7 @@ static bool add_constants(PyObject *module)
         const char *name;
         long value;
     } constants[] = {
+        {"SCHEMA",         TC_TRACE_SCHEMA  },
         {"METHOD",         TC_API_METHOD    },
         {"OUTERMOST",      TC_API_OUTERMOST },
         {"RECEIVER",       TC_API_RECEIVER  },

@@ -9,6 +9,7 @@
 
 #include "base/banned.h"
 #include "base/fs.h"
+#include "collect/agent/settings.h"
 #include "collect/agent/sink.h"
 #include "collect/agent/steps.h"
 #include "collect/agent/variables.h"
@@ -262,6 +263,7 @@ void tc_process_forked(void)
     tc_agent.opening = false; /* by a thread that the child has not */
     tc_agent.generation++;
     tc_agent.next_call = 0;
+    tc_settings_reset();
     tc_variables_reset();
     tc_steps_reset();
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "collect/agent/settings.h"
 #include "collect/agent/sink.h"
 #include "collect/agent/variables.h"
 
@@ -202,11 +203,17 @@ static void put_lines(const struct tc_strbuf *lines)
     }
 }
 
+static void look_at_all(struct tc_thread *thread)
+{
+    tc_variables_look(thread, 0, TC_LOOK_ALL);
+    tc_settings_look(thread, 0);
+}
+
 /* What changed while nothing was looked at has no cause. */
 static void catch_up(struct tc_thread *thread, bool was_dark)
 {
     if (was_dark && !tc_agent.is_dark)
-        tc_variables_look(thread, 0, TC_LOOK_ALL);
+        look_at_all(thread);
 }
 
 /* What is held belongs to the window that is open. */
@@ -226,7 +233,7 @@ static void cut(struct tc_thread *thread, const char *why)
         return;
     keep_batch();
     if (steps.has_step)
-        tc_variables_look(thread, 0, TC_LOOK_ALL);
+        look_at_all(thread);
     turn_page(thread, tc_agent_now(), why);
     put_lines(&thread->line);
     catch_up(thread, was_dark);
@@ -314,7 +321,7 @@ bool tc_steps_data_begin(struct tc_thread *thread)
     if (steps.has_step && !all_stepped())
         return false;
     if (steps.has_step)
-        tc_variables_look(thread, 0, TC_LOOK_ALL);
+        look_at_all(thread);
     steps.asked_t = tc_agent_now();
     steps.asked = true;
     steps.predicted = steps.has_step;

@@ -37,7 +37,7 @@ def rank_and_world():
 
 def _record():
     rank, world = rank_and_world()
-    record = {"type": "process", "schema": 1, "pid": os.getpid(), "role": _role,
+    record = {"type": "process", "schema": agent.SCHEMA, "pid": os.getpid(), "role": _role,
               "host": socket.gethostname(), "ppid": os.getppid(), "rank": rank,
               "world_size": world, "argv": list(getattr(sys, "argv", [])), "cwd": os.getcwd(),
               "python": sys.version.split()[0], "packages": _packages(),
@@ -144,7 +144,8 @@ def start():
     agent.start(settings.output_dir, settings.number("buffer_size", 64 << 20),
                 settings.flag("drop"), _is_main() and not settings.flag("quiet"),
                 settings.flag("injected"),
-                settings.number("digest_budget"), settings.text("variables", "1") == "1")
+                settings.number("digest_budget"), settings.text("variables", "1") == "1",
+                settings.text("settings", "1") == "1")
     atexit.register(_ending)
     os.register_at_fork(before=agent.before_fork, after_in_parent=agent.after_fork,
                         after_in_child=agent.forked)

@@ -63,6 +63,15 @@ def as_double(tensor):
     return None if found is None else found.to(torch.float64)
 
 
+def scaler_settings(scaler):
+    """What a GradScaler is set to. Once it has been used its scale is a tensor, on the device perhaps."""
+    found = vars(scaler)
+    if not found.get("_enabled"):
+        return {"enabled": False}
+    scale = found.get("_scale")
+    return {"enabled": True, "scale": found.get("_init_scale") if scale is None else scale}
+
+
 class Shield:
     """Hides our reading from the function and dispatch modes of the user."""
 

@@ -1,0 +1,371 @@
+#include "collect/agent/settings.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "collect/agent/encode.h"
+#include "collect/agent/identity.h"
+#include "collect/agent/sink.h"
+#include "collect/agent/steps.h"
+#include "collect/agent/tensor.h"
+
+/* Groups of one owner, settings of one group: more are left out. */
+#define MAX_GROUPS   1024
+#define MAX_SETTINGS 64
+
+struct setting {
+    PyObject *key;   /* interned or not, kept */
+    PyObject *value; /* kept where it cannot change without becoming another object, else NULL */
+    char *json;
+};
+
+/* A parameter group, or a scaler: one variable. */
+struct group {
+    int64_t serial;
+    bool announced;
+    TC_VEC(struct setting) settings;
+};
+
+struct owner {
+    PyObject *ref; /* weak */
+    char *name;
+    bool is_scaler;
+    TC_VEC(struct group) groups;
+};
+
+static TC_VEC(struct owner) owners;
+
+static void release_owner(struct owner *o)
+{
+    for (size_t i = 0; i < o->groups.n; i++) {
+        struct group *g = &o->groups.items[i];
+
+        for (size_t j = 0; j < g->settings.n; j++) {
+            Py_DECREF(g->settings.items[j].key);
+            Py_XDECREF(g->settings.items[j].value);
+            tc_free(g->settings.items[j].json);
+        }
+        tc_vec_release(&g->settings);
+    }
+    tc_vec_release(&o->groups);
+    Py_XDECREF(o->ref);
+    tc_free(o->name);
+}
+
+/* ---- meeting ---- */
+
+static PyObject *groups_of(PyObject *optimizer)
+{
+    PyObject *groups = PyObject_GetAttrString(optimizer, "param_groups");
+
+    if (groups && !PyList_Check(groups))
+        Py_CLEAR(groups);
+    PyErr_Clear();
+    return groups;
+}
+
+/* Libraries wrap optimizers: the wrapper shows the groups of the one inside. */
+static bool shares_groups(const struct owner *o, const PyObject *groups)
+{
+    PyObject *object = tc_ref_get(o->ref), *theirs;
+    bool same;
+
+    if (!object || o->is_scaler)
+        return false;
+    theirs = groups_of(object);
+    same = theirs && theirs == groups;
+    Py_XDECREF(theirs);
+    return same;
+}
+
+static bool is_taken(const char *name)
+{
+    for (size_t i = 0; i < owners.n; i++)
+        if (strcmp(owners.items[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The script's name for it; a second one of that name has a number. */
+static char *name_of(PyObject *object)
+{
+    PyObject *said = tc_policy_call("name_of_object", "(O)", object);
+    const char *text = said ? PyUnicode_AsUTF8(said) : NULL;
+    struct tc_strbuf name = TC_STRBUF_INIT;
+
+    tc_strbuf_adds(&name, text ? text : "optimizer");
+    for (size_t size = name.size, n = 2; is_taken(name.text); n++) {
+        name.size = size;
+        tc_strbuf_addf(&name, "_%zu", n);
+    }
+    Py_XDECREF(said);
+    PyErr_Clear();
+    return tc_strbuf_take(&name);
+}
+
+static void forget_dead(void)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < owners.n; i++) {
+        if (tc_ref_get(owners.items[i].ref))
+            owners.items[n++] = owners.items[i];
+        else
+            release_owner(&owners.items[i]);
+    }
+    owners.n = n;
+}
+
+static bool is_known(const PyObject *object)
+{
+    for (size_t i = 0; i < owners.n; i++)
+        if (tc_ref_get(owners.items[i].ref) == object)
+            return true;
+    return false;
+}
+
+static void add_owner(PyObject *object, bool is_scaler)
+{
+    struct owner fresh = {.ref = PyWeakref_NewRef(object, NULL), .is_scaler = is_scaler};
+
+    if (!fresh.ref) {
+        PyErr_Clear();
+        return;
+    }
+    fresh.name = name_of(object);
+    tc_vec_push(&owners, fresh);
+}
+
+static bool is_looking(void)
+{
+    return tc_agent.settings && !tc_agent.is_dark && !tc_agent.worker;
+}
+
+void tc_settings_meet_optimizer(PyObject *optimizer)
+{
+    const struct tc_class *class = is_looking() ? tc_class_of(Py_TYPE(optimizer)) : NULL;
+    PyObject *groups;
+
+    if (!class || class->kind != TC_CLASS_OPTIMIZER || is_known(optimizer))
+        return;
+    forget_dead();
+    groups = groups_of(optimizer);
+    for (size_t i = 0; i < owners.n && groups; i++)
+        if (shares_groups(&owners.items[i], groups))
+            Py_CLEAR(groups);
+    if (groups)
+        add_owner(optimizer, false);
+    Py_XDECREF(groups);
+}
+
+void tc_settings_meet_scaler(PyObject *scaler)
+{
+    if (!is_looking() || is_known(scaler))
+        return;
+    forget_dead();
+    add_owner(scaler, true);
+}
+
+/* ---- values ---- */
+
+static bool is_number(PyObject *value)
+{
+    return value == Py_None || PyLong_Check(value) || PyFloat_Check(value);
+}
+
+static bool is_numbers(PyObject *value)
+{
+    if (!PyTuple_CheckExact(value))
+        return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); i++)
+        if (!is_number(PyTuple_GET_ITEM(value, i)))
+            return false;
+    return true;
+}
+
+/* A learning rate may be a tensor of one element; on an accelerator it is not asked for. */
+static bool add_element(struct tc_strbuf *out, PyObject *tensor)
+{
+    struct tc_tensor as;
+    struct tc_memory memory;
+    PyObject *number = NULL;
+
+    if (!tc_tensor_read(tensor, &as) || as.n != 1 || !as.on_cpu) {
+        PyErr_Clear();
+        return false;
+    }
+    tc_tensor_memory(tensor, &as, false, &memory);
+    if (memory.data && as.dtype->number == TC_NUMBER_F32) {
+        float x;
+
+        memcpy(&x, memory.data, sizeof(x));
+        number = PyFloat_FromDouble((double)x);
+    } else if (memory.data && as.dtype->number == TC_NUMBER_F64) {
+        double x;
+
+        memcpy(&x, memory.data, sizeof(x));
+        number = PyFloat_FromDouble(x);
+    }
+    tc_memory_release(&memory);
+    if (number)
+        tc_encode(out, number);
+    Py_XDECREF(number);
+    return number != NULL;
+}
+
+/* The value as JSON, or NULL if it is no setting; *keep: it stays what it is while it lives. */
+static char *json_of(PyObject *value, bool *keep)
+{
+    struct tc_strbuf out = TC_STRBUF_INIT;
+
+    *keep = is_number(value) || is_numbers(value);
+    if (*keep)
+        tc_encode(&out, value);
+    else if (!tc_tensor_is(value) || !add_element(&out, value))
+        tc_strbuf_release(&out);
+    return out.text ? tc_strbuf_take(&out) : NULL;
+}
+
+static struct setting *setting_at(struct group *g, size_t *hint, PyObject *key)
+{
+    struct setting fresh = {0};
+
+    /* a dict keeps its order, so that the next one is the one after the last */
+    if (*hint < g->settings.n && g->settings.items[*hint].key == key)
+        return &g->settings.items[(*hint)++];
+    for (size_t i = 0; i < g->settings.n; i++) {
+        int same = g->settings.items[i].key == key
+                       ? 1
+                       : PyUnicode_Compare(g->settings.items[i].key, key) == 0;
+
+        if (same) {
+            *hint = i + 1;
+            return &g->settings.items[i];
+        }
+    }
+    if (g->settings.n == MAX_SETTINGS)
+        return NULL;
+    fresh.key = Py_NewRef(key);
+    tc_vec_push(&g->settings, fresh);
+    *hint = g->settings.n;
+    return &g->settings.items[g->settings.n - 1];
+}
+
+/* Take the value; true if it is another than before. */
+static bool take(struct setting *s, PyObject *value)
+{
+    bool keep, same;
+    char *json;
+
+    if (s->value && s->value == value)
+        return false;
+    json = json_of(value, &keep);
+    same = json && s->json ? strcmp(json, s->json) == 0 : json == s->json;
+    Py_XDECREF(s->value);
+    s->value = keep ? Py_NewRef(value) : NULL;
+    tc_free(s->json);
+    s->json = json;
+    return !same && json;
+}
+
+/* ---- records ---- */
+
+static void begin_record(struct tc_thread *thread, const struct owner *o, size_t index,
+                         struct group *g, int64_t cause)
+{
+    struct tc_strbuf *out = &thread->line;
+
+    tc_strbuf_reset(out);
+    tc_strbuf_addf(out, "{\"type\":\"var\",\"var\":%lld,\"t\":%lld", (long long)g->serial,
+                   (long long)tc_agent_now());
+    if (!g->announced) {
+        struct tc_strbuf name = TC_STRBUF_INIT;
+
+        tc_strbuf_adds(&name, o->name);
+        if (!o->is_scaler)
+            tc_strbuf_addf(&name, ".param_groups[%zu]", index);
+        tc_strbuf_adds(out, ",\"name\":");
+        tc_strbuf_add_json(out, name.text, name.size);
+        tc_strbuf_addf(out, ",\"kind\":\"%s\"", o->is_scaler ? "scaler" : "param_group");
+        tc_strbuf_release(&name);
+    }
+    tc_steps_add(thread, out);
+    if (cause)
+        tc_strbuf_addf(out, ",\"cause\":%lld", (long long)cause);
+    tc_strbuf_adds(out, ",\"attrs\":{");
+}
+
+static void look_at(struct tc_thread *thread, const struct owner *o, size_t index, struct group *g,
+                    PyObject *dict, int64_t cause)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+    size_t hint = 0, n = 0;
+
+    while (PyDict_Next(dict, &pos, &key, &value)) {
+        struct setting *s = PyUnicode_CheckExact(key) ? setting_at(g, &hint, key) : NULL;
+
+        if (!s || !take(s, value))
+            continue;
+        if (n++ == 0)
+            begin_record(thread, o, index, g, cause);
+        else
+            tc_strbuf_addc(&thread->line, ',');
+        tc_encode_str(&thread->line, key);
+        tc_strbuf_addc(&thread->line, ':');
+        tc_strbuf_adds(&thread->line, s->json);
+    }
+    if (!n)
+        return;
+    tc_strbuf_adds(&thread->line, "}}\n");
+    tc_sink_put(thread->line.text, thread->line.size, thread->step_at);
+    g->announced = true;
+}
+
+static struct group *group_at(struct owner *o, size_t index)
+{
+    while (o->groups.n <= index) {
+        struct group fresh = {.serial = tc_identity_fresh()};
+
+        tc_vec_push(&o->groups, fresh);
+    }
+    return &o->groups.items[index];
+}
+
+static void look_at_owner(struct tc_thread *thread, struct owner *o, PyObject *object,
+                          int64_t cause)
+{
+    PyObject *found =
+        o->is_scaler ? tc_policy_call("scaler_settings", "(O)", object) : groups_of(object);
+
+    if (found && PyDict_Check(found))
+        look_at(thread, o, 0, group_at(o, 0), found, cause);
+    else if (found && PyList_Check(found))
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(found) && i < MAX_GROUPS; i++)
+            if (PyDict_Check(PyList_GET_ITEM(found, i)))
+                look_at(thread, o, (size_t)i, group_at(o, (size_t)i), PyList_GET_ITEM(found, i),
+                        cause);
+    Py_XDECREF(found);
+    PyErr_Clear();
+}
+
+void tc_settings_look(struct tc_thread *thread, int64_t cause)
+{
+    if (!is_looking() || thread->number != 0 || !owners.n || !tc_agent_ready())
+        return;
+    for (size_t i = 0; i < owners.n; i++) {
+        PyObject *object = tc_ref_get(owners.items[i].ref);
+
+        Py_XINCREF(object);
+        if (object)
+            look_at_owner(thread, &owners.items[i], object, cause);
+        Py_XDECREF(object);
+    }
+}
+
+void tc_settings_reset(void)
+{
+    for (size_t i = 0; i < owners.n; i++)
+        release_owner(&owners.items[i]);
+    tc_vec_release(&owners);
+}

@@ -1,0 +1,139 @@
+#include "replay/setting.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/hash.h"
+#include "base/strbuf.h"
+#include "replay/span.h"
+#include "replay/symbols.h"
+#include "trace/scan.h"
+
+/* Settings of one group that are followed. */
+#define MAX_SETTINGS 256
+
+static struct tc_settings *find(const struct tc_process *process, int64_t serial)
+{
+    uint64_t pointer;
+
+    if (!tc_map_get(&process->settings, (uint64_t)serial, &pointer))
+        return NULL;
+    return (struct tc_settings *)(uintptr_t)pointer;
+}
+
+bool tc_setting_is_kind(struct tc_str kind)
+{
+    return tc_str_is(kind, "param_group") || tc_str_is(kind, "scaler");
+}
+
+bool tc_setting_is(const struct tc_process *process, const struct tc_record *record)
+{
+    if (!record->kind.text)
+        return find(process, record->var) != NULL;
+    return tc_setting_is_kind(record->kind);
+}
+
+static void free_settings(struct tc_settings *settings)
+{
+    tc_vec_release(&settings->items);
+    tc_free(settings);
+}
+
+void tc_process_free_settings(struct tc_process *process)
+{
+    uint64_t serial, pointer;
+
+    for (size_t pos = 0; tc_map_each(&process->settings, &pos, &serial, &pointer);)
+        free_settings((struct tc_settings *)(uintptr_t)pointer);
+    tc_map_release(&process->settings);
+}
+
+/* A name that comes again is that of another optimizer: the one before is gone. */
+static void forget_namesake(struct tc_process *process, tc_sym name)
+{
+    uint64_t serial, pointer;
+
+    for (size_t pos = 0; tc_map_each(&process->settings, &pos, &serial, &pointer);) {
+        struct tc_settings *settings = (struct tc_settings *)(uintptr_t)pointer;
+        if (settings->name != name)
+            continue;
+        tc_map_remove(&process->settings, serial);
+        free_settings(settings);
+        return;
+    }
+}
+
+static struct tc_settings *add(struct tc_process *process, struct tc_strtab *symbols,
+                               const struct tc_record *record)
+{
+    struct tc_settings *settings = tc_calloc(1, sizeof(*settings));
+
+    settings->serial = record->var;
+    settings->name = tc_symbols_str(symbols, record->name);
+    settings->kind = tc_symbols_str(symbols, record->kind);
+    forget_namesake(process, settings->name);
+    tc_map_put(&process->settings, (uint64_t)record->var, (uintptr_t)settings);
+    return settings;
+}
+
+static tc_sym intern(struct tc_strtab *symbols, const char *a, char between, const char *b,
+                     const char *before)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_strbuf_addf(&text, "%s%s%c%s", before, a, between, b);
+    tc_sym sym = tc_strtab_intern(symbols, text.text, text.size);
+    tc_strbuf_release(&text);
+    return sym;
+}
+
+static struct tc_setting *item_at(struct tc_settings *settings, struct tc_strtab *symbols,
+                                  struct tc_str name, bool *is_new)
+{
+    tc_sym attr = tc_symbols_str(symbols, name);
+    const char *text = tc_strtab_text(symbols, attr);
+
+    *is_new = false;
+    for (size_t i = 0; i < settings->items.n; i++)
+        if (settings->items.items[i].attr == attr)
+            return &settings->items.items[i];
+    if (settings->items.n == MAX_SETTINGS)
+        return NULL;
+    *is_new = true;
+    struct tc_setting item = {
+        .attr = attr,
+        .path = intern(symbols, tc_strtab_text(symbols, settings->name), '.', text, ""),
+        .atom = intern(symbols, tc_strtab_text(symbols, settings->kind), ' ', text, "set ")};
+    tc_vec_push(&settings->items, item);
+    return &settings->items.items[settings->items.n - 1];
+}
+
+static void set(struct tc_settings *settings, struct tc_strtab *symbols,
+                const struct tc_member *member, struct tc_call *cause)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    bool is_new;
+    struct tc_setting *item = item_at(settings, symbols, member->key, &is_new);
+
+    if (!item)
+        return;
+    tc_value_print(&member->value, &text);
+    uint64_t value = tc_hash64(text.text, text.size, 0);
+    if (!is_new && cause && value != item->value)
+        tc_call_add_atom(cause, item->atom);
+    item->value = value;
+    item->is_number = member->value.kind == TC_VALUE_INT || member->value.kind == TC_VALUE_FLOAT;
+    tc_strbuf_release(&text);
+}
+
+void tc_setting_apply(struct tc_process *process, struct tc_strtab *symbols,
+                      const struct tc_record *record, struct tc_call *cause)
+{
+    struct tc_settings *settings = find(process, record->var);
+
+    if (!settings)
+        settings = add(process, symbols, record);
+    if (record->attrs && record->attrs->kind == TC_VALUE_OBJECT)
+        for (uint32_t i = 0; i < record->attrs->n; i++)
+            set(settings, symbols, &record->attrs->members[i], cause);
+}
