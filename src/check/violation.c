@@ -152,12 +152,15 @@ static void add_variable(struct tc_violation *v, const struct tc_strtab *symbols
                                        .owner = tc_strtab_text(symbols, variable->owner),
                                        .training = tc_strtab_text(symbols, variable->training),
                                        .requires_grad = variable->requires_grad,
+                                       .is_setting = variable->is_setting,
                                        .met = *met};
     set_attrs(v, symbols, variable, &v->variables[i]);
 }
 
 static void count_concerned(struct tc_violation *v, const struct tc_variable *variable)
 {
+    if (variable->is_setting)
+        return;
     v->n_concerned++;
     v->n_frozen += !variable->requires_grad;
     v->n_without_grad += variable->grad == TC_SYM_GRAD_NULL;

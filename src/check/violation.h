@@ -27,6 +27,7 @@ struct tc_violation_variable {
     const char **attrs; /* framework attributes that are true */
     size_t n_attrs;
     bool requires_grad;
+    bool is_setting;      /* name and kind are all there is */
     struct tc_moment met; /* when it was first met */
 };
 

@@ -32,6 +32,8 @@ struct content {
 /* One variable in one step. */
 struct replica {
     struct tc_variable variable; /* as on the lowest rank; its attrs are not kept */
+    tc_sym attr;                 /* of a setting: which one; TC_NO_SYM for tensors */
+    size_t index;                /* of the setting in its group, there */
     int64_t rank;                /* the lowest */
     tc_sym situation;            /* there; a symbol of replica_state.situations */
     int64_t n_ranks;
@@ -172,44 +174,80 @@ static void add_content(struct replica *replica, const struct tc_snapshot *now, 
     }
 }
 
-static void keep_lowest(struct replica_state *r, struct replica *replica,
-                        const struct tc_variable *v, int64_t rank)
-{
-    struct tc_situation situation;
+/* What a rank says of one tensor, or of one setting of a group. */
+struct statement {
+    const struct tc_variable *variable;
+    tc_sym key;   /* what ranks are joined by: the name, of a setting with the setting */
+    tc_sym attr;  /* TC_NO_SYM for tensors */
+    size_t index; /* of the setting in its group */
+    int64_t rank;
+};
 
-    tc_consistent_situation(&situation, v);
+static void keep_lowest(struct replica_state *r, struct replica *replica,
+                        const struct statement *said)
+{
+    struct tc_situation situation = {.n = 0};
+
+    if (said->attr == TC_NO_SYM)
+        tc_consistent_situation(&situation, said->variable);
     replica->situation =
         tc_strtab_intern(r->situations, situation.pairs, situation.n * sizeof(*situation.pairs));
-    replica->rank = rank;
-    replica->variable = *v;
+    replica->rank = said->rank;
+    replica->index = said->index;
+    replica->variable = *said->variable;
     replica->variable.attrs = NULL;
     replica->variable.n_attrs = 0;
 }
 
-static void report_variable(struct replica_state *r, struct pending_step *step,
-                            const struct tc_variable *v, int64_t rank)
+static void add_statement(struct replica_state *r, struct pending_step *step,
+                          const struct statement *said)
 {
-    const struct tc_snapshot now = tc_snapshot_of(v);
+    const struct tc_snapshot now = tc_snapshot_of(said->variable);
     bool is_new;
-    uint64_t *at = tc_map_at(&step->by_name, v->name, &is_new);
+    uint64_t *at = tc_map_at(&step->by_name, said->key, &is_new);
 
     if (is_new) {
-        struct replica replica = {.rank = INT64_MAX};
+        struct replica replica = {.rank = INT64_MAX, .attr = said->attr};
         *at = step->variables.n;
         tc_vec_push(&step->variables, replica);
     }
     struct replica *replica = &step->variables.items[*at];
     if (!replica->n_contents)
-        add_content(replica, &now, rank);
+        add_content(replica, &now, said->rank);
     const struct tc_snapshot *other = &replica->contents[0].snapshot;
     replica->is_incomparable |= !tc_snapshots_compare(other, &now);
     replica->data_differs |= other->data != now.data;
     replica->dtype_differs |= other->dtype != now.dtype;
     replica->shape_differs |= other->shape != now.shape;
     replica->n_ranks++;
-    add_content(replica, &now, rank);
-    if (rank < replica->rank)
-        keep_lowest(r, replica, v, rank);
+    add_content(replica, &now, said->rank);
+    if (said->rank < replica->rank)
+        keep_lowest(r, replica, said);
+}
+
+static void report_variable(struct replica_state *r, struct pending_step *step,
+                            const struct tc_variable *v, int64_t rank)
+{
+    const struct statement said = {v, v->name, TC_NO_SYM, 0, rank};
+
+    add_statement(r, step, &said);
+}
+
+static void report_settings(struct replica_state *r, struct pending_step *step,
+                            const struct tc_settings *settings, int64_t rank)
+{
+    struct tc_variable v = {.serial = settings->serial,
+                            .name = settings->name,
+                            .kind = settings->kind,
+                            .is_setting = true,
+                            .has_data = true};
+
+    for (size_t i = 0; i < settings->items.n; i++) {
+        const struct tc_setting *item = &settings->items.items[i];
+        const struct statement said = {&v, item->path, item->attr, i, rank};
+        v.data = item->value;
+        add_statement(r, step, &said);
+    }
 }
 
 static void report(struct replica_state *r, struct pending_step *step, const struct tc_event *event)
@@ -225,6 +263,8 @@ static void report(struct replica_state *r, struct pending_step *step, const str
     tc_ranks_add(&step->ranks, process->rank);
     for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);)
         report_variable(r, step, (const struct tc_variable *)(uintptr_t)pointer, process->rank);
+    for (size_t pos = 0; tc_map_each(&process->settings, &pos, &serial, &pointer);)
+        report_settings(r, step, (const struct tc_settings *)(uintptr_t)pointer, process->rank);
     r->held += bytes_of(step);
 }
 
@@ -241,7 +281,27 @@ static int by_serial(const void *a, const void *b)
     const struct replica *const *x = a, *const *y = b;
     int64_t i = (*x)->variable.serial, j = (*y)->variable.serial;
 
-    return i < j ? -1 : i > j ? 1 : 0;
+    if (i == j)
+        return (*x)->index < (*y)->index ? -1 : (*x)->index > (*y)->index;
+    return i < j ? -1 : 1;
+}
+
+/* The answers; at most three. */
+static size_t outcome_of(const struct replica *replica, struct tc_strtab *symbols, tc_sym *out)
+{
+    size_t n = 0;
+
+    if (replica->attr != TC_NO_SYM) {
+        out[n++] = tc_consistent_agreement(symbols, tc_strtab_text(symbols, replica->attr),
+                                           !replica->data_differs);
+        return n;
+    }
+    if (!replica->is_incomparable)
+        out[n++] = tc_consistent_agreement(symbols, "data", !replica->data_differs);
+    out[n++] = tc_consistent_agreement(symbols, "dtype", !replica->dtype_differs);
+    out[n++] = tc_consistent_agreement(symbols, "shape", !replica->shape_differs);
+    tc_sym_sort(out, n);
+    return n;
 }
 
 static void judge_variable(const struct replica_state *r, const struct pending_step *step,
@@ -249,16 +309,12 @@ static void judge_variable(const struct replica_state *r, const struct pending_s
                            const struct tc_event *event, const struct tc_sink *sink)
 {
     const struct detail detail = {step, replica};
-    size_t size = tc_strtab_size(r->situations, replica->situation), n = 0;
+    size_t size = tc_strtab_size(r->situations, replica->situation);
     struct tc_situation situation = {.n = size / sizeof(*situation.pairs)};
     tc_sym outcome[3];
 
     memcpy(situation.pairs, tc_strtab_text(r->situations, replica->situation), size);
-    if (!replica->is_incomparable)
-        outcome[n++] = tc_consistent_agreement(symbols, "data", !replica->data_differs);
-    outcome[n++] = tc_consistent_agreement(symbols, "dtype", !replica->dtype_differs);
-    outcome[n++] = tc_consistent_agreement(symbols, "shape", !replica->shape_differs);
-    tc_sym_sort(outcome, n);
+    size_t n = outcome_of(replica, symbols, outcome);
     struct tc_example example = {.key = replica->variable.kind,
                                  .situation = &situation,
                                  .outcome = outcome,

@@ -40,6 +40,12 @@ static bool split_change(struct tc_str atom, struct change *out)
     return out->to.size > 0;
 }
 
+/* What EventContain/sets speaks of. */
+static bool is_setting(const struct tc_strtab *symbols, tc_atom atom)
+{
+    return !strncmp(tc_strtab_text(symbols, atom), "set ", 4);
+}
+
 static bool is_change(const struct tc_strtab *symbols, tc_atom atom)
 {
     return !strncmp(tc_strtab_text(symbols, atom), "change ", 7);
@@ -62,7 +68,8 @@ static size_t contents_of(const struct tc_strtab *symbols, const struct tc_event
     if (n && (call->is_root || call->role == TC_ROLE_BACKWARD))
         out[n++] = TC_SYM_COMPUTES;
     for (size_t i = 0; i < call->contents.n && n < MAX_CONTENTS; i++)
-        if (!call->is_root || is_change(symbols, call->contents.items[i]))
+        if (call->is_root ? is_change(symbols, call->contents.items[i])
+                          : !is_setting(symbols, call->contents.items[i]))
             out[n++] = call->contents.items[i];
     qsort(out, n, sizeof(*out), tc_sym_compare);
     return n;

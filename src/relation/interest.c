@@ -5,6 +5,7 @@
 #include "base/banned.h"
 #include "base/hash.h"
 #include "relation/relation.h"
+#include "replay/setting.h"
 #include "replay/symbols.h"
 
 void tc_interest_init(struct tc_interest *interest)
@@ -60,6 +61,8 @@ void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbo
             tc_strtab_intern_text(interest->roles, tc_strtab_text(symbols, param->role));
         else if (param->kind == TC_PARAM_CALL)
             add_descriptor(interest, tc_strtab_text(symbols, param->name));
+        else if (tc_setting_is_kind(tc_symbols_text(symbols, param->name)))
+            interest->settings = true;
         else
             interest->variables = true;
         if (param->attr == TC_SYM_KEPT) /* what loads write is meant */

@@ -23,6 +23,7 @@ struct tc_interest {
     struct tc_strtab *apis;  /* public dotted names as in `fn` */
     struct tc_strtab *roles; /* roles of which every API is needed, as "init" */
     bool variables;          /* some invariant speaks of parameters or buffers */
+    bool settings;           /* some invariant speaks of parameter groups or scalers */
     uint64_t digest;         /* XXH3 over the invariants' ids, in order */
 };
 

@@ -12,6 +12,7 @@
     X(tc_source_owned)     \
     X(tc_source_changes)   \
     X(tc_source_gradients) \
+    X(tc_source_sets)      \
     X(tc_source_window)    \
     X(tc_source_operands)  \
     X(tc_source_replica)   \
@@ -34,6 +35,7 @@
     X(tc_event_contain_each)   \
     X(tc_event_contain_within) \
     X(tc_event_contain_owned)  \
+    X(tc_event_contain_sets)   \
     X(tc_api_sequence_window)  \
     X(tc_api_sequence_run)     \
     X(tc_api_sequence_follow)  \

@@ -43,6 +43,9 @@ static struct tc_json *variables(const struct tc_violation *v)
         struct tc_json *object = tc_json_object();
         tc_json_set_string(object, "name", x->name);
         tc_json_set_string(object, "kind", x->kind);
+        tc_json_append(array, object);
+        if (x->is_setting)
+            continue;
         tc_json_set_bool(object, "requires_grad", x->requires_grad);
         tc_json_set(object, "grad", parsed(x->grad));
         tc_json_set(object, "dtype", parsed(x->dtype));
@@ -51,7 +54,6 @@ static struct tc_json *variables(const struct tc_violation *v)
         tc_json_set(object, "training", parsed(x->training));
         if (x->n_attrs)
             tc_json_set(object, "attrs", tc_json_strings(x->attrs, x->n_attrs));
-        tc_json_append(array, object);
     }
     return array;
 }

@@ -68,8 +68,10 @@ static void print_variables(const struct printer *p, const struct tc_violation *
         return;
     for (size_t i = 0; i < v->n_variables && i < SHOWN_VARIABLES; i++) {
         const struct tc_violation_variable *x = &v->variables[i];
-        tc_strbuf_addf(&text, "%s%s (requires_grad=%s, grad=%s)", i ? ", " : "", x->name,
-                       x->requires_grad ? "true" : "false", unquoted(x->grad, grad));
+        tc_strbuf_addf(&text, "%s%s", i ? ", " : "", x->name);
+        if (!x->is_setting)
+            tc_strbuf_addf(&text, " (requires_grad=%s, grad=%s)",
+                           x->requires_grad ? "true" : "false", unquoted(x->grad, grad));
     }
     size_t more = v->n_variables + v->n_more_variables;
     if (more > SHOWN_VARIABLES)

@@ -186,6 +186,20 @@ class Trace:
         variable.version += 1
         self.set(variable, inside, data=variable.digest)
 
+    # ---- what is no tensor
+
+    def settings(self, name="optimizer.param_groups[0]", kind="param_group", **attrs):
+        """A parameter group or a scaler; attrs are its numbers."""
+        group = {"id": self.serial(), "attrs": attrs}
+        self.write({"type": "var", "var": group["id"], "t": self.tick(), "name": name, "kind": kind,
+                    "step": self.number, "stage": self.stage, "attrs": attrs})
+        return group
+
+    def adjust(self, group, **attrs):
+        """A look saw these numbers; the open call is the cause, or none."""
+        self.write({"type": "var", "var": group["id"], "t": self.tick(), "step": self.number, "stage": self.stage,
+                    "cause": self.open[-1] if self.open else None, "attrs": attrs})
+
     # ---- the loop
 
     def optimizer(self, model, lr=0.01, params=None, cls="torch.optim.Adam"):
@@ -248,8 +262,13 @@ class Trace:
             self.leave()
             self.stepped = True
 
-    def schedule(self, by="user", at="train.py:14"):
-        self.call("torch.optim.lr_scheduler.LRScheduler.step", at=at, by=by)
+    def schedule(self, by="user", at="train.py:14", group=None, cls="torch.optim.lr_scheduler.OneCycleLR", **attrs):
+        """attrs: what it adjusts in the group."""
+        self.enter("torch.optim.lr_scheduler.LRScheduler.step", at=at, by=by,
+                   self={"object": cls, "id": 5000, "attrs": {}})
+        if attrs:
+            self.adjust(group, **attrs)
+        self.leave()
 
     def clip(self, at="train.py:15"):
         self.call("torch.nn.utils.clip_grad_norm_", at=at)
