@@ -215,7 +215,7 @@ static void add_statement(struct replica_state *r, struct pending_step *step,
     if (!replica->n_contents)
         add_content(replica, &now, said->rank);
     const struct tc_snapshot *other = &replica->contents[0].snapshot;
-    replica->is_incomparable |= !tc_snapshots_compare(other, &now);
+    replica->is_incomparable |= !tc_snapshots_compare(other, &now) || said->variable->is_sharded;
     replica->data_differs |= other->data != now.data;
     replica->dtype_differs |= other->dtype != now.dtype;
     replica->shape_differs |= other->shape != now.shape;

@@ -229,6 +229,11 @@ static void set_training(struct update *u, const struct tc_value *value)
         value->kind == TC_VALUE_BOOL ? tc_symbols_bool(value->boolean) : TC_SYM_NULL;
 }
 
+static void set_sharded(struct update *u, const struct tc_value *value)
+{
+    u->variable->is_sharded = value->kind == TC_VALUE_BOOL && value->boolean;
+}
+
 static void ignore(struct update *u, const struct tc_value *value)
 {
     (void)u;
@@ -248,7 +253,10 @@ static const struct {
     {"is_leaf",       set_is_leaf      },
     {"owner",         set_owner        },
     {"training",      set_training     },
+    {"sharded",       set_sharded      },
     {"device",        ignore           },
+    {"placements",    ignore           },
+    {"mesh",          ignore           },
     {"layout",        ignore           },
 };
 

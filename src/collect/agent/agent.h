@@ -100,6 +100,7 @@ struct tc_class {
     char *name;    /* as JSON string */
     enum tc_class_kind kind;
     bool opaque;              /* reading its attributes would run the user's code */
+    bool distributed;         /* a tensor of which this process holds a part */
     const struct tc_sig *sig; /* modules: of forward */
     struct tc_api *layer;     /* modules of torch.nn: their own API; NULL: not traced */
     struct tc_api *forward;   /* other modules: Module.__call__; NULL: not traced unless root */
@@ -109,7 +110,7 @@ struct tc_open_call {
     int64_t id;
     bool is_recorded;
     const struct tc_api *api;
-    const PyObject *receiver; /* compared, never followed */
+    PyObject *receiver; /* borrowed: the caller keeps it while the call is open */
 };
 
 struct tc_thread {

@@ -58,17 +58,18 @@ struct tc_class *tc_module_describe_class(PyTypeObject *type)
     PyObject *said = NULL, *params;
     const char *name;
     long kind, layer, forward;
-    int opaque;
+    int opaque, distributed;
 
     class->ref = PyWeakref_NewRef((PyObject *)type, NULL);
     if (class->ref)
         said = tc_policy_call("describe_class", "(O)", type);
-    if (!said ||
-        !PyArg_ParseTuple(said, "slpllO", &name, &kind, &opaque, &layer, &forward, &params))
+    if (!said || !PyArg_ParseTuple(said, "slppllO", &name, &kind, &opaque, &distributed, &layer,
+                                   &forward, &params))
         goto fail;
     class->name = quoted(name);
     class->kind = (enum tc_class_kind)kind;
     class->opaque = opaque;
+    class->distributed = distributed;
     class->layer = tc_api_get(layer);
     class->forward = tc_api_get(forward);
     class->sig = tc_sig_new(params);

@@ -36,13 +36,13 @@ static uint64_t digest_memory(const struct tc_memory *m, uint64_t seed, bool sam
     return digest;
 }
 
-static double magnitude(PyObject *tensor, const struct tc_tensor *as)
+static double magnitude(PyObject *body, const struct tc_tensor *as)
 {
     struct tc_memory m;
     PyThreadState *state;
     double max = -1;
 
-    tc_tensor_memory(tensor, as, true, &m);
+    tc_tensor_memory(body, as, true, &m);
     if (m.data) {
         state = m.size >= MIN_UNLOCKED ? PyEval_SaveThread() : NULL;
         max = tc_max_abs(m.data, m.n, as->dtype->number);
@@ -53,18 +53,39 @@ static double magnitude(PyObject *tensor, const struct tc_tensor *as)
     return max;
 }
 
-static void see_content(PyObject *tensor, struct tc_seen *s)
+/* A part without elements is as good as none. */
+static bool is_empty_part(PyObject *tensor, PyObject *body, const struct tc_tensor *as)
+{
+    return body != tensor && as->n == 0;
+}
+
+static void see_content(PyObject *tensor, PyObject *body, const struct tc_tensor *as,
+                        struct tc_seen *s)
 {
     struct tc_memory m;
 
-    s->sampled = total > budget && s->tensor.n * s->tensor.dtype->item_size > MIN_SAMPLED;
-    tc_tensor_memory(tensor, &s->tensor, true, &m);
-    s->readable = m.data != NULL;
+    s->size = as->n * as->dtype->item_size;
+    s->sampled = total > budget && s->size > MIN_SAMPLED;
+    tc_tensor_memory(body, as, true, &m);
+    s->readable = m.data != NULL && !is_empty_part(tensor, body, as);
     if (s->readable)
-        s->digest = digest_memory(
-            &m, tc_digest_seed(s->tensor.dtype->name, s->tensor.shape, s->tensor.n_dims),
-            s->sampled);
+        s->digest =
+            digest_memory(&m, tc_digest_seed(as->dtype->name, as->shape, as->n_dims), s->sampled);
     tc_memory_release(&m);
+}
+
+/* The largest magnitude of the tensor's content, -1 where it has none that can be read. */
+static double magnitude_of(PyObject *tensor)
+{
+    PyObject *body = tc_tensor_body(tensor);
+    struct tc_tensor as;
+    double max = -1;
+
+    if (body && tc_tensor_read(body, &as) && as.dtype->number != TC_NUMBER_OTHER)
+        max = magnitude(body, &as);
+    Py_XDECREF(body);
+    PyErr_Clear();
+    return max;
 }
 
 /* Magnitudes of the parameter are asked only where its gradient is small in itself. */
@@ -77,14 +98,26 @@ static enum tc_grad_class classify(struct tc_tracked *v, PyObject *tensor, PyObj
         PyErr_Clear();
         return TC_GRAD_NON_ZERO;
     }
-    max = as.dtype->number == TC_NUMBER_OTHER ? -1 : magnitude(grad, &as);
     if (as.n == 0)
         return TC_GRAD_ZERO;
+    max = magnitude_of(grad);
     if (max < 0)
         return TC_GRAD_NON_ZERO;
     if (v->max_abs < 0)
-        v->max_abs = magnitude(tensor, &v->seen.tensor);
+        v->max_abs = magnitude_of(tensor);
     return tc_grad_classify(max, v->max_abs);
+}
+
+/* Where the content of a gradient stands, and how often it was written to. */
+static void see_version(PyObject *tensor, uint64_t *address, int64_t *version)
+{
+    PyObject *body = tc_tensor_body(tensor);
+
+    *address = 0;
+    *version = 0;
+    if (body)
+        tc_tensor_version(body, address, version);
+    Py_XDECREF(body);
 }
 
 static void see_grad(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s)
@@ -98,7 +131,7 @@ static void see_grad(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s)
         return;
     }
     s->grad_serial = tc_identity(grad);
-    tc_tensor_version(grad, &s->grad_address, &s->grad_version);
+    see_version(grad, &s->grad_address, &s->grad_version);
     if (s->grad_serial != v->seen.grad_serial || s->grad_address != v->seen.grad_address ||
         s->grad_version != v->seen.grad_version || v->seen.grad == TC_GRAD_NULL)
         s->grad = classify(v, tensor, grad);
@@ -107,22 +140,37 @@ static void see_grad(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s)
     Py_DECREF(grad);
 }
 
-/* False if the tensor cannot be read at all. */
-static bool see_body(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s, bool verify)
+static void see_placement(struct tc_tracked *v, PyObject *tensor)
 {
+    PyObject *said = tc_policy_call("placement_json", "(O)", tensor);
+    const char *text = said ? PyUnicode_AsUTF8(said) : NULL;
+
+    tc_free(v->placement);
+    v->placement = text ? tc_strdup(text) : NULL;
+    Py_XDECREF(said);
+    PyErr_Clear();
+}
+
+/* body holds the content of tensor. */
+static bool see_body(struct tc_tracked *v, PyObject *tensor, PyObject *body, struct tc_seen *s,
+                     bool verify)
+{
+    struct tc_tensor as;
     bool moved;
 
-    tc_tensor_version(tensor, &s->address, &s->version);
+    tc_tensor_version(body, &s->address, &s->version);
     moved = !v->announced || s->address != v->seen.address;
     if (!moved && s->version == v->seen.version && !verify)
         return true;
-    if (!tc_tensor_read(tensor, &s->tensor))
+    if (!tc_tensor_read(tensor, &s->tensor) || !tc_tensor_read(body, &as))
         return false;
     s->is_leaf = tc_tensor_is_leaf(tensor);
     s->layout = tc_tensor_layout(tensor);
-    see_content(tensor, s);
+    see_content(tensor, body, &as, s);
     if (!v->announced)
-        total += s->tensor.n * s->tensor.dtype->item_size;
+        total += s->size;
+    if (moved && body != tensor)
+        see_placement(v, tensor);
     if (moved && v->announced)
         tc_identity_rebind(tensor, v->serial);
     if (s->digest != v->seen.digest)
@@ -139,11 +187,14 @@ static int mode_of(const struct tc_tracked *v)
 
 bool tc_seen_take(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s, bool verify)
 {
+    PyObject *body = tc_tensor_body(tensor);
+    bool is_read;
+
     *s = v->seen;
-    if (!see_body(v, tensor, s, verify))
+    is_read = body && see_body(v, tensor, body, s, verify);
+    Py_XDECREF(body);
+    if (!is_read)
         return false;
-    if (!v->announced)
-        v->seen.tensor = s->tensor; /* classify reads it */
     s->tensor.requires_grad = tc_tensor_requires_grad(tensor);
     see_grad(v, tensor, s);
     s->training = mode_of(v);

@@ -5,6 +5,7 @@
 
 #include "base/banned.h"
 #include "base/hash.h"
+#include "collect/agent/identity.h"
 
 #define N_DTYPES 64
 
@@ -19,6 +20,7 @@
     X(grad)          \
     X(layout)        \
     X(_version)      \
+    X(_local_tensor) \
     X(data_ptr) X(is_contiguous) X(storage_offset) X(untyped_storage) X(__enter__) X(__exit__)
 
 static struct {
@@ -298,6 +300,22 @@ void tc_memory_release(struct tc_memory *memory)
 {
     Py_CLEAR(memory->keep);
     memory->data = NULL;
+}
+
+PyObject *tc_tensor_body(PyObject *tensor)
+{
+    const struct tc_class *class = tc_class_of(Py_TYPE(tensor));
+    PyObject *part;
+
+    if (!class)
+        PyErr_Clear();
+    if (!class || !class->distributed)
+        return Py_NewRef(tensor);
+    part = PyObject_GetAttr(tensor, names._local_tensor);
+    if (part && !tc_tensor_is(part))
+        Py_CLEAR(part);
+    PyErr_Clear();
+    return part;
 }
 
 /* Layouts are few, and singletons that live as long as torch. */

@@ -46,6 +46,13 @@ void tc_tensor_memory(PyObject *tensor, const struct tc_tensor *as, bool copy,
                       struct tc_memory *out);
 void tc_memory_release(struct tc_memory *memory);
 
+/*
+ * New reference to the tensor whose memory holds the content: of a distributed one the part of this
+ * process (no other process is asked), of any other the tensor itself. NULL, without a Python
+ * error, if there is no part.
+ */
+PyObject *tc_tensor_body(PyObject *tensor);
+
 bool tc_tensor_is_leaf(PyObject *tensor);
 /* "strided", "sparse_coo", ...; lives for ever. */
 const char *tc_tensor_layout(PyObject *tensor);

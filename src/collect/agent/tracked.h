@@ -17,6 +17,7 @@
 struct tc_seen {
     struct tc_tensor tensor;
     uint64_t address, digest;
+    size_t size; /* of the content here, in bytes */
     int64_t version;
     bool readable, sampled;
     const char *layout;
@@ -37,9 +38,10 @@ struct tc_tracked {
     bool is_owned;  /* by an optimizer */
     bool announced; /* its first record is written */
     bool renamed;
-    bool cleared;   /* the gradient was absent, zero or another tensor since the last step */
-    char *extra;    /* scalar attributes hung on the tensor, as JSON members */
-    double max_abs; /* of the content, -1 if not computed */
+    bool cleared;    /* the gradient was absent, zero or another tensor since the last step */
+    char *placement; /* of a distributed tensor, as JSON members */
+    char *extra;     /* that, and scalar attributes hung on the tensor, as JSON members */
+    double max_abs;  /* of the content, -1 if not computed */
     struct tc_seen seen;
 };
 

@@ -74,14 +74,17 @@ static void add_flags(struct attrs *a, const struct tc_seen *s, const struct tc_
         add_bool(a, "training", s->training);
 }
 
-/* Attributes in the tensor's own dict that are scalar and true: what a framework hung on it. */
-static char *extra_of(PyObject *tensor)
+/* Which part of it is here, and attributes in the tensor's own dict that are scalar and true: what
+ * a framework hung on it. */
+static char *extra_of(PyObject *tensor, const char *placement)
 {
     PyObject **dict = _PyObject_GetDictPtr(tensor);
     PyObject *name, *value;
     Py_ssize_t pos = 0;
     struct tc_strbuf out = TC_STRBUF_INIT;
 
+    if (placement)
+        tc_strbuf_adds(&out, placement);
     while (dict && *dict && PyDict_Next(*dict, &pos, &name, &value)) {
         if (!PyUnicode_Check(name) || !tc_is_scalar(value) || PyObject_IsTrue(value) != 1)
             continue;
@@ -98,7 +101,7 @@ static char *extra_of(PyObject *tensor)
 
 static void add_extra(struct attrs *a, struct tc_tracked *v, PyObject *tensor)
 {
-    char *extra = extra_of(tensor);
+    char *extra = extra_of(tensor, v->placement);
     bool same = extra && v->extra ? strcmp(extra, v->extra) == 0 : extra == v->extra;
 
     if (!same && extra) {

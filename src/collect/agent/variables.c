@@ -102,6 +102,7 @@ void tc_variables_reset(void)
         Py_XDECREF(vars.all.items[i].ref);
         Py_XDECREF(vars.all.items[i].owner);
         tc_free(vars.all.items[i].name);
+        tc_free(vars.all.items[i].placement);
         tc_free(vars.all.items[i].extra);
     }
     tc_vec_release(&vars.all);

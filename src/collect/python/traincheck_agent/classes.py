@@ -34,7 +34,7 @@ def _describe_module(cls):
     call = table.MODULE_CLASS + ".__call__"
     if not fn and (settings.selected is None or call in settings.selected):
         other = install.api(call, agent.ROLE_FORWARD, flags)
-    return names.class_name(cls), MODULE, False, layer, other, params
+    return names.class_name(cls), MODULE, False, False, layer, other, params
 
 
 def _is_opaque(cls, torch):
@@ -49,17 +49,23 @@ def _is_opaque(cls, torch):
     return not inherited or dispatch is not None and dispatch is not default
 
 
+def _is_distributed(cls):
+    """torch.distributed.tensor.DTensor, which was torch.distributed._tensor.DTensor before torch 2.5."""
+    module = sys.modules.get("torch.distributed.tensor") or sys.modules.get("torch.distributed._tensor")
+    return issubclass(cls, getattr(module, "DTensor", ()))
+
+
 def describe(cls):
-    """(name, kind, opaque, API of the layer, API of the forward, parameters of forward)"""
+    """(name, kind, opaque, distributed, API of the layer, API of the forward, parameters of forward)"""
     torch = sys.modules.get("torch")
     if torch is not None and issubclass(cls, torch.nn.Module):
         return _describe_module(cls)
-    name, kind, opaque = names.class_name(cls), OTHER, False
+    name, kind, opaque, distributed = names.class_name(cls), OTHER, False, False
     if torch is not None and issubclass(cls, torch.Tensor):
-        kind, opaque = TENSOR, _is_opaque(cls, torch)
+        kind, opaque, distributed = TENSOR, _is_opaque(cls, torch), _is_distributed(cls)
     elif torch is not None and issubclass(cls, torch.optim.Optimizer):
         kind = OPTIMIZER
-    return name, kind, opaque, -1, -1, ()
+    return name, kind, opaque, distributed, -1, -1, ()
 
 
 def _trace_method(cls, name, function):

@@ -56,6 +56,14 @@ def content(tensor):
         return found.resolve_conj().resolve_neg().cpu().contiguous()
 
 
+def placement_json(tensor):
+    """Members of attrs that say which part of a distributed tensor this process holds."""
+    placements = ",".join(json_text(str(p)) for p in tensor.placements)
+    mesh = ",".join(str(n) for n in tensor.device_mesh.shape)
+    part = "" if all(p.is_replicate() for p in tensor.placements) else '"sharded":true,'
+    return f'{part}"placements":[{placements}],"mesh":[{mesh}]'
+
+
 def as_double(tensor):
     """The content as numbers of double precision, or None where there are no numbers to read."""
     torch = sys.modules["torch"]

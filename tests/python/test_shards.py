@@ -1,0 +1,78 @@
+"""What is recorded of parameters of which each process holds a part: FSDP2 on two gloo ranks."""
+import unittest
+
+from traced import Case
+
+# Two ranks that one interpreter forks. The last layer is too small for two.
+SCRIPT = """
+import hashlib, os, sys
+import torch, torch.distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+
+def train(rank):
+    dist.init_process_group("gloo", init_method="file://" + os.getcwd() + "/" + sys.argv[1], rank=rank, world_size=2)
+    torch.manual_seed(0); torch.set_num_threads(1)
+    model = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 1))
+    mesh = init_device_mesh("cpu", (2,))
+    fully_shard(model[0], mesh=mesh); fully_shard(model, mesh=mesh)
+    o = torch.optim.AdamW(model.parameters(), lr=0.1)
+    torch.manual_seed(rank)
+    for step in range(3):
+        o.zero_grad(); model(torch.randn(8, 4)).pow(2).mean().backward(); o.step()
+    parts = [p.to_local().detach().numpy().tobytes() for p in model.parameters()]
+    state = hashlib.sha256(b"".join(parts) + torch.get_rng_state().numpy().tobytes())
+    os.write(1, f"{rank} {state.hexdigest()}\\n".encode())
+    dist.destroy_process_group()
+
+children = []
+for rank in range(2):
+    children.append(os.fork())
+    if not children[-1]:
+        train(rank)
+        sys.exit()
+for child in children: os.waitpid(child, 0)
+"""
+
+
+class Shards(Case):
+    def ranks(self, run):
+        """Records of parameters of each rank."""
+        out = {}
+        for file in run.files():
+            records = run.records(file)
+            names = {r["var"]: r["name"] for r in records if r["type"] == "var" and "name" in r}
+            settings = {r["var"] for r in records if r.get("kind") == "param_group"}
+            rank = next((r["text"] for r in records if r.get("code") == "rank"), None)
+            if rank:
+                out[rank] = [(names[r["var"]], r) for r in records if r["type"] == "var" and r["var"] not in settings]
+        return out
+
+    def test_two_ranks(self):
+        plain, run = self.plain(SCRIPT, "plain"), self.traced(SCRIPT, "traced")
+        self.assertEqual(len(plain.out.splitlines()), 2)
+        self.assertEqual(sorted(run.out.splitlines()), sorted(plain.out.splitlines()))
+        self.assert_no_errors(run)
+        ranks = self.ranks(run)
+        self.assertEqual(sorted(ranks), ["0/2", "1/2"])
+        digests = {}
+        for rank, variables in ranks.items():
+            first = {name: r["attrs"] for name, r in variables if "owner" in r["attrs"]}
+            self.assertEqual(sorted(first), ["model.0.bias", "model.0.weight", "model.2.bias", "model.2.weight"])
+            for _, r in variables:
+                if "kind" in r:
+                    self.assertEqual((r["attrs"]["sharded"], r["attrs"]["placements"], r["attrs"]["mesh"]),
+                                     (True, ["S(0)"], [2]))
+            shapes = sorted(r["attrs"]["shape"] for _, r in variables if "kind" in r)
+            self.assertEqual(shapes, [[1], [1, 6], [6], [6, 4]])
+            digests[rank] = [r["attrs"]["data"] for name, r in variables
+                             if name == "model.0.weight" and "data" in r["attrs"]]
+            self.assertEqual(len(set(digests[rank])), 4)  # at first, and after each of three steps
+            empty = {r["attrs"].get("data") for name, r in variables if name == "model.2.weight"}
+            self.assertEqual(empty - {None} == set(), rank == "1/2")
+        self.assertFalse(set(digests["0/2"]) & set(digests["1/2"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
