@@ -61,6 +61,8 @@ static void before_forward(struct tc_thread *thread, struct tc_span *span)
 {
     span->is_counted = thread->n_modules > 0 || tc_module_owns_parameter(span->receiver);
     span->is_root = span->is_counted && thread->n_modules == 0;
+    if (span->is_counted && !span->is_root && !tc_agent.worker)
+        tc_variables_meet_called(thread, span->receiver);
     if (!span->is_root || tc_agent.worker)
         return;
     tc_steps_candidate(thread, "forward");

@@ -4,10 +4,19 @@
 #include "collect/agent/tracked.h"
 
 #include "base/banned.h"
+#include "base/map.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/modules.h"
 
+/* A module that a root holds, or calls. */
+struct place {
+    int64_t root;
+    char *path;
+};
+
 static TC_VEC(int64_t) roots; /* serials */
+static TC_VEC(struct place) places;
+static struct tc_map place_of; /* serial of a module to the index of its place */
 static struct tc_strbuf path;
 
 struct walk {
@@ -54,6 +63,26 @@ static void walk_members(struct walk *w, PyObject *module, enum tc_module_entry 
             meet_member(w, module, key, value, is_buffer);
 }
 
+static const struct place *find_place(PyObject *module)
+{
+    uint64_t i;
+
+    return tc_map_get(&place_of, (uint64_t)tc_identity(module), &i) ? &places.items[i] : NULL;
+}
+
+static void add_place(const struct walk *w, PyObject *module)
+{
+    struct place fresh = {.root = w->root};
+    bool is_new;
+    uint64_t *at = tc_map_at(&place_of, (uint64_t)tc_identity(module), &is_new);
+
+    if (!is_new)
+        return;
+    fresh.path = tc_strdup(w->path->text);
+    *at = places.n;
+    tc_vec_push(&places, fresh);
+}
+
 static void walk_module(struct walk *w, PyObject *module, int depth)
 {
     PyObject *children = tc_module_entry(module, TC_MODULE_MODULES);
@@ -61,6 +90,8 @@ static void walk_module(struct walk *w, PyObject *module, int depth)
     Py_ssize_t pos = 0;
     size_t size = w->path ? w->path->size : 0;
 
+    if (w->path)
+        add_place(w, module);
     walk_members(w, module, TC_MODULE_PARAMETERS, false);
     walk_members(w, module, TC_MODULE_BUFFERS, true);
     while (depth < TC_MODULE_MAX_DEPTH && children && PyDict_Check(children) &&
@@ -135,7 +166,90 @@ void tc_variables_meet_root(PyObject *module)
     walk_module(&w, module, 0);
 }
 
+/* Borrowed: of the module, or else of what it holds; NULL if there is none. */
+static PyObject *first_parameter(PyObject *module, int depth)
+{
+    PyObject *dict = tc_module_entry(module, TC_MODULE_PARAMETERS);
+    PyObject *key, *value, *found = NULL;
+    Py_ssize_t pos = 0;
+
+    while (dict && PyDict_Check(dict) && PyDict_Next(dict, &pos, &key, &value))
+        if (tc_tensor_is(value))
+            return value;
+    dict = tc_module_entry(module, TC_MODULE_MODULES);
+    pos = 0;
+    while (!found && depth < TC_MODULE_MAX_DEPTH && dict && PyDict_Check(dict) &&
+           PyDict_Next(dict, &pos, &key, &value))
+        if (value != Py_None)
+            found = first_parameter(value, depth + 1);
+    return found;
+}
+
+/* A variable that no root holds. */
+static bool is_stranger(PyObject *tensor)
+{
+    const struct tc_tracked *v = tc_tracked_find(tc_identity_tensor(tensor));
+
+    return !v || !v->root;
+}
+
+/* Put the path of the module behind that of its holder; false if the holder does not know it. */
+static bool name_in_holder(PyObject *holder, PyObject *module)
+{
+    PyObject *name = tc_policy_call("name_in_module", "(OO)", holder, module);
+    const char *text = name && name != Py_None ? PyUnicode_AsUTF8(name) : NULL;
+
+    if (text)
+        tc_strbuf_addf(&path, ".%s", text);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return text != NULL;
+}
+
+/* The path of a module by the innermost open call of one that holds it; else behind the root's. */
+static bool name_called(const struct tc_thread *thread, PyObject *module, int64_t *root)
+{
+    const struct place *place = NULL;
+    bool found = false;
+
+    for (size_t i = thread->stack.n; i > 0 && !found; i--) {
+        PyObject *holder = thread->stack.items[i - 1].receiver;
+        const struct place *p = holder ? find_place(holder) : NULL;
+
+        if (!p)
+            continue;
+        place = p;
+        tc_strbuf_reset(&path);
+        tc_strbuf_adds(&path, p->path);
+        found = name_in_holder(holder, module);
+    }
+    if (!place)
+        return false;
+    *root = place->root;
+    if (!found)
+        tc_strbuf_addf(&path, ".%s", Py_TYPE(module)->tp_name);
+    return true;
+}
+
+void tc_variables_meet_called(const struct tc_thread *thread, PyObject *module)
+{
+    struct walk w = {.path = &path};
+    PyObject *parameter;
+
+    if (!tc_agent.track || tc_agent.is_dark || thread->number != 0)
+        return;
+    parameter = first_parameter(module, 0);
+    if (!parameter || !is_stranger(parameter) || find_place(module))
+        return;
+    if (name_called(thread, module, &w.root))
+        walk_module(&w, module, 0);
+}
+
 void tc_roots_reset(void)
 {
+    for (size_t i = 0; i < places.n; i++)
+        tc_free(places.items[i].path);
+    tc_vec_release(&places);
+    tc_map_clear(&place_of);
     tc_vec_release(&roots);
 }

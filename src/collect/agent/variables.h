@@ -12,6 +12,11 @@
 /* Meet the parameters of an optimizer; of a root module and all it holds. */
 void tc_variables_meet_optimizer(PyObject *optimizer);
 void tc_variables_meet_root(PyObject *module);
+/*
+ * A module is called inside the forward of a root. Its variables are met if it is none of the
+ * root's children, as one that stands in a plain list.
+ */
+void tc_variables_meet_called(const struct tc_thread *thread, PyObject *module);
 /* Has the module been met as a root, or one that it holds? A trainer's own module holds the model.
  */
 bool tc_variables_holds_root(PyObject *module);

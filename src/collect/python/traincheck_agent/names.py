@@ -54,6 +54,27 @@ def class_name(cls):
     return module + "." + name
 
 
+def _place_in(value, module, depth):
+    """Where a plain container holds the module, as "[2]"; None if it does not."""
+    if value is module:
+        return ""
+    items = enumerate(value) if type(value) in (list, tuple) else value.items() if type(value) is dict else ()
+    for key, item in items if depth else ():
+        found = _place_in(item, module, depth - 1)
+        if found is not None:
+            return f"[{key!r}]{found}"
+    return None
+
+
+def name_in_module(holder, module):
+    """The path from a module to one that it keeps beside its children, as "branches[2]", or None."""
+    for name, value in list(vars(holder).items()):
+        found = None if name == "_modules" else _place_in(value, module, 2)
+        if found is not None:
+            return name + found
+    return None
+
+
 def name_of_root(module):
     """The script's own variable that holds the module, innermost frame first."""
     frame = sys._getframe(1)

@@ -4,7 +4,7 @@ import sys
 import _traincheck_agent as agent
 from . import annotations, classes, install, process, settings, table
 from .classes import describe as describe_class
-from .names import name_of_root as name_of_object, place_of_file
+from .names import name_in_module, name_of_root as name_of_object, place_of_file
 from .process import open_trace
 from .values import Shield as shield, as_double, autocast_json, content, name_of_root, numpy_json, placement_json, \
     scaler_settings
