@@ -2,6 +2,9 @@
  * consistent_replica.c - Consistent/replica: the same variable on all ranks, once all have finished
  * the step
  *
+ * Of parameter groups and scalers that is compared which the optimizer step has used: what is set
+ * after it is for the next one, and may be set in this window or in that.
+ *
  * A step waits until every rank of the world has reported it. Nothing here depends on which rank
  * comes first: a step is a set of reports, told from where its lowest rank stood. Steps that wait
  * for a rank in vain are judged with those present when an event says that the wait is over, or
@@ -14,6 +17,7 @@
 
 #include "base/banned.h"
 #include "relation/generations.h"
+#include "replay/setting.h"
 #include "replay/symbols.h"
 
 /* Bytes of steps that may wait. Files are read by step, so that ranks which have a file are never
@@ -239,13 +243,13 @@ static void report_settings(struct replica_state *r, struct pending_step *step,
     struct tc_variable v = {.serial = settings->serial,
                             .name = settings->name,
                             .kind = settings->kind,
-                            .is_setting = true,
-                            .has_data = true};
+                            .is_setting = true};
 
     for (size_t i = 0; i < settings->items.n; i++) {
         const struct tc_setting *item = &settings->items.items[i];
         const struct statement said = {&v, item->path, item->attr, i, rank};
-        v.data = item->value;
+        v.data = item->used;
+        v.has_data = item->has_used;
         add_statement(r, step, &said);
     }
 }
@@ -291,9 +295,9 @@ static size_t outcome_of(const struct replica *replica, struct tc_strtab *symbol
 {
     size_t n = 0;
 
-    if (replica->attr != TC_NO_SYM) {
-        out[n++] = tc_consistent_agreement(symbols, tc_strtab_text(symbols, replica->attr),
-                                           !replica->data_differs);
+    if (replica->variable.is_setting) {
+        if (!replica->is_incomparable)
+            out[n++] = tc_consistent_agreement(symbols, "settings", !replica->data_differs);
         return n;
     }
     if (!replica->is_incomparable)
@@ -325,23 +329,40 @@ static void judge_variable(const struct replica_state *r, const struct pending_s
     sink->example(sink->context, event, &example);
 }
 
+/* All settings of a group are one example: of the first that differs, or else of the first. */
+static const struct replica *one_of_group(const struct replica **sorted, size_t n, size_t *i)
+{
+    const struct replica *one = sorted[*i];
+
+    while (*i + 1 < n && sorted[*i + 1]->variable.is_setting &&
+           sorted[*i + 1]->variable.serial == one->variable.serial) {
+        (*i)++;
+        if (!one->data_differs && sorted[*i]->data_differs)
+            one = sorted[*i];
+    }
+    return one;
+}
+
 /* Judge what all ranks that reported have in common, and forget the step. */
 static void settle(struct replica_state *r, struct steps *steps, size_t at,
                    struct tc_strtab *symbols, const struct tc_event *event,
                    const struct tc_sink *sink)
 {
     struct pending_step **items = steps->items.items, *step = items[at];
-    size_t n = step->variables.n;
-    const struct replica **sorted = tc_malloc((n + 1) * sizeof(*sorted));
+    const struct replica **sorted = tc_malloc((step->variables.n + 1) * sizeof(*sorted));
+    size_t n = 0;
 
     if (step->ranks.n < step->world && step->step > steps->given_up)
         steps->given_up = step->step;
-    for (size_t i = 0; i < n; i++)
-        sorted[i] = &step->variables.items[i];
+    for (size_t i = 0; i < step->variables.n && step->ranks.n > 1; i++)
+        if (step->variables.items[i].n_ranks == step->ranks.n)
+            sorted[n++] = &step->variables.items[i];
     qsort(sorted, n, sizeof(*sorted), by_serial);
-    for (size_t i = 0; i < n; i++)
-        if (sorted[i]->n_ranks == step->ranks.n && step->ranks.n > 1)
-            judge_variable(r, step, sorted[i], symbols, event, sink);
+    for (size_t i = 0; i < n; i++) {
+        const struct replica *replica =
+            sorted[i]->variable.is_setting ? one_of_group(sorted, n, &i) : sorted[i];
+        judge_variable(r, step, replica, symbols, event, sink);
+    }
     tc_free(sorted);
     r->held -= bytes_of(step);
     free_step(step);
@@ -437,8 +458,13 @@ static void replica_observe(void *state, struct tc_strtab *symbols, const struct
 static void replica_describe(const struct tc_strtab *symbols, const struct tc_param *params,
                              size_t n_params, struct tc_strbuf *out)
 {
+    bool is_setting = tc_setting_is_kind(tc_symbols_text(symbols, params[0].name));
+
     (void)n_params;
-    tc_consistent_describe(symbols, params, "is the same on all ranks after every step", out);
+    tc_consistent_describe(symbols, params,
+                           is_setting ? "are the same on all ranks in every step"
+                                      : "is the same on all ranks after every step",
+                           out);
 }
 
 #define RANKS_NAMED 8
@@ -467,8 +493,13 @@ static void replica_explain(struct tc_strtab *symbols, const struct tc_invariant
     const struct content *contents = detail->replica->contents;
 
     (void)event;
-    tc_consistent_explain(symbols, invariant, example,
-                          "differs between ranks: the replica has diverged", out);
+    if (example->variable->is_setting)
+        tc_strbuf_addf(out, "%s of %s differs between ranks",
+                       tc_strtab_text(symbols, detail->replica->attr),
+                       tc_strtab_text(symbols, example->variable->name));
+    else
+        tc_consistent_explain(symbols, invariant, example,
+                              "differs between ranks: the replica has diverged", out);
     tc_strbuf_addf(out, " (%lld ranks", (long long)detail->step->world);
     if (detail->replica->n_contents == 2)
         tc_strbuf_addf(out, ", rank %lld is not as rank %lld", (long long)contents[1].rank,

@@ -43,7 +43,9 @@ static bool split_change(struct tc_str atom, struct change *out)
 /* What EventContain/sets speaks of. */
 static bool is_setting(const struct tc_strtab *symbols, tc_atom atom)
 {
-    return !strncmp(tc_strtab_text(symbols, atom), "set ", 4);
+    const char *text = tc_strtab_text(symbols, atom);
+
+    return !strncmp(text, "set ", 4) || !strncmp(text, "astray ", 7);
 }
 
 static bool is_change(const struct tc_strtab *symbols, tc_atom atom)

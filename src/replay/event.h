@@ -91,15 +91,16 @@ struct tc_variable {
 struct tc_setting {
     tc_sym attr;
     tc_sym path;    /* the name of the group, a dot, attr */
-    tc_atom atom;   /* "set KIND ATTR": what a call contains in which it changed */
     uint64_t value; /* digest of its JSON text */
-    bool is_number;
+    uint64_t used;  /* that which the last optimizer step found */
+    bool has_used;  /* there has been one */
 };
 
 /* A variable that is no tensor: a parameter group of an optimizer, a gradient scaler. */
 struct tc_settings {
     int64_t serial;
     tc_sym name, kind;
+    bool is_idle;                    /* its optimizer has not been at work yet */
     TC_VEC(struct tc_setting) items; /* in the order in which they were first told */
 };
 

@@ -109,6 +109,8 @@ static void on_call(struct tc_replay *replay, struct track *track, const struct 
     call->is_partial = track->process.is_dark;
     if (call->n_params)
         tc_variable_survey(&track->process, call);
+    if (call->role == TC_ROLE_STEP)
+        tc_setting_use(&track->process);
     if (is_in_windows(track, call))
         tc_window_call_begins(&track->process, replay->symbols, call);
 }

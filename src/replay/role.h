@@ -17,7 +17,7 @@
  *   NESTED   ... and also when called inside another member (closures, scalers)
  *   SUBJECT  what happens inside such a call is worth an invariant
  *   FOREIGN  its receiver and operands are the user's own: they enter no situation
- *   SETTER   it is there to change settings of an optimizer or a scaler
+ *   SETTER   it is there to change settings of an optimizer
  *   OUTER    a call around a training loop; what it contains counts as top level
  */
 #define TC_ROLE_MAP(X)                                                                            \
@@ -28,7 +28,7 @@
     X(STEP, "step", TC_TRAIT_MEMBER | TC_TRAIT_NESTED | TC_TRAIT_SUBJECT)                         \
     X(ZERO_GRAD, "zero_grad", TC_TRAIT_MEMBER | TC_TRAIT_NESTED | TC_TRAIT_SUBJECT)               \
     X(SCHEDULER, "scheduler", TC_TRAIT_MEMBER | TC_TRAIT_SUBJECT | TC_TRAIT_SETTER)               \
-    X(SCALER, "scaler", TC_TRAIT_MEMBER | TC_TRAIT_SUBJECT | TC_TRAIT_SETTER)                     \
+    X(SCALER, "scaler", TC_TRAIT_MEMBER | TC_TRAIT_SUBJECT)                                       \
     X(UNSCALE, "unscale", TC_TRAIT_MEMBER | TC_TRAIT_SUBJECT)                                     \
     X(CLIP, "clip", TC_TRAIT_MEMBER | TC_TRAIT_NESTED | TC_TRAIT_SUBJECT)                         \
     X(COLLECTIVE, "collective", TC_TRAIT_MEMBER | TC_TRAIT_SUBJECT)                               \

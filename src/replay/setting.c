@@ -48,6 +48,19 @@ void tc_process_free_settings(struct tc_process *process)
     tc_map_release(&process->settings);
 }
 
+void tc_setting_use(struct tc_process *process)
+{
+    uint64_t serial, pointer;
+
+    for (size_t pos = 0; tc_map_each(&process->settings, &pos, &serial, &pointer);) {
+        struct tc_settings *settings = (struct tc_settings *)(uintptr_t)pointer;
+        for (size_t i = 0; i < settings->items.n; i++) {
+            settings->items.items[i].used = settings->items.items[i].value;
+            settings->items.items[i].has_used = true;
+        }
+    }
+}
+
 /* A name that comes again is that of another optimizer: the one before is gone. */
 static void forget_namesake(struct tc_process *process, tc_sym name)
 {
@@ -76,22 +89,25 @@ static struct tc_settings *add(struct tc_process *process, struct tc_strtab *sym
     return settings;
 }
 
-static tc_sym intern(struct tc_strtab *symbols, const char *a, char between, const char *b,
-                     const char *before)
+static tc_sym join(struct tc_strtab *symbols, const char *a, const char *between, tc_sym b)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    tc_strbuf_addf(&text, "%s%s%c%s", before, a, between, b);
+    tc_strbuf_addf(&text, "%s%s%s", a, between, tc_strtab_text(symbols, b));
     tc_sym sym = tc_strtab_intern(symbols, text.text, text.size);
     tc_strbuf_release(&text);
     return sym;
+}
+
+tc_atom tc_setting_atom(struct tc_strtab *symbols, tc_sym kind, bool is_idle)
+{
+    return join(symbols, is_idle ? "astray" : "set", " ", kind);
 }
 
 static struct tc_setting *item_at(struct tc_settings *settings, struct tc_strtab *symbols,
                                   struct tc_str name, bool *is_new)
 {
     tc_sym attr = tc_symbols_str(symbols, name);
-    const char *text = tc_strtab_text(symbols, attr);
 
     *is_new = false;
     for (size_t i = 0; i < settings->items.n; i++)
@@ -101,9 +117,7 @@ static struct tc_setting *item_at(struct tc_settings *settings, struct tc_strtab
         return NULL;
     *is_new = true;
     struct tc_setting item = {
-        .attr = attr,
-        .path = intern(symbols, tc_strtab_text(symbols, settings->name), '.', text, ""),
-        .atom = intern(symbols, tc_strtab_text(symbols, settings->kind), ' ', text, "set ")};
+        .attr = attr, .path = join(symbols, tc_strtab_text(symbols, settings->name), ".", attr)};
     tc_vec_push(&settings->items, item);
     return &settings->items.items[settings->items.n - 1];
 }
@@ -113,6 +127,11 @@ static void set(struct tc_settings *settings, struct tc_strtab *symbols,
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
     bool is_new;
+
+    if (tc_str_is(member->key, "idle")) {
+        settings->is_idle = member->value.kind == TC_VALUE_BOOL && member->value.boolean;
+        return;
+    }
     struct tc_setting *item = item_at(settings, symbols, member->key, &is_new);
 
     if (!item)
@@ -120,9 +139,8 @@ static void set(struct tc_settings *settings, struct tc_strtab *symbols,
     tc_value_print(&member->value, &text);
     uint64_t value = tc_hash64(text.text, text.size, 0);
     if (!is_new && cause && value != item->value)
-        tc_call_add_atom(cause, item->atom);
+        tc_call_add_atom(cause, tc_setting_atom(symbols, settings->kind, settings->is_idle));
     item->value = value;
-    item->is_number = member->value.kind == TC_VALUE_INT || member->value.kind == TC_VALUE_FLOAT;
     tc_strbuf_release(&text);
 }
 

@@ -13,6 +13,10 @@ bool tc_setting_is(const struct tc_process *process, const struct tc_record *rec
 /* Apply it; changes are added to what the call `cause` contains (NULL: outside of every call). */
 void tc_setting_apply(struct tc_process *process, struct tc_strtab *symbols,
                       const struct tc_record *record, struct tc_call *cause);
+/* What a call contains in which settings of that kind changed: of groups at work, of idle ones. */
+tc_atom tc_setting_atom(struct tc_strtab *symbols, tc_sym kind, bool is_idle);
+/* An optimizer steps with what is set. */
+void tc_setting_use(struct tc_process *process);
 void tc_process_free_settings(struct tc_process *process);
 
 #endif /* TC_REPLAY_SETTING_H */

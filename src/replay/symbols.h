@@ -48,6 +48,7 @@
     /* kinds of variables */                \
     X(PARAMETER, "Parameter")               \
     X(BUFFER, "buffer")                     \
+    X(PARAM_GROUP, "param_group")           \
     /* descriptors */                       \
     X(ROOT_FORWARD, "root.forward")         \
     /* fields of situations */              \

@@ -85,7 +85,7 @@ class Settings(Case):
                  and r["kind"] not in ("Parameter", "buffer")}
         groups = ["two.param_groups[0]", "two.param_groups[1]", "hand.param_groups[0]", "same.param_groups[0]",
                   "tens.param_groups[0]", "grown.param_groups[0]", "grown.param_groups[1]", "each.param_groups[0]",
-                  "each_2.param_groups[0]", "o.param_groups[0]"]
+                  "each_2.param_groups[0]", "o.param_groups[0]", "idle.param_groups[0]"]
         self.assertEqual(kinds, {**dict.fromkeys(groups, "param_group"), "big": "scaler", "off": "scaler"})
 
     def test_the_first_record_has_the_numbers_and_nothing_else(self):
@@ -97,8 +97,12 @@ class Settings(Case):
     def test_a_scheduler_changes_both_groups(self):
         for name, rate in (("two.param_groups[0]", 0.1), ("two.param_groups[1]", 0.5)):
             first, *later = self.history(name)
-            self.assertEqual((first[1]["lr"], first[1]["momentum"]), (rate, 0.9))
-            self.assertEqual(later, [("step", {"lr": rate / 2})])
+            self.assertEqual((first[1]["lr"], first[1]["momentum"], first[1]["idle"]), (rate, 0.9, True))
+            self.assertEqual(later, [(None, {"idle": False}), ("step", {"lr": rate / 2})])
+
+    def test_an_optimizer_that_does_nothing_is_idle(self):
+        self.assertEqual([a for _, a in self.history("idle.param_groups[0]") if "lr" in a][-1]["lr"], 0.25)
+        self.assertNotIn({"idle": False}, [a for _, a in self.history("idle.param_groups[0]")])
 
     def test_by_hand_and_from_a_state(self):
         self.assertEqual(self.history("hand.param_groups[0]")[1:],

@@ -262,10 +262,10 @@ class Trace:
             self.leave()
             self.stepped = True
 
-    def schedule(self, by="user", at="train.py:14", group=None, cls="torch.optim.lr_scheduler.OneCycleLR", **attrs):
+    def schedule(self, by="user", at="train.py:14", group=None, **attrs):
         """attrs: what it adjusts in the group."""
         self.enter("torch.optim.lr_scheduler.LRScheduler.step", at=at, by=by,
-                   self={"object": cls, "id": 5000, "attrs": {}})
+                   self={"object": "torch.optim.lr_scheduler.OneCycleLR", "id": 5000, "attrs": {}})
         if attrs:
             self.adjust(group, **attrs)
         self.leave()

@@ -91,10 +91,10 @@ static void before_optimizer(struct tc_thread *thread, struct tc_span *span)
     }
     if (thread->number == 0) {
         tc_variables_meet_optimizer(span->receiver);
-        tc_settings_meet_optimizer(span->receiver);
+        tc_settings_meet_optimizer(span->receiver, true);
     }
     tc_variables_look(thread, 0, TC_LOOK_QUICK);
-    tc_settings_look(thread, 0);
+    tc_settings_look(thread, 0, false);
 }
 
 static PyObject *argument(const struct tc_span *span, const char *name, size_t position)
@@ -145,10 +145,10 @@ static void before(struct tc_thread *thread, struct tc_span *span)
     case TC_ROLE_SCALER:
         if (thread->number == 0 && span->receiver)
             tc_settings_meet_scaler(span->receiver);
-        tc_settings_look(thread, 0);
+        tc_settings_look(thread, 0, false);
         break;
     case TC_ROLE_SCHEDULER:
-        tc_settings_look(thread, 0);
+        tc_settings_look(thread, 0, true);
         break;
     default:
         if (span->api->flags & TC_API_LOOK)
@@ -437,7 +437,7 @@ static void write_end(struct tc_thread *thread, const struct tc_span *span, PyOb
     if (has_looks(span))
         tc_variables_look(thread, span->id, look_after(span));
     if (has_settings(span))
-        tc_settings_look(thread, span->id);
+        tc_settings_look(thread, span->id, span->api->role == TC_ROLE_SCHEDULER);
     if (result)
         write_return(thread, span, result);
     else

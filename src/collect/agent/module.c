@@ -9,6 +9,7 @@
 #include "collect/agent/modules.h"
 #include "collect/agent/policy.h"
 #include "collect/agent/process.h"
+#include "collect/agent/settings.h"
 #include "collect/agent/sink.h"
 #include "collect/agent/slots.h"
 #include "collect/agent/steps.h"
@@ -193,6 +194,7 @@ static PyObject *optimizer_born(PyObject *self, PyObject *optimizer)
     if (tc_thread_current()->number == 0) {
         tc_steps_optimizer_born(tc_identity(optimizer));
         tc_variables_meet_optimizer(optimizer);
+        tc_settings_meet_optimizer(optimizer, false);
     }
     Py_RETURN_NONE;
 }

@@ -23,13 +23,15 @@ struct setting {
 struct group {
     int64_t serial;
     bool announced;
+    bool is_idle; /* as it was told last */
     TC_VEC(struct setting) settings;
 };
 
 struct owner {
     PyObject *ref; /* weak */
-    char *name;
+    char *name;    /* NULL until it is first looked at */
     bool is_scaler;
+    bool is_idle; /* an optimizer that has neither stepped nor cleared gradients */
     TC_VEC(struct group) groups;
 };
 
@@ -81,7 +83,7 @@ static bool shares_groups(const struct owner *o, const PyObject *groups)
 static bool is_taken(const char *name)
 {
     for (size_t i = 0; i < owners.n; i++)
-        if (strcmp(owners.items[i].name, name) == 0)
+        if (owners.items[i].name && strcmp(owners.items[i].name, name) == 0)
             return true;
     return false;
 }
@@ -116,24 +118,23 @@ static void forget_dead(void)
     owners.n = n;
 }
 
-static bool is_known(const PyObject *object)
+static struct owner *find(const PyObject *object)
 {
     for (size_t i = 0; i < owners.n; i++)
         if (tc_ref_get(owners.items[i].ref) == object)
-            return true;
-    return false;
+            return &owners.items[i];
+    return NULL;
 }
 
-static void add_owner(PyObject *object, bool is_scaler)
+static void add_owner(PyObject *object, bool is_scaler, bool is_idle)
 {
-    struct owner fresh = {.ref = PyWeakref_NewRef(object, NULL), .is_scaler = is_scaler};
+    struct owner fresh = {
+        .ref = PyWeakref_NewRef(object, NULL), .is_scaler = is_scaler, .is_idle = is_idle};
 
-    if (!fresh.ref) {
+    if (fresh.ref)
+        tc_vec_push(&owners, fresh);
+    else
         PyErr_Clear();
-        return;
-    }
-    fresh.name = name_of(object);
-    tc_vec_push(&owners, fresh);
 }
 
 static bool is_looking(void)
@@ -141,29 +142,41 @@ static bool is_looking(void)
     return tc_agent.settings && !tc_agent.is_dark && !tc_agent.worker;
 }
 
-void tc_settings_meet_optimizer(PyObject *optimizer)
+static struct owner *find_sharing(PyObject *optimizer)
+{
+    PyObject *groups = groups_of(optimizer);
+    struct owner *found = NULL;
+
+    for (size_t i = 0; i < owners.n && groups && !found; i++)
+        if (shares_groups(&owners.items[i], groups))
+            found = &owners.items[i];
+    Py_XDECREF(groups);
+    return found;
+}
+
+void tc_settings_meet_optimizer(PyObject *optimizer, bool is_at_work)
 {
     const struct tc_class *class = is_looking() ? tc_class_of(Py_TYPE(optimizer)) : NULL;
-    PyObject *groups;
+    struct owner *o = class ? find(optimizer) : NULL;
 
-    if (!class || class->kind != TC_CLASS_OPTIMIZER || is_known(optimizer))
+    if (!class || class->kind != TC_CLASS_OPTIMIZER)
         return;
-    forget_dead();
-    groups = groups_of(optimizer);
-    for (size_t i = 0; i < owners.n && groups; i++)
-        if (shares_groups(&owners.items[i], groups))
-            Py_CLEAR(groups);
-    if (groups)
-        add_owner(optimizer, false);
-    Py_XDECREF(groups);
+    if (!o) {
+        forget_dead();
+        o = find_sharing(optimizer);
+    }
+    if (!o)
+        add_owner(optimizer, false, !is_at_work);
+    else if (is_at_work)
+        o->is_idle = false;
 }
 
 void tc_settings_meet_scaler(PyObject *scaler)
 {
-    if (!is_looking() || is_known(scaler))
+    if (!is_looking() || find(scaler))
         return;
     forget_dead();
-    add_owner(scaler, true);
+    add_owner(scaler, true, false);
 }
 
 /* ---- values ---- */
@@ -295,27 +308,45 @@ static void begin_record(struct tc_thread *thread, const struct owner *o, size_t
     tc_strbuf_adds(out, ",\"attrs\":{");
 }
 
-static void look_at(struct tc_thread *thread, const struct owner *o, size_t index, struct group *g,
-                    PyObject *dict, int64_t cause)
+/* The next attribute of the record, which begins with the first. */
+static void add_key(struct tc_thread *thread, const struct owner *o, size_t index, struct group *g,
+                    int64_t cause, bool is_first)
+{
+    if (is_first)
+        begin_record(thread, o, index, g, cause);
+    else
+        tc_strbuf_addc(&thread->line, ',');
+}
+
+static size_t add_changes(struct tc_thread *thread, const struct owner *o, size_t index,
+                          struct group *g, PyObject *dict, int64_t cause)
 {
     PyObject *key, *value;
     Py_ssize_t pos = 0;
     size_t hint = 0, n = 0;
 
+    if (o->is_idle != g->is_idle) {
+        add_key(thread, o, index, g, cause, n++ == 0);
+        tc_strbuf_adds(&thread->line, o->is_idle ? "\"idle\":true" : "\"idle\":false");
+        g->is_idle = o->is_idle;
+    }
     while (PyDict_Next(dict, &pos, &key, &value)) {
         struct setting *s = PyUnicode_CheckExact(key) ? setting_at(g, &hint, key) : NULL;
 
         if (!s || !take(s, value))
             continue;
-        if (n++ == 0)
-            begin_record(thread, o, index, g, cause);
-        else
-            tc_strbuf_addc(&thread->line, ',');
+        add_key(thread, o, index, g, cause, n++ == 0);
         tc_encode_str(&thread->line, key);
         tc_strbuf_addc(&thread->line, ':');
         tc_strbuf_adds(&thread->line, s->json);
     }
-    if (!n)
+    return n;
+}
+
+static void look_at(struct tc_thread *thread, const struct owner *o, size_t index, struct group *g,
+                    PyObject *dict, int64_t cause)
+{
+    if (!add_changes(thread, o, index, g, dict, cause))
         return;
     tc_strbuf_adds(&thread->line, "}}\n");
     tc_sink_put(thread->line.text, thread->line.size, thread->step_at);
@@ -349,14 +380,17 @@ static void look_at_owner(struct tc_thread *thread, struct owner *o, PyObject *o
     PyErr_Clear();
 }
 
-void tc_settings_look(struct tc_thread *thread, int64_t cause)
+void tc_settings_look(struct tc_thread *thread, int64_t cause, bool has_idle)
 {
     if (!is_looking() || thread->number != 0 || !owners.n || !tc_agent_ready())
         return;
     for (size_t i = 0; i < owners.n; i++) {
-        PyObject *object = tc_ref_get(owners.items[i].ref);
+        bool is_seen = has_idle || !owners.items[i].is_idle;
+        PyObject *object = is_seen ? tc_ref_get(owners.items[i].ref) : NULL;
 
         Py_XINCREF(object);
+        if (object && !owners.items[i].name)
+            owners.items[i].name = name_of(object);
         if (object)
             look_at_owner(thread, &owners.items[i], object, cause);
         Py_XDECREF(object);

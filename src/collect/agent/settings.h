@@ -9,12 +9,16 @@
 
 #include "collect/agent/agent.h"
 
-/* An optimizer, or a scaler, is at work. One that only exists is not looked at. */
-void tc_settings_meet_optimizer(PyObject *optimizer);
+/* An optimizer was built, or is at work; a scaler is. */
+void tc_settings_meet_optimizer(PyObject *optimizer, bool is_at_work);
 void tc_settings_meet_scaler(PyObject *scaler);
 
-/* Record what has changed. cause is the id of the call that ends, 0 for none. */
-void tc_settings_look(struct tc_thread *thread, int64_t cause);
+/*
+ * Record what has changed. cause is the id of the call that ends, 0 for none. Optimizers that are
+ * not at work are looked at around the calls of schedulers alone: before, the script may not have
+ * named them yet.
+ */
+void tc_settings_look(struct tc_thread *thread, int64_t cause, bool has_idle);
 
 void tc_settings_reset(void);
 

@@ -206,7 +206,7 @@ static void put_lines(const struct tc_strbuf *lines)
 static void look_at_all(struct tc_thread *thread)
 {
     tc_variables_look(thread, 0, TC_LOOK_ALL);
-    tc_settings_look(thread, 0);
+    tc_settings_look(thread, 0, false);
 }
 
 /* What changed while nothing was looked at has no cause. */

@@ -1,4 +1,4 @@
-"""Rank 1 halves its learning rate on its own. Each rank has decayed its weights in its own way from the beginning."""
+"""Rank 1 halves its learning rate on its own. A schedule may turn before or after the cut of the window."""
 from trace_writer import Trace
 
 
@@ -6,11 +6,19 @@ def rank(folder, number, halves_from=None):
     t = Trace(folder, rank=number, world=2, pid=number + 1)
     model = t.net("w")
     optimizer = t.optimizer(model)
-    group = t.settings(lr=0.1, weight_decay=0.5 * number)
+    group = t.settings(lr=0.1, momentum=0.9)
     for i in range(6):
-        t.train_step(model, optimizer)
+        t.zero_grad(optimizer)
+        t.forward(model)
+        t.backward(model)
+        t.step(optimizer)
+        if number:
+            t.cut()
+        t.schedule(group=group, lr=0.1 + i)
         if i == halves_from and number == 1:
             t.adjust(group, lr=0.05)
+        if not number:
+            t.cut()
     t.end()
 
 

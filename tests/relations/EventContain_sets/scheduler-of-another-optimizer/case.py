@@ -1,35 +1,43 @@
-"""A scheduler that was built for another optimizer changes nothing that is in use. One may rest after a warm-up."""
+"""The optimizer was built anew and the scheduler was not: it turns the rate of one that never steps."""
 from trace_writer import Trace
 
 
-def train(folder, rates):
+def train(folder, turns_old=(), turns_new=()):
+    """In these steps the scheduler changes the rate of that optimizer."""
     t = Trace(folder)
     model = t.net("w")
     optimizer = t.optimizer(model)
-    group = t.settings(lr=0.1, momentum=0.9, nesterov=False)
-    lr = 0.1
-    for rate in rates:
+    old = t.settings("sgd.param_groups[0]", lr=0.1, idle=True)
+    new = t.settings("optimizer.param_groups[0]", lr=0.1)
+    for i in range(6):
         t.zero_grad(optimizer)
         t.forward(model)
         t.backward(model)
         t.step(optimizer)
-        t.schedule(group=group, **({} if rate == lr else {"lr": rate}))
-        lr = rate
+        t.enter("torch.optim.lr_scheduler.LRScheduler.step", at="train.py:14", self={"object": "StepLR", "id": 90, "attrs": {}})
+        for group, steps in ((old, turns_old), (new, turns_new)):
+            if i in steps:
+                t.adjust(group, lr=0.1 / (i + 2))
+        t.leave()
         t.cut()
     t.end()
 
 
 def healthy(folder):
-    train(folder, [0.1, 0.2, 0.3, 0.2, 0.1, 0.0])
+    train(folder, turns_new=range(6))
 
 
-def fine_that_rests(folder):
-    train(folder, [0.1, 0.1, 0.3, 0.3, 0.3, 0.3, 0.3])
+def fine_that_waits(folder):
+    train(folder)
 
 
-def fine_that_ends_early(folder):
-    train(folder, [0.1, 0.1])
+def fine_that_turns_both(folder):
+    train(folder, turns_old=range(6), turns_new=range(6))
+
+
+def fine_until_the_other_begins(folder):
+    train(folder, turns_old=(0, 1), turns_new=(2, 3, 4, 5))
 
 
 def broken(folder):
-    train(folder, [0.1] * 6)
+    train(folder, turns_old=(0, 2, 3, 4))
