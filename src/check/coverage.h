@@ -12,7 +12,7 @@
 
 /* Of the processes of one run. */
 struct tc_coverage {
-    struct tc_map reasons; /* process → an array of them, or 0 */
+    struct tc_map reasons; /* of each that is selective → an array, by invariant */
 };
 
 /*
