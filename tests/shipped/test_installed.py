@@ -1,0 +1,71 @@
+"""An installed copy finds its sets, also after it was moved."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import shipped
+
+PROCESS = {"type": "process", "schema": 1, "pid": 1, "role": "main", "packages": {"torch": "2.13.0"}}
+
+
+class Installed(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.work = pathlib.Path(self.folder.name)
+        self.trace = self.work / "trace_1.jsonl"
+        self.trace.write_text(json.dumps(PROCESS) + "\n" + json.dumps({"type": "end", "t": 1, "events": 0, "dropped": 0}) + "\n")
+        self.prefix = self.work / "first place"
+        subprocess.run([self.cmake, "--install", self.build, "--prefix", self.prefix], check=True, capture_output=True)
+
+    def run_tool(self, prefix, name, *arguments, **env):
+        clean = {k: v for k, v in os.environ.items() if k != "TRAINCHECK_INVARIANTS"}
+        return subprocess.run([prefix / "bin" / f"traincheck-{name}", *arguments], cwd=self.work, env=clean | env,
+                              capture_output=True, text=True)
+
+    def counts(self, prefix, names, **env):
+        report = self.work / "report"
+        p = self.run_tool(prefix, "check", "-q", self.trace, "-i", *names, "-o", report, **env)
+        self.assertEqual(p.returncode, 0, p.stderr)
+        return json.loads((report / "violations_summary.json").read_text())["counts"]["invariants"]
+
+    def test_sets_are_found_beside_the_executable(self):
+        source = shipped.ROOT / "invariants" / "pytorch.jsonl"
+        expected = len(source.read_text().splitlines()) - 1
+        self.assertEqual(self.counts(self.prefix, ["@pytorch"]), expected)
+        moved = self.work / "second place"
+        self.prefix.rename(moved)
+        self.assertEqual(self.counts(moved, ["@all"]), expected)
+        # The very copy there, and no other, is read.
+        (moved / "share/traincheck/invariants/pytorch.jsonl").write_text(
+            "\n".join(source.read_text().splitlines()[:3]) + "\n")
+        self.assertEqual(self.counts(moved, ["@pytorch"]), 2)
+        self.assertEqual(self.counts(moved, ["@pytorch"], TRAINCHECK_INVARIANTS=str(source.parent)), expected)
+
+    def test_the_readme_lies_beside_the_sets(self):
+        folder = self.prefix / "share/traincheck/invariants"
+        self.assertEqual(sorted(p.name for p in folder.iterdir()),
+                         ["README.md", "distributed.jsonl", "pytorch.jsonl", "transformers.jsonl"])
+
+    def test_a_symbolic_link_to_a_tool_finds_them_too(self):
+        (self.work / "bin").mkdir()
+        (self.work / "bin/traincheck-check").symlink_to(self.prefix / "bin/traincheck-check")
+        p = self.run_tool(self.work, "check", self.trace, "-i", "@nonsense")
+        self.assertIn("there are @all, @distributed, @pytorch, @transformers", p.stderr)
+
+    def test_collect_and_onlinecheck_find_them(self):
+        (self.work / "train.py").write_text("print('hello')\n")
+        p = self.run_tool(self.prefix, "collect", "-i", "@pytorh", "-o", "t", "train.py")
+        self.assertEqual((p.returncode, p.stdout), (125, ""))
+        self.assertIn("did you mean '@pytorch'?", p.stderr)
+        p = self.run_tool(self.prefix, "onlinecheck", "--exit-on-idle", "1", self.trace, "-i", "@all", "-o", "r")
+        self.assertEqual(p.returncode, 0, p.stderr)
+        self.assertIn("@all takes @pytorch: torch 2.13.0", p.stderr)
+
+
+if __name__ == "__main__":
+    shipped.main(build=Installed, cmake=Installed)
