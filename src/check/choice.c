@@ -82,9 +82,9 @@ static void compare_torch(struct tc_choice *choice, const struct tc_value *packa
         if (!file->torch || is_same_release(file->torch, met))
             continue;
         choice->is_noted = true;
-        tc_notes_add(notes, "other-torch", file->name, 0,
-                     "learned with torch %s, this run has torch %.*s: what only one of the two has "
-                     "is not judged",
+        tc_notes_add(notes, "other-torch", "", 0,
+                     "shipped invariants were learned with torch %s, this run has torch %.*s: what "
+                     "only one of the two has is not judged",
                      file->torch, (int)met.size, met.text);
     }
 }

@@ -300,7 +300,8 @@ static size_t outcome_of(const struct replica *replica, struct tc_strtab *symbol
             out[n++] = tc_consistent_agreement(symbols, "settings", !replica->data_differs);
         return n;
     }
-    if (!replica->is_incomparable)
+    /* Ranks see batches of their own, and so have running statistics of their own. */
+    if (!replica->is_incomparable && replica->variable.kind != TC_SYM_BUFFER)
         out[n++] = tc_consistent_agreement(symbols, "data", !replica->data_differs);
     out[n++] = tc_consistent_agreement(symbols, "dtype", !replica->dtype_differs);
     out[n++] = tc_consistent_agreement(symbols, "shape", !replica->shape_differs);
