@@ -8,6 +8,7 @@
 
 #include <locale.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,8 @@
 
 #include "base/banned.h"
 
-#define MAX_EXACT 9007199254740992.0 /* 2^53 */
+#define MAX_EXACT    9007199254740992.0 /* 2^53 */
+#define MAX_DECIMALS 6
 
 double tc_number_parse(const char *text, size_t size)
 {
@@ -56,6 +58,40 @@ static void add_point(struct tc_strbuf *buf, const char *text)
     tc_strbuf_adds(buf, at + strlen(point));
 }
 
+static void add_digits(struct tc_strbuf *buf, uint64_t n, int n_digits)
+{
+    char digits[MAX_DECIMALS];
+
+    for (int i = n_digits; i > 0; i--, n /= 10)
+        digits[i - 1] = (char)('0' + n % 10);
+    tc_strbuf_add(buf, digits, (size_t)n_digits);
+}
+
+/*
+ * Most numbers that people write have few decimals. As m and 10^k are exact, their quotient is the
+ * double nearest to the decimal m / 10^k: where it is the number, that decimal is its text.
+ */
+static bool add_short(struct tc_strbuf *buf, double number)
+{
+    double size = fabs(number), scale = 10;
+
+    if (size < 1e-4 || size >= 1e9)
+        return false;
+    for (int k = 1; k <= MAX_DECIMALS; k++, scale *= 10) {
+        double m = nearbyint(size * scale);
+
+        if (m / scale != size)
+            continue;
+        if (number < 0)
+            tc_strbuf_addc(buf, '-');
+        tc_strbuf_add_int(buf, (int64_t)size);
+        tc_strbuf_addc(buf, '.');
+        add_digits(buf, (uint64_t)m % (uint64_t)scale, k);
+        return true;
+    }
+    return false;
+}
+
 void tc_strbuf_add_number(struct tc_strbuf *buf, double number)
 {
     char text[64];
@@ -67,7 +103,7 @@ void tc_strbuf_add_number(struct tc_strbuf *buf, double number)
     } else if (number == floor(number) && fabs(number) <= MAX_EXACT &&
                !(number == 0 && signbit(number))) {
         tc_strbuf_add_int(buf, (int64_t)number);
-    } else {
+    } else if (!add_short(buf, number)) {
         for (int digits = 15; digits <= 17; digits++) {
             snprintf(text, sizeof(text), "%.*g", digits, number);
             if (strtod(text, NULL) == number)
