@@ -11,6 +11,12 @@ target_compile_options(tc_plain_flags INTERFACE
   $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation> # messages are cut off on purpose
   $<$<BOOL:${TC_WERROR}>:-Werror>)
 
+# For files that check at run time whether the processor has what they use.
+set(TC_WIDE_FLAGS "")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(TC_WIDE_FLAGS -mavx2)
+endif()
+
 add_library(tc_flags INTERFACE)
 target_link_libraries(tc_flags INTERFACE tc_plain_flags)
 if(TC_SANITIZE)

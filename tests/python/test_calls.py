@@ -1,7 +1,7 @@
 """No call is lost, whatever kind of callable is called in a hot loop; names, arguments, answers."""
 import unittest
 
-from traced import Case
+from traced import Case, PYTHON, has_package
 
 N = 10000
 
@@ -181,6 +181,77 @@ class Records(Case):
                           "for i in range(500): F.relu(torch.ones(3))\n")
         ids = [c["args"]["input"]["id"] for c in self.calls(run, fn="torch.nn.functional.relu")]
         self.assertEqual(len(set(ids)), 500)
+
+    def test_what_is_written_past_the_version_counter_is_seen_in_the_result(self):
+        run = self.traced("""
+            import torch
+            class Net(torch.nn.Module):
+                def __init__(self): super().__init__(); self.l = torch.nn.Linear(2, 2)
+                def forward(self, x):
+                    y = self.l(x)
+                    y.data[0] = float("nan")
+                    return y
+            Net()(torch.ones(1, 2))
+        """)
+        finite = {c["fn"]: r["finite"] for c in self.calls(run) for r in run.records()
+                  if r["type"] == "return" and r["id"] == c["id"] and "finite" in r}
+        self.assertEqual(finite["torch.nn.Linear.forward"], True)
+        self.assertEqual(finite["torch.nn.Module.__call__"], False)
+
+    def test_layers_of_no_interest_keep_what_is_inside_of_them(self):
+        (self.work / "inv.jsonl").write_text(
+            '{"traincheck": "invariants", "schema": 1, "made_by": "by hand"}\n'
+            '{"id": "AO-00000000", "relation": "APIOutput/finite", "params": [{"call": "torch.nn.functional.relu"}, '
+            '{"operand": "value", "is": "finite"}], "when": [], "text": "in relu(), the result is finite"}\n')
+        run = self.traced("""
+            import torch
+            class Block(torch.nn.Module):
+                def __init__(self): super().__init__(); self.l = torch.nn.Linear(2, 2); self.r = torch.nn.ReLU()
+                def forward(self, x): return self.r(self.l(x))
+            torch.nn.Sequential(Block(), Block())(torch.ones(1, 2))
+        """, options=("-i", self.work / "inv.jsonl"))
+        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual(len(self.calls(run, fn="torch.nn.functional.relu")), 2)
+        roots = [c for c in self.calls(run) if c.get("self", {}).get("role") == "root"]
+        self.assertEqual([c["self"]["object"] for c in roots], ["torch.nn.Sequential"])
+        self.assertEqual({c["parent"] for c in self.calls(run, fn="torch.nn.functional.relu")}, {roots[0]["id"]})
+
+    def test_tensors_of_all_kinds_are_described(self):
+        run = self.traced("""
+            import torch
+            kinds = (torch.ones(2, 3), torch.ones(2, 3).t(), torch.ones(2, dtype=torch.bfloat16), torch.ones(()),
+                     torch.ones(2, dtype=torch.complex64), torch.ones(2, dtype=torch.bool), torch.empty(0, 3),
+                     torch.ones(2, device="meta"), torch.ones(2, 2).to_sparse(), torch.nn.Parameter(torch.ones(4)),
+                     torch.quantize_per_tensor(torch.ones(2), 1.0, 0, torch.qint8))
+            torch.einsum("i->i", torch.ones(2))
+            try: torch.stack(list(kinds))
+            except Exception: pass
+        """)
+        call, = self.calls(run, fn="torch.stack")
+        self.assertEqual([(t["tensor"], t["shape"], t["dtype"], t["device"], t["requires_grad"])
+                          for t in call["args"]["tensors"]], [
+            ("Tensor", [2, 3], "float32", "cpu", False), ("Tensor", [3, 2], "float32", "cpu", False),
+            ("Tensor", [2], "bfloat16", "cpu", False), ("Tensor", [], "float32", "cpu", False),
+            ("Tensor", [2], "complex64", "cpu", False), ("Tensor", [2], "bool", "cpu", False),
+            ("Tensor", [0, 3], "float32", "cpu", False), ("Tensor", [2], "float32", "meta", False),
+            ("Tensor", [2, 2], "float32", "cpu", False), ("Parameter", [4], "float32", "cpu", True),
+            ("Tensor", [2], "qint8", "cpu", False)])
+
+    @unittest.skipIf(not has_package("transformers"), f"{PYTHON} has no transformers")
+    def test_classes_of_a_package_that_loads_its_parts_late(self):
+        run = self.traced("""
+            import torch, transformers
+            config = transformers.GPT2Config(vocab_size=8, n_positions=8, n_embd=4, n_layer=1, n_head=1,
+                                             bos_token_id=0, eos_token_id=7)
+            model = transformers.GPT2LMHeadModel(config)
+            model.save_pretrained("saved")
+            again = transformers.GPT2LMHeadModel.from_pretrained("saved")
+            again.generate(torch.zeros(1, 2, dtype=torch.long), max_new_tokens=2, do_sample=False)
+        """)
+        self.assertEqual(run.code, 0, run.err)
+        for fn in ("PreTrainedModel.save_pretrained", "PreTrainedModel.from_pretrained",
+                   "GenerationMixin.generate"):
+            self.assertEqual(len(self.calls(run, fn=f"transformers.{fn}")), 1, fn)
 
     def test_data_of_a_parameter_is_the_parameter(self):
         run = self.traced("import torch\nl = torch.nn.Linear(2, 2)\nl.weight.data.normal_(); l.weight.data.zero_()\n"

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "base/hash.h"
 #include "collect/agent/digest.h"
 
 static void any_changed_byte_changes_the_digest(void **state)
@@ -22,6 +23,19 @@ static void any_changed_byte_changes_the_digest(void **state)
         assert_int_not_equal(whole, tc_digest(data, sizeof(data), 1));
         data[i] ^= 1;
     }
+}
+
+/* Traces of different machines are compared. */
+static void a_digest_is_the_same_with_wide_registers_and_without(void **state)
+{
+    static unsigned char data[70001];
+    uint64_t seed = 5;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(data); i++)
+        data[i] = (unsigned char)unit_random(&seed);
+    for (size_t size = 1; size <= sizeof(data); size += size / 3 + 1)
+        assert_int_equal(tc_digest(data, size, size), tc_hash64(data, size, size));
 }
 
 static void a_sampled_digest_sees_a_change_between_the_stripes(void **state)
@@ -129,6 +143,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_changed_byte_changes_the_digest),
+        cmocka_unit_test(a_digest_is_the_same_with_wide_registers_and_without),
         cmocka_unit_test(a_sampled_digest_sees_a_change_between_the_stripes),
         cmocka_unit_test(any_changed_element_changes_both_digests),
         cmocka_unit_test(type_and_shape_seed_the_digest),

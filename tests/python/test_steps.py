@@ -3,10 +3,9 @@
 D next batch, Z zero_grad, F root forward, B backward, S step, L scheduler, T train, E eval; | a cut.
 """
 import re
-import subprocess
 import unittest
 
-from traced import Case, PYTHON
+from traced import Case, PYTHON, has_package
 
 SETUP = """
 import torch
@@ -309,13 +308,8 @@ class Table(Case):
 LIBRARIES = ("accelerate", "lightning", "transformers")
 
 
-def _has(package):
-    return not subprocess.run([PYTHON, "-c", f"import importlib.util as u, sys; sys.exit(not u.find_spec('{package}'))"],
-                              check=False).returncode
-
-
 def _fragment(setup, text, wanted):
-    missing = [name for name in LIBRARIES if re.search(rf"(?m)^ *(import|from) {name}\b", setup + text) and not _has(name)]
+    missing = [name for name in LIBRARIES if re.search(rf"(?m)^ *(import|from) {name}\b", setup + text) and not has_package(name)]
 
     @unittest.skipIf(missing, f"{PYTHON} has no {', '.join(missing)}")
     def test(self):

@@ -289,5 +289,57 @@ class Chosen(Case):
         self.assertEqual([r for r in run.records() if r["type"] == "var" and r.get("name", "").startswith("model.")], [])
 
 
+class Budget(Case):
+    def run_script(self, text, options):
+        run = self.traced(text, options=options)
+        self.assertEqual((run.code, run.err), (0, ""))
+        self.names = {r["var"]: r["name"] for r in run.records() if r["type"] == "var" and "name" in r}
+        return run
+
+    def test_models_beyond_the_budget(self):
+        run = self.run_script("""
+import torch
+from torch import nn
+class Big(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.small, self.frozen, self.top = nn.Linear(2, 600), nn.Linear(600, 600), nn.Linear(600, 600)
+        self.frozen.requires_grad_(False)
+    def forward(self, x): return self.top(self.frozen(self.small(x)))
+big = Big(); x = torch.ones(4, 2); o = torch.optim.SGD(big.parameters(), lr=1e-4)
+for step in range(6):
+    o.zero_grad()
+    big(x).sum().backward()
+    o.step()
+    if step == 1: big.frozen.weight.data.mul_(0.5)
+    if step == 3:
+        with torch.no_grad(): big.frozen.weight[333, 77] = 1
+""", options=("--digest-budget", "2M"))
+        data = {}
+        for r in run.records():
+            if r["type"] == "var" and "data" in r["attrs"] and self.names[r["var"]].startswith("big."):
+                data.setdefault(self.names[r["var"]], []).append((r["step"], r["attrs"]["data"]))
+        self.assertEqual({name: [d.startswith("~") for _, d in seen] for name, seen in data.items()}, {
+            "big.small.weight": [False] * 7, "big.small.bias": [False] * 7, "big.top.bias": [False] * 7,
+            "big.frozen.bias": [False], "big.frozen.weight": [False] * 3, "big.top.weight": [True] * 7})
+        self.assertEqual([step for step, _ in data["big.frozen.weight"]], [0, 1, 3])
+        run = self.run_script("""
+import torch
+from torch import nn
+big = nn.Sequential(nn.Linear(600, 600), nn.Linear(600, 600)); big[0].requires_grad_(False)
+o = torch.optim.SGD(big[1].parameters(), lr=1e-4); x = torch.ones(1, 600)
+for step in range(6):
+    o.zero_grad()
+    big(x).sum().backward()
+    o.step()
+    if step == 1: big[0].weight.data.zero_()
+    if step == 3:
+        with torch.no_grad(): big[0].weight[333, 77] = 1
+""", options=("--overwrite", "--digest-budget", "1K"))
+        seen = [(r["step"], r["attrs"]["data"][0]) for r in run.records() if r["type"] == "var"
+                and self.names[r["var"]] == "big.0.weight" and "data" in r["attrs"]]
+        self.assertEqual(seen, [(0, "~"), (1, "~"), (3, "~")])
+
+
 if __name__ == "__main__":
     unittest.main()

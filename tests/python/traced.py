@@ -16,6 +16,12 @@ PYTHON = os.environ.get("TRAINCHECK_TEST_PYTHON", sys.executable)
 OURS = "traincheck-collect: "
 
 
+def has_package(name):
+    """Can the interpreter of the tests import it?"""
+    code = f"import importlib.util as u, sys; sys.exit(not u.find_spec('{name}'))"
+    return not subprocess.run([PYTHON, "-c", code], check=False).returncode
+
+
 class Run:
     """What a process left behind."""
 
@@ -34,23 +40,29 @@ class Run:
         return [json.loads(line) for f in files for line in decode(f).splitlines()]
 
 
-def decode(path):
-    """All whole frames of a trace file as text."""
+def frames(path):
+    """The text of each whole frame of a trace file."""
     zstd = ctypes.CDLL(ctypes.util.find_library("zstd"))
     zstd.ZSTD_getFrameContentSize.restype = ctypes.c_ulonglong
     for name in ("ZSTD_findFrameCompressedSize", "ZSTD_decompress"):
         getattr(zstd, name).restype = ctypes.c_size_t
-    data, at, text = path.read_bytes(), 0, b""
+    data, at = path.read_bytes(), 0
+    packed = ctypes.create_string_buffer(data, len(data))
     while at < len(data):
-        rest = data[at:]
-        size = zstd.ZSTD_getFrameContentSize(rest, ctypes.c_size_t(len(rest)))
-        used = zstd.ZSTD_findFrameCompressedSize(rest, ctypes.c_size_t(len(rest)))
+        here, left = ctypes.byref(packed, at), ctypes.c_size_t(len(data) - at)
+        size = zstd.ZSTD_getFrameContentSize(here, left)
+        used = zstd.ZSTD_findFrameCompressedSize(here, left)
         if zstd.ZSTD_isError(ctypes.c_size_t(used)):
             break
         out = ctypes.create_string_buffer(size)
-        zstd.ZSTD_decompress(out, ctypes.c_size_t(size), rest, ctypes.c_size_t(used))
-        text, at = text + out.raw, at + used
-    return text.decode()
+        zstd.ZSTD_decompress(out, ctypes.c_size_t(size), here, ctypes.c_size_t(used))
+        at += used
+        yield out.raw[:size]
+
+
+def decode(path):
+    """All whole frames of a trace file as text."""
+    return b"".join(frames(path)).decode()
 
 
 class Case(unittest.TestCase):

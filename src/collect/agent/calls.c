@@ -3,20 +3,15 @@
 #include <string.h>
 
 #include "base/banned.h"
-#include "collect/agent/answers.h"
-#include "collect/agent/encode.h"
-#include "collect/agent/frames.h"
+#include "collect/agent/call_record.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/modules.h"
 #include "collect/agent/settings.h"
-#include "collect/agent/sink.h"
 #include "collect/agent/steps.h"
 #include "collect/agent/tensor.h"
 #include "collect/agent/variables.h"
 
-#define MAX_MESSAGE 200
-
-static bool is_container(const struct tc_api *api)
+bool tc_call_is_container(const struct tc_api *api)
 {
     return api->role == TC_ROLE_LIBRARY || api->role == TC_ROLE_METHOD;
 }
@@ -45,14 +40,6 @@ static bool is_inner(const struct tc_thread *thread, const struct tc_span *span)
             thread->stack.items[i - 1].receiver == span->receiver)
             return true;
     return false;
-}
-
-static bool is_outside(const struct tc_thread *thread)
-{
-    for (size_t i = 0; i < thread->stack.n; i++)
-        if (!is_container(thread->stack.items[i].api))
-            return false;
-    return true;
 }
 
 /* ---- what a call means to windows and variables, before it is recorded ---- */
@@ -159,126 +146,6 @@ static void before(struct tc_thread *thread, struct tc_span *span)
         thread->stage = TC_STAGE_CHECKPOINTING;
 }
 
-/* ---- the call record ---- */
-
-static void add_autocast(struct tc_strbuf *out, size_t *n)
-{
-    PyObject *text;
-    const char *json;
-
-    if (!tc_autocast_any())
-        return;
-    text = tc_policy_call("autocast_json", NULL);
-    json = text && text != Py_None ? PyUnicode_AsUTF8(text) : NULL;
-    if (json) {
-        tc_strbuf_adds(out, (*n)++ ? ",\"autocast\":" : "\"autocast\":");
-        tc_strbuf_adds(out, json);
-    }
-    Py_XDECREF(text);
-    PyErr_Clear();
-}
-
-static void add_context(struct tc_strbuf *out)
-{
-    size_t start = out->size, n = 0;
-
-    tc_strbuf_adds(out, ",\"ctx\":{");
-    if (!tc_grad_enabled()) {
-        n++;
-        tc_strbuf_adds(out, "\"grad\":false");
-    }
-    if (tc_inference_enabled())
-        tc_strbuf_adds(out, n++ ? ",\"inference\":true" : "\"inference\":true");
-    add_autocast(out, &n);
-    if (tc_agent.annotation) {
-        tc_strbuf_adds(out, n++ ? ",\"annotation\":" : "\"annotation\":");
-        tc_strbuf_adds(out, PyUnicode_AsUTF8(tc_agent.annotation));
-    }
-    if (n)
-        tc_strbuf_addc(out, '}');
-    else
-        out->size = start;
-}
-
-static void announce(struct tc_thread *thread, struct tc_api *api)
-{
-    struct tc_strbuf *out = &thread->line;
-
-    if (api->announced == tc_agent.generation)
-        return;
-    api->announced = tc_agent.generation;
-    tc_strbuf_reset(out);
-    tc_strbuf_addf(out, "{\"type\":\"api\",\"fn\":%s,\"role\":\"%s\"", api->fn,
-                   tc_role_name(api->role));
-    if (api->defaults)
-        tc_strbuf_addf(out, ",\"defaults\":%s", api->defaults);
-    tc_strbuf_adds(out, "}\n");
-    tc_sink_put(out->text, out->size, 0);
-}
-
-/* The enclosing call in the trace, or NULL. */
-static const struct tc_open_call *parent_of_next(const struct tc_thread *thread)
-{
-    for (size_t i = thread->stack.n; i > 0; i--)
-        if (thread->stack.items[i - 1].is_recorded)
-            return &thread->stack.items[i - 1];
-    return NULL;
-}
-
-static void add_place(struct tc_thread *thread, struct tc_strbuf *out)
-{
-    const struct tc_open_call *parent = parent_of_next(thread);
-
-    if (thread->number) {
-        tc_strbuf_adds(out, ",\"th\":");
-        tc_strbuf_add_int(out, thread->number);
-    }
-    tc_steps_add(thread, out);
-    if (parent) {
-        tc_strbuf_adds(out, ",\"parent\":");
-        tc_strbuf_add_int(out, parent->id);
-    }
-    if (is_outside(thread))
-        tc_frames_add(out);
-}
-
-/* An initialiser's operands are memory that is still to be written. */
-static void add_operands(struct tc_strbuf *out, const struct tc_span *span)
-{
-    bool has_stats = tc_agent.stats;
-
-    tc_agent.stats = has_stats && span->api->role != TC_ROLE_INIT;
-    if (span->receiver) {
-        tc_strbuf_adds(out, ",\"self\":");
-        tc_encode_self(out, span->receiver, span->is_root);
-    }
-    tc_strbuf_addc(out, ',');
-    tc_sig_add_args(out, span->sig, &span->args, span->api->flags & TC_API_CONTENT);
-    tc_agent.stats = has_stats;
-}
-
-static void write_call(struct tc_thread *thread, struct tc_span *span)
-{
-    struct tc_strbuf *out = &thread->line;
-
-    announce(thread, span->api);
-    tc_strbuf_reset(out);
-    tc_strbuf_adds(out, "{\"type\":\"call\",\"id\":");
-    tc_strbuf_add_int(out, span->id);
-    tc_strbuf_adds(out, ",\"fn\":");
-    tc_strbuf_adds(out, span->api->fn);
-    tc_strbuf_adds(out, ",\"t\":");
-    tc_strbuf_add_int(out, tc_agent_now());
-    add_place(thread, out);
-    add_operands(out, span);
-    add_context(out);
-    if (span->serial)
-        tc_variables_add_params(out, span->receiver,
-                                span->api->role == TC_ROLE_STEP && !span->is_closure);
-    tc_strbuf_adds(out, "}\n");
-    tc_sink_put(out->text, out->size, thread->step_at);
-}
-
 /* Which API a module's forward is; false if it is not traced. */
 static bool resolve_module(struct tc_thread *thread, struct tc_span *span)
 {
@@ -298,7 +165,7 @@ static void push(struct tc_thread *thread, const struct tc_span *span)
     struct tc_open_call open = {span->id, span->is_recorded, span->api, span->receiver};
 
     tc_vec_push(&thread->stack, open);
-    thread->n_core += !is_container(span->api);
+    thread->n_core += !tc_call_is_container(span->api);
 }
 
 static void open_span(struct tc_thread *thread, struct tc_span *span)
@@ -313,17 +180,43 @@ static void open_span(struct tc_thread *thread, struct tc_span *span)
     before(thread, span);
     span->id = tc_agent.next_call++;
     span->is_open = true;
-    span->is_recorded = !tc_agent.is_dark || is_container(span->api);
+    span->is_recorded = !tc_agent.is_dark || tc_call_is_container(span->api);
     if (span->is_recorded)
-        write_call(thread, span);
+        tc_record_call(thread, span);
     tc_steps_count_call(thread, span->api);
     push(thread, span);
+}
+
+/* Inside of a root, is it a module of no interest? That is all there is to know of it. */
+static bool is_passed_over(const struct tc_thread *thread, struct tc_span *span)
+{
+    const struct tc_class *class;
+
+    if (!(span->api->flags & TC_API_MODULE) || thread->n_modules == 0)
+        return false;
+    class = tc_class_of(Py_TYPE(span->receiver));
+    PyErr_Clear();
+    return class && class->kind == TC_CLASS_MODULE && !class->layer && !class->forward;
+}
+
+/* It may still be one that holds variables and is no child of the root. */
+static void pass_over(struct tc_thread *thread, const struct tc_span *span)
+{
+    PyObject *shield;
+
+    if (!tc_agent.track || tc_agent.worker)
+        return;
+    shield = tc_tensor_shield();
+    tc_variables_meet_called(thread, span->receiver);
+    tc_tensor_unshield(shield);
+    if (PyErr_Occurred())
+        tc_agent_failed(NULL, "call");
 }
 
 void tc_call_begin(struct tc_thread *thread, struct tc_api *api, const struct tc_sig *sig,
                    const struct tc_arguments *args, struct tc_span *span)
 {
-    PyObject *shield = tc_tensor_shield();
+    PyObject *shield;
 
     *span = (struct tc_span){.api = api, .args = *args};
     span->generation = tc_agent.generation;
@@ -332,6 +225,11 @@ void tc_call_begin(struct tc_thread *thread, struct tc_api *api, const struct tc
         span->args.items++;
         span->args.n--;
     }
+    if (is_passed_over(thread, span)) {
+        pass_over(thread, span);
+        return;
+    }
+    shield = tc_tensor_shield();
     span->sig = tc_sig_choose(sig, &span->args);
     open_span(thread, span);
     tc_tensor_unshield(shield);
@@ -340,56 +238,6 @@ void tc_call_begin(struct tc_thread *thread, struct tc_api *api, const struct tc
 }
 
 /* ---- the end of a call ---- */
-
-static void begin_end(struct tc_strbuf *out, const char *type, const struct tc_span *span)
-{
-    tc_strbuf_reset(out);
-    tc_strbuf_adds(out, "{\"type\":\"");
-    tc_strbuf_adds(out, type);
-    tc_strbuf_adds(out, "\",\"id\":");
-    tc_strbuf_add_int(out, span->id);
-    tc_strbuf_adds(out, ",\"t\":");
-    tc_strbuf_add_int(out, tc_agent_now());
-}
-
-static void write_return(struct tc_thread *thread, const struct tc_span *span, PyObject *result)
-{
-    struct tc_strbuf *out = &thread->line;
-
-    begin_end(out, "return", span);
-    tc_strbuf_adds(out, ",\"value\":");
-    tc_encode(out, result);
-    if (span->api->flags & TC_API_ASK)
-        tc_answers_add(out, span, result);
-    tc_strbuf_adds(out, "}\n");
-    tc_sink_put(out->text, out->size, 0);
-}
-
-static void write_raise(struct tc_thread *thread, const struct tc_span *span, PyObject *type,
-                        PyObject *value)
-{
-    struct tc_strbuf *out = &thread->line;
-    const char *name = type ? ((PyTypeObject *)type)->tp_name : "?";
-    PyObject *text = value && PyExceptionInstance_Check(value) ? NULL : value;
-    Py_ssize_t size = 0;
-    const char *msg;
-
-    begin_end(out, "raise", span);
-    tc_strbuf_adds(out, ",\"exc\":");
-    tc_strbuf_add_json(out, name, strlen(name));
-    /* Exceptions that were made already are not asked for their text: __str__ is the user's code.
-     */
-    if (!text && value && PyTuple_Check(((PyBaseExceptionObject *)value)->args) &&
-        PyTuple_GET_SIZE(((PyBaseExceptionObject *)value)->args))
-        text = PyTuple_GET_ITEM(((PyBaseExceptionObject *)value)->args, 0);
-    msg = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, &size) : NULL;
-    if (msg) {
-        tc_strbuf_adds(out, ",\"msg\":");
-        tc_strbuf_add_json(out, msg, (size_t)(size < MAX_MESSAGE ? size : MAX_MESSAGE));
-    }
-    tc_strbuf_adds(out, "}\n");
-    tc_sink_put(out->text, out->size, 0);
-}
 
 static bool has_looks(const struct tc_span *span)
 {
@@ -424,7 +272,7 @@ static void pop(struct tc_thread *thread, const struct tc_span *span)
         const struct tc_open_call *top = top_call(thread);
         bool is_mine = top->id == span->id;
 
-        thread->n_core -= !is_container(top->api);
+        thread->n_core -= !tc_call_is_container(top->api);
         thread->stack.n--;
         if (is_mine)
             break;
@@ -439,9 +287,9 @@ static void write_end(struct tc_thread *thread, const struct tc_span *span, PyOb
     if (has_settings(span))
         tc_settings_look(thread, span->id, span->api->role == TC_ROLE_SCHEDULER);
     if (result)
-        write_return(thread, span, result);
+        tc_record_return(thread, span, result);
     else
-        write_raise(thread, span, type, value);
+        tc_record_raise(thread, span, type, value);
 }
 
 static void close_span(struct tc_thread *thread, struct tc_span *span, PyObject *result,
@@ -470,6 +318,8 @@ void tc_call_end(struct tc_thread *thread, struct tc_span *span, PyObject *resul
 
     if (span->generation != tc_agent.generation)
         return; /* a forked child returns from a call of its parent */
+    if (!span->is_open && !span->is_counted)
+        return;
     PyErr_Fetch(&type, &value, &traceback);
     shield = tc_tensor_shield();
     close_span(thread, span, result, type, value);

@@ -21,6 +21,9 @@ struct tc_span {
     int64_t serial; /* of an optimizer */
 };
 
+/* Calls of libraries and of the user's methods: what is inside of them is the training. */
+bool tc_call_is_container(const struct tc_api *api);
+
 /* The call is about to be made. Leaves no Python error. */
 void tc_call_begin(struct tc_thread *thread, struct tc_api *api, const struct tc_sig *sig,
                    const struct tc_arguments *args, struct tc_span *span);

@@ -14,9 +14,19 @@
 
 #define STRIPE_SIZE ((size_t)4096)
 #define N_STRIPES   ((size_t)16)
+#define MIN_WIDE    ((size_t)1024)
 
 /* An update of that relative size may be lost in rounding. */
 #define TINY_RATIO 1e-6
+
+static bool has_wide_registers(void)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    return __builtin_cpu_supports("avx2");
+#else
+    return false;
+#endif
+}
 
 uint64_t tc_digest_seed(const char *dtype, const int64_t *shape, size_t n_dims)
 {
@@ -27,7 +37,21 @@ uint64_t tc_digest_seed(const char *dtype, const int64_t *shape, size_t n_dims)
 
 uint64_t tc_digest(const void *data, size_t size, uint64_t seed)
 {
-    return tc_hash64(data, size, seed);
+    return size >= MIN_WIDE && has_wide_registers() ? tc_wide_hash(data, size, seed)
+                                                    : tc_hash64(data, size, seed);
+}
+
+uint64_t tc_digest_stripes(const void *data, size_t size, uint64_t seed)
+{
+    const unsigned char *bytes = data;
+    uint64_t digest = seed;
+    size_t step = size / N_STRIPES;
+
+    if (size <= N_STRIPES * STRIPE_SIZE)
+        return tc_digest(data, size, seed);
+    for (size_t i = 0; i < N_STRIPES; i++)
+        digest = tc_hash64(bytes + i * step, STRIPE_SIZE, digest);
+    return tc_hash64(bytes + size - STRIPE_SIZE, STRIPE_SIZE, digest);
 }
 
 uint64_t tc_digest_sampled(const void *data, size_t size, uint64_t seed)
@@ -35,20 +59,15 @@ uint64_t tc_digest_sampled(const void *data, size_t size, uint64_t seed)
     const unsigned char *bytes = data;
     uint64_t sum[2] = {0, 0};
     uint64_t word;
-    uint64_t digest = seed;
-    size_t step = size / N_STRIPES;
 
     if (size <= N_STRIPES * STRIPE_SIZE)
-        return tc_hash64(data, size, seed);
+        return tc_digest(data, size, seed);
     for (size_t i = 0; i + sizeof(word) <= size; i += sizeof(word)) {
         memcpy(&word, bytes + i, sizeof(word));
         sum[0] += word;
         sum[1] += word ^ (word >> 32);
     }
-    for (size_t i = 0; i < N_STRIPES; i++)
-        digest = tc_hash64(bytes + i * step, STRIPE_SIZE, digest);
-    digest = tc_hash64(bytes + size - STRIPE_SIZE, STRIPE_SIZE, digest);
-    return tc_hash64(sum, sizeof(sum), digest);
+    return tc_hash64(sum, sizeof(sum), tc_digest_stripes(data, size, seed));
 }
 
 /*
@@ -131,7 +150,7 @@ __attribute__((target("avx2"))) static double max_abs_avx2(const void *data, siz
 
 double tc_max_abs(const void *data, size_t n, enum tc_number kind)
 {
-    return __builtin_cpu_supports("avx2") ? max_abs_avx2(data, n, kind) : max_abs(data, n, kind);
+    return has_wide_registers() ? max_abs_avx2(data, n, kind) : max_abs(data, n, kind);
 }
 #else
 double tc_max_abs(const void *data, size_t n, enum tc_number kind)

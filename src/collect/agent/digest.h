@@ -30,12 +30,16 @@ enum tc_grad_class {
 /* The seed of a digest: equal bytes of another type or shape are another content. */
 uint64_t tc_digest_seed(const char *dtype, const int64_t *shape, size_t n_dims);
 uint64_t tc_digest(const void *data, size_t size, uint64_t seed);
+/* The same hash for processors with AVX2: long data takes less time. */
+uint64_t tc_wide_hash(const void *data, size_t size, uint64_t seed);
 
 /*
  * Digest of a few stripes together with the sum and the sum of magnitudes of all bytes, so that a
  * change anywhere is still likely to be seen. For tensors beyond the budget of a look.
  */
 uint64_t tc_digest_sampled(const void *data, size_t size, uint64_t seed);
+/* Of the stripes alone: what writes to all of the data is seen, for 64 KiB of reading. */
+uint64_t tc_digest_stripes(const void *data, size_t size, uint64_t seed);
 
 /* The largest magnitude of n numbers, INFINITY if one of them is NaN or infinite; 0 for
  * TC_NUMBER_OTHER. */

@@ -4,7 +4,7 @@
 #ifndef TC_COLLECT_ENCODE_H
 #define TC_COLLECT_ENCODE_H
 
-#include "collect/agent/agent.h"
+#include "collect/agent/scalar.h"
 
 struct tc_tensor;
 
@@ -14,11 +14,7 @@ void tc_encode(struct tc_strbuf *out, PyObject *value);
 void tc_encode_content(struct tc_strbuf *out, PyObject *value);
 /* The receiver of a call; is_root marks a root forward. */
 void tc_encode_self(struct tc_strbuf *out, PyObject *value, bool is_root);
-/* A Python str with its quotes, whole. */
-void tc_encode_str(struct tc_strbuf *out, PyObject *text);
 void tc_encode_shape(struct tc_strbuf *out, const struct tc_tensor *tensor);
-/* A float, int, bool, str, None or subclass of one. */
-bool tc_is_scalar(PyObject *value);
 /* "%016x" of a digest in quotes. */
 void tc_encode_digest(struct tc_strbuf *out, uint64_t digest, bool is_sampled);
 

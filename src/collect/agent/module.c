@@ -145,7 +145,7 @@ static PyObject *open_file(PyObject *self, PyObject *args)
 static PyObject *set_torch(PyObject *self, PyObject *torch)
 {
     (void)self;
-    if (!tc_tensor_init(torch))
+    if (!tc_torch_init(torch))
         return NULL;
     tc_process_torch_met();
     Py_RETURN_NONE;

@@ -12,7 +12,7 @@
 /* Memory above this is read without the interpreter's lock. */
 #define MIN_UNLOCKED ((size_t)1 << 18)
 
-/* Bytes of variables that are digested in full, and that there are. */
+/* Bytes of variables that may be digested in full, and that are. */
 static uint64_t budget = UINT64_C(64) << 20, total;
 
 void tc_variables_set_budget(uint64_t bytes)
@@ -53,24 +53,39 @@ static double magnitude(PyObject *body, const struct tc_tensor *as)
     return max;
 }
 
-/* A part without elements is as good as none. */
-static bool is_empty_part(PyObject *tensor, PyObject *body, const struct tc_tensor *as)
+/* A variable stays with the kind of digest that it had first: the two do not compare. */
+static bool is_sampled(const struct tc_tracked *v, const struct tc_seen *s)
 {
-    return body != tensor && as->n == 0;
+    if (v->announced && s->size == v->seen.size)
+        return v->seen.sampled;
+    return s->size > MIN_SAMPLED && total + s->size > budget;
 }
 
-static void see_content(PyObject *tensor, PyObject *body, const struct tc_tensor *as,
-                        struct tc_seen *s)
+/*
+ * Where the version counter says that nothing was written, the stripes are to show that it is so: a
+ * model beyond the budget is not read once more in every step.
+ */
+static void see_memory(const struct tc_tracked *v, const struct tc_memory *m, uint64_t seed,
+                       bool is_written, struct tc_seen *s)
+{
+    if (s->sampled)
+        s->stripes = tc_digest_stripes(m->data, m->size, seed);
+    if (is_written || !v->seen.readable || !s->sampled || s->stripes != v->seen.stripes)
+        s->digest = digest_memory(m, seed, s->sampled);
+}
+
+static void see_content(const struct tc_tracked *v, PyObject *body, const struct tc_tensor *as,
+                        bool is_written, bool is_part, struct tc_seen *s)
 {
     struct tc_memory m;
 
     s->size = as->n * as->dtype->item_size;
-    s->sampled = total > budget && s->size > MIN_SAMPLED;
+    s->sampled = is_sampled(v, s);
     tc_tensor_memory(body, as, true, &m);
-    s->readable = m.data != NULL && !is_empty_part(tensor, body, as);
+    /* A part without elements is as good as none. */
+    s->readable = m.data && !(is_part && as->n == 0);
     if (s->readable)
-        s->digest =
-            digest_memory(&m, tc_digest_seed(as->dtype->name, as->shape, as->n_dims), s->sampled);
+        see_memory(v, &m, tc_digest_seed(as->dtype->name, as->shape, as->n_dims), is_written, s);
     tc_memory_release(&m);
 }
 
@@ -166,8 +181,8 @@ static bool see_body(struct tc_tracked *v, PyObject *tensor, PyObject *body, str
         return false;
     s->is_leaf = tc_tensor_is_leaf(tensor);
     s->layout = tc_tensor_layout(tensor);
-    see_content(tensor, body, &as, s);
-    if (!v->announced)
+    see_content(v, body, &as, moved || s->version != v->seen.version, body != tensor, s);
+    if (!v->announced && !s->sampled)
         total += s->size;
     if (moved && body != tensor)
         see_placement(v, tensor);

@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 #include "base/strbuf.h"
-#include "base/vec.h"
+#include "collect/agent/held.h"
 #include "collect/thread.h"
 #include "trace/writer.h"
 
@@ -23,8 +23,7 @@ struct sink {
     struct tc_sink_config config;
     struct tc_writer *writer;
     struct tc_strbuf lines; /* not yet fetched */
-    struct tc_strbuf kept;  /* while held */
-    TC_VEC(size_t) steps;   /* offsets of step numbers in kept */
+    struct tc_held held_lines;
     bool held, open, stopping, failed;
     bool running;    /* there is a thread, or one that is about to end */
     bool paused;     /* none may be started */
@@ -216,11 +215,10 @@ static bool make_room(size_t size)
 /* Called with the lock held. */
 static void put(const char *line, size_t size, size_t step_at)
 {
-    struct tc_strbuf *to = sink.held ? &sink.kept : &sink.lines;
-
-    if (sink.held && step_at)
-        tc_vec_push(&sink.steps, to->size + step_at);
-    tc_strbuf_add(to, line, size);
+    if (sink.held)
+        tc_held_add(&sink.held_lines, line, size, step_at);
+    else
+        tc_strbuf_add(&sink.lines, line, size);
     sink.stats.records++;
     ensure_thread();
     if (sink.lines.size >= WAKE_SIZE && !sink.busy)
@@ -254,53 +252,14 @@ void tc_sink_hold(void)
     sink.held = sink.open;
 }
 
-/* White space is allowed between JSON tokens: a shorter number is padded with it. */
-static void relabel_at(char *digits, int64_t step)
-{
-    char text[24];
-    int n = snprintf(text, sizeof(text), "%lld", (long long)step);
-    size_t width = strspn(digits, "0123456789");
-
-    if (n < 0 || (size_t)n > width)
-        return;
-    memset(digits, ' ', width);
-    memcpy(digits, text, (size_t)n);
-}
-
 void tc_sink_relabel(int64_t step)
 {
-    for (size_t i = 0; i < sink.steps.n; i++)
-        relabel_at(sink.kept.text + sink.steps.items[i], step);
-}
-
-static bool is_of_call(const char *line)
-{
-    static const char *const types[] = {"call", "return", "raise"};
-    const char *type = line + strlen("{\"type\":\"");
-
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-        if (strncmp(type, types[i], strlen(types[i])) == 0)
-            return true;
-    return false;
+    tc_held_relabel(&sink.held_lines, step);
 }
 
 void tc_sink_drop_calls(void)
 {
-    size_t end = 0;
-
-    for (size_t at = 0, size; at < sink.kept.size; at += size) {
-        char *line = sink.kept.text + at;
-
-        size = (size_t)((char *)memchr(line, '\n', sink.kept.size - at) - line) + 1;
-        if (is_of_call(line)) {
-            sink.stats.records--;
-            continue;
-        }
-        memmove(sink.kept.text + end, line, size);
-        end += size;
-    }
-    sink.kept.size = end;
-    sink.steps.n = 0; /* the lines have moved */
+    sink.stats.records -= tc_held_drop_calls(&sink.held_lines);
 }
 
 static uint64_t count_lines(const char *lines, size_t size)
@@ -321,10 +280,7 @@ void tc_sink_release(const char *lines, size_t size)
         tc_strbuf_add(&sink.lines, lines, size);
         sink.stats.records += count_lines(lines, size);
     }
-    if (sink.kept.size)
-        tc_strbuf_add(&sink.lines, sink.kept.text, sink.kept.size);
-    tc_strbuf_reset(&sink.kept);
-    sink.steps.n = 0;
+    tc_held_move(&sink.held_lines, &sink.lines);
     sink.held = false;
     pthread_mutex_unlock(&sink.lock);
 }
@@ -389,8 +345,7 @@ void tc_sink_close(void)
         fail(&err);
     sink.writer = NULL;
     tc_strbuf_release(&sink.lines);
-    tc_strbuf_release(&sink.kept);
-    tc_vec_release(&sink.steps);
+    tc_held_release(&sink.held_lines);
 }
 
 void tc_sink_abandon(void)
@@ -398,8 +353,7 @@ void tc_sink_abandon(void)
     if (sink.writer)
         tc_writer_abandon(sink.writer);
     tc_strbuf_release(&sink.lines);
-    tc_strbuf_release(&sink.kept);
-    tc_vec_release(&sink.steps);
+    tc_held_release(&sink.held_lines);
     memset(&sink, 0, sizeof(sink));
 }
 

@@ -207,11 +207,28 @@ static PyObject *redirected(PyObject *callable, PyObject *const *args, size_t na
     return call_control(r, thread, callable, args, nargsf, names);
 }
 
+/* The same for calls that a step which sampling leaves out has no use for at all. */
+static PyObject *redirected_in_light(PyObject *callable, PyObject *const *args, size_t nargsf,
+                                     PyObject *names)
+{
+    const struct redirection *r = tc_agent.is_dark ? find(callable) : NULL;
+
+    return r ? call_original(r, callable, args, nargsf, names)
+             : redirected(callable, args, nargsf, names);
+}
+
+static vectorcallfunc entrance_of(const struct tc_hook *hook)
+{
+    bool is_told = hook->before || hook->after || hook->mute;
+
+    return is_told || !hook->api || hook->api->in_dark ? redirected : redirected_in_light;
+}
+
 static PyObject *enter(void *context, PyObject *const *args, size_t n, PyObject *names)
 {
     const struct redirection *r = context;
 
-    return redirected(r->keep, args, n, names);
+    return entrance_of(&r->hook)(r->keep, args, n, names);
 }
 
 /*
@@ -241,7 +258,7 @@ bool tc_slot_is_redirected(PyObject *callable)
 {
     vectorcallfunc *slot = slot_of(callable);
 
-    return slot ? *slot == redirected : find(callable) != NULL;
+    return slot ? *slot == redirected || *slot == redirected_in_light : find(callable) != NULL;
 }
 
 static void replace_hook(struct redirection *r, const struct tc_hook *hook)
@@ -262,6 +279,8 @@ bool tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
     }
     if (tc_slot_is_redirected(callable)) {
         replace_hook(find(callable), hook);
+        if (slot)
+            *slot = entrance_of(hook);
         return true;
     }
     r = tc_calloc(1, sizeof(*r));
@@ -277,7 +296,7 @@ bool tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
     }
     tc_map_put(&by_callable, (uint64_t)(uintptr_t)callable, (uint64_t)(uintptr_t)r);
     if (slot)
-        *slot = redirected;
+        *slot = entrance_of(hook);
     return true;
 }
 

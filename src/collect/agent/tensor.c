@@ -5,157 +5,31 @@
 
 #include "base/banned.h"
 #include "base/hash.h"
+#include "collect/agent/dlpack.h"
 #include "collect/agent/identity.h"
 
-#define N_DTYPES 64
+#define MAX_TOLD 64
 
-/* Attribute names, interned once. */
-#define NAME_MAP(X)  \
-    X(shape)         \
-    X(dtype)         \
-    X(device)        \
-    X(requires_grad) \
-    X(is_cpu)        \
-    X(is_leaf)       \
-    X(grad)          \
-    X(layout)        \
-    X(_version)      \
-    X(_local_tensor) \
-    X(data_ptr) X(is_contiguous) X(storage_offset) X(untyped_storage) X(__enter__) X(__exit__)
+/* An address below this may be an offset: memory of the heap or mapped is above it, but that of an
+ * executable at a fixed address. */
+#define MAX_OFFSET ((uintptr_t)1 << 40)
 
+#define GET(tensor, name) tc_tensor_get(tensor, TC_ATTRIBUTE_##name)
+
+/* What DLPack's numbers for types mean here. */
 static struct {
-#define X(name) PyObject *name;
-    NAME_MAP(X)
-#undef X
-} names;
+    uint32_t type;
+    const struct tc_dtype *dtype;
+} told[MAX_TOLD];
+static size_t n_told;
 
-static struct {
-    PyTypeObject *tensor, *dtype_type, *device_type, *size_type;
-    PyObject *strided;
-    PyObject *is_grad_enabled, *is_inference_mode_enabled, *is_any_autocast; /* builtins */
-    PyObject *n_function_modes, *n_dispatch_modes;                           /* may be NULL */
-    struct tc_dtype dtypes[N_DTYPES];
-    size_t n_dtypes;
-} torch;
-
-static bool intern_names(void)
+static bool view_of(PyObject *tensor, struct tc_dlpack_view *view)
 {
-#define X(name)                                         \
-    if (!names.name)                                    \
-        names.name = PyUnicode_InternFromString(#name); \
-    if (!names.name)                                    \
-        return false;
-    NAME_MAP(X)
-#undef X
-    return true;
+    return tc_tensor_is_exact(tensor) && tc_dlpack_view(tensor, view);
 }
 
-static PyObject *optional(PyObject *from, const char *name)
+static bool is_true(PyObject *value)
 {
-    PyObject *found = PyObject_GetAttrString(from, name);
-
-    if (!found)
-        PyErr_Clear();
-    return found;
-}
-
-static bool find_types(PyObject *module)
-{
-    torch.tensor = (PyTypeObject *)PyObject_GetAttrString(module, "Tensor");
-    torch.dtype_type = (PyTypeObject *)PyObject_GetAttrString(module, "dtype");
-    torch.device_type = (PyTypeObject *)PyObject_GetAttrString(module, "device");
-    torch.size_type = (PyTypeObject *)PyObject_GetAttrString(module, "Size");
-    torch.strided = PyObject_GetAttrString(module, "strided");
-    torch.is_grad_enabled = PyObject_GetAttrString(module, "is_grad_enabled");
-    torch.is_inference_mode_enabled = PyObject_GetAttrString(module, "is_inference_mode_enabled");
-    return torch.tensor && torch.dtype_type && torch.device_type && torch.size_type &&
-           torch.strided && torch.is_grad_enabled && torch.is_inference_mode_enabled;
-}
-
-bool tc_tensor_init(PyObject *module)
-{
-    PyObject *c;
-
-    if (!intern_names() || !find_types(module))
-        return false;
-    c = PyObject_GetAttrString(module, "_C");
-    if (!c)
-        return false;
-    torch.is_any_autocast = optional(c, "_is_any_autocast_enabled");
-    torch.n_function_modes = optional(c, "_len_torch_function_stack");
-    torch.n_dispatch_modes = optional(c, "_len_torch_dispatch_stack");
-    Py_DECREF(c);
-    return true;
-}
-
-bool tc_tensor_is(PyObject *object)
-{
-    return torch.tensor && PyObject_TypeCheck(object, torch.tensor);
-}
-
-bool tc_device_is(PyObject *object)
-{
-    return torch.device_type && Py_TYPE(object) == torch.device_type;
-}
-
-bool tc_size_is(PyObject *object)
-{
-    return torch.size_type && Py_TYPE(object) == torch.size_type;
-}
-
-static enum tc_number number_of(const char *name)
-{
-    if (strcmp(name, "float32") == 0)
-        return TC_NUMBER_F32;
-    if (strcmp(name, "float64") == 0)
-        return TC_NUMBER_F64;
-    if (strcmp(name, "bfloat16") == 0)
-        return TC_NUMBER_BF16;
-    return strcmp(name, "float16") == 0 ? TC_NUMBER_F16 : TC_NUMBER_OTHER;
-}
-
-/* dtypes are singletons that live as long as torch. */
-static const struct tc_dtype *add_dtype(PyObject *object)
-{
-    struct tc_dtype *d = &torch.dtypes[torch.n_dtypes];
-    PyObject *text, *size;
-    const char *name;
-
-    if (torch.n_dtypes == N_DTYPES)
-        return NULL;
-    text = PyObject_Str(object);
-    size = optional(object, "itemsize");
-    name = text ? PyUnicode_AsUTF8(text) : NULL;
-    if (name) {
-        if (strncmp(name, "torch.", 6) == 0)
-            name += 6;
-        snprintf(d->name, sizeof(d->name), "%s", name);
-        d->number = number_of(d->name);
-        d->item_size = size ? PyLong_AsSize_t(size) : 0;
-        if (!size && d->number != TC_NUMBER_OTHER) /* before torch 2.1 */
-            d->item_size = d->number == TC_NUMBER_F64 ? 8 : d->number == TC_NUMBER_F32 ? 4 : 2;
-        d->object = Py_NewRef(object);
-        torch.n_dtypes++;
-    }
-    Py_XDECREF(text);
-    Py_XDECREF(size);
-    return name ? d : NULL;
-}
-
-const struct tc_dtype *tc_dtype_of(PyObject *object)
-{
-    for (size_t i = 0; i < torch.n_dtypes; i++)
-        if (torch.dtypes[i].object == object)
-            return &torch.dtypes[i];
-    if (!torch.dtype_type || Py_TYPE(object) != torch.dtype_type)
-        return NULL;
-    return add_dtype(object);
-}
-
-static bool flag(PyObject *object, PyObject *name)
-{
-    PyObject *value = PyObject_GetAttr(object, name);
-
     if (!value) {
         PyErr_Clear();
         return false;
@@ -166,7 +40,7 @@ static bool flag(PyObject *object, PyObject *name)
 
 bool tc_tensor_requires_grad(PyObject *tensor)
 {
-    return flag(tensor, names.requires_grad);
+    return is_true(GET(tensor, requires_grad));
 }
 
 static int64_t number(PyObject *take)
@@ -181,7 +55,7 @@ static int64_t number(PyObject *take)
 
 static bool read_shape(PyObject *tensor, struct tc_tensor *out)
 {
-    PyObject *shape = PyObject_GetAttr(tensor, names.shape);
+    PyObject *shape = GET(tensor, shape);
     bool ok;
 
     if (!shape)
@@ -205,12 +79,12 @@ static bool read_device(PyObject *tensor, struct tc_tensor *out)
     PyObject *device, *text;
     const char *name;
 
-    out->on_cpu = flag(tensor, names.is_cpu);
+    out->on_cpu = is_true(GET(tensor, is_cpu));
     if (out->on_cpu) {
         memcpy(out->device, "cpu", 4);
         return true;
     }
-    device = PyObject_GetAttr(tensor, names.device);
+    device = GET(tensor, device);
     text = device ? PyObject_Str(device) : NULL;
     name = text ? PyUnicode_AsUTF8(text) : NULL;
     if (name)
@@ -220,38 +94,86 @@ static bool read_device(PyObject *tensor, struct tc_tensor *out)
     return name != NULL;
 }
 
+static const struct tc_dtype *read_dtype(PyObject *tensor)
+{
+    PyObject *object = GET(tensor, dtype);
+    const struct tc_dtype *dtype = object ? tc_dtype_of(object) : NULL;
+
+    Py_XDECREF(object);
+    return dtype;
+}
+
+static const struct tc_dtype *dtype_told(PyObject *tensor, uint32_t type)
+{
+    const struct tc_dtype *dtype;
+
+    for (size_t i = 0; i < n_told; i++)
+        if (told[i].type == type)
+            return told[i].dtype;
+    dtype = read_dtype(tensor);
+    if (dtype && n_told < MAX_TOLD) {
+        told[n_told].type = type;
+        told[n_told++].dtype = dtype;
+    }
+    return dtype;
+}
+
+static bool read_view(PyObject *tensor, const struct tc_dlpack_view *view, struct tc_tensor *out)
+{
+    if (view->n_dims > TC_MAX_DIMS)
+        return false;
+    out->n_dims = view->n_dims;
+    out->n = 1;
+    for (size_t i = 0; i < view->n_dims; i++) {
+        out->shape[i] = view->shape[i];
+        out->n *= (size_t)view->shape[i];
+    }
+    out->on_cpu = true;
+    memcpy(out->device, "cpu", 4);
+    out->dtype = dtype_told(tensor, view->type);
+    return out->dtype != NULL;
+}
+
 bool tc_tensor_read(PyObject *tensor, struct tc_tensor *out)
 {
-    PyObject *dtype;
+    struct tc_dlpack_view view;
 
-    if (!read_shape(tensor, out) || !read_device(tensor, out))
-        return false;
-    dtype = PyObject_GetAttr(tensor, names.dtype);
-    out->dtype = dtype ? tc_dtype_of(dtype) : NULL;
-    Py_XDECREF(dtype);
-    out->requires_grad = flag(tensor, names.requires_grad);
+    if (!view_of(tensor, &view) || !view.on_cpu || !read_view(tensor, &view, out)) {
+        if (!read_shape(tensor, out) || !read_device(tensor, out))
+            return false;
+        out->dtype = read_dtype(tensor);
+    }
+    out->requires_grad = tc_tensor_requires_grad(tensor);
     return out->dtype != NULL;
 }
 
 static bool is_plain_memory(PyObject *tensor, const struct tc_tensor *as)
 {
+    struct tc_dlpack_view view;
     PyObject *layout, *contiguous;
 
     if (!as->on_cpu || !as->dtype->item_size || strncmp(as->dtype->name, "complex", 7) == 0)
         return false;
-    layout = PyObject_GetAttr(tensor, names.layout);
+    if (view_of(tensor, &view))
+        return tc_dlpack_is_contiguous(&view);
+    layout = GET(tensor, layout);
     Py_XDECREF(layout);
     contiguous =
-        layout == torch.strided ? PyObject_CallMethodNoArgs(tensor, names.is_contiguous) : NULL;
+        tc_layout_is_strided(layout) ? tc_tensor_call(tensor, TC_ATTRIBUTE_is_contiguous) : NULL;
     Py_XDECREF(contiguous);
     return contiguous == Py_True;
 }
 
 static const void *address_of(PyObject *tensor)
 {
-    PyObject *pointer = PyObject_CallMethodNoArgs(tensor, names.data_ptr);
-    void *address = pointer ? PyLong_AsVoidPtr(pointer) : NULL;
+    struct tc_dlpack_view view;
+    PyObject *pointer;
+    void *address;
 
+    if (view_of(tensor, &view))
+        return view.data;
+    pointer = tc_tensor_call(tensor, TC_ATTRIBUTE_data_ptr);
+    address = pointer ? PyLong_AsVoidPtr(pointer) : NULL;
     Py_XDECREF(pointer);
     return address;
 }
@@ -263,9 +185,9 @@ static const void *memory_of(PyObject *tensor, const struct tc_tensor *as)
     const char *address = address_of(tensor);
     int64_t offset;
 
-    if (!address)
-        return NULL;
-    offset = number(PyObject_CallMethodNoArgs(tensor, names.storage_offset));
+    if (!address || (uintptr_t)address >= MAX_OFFSET)
+        return address;
+    offset = number(tc_tensor_call(tensor, TC_ATTRIBUTE_storage_offset));
     return (uintptr_t)address == (uint64_t)offset * as->dtype->item_size ? NULL : address;
 }
 
@@ -311,7 +233,7 @@ PyObject *tc_tensor_body(PyObject *tensor)
         PyErr_Clear();
     if (!class || !class->distributed)
         return Py_NewRef(tensor);
-    part = PyObject_GetAttr(tensor, names._local_tensor);
+    part = GET(tensor, _local_tensor);
     if (part && !tc_tensor_is(part))
         Py_CLEAR(part);
     PyErr_Clear();
@@ -348,11 +270,11 @@ static const char *name_of_layout(PyObject *layout)
 
 const char *tc_tensor_layout(PyObject *tensor)
 {
-    PyObject *layout = PyObject_GetAttr(tensor, names.layout);
+    PyObject *layout = GET(tensor, layout);
     const char *name = "other";
 
     if (layout)
-        name = layout == torch.strided ? "strided" : name_of_layout(layout);
+        name = tc_layout_is_strided(layout) ? "strided" : name_of_layout(layout);
     else
         PyErr_Clear();
     Py_XDECREF(layout);
@@ -361,12 +283,12 @@ const char *tc_tensor_layout(PyObject *tensor)
 
 bool tc_tensor_is_leaf(PyObject *tensor)
 {
-    return flag(tensor, names.is_leaf);
+    return is_true(GET(tensor, is_leaf));
 }
 
 PyObject *tc_tensor_storage(PyObject *tensor, uint64_t *key)
 {
-    PyObject *storage = PyObject_CallMethodNoArgs(tensor, names.untyped_storage);
+    PyObject *storage = tc_tensor_call(tensor, TC_ATTRIBUTE_untyped_storage);
     struct tc_tensor t;
     uint64_t piece[2];
 
@@ -375,7 +297,7 @@ PyObject *tc_tensor_storage(PyObject *tensor, uint64_t *key)
         Py_XDECREF(storage);
         return NULL;
     }
-    piece[0] = (uint64_t)number(PyObject_CallMethodNoArgs(tensor, names.storage_offset));
+    piece[0] = (uint64_t)number(tc_tensor_call(tensor, TC_ATTRIBUTE_storage_offset));
     piece[1] = t.n;
     *key = tc_hash64(piece, sizeof(piece), 0);
     return storage;
@@ -386,72 +308,16 @@ void tc_tensor_version(PyObject *tensor, uint64_t *address, int64_t *version)
     *address = (uint64_t)(uintptr_t)address_of(tensor);
     if (PyErr_Occurred())
         PyErr_Clear();
-    *version = number(PyObject_GetAttr(tensor, names._version));
+    *version = number(GET(tensor, _version));
 }
 
 PyObject *tc_tensor_grad(PyObject *tensor)
 {
-    PyObject *grad = PyObject_GetAttr(tensor, names.grad);
+    PyObject *grad = GET(tensor, grad);
 
     if (!grad)
         PyErr_Clear();
     else if (grad == Py_None)
         Py_CLEAR(grad);
     return grad;
-}
-
-static bool any(PyObject *count)
-{
-    return count && number(PyObject_CallNoArgs(count)) > 0;
-}
-
-PyObject *tc_tensor_shield(void)
-{
-    PyObject *shield;
-
-    if (!any(torch.n_function_modes) && !any(torch.n_dispatch_modes))
-        return NULL;
-    shield = tc_policy_call("shield", NULL);
-    if (!shield)
-        PyErr_Clear();
-    return shield;
-}
-
-void tc_tensor_unshield(PyObject *shield)
-{
-    PyObject *type, *value, *traceback, *done;
-
-    if (!shield)
-        return;
-    PyErr_Fetch(&type, &value, &traceback);
-    done = PyObject_CallMethod(shield, "close", NULL);
-    Py_XDECREF(done);
-    Py_DECREF(shield);
-    PyErr_Restore(type, value, traceback);
-}
-
-static bool ask(PyObject *function, bool fallback)
-{
-    PyObject *answer = function ? PyObject_CallNoArgs(function) : NULL;
-
-    if (!answer)
-        PyErr_Clear();
-    Py_XDECREF(answer);
-    return answer ? answer == Py_True : fallback;
-}
-
-bool tc_grad_enabled(void)
-{
-    return ask(torch.is_grad_enabled, true);
-}
-
-bool tc_inference_enabled(void)
-{
-    return ask(torch.is_inference_mode_enabled, false);
-}
-
-/* Where torch cannot say it cheaply, the policy is asked each time. */
-bool tc_autocast_any(void)
-{
-    return ask(torch.is_any_autocast, torch.tensor != NULL);
 }

@@ -8,17 +8,9 @@
 #ifndef TC_COLLECT_TENSOR_H
 #define TC_COLLECT_TENSOR_H
 
-#include "collect/agent/agent.h"
-#include "collect/agent/digest.h"
+#include "collect/agent/torch.h"
 
 #define TC_MAX_DIMS 16
-
-struct tc_dtype {
-    PyObject *object;
-    char name[24];
-    size_t item_size;
-    enum tc_number number;
-};
 
 struct tc_tensor {
     int64_t shape[TC_MAX_DIMS];
@@ -37,9 +29,6 @@ struct tc_memory {
     PyObject *keep;   /* owns a copy, or NULL */
 };
 
-/* Take what is needed from the imported torch; false with a Python error set. */
-bool tc_tensor_init(PyObject *torch);
-bool tc_tensor_is(PyObject *object);
 bool tc_tensor_read(PyObject *tensor, struct tc_tensor *out);
 /* copy: where the memory is elsewhere or not contiguous, make a copy. */
 void tc_tensor_memory(PyObject *tensor, const struct tc_tensor *as, bool copy,
@@ -63,20 +52,5 @@ void tc_tensor_version(PyObject *tensor, uint64_t *address, int64_t *version);
 /* New reference to .grad, NULL if there is none. */
 PyObject *tc_tensor_grad(PyObject *tensor);
 bool tc_tensor_requires_grad(PyObject *tensor);
-
-/* Names of a torch.dtype; NULL if the object is none. */
-const struct tc_dtype *tc_dtype_of(PyObject *object);
-bool tc_device_is(PyObject *object);
-bool tc_size_is(PyObject *object);
-
-/* The user's function and dispatch modes must not see our reading: new reference or NULL if there
- * are none. */
-PyObject *tc_tensor_shield(void);
-void tc_tensor_unshield(PyObject *shield);
-
-/* The context of a call: is anything of it not the default? */
-bool tc_grad_enabled(void);
-bool tc_inference_enabled(void);
-bool tc_autocast_any(void);
 
 #endif /* TC_COLLECT_TENSOR_H */

@@ -17,7 +17,8 @@
 struct tc_seen {
     struct tc_tensor tensor;
     uint64_t address, digest;
-    size_t size; /* of the content here, in bytes */
+    uint64_t stripes; /* of a sampled digest */
+    size_t size;      /* of the content here, in bytes */
     int64_t version;
     bool readable, sampled;
     const char *layout;

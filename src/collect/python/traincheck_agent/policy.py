@@ -10,6 +10,9 @@ from .values import Shield as shield, as_double, autocast_json, content, name_of
     scaler_settings
 
 _PACKAGES = {row.owner.split(".")[0] for row in table.TABLE} - {"torch"}
+# Parts of them that are loaded later than the package itself.
+_PARTS = {name.rpartition(".")[0] for moved in table.MOVED.values() for name in moved
+          if name.split(".")[0] in _PACKAGES}
 _hooked = set()
 # torch is traced anyway, by the table
 _INSTRUMENTED = [name for name in settings.many("instrument") if name != "torch"]
@@ -73,8 +76,8 @@ def imported(args, _result=None):
     name = args[0]
     if name == "torch":
         _once("torch", _torch_imported)
-    elif name in _PACKAGES and "torch" in sys.modules:
-        install.package(name)
+    elif (name in _PACKAGES or name in _PARTS) and "torch" in sys.modules:
+        install.package(name.split(".")[0])
     elif name.startswith("torch._dynamo"):
         install.muted(table.MUTED)
         if name == "torch._dynamo.eval_frame":

@@ -96,14 +96,19 @@ TABLE = (
     Row("accelerate.Accelerator", "prepare backward clip_grad_norm_ clip_grad_value_ accumulate "
         "unwrap_model gather save_state load_state", ROLE_LIBRARY, METHOD | RECEIVER, 0,
         "entry points of accelerate"),
-    Row("transformers.PreTrainedModel", "from_pretrained save_pretrained generate", ROLE_LIBRARY,
+    Row("transformers.PreTrainedModel", "from_pretrained save_pretrained", ROLE_LIBRARY,
         METHOD | RECEIVER, 0, "entry points of transformers"),
+    Row("transformers.GenerationMixin", "generate", ROLE_LIBRARY, METHOD | RECEIVER, 0,
+        "many forwards that are no training"),
     Row("peft", "get_peft_model", ROLE_LIBRARY, OUTERMOST, 0, "adapters"),
     Row("deepspeed", "initialize", ROLE_LIBRARY, OUTERMOST, 0, "engines"),
 )
 
-# Alternatives, tried in order, where a public name has moved between versions.
+# Alternatives, tried in order, where a public name has moved between versions, or stands in a package
+# that loads its parts when they are asked for.
 MOVED = {
+    "transformers.PreTrainedModel": ("transformers.modeling_utils.PreTrainedModel",),
+    "transformers.GenerationMixin": ("transformers.generation.utils.GenerationMixin",),
     "torch.amp.GradScaler": ("torch.cuda.amp.GradScaler",),
     SCHEDULER: ("torch.optim.lr_scheduler._LRScheduler",),
 }

@@ -42,33 +42,12 @@ def autocast_json():
     return "{" + ",".join(found) + "}" if found else None
 
 
-def content(tensor):
-    """A contiguous tensor on the CPU with the same content, or None where there is none to read."""
-    torch = sys.modules["torch"]
-    if tensor.device.type == "meta" or tensor.is_quantized:
-        return None
-    if tensor.is_cuda and torch.cuda.is_current_stream_capturing():
-        return None
-    with torch.no_grad():
-        found = tensor.detach()
-        if found.layout is not torch.strided:
-            found = found.to_dense()
-        return found.resolve_conj().resolve_neg().cpu().contiguous()
-
-
 def placement_json(tensor):
     """Members of attrs that say which part of a distributed tensor this process holds."""
     placements = ",".join(json_text(str(p)) for p in tensor.placements)
     mesh = ",".join(str(n) for n in tensor.device_mesh.shape)
     part = "" if all(p.is_replicate() for p in tensor.placements) else '"sharded":true,'
     return f'{part}"placements":[{placements}],"mesh":[{mesh}]'
-
-
-def as_double(tensor):
-    """The content as numbers of double precision, or None where there are no numbers to read."""
-    torch = sys.modules["torch"]
-    found = None if tensor.is_complex() else content(tensor)
-    return None if found is None else found.to(torch.float64)
 
 
 def scaler_settings(scaler):
@@ -93,6 +72,38 @@ class Shield:
     def close(self):
         self._function.__exit__(None, None, None)
         self._function = self._dispatch = None
+
+
+def _read(tensor):
+    torch = sys.modules["torch"]
+    if tensor.device.type == "meta" or tensor.is_quantized:
+        return None
+    if tensor.is_cuda and torch.cuda.is_current_stream_capturing():
+        return None
+    with torch.no_grad():
+        found = tensor.detach()
+        if found.layout is not torch.strided:
+            found = found.to_dense()
+        return found.resolve_conj().resolve_neg().cpu().contiguous()
+
+
+def content(tensor):
+    """A contiguous tensor on the CPU with the same content, or None where there is none to read."""
+    shield = Shield()
+    try:
+        return _read(tensor)
+    finally:
+        shield.close()
+
+
+def as_double(tensor):
+    """The content as numbers of double precision, or None where there are no numbers to read."""
+    shield = Shield()
+    try:
+        found = None if tensor.is_complex() else _read(tensor)
+        return None if found is None else found.to(sys.modules["torch"].float64)
+    finally:
+        shield.close()
 
 
 def name_of_root(module):

@@ -1,0 +1,16 @@
+/*
+ * scalar.h - numbers and texts as the JSON of docs/trace-format.md, "Values"
+ */
+#ifndef TC_COLLECT_SCALAR_H
+#define TC_COLLECT_SCALAR_H
+
+#include "collect/agent/agent.h"
+
+/* A float, int, bool, str, None or subclass of one. */
+bool tc_is_scalar(PyObject *value);
+/* False, with nothing written, if it is none. Leaves no Python error. */
+bool tc_encode_scalar(struct tc_strbuf *out, PyObject *value);
+/* A Python str with its quotes, whole. */
+void tc_encode_str(struct tc_strbuf *out, PyObject *text);
+
+#endif /* TC_COLLECT_SCALAR_H */
