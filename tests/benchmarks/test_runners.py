@@ -58,6 +58,16 @@ class Runners(unittest.TestCase):
                            capture_output=True, text=True)
         self.assertEqual((p.returncode, p.stderr), (2, "pipelines: /nonexistent: no tools there; build them, or name them with --bin\n"))
 
+    def test_6_a_long_run_loses_nothing_and_does_not_grow(self):
+        p = subprocess.run([sys.executable, "-B", BENCHMARKS / "collect" / "long.py", "--bin", BIN, "--seconds", "20"],
+                           capture_output=True, text=True)
+        self.assertEqual((p.returncode, len(p.stdout.splitlines())), (0, 5), p.stdout + p.stderr)
+
+    def test_7_what_single_calls_cost(self):
+        p = subprocess.run([sys.executable, "-B", BENCHMARKS / "collect" / "calls.py", "--bin", BIN, "--pairs", "1"],
+                           capture_output=True, text=True)
+        self.assertEqual((p.returncode, len(p.stdout.splitlines())), (0, 8), p.stdout + p.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -12,7 +12,6 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as Sarif
 
 import runs
-import trace_event
 
 HOSTILE = 'a <b> & "c"%0A,:\u2028\x01\n]]>'
 
@@ -115,31 +114,34 @@ class Formats(runs.Case):
         for report, violations, summary in self.each():
             trace = json.loads((report / "chrome_trace.json").read_text(encoding="utf-8"))
             events = trace["traceEvents"]
-            trace_event.check(trace)
+            for e in events:
+                self.assertIsInstance(e["pid"], int)
+                self.assertIsInstance(e["tid"], int)
+                self.assertIsInstance(e["name"], str)
+                self.assertIn(e["ph"], "MXi")
+                if e["ph"] != "M":
+                    self.assertGreaterEqual(e["ts"], 0)
+                if e["ph"] == "X":
+                    self.assertGreaterEqual(e["dur"], 0)
+                if e["ph"] == "i":
+                    self.assertIn(e["s"], "gpt")
             calls = [e for e in events if e["ph"] == "X" and "fn" in e.get("args", {})]
             self.assertEqual(len(calls), summary["calls"])
             self.assertEqual({e["args"]["id"] for e in events if e["ph"] == "i"}, {v["id"] for v in violations})
+            self.assert_nested(e for e in events if e["ph"] == "X")
 
-    def test_what_the_readers_refuse(self):
-        """A wrong file does not pass for a right one."""
-        report, _ = self.check("--format", self.FORMATS, "--metrics", "x.prom")
-        sarif, junit = (report / "report.sarif").read_text(), (report / "junit.xml").read_text()
-        trace, metrics = (report / "chrome_trace.json").read_text(), (self.work / "x.prom").read_text()
-        wrong = {
-            Sarif.model_validate_json: (sarif, [('"version":"2.1.0"', '"version":"2.0.0"'), ('"level":"error"', '"level":"fatal"'),
-                                                ('"message":', '"massage":'), ('"startLine":', '"startLine":0,"endLine":')]),
-            lambda text: JUnitXml.fromstring(text.encode()): (junit, [("testsuites", "suites"), ("</testcase>", "")]),
-            lambda text: list(parse_metrics(text)): (metrics, [("# EOF\n", ""), ('"failed"', "failed"), ("# EOF", metrics)]),
-            lambda text: trace_event.check(json.loads(text)): (
-                trace, [('"ph":"X"', '"ph":"B"'), ('"s":"', '"s":"x'), ('"dur":', '"dur":-'), ('"tid":0', '"tid":"0"'),
-                        ('"process_name"', '"program_name"'), ('"displayTimeUnit":"ms"', '"displayTimeUnit":"s"')]),
-        }
-        for read, (text, changes) in wrong.items():
-            read(text)
-            for old, new in changes:
-                with self.subTest(old=old):
-                    self.assertIn(old, text)
-                    self.assertRaises(Exception, read, text.replace(old, new))
+    def assert_nested(self, events):
+        """Slices of one row hold each other or lie apart: else a viewer drops them."""
+        rows = {}
+        for e in events:
+            rows.setdefault((e["pid"], e["tid"]), []).append((round(e["ts"] * 1000), -round(e["dur"] * 1000)))
+        for row in rows.values():
+            ends = []
+            for start, minus in sorted(row):
+                while ends and ends[-1] <= start:
+                    ends.pop()
+                self.assertTrue(not ends or start - minus <= ends[-1])
+                ends.append(start - minus)
 
     def test_metrics(self):
         for report, violations, summary in self.each("--metrics", "x.prom"):
