@@ -128,6 +128,8 @@ static enum tc_deduction count_anew(const struct tc_deduce_rows *rows,
                                     struct tc_invariant *invariant)
 {
     tc_deduce_count(rows, arena, invariant);
+    if (hypothesis->is_choice && rows->evidence->pipelines.n < 2 && !invariant->n_when)
+        return TC_DEDUCE_FEW_PIPELINES;
     if (invariant->held < examples_wanted(hypothesis, options))
         return TC_DEDUCE_FEW_EXAMPLES;
     return invariant->pipelines < pipelines_wanted(rows, hypothesis, options, invariant->n_when)
@@ -195,9 +197,7 @@ static void see_contexts(struct sightings *sightings, const struct tc_deduce_row
     const struct tc_pair *pairs = tc_row_situation(rows->evidence, row, &n);
 
     for (size_t i = 0; i < n; i++)
-        if (tc_field_is_context(tc_strtab_text(symbols, pairs[i].field)) &&
-            !tc_relation_bans(rows->relation, symbols, invariant->params, invariant->n_params,
-                              pairs[i].field))
+        if (tc_relation_has_context(rows->relation, symbols, invariant, pairs[i].field))
             see(sightings, pairs[i], row);
 }
 

@@ -157,6 +157,11 @@ static void describe_clause(const struct tc_strtab *symbols, const struct tc_cla
         }
     }
     const char *dot = strrchr(field, '.');
+    if (!strncmp(field, "uses.", 5)) {
+        tc_strbuf_addf(out, "in a run that %s %s", clause->negated ? "does not use" : "uses",
+                       dot + 1);
+        return;
+    }
     tc_strbuf_addf(out, "when %s is %s", dot ? dot + 1 : field, clause->negated ? "not " : "");
     add_plain(out, value);
 }

@@ -29,6 +29,7 @@ static const struct {
     {"self.training",   MODE                     },
     {"owner.training",  MODE                     },
     {"world",           CONTEXT                  },
+    {"uses.",           0                        },
     {"self.class",      OPEN                     },
     {"self.",           0                        },
     {"v.kind",          0                        },

@@ -58,6 +58,8 @@ static void print_identity(const struct tc_invariant *invariant, const struct tc
         const struct tc_param *param = &invariant->params[i];
         tc_strbuf_addf(out, "%d%d ", (int)param->kind, param->given);
         add_sym(out, symbols, param->name);
+        if (param->kind == TC_PARAM_CALL && !strcmp(tc_strtab_text(symbols, param->name), "*"))
+            add_sym(out, symbols, param->role); /* any API of that role */
         if (param->kind == TC_PARAM_CALL)
             continue;
         add_sym(out, symbols, param->attr);

@@ -18,6 +18,7 @@ static bool is_argument(struct tc_str path)
 static bool is_constant(const struct tc_statement *s)
 {
     return tc_str_is(s->verb, "is") && !tc_str_is(s->right, "\"not_zero\"") &&
+           !tc_str_is(s->right, "\"left\"") &&
            (is_argument(s->left) || tc_str_is(s->left, "self.training"));
 }
 
@@ -45,6 +46,7 @@ const struct tc_relation tc_api_arg_constant = {
     .fault = TC_FAULT_AT_BEGIN,
     .source = &tc_source_operands,
     .bans = tc_operand_bans,
+    .has_context = tc_operand_has_context,
     .mode_only = true,
     .propose = constant_propose,
     .key = tc_operand_key,

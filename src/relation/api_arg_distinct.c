@@ -77,19 +77,6 @@ static bool is_inside_initialiser(const struct tc_call *call)
     return false;
 }
 
-/* Not by a package, nor inside one of its entry points. */
-static bool is_by_the_user(const struct tc_strtab *symbols, const struct tc_call *call)
-{
-    struct tc_str by = tc_symbols_text(symbols, call->by);
-
-    if (by.size && !tc_str_is(by, "user"))
-        return false;
-    for (const struct tc_call *around = call->parent; around; around = around->parent)
-        if (around->role == TC_ROLE_LIBRARY)
-            return false;
-    return true;
-}
-
 static struct tc_map *initialised_in(struct distinct_state *s, const struct tc_process *process,
                                      uint64_t window)
 {
@@ -114,7 +101,7 @@ static void observe_initialiser(struct distinct_state *s, struct tc_strtab *symb
     struct tc_situation situation = {.n = 0};
     bool is_new;
 
-    if (target == TC_NONE || is_inside_initialiser(call) || !is_by_the_user(symbols, call))
+    if (target == TC_NONE || is_inside_initialiser(call) || !tc_is_by_the_user(symbols, call))
         return;
     tc_map_at(initialised_in(s, event->process, call->window), tc_hash64(scope, sizeof(scope), 0),
               &is_new);

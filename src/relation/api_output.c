@@ -78,6 +78,7 @@ const struct tc_relation tc_api_output_constant = {
     .hint = "What does the call report, and is it looked at?",
     .source = &tc_source_operands,
     .bans = tc_operand_bans,
+    .has_context = tc_operand_has_context,
     .mode_only = true,
     .propose = constant_propose,
     .key = tc_operand_key,

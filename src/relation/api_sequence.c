@@ -1,13 +1,14 @@
 /*
- * api_sequence.c - APISequence(Ia, Ib, ...): calls of the training loop, present and in order
+ * api_sequence.c - APISequence/window: calls of the training loop, present and in order
  *
  *   window   every step window has all of them, in this order; or, where one is marked `given`,
  * every step window that has that one has the others, in this order
  *
  * Ia stands before Ib when both its first and its last call of the window do, so that the
- * micro-batches of an accumulated gradient are no disorder. Judged when the window closes.
+ * micro-batches of an accumulated gradient are no disorder. Judged when the window closes. Clearing
+ * gradients is left to APISequence/between and EventContain/each.
  */
-#include "relation/form.h"
+#include "relation/api_sequence.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,8 +69,8 @@ static void normalise(struct tc_strtab *symbols, const struct tc_window *window,
     tc_map_release(&seen);
 }
 
-static void set_situation(struct tc_situation *s, struct tc_strtab *symbols,
-                          const struct tc_event *event)
+void tc_window_situation(struct tc_situation *s, struct tc_strtab *symbols,
+                         const struct tc_event *event)
 {
     const struct tc_window *window = event->window;
 
@@ -82,17 +83,90 @@ static void set_situation(struct tc_situation *s, struct tc_strtab *symbols,
     tc_situation_sort(s);
 }
 
+/* ---- what a script uses --------------------------------------------------------------------- */
+
+/*
+ * A script without a scheduler, a gradient scaler or a library cannot forget to call it. So a call
+ * of such a role is missing only once the process has called something of the same class; the
+ * outcome ends in "known CLASS" for each.
+ */
+static bool is_optional(enum tc_role role)
+{
+    return role == TC_ROLE_SCHEDULER || role == TC_ROLE_SCALER || role == TC_ROLE_UNSCALE ||
+           role == TC_ROLE_LIBRARY;
+}
+
+static tc_sym known_class(struct tc_strtab *symbols, tc_sym fn)
+{
+    return tc_class_of(symbols, "known ", fn);
+}
+
+static bool is_known(const struct tc_strtab *symbols, tc_sym token)
+{
+    return !strncmp(tc_strtab_text(symbols, token), "known ", strlen("known "));
+}
+
+struct window_state {
+    struct tc_map known; /* process → struct tc_tokens *, in the order of their texts */
+};
+
+static void *window_open(void)
+{
+    return tc_calloc(1, sizeof(struct window_state));
+}
+
+static void window_close(void *state)
+{
+    struct window_state *s = state;
+    uint64_t process, tokens;
+
+    for (size_t pos = 0; tc_map_each(&s->known, &pos, &process, &tokens);) {
+        tc_vec_release((struct tc_tokens *)(uintptr_t)tokens);
+        tc_free((void *)(uintptr_t)tokens);
+    }
+    tc_map_release(&s->known);
+    tc_free(s);
+}
+
+static struct tc_tokens *known_to(struct window_state *s, const struct tc_process *process)
+{
+    bool is_new;
+    uint64_t *slot = tc_map_at(&s->known, (uintptr_t)process, &is_new);
+
+    if (is_new)
+        *slot = (uintptr_t)tc_calloc(1, sizeof(struct tc_tokens));
+    return (struct tc_tokens *)(uintptr_t)*slot;
+}
+
+static void know(struct tc_tokens *known, const struct tc_strtab *symbols, tc_sym token)
+{
+    const char *text = tc_strtab_text(symbols, token);
+    size_t i = 0;
+
+    while (i < known->n && strcmp(tc_strtab_text(symbols, known->items[i]), text) < 0)
+        i++;
+    if (i < known->n && known->items[i] == token)
+        return;
+    tc_vec_push(known, token);
+    memmove(&known->items[i + 1], &known->items[i], (known->n - 1 - i) * sizeof(token));
+    known->items[i] = token;
+}
+
 static void window_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                            const struct tc_sink *sink)
 {
     struct tc_situation situation;
     struct tc_tokens tokens = {0};
 
-    (void)state;
-    if (event->kind != TC_EVENT_WINDOW || !event->window->has_step || event->process->is_worker)
+    if (event->kind == TC_EVENT_CALL && is_optional(event->call->role))
+        know(known_to(state, event->process), symbols, known_class(symbols, event->call->fn));
+    if (!tc_is_step_window(event))
         return;
-    set_situation(&situation, symbols, event);
+    tc_window_situation(&situation, symbols, event);
     normalise(symbols, event->window, &tokens);
+    const struct tc_tokens *known = known_to(state, event->process);
+    for (size_t i = 0; i < known->n; i++)
+        tc_vec_push(&tokens, known->items[i]);
     struct tc_example example = {.key = window_key_sym(symbols),
                                  .situation = &situation,
                                  .outcome = tokens.items,
@@ -105,11 +179,12 @@ static void window_observe(void *state, struct tc_strtab *symbols, const struct 
 
 struct place {
     size_t first, last; /* first SIZE_MAX: absent */
+    bool may_come_again;
 };
 
 static struct place place_of(tc_sym token, const tc_sym *outcome, size_t n)
 {
-    struct place place = {SIZE_MAX, 0};
+    struct place place = {.first = SIZE_MAX};
 
     for (size_t i = 0; i < n; i++) {
         if (outcome[i] != token)
@@ -135,30 +210,46 @@ static bool has_role(const struct tc_strtab *symbols, const struct tc_param *par
 }
 
 /* A model may be asked again at any time: a forward has only to have begun before. */
-static bool is_before(struct place a, struct place b, bool is_forward)
+static bool is_before(struct place a, struct place b)
 {
-    return a.first < b.first && (is_forward || a.last < b.last);
+    return a.first < b.first && (a.may_come_again || a.last < b.last);
+}
+
+/* Could a script like this one have forgotten the call? */
+static bool may_be_missing(struct tc_strtab *symbols, const struct tc_param *param,
+                           const tc_sym *outcome, size_t n_outcome)
+{
+    const char *role = tc_strtab_text(symbols, param->role);
+
+    if (!is_optional(tc_role_parse((struct tc_str){role, (uint32_t)strlen(role)})))
+        return true;
+    return place_of(known_class(symbols, param->name), outcome, n_outcome).first != SIZE_MAX;
 }
 
 static enum tc_outcome window_holds(struct tc_strtab *symbols, const struct tc_param *params,
                                     size_t n_params, const tc_sym *outcome, size_t n_outcome)
 {
     enum tc_outcome result = TC_HELD;
-    struct place before = {0};
+    struct place before = {.first = SIZE_MAX};
+    bool is_whole = true; /* nothing was passed over */
 
     for (size_t i = 0; i < n_params; i++) {
         struct place place = place_of_param(symbols, &params[i], outcome, n_outcome);
         if (place.first == SIZE_MAX) {
             if (params[i].given)
                 return TC_UNDECIDED;
+            if (!may_be_missing(symbols, &params[i], outcome, n_outcome)) {
+                is_whole = false;
+                continue;
+            }
             result = TC_BROKEN;
-        } else if (i > 0 && before.first != SIZE_MAX &&
-                   !is_before(before, place, has_role(symbols, &params[i - 1], TC_ROLE_FORWARD))) {
+        } else if (before.first != SIZE_MAX && !is_before(before, place)) {
             result = TC_BROKEN;
         }
         before = place;
+        before.may_come_again = has_role(symbols, &params[i], TC_ROLE_FORWARD);
     }
-    return result;
+    return is_whole || result == TC_BROKEN ? result : TC_UNDECIDED;
 }
 
 static tc_sym window_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
@@ -212,7 +303,8 @@ static struct pair_facts pair_facts(const struct proposal *p, tc_sym a, tc_sym b
         struct place y = place_of(b, outcomes->outcome[i], outcomes->n_outcome[i]);
         bool has_x = x.first != SIZE_MAX, has_y = y.first != SIZE_MAX;
         facts.ever_both |= has_x && has_y;
-        facts.ever_ordered |= has_x && has_y && is_before(x, y, forward);
+        x.may_come_again = forward;
+        facts.ever_ordered |= has_x && has_y && is_before(x, y);
         facts.a_alone |= has_x && !has_y;
         facts.b_alone |= has_y && !has_x;
     }
@@ -235,7 +327,18 @@ static void propose_pair(const struct proposal *p, tc_sym a, tc_sym b, bool a_al
         propose_one(p, tokens, (const bool[]){true, false}, 2);
 }
 
-static void collect_members(const struct tc_outcomes *outcomes, struct tc_tokens *members)
+/* Whether gradients were cleared is what EventContain/each asks, however it is done; where is each
+ * script's choice, as long as APISequence/between holds. */
+static bool is_clearing(const struct tc_strtab *symbols, tc_sym token)
+{
+    const char *role = tc_role_text(TC_ROLE_ZERO_GRAD), *text = tc_strtab_text(symbols, token);
+    size_t n = strlen(role);
+
+    return !strncmp(text, role, n) && text[n] == ' ';
+}
+
+static void collect_members(const struct tc_strtab *symbols, const struct tc_outcomes *outcomes,
+                            struct tc_tokens *members)
 {
     struct tc_map seen = TC_MAP_INIT;
 
@@ -243,7 +346,8 @@ static void collect_members(const struct tc_outcomes *outcomes, struct tc_tokens
         for (size_t j = 0; j < outcomes->n_outcome[i]; j++) {
             bool is_new;
             tc_map_at(&seen, outcomes->outcome[i][j], &is_new);
-            if (is_new)
+            if (is_new && !is_clearing(symbols, outcomes->outcome[i][j]) &&
+                !is_known(symbols, outcomes->outcome[i][j]))
                 tc_vec_push(members, outcomes->outcome[i][j]);
         }
     }
@@ -270,7 +374,7 @@ static void window_propose(struct tc_strtab *symbols, tc_sym key,
     bool always[MAX_MEMBERS];
 
     (void)key;
-    collect_members(outcomes, &members);
+    collect_members(symbols, outcomes, &members);
     size_t n = members.n < MAX_MEMBERS ? members.n : MAX_MEMBERS;
     for (size_t i = 0; i < n; i++) {
         always[i] = is_always_there(outcomes, members.items[i]);
@@ -281,170 +385,6 @@ static void window_propose(struct tc_strtab *symbols, tc_sym key,
             if (i != j)
                 propose_pair(&p, members.items[i], members.items[j], always[i], always[j]);
     tc_vec_release(&members);
-}
-
-/* ---- joining into chains ------------------------------------------------------------------- */
-
-static bool is_single(const struct tc_invariant *i)
-{
-    return i->n_params == 1;
-}
-
-static bool has_given(const struct tc_invariant *x)
-{
-    for (size_t i = 0; i < x->n_params; i++)
-        if (x->params[i].given)
-            return true;
-    return false;
-}
-
-static bool is_plain_pair(const struct tc_invariant *i)
-{
-    return i->n_params == 2 && !has_given(i);
-}
-
-static bool is_edge(const struct tc_invariant_set *set, const struct tc_invariant *like,
-                    tc_sym from, tc_sym to)
-{
-    for (size_t i = 0; i < set->items.n; i++) {
-        const struct tc_invariant *x = set->items.items[i];
-        if (is_plain_pair(x) && x->params[0].name == from && x->params[1].name == to &&
-            tc_invariant_same_when(x, like))
-            return true;
-    }
-    return false;
-}
-
-/* Is the order of this pair implied by two others of the same precondition? */
-static bool is_transitive(const struct tc_invariant_set *set, const struct tc_invariant *pair)
-{
-    for (size_t i = 0; i < set->items.n; i++) {
-        const struct tc_invariant *x = set->items.items[i];
-        if (x != pair && is_plain_pair(x) && tc_invariant_same_when(x, pair) &&
-            x->params[0].name == pair->params[0].name &&
-            is_edge(set, pair, x->params[1].name, pair->params[1].name))
-            return true;
-    }
-    return false;
-}
-
-/* A pair around a given call is implied by a nearer one: a before the given b, when also a nearer c
- * is and a stands before c always, or wherever c is. */
-static bool is_farther(const struct tc_invariant_set *set, const struct tc_invariant *pair)
-{
-    size_t g = pair->params[1].given;
-
-    for (size_t i = 0; i < set->items.n; i++) {
-        const struct tc_invariant *x = set->items.items[i];
-        if (x == pair || x->n_params != 2 || !x->params[g].given ||
-            x->params[g].name != pair->params[g].name || !tc_invariant_same_when(x, pair))
-            continue;
-        for (size_t j = 0; j < set->items.n; j++) {
-            const struct tc_invariant *y = set->items.items[j];
-            tc_sym from = g ? pair->params[0].name : x->params[1].name;
-            tc_sym to = g ? x->params[0].name : pair->params[1].name;
-            if (y->n_params == 2 && (!has_given(y) || y->params[g].given) &&
-                (y->n_when == 0 || tc_invariant_same_when(y, pair)) && y->params[0].name == from &&
-                y->params[1].name == to)
-                return true;
-        }
-    }
-    return false;
-}
-
-/* Two calls that only come together need one invariant: the one that waits for the later. */
-static bool is_mirrored(const struct tc_invariant_set *set, const struct tc_invariant *pair)
-{
-    if (!pair->params[0].given)
-        return false;
-    for (size_t i = 0; i < set->items.n; i++) {
-        const struct tc_invariant *x = set->items.items[i];
-        if (x->n_params == 2 && x->params[1].given && tc_invariant_same_when(x, pair) &&
-            x->params[0].name == pair->params[0].name && x->params[1].name == pair->params[1].name)
-            return true;
-    }
-    return false;
-}
-
-static void drop_implied(struct tc_invariant_set *set)
-{
-    bool *drop = tc_calloc(set->items.n + 1, sizeof(*drop));
-
-    for (size_t i = 0; i < set->items.n; i++) {
-        const struct tc_invariant *x = set->items.items[i];
-        if (is_plain_pair(x))
-            drop[i] = is_transitive(set, x);
-        else if (!is_single(x))
-            drop[i] = is_farther(set, x) || is_mirrored(set, x);
-    }
-    tc_invariant_set_drop(set, drop);
-    tc_free(drop);
-}
-
-/* An invariant that begins where this one ends, under the same precondition. Where one of the two
- * waits for a call, they must share it: a plain chain must not be made to wait. */
-static size_t find_next(const struct tc_invariant_set *set, const bool *drop, size_t from)
-{
-    const struct tc_invariant *x = set->items.items[from];
-    const struct tc_param *end = &x->params[x->n_params - 1];
-
-    for (size_t i = 0; i < set->items.n; i++) {
-        const struct tc_invariant *next = set->items.items[i];
-        if (i != from && !drop[i] && next->n_params >= 2 && next->params[0].name == end->name &&
-            next->params[0].given == end->given && tc_invariant_same_when(next, x) &&
-            (end->given || (!has_given(x) && !has_given(next))) &&
-            x->n_params + next->n_params - 1 <= TC_MAX_PARAMS)
-            return i;
-    }
-    return SIZE_MAX;
-}
-
-/* Append pairs to pairs until no end meets a beginning. */
-static void join_pairs(struct tc_invariant_set *set)
-{
-    bool *drop = tc_calloc(set->items.n + 1, sizeof(*drop));
-
-    for (size_t i = 0; i < set->items.n; i++) {
-        struct tc_invariant *x = set->items.items[i];
-        if (drop[i] || is_single(x))
-            continue;
-        for (size_t j; (j = find_next(set, drop, i)) != SIZE_MAX;) {
-            const struct tc_invariant *next = set->items.items[j];
-            for (size_t k = 1; k < next->n_params; k++)
-                x->params[x->n_params++] = next->params[k];
-            drop[j] = true;
-        }
-    }
-    tc_invariant_set_drop(set, drop);
-    tc_free(drop);
-}
-
-/* A call that a longer chain of the same precondition has needs no invariant of its own. */
-static void drop_singles(struct tc_invariant_set *set)
-{
-    bool *drop = tc_calloc(set->items.n + 1, sizeof(*drop));
-
-    for (size_t i = 0; i < set->items.n; i++) {
-        const struct tc_invariant *x = set->items.items[i];
-        for (size_t j = 0; is_single(x) && j < set->items.n; j++) {
-            const struct tc_invariant *y = set->items.items[j];
-            if (is_single(y) || has_given(y) || !tc_invariant_same_when(x, y))
-                continue;
-            for (size_t k = 0; k < y->n_params; k++)
-                drop[i] |= y->params[k].name == x->params[0].name;
-        }
-    }
-    tc_invariant_set_drop(set, drop);
-    tc_free(drop);
-}
-
-static void window_condense(const struct tc_rows *rows, struct tc_invariant_set *accepted)
-{
-    (void)rows;
-    tc_invariant_set_sort(accepted);
-    drop_implied(accepted);
-    join_pairs(accepted);
-    drop_singles(accepted);
 }
 
 /* ---- words --------------------------------------------------------------------------------- */
@@ -496,7 +436,9 @@ static void explain_missing(struct tc_strtab *symbols, const struct tc_invariant
 
     for (size_t i = 0; i < invariant->n_params; i++) {
         const struct tc_param *param = &invariant->params[i];
-        if (place_of_param(symbols, param, example->outcome, example->n_outcome).first != SIZE_MAX)
+        if (place_of_param(symbols, param, example->outcome, example->n_outcome).first !=
+                SIZE_MAX ||
+            !may_be_missing(symbols, param, example->outcome, example->n_outcome))
             continue;
         tc_strbuf_adds(out, n++ ? " and " : "");
         tc_describe_call(symbols, param->name, out);
@@ -512,7 +454,7 @@ static void window_explain(struct tc_strtab *symbols, const struct tc_invariant 
     (void)event;
     explain_missing(symbols, invariant, example, out);
     tc_strbuf_adds(out, "the step has ");
-    for (size_t i = 0; i < example->n_outcome; i++) {
+    for (size_t i = 0; i < example->n_outcome && !is_known(symbols, example->outcome[i]); i++) {
         struct tc_param param = param_of_token(symbols, example->outcome[i], false);
         tc_strbuf_adds(out, i ? ", " : "");
         tc_describe_call(symbols, param.name, out);
@@ -521,8 +463,10 @@ static void window_explain(struct tc_strtab *symbols, const struct tc_invariant 
 
 const struct tc_source tc_source_window = {
     .name = "window",
+    .open = window_open,
+    .close = window_close,
     .observe = window_observe,
-    .condense = window_condense,
+    .condense = tc_window_condense,
 };
 
 const struct tc_relation tc_api_sequence_window = {

@@ -1,11 +1,12 @@
 /*
  * api_sequence_run.c - APISequence over a whole run and over its set-up sections
  *
- *   run      the first Ib of a run has an Ia before it
- *   follow   after Ia, which loads state, comes Ib before the next root forward
+ *   run      before the training loop begins there is an Ia
+ *   follow   after Ia, which loads state, comes Ib, which loads as well, before the next root
+ * forward
  *
- * Both have one example each time the later call, or the next root forward, comes. Calls made by
- * torch's own constructors count for neither.
+ * A process gives one example of `run`, when its loop begins; of `follow` one for each load when
+ * the next root forward comes. Calls made by torch's own constructors count for neither.
  */
 #include "relation/form.h"
 
@@ -16,16 +17,13 @@
 #include "invariant/describe.h"
 #include "replay/symbols.h"
 
-/* Calls that mark the course of a run; layers and functions do not. */
-static bool is_mark(const struct tc_strtab *symbols, const struct tc_event *event)
+/* A call that returned, of the thread that trains. */
+static bool is_of_the_script(const struct tc_strtab *symbols, const struct tc_event *event)
 {
     const struct tc_call *call = event->call;
 
-    if (event->kind != TC_EVENT_CALL || call->raised || call->th != 0 || event->process->is_worker)
-        return false;
-    return !tc_is_by_torch(symbols, call) &&
-           (call->is_root || call->role == TC_ROLE_LOAD || call->role == TC_ROLE_MODE ||
-            tc_role_has(call->role, TC_TRAIT_MEMBER));
+    return event->kind == TC_EVENT_CALL && !call->raised && call->th == 0 &&
+           !event->process->is_worker && !tc_is_by_torch(symbols, call);
 }
 
 static void add_unique(tc_sym *set, size_t *n, size_t max, tc_sym sym)
@@ -41,25 +39,18 @@ static void add_unique(tc_sym *set, size_t *n, size_t max, tc_sym sym)
     ++*n;
 }
 
-static void set_situation(struct tc_situation *situation, struct tc_strtab *symbols,
-                          const struct tc_event *event)
-{
-    const struct tc_value *strict = tc_value_get(event->call->args, "strict");
-
-    situation->n = 0;
-    if (strict && tc_value_class(symbols, strict) != TC_NO_SYM)
-        tc_situation_set(situation, tc_strtab_intern_text(symbols, "args.strict"),
-                         tc_value_class(symbols, strict));
-}
-
 /* ---- run ----------------------------------------------------------------------------------- */
 
 #define MAX_MARKS 64
+#define MAX_USES  8
 
 struct course {
-    tc_sym seen[MAX_MARKS], before[MAX_MARKS]; /* all marks; those that may be the first of two */
-    size_t n, n_before;
-    bool is_running; /* the loop has begun */
+    tc_sym marks[MAX_MARKS]; /* what came before the loop, and which packages are known */
+    tc_sym uses[MAX_USES];   /* fields of classes that a library called on its own account */
+    size_t n, n_uses;
+    bool is_running; /* the loop has begun, at this place */
+    struct tc_place begin;
+    bool is_told;
 };
 
 struct run_state {
@@ -86,56 +77,99 @@ static void run_close(void *state)
     tc_free(state);
 }
 
-/* What every step does is ordered by its window: the first such call stands for the loop, and none
- * is the first of two. What comes before a change of mode is no rule. */
-static bool is_every_steps(const struct tc_call *call)
+static bool is_loop(const struct tc_call *call)
 {
-    return call->is_root || call->role == TC_ROLE_BACKWARD || call->role == TC_ROLE_STEP ||
-           call->role == TC_ROLE_ZERO_GRAD;
+    return call->is_root || call->role == TC_ROLE_BACKWARD || call->role == TC_ROLE_STEP;
+}
+
+/* Calls that prepare a loop. Modules are born in training mode and without gradients: to set the
+ * one and to clear the others is a habit. Whether there is state to load is each script's business;
+ * which loads belong together is what `follow` says. */
+static bool is_preparation(const struct tc_call *call)
+{
+    return tc_role_has(call->role, TC_TRAIT_MEMBER) && call->role != TC_ROLE_ZERO_GRAD;
+}
+
+/* "known accelerate" of the API accelerate.Accelerator.prepare. */
+static tc_sym known_package(struct tc_strtab *symbols, tc_sym fn)
+{
+    const char *name = tc_strtab_text(symbols, fn);
+    tc_sym package = tc_strtab_intern(symbols, name, strcspn(name, "."));
+
+    return tc_token_of(symbols, "known", package);
+}
+
+static struct course *course_of(struct run_state *s, const struct tc_process *process)
+{
+    bool is_new;
+    uint64_t *slot = tc_map_at(&s->courses, (uintptr_t)process, &is_new);
+
+    if (is_new)
+        *slot = (uintptr_t)tc_calloc(1, sizeof(struct course));
+    return (struct course *)(uintptr_t)*slot;
+}
+
+static void on_call(struct course *course, struct tc_strtab *symbols, const struct tc_event *event)
+{
+    const struct tc_call *call = event->call;
+
+    if (call->role == TC_ROLE_LIBRARY) {
+        add_unique(course->marks, &course->n, MAX_MARKS, known_package(symbols, call->fn));
+        if (!tc_is_by_the_user(symbols, call))
+            add_unique(course->uses, &course->n_uses, MAX_USES,
+                       tc_class_of(symbols, "uses.", call->fn));
+    }
+    if (course->is_running)
+        return;
+    if (is_loop(call)) {
+        course->is_running = true;
+        tc_place_of(event, &course->begin);
+    } else if (is_preparation(call) && tc_is_by_the_user(symbols, call)) {
+        add_unique(course->marks, &course->n, MAX_MARKS, call->descriptor);
+    }
 }
 
 static void run_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                         const struct tc_sink *sink)
 {
-    struct run_state *s = state;
-    struct tc_situation situation;
-    bool is_new;
+    struct tc_situation situation = {.n = 0};
 
     /* Once sampling has left out a step, what came before is not known. */
-    if (!is_mark(symbols, event) || event->process->n_gaps)
+    if (!event->process || event->process->n_gaps)
         return;
-    uint64_t *slot = tc_map_at(&s->courses, (uintptr_t)event->process, &is_new);
-    if (is_new)
-        *slot = (uintptr_t)tc_calloc(1, sizeof(struct course));
-    struct course *course = (struct course *)(uintptr_t)*slot;
-    if (tc_outcome_has(course->seen, course->n, event->call->descriptor))
+    struct course *course = course_of(state, event->process);
+    if (course->is_told)
         return;
-    set_situation(&situation, symbols, event);
-    struct tc_example example = {.key = event->call->descriptor,
+    if (is_of_the_script(symbols, event))
+        on_call(course, symbols, event);
+    if (!tc_is_step_window(event) || !course->is_running)
+        return;
+    course->is_told = true;
+    tc_situation_set(&situation, TC_SYM_F_WORLD,
+                     event->process->world > 1 ? TC_SYM_MANY : TC_SYM_ONE);
+    for (size_t i = 0; i < course->n_uses; i++)
+        tc_situation_set(&situation, course->uses[i], TC_SYM_TRUE);
+    tc_situation_sort(&situation);
+    struct tc_example example = {.key = TC_SYM_ROOT_FORWARD,
                                  .situation = &situation,
-                                 .outcome = course->before,
-                                 .n_outcome = course->n_before};
-    bool is_loop = is_every_steps(event->call);
-    if (event->call->role != TC_ROLE_MODE && !(is_loop && course->is_running))
-        sink->example(sink->context, event, &example);
-    add_unique(course->seen, &course->n, MAX_MARKS, event->call->descriptor);
-    if (!is_loop)
-        add_unique(course->before, &course->n_before, MAX_MARKS, event->call->descriptor);
-    course->is_running |= is_loop;
+                                 .outcome = course->marks,
+                                 .n_outcome = course->n,
+                                 .place = &course->begin};
+    sink->example(sink->context, event, &example);
 }
 
 /* ---- follow -------------------------------------------------------------------------------- */
 
-struct section_call {
+struct load {
     tc_sym descriptor;
-    bool is_load;
     struct tc_situation situation;
 };
 
 struct section {
-    TC_VEC(struct section_call) calls; /* since the last root forward */
-    bool has_load;
-    unsigned n_gaps; /* of the process when the section began */
+    TC_VEC(struct load) loads; /* since the last root forward */
+    unsigned n_gaps;           /* of the process when the section began */
+    tc_sym saved[MAX_MARKS];   /* "known CLASS" of all whose state was saved so far */
+    size_t n_saved;
 };
 
 struct follow_state {
@@ -153,20 +187,32 @@ static void follow_close(void *state)
     uint64_t process, section;
 
     for (size_t pos = 0; tc_map_each(&s->sections, &pos, &process, &section);)
-        tc_vec_release(&((struct section *)(uintptr_t)section)->calls);
+        tc_vec_release(&((struct section *)(uintptr_t)section)->loads);
     free_values(&s->sections);
     tc_free(s);
 }
 
-/* What came after call i, up to the next call of the same API. */
+static void set_situation(struct tc_situation *situation, struct tc_strtab *symbols,
+                          const struct tc_event *event)
+{
+    const struct tc_value *strict = tc_value_get(event->call->args, "strict");
+
+    situation->n = 0;
+    if (strict && tc_value_class(symbols, strict) != TC_NO_SYM)
+        tc_situation_set(situation, tc_strtab_intern_text(symbols, "args.strict"),
+                         tc_value_class(symbols, strict));
+}
+
+/* What came after load i, up to the next call of the same API; and what was saved before. */
 static size_t followers(const struct section *section, size_t i, tc_sym out[MAX_MARKS])
 {
-    size_t n = 0;
+    size_t n = section->n_saved;
 
-    for (size_t j = i + 1; j < section->calls.n; j++) {
-        if (section->calls.items[j].descriptor == section->calls.items[i].descriptor)
+    memcpy(out, section->saved, n * sizeof(*out));
+    for (size_t j = i + 1; j < section->loads.n; j++) {
+        if (section->loads.items[j].descriptor == section->loads.items[i].descriptor)
             break;
-        add_unique(out, &n, MAX_MARKS, section->calls.items[j].descriptor);
+        add_unique(out, &n, MAX_MARKS, section->loads.items[j].descriptor);
     }
     return n;
 }
@@ -174,12 +220,10 @@ static size_t followers(const struct section *section, size_t i, tc_sym out[MAX_
 static void judge_section(const struct section *section, const struct tc_event *event,
                           const struct tc_sink *sink)
 {
-    for (size_t i = 0; i < section->calls.n; i++) {
+    for (size_t i = 0; i < section->loads.n; i++) {
         tc_sym outcome[MAX_MARKS];
-        if (!section->calls.items[i].is_load)
-            continue;
-        struct tc_example example = {.key = section->calls.items[i].descriptor,
-                                     .situation = &section->calls.items[i].situation,
+        struct tc_example example = {.key = section->loads.items[i].descriptor,
+                                     .situation = &section->loads.items[i].situation,
                                      .outcome = outcome,
                                      .n_outcome = followers(section, i, outcome)};
         sink->example(sink->context, event, &example);
@@ -188,9 +232,18 @@ static void judge_section(const struct section *section, const struct tc_event *
 
 static void begin_section(struct section *section, const struct tc_process *process)
 {
-    section->calls.n = 0;
-    section->has_load = false;
+    section->loads.n = 0;
     section->n_gaps = process->n_gaps;
+}
+
+static struct section *section_of(struct follow_state *s, const struct tc_process *process)
+{
+    bool is_new;
+    uint64_t *slot = tc_map_at(&s->sections, (uintptr_t)process, &is_new);
+
+    if (is_new)
+        *slot = (uintptr_t)tc_calloc(1, sizeof(struct section));
+    return (struct section *)(uintptr_t)*slot;
 }
 
 #define MAX_SECTION 256
@@ -198,38 +251,46 @@ static void begin_section(struct section *section, const struct tc_process *proc
 static void follow_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                            const struct tc_sink *sink)
 {
-    struct follow_state *s = state;
-    bool is_new;
-
-    if (!is_mark(symbols, event) || (event->call->parent && !event->call->is_root))
+    if (!is_of_the_script(symbols, event))
         return;
-    uint64_t *slot = tc_map_at(&s->sections, (uintptr_t)event->process, &is_new);
-    if (is_new)
-        *slot = (uintptr_t)tc_calloc(1, sizeof(struct section));
-    struct section *section = (struct section *)(uintptr_t)*slot;
+    if (event->call->role == TC_ROLE_SAVE) {
+        struct section *section = section_of(state, event->process);
+        add_unique(section->saved, &section->n_saved, MAX_MARKS,
+                   tc_class_of(symbols, "known ", event->call->fn));
+        return;
+    }
+    bool is_load = event->call->role == TC_ROLE_LOAD && !event->call->parent &&
+                   tc_is_by_the_user(symbols, event->call);
+    if (!is_load && !event->call->is_root)
+        return;
+    struct section *section = section_of(state, event->process);
     if (section->n_gaps != event->process->n_gaps)
         begin_section(section, event->process);
     if (event->call->is_root) {
-        if (section->has_load)
+        if (tc_is_training_forward(event->call))
             judge_section(section, event, sink);
         begin_section(section, event->process);
-        return;
+    } else if (section->loads.n < MAX_SECTION) {
+        struct load load = {.descriptor = event->call->descriptor};
+        set_situation(&load.situation, symbols, event);
+        tc_vec_push(&section->loads, load);
     }
-    if (section->calls.n == MAX_SECTION)
-        return;
-    struct section_call call = {.descriptor = event->call->descriptor,
-                                .is_load = event->call->role == TC_ROLE_LOAD};
-    set_situation(&call.situation, symbols, event);
-    section->has_load |= call.is_load;
-    tc_vec_push(&section->calls, call);
 }
 
 /* ---- both ---------------------------------------------------------------------------------- */
 
-/* The code of one pipeline decides about order: it takes seven to make a rule. */
-#define MIN_PIPELINES 7
+/* The code of one pipeline decides about order: it takes seven to make a rule. That what was saved
+ * is restored is no coin. */
+#define MIN_PIPELINES_RUN    7
+#define MIN_PIPELINES_FOLLOW 4
 
-static void propose_calls(tc_sym key, const struct tc_outcomes *outcomes, bool key_first,
+static bool is_known(const struct tc_strtab *symbols, tc_sym mark)
+{
+    return !strncmp(tc_strtab_text(symbols, mark), "known ", strlen("known "));
+}
+
+static void propose_calls(const struct tc_strtab *symbols, tc_sym key,
+                          const struct tc_outcomes *outcomes, bool key_first,
                           struct tc_hypotheses *out)
 {
     struct tc_map seen = TC_MAP_INIT;
@@ -237,9 +298,11 @@ static void propose_calls(tc_sym key, const struct tc_outcomes *outcomes, bool k
     for (size_t i = 0; i < outcomes->n; i++) {
         for (size_t j = 0; j < outcomes->n_outcome[i]; j++) {
             tc_sym other = outcomes->outcome[i][j];
-            struct tc_hypothesis h = {
-                .n_params = 2, .min_pipelines = MIN_PIPELINES, .min_support = 1};
-            if (!tc_is_first(&seen, other))
+            struct tc_hypothesis h = {.n_params = 2,
+                                      .min_pipelines =
+                                          key_first ? MIN_PIPELINES_FOLLOW : MIN_PIPELINES_RUN,
+                                      .min_support = 1};
+            if (!tc_is_first(&seen, other) || is_known(symbols, other))
                 continue;
             h.params[0] = tc_param_call(key_first ? key : other, TC_SYM_EMPTY);
             h.params[1] = tc_param_call(key_first ? other : key, TC_SYM_EMPTY);
@@ -252,15 +315,13 @@ static void propose_calls(tc_sym key, const struct tc_outcomes *outcomes, bool k
 static void run_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
                         struct tc_hypotheses *out)
 {
-    (void)symbols;
-    propose_calls(key, outcomes, false, out);
+    propose_calls(symbols, key, outcomes, false, out);
 }
 
 static void follow_propose(struct tc_strtab *symbols, tc_sym key,
                            const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
 {
-    (void)symbols;
-    propose_calls(key, outcomes, true, out);
+    propose_calls(symbols, key, outcomes, true, out);
 }
 
 static bool are_two_calls(const struct tc_param *params, size_t n)
@@ -271,7 +332,9 @@ static bool are_two_calls(const struct tc_param *params, size_t n)
 static tc_sym run_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
 {
     (void)symbols;
-    return are_two_calls(params, n_params) ? params[1].name : TC_NO_SYM;
+    return are_two_calls(params, n_params) && params[1].name == TC_SYM_ROOT_FORWARD
+               ? TC_SYM_ROOT_FORWARD
+               : TC_NO_SYM;
 }
 
 static tc_sym follow_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
@@ -283,17 +346,38 @@ static tc_sym follow_key(struct tc_strtab *symbols, const struct tc_param *param
 static enum tc_outcome run_holds(struct tc_strtab *symbols, const struct tc_param *params,
                                  size_t n_params, const tc_sym *outcome, size_t n_outcome)
 {
-    (void)symbols;
     (void)n_params;
-    return tc_outcome_has(outcome, n_outcome, params[0].name) ? TC_HELD : TC_BROKEN;
+    if (tc_outcome_has(outcome, n_outcome, params[0].name))
+        return TC_HELD;
+    if (!strncmp(tc_strtab_text(symbols, params[0].name), "torch.", strlen("torch.")))
+        return TC_BROKEN;
+    /* nothing of a package can be missing in a script that does not use it */
+    return tc_outcome_has(outcome, n_outcome, known_package(symbols, params[0].name))
+               ? TC_BROKEN
+               : TC_UNDECIDED;
 }
 
+static bool knows_any(const struct tc_strtab *symbols, const tc_sym *outcome, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (is_known(symbols, outcome[i]))
+            return true;
+    return false;
+}
+
+/* What the run itself saved it can restore, and no more; where it saved nothing, a run before it
+ * did. */
 static enum tc_outcome follow_holds(struct tc_strtab *symbols, const struct tc_param *params,
                                     size_t n_params, const tc_sym *outcome, size_t n_outcome)
 {
-    (void)symbols;
     (void)n_params;
-    return tc_outcome_has(outcome, n_outcome, params[1].name) ? TC_HELD : TC_BROKEN;
+    if (tc_outcome_has(outcome, n_outcome, params[1].name))
+        return TC_HELD;
+    if (!knows_any(symbols, outcome, n_outcome))
+        return TC_BROKEN;
+    return tc_outcome_has(outcome, n_outcome, tc_class_of(symbols, "known ", params[1].name))
+               ? TC_BROKEN
+               : TC_UNDECIDED;
 }
 
 /* a before c is implied by a before b and b before c; of two calls that each wait for the other one
@@ -338,12 +422,7 @@ static void run_describe(const struct tc_strtab *symbols, const struct tc_param 
 {
     (void)n_params;
     tc_describe_call(symbols, params[0].name, out);
-    tc_strbuf_adds(out, " comes before the first ");
-    if (params[1].name == TC_SYM_ROOT_FORWARD)
-        tc_strbuf_adds(out, "root forward");
-    else
-        tc_describe_call(symbols, params[1].name, out);
-    tc_strbuf_adds(out, " of a run");
+    tc_strbuf_adds(out, " comes before the first root forward of a run");
 }
 
 static void follow_describe(const struct tc_strtab *symbols, const struct tc_param *params,
@@ -360,11 +439,15 @@ static void follow_describe(const struct tc_strtab *symbols, const struct tc_par
 static void explain_list(struct tc_strtab *symbols, const struct tc_example *example,
                          struct tc_strbuf *out)
 {
+    size_t n = 0;
+
     for (size_t i = 0; i < example->n_outcome; i++) {
-        tc_strbuf_adds(out, tc_describe_join(i, example->n_outcome));
+        if (is_known(symbols, example->outcome[i]))
+            continue;
+        tc_strbuf_adds(out, n++ ? ", " : "");
         tc_describe_call(symbols, example->outcome[i], out);
     }
-    if (!example->n_outcome)
+    if (!n)
         tc_strbuf_adds(out, "nothing");
 }
 
@@ -394,7 +477,6 @@ const struct tc_source tc_source_run = {
     .open = run_open,
     .close = run_close,
     .observe = run_observe,
-    .condense = condense,
 };
 
 const struct tc_source tc_source_follow = {
@@ -408,7 +490,7 @@ const struct tc_source tc_source_follow = {
 
 const struct tc_relation tc_api_sequence_run = {
     .name = "APISequence/run",
-    .summary = "the first call of one API in a run has a call of another before it",
+    .summary = "before the training loop of a run begins comes this call",
     .hint = "Is a call of the set-up missing?",
     .fault = TC_FAULT_MISSING,
     .source = &tc_source_run,
@@ -421,7 +503,7 @@ const struct tc_relation tc_api_sequence_run = {
 
 const struct tc_relation tc_api_sequence_follow = {
     .name = "APISequence/follow",
-    .summary = "after state is loaded comes another call, before the model runs again",
+    .summary = "after state is loaded comes another load, before the model runs again",
     .hint = "Is a part of the state not restored?",
     .fault = TC_FAULT_MISSING,
     .source = &tc_source_follow,

@@ -3,6 +3,8 @@
  */
 #include "relation/consistent.h"
 
+#include <string.h>
+
 #include "base/banned.h"
 #include "replay/symbols.h"
 
@@ -27,6 +29,14 @@ static struct peers *peers_at(struct peers *all, size_t *n, const struct tc_vari
     return &all[(*n)++];
 }
 
+/* Counters and masks are what they are. */
+static bool is_floating(const struct tc_strtab *symbols, const struct tc_variable *v)
+{
+    const char *dtype = tc_strtab_text(symbols, v->dtype);
+
+    return strstr(dtype, "float") || strstr(dtype, "complex");
+}
+
 static void peer_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                          const struct tc_sink *sink)
 {
@@ -40,7 +50,8 @@ static void peer_observe(void *state, struct tc_strtab *symbols, const struct tc
         return;
     for (size_t pos = 0; tc_map_each(&event->process->variables, &pos, &serial, &pointer);) {
         const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
-        struct peers *peers = v->root == TC_NONE ? NULL : peers_at(all, &n, v);
+        struct peers *peers =
+            v->root == TC_NONE || !is_floating(symbols, v) ? NULL : peers_at(all, &n, v);
         if (!peers || peers->dtype == v->dtype)
             continue;
         peers->differs = true;

@@ -55,12 +55,48 @@ static bool is_change(const struct tc_strtab *symbols, tc_atom atom)
 
 #define MAX_CONTENTS 512
 
-/* What is inside a root forward besides changes is the architecture, and the user's own business.
- * "looked" says that variables were looked at: without it a missing change means nothing;
- * "computes" that the call only computes, and is looked at afterwards, so that it should change no
- * weight. */
-static size_t contents_of(const struct tc_strtab *symbols, const struct tc_event *event,
-                          tc_sym out[MAX_CONTENTS])
+/* The class of gradient that a variable had when the call began. */
+static bool had_gradient(const struct tc_variable *v, const struct tc_call *call)
+{
+    tc_sym grad = v->grad_cause >= call->id ? v->grad_before : v->grad;
+
+    return grad != TC_SYM_GRAD_NULL && grad != TC_SYM_ZERO;
+}
+
+/* Did any of the parameters that the receiver owns, or of all, have a gradient when the call began?
+ */
+static bool had_any_gradient(const struct tc_event *event)
+{
+    const struct tc_call *call = event->call;
+    uint64_t serial, pointer;
+
+    for (size_t i = 0; i < call->n_params; i++) {
+        const struct tc_variable *v = tc_process_variable(event->process, call->params[i]);
+        if (v && v->requires_grad && had_gradient(v, call))
+            return true;
+    }
+    for (size_t pos = 0;
+         !call->n_params && tc_map_each(&event->process->variables, &pos, &serial, &pointer);) {
+        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+        if (v->kind == TC_SYM_PARAMETER && v->requires_grad && had_gradient(v, call))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * What is inside a root forward besides changes is the architecture, and the user's own business.
+ * Marks tell what a missing change means:
+ *   looked     variables were looked at: without it, nothing
+ *   computes   the call only computes, and is looked at afterwards, so that it should change no
+ *              weight
+ *   fresh      no parameter that is trained had a gradient: one is to be made. Where some had, they
+ *              are accumulated, and need not come to any more
+ *   laden      some had one: to be cleared
+ *   idle       no weight is to be changed
+ */
+static size_t contents_of(struct tc_strtab *symbols, const struct tc_event *event,
+                          const struct tc_situation *situation, tc_sym out[MAX_CONTENTS])
 {
     const struct tc_call *call = event->call;
     size_t n = 0;
@@ -69,6 +105,10 @@ static size_t contents_of(const struct tc_strtab *symbols, const struct tc_event
         out[n++] = TC_SYM_LOOKED;
     if (n && (call->is_root || call->role == TC_ROLE_BACKWARD))
         out[n++] = TC_SYM_COMPUTES;
+    if (n)
+        out[n++] = had_any_gradient(event) ? TC_SYM_LADEN : TC_SYM_FRESH;
+    if (tc_has_no_rate(situation))
+        out[n++] = TC_SYM_IDLE;
     for (size_t i = 0; i < call->contents.n && n < MAX_CONTENTS; i++)
         if (call->is_root ? is_change(symbols, call->contents.items[i])
                           : !is_setting(symbols, call->contents.items[i]))
@@ -91,11 +131,11 @@ static void some_observe(void *state, struct tc_strtab *symbols, const struct tc
     struct tc_example example = {.key = event->call->descriptor,
                                  .situation = &situation,
                                  .outcome = outcome,
-                                 .n_outcome = contents_of(symbols, event, outcome)};
+                                 .n_outcome = contents_of(symbols, event, &situation, outcome)};
     sink->example(sink->context, event, &example);
 }
 
-/* An atom as a parameter; false if it is none ("looked"). */
+/* An atom as a parameter; false if it is a mark. */
 static bool param_of_atom(struct tc_strtab *symbols, tc_atom atom, struct tc_param *param)
 {
     struct tc_str text = tc_symbols_text(symbols, atom);
@@ -179,13 +219,25 @@ static tc_sym some_key(struct tc_strtab *symbols, const struct tc_param *params,
     return params[0].name;
 }
 
+/* A change that did not happen: could it have? */
+static bool was_due(const struct tc_param *change, const tc_sym *outcome, size_t n)
+{
+    if (!tc_outcome_has(outcome, n, TC_SYM_LOOKED))
+        return false;
+    if (change->attr == TC_SYM_GRAD && change->from == TC_SYM_CLEAR)
+        return tc_outcome_has(outcome, n, TC_SYM_FRESH);
+    if (change->attr == TC_SYM_GRAD && change->to == TC_SYM_CLEAR)
+        return tc_outcome_has(outcome, n, TC_SYM_LADEN);
+    return change->attr != TC_SYM_DATA || !tc_outcome_has(outcome, n, TC_SYM_IDLE);
+}
+
 static enum tc_outcome some_holds(struct tc_strtab *symbols, const struct tc_param *params,
                                   size_t n_params, const tc_sym *outcome, size_t n_outcome)
 {
     (void)n_params;
     if (tc_outcome_has(outcome, n_outcome, atom_of_param(symbols, &params[1])))
         return TC_HELD;
-    if (params[1].kind == TC_PARAM_CHANGE && !tc_outcome_has(outcome, n_outcome, TC_SYM_LOOKED))
+    if (params[1].kind == TC_PARAM_CHANGE && !was_due(&params[1], outcome, n_outcome))
         return TC_UNDECIDED;
     return TC_BROKEN;
 }

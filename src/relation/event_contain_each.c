@@ -3,7 +3,8 @@
  * receiver owns
  *
  * Of an optimizer step these are the parameters that require a gradient, of a root forward the
- * model's buffers. Judged when the call returns, variable by variable.
+ * model's buffers, those of frozen modules apart from others. Judged when the call returns,
+ * variable by variable.
  */
 #include "relation/form.h"
 
@@ -15,12 +16,16 @@
 #include "invariant/describe.h"
 #include "replay/symbols.h"
 
+/* A buffer of a module all of whose own parameters require no gradient. */
+#define FROZEN_BUFFER "frozen_buffer"
+
 /* Only the third call in a row without a change counts as "unchanged": once can be rounding. */
 #define CALLS_IN_A_ROW 3
 
 struct each_state {
     struct tc_map
         streaks; /* (process, call, receiver, variable) → calls in a row without a change */
+    struct tc_map modules; /* name of a variable → that of the module it stands in */
 };
 
 static void *each_open(void)
@@ -33,6 +38,7 @@ static void each_close(void *state)
     struct each_state *each = state;
 
     tc_map_release(&each->streaks);
+    tc_map_release(&each->modules);
     tc_free(each);
 }
 
@@ -64,16 +70,15 @@ static uint64_t advance_streak(struct each_state *each, const struct tc_event *e
 }
 
 /* Rounding explains that nothing changed when the gradient or the learning rate is next to nothing.
- */
-static bool is_too_small(const struct tc_situation *situation, tc_sym grad)
+ * So does a gradient that was computed to be zero, as that of a bias which a difference cancels;
+ * not one that was made zero to clear it. */
+static bool is_too_small(const struct tc_situation *situation, const struct tc_variable *variable,
+                         tc_sym grad)
 {
-    if (grad == TC_SYM_TINY)
-        return true;
-    for (size_t i = 0; i < situation->n; i++)
-        if (situation->pairs[i].field == TC_SYM_F_SELF_LR)
-            return situation->pairs[i].value == TC_SYM_ZERO ||
-                   situation->pairs[i].value == TC_SYM_TINY;
-    return false;
+    bool is_computed = grad == TC_SYM_ZERO && variable->grad == TC_SYM_ZERO &&
+                       variable->grad_before == TC_SYM_GRAD_NULL;
+
+    return grad == TC_SYM_TINY || is_computed || tc_has_no_rate(situation);
 }
 
 struct each_example {
@@ -106,7 +111,7 @@ static size_t outcome_of(const struct each_example *x, const struct tc_variable 
     if (changed)
         out[n++] = outcome_sym(x->symbols, TC_SYM_DATA, TC_SYM_CHANGED);
     else if (streak >= CALLS_IN_A_ROW &&
-             (call->role != TC_ROLE_STEP || !is_too_small(x->base, grad)))
+             (call->role != TC_ROLE_STEP || !is_too_small(x->base, variable, grad)))
         out[n++] = outcome_sym(x->symbols, TC_SYM_DATA, TC_SYM_UNCHANGED);
     if (call->role == TC_ROLE_STEP)
         out[n++] = outcome_sym(x->symbols, TC_SYM_CLEARED,
@@ -126,7 +131,7 @@ static tc_sym each_key_of(struct tc_strtab *symbols, tc_sym descriptor, tc_sym k
 }
 
 static void each_variable(const struct each_example *x, const struct tc_variable *variable,
-                          enum tc_since_step since)
+                          tc_sym kind, enum tc_since_step since)
 {
     const struct tc_call *call = x->event->call;
     tc_sym grad = grad_read(call, variable);
@@ -138,7 +143,7 @@ static void each_variable(const struct each_example *x, const struct tc_variable
         return;
     tc_situation_add_variable(&situation, variable, grad);
     tc_situation_sort(&situation);
-    struct tc_example example = {.key = each_key_of(x->symbols, call->descriptor, variable->kind),
+    struct tc_example example = {.key = each_key_of(x->symbols, call->descriptor, kind),
                                  .situation = &situation,
                                  .outcome = outcome,
                                  .n_outcome = n,
@@ -154,21 +159,58 @@ static void each_owned(const struct each_example *x)
     for (size_t i = 0; i < call->n_params; i++) {
         const struct tc_variable *v = tc_process_variable(x->event->process, call->params[i]);
         if (v && v->requires_grad)
-            each_variable(x, v, call->since_step ? call->since_step[i] : TC_SINCE_UNKNOWN);
+            each_variable(x, v, v->kind, call->since_step ? call->since_step[i] : TC_SINCE_UNKNOWN);
     }
+}
+
+/* "model.bn1" of "model.bn1.weight". */
+static tc_sym module_of(const struct each_example *x, const struct tc_variable *variable)
+{
+    bool is_new;
+    uint64_t *module = tc_map_at(&x->each->modules, variable->name, &is_new);
+
+    if (is_new) {
+        const char *name = tc_strtab_text(x->symbols, variable->name);
+        const char *dot = strrchr(name, '.');
+        *module = tc_strtab_intern(x->symbols, name, dot ? (size_t)(dot - name) : 0);
+    }
+    return (tc_sym)*module;
+}
+
+/* The root's modules that have parameters of their own → whether one of these is trained. */
+static void find_trained(const struct each_example *x, int64_t root, struct tc_map *trained)
+{
+    uint64_t serial, pointer;
+
+    for (size_t pos = 0; tc_map_each(&x->event->process->variables, &pos, &serial, &pointer);) {
+        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+        bool is_new;
+        if (v->kind == TC_SYM_PARAMETER && v->root == root)
+            *tc_map_at(trained, module_of(x, v), &is_new) |= v->requires_grad;
+    }
+}
+
+static tc_sym frozen_buffer(struct tc_strtab *symbols)
+{
+    return tc_strtab_intern_text(symbols, FROZEN_BUFFER);
 }
 
 /* Buffers of the root that ran. */
 static void each_buffer(const struct each_example *x)
 {
     int64_t root = tc_value_int(tc_value_get(x->event->call->self, "id"), TC_NONE);
-    uint64_t serial, pointer;
+    struct tc_map trained = TC_MAP_INIT;
+    uint64_t serial, pointer, is_trained;
 
+    find_trained(x, root, &trained);
     for (size_t pos = 0; tc_map_each(&x->event->process->variables, &pos, &serial, &pointer);) {
         const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
-        if (v->kind == TC_SYM_BUFFER && v->root == root)
-            each_variable(x, v, TC_SINCE_UNKNOWN);
+        if (v->kind != TC_SYM_BUFFER || v->root != root)
+            continue;
+        bool is_frozen = tc_map_get(&trained, module_of(x, v), &is_trained) && !is_trained;
+        each_variable(x, v, is_frozen ? frozen_buffer(x->symbols) : v->kind, TC_SINCE_UNKNOWN);
     }
+    tc_map_release(&trained);
 }
 
 static void each_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
@@ -189,12 +231,14 @@ static void each_observe(void *state, struct tc_strtab *symbols, const struct tc
 /* Claims by kind: parameters change in a step and nowhere else, buffers may only be learned to
  * stay; a gradient is fresh. */
 static const struct {
-    tc_sym kind, attr, to;
+    const char *kind;
+    tc_sym attr, to;
 } claims[] = {
-    {TC_SYM_PARAMETER, TC_SYM_DATA,    TC_SYM_CHANGED  },
-    {TC_SYM_PARAMETER, TC_SYM_CLEARED, TC_SYM_TRUE     },
-    {TC_SYM_PARAMETER, TC_SYM_KEPT,    TC_SYM_TRUE     },
-    {TC_SYM_BUFFER,    TC_SYM_DATA,    TC_SYM_UNCHANGED},
+    {"Parameter",   TC_SYM_DATA,    TC_SYM_CHANGED  },
+    {"Parameter",   TC_SYM_CLEARED, TC_SYM_TRUE     },
+    {"Parameter",   TC_SYM_KEPT,    TC_SYM_TRUE     },
+    {"buffer",      TC_SYM_DATA,    TC_SYM_UNCHANGED},
+    {FROZEN_BUFFER, TC_SYM_DATA,    TC_SYM_UNCHANGED},
 };
 
 static bool was_met(struct tc_strtab *symbols, const struct tc_outcomes *outcomes, tc_sym attr,
@@ -218,7 +262,8 @@ static void each_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_
 
     for (size_t i = 0; i < sizeof(claims) / sizeof(*claims); i++) {
         struct tc_hypothesis hypothesis = {.n_params = 2, .min_pipelines = 2};
-        if (claims[i].kind != kind || !was_met(symbols, outcomes, claims[i].attr, claims[i].to))
+        if (strcmp(claims[i].kind, space + 1) != 0 ||
+            !was_met(symbols, outcomes, claims[i].attr, claims[i].to))
             continue;
         hypothesis.params[0] = tc_param_call(call, TC_SYM_EMPTY);
         hypothesis.params[1] = (struct tc_param){
@@ -258,10 +303,19 @@ static enum tc_outcome each_holds(struct tc_strtab *symbols, const struct tc_par
                                                                                  : TC_UNDECIDED;
 }
 
+/* What buffers are for depends on their module: a mask stays, statistics need not. */
+static bool each_has_context(const struct tc_strtab *symbols, const struct tc_param *params,
+                             tc_sym field)
+{
+    return params[1].kind == TC_PARAM_CHANGE && field == TC_SYM_F_V_OWNER &&
+           strcmp(tc_strtab_text(symbols, params[1].name), "Parameter") != 0;
+}
+
 static void each_describe(const struct tc_strtab *symbols, const struct tc_param *params,
                           size_t n_params, struct tc_strbuf *out)
 {
     const char *kind = tc_strtab_text(symbols, params[1].name);
+    bool is_frozen = !strcmp(kind, FROZEN_BUFFER);
 
     (void)n_params;
     if (params[1].attr == TC_SYM_CLEARED) {
@@ -279,7 +333,8 @@ static void each_describe(const struct tc_strtab *symbols, const struct tc_param
     }
     tc_describe_call(symbols, params[0].name, out);
     tc_strbuf_addf(out, " %s data of each %s",
-                   params[1].to == TC_SYM_CHANGED ? "changes" : "leaves", kind);
+                   params[1].to == TC_SYM_CHANGED ? "changes" : "leaves",
+                   is_frozen ? "buffer of a frozen module" : kind);
     tc_strbuf_adds(out, params[1].to == TC_SYM_CHANGED ? " that requires a gradient" : " as it is");
 }
 
@@ -320,6 +375,7 @@ const struct tc_relation tc_event_contain_each = {
     .propose = each_propose,
     .key = each_key,
     .holds = each_holds,
+    .has_context = each_has_context,
     .describe = each_describe,
     .explain = each_explain,
 };

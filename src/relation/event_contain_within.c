@@ -137,11 +137,8 @@ static void on_change(struct within_state *s, struct tc_strtab *symbols,
 
 static bool is_training_forward(const struct tc_strtab *symbols, const struct tc_call *call)
 {
-    const struct tc_value *training = tc_value_get(tc_value_get(call->self, "attrs"), "training");
-
-    return call->is_root && !call->raised && is_stage(symbols, call->stage, "training") &&
-           !tc_value_get(call->ctx, "grad") && training && training->kind == TC_VALUE_BOOL &&
-           training->boolean;
+    return is_stage(symbols, call->stage, "training") && !call->raised &&
+           tc_is_training_forward(call);
 }
 
 /* What the root has now trained with is told once. */

@@ -1,6 +1,7 @@
 #include "relation/form.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/banned.h"
 #include "replay/symbols.h"
@@ -50,6 +51,26 @@ bool tc_is_by_torch(const struct tc_strtab *symbols, const struct tc_call *call)
     return !call->parent && tc_str_is(tc_symbols_text(symbols, call->by), "torch");
 }
 
+bool tc_is_by_the_user(const struct tc_strtab *symbols, const struct tc_call *call)
+{
+    struct tc_str by = tc_symbols_text(symbols, call->by);
+
+    if (by.size && !tc_str_is(by, "user"))
+        return false;
+    for (const struct tc_call *around = call->parent; around; around = around->parent)
+        if (around->role == TC_ROLE_LIBRARY || around->role == TC_ROLE_DATA)
+            return false;
+    return true;
+}
+
+bool tc_is_training_forward(const struct tc_call *call)
+{
+    const struct tc_value *training = tc_value_get(tc_value_get(call->self, "attrs"), "training");
+
+    return call->is_root && !tc_value_get(call->ctx, "grad") && training &&
+           training->kind == TC_VALUE_BOOL && training->boolean;
+}
+
 bool tc_is_subject(const struct tc_event *event)
 {
     const struct tc_call *call = event->call;
@@ -61,6 +82,23 @@ bool tc_is_subject(const struct tc_event *event)
 bool tc_is_step_window(const struct tc_event *event)
 {
     return event->kind == TC_EVENT_WINDOW && event->window->has_step && !event->process->is_worker;
+}
+
+tc_sym tc_class_of(struct tc_strtab *symbols, const char *prefix, tc_sym fn)
+{
+    const char *name = tc_strtab_text(symbols, fn), *dot = strrchr(name, '.');
+
+    return tc_symbols_join(symbols, prefix,
+                           (struct tc_str){name, dot ? (uint32_t)(dot - name) : 0});
+}
+
+bool tc_has_no_rate(const struct tc_situation *situation)
+{
+    for (size_t i = 0; i < situation->n; i++)
+        if (situation->pairs[i].field == TC_SYM_F_SELF_LR)
+            return situation->pairs[i].value == TC_SYM_ZERO ||
+                   situation->pairs[i].value == TC_SYM_TINY;
+    return false;
 }
 
 void tc_explain_receiver(const struct tc_event *event, struct tc_strbuf *out)

@@ -22,11 +22,23 @@ bool tc_is_first(struct tc_map *seen, tc_sym sym);
 /* Made by torch itself at the top of the script: its constructors call steps and initialisers. */
 bool tc_is_by_torch(const struct tc_strtab *symbols, const struct tc_call *call);
 
+/* PREFIX and the class that a method belongs to: "known torch.amp.GradScaler" of its step. */
+tc_sym tc_class_of(struct tc_strtab *symbols, const char *prefix, tc_sym fn);
+
+/* Made neither by a package nor inside one of its entry points, nor while a batch is fetched. */
+bool tc_is_by_the_user(const struct tc_strtab *symbols, const struct tc_call *call);
+
+/* A root forward in training mode and with gradients. */
+bool tc_is_training_forward(const struct tc_call *call);
+
 /* A call of the training loop in a main process, that returned: what EventContain speaks of. */
 bool tc_is_subject(const struct tc_event *event);
 
 /* The end of a window with an optimizer step, in a main process. */
 bool tc_is_step_window(const struct tc_event *event);
+
+/* Is this an optimizer whose learning rate is zero, or too small to show? */
+bool tc_has_no_rate(const struct tc_situation *situation);
 
 /* " (torch.optim.Adam)", if the call has a receiver. */
 void tc_explain_receiver(const struct tc_event *event, struct tc_strbuf *out);

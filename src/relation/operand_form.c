@@ -87,6 +87,17 @@ static bool is_shape_of_two(const struct tc_statement *s)
            str_ends(s->right, ".shape");
 }
 
+/* Flags and zeros that a script passes everywhere, and layers that never do anything, are what its
+ * author wanted. */
+static bool is_choice(const struct tc_statement *s)
+{
+    if (str_ends(s->left, ".content"))
+        return true;
+    return tc_str_starts(s->left, "args.") && tc_str_is(s->verb, "is") &&
+           (tc_str_is(s->right, "true") || tc_str_is(s->right, "false") ||
+            tc_str_is(s->right, "\"zero\""));
+}
+
 void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
                         tc_statement_filter *filter, unsigned min_pipelines,
                         struct tc_hypotheses *out)
@@ -108,6 +119,7 @@ void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_o
                 continue;
             struct tc_hypothesis h = {
                 .n_params = 2, .min_pipelines = min_pipelines, .min_support = min_support};
+            h.is_choice = is_choice(&s);
             if (h.min_pipelines > 4 && is_shape_of_two(&s))
                 h.min_pipelines = 4;
             if (is_about_argument(&s) && is_coin(&s))
@@ -178,4 +190,12 @@ bool tc_operand_bans(const struct tc_strtab *symbols, const struct tc_param *par
     return !strcmp(left, "self.training") &&
            (field == TC_SYM_F_STAGE || field == TC_SYM_F_OWNER_TRAINING || field == TC_SYM_F_IN ||
             field == TC_SYM_F_SELF_CLASS);
+}
+
+bool tc_operand_has_context(const struct tc_strtab *symbols, const struct tc_param *params,
+                            tc_sym field)
+{
+    (void)symbols;
+    (void)params;
+    return field == TC_SYM_F_CTX_GRAD;
 }

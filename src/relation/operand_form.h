@@ -23,6 +23,10 @@ enum tc_outcome tc_operand_holds(struct tc_strtab *symbols, const struct tc_para
 /* The operands themselves explain nothing about the statement made of them. */
 bool tc_operand_bans(const struct tc_strtab *symbols, const struct tc_param *params,
                      size_t n_params, tc_sym field);
+/* For constants, which modes explain: a script without an evaluation teaches nothing of how things
+ * are without gradients. */
+bool tc_operand_has_context(const struct tc_strtab *symbols, const struct tc_param *params,
+                            tc_sym field);
 void tc_operand_describe(const struct tc_strtab *symbols, const struct tc_param *params,
                          size_t n_params, struct tc_strbuf *out);
 void tc_operand_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,

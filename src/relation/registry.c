@@ -14,6 +14,7 @@
     X(tc_source_gradients) \
     X(tc_source_sets)      \
     X(tc_source_window)    \
+    X(tc_source_clearing)  \
     X(tc_source_operands)  \
     X(tc_source_replica)   \
     X(tc_source_alias)     \
@@ -37,6 +38,7 @@
     X(tc_event_contain_owned)  \
     X(tc_event_contain_sets)   \
     X(tc_api_sequence_window)  \
+    X(tc_api_sequence_between) \
     X(tc_api_sequence_run)     \
     X(tc_api_sequence_follow)  \
     X(tc_api_arg_constant)     \
@@ -168,14 +170,22 @@ bool tc_relation_bans(const struct tc_relation *relation, const struct tc_strtab
     return relation->bans && relation->bans(symbols, params, n_params, field);
 }
 
+bool tc_relation_has_context(const struct tc_relation *relation, const struct tc_strtab *symbols,
+                             const struct tc_invariant *invariant, tc_sym field)
+{
+    if (tc_relation_bans(relation, symbols, invariant->params, invariant->n_params, field))
+        return false;
+    return tc_field_is_context(tc_strtab_text(symbols, field)) ||
+           (relation->has_context && relation->has_context(symbols, invariant->params, field));
+}
+
 bool tc_context_is_known(const struct tc_relation *relation, const struct tc_strtab *symbols,
                          const struct tc_invariant *invariant, const struct tc_pair *pairs,
                          size_t n_pairs)
 {
     for (size_t i = 0; i < n_pairs; i++) {
         const char *field = tc_strtab_text(symbols, pairs[i].field);
-        if (!tc_field_is_context(field) || tc_relation_bans(relation, symbols, invariant->params,
-                                                            invariant->n_params, pairs[i].field))
+        if (!tc_relation_has_context(relation, symbols, invariant, pairs[i].field))
             continue;
         const struct tc_context *context = context_of(invariant, pairs[i].field);
         if (context ? !has_value(context, pairs[i].value) : tc_field_is_strict_context(field))

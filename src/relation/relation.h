@@ -61,6 +61,7 @@ struct tc_hypothesis {
     size_t n_params;
     unsigned min_pipelines; /* that must carry it, when more than one is given */
     unsigned min_support;   /* examples that must hold; 0: as the user asks */
+    bool is_choice; /* one pipeline alone teaches it only where a precondition explains it */
 };
 
 struct tc_hypotheses {
@@ -118,6 +119,10 @@ struct tc_relation {
      * from it? NULL: none is. Such fields count neither as situation nor as context. */
     bool (*bans)(const struct tc_strtab *symbols, const struct tc_param *params, size_t n_params,
                  tc_sym field);
+    /* Is this field, which is none in general, a context of these params, so that an unseen value
+     * is not judged? NULL: none is. */
+    bool (*has_context)(const struct tc_strtab *symbols, const struct tc_param *params,
+                        tc_sym field);
     /* May only fields that say in which mode a call was made explain when it holds? */
     bool mode_only;
 
@@ -144,7 +149,7 @@ extern const struct tc_relation *const tc_relations[];
 extern const struct tc_relation *const tc_python_relations[];
 
 /* All sources, ended by NULL. */
-#define TC_MAX_SOURCES 16
+#define TC_MAX_SOURCES 24
 extern const struct tc_source *const tc_sources[];
 
 /* UINT32_MAX if there is none of that name. */
@@ -164,6 +169,9 @@ void tc_relation_describe(const struct tc_relation *relation, const struct tc_st
 /* A precondition on one situation: do all clauses hold? */
 bool tc_when_holds(const struct tc_clause *when, size_t n_when, const struct tc_pair *pairs,
                    size_t n_pairs);
+/* Is an unseen value of this field an unknown context for the invariant? */
+bool tc_relation_has_context(const struct tc_relation *relation, const struct tc_strtab *symbols,
+                             const struct tc_invariant *invariant, tc_sym field);
 /* Was every context of this situation met among the positives? */
 bool tc_context_is_known(const struct tc_relation *relation, const struct tc_strtab *symbols,
                          const struct tc_invariant *invariant, const struct tc_pair *pairs,

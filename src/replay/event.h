@@ -109,7 +109,8 @@ struct tc_member_call {
     enum tc_role role;
     int64_t id;
     tc_sym at;
-    bool is_void; /* it raised: not a member after all */
+    bool is_void;    /* it raised: not a member after all */
+    bool is_in_step; /* an optimizer step made it: a closure */
 };
 
 /* A step window: what stood between two cuts on the main thread of one process. */
@@ -121,7 +122,8 @@ struct tc_window {
     bool has_step, has_autocast;
     tc_sym grads; /* of the parameters stepped: all, some, none have a gradient */
     TC_VEC(struct tc_member_call)
-    members; /* in order; what a step contains stands before the step */
+    members;                             /* in order; what a step contains stands before the step */
+    TC_VEC(struct tc_member_call) early; /* of windows before it, see window.h */
 };
 
 /* As many of the last calls of a loop are remembered. */

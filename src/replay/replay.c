@@ -138,14 +138,15 @@ static void on_end_of_call(struct tc_replay *replay, struct track *track,
     tc_spans_leave(&track->spans, call);
 }
 
-static void close_window(struct tc_replay *replay, struct track *track)
+static void close_window(struct tc_replay *replay, struct track *track, bool is_late)
 {
     struct tc_process *process = &track->process;
 
+    tc_window_close(process);
     replay->counts.n_windows++;
     replay->counts.n_step_windows += process->window.has_step;
     emit(replay, track, (struct tc_event){.kind = TC_EVENT_WINDOW, .window = &process->window});
-    tc_window_next(process);
+    tc_window_next(process, is_late);
     track->has_last_window = false;
 }
 
@@ -161,7 +162,8 @@ static void on_step(struct tc_replay *replay, struct track *track, const struct 
     if (tc_str_is(record->why, "end"))
         track->has_last_window = true;
     else
-        close_window(replay, track);
+        close_window(replay, track,
+                     tc_str_is(record->why, "zero_grad") || tc_str_is(record->why, "step"));
 }
 
 /* The window at the end of a process is whole only if the process was not cut off in the middle of
@@ -169,7 +171,7 @@ static void on_step(struct tc_replay *replay, struct track *track, const struct 
 static void on_end(struct tc_replay *replay, struct track *track, const struct tc_record *record)
 {
     if (track->has_last_window && tc_value_int(tc_value_get(record->object, "exit"), 0) == 0)
-        close_window(replay, track);
+        close_window(replay, track, false);
     track->has_last_window = false;
     track->process.has_ended = true;
 }
@@ -211,7 +213,8 @@ static void on_sampling(struct track *track, bool is_dark)
     process->is_dark = is_dark;
     for (size_t pos = 0; tc_map_each(&track->spans.open, &pos, &id, &pointer);)
         ((struct tc_call *)(uintptr_t)pointer)->is_partial = true;
-    tc_window_next(process);
+    tc_window_next(process, false);
+    process->window.early.n = 0;
 }
 
 /* "rank/world_size", known only after the file was opened. */

@@ -45,6 +45,10 @@
     X(CLEAR, "clear")                       \
     X(LOOKED, "looked")                     \
     X(COMPUTES, "computes")                 \
+    X(FRESH, "fresh")                       \
+    X(LADEN, "laden")                       \
+    X(IDLE, "idle")                         \
+    X(TRAINING, "training")                 \
     /* kinds of variables */                \
     X(PARAMETER, "Parameter")               \
     X(BUFFER, "buffer")                     \

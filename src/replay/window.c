@@ -42,6 +42,14 @@ static bool is_member(const struct tc_strtab *symbols, const struct tc_call *cal
     return call->parent || !tc_str_is(tc_symbols_text(symbols, call->by), "torch");
 }
 
+static bool is_in_step(const struct tc_call *call)
+{
+    for (const struct tc_call *around = call->parent; around; around = around->parent)
+        if (around->role == TC_ROLE_STEP)
+            return true;
+    return false;
+}
+
 static bool is_false(const struct tc_value *value)
 {
     return value && value->kind == TC_VALUE_BOOL && !value->boolean;
@@ -71,7 +79,8 @@ static void add_member(struct tc_process *process, struct tc_strtab *symbols, st
                 ((struct tc_member_call){.descriptor = member_descriptor(symbols, call),
                                          .role = call->role,
                                          .id = call->id,
-                                         .at = tc_call_at(call)}));
+                                         .at = tc_call_at(call),
+                                         .is_in_step = is_in_step(call)}));
 }
 
 void tc_window_call_begins(struct tc_process *process, struct tc_strtab *symbols,
@@ -133,10 +142,49 @@ void tc_window_remember(struct tc_process *process, const struct tc_call *call)
         (struct tc_recent_call){call->descriptor, tc_call_at(call)};
 }
 
-void tc_window_next(struct tc_process *process)
+/* More forwards than these are no part of one step. */
+#define MAX_EARLY 256
+
+void tc_window_close(struct tc_process *process)
+{
+    struct tc_window *window = &process->window;
+    size_t n_own = window->members.n;
+
+    if (!window->has_step || !window->early.n)
+        return;
+    for (size_t i = 0; i < n_own; i++)
+        tc_vec_push(&window->early, window->members.items[i]);
+    window->members.n = 0;
+    for (size_t i = 0; i < window->early.n; i++)
+        tc_vec_push(&window->members, window->early.items[i]);
+    window->early.n = 0;
+}
+
+/* Where the members begin that no step has used: at the first root forward after the last step. */
+static size_t first_unused(const struct tc_window *window)
+{
+    size_t first = window->members.n;
+
+    for (size_t i = window->members.n; i-- > 0 && window->members.items[i].role != TC_ROLE_STEP;)
+        if (window->members.items[i].role == TC_ROLE_FORWARD)
+            first = i;
+    return first;
+}
+
+static void keep_early(struct tc_window *window, bool is_late)
+{
+    bool is_kept = window->has_step ? is_late : window->stage == TC_SYM_TRAINING;
+
+    for (size_t i = is_kept ? first_unused(window) : SIZE_MAX;
+         i < window->members.n && window->early.n < MAX_EARLY; i++)
+        tc_vec_push(&window->early, window->members.items[i]);
+}
+
+void tc_window_next(struct tc_process *process, bool is_late)
 {
     struct tc_window *window = &process->window;
 
+    keep_early(window, is_late);
     window->number++;
     window->begin_t = window->t;
     window->members.n = 0;
@@ -148,4 +196,5 @@ void tc_window_next(struct tc_process *process)
 void tc_window_release(struct tc_window *window)
 {
     tc_vec_release(&window->members);
+    tc_vec_release(&window->early);
 }

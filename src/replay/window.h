@@ -15,8 +15,17 @@ void tc_window_call_ends(struct tc_process *process, struct tc_strtab *symbols,
 /* A call of the loop that has ended becomes the newest of process->recent. */
 void tc_window_remember(struct tc_process *process, const struct tc_call *call);
 
-/* Empty the window and number it anew. */
-void tc_window_next(struct tc_process *process);
+/*
+ * A cut can come late: a loop that clears its gradients after the forward is cut there, and one
+ * that asks another model without gradients before the backward is cut by the stage. So forwards of
+ * training that no step has followed, and what comes after them, belong to the window of the next
+ * step.
+ *
+ * tc_window_close is called before the window is told of, tc_window_next empties it and numbers it
+ * anew. is_late: it was a call of the next step that cut it.
+ */
+void tc_window_close(struct tc_process *process);
+void tc_window_next(struct tc_process *process, bool is_late);
 void tc_window_release(struct tc_window *window);
 
 #endif /* TC_REPLAY_WINDOW_H */

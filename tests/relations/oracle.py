@@ -1,7 +1,7 @@
 """Inference by brute force, from docs/relations.md: lists of examples, every conjunction tried, nothing compressed.
 
 For traces of trace_writer.py; slow, and without pruning (--keep-implied). Covers EventContain some, none and each,
-APISequence window and run, Consistent peer and steady, APIArg constant, APIOutput finite.
+APISequence window, between and run, Consistent peer and steady, APIArg constant, APIOutput finite.
 """
 import collections
 import itertools
@@ -45,9 +45,15 @@ class Process:
         self.world = self.head.get("world_size", 1)
         self.roles, self.open, self.variables = {}, {}, {}
         self.state = collections.defaultdict(dict)
+        self.members, self.early = [], []
         self.new_window()
 
-    def new_window(self):
+    def new_window(self, why=None, stage=None):
+        """Forwards that no step has used, and what follows them, go to the window of the next step."""
+        if self.members and not (self.has_step and why not in ("zero_grad", "step")) and (self.has_step or stage == "training"):
+            unused = [i for i, c in enumerate(self.members) if c["root"]
+                      and not any(d["role"] == "step" for d in self.members[i:])]
+            self.early += self.members[unused[0]:] if unused else []
         self.phases, self.members = set(), []
         self.has_step = self.has_autocast = False
         self.grads = "none"
@@ -166,8 +172,11 @@ class Process:
             elif kind == "step" and r["why"] == "end":
                 last = r
             elif kind == "step" or (kind == "end" and r["exit"] == 0 and last):
-                observe(self, "window", r if kind == "step" else last)
-                self.new_window()
+                r = r if kind == "step" else last
+                if self.has_step:
+                    self.members, self.early = self.early + self.members, []
+                observe(self, "window", r)
+                self.new_window(r["why"], r["stage"])
 
 
 # ---- situations
@@ -217,11 +226,32 @@ def is_subject(call):
     return not call["raised"] and (call["root"] or call["role"] in SUBJECTS)
 
 
+def had_gradient(v, call):
+    grad = v["grad_before"] if v["grad_cause"] >= call["id"] else v["grad"]
+    return v["kind"] == "Parameter" and v["requires_grad"] and grad not in ("null", "zero")
+
+
+def has_no_rate(call):
+    me = call.get("self") or {}
+    return call["role"] in ("step", "zero_grad") and number_class(me["attrs"]["lr"]) in ("zero", "tiny")
+
+
 def contents(p, what, call):
     if what == "call" and is_subject(call):
         inside = {x for x in call["inside"] if not call["root"] or x[0] == "change"}
         marks = {"looked"} | ({"computes"} if call["root"] or call["role"] == "backward" else set())
-        yield call["name"], situation_of(p, call, True), frozenset(inside | (marks if call["looked"] else set()))
+        owned_by_it = [p.variables[s] for s in call["params"]] or p.variables.values()
+        marks.add("laden" if any(had_gradient(v, call) for v in owned_by_it) else "fresh")
+        idle = {"idle"} if has_no_rate(call) else set()
+        yield call["name"], situation_of(p, call, True), frozenset(inside | (marks if call["looked"] else set()) | idle)
+
+
+def kind_of(p, v):
+    """Buffers of a module are apart when it has parameters and none of them is trained."""
+    module = v["name"].rpartition(".")[0]
+    beside = [w["requires_grad"] for w in p.variables.values()
+              if w["kind"] == "Parameter" and w["root"] == v["root"] and w["name"].rpartition(".")[0] == module]
+    return "frozen_buffer" if v["kind"] == "buffer" and beside and not any(beside) else v["kind"]
 
 
 def owned(p, what, call):
@@ -232,18 +262,20 @@ def owned(p, what, call):
     else:
         variables = [v for v in p.variables.values() if v["kind"] == "buffer" and v["root"] == call["self"]["id"]]
     for v in variables:
+        where = situation_of(p, call, False)
         grad = v["grad_before"] if v["grad_cause"] == call["id"] else v["grad"]
         changed = v["data_cause"] >= call["id"]
         who = (call["name"], call["self"]["id"], v["serial"])
         streak = p.state["streak"][who] = 0 if changed else p.state["streak"].get(who, 0) + 1
-        is_small = call["role"] == "step" and (grad == "tiny" or number_class(call["self"]["attrs"]["lr"]) in ("zero", "tiny"))
+        is_computed_zero = grad == v["grad"] == "zero" and v["grad_before"] == "null"
+        is_small = call["role"] == "step" and (grad == "tiny" or is_computed_zero or has_no_rate(call))
         outcome = {("data", "changed")} if changed else {("data", "unchanged")} if streak >= 3 and not is_small else set()
         if call["role"] == "step":
             outcome.add(("cleared", text(v["serial"] not in call.get("uncleared", []))))
             if call["kept"][v["serial"]] is not None:
                 outcome.add(("kept", text(call["kept"][v["serial"]])))
         if outcome:
-            yield (call["name"], v["kind"]), {**situation_of(p, call, False), **situation_of_variable(v, grad)}, frozenset(outcome)
+            yield (call["name"], kind_of(p, v)), {**where, **situation_of_variable(v, grad)}, frozenset(outcome)
 
 
 def member_name(call):
@@ -254,32 +286,62 @@ def member_name(call):
     return call["role"], f"root.forward[{mode},{grad}]"
 
 
+def situation_of_window(p, r):
+    return {"stage": text(r["stage"]), "world": text("many" if p.world > 1 else "one"),
+            "ctx.autocast": text(p.has_autocast), "self.grads": text(p.grads)}
+
+
+OPTIONAL = {"scheduler", "scaler", "unscale", "library"}
+
+
+def class_of(fn):
+    return fn.rpartition(".")[0]
+
+
 def window(p, what, r):
+    if what == "call" and r["role"] in OPTIONAL:
+        p.state["known"][class_of(r["fn"])] = True
     if what == "window" and p.has_step:
-        yield "step window", {"stage": text(r["stage"]), "world": text("many" if p.world > 1 else "one"),
-                              "ctx.autocast": text(p.has_autocast), "self.grads": text(p.grads)}, \
-            tuple(member_name(c) for c in p.members if not c.get("raised"))
+        known = tuple(("known", c) for c in sorted(p.state["known"]))
+        yield "step window", situation_of_window(p, r), \
+            tuple(member_name(c) for c in p.members if not c.get("raised")) + known
 
 
-def run_course(p, what, call):
-    if what != "call" or call["raised"] or (not call["above"] and call.get("by") == "torch"):
+RULES = {"zero_grad": ("backward", "step"), "clip": ("backward", "unscale")}
+
+
+def between(p, what, r):
+    if what != "window" or not p.has_step:
         return
-    if not call["root"] and call["role"] not in MEMBERS | {"load", "mode"}:
-        return
-    if call["name"] not in p.state["seen"]:
-        strict = value_class((call.get("args") or {}).get("strict")) if "strict" in (call.get("args") or {}) else None
-        is_loop = call["root"] or call["role"] in ("backward", "step", "zero_grad")
-        if call["role"] != "mode" and not (is_loop and False in p.state["seen"].values()):
-            yield call["name"], {"args.strict": strict} if strict else {}, \
-                frozenset(name for name, may_be_first in p.state["seen"].items() if may_be_first)
-        p.state["seen"][call["name"]] = not is_loop
+    loop = [c["role"] for c in p.members if not c.get("raised") and all(a["role"] != "step" for a in p.around(c["above"]))]
+    for role, (begin, end) in RULES.items():
+        last, is_between = None, False
+        for x in loop:
+            is_between |= x == role and last == begin
+            last = x if x in (begin, end) else last
+        if role in loop and end in loop:
+            yield role, situation_of_window(p, r), is_between
+
+
+def run_course(p, what, r):
+    """The writer's calls are all the script's own."""
+    state = p.state["run"]
+    if what == "call" and not r["raised"] and "loop" not in state and (r["above"] or r.get("by") != "torch"):
+        if r["root"] or r["role"] in ("backward", "step"):
+            state["loop"] = set(state)
+        elif r["role"] in MEMBERS - {"zero_grad"}:
+            state[r["name"]] = True
+    if what == "window" and p.has_step and "loop" in state and "told" not in state:
+        state["told"] = True
+        yield "root.forward", {"world": text("many" if p.world > 1 else "one")}, frozenset(state["loop"])
 
 
 def peer(p, what, _):
     if what == "window" and p.has_step:
         groups = collections.defaultdict(set)
         for v in p.variables.values():
-            groups[v["root"], v["kind"]].add(v["dtype"])
+            if "float" in v["dtype"]:
+                groups[v["root"], v["kind"]].add(v["dtype"])
         for (_, kind), dtypes in groups.items():
             yield kind, {}, frozenset([("dtype", len(dtypes) == 1)])
 
@@ -310,7 +372,8 @@ def operands(p, what, call):
         elif isinstance(v, (int, float)):
             said[f"args.{name}"] = text("zero" if v == 0 else "not_zero")
     if call["root"]:
-        said["self.training"] = text(call["self"]["attrs"]["training"])
+        training = call["self"]["attrs"]["training"]
+        said["self.training"] = text("left" if training and "grad" in (call.get("ctx") or {}) else training)
     if call["end"].get("finite") is not None:
         said["self" if call["role"] == "backward" else "value"] = text("finite" if call["end"]["finite"] else "not_finite")
     yield call["name"], situation_of(p, call, True), frozenset(said.items())
@@ -323,8 +386,19 @@ def role_call(role, fn):
     return {"call": fn, "role": role}
 
 
+MARKS = {"looked", "computes", "fresh", "laden", "idle"}
+
+
+def was_due(change, o):
+    """A change that did not happen: could it have?"""
+    _, _, attr, before, after = change
+    if attr == "grad" and "clear" in (before, after):
+        return "looked" in o and ("fresh" if before == "clear" else "laden") in o
+    return "looked" in o and not (attr == "data" and "idle" in o)
+
+
 def some_claims(key, outcomes):
-    for x in set().union(*outcomes) - {"looked", "computes"}:
+    for x in set().union(*outcomes) - MARKS:
         if x[:2] == ("change", "buffer"):
             continue
         if x[0] == "call":
@@ -332,7 +406,7 @@ def some_claims(key, outcomes):
         else:
             param = {"change": x[1], "attr": x[2], **({} if x[3] == "-" else {"from": x[3]}), "to": x[4]}
         yield [{"call": key}, param], lambda o, x=x: \
-            HELD if x in o else UNDECIDED if x[0] == "change" and "looked" not in o else BROKE
+            HELD if x in o else BROKE if x[0] == "call" or was_due(x, o) else UNDECIDED
 
 
 def none_claims(key, outcomes):
@@ -340,13 +414,14 @@ def none_claims(key, outcomes):
     if "computes" not in set().union(*outcomes):
         return
     yield [{"call": key}, {"change": "Parameter", "attr": "data", "to": "changed"}], \
-        lambda o: BROKE if change in o else HELD if "looked" in o else UNDECIDED
+        lambda o: BROKE if change in o else HELD if was_due(change, o) else UNDECIDED
 
 
 def each_claims(key, outcomes):
     met = set().union(*outcomes)
     for kind, attr, to, other in (("Parameter", "data", "changed", "unchanged"), ("buffer", "data", "unchanged", "changed"),
-                                  ("Parameter", "cleared", "true", "false"), ("Parameter", "kept", "true", "false")):
+                                  ("frozen_buffer", "data", "unchanged", "changed"), ("Parameter", "cleared", "true", "false"),
+                                  ("Parameter", "kept", "true", "false")):
         if kind == key[1] and (attr, to) in met:
             word = "change" if attr == "data" else "variable"
             yield [{"call": key[0]}, {word: kind, "attr": attr, "to": to}], lambda o, yes=(attr, to), no=(attr, other): \
@@ -364,14 +439,16 @@ def in_order(tokens, given):
     def decide(outcome):
         if any(g and t not in outcome for t, g in zip(tokens, given)):
             return UNDECIDED
-        if any(t not in outcome for t in tokens):
+        there = [t for t in tokens if t in outcome]
+        passed_over = [t for t in tokens if t not in outcome and t[0] in OPTIONAL and ("known", class_of(t[1])) not in outcome]
+        if len(there) + len(passed_over) < len(tokens) or not all(is_before(outcome, a, b) for a, b in zip(there, there[1:])):
             return BROKE
-        return HELD if all(is_before(outcome, a, b) for a, b in zip(tokens, tokens[1:])) else BROKE
+        return UNDECIDED if passed_over else HELD
     return decide
 
 
 def window_claims(_, outcomes):
-    members = sorted(set().union(*map(set, outcomes)))
+    members = sorted(t for t in set().union(*map(set, outcomes)) if t[0] not in ("zero_grad", "known"))
     for t in members:
         yield [role_call(*t)], in_order([t], [False])
     for a, b in itertools.permutations(members, 2):
@@ -384,6 +461,10 @@ def window_claims(_, outcomes):
                 params = [role_call(*x) for x in (a, b)]
                 params[given.index(True)]["given"] = True
                 yield params, in_order([a, b], given)
+
+
+def between_claims(key, outcomes):
+    yield [role_call(role, "*") for role in (key, *RULES[key])], lambda o: BROKE if o else HELD
 
 
 def run_claims(key, outcomes):
@@ -407,7 +488,7 @@ def value_claims(is_wanted):
 
 
 def is_constant(path, value):
-    return value != '"not_zero"' and (path.startswith("args.") or path == "self.training")
+    return value not in ('"not_zero"', '"left"') and (path.startswith("args.") or path == "self.training")
 
 
 def own_fields(params):
@@ -429,16 +510,23 @@ def constant_support(params):
     return (7 if operand["operand"].startswith("args.") and isinstance(operand["is"], bool) else 4), 3
 
 
-Form = collections.namedtuple("Form", "source claims support hides mode_only", defaults=(lambda params: set(), False))
+def is_flag(params):
+    """A flag or a zero that one script passes everywhere."""
+    return params[1]["operand"].startswith("args.") and params[1]["is"] in (True, False, "zero")
+
+
+Form = collections.namedtuple("Form", "source claims support hides mode_only is_choice",
+                              defaults=(lambda params: set(), False, lambda params: False))
 FORMS = {
     "EventContain/some": Form(contents, some_claims, support(2)),
     "EventContain/none": Form(contents, none_claims, support(2)),
     "EventContain/each": Form(owned, each_claims, support(2)),
     "APISequence/window": Form(window, window_claims, window_support),
+    "APISequence/between": Form(between, between_claims, support(2)),
     "APISequence/run": Form(run_course, run_claims, support(7, 1)),
     "Consistent/peer": Form(peer, equal_claims, support(2)),
     "Consistent/steady": Form(steady, equal_claims, support(2)),
-    "APIArg/constant": Form(operands, value_claims(is_constant), constant_support, own_fields, True),
+    "APIArg/constant": Form(operands, value_claims(is_constant), constant_support, own_fields, True, is_flag),
     "APIOutput/finite": Form(operands, value_claims(lambda p, v: v == '"finite"'), support(4), own_fields),
 }
 
@@ -525,6 +613,8 @@ def deduce(form, params, decide, examples, n_pipelines):
     if n_pipelines > 1 and len(when) > 1:
         min_pipelines += 2 * (len(when) - 1)
     judged = [(p, s) for p, s in held if all(is_true(c, dict(s)) for c in when)]
+    if n_pipelines == 1 and not when and form.is_choice(params):
+        return None
     if len(judged) < min_examples or len({p for p, _ in judged}) < min_pipelines:
         return None
     return when, len(judged), len(decided) - len(judged), len({p for p, _ in judged})

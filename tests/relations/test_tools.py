@@ -25,7 +25,7 @@ def run(tool, *args, cwd=None):
 
 
 def write_loop(folder, steps=6, broken_from=None, **kwargs):
-    """A loop with most of what a loop can have; from a step on without zero_grad and changes."""
+    """A loop with most of what a loop can have; from a step on without zero_grad, changes and schedule."""
     t = Trace(folder, **kwargs)
     model = t.net("w", "b", buffers=["running_mean"])
     optimizer = t.optimizer(model)
@@ -38,7 +38,8 @@ def write_loop(folder, steps=6, broken_from=None, **kwargs):
         if i % 2:
             t.clip()
         t.step(optimizer, changes=[] if is_broken else None)
-        t.schedule()
+        if not is_broken:
+            t.schedule()
         t.cut()
         if i % 3 == 2:
             for _ in range(4):
@@ -204,7 +205,8 @@ class HostileNames(Case):
             data = data.replace(old, new)
         file.write_bytes(data)
         p = run("check", "-q", "bad", "-i", "invariants.jsonl", "-o", "report", cwd=self.work)
-        self.assert_clean(p, 1)
+        self.assertIn(p.returncode, (1, 3))  # 3: what is damaged may be all that was broken
+        self.assert_clean(p, p.returncode)
         return p, self.work / "report"
 
     def test_reports_stay_valid(self):

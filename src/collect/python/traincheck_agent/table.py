@@ -74,6 +74,8 @@ TABLE = (
         "the next batch begins an iteration"),
     Row("torch.utils.data.DistributedSampler", "set_epoch", ROLE_LIBRARY, METHOD | RECEIVER, 0,
         "without it each epoch has the same order"),
+    Row("torch.utils.data.DistributedSampler", "__iter__", ROLE_LIBRARY, METHOD, 0,
+        "shows that the sampler is used"),
     Row("torch.distributed", "all_reduce broadcast", ROLE_COLLECTIVE, OUTERMOST | LOOK, 0,
         "gradients and parameters of ranks are brought together"),
     Row("torch.distributed", "all_gather all_gather_into_tensor reduce reduce_scatter "

@@ -1,6 +1,8 @@
 """A call whose other operands were never met so is in a context never learned."""
 from trace_writer import Trace
 
+PIPELINES = 7
+
 
 def train(folder, bias=False, shift=0):
     t = Trace(folder)
@@ -9,7 +11,7 @@ def train(folder, bias=False, shift=0):
     t.end()
 
 
-def healthy(folder):
+def healthy(folder, i):
     train(folder)
 
 

@@ -1,6 +1,8 @@
 """Zero and booleans are classes; how much a number is, or what a text says, is the script's own choice."""
 from trace_writer import Trace
 
+PIPELINES = 7
+
 
 def train(folder, bias=False, rate=0.5, shift=0):
     t = Trace(folder)
@@ -10,7 +12,7 @@ def train(folder, bias=False, rate=0.5, shift=0):
     t.end()
 
 
-def healthy(folder):
+def healthy(folder, i):
     train(folder)
 
 

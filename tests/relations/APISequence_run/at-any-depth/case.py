@@ -1,17 +1,27 @@
-"""A call inside another counts, a call that raised or that torch's constructors made does not."""
+"""A call inside a method counts; one that raised, that a library made, that loads or that sets a mode does not."""
 from trace_writer import Trace
 
 
-def train(folder, seeds=True):
+def train(folder, reduces=True):
     t = Trace(folder)
+    model = t.net("w")
+    optimizer = t.optimizer(model)
     t.schedule(by="torch")
-    t.enter("torch.nn.Module.load_state_dict", role="load")
+    t.enter("torch.hub.load", role="load")
     t.throw()
-    t.enter("torch.hub.load", role="load", at="train.py:2")
-    if seeds:
-        t.call("torch.nn.Module.eval", role="mode")
+    t.call("torch.nn.Module.train")
+    t.call("torch.nn.Module.load_state_dict", role="load")
+    t.enter("__main__.prepare", role="method", at="train.py:2")
+    if reduces:
+        t.all_reduce()
     t.leave()
-    t.call("torch.nn.utils.clip_grad_norm_", at="train.py:4")
+    t.enter("accelerate.Accelerator.prepare", role="library", at="train.py:3")
+    t.call("torch.distributed.broadcast", role="collective")
+    t.leave()
+    t.forward(model)
+    t.clip()
+    t.step(optimizer)
+    t.cut()
     t.end()
 
 
@@ -20,4 +30,4 @@ def healthy(folder):
 
 
 def broken(folder):
-    train(folder, seeds=False)
+    train(folder, reduces=False)

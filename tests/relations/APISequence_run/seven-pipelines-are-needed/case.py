@@ -6,6 +6,10 @@ PIPELINES = 6
 
 def healthy(folder, i):
     t = Trace(folder)
-    t.call("torch.nn.Module.train")
-    t.clip()
+    model = t.net("w")
+    optimizer = t.optimizer(model)
+    t.all_reduce()
+    t.forward(model)
+    t.step(optimizer)
+    t.cut()
     t.end()

@@ -1,4 +1,4 @@
-"""What comes first now and then comes first nowhere; what two pipelines of nine do without is no rule either."""
+"""What one pipeline of nine does after the loop has begun, or not at all, is no rule."""
 from trace_writer import Trace
 
 PIPELINES = 9
@@ -6,11 +6,14 @@ PIPELINES = 9
 
 def healthy(folder, i):
     t = Trace(folder)
-    if i % 2:
-        t.call("torch.nn.Module.train")
-        t.unscale()
-    else:
-        t.unscale()
-        t.call("torch.nn.Module.train")
-    t.clip()
+    model = t.net("w")
+    optimizer = t.optimizer(model)
+    if i:
+        t.all_reduce()
+    t.call("torch.distributed.broadcast", role="collective")
+    t.forward(model)
+    if not i:
+        t.all_reduce()
+    t.step(optimizer)
+    t.cut()
     t.end()

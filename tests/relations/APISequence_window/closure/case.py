@@ -2,17 +2,18 @@
 from trace_writer import Trace
 
 
-def train(folder, with_zero_grad=True):
+def train(folder, clips=True):
     t = Trace(folder)
     model = t.net("w", "b")
     optimizer = t.optimizer(model, cls="torch.optim.LBFGS")
 
     def closure():
         for _ in range(3):
-            if with_zero_grad:
-                t.zero_grad(optimizer)
+            t.zero_grad(optimizer)
             t.forward(model)
             t.backward(model)
+            if clips:
+                t.clip()
 
     for _ in range(5):
         t.step(optimizer, closure=closure)
@@ -25,4 +26,4 @@ def healthy(folder):
 
 
 def broken(folder):
-    train(folder, with_zero_grad=False)
+    train(folder, clips=False)

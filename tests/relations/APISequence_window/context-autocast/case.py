@@ -4,16 +4,17 @@ from trace_writer import Trace
 PIPELINES = 5
 
 
-def train(folder, is_autocast, with_zero_grad=True):
+def train(folder, is_autocast, clips=True):
     t = Trace(folder)
     t.ctx = {"autocast": {"cuda": "float16"}} if is_autocast else None
     model = t.net("w", "b")
     optimizer = t.optimizer(model)
     for _ in range(5):
-        if with_zero_grad:
-            t.zero_grad(optimizer)
+        t.zero_grad(optimizer)
         t.forward(model)
         t.backward(model)
+        if clips:
+            t.clip()
         t.step(optimizer)
         t.cut()
     t.end()
@@ -24,4 +25,4 @@ def healthy(folder, i):
 
 
 def broken(folder):
-    train(folder, is_autocast=True, with_zero_grad=False)
+    train(folder, is_autocast=True, clips=False)

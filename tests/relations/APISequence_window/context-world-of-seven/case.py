@@ -4,15 +4,16 @@ from trace_writer import Trace
 PIPELINES = 7
 
 
-def train(folder, world, with_zero_grad=True):
+def train(folder, world, clips=True):
     t = Trace(folder, rank=0, world=world)
     model = t.net("w", "b")
     optimizer = t.optimizer(model)
     for _ in range(5):
-        if with_zero_grad:
-            t.zero_grad(optimizer)
+        t.zero_grad(optimizer)
         t.forward(model)
         t.backward(model)
+        if clips:
+            t.clip()
         t.step(optimizer)
         t.cut()
     t.end()
@@ -23,4 +24,4 @@ def healthy(folder, i):
 
 
 def broken(folder):
-    train(folder, world=8, with_zero_grad=False)
+    train(folder, world=8, clips=False)

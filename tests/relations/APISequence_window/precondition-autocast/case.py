@@ -8,6 +8,8 @@ def train(folder, unscales):
     t = Trace(folder)
     model = t.net("w", "b")
     optimizer = t.optimizer(model)
+    t.call("torch.amp.GradScaler.state_dict", role="scaler")  # there is one
+    t.cut()
     for i in range(8):
         t.ctx = {"autocast": {"cuda": "float16"}} if i < 4 else None
         if i < 4 and unscales:

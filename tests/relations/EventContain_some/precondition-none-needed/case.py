@@ -1,4 +1,4 @@
-"""Situations differ, but nothing ever broke: no precondition."""
+"""Situations differ, but nothing ever broke: no precondition. Without a learning rate nothing is due."""
 from trace_writer import Trace
 
 

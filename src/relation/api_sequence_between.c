@@ -1,0 +1,188 @@
+/*
+ * api_sequence_between.c - APISequence/between: no Ia between Ib and Ic
+ *
+ *   zero_grad   between a backward and the optimizer step that it is for: the gradient is lost
+ *   clip        between a backward and the unscaling of its gradients: the limit is another
+ *
+ * By role, whichever API has it. An example for each step window that has Ia and Ic. What a step
+ * calls itself, as a closure, is its own business.
+ */
+#include "relation/api_sequence.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "invariant/describe.h"
+#include "replay/symbols.h"
+
+static const struct rule {
+    enum tc_role what, from, to;
+    const char *sentence;
+} rules[] = {
+    {TC_ROLE_ZERO_GRAD, TC_ROLE_BACKWARD, TC_ROLE_STEP,
+     "no zero_grad() comes between a backward and the optimizer step"},
+    {TC_ROLE_CLIP,      TC_ROLE_BACKWARD, TC_ROLE_UNSCALE,
+     "no clipping comes between a backward and unscaling"            },
+};
+#define N_RULES  (sizeof(rules) / sizeof(*rules))
+#define N_PARAMS 3
+
+static tc_sym key_of_rule(struct tc_strtab *symbols, const struct rule *rule)
+{
+    return tc_strtab_intern_text(symbols, tc_role_text(rule->what));
+}
+
+static tc_sym outcome_sym(struct tc_strtab *symbols, bool is_between)
+{
+    return tc_strtab_intern_text(symbols, is_between ? "between" : "outside");
+}
+
+static bool is_of_the_loop(const struct tc_member_call *member)
+{
+    return !member->is_void && !member->is_in_step;
+}
+
+static bool has_role(const struct tc_window *window, enum tc_role role)
+{
+    for (size_t i = 0; i < window->members.n; i++)
+        if (window->members.items[i].role == role && is_of_the_loop(&window->members.items[i]))
+            return true;
+    return false;
+}
+
+/* The first call that stands where it must not, or NULL. */
+static const struct tc_member_call *find_between(const struct tc_window *window,
+                                                 const struct rule *rule)
+{
+    bool is_waiting = false; /* a backward */
+
+    for (size_t i = 0; i < window->members.n; i++) {
+        const struct tc_member_call *member = &window->members.items[i];
+        if (!is_of_the_loop(member))
+            continue;
+        if (member->role == rule->what && is_waiting)
+            return member;
+        if (member->role == rule->from)
+            is_waiting = true;
+        else if (member->role == rule->to)
+            is_waiting = false;
+    }
+    return NULL;
+}
+
+static void judge(const struct rule *rule, struct tc_strtab *symbols, const struct tc_event *event,
+                  const struct tc_sink *sink)
+{
+    const struct tc_member_call *between = find_between(event->window, rule);
+    const tc_sym outcome[] = {outcome_sym(symbols, between != NULL)};
+    struct tc_situation situation;
+
+    tc_window_situation(&situation, symbols, event);
+    struct tc_example example = {.key = key_of_rule(symbols, rule),
+                                 .situation = &situation,
+                                 .outcome = outcome,
+                                 .n_outcome = 1,
+                                 .detail = between};
+    sink->example(sink->context, event, &example);
+}
+
+static void between_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                            const struct tc_sink *sink)
+{
+    (void)state;
+    if (!tc_is_step_window(event))
+        return;
+    for (size_t i = 0; i < N_RULES; i++)
+        if (has_role(event->window, rules[i].what) && has_role(event->window, rules[i].to))
+            judge(&rules[i], symbols, event, sink);
+}
+
+static void between_propose(struct tc_strtab *symbols, tc_sym key,
+                            const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
+{
+    struct tc_hypothesis h = {.n_params = N_PARAMS, .min_pipelines = 2};
+
+    (void)outcomes;
+    for (size_t i = 0; i < N_RULES; i++) {
+        const enum tc_role roles[N_PARAMS] = {rules[i].what, rules[i].from, rules[i].to};
+        if (key_of_rule(symbols, &rules[i]) != key)
+            continue;
+        for (size_t j = 0; j < N_PARAMS; j++)
+            h.params[j] = tc_param_call(tc_strtab_intern_text(symbols, "*"),
+                                        tc_strtab_intern_text(symbols, tc_role_text(roles[j])));
+        tc_vec_push(&out->items, h);
+    }
+}
+
+static bool has_param(const struct tc_strtab *symbols, const struct tc_param *param,
+                      enum tc_role role)
+{
+    return param->kind == TC_PARAM_CALL && param->role != TC_SYM_EMPTY &&
+           !strcmp(tc_strtab_text(symbols, param->role), tc_role_text(role));
+}
+
+/* NULL if the params are those of no rule. */
+static const struct rule *rule_of(const struct tc_strtab *symbols, const struct tc_param *params,
+                                  size_t n_params)
+{
+    for (size_t i = 0; n_params == N_PARAMS && i < N_RULES; i++)
+        if (has_param(symbols, &params[0], rules[i].what) &&
+            has_param(symbols, &params[1], rules[i].from) &&
+            has_param(symbols, &params[2], rules[i].to))
+            return &rules[i];
+    return NULL;
+}
+
+static tc_sym between_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
+{
+    const struct rule *rule = rule_of(symbols, params, n_params);
+
+    return rule ? key_of_rule(symbols, rule) : TC_NO_SYM;
+}
+
+static enum tc_outcome between_holds(struct tc_strtab *symbols, const struct tc_param *params,
+                                     size_t n_params, const tc_sym *outcome, size_t n_outcome)
+{
+    (void)params;
+    (void)n_params;
+    return tc_outcome_has(outcome, n_outcome, outcome_sym(symbols, false)) ? TC_HELD : TC_BROKEN;
+}
+
+static void between_describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                             size_t n_params, struct tc_strbuf *out)
+{
+    tc_strbuf_adds(out, rule_of(symbols, params, n_params)->sentence);
+}
+
+static void between_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                            const struct tc_event *event, const struct tc_example *example,
+                            struct tc_strbuf *out)
+{
+    const struct tc_member_call *between = example->detail;
+
+    (void)invariant;
+    (void)event;
+    tc_describe_call(symbols, between->descriptor, out);
+    tc_strbuf_adds(out, between->role == TC_ROLE_ZERO_GRAD
+                            ? " cleared gradients that no step had used"
+                            : " saw gradients that were still scaled");
+}
+
+const struct tc_source tc_source_clearing = {
+    .name = "clearing",
+    .is_set = true,
+    .observe = between_observe,
+};
+
+const struct tc_relation tc_api_sequence_between = {
+    .name = "APISequence/between",
+    .summary = "gradients are neither cleared before their step nor clipped before unscaling",
+    .hint = "Does the call stand in the wrong place, or in the loop over micro-batches?",
+    .fault = TC_FAULT_AT_BEGIN,
+    .source = &tc_source_clearing,
+    .propose = between_propose,
+    .key = between_key,
+    .holds = between_holds,
+    .describe = between_describe,
+    .explain = between_explain,
+};

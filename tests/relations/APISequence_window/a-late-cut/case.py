@@ -1,0 +1,39 @@
+"""Forwards that stand before the cut belong to the step they are for, also across an evaluation."""
+from trace_writer import Trace
+
+
+def train(folder, cuts_late, asks_another=False, forwards=True):
+    t = Trace(folder)
+    model = t.net("w", "b")
+    optimizer = t.optimizer(model)
+    for i in range(6):
+        if forwards:
+            t.forward(model)
+        if asks_another:
+            t.cut("stage")
+            t.evaluate(model)
+            t.cut("stage")
+        elif cuts_late and i:
+            t.cut("zero_grad")
+        t.zero_grad(optimizer)
+        t.backward(model)
+        t.step(optimizer)
+        if not cuts_late:
+            t.cut("forward")
+    t.end()
+
+
+def healthy(folder):
+    train(folder, cuts_late=False)
+
+
+def fine_cut_by_zero_grad(folder):
+    train(folder, cuts_late=True)
+
+
+def fine_cut_by_the_stage(folder):
+    train(folder, cuts_late=False, asks_another=True)
+
+
+def broken(folder):
+    train(folder, cuts_late=False, forwards=False)
