@@ -1,5 +1,5 @@
 /*
- * python.h - invariants as the Python TrainCheck writes them; private to io.c
+ * python.h - invariants as the Python TrainCheck writes them; private to read.c
  */
 #ifndef TC_INVARIANT_PYTHON_H
 #define TC_INVARIANT_PYTHON_H
