@@ -18,6 +18,8 @@ static const struct tc_opt options[] = {
                  "occurrences an invariant needs (default 3)"),
     TC_OPT_VALUE(UINT, "min-pipelines", 0, "N", AT(min_pipelines),
                  "pipelines it needs (default: as each relation asks)"),
+    TC_OPT_SWITCH(FLAG, "specific", 0, AT(specific),
+                  "all traces are runs of one script: learn its own settings, too"),
     TC_OPT_SWITCH(FLAG, "keep-implied", 0, AT(keep_implied),
                   "also write invariants that others imply"),
     TC_OPT_SWITCH(FLAG, "list-relations", 0, AT(list_relations),

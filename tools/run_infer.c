@@ -88,6 +88,7 @@ static struct tc_infer_config make_config(struct tc_app *app, const struct infer
         .min_support = options->min_support,
         .min_pipelines = options->min_pipelines,
         .jobs = options->jobs,
+        .specific = options->specific,
         .keep_implied = options->keep_implied,
         .write = tc_app_write,
         .progress = tc_app_progress,

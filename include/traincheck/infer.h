@@ -26,6 +26,7 @@ struct tc_infer_config {
     unsigned min_support;   /* occurrences; 0 means 3 */
     unsigned min_pipelines; /* 0 means as each relation asks */
     unsigned jobs;          /* threads; 0 means all cores; the output does not depend on it */
+    bool specific;          /* the traces are runs of one script: learn its settings, too */
     bool keep_implied;      /* also write invariants that others imply */
     /* What is written to "-". */
     void (*write)(void *context, const char *text, size_t size);

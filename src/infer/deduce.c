@@ -41,6 +41,8 @@ static unsigned pipelines_wanted(const struct tc_deduce_rows *rows,
         return 1;
     if (hypothesis->min_pipelines == TC_ONE_PIPELINE_ONLY)
         return TC_ONE_PIPELINE_ONLY;
+    if (hypothesis->min_pipelines == TC_EVERY_PIPELINE)
+        return (unsigned)rows->evidence->pipelines.n;
     return options->min_pipelines ? options->min_pipelines
                                   : hypothesis->min_pipelines + PIPELINES_PER_CLAUSE * choices;
 }

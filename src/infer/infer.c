@@ -83,6 +83,7 @@ static enum tc_status select_relations(struct inference *inference, struct tc_er
         status = check_names(c->disable, c->n_disable, err);
     for (size_t i = 0; tc_relations[i] && i < MAX_RELATIONS; i++) {
         inference->enabled[i] =
+            (c->specific || !tc_relations[i]->is_specific) &&
             (!c->n_enable || is_any_named(tc_relations[i], c->enable, c->n_enable)) &&
             !is_any_named(tc_relations[i], c->disable, c->n_disable);
         if (inference->enabled[i])

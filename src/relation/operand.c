@@ -45,11 +45,13 @@ const char *tc_statement_contrary(const char *verb)
     return NULL;
 }
 
-static bool ends_with(const char *text, const char *end)
+/* Of "args.dtype" dtype is no part, but the operand. */
+static bool has_part(const char *path, const char *part)
 {
-    size_t n = strlen(text), m = strlen(end);
+    size_t n = strlen(path), m = strlen(part);
+    bool is_operand = n == m + 4 && (!memcmp(path, "args", 4) || !memcmp(path, "self", 4));
 
-    return n >= m && !strcmp(text + n - m, end);
+    return n > m && !is_operand && !strcmp(path + n - m, part);
 }
 
 const char *tc_statement_part(const char *path)
@@ -57,7 +59,7 @@ const char *tc_statement_part(const char *path)
     static const char *const parts[] = {".content", ".shape", ".shape[0]", ".shape[-1]", ".dtype"};
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-        if (ends_with(path, parts[i]))
+        if (has_part(path, parts[i]))
             return parts[i];
     return NULL;
 }

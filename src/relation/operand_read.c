@@ -117,7 +117,7 @@ static void read_scalar(struct reading *r, const char *path, struct tc_str name,
     }
 }
 
-static bool is_same_scalar(const struct tc_value *a, const struct tc_value *b)
+bool tc_operand_is_same_scalar(const struct tc_value *a, const struct tc_value *b)
 {
     if (!a || !b || a->kind != b->kind)
         return false;
@@ -156,7 +156,8 @@ static void read_scalars(struct reading *r)
             r->call->role == TC_ROLE_MODE) /* a mode is what it is set to */
             continue;
         read_scalar(r, path, m->key, &m->value);
-        if (is_same_scalar(&m->value, tc_value_get(r->call->defaults, path + strlen("args."))))
+        if (tc_operand_is_same_scalar(&m->value,
+                                      tc_value_get(r->call->defaults, path + strlen("args."))))
             state(r, "default", "is", path);
     }
 }
@@ -168,7 +169,7 @@ static bool is_same_dimension(const struct tensor *a, const struct tensor *b, bo
     const struct tc_value *x = &a->shape->items[last ? a->shape->n - 1 : 0];
     const struct tc_value *y = &b->shape->items[last ? b->shape->n - 1 : 0];
 
-    return is_same_scalar(x, y);
+    return tc_operand_is_same_scalar(x, y);
 }
 
 static bool is_same_shape(const struct tensor *a, const struct tensor *b)
@@ -176,7 +177,7 @@ static bool is_same_shape(const struct tensor *a, const struct tensor *b)
     if (a->shape->n != b->shape->n)
         return false;
     for (uint32_t i = 0; i < a->shape->n; i++)
-        if (!is_same_scalar(&a->shape->items[i], &b->shape->items[i]))
+        if (!tc_operand_is_same_scalar(&a->shape->items[i], &b->shape->items[i]))
             return false;
     return true;
 }

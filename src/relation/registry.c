@@ -23,6 +23,7 @@
     X(tc_source_run)       \
     X(tc_source_follow)    \
     X(tc_source_distinct)  \
+    X(tc_source_settings)  \
     X(tc_source_python)
 
 /* Every form, in the order of reports. */
@@ -44,6 +45,7 @@
     X(tc_api_arg_constant)     \
     X(tc_api_arg_equal)        \
     X(tc_api_arg_distinct)     \
+    X(tc_api_arg_setting)      \
     X(tc_api_output_constant)  \
     X(tc_api_output_equal)     \
     X(tc_api_output_lower)     \

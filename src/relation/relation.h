@@ -54,6 +54,8 @@ struct tc_outcomes {
 
 /* For what is a fact of one pipeline and no more: not claimed when several are given. */
 #define TC_ONE_PIPELINE_ONLY UINT_MAX
+/* All that are given must carry it. */
+#define TC_EVERY_PIPELINE (UINT_MAX - 1)
 
 /* A claim before its precondition is known. */
 struct tc_hypothesis {
@@ -112,7 +114,8 @@ struct tc_relation {
     const char *summary; /* one line for --list-relations */
     const char *hint;    /* what to look at first when it is broken */
     enum tc_fault fault;
-    unsigned lag; /* steps by which it may tell of a fault late */
+    bool is_specific; /* says what is a fact of one script: learned on demand only */
+    unsigned lag;     /* steps by which it may tell of a fault late */
     const struct tc_source *source;
 
     /* Is this field no explanation of these params, because it is the property itself or is made
