@@ -28,12 +28,20 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import harness  # noqa: E402
 
-# A variant is a change that any healthy script allows. Where it changes nothing, there is no such variant.
+# A variant is a change that any healthy script allows: (pattern, replacement) pairs, of which each is applied wherever it
+# matches. Scripts that say it in other words have rows in variants.json, literal ones, which take the place of these.
 VARIANTS = {
-    "seed": (r"(manual_seed|set_seed|seed_everything)\((\d+)", lambda m: f"{m[1]}({int(m[2]) + 7}"),
-    "lr": (r"\blr=(\d[\d.e-]*)", lambda m: f"lr={float(m[1]) * 0.5:g}"),
-    "steps": (r"for (step|epoch) in range\((\d+)\)", lambda m: f"for {m[1]} in range({int(int(m[2]) * 1.5 + 0.5)})"),
+    "seed": [(r"(manual_seed|random\.seed|set_seed|seed_everything)\((\d+)", lambda m: f"{m[1]}({int(m[2]) + 7}")],
+    "lr": [(r"\blr=(\d[\d.e-]*)", lambda m: f"lr={float(m[1]) * 0.5:g}")],
+    "width": [(r"(nn\.Linear\(\d+, )(\d+)(\)[^\n]*?nn\.Linear\()\2\b", lambda m: wider(m)),
+              (r"\b(dim|width)=(\d+)", lambda m: f"{m[1]}={int(m[2]) * 3 // 2}")],
+    "steps": [(r"for (step|epoch) in range\((\d+)\)", lambda m: f"for {m[1]} in range({int(int(m[2]) * 1.5 + 0.5)})")],
 }
+
+
+def wider(match):
+    """Two linear layers, and what stands between them, half as wide again."""
+    return match[1] + re.sub(rf"\b{match[2]}\b", str(int(match[2]) * 3 // 2), match[0].removeprefix(match[1]))
 
 
 class Case:
@@ -59,29 +67,36 @@ def default_cases():
     return [p for p in (harness.HERE / "bugs", shared / "cases", shared / "cases-libraries") if p.is_dir()]
 
 
+def variants_of(case):
+    """{variant: text}: ref.py with one thing changed."""
+    text, texts = (case.folder / "ref.py").read_text(), {}
+    rows = json.loads((pathlib.Path(__file__).parent / "variants.json").read_text()).get(case.name, {})
+    for name, changes in VARIANTS.items():
+        texts[name] = text
+        for pattern, replacement in [(re.escape(old), new) for old, new in rows.get(name, [])] or changes:
+            texts[name] = re.sub(pattern, replacement, texts[name])
+    return {name: changed for name, changed in texts.items() if changed != text}
+
+
 def variant_scripts(tools, case):
-    """{variant: script}: copies of ref.py with one thing changed."""
-    text, scripts = (case.folder / "ref.py").read_text(), {}
-    for name, (pattern, change) in VARIANTS.items():
-        changed = re.sub(pattern, change, text)
-        if changed != text:
-            scripts[name] = tools.work / "variants" / f"{case.name}_{name}.py"
-            scripts[name].parent.mkdir(parents=True, exist_ok=True)
-            if not scripts[name].exists() or scripts[name].read_text() != changed:
-                scripts[name].write_text(changed)
+    """{variant: script}: the variants as files."""
+    scripts = {}
+    for name, text in variants_of(case).items():
+        scripts[name] = tools.work / "variants" / f"{case.name}_{name}.py"
+        scripts[name].parent.mkdir(parents=True, exist_ok=True)
+        if not scripts[name].exists() or scripts[name].read_text() != text:
+            scripts[name].write_text(text)
+    for name in VARIANTS.keys() - scripts.keys():
+        print(f"left out: {case.name} with another {name}: ref.py does not say it in words known here", flush=True)
     return scripts
 
 
 def collect(tools, case, variants):
     """{what: trace folder} with ref, again, bug, and the variants asked for."""
     scripts = {"ref": case.folder / "ref.py", "again": case.folder / "ref.py", "bug": case.folder / "bug.py"}
-    traces = {what: tools.trace(f"cases/{case.name}/{what}", script)[0] for what, script in scripts.items()}
-    for what, script in variant_scripts(tools, case).items() if variants else ():
-        try:
-            traces[what] = tools.trace(f"cases/{case.name}/{what}", script)[0]
-        except harness.Failed:  # more steps than the script has data for, say: no run that must pass
-            print(f"left out: {case.name} with another {what}", flush=True)
-    return traces
+    if variants:
+        scripts |= variant_scripts(tools, case)
+    return {what: tools.trace(f"cases/{case.name}/{what}", script)[0] for what, script in scripts.items()}
 
 
 def first_group(violations):
@@ -188,7 +203,7 @@ def run():
     p = harness.parser(__doc__)
     p.add_argument("--mode", choices=["own", "pool", "both"], default="both")
     p.add_argument("--only", default="", help="cases whose name contains this")
-    p.add_argument("--variants", action="store_true", help="also check healthy scripts with another seed, lr, length")
+    p.add_argument("--variants", action="store_true", help="also check healthy scripts with another seed, lr, width, length")
     p.add_argument("--with-cases", action="store_true", help="learn from the healthy scripts of other cases, too")
     p.add_argument("-j", "--jobs", type=int, default=1, help="scripts that are traced at a time")
     p.add_argument("cases", nargs="*", metavar="CASES")

@@ -2,6 +2,7 @@
 
 import ast
 import difflib
+import importlib.util
 import json
 import pathlib
 import re
@@ -53,6 +54,17 @@ class Bugs(unittest.TestCase):
         readme = (BENCHMARKS / "bugs" / "README.md").read_text()
         for name in expect:
             self.assertIn(f"| `{name}` |", readme)
+
+    def test_each_bug_has_all_variants(self):
+        spec = importlib.util.spec_from_file_location("detection", BENCHMARKS / "detection" / "run.py")
+        detection = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(detection)
+        for case in detection.load_cases([BENCHMARKS / "bugs"], ""):
+            with self.subTest(case.name):
+                variants = detection.variants_of(case)
+                self.assertEqual(set(variants), {"seed", "lr", "width", "steps"})
+                for text in variants.values():
+                    ast.parse(text)
 
     def test_a_bug_is_one_to_four_lines(self):
         for name, folder in self.folders.items():
