@@ -110,6 +110,16 @@ static void say_sets(struct tc_app *app, const struct tc_check_result *r)
                    r->sets[i].name, r->sets[i].why);
 }
 
+/* A check that judged nothing must not look like one that found nothing. */
+static void warn_if_unjudged(struct tc_app *app, const struct tc_check_result *r)
+{
+    if (r->n_invariants == 0)
+        tc_app_say(app, "warning: nothing was judged: the invariant files hold no invariant");
+    else if (r->n_failed + r->n_passed + r->n_suppressed == 0)
+        tc_app_say(app, "warning: nothing was judged: no invariant met what it speaks of; "
+                        "does this trace show training? (--strict fails such a check)");
+}
+
 static void say_result(struct tc_app *app, const char *output_dir, const struct tc_check_result *r)
 {
     double seconds = (double)r->wall_ns / 1e9, mb = (double)r->json_bytes / 1e6;
@@ -119,8 +129,8 @@ static void say_result(struct tc_app *app, const char *output_dir, const struct 
                r->n_records, r->n_calls, r->n_windows, seconds, mb, seconds > 0 ? mb / seconds : 0);
     say_sets(app, r);
     struct tc_strbuf counts = TC_STRBUF_INIT;
-    tc_strbuf_addf(&counts, "%" PRIu64 " invariants: %" PRIu64 " failed", r->n_invariants,
-                   r->n_failed);
+    tc_strbuf_addf(&counts, "%" PRIu64 " invariant%s: %" PRIu64 " failed", r->n_invariants,
+                   r->n_invariants == 1 ? "" : "s", r->n_failed);
     if (r->n_failed > 1)
         tc_strbuf_addf(&counts, " (in %" PRIu64 " group%s)", r->n_groups,
                        r->n_groups == 1 ? "" : "s");
@@ -131,6 +141,7 @@ static void say_result(struct tc_app *app, const char *output_dir, const struct 
         tc_strbuf_addf(&counts, ", %" PRIu64 " suppressed", r->n_suppressed);
     tc_app_say(app, "%s", counts.text);
     tc_strbuf_release(&counts);
+    warn_if_unjudged(app, r);
     tc_app_say(app, "reports in %s", output_dir);
 }
 

@@ -22,6 +22,7 @@ struct run {
     const struct tc_collect_config *config;
     struct tc_python python;
     char *output_dir;
+    bool made_output;    /* it was not there before */
     char *board;         /* path of it, for the processes below; NULL if there is none */
     TC_VEC(char *) argv; /* borrowed strings */
 };
@@ -113,11 +114,32 @@ static enum tc_status clear_traces(const char *dir, bool overwrite, struct tc_er
 
 static enum tc_status prepare_output(struct run *run, struct tc_error *err)
 {
-    enum tc_status status = tc_fs_mkdirs(run->output_dir, err);
+    enum tc_status status;
 
+    run->made_output = !tc_fs_exists(run->output_dir);
+    status = tc_fs_mkdirs(run->output_dir, err);
     if (status == TC_OK)
         status = clear_traces(run->output_dir, run->config->overwrite, err);
     return status;
+}
+
+/* A launcher where a script is expected: its name has no suffix, and there is such a program. */
+static bool looks_like_command(const char *name)
+{
+    struct tc_strbuf path = TC_STRBUF_INIT;
+    const char *rest = getenv("PATH");
+    bool found = false;
+
+    for (; rest && *rest && !strpbrk(name, "./") && !found; rest += *rest == ':') {
+        size_t size = strcspn(rest, ":");
+
+        tc_strbuf_reset(&path);
+        tc_strbuf_addf(&path, "%.*s/%s", (int)size, rest, name);
+        found = access(path.text, X_OK) == 0;
+        rest += size;
+    }
+    tc_strbuf_release(&path);
+    return found;
 }
 
 static enum tc_status check_target(const struct tc_collect_config *config, struct tc_error *err)
@@ -126,7 +148,10 @@ static enum tc_status check_target(const struct tc_collect_config *config, struc
         return tc_error_set(err, TC_E_USAGE, "nothing to run");
     if (config->form == TC_COLLECT_SCRIPT && strcmp(config->target[0], "-") != 0 &&
         !tc_fs_exists(config->target[0]))
-        return tc_error_set(err, TC_E_NOTFOUND, "%s: no such script", config->target[0]);
+        return tc_error_set(err, TC_E_NOTFOUND, "%s: no such script%s", config->target[0],
+                            looks_like_command(config->target[0])
+                                ? "; to trace what a command starts, write -- before it"
+                                : "");
     return TC_OK;
 }
 
@@ -290,6 +315,8 @@ enum tc_status tc_collect_run(const struct tc_collect_config *config, int *exit_
         say_how(&run);
     build_argv(&run);
     status = launch(&run, exit_status, err);
+    if (status != TC_OK && run.made_output)
+        rmdir(run.output_dir); /* nothing ran */
     if (status != TC_OK)
         goto out;
     if (!is_job(&run) && !config->quiet)

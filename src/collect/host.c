@@ -145,7 +145,10 @@ static enum tc_status ask(struct tc_python *python, struct tc_error *err)
     program = next_line(&rest);
     library = next_line(&rest);
     if (!library) {
-        status = tc_error_set(err, TC_E_PYTHON, "%s does not say its version", python->program);
+        status =
+            tc_error_set(err, TC_E_PYTHON,
+                         "%s does not answer as Python does; name an interpreter with --python",
+                         python->program);
         goto out;
     }
     python->version = tc_strdup(version);

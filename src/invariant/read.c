@@ -257,8 +257,10 @@ static enum tc_status read_line(struct tc_invariant_set *set, const char *line, 
     if (tc_is_python_invariant(line, size))
         return tc_python_invariant_read(set, line, size, err);
     status = tc_json_parse(line, size, &document, err);
-    if (status)
+    if (status) {
+        tc_error_prefix(err, "no line of an invariant file");
         return status;
+    }
     if (!tc_json_is_object(document))
         status = tc_error_set(err, TC_E_FORMAT, "an invariant is a JSON object");
     else if (tc_json_get(document, "traincheck"))
@@ -278,6 +280,14 @@ static bool is_blank(const char *line, size_t size)
     return true;
 }
 
+static enum tc_status read_text(const char *path, struct tc_strbuf *text, struct tc_error *err)
+{
+    if (!tc_fs_is_dir(path))
+        return tc_fs_read(path, text, err);
+    return tc_error_set(err, TC_E_IO,
+                        "%s: a folder, not an invariant file as traincheck-infer writes it", path);
+}
+
 static void add_file(struct tc_invariant_set *set, const char *name, bool is_optional)
 {
     struct tc_invariant_file *file = tc_arena_zalloc(&set->arena, sizeof(*file));
@@ -291,7 +301,7 @@ enum tc_status tc_invariant_set_read_file(struct tc_invariant_set *set, const ch
                                           const char *name, bool is_optional, struct tc_error *err)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
-    enum tc_status status = tc_fs_read(path, &text, err);
+    enum tc_status status = read_text(path, &text, err);
     bool is_empty = true; /* duplicates of what is there are no emptiness */
     unsigned line = 0;
 

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/fs.h"
 #include "base/strbuf.h"
+#include "trace/notes.h"
 
 #include "base/banned.h"
 
@@ -82,6 +83,54 @@ static enum tc_status add_dir(struct tc_trace_folder *folder, const char *dir, s
     return status;
 }
 
+/* The error says it of the first file. */
+static void withdraw_first_note(struct tc_trace_folder *folder)
+{
+    for (size_t i = 0; i < folder->others.n; i++) {
+        const struct tc_trace_other *other = &folder->others.items[i];
+
+        if (!other->why)
+            continue;
+        tc_notes_withdraw(folder->notes, "not-a-trace", tc_fs_base(other->path));
+        return;
+    }
+}
+
+/* A folder in DIR with a trace, owned by the caller; NULL: there is none. */
+static char *find_below(const char *dir)
+{
+    struct tc_error ignored = {TC_OK, ""};
+    char **names, **files, *found = NULL;
+    size_t n, n_files;
+
+    if (tc_fs_list(dir, &names, &n, &ignored) != TC_OK)
+        return NULL;
+    for (size_t i = 0; i < n && !found; i++) {
+        char *path = tc_fs_join(dir, names[i]);
+
+        if (tc_fs_is_dir(path) && tc_fs_list(path, &files, &n_files, &ignored) == TC_OK) {
+            for (size_t j = 0; j < n_files && !found; j++)
+                found = tc_is_trace_name(files[j]) ? tc_strdup(path) : NULL;
+            tc_fs_list_free(files, n_files);
+        }
+        tc_free(path);
+    }
+    tc_fs_list_free(names, n);
+    return found;
+}
+
+static enum tc_status no_trace(const char *path, struct tc_error *err)
+{
+    char *below = find_below(path);
+
+    tc_error_set(err, TC_E_NOTFOUND,
+                 "%s: no trace in this folder, that is no trace_*.jsonl.zst or trace_*.jsonl%s%s%s",
+                 path, below ? "; there is one in " : "", below ? below : "",
+                 below ? ": name that folder" : "");
+    tc_free(below);
+    return TC_E_NOTFOUND;
+}
+
 static enum tc_status add_all(struct tc_trace_folder *folder, const char *path,
                               struct tc_error *err)
 {
@@ -95,12 +144,10 @@ static enum tc_status add_all(struct tc_trace_folder *folder, const char *path,
         status = tc_trace_folder_add_foreign(folder, err);
     if (status != TC_OK || folder->members.n)
         return status;
-    if (folder->rejected)
-        return tc_error_set(err, TC_E_NOTFOUND, "%s", folder->rejected);
-    return tc_error_set(err, TC_E_NOTFOUND,
-                        "%s: no trace in this folder, that is no trace_*.jsonl.zst or "
-                        "trace_*.jsonl",
-                        path);
+    if (!folder->rejected)
+        return no_trace(path, err);
+    withdraw_first_note(folder);
+    return tc_error_set(err, TC_E_NOTFOUND, "%s", folder->rejected);
 }
 
 static struct tc_trace_folder *folder_new(struct tc_notes *notes)

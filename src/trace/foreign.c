@@ -3,6 +3,8 @@
  */
 #include "trace/foreign.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/fs.h"
 #include "trace/folder.h"
@@ -64,6 +66,15 @@ static enum tc_status open_format(struct tc_trace_folder *folder,
     return status;
 }
 
+/* The name stands before a note already. */
+static const char *without_path(const struct tc_trace_other *other)
+{
+    size_t size = strlen(other->path);
+    bool has_it = strncmp(other->why, other->path, size) == 0 && other->why[size] == ':';
+
+    return has_it ? other->why + size + 2 : other->why;
+}
+
 enum tc_status tc_trace_folder_add_foreign(struct tc_trace_folder *folder, struct tc_error *err)
 {
     enum tc_status status = TC_OK;
@@ -75,7 +86,8 @@ enum tc_status tc_trace_folder_add_foreign(struct tc_trace_folder *folder, struc
 
         if (!other->why)
             continue;
-        tc_notes_add(folder->notes, "not-a-trace", tc_fs_base(other->path), 0, "%s", other->why);
+        tc_notes_add(folder->notes, "not-a-trace", tc_fs_base(other->path), 0, "%s",
+                     without_path(other));
         if (!folder->rejected)
             folder->rejected = tc_strdup(other->why);
     }

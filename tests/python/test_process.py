@@ -103,7 +103,7 @@ class Interpreter(Case):
 
     def test_no_python(self):
         self.assertIn("does not work as a Python 3 interpreter", self.refused("exit 1"))
-        self.assertIn("does not say its version", self.refused("true"))
+        self.assertIn("does not answer as Python does", self.refused("true"))
         run = self.collect(self.script("print(1)"), python="/nosuch/python")
         self.assertEqual(run.code, 125)
         self.assertIn("--python", run.said)
