@@ -191,7 +191,9 @@ void check_end(struct tc_app *app, const struct check_options *options, enum tc_
     notes_say(app, notes, options->verbose > 0);
     if (options->explain.n)
         return;
-    if (status == TC_OK || status == TC_E_INTERRUPTED)
+    if (status == TC_E_INTERRUPTED && result->n_records == 0)
+        tc_app_say(app, "nothing was read yet: nothing was judged, and no report is written");
+    else if (status == TC_OK || status == TC_E_INTERRUPTED)
         say_result(app, options->output_dir, result);
     app->exit_status = exit_status(options, result);
 }

@@ -52,6 +52,9 @@ static const struct {
      "Is zero_grad called once before each backward, on the optimizer that owns this variable?"     },
     {"EventContain/each", "data",          "unchanged",      NULL,
      "What writes to this buffer here: is the module in the mode that was meant?"                   },
+    {"EventContain/each", "data",          "changed",        none_has_gradient,
+     "None of the variables concerned has a gradient: does the model still use them, and is no "
+     "detach or no_grad between them and the loss?"                                                 },
     {"EventContain/each", "data",          "",               NULL,
      "Is this the tensor that the model uses, and does the update write into it and not into a "
      "copy of it?"                                                                                  },

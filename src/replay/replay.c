@@ -17,6 +17,7 @@ struct track {
     struct tc_spans spans;
     bool has_last_window; /* cut by the end of the process: judged once the process is known to have
                              ended well */
+    bool is_foreign;      /* other tools do not write how a process ended */
     uint64_t n_events;
 };
 
@@ -260,6 +261,7 @@ static void feed(struct tc_replay *replay, struct track *track, const struct tc_
 {
     replay->counts.n_records++;
     note_time(&track->process, record->t);
+    track->is_foreign |= record->foreign != NULL;
     if (record->foreign)
         emit(replay, track, (struct tc_event){.kind = TC_EVENT_FOREIGN, .record = record});
     switch (record->type) {
@@ -322,6 +324,11 @@ void tc_replay_finish(struct tc_replay *replay)
     replay->on_event(replay->context, &event);
     for (size_t i = 0; i < replay->tracks.n; i++) {
         struct track *track = replay->tracks.items[i];
+        if (!track->process.has_ended && !track->process.is_worker && !track->is_foreign)
+            tc_notes_add(
+                replay->notes, "no-end", track->process.file, 0,
+                "no end in this trace: the process was killed, could not write more, or still "
+                "runs");
         if (track->spans.open.n)
             tc_notes_add(replay->notes, "running-at-end", track->process.file, 0,
                          "%zu calls were running when the trace ended", track->spans.open.n);
