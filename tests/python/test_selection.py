@@ -30,7 +30,18 @@ for epoch in range(4):
 N_STEPS = 16
 
 
+FIVE = ("--sampling-interval", "5", "--warm-up-steps", "2")
+
+
 class Sampling(Case):
+    @classmethod
+    def setUpClass(cls):
+        """One run that several tests read."""
+        cls.host = Sampling()
+        cls.host.setUp()
+        cls.addClassCleanup(cls.host.doCleanups)
+        cls.five = cls.host.sampled(*FIVE)
+
     def sampled(self, *options, text=LOOP):
         run = self.traced(text, options=options)
         self.assertEqual((run.code, run.err), (0, ""))
@@ -41,17 +52,15 @@ class Sampling(Case):
         return sorted({r["step"] for r in run.records() if r["type"] == "call"})
 
     def test_one_step_in_n_after_the_warm_up(self):
-        run = self.sampled("--sampling-interval", "5", "--warm-up-steps", "2")
-        self.assertEqual(self.steps(run), [0, 1, 2, 7, 12])
-        process = run.records()[0]
+        self.assertEqual(self.steps(self.five), [0, 1, 2, 7, 12])
+        process = self.five.records()[0]
         self.assertEqual(process["sampling"], {"interval": 5, "warm_up": 2})
 
     def test_notes_tell_where_the_gaps_are(self):
-        run = self.sampled("--sampling-interval", "5", "--warm-up-steps", "2")
-        seen = [(r["code"], r.get("count")) for r in run.records() if r["type"] == "note"]
+        seen = [(r["code"], r.get("count")) for r in self.five.records() if r["type"] == "note"]
         self.assertEqual(seen, [("sampling-off", None), ("sampling-on", 4)] * 2 + [("sampling-off", None)])
         dark = False
-        for r in run.records():
+        for r in self.five.records():
             if r["type"] == "note":
                 dark = r["code"] == "sampling-off"
             elif dark:
@@ -59,11 +68,9 @@ class Sampling(Case):
 
     def test_a_traced_step_is_whole(self):
         full = self.sampled()
-        folder = {step: self.window(full, step) for step in (0, 1, 2, 7, 12)}
-        run = self.traced(LOOP, options=("--sampling-interval", "5", "--warm-up-steps", "2", "--overwrite"))
-        for step, wanted in folder.items():
+        for step in (0, 1, 2, 7, 12):
             with self.subTest(step):
-                self.assertEqual(self.window(run, step), wanted)
+                self.assertEqual(self.window(self.five, step), self.window(full, step))
 
     def window(self, run, step):
         """Calls and changes of a step; not the changes that the gap before it has left behind."""

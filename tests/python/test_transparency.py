@@ -1,7 +1,7 @@
 """What a script can see of the tracer: nothing."""
 import unittest
 
-from traced import Case, PYTHON
+from traced import Case, InTurn, PYTHON, script
 
 NET = """
 import torch, torch.nn.functional as F
@@ -17,16 +17,18 @@ net = Net()
 """
 
 
-class Transparency(Case):
-    def same(self, text):
-        plain, traced = self.plain(NET + text), self.traced(NET + text)
-        self.assertEqual((traced.code, traced.out, traced.err), (plain.code, plain.out, plain.err))
-        self.assertEqual(plain.code, 0, plain.err)
-        self.assert_no_errors(traced)
-        return traced
+class Same(InTurn):
+    PLAIN_TOO = True
 
-    def test_identity_pickle_signature_source(self):
-        self.same("""
+    def same(self, traced, plain):
+        self.assertTrue(plain.out)
+        self.assertEqual((traced.out, traced.err), (plain.out, plain.err))
+
+
+class Objects(Same):
+    """Objects of torch and of the user, and what is computed with them."""
+
+    @script(NET + """
 import copy, functools, inspect, pickle
 print(pickle.loads(pickle.dumps(F.relu)) is F.relu, copy.deepcopy(F.relu) is F.relu)
 print(inspect.signature(F.cross_entropy), inspect.signature(nn.Module.train), inspect.signature(torch.optim.SGD.step))
@@ -34,26 +36,18 @@ print(len(inspect.getsource(F.relu)), inspect.isfunction(F.relu), type(torch.add
 print(F.relu.__code__.co_filename[-13:], F.relu.__qualname__, functools.wraps(F.relu)(lambda: 0).__wrapped__ is F.relu)
 print(torch.add.__doc__[:20], F.relu in torch.overrides.get_testing_overrides())
 """)
+    def test_identity_pickle_signature_source(self, traced, plain):
+        self.same(traced, plain)
 
-    def test_scripting_and_tracing(self):
-        self.same("""
+    @script(NET + """
 s = torch.jit.script(net); print(s.code)
 t = torch.jit.trace(net, torch.ones(1, 4)); print(t.code, t.graph)
 print([n.op for n in torch.fx.symbolic_trace(net).graph.nodes])
 """)
+    def test_scripting_and_tracing(self, traced, plain):
+        self.same(traced, plain)
 
-    def test_dynamo_graphs_and_breaks(self):
-        self.same("""
-import torch._dynamo
-from torch._dynamo.utils import counters
-e = torch._dynamo.explain(net)(torch.ones(1, 4)); print(e.graph_count, e.graph_break_count)
-c = torch.compile(net, backend="eager", fullgraph=True)
-print(torch.equal(c(torch.ones(1, 4)), net(torch.ones(1, 4))))
-print(dict(counters["frames"]), dict(counters["graph_break"]))
-""")
-
-    def test_overrides_and_modes(self):
-        self.same("""
+    @script(NET + """
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 class Sub(torch.Tensor):
@@ -75,15 +69,17 @@ class Dispatch(TorchDispatchMode):
 with Dispatch(): net(torch.ones(1, 4)).sum().backward()
 print(Dispatch.log)
 """)
+    def test_overrides_and_modes(self, traced, plain):
+        self.same(traced, plain)
 
-    def test_function_transforms(self):
-        self.same("""
+    @script(NET + """
 from torch.func import grad, vmap
 print(vmap(lambda v: F.softmax(v, -1))(torch.ones(3, 4)), grad(lambda v: F.relu(v).sum())(torch.ones(3)))
 """)
+    def test_function_transforms(self, traced, plain):
+        self.same(traced, plain)
 
-    def test_training_is_the_same_bit_for_bit(self):
-        self.same("""
+    @script(NET + """
 o = torch.optim.AdamW(net.parameters(), lr=0.01); s = torch.optim.lr_scheduler.StepLR(o, 3)
 for i in range(8):
     o.zero_grad(); l = net(torch.randn(5, 4)).square().mean(); l.backward()
@@ -91,9 +87,10 @@ for i in range(8):
 print([p.tolist() for p in net.parameters()], [p._version for p in net.parameters()])
 print(torch.get_rng_state().sum().item(), torch.is_grad_enabled(), sorted(net.__dict__), sorted(o.__dict__))
 """)
+    def test_training_is_the_same_bit_for_bit(self, traced, plain):
+        self.same(traced, plain)
 
-    def test_objects_die_when_the_user_lets_go(self):
-        self.same("""
+    @script(NET + """
 import gc, weakref
 def f():
     n = Net(); o = torch.optim.SGD(n.parameters(), 0.1); x = torch.ones(1, 4); y = n(x); y.sum().backward(); o.step()
@@ -103,24 +100,27 @@ def f():
     return [weakref.ref(v) for v in (n, o, x, y, k, Local, n.l.weight)]
 refs = f(); gc.collect(); print([r() is None for r in refs])
 """)
+    def test_objects_die_when_the_user_lets_go(self, traced, plain):
+        self.same(traced, plain)
 
-    def test_whole_modules_are_saved_and_loaded(self):
-        self.same("""
+    @script(NET + """
 import io
 b = io.BytesIO(); torch.save(net, b); b.seek(0); other = torch.load(b, weights_only=False)
 print(type(other), sorted(other.__dict__), torch.equal(other.l.weight, net.l.weight), len(b.getvalue()))
 """)
+    def test_whole_modules_are_saved_and_loaded(self, traced, plain):
+        self.same(traced, plain)
 
-    def test_tensors_can_be_swapped(self):
-        self.same("""
+    @script(NET + """
 x = torch.ones(2); y = torch.zeros(2); F.relu(x); F.relu(y)
 torch.utils.swap_tensors(x, y); print(x, y)
 o = torch.optim.SGD(net.parameters(), 0.1); o.zero_grad()
 torch.utils.swap_tensors(net.l.bias, nn.Parameter(torch.ones(4))); print(net.l.bias)
 """)
+    def test_tensors_can_be_swapped(self, traced, plain):
+        self.same(traced, plain)
 
-    def test_errors_of_the_user_pass_untouched(self):
-        self.same("""
+    @script(NET + """
 import traceback
 try: F.cross_entropy(torch.ones(2, 2), torch.ones(5, dtype=torch.long))
 except ValueError: print(traceback.format_exc())
@@ -129,14 +129,63 @@ except TypeError as e: print(str(e)[:60])
 try: net(1, 2, 3)
 except TypeError: print(traceback.format_exc())
 """)
+    def test_errors_of_the_user_pass_untouched(self, traced, plain):
+        self.same(traced, plain)
 
-    def test_threads(self):
-        self.same("""
+    @script(NET + """
 import threading
 def work(): [net(torch.ones(2, 4)).sum().backward() for _ in range(50)]
 ts = [threading.Thread(target=work) for _ in range(4)]
 [t.start() for t in ts]; [t.join() for t in ts]; print(net.l.weight.grad.sum())
 """)
+    def test_threads(self, traced, plain):
+        self.same(traced, plain)
+
+
+class Dynamo(Same):
+    @script(NET + """
+import torch._dynamo
+from torch._dynamo.utils import counters
+e = torch._dynamo.explain(net)(torch.ones(1, 4)); print(e.graph_count, e.graph_break_count)
+c = torch.compile(net, backend="eager", fullgraph=True)
+print(torch.equal(c(torch.ones(1, 4)), net(torch.ones(1, 4))))
+print(dict(counters["frames"]), dict(counters["graph_break"]))
+""")
+    def test_dynamo_graphs_and_breaks(self, traced, plain):
+        self.same(traced, plain)
+
+    @script(NET + """
+from torch._dynamo.utils import counters
+class Broken(nn.Module):
+    def __init__(self):
+        super().__init__(); self.net = Net(); self.head = nn.Sequential(nn.Linear(4, 2), nn.Dropout(0.5))
+    def forward(self, x):
+        y = self.net(x)
+        if y.sum() > 1e9: print("never")
+        torch._dynamo.graph_break()
+        return F.log_softmax(self.head(y), -1)
+for backend in ("eager", "aot_eager"):
+    torch._dynamo.reset(); counters.clear(); torch.manual_seed(1)
+    model = Broken(); o = torch.optim.AdamW(model.parameters(), lr=0.01)
+    compiled = torch.compile(model, backend=backend)
+    for i in range(6):
+        if i == 4: model.eval()
+        o.zero_grad(); compiled(torch.randn(3 + i % 2, 4)).sum().backward(); o.step()
+    print(backend, [p.tolist() for p in model.parameters()])
+    for name in ("frames", "graph_break", "stats", "unimplemented"): print(name, dict(counters[name]))
+""")
+    def test_compiled_training(self, traced, plain):
+        """Graphs, breaks and recompilations are counted by dynamo itself; results are compared bit for bit."""
+        self.same(traced, plain)
+
+
+class Surroundings(Case):
+    def same(self, text):
+        plain, traced = self.plain(NET + text), self.traced(NET + text)
+        self.assertEqual((traced.code, traced.out, traced.err), (plain.code, plain.out, plain.err))
+        self.assertEqual(plain.code, 0, plain.err)
+        self.assert_no_errors(traced)
+        return traced
 
     def test_nothing_is_written_beside_the_script(self):
         self.script("x = 1", "helper.py")
@@ -170,30 +219,6 @@ if __name__ == "__main__":
             print(how, [part.tolist() for part in batch])
     print(torch.get_rng_state().sum().item())
 """)
-
-    def test_compiled_training(self):
-        """Graphs, breaks and recompilations are counted by dynamo itself; results are compared bit for bit."""
-        self.same("""
-from torch._dynamo.utils import counters
-class Broken(nn.Module):
-    def __init__(self):
-        super().__init__(); self.net = Net(); self.head = nn.Sequential(nn.Linear(4, 2), nn.Dropout(0.5))
-    def forward(self, x):
-        y = self.net(x)
-        if y.sum() > 1e9: print("never")
-        torch._dynamo.graph_break()
-        return F.log_softmax(self.head(y), -1)
-for backend in ("eager", "aot_eager"):
-    torch._dynamo.reset(); counters.clear(); torch.manual_seed(1)
-    model = Broken(); o = torch.optim.AdamW(model.parameters(), lr=0.01)
-    compiled = torch.compile(model, backend=backend)
-    for i in range(6):
-        if i == 4: model.eval()
-        o.zero_grad(); compiled(torch.randn(3 + i % 2, 4)).sum().backward(); o.step()
-    print(backend, [p.tolist() for p in model.parameters()])
-    for name in ("frames", "graph_break", "stats", "unimplemented"): print(name, dict(counters[name]))
-""")
-
 
 class Observers(Case):
     """Profilers, coverage and debuggers see the user's program as they would without us."""

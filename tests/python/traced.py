@@ -1,6 +1,7 @@
 """Running a script with and without the collector, and reading what it wrote."""
 import ctypes
 import ctypes.util
+import functools
 import json
 import os
 import pathlib
@@ -98,3 +99,83 @@ class Case(unittest.TestCase):
     def calls(self, run, **wanted):
         return [r for r in run.records() if r["type"] == "call"
                 and all(r.get(key) == value for key, value in wanted.items())]
+
+
+MARK = 70_000_000  # seeds that no test uses
+IN_TURN = f"""
+import runpy, sys, torch
+for n, script in enumerate(sys.argv[1:]):
+    for stream in sys.stdout, sys.stderr:
+        print(end="\\x1e", file=stream, flush=True)
+    torch.manual_seed({MARK} + n)
+    runpy.run_path(script, run_name="__main__")
+"""
+
+
+class Part(Run):
+    """What one of several scripts that share an interpreter left behind."""
+
+    def __init__(self, whole, n, records):
+        self.code, self.said, self.folder = whole.code, whole.said, whole.folder
+        self.out, self.err = (text.split("\x1e")[n + 1] if text.count("\x1e") > n else "" for text in (whole.out, whole.err))
+        self._records = records
+
+    def records(self, file=None):
+        return self._records
+
+
+def parts(whole, n_parts):
+    """A Part for each script; the announcements of APIs from before it belong to each."""
+    records = whole.records() if whole.folder else []
+    marks = [i for i, r in enumerate(records) if r["type"] == "call" and r["fn"] == "torch.manual_seed"
+             and r["args"]["seed"] >= MARK]
+    out = []
+    for n in range(n_parts):
+        known = mine = []
+        if n < len(marks):
+            seeding = records[marks[n]]["id"]  # it holds calls itself
+            first = next(i for i, r in enumerate(records) if r["type"] == "return" and r["id"] == seeding) + 1
+            mine = records[first:marks[n + 1] if n + 1 < len(marks) else len(records)]
+            known = [r for r in records[:first] if r["type"] == "api"]
+        out.append(Part(whole, n, known + mine))
+    return out
+
+
+def script(text):
+    """A test of a class InTurn: it is given the traced run of this script and, where the class asks for it, the plain one."""
+    def decorate(test):
+        @functools.wraps(test)
+        def run(self):
+            return test(self, *self.runs[test.__name__])
+
+        run.text = textwrap.dedent(text)
+        return run
+
+    return decorate
+
+
+class InTurn(Case):
+    """All scripts of the class run one after the other in one interpreter, each as __main__ in a file script.py of its
+    own: to import torch takes longer than most of them. A script that fails fails the class."""
+
+    PLAIN_TOO = False
+
+    @classmethod
+    def setUpClass(cls):
+        tests = {name: test.text for name in dir(cls) for test in [getattr(cls, name)] if hasattr(test, "text")}
+        host = Case()
+        host.setUp()
+        cls.addClassCleanup(host.doCleanups)
+        paths = []
+        for name, text in tests.items():
+            (host.work / name).mkdir()
+            paths.append(host.script(text, f"{name}/script.py"))
+        together = host.script(IN_TURN, "in_turn.py")
+        runs = [host.collect(together, *paths)]
+        if cls.PLAIN_TOO:
+            runs.append(host.execute([PYTHON, together, *paths], None))
+        for run in runs:
+            if run.code != 0:
+                raise AssertionError(run.err.replace("\x1e", "") + run.said)
+        host.assert_no_errors(runs[0])
+        cls.runs = dict(zip(tests, zip(*(parts(run, len(tests)) for run in runs))))
