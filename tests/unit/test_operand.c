@@ -122,11 +122,16 @@ static void two_tensors_are_compared(void **state)
 {
     struct world *w = *state;
 
-    call(w, ",\"args\":{\"a\":" TENSOR("[2,3]", "float32") ",\"b\":" TENSOR("[2,4]", "int64") "}",
+    call(w, ",\"args\":{\"a\":" TENSOR("[2,3]", "float32") ",\"b\":" TENSOR("[2,4]", "bool") "}",
          "");
     assert_string_equal(w->last, "args.a.dtype differs_from args.b.dtype\n"
                                  "args.a.shape differs_from args.b.shape\n"
                                  "args.a.shape[-1] differs_from args.b.shape[-1]\n"
+                                 "args.a.shape[0] equals args.b.shape[0]\n");
+    call(w, ",\"args\":{\"a\":" TENSOR("[2,3]", "float32") ",\"b\":" TENSOR("[2,3]", "int64") "}",
+         "");
+    assert_string_equal(w->last, "args.a.dtype differs_from args.b.dtype\n"
+                                 "args.a.shape equals args.b.shape\n"
                                  "args.a.shape[0] equals args.b.shape[0]\n");
     call(w, ",\"args\":{\"a\":" TENSOR("[2,3]", "float32") ",\"b\":" TENSOR("[]", "float32") "}",
          "");
