@@ -9,7 +9,7 @@
 struct tc_choice_set {
     const struct tc_invariant_file *file;
     char **versions; /* of its packages as a trace named them; NULL: none did */
-    bool is_triggered;
+    bool is_triggered, is_chosen;
 };
 
 void tc_choice_init(struct tc_choice *choice, const struct tc_invariant_set *set)
@@ -160,11 +160,8 @@ static bool is_wanted(void *context, const struct tc_judgement *judgement)
 {
     const struct tc_choice *choice = context;
     const struct tc_choice_set *s = set_of(choice, judgement->invariant->file);
-    struct tc_strbuf why = TC_STRBUF_INIT;
-    bool wanted = !s || decide(choice, s, &why);
 
-    tc_strbuf_release(&why);
-    return wanted;
+    return !s || s->is_chosen;
 }
 
 static void find_triggered(struct tc_choice *choice, const struct tc_engine *engine)
@@ -184,6 +181,22 @@ static bool is_any(void *context, const struct tc_judgement *judgement)
     return true;
 }
 
+static void choose(const struct tc_choice *choice, struct tc_choice_set *s,
+                   struct tc_check_result *result)
+{
+    struct tc_strbuf why = TC_STRBUF_INIT;
+
+    s->is_chosen = decide(choice, s, &why);
+    if (result->n_sets < TC_CHECK_MAX_SETS) {
+        struct tc_check_set *told = &result->sets[result->n_sets++];
+
+        told->is_chosen = s->is_chosen;
+        snprintf(told->name, sizeof(told->name), "%s", s->file->name);
+        snprintf(told->why, sizeof(told->why), "%s", why.text ? why.text : "");
+    }
+    tc_strbuf_release(&why);
+}
+
 void tc_choice_apply(struct tc_choice *choice, struct tc_engine *engine,
                      struct tc_check_result *result)
 {
@@ -192,13 +205,7 @@ void tc_choice_apply(struct tc_choice *choice, struct tc_engine *engine,
         return;
     tc_engine_tell_of(engine, is_any, NULL);
     find_triggered(choice, engine);
+    for (size_t i = 0; i < choice->sets.n; i++)
+        choose(choice, choice->sets.items[i], result);
     tc_engine_tell_of(engine, is_wanted, choice);
-    for (size_t i = 0; i < choice->sets.n && i < TC_CHECK_MAX_SETS; i++) {
-        struct tc_check_set *told = &result->sets[result->n_sets++];
-        struct tc_strbuf why = TC_STRBUF_INIT;
-        told->is_chosen = decide(choice, choice->sets.items[i], &why);
-        snprintf(told->name, sizeof(told->name), "%s", choice->sets.items[i]->file->name);
-        snprintf(told->why, sizeof(told->why), "%s", why.text ? why.text : "");
-        tc_strbuf_release(&why);
-    }
 }

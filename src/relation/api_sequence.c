@@ -203,12 +203,6 @@ static struct place place_of_param(struct tc_strtab *symbols, const struct tc_pa
                     outcome, n);
 }
 
-static bool has_role(const struct tc_strtab *symbols, const struct tc_param *param,
-                     enum tc_role role)
-{
-    return !strcmp(tc_strtab_text(symbols, param->role), tc_role_text(role));
-}
-
 /* A model may be asked again at any time: a forward has only to have begun before. */
 static bool is_before(struct place a, struct place b)
 {
@@ -247,7 +241,7 @@ static enum tc_outcome window_holds(struct tc_strtab *symbols, const struct tc_p
             result = TC_BROKEN;
         }
         before = place;
-        before.may_come_again = has_role(symbols, &params[i], TC_ROLE_FORWARD);
+        before.may_come_again = tc_param_has_role(symbols, &params[i], TC_ROLE_FORWARD);
     }
     return is_whole || result == TC_BROKEN ? result : TC_UNDECIDED;
 }
@@ -279,7 +273,7 @@ static void propose_one(const struct proposal *p, const tc_sym *tokens, const bo
 
     for (size_t i = 0; i < n; i++) {
         hypothesis.params[i] = param_of_token(p->symbols, tokens[i], given[i]);
-        if (given[i] || has_role(p->symbols, &hypothesis.params[i], TC_ROLE_COLLECTIVE))
+        if (given[i] || tc_param_has_role(p->symbols, &hypothesis.params[i], TC_ROLE_COLLECTIVE))
             hypothesis.min_pipelines = MIN_PIPELINES_CHOSEN;
     }
     tc_vec_push(&p->out->items, hypothesis);
@@ -295,7 +289,7 @@ static struct pair_facts pair_facts(const struct proposal *p, tc_sym a, tc_sym b
 {
     const struct tc_outcomes *outcomes = p->outcomes;
     const struct tc_param first = param_of_token(p->symbols, a, false);
-    const bool forward = has_role(p->symbols, &first, TC_ROLE_FORWARD);
+    const bool forward = tc_param_has_role(p->symbols, &first, TC_ROLE_FORWARD);
     struct pair_facts facts = {0};
 
     for (size_t i = 0; i < outcomes->n; i++) {

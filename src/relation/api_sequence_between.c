@@ -114,21 +114,14 @@ static void between_propose(struct tc_strtab *symbols, tc_sym key,
     }
 }
 
-static bool has_param(const struct tc_strtab *symbols, const struct tc_param *param,
-                      enum tc_role role)
-{
-    return param->kind == TC_PARAM_CALL && param->role != TC_SYM_EMPTY &&
-           !strcmp(tc_strtab_text(symbols, param->role), tc_role_text(role));
-}
-
 /* NULL if the params are those of no rule. */
 static const struct rule *rule_of(const struct tc_strtab *symbols, const struct tc_param *params,
                                   size_t n_params)
 {
     for (size_t i = 0; n_params == N_PARAMS && i < N_RULES; i++)
-        if (has_param(symbols, &params[0], rules[i].what) &&
-            has_param(symbols, &params[1], rules[i].from) &&
-            has_param(symbols, &params[2], rules[i].to))
+        if (tc_param_has_role(symbols, &params[0], rules[i].what) &&
+            tc_param_has_role(symbols, &params[1], rules[i].from) &&
+            tc_param_has_role(symbols, &params[2], rules[i].to))
             return &rules[i];
     return NULL;
 }

@@ -3,7 +3,7 @@
  *
  *   run      before the training loop begins there is an Ia
  *   follow   after Ia, which loads state, comes Ib, which loads as well, before the next root
- * forward
+ *            forward
  *
  * A process gives one example of `run`, when its loop begins; of `follow` one for each load when
  * the next root forward comes. Calls made by torch's own constructors count for neither.

@@ -16,6 +16,13 @@ struct tc_param tc_param_call(tc_sym name, tc_sym role)
                              .to = TC_NO_SYM};
 }
 
+bool tc_param_has_role(const struct tc_strtab *symbols, const struct tc_param *param,
+                       enum tc_role role)
+{
+    return param->kind == TC_PARAM_CALL && param->role != TC_SYM_EMPTY &&
+           !strcmp(tc_strtab_text(symbols, param->role), tc_role_text(role));
+}
+
 tc_sym tc_token_of(struct tc_strtab *symbols, const char *role, tc_sym name)
 {
     const char *const words[] = {role, tc_strtab_text(symbols, name)};

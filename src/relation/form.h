@@ -13,6 +13,10 @@ struct tc_param tc_param_of(enum tc_param_kind kind, tc_sym name, tc_sym attr, t
 /* A call as it stands in an outcome: "ROLE NAME". */
 tc_sym tc_token_of(struct tc_strtab *symbols, const char *role, tc_sym name);
 
+/* Is it a call, and of this role? */
+bool tc_param_has_role(const struct tc_strtab *symbols, const struct tc_param *param,
+                       enum tc_role role);
+
 /* Is it in the set? */
 bool tc_outcome_has(const tc_sym *outcome, size_t n, tc_sym sym);
 
