@@ -125,8 +125,8 @@ enum tc_status tc_learn_folder(const char *path, const struct tc_learn_options *
     tc_sources_open(learner.states);
     struct tc_notes *replayed = tc_notes_new(); /* while the folder is read by another thread */
     struct tc_replay *replay = tc_replay_new(evidence->symbols, replayed, on_event, &learner);
-    status = (options->ahead ? tc_replay_folder_ahead : tc_replay_folder)(
-        replay, folder, options->progress, options->context, err);
+    status =
+        tc_replay_folder(replay, folder, options->ahead, options->progress, options->context, err);
     tc_notes_append(notes, replayed);
     tc_notes_free(replayed);
     learned->counts = tc_replay_counts(replay);

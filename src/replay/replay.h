@@ -44,14 +44,13 @@ struct tc_replay_counts {
 
 struct tc_replay_counts tc_replay_counts(const struct tc_replay *replay);
 
-/* Feed a whole folder: announce, feed, finish. progress may be NULL; false interrupts. */
+/*
+ * Feed a whole folder: announce, feed, finish. progress may be NULL; false interrupts.
+ * ahead: a second thread reads; then the notes of the folder must be others than those of the
+ * replay.
+ */
 enum tc_status tc_replay_folder(struct tc_replay *replay, struct tc_trace_folder *folder,
-                                bool (*progress)(void *context, uint64_t json_bytes), void *context,
-                                struct tc_error *err);
-/* The same with a second thread that reads ahead: notes of the folder must be others than those of
- * the replay. */
-enum tc_status tc_replay_folder_ahead(struct tc_replay *replay, struct tc_trace_folder *folder,
-                                      bool (*progress)(void *context, uint64_t json_bytes),
-                                      void *context, struct tc_error *err);
+                                bool ahead, bool (*progress)(void *context, uint64_t json_bytes),
+                                void *context, struct tc_error *err);
 
 #endif /* TC_REPLAY_REPLAY_H */

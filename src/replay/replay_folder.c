@@ -41,42 +41,27 @@ static bool replay_batch(void *context, size_t slot)
     return !r->status;
 }
 
-static enum tc_status replay_folder(struct reading *r, bool ahead)
+enum tc_status tc_replay_folder(struct tc_replay *replay, struct tc_trace_folder *folder,
+                                bool ahead, bool (*progress)(void *context, uint64_t json_bytes),
+                                void *context, struct tc_error *err)
 {
-    for (size_t i = 0; i < tc_trace_folder_n_files(r->folder); i++) {
-        const struct tc_trace_file *f = tc_trace_folder_file(r->folder, i);
-        tc_replay_add_process(r->replay, tc_trace_file_name(f), tc_trace_file_process(f));
+    struct reading r = {
+        .replay = replay, .folder = folder, .progress = progress, .context = context, .err = err};
+
+    for (size_t i = 0; i < tc_trace_folder_n_files(folder); i++) {
+        const struct tc_trace_file *f = tc_trace_folder_file(folder, i);
+        tc_replay_add_process(replay, tc_trace_file_name(f), tc_trace_file_process(f));
         ahead &= !tc_trace_file_is_foreign(f); /* their records do not wait */
     }
     if (ahead)
-        tc_pool_relay(N_SLOTS, read_batch, replay_batch, r);
+        tc_pool_relay(N_SLOTS, read_batch, replay_batch, &r);
     else
-        while (read_batch(r, 0), replay_batch(r, 0))
+        while (read_batch(&r, 0), replay_batch(&r, 0))
             ;
     for (size_t i = 0; i < N_SLOTS; i++)
-        tc_batch_release(&r->batches[i]);
-    if (r->status != TC_END)
-        return r->status;
-    tc_replay_finish(r->replay);
+        tc_batch_release(&r.batches[i]);
+    if (r.status != TC_END)
+        return r.status;
+    tc_replay_finish(replay);
     return TC_OK;
-}
-
-enum tc_status tc_replay_folder(struct tc_replay *replay, struct tc_trace_folder *folder,
-                                bool (*progress)(void *context, uint64_t json_bytes), void *context,
-                                struct tc_error *err)
-{
-    struct reading r = {
-        .replay = replay, .folder = folder, .progress = progress, .context = context, .err = err};
-
-    return replay_folder(&r, false);
-}
-
-enum tc_status tc_replay_folder_ahead(struct tc_replay *replay, struct tc_trace_folder *folder,
-                                      bool (*progress)(void *context, uint64_t json_bytes),
-                                      void *context, struct tc_error *err)
-{
-    struct reading r = {
-        .replay = replay, .folder = folder, .progress = progress, .context = context, .err = err};
-
-    return replay_folder(&r, true);
 }

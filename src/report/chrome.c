@@ -187,7 +187,7 @@ static enum tc_status add_trace(struct chrome *c, const char *path)
         struct tc_replay *replay = tc_replay_new(c->symbols, notes, on_event, c);
         c->trace = path;
         set_base(c, folder);
-        status = tc_replay_folder(replay, folder, go_on, c, c->err);
+        status = tc_replay_folder(replay, folder, false, go_on, c, c->err);
         tc_replay_free(replay);
         tc_map_clear(&c->pids);
     }

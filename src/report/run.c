@@ -67,8 +67,8 @@ static enum tc_status judge(struct tc_check *check, struct tc_trace_folder *fold
     struct tc_notes *replayed = tc_notes_new();
     struct tc_replay *replay =
         tc_replay_new(check->symbols, replayed, tc_engine_judge, check->engine);
-    enum tc_status status = (jobs > 1 ? tc_replay_folder_ahead : tc_replay_folder)(
-        replay, folder, check->config->progress ? on_progress : NULL, check, err);
+    enum tc_status status = tc_replay_folder(
+        replay, folder, jobs > 1, check->config->progress ? on_progress : NULL, check, err);
 
     tc_notes_append(check->notes, replayed);
     tc_check_count_trace(check, replay, folder);

@@ -60,7 +60,7 @@ static void judge(const struct tc_invariant_set *set, struct tc_strtab *symbols)
     if (tc_trace_folder_open(folder, notes, &read, &err) == TC_OK) {
         struct tc_replay *replay = tc_replay_new(symbols, notes, tc_engine_judge, engine);
         tc_engine_begin(engine, folder);
-        FUZZ_CHECK(tc_replay_folder(replay, read, NULL, NULL, &err) == TC_OK);
+        FUZZ_CHECK(tc_replay_folder(replay, read, false, NULL, NULL, &err) == TC_OK);
         check_verdicts(engine);
         tc_replay_free(replay);
     } else {
