@@ -47,6 +47,21 @@ static bool is_gradient(tc_sym grad)
     return grad != TC_SYM_GRAD_NULL && grad != TC_SYM_ZERO;
 }
 
+/* Are matrices of its model frozen? Who freezes weights may leave norms and biases as they were,
+ * and means that the optimizer has all that is to train. */
+static bool is_beside_frozen(const struct tc_process *process, const struct tc_variable *v)
+{
+    uint64_t serial, pointer;
+
+    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);) {
+        const struct tc_variable *other = (const struct tc_variable *)(uintptr_t)pointer;
+        if (other->kind == v->kind && other->root == v->root && other->is_matrix &&
+            !other->requires_grad)
+            return true;
+    }
+    return false;
+}
+
 static tc_sym outcome_sym(struct tc_strtab *symbols, bool is_owned)
 {
     return tc_strtab_intern_text(symbols, is_owned ? "owned true" : "owned false");
@@ -63,6 +78,8 @@ static void judge(struct owned_state *s, struct tc_strtab *symbols, const struct
     *streak = is_owned ? 0 : *streak + 1;
     if (!is_owned && (*streak < WINDOWS_IN_A_ROW || event->process->n_gaps))
         return; /* after a gap: it may be stepped where sampling left out */
+    if (!is_owned && !v->is_matrix && is_beside_frozen(event->process, v))
+        return;
     const tc_sym outcome[] = {outcome_sym(symbols, is_owned)};
     tc_consistent_situation(&situation, v);
     struct tc_example example = {

@@ -46,6 +46,7 @@ struct tc_call {
     tc_sym stage, at, by;
     enum tc_role role;
     bool is_root; /* forward of a root module */
+    bool is_look; /* looks at training, or is part of what does: look.h */
     bool raised;
     bool is_partial;        /* sampling left out something inside it: no event tells of it */
     unsigned after;         /* enum tc_phase bits at entry */
@@ -151,6 +152,7 @@ struct tc_process {
     unsigned n_gaps;         /* such stretches so far */
     struct tc_map variables; /* serial → struct tc_variable * */
     struct tc_map settings;  /* serial → struct tc_settings * */
+    struct tc_map batches;   /* root → struct tc_batches *, see look.h */
     struct tc_window window; /* the open one */
     unsigned phases;
     struct tc_recent_call recent[TC_RECENT_CALLS]; /* what the loop called last, newest last */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "replay/look.h"
 #include "replay/setting.h"
 #include "replay/span.h"
 #include "replay/symbols.h"
@@ -51,6 +52,7 @@ void tc_replay_free(struct tc_replay *replay)
         tc_spans_release(&track->spans);
         tc_process_free_variables(&track->process);
         tc_process_free_settings(&track->process);
+        tc_look_release(&track->process);
         tc_window_release(&track->process.window);
         tc_free(track);
     }
@@ -112,6 +114,8 @@ static void on_call(struct tc_replay *replay, struct track *track, const struct 
         tc_variable_survey(&track->process, call);
     if (call->role == TC_ROLE_STEP)
         tc_setting_use(&track->process);
+    if (!track->process.is_worker && call->th == 0)
+        tc_look_begins(&track->process, call);
     if (is_in_windows(track, call))
         tc_window_call_begins(&track->process, replay->symbols, call);
 }
