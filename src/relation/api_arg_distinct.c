@@ -3,11 +3,14 @@
  *
  *   window    random initialisers, together one abstract API: none sees a tensor twice in a window.
  *             What constructors of packages do does not count: to overrule it is what
- *             initialising is for.
+ *             initialising is for. Nor do other arguments, which overrule as well, and a second
+ *             visit within one call of the script: Module.apply() comes to a tied weight by each
+ *             of its owners.
  *   workers   a seed, or the content of an array, that DataLoader workers which live at the same
  *             time are given
  */
 #include "relation/form.h"
+#include "relation/operand.h"
 #include "relation/workers.h"
 
 #include <string.h>
@@ -22,7 +25,7 @@
 /* What was initialised in the open window of a process. */
 struct initialised {
     uint64_t window;
-    struct tc_map tensors; /* (fn, tensor) */
+    struct tc_map tensors; /* (fn, tensor, arguments) → id of the script's call */
 };
 
 struct distinct_state {
@@ -77,6 +80,14 @@ static bool is_inside_initialiser(const struct tc_call *call)
     return false;
 }
 
+/* The call that the script makes itself, of which this one is a part. */
+static const struct tc_call *call_of_script(const struct tc_call *call)
+{
+    while (call->parent && call->by == TC_SYM_EMPTY)
+        call = call->parent;
+    return call;
+}
+
 static struct tc_map *initialised_in(struct distinct_state *s, const struct tc_process *process,
                                      uint64_t window)
 {
@@ -97,14 +108,19 @@ static void observe_initialiser(struct distinct_state *s, struct tc_strtab *symb
 {
     const struct tc_call *call = event->call;
     int64_t target = target_of(call);
-    const uint64_t scope[] = {call->fn, (uint64_t)target};
+    const uint64_t scope[] = {call->fn, (uint64_t)target, tc_operand_mix(0, call->args)};
     struct tc_situation situation = {.n = 0};
     bool is_new;
 
     if (target == TC_NONE || is_inside_initialiser(call) || !tc_is_by_the_user(symbols, call))
         return;
-    tc_map_at(initialised_in(s, event->process, call->window), tc_hash64(scope, sizeof(scope), 0),
-              &is_new);
+    uint64_t *first = tc_map_at(initialised_in(s, event->process, call->window),
+                                tc_hash64(scope, sizeof(scope), 0), &is_new);
+    uint64_t outer = (uint64_t)call_of_script(call)->id;
+    if (is_new)
+        *first = outer;
+    else if (*first == outer)
+        return;
     tc_situation_set(&situation, TC_SYM_F_STAGE,
                      tc_symbols_quote(symbols, tc_symbols_text(symbols, call->stage)));
     tc_sym outcome[] = {tc_strtab_intern_text(symbols, is_new ? "distinct" : "repeated")};

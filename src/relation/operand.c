@@ -111,7 +111,7 @@ static bool is_identity(struct tc_str key)
     }
 }
 
-static uint64_t mix_value(uint64_t h, const struct tc_value *v)
+uint64_t tc_operand_mix(uint64_t h, const struct tc_value *v)
 {
     if (!v)
         return tc_hash_mix(h, 7, 7);
@@ -128,14 +128,14 @@ static uint64_t mix_value(uint64_t h, const struct tc_value *v)
     case TC_VALUE_ARRAY:
         h = tc_hash_mix(h, v->kind, v->n);
         for (uint32_t i = 0; i < v->n; i++)
-            h = mix_value(h, &v->items[i]);
+            h = tc_operand_mix(h, &v->items[i]);
         return h;
     case TC_VALUE_OBJECT:
         h = tc_hash_mix(h, v->kind, v->n);
         for (uint32_t i = 0; i < v->n; i++) {
             struct tc_str key = v->members[i].key;
             if (!is_identity(key))
-                h = mix_value(tc_hash_mix_text(h, key.text, key.size), &v->members[i].value);
+                h = tc_operand_mix(tc_hash_mix_text(h, key.text, key.size), &v->members[i].value);
         }
         return h;
     }
@@ -157,13 +157,13 @@ static uint64_t fingerprint(const struct tc_event *event)
         h = tc_hash_mix(h, call->parent->descriptor, call->parent->role);
     h = tc_hash_mix(h, (uint64_t)call->grads << 32 | call->frozen, (uintptr_t)event->process);
     h = tc_hash_mix(h, (uint64_t)event->process->world, call->parent != NULL);
-    h = mix_value(h, owner);
-    h = mix_value(h, call->self);
-    h = mix_value(h, call->args);
+    h = tc_operand_mix(h, owner);
+    h = tc_operand_mix(h, call->self);
+    h = tc_operand_mix(h, call->args);
     for (size_t i = 0; i < sizeof(contexts) / sizeof(*contexts); i++)
-        h = mix_value(h, tc_value_get(call->ctx, contexts[i]));
-    h = mix_value(h, call->end->value);
-    h = mix_value(h, call->end->same);
+        h = tc_operand_mix(h, tc_value_get(call->ctx, contexts[i]));
+    h = tc_operand_mix(h, call->end->value);
+    h = tc_operand_mix(h, call->end->same);
     for (size_t i = 0; call->role == TC_ROLE_STEP && i < call->contents.n; i++)
         h = tc_hash_mix(h, call->contents.items[i], 0);
     return h;
