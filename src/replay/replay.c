@@ -67,6 +67,7 @@ void tc_replay_add_process(struct tc_replay *replay, const char *file,
     struct tc_process *process = &track->process;
     const struct tc_value *object = record->object;
 
+    replay->counts.n_records += record->line != 0; /* of a foreign trace it is made up */
     process->file = file;
     process->packages = tc_value_get(object, "packages");
     process->host = tc_value_str(tc_value_get(object, "host"));

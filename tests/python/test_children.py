@@ -2,7 +2,7 @@
 import collections
 import unittest
 
-from traced import Case
+from traced import BIN, Case
 
 
 class Children(Case):
@@ -62,6 +62,18 @@ class Children(Case):
         # two of the script itself; the child of a fork has not its parent's calls
         self.assertEqual(self.counts(run), [("main", n) for n in (2, *range(2, 12))])
         self.assertIn("of 11 processes", run.said)
+        self.all_count_alike(run)
+
+    def all_count_alike(self, run):
+        """Who writes, who reads and the end of each file tell of the same number of records: that of the lines."""
+        traces = [run.records(f) for f in run.files()]
+        ended = [t for t in traces if t[-1]["type"] == "end"]
+        self.assertEqual(len(ended), 10)  # all but the one that became another program
+        self.assertEqual([t[-1]["events"] for t in ended], [len(t) - 1 for t in ended])
+        lines = sum(map(len, traces))
+        self.assertIn(f" {lines} records, ", run.said)
+        read = self.execute([BIN / "traincheck-infer", run.folder, "-o", self.work / "i.jsonl"], None)
+        self.assertIn(f"read {lines} records (", read.err)
 
     def test_fork_while_threads_trace(self):
         run = self.traced("""
