@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What inference costs: seconds, events, bytes and memory, and how they grow with the trace.
 
-usage: run.py [--bin DIR] [--trace DIR] [--python PYTHON] [--events N] [--growth 1 10 100] [--runs N] [--upstream BIN] [--json FILE]
+usage: run.py [--bin DIR] [--trace DIR] [--python PYTHON] [--events N] [--growth 1 10 100] [--runs N] [--json FILE]
+       run.py --upstream BIN [--steps N] [--limit SECONDS] [--bin DIR] [--python PYTHON] [--runs N] [--json FILE]
 
 A real trace (by default one collected of examples/digits) is repeated, window by window, to N, 10 N and 100 N
 records, and learned from; then two copies of the middle one, by one thread and by two. Prints one line each:
@@ -9,8 +10,11 @@ records, and learned from; then two copies of the middle one, by one thread and 
   MB/s         of JSON, by the same; the files are compressed
   memory       the peak
 and the exponent of growth, log of the time over log of the length, and how much sooner two threads are done on the
-clock, in pairs that take turns. With --upstream, bin/ of a virtual environment with torch and traincheck 0.2.0,
-also the Python tool (-j 2) on its own trace of the same script, which is given up after --limit seconds.
+clock, in pairs that take turns.
+
+With --upstream, bin/ of a virtual environment with torch and traincheck 0.2.0, the question is another one: both
+tools, -j 2 each, on mnist.py, N steps in each of its two epochs. The Python tool learns from its own trace; ours
+from its own and from that of the Python tool.
 """
 import argparse
 import json
@@ -19,6 +23,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -28,7 +33,7 @@ import time
 import repeat
 
 HERE = pathlib.Path(__file__).resolve().parent
-SCRIPT = HERE.parents[1] / "examples" / "digits" / "train.py"
+DIGITS, MNIST = HERE.parents[1] / "examples" / "digits" / "train.py", HERE / "mnist.py"
 ENVIRONMENT = dict(os.environ, OMP_NUM_THREADS="1")
 
 
@@ -41,67 +46,77 @@ def parse():
     parser.add_argument("--growth", type=int, nargs="+", default=[1, 10, 100], metavar="N")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--upstream", type=pathlib.Path)
-    parser.add_argument("--limit", type=int, default=600)
-    parser.add_argument("--json", type=pathlib.Path)
-    return parser.parse_args()
+    parser.add_argument("--steps", type=int, default=22, help="of each epoch of mnist.py, 22 at most")
+    parser.add_argument("--limit", type=int, default=900, help="seconds after which the Python tool is given up")
+    parser.add_argument("--json", type=lambda name: pathlib.Path(name).resolve())
+    arguments = parser.parse_args()
+    arguments.bin = arguments.bin.resolve()
+    arguments.upstream = arguments.upstream and arguments.upstream.resolve()
+    return arguments
 
 
-class Run:
-    """One run of a command: its seconds on the clock, its stderr, and whether it was given up."""
-
-    def __init__(self, command, limit=3600, cwd=None):
-        begin = time.monotonic()
-        path = f"{pathlib.Path(command[0]).parent}:{os.environ['PATH']}"  # the Python tool starts "python"
-        process = subprocess.Popen([str(word) for word in command], env=dict(ENVIRONMENT, PATH=path), cwd=cwd, text=True,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, process_group=0)
-        self.is_over_limit = False
-        try:
-            _, self.stderr = process.communicate(timeout=limit)
-        except subprocess.TimeoutExpired:
-            self.is_over_limit = True
-            os.killpg(process.pid, 9)
-            _, self.stderr = process.communicate()
-        self.wall = time.monotonic() - begin
-        if process.returncode and not self.is_over_limit:
-            sys.exit(f"{' '.join(map(str, command))}: exit status {process.returncode}\n{self.stderr}")
+def proc(pid, name):
+    """The text of a file of /proc, or nothing where the process has ended."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/{name}").read_text()
+    except OSError:
+        return ""
 
 
 def peak_of(pid):
-    """MiB that the process has used at most, or 0. (ru_maxrss would count this interpreter's, which it began as.)"""
-    try:
-        found = re.search(r"VmHWM:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())
-    except OSError:
-        found = None
-    return int(found[1]) / 1024 if found else 0
+    """KiB that the process has used at most. (ru_maxrss would count this interpreter's, which it began as.)"""
+    found = re.search(r"VmHWM:\s+(\d+)", proc(pid, "status"))
+    return int(found[1]) if found else 0
 
 
-def measure(command):
-    """As Run, with processor time and memory, of which only the parent that waits is told."""
+def now_of(group):
+    """KiB that a process group uses now; a page that several share counts once."""
+    total = 0
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        if proc(pid, "stat").rpartition(")")[2].split()[2:3] == [str(group)]:
+            found = re.search(r"^Pss:\s+(\d+)", proc(pid, "smaps_rollup"), re.M)
+            total += int(found[1]) if found else 0
+    return total
+
+
+def measure(command, limit=3600, memory=peak_of, pause=0.005, **environment):
+    """Run it: seconds on the clock and of processor time, peak of memory, stderr. Past the limit it is given up."""
     begin, peak, done = time.monotonic(), 0, 0
+    path = f"{pathlib.Path(command[0]).parent}:{os.environ['PATH']}"  # the Python tool starts "python"
     with tempfile.TemporaryFile("w+") as err:
-        pid = os.posix_spawn(command[0], [str(word) for word in command], ENVIRONMENT,
-                             file_actions=[(os.POSIX_SPAWN_DUP2, err.fileno(), 2)])
+        pid = os.posix_spawn(command[0], [str(word) for word in command], dict(ENVIRONMENT, PATH=path, **environment),
+                             setpgroup=0, file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                                                        (os.POSIX_SPAWN_DUP2, err.fileno(), 2)])
         while not done:
-            peak = max(peak, peak_of(pid))
-            time.sleep(0.005)
+            peak = max(peak, memory(pid))
+            time.sleep(pause)
+            if time.monotonic() - begin > limit:
+                os.killpg(pid, signal.SIGKILL)
+                break
             done, status, usage = os.wait4(pid, os.WNOHANG)
+        if not done:
+            _, status, usage = os.wait4(pid, 0)
         wall = time.monotonic() - begin
         err.seek(0)
         text = err.read()
-    if status:
-        sys.exit(f"{' '.join(map(str, command))}: {text}")
-    return {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime, "mib": peak, "stderr": text}
+    if status and done:
+        sys.exit(f"{' '.join(map(str, command))}: {text[-2000:]}")
+    return {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime, "mib": peak / 1024, "stderr": text, "is_given_up": not done}
 
 
 def learn(arguments, work, traces, jobs):
     return measure([arguments.bin / "traincheck-infer", "-j", jobs, "-o", work / "invariants.jsonl", *traces])
 
 
+def trace(arguments, script, folder, **environment):
+    measure([arguments.bin / "traincheck-collect", "--python", arguments.python, "-o", folder, script], **environment)
+    return folder
+
+
 def collect(arguments, work):
     if arguments.trace:
         return arguments.trace
-    Run([arguments.bin / "traincheck-collect", "--python", arguments.python, "-o", work / "digits", SCRIPT])
-    return work / "digits"
+    return trace(arguments, DIGITS, work / "digits")
 
 
 def row(name, records, runs):
@@ -138,30 +153,63 @@ def two_threads(arguments, work):
     return ratios
 
 
-def beside_upstream(arguments, work, source):
+def records_of(folder):
+    """Records of a trace of either tool."""
+    total = 0
+    for file in [*folder.glob("trace_*"), *folder.glob("proxy_log*")]:
+        command = ["zstd", "-dcq", str(file)] if file.suffix == ".zst" else ["cat", str(file)]
+        total += subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.count(b"\n")
+    return total
+
+
+def invariants_of(file):
+    return sum('"relation"' in line for line in file.open()) if file.exists() else 0
+
+
+def print_beside(name, figures):
+    more = "> " if figures["is_given_up"] else ""
+    print(f"{name:34} {figures['records']:>9,} {more + format(figures['wall'], '.3f'):>10} "
+          f"{more + format(figures['cpu'], '.3f'):>10} {figures['mib']:>8.1f} {figures['invariants']:>10}", flush=True)
+
+
+def beside_upstream(arguments, work):
     """Both tools on what each recorded of the same script."""
-    ours = statistics.median(learn(arguments, work, [source], 1)["wall"] for _ in range(arguments.runs))
-    script = work / SCRIPT.name  # the tool writes beside it, and its docstring is lost on the way
-    script.write_text(f"__doc__ = ' x'\n{SCRIPT.read_text()}")
-    Run([arguments.upstream / "traincheck-collect", "--pyscript", script, "--models-to-track", "model",
-         "--output-dir", work / "upstream"], cwd=work)
-    records = sum(sum(1 for _ in open(f, "rb")) for f in (work / "upstream").glob("**/trace*"))
-    run = Run([arguments.upstream / "traincheck-infer", "-f", work / "upstream", "-j", "2",
-               "-o", work / "upstream.jsonl"], limit=arguments.limit, cwd=work)
-    more = "more than " if run.is_over_limit else ""
-    print(f"the Python tool, -j 2: {more}{run.wall:.1f} s on {records:,} records; ours {ours:.3f} s: "
-          f"{more}{run.wall / ours:.0f} times as fast")
-    return {"records": records, "wall_s": run.wall, "is_over_limit": run.is_over_limit, "ours_wall_s": ours}
+    work, script = work.resolve(), work / MNIST.name  # the Python tool writes beside the script
+    shutil.copy(MNIST, script)
+    steps = {"BENCH_STEPS": str(arguments.steps)}
+    theirs, ours = work / "theirs", trace(arguments, script, work / "ours", **steps)
+    os.chdir(work)  # where it leaves its logs
+    measure([arguments.upstream / "traincheck-collect", "--pyscript", script, "--models-to-track", "model",
+             "--output-dir", theirs], **steps)
+    rows = {}
+    print(f"{'-j 2':34} {'records':>9} {'wall s':>10} {'cpu s':>10} {'MiB':>8} {'invariants':>10}")
+    for name, folder in (("ours, on its own trace", ours), ("ours, on that of the Python tool", theirs)):
+        runs = [learn(arguments, work, [folder], 2) for _ in range(arguments.runs)]
+        rows[name] = {key: statistics.median(run[key] for run in runs) for key in ("wall", "cpu", "mib")}
+        rows[name] |= {"is_given_up": False, "records": records_of(folder),
+                       "invariants": invariants_of(work / "invariants.jsonl")}
+        print_beside(name, rows[name])
+    name, out = "the Python tool, on its own trace", work / "theirs.jsonl"
+    rows[name] = measure([arguments.upstream / "traincheck-infer", "-f", theirs, "-j", "2", "-o", out],
+                         limit=arguments.limit, memory=now_of, pause=1)
+    del rows[name]["stderr"]
+    rows[name] |= {"records": records_of(theirs), "invariants": invariants_of(out)}
+    print_beside(name, rows[name])
+    for other in list(rows)[:2]:
+        print(f"{other}: {rows[name]['wall'] / rows[other]['wall']:,.0f} times as fast on the clock, "
+              f"{rows[name]['cpu'] / rows[other]['cpu']:,.0f} times by processor time")
+    return rows
 
 
 def main():
     arguments = parse()
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
-        source = collect(arguments, work)
-        figures = {"growth": grow(arguments, work, source), "two_threads": two_threads(arguments, work)}
         if arguments.upstream:
-            figures["upstream"] = beside_upstream(arguments, work, source)
+            figures = {"upstream": beside_upstream(arguments, work)}
+        else:
+            source = collect(arguments, work)
+            figures = {"growth": grow(arguments, work, source), "two_threads": two_threads(arguments, work)}
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=2) + "\n")
 
