@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -53,6 +54,21 @@ def digest(*files):
 
 def last_lines(text, n=3):
     return " | ".join(text.strip().splitlines()[-n:])
+
+
+def run_limited(command, limit_s, **options):
+    """As subprocess.run, with text captured; past the limit the command and all that it started are killed.
+
+    The Python tool runs scripts in processes of its own, which outlive it otherwise. Raises subprocess.TimeoutExpired.
+    """
+    with subprocess.Popen([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, errors="replace", process_group=0, **options) as p:
+        try:
+            out, err = p.communicate(timeout=limit_s)
+        except BaseException:
+            os.killpg(p.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(command, p.returncode, out, err)
 
 
 class Tools:

@@ -13,7 +13,8 @@ Modes:
   selective 100 invariants, about variables too, learned from a full trace of the same program
   sampled   one step in ten
   upstream  the Python tool (traincheck 0.2.0), full;  with --upstream
-  upstream-selective: 100 of the invariants it learned itself; it takes minutes per program
+  upstream-selective: 100 of the invariants that it learned itself from a short run, each step traced; to
+            infer them takes minutes per program
 """
 import argparse
 import itertools
@@ -27,16 +28,14 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import harness  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = ("cnn", "gpt", "resnet", "lstm", "vae", "ddp")
 MODES = ("full", "selective", "sampled", "upstream", "upstream-selective")
 WARM_UP = 8  # steps left out of the medians
 N_INVARIANTS = 100
-TIME_LIMIT = 1800
-
-
-class Failed(Exception):
-    pass
 
 
 def parse():
@@ -50,6 +49,7 @@ def parse():
     parser.add_argument("--modes", nargs="+", choices=MODES, default=None, metavar="MODE")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--limit", type=int, default=1800, help="seconds for one command (default 1800)")
     parser.add_argument("--json", type=pathlib.Path, help="write all figures there")
     arguments = parser.parse_args()
     if arguments.modes is None:
@@ -59,6 +59,7 @@ def parse():
     if arguments.steps <= WARM_UP + 2:
         parser.error(f"--steps: more than {WARM_UP + 2}")
     arguments.bin = arguments.bin.resolve()
+    arguments.upstream = arguments.upstream and arguments.upstream.resolve()
     return arguments
 
 
@@ -70,18 +71,17 @@ class Program:
         self.work.mkdir()
         self.script = HERE / "programs" / f"{name}.py"
 
-    def _execute(self, command):
+    def _execute(self, command, steps=None):
         out = self.work / "figures.json"
         out.unlink(missing_ok=True)
         env = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", **os.environ,
-               "BENCH_STEPS": str(self.arguments.steps), "BENCH_OUT": str(out),
+               "BENCH_STEPS": str(steps or self.arguments.steps), "BENCH_OUT": str(out),
                "BENCH_BEGIN": repr(time.monotonic())}
-        done = subprocess.run([str(c) for c in command], cwd=self.work, env=env, text=True,
-                              timeout=TIME_LIMIT, capture_output=True)
+        done = harness.run_limited(command, self.arguments.limit, cwd=self.work, env=env)
         if done.returncode:
             lines = (done.stderr or done.stdout).strip().splitlines() or [""]
             said = lines[0] if done.returncode == 125 else lines[-1]  # a traceback's last line
-            raise Failed(f"{pathlib.Path(command[0]).name}: exit {done.returncode}: {said}")
+            raise harness.Failed(f"{pathlib.Path(command[0]).name}: exit {done.returncode}: {said}")
         return json.loads(out.read_text()) if out.exists() else None
 
     def plain(self):
@@ -95,7 +95,7 @@ class Program:
 
     def _with_bytes(self, figures, folder, *patterns):
         if figures is None:
-            raise Failed("the program wrote no figures")
+            raise harness.Failed("the program wrote no figures")
         files = [f for pattern in patterns for f in folder.glob(pattern)]
         figures["bytes"] = sum(f.stat().st_size for f in files) / self.arguments.steps
         return figures
@@ -122,24 +122,26 @@ class Program:
         lines = spread(lines, lambda line: json.loads(line)["relation"])
         selection.write_text("\n".join([head, *lines]) + "\n")
 
-    def upstream(self, *options):
+    def upstream(self, *options, steps=None):
         folder = self.work / "upstream"
         shutil.rmtree(folder, ignore_errors=True)
-        figures = self._execute([self.arguments.upstream / "traincheck-collect", "--pyscript", self.script,
-                                 "--models-to-track", "model", "--output-dir", folder, *options])
-        (HERE / "programs" / f"_traincheck_{self.name}.py").unlink(missing_ok=True)
+        command = [self.arguments.upstream / "traincheck-collect", "--pyscript", self.script,
+                   "--models-to-track", "model", "--output-dir", folder, *options]
+        try:
+            figures = self._execute(command, steps)
+        finally:
+            (HERE / "programs" / f"_traincheck_{self.name}.py").unlink(missing_ok=True)
         return self._with_bytes(figures, folder, "trace_*", "proxy_log*")
 
     def upstream_selective(self):
         selection = self.work / "upstream_selection.jsonl"
         if not selection.exists():
-            if not (self.work / "upstream").exists():
-                self.upstream()
+            self.upstream(steps=WARM_UP)
             learned = self.work / "upstream_learned.jsonl"
             self._execute([self.arguments.upstream / "traincheck-infer", "-f", self.work / "upstream", "-o", learned])
             lines = spread(learned.read_text().splitlines(), lambda line: str(json.loads(line)["relation"]))
             selection.write_text("\n".join(lines) + "\n")
-        return self.upstream("--invariants", str(selection))
+        return self.upstream("--invariants", selection, "--sampling-interval", "1", "--warm-up-steps", "1")
 
 
 def spread(lines, kind):
@@ -188,7 +190,7 @@ def measure(program, modes, n_pairs):
             try:
                 plain = program.plain()
                 found[mode].append(compare(plain, getattr(program, mode.replace("-", "_"))()))
-            except (Failed, subprocess.TimeoutExpired) as error:
+            except (harness.Failed, subprocess.TimeoutExpired) as error:
                 found[mode] = str(error)
     return found
 

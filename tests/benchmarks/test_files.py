@@ -6,7 +6,10 @@ import importlib.util
 import json
 import pathlib
 import re
+import subprocess
 import sys
+import tempfile
+import time
 import unittest
 
 BENCHMARKS = pathlib.Path(__file__).resolve().parents[2] / "benchmarks"
@@ -40,6 +43,31 @@ class Pipelines(unittest.TestCase):
     def test_an_unknown_name_is_an_error(self):
         with self.assertRaisesRegex(harness.Failed, "no such pipeline: nonsense"):
             harness.pipelines(["nonsense"])
+
+
+class Limits(unittest.TestCase):
+    def test_past_the_limit_children_die_too(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pid_file = pathlib.Path(folder) / "pid"
+            with self.assertRaises(subprocess.TimeoutExpired):
+                harness.run_limited(["sh", "-c", f"sleep 600 & echo $! > {pid_file}; wait"], 3)
+            self.assert_ends(int(pid_file.read_text()))
+
+    def assert_ends(self, pid):
+        """It is gone, or a zombie that its new parent has yet to collect."""
+        for _ in range(1000):
+            try:
+                stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+            except FileNotFoundError:
+                return
+            if stat.rpartition(")")[2].split()[0] in "ZX":
+                return
+            time.sleep(0.01)
+        self.fail(f"{pid} still runs")
+
+    def test_output_and_status_of_one_that_ends(self):
+        p = harness.run_limited(["sh", "-c", "echo out; echo err >&2; exit 3"], 60)
+        self.assertEqual((p.returncode, p.stdout, p.stderr), (3, "out\n", "err\n"))
 
 
 class Bugs(unittest.TestCase):
