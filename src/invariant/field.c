@@ -30,6 +30,7 @@ static const struct {
     {"owner.training",  MODE                     },
     {"world",           CONTEXT                  },
     {"uses.",           0                        },
+    {"uses_of.",        CONTEXT | HIDDEN         },
     {"self.class",      OPEN                     },
     {"self.",           0                        },
     {"v.kind",          0                        },

@@ -42,13 +42,15 @@ static void add_unique(tc_sym *set, size_t *n, size_t max, tc_sym sym)
 /* ---- run ----------------------------------------------------------------------------------- */
 
 #define MAX_MARKS 64
-#define MAX_USES  8
+#define MAX_USES  16
 
 struct course {
-    tc_sym marks[MAX_MARKS]; /* what came before the loop, and which packages are known */
-    tc_sym uses[MAX_USES];   /* fields of classes that a library called on its own account */
-    size_t n, n_uses;
-    bool is_running; /* the loop has begun, at this place */
+    /* What the script called before the loop, what libraries did ("done API"), and which packages
+     * are known. */
+    tc_sym marks[MAX_MARKS];
+    size_t n;
+    struct tc_situation uses; /* of classes that a library called on its own account */
+    bool is_running;          /* the loop has begun, at this place */
     struct tc_place begin;
     bool is_told;
 };
@@ -99,6 +101,35 @@ static tc_sym known_package(struct tc_strtab *symbols, tc_sym fn)
     return tc_token_of(symbols, "known", package);
 }
 
+/* Of several objects of a class one that has the flag set is enough. */
+static void set_use(struct course *course, tc_sym field, tc_sym value)
+{
+    for (size_t i = 0; i < course->uses.n; i++)
+        if (course->uses.pairs[i].field == field && course->uses.pairs[i].value == TC_SYM_TRUE)
+            return;
+    if (course->uses.n < MAX_USES)
+        tc_situation_set(&course->uses, field, value);
+}
+
+/* The class of the method fn is in use, on an object with these flags. */
+static void add_use(struct course *course, struct tc_strtab *symbols, const struct tc_call *call)
+{
+    const struct tc_value *attrs = tc_value_get(call->self, "attrs");
+    tc_sym class = tc_class_of(symbols, "uses_of.", call->fn);
+
+    set_use(course, tc_class_of(symbols, "uses.", call->fn), TC_SYM_TRUE);
+    for (uint32_t i = 0; attrs && attrs->kind == TC_VALUE_OBJECT && i < attrs->n; i++) {
+        const struct tc_member *flag = &attrs->members[i];
+        struct tc_strbuf prefix = TC_STRBUF_INIT;
+        if (flag->value.kind != TC_VALUE_BOOL)
+            continue;
+        tc_strbuf_addf(&prefix, "%s.", tc_strtab_text(symbols, class));
+        set_use(course, tc_symbols_join(symbols, prefix.text, flag->key),
+                tc_symbols_bool(flag->value.boolean));
+        tc_strbuf_release(&prefix);
+    }
+}
+
 static struct course *course_of(struct run_state *s, const struct tc_process *process)
 {
     bool is_new;
@@ -116,24 +147,23 @@ static void on_call(struct course *course, struct tc_strtab *symbols, const stru
     if (call->role == TC_ROLE_LIBRARY) {
         add_unique(course->marks, &course->n, MAX_MARKS, known_package(symbols, call->fn));
         if (!tc_is_by_the_user(symbols, call))
-            add_unique(course->uses, &course->n_uses, MAX_USES,
-                       tc_class_of(symbols, "uses.", call->fn));
+            add_use(course, symbols, call);
     }
     if (course->is_running)
         return;
     if (is_loop(call)) {
         course->is_running = true;
         tc_place_of(event, &course->begin);
-    } else if (is_preparation(call) && tc_is_by_the_user(symbols, call)) {
-        add_unique(course->marks, &course->n, MAX_MARKS, call->descriptor);
+    } else if (is_preparation(call)) {
+        bool is_own = tc_is_by_the_user(symbols, call);
+        add_unique(course->marks, &course->n, MAX_MARKS,
+                   is_own ? call->descriptor : tc_token_of(symbols, "done", call->descriptor));
     }
 }
 
 static void run_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                         const struct tc_sink *sink)
 {
-    struct tc_situation situation = {.n = 0};
-
     /* Once sampling has left out a step, what came before is not known. */
     if (!event->process || event->process->n_gaps)
         return;
@@ -145,10 +175,9 @@ static void run_observe(void *state, struct tc_strtab *symbols, const struct tc_
     if (!tc_is_step_window(event) || !course->is_running)
         return;
     course->is_told = true;
+    struct tc_situation situation = course->uses;
     tc_situation_set(&situation, TC_SYM_F_WORLD,
                      event->process->world > 1 ? TC_SYM_MANY : TC_SYM_ONE);
-    for (size_t i = 0; i < course->n_uses; i++)
-        tc_situation_set(&situation, course->uses[i], TC_SYM_TRUE);
     tc_situation_sort(&situation);
     struct tc_example example = {.key = TC_SYM_ROOT_FORWARD,
                                  .situation = &situation,
@@ -289,6 +318,13 @@ static bool is_known(const struct tc_strtab *symbols, tc_sym mark)
     return !strncmp(tc_strtab_text(symbols, mark), "known ", strlen("known "));
 }
 
+/* No call of the script: nothing is claimed of it. */
+static bool is_aside(const struct tc_strtab *symbols, tc_sym mark)
+{
+    return is_known(symbols, mark) ||
+           !strncmp(tc_strtab_text(symbols, mark), "done ", strlen("done "));
+}
+
 static void propose_calls(const struct tc_strtab *symbols, tc_sym key,
                           const struct tc_outcomes *outcomes, bool key_first,
                           struct tc_hypotheses *out)
@@ -302,7 +338,7 @@ static void propose_calls(const struct tc_strtab *symbols, tc_sym key,
                                       .min_pipelines =
                                           key_first ? MIN_PIPELINES_FOLLOW : MIN_PIPELINES_RUN,
                                       .min_support = 1};
-            if (!tc_is_first(&seen, other) || is_known(symbols, other))
+            if (!tc_is_first(&seen, other) || is_aside(symbols, other))
                 continue;
             h.params[0] = tc_param_call(key_first ? key : other, TC_SYM_EMPTY);
             h.params[1] = tc_param_call(key_first ? other : key, TC_SYM_EMPTY);
@@ -349,6 +385,8 @@ static enum tc_outcome run_holds(struct tc_strtab *symbols, const struct tc_para
     (void)n_params;
     if (tc_outcome_has(outcome, n_outcome, params[0].name))
         return TC_HELD;
+    if (tc_outcome_has(outcome, n_outcome, tc_token_of(symbols, "done", params[0].name)))
+        return TC_UNDECIDED; /* a library did it on the script's behalf */
     if (!strncmp(tc_strtab_text(symbols, params[0].name), "torch.", strlen("torch.")))
         return TC_BROKEN;
     /* nothing of a package can be missing in a script that does not use it */
@@ -442,7 +480,7 @@ static void explain_list(struct tc_strtab *symbols, const struct tc_example *exa
     size_t n = 0;
 
     for (size_t i = 0; i < example->n_outcome; i++) {
-        if (is_known(symbols, example->outcome[i]))
+        if (is_aside(symbols, example->outcome[i]))
             continue;
         tc_strbuf_adds(out, n++ ? ", " : "");
         tc_describe_call(symbols, example->outcome[i], out);
