@@ -40,6 +40,38 @@ struct tc_tokens {
     size_t n, cap;
 };
 
+static bool is_scheduler(const struct tc_member_call *member)
+{
+    return member->role == TC_ROLE_SCHEDULER;
+}
+
+/* Where the work of a step begins. A scheduler that is called before it closes the step before,
+ * whose window was cut when the gradients were cleared; the first window has none before it. */
+static size_t begin_of_work(const struct tc_window *window)
+{
+    size_t i = 0;
+
+    while (window->step > 0 && i < window->members.n &&
+           (is_scheduler(&window->members.items[i]) ||
+            window->members.items[i].role == TC_ROLE_ZERO_GRAD))
+        i++;
+    return i;
+}
+
+static void add_members(struct tc_strtab *symbols, const struct tc_window *window,
+                        struct tc_tokens *all, bool are_late)
+{
+    size_t begin = begin_of_work(window);
+
+    for (size_t i = 0; i < window->members.n; i++) {
+        const struct tc_member_call *member = &window->members.items[i];
+        if (are_late == (i < begin && is_scheduler(member)))
+            tc_vec_push(all, member->is_void ? TC_NO_SYM
+                                             : tc_token_of(symbols, tc_role_text(member->role),
+                                                           member->descriptor));
+    }
+}
+
 /* Of each member its first and its last call: all that order asks, however often it was called
  * between. */
 static void normalise(struct tc_strtab *symbols, const struct tc_window *window,
@@ -48,14 +80,10 @@ static void normalise(struct tc_strtab *symbols, const struct tc_window *window,
     struct tc_map last = TC_MAP_INIT, seen = TC_MAP_INIT;
     struct tc_tokens all = {0};
 
-    for (size_t i = 0; i < window->members.n; i++) {
-        const struct tc_member_call *member = &window->members.items[i];
-        tc_sym token = member->is_void
-                           ? TC_NO_SYM
-                           : tc_token_of(symbols, tc_role_text(member->role), member->descriptor);
-        tc_vec_push(&all, token);
-        tc_map_put(&last, token, i);
-    }
+    add_members(symbols, window, &all, false);
+    add_members(symbols, window, &all, true);
+    for (size_t i = 0; i < all.n; i++)
+        tc_map_put(&last, all.items[i], i);
     for (size_t i = 0; i < all.n; i++) {
         bool is_first;
         uint64_t last_place = 0;

@@ -63,25 +63,35 @@ static bool had_gradient(const struct tc_variable *v, const struct tc_call *call
     return grad != TC_SYM_GRAD_NULL && grad != TC_SYM_ZERO;
 }
 
-/* Did any of the parameters that the receiver owns, or of all, have a gradient when the call began?
- */
-static bool had_any_gradient(const struct tc_event *event)
+struct gradients {
+    bool any, any_whole, any_sharded; /* a gradient; a parameter that is trained, by what is here */
+};
+
+static void count_gradient(struct gradients *g, const struct tc_variable *v,
+                           const struct tc_call *call)
+{
+    if (!v || v->kind != TC_SYM_PARAMETER || !v->requires_grad)
+        return;
+    g->any |= had_gradient(v, call);
+    *(v->is_sharded ? &g->any_sharded : &g->any_whole) = true;
+}
+
+/* Of the parameters that the receiver owns, or of all, when the call began: LADEN where any had a
+ * gradient, else FRESH; no mark where all are sharded. */
+static tc_sym gradients_before(const struct tc_event *event)
 {
     const struct tc_call *call = event->call;
+    struct gradients g = {0};
     uint64_t serial, pointer;
 
-    for (size_t i = 0; i < call->n_params; i++) {
-        const struct tc_variable *v = tc_process_variable(event->process, call->params[i]);
-        if (v && v->requires_grad && had_gradient(v, call))
-            return true;
-    }
+    for (size_t i = 0; i < call->n_params; i++)
+        count_gradient(&g, tc_process_variable(event->process, call->params[i]), call);
     for (size_t pos = 0;
-         !call->n_params && tc_map_each(&event->process->variables, &pos, &serial, &pointer);) {
-        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
-        if (v->kind == TC_SYM_PARAMETER && v->requires_grad && had_gradient(v, call))
-            return true;
-    }
-    return false;
+         !call->n_params && tc_map_each(&event->process->variables, &pos, &serial, &pointer);)
+        count_gradient(&g, (const struct tc_variable *)(uintptr_t)pointer, call);
+    if (g.any)
+        return TC_SYM_LADEN;
+    return g.any_sharded && !g.any_whole ? TC_NO_SYM : TC_SYM_FRESH;
 }
 
 /*
@@ -91,7 +101,8 @@ static bool had_any_gradient(const struct tc_event *event)
  *   computes   the call only computes, and is looked at afterwards, so that it should change no
  *              weight
  *   fresh      no parameter that is trained had a gradient: one is to be made. Where some had, they
- *              are accumulated, and need not come to any more
+ *              are accumulated, and need not come to any more. To a sharded one they come only
+ *              where ranks exchange them
  *   laden      some had one: to be cleared
  *   idle       no weight is to be changed
  */
@@ -100,13 +111,14 @@ static size_t contents_of(struct tc_strtab *symbols, const struct tc_event *even
 {
     const struct tc_call *call = event->call;
     size_t n = 0;
+    tc_sym mark;
 
     if (event->process->variables.n && !event->process->has_samples)
         out[n++] = TC_SYM_LOOKED;
     if (n && (call->is_root || call->role == TC_ROLE_BACKWARD))
         out[n++] = TC_SYM_COMPUTES;
-    if (n)
-        out[n++] = had_any_gradient(event) ? TC_SYM_LADEN : TC_SYM_FRESH;
+    if (n && (mark = gradients_before(event)) != TC_NO_SYM)
+        out[n++] = mark;
     if (tc_has_no_rate(situation))
         out[n++] = TC_SYM_IDLE;
     for (size_t i = 0; i < call->contents.n && n < MAX_CONTENTS; i++)

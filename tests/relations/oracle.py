@@ -303,8 +303,11 @@ def window(p, what, r):
         p.state["known"][class_of(r["fn"])] = True
     if what == "window" and p.has_step:
         known = tuple(("known", c) for c in sorted(p.state["known"]))
+        begin = next((i for i, c in enumerate(p.members) if c["role"] not in ("scheduler", "zero_grad")), len(p.members)) if r["step"] else 0
+        late = [c for c in p.members[:begin] if c["role"] == "scheduler"]  # they close the step before
+        members = [c for c in p.members if not any(c is x for x in late)] + late
         yield "step window", situation_of_window(p, r), \
-            tuple(member_name(c) for c in p.members if not c.get("raised")) + known
+            tuple(member_name(c) for c in members if not c.get("raised")) + known
 
 
 RULES = {"zero_grad": ("backward", "step"), "clip": ("backward", "unscale")}
