@@ -73,6 +73,11 @@ void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbo
     interest->digest = tc_hash64(invariant->id, strlen(invariant->id), interest->digest);
 }
 
+static bool is_true(const struct tc_value *value)
+{
+    return value && value->kind == TC_VALUE_BOOL && value->boolean;
+}
+
 static void add_names(struct tc_strtab *names, const struct tc_value *array)
 {
     if (!array || array->kind != TC_VALUE_ARRAY)
@@ -86,11 +91,10 @@ static void add_names(struct tc_strtab *names, const struct tc_value *array)
 
 void tc_interest_add_selection(struct tc_interest *interest, const struct tc_value *selection)
 {
-    const struct tc_value *variables = tc_value_get(selection, "variables");
-
     add_names(interest->apis, tc_value_get(selection, "apis"));
     add_names(interest->roles, tc_value_get(selection, "roles"));
-    interest->variables |= variables && variables->kind == TC_VALUE_BOOL && variables->boolean;
+    interest->variables |= is_true(tc_value_get(selection, "variables"));
+    interest->settings |= is_true(tc_value_get(selection, "settings"));
 }
 
 /* The first of needed that is not in traced. */
@@ -113,10 +117,15 @@ bool tc_interest_is_lacking(const struct tc_interest *traced, const struct tc_in
     if (lacks_name(traced->apis, needed->apis, "", what) ||
         lacks_name(traced->roles, needed->roles, "every API of role ", what))
         return true;
-    if (traced->variables || !needed->variables)
-        return false;
-    tc_strbuf_adds(what, "parameters and buffers");
-    return true;
+    if (needed->variables && !traced->variables) {
+        tc_strbuf_adds(what, "parameters and buffers");
+        return true;
+    }
+    if (needed->settings && !traced->settings) {
+        tc_strbuf_adds(what, "settings of optimizers and scalers");
+        return true;
+    }
+    return false;
 }
 
 enum tc_status tc_interest_read(const char *const *paths, size_t n_paths,

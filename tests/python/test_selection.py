@@ -141,8 +141,14 @@ class Selected(Case):
         return {c["fn"] for c in self.calls(run)
                 if roles[c["fn"]] not in PHASES and c.get("self", {}).get("role") != "root"}
 
+    SETTINGS = {"param_group", "scaler"}
+
     def variables(self, run):
         return [r for r in run.records() if r["type"] == "var"]
+
+    def kinds(self, run):
+        """Of all that is tracked as a variable."""
+        return {r["kind"] for r in self.variables(run) if "kind" in r}
 
     def test_a_function_and_nothing_else(self):
         run = self.chosen(("APIArg/constant", [call("torch.nn.functional.batch_norm"),
@@ -183,6 +189,18 @@ class Selected(Case):
         names = {r["var"]: r["name"] for r in self.variables(run) if "name" in r}
         self.assertEqual(len(names), 9)  # two layers of two, a norm with two parameters and three buffers
         self.assertEqual({name.partition(".")[0] for name in names.values()}, {"net"})
+        self.assertEqual(self.kinds(run), {"Parameter", "buffer"})
+
+    def test_settings_alone(self):
+        run = self.chosen(("Consistent/replica", [{"variable": "param_group", "attr": "settings", "to": "equal"}], []))
+        self.assertEqual(self.beside_phases(run), set())
+        self.assertEqual(self.kinds(run), {"param_group"})
+        first, change = [r["attrs"] for r in self.variables(run)]
+        self.assertEqual((first["lr"], first["momentum"]), (0.05, 0.9))
+        self.assertEqual(change, {"lr": 0.05 * 0.1})  # by the fourth step of the scheduler
+        self.assertFalse(any(c.get("params") for c in self.calls(run)))  # serials of parameters, which are not traced
+        self.assertEqual((run.records()[0]["selection"]["variables"], run.records()[0]["selection"]["settings"]),
+                         (False, True))
 
 
 class TensorMethods(Case):
@@ -248,16 +266,22 @@ class Checked(Case):
         known = self.learn()
         chosen = {"text": "chosen", "relation": "APIArg/constant", "when": [{"field": "stage", "is": "training"}],
                   "params": [call("torch.nn.functional.batch_norm"), {"operand": "args.training", "is": True}]}
+        scheduler = "torch.optim.lr_scheduler.LRScheduler.step"
+        stepped = {"relation": "APISequence/window", "when": [],
+                   "params": [call("torch.optim.Optimizer.step", role="step"), call(scheduler, role="scheduler", given=True)]}
+        of_settings = {"text": "of settings", "relation": "EventContain/sets", "when": [],
+                       "params": [call(scheduler), {"change": "param_group", "attr": "settings", "to": "changed"}]}
         header = {"traincheck": "invariants", "schema": 1}
-        (self.work / "one.jsonl").write_text(f"{json.dumps(header)}\n{json.dumps(chosen)}\n")
+        (self.work / "one.jsonl").write_text("".join(json.dumps(line) + "\n" for line in (header, chosen, stepped)))
         with (self.work / "invariants.jsonl").open("a") as file:
-            file.write(json.dumps(chosen) + "\n")
+            file.write("".join(json.dumps(line) + "\n" for line in (chosen, of_settings)))
         run = self.trace(LOOP, "selective", "-i", "one.jsonl")
         selection = run.records()[0]["selection"]
         self.assertIn("torch.nn.functional.batch_norm", selection["apis"])
         self.assertIn("torch.optim.Optimizer.step", selection["apis"])  # of a phase
         self.assertNotIn("torch.nn.functional.mse_loss", selection["apis"])
-        self.assertIs(selection["variables"], False)
+        self.assertIn(scheduler, selection["apis"])
+        self.assertEqual((selection["variables"], selection["settings"]), (False, False))
         verdicts, why, said = self.verdicts("selective")
         self.assertEqual([i for i, v in verdicts.items() if v == "failed"], [], said)
         self.assertIn('"chosen"', (self.work / "of-selective" / "passed.log").read_text())
@@ -265,7 +289,9 @@ class Checked(Case):
         self.assertTrue(of_changes)
         self.assertEqual({verdicts[i] for i in of_changes}, {"unchecked"})
         reasons = {w for i, w in why.items() if verdicts[i] == "unchecked"}
-        self.assertIn("parameters and buffers: not traced, as the trace was taken for other invariants", reasons)
+        for what in "parameters and buffers", "settings of optimizers and scalers":
+            self.assertIn(f"{what}: not traced, as the trace was taken for other invariants", reasons)
+        self.assertIn('"of settings"', (self.work / "of-selective" / "unchecked.log").read_text())
         self.assertNotIn("backward", str(reasons))
 
     def test_a_gap_raises_no_alarm_and_hides_no_mistake_of_a_traced_step(self):

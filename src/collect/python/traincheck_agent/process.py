@@ -50,7 +50,8 @@ def _record():
     if settings.selected is not None:
         record["selection"] = {"apis": sorted(settings.selected | set(install.roles)),
                                "roles": sorted(settings.many("role")),
-                               "variables": settings.text("variables") == "1"}
+                               "variables": settings.text("variables") == "1",
+                               "settings": settings.text("settings") == "1"}
     for key, variable in (("local_rank", "LOCAL_RANK"), ("restart", "TORCHELASTIC_RESTART_COUNT")):
         if os.environ.get(variable, "").isdigit():
             record[key] = int(os.environ[variable])
