@@ -5,6 +5,8 @@
  * Of parameter groups and scalers that is compared which the optimizer step has used: what is set
  * after it is for the next one, and may be set in this window or in that.
  *
+ * Of a variable that ranks hold parts of, those that hold the same part are compared.
+ *
  * A step waits until every rank of the world has reported it. Nothing here depends on which rank
  * comes first: a step is a set of reports, told from where its lowest rank stood. Steps that wait
  * for a rank in vain are judged with those present when an event says that the wait is over, or
@@ -44,6 +46,7 @@ struct replica {
     struct content contents[2]; /* those of the lowest ranks, lowest first */
     unsigned n_contents;
     bool data_differs, dtype_differs, shape_differs, is_incomparable;
+    bool is_part; /* of the ranks that hold one part of it; others hold other parts */
 };
 
 struct pending_step {
@@ -181,10 +184,11 @@ static void add_content(struct replica *replica, const struct tc_snapshot *now, 
 /* What a rank says of one tensor, or of one setting of a group. */
 struct statement {
     const struct tc_variable *variable;
-    tc_sym key;   /* what ranks are joined by: the name, of a setting with the setting */
+    tc_sym key;   /* what ranks are joined by: the name, with the setting or the part */
     tc_sym attr;  /* TC_NO_SYM for tensors */
     size_t index; /* of the setting in its group */
     int64_t rank;
+    bool is_part;
 };
 
 static void keep_lowest(struct replica_state *r, struct replica *replica,
@@ -211,7 +215,8 @@ static void add_statement(struct replica_state *r, struct pending_step *step,
     uint64_t *at = tc_map_at(&step->by_name, said->key, &is_new);
 
     if (is_new) {
-        struct replica replica = {.rank = INT64_MAX, .attr = said->attr};
+        struct replica replica = {
+            .rank = INT64_MAX, .attr = said->attr, .is_part = said->is_part};
         *at = step->variables.n;
         tc_vec_push(&step->variables, replica);
     }
@@ -219,7 +224,8 @@ static void add_statement(struct replica_state *r, struct pending_step *step,
     if (!replica->n_contents)
         add_content(replica, &now, said->rank);
     const struct tc_snapshot *other = &replica->contents[0].snapshot;
-    replica->is_incomparable |= !tc_snapshots_compare(other, &now) || said->variable->is_sharded;
+    replica->is_incomparable |= !tc_snapshots_compare(other, &now) ||
+                                (said->variable->is_sharded && !said->is_part);
     replica->data_differs |= other->data != now.data;
     replica->dtype_differs |= other->dtype != now.dtype;
     replica->shape_differs |= other->shape != now.shape;
@@ -229,11 +235,29 @@ static void add_statement(struct replica_state *r, struct pending_step *step,
         keep_lowest(r, replica, said);
 }
 
-static void report_variable(struct replica_state *r, struct pending_step *step,
-                            const struct tc_variable *v, int64_t rank)
+/* The name with the part behind it, as no path of a module ends. */
+static tc_sym key_of_part(struct tc_strtab *symbols, const struct tc_variable *v)
 {
-    const struct statement said = {v, v->name, TC_NO_SYM, 0, rank};
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    tc_sym key;
 
+    tc_strbuf_addf(&text, "%s part %s", tc_strtab_text(symbols, v->name),
+                   tc_strtab_text(symbols, v->part));
+    key = tc_strtab_intern(symbols, text.text, text.size);
+    tc_strbuf_release(&text);
+    return key;
+}
+
+static void report_variable(struct replica_state *r, struct pending_step *step,
+                            struct tc_strtab *symbols, const struct tc_variable *v, int64_t rank)
+{
+    struct statement said = {.variable = v, .key = v->name, .attr = TC_NO_SYM, .rank = rank};
+
+    add_statement(r, step, &said);
+    if (!v->is_sharded || v->part == TC_NO_SYM)
+        return;
+    said.key = key_of_part(symbols, v);
+    said.is_part = true;
     add_statement(r, step, &said);
 }
 
@@ -247,14 +271,16 @@ static void report_settings(struct replica_state *r, struct pending_step *step,
 
     for (size_t i = 0; i < settings->items.n; i++) {
         const struct tc_setting *item = &settings->items.items[i];
-        const struct statement said = {&v, item->path, item->attr, i, rank};
+        const struct statement said = {
+            .variable = &v, .key = item->path, .attr = item->attr, .index = i, .rank = rank};
         v.data = item->used;
         v.has_data = item->has_used;
         add_statement(r, step, &said);
     }
 }
 
-static void report(struct replica_state *r, struct pending_step *step, const struct tc_event *event)
+static void report(struct replica_state *r, struct pending_step *step, struct tc_strtab *symbols,
+                   const struct tc_event *event)
 {
     const struct tc_process *process = event->process;
     uint64_t serial, pointer;
@@ -266,7 +292,8 @@ static void report(struct replica_state *r, struct pending_step *step, const str
         tc_place_of(event, &step->place);
     tc_ranks_add(&step->ranks, process->rank);
     for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);)
-        report_variable(r, step, (const struct tc_variable *)(uintptr_t)pointer, process->rank);
+        report_variable(r, step, symbols, (const struct tc_variable *)(uintptr_t)pointer,
+                        process->rank);
     for (size_t pos = 0; tc_map_each(&process->settings, &pos, &serial, &pointer);)
         report_settings(r, step, (const struct tc_settings *)(uintptr_t)pointer, process->rank);
     r->held += bytes_of(step);
@@ -280,14 +307,23 @@ struct detail {
     const struct replica *replica;
 };
 
+static int compare(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+/* Serials are those of the lowest rank, which need not be the same for two parts. */
 static int by_serial(const void *a, const void *b)
 {
-    const struct replica *const *x = a, *const *y = b;
-    int64_t i = (*x)->variable.serial, j = (*y)->variable.serial;
+    const struct replica *x = *(const struct replica *const *)a;
+    const struct replica *y = *(const struct replica *const *)b;
+    int order = compare(x->variable.serial, y->variable.serial);
 
-    if (i == j)
-        return (*x)->index < (*y)->index ? -1 : (*x)->index > (*y)->index;
-    return i < j ? -1 : 1;
+    if (!order)
+        order = compare((int64_t)x->index, (int64_t)y->index);
+    if (!order)
+        order = compare(x->is_part, y->is_part);
+    return order ? order : compare(x->rank, y->rank);
 }
 
 /* The answers; at most three. */
@@ -303,6 +339,8 @@ static size_t outcome_of(const struct replica *replica, struct tc_strtab *symbol
     /* Ranks see batches of their own, and so have running statistics of their own. */
     if (!replica->is_incomparable && replica->variable.kind != TC_SYM_BUFFER)
         out[n++] = tc_consistent_agreement(symbols, "data", !replica->data_differs);
+    if (replica->is_part) /* the rest is told of the whole */
+        return n;
     out[n++] = tc_consistent_agreement(symbols, "dtype", !replica->dtype_differs);
     out[n++] = tc_consistent_agreement(symbols, "shape", !replica->shape_differs);
     tc_sym_sort(out, n);
@@ -344,7 +382,13 @@ static const struct replica *one_of_group(const struct replica **sorted, size_t 
     return one;
 }
 
-/* Judge what all ranks that reported have in common, and forget the step. */
+/* What all ranks that reported have in common, and a part that two of them hold. */
+static bool is_shared(const struct pending_step *step, const struct replica *replica)
+{
+    return replica->n_ranks > 1 && (replica->is_part || replica->n_ranks == step->ranks.n);
+}
+
+/* Judge what ranks have in common, and forget the step. */
 static void settle(struct replica_state *r, struct steps *steps, size_t at,
                    struct tc_strtab *symbols, const struct tc_event *event,
                    const struct tc_sink *sink)
@@ -355,8 +399,8 @@ static void settle(struct replica_state *r, struct steps *steps, size_t at,
 
     if (step->ranks.n < step->world && step->step > steps->given_up)
         steps->given_up = step->step;
-    for (size_t i = 0; i < step->variables.n && step->ranks.n > 1; i++)
-        if (step->variables.items[i].n_ranks == step->ranks.n)
+    for (size_t i = 0; i < step->variables.n; i++)
+        if (is_shared(step, &step->variables.items[i]))
             sorted[n++] = &step->variables.items[i];
     qsort(sorted, n, sizeof(*sorted), by_serial);
     for (size_t i = 0; i < n; i++) {
@@ -448,7 +492,7 @@ static void replica_observe(void *state, struct tc_strtab *symbols, const struct
     struct pending_step *step = step_at(r, steps, event->window->step, &at);
     if (tc_ranks_have(&step->ranks, event->process->rank))
         return;
-    report(r, step, event);
+    report(r, step, symbols, event);
     if (is_complete(steps, step))
         settle(r, steps, at, symbols, event, sink);
     make_room(r, symbols, event, sink);

@@ -79,6 +79,7 @@ struct tc_variable {
         grad_cause; /* id of the call in which it last changed; -1 outside of calls */
     bool has_data, is_sampled, requires_grad, is_leaf, is_matrix;
     bool is_sharded; /* other processes hold other parts of it */
+    tc_sym part;     /* which part this is, as JSON text; TC_NO_SYM where that is not told */
     bool is_setting; /* an example about one: it has a name and a kind alone */
     tc_sym training; /* true, false or null: mode of the owner */
     /* Framework attributes that are true, as fields "v.attr.NAME". */

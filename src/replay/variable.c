@@ -92,6 +92,7 @@ static struct tc_variable *variable_at(struct tc_process *process, int64_t seria
         variable->training = TC_SYM_NULL;
         variable->owner = TC_SYM_NULL;
         variable->dtype = TC_SYM_NULL;
+        variable->part = TC_NO_SYM;
         *slot = (uintptr_t)variable;
     }
     return (struct tc_variable *)(uintptr_t)*slot;
@@ -203,14 +204,21 @@ static void set_requires_grad(struct update *u, const struct tc_value *value)
     u->variable->requires_grad = now;
 }
 
-static void set_shape(struct update *u, const struct tc_value *value)
+static tc_sym json_text(struct tc_strtab *symbols, const struct tc_value *value)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
+    tc_sym sym;
 
     tc_value_print(value, &text);
-    u->variable->shape = tc_strtab_intern(u->symbols, text.text, text.size);
-    u->variable->is_matrix = value->kind == TC_VALUE_ARRAY && value->n >= 2;
+    sym = tc_strtab_intern(symbols, text.text, text.size);
     tc_strbuf_release(&text);
+    return sym;
+}
+
+static void set_shape(struct update *u, const struct tc_value *value)
+{
+    u->variable->shape = json_text(u->symbols, value);
+    u->variable->is_matrix = value->kind == TC_VALUE_ARRAY && value->n >= 2;
 }
 
 static void set_is_leaf(struct update *u, const struct tc_value *value)
@@ -240,6 +248,12 @@ static void ignore(struct update *u, const struct tc_value *value)
     (void)value;
 }
 
+static void set_part(struct update *u, const struct tc_value *value)
+{
+    u->variable->part =
+        value->kind == TC_VALUE_ARRAY ? json_text(u->symbols, value) : TC_NO_SYM;
+}
+
 /* The attributes of docs/trace-format.md; all others are framework attributes. */
 static const struct {
     const char *name;
@@ -254,6 +268,7 @@ static const struct {
     {"owner",         set_owner        },
     {"training",      set_training     },
     {"sharded",       set_sharded      },
+    {"part",          set_part         },
     {"device",        ignore           },
     {"placements",    ignore           },
     {"mesh",          ignore           },

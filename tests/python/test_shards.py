@@ -1,21 +1,25 @@
-"""What is recorded of parameters of which each process holds a part: FSDP2 on two gloo ranks."""
+"""What is recorded of parameters of which each process holds a part: FSDP2 on gloo, on two ranks, and on four of which two
+hold the same part (HSDP)."""
+import math
 import unittest
 
-from traced import Case
+from traced import BIN, Case
 
-# Two ranks that one interpreter forks. The last layer is too small for two.
+# Ranks that one interpreter forks. The last layer is too small for two.
 SCRIPT = """
-import hashlib, os, sys
+import hashlib, math, os, sys
 import torch, torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 
+shape = tuple(map(int, sys.argv[2:]))
+world = math.prod(shape)
 def train(rank):
-    dist.init_process_group("gloo", init_method="file://" + os.getcwd() + "/" + sys.argv[1], rank=rank, world_size=2)
+    dist.init_process_group("gloo", init_method="file://" + os.getcwd() + "/" + sys.argv[1], rank=rank, world_size=world)
     torch.manual_seed(0); torch.set_num_threads(1)
     model = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 1))
-    mesh = init_device_mesh("cpu", (2,))
+    mesh = init_device_mesh("cpu", shape, mesh_dim_names=("replicas", "parts")[-len(shape):])
     fully_shard(model[0], mesh=mesh); fully_shard(model, mesh=mesh)
     o = torch.optim.AdamW(model.parameters(), lr=0.1)
     torch.manual_seed(rank)
@@ -27,7 +31,7 @@ def train(rank):
     dist.destroy_process_group()
 
 children = []
-for rank in range(2):
+for rank in range(world):
     children.append(os.fork())
     if not children[-1]:
         train(rank)
@@ -49,12 +53,19 @@ class Shards(Case):
                 out[rank] = [(names[r["var"]], r) for r in records if r["type"] == "var" and r["var"] not in settings]
         return out
 
-    def test_two_ranks(self):
-        plain, run = self.plain(SCRIPT, "plain"), self.traced(SCRIPT, "traced")
-        self.assertEqual(len(plain.out.splitlines()), 2)
+    def both(self, *shape):
+        """The traced run, once it has been seen to compute what the plain one does."""
+        plain, run = (which(SCRIPT, name, *map(str, shape)) for which, name in ((self.plain, "plain"), (self.traced, "traced")))
+        self.assertEqual(len(plain.out.splitlines()), math.prod(shape), plain.err)
         self.assertEqual(sorted(run.out.splitlines()), sorted(plain.out.splitlines()))
         self.assert_no_errors(run)
-        ranks = self.ranks(run)
+        return run, self.ranks(run)
+
+    def contents(self, variables, wanted):
+        return [r["attrs"]["data"] for name, r in variables if name == wanted and "data" in r["attrs"]]
+
+    def test_two_ranks(self):
+        run, ranks = self.both(2)
         self.assertEqual(sorted(ranks), ["0/2", "1/2"])
         digests = {}
         for rank, variables in ranks.items():
@@ -66,12 +77,36 @@ class Shards(Case):
                                      (True, ["S(0)"], [2]))
             shapes = sorted(r["attrs"]["shape"] for _, r in variables if "kind" in r)
             self.assertEqual(shapes, [[1], [1, 6], [6], [6, 4]])
-            digests[rank] = [r["attrs"]["data"] for name, r in variables
-                             if name == "model.0.weight" and "data" in r["attrs"]]
+            self.assertEqual({tuple(r["attrs"]["part"]) for _, r in variables if "kind" in r}, {(int(rank[0]),)})
+            digests[rank] = self.contents(variables, "model.0.weight")
             self.assertEqual(len(set(digests[rank])), 4)  # at first, and after each of three steps
             empty = {r["attrs"].get("data") for name, r in variables if name == "model.2.weight"}
             self.assertEqual(empty - {None} == set(), rank == "1/2")
         self.assertFalse(set(digests["0/2"]) & set(digests["1/2"]))
+
+    def test_each_part_on_two_ranks(self):
+        """Ranks 0 and 2 hold one half, 1 and 3 the other; gradients are averaged over the four."""
+        run, ranks = self.both(2, 2)
+        self.assertEqual(sorted(ranks), [f"{rank}/4" for rank in range(4)])
+        digests = {}
+        for rank, variables in ranks.items():
+            first = [r["attrs"] for _, r in variables if "kind" in r]
+            self.assertEqual({(tuple(a["placements"]), tuple(a["mesh"]), tuple(a["part"])) for a in first},
+                             {(("R", "S(0)"), (2, 2), (int(rank[0]) % 2,))})
+            digests[rank] = self.contents(variables, "model.0.weight")
+            self.assertEqual(len(set(digests[rank])), 4)
+        self.assertEqual((digests["0/4"], digests["1/4"]), (digests["2/4"], digests["3/4"]))
+        self.assertFalse(set(digests["0/4"]) & set(digests["1/4"]))
+        self.assert_compared(run)
+
+    def assert_compared(self, run):
+        """The parts are what the invariant is judged on: in the whole nothing may be said of data."""
+        (self.work / "i.jsonl").write_text(
+            '{"traincheck": "invariants", "schema": 1}\n{"relation": "Consistent/replica", "when": [], '
+            '"params": [{"variable": "Parameter", "attr": "data", "to": "equal"}]}\n')
+        done = self.execute([BIN / "traincheck-check", run.folder, "-i", "i.jsonl", "-o", "report"], None)
+        self.assertEqual(done.code, 0, done.err)
+        self.assertIn("1 passed", done.err)
 
 
 if __name__ == "__main__":

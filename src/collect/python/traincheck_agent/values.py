@@ -42,12 +42,25 @@ def autocast_json():
     return "{" + ",".join(found) + "}" if found else None
 
 
+def _part(tensor):
+    """Which part of a distributed tensor this process holds: its place in the dimensions of the mesh that split it.
+    None where the mesh has not all ranks: those of another mesh may hold other tensors of that name."""
+    mesh = tensor.device_mesh
+    place = mesh.get_coordinate()
+    if place is None or mesh.size() != sys.modules["torch.distributed"].get_world_size():
+        return None
+    return [at for at, placement in zip(place, tensor.placements) if not placement.is_replicate()]
+
+
 def placement_json(tensor):
-    """Members of attrs that say which part of a distributed tensor this process holds."""
+    """Members of attrs that say what of a distributed tensor this process holds."""
     placements = ",".join(json_text(str(p)) for p in tensor.placements)
     mesh = ",".join(str(n) for n in tensor.device_mesh.shape)
-    part = "" if all(p.is_replicate() for p in tensor.placements) else '"sharded":true,'
-    return f'{part}"placements":[{placements}],"mesh":[{mesh}]'
+    members = f'"placements":[{placements}],"mesh":[{mesh}]'
+    if all(p.is_replicate() for p in tensor.placements):
+        return members
+    part = _part(tensor)
+    return '"sharded":true,' + ("" if part is None else f'"part":{json_text(part)},') + members
 
 
 def scaler_settings(scaler):
