@@ -215,8 +215,7 @@ static void add_statement(struct replica_state *r, struct pending_step *step,
     uint64_t *at = tc_map_at(&step->by_name, said->key, &is_new);
 
     if (is_new) {
-        struct replica replica = {
-            .rank = INT64_MAX, .attr = said->attr, .is_part = said->is_part};
+        struct replica replica = {.rank = INT64_MAX, .attr = said->attr, .is_part = said->is_part};
         *at = step->variables.n;
         tc_vec_push(&step->variables, replica);
     }
@@ -224,8 +223,8 @@ static void add_statement(struct replica_state *r, struct pending_step *step,
     if (!replica->n_contents)
         add_content(replica, &now, said->rank);
     const struct tc_snapshot *other = &replica->contents[0].snapshot;
-    replica->is_incomparable |= !tc_snapshots_compare(other, &now) ||
-                                (said->variable->is_sharded && !said->is_part);
+    replica->is_incomparable |=
+        !tc_snapshots_compare(other, &now) || (said->variable->is_sharded && !said->is_part);
     replica->data_differs |= other->data != now.data;
     replica->dtype_differs |= other->dtype != now.dtype;
     replica->shape_differs |= other->shape != now.shape;

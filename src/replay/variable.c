@@ -250,8 +250,7 @@ static void ignore(struct update *u, const struct tc_value *value)
 
 static void set_part(struct update *u, const struct tc_value *value)
 {
-    u->variable->part =
-        value->kind == TC_VALUE_ARRAY ? json_text(u->symbols, value) : TC_NO_SYM;
+    u->variable->part = value->kind == TC_VALUE_ARRAY ? json_text(u->symbols, value) : TC_NO_SYM;
 }
 
 /* The attributes of docs/trace-format.md; all others are framework attributes. */

@@ -33,6 +33,7 @@ def same_value():
 
 def tensor_rate():
     net = nn.Linear(2, 1); tens = torch.optim.Adam(net.parameters(), lr=torch.tensor(0.5))
+    tens.param_groups[0].update(elsewhere=torch.tensor(0.5, device="meta"), two=torch.ones(2))
     back(net); tens.step(); tens.param_groups[0]["lr"].mul_(0.5); back(net); tens.step()
 
 def later_group():
@@ -113,6 +114,11 @@ class Settings(Case):
 
     def test_a_rate_that_is_a_tensor(self):
         self.assertEqual([attrs["lr"] for _, attrs in self.history("tens.param_groups[0]")], [0.5, 0.25])
+
+    def test_tensors_elsewhere_and_of_more_elements_are_no_settings(self):
+        written = {name for _, attrs in self.history("tens.param_groups[0]") for name in attrs}
+        self.assertIn("betas", written)
+        self.assertFalse({"elsewhere", "two", "params"} & written)
 
     def test_a_group_that_comes_later(self):
         self.assertEqual([attrs["lr"] for _, attrs in self.history("grown.param_groups[1]")], [0.25])

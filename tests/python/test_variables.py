@@ -285,8 +285,10 @@ class Variables(Case):
 
 class Chosen(Case):
     def test_models_to_track(self):
-        run = self.traced(SETUP + "model(x)", options=["--models-to-track", "other"])
-        self.assertEqual([r for r in run.records() if r["type"] == "var" and r.get("name", "").startswith("model.")], [])
+        run = self.traced(SETUP + "other = Net(); third = Net()\nfor m in (model, other, third): m(x)\n",
+                          options=["--models-to-track", "other,third"])
+        roots = {r["name"].partition(".")[0] for r in run.records() if r["type"] == "var"}
+        self.assertEqual(roots, {"other", "third"})
 
 
 class Budget(Case):

@@ -133,6 +133,7 @@ struct tc_agent {
     bool opening;        /* a thread is opening the trace file */
     bool worker;         /* a DataLoader worker: no variables, no windows */
     bool track;          /* tensors are looked at as variables */
+    bool is_narrowed;    /* those of some models alone */
     bool settings;       /* and the settings of optimizers and scalers */
     bool stats;          /* ranges and means of tensors are recorded */
     int stack_depth;     /* frames of the user's that are recorded of a call; 0: the nearest line */

@@ -108,15 +108,16 @@ static PyObject *join(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* detail(stack_depth, stats): what is recorded beyond the usual */
+/* detail(stack_depth, stats, narrowed): what is recorded beyond the usual, and short of it */
 static PyObject *detail(PyObject *self, PyObject *args)
 {
-    int stats;
+    int stats, narrowed;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "ip", &tc_agent.stack_depth, &stats))
+    if (!PyArg_ParseTuple(args, "ipp", &tc_agent.stack_depth, &stats, &narrowed))
         return NULL;
     tc_agent.stats = stats;
+    tc_agent.is_narrowed = narrowed;
     Py_RETURN_NONE;
 }
 

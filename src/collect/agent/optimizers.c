@@ -65,7 +65,7 @@ static void meet_param(PyObject *param, size_t group, size_t i, void *context)
     if (!v)
         return;
     v->is_owned = true;
-    if (v->name)
+    if (v->name || tc_agent.is_narrowed) /* then it waits until a root is known */
         return;
     tc_strbuf_addf(&name, "optimizer.param_groups[%zu][%zu]", group, i);
     tc_tracked_set_name(v, name.text, 0);

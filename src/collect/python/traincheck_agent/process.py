@@ -141,7 +141,7 @@ def _environment():
 def start():
     _environment()
     agent.join(settings.text("board", None), _is_main() and settings.flag("progress"))
-    agent.detail(settings.number("stack"), settings.flag("stats"))
+    agent.detail(settings.number("stack"), settings.flag("stats"), bool(settings.many("model")))
     agent.start(settings.output_dir, settings.number("buffer_size", 64 << 20),
                 settings.flag("drop"), _is_main() and not settings.flag("quiet"),
                 settings.flag("injected"),
