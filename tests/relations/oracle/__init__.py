@@ -1,0 +1,162 @@
+"""Inference by brute force, from docs/relations.md: lists of examples, every conjunction tried, nothing compressed.
+
+For traces of trace_writer.py; slow, and without pruning (--keep-implied). All forms are here. What these traces cannot show is
+left out: sampled digests, gaps of sampling, calls of other threads, restarted ranks, ranks that never report, arguments by
+position, strings and lists beyond the bounds of the format. What is held against it are params, preconditions and counts; not
+the contexts, which only checking asks for.
+"""
+import collections
+import itertools
+import json
+import pathlib
+
+from . import consistent, contain, operands, sequence
+from .replay import Process
+from .terms import BROKE, EVERY, HELD, ONE_ALONE, UNDECIDED, Example, text
+
+# source(process, what, it) yields (key, situation, outcome); claims(key, outcomes) what to try on them
+Form = collections.namedtuple("Form", "source claims hides mode_only", defaults=(lambda params, field: False, False))
+FORMS = {
+    "EventContain/some": Form(contain.contents, contain.some_claims),
+    "EventContain/none": Form(contain.contents, contain.none_claims),
+    "EventContain/each": Form(contain.owned, contain.each_claims),
+    "EventContain/within": Form(contain.changes, contain.within_claims),
+    "EventContain/owned": Form(contain.gradients, contain.owned_claims),
+    "EventContain/sets": Form(contain.sets, contain.sets_claims),
+    "APISequence/window": Form(sequence.window, sequence.window_claims),
+    "APISequence/between": Form(sequence.between, sequence.between_claims),
+    "APISequence/run": Form(sequence.run_course, sequence.run_claims),
+    "APISequence/follow": Form(sequence.follow, sequence.follow_claims),
+    "Consistent/replica": Form(consistent.replica, consistent.equal_claims),
+    "Consistent/alias": Form(consistent.alias, consistent.equal_claims),
+    "Consistent/peer": Form(consistent.peer, consistent.equal_claims),
+    "Consistent/steady": Form(consistent.steady, consistent.equal_claims),
+    "APIArg/constant": Form(operands.operands, operands.arg_constant_claims, operands.hides_operands, True),
+    "APIArg/equal": Form(operands.operands, operands.arg_equal_claims, operands.hides_operands),
+    "APIArg/distinct": Form(operands.distinct, operands.distinct_claims),
+    "APIArg/setting": Form(operands.settings, operands.setting_claims, operands.hides_settings, True),
+    "APIOutput/constant": Form(operands.operands, operands.output_constant_claims, operands.hides_operands, True),
+    "APIOutput/equal": Form(operands.operands, operands.output_equal_claims, operands.hides_operands),
+    "APIOutput/lower": Form(operands.operands, operands.lower_claims, operands.hides_operands),
+    "APIOutput/upper": Form(operands.operands, operands.upper_claims, operands.hides_operands),
+    "APIOutput/finite": Form(operands.operands, operands.finite_claims, operands.hides_operands),
+}
+
+# ---- preconditions
+
+ORDER = ["stage", "ctx.autocast", "ctx.inference", "ctx.*", "after.*", "closure", "in", "self.training", "owner.training",
+         "world", "uses.*", "self.class", "self.*", "v.kind", "v.requires_grad", "v.attr.*", "v.dtype", "v.owner", "v.*", "args.*"]
+OPEN = {"ctx.autocast", "in", "self.class", "v.dtype", "v.owner"}
+MODE = {"stage", "ctx.autocast", "ctx.inference", "ctx.*", "self.training", "owner.training"}
+CLOSED = {"true", "false", "null"} | {text(w) for w in (
+    "zero", "tiny", "positive", "negative", "non_zero", "nan_or_inf", "null", "all", "some", "none", "one", "many",
+    "training", "init", "evaluation", "checkpointing")}
+
+
+def row_of(field):
+    return next(i for i, row in enumerate(ORDER) if field == row or (row.endswith("*") and field.startswith(row[:-1])))
+
+
+def is_closed(field, value):
+    row = ORDER[row_of(field)]
+    return row == "v.attr.*" or (row not in OPEN and value in CLOSED)
+
+
+def is_true(clause, situation):
+    field, value, negated = clause
+    return (situation.get(field) == value) != negated
+
+
+def clauses(held, broken, witnesses, mode_only):
+    """Candidates in the order of fields; held: situation → pipelines."""
+    found = set()
+    for s in held:
+        for field, value in s:
+            if is_closed(field, value) or len(set().union(*(p for t, p in held.items() if (field, value) in t))) >= witnesses:
+                found.add((field, value, False))
+    found |= {(field, value, True) for s in broken for field, value in s if is_closed(field, value)}
+    found = [c for c in found if not mode_only or ORDER[row_of(c[0])] in MODE]
+    return sorted(found, key=lambda c: (row_of(c[0]), c[0], c[2], c[1]))
+
+
+def search(held, broken, witnesses, mode_only):
+    """The best conjunction that is false on all of broken, or None."""
+    candidates, seen = [], set()
+    for c in clauses(held, broken, witnesses, mode_only):
+        extension = (frozenset(s for s in held if is_true(c, dict(s))), frozenset(s for s in broken if is_true(c, dict(s))))
+        if extension not in seen:  # of clauses that are true on the same situations the first stands for all
+            seen.add(extension)
+            candidates.append((c, *extension))
+    best, covered = None, 0
+    for n in (1, 2, 3):
+        for group in itertools.combinations(candidates, n):
+            if frozenset.intersection(*(b for _, _, b in group)):
+                continue
+            size = len(frozenset.intersection(*(h for _, h, _ in group)))
+            if size > covered:
+                best, covered = [c for c, _, _ in group], size
+        if covered == len(held):
+            break
+    return best
+
+
+def is_enough(claim, n_clauses, n_examples, n_pipelines, of):
+    """Is it, when n_pipelines carry a claim with so many clauses and examples, of that many?"""
+    if of == 1:
+        return n_examples >= claim.examples and not (claim.is_choice and not n_clauses)
+    if claim.pipelines == ONE_ALONE:
+        return False
+    wanted = of if claim.pipelines == EVERY else claim.pipelines + 2 * max(n_clauses - 1, 0)
+    return n_examples >= claim.examples and n_pipelines >= wanted
+
+
+def deduce(form, claim, examples, n_pipelines):
+    """(when, held, excluded, pipelines), or None."""
+    decided = [(e, verdict, frozenset((k, v) for k, v in e.situation.items() if not form.hides(claim.params, k)))
+               for e in examples if (verdict := claim.decide(e.outcome)) is not UNDECIDED]
+    held = [(e.pipeline, s) for e, verdict, s in decided if verdict == HELD]
+    broken = {s for e, verdict, s in decided if verdict == BROKE}
+    when = []
+    if broken:
+        where = collections.defaultdict(set)
+        for pipeline, s in held:
+            if s not in broken:
+                where[s].add(pipeline)
+        when = search(where, broken, 2 if n_pipelines > 1 else 1, form.mode_only) if where else None
+        if not when:
+            return None
+        covered = set().union(*(p for s, p in where.items() if all(is_true(c, dict(s)) for c in when)))
+        if len(covered) < 0.8 * len({p for p, _ in held}):
+            return None
+    judged = [(p, s) for p, s in held if all(is_true(c, dict(s)) for c in when)]
+    carriers = {p for p, _ in judged}
+    if not is_enough(claim, len(when), len(judged), len(carriers), n_pipelines):
+        return None
+    return when, len(judged), len(decided) - len(judged), len(carriers)
+
+
+def examples_of(form, folder):
+    """(key, example) of all processes of a run."""
+    found, shared = [], {}
+    take = lambda *event: found.extend((key, Example(folder, key, s, o)) for key, s, o in form.source(*event))  # noqa: E731
+    for file in sorted(pathlib.Path(folder).glob("trace_*")):
+        Process(file, shared).run(take)
+    take(None, "finish", shared)
+    return found
+
+
+def infer(folders):
+    """{(relation, params, when): (held, excluded, pipelines)}, keys as JSON text."""
+    found = {}
+    for name, form in FORMS.items():
+        by_key = collections.defaultdict(list)
+        for folder in folders:
+            for key, example in examples_of(form, folder):
+                by_key[key].append(example)
+        for key, examples in by_key.items():
+            for claim in form.claims(key, {e.outcome for e in examples}):
+                result = deduce(form, claim, examples, len(folders))
+                if result:
+                    when = [{"field": f, "not" if negated else "is": json.loads(v)} for f, v, negated in result[0]]
+                    found[name, text(claim.params), text(when)] = result[1:]
+    return found

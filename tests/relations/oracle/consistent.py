@@ -1,0 +1,107 @@
+"""Consistent: examples and claims."""
+import collections
+import re
+
+from .replay import situation_of_variable
+from .terms import BROKE, HELD, UNDECIDED, Claim, text
+
+
+def peer(p, what, _):
+    if what == "window" and p.has_step:
+        groups = collections.defaultdict(set)
+        for v in p.variables.values():
+            if "float" in v["dtype"]:
+                groups[v["root"], v["kind"]].add(v["dtype"])
+        for (_, kind), dtypes in groups.items():
+            yield kind, {}, frozenset([("dtype", len(dtypes) == 1)])
+
+
+def steady(p, what, _):
+    if what != "window" or not p.has_step:
+        return
+    for v in p.variables.values():
+        now = {k: v[k] for k in ("data", "dtype", "shape", "requires_grad")}
+        before = p.state["steady"].get(v["serial"])
+        p.state["steady"][v["serial"]] = now
+        if before:
+            is_frozen = v["kind"] == "Parameter" and not before["requires_grad"] and not now["requires_grad"]
+            attrs = ("dtype", "shape") + (("data",) if is_frozen else ())
+            yield v["kind"], situation_of_variable(v), frozenset((a, before[a] == now[a]) for a in attrs)
+
+
+# ---- replica: all ranks have reported the step
+
+
+def replica(p, what, x):
+    """Each rank reports at the end of a step; the steps are judged when all has been read."""
+    if what == "window" and p.has_step and p.world > 1:
+        reports = reports_of(p.shared)[x["step"]]
+        reports[p.head["rank"]] = p.world, {v["name"]: dict(v) for v in p.variables.values()}, \
+            {g["name"]: dict(g, used=dict(g["used"])) for g in p.settings.values()}
+    if what == "finish":
+        for reports in reports_of(x).values():
+            if len(reports) == max(world for world, _, _ in reports.values()):
+                variables, groups = zip(*(reports[rank][1:] for rank in sorted(reports)))
+                yield from (of_replicas(v) for v in on_all(variables))
+                yield from (of_groups(g) for g in on_all(groups))
+
+
+def reports_of(shared):
+    return shared.setdefault("reports", collections.defaultdict(dict))
+
+
+def on_all(ranks):
+    """What every rank has, by name: a list of it, lowest rank first."""
+    return [[rank[name] for rank in ranks] for name in ranks[0] if all(name in rank for rank in ranks)]
+
+
+def is_equal(replicas, attr):
+    return all(v[attr] == replicas[0][attr] for v in replicas)
+
+
+def of_replicas(replicas):
+    first = replicas[0]
+    is_comparable = first["kind"] != "buffer" and not any(v.get("sharded") for v in replicas)
+    attrs = ("dtype", "shape") + (("data",) if is_comparable else ())
+    return first["kind"], situation_of_variable(first), frozenset((a, is_equal(replicas, a)) for a in attrs)
+
+
+def of_groups(groups):
+    is_comparable = all(g["used"] for g in groups)
+    return groups[0]["kind"], {}, frozenset([("settings", is_equal(groups, "used"))] if is_comparable else ())
+
+
+# ---- alias: two that started as copies
+
+
+def find_aliases(p):
+    by_content = collections.defaultdict(list)
+    for v in p.variables.values():
+        if v["kind"] == "Parameter" and len(v["shape"]) >= 2:
+            by_content[v["first"]].append(v)
+    return [twins for twins in by_content.values() if len(twins) == 2]
+
+
+def is_trained(v):
+    return v["requires_grad"] and (v["grad_cause"] >= 0 or v["grad"] != "null")
+
+
+def alias(p, what, _):
+    if what != "window" or not p.has_step:
+        return
+    if "pairs" not in p.state["alias"]:
+        p.state["alias"]["pairs"] = find_aliases(p)
+    for a, b in p.state["alias"]["pairs"]:
+        if not is_trained(a) or not is_trained(b) or (a["data"], b["data"]) == (a["first"], b["first"]):
+            continue
+        last, template = ([f(v["name"]) for v in (a, b)] for f in (lambda name: name.rpartition(".")[2],
+                                                                  lambda name: re.sub("[0-9]+", "0", name)))
+        same = {"name": last[0] == last[1], "owner": a["owner"] == b["owner"], "root": a["root"] == b["root"]}
+        yield "Parameter", {**{f"v.same_{k}": text(x) for k, x in same.items()}, "v.siblings": text(template[0] == template[1]),
+                            **a["framework"], **b["framework"]}, frozenset([("data", a["data"] == b["data"])])
+
+
+def equal_claims(key, outcomes):
+    for attr in {a for o in outcomes for a, equal in o if equal}:
+        yield Claim([{"variable": key, "attr": attr, "to": "equal"}], lambda o, attr=attr:
+                    HELD if (attr, True) in o else BROKE if (attr, False) in o else UNDECIDED, 2)

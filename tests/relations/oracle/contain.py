@@ -1,0 +1,185 @@
+"""EventContain: examples and claims."""
+from .replay import is_by_torch, is_training_forward, situation_of, situation_of_variable
+from .terms import BROKE, HELD, SUBJECTS, UNDECIDED, Claim, number_class, text
+
+
+def is_subject(call):
+    return not call["raised"] and (call["root"] or call["role"] in SUBJECTS)
+
+
+def had_gradient(v, call):
+    grad = v["grad_before"] if v["grad_cause"] >= call["id"] else v["grad"]
+    return v["kind"] == "Parameter" and v["requires_grad"] and grad not in ("null", "zero")
+
+
+def has_no_rate(call):
+    me = call.get("self") or {}
+    return call["role"] in ("step", "zero_grad") and number_class(me["attrs"]["lr"]) in ("zero", "tiny")
+
+
+def contents(p, what, call):
+    if what == "call" and is_subject(call):
+        inside = {x for x in call["inside"] if x[0] == "change" or (x[0] == "call" and not call["root"])}
+        marks = {"looked"} | ({"computes"} if call["root"] or call["role"] == "backward" else set())
+        owned_by_it = [p.variables[s] for s in call["params"]] or p.variables.values()
+        marks.add("laden" if any(had_gradient(v, call) for v in owned_by_it) else "fresh")
+        idle = {"idle"} if has_no_rate(call) else set()
+        yield call["name"], situation_of(p, call, True), frozenset(inside | (marks if call["looked"] else set()) | idle)
+
+
+def kind_of(p, v):
+    """Buffers of a module are apart when it has parameters and none of them is trained."""
+    module = v["name"].rpartition(".")[0]
+    beside = [w["requires_grad"] for w in p.variables.values()
+              if w["kind"] == "Parameter" and w["root"] == v["root"] and w["name"].rpartition(".")[0] == module]
+    return "frozen_buffer" if v["kind"] == "buffer" and beside and not any(beside) else v["kind"]
+
+
+def owned(p, what, call):
+    if what != "call" or not is_subject(call) or not (call["role"] == "step" or call["root"]):
+        return
+    if call["role"] == "step":
+        variables = [v for v in (p.variables[s] for s in call["params"]) if v["requires_grad"]]
+    else:
+        variables = [v for v in p.variables.values() if v["kind"] == "buffer" and v["root"] == call["self"]["id"]]
+    for v in variables:
+        where = situation_of(p, call, False)
+        grad = v["grad_before"] if v["grad_cause"] == call["id"] else v["grad"]
+        changed = v["data_cause"] >= call["id"]
+        who = (call["name"], call["self"]["id"], v["serial"])
+        streak = p.state["streak"][who] = 0 if changed else p.state["streak"].get(who, 0) + 1
+        is_computed_zero = grad == v["grad"] == "zero" and v["grad_before"] == "null"
+        is_small = call["role"] == "step" and (grad == "tiny" or is_computed_zero or has_no_rate(call))
+        outcome = {("data", "changed")} if changed else {("data", "unchanged")} if streak >= 3 and not is_small else set()
+        if call["role"] == "step":
+            outcome.add(("cleared", text(v["serial"] not in call.get("uncleared", []))))
+            if call["kept"][v["serial"]] is not None:
+                outcome.add(("kept", text(call["kept"][v["serial"]])))
+        if outcome:
+            yield (call["name"], kind_of(p, v)), {**where, **situation_of_variable(v, grad)}, frozenset(outcome)
+
+
+MARKS = {"looked", "computes", "fresh", "laden", "idle"}
+
+
+def was_due(change, o):
+    """A change that did not happen: could it have?"""
+    _, _, attr, before, after = change
+    if attr == "grad" and "clear" in (before, after):
+        return "looked" in o and ("fresh" if before == "clear" else "laden") in o
+    return "looked" in o and not (attr == "data" and "idle" in o)
+
+
+def some_claims(key, outcomes):
+    for x in set().union(*outcomes) - MARKS:
+        if x[:2] == ("change", "buffer"):
+            continue
+        if x[0] == "call":
+            param = {"call": x[2], "role": x[1]}
+        else:
+            param = {"change": x[1], "attr": x[2], **({} if x[3] == "-" else {"from": x[3]}), "to": x[4]}
+        yield Claim([{"call": key}, param], lambda o, x=x:
+                    HELD if x in o else BROKE if x[0] == "call" or was_due(x, o) else UNDECIDED, 2)
+
+
+def none_claims(key, outcomes):
+    change = ("change", "Parameter", "data", "-", "changed")
+    if "computes" not in set().union(*outcomes):
+        return
+    yield Claim([{"call": key}, {"change": "Parameter", "attr": "data", "to": "changed"}],
+                lambda o: BROKE if change in o else HELD if was_due(change, o) else UNDECIDED, 2)
+
+
+def each_claims(key, outcomes):
+    met = set().union(*outcomes)
+    for kind, attr, to, other in (("Parameter", "data", "changed", "unchanged"), ("buffer", "data", "unchanged", "changed"),
+                                  ("frozen_buffer", "data", "unchanged", "changed"), ("Parameter", "cleared", "true", "false"),
+                                  ("Parameter", "kept", "true", "false")):
+        if kind == key[1] and (attr, to) in met:
+            word = "change" if attr == "data" else "variable"
+            yield Claim([{"call": key[0]}, {word: kind, "attr": attr, "to": to}], lambda o, yes=(attr, to), no=(attr, other):
+                        HELD if yes in o else BROKE if no in o else UNDECIDED, 2)
+
+
+# ---- within
+
+
+def may_change_weights(call):
+    return call["root"] or call["role"] in (SUBJECTS | {"init"}) - {"library"}
+
+
+def of_weight(v):
+    return {"v.requires_grad": text(v["requires_grad"]), **v["framework"]}
+
+
+def changes(p, what, x):
+    foreign, left = p.state["foreign"] if p else None, p.state["left"] if p else None
+    if what == "change" and x["variable"]["kind"] == "Parameter":
+        v = x["variable"]
+        around = next(filter(may_change_weights, p.around(x["call"])), None)
+        is_made = around or x["stage"] == "init"
+        if is_made:
+            left[v["serial"]] = v["data"]
+        foreign.pop(v["serial"], None)
+        if left.get(v["serial"], v["first"]) != v["data"]:
+            foreign[v["serial"]] = v
+        if around and x["stage"] == "training" and around["role"] not in ("load", "init"):
+            yield "change", of_weight(v), (around["role"], around["name"])
+    elif what == "call" and not x["raised"] and is_training_forward(x) and x["stage"] == "training":
+        for v in [v for v in foreign.values() if v["root"] == x["self"]["id"]]:
+            del foreign[v["serial"]]
+            yield "change", of_weight(v), None
+
+
+def within_claims(_, outcomes):
+    makers = sorted(outcomes - {None}, key=" ".join)
+    if 0 < len(makers) < 16:
+        yield Claim([{"change": "Parameter", "attr": "data", "to": "changed"}, *({"call": fn, "role": role} for role, fn in makers)],
+                    lambda o: HELD if o in makers else BROKE, 4)
+
+
+# ---- owned
+
+
+def gradients(p, what, x):
+    if what == "call":
+        p.state["owners"].update(dict.fromkeys(x["params"]))
+    if what != "window" or not p.has_step:
+        return
+    streaks = p.state["streaks"]
+    for v in p.variables.values():
+        if v["kind"] != "Parameter" or not v["requires_grad"] or v["grad"] in ("null", "zero"):
+            continue
+        is_owned = v["serial"] in p.state["owners"]
+        streaks[v["serial"]] = 0 if is_owned else streaks.get(v["serial"], 0) + 1
+        if is_owned or streaks[v["serial"]] >= 3:
+            yield v["kind"], situation_of_variable(v), is_owned
+
+
+def owned_claims(key, outcomes):
+    yield Claim([{"variable": key, "attr": "owned", "to": "true"}], lambda o: HELD if o else BROKE, 4)
+
+
+# ---- sets
+
+
+def sets(p, what, call):
+    if what != "call" or call["raised"] or call["role"] != "scheduler" or is_by_torch(call) or \
+            any(c["role"] == "scheduler" for c in p.around(call["above"])):
+        return
+    told = p.state["scheduler", call["self"]["id"]]
+    is_set, is_astray = ((word, "param_group") in call["inside"] for word in ("set", "astray"))
+    any_at_work = any(g["kind"] == "param_group" and not g["idle"] for g in p.settings.values())
+    if not is_set and is_astray and any_at_work:
+        told["astray"] = told.get("astray", 0) + 1
+        is_astray = told["astray"] == 3
+    else:
+        is_astray = False
+    if (is_set or is_astray) and "told" not in told:
+        told["told"] = True
+        yield call["name"], situation_of(p, call, True), is_set
+
+
+def sets_claims(key, outcomes):
+    yield Claim([{"call": key}, {"change": "param_group", "attr": "settings", "to": "changed"}], lambda o: HELD if o else BROKE,
+                4, 1)

@@ -1,0 +1,255 @@
+"""APIArg and APIOutput: examples and claims."""
+import itertools
+import json
+import math
+
+from .replay import is_by_the_user, is_by_torch, situation_of
+from .terms import BROKE, EVERY, FOREIGN, HELD, ONE_ALONE, UNDECIDED, Claim, text
+
+DIMENSIONS = {"dim", "axis", "start_dim", "end_dim", "dim0", "dim1"}
+CONTRARY = {"equals": "differs_from", "at_most": "exceeds", "at_least": "below"}
+
+
+def is_number(v):
+    return isinstance(v, (int, float)) and not isinstance(v, bool)
+
+
+def is_same_scalar(a, b):
+    return type(a) is type(b) and isinstance(a, (bool, int, float, type(None))) and a == b
+
+
+def is_tensor(v):
+    return isinstance(v, dict) and "tensor" in v
+
+
+def is_index(tensor):
+    return tensor["dtype"].startswith("int") or tensor["dtype"] == "uint8"
+
+
+def defaults_among(p, call, is_same=is_same_scalar):
+    defaults = p.defaults.get(call["fn"], {})
+    return {("default", "is", f"args.{k}") for k, v in (call.get("args") or {}).items()
+            if k in defaults and is_same(v, defaults[k])}
+
+
+# ---- what one call says: a set of (left, verb, right)
+
+
+def about_arguments(p, call):
+    args = call.get("args") or {}
+    tensors = {f"args.{k}": v for k, v in args.items() if is_tensor(v)}
+    first = next(iter(tensors.values()), None)
+    for name, v in args.items():
+        if isinstance(v, bool):
+            yield f"args.{name}", "is", text(v)
+        elif isinstance(v, int) and name in DIMENSIONS and first:
+            yield f"args.{name}", "is", text(v if v < 0 else v - len(first["shape"]))
+        elif is_number(v) and call["role"] not in ("seed", "init", "fill"):
+            yield f"args.{name}", "is", text("zero" if v == 0 else "not_zero")
+    owner = next((c for c in p.around(call["above"]) if c["role"] in ("forward", "layer")), None)
+    if "training" in args and owner:
+        yield "args.training", "equals" if args["training"] == owner["self"]["attrs"]["training"] else "differs_from", \
+            "owner.training"
+    if call["role"] not in FOREIGN:
+        for (a, x), (b, y) in itertools.combinations(tensors.items(), 2):
+            for part, is_equal in parts_of(x, y):
+                yield f"{a}.{part}", "equals" if is_equal else "differs_from", f"{b}.{part}"
+
+
+def parts_of(x, y):
+    yield "dtype", x["dtype"] == y["dtype"]
+    yield "shape", x["shape"] == y["shape"]
+    if x["shape"] and y["shape"]:
+        yield "shape[0]", x["shape"][0] == y["shape"][0]
+        if is_index(x) == is_index(y):
+            yield "shape[-1]", x["shape"][-1] == y["shape"][-1]
+
+
+def about_autocast(call, path, tensor):
+    autocast = (call.get("ctx") or {}).get("autocast")
+    if autocast and tensor["dtype"] in ("float32", "bfloat16", "float16"):
+        yield f"{path}.dtype", "equals" if tensor["dtype"] in autocast.values() else "differs_from", "ctx.autocast"
+
+
+def about_result(call):
+    end, args = call["end"], call.get("args") or {}
+    value = end.get("value")
+    if end.get("finite") is not None:
+        yield "self" if call["role"] == "backward" else "value", "is", text("finite" if end["finite"] else "not_finite")
+    if is_tensor(value):
+        yield from about_autocast(call, "value", value)
+        for name, v in args.items():
+            if "same" in end and is_tensor(v) and (v["shape"], v["dtype"]) == (value["shape"], value["dtype"]):
+                yield "value.content", "equals" if f"args.{name}" in end["same"] else "differs_from", f"args.{name}.content"
+        if call["role"] in FOREIGN:
+            yield from about_sizes(value["shape"], args)
+    elif isinstance(value, bool):
+        yield "value", "is", text(value)
+    elif isinstance(value, list):
+        yield "len(value)", "is", text("not_zero" if value else "zero")
+    elif isinstance(value, dict):
+        for name, v in value.get("dict", {}).items():
+            if isinstance(v, list):
+                yield f"len(value.{name})", "is", text("not_zero" if v else "zero")
+            elif is_tensor(v):
+                yield from about_autocast(call, f"value.{name}", v)
+
+
+def about_sizes(shape, args):
+    for name, v in args.items():
+        if not isinstance(v, int) or isinstance(v, bool) or v < 1 or name in DIMENSIONS:
+            continue
+        for d, size in enumerate(shape):
+            yield f"value.shape[{d}]", "at_most" if size <= v else "exceeds", f"args.{name}"
+            yield f"value.shape[{d}]", "at_least" if size >= v else "below", f"args.{name}"
+            if size == v > 1:
+                yield f"value.shape[{d}]", "reaches", f"args.{name}"
+
+
+def about_mode(call):
+    if call["root"]:
+        training = call["self"]["attrs"]["training"]
+        yield "self.training", "is", text("left" if training and "grad" in (call.get("ctx") or {}) else training)
+
+
+def operands(p, what, call):
+    if what != "call" or call["raised"]:
+        return
+    said = {("call", "is", what) for what, roles in (("rare", {"load", "save"}), ("users", FOREIGN)) if call["role"] in roles}
+    said |= {*about_arguments(p, call), *defaults_among(p, call), *about_result(call), *about_mode(call)}
+    yield call["name"], situation_of(p, call, True), frozenset(said)
+
+
+# ---- settings, asked for with --specific
+
+
+def is_setting(v):
+    return (is_number(v) and math.isfinite(v)) or (isinstance(v, str) and len(v) <= 64)
+
+
+def plain(v):
+    """JSON has one kind of number."""
+    return int(v) if isinstance(v, float) and v.is_integer() else v
+
+
+def settings(p, what, call):
+    if what != "call" or call["raised"] or call["role"] == "seed" or is_by_torch(call):
+        return
+    above = call["above"]
+    if above and above["role"] not in FOREIGN and not above["root"]:
+        return
+    attrs = call["self"]["attrs"] if call["role"] in ("step", "layer") else {}
+    named = {**{f"args.{k}": v for k, v in (call.get("args") or {}).items()}, **{f"self.{k}": v for k, v in attrs.items()}}
+    said = {(path, "is", text(plain(v))) for path, v in named.items() if is_setting(v)}
+    if said:
+        is_same = lambda a, b: is_setting(a) and type(a) is type(b) and a == b  # noqa: E731
+        yield call["name"], situation_of(p, call, False), frozenset(said | defaults_among(p, call, is_same))
+
+
+# ---- claims
+
+
+def statement_claims(is_wanted, pipelines):
+    def claims(key, outcomes):
+        for s in set().union(*outcomes):
+            if is_wanted(*s) and is_worth(s, outcomes):
+                yield claim_of(key, s, outcomes, pipelines)
+    return claims
+
+
+def is_worth(s, outcomes):
+    left, verb, right = s
+    if verb == "is" and left.startswith("args."):
+        return any(s in o and ("default", "is", left) not in o for o in outcomes)
+    return verb != "at_least" or any((left, "reaches", right) in o for o in outcomes)
+
+
+def claim_of(key, s, outcomes, pipelines):
+    left, verb, right = s
+    is_flag = verb == "is" and left.startswith("args.") and right in ("true", "false")
+    is_about_argument = left.startswith("args.") or right.startswith("args.")
+    if pipelines == 7 and verb == "equals" and left.endswith(".shape") and right.endswith(".shape"):
+        pipelines = 4
+    if is_flag:
+        pipelines = 7
+    if is_about_argument and any(("call", "is", "users") in o for o in outcomes):
+        pipelines = ONE_ALONE
+    return Claim([{"call": key}, {"operand": left, verb: json.loads(right) if verb == "is" else right}],
+                 lambda o: decide(s, o), pipelines, 1 if any(("call", "is", "rare") in o for o in outcomes) else 3,
+                 is_flag or left.endswith(".content") or (verb == "is" and left.startswith("args.") and right == '"zero"'))
+
+
+def decide(s, outcome):
+    left, verb, right = s
+    if s in outcome:
+        return HELD
+    if verb == "is":
+        return BROKE if any((x, y) == (left, "is") for x, y, _ in outcome) else UNDECIDED
+    return BROKE if (left, CONTRARY[verb], right) in outcome else UNDECIDED
+
+
+def is_result(path):
+    return path.startswith(("value", "len("))
+
+
+NO_FACT = ('"not_zero"', '"left"', '"finite"', '"not_finite"')
+
+arg_constant_claims = statement_claims(
+    lambda left, verb, right: verb == "is" and right not in NO_FACT and (left.startswith("args.") or left == "self.training"), 4)
+arg_equal_claims = statement_claims(lambda left, verb, right: verb == "equals" and left.startswith("args."), 7)
+setting_claims = statement_claims(lambda left, verb, right: left.startswith(("args.", "self.")), EVERY)
+output_constant_claims = statement_claims(
+    lambda left, verb, right: verb == "is" and right not in NO_FACT and is_result(left), 4)
+output_equal_claims = statement_claims(lambda left, verb, right: verb == "equals" and is_result(left), 7)
+lower_claims = statement_claims(lambda left, verb, right: verb == "at_least", 7)
+upper_claims = statement_claims(lambda left, verb, right: verb == "at_most", 7)
+finite_claims = statement_claims(lambda left, verb, right: right == '"finite"', 4)
+
+
+def hides_operands(params, field):
+    """What explains nothing about these operands: they themselves, and what they are made from."""
+    operand = params[1]
+    made_from = {"stage", "owner.training", "in", "self.class"} if operand["operand"] == "self.training" else set()
+    return field in {operand["operand"], *map(str, operand.values()), *made_from}
+
+
+def hides_settings(params, field):
+    return field.startswith("self.") and field not in ("self.training", "self.class")
+
+
+# ---- distinct: initialisers in one window, workers that live at the same time
+
+
+def distinct(p, what, x):
+    if what == "call" and not x["raised"] and x["role"] == "init":
+        target = next((v["id"] for v in (x.get("args") or {}).values() if is_tensor(v)), None)
+        if target is None or any(c["role"] == "init" for c in p.around(x["above"])) or not is_by_the_user(p, x):
+            return
+        seen = p.state["initialised", x["window"]]
+        yield "init *", {"stage": text(x["stage"])}, (x["fn"], target) not in seen
+        seen[x["fn"], target] = True
+    elif what == "worker call" and not x["raised"] and not x["above"]:
+        uses = p.shared.setdefault("uses", {})
+        for name, v in (x.get("args") or {}).items():
+            value = v if is_number(v) and x["role"] == "seed" else v.get("digest") if isinstance(v, dict) else None
+            if value is not None:
+                place = p.head["unix_ns"] + x["end"]["t"], p.file
+                uses.setdefault((p.head.get("ppid", 0), f"{x['fn']} args.{name}"), {}).setdefault((value, p.file), (place, p))
+    elif what == "finish":
+        for (_, key), of_key in x.get("uses", {}).items():
+            yield from in_workers(key, of_key)
+
+
+def in_workers(key, uses):
+    """uses: (value, file) to the first place where that process used it, and the process."""
+    for (value, _), (place, p) in uses.items():
+        siblings = [(v, there) for (v, _), (there, q) in uses.items()
+                    if p is not q and p.began <= q.lived_until and q.began <= p.lived_until]
+        if siblings:
+            yield key, {}, not any(v == value and there < place for v, there in siblings)
+
+
+def distinct_claims(key, outcomes):
+    fn, operand = key.split()
+    params = [{"call": "*", "role": "init"}] if key == "init *" else [{"call": fn}, {"operand": operand, "is": "distinct"}]
+    yield Claim(params, lambda o: HELD if o else BROKE, 2, 1)

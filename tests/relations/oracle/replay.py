@@ -1,0 +1,235 @@
+"""Records of one file as calls with what is inside them, variables, settings and windows; and situations."""
+import collections
+import json
+
+from .terms import FOREIGN, MEMBERS, NESTED, OUTER, SUBJECTS, text, value_class
+
+
+class Process:
+    """Replays one file. `state` belongs to the sources, by their name; `shared` is that of all processes of the run."""
+
+    def __init__(self, file, shared):
+        records = [json.loads(line) for line in file.read_text().splitlines()]
+        self.head, self.records, self.file, self.shared = records[0], records[1:], file.name, shared
+        self.world, self.is_worker = self.head.get("world_size", 1), self.head["role"] == "worker"
+        times = [r["t"] for r in self.records if "t" in r]
+        self.began, self.lived_until = (self.head["unix_ns"] + f(times, default=0) for f in (min, max))
+        self.roles, self.defaults, self.open, self.variables, self.settings = {}, {}, {}, {}, {}
+        self.window_number = 0
+        self.state = collections.defaultdict(dict)
+        self.members, self.early = [], []
+        self.new_window()
+
+    def new_window(self, why=None, stage=None):
+        """Forwards that no step has used, and what follows them, go to the window of the next step."""
+        if self.members and not (self.has_step and why not in ("zero_grad", "step")) and (self.has_step or stage == "training"):
+            unused = [i for i, c in enumerate(self.members) if c["root"]
+                      and not any(d["role"] == "step" for d in self.members[i:])]
+            self.early += self.members[unused[0]:] if unused else []
+        self.phases, self.members = set(), []
+        self.window_number += 1
+        self.has_step = self.has_autocast = False
+        self.grads = "none"
+
+    def share(self, serials, is_so):
+        n = sum(map(is_so, (self.variables[s] for s in serials)))
+        return "none" if n == 0 else "all" if n == len(serials) else "some"
+
+    def enter(self, r):
+        parent = self.open.get(r.get("parent"))
+        role = self.roles.get(r["fn"], "function")
+        is_root = r.get("self", {}).get("role") == "root"
+        call = dict(r, role=role, root=is_root, name="root.forward" if is_root else r["fn"], above=parent, inside=set(),
+                    after=set(self.phases), window=self.window_number, looked=bool(self.variables), params=r.get("params", []))
+        if call["params"]:
+            call["grads"] = self.share(call["params"], lambda v: v["grad"] != "null")
+            call["frozen"] = self.share(call["params"], lambda v: not v["requires_grad"])
+        if role == "step":
+            for group in self.settings.values():
+                group["used"] = dict(group["now"])
+            call["kept"] = {s: self.is_kept(self.variables[s], call) for s in call["params"]}
+        self.open[r["id"]] = call
+        self.has_autocast |= "autocast" in r.get("ctx", {})
+        if role == "step":
+            grads = call.get("grads", "none")
+            self.grads = grads if not self.has_step or grads == self.grads else "some"
+        elif self.is_member(call):
+            self.members.append(call)
+        return call
+
+    def is_kept(self, v, call):
+        """Is its data what the step before left? None where that step is not known."""
+        if "data" not in v or call["step"] - v.get("left_step", -9) > 1:
+            return None
+        return v["data"] == v["left"]
+
+    def is_member(self, call):
+        around = list(self.around(call["above"]))
+        if any((c["role"], c["root"]) == (call["role"], call["root"]) for c in around):
+            return False
+        is_top = all(c["role"] in OUTER for c in around)
+        if not call["root"] and call["role"] not in MEMBERS:
+            return False
+        return (call["root"] or call["role"] in NESTED) if not is_top else call.get("by") != "torch"
+
+    def leave(self, r):
+        call = self.open[r["id"]]
+        call.update(raised=r["type"] == "raise", end=r, looked=bool(self.variables))
+        if call["role"] == "step":
+            for v in (self.variables[s] for s in call["params"]):
+                v.update(left=v.get("data"), left_step=call["step"])
+        if not call["raised"]:
+            if call["role"] == "step":
+                if self.is_member(call):
+                    self.members.append(call)
+                    self.has_step = True
+            self.phases |= {"forward"} if call["root"] else {call["role"]} & {"backward", "unscale"}
+            if call["role"] == "step":
+                self.phases -= {"backward"}
+        return call
+
+    def close(self, call):
+        """What happened inside is known; hand it on."""
+        del self.open[call["id"]]
+        if call["above"]:
+            if not call["raised"] and (call["root"] or call["role"] in SUBJECTS):
+                call["above"]["inside"].add(("call", call["role"], call["name"]))
+            call["above"]["inside"] |= call["inside"]
+
+    def around(self, call):
+        while call:
+            yield call
+            call = call["above"]
+
+    def look_at_settings(self, r, cause):
+        group = self.settings.setdefault(r["var"], {"serial": r["var"], "now": {}, "used": {}, "idle": False})
+        group.update({k: r[k] for k in ("name", "kind") if k in r})
+        for attr, value in r["attrs"].items():
+            if attr == "idle":
+                group["idle"] = value
+                continue
+            if cause and attr in group["now"] and group["now"][attr] != value:
+                cause["inside"].add(("astray" if group["idle"] else "set", group["kind"]))
+            group["now"][attr] = value
+
+    def look(self, r, observe):
+        cause = self.open.get(r.get("cause"))
+        if r.get("kind") in ("param_group", "scaler") or r["var"] in self.settings:
+            self.look_at_settings(r, cause)
+            return
+        is_new = r["var"] not in self.variables
+        v = self.variables.setdefault(r["var"], {"serial": r["var"], "data_cause": -1, "grad_cause": -1, "framework": {},
+                                                 "first": r["attrs"].get("data")})
+        v.update({k: r[k] for k in ("name", "kind", "root") if k in r})
+        known = {"data", "grad", "dtype", "shape", "device", "layout", "requires_grad", "is_leaf", "owner", "training",
+                 "sharded"}
+        has_other_data = not is_new and r["attrs"].get("data", v.get("data")) != v.get("data")
+        for attr, value in r["attrs"].items():
+            before = v.get(attr)
+            if attr not in known:
+                v["framework"][f"v.attr.{attr}"] = text(value)
+                continue
+            v[attr] = value
+            if attr == "data" and any(c["role"] in ("load", "init") for c in self.around(cause)):
+                v["left"] = value
+            if attr == "grad":
+                v["grad_before"], v["grad_cause"] = before or "null", cause["id"] if cause else -1
+            if is_new or before == value:
+                continue
+            if attr == "data":
+                v["data_cause"] = cause["id"] if cause else -1
+            change = {"data": ("-", "changed"), "dtype": ("-", value), "requires_grad": (text(before), text(value)),
+                      "grad": tuple("clear" if g in ("null", "zero") else "nan_or_inf" if g == "nan_or_inf" else "non_zero"
+                                    for g in (before, value))}.get(attr)
+            if cause and change and change[0] != change[1]:
+                cause["inside"].add(("change", v["kind"], attr, *change))
+        if has_other_data and not self.is_worker:
+            observe(self, "change", {"variable": v, "stage": r["stage"],
+                                     "call": cause or next(reversed(self.open.values()), None)})
+
+    def run(self, observe):
+        """
+        observe(process, what, it) at every "call" that returned or raised, every "change" of content, and the end of
+        every "window"; of a worker there are only "worker call"s.
+        """
+        last = None
+        for r in self.records:
+            kind = r["type"]
+            if kind == "api":
+                self.roles[r["fn"]], self.defaults[r["fn"]] = r["role"], r.get("defaults", {})
+            elif kind == "call":
+                self.enter(r)
+            elif kind in ("return", "raise"):
+                call = self.leave(r)
+                observe(self, "worker call" if self.is_worker else "call", call)
+                self.close(call)
+            elif kind == "var":
+                self.look(r, observe)
+            elif kind == "step" and r["why"] == "end":
+                last = r
+            elif kind == "step" or (kind == "end" and r["exit"] == 0 and last):
+                r = r if kind == "step" else last
+                if self.has_step:
+                    self.members, self.early = self.early + self.members, []
+                observe(self, "window", r)
+                self.new_window(r["why"], r["stage"])
+
+
+def is_by_torch(call):
+    return not call["above"] and call.get("by") == "torch"
+
+
+def is_by_the_user(p, call):
+    return call.get("by", "user") == "user" and not any(c["role"] in ("library", "data") for c in p.around(call["above"]))
+
+
+def is_training_forward(call):
+    return call["root"] and "grad" not in (call.get("ctx") or {}) and call["self"]["attrs"]["training"]
+
+
+# ---- situations
+
+
+def situation_of(p, call, with_args):
+    ctx, me, around = call.get("ctx") or {}, call.get("self") or {}, call["above"]
+    s = {"stage": text(call["stage"]), "ctx.grad": text("grad" not in ctx), "world": text("many" if p.world > 1 else "one"),
+         "ctx.autocast": text(next(iter(ctx.get("autocast", {}).values()), None)),
+         "in": text(around["name"]) if around else '"top"'}
+    if not around or call["root"] or call["role"] in SUBJECTS:
+        inner = {role for what, role, *_ in call["inside"] if what == "call"}
+        after = call["after"] | ({"backward"} if call["role"] == "step" and "backward" in inner else set())
+        s.update({f"after.{phase}": text(phase in after) for phase in ("forward", "backward", "unscale")})
+    if call["role"] == "step":
+        s["closure"] = text((call.get("args") or {}).get("closure") is not None)
+    if "inference" in ctx:
+        s["ctx.inference"] = "true"
+    if "object" in me:
+        if me["object"].split(".")[0] in p.head["packages"]:
+            s["self.class"] = text(me["object"])
+        if "training" in me["attrs"]:
+            s["self.training"] = text(me["attrs"]["training"])
+        if call["role"] == "layer":
+            s.update(classes("self.", me["attrs"]))
+        if call["role"] in ("step", "zero_grad"):
+            s["self.lr"] = value_class(me["attrs"]["lr"])
+            if call["params"]:
+                s.update({"self.grads": text(call["grads"]), "self.frozen": text(call["frozen"])})
+    while around and around["role"] not in ("forward", "layer"):
+        around = around["above"]
+    if around:
+        s["owner.training"] = text(around["self"]["attrs"]["training"])
+    if with_args and call["role"] not in FOREIGN:
+        s.update(classes("args.", call.get("args") or {}))
+    return s
+
+
+def classes(prefix, values):
+    return {prefix + k: value_class(v) for k, v in values.items() if value_class(v)}
+
+
+def situation_of_variable(v, grad=None):
+    s = {"v.requires_grad": text(v["requires_grad"]), "v.dtype": text(v["dtype"]), "v.owner": text(v["owner"]),
+         **v["framework"]}
+    if grad:
+        s.update({"v.matrix": text(len(v["shape"]) >= 2), "v.is_leaf": text(v["is_leaf"]), "v.grad": text(grad), "v.owner.training": text(v["training"])})
+    return s

@@ -1,0 +1,149 @@
+"""APISequence: examples and claims."""
+import itertools
+
+from .replay import is_by_the_user, is_by_torch, is_training_forward
+from .terms import BROKE, HELD, MEMBERS, UNDECIDED, Claim, class_of, text, value_class
+
+
+def role_call(role, fn):
+    return {"call": fn, "role": role}
+
+
+def member_name(call):
+    if not call["root"]:
+        return call["role"], call["name"]
+    mode = "train" if call["self"]["attrs"]["training"] else "eval"
+    grad = "no_grad" if "grad" in (call.get("ctx") or {}) else "grad"
+    return call["role"], f"root.forward[{mode},{grad}]"
+
+
+def situation_of_window(p, r):
+    return {"stage": text(r["stage"]), "world": text("many" if p.world > 1 else "one"),
+            "ctx.autocast": text(p.has_autocast), "self.grads": text(p.grads)}
+
+
+OPTIONAL = {"scheduler", "scaler", "unscale", "library"}
+
+
+def window(p, what, r):
+    if what == "call" and r["role"] in OPTIONAL:
+        p.state["known"][class_of(r["fn"])] = True
+    if what == "window" and p.has_step:
+        known = tuple(("known", c) for c in sorted(p.state["known"]))
+        yield "step window", situation_of_window(p, r), \
+            tuple(member_name(c) for c in p.members if not c.get("raised")) + known
+
+
+RULES = {"zero_grad": ("backward", "step"), "clip": ("backward", "unscale")}
+
+
+def between(p, what, r):
+    if what != "window" or not p.has_step:
+        return
+    loop = [c["role"] for c in p.members if not c.get("raised") and all(a["role"] != "step" for a in p.around(c["above"]))]
+    for role, (begin, end) in RULES.items():
+        last, is_between = None, False
+        for x in loop:
+            is_between |= x == role and last == begin
+            last = x if x in (begin, end) else last
+        if role in loop and end in loop:
+            yield role, situation_of_window(p, r), is_between
+
+
+def is_of_the_script(call):
+    return not call["raised"] and not is_by_torch(call)
+
+
+def package_of(fn):
+    return "known", fn.partition(".")[0]
+
+
+def run_course(p, what, x):
+    """What came before the loop; and, until its first step ends, which packages are in use."""
+    before, uses, state = p.state["before"] if p else {}, p.state["uses"] if p else {}, p.state["run"] if p else {}
+    if what == "call" and is_of_the_script(x) and "told" not in state:
+        if x["role"] == "library":
+            before[package_of(x["fn"])] = True
+            if not is_by_the_user(p, x):
+                uses[f"uses.{class_of(x['fn'])}"] = "true"
+        if x["root"] or x["role"] in ("backward", "step"):
+            state["running"] = True
+        elif "running" not in state and x["role"] in MEMBERS - {"zero_grad"} and is_by_the_user(p, x):
+            before[x["name"]] = True
+    if what == "window" and p.has_step and "running" in state and "told" not in state:
+        state["told"] = True
+        yield "root.forward", {"world": text("many" if p.world > 1 else "one"), **uses}, frozenset(before)
+
+
+def follow(p, what, call):
+    """Loads of one section; what the run has saved so far is known by class."""
+    if what != "call" or not is_of_the_script(call):
+        return
+    loads, saved = p.state["loads"], p.state["saved"]
+    if call["role"] == "save":
+        saved["known", class_of(call["fn"])] = True
+    elif call["role"] == "load" and not call["above"] and is_by_the_user(p, call):
+        loads[len(loads)] = call
+    elif call["root"]:
+        section, p.state["loads"] = list(loads.values()), {}
+        for i, load in enumerate(section if is_training_forward(call) else ()):
+            after = itertools.takewhile(lambda name: name != load["name"], (c["name"] for c in section[i + 1:]))
+            strict = (load.get("args") or {}).get("strict")
+            yield load["name"], {} if strict is None else {"args.strict": value_class(strict)}, frozenset([*after, *saved])
+
+
+def is_before(outcome, a, b):
+    last = len(outcome) - 1
+    back = outcome[::-1]
+    return outcome.index(a) < outcome.index(b) and (
+        a[0] == "forward" or last - back.index(a) < last - back.index(b))
+
+
+def in_order(tokens, given):
+    def decide(outcome):
+        if any(g and t not in outcome for t, g in zip(tokens, given)):
+            return UNDECIDED
+        there = [t for t in tokens if t in outcome]
+        passed_over = [t for t in tokens if t not in outcome and t[0] in OPTIONAL and ("known", class_of(t[1])) not in outcome]
+        if len(there) + len(passed_over) < len(tokens) or not all(is_before(outcome, a, b) for a, b in zip(there, there[1:])):
+            return BROKE
+        return UNDECIDED if passed_over else HELD
+    return decide
+
+
+def window_claims(_, outcomes):
+    def claim(*calls, given=None):
+        params = [dict(role_call(*t), **({"given": True} if t == given else {})) for t in calls]
+        is_rare = given or any(role == "collective" for role, _ in calls)
+        return Claim(params, in_order(calls, [t == given for t in calls]), 7 if is_rare else 4)
+
+    members = sorted(t for t in set().union(*map(set, outcomes)) if t[0] not in ("zero_grad", "known"))
+    for t in members:
+        yield claim(t)
+    for a, b in itertools.permutations(members, 2):
+        if not any(a in o and b in o and is_before(o, a, b) for o in outcomes):
+            continue
+        yield claim(a, b)
+        for t, other in ((b, a), (a, b)):
+            if not all(t in o for o in outcomes) and not any(t in o and other not in o for o in outcomes):
+                yield claim(a, b, given=t)
+
+
+def between_claims(key, outcomes):
+    yield Claim([role_call(role, "*") for role in (key, *RULES[key])], lambda o: BROKE if o else HELD, 2)
+
+
+def is_known(mark):
+    return isinstance(mark, tuple)
+
+
+def run_claims(key, outcomes):
+    for fn in {x for x in set().union(*outcomes) if not is_known(x)}:
+        yield Claim([{"call": fn}, {"call": key}], lambda o, fn=fn:
+                    HELD if fn in o else BROKE if fn.startswith("torch.") or package_of(fn) in o else UNDECIDED, 7, 1)
+
+
+def follow_claims(key, outcomes):
+    for fn in {x for x in set().union(*outcomes) if not is_known(x)}:
+        yield Claim([{"call": key}, {"call": fn}], lambda o, fn=fn:
+                    HELD if fn in o else BROKE if not any(map(is_known, o)) or ("known", class_of(fn)) in o else UNDECIDED, 4, 1)
