@@ -21,7 +21,7 @@ class RandomRun:
         self.t = Trace(folder, rank=rank, world=world, pid=pid)
         if rng.random() < 0.6:
             self.t.call("lib.Engine.prepare", role="library", at="train.py:2")
-        self.model = self.random_model("model")
+        self.model, self.batch = self.random_model("model"), 8000
         self.optimizers = [self.random_optimizer() for _ in range(rng.choice((1, 1, 2)))]
         self.groups = [self.t.settings(f"optimizer{i}.param_groups[0]", lr=opt["lr"], idle=True)
                        for i, opt in enumerate(self.optimizers)]
@@ -50,7 +50,7 @@ class RandomRun:
             if rng.random() < 0.2:
                 spec.setdefault("attrs", {})["dtype"] = "bfloat16"
             if rng.random() < 0.05:
-                spec.setdefault("attrs", {})["sharded"] = True
+                spec.setdefault("attrs", {}).update({"sharded": True}, **rng.choice(({}, {"part": [0]}, {"part": [1]})))
             variables[f"w{i}"] = {k: v for k, v in spec.items() if v is not None}
         if rng.random() < 0.5:
             variables["running_mean"] = {"kind": "buffer"}
@@ -128,7 +128,7 @@ class RandomRun:
     def initialise(self):
         t, rng = self.t, self.rng
         for serial in (7001, 7002, 7001 if rng.random() < 0.2 else 7003):
-            t.enter("torch.nn.init.xavier_", role="init", at="train.py:6", args={"tensor": t.tensor(4, 4, id=serial), "gain": 1.0})
+            t.enter("torch.nn.init.xavier_", role="init", at="train.py:6", args={"tensor": t.tensor(4, 4, id=serial), "gain": rng.choice((1.0, 1.0, 2.0))})
             if rng.random() < 0.3:
                 t.call("torch.nn.init.normal_", role="init", args={"tensor": t.tensor(4, 4, id=serial)})
             t.leave()
@@ -151,7 +151,8 @@ class RandomRun:
 
     def forward(self, training):
         t, rng = self.t, self.rng
-        t.enter(FORWARD, at="train.py:11", ctx=None if training else {"grad": False},
+        batch = self.batch = self.batch if rng.random() < 0.3 else 8000 + rng.randrange(3)
+        t.enter(FORWARD, at="train.py:11", ctx=None if training else {"grad": False}, args={"x": t.tensor(4, 8, id=batch)},
                 self={"object": "__main__.Net", "id": self.model["id"], "role": "root",
                       "attrs": {"training": training if rng.random() < 0.95 else not training}})
         for _ in range(rng.randint(0, 2)):

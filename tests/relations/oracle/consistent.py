@@ -43,6 +43,7 @@ def replica(p, what, x):
             if len(reports) == max(world for world, _, _ in reports.values()):
                 variables, groups = zip(*(reports[rank][1:] for rank in sorted(reports)))
                 yield from (of_replicas(v) for v in on_all(variables))
+                yield from of_parts(v for rank in variables for v in rank.values())
                 yield from (of_groups(g) for g in on_all(groups))
 
 
@@ -64,6 +65,17 @@ def of_replicas(replicas):
     is_comparable = first["kind"] != "buffer" and not any(v.get("sharded") for v in replicas)
     attrs = ("dtype", "shape") + (("data",) if is_comparable else ())
     return first["kind"], situation_of_variable(first), frozenset((a, is_equal(replicas, a)) for a in attrs)
+
+
+def of_parts(variables):
+    """Of a sharded variable those of the ranks that hold the same part, lowest rank first."""
+    held = collections.defaultdict(list)
+    for v in variables:
+        if v.get("sharded") and "part" in v:
+            held[v["name"], text(v["part"])].append(v)
+    for first, *others in (replicas for replicas in held.values() if len(replicas) > 1):
+        attrs = [] if first["kind"] == "buffer" else [("data", is_equal([first, *others], "data"))]
+        yield first["kind"], situation_of_variable(first), frozenset(attrs)
 
 
 def of_groups(groups):

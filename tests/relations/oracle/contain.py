@@ -9,7 +9,7 @@ def is_subject(call):
 
 def had_gradient(v, call):
     grad = v["grad_before"] if v["grad_cause"] >= call["id"] else v["grad"]
-    return v["kind"] == "Parameter" and v["requires_grad"] and grad not in ("null", "zero")
+    return grad not in ("null", "zero")
 
 
 def has_no_rate(call):
@@ -22,7 +22,11 @@ def contents(p, what, call):
         inside = {x for x in call["inside"] if x[0] == "change" or (x[0] == "call" and not call["root"])}
         marks = {"looked"} | ({"computes"} if call["root"] or call["role"] == "backward" else set())
         owned_by_it = [p.variables[s] for s in call["params"]] or p.variables.values()
-        marks.add("laden" if any(had_gradient(v, call) for v in owned_by_it) else "fresh")
+        trained = [v for v in owned_by_it if v["kind"] == "Parameter" and v["requires_grad"]]
+        if any(had_gradient(v, call) for v in trained):
+            marks.add("laden")
+        elif not trained or not all(v.get("sharded") for v in trained):
+            marks.add("fresh")
         idle = {"idle"} if has_no_rate(call) else set()
         yield call["name"], situation_of(p, call, True), frozenset(inside | (marks if call["looked"] else set()) | idle)
 
@@ -152,7 +156,10 @@ def gradients(p, what, x):
             continue
         is_owned = v["serial"] in p.state["owners"]
         streaks[v["serial"]] = 0 if is_owned else streaks.get(v["serial"], 0) + 1
-        if is_owned or streaks[v["serial"]] >= 3:
+        is_beside_frozen = len(v["shape"]) < 2 and any(
+            w["kind"] == "Parameter" and w["root"] == v["root"] and len(w["shape"]) >= 2 and not w["requires_grad"]
+            for w in p.variables.values())
+        if is_owned or (streaks[v["serial"]] >= 3 and not is_beside_frozen):
             yield v["kind"], situation_of_variable(v), is_owned
 
 

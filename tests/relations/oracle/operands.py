@@ -225,9 +225,11 @@ def distinct(p, what, x):
         target = next((v["id"] for v in (x.get("args") or {}).values() if is_tensor(v)), None)
         if target is None or any(c["role"] == "init" for c in p.around(x["above"])) or not is_by_the_user(p, x):
             return
-        seen = p.state["initialised", x["window"]]
-        yield "init *", {"stage": text(x["stage"])}, (x["fn"], target) not in seen
-        seen[x["fn"], target] = True
+        seen, script = p.state["initialised", x["window"]], [c["id"] for c in p.around(x)][-1]
+        what = x["fn"], target, text([v for v in x["args"].items() if not is_tensor(v[1])])
+        if seen.get(what) != script:
+            yield "init *", {"stage": text(x["stage"])}, what not in seen
+            seen.setdefault(what, script)
     elif what == "worker call" and not x["raised"] and not x["above"]:
         uses = p.shared.setdefault("uses", {})
         for name, v in (x.get("args") or {}).items():

@@ -15,7 +15,7 @@ class Process:
         times = [r["t"] for r in self.records if "t" in r]
         self.began, self.lived_until = (self.head["unix_ns"] + f(times, default=0) for f in (min, max))
         self.roles, self.defaults, self.open, self.variables, self.settings = {}, {}, {}, {}, {}
-        self.window_number = 0
+        self.batches, self.window_number = {}, 0
         self.state = collections.defaultdict(dict)
         self.members, self.early = [], []
         self.new_window()
@@ -49,6 +49,7 @@ class Process:
                 group["used"] = dict(group["now"])
             call["kept"] = {s: self.is_kept(self.variables[s], call) for s in call["params"]}
         self.open[r["id"]] = call
+        self.look_at_training(call)
         self.has_autocast |= "autocast" in r.get("ctx", {})
         if role == "step":
             grads = call.get("grads", "none")
@@ -56,6 +57,20 @@ class Process:
         elif self.is_member(call):
             self.members.append(call)
         return call
+
+    def look_at_training(self, call):
+        """A forward without gradients on the batch just trained on, in training mode, and what is in it, is training."""
+        is_look = call["above"] and call["above"]["is_look"]
+        batch = next((v["id"] for v in (call.get("args") or {}).values() if isinstance(v, dict) and "tensor" in v), None)
+        if call["root"] and call["self"]["attrs"]["training"] and batch is not None:
+            last, before = self.batches.get(call["self"]["id"], (None, None))
+            if "grad" in (call.get("ctx") or {}):
+                is_look = is_look or (batch == last and before is not None)
+            elif batch != last:
+                self.batches[call["self"]["id"]] = batch, last
+        call["is_look"] = is_look
+        if is_look:
+            call["stage"] = "training"
 
     def is_kept(self, v, call):
         """Is its data what the step before left? None where that step is not known."""
@@ -122,7 +137,7 @@ class Process:
                                                  "first": r["attrs"].get("data")})
         v.update({k: r[k] for k in ("name", "kind", "root") if k in r})
         known = {"data", "grad", "dtype", "shape", "device", "layout", "requires_grad", "is_leaf", "owner", "training",
-                 "sharded"}
+                 "sharded", "part"}
         has_other_data = not is_new and r["attrs"].get("data", v.get("data")) != v.get("data")
         for attr, value in r["attrs"].items():
             before = v.get(attr)

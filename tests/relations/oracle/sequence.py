@@ -30,8 +30,11 @@ def window(p, what, r):
         p.state["known"][class_of(r["fn"])] = True
     if what == "window" and p.has_step:
         known = tuple(("known", c) for c in sorted(p.state["known"]))
+        early = itertools.takewhile(lambda c: c["role"] in ("scheduler", "zero_grad"), p.members if r["step"] else ())
+        late = [c["id"] for c in early if c["role"] == "scheduler"]  # they close the step before
+        members = sorted(p.members, key=lambda c: c["id"] in late)
         yield "step window", situation_of_window(p, r), \
-            tuple(member_name(c) for c in p.members if not c.get("raised")) + known
+            tuple(member_name(c) for c in members if not c.get("raised")) + known
 
 
 RULES = {"zero_grad": ("backward", "step"), "clip": ("backward", "unscale")}
@@ -68,8 +71,8 @@ def run_course(p, what, x):
                 uses[f"uses.{class_of(x['fn'])}"] = "true"
         if x["root"] or x["role"] in ("backward", "step"):
             state["running"] = True
-        elif "running" not in state and x["role"] in MEMBERS - {"zero_grad"} and is_by_the_user(p, x):
-            before[x["name"]] = True
+        elif "running" not in state and x["role"] in MEMBERS - {"zero_grad"}:
+            before[x["name"] if is_by_the_user(p, x) else ("done", x["name"])] = True
     if what == "window" and p.has_step and "running" in state and "told" not in state:
         state["told"] = True
         yield "root.forward", {"world": text("many" if p.world > 1 else "one"), **uses}, frozenset(before)
@@ -133,17 +136,24 @@ def between_claims(key, outcomes):
     yield Claim([role_call(role, "*") for role in (key, *RULES[key])], lambda o: BROKE if o else HELD, 2)
 
 
-def is_known(mark):
+def is_aside(mark):
     return isinstance(mark, tuple)
 
 
+def decide_run(fn, outcome):
+    if fn in outcome:
+        return HELD
+    if ("done", fn) in outcome:
+        return UNDECIDED
+    return BROKE if fn.startswith("torch.") or package_of(fn) in outcome else UNDECIDED
+
+
 def run_claims(key, outcomes):
-    for fn in {x for x in set().union(*outcomes) if not is_known(x)}:
-        yield Claim([{"call": fn}, {"call": key}], lambda o, fn=fn:
-                    HELD if fn in o else BROKE if fn.startswith("torch.") or package_of(fn) in o else UNDECIDED, 7, 1)
+    for fn in {x for x in set().union(*outcomes) if not is_aside(x)}:
+        yield Claim([{"call": fn}, {"call": key}], lambda o, fn=fn: decide_run(fn, o), 7, 1)
 
 
 def follow_claims(key, outcomes):
-    for fn in {x for x in set().union(*outcomes) if not is_known(x)}:
+    for fn in {x for x in set().union(*outcomes) if not is_aside(x)}:
         yield Claim([{"call": key}, {"call": fn}], lambda o, fn=fn:
-                    HELD if fn in o else BROKE if not any(map(is_known, o)) or ("known", class_of(fn)) in o else UNDECIDED, 4, 1)
+                    HELD if fn in o else BROKE if not any(map(is_aside, o)) or ("known", class_of(fn)) in o else UNDECIDED, 4, 1)
