@@ -5,26 +5,19 @@
 #include "base/banned.h"
 #include "collect/agent/encode.h"
 #include "collect/agent/identity.h"
+#include "collect/agent/numbers.h"
 #include "collect/agent/sink.h"
 #include "collect/agent/steps.h"
-#include "collect/agent/tensor.h"
 
-/* Groups of one owner, settings of one group: more are left out. */
-#define MAX_GROUPS   1024
-#define MAX_SETTINGS 64
-
-struct setting {
-    PyObject *key;   /* interned or not, kept */
-    PyObject *value; /* kept where it cannot change without becoming another object, else NULL */
-    char *json;
-};
+/* Groups of one owner: more are left out. */
+#define MAX_GROUPS 1024
 
 /* A parameter group, or a scaler: one variable. */
 struct group {
     int64_t serial;
     bool announced;
     bool is_idle; /* as it was told last */
-    TC_VEC(struct setting) settings;
+    struct tc_numbers numbers;
 };
 
 struct owner {
@@ -39,16 +32,8 @@ static TC_VEC(struct owner) owners;
 
 static void release_owner(struct owner *o)
 {
-    for (size_t i = 0; i < o->groups.n; i++) {
-        struct group *g = &o->groups.items[i];
-
-        for (size_t j = 0; j < g->settings.n; j++) {
-            Py_DECREF(g->settings.items[j].key);
-            Py_XDECREF(g->settings.items[j].value);
-            tc_free(g->settings.items[j].json);
-        }
-        tc_vec_release(&g->settings);
-    }
+    for (size_t i = 0; i < o->groups.n; i++)
+        tc_numbers_release(&o->groups.items[i].numbers);
     tc_vec_release(&o->groups);
     Py_XDECREF(o->ref);
     tc_free(o->name);
@@ -179,108 +164,6 @@ void tc_settings_meet_scaler(PyObject *scaler)
     add_owner(scaler, true, false);
 }
 
-/* ---- values ---- */
-
-static bool is_number(PyObject *value)
-{
-    return value == Py_None || PyLong_Check(value) || PyFloat_Check(value);
-}
-
-static bool is_numbers(PyObject *value)
-{
-    if (!PyTuple_CheckExact(value))
-        return false;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); i++)
-        if (!is_number(PyTuple_GET_ITEM(value, i)))
-            return false;
-    return true;
-}
-
-/* A learning rate may be a tensor of one element; on an accelerator it is not asked for. */
-static bool add_element(struct tc_strbuf *out, PyObject *tensor)
-{
-    struct tc_tensor as;
-    struct tc_memory memory;
-    PyObject *number = NULL;
-
-    if (!tc_tensor_read(tensor, &as) || as.n != 1 || !as.on_cpu) {
-        PyErr_Clear();
-        return false;
-    }
-    tc_tensor_memory(tensor, &as, false, &memory);
-    if (memory.data && as.dtype->number == TC_NUMBER_F32) {
-        float x;
-
-        memcpy(&x, memory.data, sizeof(x));
-        number = PyFloat_FromDouble((double)x);
-    } else if (memory.data && as.dtype->number == TC_NUMBER_F64) {
-        double x;
-
-        memcpy(&x, memory.data, sizeof(x));
-        number = PyFloat_FromDouble(x);
-    }
-    tc_memory_release(&memory);
-    if (number)
-        tc_encode(out, number);
-    Py_XDECREF(number);
-    return number != NULL;
-}
-
-/* The value as JSON, or NULL if it is no setting; *keep: it stays what it is while it lives. */
-static char *json_of(PyObject *value, bool *keep)
-{
-    struct tc_strbuf out = TC_STRBUF_INIT;
-
-    *keep = is_number(value) || is_numbers(value);
-    if (*keep)
-        tc_encode(&out, value);
-    else if (!tc_tensor_is(value) || !add_element(&out, value))
-        tc_strbuf_release(&out);
-    return out.text ? tc_strbuf_take(&out) : NULL;
-}
-
-static struct setting *setting_at(struct group *g, size_t *hint, PyObject *key)
-{
-    struct setting fresh = {0};
-
-    /* a dict keeps its order, so that the next one is the one after the last */
-    if (*hint < g->settings.n && g->settings.items[*hint].key == key)
-        return &g->settings.items[(*hint)++];
-    for (size_t i = 0; i < g->settings.n; i++) {
-        int same = g->settings.items[i].key == key
-                       ? 1
-                       : PyUnicode_Compare(g->settings.items[i].key, key) == 0;
-
-        if (same) {
-            *hint = i + 1;
-            return &g->settings.items[i];
-        }
-    }
-    if (g->settings.n == MAX_SETTINGS)
-        return NULL;
-    fresh.key = Py_NewRef(key);
-    tc_vec_push(&g->settings, fresh);
-    *hint = g->settings.n;
-    return &g->settings.items[g->settings.n - 1];
-}
-
-/* Take the value; true if it is another than before. */
-static bool take(struct setting *s, PyObject *value)
-{
-    bool keep, same;
-    char *json;
-
-    if (s->value && s->value == value)
-        return false;
-    json = json_of(value, &keep);
-    same = json && s->json ? strcmp(json, s->json) == 0 : json == s->json;
-    Py_XDECREF(s->value);
-    s->value = keep ? Py_NewRef(value) : NULL;
-    tc_free(s->json);
-    s->json = json;
-    return !same && json;
-}
-
 /* ---- records ---- */
 
 static void begin_record(struct tc_thread *thread, const struct owner *o, size_t index,
@@ -323,22 +206,23 @@ static size_t add_changes(struct tc_thread *thread, const struct owner *o, size_
 {
     PyObject *key, *value;
     Py_ssize_t pos = 0;
-    size_t hint = 0, n = 0;
+    size_t n = 0;
 
     if (o->is_idle != g->is_idle) {
         add_key(thread, o, index, g, cause, n++ == 0);
         tc_strbuf_adds(&thread->line, o->is_idle ? "\"idle\":true" : "\"idle\":false");
         g->is_idle = o->is_idle;
     }
+    g->numbers.next = 0;
     while (PyDict_Next(dict, &pos, &key, &value)) {
-        struct setting *s = PyUnicode_CheckExact(key) ? setting_at(g, &hint, key) : NULL;
+        const char *json = tc_numbers_take(&g->numbers, key, value);
 
-        if (!s || !take(s, value))
+        if (!json)
             continue;
         add_key(thread, o, index, g, cause, n++ == 0);
         tc_encode_str(&thread->line, key);
         tc_strbuf_addc(&thread->line, ':');
-        tc_strbuf_adds(&thread->line, s->json);
+        tc_strbuf_adds(&thread->line, json);
     }
     return n;
 }
