@@ -238,8 +238,10 @@ void tc_variables_meet_called(const struct tc_thread *thread, PyObject *module)
 
     if (!tc_agent.track || tc_agent.is_dark || thread->number != 0)
         return;
+    if (find_place(module)) /* as nearly all have one */
+        return;
     parameter = first_parameter(module, 0);
-    if (!parameter || !is_stranger(parameter) || find_place(module))
+    if (!parameter || !is_stranger(parameter))
         return;
     if (name_called(thread, module, &w.root))
         walk_module(&w, module, 0);

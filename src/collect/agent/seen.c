@@ -135,6 +135,22 @@ static void see_version(PyObject *tensor, uint64_t *address, int64_t *version)
     Py_XDECREF(body);
 }
 
+/* The serial of the gradient; to ask for that of another object than at the last look costs more.
+ */
+static int64_t grad_serial(struct tc_tracked *v, PyObject *grad)
+{
+    int64_t serial;
+
+    if (tc_ref_get(v->grad) == grad)
+        return v->seen.grad_serial;
+    serial = tc_identity(grad);
+    Py_XDECREF(v->grad);
+    v->grad = PyWeakref_NewRef(grad, NULL);
+    if (!v->grad)
+        PyErr_Clear();
+    return serial;
+}
+
 static void see_grad(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s)
 {
     PyObject *grad = s->is_leaf ? tc_tensor_grad(tensor) : NULL;
@@ -143,9 +159,10 @@ static void see_grad(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s)
         s->grad = TC_GRAD_NULL;
         s->grad_serial = 0;
         v->cleared = true;
+        Py_CLEAR(v->grad);
         return;
     }
-    s->grad_serial = tc_identity(grad);
+    s->grad_serial = grad_serial(v, grad);
     see_version(grad, &s->grad_address, &s->grad_version);
     if (s->grad_serial != v->seen.grad_serial || s->grad_address != v->seen.grad_address ||
         s->grad_version != v->seen.grad_version || v->seen.grad == TC_GRAD_NULL)

@@ -226,9 +226,12 @@ void tc_memory_release(struct tc_memory *memory)
 
 PyObject *tc_tensor_body(PyObject *tensor)
 {
-    const struct tc_class *class = tc_class_of(Py_TYPE(tensor));
+    const struct tc_class *class;
     PyObject *part;
 
+    if (tc_tensor_is_exact(tensor))
+        return Py_NewRef(tensor);
+    class = tc_class_of(Py_TYPE(tensor));
     if (!class)
         PyErr_Clear();
     if (!class || !class->distributed)

@@ -33,6 +33,7 @@ struct tc_seen {
 struct tc_tracked {
     PyObject *ref;   /* weak */
     PyObject *owner; /* weak reference to the module that holds it, or NULL */
+    PyObject *grad;  /* weak reference to the gradient seen last, or NULL */
     int64_t serial, root;
     char *name; /* NULL: not looked at */
     bool is_buffer;

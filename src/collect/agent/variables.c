@@ -94,6 +94,9 @@ void tc_variables_let_go(PyObject *tensor)
 
     if (v)
         Py_CLEAR(v->ref);
+    for (size_t i = 0; i < vars.all.n; i++)
+        if (tc_ref_get(vars.all.items[i].grad) == tensor)
+            Py_CLEAR(vars.all.items[i].grad);
 }
 
 void tc_variables_reset(void)
@@ -101,6 +104,7 @@ void tc_variables_reset(void)
     for (size_t i = 0; i < vars.all.n; i++) {
         Py_XDECREF(vars.all.items[i].ref);
         Py_XDECREF(vars.all.items[i].owner);
+        Py_XDECREF(vars.all.items[i].grad);
         tc_free(vars.all.items[i].name);
         tc_free(vars.all.items[i].placement);
         tc_free(vars.all.items[i].extra);
