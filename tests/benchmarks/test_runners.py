@@ -13,6 +13,26 @@ if BIN:
     sys.argv.remove("--bin")
 
 
+PYTHON_TOOL = """\
+import pathlib, sys
+def option(name):
+    return pathlib.Path(sys.argv[sys.argv.index(name) + 1])
+program = pathlib.Path(sys.argv[0]).name
+if program == "traincheck-collect":
+    if option("--pyscript").stem == "vae":
+        sys.exit("Traceback:\\n  somewhere\\nValueError: no such tensor")
+    option("--output-dir").mkdir(parents=True)
+    (option("--output-dir") / "trace_API_1_1.log").write_text("{}\\n" * 5)
+elif program == "traincheck-infer":
+    option("-o").write_text("{}\\n" * 4)
+else:
+    report = option("-o") / option("-f").name
+    report.mkdir(parents=True)
+    (report / "failed.log").write_text("{\\n    \\"x\\": 1\\n}\\n")
+    (report / "passed.log").write_text("{\\n}\\n{\\n}\\n")
+"""
+
+
 class Runners(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -67,6 +87,26 @@ class Runners(unittest.TestCase):
         p = subprocess.run([sys.executable, "-B", BENCHMARKS / "collect" / "calls.py", "--bin", BIN, "--pairs", "1"],
                            capture_output=True, text=True)
         self.assertEqual((p.returncode, len(p.stdout.splitlines())), (0, 8), p.stdout + p.stderr)
+
+    def test_8_beside_a_tool_that_accuses_and_fails(self):
+        """What the Python tool says is read, and how it fails is told; one that only says so stands in for it."""
+        upstream = self.work / "upstream"
+        upstream.mkdir()
+        for program in ("collect", "infer", "check"):
+            (upstream / f"traincheck-{program}").write_text(f"#!{sys.executable}\n{PYTHON_TOOL}")
+            (upstream / f"traincheck-{program}").chmod(0o755)
+        p = subprocess.run([sys.executable, "-B", BENCHMARKS / "false_positives" / "python_tool.py", "--bin", BIN, "--work", self.work,
+                            "--upstream", upstream, "--steps", "8", "--learn", "1", "--validate", "1",
+                            "gcn", "lbfgs_diabetes", "vae"], capture_output=True, text=True)
+        self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
+        self.assertIn('{"pipeline": "vae", "failed": "collect: exit status 1: ValueError: no such tensor"}', p.stdout)
+        self.assertIn("2 of 3 pipelines collected by both tools, 0 of them print the same under either", p.stdout)
+        self.assertIn("| 1 | Python tool | 4 | 25.00 % | 33.33 % | 0 of 1 | 0 |", p.stdout)
+
+    def test_9_what_learning_costs(self):
+        p = subprocess.run([sys.executable, "-B", BENCHMARKS / "infer" / "run.py", "--bin", BIN, "--events", "5000",
+                            "--growth", "1", "2", "--runs", "1"], capture_output=True, text=True)
+        self.assertEqual((p.returncode, len(p.stdout.splitlines())), (0, 5), p.stdout + p.stderr)
 
 
 if __name__ == "__main__":
