@@ -60,25 +60,51 @@ static struct group *group_at(struct tc_engine *engine, size_t source, tc_sym ke
     return (struct group *)(uintptr_t)*slot;
 }
 
-/* Invariants of relations we do not know, or with params that no example could decide, stay
- * unchecked. */
+/* Whoever writes one by hand need not write the sentence. */
+static void add_text(struct tc_engine *engine, const struct tc_relation *relation,
+                     struct tc_invariant *invariant)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    if (invariant->text && *invariant->text)
+        return;
+    tc_relation_describe(relation, engine->symbols, invariant, &text);
+    invariant->text = tc_arena_text(&engine->arena, text.text, text.size);
+    tc_strbuf_release(&text);
+}
+
+/* The relation that judges it, and the key of its examples; NULL if the invariant stays unchecked:
+ * of relations we do not know, or with params that no example could decide. */
+static const struct tc_relation *judge_of(struct tc_engine *engine, struct tc_invariant *invariant,
+                                          tc_sym *key)
+{
+    const struct tc_relation *relation;
+
+    if (invariant->unchecked)
+        return NULL;
+    relation = tc_relation_find(tc_strtab_text(engine->symbols, invariant->relation));
+    if (!relation) {
+        invariant->unchecked = "its relation is not known to this version";
+        return NULL;
+    }
+    *key = relation->key(engine->symbols, invariant->params, invariant->n_params);
+    if (*key == TC_NO_SYM) {
+        invariant->unchecked = "its params do not fit its relation";
+        return NULL;
+    }
+    add_text(engine, relation, invariant);
+    if (relation->undecidable)
+        invariant->unchecked =
+            relation->undecidable(engine->symbols, invariant->params, invariant->n_params);
+    return invariant->unchecked ? NULL : relation;
+}
+
 static void add_judgement(struct tc_engine *engine, struct tc_invariant *invariant)
 {
     struct tc_judgement judgement = {.invariant = invariant};
-    tc_sym key = TC_NO_SYM;
+    tc_sym key;
 
-    if (!invariant->unchecked) {
-        judgement.relation = tc_relation_find(tc_strtab_text(engine->symbols, invariant->relation));
-        if (!judgement.relation)
-            invariant->unchecked = "its relation is not known to this version";
-    }
-    if (judgement.relation) {
-        key = judgement.relation->key(engine->symbols, invariant->params, invariant->n_params);
-        if (key == TC_NO_SYM) {
-            invariant->unchecked = "its params do not fit its relation";
-            judgement.relation = NULL;
-        }
-    }
+    judgement.relation = judge_of(engine, invariant, &key);
     if (judgement.relation) {
         uint32_t source = tc_source_number(judgement.relation->source);
         struct group *group = group_at(engine, source, key);

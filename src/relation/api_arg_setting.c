@@ -148,6 +148,17 @@ static bool setting_bans(const struct tc_strtab *symbols, const struct tc_param 
            field != TC_SYM_F_SELF_CLASS;
 }
 
+static const char *setting_undecidable(const struct tc_strtab *symbols,
+                                       const struct tc_param *params, size_t n_params)
+{
+    const char *value = tc_strtab_text(symbols, params[1].to);
+
+    (void)n_params;
+    return strchr("\"-0123456789", value[0])
+               ? NULL
+               : "it compares numbers and texts; flags are compared by APIArg/constant";
+}
+
 const struct tc_source tc_source_settings = {
     .name = "settings",
     .is_set = true,
@@ -165,6 +176,7 @@ const struct tc_relation tc_api_arg_setting = {
     .mode_only = true,
     .propose = setting_propose,
     .key = tc_operand_key,
+    .undecidable = setting_undecidable,
     .holds = tc_operand_holds,
     .describe = tc_operand_describe,
     .explain = tc_operand_explain,

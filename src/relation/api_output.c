@@ -82,6 +82,7 @@ const struct tc_relation tc_api_output_constant = {
     .mode_only = true,
     .propose = constant_propose,
     .key = tc_operand_key,
+    .undecidable = tc_operand_undecidable,
     .holds = tc_operand_holds,
     .describe = tc_operand_describe,
     .explain = tc_operand_explain,

@@ -146,6 +146,30 @@ tc_sym tc_operand_key(struct tc_strtab *symbols, const struct tc_param *params, 
     return params[0].name;
 }
 
+static bool is_dimension(const char *path)
+{
+    const char *name = strrchr(path, '.');
+
+    return name && tc_operand_is_dimension((struct tc_str){name + 1, (uint32_t)strlen(name + 1)});
+}
+
+/* Written by hand, it may be anything; compared with what is never stated it would always differ.
+ */
+const char *tc_operand_undecidable(const struct tc_strtab *symbols, const struct tc_param *params,
+                                   size_t n_params)
+{
+    const char *value = tc_strtab_text(symbols, params[1].to);
+
+    (void)n_params;
+    if (strcmp(tc_strtab_text(symbols, params[1].attr), "is") != 0 || !strcmp(value, "true") ||
+        !strcmp(value, "false") || !strcmp(value, "\"zero\""))
+        return NULL;
+    if (value[0] == '-' && is_dimension(tc_strtab_text(symbols, params[1].name)))
+        return NULL;
+    return "it compares flags, \"zero\" and dimensions counted from the end; other numbers and texts "
+           "are compared by APIArg/setting";
+}
+
 static bool says_other_value(const struct tc_strtab *symbols, const char *left,
                              const tc_sym *outcome, size_t n)
 {

@@ -18,6 +18,9 @@ void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_o
                         tc_statement_filter *filter, unsigned min_pipelines,
                         struct tc_hypotheses *out);
 tc_sym tc_operand_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params);
+/* Of a constant: is its value of a form that is ever stated? */
+const char *tc_operand_undecidable(const struct tc_strtab *symbols, const struct tc_param *params,
+                                   size_t n_params);
 enum tc_outcome tc_operand_holds(struct tc_strtab *symbols, const struct tc_param *params,
                                  size_t n_params, const tc_sym *outcome, size_t n_outcome);
 /* The operands themselves explain nothing about the statement made of them. */

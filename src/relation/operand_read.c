@@ -73,8 +73,8 @@ static bool read_tensor(struct tensor *t, const char *path, const struct tc_valu
     return t->shape && t->shape->kind == TC_VALUE_ARRAY && t->dtype.text;
 }
 
-/* Operands that name a dimension of the first tensor, by torch's conventions for parameters. */
-static bool is_dimension(struct tc_str name)
+/* By torch's conventions for parameters. */
+bool tc_operand_is_dimension(struct tc_str name)
 {
     static const char *const names[] = {"dim", "axis", "start_dim", "end_dim", "dim0", "dim1"};
 
@@ -107,7 +107,7 @@ static void read_scalar(struct reading *r, const char *path, struct tc_str name,
 
     if (v->kind == TC_VALUE_BOOL) {
         state(r, path, "is", v->boolean ? "true" : "false");
-    } else if (v->kind == TC_VALUE_INT && is_dimension(name) && r->n_tensors) {
+    } else if (v->kind == TC_VALUE_INT && tc_operand_is_dimension(name) && r->n_tensors) {
         int64_t from_end =
             v->integer < 0 ? v->integer : v->integer - (int64_t)r->tensors[0].shape->n;
         snprintf(dimension, sizeof(dimension), "%lld", (long long)from_end);
@@ -298,8 +298,9 @@ static void compare_sizes(struct reading *r, const struct tensor *value)
     for (uint32_t i = 0; args && args->kind == TC_VALUE_OBJECT && i < args->n; i++) {
         const struct tc_value *v = &args->members[i].value;
         char path[MAX_PATH], left[MAX_PATH + 24];
-        if (v->kind != TC_VALUE_INT || v->integer < 1 || is_dimension(args->members[i].key) ||
-            is_position(args->members[i].key) || !make_path(path, "args", args->members[i].key))
+        if (v->kind != TC_VALUE_INT || v->integer < 1 ||
+            tc_operand_is_dimension(args->members[i].key) || is_position(args->members[i].key) ||
+            !make_path(path, "args", args->members[i].key))
             continue;
         for (uint32_t d = 0; d < value->shape->n && d < 4; d++) {
             int64_t size = tc_value_int(&value->shape->items[d], 0);

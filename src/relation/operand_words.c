@@ -135,6 +135,9 @@ static void explain_path(const struct tc_event *event, const char *path, struct 
         tc_strbuf_addf(out, " = %lld", (long long)v->integer);
     } else if (v->kind == TC_VALUE_FLOAT) {
         tc_strbuf_addf(out, " = %g", v->number);
+    } else if (v->kind == TC_VALUE_STR) {
+        tc_strbuf_adds(out, " = ");
+        tc_strbuf_add_json(out, v->text, v->n);
     }
 }
 

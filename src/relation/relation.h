@@ -135,6 +135,10 @@ struct tc_relation {
     /* The key of the examples that decide about an invariant with these params; TC_NO_SYM if none
      * can. */
     tc_sym (*key)(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params);
+    /* Why no example can decide about an invariant with these params, which have a key; NULL if one
+     * can. No function: one always can. */
+    const char *(*undecidable)(const struct tc_strtab *symbols, const struct tc_param *params,
+                               size_t n_params);
     enum tc_outcome (*holds)(struct tc_strtab *symbols, const struct tc_param *params,
                              size_t n_params, const tc_sym *outcome, size_t n_outcome);
 

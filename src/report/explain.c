@@ -95,6 +95,10 @@ static void print_evidence(struct tc_strbuf *out, const struct tc_invariant *x)
 {
     struct tc_strbuf line = TC_STRBUF_INIT;
 
+    if (!x->held && !x->broken && !x->excluded) {
+        tc_fold(out, "learned:  ", "not from traces");
+        return;
+    }
     tc_strbuf_addf(&line, "held %" PRIu64 " time%s in %" PRIu64 " pipeline%s", x->held, s(x->held),
                    x->pipelines, s(x->pipelines));
     if (x->broken)

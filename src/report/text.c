@@ -117,6 +117,8 @@ static void print_learned(const struct printer *p, const struct tc_violation *v)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
+    if (!v->invariant->pipelines) /* written by hand */
+        return;
     tc_strbuf_addf(&text, "held %llu time%s in %llu pipeline%s",
                    (unsigned long long)v->invariant->held, v->invariant->held == 1 ? "" : "s",
                    (unsigned long long)v->invariant->pipelines,
