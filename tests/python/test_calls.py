@@ -135,6 +135,14 @@ class Records(InTurn):
                    if r["type"] == "return" and r["id"] in wanted]
         self.assertEqual(answers, [(["args.input"], True), ([], True), (["args.input"], False)])
 
+    @script("import torch, torch.nn.functional as F\n"
+            "F.relu(torch.rand(1000, 1000)); F.relu(torch.randn(1000, 1000)); F.relu(torch.rand(1500, 1500))")
+    def test_large_results_are_compared_with_their_operands(self, run):
+        """Up to two million elements; of larger ones nothing is asked."""
+        wanted = {c["id"] for c in self.calls(run, fn="torch.nn.functional.relu")}
+        self.assertEqual([r.get("same") for r in run.records() if r["type"] == "return" and r["id"] in wanted],
+                         [["args.input"], [], None])
+
     @script("import torch, torch.nn.functional as F\nx = torch.ones(2, 2)\n"
             "with torch.no_grad(): F.relu(x)\nwith torch.inference_mode(): F.relu(x)\n"
             "with torch.autocast('cpu', dtype=torch.bfloat16): F.relu(x)\n")

@@ -79,6 +79,45 @@ SCRIPT = """
     sys.exit(3)
 """
 
+# Objects that fail where they are looked at as one usually would, and values that JSON has no word for.
+ODD = r"""
+import odd, sys
+class Meta(type):
+    @property
+    def __module__(cls): raise RuntimeError("meta")
+class WithMeta(metaclass=Meta): pass
+class Attr:
+    def __getattr__(self, name): raise RuntimeError(name)
+    def __eq__(self, other): raise RuntimeError("eq")
+    __hash__ = None
+class Dict:
+    @property
+    def __dict__(self): raise RuntimeError("dict")
+class Int(int):
+    def __int__(self): raise RuntimeError("int")
+    def __index__(self): raise RuntimeError("index")
+class Str(str):
+    def __str__(self): raise RuntimeError("str")
+class List(list):
+    def __len__(self): raise RuntimeError("len")
+    def __iter__(self): raise RuntimeError("iter")
+class Slots: __slots__ = ("a",)
+class Map(dict):
+    def items(self): raise RuntimeError("items")
+class Broken(Exception):
+    def __str__(self): raise RuntimeError("str")
+inside = []; inside.append(inside)
+deep = []
+for _ in range(10000): deep = [deep]
+VALUES = [Int(3), Str("s"), List([1]), Map(a=1), 1 << 60, -(1 << 53), float("-inf"), {1: 2, None: 3, 1 << 80: 4}, "\ud800", inside, deep,
+          WithMeta(), WithMeta, Attr(), Dict(), Slots(), Ellipsis, b"bytes", type, sys, object(), {1, 2}, range(3), (i for i in ()), 1j, lambda: 0]
+for value in VALUES:
+    odd.take(value); odd.take(name=value)
+odd.take(**{"\ud800": 1, "a\"b": 2})
+try: odd.fail(Broken())
+except Broken: print("done")
+"""
+
 
 class Package(Case):
     def setUp(self):
@@ -125,6 +164,18 @@ class Package(Case):
         self.assertEqual(of["shop.prices.gross"]["args"], {"net": 0, "rate": 2})
         raised = [r for r in run.records() if r["type"] == "raise"]
         self.assertEqual([(r["exc"], r["msg"]) for r in raised], [("KeyError", "no such thing")])
+
+    def test_values_that_are_hard_to_read(self):
+        self.script("def take(*values, **named): return None\ndef fail(error): raise error\n", "odd.py")
+        run = self.collect("--instrument", "odd", self.script(ODD), env=self.env)
+        self.assertEqual((run.code, run.out, run.err), (0, "done\n", ""))
+        self.assert_no_errors(run)
+        taken = self.calls(run, fn="odd.take")
+        self.assertEqual(len(taken), 2 * 26 + 1)
+        self.assertEqual([call["args"].get("0") for call in taken[:18:2]],
+                         [3, "s", [1], {"dict": {"a": 1}}, {"int": str(1 << 60)}, -(1 << 53), {"float": "-inf"},
+                          {"dict": {"1": 2, "<NoneType>": 3, "<int>": 4}}, "?"])
+        self.assertEqual([r["exc"] for r in run.records() if r["type"] == "raise"], ["Broken"])
 
     def test_threads_meet_at_the_first_call(self):
         """One of them opens the file, the others wait for it."""

@@ -105,6 +105,16 @@ class Steps(Case):
         run = self.check("loss_of(x, x)\nm(x)", "| F |")
         self.assertEqual(len(self.calls(run, fn="torch.nn.MSELoss.forward")), 1)
 
+    def test_a_thread_has_a_stage_of_its_own(self):
+        run = self.check("import threading\nside = nn.Linear(2, 1)\n"
+                         "def look():\n    with torch.no_grad(): side(x)\n"
+                         "for i in range(2):\n"
+                         "    o.zero_grad(); t = threading.Thread(target=look); t.start(); t.join(); fb(); o.step()",
+                         "| Z F F B S | Z F F B S |")
+        self.assertEqual([(c.get("th", 0) > 0, c["stage"]) for c in self.calls(run, fn="torch.nn.Module.__call__")
+                          if c["self"].get("role") == "root"], 
+                         [(True, "evaluation"), (False, "training")] * 2)
+
     def test_saving_is_checkpointing(self):
         run = self.check("import io\no.zero_grad(); fb(); o.step(); torch.save(m.state_dict(), io.BytesIO())",
                          "| Z F B S |")

@@ -96,6 +96,12 @@ class Case(unittest.TestCase):
     def assert_no_errors(self, run):
         self.assertEqual([r for r in run.records() if r.get("code") == "switched-off"], [])
 
+    def assert_whole(self, run):
+        """Each file ends in an orderly way and has all that was put into it."""
+        for file in run.files():
+            *records, last = run.records(file)
+            self.assertEqual((last["type"], last.get("events"), last.get("dropped")), ("end", len(records), 0), file.name)
+
     def calls(self, run, **wanted):
         return [r for r in run.records() if r["type"] == "call"
                 and all(r.get(key) == value for key, value in wanted.items())]
@@ -178,4 +184,5 @@ class InTurn(Case):
             if run.code != 0:
                 raise AssertionError(run.err.replace("\x1e", "") + run.said)
         host.assert_no_errors(runs[0])
+        host.assert_whole(runs[0])
         cls.runs = dict(zip(tests, zip(*(parts(run, len(tests)) for run in runs))))

@@ -8,8 +8,8 @@
 #include "collect/agent/identity.h"
 #include "collect/agent/tensor.h"
 
-#define MAX_SAME   ((size_t)1 << 16) /* elements compared */
-#define MAX_FINITE ((size_t)1 << 21) /* elements looked through */
+/* Elements of tensors that are read. To compare two costs a pass where they are equal alone. */
+#define MAX_READ ((size_t)1 << 21)
 
 struct answer {
     struct tc_strbuf *out;
@@ -38,11 +38,10 @@ static bool read_plain(PyObject *value, struct tc_tensor *tensor)
     return false;
 }
 
-static void read_memory(PyObject *value, const struct tc_tensor *tensor, size_t limit,
-                        struct tc_memory *memory)
+static void read_memory(PyObject *value, const struct tc_tensor *tensor, struct tc_memory *memory)
 {
     *memory = (struct tc_memory){0};
-    if (tensor->on_cpu && tensor->n <= limit)
+    if (tensor->on_cpu && tensor->n <= MAX_READ)
         tc_tensor_memory(value, tensor, false, memory);
 }
 
@@ -62,7 +61,7 @@ static void compare(struct answer *a, const char *where, const char *name, PyObj
         !is_comparable(&tensor, &a->tensor))
         return;
     if (!same) {
-        read_memory(operand, &tensor, MAX_SAME, &memory);
+        read_memory(operand, &tensor, &memory);
         if (!memory.data || !a->memory.data)
             goto out;
     }
@@ -139,7 +138,7 @@ void tc_answers_add(struct tc_strbuf *out, const struct tc_span *span, PyObject 
 
     if (!a.result || !tc_tensor_is(a.result) || !read_plain(a.result, &a.tensor))
         return;
-    read_memory(a.result, &a.tensor, MAX_FINITE, &a.memory);
+    read_memory(a.result, &a.tensor, &a.memory);
     if (!is_backward)
         compare_all(&a, span);
     add_finite(&a, span->api->role == TC_ROLE_LAYER);

@@ -138,18 +138,25 @@ static void encode_sequence(struct encoder *e, PyObject *value)
     tc_strbuf_addc(e->out, ']');
 }
 
+static bool add_int_key(struct tc_strbuf *out, PyObject *key)
+{
+    int overflow = 1;
+    long long n = PyLong_Check(key) ? PyLong_AsLongLongAndOverflow(key, &overflow) : 0;
+
+    if (overflow)
+        return false;
+    tc_strbuf_addc(out, '"');
+    tc_strbuf_add_int(out, n);
+    tc_strbuf_addc(out, '"');
+    return true;
+}
+
 static void add_key(struct tc_strbuf *out, PyObject *key)
 {
-    if (PyUnicode_Check(key)) {
+    if (PyUnicode_Check(key))
         tc_encode_str(out, key);
-    } else if (PyLong_Check(key)) {
-        tc_strbuf_addc(out, '"');
-        tc_strbuf_add_int(out, PyLong_AsLongLong(key));
-        tc_strbuf_addc(out, '"');
-        PyErr_Clear();
-    } else {
+    else if (!add_int_key(out, key))
         tc_strbuf_addf(out, "\"<%.80s>\"", Py_TYPE(key)->tp_name);
-    }
     tc_strbuf_addc(out, ':');
 }
 
