@@ -94,6 +94,28 @@ class Options(Case):
         self.assertEqual(function["args"]["mat2"]["shape"], [2, 2])
         self.assertEqual(method["self"]["shape"], [2, 2])
 
+    def test_functions_of_the_script(self):
+        """They are met with the first module, when __main__ has them."""
+        run = self.traced("""
+            import torch
+            def helper(x, k=2): return x * k
+            class Tool:
+                def use(self, n): return n
+            class Net(torch.nn.Module):
+                def __init__(self): super().__init__(); self.l = torch.nn.Linear(1, 1)
+                def forward(self, x): return helper(self.l(x))
+            net = Net()
+            helper(1, k=3); Tool().use(4); net(torch.ones(1, 1))
+        """, options=["--instrument", "__main__"])
+        self.assertEqual(run.code, 0, run.err)
+        own = {r["fn"]: r["defaults"] for r in run.records() if r["type"] == "api" and r["fn"].startswith("__main__")
+               and "defaults" in r}
+        self.assertEqual(own, {"__main__.helper": {"k": 2}})
+        first, inner = self.calls(run, fn="__main__.helper")
+        self.assertEqual((first["args"], "parent" in first, inner["args"]["k"], "parent" in inner),
+                         ({"x": 1, "k": 3}, False, 2, True))
+        self.assertEqual([c["args"] for c in self.calls(run, fn="__main__.Tool.use")], [{"n": 4}])
+
     def test_an_api_that_is_not_there(self):
         apis = self.script("torch.nosuch\n", "apis.txt")
         text = "import torch; torch.ones(1)"

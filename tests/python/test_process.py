@@ -51,6 +51,14 @@ class Starts(Case):
     def test_quiet(self):
         self.assertEqual(self.traced("print(1)", options=["-q"]).said, "")
 
+    def test_verbose(self):
+        script = self.script("print(1)")
+        for command, way in ([script], "in this process"), (["--", PYTHON, script], "by the agent in PYTHONPATH"):
+            run = self.collect("-v", "--overwrite", *command)
+            first, second, _ = run.said.splitlines()
+            self.assertIn(f", {PYTHON}", first)
+            self.assertIn(f"traced {way}, trace in {run.folder}", second)
+
     def test_without_torch(self):
         run = self.traced("print('alone')")
         self.assertEqual((run.code, run.out), (0, "alone\n"))

@@ -218,6 +218,7 @@ void tc_call_begin(struct tc_thread *thread, struct tc_api *api, const struct tc
 {
     PyObject *shield;
 
+    tc_agent.moment++;
     *span = (struct tc_span){.api = api, .args = *args};
     span->generation = tc_agent.generation;
     if (api->flags & TC_API_METHOD && args->n) {
@@ -320,6 +321,7 @@ void tc_call_end(struct tc_thread *thread, struct tc_span *span, PyObject *resul
         return; /* a forked child returns from a call of its parent */
     if (!span->is_open && !span->is_counted)
         return;
+    tc_agent.moment++;
     PyErr_Fetch(&type, &value, &traceback);
     shield = tc_tensor_shield();
     close_span(thread, span, result, type, value);

@@ -135,8 +135,7 @@ static void see_version(PyObject *tensor, uint64_t *address, int64_t *version)
     Py_XDECREF(body);
 }
 
-/* The serial of the gradient; to ask for that of another object than at the last look costs more.
- */
+/* The serial of the gradient. That of the object seen last needs no look-up. */
 static int64_t grad_serial(struct tc_tracked *v, PyObject *grad)
 {
     int64_t serial;

@@ -8,6 +8,8 @@
 static struct {
     TC_VEC(struct tc_tracked) all;
     struct tc_map by_serial; /* to index */
+    uint64_t looked_at;      /* the moment of the last look */
+    bool has_news;           /* since then one was met, or named */
 } vars;
 
 struct tc_tracked *tc_tracked_find(int64_t serial)
@@ -24,6 +26,7 @@ struct tc_tracked *tc_tracked_meet(PyObject *tensor, int64_t serial)
 
     if (v && tc_ref_get(v->ref) == tensor)
         return v;
+    vars.has_news = true;
     if (v) { /* the storage lives on under another tensor object */
         PyObject *ref = PyWeakref_NewRef(tensor, NULL);
 
@@ -52,6 +55,7 @@ void tc_tracked_set_name(struct tc_tracked *v, const char *name, int64_t root)
     v->name = tc_strdup(name);
     v->root = root;
     v->renamed = v->announced;
+    vars.has_news = true;
 }
 
 static void look_at(struct tc_thread *thread, struct tc_tracked *v, PyObject *tensor, int64_t cause,
@@ -71,11 +75,19 @@ static bool is_verified(const struct tc_tracked *v, enum tc_look look)
            (look == TC_LOOK_FORWARD && v->is_buffer);
 }
 
+/* As when a call cuts a window and then looks for itself: nothing can have changed. */
+static bool has_just_looked(enum tc_look look)
+{
+    return look == TC_LOOK_QUICK && vars.looked_at == tc_agent.moment && !vars.has_news;
+}
+
 void tc_variables_look(struct tc_thread *thread, int64_t cause, enum tc_look look)
 {
     if (!tc_agent.track || tc_agent.is_dark || tc_agent.worker || thread->number != 0 ||
-        !tc_agent_ready())
+        !tc_agent_ready() || has_just_looked(look))
         return;
+    vars.looked_at = tc_agent.moment;
+    vars.has_news = false;
     for (size_t i = 0; i < vars.all.n; i++) {
         PyObject *tensor = tc_ref_get(vars.all.items[i].ref);
 
@@ -111,6 +123,7 @@ void tc_variables_reset(void)
     }
     tc_vec_release(&vars.all);
     tc_map_clear(&vars.by_serial);
+    vars.has_news = true;
     tc_roots_reset();
     tc_seen_reset();
 }
