@@ -211,9 +211,9 @@ static void describe(const struct tc_strtab *symbols, const struct tc_param *par
         tc_strbuf_adds(out, "no random initialiser sees a tensor twice between two steps");
         return;
     }
-    tc_strbuf_adds(out, "DataLoader workers call ");
+    tc_strbuf_adds(out, "each DataLoader worker calls ");
     tc_describe_call(symbols, params[0].name, out);
-    tc_strbuf_addf(out, " with different %s", operand_name(symbols, &params[1]));
+    tc_strbuf_addf(out, " with another %s", operand_name(symbols, &params[1]));
 }
 
 static void explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
