@@ -219,16 +219,18 @@ static void recount(struct mining *m)
 }
 
 static void each_row(const struct tc_rows *rows, tc_sym key,
-                     void (*visit)(void *context, const struct tc_pair *pairs, size_t n),
-                     void *context)
+                     void (*visit)(void *context, const struct tc_example *row), void *context)
 {
     const struct mining *m = rows->context;
     struct tc_deduce_rows of_key = learned_rows(m, key);
 
     for (size_t i = 0; i < of_key.n; i++) {
-        size_t n;
-        const struct tc_pair *pairs = tc_row_situation(m->evidence, of_key.rows[i], &n);
-        visit(context, pairs, n);
+        struct tc_situation situation;
+        struct tc_example row = {.key = key, .situation = &situation};
+        const struct tc_pair *pairs = tc_row_situation(m->evidence, of_key.rows[i], &situation.n);
+        memcpy(situation.pairs, pairs, situation.n * sizeof(*pairs));
+        row.outcome = tc_row_outcome(m->evidence, of_key.rows[i], &row.n_outcome);
+        visit(context, &row);
     }
 }
 

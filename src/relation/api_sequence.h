@@ -10,7 +10,9 @@
 void tc_window_situation(struct tc_situation *situation, struct tc_strtab *symbols,
                          const struct tc_event *event);
 
-/* Join accepted pairs into chains, and drop what a chain says. */
+extern const struct tc_relation tc_api_sequence_window;
+
+/* Join accepted pairs into chains that speak of the same windows, and drop what a chain says. */
 void tc_window_condense(const struct tc_rows *rows, struct tc_invariant_set *accepted);
 
 #endif /* TC_RELATION_API_SEQUENCE_H */

@@ -23,26 +23,64 @@ static bool is_plain_pair(const struct tc_invariant *i)
     return i->n_params == 2 && !has_given(i);
 }
 
-static bool is_edge(const struct tc_invariant_set *set, const struct tc_invariant *like,
-                    tc_sym from, tc_sym to)
+/* Is there a window in which one holds, and of which the other says nothing? */
+struct comparison {
+    struct tc_strtab *symbols;
+    const struct tc_invariant *one, *other;
+    bool is_narrower;
+};
+
+static bool is_held(const struct comparison *c, const struct tc_invariant *x,
+                    const struct tc_example *row)
+{
+    return tc_api_sequence_window.holds(c->symbols, x->params, x->n_params, row->outcome,
+                                        row->n_outcome) == TC_HELD;
+}
+
+static void compare_in(void *context, const struct tc_example *row)
+{
+    struct comparison *c = context;
+
+    c->is_narrower |= is_held(c, c->one, row) && !is_held(c, c->other, row);
+}
+
+/*
+ * What is said of a scheduler, a scaler or a library is said of scripts that use it. So the order
+ * of a forward and a step does not follow from that of each to a scaler's call: does x speak of
+ * every window in which y holds?
+ */
+static bool is_as_wide(const struct tc_rows *rows, const struct tc_invariant *x,
+                       const struct tc_invariant *y)
+{
+    struct comparison c = {rows->symbols, y, x, false};
+
+    rows->each(rows, tc_api_sequence_window.key(rows->symbols, y->params, y->n_params), compare_in,
+               &c);
+    return !c.is_narrower;
+}
+
+static bool is_edge(const struct tc_rows *rows, const struct tc_invariant_set *set,
+                    const struct tc_invariant *like, tc_sym from, tc_sym to)
 {
     for (size_t i = 0; i < set->items.n; i++) {
         const struct tc_invariant *x = set->items.items[i];
         if (is_plain_pair(x) && x->params[0].name == from && x->params[1].name == to &&
-            tc_invariant_same_when(x, like))
+            tc_invariant_same_when(x, like) && is_as_wide(rows, x, like))
             return true;
     }
     return false;
 }
 
 /* Is the order of this pair implied by two others of the same precondition? */
-static bool is_transitive(const struct tc_invariant_set *set, const struct tc_invariant *pair)
+static bool is_transitive(const struct tc_rows *rows, const struct tc_invariant_set *set,
+                          const struct tc_invariant *pair)
 {
     for (size_t i = 0; i < set->items.n; i++) {
         const struct tc_invariant *x = set->items.items[i];
         if (x != pair && is_plain_pair(x) && tc_invariant_same_when(x, pair) &&
             x->params[0].name == pair->params[0].name &&
-            is_edge(set, pair, x->params[1].name, pair->params[1].name))
+            is_edge(rows, set, pair, x->params[1].name, pair->params[1].name) &&
+            is_as_wide(rows, x, pair))
             return true;
     }
     return false;
@@ -86,14 +124,14 @@ static bool is_mirrored(const struct tc_invariant_set *set, const struct tc_inva
     return false;
 }
 
-static void drop_implied(struct tc_invariant_set *set)
+static void drop_implied(const struct tc_rows *rows, struct tc_invariant_set *set)
 {
     bool *drop = tc_calloc(set->items.n + 1, sizeof(*drop));
 
     for (size_t i = 0; i < set->items.n; i++) {
         const struct tc_invariant *x = set->items.items[i];
         if (is_plain_pair(x))
-            drop[i] = is_transitive(set, x);
+            drop[i] = is_transitive(rows, set, x);
         else if (!is_single(x))
             drop[i] = is_farther(set, x) || is_mirrored(set, x);
     }
@@ -101,9 +139,20 @@ static void drop_implied(struct tc_invariant_set *set)
     tc_free(drop);
 }
 
+/* x and next, which begins where x ends. */
+static struct tc_invariant joined(const struct tc_invariant *x, const struct tc_invariant *next)
+{
+    struct tc_invariant chain = *x;
+
+    for (size_t k = 1; k < next->n_params; k++)
+        chain.params[chain.n_params++] = next->params[k];
+    return chain;
+}
+
 /* An invariant that begins where this one ends, under the same precondition. Where one of the two
  * waits for a call, they must share it: a plain chain must not be made to wait. */
-static size_t find_next(const struct tc_invariant_set *set, const bool *drop, size_t from)
+static size_t find_next(const struct tc_rows *rows, const struct tc_invariant_set *set,
+                        const bool *drop, size_t from)
 {
     const struct tc_invariant *x = set->items.items[from];
     const struct tc_param *end = &x->params[x->n_params - 1];
@@ -113,14 +162,17 @@ static size_t find_next(const struct tc_invariant_set *set, const bool *drop, si
         if (i != from && !drop[i] && next->n_params >= 2 && next->params[0].name == end->name &&
             next->params[0].given == end->given && tc_invariant_same_when(next, x) &&
             (end->given || (!has_given(x) && !has_given(next))) &&
-            x->n_params + next->n_params - 1 <= TC_MAX_PARAMS)
-            return i;
+            x->n_params + next->n_params - 1 <= TC_MAX_PARAMS) {
+            struct tc_invariant chain = joined(x, next);
+            if (is_as_wide(rows, &chain, x) && is_as_wide(rows, &chain, next))
+                return i;
+        }
     }
     return SIZE_MAX;
 }
 
 /* Append pairs to pairs until no end meets a beginning. */
-static void join_pairs(struct tc_invariant_set *set)
+static void join_pairs(const struct tc_rows *rows, struct tc_invariant_set *set)
 {
     bool *drop = tc_calloc(set->items.n + 1, sizeof(*drop));
 
@@ -128,10 +180,8 @@ static void join_pairs(struct tc_invariant_set *set)
         struct tc_invariant *x = set->items.items[i];
         if (drop[i] || is_single(x))
             continue;
-        for (size_t j; (j = find_next(set, drop, i)) != SIZE_MAX;) {
-            const struct tc_invariant *next = set->items.items[j];
-            for (size_t k = 1; k < next->n_params; k++)
-                x->params[x->n_params++] = next->params[k];
+        for (size_t j; (j = find_next(rows, set, drop, i)) != SIZE_MAX;) {
+            *x = joined(x, set->items.items[j]);
             drop[j] = true;
         }
     }
@@ -140,7 +190,7 @@ static void join_pairs(struct tc_invariant_set *set)
 }
 
 /* A call that a longer chain of the same precondition has needs no invariant of its own. */
-static void drop_singles(struct tc_invariant_set *set)
+static void drop_singles(const struct tc_rows *rows, struct tc_invariant_set *set)
 {
     bool *drop = tc_calloc(set->items.n + 1, sizeof(*drop));
 
@@ -150,8 +200,8 @@ static void drop_singles(struct tc_invariant_set *set)
             const struct tc_invariant *y = set->items.items[j];
             if (is_single(y) || has_given(y) || !tc_invariant_same_when(x, y))
                 continue;
-            for (size_t k = 0; k < y->n_params; k++)
-                drop[i] |= y->params[k].name == x->params[0].name;
+            for (size_t k = 0; !drop[i] && k < y->n_params; k++)
+                drop[i] = y->params[k].name == x->params[0].name && is_as_wide(rows, y, x);
         }
     }
     tc_invariant_set_drop(set, drop);
@@ -160,9 +210,8 @@ static void drop_singles(struct tc_invariant_set *set)
 
 void tc_window_condense(const struct tc_rows *rows, struct tc_invariant_set *accepted)
 {
-    (void)rows;
     tc_invariant_set_sort(accepted);
-    drop_implied(accepted);
-    join_pairs(accepted);
-    drop_singles(accepted);
+    drop_implied(rows, accepted);
+    join_pairs(rows, accepted);
+    drop_singles(rows, accepted);
 }

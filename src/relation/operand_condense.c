@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "base/hash.h"
 #include "replay/symbols.h"
 
 /* Does a statement about `strong` of two tensors imply the same about `weak`? */
@@ -16,74 +17,90 @@ static bool is_stronger(const char *strong, const char *weak)
     return !strcmp(strong, ".shape") && (!strcmp(weak, ".shape[0]") || !strcmp(weak, ".shape[-1]"));
 }
 
-static bool is_same_owner(const char *a, const char *b)
-{
-    size_t n = strlen(a) - strlen(tc_statement_part(a)),
-           m = strlen(b) - strlen(tc_statement_part(b));
-
-    return n == m && !memcmp(a, b, n);
-}
-
-static bool implies(const struct tc_strtab *symbols, const struct tc_invariant *x,
-                    const struct tc_invariant *y)
-{
-    const char *xl = tc_strtab_text(symbols, x->params[1].name);
-    const char *xr = tc_strtab_text(symbols, x->params[1].to);
-    const char *yl = tc_strtab_text(symbols, y->params[1].name);
-    const char *yr = tc_strtab_text(symbols, y->params[1].to);
-
-    if (x->params[0].name != y->params[0].name || !tc_statement_part(xl) ||
-        !tc_statement_part(xr) || !tc_statement_part(yl) || !tc_statement_part(yr))
-        return false;
-    if (x->n_when && !tc_invariant_same_when(x, y))
-        return false;
-    return is_same_owner(xl, yl) && is_same_owner(xr, yr) &&
-           is_stronger(tc_statement_part(xl), tc_statement_part(yl));
-}
-
-static bool is_dtype(const char *path)
+/* The tensor, or the mode, of which a path tells a part. */
+static uint64_t owner_of(const char *path)
 {
     const char *part = tc_statement_part(path);
 
-    return part && !strcmp(part, ".dtype");
+    return tc_hash64(path, strlen(path) - (part ? strlen(part) : 0), 0);
 }
 
-/* Equal dtypes form classes: of a circle of equalities the last is implied by the others. */
-static bool closes_circle(const struct tc_invariant_set *set, size_t last)
+static const char *part_of(const struct tc_strtab *symbols, const struct tc_invariant *x)
 {
-    const struct tc_invariant *x = set->items.items[last];
+    return tc_statement_part(tc_strtab_text(symbols, x->params[1].name));
+}
+
+static bool is_equality(const struct tc_strtab *symbols, const struct tc_invariant *x)
+{
+    return !strcmp(tc_strtab_text(symbols, x->params[1].attr), "equals");
+}
+
+/*
+ * May invariant y stand in a proof of x, an equality of the same part? It must hold wherever x is
+ * judged, and what is proved must not be needed for the proof: stronger ones, unconditional ones
+ * for one with a precondition, and else those that come before it.
+ */
+static bool is_link(const struct tc_invariant_set *set, size_t x_at, size_t y_at)
+{
+    const struct tc_invariant *x = set->items.items[x_at], *y = set->items.items[y_at];
+    const char *part = part_of(set->symbols, x), *other = part_of(set->symbols, y);
+
+    if (y_at == x_at || y->params[0].name != x->params[0].name || !other ||
+        !is_equality(set->symbols, y) || (y->n_when && !tc_invariant_same_when(x, y)))
+        return false;
+    if (is_stronger(other, part))
+        return true;
+    return !strcmp(other, part) && (y_at < x_at || (x->n_when && !y->n_when));
+}
+
+/* Equalities form classes: of a circle of them the last is implied by the others. */
+static bool closes_circle(const struct tc_invariant_set *set, size_t at)
+{
+    const struct tc_invariant *x = set->items.items[at];
     struct tc_map reached = TC_MAP_INIT;
     uint64_t unused;
-    bool grew = x->n_when == 0 && is_dtype(tc_strtab_text(set->symbols, x->params[1].name));
+    bool grew = part_of(set->symbols, x) && is_equality(set->symbols, x);
 
-    tc_map_put(&reached, x->params[1].name, 1);
+    tc_map_put(&reached, owner_of(tc_strtab_text(set->symbols, x->params[1].name)), 1);
     while (grew) {
         grew = false;
-        for (size_t i = 0; i < last; i++) {
-            const struct tc_invariant *y = set->items.items[i];
-            if (y->params[0].name != x->params[0].name || y->n_when ||
-                y->params[1].attr != x->params[1].attr)
+        for (size_t i = 0; i < set->items.n; i++) {
+            if (!is_link(set, at, i))
                 continue;
-            bool a = tc_map_get(&reached, y->params[1].name, &unused);
-            bool b = tc_map_get(&reached, y->params[1].to, &unused);
+            const struct tc_param *link = &set->items.items[i]->params[1];
+            uint64_t left = owner_of(tc_strtab_text(set->symbols, link->name));
+            uint64_t right = owner_of(tc_strtab_text(set->symbols, link->to));
+            bool a = tc_map_get(&reached, left, &unused), b = tc_map_get(&reached, right, &unused);
             if (a != b) {
-                tc_map_put(&reached, a ? y->params[1].to : y->params[1].name, 1);
+                tc_map_put(&reached, a ? right : left, 1);
                 grew = true;
             }
         }
     }
-    bool closed = tc_map_get(&reached, x->params[1].to, &unused);
+    bool closed =
+        tc_map_get(&reached, owner_of(tc_strtab_text(set->symbols, x->params[1].to)), &unused);
     tc_map_release(&reached);
     return closed;
 }
 
+/* "training is true, inside a module in training mode" is implied by "training equals the mode of
+ * the module it runs in". */
+static bool is_case_of(const struct tc_invariant *x, const struct tc_invariant *equality)
+{
+    return x->n_when == 1 && !x->when[0].negated && equality->n_when == 0 &&
+           x->params[0].name == equality->params[0].name &&
+           x->params[1].name == equality->params[1].name &&
+           x->when[0].field == equality->params[1].to && x->when[0].value == x->params[1].to;
+}
+
 /* Is every call of this API made by another API of the library? Then what holds between its
  * operands says nothing that a statement about the outer call does not. */
-static void note_outside(void *context, const struct tc_pair *pairs, size_t n)
+static void note_outside(void *context, const struct tc_example *row)
 {
+    const struct tc_pair *pairs = row->situation->pairs;
     bool *is_outside = context;
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < row->situation->n; i++)
         if (pairs[i].field == TC_SYM_F_IN_ROLE)
             *is_outside |= pairs[i].value == TC_SYM_TOP || pairs[i].value == TC_SYM_USER;
 }
@@ -119,7 +136,7 @@ static bool is_implied(const struct tc_rows *rows, const struct tc_invariant_set
     if (!is_constant(rows->symbols, x) && !is_about_mode(rows->symbols, x) && is_inner(rows, x))
         return true;
     for (size_t j = 0; j < set->items.n; j++)
-        if (j != i && implies(set->symbols, set->items.items[j], x))
+        if (is_equality(set->symbols, set->items.items[j]) && is_case_of(x, set->items.items[j]))
             return true;
     return closes_circle(set, i);
 }

@@ -70,14 +70,14 @@ struct tc_hypotheses {
     TC_VEC(struct tc_hypothesis) items;
 };
 
-/* The situations in which examples of a key were met: what a condense may ask. */
+/* The situations in which examples of a key were met, and the outcomes: what a condense may ask. */
 struct tc_rows {
-    const struct tc_strtab *symbols;
+    struct tc_strtab *symbols;
     void *context;
-    /* Call visit with the situation of every row of that key. */
+    /* Call visit with every row of that key, of which situation, outcome and their sizes are set.
+     */
     void (*each)(const struct tc_rows *rows, tc_sym key,
-                 void (*visit)(void *context, const struct tc_pair *pairs, size_t n),
-                 void *context);
+                 void (*visit)(void *context, const struct tc_example *row), void *context);
 };
 
 /* Where examples come from. Several forms may ask different questions of the same examples. */

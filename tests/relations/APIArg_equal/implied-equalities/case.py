@@ -1,4 +1,4 @@
-"""Equal shapes imply their dimensions; of three equal dtypes two equalities are enough."""
+"""Equal shapes imply their dimensions; of three equal shapes, and of three equal dtypes, two equalities are enough."""
 from trace_writer import Trace
 
 
