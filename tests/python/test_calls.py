@@ -143,6 +143,14 @@ class Records(InTurn):
         self.assertEqual([r.get("same") for r in run.records() if r["type"] == "return" and r["id"] in wanted],
                          [["args.input"], [], None])
 
+    @script("import torch, torch.nn.functional as F\nfrom torch.func import grad, vmap\n"
+            "vmap(F.relu)(torch.ones(3, 2)); grad(lambda x: F.relu(F.relu(x)).sum())(torch.ones(4)); F.relu(torch.ones(5))")
+    def test_tensors_inside_transforms_have_a_shape_and_no_content(self, run):
+        calls = self.calls(run, fn="torch.nn.functional.relu")
+        returns = {r["id"]: (r.get("same"), r.get("finite")) for r in run.records() if r["type"] == "return"}
+        self.assertEqual([(c["args"]["input"]["shape"], *returns[c["id"]]) for c in calls],
+                         [([2], None, None), ([4], None, None), ([4], None, None), ([5], ["args.input"], True)])
+
     @script("import torch, torch.nn.functional as F\nx = torch.ones(2, 2)\n"
             "with torch.no_grad(): F.relu(x)\nwith torch.inference_mode(): F.relu(x)\n"
             "with torch.autocast('cpu', dtype=torch.bfloat16): F.relu(x)\n")

@@ -17,7 +17,7 @@ static struct {
     PyTypeObject *tensor, *parameter, *dtype_type, *device_type, *size_type;
     PyObject *strided;
     PyObject *is_grad_enabled, *is_inference_mode_enabled, *is_any_autocast; /* builtins */
-    PyObject *n_function_modes;                                              /* may be NULL */
+    PyObject *n_function_modes, *is_wrapped;                                 /* may be NULL */
     struct tc_dtype dtypes[N_DTYPES];
     size_t n_dtypes;
 } torch;
@@ -81,7 +81,7 @@ static PyGetSetDef *getter_of(PyObject *name)
 
 bool tc_torch_init(PyObject *module)
 {
-    PyObject *c;
+    PyObject *c, *functorch;
 
     if (!intern_names() || !find_types(module))
         return false;
@@ -94,6 +94,9 @@ bool tc_torch_init(PyObject *module)
         return false;
     torch.is_any_autocast = optional(c, "_is_any_autocast_enabled");
     torch.n_function_modes = optional(c, "_len_torch_function_stack");
+    functorch = optional(c, "_functorch");
+    torch.is_wrapped = functorch ? optional(functorch, "is_functorch_wrapped_tensor") : NULL;
+    Py_XDECREF(functorch);
     Py_DECREF(c);
     return true;
 }
@@ -170,6 +173,15 @@ const struct tc_dtype *tc_dtype_of(PyObject *object)
 bool tc_tensor_is_exact(PyObject *tensor)
 {
     return Py_TYPE(tensor) == torch.tensor || Py_TYPE(tensor) == torch.parameter;
+}
+
+bool tc_tensor_is_wrapped(PyObject *tensor)
+{
+    PyObject *answer = torch.is_wrapped ? PyObject_CallOneArg(torch.is_wrapped, tensor) : NULL;
+
+    PyErr_Clear();
+    Py_XDECREF(answer);
+    return answer == Py_True;
 }
 
 PyObject *tc_tensor_get(PyObject *tensor, enum tc_attribute attribute)

@@ -44,6 +44,8 @@ bool tc_torch_init(PyObject *torch);
 bool tc_tensor_is(PyObject *object);
 /* A tensor or parameter, and of no subclass: those may define attributes anew. */
 bool tc_tensor_is_exact(PyObject *tensor);
+/* Inside a transform of torch.func (vmap, grad): a tensor without memory of its own. */
+bool tc_tensor_is_wrapped(PyObject *tensor);
 bool tc_device_is(PyObject *object);
 bool tc_size_is(PyObject *object);
 bool tc_layout_is_strided(PyObject *layout);
