@@ -140,8 +140,7 @@ struct tc_agent {
     bool is_dark;        /* in a step that sampling leaves out (steps.h) */
     unsigned generation; /* counts forks */
     int64_t next_call;
-    uint64_t
-        moment; /* counts beginnings and ends of calls: between two of them the user's code runs */
+    uint64_t moment; /* counts begins and ends of calls: the user's code runs between two */
     int64_t anchor_ns;
     uint64_t errors;
     PyObject *policy;     /* module traincheck_agent.policy */
