@@ -87,15 +87,15 @@ def measure(command, limit=3600, memory=peak_of, pause=0.005, **environment):
         pid = os.posix_spawn(command[0], [str(word) for word in command], dict(ENVIRONMENT, PATH=path, **environment),
                              setpgroup=0, file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
                                                         (os.POSIX_SPAWN_DUP2, err.fileno(), 2)])
-        while not done:
-            peak = max(peak, memory(pid))
-            time.sleep(pause)
-            if time.monotonic() - begin > limit:
+        try:
+            while not done and time.monotonic() - begin < limit:
+                peak = max(peak, memory(pid))
+                time.sleep(pause)
+                done, status, usage = os.wait4(pid, os.WNOHANG)
+        finally:
+            if not done:
                 os.killpg(pid, signal.SIGKILL)
-                break
-            done, status, usage = os.wait4(pid, os.WNOHANG)
-        if not done:
-            _, status, usage = os.wait4(pid, 0)
+                _, status, usage = os.wait4(pid, 0)
         wall = time.monotonic() - begin
         err.seek(0)
         text = err.read()
