@@ -1,11 +1,13 @@
 /*
- * event_contain_within.c - EventContain/within: what a model trains with was made inside certain
- * calls
+ * event_contain_within.c - what a model trains with: who made it
  *
- * An example for each change of the content of a parameter inside a call that has a business in a
- * training loop; calls around whole loops have none. A change from elsewhere is an example, without
- * a call, once a root trains with it: weights that were swapped, and swapped back before that, were
- * never changed.
+ *   EventContain/within     it was made inside certain calls
+ *   EventContain/restored   what the script put in for an evaluation, it took out again
+ *
+ * Of parameters that are trained. An example for each change of the content inside a call that has
+ * a business in a training loop; calls around whole loops have none. A change from elsewhere is an
+ * example, without a call, once a root trains with it: weights that were swapped, and swapped back
+ * before that, were never changed.
  */
 #include "relation/consistent.h"
 
@@ -22,6 +24,11 @@
 static tc_sym key_sym(struct tc_strtab *symbols)
 {
     return tc_strtab_intern_text(symbols, "change Parameter data");
+}
+
+static tc_sym swap_sym(struct tc_strtab *symbols)
+{
+    return tc_strtab_intern_text(symbols, "swap Parameter data");
 }
 
 static bool may_change_weights(const struct tc_call *call)
@@ -41,6 +48,7 @@ static const struct tc_call *call_around(const struct tc_call *call)
 struct foreign {
     const struct tc_process *process;
     int64_t serial;
+    bool was_evaluated; /* the first to use it was a forward that does not train */
 };
 
 struct within_state {
@@ -73,37 +81,27 @@ static uint64_t *left_of(struct within_state *s, const struct tc_event *event)
     return left;
 }
 
-static void set_foreign(struct within_state *s, const struct tc_event *event, bool is_foreign)
+static struct foreign *find_foreign(struct within_state *s, const struct tc_event *event)
 {
-    const struct foreign who = {event->process, event->variable->serial};
-    size_t i = 0;
-
-    while (i < s->foreign.n &&
-           (s->foreign.items[i].process != who.process || s->foreign.items[i].serial != who.serial))
-        i++;
-    if (i == s->foreign.n && is_foreign)
-        tc_vec_push(&s->foreign, who);
-    else if (i < s->foreign.n && !is_foreign)
-        s->foreign.items[i] = s->foreign.items[--s->foreign.n];
+    for (size_t i = 0; i < s->foreign.n; i++)
+        if (s->foreign.items[i].process == event->process &&
+            s->foreign.items[i].serial == event->variable->serial)
+            return &s->foreign.items[i];
+    return NULL;
 }
 
-static void emit(struct tc_strtab *symbols, const struct tc_event *event,
-                 const struct tc_variable *v, const struct tc_call *around,
-                 const struct tc_sink *sink)
+static void emit(const struct tc_event *event, const struct tc_variable *v, tc_sym key,
+                 tc_sym outcome, const struct tc_sink *sink)
 {
     struct tc_situation situation = {.n = 0};
-    tc_sym outcome[1];
 
-    if (around)
-        outcome[0] = tc_token_of(symbols, tc_role_text(around->role), around->descriptor);
-    tc_situation_set(&situation, TC_SYM_F_V_REQUIRES_GRAD, tc_symbols_bool(v->requires_grad));
     for (size_t i = 0; i < v->n_attrs; i++)
         tc_situation_set(&situation, v->attrs[i].field, v->attrs[i].value);
     tc_situation_sort(&situation);
-    struct tc_example example = {.key = key_sym(symbols),
+    struct tc_example example = {.key = key,
                                  .situation = &situation,
-                                 .outcome = outcome,
-                                 .n_outcome = around != NULL,
+                                 .outcome = &outcome,
+                                 .n_outcome = outcome != TC_NO_SYM,
                                  .variable = v};
     sink->example(sink->context, event, &example);
 }
@@ -119,42 +117,65 @@ static bool is_always_fine(const struct tc_call *call)
     return call->role == TC_ROLE_LOAD || call->role == TC_ROLE_INIT;
 }
 
+/* The content of a variable is again what it was before the script wrote to it. */
+static void restore(struct within_state *s, struct tc_strtab *symbols, const struct tc_event *event,
+                    struct foreign *foreign, const struct tc_sink *sink)
+{
+    if (foreign->was_evaluated)
+        emit(event, event->variable, swap_sym(symbols), TC_SYM_TRUE, sink);
+    *foreign = s->foreign.items[--s->foreign.n];
+}
+
 /* Before training anything goes. */
 static void on_change(struct within_state *s, struct tc_strtab *symbols,
                       const struct tc_event *event, const struct tc_sink *sink)
 {
+    const struct tc_variable *v = event->variable;
     const struct tc_call *around = call_around(event->call);
     tc_sym stage = event->window->stage;
     uint64_t *left = left_of(s, event);
+    struct foreign *foreign = find_foreign(s, event);
     bool is_made = around || is_stage(symbols, stage, "init");
 
+    if (foreign && *left == v->data)
+        restore(s, symbols, event, foreign, sink);
+    else if (foreign && is_made)
+        *foreign = s->foreign.items[--s->foreign.n];
+    else if (!foreign && !is_made && *left != v->data)
+        tc_vec_push(&s->foreign,
+                    ((struct foreign){.process = event->process, .serial = v->serial}));
     if (is_made)
-        *left = event->variable->data;
-    set_foreign(s, event, !is_made && *left != event->variable->data);
+        *left = v->data;
     if (around && is_stage(symbols, stage, "training") && !is_always_fine(around))
-        emit(symbols, event, event->variable, around, sink);
+        emit(event, v, key_sym(symbols),
+             tc_token_of(symbols, tc_role_text(around->role), around->descriptor), sink);
 }
 
 static bool is_training_forward(const struct tc_strtab *symbols, const struct tc_call *call)
 {
-    return is_stage(symbols, call->stage, "training") && !call->raised &&
-           tc_is_training_forward(call);
+    return is_stage(symbols, call->stage, "training") && tc_is_training_forward(call);
 }
 
 /* What the root has now trained with is told once. */
-static void on_training(struct within_state *s, struct tc_strtab *symbols,
-                        const struct tc_event *event, const struct tc_sink *sink)
+static void on_forward(struct within_state *s, struct tc_strtab *symbols,
+                       const struct tc_event *event, const struct tc_sink *sink)
 {
     int64_t root = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
+    bool trains = is_training_forward(symbols, event->call);
     size_t kept = 0;
 
     for (size_t i = 0; i < s->foreign.n; i++) {
-        const struct foreign who = s->foreign.items[i];
+        struct foreign who = s->foreign.items[i];
         const struct tc_variable *v = tc_process_variable(event->process, who.serial);
-        if (who.process == event->process && v && v->root == root)
-            emit(symbols, event, v, NULL, sink);
-        else
-            s->foreign.items[kept++] = who;
+        bool is_used = who.process == event->process && v && v->root == root;
+        if (is_used && trains) {
+            emit(event, v, key_sym(symbols), TC_NO_SYM, sink);
+            if (who.was_evaluated)
+                emit(event, v, swap_sym(symbols), TC_SYM_FALSE, sink);
+            continue;
+        }
+        who.was_evaluated |= is_used;
+        s->foreign.items[kept++] = who;
     }
     s->foreign.n = kept;
 }
@@ -162,14 +183,15 @@ static void on_training(struct within_state *s, struct tc_strtab *symbols,
 static void within_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                            const struct tc_sink *sink)
 {
-    if (event->kind == TC_EVENT_CHANGE && event->variable->kind == TC_SYM_PARAMETER)
+    if (event->kind == TC_EVENT_CHANGE && event->variable->kind == TC_SYM_PARAMETER &&
+        event->variable->requires_grad)
         on_change(state, symbols, event, sink);
-    else if (event->kind == TC_EVENT_CALL && !event->process->is_worker &&
-             is_training_forward(symbols, event->call))
-        on_training(state, symbols, event, sink);
+    else if (event->kind == TC_EVENT_CALL && !event->process->is_worker && event->call->is_root &&
+             !event->call->raised)
+        on_forward(state, symbols, event, sink);
 }
 
-/* ---- one claim: inside the calls that were seen -------------------------------------------- */
+/* ---- within: inside the calls that were seen -------------------------------------------- */
 
 /* A rule of where the weights change is one of style until so many pipelines share it. */
 #define MIN_PIPELINES 4
@@ -206,8 +228,7 @@ static void within_propose(struct tc_strtab *symbols, tc_sym key,
     const char *texts[TC_MAX_PARAMS - 1];
     size_t n = collect_tokens(symbols, outcomes, texts, TC_MAX_PARAMS - 1);
 
-    (void)key;
-    if (!n || n > TC_MAX_PARAMS - 1)
+    if (key != key_sym(symbols) || !n || n > TC_MAX_PARAMS - 1)
         return;
     h.params[0] = tc_param_of(TC_PARAM_CHANGE, TC_SYM_PARAMETER, TC_SYM_DATA, TC_SYM_CHANGED);
     for (size_t i = 0; i < n; i++) {
@@ -239,8 +260,6 @@ static enum tc_outcome within_holds(struct tc_strtab *symbols, const struct tc_p
     return TC_BROKEN;
 }
 
-/* ---- words --------------------------------------------------------------------------------- */
-
 static void within_describe(const struct tc_strtab *symbols, const struct tc_param *params,
                             size_t n_params, struct tc_strbuf *out)
 {
@@ -269,12 +288,79 @@ static void within_explain(struct tc_strtab *symbols, const struct tc_invariant 
     tc_describe_call(symbols, around->descriptor, out);
 }
 
+/* ---- restored ------------------------------------------------------------------------------ */
+
+static void restored_propose(struct tc_strtab *symbols, tc_sym key,
+                             const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
+{
+    struct tc_hypothesis h = {.n_params = 1, .min_pipelines = 2};
+
+    (void)outcomes;
+    h.params[0] = tc_param_of(TC_PARAM_CHANGE, TC_SYM_PARAMETER, TC_SYM_DATA, TC_SYM_KEPT);
+    if (key == swap_sym(symbols))
+        tc_vec_push(&out->items, h);
+}
+
+static tc_sym restored_key(struct tc_strtab *symbols, const struct tc_param *params,
+                           size_t n_params)
+{
+    if (n_params != 1 || params[0].kind != TC_PARAM_CHANGE || params[0].name != TC_SYM_PARAMETER ||
+        params[0].attr != TC_SYM_DATA || params[0].to != TC_SYM_KEPT)
+        return TC_NO_SYM;
+    return swap_sym(symbols);
+}
+
+static enum tc_outcome restored_holds(struct tc_strtab *symbols, const struct tc_param *params,
+                                      size_t n_params, const tc_sym *outcome, size_t n_outcome)
+{
+    (void)symbols;
+    (void)params;
+    (void)n_params;
+    return tc_outcome_has(outcome, n_outcome, TC_SYM_TRUE) ? TC_HELD : TC_BROKEN;
+}
+
+static void restored_describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                              size_t n_params, struct tc_strbuf *out)
+{
+    (void)n_params;
+    tc_strbuf_addf(out,
+                   "data that the script puts into a %s for an evaluation is taken out again "
+                   "before the model trains on",
+                   tc_strtab_text(symbols, params[0].name));
+}
+
+static void restored_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                             const struct tc_event *event, const struct tc_example *example,
+                             struct tc_strbuf *out)
+{
+    (void)invariant;
+    (void)event;
+    tc_strbuf_addf(out, "the model trains on with what %s was given before an evaluation",
+                   tc_strtab_text(symbols, example->variable->name));
+}
+
+/* Where nothing but certain calls makes weights, none are put in by the script. */
+static void condense(const struct tc_rows *rows, struct tc_invariant_set *set)
+{
+    bool *drop = tc_calloc(set->items.n + 1, sizeof(*drop));
+    bool says_all = false;
+
+    (void)rows;
+    for (size_t i = 0; i < set->items.n; i++)
+        says_all |= set->items.items[i]->n_params > 1 && !set->items.items[i]->n_when;
+    for (size_t i = 0; i < set->items.n; i++)
+        drop[i] = says_all && set->items.items[i]->n_params == 1;
+    tc_invariant_set_drop(set, drop);
+    tc_free(drop);
+}
+
 const struct tc_source tc_source_changes = {
     .name = "changes",
     .is_set = true,
     .open = within_open,
     .close = within_close,
     .observe = within_observe,
+    .condense = condense,
 };
 
 const struct tc_relation tc_event_contain_within = {
@@ -288,4 +374,16 @@ const struct tc_relation tc_event_contain_within = {
     .holds = within_holds,
     .describe = within_describe,
     .explain = within_explain,
+};
+
+const struct tc_relation tc_event_contain_restored = {
+    .name = "EventContain/restored",
+    .summary = "weights that are put in for an evaluation are taken out again",
+    .hint = "Are the weights of the training kept, and put back after the evaluation?",
+    .source = &tc_source_changes,
+    .propose = restored_propose,
+    .key = restored_key,
+    .holds = restored_holds,
+    .describe = restored_describe,
+    .explain = restored_explain,
 };

@@ -98,6 +98,13 @@ static bool is_choice(const struct tc_statement *s)
             tc_str_is(s->right, "\"zero\""));
 }
 
+/* Whether gradients are enabled where no backward follows is each script's choice; that a step is
+ * trained in training mode is said of windows. */
+static bool is_training_mode(const struct tc_statement *s)
+{
+    return tc_str_is(s->left, "self.training") && tc_str_is(s->right, "true");
+}
+
 void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
                         tc_statement_filter *filter, unsigned min_pipelines,
                         struct tc_hypotheses *out)
@@ -124,7 +131,7 @@ void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_o
                 h.min_pipelines = 4;
             if (is_about_argument(&s) && is_coin(&s))
                 h.min_pipelines = MIN_PIPELINES_OF_COIN;
-            if (is_users && is_about_argument(&s))
+            if ((is_users && is_about_argument(&s)) || is_training_mode(&s))
                 h.min_pipelines = TC_ONE_PIPELINE_ONLY;
             h.params[0] = tc_param_call(key, TC_SYM_EMPTY);
             h.params[1] =

@@ -27,29 +27,30 @@
     X(tc_source_python)
 
 /* Every form, in the order of reports. */
-#define FORMS(X)               \
-    X(tc_consistent_replica)   \
-    X(tc_consistent_alias)     \
-    X(tc_consistent_peer)      \
-    X(tc_consistent_steady)    \
-    X(tc_event_contain_some)   \
-    X(tc_event_contain_none)   \
-    X(tc_event_contain_each)   \
-    X(tc_event_contain_within) \
-    X(tc_event_contain_owned)  \
-    X(tc_event_contain_sets)   \
-    X(tc_api_sequence_window)  \
-    X(tc_api_sequence_between) \
-    X(tc_api_sequence_run)     \
-    X(tc_api_sequence_follow)  \
-    X(tc_api_arg_constant)     \
-    X(tc_api_arg_equal)        \
-    X(tc_api_arg_distinct)     \
-    X(tc_api_arg_setting)      \
-    X(tc_api_output_constant)  \
-    X(tc_api_output_equal)     \
-    X(tc_api_output_lower)     \
-    X(tc_api_output_upper)     \
+#define FORMS(X)                 \
+    X(tc_consistent_replica)     \
+    X(tc_consistent_alias)       \
+    X(tc_consistent_peer)        \
+    X(tc_consistent_steady)      \
+    X(tc_event_contain_some)     \
+    X(tc_event_contain_none)     \
+    X(tc_event_contain_each)     \
+    X(tc_event_contain_within)   \
+    X(tc_event_contain_restored) \
+    X(tc_event_contain_owned)    \
+    X(tc_event_contain_sets)     \
+    X(tc_api_sequence_window)    \
+    X(tc_api_sequence_between)   \
+    X(tc_api_sequence_run)       \
+    X(tc_api_sequence_follow)    \
+    X(tc_api_arg_constant)       \
+    X(tc_api_arg_equal)          \
+    X(tc_api_arg_distinct)       \
+    X(tc_api_arg_setting)        \
+    X(tc_api_output_constant)    \
+    X(tc_api_output_equal)       \
+    X(tc_api_output_lower)       \
+    X(tc_api_output_upper)       \
     X(tc_api_output_finite)
 
 /* Judged only: the classes of the Python tool. */
