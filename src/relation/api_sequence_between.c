@@ -1,7 +1,9 @@
 /*
  * api_sequence_between.c - APISequence/between: no Ia between Ib and Ic
  *
- *   zero_grad   between a backward and the optimizer step that it is for: the gradient is lost
+ *   zero_grad   between a backward and the optimizer step that it is for: the gradient is lost.
+ *               A scaler may leave out the step; and the gradient was not for a step at all where
+ *               it was for an input of the model, or where the script moved the weights by it
  *   clip        between a backward and the unscaling of its gradients: the limit is another
  *
  * By role, whichever API has it. An example for each step window that has Ia and Ic. What a step
@@ -12,6 +14,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "base/map.h"
 #include "invariant/describe.h"
 #include "replay/symbols.h"
 
@@ -50,30 +53,116 @@ static bool has_role(const struct tc_window *window, enum tc_role role)
     return false;
 }
 
+/* ---- what a gradient was for --------------------------------------------------------------- */
+
+/* Of one process, since its last step. */
+struct course {
+    bool asks_input;        /* a root was given a tensor that requires a gradient */
+    bool is_spent;          /* the gradients of the last backward have served */
+    struct tc_map harmless; /* ids of the calls in the open window that cleared none in vain */
+};
+
+static void *between_open(void)
+{
+    return tc_calloc(1, sizeof(struct tc_map));
+}
+
+static void between_close(void *state)
+{
+    struct tc_map *courses = state;
+    uint64_t process, pointer;
+
+    for (size_t pos = 0; tc_map_each(courses, &pos, &process, &pointer);) {
+        tc_map_release(&((struct course *)(uintptr_t)pointer)->harmless);
+        tc_free((void *)(uintptr_t)pointer);
+    }
+    tc_map_release(courses);
+    tc_free(courses);
+}
+
+static struct course *course_of(struct tc_map *courses, const struct tc_process *process)
+{
+    bool is_new;
+    uint64_t *slot = tc_map_at(courses, (uintptr_t)process, &is_new);
+
+    if (is_new)
+        *slot = (uintptr_t)tc_calloc(1, sizeof(struct course));
+    return (struct course *)(uintptr_t)*slot;
+}
+
+static bool asks_gradient(const struct tc_value *operand)
+{
+    const struct tc_value *requires_grad = tc_value_get(operand, "requires_grad");
+
+    return requires_grad && requires_grad->kind == TC_VALUE_BOOL && requires_grad->boolean;
+}
+
+static bool asks_for_input(const struct tc_call *call)
+{
+    for (uint32_t i = 0; call->args && i < call->args->n; i++)
+        if (asks_gradient(&call->args->members[i].value))
+            return true;
+    return false;
+}
+
+/* Did it clear a gradient that was made after the last step of its owner? */
+static bool clears_in_vain(const struct tc_process *process, const struct tc_call *call)
+{
+    uint64_t serial, pointer;
+
+    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);) {
+        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+        if (v->grad_cause == call->id && v->grad_made > v->stepped)
+            return true;
+    }
+    return !process->variables.n || process->has_samples;
+}
+
+static void follow(struct course *course, const struct tc_process *process,
+                   const struct tc_call *call)
+{
+    bool is_new;
+
+    if (call->is_root) {
+        course->asks_input |= asks_for_input(call);
+    } else if (call->role == TC_ROLE_BACKWARD) {
+        course->is_spent = course->asks_input;
+    } else if (call->role == TC_ROLE_STEP) {
+        course->asks_input = false;
+    } else if (call->role == TC_ROLE_ZERO_GRAD) {
+        if (course->is_spent || !clears_in_vain(process, call))
+            tc_map_at(&course->harmless, (uint64_t)call->id, &is_new);
+        course->asks_input = false;
+    }
+}
+
 /* The first call that stands where it must not, or NULL. */
-static const struct tc_member_call *find_between(const struct tc_window *window,
-                                                 const struct rule *rule)
+static const struct tc_member_call *
+find_between(const struct tc_window *window, const struct rule *rule, const struct tc_map *harmless)
 {
     bool is_waiting = false; /* a backward */
+    uint64_t ignored;
 
     for (size_t i = 0; i < window->members.n; i++) {
         const struct tc_member_call *member = &window->members.items[i];
         if (!is_of_the_loop(member))
             continue;
-        if (member->role == rule->what && is_waiting)
+        if (member->role == rule->what && is_waiting &&
+            !tc_map_get(harmless, (uint64_t)member->id, &ignored))
             return member;
         if (member->role == rule->from)
             is_waiting = true;
-        else if (member->role == rule->to)
+        else if (member->role == rule->to ||
+                 (rule->to == TC_ROLE_STEP && member->role == TC_ROLE_SCALER))
             is_waiting = false;
     }
     return NULL;
 }
 
 static void judge(const struct rule *rule, struct tc_strtab *symbols, const struct tc_event *event,
-                  const struct tc_sink *sink)
+                  const struct tc_map *harmless, const struct tc_sink *sink)
 {
-    const struct tc_member_call *between = find_between(event->window, rule);
+    const struct tc_member_call *between = find_between(event->window, rule, harmless);
     const tc_sym outcome[] = {outcome_sym(symbols, between != NULL)};
     struct tc_situation situation;
 
@@ -86,15 +175,28 @@ static void judge(const struct rule *rule, struct tc_strtab *symbols, const stru
     sink->example(sink->context, event, &example);
 }
 
+static void on_window(struct course *course, struct tc_strtab *symbols,
+                      const struct tc_event *event, const struct tc_sink *sink)
+{
+    for (size_t i = 0; tc_is_step_window(event) && i < N_RULES; i++)
+        if (has_role(event->window, rules[i].what) && has_role(event->window, rules[i].to))
+            judge(&rules[i], symbols, event, &course->harmless, sink);
+    tc_map_clear(&course->harmless);
+}
+
 static void between_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                             const struct tc_sink *sink)
 {
-    (void)state;
-    if (!tc_is_step_window(event))
+    if (!event->process || event->process->is_worker)
         return;
-    for (size_t i = 0; i < N_RULES; i++)
-        if (has_role(event->window, rules[i].what) && has_role(event->window, rules[i].to))
-            judge(&rules[i], symbols, event, sink);
+    struct course *course = course_of(state, event->process);
+    if (event->kind == TC_EVENT_WINDOW)
+        on_window(course, symbols, event, sink);
+    else if (event->kind == TC_EVENT_CALL && !event->call->raised)
+        follow(course, event->process, event->call);
+    else if (event->kind == TC_EVENT_CHANGE && !event->call &&
+             event->variable->kind == TC_SYM_PARAMETER && event->variable->requires_grad)
+        course->is_spent = true;
 }
 
 static void between_propose(struct tc_strtab *symbols, tc_sym key,
@@ -164,6 +266,8 @@ static void between_explain(struct tc_strtab *symbols, const struct tc_invariant
 const struct tc_source tc_source_clearing = {
     .name = "clearing",
     .is_set = true,
+    .open = between_open,
+    .close = between_close,
     .observe = between_observe,
 };
 

@@ -56,15 +56,14 @@ static bool is_change(const struct tc_strtab *symbols, tc_atom atom)
 #define MAX_CONTENTS 512
 
 /* The class of gradient that a variable had when the call began. */
-static bool had_gradient(const struct tc_variable *v, const struct tc_call *call)
+static tc_sym grad_before(const struct tc_variable *v, const struct tc_call *call)
 {
-    tc_sym grad = v->grad_cause >= call->id ? v->grad_before : v->grad;
-
-    return grad != TC_SYM_GRAD_NULL && grad != TC_SYM_ZERO;
+    return v->grad_cause >= call->id ? v->grad_before : v->grad;
 }
 
 struct gradients {
-    bool any, any_whole, any_sharded; /* a gradient; a parameter that is trained, by what is here */
+    bool any, overflow;          /* one; one that is not finite */
+    bool any_whole, any_sharded; /* a parameter that is trained, by what is here */
 };
 
 static void count_gradient(struct gradients *g, const struct tc_variable *v,
@@ -72,13 +71,14 @@ static void count_gradient(struct gradients *g, const struct tc_variable *v,
 {
     if (!v || v->kind != TC_SYM_PARAMETER || !v->requires_grad)
         return;
-    g->any |= had_gradient(v, call);
+    tc_sym grad = grad_before(v, call);
+    g->any |= grad != TC_SYM_GRAD_NULL && grad != TC_SYM_ZERO;
+    g->overflow |= grad == TC_SYM_NAN_OR_INF;
     *(v->is_sharded ? &g->any_sharded : &g->any_whole) = true;
 }
 
-/* Of the parameters that the receiver owns, or of all, when the call began: LADEN where any had a
- * gradient, else FRESH; no mark where all are sharded. */
-static tc_sym gradients_before(const struct tc_event *event)
+/* Of the parameters that the receiver owns, or of all, when the call began. */
+static struct gradients gradients_before(const struct tc_event *event)
 {
     const struct tc_call *call = event->call;
     struct gradients g = {0};
@@ -89,9 +89,7 @@ static tc_sym gradients_before(const struct tc_event *event)
     for (size_t pos = 0;
          !call->n_params && tc_map_each(&event->process->variables, &pos, &serial, &pointer);)
         count_gradient(&g, (const struct tc_variable *)(uintptr_t)pointer, call);
-    if (g.any)
-        return TC_SYM_LADEN;
-    return g.any_sharded && !g.any_whole ? TC_NO_SYM : TC_SYM_FRESH;
+    return g;
 }
 
 /*
@@ -105,20 +103,30 @@ static tc_sym gradients_before(const struct tc_event *event)
  *              where ranks exchange them
  *   laden      some had one: to be cleared
  *   idle       no weight is to be changed
+ *   overflow   a gradient was not finite: a gradient scaler leaves out the step, and nothing is due.
+ *              Nor is it of a scaler where no gradient is looked at
  */
 static size_t contents_of(struct tc_strtab *symbols, const struct tc_event *event,
                           const struct tc_situation *situation, tc_sym out[MAX_CONTENTS])
 {
     const struct tc_call *call = event->call;
+    const bool is_looked = event->process->variables.n && !event->process->has_samples;
     size_t n = 0;
-    tc_sym mark;
 
-    if (event->process->variables.n && !event->process->has_samples)
+    if (is_looked) {
+        struct gradients g = gradients_before(event);
         out[n++] = TC_SYM_LOOKED;
-    if (n && (call->is_root || call->role == TC_ROLE_BACKWARD))
-        out[n++] = TC_SYM_COMPUTES;
-    if (n && (mark = gradients_before(event)) != TC_NO_SYM)
-        out[n++] = mark;
+        if (call->is_root || call->role == TC_ROLE_BACKWARD)
+            out[n++] = TC_SYM_COMPUTES;
+        if (g.any)
+            out[n++] = TC_SYM_LADEN;
+        else if (g.any_whole || !g.any_sharded)
+            out[n++] = TC_SYM_FRESH;
+        if (g.overflow)
+            out[n++] = TC_SYM_OVERFLOW;
+    } else if (call->role == TC_ROLE_SCALER) {
+        out[n++] = TC_SYM_OVERFLOW;
+    }
     if (tc_has_no_rate(situation))
         out[n++] = TC_SYM_IDLE;
     for (size_t i = 0; i < call->contents.n && n < MAX_CONTENTS; i++)
@@ -249,7 +257,8 @@ static enum tc_outcome some_holds(struct tc_strtab *symbols, const struct tc_par
     (void)n_params;
     if (tc_outcome_has(outcome, n_outcome, atom_of_param(symbols, &params[1])))
         return TC_HELD;
-    if (params[1].kind == TC_PARAM_CHANGE && !was_due(&params[1], outcome, n_outcome))
+    if (tc_outcome_has(outcome, n_outcome, TC_SYM_OVERFLOW) ||
+        (params[1].kind == TC_PARAM_CHANGE && !was_due(&params[1], outcome, n_outcome)))
         return TC_UNDECIDED;
     return TC_BROKEN;
 }

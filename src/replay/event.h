@@ -76,7 +76,9 @@ struct tc_variable {
     uint64_t left_data; /* digest that the last optimizer step, or a load, left */
     int64_t left_step;  /* step of that optimizer step; TC_NONE before the first */
     int64_t data_cause,
-        grad_cause; /* id of the call in which it last changed; -1 outside of calls */
+        grad_cause;    /* id of the call in which it last changed; -1 outside of calls */
+    int64_t grad_made; /* id of the call in which the gradient last came to be */
+    int64_t stepped;   /* id of the last optimizer step that owned it; -1 before the first */
     bool has_data, is_sampled, requires_grad, is_leaf, is_matrix;
     bool is_sharded; /* other processes hold other parts of it */
     tc_sym part;     /* which part this is, as JSON text; TC_NO_SYM where that is not told */

@@ -48,6 +48,7 @@
     X(FRESH, "fresh")                       \
     X(LADEN, "laden")                       \
     X(IDLE, "idle")                         \
+    X(OVERFLOW, "overflow")                 \
     X(TRAINING, "training")                 \
     /* kinds of variables */                \
     X(PARAMETER, "Parameter")               \

@@ -47,6 +47,7 @@ void tc_variable_settle(const struct tc_process *process, const struct tc_call *
         if (!tc_map_get(&process->variables, (uint64_t)call->params[i], &pointer))
             continue;
         struct tc_variable *v = (struct tc_variable *)(uintptr_t)pointer;
+        v->stepped = call->id;
         v->left_data = v->data;
         v->left_step = v->has_data ? call->step : TC_NONE;
     }
@@ -88,6 +89,7 @@ static struct tc_variable *variable_at(struct tc_process *process, int64_t seria
         variable->serial = serial;
         variable->root = variable->left_step = TC_NONE;
         variable->data_cause = variable->grad_cause = -1;
+        variable->grad_made = variable->stepped = -1;
         variable->grad = variable->grad_before = TC_SYM_GRAD_NULL;
         variable->training = TC_SYM_NULL;
         variable->owner = TC_SYM_NULL;
@@ -159,11 +161,7 @@ static void set_data(struct update *u, const struct tc_value *value)
  */
 static const char *grad_change_class(tc_sym grad)
 {
-    if (grad == TC_SYM_GRAD_NULL || grad == TC_SYM_ZERO)
-        return "clear";
-    if (grad == TC_SYM_NAN_OR_INF)
-        return "nan_or_inf";
-    return "non_zero";
+    return grad == TC_SYM_GRAD_NULL || grad == TC_SYM_ZERO ? "clear" : "non_zero";
 }
 
 static void set_grad(struct update *u, const struct tc_value *value)
@@ -178,6 +176,8 @@ static void set_grad(struct update *u, const struct tc_value *value)
     v->grad_before = v->grad;
     v->grad = grad;
     v->grad_cause = u->cause ? u->cause->id : -1;
+    if (strcmp(from, to) && !strcmp(from, "clear"))
+        v->grad_made = v->grad_cause;
 }
 
 static void set_dtype(struct update *u, const struct tc_value *value)

@@ -216,8 +216,8 @@ class Trace:
             self.set(v, grad="null")
         self.leave()
 
-    def forward(self, model, changes=(), at="train.py:11", ctx=None, training=None):
-        self.enter(FORWARD, at=at, ctx=ctx,
+    def forward(self, model, changes=(), at="train.py:11", ctx=None, training=None, args=None):
+        self.enter(FORWARD, at=at, ctx=ctx, args=args,
                    self={"object": "__main__.Net", "id": model["id"], "role": "root",
                          "attrs": {"training": model["training"] if training is None else training}})
         for v in model["vars"]:

@@ -6,8 +6,15 @@ def train(folder, order):
     t = Trace(folder)
     model = t.net("w", "b")
     optimizer = t.optimizer(model)
+
+    def clear_the_model():
+        t.enter("torch.nn.Module.zero_grad", role="zero_grad", at="train.py:10")
+        for v in model.parameters:
+            t.set(v, grad="null")
+        t.leave()
+
     acts = {"clear": lambda: t.zero_grad(optimizer), "forward": lambda: t.forward(model),
-            "clear the model": lambda: t.call("torch.nn.Module.zero_grad", role="zero_grad", at="train.py:10"),
+            "clear the model": clear_the_model,
             "backward": lambda: t.backward(model), "step": lambda: t.step(optimizer)}
     for _ in range(5):
         for act in order:
