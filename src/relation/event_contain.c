@@ -103,8 +103,8 @@ static struct gradients gradients_before(const struct tc_event *event)
  *              where ranks exchange them
  *   laden      some had one: to be cleared
  *   idle       no weight is to be changed
- *   overflow   a gradient was not finite: a gradient scaler leaves out the step, and nothing is due.
- *              Nor is it of a scaler where no gradient is looked at
+ *   overflow   a gradient was not finite: a gradient scaler leaves out the step, and nothing is
+ * due. Nor is it of a scaler where no gradient is looked at
  */
 static size_t contents_of(struct tc_strtab *symbols, const struct tc_event *event,
                           const struct tc_situation *situation, tc_sym out[MAX_CONTENTS])

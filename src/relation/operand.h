@@ -50,6 +50,9 @@ bool tc_operand_is_same_scalar(const struct tc_value *a, const struct tc_value *
 /* The mode of the module that makes the call; NULL if none does, or it has no mode. */
 const struct tc_value *tc_operand_owner_training(const struct tc_call *call);
 
+/* Is it a part of clipping, unscaling or a scaler's call? That gradients overflow is what a scaler
+ * is there for. */
+bool tc_operand_is_of_gradients(const struct tc_call *call);
 /* h with the value mixed in, but for identities and contents of tensors; v may be NULL. */
 uint64_t tc_operand_mix(uint64_t h, const struct tc_value *v);
 

@@ -346,13 +346,22 @@ static void read_members(struct reading *r, const struct tc_value *dict)
     }
 }
 
+bool tc_operand_is_of_gradients(const struct tc_call *call)
+{
+    for (const struct tc_call *around = call->parent; around; around = around->parent)
+        if (around->role == TC_ROLE_CLIP || around->role == TC_ROLE_UNSCALE ||
+            around->role == TC_ROLE_SCALER)
+            return true;
+    return false;
+}
+
 static void read_result(struct reading *r)
 {
     const struct tc_record *end = r->call->end;
     const struct tc_value *value = end->value;
     struct tensor tensor;
 
-    if (end->finite >= 0)
+    if (end->finite >= 0 && !tc_operand_is_of_gradients(r->call))
         state(r, r->call->role == TC_ROLE_BACKWARD ? "self" : "value", "is",
               end->finite ? "\"finite\"" : "\"not_finite\"");
     if (!value)

@@ -128,12 +128,19 @@ class Records(InTurn):
         self.assertEqual((call["by"], call["at"].rpartition("/")[2]), ("user", "script.py:2"))
 
     @script("import torch, torch.nn.functional as F\n"
-            "F.relu(torch.ones(2)); F.relu(-torch.ones(2)); F.relu(torch.full((2,), float('nan')))")
+            "F.relu(torch.ones(2)); F.relu(-torch.ones(2)); F.relu(torch.full((2,), float('nan')))\n"
+            "mask = torch.tensor([0.0, float('-inf')])\n"
+            "for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):\n"
+            "    for masked in (mask, -mask, mask[1:], torch.cat([mask, mask * 0])):\n"
+            "        F.dropout(masked.to(dtype), training=False)\n")
     def test_same_and_finite(self, run):
         wanted = {c["id"] for c in self.calls(run, fn="torch.nn.functional.relu")}
         answers = [(r.get("same"), r.get("finite")) for r in run.records()
                    if r["type"] == "return" and r["id"] in wanted]
         self.assertEqual(answers, [(["args.input"], True), ([], True), (["args.input"], False)])
+        dropouts = {c["id"] for c in self.calls(run, fn="torch.nn.functional.dropout")}
+        self.assertEqual([r.get("finite") for r in run.records() if r["type"] == "return" and r["id"] in dropouts],
+                         [None, False, False, False] * 4, "only a mask is no failure")
 
     @script("import torch, torch.nn.functional as F\n"
             "F.relu(torch.rand(1000, 1000)); F.relu(torch.randn(1000, 1000)); F.relu(torch.rand(1500, 1500))")

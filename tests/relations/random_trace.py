@@ -138,6 +138,10 @@ class RandomRun:
         written = self.model["vars"] if self.are_twins and self.is_due("tied") else [self.rng.choice(self.model["vars"])]
         for v in written:
             self.t.change(v)
+        if not self.t.open and self.rng.random() < 0.7:
+            stage, self.t.stage = self.t.stage, "evaluation"
+            self.forward(training=False)
+            self.t.stage = stage
         if self.is_due("restores"):
             for v in written:
                 v.version -= 1
@@ -152,7 +156,7 @@ class RandomRun:
     def forward(self, training):
         t, rng = self.t, self.rng
         batch = self.batch = self.batch if rng.random() < 0.3 else 8000 + rng.randrange(3)
-        t.enter(FORWARD, at="train.py:11", ctx=None if training else {"grad": False}, args={"x": t.tensor(4, 8, id=batch)},
+        t.enter(FORWARD, at="train.py:11", ctx=None if training else {"grad": False}, args={"x": t.tensor(4, 8, id=batch) | {"requires_grad": rng.random() < 0.1}},
                 self={"object": "__main__.Net", "id": self.model["id"], "role": "root",
                       "attrs": {"training": training if rng.random() < 0.95 else not training}})
         for _ in range(rng.randint(0, 2)):

@@ -11,6 +11,12 @@
 /* Elements of tensors that are read. To compare two costs a pass where they are equal alone. */
 #define MAX_READ ((size_t)1 << 21)
 
+enum tc_finite {
+    TC_FINITE_NO,
+    TC_FINITE_YES,
+    TC_FINITE_MASKED, /* -inf beside numbers: what is not to be chosen, and no failure */
+};
+
 struct answer {
     struct tc_strbuf *out;
     PyObject *result;
@@ -24,7 +30,7 @@ struct answer {
 static struct {
     int64_t serial, version;
     uint64_t address;
-    bool is_finite;
+    enum tc_finite finite;
 } last;
 
 /* Only plain tensors: a subclass may answer with code of the user. */
@@ -99,16 +105,20 @@ static void compare_all(struct answer *a, const struct tc_span *span)
         tc_strbuf_addc(a->out, ']');
 }
 
-static bool look_through(const struct answer *a)
+static enum tc_finite look_through(const struct answer *a)
 {
-    return !isinf(tc_max_abs(a->memory.data, a->memory.n, a->tensor.dtype->number));
+    const enum tc_number kind = a->tensor.dtype->number;
+
+    if (!isinf(tc_max_abs(a->memory.data, a->memory.n, kind)))
+        return TC_FINITE_YES;
+    return tc_is_masked(a->memory.data, a->memory.n, kind) ? TC_FINITE_MASKED : TC_FINITE_NO;
 }
 
 /*
  * A layer mostly hands on what its function returned. Between the two runs code of torch alone, so
  * the version counter can be trusted; elsewhere a write through .data would escape.
  */
-static bool is_finite(const struct answer *a, bool is_layer)
+static enum tc_finite finite_of(const struct answer *a, bool is_layer)
 {
     int64_t serial = tc_identity_tensor(a->result), version;
     uint64_t address;
@@ -116,19 +126,22 @@ static bool is_finite(const struct answer *a, bool is_layer)
     tc_tensor_version(a->result, &address, &version);
     if (!is_layer || !serial || serial != last.serial || version != last.version ||
         address != last.address) {
-        last.is_finite = look_through(a);
+        last.finite = look_through(a);
         last.serial = serial;
         last.version = version;
         last.address = address;
     }
-    return last.is_finite;
+    return last.finite;
 }
 
 static void add_finite(struct answer *a, bool is_layer)
 {
-    if (!a->memory.data || a->tensor.dtype->number == TC_NUMBER_OTHER)
-        return;
-    tc_strbuf_adds(a->out, is_finite(a, is_layer) ? ",\"finite\":true" : ",\"finite\":false");
+    enum tc_finite finite = TC_FINITE_MASKED;
+
+    if (a->memory.data && a->tensor.dtype->number != TC_NUMBER_OTHER)
+        finite = finite_of(a, is_layer);
+    if (finite != TC_FINITE_MASKED)
+        tc_strbuf_adds(a->out, finite ? ",\"finite\":true" : ",\"finite\":false");
 }
 
 void tc_answers_add(struct tc_strbuf *out, const struct tc_span *span, PyObject *result)

@@ -159,6 +159,34 @@ double tc_max_abs(const void *data, size_t n, enum tc_number kind)
 }
 #endif
 
+/* A number that is not finite has all bits of its exponent set; an infinity has no others but the
+ * sign. */
+bool tc_is_masked(const void *data, size_t n, enum tc_number kind)
+{
+    static const struct {
+        size_t size;
+        uint64_t exponent, sign;
+    } formats[] = {
+        [TC_NUMBER_F16] = {2, 0x7c00,                       0x8000                      },
+        [TC_NUMBER_BF16] = {2, 0x7f80,                       0x8000                      },
+        [TC_NUMBER_F32] = {4, 0x7f800000,                   0x80000000                  },
+        [TC_NUMBER_F64] = {8, UINT64_C(0x7ff0000000000000), UINT64_C(0x8000000000000000)},
+    };
+    const uint64_t exponent = formats[kind].exponent, sign = formats[kind].sign;
+    const size_t size = formats[kind].size;
+    bool any_finite = false;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits = 0;
+        memcpy(&bits, (const unsigned char *)data + i * size, size);
+        if ((bits & exponent) != exponent)
+            any_finite = true;
+        else if (bits != (exponent | sign))
+            return false;
+    }
+    return any_finite;
+}
+
 enum tc_grad_class tc_grad_classify(double grad, double parameter)
 {
     if (isinf(grad))

@@ -46,6 +46,9 @@ uint64_t tc_digest_stripes(const void *data, size_t size, uint64_t seed);
 double tc_max_abs(const void *data, size_t n, enum tc_number kind);
 
 /* The class of a gradient by the largest magnitudes of it and of its parameter. */
+/* Some of the n numbers are finite, and all others are -inf. Not for TC_NUMBER_OTHER. */
+bool tc_is_masked(const void *data, size_t n, enum tc_number kind);
+
 enum tc_grad_class tc_grad_classify(double grad, double parameter);
 const char *tc_grad_class_name(enum tc_grad_class class);
 

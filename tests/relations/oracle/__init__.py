@@ -21,6 +21,7 @@ FORMS = {
     "EventContain/none": Form(contain.contents, contain.none_claims),
     "EventContain/each": Form(contain.owned, contain.each_claims),
     "EventContain/within": Form(contain.changes, contain.within_claims),
+    "EventContain/restored": Form(contain.changes, contain.restored_claims),
     "EventContain/owned": Form(contain.gradients, contain.owned_claims),
     "EventContain/sets": Form(contain.sets, contain.sets_claims),
     "APISequence/window": Form(sequence.window, sequence.window_claims),

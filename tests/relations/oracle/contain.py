@@ -7,9 +7,8 @@ def is_subject(call):
     return not call["raised"] and (call["root"] or call["role"] in SUBJECTS)
 
 
-def had_gradient(v, call):
-    grad = v["grad_before"] if v["grad_cause"] >= call["id"] else v["grad"]
-    return grad not in ("null", "zero")
+def gradient_before(v, call):
+    return v["grad_before"] if v["grad_cause"] >= call["id"] else v["grad"]
 
 
 def has_no_rate(call):
@@ -20,15 +19,21 @@ def has_no_rate(call):
 def contents(p, what, call):
     if what == "call" and is_subject(call):
         inside = {x for x in call["inside"] if x[0] == "change" or (x[0] == "call" and not call["root"])}
-        marks = {"looked"} | ({"computes"} if call["root"] or call["role"] == "backward" else set())
-        owned_by_it = [p.variables[s] for s in call["params"]] or p.variables.values()
-        trained = [v for v in owned_by_it if v["kind"] == "Parameter" and v["requires_grad"]]
-        if any(had_gradient(v, call) for v in trained):
-            marks.add("laden")
-        elif not trained or not all(v.get("sharded") for v in trained):
-            marks.add("fresh")
-        idle = {"idle"} if has_no_rate(call) else set()
-        yield call["name"], situation_of(p, call, True), frozenset(inside | (marks if call["looked"] else set()) | idle)
+        marks = {"idle"} if has_no_rate(call) else set()
+        if call["looked"]:
+            marks |= {"looked"} | ({"computes"} if call["root"] or call["role"] == "backward" else set())
+            owned_by_it = [p.variables[s] for s in call["params"]] or p.variables.values()
+            trained = [v for v in owned_by_it if v["kind"] == "Parameter" and v["requires_grad"]]
+            gradients = {gradient_before(v, call) for v in trained}
+            if gradients - {"null", "zero"}:
+                marks.add("laden")
+            elif not trained or not all(v.get("sharded") for v in trained):
+                marks.add("fresh")
+            if "nan_or_inf" in gradients:
+                marks.add("overflow")
+        elif call["role"] == "scaler":
+            marks.add("overflow")
+        yield call["name"], situation_of(p, call, True), frozenset(inside | marks)
 
 
 def kind_of(p, v):
@@ -63,12 +68,16 @@ def owned(p, what, call):
             yield (call["name"], kind_of(p, v)), {**where, **situation_of_variable(v, grad)}, frozenset(outcome)
 
 
-MARKS = {"looked", "computes", "fresh", "laden", "idle"}
+MARKS = {"looked", "computes", "fresh", "laden", "idle", "overflow"}
 
 
-def was_due(change, o):
-    """A change that did not happen: could it have?"""
-    _, _, attr, before, after = change
+def was_due(x, o):
+    """What did not happen: could it have?"""
+    if "overflow" in o:
+        return False
+    if x[0] == "call":
+        return True
+    _, _, attr, before, after = x
     if attr == "grad" and "clear" in (before, after):
         return "looked" in o and ("fresh" if before == "clear" else "laden") in o
     return "looked" in o and not (attr == "data" and "idle" in o)
@@ -83,7 +92,7 @@ def some_claims(key, outcomes):
         else:
             param = {"change": x[1], "attr": x[2], **({} if x[3] == "-" else {"from": x[3]}), "to": x[4]}
         yield Claim([{"call": key}, param], lambda o, x=x:
-                    HELD if x in o else BROKE if x[0] == "call" or was_due(x, o) else UNDECIDED, 2)
+                    HELD if x in o else BROKE if was_due(x, o) else UNDECIDED, 2)
 
 
 def none_claims(key, outcomes):
@@ -112,34 +121,46 @@ def may_change_weights(call):
     return call["root"] or call["role"] in (SUBJECTS | {"init"}) - {"library"}
 
 
-def of_weight(v):
-    return {"v.requires_grad": text(v["requires_grad"]), **v["framework"]}
-
-
 def changes(p, what, x):
+    """Keys "change": by which call, if any; "swap": was what an evaluation used first taken out again?"""
     foreign, left = p.state["foreign"] if p else None, p.state["left"] if p else None
-    if what == "change" and x["variable"]["kind"] == "Parameter":
+    if what == "change" and x["variable"]["kind"] == "Parameter" and x["variable"]["requires_grad"]:
         v = x["variable"]
         around = next(filter(may_change_weights, p.around(x["call"])), None)
         is_made = around or x["stage"] == "init"
+        if left.get(v["serial"], v["first"]) == v["data"]:
+            if foreign.pop(v["serial"], {}).get("evaluated"):
+                yield "swap", v["framework"], True
+        elif is_made:
+            foreign.pop(v["serial"], None)
+        else:
+            foreign.setdefault(v["serial"], {"variable": v, "evaluated": False})
         if is_made:
             left[v["serial"]] = v["data"]
-        foreign.pop(v["serial"], None)
-        if left.get(v["serial"], v["first"]) != v["data"]:
-            foreign[v["serial"]] = v
         if around and x["stage"] == "training" and around["role"] not in ("load", "init"):
-            yield "change", of_weight(v), (around["role"], around["name"])
-    elif what == "call" and not x["raised"] and is_training_forward(x) and x["stage"] == "training":
-        for v in [v for v in foreign.values() if v["root"] == x["self"]["id"]]:
+            yield "change", v["framework"], (around["role"], around["name"])
+    elif what == "call" and not x["raised"] and x["root"]:
+        for it in [it for it in foreign.values() if it["variable"]["root"] == x["self"]["id"]]:
+            if not is_training_forward(x) or x["stage"] != "training":
+                it["evaluated"] = True
+                continue
+            v = it["variable"]
             del foreign[v["serial"]]
-            yield "change", of_weight(v), None
+            yield "change", v["framework"], None
+            if it["evaluated"]:
+                yield "swap", v["framework"], False
 
 
-def within_claims(_, outcomes):
-    makers = sorted(outcomes - {None}, key=" ".join)
+def within_claims(key, outcomes):
+    makers = sorted(outcomes - {None}, key=" ".join) if key == "change" else []
     if 0 < len(makers) < 16:
         yield Claim([{"change": "Parameter", "attr": "data", "to": "changed"}, *({"call": fn, "role": role} for role, fn in makers)],
                     lambda o: HELD if o in makers else BROKE, 4)
+
+
+def restored_claims(key, outcomes):
+    if key == "swap":
+        yield Claim([{"change": "Parameter", "attr": "data", "to": "kept"}], lambda o: HELD if o else BROKE, 2)
 
 
 # ---- owned

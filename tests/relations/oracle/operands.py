@@ -71,10 +71,15 @@ def about_autocast(call, path, tensor):
         yield f"{path}.dtype", "equals" if tensor["dtype"] in autocast.values() else "differs_from", "ctx.autocast"
 
 
+def is_about_gradients(call):
+    around = call["above"]
+    return bool(around) and (around["role"] in ("clip", "unscale", "scaler") or is_about_gradients(around))
+
+
 def about_result(call):
     end, args = call["end"], call.get("args") or {}
     value = end.get("value")
-    if end.get("finite") is not None:
+    if end.get("finite") is not None and not is_about_gradients(call):
         yield "self" if call["role"] == "backward" else "value", "is", text("finite" if end["finite"] else "not_finite")
     if is_tensor(value):
         yield from about_autocast(call, "value", value)
@@ -172,7 +177,8 @@ def claim_of(key, s, outcomes, pipelines):
         pipelines = 4
     if is_flag:
         pipelines = 7
-    if is_about_argument and any(("call", "is", "users") in o for o in outcomes):
+    is_users = is_about_argument and any(("call", "is", "users") in o for o in outcomes)
+    if is_users or (left, right) == ("self.training", "true"):
         pipelines = ONE_ALONE
     return Claim([{"call": key}, {"operand": left, verb: json.loads(right) if verb == "is" else right}],
                  lambda o: decide(s, o), pipelines, 1 if any(("call", "is", "rare") in o for o in outcomes) else 3,

@@ -92,7 +92,7 @@ class Process:
         call.update(raised=r["type"] == "raise", end=r, looked=bool(self.variables))
         if call["role"] == "step":
             for v in (self.variables[s] for s in call["params"]):
-                v.update(left=v.get("data"), left_step=call["step"])
+                v.update(left=v.get("data"), left_step=call["step"], stepped=call["id"])
         if not call["raised"]:
             if call["role"] == "step":
                 if self.is_member(call):
@@ -133,7 +133,8 @@ class Process:
             self.look_at_settings(r, cause)
             return
         is_new = r["var"] not in self.variables
-        v = self.variables.setdefault(r["var"], {"serial": r["var"], "data_cause": -1, "grad_cause": -1, "framework": {},
+        v = self.variables.setdefault(r["var"], {"serial": r["var"], "data_cause": -1, "grad_cause": -1, "grad_made": -1,
+                                                 "stepped": -1, "framework": {},
                                                  "first": r["attrs"].get("data")})
         v.update({k: r[k] for k in ("name", "kind", "root") if k in r})
         known = {"data", "grad", "dtype", "shape", "device", "layout", "requires_grad", "is_leaf", "owner", "training",
@@ -149,13 +150,14 @@ class Process:
                 v["left"] = value
             if attr == "grad":
                 v["grad_before"], v["grad_cause"] = before or "null", cause["id"] if cause else -1
+                if v["grad_before"] in ("null", "zero") and value not in ("null", "zero"):
+                    v["grad_made"] = v["grad_cause"]
             if is_new or before == value:
                 continue
             if attr == "data":
                 v["data_cause"] = cause["id"] if cause else -1
             change = {"data": ("-", "changed"), "dtype": ("-", value), "requires_grad": (text(before), text(value)),
-                      "grad": tuple("clear" if g in ("null", "zero") else "nan_or_inf" if g == "nan_or_inf" else "non_zero"
-                                    for g in (before, value))}.get(attr)
+                      "grad": tuple("clear" if g in ("null", "zero") else "non_zero" for g in (before, value))}.get(attr)
             if cause and change and change[0] != change[1]:
                 cause["inside"].add(("change", v["kind"], attr, *change))
         if has_other_data and not self.is_worker:

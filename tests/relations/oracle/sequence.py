@@ -40,16 +40,34 @@ def window(p, what, r):
 RULES = {"zero_grad": ("backward", "step"), "clip": ("backward", "unscale")}
 
 
+def serves(p, call):
+    """Has a zero_grad cleared nothing in vain: gradients for the input, that moved the weights, or that the owner's step used?"""
+    in_vain = any(v["grad_cause"] == call["id"] and v["grad_made"] > v["stepped"] for v in p.variables.values())
+    return p.state["between"].get("spent") or (bool(p.variables) and not in_vain)
+
+
 def between(p, what, r):
+    state = p.state["between"] if p else None
+    if what == "change" and not r["call"] and r["variable"]["kind"] == "Parameter" and r["variable"]["requires_grad"]:
+        state["spent"] = True
+    if what == "call" and not r["raised"]:
+        if r["root"]:
+            state["asks"] = state.get("asks") or any(
+                isinstance(a, dict) and a.get("requires_grad") is True for a in (r.get("args") or {}).values())
+        elif r["role"] == "backward":
+            state["spent"] = state.get("asks", False)
+        elif r["role"] in ("step", "zero_grad"):
+            r["serves"] = r["role"] == "zero_grad" and serves(p, r)
+            state["asks"] = False
     if what != "window" or not p.has_step:
         return
-    loop = [c["role"] for c in p.members if not c.get("raised") and all(a["role"] != "step" for a in p.around(c["above"]))]
+    loop = [c for c in p.members if not c.get("raised") and all(a["role"] != "step" for a in p.around(c["above"]))]
     for role, (begin, end) in RULES.items():
         last, is_between = None, False
-        for x in loop:
-            is_between |= x == role and last == begin
-            last = x if x in (begin, end) else last
-        if role in loop and end in loop:
+        for c in loop:
+            is_between |= c["role"] == role and last == begin and not c.get("serves")
+            last = c["role"] if c["role"] in (begin, end) or (end == "step" and c["role"] == "scaler") else last
+        if {role, end} <= {c["role"] for c in loop}:
             yield role, situation_of_window(p, r), is_between
 
 
