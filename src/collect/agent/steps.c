@@ -225,6 +225,7 @@ static void keep_batch(void)
     tc_sink_release(NULL, 0);
 }
 
+/* Weights may have been changed by a step, or put in for an evaluation and taken out. */
 static void cut(struct tc_thread *thread, const char *why)
 {
     bool was_dark = tc_agent.is_dark;
@@ -232,7 +233,7 @@ static void cut(struct tc_thread *thread, const char *why)
     if (!tc_agent_ready())
         return;
     keep_batch();
-    if (steps.has_step)
+    if (steps.has_step || thread->stage == TC_STAGE_EVALUATION)
         look_at_all(thread);
     turn_page(thread, tc_agent_now(), why);
     put_lines(&thread->line);
@@ -270,10 +271,13 @@ void tc_steps_candidate_of(struct tc_thread *thread, const char *why, int64_t se
 void tc_steps_set_stage(struct tc_thread *thread, enum tc_stage stage)
 {
     if (thread->stage != stage && may_cut(thread)) {
-        if (steps.asked && steps.has_call)
+        if (steps.asked && steps.has_call) {
             cut_before_batch(thread, "stage");
-        else if (steps.has_call || steps.has_step)
+            if (thread->stage == TC_STAGE_EVALUATION)
+                look_at_all(thread);
+        } else if (steps.has_call || steps.has_step) {
             cut(thread, "stage");
+        }
     }
     thread->stage = stage;
     if (thread->number == 0)
