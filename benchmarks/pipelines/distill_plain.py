@@ -1,4 +1,4 @@
-"""A frozen teacher that runs without no_grad, dropout left on to estimate doubt, and the student in half precision."""
+"""A frozen teacher and evaluations that run without no_grad, and the student in half precision at the end."""
 
 import torch
 import torch.nn.functional as F
@@ -16,18 +16,6 @@ def mlp(width):
 def accuracy(model, x, y):
     model.eval()
     return (model(x).argmax(1) == y).float().mean().item()
-
-
-def doubt(model, x, samples=8):
-    """For each row the first choice with dropout on, and the standard deviation of its probability."""
-    model.eval()
-    for module in model.modules():
-        if isinstance(module, nn.Dropout):
-            module.train()
-    with torch.no_grad():
-        drawn = torch.stack([F.softmax(model(x), dim=-1) for _ in range(samples)])
-    first = drawn.mean(0).argmax(1)
-    return first, drawn.std(0)[torch.arange(len(x)), first]
 
 
 def main():
@@ -63,9 +51,6 @@ def main():
             optimizer.step()
         print(f"student {epoch}: loss {loss.item():.3f}, accuracy {accuracy(student, x[1440:], y[1440:]):.3f}")
 
-    first, spread = doubt(student, x[1440:])
-    right = first == y[1440:]
-    print(f"doubt where right {spread[right].mean():.3f}, where wrong {spread[~right].mean():.3f}")
     single = student.eval()(x[1440:]).argmax(1)
     student.half()
     changed = (student(x[1440:].half()).argmax(1) != single).sum().item()

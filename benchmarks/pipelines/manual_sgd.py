@@ -8,10 +8,10 @@ from torch import nn
 from options import options
 
 
-def step_by_hand(model, velocity, lr, momentum=0.9):
+def step_by_hand(params, grads, velocity, lr, momentum=0.9):
     with torch.no_grad():
-        for p, v in zip(model.parameters(), velocity):
-            v.mul_(momentum).add_(p.grad)
+        for p, g, v in zip(params, grads, velocity):
+            v.mul_(momentum).add_(g)
             p -= lr * v
 
 
@@ -42,18 +42,16 @@ def main():
     train, test = torch.randperm(len(x), generator=torch.Generator().manual_seed(args.seed)).split(352)
     model = nn.Sequential(nn.Linear(10, args.width), nn.Tanh(), nn.Linear(args.width, 1), nn.Flatten(0))
 
-    velocity = [torch.zeros_like(p) for p in model.parameters()]
+    params = list(model.parameters())
+    velocity = [torch.zeros_like(p) for p in params]
     by_hand = max(4, 2 * args.steps // 3)
     for i in range(by_hand):
         rows = train[torch.randint(len(train), (64,))]
         loss = F.smooth_l1_loss(model(x[rows]), y[rows])
-        model.zero_grad()
-        loss.backward()
-        step_by_hand(model, velocity, args.lr)
+        step_by_hand(params, torch.autograd.grad(loss, params), velocity, args.lr)
         if (i + 1) % 20 == 0:
             print(f"step {i + 1}: loss {loss.item():.3f}, test {score(model, x[test], y[test]):.3f}")
 
-    params = list(model.parameters())
     optimizer = torch.optim.Adam(params, lr=args.lr / 10)
     for i in range(max(2, args.steps - by_hand)):
         rows = train[torch.randint(len(train), (32,))]

@@ -114,14 +114,15 @@ void tc_window_situation(struct tc_situation *s, struct tc_strtab *symbols,
 /* ---- what a script uses --------------------------------------------------------------------- */
 
 /*
- * A script without a scheduler, a gradient scaler or a library cannot forget to call it. So a call
- * of such a role is missing only once the process has called something of the same class; the
- * outcome ends in "known CLASS" for each.
+ * A script without a scheduler, a gradient scaler or a library cannot forget to call it, nor one
+ * that asks for gradients by torch.autograd.grad the backward. So a call of such a role is missing
+ * only once the process has called something of the same class; the outcome ends in "known CLASS"
+ * for each.
  */
 static bool is_optional(enum tc_role role)
 {
-    return role == TC_ROLE_SCHEDULER || role == TC_ROLE_SCALER || role == TC_ROLE_UNSCALE ||
-           role == TC_ROLE_LIBRARY;
+    return role == TC_ROLE_BACKWARD || role == TC_ROLE_SCHEDULER || role == TC_ROLE_SCALER ||
+           role == TC_ROLE_UNSCALE || role == TC_ROLE_LIBRARY;
 }
 
 static tc_sym known_class(struct tc_strtab *symbols, tc_sym fn)

@@ -178,7 +178,9 @@ static void judge(const struct rule *rule, struct tc_strtab *symbols, const stru
 static void on_window(struct course *course, struct tc_strtab *symbols,
                       const struct tc_event *event, const struct tc_sink *sink)
 {
-    for (size_t i = 0; tc_is_step_window(event) && i < N_RULES; i++)
+    if (!tc_is_step_window(event)) /* its calls belong to the next */
+        return;
+    for (size_t i = 0; i < N_RULES; i++)
         if (has_role(event->window, rules[i].what) && has_role(event->window, rules[i].to))
             judge(&rules[i], symbols, event, &course->harmless, sink);
     tc_map_clear(&course->harmless);

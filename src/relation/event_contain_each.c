@@ -22,6 +22,10 @@
 /* Only the third call in a row without a change counts as "unchanged": once can be rounding. */
 #define CALLS_IN_A_ROW 3
 
+/* A parameter without a gradient may rest, as the head of a task that has no turn: it counts only
+ * if so many steps have never changed it. */
+#define STEPS_FROM_THE_START 10
+
 struct each_state {
     struct tc_map
         streaks; /* (process, call, receiver, variable) → calls in a row without a change */
@@ -75,10 +79,19 @@ static uint64_t advance_streak(struct each_state *each, const struct tc_event *e
 static bool is_too_small(const struct tc_situation *situation, const struct tc_variable *variable,
                          tc_sym grad)
 {
-    bool is_computed = grad == TC_SYM_ZERO && variable->grad == TC_SYM_ZERO &&
-                       variable->grad_before == TC_SYM_GRAD_NULL;
+    bool is_computed =
+        grad == TC_SYM_ZERO && variable->grad == TC_SYM_ZERO && variable->is_zero_computed;
 
     return grad == TC_SYM_TINY || is_computed || tc_has_no_rate(situation);
+}
+
+static bool is_unchanged(const struct tc_situation *situation, const struct tc_variable *variable,
+                         tc_sym grad, uint64_t streak)
+{
+    if (grad == TC_SYM_GRAD_NULL)
+        return streak >= STEPS_FROM_THE_START && variable->data == variable->first_data &&
+               !tc_has_no_rate(situation);
+    return streak >= CALLS_IN_A_ROW && !is_too_small(situation, variable, grad);
 }
 
 struct each_example {
@@ -110,8 +123,8 @@ static size_t outcome_of(const struct each_example *x, const struct tc_variable 
 
     if (changed)
         out[n++] = outcome_sym(x->symbols, TC_SYM_DATA, TC_SYM_CHANGED);
-    else if (streak >= CALLS_IN_A_ROW &&
-             (call->role != TC_ROLE_STEP || !is_too_small(x->base, variable, grad)))
+    else if (call->role == TC_ROLE_STEP ? is_unchanged(x->base, variable, grad, streak)
+                                        : streak >= CALLS_IN_A_ROW)
         out[n++] = outcome_sym(x->symbols, TC_SYM_DATA, TC_SYM_UNCHANGED);
     if (call->role == TC_ROLE_STEP)
         out[n++] = outcome_sym(x->symbols, TC_SYM_CLEARED,

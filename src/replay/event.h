@@ -80,10 +80,11 @@ struct tc_variable {
     int64_t grad_made; /* id of the call in which the gradient last came to be */
     int64_t stepped;   /* id of the last optimizer step that owned it; -1 before the first */
     bool has_data, is_sampled, requires_grad, is_leaf, is_matrix;
-    bool is_sharded; /* other processes hold other parts of it */
-    tc_sym part;     /* which part this is, as JSON text; TC_NO_SYM where that is not told */
-    bool is_setting; /* an example about one: it has a name and a kind alone */
-    tc_sym training; /* true, false or null: mode of the owner */
+    bool is_zero_computed; /* a backward made the gradient zero */
+    bool is_sharded;       /* other processes hold other parts of it */
+    tc_sym part;           /* which part this is, as JSON text; TC_NO_SYM where that is not told */
+    bool is_setting;       /* an example about one: it has a name and a kind alone */
+    tc_sym training;       /* true, false or null: mode of the owner */
     /* Framework attributes that are true, as fields "v.attr.NAME". */
     struct tc_pair {
         tc_sym field, value;

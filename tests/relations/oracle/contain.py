@@ -57,9 +57,11 @@ def owned(p, what, call):
         changed = v["data_cause"] >= call["id"]
         who = (call["name"], call["self"]["id"], v["serial"])
         streak = p.state["streak"][who] = 0 if changed else p.state["streak"].get(who, 0) + 1
-        is_computed_zero = grad == v["grad"] == "zero" and v["grad_before"] == "null"
+        is_computed_zero = grad == v["grad"] == "zero" and v["is_zero_computed"]
+        rests = call["role"] == "step" and grad == "null"
         is_small = call["role"] == "step" and (grad == "tiny" or is_computed_zero or has_no_rate(call))
-        outcome = {("data", "changed")} if changed else {("data", "unchanged")} if streak >= 3 and not is_small else set()
+        is_unchanged = (streak >= 10 and v["data"] == v["first"] if rests else streak >= 3) and not is_small
+        outcome = {("data", "changed")} if changed else {("data", "unchanged")} if is_unchanged else set()
         if call["role"] == "step":
             outcome.add(("cleared", text(v["serial"] not in call.get("uncleared", []))))
             if call["kept"][v["serial"]] is not None:

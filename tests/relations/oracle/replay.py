@@ -134,7 +134,7 @@ class Process:
             return
         is_new = r["var"] not in self.variables
         v = self.variables.setdefault(r["var"], {"serial": r["var"], "data_cause": -1, "grad_cause": -1, "grad_made": -1,
-                                                 "stepped": -1, "framework": {},
+                                                 "stepped": -1, "is_zero_computed": False, "framework": {},
                                                  "first": r["attrs"].get("data")})
         v.update({k: r[k] for k in ("name", "kind", "root") if k in r})
         known = {"data", "grad", "dtype", "shape", "device", "layout", "requires_grad", "is_leaf", "owner", "training",
@@ -150,6 +150,7 @@ class Process:
                 v["left"] = value
             if attr == "grad":
                 v["grad_before"], v["grad_cause"] = before or "null", cause["id"] if cause else -1
+                v["is_zero_computed"] = value == "zero" and any(c["role"] == "backward" for c in self.around(cause))
                 if v["grad_before"] in ("null", "zero") and value not in ("null", "zero"):
                     v["grad_made"] = v["grad_cause"]
             if is_new or before == value:

@@ -22,7 +22,7 @@ def situation_of_window(p, r):
             "ctx.autocast": text(p.has_autocast), "self.grads": text(p.grads)}
 
 
-OPTIONAL = {"scheduler", "scaler", "unscale", "library"}
+OPTIONAL = {"backward", "scheduler", "scaler", "unscale", "library"}
 
 
 def window(p, what, r):
