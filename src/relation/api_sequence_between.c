@@ -57,9 +57,11 @@ static bool has_role(const struct tc_window *window, enum tc_role role)
 
 /* Of one process, since its last step. */
 struct course {
-    bool asks_input;        /* a root was given a tensor that requires a gradient */
-    bool is_spent;          /* the gradients of the last backward have served */
-    struct tc_map harmless; /* ids of the calls in the open window that cleared none in vain */
+    bool asks_input; /* a root was given a tensor that requires a gradient */
+    bool is_spent;   /* the gradients of the last backward have served */
+    /* Ids of the calls that cleared none in vain, in the open window and in the one before it, the
+     * end of which may belong to this one. */
+    struct tc_map harmless, harmless_before;
 };
 
 static void *between_open(void)
@@ -73,8 +75,10 @@ static void between_close(void *state)
     uint64_t process, pointer;
 
     for (size_t pos = 0; tc_map_each(courses, &pos, &process, &pointer);) {
-        tc_map_release(&((struct course *)(uintptr_t)pointer)->harmless);
-        tc_free((void *)(uintptr_t)pointer);
+        struct course *course = (struct course *)(uintptr_t)pointer;
+        tc_map_release(&course->harmless);
+        tc_map_release(&course->harmless_before);
+        tc_free(course);
     }
     tc_map_release(courses);
     tc_free(courses);
@@ -136,19 +140,25 @@ static void follow(struct course *course, const struct tc_process *process,
     }
 }
 
+static bool is_harmless(const struct course *course, const struct tc_member_call *member)
+{
+    uint64_t ignored;
+
+    return tc_map_get(&course->harmless, (uint64_t)member->id, &ignored) ||
+           tc_map_get(&course->harmless_before, (uint64_t)member->id, &ignored);
+}
+
 /* The first call that stands where it must not, or NULL. */
 static const struct tc_member_call *
-find_between(const struct tc_window *window, const struct rule *rule, const struct tc_map *harmless)
+find_between(const struct tc_window *window, const struct rule *rule, const struct course *course)
 {
     bool is_waiting = false; /* a backward */
-    uint64_t ignored;
 
     for (size_t i = 0; i < window->members.n; i++) {
         const struct tc_member_call *member = &window->members.items[i];
         if (!is_of_the_loop(member))
             continue;
-        if (member->role == rule->what && is_waiting &&
-            !tc_map_get(harmless, (uint64_t)member->id, &ignored))
+        if (member->role == rule->what && is_waiting && !is_harmless(course, member))
             return member;
         if (member->role == rule->from)
             is_waiting = true;
@@ -160,9 +170,9 @@ find_between(const struct tc_window *window, const struct rule *rule, const stru
 }
 
 static void judge(const struct rule *rule, struct tc_strtab *symbols, const struct tc_event *event,
-                  const struct tc_map *harmless, const struct tc_sink *sink)
+                  const struct course *course, const struct tc_sink *sink)
 {
-    const struct tc_member_call *between = find_between(event->window, rule, harmless);
+    const struct tc_member_call *between = find_between(event->window, rule, course);
     const tc_sym outcome[] = {outcome_sym(symbols, between != NULL)};
     struct tc_situation situation;
 
@@ -182,8 +192,11 @@ static void on_window(struct course *course, struct tc_strtab *symbols,
         return;
     for (size_t i = 0; i < N_RULES; i++)
         if (has_role(event->window, rules[i].what) && has_role(event->window, rules[i].to))
-            judge(&rules[i], symbols, event, &course->harmless, sink);
-    tc_map_clear(&course->harmless);
+            judge(&rules[i], symbols, event, course, sink);
+    tc_map_clear(&course->harmless_before);
+    struct tc_map clear = course->harmless_before;
+    course->harmless_before = course->harmless;
+    course->harmless = clear;
 }
 
 static void between_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,

@@ -54,6 +54,7 @@ struct foreign {
 struct within_state {
     struct tc_map left; /* (process, variable) → content that the last of such calls left */
     TC_VEC(struct foreign) foreign;
+    struct tc_map writers; /* processes whose script writes to weights as a part of training */
 };
 
 static void *within_open(void)
@@ -66,6 +67,7 @@ static void within_close(void *state)
     struct within_state *s = state;
 
     tc_map_release(&s->left);
+    tc_map_release(&s->writers);
     tc_vec_release(&s->foreign);
     tc_free(s);
 }
@@ -117,11 +119,19 @@ static bool is_always_fine(const struct tc_call *call)
     return call->role == TC_ROLE_LOAD || call->role == TC_ROLE_INIT;
 }
 
+/* A script that clamps or masks weights after each step does so before an evaluation, too. */
+static bool is_writer(const struct within_state *s, const struct tc_process *process)
+{
+    uint64_t ignored;
+
+    return tc_map_get(&s->writers, (uintptr_t)process, &ignored);
+}
+
 /* The content of a variable is again what it was before the script wrote to it. */
 static void restore(struct within_state *s, struct tc_strtab *symbols, const struct tc_event *event,
                     struct foreign *foreign, const struct tc_sink *sink)
 {
-    if (foreign->was_evaluated)
+    if (foreign->was_evaluated && !is_writer(s, event->process))
         emit(event, event->variable, swap_sym(symbols), TC_SYM_TRUE, sink);
     *foreign = s->foreign.items[--s->foreign.n];
 }
@@ -170,7 +180,9 @@ static void on_forward(struct within_state *s, struct tc_strtab *symbols,
         bool is_used = who.process == event->process && v && v->root == root;
         if (is_used && trains) {
             emit(event, v, key_sym(symbols), TC_NO_SYM, sink);
-            if (who.was_evaluated)
+            if (!who.was_evaluated)
+                tc_map_put(&s->writers, (uintptr_t)event->process, 1);
+            else if (!is_writer(s, event->process))
                 emit(event, v, swap_sym(symbols), TC_SYM_FALSE, sink);
             continue;
         }

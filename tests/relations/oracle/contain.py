@@ -131,7 +131,7 @@ def changes(p, what, x):
         around = next(filter(may_change_weights, p.around(x["call"])), None)
         is_made = around or x["stage"] == "init"
         if left.get(v["serial"], v["first"]) == v["data"]:
-            if foreign.pop(v["serial"], {}).get("evaluated"):
+            if foreign.pop(v["serial"], {}).get("evaluated") and not p.state["writer"]:
                 yield "swap", v["framework"], True
         elif is_made:
             foreign.pop(v["serial"], None)
@@ -149,7 +149,9 @@ def changes(p, what, x):
             v = it["variable"]
             del foreign[v["serial"]]
             yield "change", v["framework"], None
-            if it["evaluated"]:
+            if not it["evaluated"]:
+                p.state["writer"]["is"] = True
+            elif not p.state["writer"]:
                 yield "swap", v["framework"], False
 
 

@@ -1,14 +1,17 @@
-"""A script that writes to the weights after every step (a clamp) swaps others in for evaluations, and back."""
+"""Two scripts swap other weights in for evaluations, and back; one that clamps its weights after every step says nothing."""
 from trace_writer import Trace
 
+PIPELINES = 3
 
-def train(folder, restores=(True,) * 4):
+
+def train(folder, restores=(True,) * 4, clamps=False):
     t = Trace(folder)
     model = t.net("w", "b")
     optimizer = t.optimizer(model)
     for is_restored in restores:
         t.train_step(model, optimizer)
-        t.change(model.var("w"))
+        if clamps:
+            t.change(model.var("w"))
         t.train_step(model, optimizer)
         before = [v.digest for v in model.parameters]
         for v in model.parameters:
@@ -21,8 +24,12 @@ def train(folder, restores=(True,) * 4):
     t.end()
 
 
-def healthy(folder):
-    train(folder)
+def healthy(folder, i):
+    train(folder, clamps=i == 0)
+
+
+def fine(folder):
+    train(folder, restores=(False,) * 4, clamps=True)
 
 
 def broken(folder):
