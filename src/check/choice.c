@@ -164,15 +164,15 @@ static bool is_wanted(void *context, const struct tc_judgement *judgement)
     return !s || s->is_chosen;
 }
 
-/* What is broken, or out of context, may well speak of other calls than those of the packages: by
- * that a set of packages that were not named is not met. */
+/* What is broken may well speak of other calls than those of the packages: by that a set of
+ * packages that were not named is not met. */
 static void find_triggered(struct tc_choice *choice, const struct tc_engine *engine)
 {
     for (size_t i = 0; i < tc_engine_count(engine); i++) {
         const struct tc_judgement *j = tc_engine_judgement(engine, i);
         struct tc_choice_set *s = set_of(choice, j->invariant->file);
         if (s)
-            s->is_triggered |= j->held || (has_package(s) && (j->broken || j->out_of_context));
+            s->is_triggered |= j->held || j->out_of_context || (has_package(s) && j->broken);
     }
 }
 
