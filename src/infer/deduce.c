@@ -28,15 +28,23 @@ static unsigned examples_wanted(const struct tc_hypothesis *hypothesis,
     return hypothesis->min_support ? hypothesis->min_support : options->min_support;
 }
 
-/* Every further clause is one more choice among a hundred: what it fits must be seen more often. */
+/* Every clause is one more choice among a hundred: what it fits must be seen more often. What a run
+ * uses is no such choice. */
 #define PIPELINES_PER_CLAUSE 2
+
+static unsigned count_choices(const struct tc_strtab *symbols, const struct tc_invariant *invariant)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < invariant->n_when; i++)
+        n += !tc_field_is_use(tc_strtab_text(symbols, invariant->when[i].field));
+    return n;
+}
 
 static unsigned pipelines_wanted(const struct tc_deduce_rows *rows,
                                  const struct tc_hypothesis *hypothesis,
-                                 const struct tc_deduce_options *options, size_t n_clauses)
+                                 const struct tc_deduce_options *options, unsigned n_choices)
 {
-    unsigned choices = n_clauses > 1 ? (unsigned)n_clauses - 1 : 0;
-
     if (rows->evidence->pipelines.n < 2)
         return 1;
     if (hypothesis->min_pipelines == TC_ONE_PIPELINE_ONLY)
@@ -44,7 +52,7 @@ static unsigned pipelines_wanted(const struct tc_deduce_rows *rows,
     if (hypothesis->min_pipelines == TC_EVERY_PIPELINE)
         return (unsigned)rows->evidence->pipelines.n;
     return options->min_pipelines ? options->min_pipelines
-                                  : hypothesis->min_pipelines + PIPELINES_PER_CLAUSE * choices;
+                                  : hypothesis->min_pipelines + PIPELINES_PER_CLAUSE * n_choices;
 }
 
 /* A situation met with both outcomes counts as broken; what held only there cannot be told apart.
@@ -134,7 +142,8 @@ static enum tc_deduction count_anew(const struct tc_deduce_rows *rows,
         return TC_DEDUCE_FEW_PIPELINES;
     if (invariant->held < examples_wanted(hypothesis, options))
         return TC_DEDUCE_FEW_EXAMPLES;
-    return invariant->pipelines < pipelines_wanted(rows, hypothesis, options, invariant->n_when)
+    unsigned n_choices = count_choices(rows->evidence->symbols, invariant);
+    return invariant->pipelines < pipelines_wanted(rows, hypothesis, options, n_choices)
                ? TC_DEDUCE_FEW_PIPELINES
                : TC_DEDUCE_ACCEPTED;
 }

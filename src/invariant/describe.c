@@ -110,8 +110,6 @@ static const struct {
     {"v.requires_grad",  "true",           false, "where it requires a gradient"               },
     {"v.same_root",      "true",           false, "in the same model"                          },
     {"v.same_root",      "false",          false, "in another model"                           },
-    {"v.siblings",       "true",           false, "in modules that are numbered alike"         },
-    {"v.siblings",       "false",          false, "in modules that are not numbered alike"     },
     {"v.same_name",      "true",           false, "under the same name"                        },
     {"v.same_owner",     "true",           false, "in modules of the same class"               },
     {"v.matrix",         "true",           false, "of two or more dimensions"                  },

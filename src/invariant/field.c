@@ -89,6 +89,11 @@ bool tc_field_is_strict_context(const char *field)
     return traits(field) & STRICT;
 }
 
+bool tc_field_is_use(const char *field)
+{
+    return !strncmp(field, "uses.", strlen("uses."));
+}
+
 bool tc_field_is_mode(const char *field)
 {
     return traits(field) & MODE;

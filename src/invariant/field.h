@@ -29,6 +29,9 @@ bool tc_field_is_strict_context(const char *field);
 /* Is it there for pruning only, and never part of a precondition? */
 bool tc_field_is_hidden(const char *field);
 
+/* Does the field say what a run uses? */
+bool tc_field_is_use(const char *field);
+
 /* Does the field say in which mode the call was made? */
 bool tc_field_is_mode(const char *field);
 

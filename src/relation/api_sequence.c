@@ -45,15 +45,21 @@ static bool is_scheduler(const struct tc_member_call *member)
     return member->role == TC_ROLE_SCHEDULER;
 }
 
+static bool is_work(const struct tc_strtab *symbols, const struct tc_member_call *member)
+{
+    if (member->role == TC_ROLE_FORWARD)
+        return !strcmp(tc_strtab_text(symbols, member->descriptor), "root.forward[train,grad]");
+    return !is_scheduler(member) && member->role != TC_ROLE_ZERO_GRAD;
+}
+
 /* Where the work of a step begins. A scheduler that is called before it closes the step before,
  * whose window was cut when the gradients were cleared; the first window has none before it. */
-static size_t begin_of_work(const struct tc_window *window)
+static size_t begin_of_work(const struct tc_strtab *symbols, const struct tc_window *window)
 {
     size_t i = 0;
 
     while (window->step > 0 && i < window->members.n &&
-           (is_scheduler(&window->members.items[i]) ||
-            window->members.items[i].role == TC_ROLE_ZERO_GRAD))
+           !is_work(symbols, &window->members.items[i]))
         i++;
     return i;
 }
@@ -61,7 +67,7 @@ static size_t begin_of_work(const struct tc_window *window)
 static void add_members(struct tc_strtab *symbols, const struct tc_window *window,
                         struct tc_tokens *all, bool are_late)
 {
-    size_t begin = begin_of_work(window);
+    size_t begin = begin_of_work(symbols, window);
 
     for (size_t i = 0; i < window->members.n; i++) {
         const struct tc_member_call *member = &window->members.items[i];
@@ -123,6 +129,11 @@ static bool is_optional(enum tc_role role)
 {
     return role == TC_ROLE_BACKWARD || role == TC_ROLE_SCHEDULER || role == TC_ROLE_SCALER ||
            role == TC_ROLE_UNSCALE || role == TC_ROLE_LIBRARY;
+}
+
+static enum tc_role role_of(const struct tc_strtab *symbols, const struct tc_param *param)
+{
+    return tc_role_parse(tc_symbols_text(symbols, param->role));
 }
 
 static tc_sym known_class(struct tc_strtab *symbols, tc_sym fn)
@@ -189,7 +200,7 @@ static void window_observe(void *state, struct tc_strtab *symbols, const struct 
 
     if (event->kind == TC_EVENT_CALL && is_optional(event->call->role))
         know(known_to(state, event->process), symbols, known_class(symbols, event->call->fn));
-    if (!tc_is_step_window(event))
+    if (!tc_is_step_window(event) || event->window->is_starved)
         return;
     tc_window_situation(&situation, symbols, event);
     normalise(symbols, event->window, &tokens);
@@ -208,7 +219,7 @@ static void window_observe(void *state, struct tc_strtab *symbols, const struct 
 
 struct place {
     size_t first, last; /* first SIZE_MAX: absent */
-    bool may_come_again;
+    bool is_forward, is_scheduler;
 };
 
 static struct place place_of(tc_sym token, const tc_sym *outcome, size_t n)
@@ -228,25 +239,46 @@ static struct place place_of(tc_sym token, const tc_sym *outcome, size_t n)
 static struct place place_of_param(struct tc_strtab *symbols, const struct tc_param *param,
                                    const tc_sym *outcome, size_t n)
 {
-    return place_of(tc_token_of(symbols, tc_strtab_text(symbols, param->role), param->name),
-                    outcome, n);
+    struct place place = place_of(
+        tc_token_of(symbols, tc_strtab_text(symbols, param->role), param->name), outcome, n);
+
+    place.is_forward = tc_param_has_role(symbols, param, TC_ROLE_FORWARD);
+    place.is_scheduler = tc_param_has_role(symbols, param, TC_ROLE_SCHEDULER);
+    return place;
 }
 
-/* A model may be asked again at any time: a forward has only to have begun before. */
+/* A model may be asked again at any time, and work may go on after a schedule, with another
+ * optimizer: there Ia has only to have begun before. */
 static bool is_before(struct place a, struct place b)
 {
-    return a.first < b.first && (a.may_come_again || a.last < b.last);
+    return a.first < b.first && (a.is_forward || b.is_scheduler || a.last < b.last);
 }
 
-/* Could a script like this one have forgotten the call? */
+static bool has_role(const struct tc_strtab *symbols, enum tc_role role, const tc_sym *outcome,
+                     size_t n)
+{
+    const char *text = tc_role_text(role);
+    size_t size = strlen(text);
+
+    for (size_t i = 0; i < n; i++) {
+        const char *token = tc_strtab_text(symbols, outcome[i]);
+        if (!strncmp(token, text, size) && token[size] == ' ')
+            return true;
+    }
+    return false;
+}
+
+/* Could a script like this one have forgotten the call? A step without any forward is that of a
+ * script that computes its loss without calling a model: none is missing. */
 static bool may_be_missing(struct tc_strtab *symbols, const struct tc_param *param,
                            const tc_sym *outcome, size_t n_outcome)
 {
-    const char *role = tc_strtab_text(symbols, param->role);
+    enum tc_role role = role_of(symbols, param);
 
-    if (!is_optional(tc_role_parse((struct tc_str){role, (uint32_t)strlen(role)})))
-        return true;
-    return place_of(known_class(symbols, param->name), outcome, n_outcome).first != SIZE_MAX;
+    if (role == TC_ROLE_FORWARD)
+        return has_role(symbols, role, outcome, n_outcome);
+    return !is_optional(role) ||
+           place_of(known_class(symbols, param->name), outcome, n_outcome).first != SIZE_MAX;
 }
 
 static enum tc_outcome window_holds(struct tc_strtab *symbols, const struct tc_param *params,
@@ -270,7 +302,6 @@ static enum tc_outcome window_holds(struct tc_strtab *symbols, const struct tc_p
             result = TC_BROKEN;
         }
         before = place;
-        before.may_come_again = tc_param_has_role(symbols, &params[i], TC_ROLE_FORWARD);
     }
     return is_whole || result == TC_BROKEN ? result : TC_UNDECIDED;
 }
@@ -318,15 +349,15 @@ static struct pair_facts pair_facts(const struct proposal *p, tc_sym a, tc_sym b
 {
     const struct tc_outcomes *outcomes = p->outcomes;
     const struct tc_param first = param_of_token(p->symbols, a, false);
-    const bool forward = tc_param_has_role(p->symbols, &first, TC_ROLE_FORWARD);
+    const struct tc_param second = param_of_token(p->symbols, b, false);
     struct pair_facts facts = {0};
 
     for (size_t i = 0; i < outcomes->n; i++) {
-        struct place x = place_of(a, outcomes->outcome[i], outcomes->n_outcome[i]);
-        struct place y = place_of(b, outcomes->outcome[i], outcomes->n_outcome[i]);
+        const tc_sym *outcome = outcomes->outcome[i];
+        struct place x = place_of_param(p->symbols, &first, outcome, outcomes->n_outcome[i]);
+        struct place y = place_of_param(p->symbols, &second, outcome, outcomes->n_outcome[i]);
         bool has_x = x.first != SIZE_MAX, has_y = y.first != SIZE_MAX;
         facts.ever_both |= has_x && has_y;
-        x.may_come_again = forward;
         facts.ever_ordered |= has_x && has_y && is_before(x, y);
         facts.a_alone |= has_x && !has_y;
         facts.b_alone |= has_y && !has_x;

@@ -97,7 +97,8 @@ static const char *skip_digits(const char *text)
     return text;
 }
 
-/* "blocks.0.fc.weight" and "blocks.1.fc.weight": made from one template, as clones are. */
+/* "blocks.0.fc.weight" and "blocks.1.fc.weight": made from one template, as clones are, which go
+ * ways of their own. */
 static bool differ_in_numbers_only(const char *a, const char *b)
 {
     for (;; a++, b++) {
@@ -126,6 +127,8 @@ static void judge_alias(const struct alias *alias, struct tc_strtab *symbols,
     struct tc_situation s = {.n = 0};
     tc_sym outcome[1];
 
+    if (differ_in_numbers_only(tc_strtab_text(symbols, a->name), tc_strtab_text(symbols, b->name)))
+        return;
     if (!tc_snapshots_compare(&x, &y) || !is_trained(a) || !is_trained(b) ||
         (x.data == a->first_data && y.data == b->first_data))
         return;
@@ -134,9 +137,6 @@ static void judge_alias(const struct alias *alias, struct tc_strtab *symbols,
                                                  part_of_name(symbols, b->name, true))));
     tc_situation_set(&s, tc_strtab_intern_text(symbols, "v.same_owner"),
                      tc_symbols_bool(a->owner == b->owner));
-    tc_situation_set(&s, tc_strtab_intern_text(symbols, "v.siblings"),
-                     tc_symbols_bool(differ_in_numbers_only(tc_strtab_text(symbols, a->name),
-                                                            tc_strtab_text(symbols, b->name))));
     tc_situation_set(&s, tc_strtab_intern_text(symbols, "v.same_root"),
                      tc_symbols_bool(a->root == b->root));
     tc_consistent_framework(&s, a);

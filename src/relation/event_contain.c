@@ -118,16 +118,16 @@ static size_t contents_of(struct tc_strtab *symbols, const struct tc_event *even
         out[n++] = TC_SYM_LOOKED;
         if (call->is_root || call->role == TC_ROLE_BACKWARD)
             out[n++] = TC_SYM_COMPUTES;
-        if (g.any)
+        if (g.any && !call->is_starved)
             out[n++] = TC_SYM_LADEN;
-        else if (g.any_whole || !g.any_sharded)
+        else if ((g.any_whole || !g.any_sharded) && !call->is_starved)
             out[n++] = TC_SYM_FRESH;
         if (g.overflow)
             out[n++] = TC_SYM_OVERFLOW;
     } else if (call->role == TC_ROLE_SCALER) {
         out[n++] = TC_SYM_OVERFLOW;
     }
-    if (tc_has_no_rate(situation))
+    if (tc_has_no_rate(situation) || call->is_starved)
         out[n++] = TC_SYM_IDLE;
     for (size_t i = 0; i < call->contents.n && n < MAX_CONTENTS; i++)
         if (call->is_root ? is_change(symbols, call->contents.items[i])

@@ -123,13 +123,14 @@ static size_t outcome_of(const struct each_example *x, const struct tc_variable 
 
     if (changed)
         out[n++] = outcome_sym(x->symbols, TC_SYM_DATA, TC_SYM_CHANGED);
-    else if (call->role == TC_ROLE_STEP ? is_unchanged(x->base, variable, grad, streak)
-                                        : streak >= CALLS_IN_A_ROW)
+    else if (!call->is_starved &&
+             (call->role == TC_ROLE_STEP ? is_unchanged(x->base, variable, grad, streak)
+                                         : streak >= CALLS_IN_A_ROW))
         out[n++] = outcome_sym(x->symbols, TC_SYM_DATA, TC_SYM_UNCHANGED);
     if (call->role == TC_ROLE_STEP)
         out[n++] = outcome_sym(x->symbols, TC_SYM_CLEARED,
                                tc_symbols_bool(!is_uncleared(call, variable->serial)));
-    if (since != TC_SINCE_UNKNOWN)
+    if (since != TC_SINCE_UNKNOWN && !call->is_starved)
         out[n++] = outcome_sym(x->symbols, TC_SYM_KEPT, tc_symbols_bool(since == TC_SINCE_KEPT));
     tc_sym_sort(out, n);
     return n;
@@ -190,7 +191,16 @@ static tc_sym module_of(const struct each_example *x, const struct tc_variable *
     return (tc_sym)*module;
 }
 
-/* The root's modules that have parameters of their own → whether one of these is trained. */
+/* Frozen is what nothing writes to: an average that a script keeps of a model requires no gradient,
+ * either, but moves. It moves from the second step on at the latest, when what it follows has. */
+#define STEPS_TO_MOVE 2
+
+static bool is_at_rest(const struct tc_variable *v)
+{
+    return !v->requires_grad && v->has_data && v->data == v->first_data;
+}
+
+/* The root's modules that have parameters of their own → whether one of these moves. */
 static void find_trained(const struct each_example *x, int64_t root, struct tc_map *trained)
 {
     uint64_t serial, pointer;
@@ -199,7 +209,7 @@ static void find_trained(const struct each_example *x, int64_t root, struct tc_m
         const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
         bool is_new;
         if (v->kind == TC_SYM_PARAMETER && v->root == root)
-            *tc_map_at(trained, module_of(x, v), &is_new) |= v->requires_grad;
+            *tc_map_at(trained, module_of(x, v), &is_new) |= !is_at_rest(v);
     }
 }
 
@@ -221,6 +231,8 @@ static void each_buffer(const struct each_example *x)
         if (v->kind != TC_SYM_BUFFER || v->root != root)
             continue;
         bool is_frozen = tc_map_get(&trained, module_of(x, v), &is_trained) && !is_trained;
+        if (is_frozen && x->event->call->step < STEPS_TO_MOVE)
+            continue;
         each_variable(x, v, is_frozen ? frozen_buffer(x->symbols) : v->kind, TC_SINCE_UNKNOWN);
     }
     tc_map_release(&trained);

@@ -4,6 +4,7 @@
 
 #include "base/banned.h"
 #include "base/hash.h"
+#include "invariant/field.h"
 #include "relation/relation.h"
 #include "replay/setting.h"
 #include "replay/symbols.h"
@@ -32,7 +33,8 @@ static void add_descriptor(struct tc_interest *interest, const char *name)
         tc_interest_add_api(interest, name);
 }
 
-/* A precondition on the enclosing call needs that call. */
+/* A precondition on the enclosing call needs that call; one on what a run uses, what libraries call
+ * of it. */
 static void add_clause(struct tc_interest *interest, const struct tc_strtab *symbols,
                        const struct tc_clause *clause)
 {
@@ -45,6 +47,8 @@ static void add_clause(struct tc_interest *interest, const struct tc_strtab *sym
         add_descriptor(interest, name.text);
         tc_strbuf_release(&name);
     }
+    if (tc_field_is_use(tc_strtab_text(symbols, clause->field)))
+        tc_strtab_intern_text(interest->roles, tc_role_text(TC_ROLE_LIBRARY));
     if (!strncmp(tc_strtab_text(symbols, clause->field), "v.", 2) ||
         clause->field == TC_SYM_F_SELF_GRADS || clause->field == TC_SYM_F_SELF_FROZEN)
         interest->variables = true;

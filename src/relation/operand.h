@@ -6,6 +6,7 @@
  *
  *   "args.dim is -1"                        a boolean, a dimension counted from the end, or the
  *                                           class zero / not_zero
+ *   "args.dim.matrix is -1"                 the same, said of matrices alone
  *   "args.a.dtype equals args.b.dtype"      or "... differs_from ..."
  *   "value.shape[1] at_most args.max_size"  or "... exceeds ..."
  *   "value.shape[1] at_least args.size"     or "... below ..."; and "... reaches ..." where they
@@ -21,6 +22,9 @@
 #include "relation/relation.h"
 
 extern const struct tc_source tc_source_operands;
+
+/* Part of a path: the dimension that the operand before it names, where the tensor is a matrix. */
+#define TC_PART_MATRIX ".matrix"
 
 /* A statement taken apart; the parts point into the text of the symbol. */
 struct tc_statement {

@@ -129,6 +129,19 @@ static bool is_about_mode(const struct tc_strtab *symbols, const struct tc_invar
     return !strcmp(right, "owner.training") || !strcmp(right, "ctx.autocast");
 }
 
+/* What holds of the dimension in all tensors holds in matrices. */
+static bool implies_of_matrix(const struct tc_strtab *symbols, const struct tc_invariant *x,
+                              const struct tc_invariant *y)
+{
+    const char *xl = tc_strtab_text(symbols, x->params[1].name);
+    const char *yl = tc_strtab_text(symbols, y->params[1].name);
+    size_t n = strlen(xl);
+
+    return x->params[0].name == y->params[0].name && x->params[1].to == y->params[1].to &&
+           !strncmp(xl, yl, n) && !strcmp(yl + n, TC_PART_MATRIX) &&
+           (!x->n_when || tc_invariant_same_when(x, y));
+}
+
 static bool is_implied(const struct tc_rows *rows, const struct tc_invariant_set *set, size_t i)
 {
     const struct tc_invariant *x = set->items.items[i];
@@ -136,7 +149,9 @@ static bool is_implied(const struct tc_rows *rows, const struct tc_invariant_set
     if (!is_constant(rows->symbols, x) && !is_about_mode(rows->symbols, x) && is_inner(rows, x))
         return true;
     for (size_t j = 0; j < set->items.n; j++)
-        if (is_equality(set->symbols, set->items.items[j]) && is_case_of(x, set->items.items[j]))
+        if ((is_equality(set->symbols, set->items.items[j]) &&
+             is_case_of(x, set->items.items[j])) ||
+            implies_of_matrix(set->symbols, set->items.items[j], x))
             return true;
     return closes_circle(set, i);
 }

@@ -17,10 +17,29 @@ bool tc_str_starts(struct tc_str text, const char *prefix)
 
 /* ---- proposing ----------------------------------------------------------------------------- */
 
+static bool str_ends(struct tc_str text, const char *end)
+{
+    size_t n = strlen(end);
+
+    return text.size >= n && !memcmp(text.text + text.size - n, end, n);
+}
+
+/* "args.dim", "args.dim.matrix": a dimension, counted from the end. */
+static bool is_dimension(struct tc_str path)
+{
+    if (str_ends(path, TC_PART_MATRIX))
+        path.size -= (uint32_t)strlen(TC_PART_MATRIX);
+    if (!tc_str_starts(path, "args."))
+        return false;
+    return tc_operand_is_dimension((struct tc_str){path.text + 5, path.size - 5});
+}
+
 /* An argument that is at its default wherever it was given says nothing. */
 static bool is_always_default(struct tc_strtab *symbols, const struct tc_outcomes *outcomes,
                               struct tc_str path, tc_sym statement)
 {
+    if (str_ends(path, TC_PART_MATRIX))
+        path.size -= (uint32_t)strlen(TC_PART_MATRIX);
     tc_sym is_default = tc_symbols_join(symbols, "default is ", path);
 
     for (size_t i = 0; i < outcomes->n; i++) {
@@ -64,13 +83,6 @@ static bool call_is(struct tc_strtab *symbols, const struct tc_outcomes *outcome
 static bool is_about_argument(const struct tc_statement *s)
 {
     return tc_str_starts(s->left, "args.") || tc_str_starts(s->right, "args.");
-}
-
-static bool str_ends(struct tc_str text, const char *end)
-{
-    size_t n = strlen(end);
-
-    return text.size >= n && !memcmp(text.text + text.size - n, end, n);
 }
 
 /* A switch that all pipelines happen to leave in one position: as likely as a coin. */
@@ -131,6 +143,9 @@ void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_o
                 h.min_pipelines = 4;
             if (is_about_argument(&s) && is_coin(&s))
                 h.min_pipelines = MIN_PIPELINES_OF_COIN;
+            if (tc_str_is(s.verb, "is") && is_dimension(s.left) && tc_str_starts(s.right, "-") &&
+                !str_ends(s.left, TC_PART_MATRIX))
+                h.min_pipelines = TC_EVERY_PIPELINE;
             if ((is_users && is_about_argument(&s)) || is_training_mode(&s))
                 h.min_pipelines = TC_ONE_PIPELINE_ONLY;
             h.params[0] = tc_param_call(key, TC_SYM_EMPTY);
@@ -153,13 +168,6 @@ tc_sym tc_operand_key(struct tc_strtab *symbols, const struct tc_param *params, 
     return params[0].name;
 }
 
-static bool is_dimension(const char *path)
-{
-    const char *name = strrchr(path, '.');
-
-    return name && tc_operand_is_dimension((struct tc_str){name + 1, (uint32_t)strlen(name + 1)});
-}
-
 /* Written by hand, it may be anything; compared with what is never stated it would always differ.
  */
 const char *tc_operand_undecidable(const struct tc_strtab *symbols, const struct tc_param *params,
@@ -171,7 +179,7 @@ const char *tc_operand_undecidable(const struct tc_strtab *symbols, const struct
     if (strcmp(tc_strtab_text(symbols, params[1].attr), "is") != 0 || !strcmp(value, "true") ||
         !strcmp(value, "false") || !strcmp(value, "\"zero\""))
         return NULL;
-    if (value[0] == '-' && is_dimension(tc_strtab_text(symbols, params[1].name)))
+    if (value[0] == '-' && is_dimension(tc_symbols_text(symbols, params[1].name)))
         return NULL;
     return "it compares flags, \"zero\" and dimensions counted from the end; other numbers and texts "
            "are compared by APIArg/setting";
@@ -216,6 +224,8 @@ bool tc_operand_bans(const struct tc_strtab *symbols, const struct tc_param *par
 
     (void)n_params;
     if (!strcmp(name, left) || !strcmp(name, right))
+        return true;
+    if (!strncmp(name, left, strlen(name)) && !strcmp(left + strlen(name), TC_PART_MATRIX))
         return true;
     /* stage is made from the mode of the root; so are the modes of what is inside */
     return !strcmp(left, "self.training") &&

@@ -100,18 +100,28 @@ static bool is_of_choice(const struct tc_call *call)
     return call->role == TC_ROLE_SEED || call->role == TC_ROLE_INIT || call->role == TC_ROLE_FILL;
 }
 
+/* Counted from the end. A matrix has rows and features; what the inner dimensions of larger tensors
+ * are is each model's architecture, and says nothing of matrices. */
+static void read_dimension(struct reading *r, const char *path, int64_t dimension)
+{
+    int64_t rank = (int64_t)r->tensors[0].shape->n;
+    int64_t from_end = dimension < 0 ? dimension : dimension - rank;
+    char text[24], of_matrix[MAX_PATH + sizeof(TC_PART_MATRIX)];
+
+    snprintf(text, sizeof(text), "%lld", (long long)from_end);
+    state(r, path, "is", text);
+    snprintf(of_matrix, sizeof(of_matrix), "%s" TC_PART_MATRIX, path);
+    if (rank == 2 || from_end == -1)
+        state(r, of_matrix, "is", text);
+}
+
 static void read_scalar(struct reading *r, const char *path, struct tc_str name,
                         const struct tc_value *v)
 {
-    char dimension[24];
-
     if (v->kind == TC_VALUE_BOOL) {
         state(r, path, "is", v->boolean ? "true" : "false");
     } else if (v->kind == TC_VALUE_INT && tc_operand_is_dimension(name) && r->n_tensors) {
-        int64_t from_end =
-            v->integer < 0 ? v->integer : v->integer - (int64_t)r->tensors[0].shape->n;
-        snprintf(dimension, sizeof(dimension), "%lld", (long long)from_end);
-        state(r, path, "is", dimension);
+        read_dimension(r, path, v->integer);
     } else if (is_number(v) && !is_of_choice(r->call)) {
         state(r, path, "is", is_zero(v) ? "\"zero\"" : "\"not_zero\"");
     }

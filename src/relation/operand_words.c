@@ -32,6 +32,10 @@ static void describe_path(const char *path, struct tc_strbuf *out)
         tc_strbuf_adds(out, "the mode of the module it runs in");
         return;
     }
+    if (n > strlen(TC_PART_MATRIX) && !strcmp(path + n - strlen(TC_PART_MATRIX), TC_PART_MATRIX)) {
+        tc_strbuf_addf(out, "%.*s of a matrix", (int)(n - 5 - strlen(TC_PART_MATRIX)), path + 5);
+        return;
+    }
     if (part)
         tc_strbuf_addf(out, "%s of ", part + 1);
     if (n == strlen("value") && !strncmp(path, "value", n))

@@ -53,6 +53,7 @@ void tc_replay_free(struct tc_replay *replay)
         tc_process_free_variables(&track->process);
         tc_process_free_settings(&track->process);
         tc_look_release(&track->process);
+        tc_map_release(&track->process.starved);
         tc_window_release(&track->process.window);
         tc_free(track);
     }
@@ -182,11 +183,27 @@ static void on_end(struct tc_replay *replay, struct track *track, const struct t
     track->process.has_ended = true;
 }
 
+/* Where a change was seen between two looks, and neither at the end of a call: inside the optimizer
+ * step that is open, if that owns the variable, as it looked when it began. A closure whose own
+ * calls look is such a case. */
+static struct tc_call *step_around(const struct track *track, int64_t serial)
+{
+    struct tc_call *call = tc_spans_innermost(&track->spans);
+
+    for (; call; call = call->parent)
+        for (size_t i = 0; call->role == TC_ROLE_STEP && i < call->n_params; i++)
+            if (call->params[i] == serial)
+                return call;
+    return NULL;
+}
+
 static void on_var(struct tc_replay *replay, struct track *track, const struct tc_record *record)
 {
     struct tc_process *process = &track->process;
     struct tc_call *cause = tc_spans_find(&track->spans, record->cause);
 
+    if (!cause && track->spans.open.n)
+        cause = step_around(track, record->var);
     if (tc_setting_is(process, record)) {
         tc_setting_apply(process, replay->symbols, record, cause);
         return;

@@ -112,6 +112,24 @@ static void pass_phase(struct tc_process *process, const struct tc_call *call)
         process->phases &= ~(unsigned)TC_PHASE_BACKWARD;
 }
 
+/* An optimizer that has stepped with gradients may step without any now and then: loops of
+ * libraries do so where a callback holds the weights still. So many steps in a row are no such
+ * pause. */
+#define STEPS_OF_HUNGER 3
+
+static bool is_starved(struct tc_process *process, const struct tc_call *step)
+{
+    bool is_new, has_any = step->grads != TC_SYM_NONE || (process->phases & TC_PHASE_BACKWARD);
+    uint64_t *n = tc_map_at(&process->starved,
+                            (uint64_t)tc_value_int(tc_value_get(step->self, "id"), 0), &is_new);
+
+    if (has_any)
+        *n = 1;
+    else if (*n)
+        ++*n;
+    return *n > 1 && *n <= STEPS_OF_HUNGER;
+}
+
 void tc_window_call_ends(struct tc_process *process, struct tc_strtab *symbols,
                          struct tc_call *call)
 {
@@ -123,8 +141,11 @@ void tc_window_call_ends(struct tc_process *process, struct tc_strtab *symbols,
             window->members.items[call->member].is_void = true;
         return;
     }
+    if (call->role == TC_ROLE_STEP)
+        call->is_starved = is_starved(process, call);
     if (call->role == TC_ROLE_STEP && is_in_window && is_member(symbols, call)) {
         add_member(process, symbols, call);
+        window->is_starved = call->is_starved && (window->is_starved || !window->has_step);
         window->has_step = true;
     }
     pass_phase(process, call);
@@ -188,7 +209,7 @@ void tc_window_next(struct tc_process *process, bool is_late)
     window->number++;
     window->begin_t = window->t;
     window->members.n = 0;
-    window->has_step = window->has_autocast = false;
+    window->has_step = window->has_autocast = window->is_starved = false;
     window->grads = TC_SYM_NONE;
     process->phases = 0;
 }

@@ -105,7 +105,7 @@ static void dimensions_count_from_the_end(void **state)
     struct world *w = *state;
 
     call(w, ",\"args\":{\"input\":" TENSOR("[2,3,4]", "float32") ",\"dim\":0,\"axis\":-1}", "");
-    assert_string_equal(w->last, "args.axis is -1\nargs.dim is -3\n");
+    assert_string_equal(w->last, "args.axis is -1\nargs.axis.matrix is -1\nargs.dim is -3\n");
 }
 
 static void defaults_are_told_apart(void **state)

@@ -101,13 +101,13 @@ def search(held, broken, witnesses, mode_only):
     return best
 
 
-def is_enough(claim, n_clauses, n_examples, n_pipelines, of):
-    """Is it, when n_pipelines carry a claim with so many clauses and examples, of that many?"""
+def is_enough(claim, when, n_examples, n_pipelines, of):
+    """Is it, when n_pipelines carry a claim with these clauses and so many examples, of that many?"""
     if of == 1:
-        return n_examples >= claim.examples and not (claim.is_choice and not n_clauses)
+        return n_examples >= claim.examples and not (claim.is_choice and not when)
     if claim.pipelines == ONE_ALONE:
         return False
-    wanted = of if claim.pipelines == EVERY else claim.pipelines + 2 * max(n_clauses - 1, 0)
+    wanted = of if claim.pipelines == EVERY else claim.pipelines + 2 * sum(not field.startswith("uses.") for field, _, _ in when)
     return n_examples >= claim.examples and n_pipelines >= wanted
 
 
@@ -131,7 +131,7 @@ def deduce(form, claim, examples, n_pipelines):
             return None
     judged = [(p, s) for p, s in held if all(is_true(c, dict(s)) for c in when)]
     carriers = {p for p, _ in judged}
-    if not is_enough(claim, len(when), len(judged), len(carriers), n_pipelines):
+    if not is_enough(claim, when, len(judged), len(carriers), n_pipelines):
         return None
     return when, len(judged), len(decided) - len(judged), len(carriers)
 

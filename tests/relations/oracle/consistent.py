@@ -109,8 +109,9 @@ def alias(p, what, _):
         last, template = ([f(v["name"]) for v in (a, b)] for f in (lambda name: name.rpartition(".")[2],
                                                                   lambda name: re.sub("[0-9]+", "0", name)))
         same = {"name": last[0] == last[1], "owner": a["owner"] == b["owner"], "root": a["root"] == b["root"]}
-        yield "Parameter", {**{f"v.same_{k}": text(x) for k, x in same.items()}, "v.siblings": text(template[0] == template[1]),
-                            **a["framework"], **b["framework"]}, frozenset([("data", a["data"] == b["data"])])
+        if template[0] != template[1]:
+            yield "Parameter", {**{f"v.same_{k}": text(x) for k, x in same.items()}, **a["framework"], **b["framework"]}, \
+                frozenset([("data", a["data"] == b["data"])])
 
 
 def equal_claims(key, outcomes):

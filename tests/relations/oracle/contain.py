@@ -19,15 +19,16 @@ def has_no_rate(call):
 def contents(p, what, call):
     if what == "call" and is_subject(call):
         inside = {x for x in call["inside"] if x[0] == "change" or (x[0] == "call" and not call["root"])}
-        marks = {"idle"} if has_no_rate(call) else set()
+        is_pause = call.get("starved", False)
+        marks = {"idle"} if has_no_rate(call) or is_pause else set()
         if call["looked"]:
             marks |= {"looked"} | ({"computes"} if call["root"] or call["role"] == "backward" else set())
             owned_by_it = [p.variables[s] for s in call["params"]] or p.variables.values()
             trained = [v for v in owned_by_it if v["kind"] == "Parameter" and v["requires_grad"]]
             gradients = {gradient_before(v, call) for v in trained}
-            if gradients - {"null", "zero"}:
+            if gradients - {"null", "zero"} and not is_pause:
                 marks.add("laden")
-            elif not trained or not all(v.get("sharded") for v in trained):
+            elif (not trained or not all(v.get("sharded") for v in trained)) and not is_pause:
                 marks.add("fresh")
             if "nan_or_inf" in gradients:
                 marks.add("overflow")
@@ -37,9 +38,9 @@ def contents(p, what, call):
 
 
 def kind_of(p, v):
-    """Buffers of a module are apart when it has parameters and none of them is trained."""
+    """Buffers of a module are apart when it has parameters and none of them is trained, nor has been written to."""
     module = v["name"].rpartition(".")[0]
-    beside = [w["requires_grad"] for w in p.variables.values()
+    beside = [w["requires_grad"] or w.get("data") is None or w["data"] != w["first"] for w in p.variables.values()
               if w["kind"] == "Parameter" and w["root"] == v["root"] and w["name"].rpartition(".")[0] == module]
     return "frozen_buffer" if v["kind"] == "buffer" and beside and not any(beside) else v["kind"]
 
@@ -52,6 +53,8 @@ def owned(p, what, call):
     else:
         variables = [v for v in p.variables.values() if v["kind"] == "buffer" and v["root"] == call["self"]["id"]]
     for v in variables:
+        if kind_of(p, v) == "frozen_buffer" and call["step"] < 2:
+            continue
         where = situation_of(p, call, False)
         grad = v["grad_before"] if v["grad_cause"] == call["id"] else v["grad"]
         changed = v["data_cause"] >= call["id"]
@@ -60,11 +63,12 @@ def owned(p, what, call):
         is_computed_zero = grad == v["grad"] == "zero" and v["is_zero_computed"]
         rests = call["role"] == "step" and grad == "null"
         is_small = call["role"] == "step" and (grad == "tiny" or is_computed_zero or has_no_rate(call))
-        is_unchanged = (streak >= 10 and v["data"] == v["first"] if rests else streak >= 3) and not is_small
+        is_unchanged = (streak >= 10 and v["data"] == v["first"] if rests else streak >= 3) and not is_small \
+            and not call.get("starved")
         outcome = {("data", "changed")} if changed else {("data", "unchanged")} if is_unchanged else set()
         if call["role"] == "step":
             outcome.add(("cleared", text(v["serial"] not in call.get("uncleared", []))))
-            if call["kept"][v["serial"]] is not None:
+            if call["kept"][v["serial"]] is not None and not call["starved"]:
                 outcome.add(("kept", text(call["kept"][v["serial"]])))
         if outcome:
             yield (call["name"], kind_of(p, v)), {**where, **situation_of_variable(v, grad)}, frozenset(outcome)

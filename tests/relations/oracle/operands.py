@@ -43,7 +43,10 @@ def about_arguments(p, call):
         if isinstance(v, bool):
             yield f"args.{name}", "is", text(v)
         elif isinstance(v, int) and name in DIMENSIONS and first:
-            yield f"args.{name}", "is", text(v if v < 0 else v - len(first["shape"]))
+            from_end = v if v < 0 else v - len(first["shape"])
+            yield f"args.{name}", "is", text(from_end)
+            if len(first["shape"]) == 2 or from_end == -1:
+                yield f"args.{name}.matrix", "is", text(from_end)
         elif is_number(v) and call["role"] not in ("seed", "init", "fill"):
             yield f"args.{name}", "is", text("zero" if v == 0 else "not_zero")
     owner = next((c for c in p.around(call["above"]) if c["role"] in ("forward", "layer")), None)
@@ -165,7 +168,7 @@ def statement_claims(is_wanted, pipelines):
 def is_worth(s, outcomes):
     left, verb, right = s
     if verb == "is" and left.startswith("args."):
-        return any(s in o and ("default", "is", left) not in o for o in outcomes)
+        return any(s in o and ("default", "is", left.removesuffix(".matrix")) not in o for o in outcomes)
     return verb != "at_least" or any((left, "reaches", right) in o for o in outcomes)
 
 
@@ -177,6 +180,8 @@ def claim_of(key, s, outcomes, pipelines):
         pipelines = 4
     if is_flag:
         pipelines = 7
+    if verb == "is" and right.startswith("-") and not left.endswith(".matrix"):
+        pipelines = EVERY
     is_users = is_about_argument and any(("call", "is", "users") in o for o in outcomes)
     if is_users or (left, right) == ("self.training", "true"):
         pipelines = ONE_ALONE
@@ -216,7 +221,7 @@ def hides_operands(params, field):
     """What explains nothing about these operands: they themselves, and what they are made from."""
     operand = params[1]
     made_from = {"stage", "owner.training", "in", "self.class"} if operand["operand"] == "self.training" else set()
-    return field in {operand["operand"], *map(str, operand.values()), *made_from}
+    return field in {operand["operand"], operand["operand"].removesuffix(".matrix"), *map(str, operand.values()), *made_from}
 
 
 def hides_settings(params, field):

@@ -28,7 +28,7 @@ class Process:
             self.early += self.members[unused[0]:] if unused else []
         self.phases, self.members = set(), []
         self.window_number += 1
-        self.has_step = self.has_autocast = False
+        self.has_step = self.has_autocast = self.is_starved = False
         self.grads = "none"
 
     def share(self, serials, is_so):
@@ -95,13 +95,24 @@ class Process:
                 v.update(left=v.get("data"), left_step=call["step"], stepped=call["id"])
         if not call["raised"]:
             if call["role"] == "step":
+                call["starved"] = self.is_starved_by(call)
                 if self.is_member(call):
                     self.members.append(call)
+                    self.is_starved = call["starved"] and (self.is_starved or not self.has_step)
                     self.has_step = True
             self.phases |= {"forward"} if call["root"] else {call["role"]} & {"backward", "unscale"}
             if call["role"] == "step":
                 self.phases -= {"backward"}
         return call
+
+    def is_starved_by(self, step):
+        """It has no gradient, where its optimizer had some before; for three steps in a row at most."""
+        hungry, me = self.state["hungry"], step["self"]["id"]
+        if step.get("grads", "none") != "none" or "backward" in self.phases:
+            hungry[me] = 0
+        elif me in hungry:
+            hungry[me] += 1
+        return 0 < hungry.get(me, 0) < 3
 
     def close(self, call):
         """What happened inside is known; hand it on."""
@@ -127,8 +138,13 @@ class Process:
                 cause["inside"].add(("astray" if group["idle"] else "set", group["kind"]))
             group["now"][attr] = value
 
+    def step_around(self, serial):
+        """The step that is open and owns the variable: what is seen before it ends was made in it."""
+        innermost = next(reversed(self.open.values()), None)
+        return next((c for c in self.around(innermost) if c["role"] == "step" and serial in c["params"]), None)
+
     def look(self, r, observe):
-        cause = self.open.get(r.get("cause"))
+        cause = self.open.get(r.get("cause")) or self.step_around(r["var"])
         if r.get("kind") in ("param_group", "scaler") or r["var"] in self.settings:
             self.look_at_settings(r, cause)
             return

@@ -17,6 +17,11 @@ def member_name(call):
     return call["role"], f"root.forward[{mode},{grad}]"
 
 
+def is_other_forward(call):
+    """One of no training."""
+    return call["root"] and member_name(call)[1] != "root.forward[train,grad]"
+
+
 def situation_of_window(p, r):
     return {"stage": text(r["stage"]), "world": text("many" if p.world > 1 else "one"),
             "ctx.autocast": text(p.has_autocast), "self.grads": text(p.grads)}
@@ -28,9 +33,10 @@ OPTIONAL = {"backward", "scheduler", "scaler", "unscale", "library"}
 def window(p, what, r):
     if what == "call" and r["role"] in OPTIONAL:
         p.state["known"][class_of(r["fn"])] = True
-    if what == "window" and p.has_step:
+    if what == "window" and p.has_step and not p.is_starved:
         known = tuple(("known", c) for c in sorted(p.state["known"]))
-        early = itertools.takewhile(lambda c: c["role"] in ("scheduler", "zero_grad"), p.members if r["step"] else ())
+        early = itertools.takewhile(lambda c: c["role"] in ("scheduler", "zero_grad") or is_other_forward(c),
+                                    p.members if r["step"] else ())
         late = [c["id"] for c in early if c["role"] == "scheduler"]  # they close the step before
         members = sorted(p.members, key=lambda c: c["id"] in late)
         yield "step window", situation_of_window(p, r), \
@@ -117,7 +123,7 @@ def is_before(outcome, a, b):
     last = len(outcome) - 1
     back = outcome[::-1]
     return outcome.index(a) < outcome.index(b) and (
-        a[0] == "forward" or last - back.index(a) < last - back.index(b))
+        a[0] == "forward" or b[0] == "scheduler" or last - back.index(a) < last - back.index(b))
 
 
 def in_order(tokens, given):
@@ -125,7 +131,9 @@ def in_order(tokens, given):
         if any(g and t not in outcome for t, g in zip(tokens, given)):
             return UNDECIDED
         there = [t for t in tokens if t in outcome]
-        passed_over = [t for t in tokens if t not in outcome and t[0] in OPTIONAL and ("known", class_of(t[1])) not in outcome]
+        roles = {t[0] for t in outcome}
+        passed_over = [t for t in tokens if t not in outcome and (
+            (t[0] in OPTIONAL and ("known", class_of(t[1])) not in outcome) or (t[0] == "forward" and "forward" not in roles))]
         if len(there) + len(passed_over) < len(tokens) or not all(is_before(outcome, a, b) for a, b in zip(there, there[1:])):
             return BROKE
         return UNDECIDED if passed_over else HELD

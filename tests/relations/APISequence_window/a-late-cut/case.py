@@ -1,13 +1,13 @@
-"""Forwards that stand before the cut belong to the step they are for, also across an evaluation."""
+"""Forwards that stand before the cut belong to the step they are for, also across an evaluation; a loss may come from no model."""
 from trace_writer import Trace
 
 
-def train(folder, cuts_late, asks_another=False, forwards=True):
+def train(folder, cuts_late, asks_another=False, forwards="first"):
     t = Trace(folder)
     model = t.net("w", "b")
     optimizer = t.optimizer(model)
     for i in range(6):
-        if forwards:
+        if forwards == "first":
             t.forward(model)
         if asks_another:
             t.cut("stage")
@@ -18,6 +18,8 @@ def train(folder, cuts_late, asks_another=False, forwards=True):
         t.zero_grad(optimizer)
         t.backward(model)
         t.step(optimizer)
+        if forwards == "last":
+            t.forward(model)
         if not cuts_late:
             t.cut("forward")
     t.end()
@@ -35,5 +37,9 @@ def fine_cut_by_the_stage(folder):
     train(folder, cuts_late=False, asks_another=True)
 
 
+def fine_without_a_model(folder):
+    train(folder, cuts_late=False, forwards="never")
+
+
 def broken(folder):
-    train(folder, cuts_late=False, forwards=False)
+    train(folder, cuts_late=False, forwards="last")

@@ -4,14 +4,14 @@ from trace_writer import Trace
 PIPELINES = 8
 
 
-def train(folder, scales, forgets_in=None, **kwargs):
+def train(folder, scales, forgets_from=6, **kwargs):
     t = Trace(folder, **kwargs)
     model = t.net("w")
     optimizer = t.optimizer(model)
-    for i in range(3):
+    for i in range(6):
         t.zero_grad(optimizer)
         t.forward(model)
-        if i != forgets_in:
+        if i < forgets_from:
             t.backward(model)
         if scales:
             t.unscale()
@@ -29,4 +29,4 @@ def healthy(folder, i):
 
 
 def broken(folder):
-    train(folder, scales=False, forgets_in=1, rank=0, world=2)
+    train(folder, scales=False, forgets_from=1, rank=0, world=2)
