@@ -437,6 +437,7 @@ const struct tc_source tc_source_contents = {
     .name = "contents",
     .is_set = true,
     .observe = some_observe,
+    .condense = tc_contain_condense,
 };
 
 const struct tc_relation tc_event_contain_some = {

@@ -47,4 +47,7 @@ bool tc_has_no_rate(const struct tc_situation *situation);
 /* " (torch.optim.Adam)", if the call has a receiver. */
 void tc_explain_receiver(const struct tc_event *event, struct tc_strbuf *out);
 
+/* Drop what is said of a call if it follows from a call inside it. */
+void tc_contain_condense(const struct tc_rows *rows, struct tc_invariant_set *accepted);
+
 #endif /* TC_RELATION_FORM_H */
