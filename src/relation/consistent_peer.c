@@ -81,12 +81,25 @@ static void peer_explain(struct tc_strtab *symbols, const struct tc_invariant *i
 
 const struct tc_source tc_source_peer = {.name = "peer", .is_set = true, .observe = peer_observe};
 
+/* Norms in a wider type than the rest are a choice. */
+#define MIN_PIPELINES 7
+
+static void peer_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
+                         struct tc_hypotheses *out)
+{
+    size_t n = out->items.n;
+
+    tc_consistent_propose(symbols, key, outcomes, out);
+    while (n < out->items.n)
+        out->items.items[n++].min_pipelines = MIN_PIPELINES;
+}
+
 const struct tc_relation tc_consistent_peer = {
     .name = "Consistent/peer",
     .summary = "variables of one kind in one model share their dtype",
     .hint = "Was a part of the model converted, or created later with another dtype?",
     .source = &tc_source_peer,
-    .propose = tc_consistent_propose,
+    .propose = peer_propose,
     .key = tc_consistent_key,
     .holds = tc_consistent_holds,
     .describe = peer_describe,

@@ -1,5 +1,7 @@
 /*
  * consistent_steady.c - Consistent/steady: a variable is as it was one step before
+ *
+ * As the optimizer's steps left it: what is converted after the last of them trains no more.
  */
 #include "relation/consistent.h"
 
@@ -7,12 +9,13 @@
 #include "replay/symbols.h"
 
 struct moment {
-    struct tc_snapshot snapshot;
-    unsigned n_gaps; /* of the process: behind another one lies no step before */
+    struct tc_snapshot before, now; /* after the last step of the window before, and of this one */
+    unsigned n_gaps;                /* of the process: behind another one lies no step before */
+    bool has_before, has_now;
 };
 
 struct steady_state {
-    struct tc_map before; /* variable → struct moment * at the last step */
+    struct tc_map moments; /* variable → struct moment * */
 };
 
 static void *steady_open(void)
@@ -23,52 +26,78 @@ static void *steady_open(void)
 static void steady_close(void *state)
 {
     struct steady_state *s = state;
-    uint64_t variable, before;
+    uint64_t variable, moment;
 
-    for (size_t pos = 0; tc_map_each(&s->before, &pos, &variable, &before);)
-        tc_free((void *)(uintptr_t)before);
-    tc_map_release(&s->before);
+    for (size_t pos = 0; tc_map_each(&s->moments, &pos, &variable, &moment);)
+        tc_free((void *)(uintptr_t)moment);
+    tc_map_release(&s->moments);
     tc_free(s);
 }
 
 /* Content is compared only where nothing should train it. */
-static void judge_steady(const struct tc_snapshot *before, const struct tc_variable *v,
+static void judge_steady(const struct moment *m, const struct tc_variable *v,
                          struct tc_strtab *symbols, const struct tc_event *event,
                          const struct tc_sink *sink)
 {
-    const struct tc_snapshot now = tc_snapshot_of(v);
-    bool is_frozen = !before->requires_grad && !now.requires_grad && v->kind == TC_SYM_PARAMETER;
+    const struct tc_snapshot *before = &m->before, *now = &m->now;
+    bool is_frozen = !before->requires_grad && !now->requires_grad && v->kind == TC_SYM_PARAMETER;
     struct tc_situation situation;
     tc_sym outcome[3];
     size_t n = 0;
 
-    if (is_frozen && tc_snapshots_compare(before, &now))
-        outcome[n++] = tc_consistent_agreement(symbols, "data", before->data == now.data);
-    outcome[n++] = tc_consistent_agreement(symbols, "dtype", before->dtype == now.dtype);
-    outcome[n++] = tc_consistent_agreement(symbols, "shape", before->shape == now.shape);
+    if (is_frozen && tc_snapshots_compare(before, now))
+        outcome[n++] = tc_consistent_agreement(symbols, "data", before->data == now->data);
+    outcome[n++] = tc_consistent_agreement(symbols, "dtype", before->dtype == now->dtype);
+    outcome[n++] = tc_consistent_agreement(symbols, "shape", before->shape == now->shape);
     tc_consistent_situation(&situation, v);
     tc_consistent_emit(sink, event, v->kind, &situation, outcome, n, v);
+}
+
+static struct moment *moment_of(struct steady_state *s, uint64_t variable)
+{
+    bool is_new;
+    uint64_t *slot = tc_map_at(&s->moments, variable, &is_new);
+
+    if (is_new)
+        *slot = (uintptr_t)tc_calloc(1, sizeof(struct moment));
+    return (struct moment *)(uintptr_t)*slot;
+}
+
+static void on_step(struct steady_state *s, const struct tc_process *process)
+{
+    uint64_t serial, pointer;
+
+    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);) {
+        struct moment *m = moment_of(s, pointer);
+        m->now = tc_snapshot_of((const struct tc_variable *)(uintptr_t)pointer);
+        m->has_now = true;
+    }
+}
+
+static void on_window(struct steady_state *s, struct tc_strtab *symbols,
+                      const struct tc_event *event, const struct tc_sink *sink)
+{
+    uint64_t serial, pointer;
+
+    for (size_t pos = 0; tc_map_each(&event->process->variables, &pos, &serial, &pointer);) {
+        struct moment *m = moment_of(s, pointer);
+        if (!m->has_now)
+            continue;
+        if (m->has_before && m->n_gaps == event->process->n_gaps)
+            judge_steady(m, (const struct tc_variable *)(uintptr_t)pointer, symbols, event, sink);
+        *m =
+            (struct moment){.before = m->now, .has_before = true, .n_gaps = event->process->n_gaps};
+    }
 }
 
 static void steady_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                            const struct tc_sink *sink)
 {
-    struct steady_state *s = state;
-    uint64_t serial, pointer;
-
-    if (!tc_is_step_window(event))
-        return;
-    for (size_t pos = 0; tc_map_each(&event->process->variables, &pos, &serial, &pointer);) {
-        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
-        bool is_new;
-        uint64_t *slot = tc_map_at(&s->before, pointer, &is_new);
-        if (is_new)
-            *slot = (uintptr_t)tc_calloc(1, sizeof(struct moment));
-        struct moment *before = (struct moment *)(uintptr_t)*slot;
-        if (!is_new && before->n_gaps == event->process->n_gaps)
-            judge_steady(&before->snapshot, v, symbols, event, sink);
-        *before = (struct moment){tc_snapshot_of(v), event->process->n_gaps};
-    }
+    if (tc_is_step_window(event))
+        on_window(state, symbols, event, sink);
+    else if (event->kind == TC_EVENT_CALL && event->call->role == TC_ROLE_STEP &&
+             !event->call->raised && !event->process->is_worker)
+        on_step(state, event->process);
 }
 
 static void steady_describe(const struct tc_strtab *symbols, const struct tc_param *params,

@@ -286,7 +286,8 @@ static void each_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_
     tc_sym call = tc_strtab_intern(symbols, text.text, (size_t)(space - text.text));
 
     for (size_t i = 0; i < sizeof(claims) / sizeof(*claims); i++) {
-        struct tc_hypothesis hypothesis = {.n_params = 2, .min_pipelines = 2};
+        struct tc_hypothesis hypothesis = {
+            .n_params = 2, .min_pipelines = claims[i].attr == TC_SYM_KEPT ? TC_MANY_PIPELINES : 2};
         if (strcmp(claims[i].kind, space + 1) != 0 ||
             !was_met(symbols, outcomes, claims[i].attr, claims[i].to))
             continue;

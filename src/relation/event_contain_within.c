@@ -205,8 +205,9 @@ static void within_observe(void *state, struct tc_strtab *symbols, const struct 
 
 /* ---- within: inside the calls that were seen -------------------------------------------- */
 
-/* A rule of where the weights change is one of style until so many pipelines share it. */
-#define MIN_PIPELINES 4
+/* Whether a script also writes to its weights by hand (a clamp, a mask, a decay) is its choice. Of
+ * few pipelines that is said which goes for all: EventContain/restored. */
+#define MIN_PIPELINES TC_MANY_PIPELINES
 
 static int compare_texts(const void *a, const void *b)
 {

@@ -110,11 +110,17 @@ static bool is_choice(const struct tc_statement *s)
             tc_str_is(s->right, "\"zero\""));
 }
 
+/* Of a root: where no module asks for it, eval() is often left out. */
+static bool is_mode(const struct tc_statement *s)
+{
+    return tc_str_is(s->left, "self.training");
+}
+
 /* Whether gradients are enabled where no backward follows is each script's choice; that a step is
  * trained in training mode is said of windows. */
 static bool is_training_mode(const struct tc_statement *s)
 {
-    return tc_str_is(s->left, "self.training") && tc_str_is(s->right, "true");
+    return is_mode(s) && tc_str_is(s->right, "true");
 }
 
 void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
@@ -141,7 +147,7 @@ void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_o
             h.is_choice = is_choice(&s);
             if (h.min_pipelines > 4 && is_shape_of_two(&s))
                 h.min_pipelines = 4;
-            if (is_about_argument(&s) && is_coin(&s))
+            if (is_mode(&s) || (is_about_argument(&s) && is_coin(&s)))
                 h.min_pipelines = MIN_PIPELINES_OF_COIN;
             if (tc_str_is(s.verb, "is") && is_dimension(s.left) && tc_str_starts(s.right, "-") &&
                 !str_ends(s.left, TC_PART_MATRIX))

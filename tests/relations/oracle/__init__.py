@@ -30,7 +30,7 @@ FORMS = {
     "APISequence/follow": Form(sequence.follow, sequence.follow_claims),
     "Consistent/replica": Form(consistent.replica, consistent.equal_claims),
     "Consistent/alias": Form(consistent.alias, consistent.equal_claims),
-    "Consistent/peer": Form(consistent.peer, consistent.equal_claims),
+    "Consistent/peer": Form(consistent.peer, consistent.peer_claims),
     "Consistent/steady": Form(consistent.steady, consistent.equal_claims),
     "APIArg/constant": Form(operands.operands, operands.arg_constant_claims, operands.hides_operands, True),
     "APIArg/equal": Form(operands.operands, operands.arg_equal_claims, operands.hides_operands),

@@ -16,13 +16,20 @@ def peer(p, what, _):
             yield kind, {}, frozenset([("dtype", len(dtypes) == 1)])
 
 
-def steady(p, what, _):
+def steady(p, what, x):
+    """As the steps of a window left a variable, and those of the window before."""
+    state = p.state["steady"] if p else None
+    if what == "call" and x["role"] == "step" and not x["raised"]:
+        for v in p.variables.values():
+            state.setdefault(v["serial"], {})["now"] = {k: v[k] for k in ("data", "dtype", "shape", "requires_grad")}
     if what != "window" or not p.has_step:
         return
     for v in p.variables.values():
-        now = {k: v[k] for k in ("data", "dtype", "shape", "requires_grad")}
-        before = p.state["steady"].get(v["serial"])
-        p.state["steady"][v["serial"]] = now
+        moment = state.get(v["serial"], {})
+        before, now = moment.get("before"), moment.pop("now", None)
+        if not now:
+            continue
+        moment["before"] = now
         if before:
             is_frozen = v["kind"] == "Parameter" and not before["requires_grad"] and not now["requires_grad"]
             attrs = ("dtype", "shape") + (("data",) if is_frozen else ())
@@ -114,7 +121,11 @@ def alias(p, what, _):
                 frozenset([("data", a["data"] == b["data"])])
 
 
-def equal_claims(key, outcomes):
+def equal_claims(key, outcomes, pipelines=2):
     for attr in {a for o in outcomes for a, equal in o if equal}:
         yield Claim([{"variable": key, "attr": attr, "to": "equal"}], lambda o, attr=attr:
-                    HELD if (attr, True) in o else BROKE if (attr, False) in o else UNDECIDED, 2)
+                    HELD if (attr, True) in o else BROKE if (attr, False) in o else UNDECIDED, pipelines)
+
+
+def peer_claims(key, outcomes):
+    return equal_claims(key, outcomes, 7)

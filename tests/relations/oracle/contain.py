@@ -117,7 +117,7 @@ def each_claims(key, outcomes):
         if kind == key[1] and (attr, to) in met:
             word = "change" if attr == "data" else "variable"
             yield Claim([{"call": key[0]}, {word: kind, "attr": attr, "to": to}], lambda o, yes=(attr, to), no=(attr, other):
-                        HELD if yes in o else BROKE if no in o else UNDECIDED, 2)
+                        HELD if yes in o else BROKE if no in o else UNDECIDED, 20 if attr == "kept" else 2)
 
 
 # ---- within
@@ -163,7 +163,7 @@ def within_claims(key, outcomes):
     makers = sorted(outcomes - {None}, key=" ".join) if key == "change" else []
     if 0 < len(makers) < 16:
         yield Claim([{"change": "Parameter", "attr": "data", "to": "changed"}, *({"call": fn, "role": role} for role, fn in makers)],
-                    lambda o: HELD if o in makers else BROKE, 4)
+                    lambda o: HELD if o in makers else BROKE, 20)
 
 
 def restored_claims(key, outcomes):

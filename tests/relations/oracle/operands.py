@@ -178,7 +178,7 @@ def claim_of(key, s, outcomes, pipelines):
     is_about_argument = left.startswith("args.") or right.startswith("args.")
     if pipelines == 7 and verb == "equals" and left.endswith(".shape") and right.endswith(".shape"):
         pipelines = 4
-    if is_flag:
+    if is_flag or left == "self.training":
         pipelines = 7
     if verb == "is" and right.startswith("-") and not left.endswith(".matrix"):
         pipelines = EVERY
