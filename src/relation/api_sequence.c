@@ -268,19 +268,26 @@ static bool has_role(const struct tc_strtab *symbols, enum tc_role role, const t
     return false;
 }
 
-/* Could a script like this one have forgotten the call? A step without any forward is that of a
- * script that computes its loss without calling a model: none is missing. */
-static bool may_be_missing(struct tc_strtab *symbols, const struct tc_param *param,
-                           const tc_sym *outcome, size_t n_outcome)
+/* A step without any forward is that of a script that computes its loss without calling a model:
+ * none is missing. */
+static bool is_needless(struct tc_strtab *symbols, const struct tc_param *param,
+                        const tc_sym *outcome, size_t n_outcome)
 {
     enum tc_role role = role_of(symbols, param);
 
-    if (role == TC_ROLE_FORWARD)
-        return has_role(symbols, role, outcome, n_outcome);
-    return !is_optional(role) ||
-           place_of(known_class(symbols, param->name), outcome, n_outcome).first != SIZE_MAX;
+    return role == TC_ROLE_FORWARD && !has_role(symbols, role, outcome, n_outcome);
 }
 
+/* Has a script like this one no use for the call? */
+static bool is_unused(struct tc_strtab *symbols, const struct tc_param *param,
+                      const tc_sym *outcome, size_t n_outcome)
+{
+    return is_optional(role_of(symbols, param)) &&
+           place_of(known_class(symbols, param->name), outcome, n_outcome).first == SIZE_MAX;
+}
+
+/* Of a script that has no use for one of the calls it says nothing; what remains is said by others.
+ */
 static enum tc_outcome window_holds(struct tc_strtab *symbols, const struct tc_param *params,
                                     size_t n_params, const tc_sym *outcome, size_t n_outcome)
 {
@@ -291,9 +298,9 @@ static enum tc_outcome window_holds(struct tc_strtab *symbols, const struct tc_p
     for (size_t i = 0; i < n_params; i++) {
         struct place place = place_of_param(symbols, &params[i], outcome, n_outcome);
         if (place.first == SIZE_MAX) {
-            if (params[i].given)
+            if (params[i].given || is_unused(symbols, &params[i], outcome, n_outcome))
                 return TC_UNDECIDED;
-            if (!may_be_missing(symbols, &params[i], outcome, n_outcome)) {
+            if (is_needless(symbols, &params[i], outcome, n_outcome)) {
                 is_whole = false;
                 continue;
             }
@@ -492,7 +499,7 @@ static void explain_missing(struct tc_strtab *symbols, const struct tc_invariant
         const struct tc_param *param = &invariant->params[i];
         if (place_of_param(symbols, param, example->outcome, example->n_outcome).first !=
                 SIZE_MAX ||
-            !may_be_missing(symbols, param, example->outcome, example->n_outcome))
+            is_needless(symbols, param, example->outcome, example->n_outcome))
             continue;
         tc_strbuf_adds(out, n++ ? " and " : "");
         tc_describe_call(symbols, param->name, out);

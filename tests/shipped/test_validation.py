@@ -18,7 +18,7 @@ HEALTHY = ["vae", "ddp_text", "hf_vit_manual"]
 # The examples' broken variants, and what of the sets must tell.
 BROKEN = {
     "digits": "Optimizer.step() changes data of",
-    "tiny-gpt": "training is true",
+    "tiny-gpt": "the root forward in training mode",
     "ddp": "is the same on all ranks",
     "transformers-trainer": "Optimizer.step() changes data of",
 }

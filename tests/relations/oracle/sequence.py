@@ -132,11 +132,13 @@ def in_order(tokens, given):
             return UNDECIDED
         there = [t for t in tokens if t in outcome]
         roles = {t[0] for t in outcome}
-        passed_over = [t for t in tokens if t not in outcome and (
-            (t[0] in OPTIONAL and ("known", class_of(t[1])) not in outcome) or (t[0] == "forward" and "forward" not in roles))]
-        if len(there) + len(passed_over) < len(tokens) or not all(is_before(outcome, a, b) for a, b in zip(there, there[1:])):
+        missing = [t for t in tokens if t not in outcome]
+        if any(t[0] in OPTIONAL and ("known", class_of(t[1])) not in outcome for t in missing):
+            return UNDECIDED
+        needless = [t for t in missing if t[0] == "forward" and "forward" not in roles]
+        if len(missing) > len(needless) or not all(is_before(outcome, a, b) for a, b in zip(there, there[1:])):
             return BROKE
-        return UNDECIDED if passed_over else HELD
+        return UNDECIDED if needless else HELD
     return decide
 
 
