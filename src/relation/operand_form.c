@@ -34,18 +34,35 @@ static bool is_dimension(struct tc_str path)
     return tc_operand_is_dimension((struct tc_str){path.text + 5, path.size - 5});
 }
 
-/* An argument that is at its default wherever it was given says nothing. */
-static bool is_always_default(struct tc_strtab *symbols, const struct tc_outcomes *outcomes,
-                              struct tc_str path, tc_sym statement)
+/* Does the outcome say what the operand is? */
+static bool says_value(const struct tc_strtab *symbols, const char *left, const tc_sym *outcome,
+                       size_t n)
 {
+    struct tc_statement s;
+
+    for (size_t i = 0; i < n; i++)
+        if (tc_statement_split(symbols, outcome[i], &s) && tc_str_is(s.left, left) &&
+            tc_str_is(s.verb, "is"))
+            return true;
+    return false;
+}
+
+/* An argument that is at its default wherever it was given says nothing. One that is there at times
+ * may be so by the mode. */
+static bool is_always_default(struct tc_strtab *symbols, const struct tc_outcomes *outcomes,
+                              struct tc_str path)
+{
+    struct tc_str whole = path;
+
     if (str_ends(path, TC_PART_MATRIX))
-        path.size -= (uint32_t)strlen(TC_PART_MATRIX);
-    tc_sym is_default = tc_symbols_join(symbols, "default is ", path);
+        whole.size -= (uint32_t)strlen(TC_PART_MATRIX);
+    tc_sym is_default = tc_symbols_join(symbols, "default is ", whole);
+    const char *left = tc_strtab_text(symbols, tc_symbols_str(symbols, path));
 
     for (size_t i = 0; i < outcomes->n; i++) {
         const tc_sym *set = outcomes->outcome[i];
         size_t n = outcomes->n_outcome[i];
-        if (tc_outcome_has(set, n, statement) && !tc_outcome_has(set, n, is_default))
+        if (says_value(symbols, left, set, n) && !tc_outcome_has(set, n, is_default))
             return false;
     }
     return true;
@@ -138,7 +155,7 @@ void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_o
             if (!tc_is_first(&seen, sym) || !tc_statement_split(symbols, sym, &s) || !filter(&s))
                 continue;
             if (tc_str_starts(s.left, "args.") && tc_str_is(s.verb, "is") &&
-                is_always_default(symbols, outcomes, s.left, sym))
+                is_always_default(symbols, outcomes, s.left))
                 continue;
             if (tc_str_is(s.verb, "at_least") && !is_ever_reached(symbols, outcomes, sym))
                 continue;
@@ -191,18 +208,6 @@ const char *tc_operand_undecidable(const struct tc_strtab *symbols, const struct
            "are compared by APIArg/setting";
 }
 
-static bool says_other_value(const struct tc_strtab *symbols, const char *left,
-                             const tc_sym *outcome, size_t n)
-{
-    struct tc_statement s;
-
-    for (size_t i = 0; i < n; i++)
-        if (tc_statement_split(symbols, outcome[i], &s) && tc_str_is(s.left, left) &&
-            tc_str_is(s.verb, "is"))
-            return true;
-    return false;
-}
-
 enum tc_outcome tc_operand_holds(struct tc_strtab *symbols, const struct tc_param *params,
                                  size_t n_params, const tc_sym *outcome, size_t n_outcome)
 {
@@ -216,7 +221,7 @@ enum tc_outcome tc_operand_holds(struct tc_strtab *symbols, const struct tc_para
     if (tc_outcome_has(outcome, n_outcome, said))
         return TC_HELD;
     if (!other)
-        return says_other_value(symbols, left, outcome, n_outcome) ? TC_BROKEN : TC_UNDECIDED;
+        return says_value(symbols, left, outcome, n_outcome) ? TC_BROKEN : TC_UNDECIDED;
     said = tc_statement_intern(symbols, left, other, right);
     return tc_outcome_has(outcome, n_outcome, said) ? TC_BROKEN : TC_UNDECIDED;
 }

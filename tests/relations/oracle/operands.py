@@ -168,7 +168,8 @@ def statement_claims(is_wanted, pipelines):
 def is_worth(s, outcomes):
     left, verb, right = s
     if verb == "is" and left.startswith("args."):
-        return any(s in o and ("default", "is", left.removesuffix(".matrix")) not in o for o in outcomes)
+        return any(("default", "is", left.removesuffix(".matrix")) not in o for o in outcomes
+                   if any((x, y) == (left, "is") for x, y, _ in o))
     return verb != "at_least" or any((left, "reaches", right) in o for o in outcomes)
 
 
