@@ -146,8 +146,15 @@ static bool is_known(const struct tc_strtab *symbols, tc_sym token)
     return !strncmp(tc_strtab_text(symbols, token), "known ", strlen("known "));
 }
 
+/* A model was run with gradients since the last step, in this window or in one of an evaluation. */
+static tc_sym asked_sym(struct tc_strtab *symbols)
+{
+    return tc_strtab_intern_text(symbols, "known root.forward");
+}
+
 struct window_state {
     struct tc_map known; /* process → struct tc_tokens *, in the order of their texts */
+    struct tc_map asked; /* processes that ran a model with gradients since their last step */
 };
 
 static void *window_open(void)
@@ -165,6 +172,7 @@ static void window_close(void *state)
         tc_free((void *)(uintptr_t)tokens);
     }
     tc_map_release(&s->known);
+    tc_map_release(&s->asked);
     tc_free(s);
 }
 
@@ -192,21 +200,37 @@ static void know(struct tc_tokens *known, const struct tc_strtab *symbols, tc_sy
     known->items[i] = token;
 }
 
+static void on_call(struct window_state *s, struct tc_strtab *symbols, const struct tc_event *event)
+{
+    const struct tc_call *call = event->call;
+
+    if (is_optional(call->role))
+        know(known_to(s, event->process), symbols, known_class(symbols, call->fn));
+    if (call->is_root && !call->raised && !tc_value_get(call->ctx, "grad"))
+        tc_map_put(&s->asked, (uintptr_t)event->process, 1);
+}
+
 static void window_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                            const struct tc_sink *sink)
 {
+    struct window_state *s = state;
     struct tc_situation situation;
     struct tc_tokens tokens = {0};
 
-    if (event->kind == TC_EVENT_CALL && is_optional(event->call->role))
-        know(known_to(state, event->process), symbols, known_class(symbols, event->call->fn));
-    if (!tc_is_step_window(event) || event->window->is_starved)
+    if (event->kind == TC_EVENT_CALL)
+        on_call(s, symbols, event);
+    if (!tc_is_step_window(event))
+        return;
+    bool is_asked = tc_map_remove(&s->asked, (uintptr_t)event->process);
+    if (event->window->is_starved)
         return;
     tc_window_situation(&situation, symbols, event);
     normalise(symbols, event->window, &tokens);
-    const struct tc_tokens *known = known_to(state, event->process);
+    const struct tc_tokens *known = known_to(s, event->process);
     for (size_t i = 0; i < known->n; i++)
         tc_vec_push(&tokens, known->items[i]);
+    if (is_asked)
+        tc_vec_push(&tokens, asked_sym(symbols));
     struct tc_example example = {.key = window_key_sym(symbols),
                                  .situation = &situation,
                                  .outcome = tokens.items,
@@ -275,7 +299,8 @@ static bool is_needless(struct tc_strtab *symbols, const struct tc_param *param,
 {
     enum tc_role role = role_of(symbols, param);
 
-    return role == TC_ROLE_FORWARD && !has_role(symbols, role, outcome, n_outcome);
+    return role == TC_ROLE_FORWARD && !has_role(symbols, role, outcome, n_outcome) &&
+           place_of(asked_sym(symbols), outcome, n_outcome).first == SIZE_MAX;
 }
 
 /* Has a script like this one no use for the call? */

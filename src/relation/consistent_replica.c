@@ -42,8 +42,8 @@ struct replica {
     size_t index;                /* of the setting in its group, there */
     int64_t rank;                /* the lowest */
     tc_sym situation;            /* there; a symbol of replica_state.situations */
-    int64_t n_ranks;
-    struct content contents[2]; /* those of the lowest ranks, lowest first */
+    int64_t n_ranks, last_rank;  /* that had it; that said so last */
+    struct content contents[2];  /* those of the lowest ranks, lowest first */
     unsigned n_contents;
     bool data_differs, dtype_differs, shape_differs, is_incomparable;
     bool is_part; /* of the ranks that hold one part of it; others hold other parts */
@@ -215,7 +215,8 @@ static void add_statement(struct replica_state *r, struct pending_step *step,
     uint64_t *at = tc_map_at(&step->by_name, said->key, &is_new);
 
     if (is_new) {
-        struct replica replica = {.rank = INT64_MAX, .attr = said->attr, .is_part = said->is_part};
+        struct replica replica = {
+            .rank = INT64_MAX, .last_rank = -1, .attr = said->attr, .is_part = said->is_part};
         *at = step->variables.n;
         tc_vec_push(&step->variables, replica);
     }
@@ -223,8 +224,11 @@ static void add_statement(struct replica_state *r, struct pending_step *step,
     if (!replica->n_contents)
         add_content(replica, &now, said->rank);
     const struct tc_snapshot *other = &replica->contents[0].snapshot;
-    replica->is_incomparable |=
-        !tc_snapshots_compare(other, &now) || (said->variable->is_sharded && !said->is_part);
+    /* Two of one name on one rank: a model that was built anew, beside the old one. */
+    replica->is_incomparable |= !tc_snapshots_compare(other, &now) ||
+                                (said->variable->is_sharded && !said->is_part) ||
+                                replica->last_rank == said->rank;
+    replica->last_rank = said->rank;
     replica->data_differs |= other->data != now.data;
     replica->dtype_differs |= other->dtype != now.dtype;
     replica->shape_differs |= other->shape != now.shape;

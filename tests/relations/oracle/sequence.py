@@ -33,8 +33,11 @@ OPTIONAL = {"backward", "scheduler", "scaler", "unscale", "library"}
 def window(p, what, r):
     if what == "call" and r["role"] in OPTIONAL:
         p.state["known"][class_of(r["fn"])] = True
+    if what == "call" and r["root"] and not r["raised"] and "grad" not in (r.get("ctx") or {}):
+        p.state["asked"]["root.forward"] = True
+    asked = p.state.pop("asked", {}) if what == "window" and p.has_step else {}
     if what == "window" and p.has_step and not p.is_starved:
-        known = tuple(("known", c) for c in sorted(p.state["known"]))
+        known = tuple(("known", c) for c in [*sorted(p.state["known"]), *asked])
         early = itertools.takewhile(lambda c: c["role"] in ("scheduler", "zero_grad") or is_other_forward(c),
                                     p.members if r["step"] else ())
         late = [c["id"] for c in early if c["role"] == "scheduler"]  # they close the step before
@@ -135,7 +138,8 @@ def in_order(tokens, given):
         missing = [t for t in tokens if t not in outcome]
         if any(t[0] in OPTIONAL and ("known", class_of(t[1])) not in outcome for t in missing):
             return UNDECIDED
-        needless = [t for t in missing if t[0] == "forward" and "forward" not in roles]
+        is_asked = "forward" in roles or ("known", "root.forward") in outcome
+        needless = [t for t in missing if t[0] == "forward" and not is_asked]
         if len(missing) > len(needless) or not all(is_before(outcome, a, b) for a, b in zip(there, there[1:])):
             return BROKE
         return UNDECIDED if needless else HELD
