@@ -47,22 +47,24 @@ static bool says_value(const struct tc_strtab *symbols, const char *left, const 
     return false;
 }
 
-/* An argument that is at its default wherever it was given says nothing. One that is there at times
- * may be so by the mode. */
-static bool is_always_default(struct tc_strtab *symbols, const struct tc_outcomes *outcomes,
-                              struct tc_str path)
+/* Is the argument at its default in every outcome that says so, or, with TC_NO_SYM, that says what
+ * it is? Then it says nothing; if it is something else at times, the mode may explain that, in one
+ * script. */
+static bool is_default_wherever(struct tc_strtab *symbols, const struct tc_outcomes *outcomes,
+                                struct tc_str path, tc_sym statement)
 {
-    struct tc_str whole = path;
+    const char *left = tc_strtab_text(symbols, tc_symbols_str(symbols, path));
 
     if (str_ends(path, TC_PART_MATRIX))
-        whole.size -= (uint32_t)strlen(TC_PART_MATRIX);
-    tc_sym is_default = tc_symbols_join(symbols, "default is ", whole);
-    const char *left = tc_strtab_text(symbols, tc_symbols_str(symbols, path));
+        path.size -= (uint32_t)strlen(TC_PART_MATRIX);
+    tc_sym is_default = tc_symbols_join(symbols, "default is ", path);
 
     for (size_t i = 0; i < outcomes->n; i++) {
         const tc_sym *set = outcomes->outcome[i];
         size_t n = outcomes->n_outcome[i];
-        if (says_value(symbols, left, set, n) && !tc_outcome_has(set, n, is_default))
+        bool is_meant = statement == TC_NO_SYM ? says_value(symbols, left, set, n)
+                                               : tc_outcome_has(set, n, statement);
+        if (is_meant && !tc_outcome_has(set, n, is_default))
             return false;
     }
     return true;
@@ -154,8 +156,8 @@ void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_o
             struct tc_statement s;
             if (!tc_is_first(&seen, sym) || !tc_statement_split(symbols, sym, &s) || !filter(&s))
                 continue;
-            if (tc_str_starts(s.left, "args.") && tc_str_is(s.verb, "is") &&
-                is_always_default(symbols, outcomes, s.left))
+            bool is_value = tc_str_starts(s.left, "args.") && tc_str_is(s.verb, "is");
+            if (is_value && is_default_wherever(symbols, outcomes, s.left, TC_NO_SYM))
                 continue;
             if (tc_str_is(s.verb, "at_least") && !is_ever_reached(symbols, outcomes, sym))
                 continue;
@@ -169,7 +171,8 @@ void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_o
             if (tc_str_is(s.verb, "is") && is_dimension(s.left) && tc_str_starts(s.right, "-") &&
                 !str_ends(s.left, TC_PART_MATRIX))
                 h.min_pipelines = TC_EVERY_PIPELINE;
-            if ((is_users && is_about_argument(&s)) || is_training_mode(&s))
+            if ((is_users && is_about_argument(&s)) || is_training_mode(&s) ||
+                (is_value && is_default_wherever(symbols, outcomes, s.left, sym)))
                 h.min_pipelines = TC_ONE_PIPELINE_ONLY;
             h.params[0] = tc_param_call(key, TC_SYM_EMPTY);
             h.params[1] =

@@ -184,7 +184,9 @@ def claim_of(key, s, outcomes, pipelines):
     if verb == "is" and right.startswith("-") and not left.endswith(".matrix"):
         pipelines = EVERY
     is_users = is_about_argument and any(("call", "is", "users") in o for o in outcomes)
-    if is_users or (left, right) == ("self.training", "true"):
+    is_default = verb == "is" and left.startswith("args.") and not any(
+        s in o and ("default", "is", left.removesuffix(".matrix")) not in o for o in outcomes)
+    if is_users or is_default or (left, right) == ("self.training", "true"):
         pipelines = ONE_ALONE
     return Claim([{"call": key}, {"operand": left, verb: json.loads(right) if verb == "is" else right}],
                  lambda o: decide(s, o), pipelines, 1 if any(("call", "is", "rare") in o for o in outcomes) else 3,
