@@ -159,12 +159,21 @@ static void set_operand(struct tc_strtab *symbols, tc_sym key, struct tc_hypothe
                                tc_strtab_intern_text(symbols, "\"distinct\""));
 }
 
+/* Arrays may well be the same: labels, masks, a row that is drawn again. That they are not is a
+ * fact of one script; that seeds are not, of all. */
+static bool is_content(const struct tc_strtab *symbols, const struct tc_outcomes *outcomes)
+{
+    return outcomes->n && outcomes->n_outcome[0] &&
+           strstr(tc_strtab_text(symbols, outcomes->outcome[0][0]), " content");
+}
+
 static void propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
                     struct tc_hypotheses *out)
 {
     struct tc_hypothesis h = {.n_params = 1, .min_pipelines = 2, .min_support = 1};
 
-    (void)outcomes;
+    if (is_content(symbols, outcomes))
+        h.min_pipelines = TC_ONE_PIPELINE_ONLY;
     h.params[0] =
         tc_param_call(tc_strtab_intern_text(symbols, "*"), tc_strtab_intern_text(symbols, "init"));
     if (key != initialiser_key(symbols))
@@ -194,8 +203,9 @@ static enum tc_outcome holds(struct tc_strtab *symbols, const struct tc_param *p
 {
     (void)params;
     (void)n_params;
-    return n_outcome && !strcmp(tc_strtab_text(symbols, outcome[0]), "distinct") ? TC_HELD
-                                                                                 : TC_BROKEN;
+    const char *word = n_outcome ? tc_strtab_text(symbols, outcome[0]) : "";
+
+    return !strncmp(word, "distinct", strlen("distinct")) ? TC_HELD : TC_BROKEN;
 }
 
 /* "args.seed" as a person says it. */

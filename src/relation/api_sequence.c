@@ -359,15 +359,27 @@ struct proposal {
     struct tc_hypotheses *out;
 };
 
+/* Is a call in every step, or at the end of an epoch only, or never? A choice. */
+static bool has_own_rhythm(const struct proposal *p, const struct tc_param *param)
+{
+    return tc_param_has_role(p->symbols, param, TC_ROLE_SCHEDULER) ||
+           tc_param_has_role(p->symbols, param, TC_ROLE_CLIP);
+}
+
 static void propose_one(const struct proposal *p, const tc_sym *tokens, const bool *given, size_t n)
 {
     struct tc_hypothesis hypothesis = {.n_params = n, .min_pipelines = MIN_PIPELINES};
+    bool has_rhythm = false, is_given = false;
 
     for (size_t i = 0; i < n; i++) {
         hypothesis.params[i] = param_of_token(p->symbols, tokens[i], given[i]);
         if (given[i] || tc_param_has_role(p->symbols, &hypothesis.params[i], TC_ROLE_COLLECTIVE))
             hypothesis.min_pipelines = MIN_PIPELINES_CHOSEN;
+        has_rhythm |= !given[i] && has_own_rhythm(p, &hypothesis.params[i]);
+        is_given |= given[i];
     }
+    if (has_rhythm && !is_given)
+        hypothesis.min_pipelines = TC_MANY_PIPELINES;
     tc_vec_push(&p->out->items, hypothesis);
 }
 

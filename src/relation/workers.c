@@ -32,6 +32,7 @@ struct value {
 /* One operand of one call, in the workers of one parent. */
 struct operand {
     tc_sym key;
+    bool is_content;                             /* of arrays; else a seed */
     TC_VEC(const struct tc_process *) processes; /* that made the call */
     TC_VEC(struct value *) values;
     size_t n_uses;
@@ -107,7 +108,8 @@ static void tell(const struct operand *operand, const struct use *use, bool is_r
                  const struct tc_sink *sink)
 {
     const struct tc_situation situation = {.n = 0};
-    tc_sym outcome[] = {tc_strtab_intern_text(symbols, is_repeated ? "repeated" : "distinct")};
+    const char *words[] = {is_repeated ? "repeated" : "distinct", "content"};
+    tc_sym outcome[] = {tc_symbols_words(symbols, words, operand->is_content ? 2 : 1)};
     struct tc_example example = {.key = operand->key,
                                  .situation = &situation,
                                  .outcome = outcome,
@@ -276,6 +278,7 @@ static void meet(struct tc_workers *workers, struct tc_strtab *symbols,
     struct operand *operand = operand_at(workers, scope);
     if (operand->n_uses > MAX_USES)
         return;
+    operand->is_content = member->value.kind != TC_VALUE_INT;
     add_process(operand, event->process);
     struct value *value = value_at(workers, operand, scope);
     if (is_used_by(value, event->process))

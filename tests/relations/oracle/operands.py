@@ -242,7 +242,7 @@ def distinct(p, what, x):
         seen, script = p.state["initialised", x["window"]], [c["id"] for c in p.around(x)][-1]
         what = x["fn"], target, text([v for v in x["args"].items() if not is_tensor(v[1])])
         if seen.get(what) != script:
-            yield "init *", {"stage": text(x["stage"])}, what not in seen
+            yield "init *", {"stage": text(x["stage"])}, (what not in seen, False)
             seen.setdefault(what, script)
     elif what == "worker call" and not x["raised"] and not x["above"]:
         uses = p.shared.setdefault("uses", {})
@@ -262,10 +262,10 @@ def in_workers(key, uses):
         siblings = [(v, there) for (v, _), (there, q) in uses.items()
                     if p is not q and p.began <= q.lived_until and q.began <= p.lived_until]
         if siblings:
-            yield key, {}, not any(v == value and there < place for v, there in siblings)
+            yield key, {}, (not any(v == value and there < place for v, there in siblings), isinstance(value, str))
 
 
 def distinct_claims(key, outcomes):
     fn, operand = key.split()
     params = [{"call": "*", "role": "init"}] if key == "init *" else [{"call": fn}, {"operand": operand, "is": "distinct"}]
-    yield Claim(params, lambda o: HELD if o else BROKE, 2, 1)
+    yield Claim(params, lambda o: HELD if o[0] else BROKE, ONE_ALONE if any(is_content for _, is_content in outcomes) else 2, 1)

@@ -150,7 +150,8 @@ def window_claims(_, outcomes):
     def claim(*calls, given=None):
         params = [dict(role_call(*t), **({"given": True} if t == given else {})) for t in calls]
         is_rare = given or any(role == "collective" for role, _ in calls)
-        return Claim(params, in_order(calls, [t == given for t in calls]), 7 if is_rare else 4)
+        has_rhythm = not given and any(role in ("scheduler", "clip") for role, _ in calls)
+        return Claim(params, in_order(calls, [t == given for t in calls]), 20 if has_rhythm else 7 if is_rare else 4)
 
     members = sorted(t for t in set().union(*map(set, outcomes)) if t[0] not in ("zero_grad", "known"))
     for t in members:

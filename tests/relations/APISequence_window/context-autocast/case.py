@@ -1,7 +1,7 @@
-"""Autocast was met in one of five pipelines only: windows with it are not judged."""
+"""Autocast was met in one of twenty pipelines only: windows with it are not judged."""
 from trace_writer import Trace
 
-PIPELINES = 5
+PIPELINES = 20
 
 
 def train(folder, is_autocast, clips=True):

@@ -1,7 +1,7 @@
-"""Two of seven pipelines ran on several ranks: on several ranks windows are judged."""
+"""Two of twenty pipelines ran on several ranks: on several ranks windows are judged."""
 from trace_writer import Trace
 
-PIPELINES = 7
+PIPELINES = 20
 
 
 def train(folder, world, clips=True):
