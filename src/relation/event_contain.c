@@ -104,7 +104,7 @@ static struct gradients gradients_before(const struct tc_event *event)
  *   laden      some had one: to be cleared
  *   idle       no weight is to be changed
  *   overflow   a gradient was not finite: a gradient scaler leaves out the step, and nothing is
- * due. Nor is it of a scaler where no gradient is looked at
+ *              due. Nor is it of a scaler where no gradient is looked at
  */
 static size_t contents_of(struct tc_strtab *symbols, const struct tc_event *event,
                           const struct tc_situation *situation, tc_sym out[MAX_CONTENTS])
