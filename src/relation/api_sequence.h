@@ -10,7 +10,24 @@
 void tc_window_situation(struct tc_situation *situation, struct tc_strtab *symbols,
                          const struct tc_event *event);
 
+extern const struct tc_source tc_source_window;
 extern const struct tc_relation tc_api_sequence_window;
+
+/* A vec of members and marks. */
+struct tc_tokens {
+    tc_sym *items;
+    size_t n, cap;
+};
+
+/* The key of its examples. */
+tc_sym tc_window_key_sym(struct tc_strtab *symbols);
+/* Is a call of that role missing only from a script that has use for it? */
+bool tc_window_is_optional(enum tc_role role);
+/* In an example: the process has called something of fn's class. */
+tc_sym tc_window_known_class(struct tc_strtab *symbols, tc_sym fn);
+/* In an example: a model was run with gradients since the last step, in this window or in one of
+ * an evaluation. */
+tc_sym tc_window_asked(struct tc_strtab *symbols);
 
 /* Join accepted pairs into chains that speak of the same windows, and drop what a chain says. */
 void tc_window_condense(const struct tc_rows *rows, struct tc_invariant_set *accepted);

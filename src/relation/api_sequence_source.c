@@ -1,0 +1,217 @@
+/*
+ * api_sequence_source.c - the examples of APISequence/window: the calls of each step window, in
+ * order
+ *
+ * Each member as "ROLE CALL", its first and its last call; then what the script is known to use, as
+ * "known CLASS".
+ */
+#include "relation/api_sequence.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "replay/symbols.h"
+
+tc_sym tc_window_key_sym(struct tc_strtab *symbols)
+{
+    return tc_strtab_intern_text(symbols, "step window");
+}
+
+static bool is_scheduler(const struct tc_member_call *member)
+{
+    return member->role == TC_ROLE_SCHEDULER;
+}
+
+static bool is_work(const struct tc_strtab *symbols, const struct tc_member_call *member)
+{
+    if (member->role == TC_ROLE_FORWARD)
+        return !strcmp(tc_strtab_text(symbols, member->descriptor), "root.forward[train,grad]");
+    return !is_scheduler(member) && member->role != TC_ROLE_ZERO_GRAD;
+}
+
+/* Where the work of a step begins. A scheduler that is called before it closes the step before,
+ * whose window was cut when the gradients were cleared; the first window has none before it. */
+static size_t begin_of_work(const struct tc_strtab *symbols, const struct tc_window *window)
+{
+    size_t i = 0;
+
+    while (window->step > 0 && i < window->members.n &&
+           !is_work(symbols, &window->members.items[i]))
+        i++;
+    return i;
+}
+
+static void add_members(struct tc_strtab *symbols, const struct tc_window *window,
+                        struct tc_tokens *all, bool are_late)
+{
+    size_t begin = begin_of_work(symbols, window);
+
+    for (size_t i = 0; i < window->members.n; i++) {
+        const struct tc_member_call *member = &window->members.items[i];
+        if (are_late == (i < begin && is_scheduler(member)))
+            tc_vec_push(all, member->is_void ? TC_NO_SYM
+                                             : tc_token_of(symbols, tc_role_text(member->role),
+                                                           member->descriptor));
+    }
+}
+
+/* Of each member its first and its last call: all that order asks, however often it was called
+ * between. */
+static void normalise(struct tc_strtab *symbols, const struct tc_window *window,
+                      struct tc_tokens *out)
+{
+    struct tc_map last = TC_MAP_INIT, seen = TC_MAP_INIT;
+    struct tc_tokens all = {0};
+
+    add_members(symbols, window, &all, false);
+    add_members(symbols, window, &all, true);
+    for (size_t i = 0; i < all.n; i++)
+        tc_map_put(&last, all.items[i], i);
+    for (size_t i = 0; i < all.n; i++) {
+        bool is_first;
+        uint64_t last_place = 0;
+        tc_map_at(&seen, all.items[i], &is_first);
+        tc_map_get(&last, all.items[i], &last_place);
+        if (all.items[i] != TC_NO_SYM && (is_first || last_place == i))
+            tc_vec_push(out, all.items[i]);
+    }
+    tc_vec_release(&all);
+    tc_map_release(&last);
+    tc_map_release(&seen);
+}
+
+void tc_window_situation(struct tc_situation *s, struct tc_strtab *symbols,
+                         const struct tc_event *event)
+{
+    const struct tc_window *window = event->window;
+
+    s->n = 0;
+    tc_situation_set(s, TC_SYM_F_STAGE,
+                     tc_symbols_quote(symbols, tc_symbols_text(symbols, window->stage)));
+    tc_situation_set(s, TC_SYM_F_WORLD, event->process->world > 1 ? TC_SYM_MANY : TC_SYM_ONE);
+    tc_situation_set(s, TC_SYM_F_CTX_AUTOCAST, tc_symbols_bool(window->has_autocast));
+    tc_situation_set(s, TC_SYM_F_SELF_GRADS, window->grads);
+    tc_situation_sort(s);
+}
+
+/* ---- what a script uses --------------------------------------------------------------------- */
+
+/*
+ * A script without a scheduler, a gradient scaler or a library cannot forget to call it, nor one
+ * that asks for gradients by torch.autograd.grad the backward. So a call of such a role is missing
+ * only once the process has called something of the same class; the outcome ends in "known CLASS"
+ * for each.
+ */
+bool tc_window_is_optional(enum tc_role role)
+{
+    return role == TC_ROLE_BACKWARD || role == TC_ROLE_SCHEDULER || role == TC_ROLE_SCALER ||
+           role == TC_ROLE_UNSCALE || role == TC_ROLE_LIBRARY;
+}
+
+tc_sym tc_window_known_class(struct tc_strtab *symbols, tc_sym fn)
+{
+    return tc_class_of(symbols, "known ", fn);
+}
+
+/* A model was run with gradients since the last step, in this window or in one of an evaluation. */
+tc_sym tc_window_asked(struct tc_strtab *symbols)
+{
+    return tc_strtab_intern_text(symbols, "known root.forward");
+}
+
+struct window_state {
+    struct tc_map known; /* process → struct tc_tokens *, in the order of their texts */
+    struct tc_map asked; /* processes that ran a model with gradients since their last step */
+};
+
+static void *window_open(void)
+{
+    return tc_calloc(1, sizeof(struct window_state));
+}
+
+static void window_close(void *state)
+{
+    struct window_state *s = state;
+    uint64_t process, tokens;
+
+    for (size_t pos = 0; tc_map_each(&s->known, &pos, &process, &tokens);) {
+        tc_vec_release((struct tc_tokens *)(uintptr_t)tokens);
+        tc_free((void *)(uintptr_t)tokens);
+    }
+    tc_map_release(&s->known);
+    tc_map_release(&s->asked);
+    tc_free(s);
+}
+
+static struct tc_tokens *known_to(struct window_state *s, const struct tc_process *process)
+{
+    bool is_new;
+    uint64_t *slot = tc_map_at(&s->known, (uintptr_t)process, &is_new);
+
+    if (is_new)
+        *slot = (uintptr_t)tc_calloc(1, sizeof(struct tc_tokens));
+    return (struct tc_tokens *)(uintptr_t)*slot;
+}
+
+static void know(struct tc_tokens *known, const struct tc_strtab *symbols, tc_sym token)
+{
+    const char *text = tc_strtab_text(symbols, token);
+    size_t i = 0;
+
+    while (i < known->n && strcmp(tc_strtab_text(symbols, known->items[i]), text) < 0)
+        i++;
+    if (i < known->n && known->items[i] == token)
+        return;
+    tc_vec_push(known, token);
+    memmove(&known->items[i + 1], &known->items[i], (known->n - 1 - i) * sizeof(token));
+    known->items[i] = token;
+}
+
+static void on_call(struct window_state *s, struct tc_strtab *symbols, const struct tc_event *event)
+{
+    const struct tc_call *call = event->call;
+
+    if (tc_window_is_optional(call->role))
+        know(known_to(s, event->process), symbols, tc_window_known_class(symbols, call->fn));
+    if (call->is_root && !call->raised && !tc_value_get(call->ctx, "grad"))
+        tc_map_put(&s->asked, (uintptr_t)event->process, 1);
+}
+
+static void window_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                           const struct tc_sink *sink)
+{
+    struct window_state *s = state;
+    struct tc_situation situation;
+    struct tc_tokens tokens = {0};
+
+    if (event->kind == TC_EVENT_CALL)
+        on_call(s, symbols, event);
+    if (!tc_is_step_window(event))
+        return;
+    bool is_asked = tc_map_remove(&s->asked, (uintptr_t)event->process);
+    if (event->window->is_starved)
+        return;
+    tc_window_situation(&situation, symbols, event);
+    normalise(symbols, event->window, &tokens);
+    const struct tc_tokens *known = known_to(s, event->process);
+    for (size_t i = 0; i < known->n; i++)
+        tc_vec_push(&tokens, known->items[i]);
+    if (is_asked)
+        tc_vec_push(&tokens, tc_window_asked(symbols));
+    struct tc_example example = {.key = tc_window_key_sym(symbols),
+                                 .situation = &situation,
+                                 .outcome = tokens.items,
+                                 .n_outcome = tokens.n};
+    sink->example(sink->context, event, &example);
+    tc_vec_release(&tokens);
+}
+
+const struct tc_source tc_source_window = {
+    .name = "window",
+    .open = window_open,
+    .close = window_close,
+    .observe = window_observe,
+    .condense = tc_window_condense,
+};
