@@ -23,7 +23,7 @@ struct answer {
 };
 
 struct tc_engine {
-    const struct tc_invariant_set *set;
+    struct tc_invariant_set *set;
     struct tc_strtab *symbols;
     struct tc_arena arena;
     TC_VEC(struct tc_judgement) judgements; /* one for each of the set */
@@ -69,7 +69,7 @@ static void add_text(struct tc_engine *engine, const struct tc_relation *relatio
     if (invariant->text && *invariant->text)
         return;
     tc_relation_describe(relation, engine->symbols, invariant, &text);
-    invariant->text = tc_arena_text(&engine->arena, text.text, text.size);
+    invariant->text = tc_arena_text(&engine->set->arena, text.text, text.size);
     tc_strbuf_release(&text);
 }
 
@@ -114,7 +114,7 @@ static void add_judgement(struct tc_engine *engine, struct tc_invariant *invaria
     tc_vec_push(&engine->judgements, judgement);
 }
 
-struct tc_engine *tc_engine_new(const struct tc_invariant_set *set, struct tc_strtab *symbols)
+struct tc_engine *tc_engine_new(struct tc_invariant_set *set, struct tc_strtab *symbols)
 {
     struct tc_engine *engine = tc_calloc(1, sizeof(*engine));
 

@@ -31,8 +31,9 @@ struct tc_judgement {
 
 struct tc_engine;
 
-/* set and symbols are borrowed; the set's words are interned in symbols. */
-struct tc_engine *tc_engine_new(const struct tc_invariant_set *set, struct tc_strtab *symbols);
+/* set and symbols are borrowed; the set's words are interned in symbols. The set is given what its
+ * invariants lack: sentences, and why one is not decided. */
+struct tc_engine *tc_engine_new(struct tc_invariant_set *set, struct tc_strtab *symbols);
 void tc_engine_free(struct tc_engine *engine);
 
 /* Called once for each invariant, when it is first seen broken. The violation grows afterwards. */

@@ -29,7 +29,8 @@
 struct each_state {
     struct tc_map
         streaks; /* (process, call, receiver, variable) → calls in a row without a change */
-    struct tc_map modules; /* name of a variable → that of the module it stands in */
+    struct tc_map modules;  /* name of a variable → that of the module it stands in */
+    struct tc_map steppers; /* (process, variable) → the optimizer that stepped it last */
 };
 
 static void *each_open(void)
@@ -43,6 +44,7 @@ static void each_close(void *state)
 
     tc_map_release(&each->streaks);
     tc_map_release(&each->modules);
+    tc_map_release(&each->steppers);
     tc_free(each);
 }
 
@@ -94,6 +96,20 @@ static bool is_unchanged(const struct tc_situation *situation, const struct tc_v
     return streak >= CALLS_IN_A_ROW && !is_too_small(situation, variable, grad);
 }
 
+/* Which optimizer stepped the variable before: this one, another or, at the first step, none. */
+static tc_sym change_stepper(struct each_state *each, const struct tc_event *event,
+                             const struct tc_variable *variable)
+{
+    const int64_t who[] = {event->process->pid, variable->serial};
+    uint64_t optimizer = (uint64_t)tc_value_int(tc_value_get(event->call->self, "id"), 0);
+    bool is_new;
+    uint64_t *stepper = tc_map_at(&each->steppers, tc_hash64(who, sizeof(who), 0), &is_new);
+    bool is_same = *stepper == optimizer;
+
+    *stepper = optimizer;
+    return is_new ? TC_NO_SYM : tc_symbols_bool(is_same);
+}
+
 struct each_example {
     struct each_state *each;
     struct tc_strtab *symbols;
@@ -102,15 +118,15 @@ struct each_example {
     const struct tc_situation *base; /* of the call, unsorted */
 };
 
-/* "data changed", "cleared true", "kept true": the outcomes of one variable. */
+/* "data changed", "cleared true", "kept true", "optimizer true": the outcomes of one variable. */
 static tc_sym outcome_sym(struct tc_strtab *symbols, tc_sym attr, tc_sym to)
 {
-    const char *prefix = attr == TC_SYM_DATA ? "data " : attr == TC_SYM_KEPT ? "kept " : "cleared ";
+    const char *const words[] = {tc_strtab_text(symbols, attr), tc_strtab_text(symbols, to)};
 
-    return tc_symbols_join(symbols, prefix, tc_symbols_text(symbols, to));
+    return tc_symbols_words(symbols, words, 2);
 }
 
-#define MAX_OUTCOMES 3
+#define MAX_OUTCOMES 4
 
 static size_t outcome_of(const struct each_example *x, const struct tc_variable *variable,
                          enum tc_since_step since, tc_sym grad, tc_sym out[MAX_OUTCOMES])
@@ -120,6 +136,7 @@ static size_t outcome_of(const struct each_example *x, const struct tc_variable 
     /* Content that cannot be read is neither the same nor another. */
     uint64_t streak = variable->has_data ? advance_streak(x->each, x->event, variable, changed) : 0;
     size_t n = 0;
+    tc_sym is_same;
 
     if (changed)
         out[n++] = outcome_sym(x->symbols, TC_SYM_DATA, TC_SYM_CHANGED);
@@ -130,6 +147,9 @@ static size_t outcome_of(const struct each_example *x, const struct tc_variable 
     if (call->role == TC_ROLE_STEP)
         out[n++] = outcome_sym(x->symbols, TC_SYM_CLEARED,
                                tc_symbols_bool(!is_uncleared(call, variable->serial)));
+    if (call->role == TC_ROLE_STEP &&
+        (is_same = change_stepper(x->each, x->event, variable)) != TC_NO_SYM)
+        out[n++] = outcome_sym(x->symbols, TC_SYM_OPTIMIZER, is_same);
     if (since != TC_SINCE_UNKNOWN && !call->is_starved)
         out[n++] = outcome_sym(x->symbols, TC_SYM_KEPT, tc_symbols_bool(since == TC_SINCE_KEPT));
     tc_sym_sort(out, n);
@@ -253,17 +273,20 @@ static void each_observe(void *state, struct tc_strtab *symbols, const struct tc
         each_buffer(&x);
 }
 
-/* Claims by kind: parameters change in a step and nowhere else, buffers may only be learned to
- * stay; a gradient is fresh. */
+/* Claims by kind: parameters change in a step and nowhere else, by one optimizer; buffers may only
+ * be learned to stay; a gradient is fresh. An optimizer that is built anew for a second stage is a
+ * choice. */
 static const struct {
     const char *kind;
     tc_sym attr, to;
+    unsigned min_pipelines;
 } claims[] = {
-    {"Parameter",   TC_SYM_DATA,    TC_SYM_CHANGED  },
-    {"Parameter",   TC_SYM_CLEARED, TC_SYM_TRUE     },
-    {"Parameter",   TC_SYM_KEPT,    TC_SYM_TRUE     },
-    {"buffer",      TC_SYM_DATA,    TC_SYM_UNCHANGED},
-    {FROZEN_BUFFER, TC_SYM_DATA,    TC_SYM_UNCHANGED},
+    {"Parameter",   TC_SYM_DATA,      TC_SYM_CHANGED,   2                   },
+    {"Parameter",   TC_SYM_CLEARED,   TC_SYM_TRUE,      2                   },
+    {"Parameter",   TC_SYM_KEPT,      TC_SYM_TRUE,      TC_MANY_PIPELINES   },
+    {"Parameter",   TC_SYM_OPTIMIZER, TC_SYM_TRUE,      TC_ONE_PIPELINE_ONLY},
+    {"buffer",      TC_SYM_DATA,      TC_SYM_UNCHANGED, 2                   },
+    {FROZEN_BUFFER, TC_SYM_DATA,      TC_SYM_UNCHANGED, 2                   },
 };
 
 static bool was_met(struct tc_strtab *symbols, const struct tc_outcomes *outcomes, tc_sym attr,
@@ -286,8 +309,7 @@ static void each_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_
     tc_sym call = tc_strtab_intern(symbols, text.text, (size_t)(space - text.text));
 
     for (size_t i = 0; i < sizeof(claims) / sizeof(*claims); i++) {
-        struct tc_hypothesis hypothesis = {
-            .n_params = 2, .min_pipelines = claims[i].attr == TC_SYM_KEPT ? TC_MANY_PIPELINES : 2};
+        struct tc_hypothesis hypothesis = {.n_params = 2, .min_pipelines = claims[i].min_pipelines};
         if (strcmp(claims[i].kind, space + 1) != 0 ||
             !was_met(symbols, outcomes, claims[i].attr, claims[i].to))
             continue;
@@ -308,7 +330,7 @@ static tc_sym each_key(struct tc_strtab *symbols, const struct tc_param *params,
     if (n_params != 2 || params[0].kind != TC_PARAM_CALL || params[1].kind == TC_PARAM_CALL)
         return TC_NO_SYM;
     if (params[1].attr != TC_SYM_DATA && params[1].attr != TC_SYM_CLEARED &&
-        params[1].attr != TC_SYM_KEPT)
+        params[1].attr != TC_SYM_KEPT && params[1].attr != TC_SYM_OPTIMIZER)
         return TC_NO_SYM;
     return each_key_of(symbols, params[0].name, params[1].name);
 }
@@ -358,6 +380,10 @@ static void each_describe(const struct tc_strtab *symbols, const struct tc_param
         return;
     }
     tc_describe_call(symbols, params[0].name, out);
+    if (params[1].attr == TC_SYM_OPTIMIZER) {
+        tc_strbuf_addf(out, " of one optimizer alone changes each %s", kind);
+        return;
+    }
     tc_strbuf_addf(out, " %s data of each %s",
                    params[1].to == TC_SYM_CHANGED ? "changes" : "leaves",
                    is_frozen ? "buffer of a frozen module" : kind);
@@ -376,6 +402,11 @@ static void each_explain(struct tc_strtab *symbols, const struct tc_invariant *i
                        "still had the gradient of the step before: it was added to, not replaced");
     else if (claim->attr == TC_SYM_KEPT)
         tc_strbuf_adds(out, "was written to since the step before, by no call that loads weights");
+    else if (claim->attr == TC_SYM_OPTIMIZER)
+        tc_strbuf_adds(out, "was stepped by another optimizer before");
+    else if (claim->to == TC_SYM_CHANGED && example->variable->grad == TC_SYM_GRAD_NULL)
+        tc_strbuf_addf(out, "has no gradient, and %d steps have not changed it",
+                       STEPS_FROM_THE_START);
     else if (claim->to == TC_SYM_CHANGED)
         tc_strbuf_addf(out, "stayed the same for %d calls in a row", CALLS_IN_A_ROW);
     else

@@ -40,6 +40,7 @@
     X(REQUIRES_GRAD, "requires_grad")       \
     X(CLEARED, "cleared")                   \
     X(KEPT, "kept")                         \
+    X(OPTIMIZER, "optimizer")               \
     X(CHANGED, "changed")                   \
     X(UNCHANGED, "unchanged")               \
     X(CLEAR, "clear")                       \

@@ -93,7 +93,7 @@ class Runners(unittest.TestCase):
         upstream = self.work / "upstream"
         upstream.mkdir()
         for program in ("collect", "infer", "check"):
-            (upstream / f"traincheck-{program}").write_text(f"#!{sys.executable}\n{PYTHON_TOOL}")
+            (upstream / f"traincheck-{program}").write_text(f"#!/usr/bin/env python3\n{PYTHON_TOOL}")
             (upstream / f"traincheck-{program}").chmod(0o755)
         p = subprocess.run([sys.executable, "-B", BENCHMARKS / "false_positives" / "python_tool.py", "--bin", BIN, "--work", self.work,
                             "--upstream", upstream, "--steps", "8", "--learn", "1", "--validate", "1",

@@ -50,7 +50,7 @@ static void check_verdicts(const struct tc_engine *engine)
     }
 }
 
-static void judge(const struct tc_invariant_set *set, struct tc_strtab *symbols)
+static void judge(struct tc_invariant_set *set, struct tc_strtab *symbols)
 {
     struct tc_notes *notes = tc_notes_new();
     struct tc_engine *engine = tc_engine_new(set, symbols);

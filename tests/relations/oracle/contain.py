@@ -1,6 +1,6 @@
 """EventContain: examples and claims."""
 from .replay import is_by_torch, is_training_forward, situation_of, situation_of_variable
-from .terms import BROKE, HELD, SUBJECTS, UNDECIDED, Claim, number_class, text
+from .terms import BROKE, HELD, ONE_ALONE, SUBJECTS, UNDECIDED, Claim, number_class, text
 
 
 def is_subject(call):
@@ -68,6 +68,9 @@ def owned(p, what, call):
         outcome = {("data", "changed")} if changed else {("data", "unchanged")} if is_unchanged else set()
         if call["role"] == "step":
             outcome.add(("cleared", text(v["serial"] not in call.get("uncleared", []))))
+            stepper, p.state["stepper"][v["serial"]] = p.state["stepper"].get(v["serial"]), call["self"]["id"]
+            if stepper is not None:
+                outcome.add(("optimizer", text(stepper == call["self"]["id"])))
             if call["kept"][v["serial"]] is not None and not call["starved"]:
                 outcome.add(("kept", text(call["kept"][v["serial"]])))
         if outcome:
@@ -113,11 +116,11 @@ def each_claims(key, outcomes):
     met = set().union(*outcomes)
     for kind, attr, to, other in (("Parameter", "data", "changed", "unchanged"), ("buffer", "data", "unchanged", "changed"),
                                   ("frozen_buffer", "data", "unchanged", "changed"), ("Parameter", "cleared", "true", "false"),
-                                  ("Parameter", "kept", "true", "false")):
+                                  ("Parameter", "kept", "true", "false"), ("Parameter", "optimizer", "true", "false")):
         if kind == key[1] and (attr, to) in met:
             word = "change" if attr == "data" else "variable"
             yield Claim([{"call": key[0]}, {word: kind, "attr": attr, "to": to}], lambda o, yes=(attr, to), no=(attr, other):
-                        HELD if yes in o else BROKE if no in o else UNDECIDED, 20 if attr == "kept" else 2)
+                        HELD if yes in o else BROKE if no in o else UNDECIDED, {"kept": 20, "optimizer": ONE_ALONE}.get(attr, 2))
 
 
 # ---- within
