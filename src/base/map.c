@@ -123,6 +123,16 @@ uint64_t *tc_map_at(struct tc_map *map, uint64_t key, bool *is_new)
     return &map->slots[i].value;
 }
 
+void *tc_map_struct(struct tc_map *map, uint64_t key, size_t size)
+{
+    bool is_new;
+    uint64_t *slot = tc_map_at(map, key, &is_new);
+
+    if (is_new)
+        *slot = (uintptr_t)tc_calloc(1, size);
+    return (void *)(uintptr_t)*slot;
+}
+
 bool tc_map_remove(struct tc_map *map, uint64_t key)
 {
     size_t i;

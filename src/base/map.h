@@ -34,6 +34,9 @@ void tc_map_put(struct tc_map *map, uint64_t key, uint64_t value);
 /* The address of the value of key, inserted as 0 if new (*is_new says so); valid until the next
  * insertion. */
 uint64_t *tc_map_at(struct tc_map *map, uint64_t key, bool *is_new);
+/* The struct of that many bytes whose address is the value of key; zeroed memory of tc_calloc if
+ * new. Whoever releases the map frees them. */
+void *tc_map_struct(struct tc_map *map, uint64_t key, size_t size);
 bool tc_map_remove(struct tc_map *map, uint64_t key);
 /* Visit all: start with *pos = 0; false at the end. */
 bool tc_map_each(const struct tc_map *map, size_t *pos, uint64_t *key, uint64_t *value);

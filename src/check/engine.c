@@ -52,12 +52,7 @@ static uint64_t group_id(size_t source, tc_sym key)
 
 static struct group *group_at(struct tc_engine *engine, size_t source, tc_sym key)
 {
-    bool is_new;
-    uint64_t *slot = tc_map_at(&engine->groups, group_id(source, key), &is_new);
-
-    if (is_new)
-        *slot = (uintptr_t)tc_calloc(1, sizeof(struct group));
-    return (struct group *)(uintptr_t)*slot;
+    return tc_map_struct(&engine->groups, group_id(source, key), sizeof(struct group));
 }
 
 /* Whoever writes one by hand need not write the sentence. */

@@ -72,14 +72,6 @@ static int64_t target_of(const struct tc_call *call)
     return TC_NONE;
 }
 
-static bool is_inside_initialiser(const struct tc_call *call)
-{
-    for (const struct tc_call *around = call->parent; around; around = around->parent)
-        if (around->role == TC_ROLE_INIT)
-            return true;
-    return false;
-}
-
 /* The call that the script makes itself, of which this one is a part. */
 static const struct tc_call *call_of_script(const struct tc_call *call)
 {
@@ -91,12 +83,9 @@ static const struct tc_call *call_of_script(const struct tc_call *call)
 static struct tc_map *initialised_in(struct distinct_state *s, const struct tc_process *process,
                                      uint64_t window)
 {
-    bool is_new;
-    uint64_t *slot = tc_map_at(&s->processes, (uintptr_t)process, &is_new);
+    struct initialised *initialised =
+        tc_map_struct(&s->processes, (uintptr_t)process, sizeof(*initialised));
 
-    if (is_new)
-        *slot = (uintptr_t)tc_calloc(1, sizeof(struct initialised));
-    struct initialised *initialised = (struct initialised *)(uintptr_t)*slot;
     if (initialised->window != window)
         tc_map_clear(&initialised->tensors);
     initialised->window = window;
@@ -112,7 +101,8 @@ static void observe_initialiser(struct distinct_state *s, struct tc_strtab *symb
     struct tc_situation situation = {.n = 0};
     bool is_new;
 
-    if (target == TC_NONE || is_inside_initialiser(call) || !tc_is_by_the_user(symbols, call))
+    if (target == TC_NONE || tc_call_is_within(call->parent, TC_ROLE_INIT) ||
+        !tc_is_by_the_user(symbols, call))
         return;
     uint64_t *first = tc_map_at(initialised_in(s, event->process, call->window),
                                 tc_hash64(scope, sizeof(scope), 0), &is_new);

@@ -86,12 +86,7 @@ static void between_close(void *state)
 
 static struct course *course_of(struct tc_map *courses, const struct tc_process *process)
 {
-    bool is_new;
-    uint64_t *slot = tc_map_at(courses, (uintptr_t)process, &is_new);
-
-    if (is_new)
-        *slot = (uintptr_t)tc_calloc(1, sizeof(struct course));
-    return (struct course *)(uintptr_t)*slot;
+    return tc_map_struct(courses, (uintptr_t)process, sizeof(struct course));
 }
 
 static bool asks_gradient(const struct tc_value *operand)

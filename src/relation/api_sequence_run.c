@@ -132,12 +132,7 @@ static void add_use(struct course *course, struct tc_strtab *symbols, const stru
 
 static struct course *course_of(struct run_state *s, const struct tc_process *process)
 {
-    bool is_new;
-    uint64_t *slot = tc_map_at(&s->courses, (uintptr_t)process, &is_new);
-
-    if (is_new)
-        *slot = (uintptr_t)tc_calloc(1, sizeof(struct course));
-    return (struct course *)(uintptr_t)*slot;
+    return tc_map_struct(&s->courses, (uintptr_t)process, sizeof(struct course));
 }
 
 static void on_call(struct course *course, struct tc_strtab *symbols, const struct tc_event *event)
@@ -267,12 +262,7 @@ static void begin_section(struct section *section, const struct tc_process *proc
 
 static struct section *section_of(struct follow_state *s, const struct tc_process *process)
 {
-    bool is_new;
-    uint64_t *slot = tc_map_at(&s->sections, (uintptr_t)process, &is_new);
-
-    if (is_new)
-        *slot = (uintptr_t)tc_calloc(1, sizeof(struct section));
-    return (struct section *)(uintptr_t)*slot;
+    return tc_map_struct(&s->sections, (uintptr_t)process, sizeof(struct section));
 }
 
 #define MAX_SECTION 256

@@ -147,12 +147,7 @@ static void window_close(void *state)
 
 static struct tc_tokens *known_to(struct window_state *s, const struct tc_process *process)
 {
-    bool is_new;
-    uint64_t *slot = tc_map_at(&s->known, (uintptr_t)process, &is_new);
-
-    if (is_new)
-        *slot = (uintptr_t)tc_calloc(1, sizeof(struct tc_tokens));
-    return (struct tc_tokens *)(uintptr_t)*slot;
+    return tc_map_struct(&s->known, (uintptr_t)process, sizeof(struct tc_tokens));
 }
 
 static void know(struct tc_tokens *known, const struct tc_strtab *symbols, tc_sym token)

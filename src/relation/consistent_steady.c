@@ -55,12 +55,7 @@ static void judge_steady(const struct moment *m, const struct tc_variable *v,
 
 static struct moment *moment_of(struct steady_state *s, uint64_t variable)
 {
-    bool is_new;
-    uint64_t *slot = tc_map_at(&s->moments, variable, &is_new);
-
-    if (is_new)
-        *slot = (uintptr_t)tc_calloc(1, sizeof(struct moment));
-    return (struct moment *)(uintptr_t)*slot;
+    return tc_map_struct(&s->moments, variable, sizeof(struct moment));
 }
 
 static void on_step(struct steady_state *s, const struct tc_process *process)

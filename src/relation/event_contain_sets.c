@@ -48,12 +48,7 @@ static struct setter *setter_of(struct sets_state *s, const struct tc_event *eve
 {
     const uint64_t who[] = {(uintptr_t)event->process,
                             (uint64_t)tc_value_int(tc_value_get(event->call->self, "id"), 0)};
-    bool is_new;
-    uint64_t *slot = tc_map_at(&s->setters, tc_hash64(who, sizeof(who), 0), &is_new);
-
-    if (is_new)
-        *slot = (uintptr_t)tc_calloc(1, sizeof(struct setter));
-    return (struct setter *)(uintptr_t)*slot;
+    return tc_map_struct(&s->setters, tc_hash64(who, sizeof(who), 0), sizeof(struct setter));
 }
 
 static bool is_setter(const struct tc_event *event, const struct tc_strtab *symbols)

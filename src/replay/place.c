@@ -19,6 +19,13 @@ tc_sym tc_call_at(const struct tc_call *call)
     return call->at;
 }
 
+bool tc_call_is_within(const struct tc_call *call, enum tc_role role)
+{
+    while (call && call->role != role)
+        call = call->parent;
+    return call;
+}
+
 static int64_t moment(const struct tc_process *process, int64_t t)
 {
     int64_t sum;

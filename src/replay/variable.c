@@ -120,10 +120,7 @@ static void add_change(struct update *u, tc_sym attr, const char *from, const ch
 /* Is the change what its cause is for? */
 static bool is_meant(const struct tc_call *cause)
 {
-    for (; cause; cause = cause->parent)
-        if (cause->role == TC_ROLE_LOAD || cause->role == TC_ROLE_INIT)
-            return true;
-    return false;
+    return tc_call_is_within(cause, TC_ROLE_LOAD) || tc_call_is_within(cause, TC_ROLE_INIT);
 }
 
 static void set_data(struct update *u, const struct tc_value *value)
@@ -164,13 +161,6 @@ static const char *grad_change_class(tc_sym grad)
     return grad == TC_SYM_GRAD_NULL || grad == TC_SYM_ZERO ? "clear" : "non_zero";
 }
 
-static bool is_within(const struct tc_call *call, enum tc_role role)
-{
-    while (call && call->role != role)
-        call = call->parent;
-    return call;
-}
-
 static void set_grad(struct update *u, const struct tc_value *value)
 {
     struct tc_variable *v = u->variable;
@@ -183,7 +173,7 @@ static void set_grad(struct update *u, const struct tc_value *value)
     v->grad_before = v->grad;
     v->grad = grad;
     v->grad_cause = u->cause ? u->cause->id : -1;
-    v->is_zero_computed = grad == TC_SYM_ZERO && is_within(u->cause, TC_ROLE_BACKWARD);
+    v->is_zero_computed = grad == TC_SYM_ZERO && tc_call_is_within(u->cause, TC_ROLE_BACKWARD);
     if (strcmp(from, to) && !strcmp(from, "clear"))
         v->grad_made = v->grad_cause;
 }

@@ -42,14 +42,6 @@ static bool is_member(const struct tc_strtab *symbols, const struct tc_call *cal
     return call->parent || !tc_str_is(tc_symbols_text(symbols, call->by), "torch");
 }
 
-static bool is_in_step(const struct tc_call *call)
-{
-    for (const struct tc_call *around = call->parent; around; around = around->parent)
-        if (around->role == TC_ROLE_STEP)
-            return true;
-    return false;
-}
-
 static bool is_false(const struct tc_value *value)
 {
     return value && value->kind == TC_VALUE_BOOL && !value->boolean;
@@ -75,12 +67,13 @@ static void add_member(struct tc_process *process, struct tc_strtab *symbols, st
     struct tc_window *window = &process->window;
 
     call->member = window->members.n;
-    tc_vec_push(&window->members,
-                ((struct tc_member_call){.descriptor = member_descriptor(symbols, call),
-                                         .role = call->role,
-                                         .id = call->id,
-                                         .at = tc_call_at(call),
-                                         .is_in_step = is_in_step(call)}));
+    tc_vec_push(
+        &window->members,
+        ((struct tc_member_call){.descriptor = member_descriptor(symbols, call),
+                                 .role = call->role,
+                                 .id = call->id,
+                                 .at = tc_call_at(call),
+                                 .is_in_step = tc_call_is_within(call->parent, TC_ROLE_STEP)}));
 }
 
 void tc_window_call_begins(struct tc_process *process, struct tc_strtab *symbols,

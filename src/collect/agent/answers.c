@@ -136,12 +136,14 @@ static enum tc_finite finite_of(const struct answer *a, bool is_layer)
 
 static void add_finite(struct answer *a, bool is_layer)
 {
-    enum tc_finite finite = TC_FINITE_MASKED;
+    static const char *const words[] = {
+        [TC_FINITE_NO] = ",\"finite\":false",
+        [TC_FINITE_YES] = ",\"finite\":true",
+        [TC_FINITE_MASKED] = "",
+    };
 
     if (a->memory.data && a->tensor.dtype->number != TC_NUMBER_OTHER)
-        finite = finite_of(a, is_layer);
-    if (finite != TC_FINITE_MASKED)
-        tc_strbuf_adds(a->out, finite ? ",\"finite\":true" : ",\"finite\":false");
+        tc_strbuf_adds(a->out, words[finite_of(a, is_layer)]);
 }
 
 void tc_answers_add(struct tc_strbuf *out, const struct tc_span *span, PyObject *result)
