@@ -100,7 +100,7 @@ static void copy_notes(struct tc_notes *into, const struct tc_notes *from)
 {
     for (size_t i = 0; i < tc_notes_count(from); i++) {
         const struct tc_note *note = tc_notes_get(from, i);
-        for (uint64_t n = 0; n < note->count && n < 1; n++)
+        if (note->count)
             tc_notes_add(into, note->code, note->file, note->line, "%s%s", note->text,
                          note->count > 1 ? " (and more of the kind)" : "");
     }
