@@ -2,7 +2,8 @@
 #
 #   cmake -DOUT=x.c -DFILES="a.py;b.py" -DPACKAGE=name -P embed.cmake
 #
-# in the order given; __init__.py is the package itself.
+# in the order given; __init__.py is the package itself. In angle brackets stands what is no file: coverage.py and the
+# like leave it out.
 
 include(${CMAKE_CURRENT_LIST_DIR}/bytes.cmake)
 
@@ -18,7 +19,7 @@ foreach(file IN LISTS FILES)
     set(module "${PACKAGE}")
   endif()
   string(APPEND rows
-    "    {\"${module}\", \"embedded/${PACKAGE}/${stem}.py\", (const char *)file${i}},\n")
+    "    {\"${module}\", \"<embedded ${PACKAGE}/${stem}.py>\", (const char *)file${i}},\n")
   math(EXPR i "${i} + 1")
 endforeach()
 file(WRITE "${OUT}" "/* Made by cmake/embed.cmake. */

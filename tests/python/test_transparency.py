@@ -1,7 +1,9 @@
 """What a script can see of the tracer: nothing."""
+import json
+import pathlib
 import unittest
 
-from traced import Case, InTurn, PYTHON, script
+from traced import Case, InTurn, PYTHON, has_package, script
 
 NET = """
 import torch, torch.nn.functional as F
@@ -265,7 +267,23 @@ for (file, _, name), (_, calls, *_) in sorted(pstats.Stats(p).stats.items()):
         plain, traced = self.both([], text)
         self.assertEqual(traced.out, plain.out)
 
+    @unittest.skipUnless(has_package("coverage"), "this measures coverage")
     def test_coverage(self):
+        plain, traced = (self.covered(file) for file in ("plain", "traced"))
+        self.assertEqual(traced, plain)
+        self.assertEqual([pathlib.Path(file).name for file in plain], ["script.py"])
+
+    def covered(self, file):
+        """What coverage.py says of each source file: lines and branches that ran, and those that did not."""
+        measure = ["-m", "coverage", "run", "--branch", "--data-file", self.work / file]
+        script = self.script(self.TEXT)
+        run = self.collect(*measure, script) if file == "traced" else self.execute([PYTHON, *measure, script], None)
+        self.assertEqual((run.code, run.out, run.err), (0, "", ""))
+        said = self.execute([PYTHON, "-m", "coverage", "json", "--data-file", self.work / file, "-o", "-"], None)
+        self.assertEqual((said.code, said.err), (0, ""))
+        return json.loads(said.out)["files"]
+
+    def test_line_counts(self):
         plain, traced = self.both(["-m", "trace", "--count", "--summary", "--ignore-dir=/usr:/opt:/root:/work"])
         self.assertEqual(self.own_lines(traced.out), self.own_lines(plain.out))
         self.assertTrue(self.own_lines(plain.out))

@@ -9,7 +9,7 @@ _PACKAGE_FOLDERS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" 
 
 def owner_of_file(path):
     """"user", the package a file belongs to, or None for files that calls are followed through."""
-    if path.startswith(("<", "embedded/")):
+    if path.startswith("<"):
         return None
     for folder in _PACKAGE_FOLDERS:
         if folder in path:
