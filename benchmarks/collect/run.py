@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What collecting a trace costs: each program with and without the collector, run in turns.
 
-Prints, for each program and mode, min / median / max over the pairs of
+In every other pair the traced run comes first. Prints, for each program and mode, min / median / max over the pairs of
   step    time of a step, traced : plain (the median step of each run, the first ones left out)
   cpu     the same of processor time of the thread that trains, which other jobs on the machine
           disturb less
@@ -12,6 +12,7 @@ Modes:
   full      everything
   selective 100 invariants, about variables too, learned from a full trace of the same program
   sampled   one step in ten
+  again     the plain run once more: what chance makes of a ratio on this machine
   upstream  the Python tool (traincheck 0.2.0), full;  with --upstream
   upstream-selective: 100 of the invariants that it learned itself from a short run, each step traced; to
             infer them takes minutes per program
@@ -33,7 +34,7 @@ import harness  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = ("cnn", "gpt", "resnet", "lstm", "vae", "ddp")
-MODES = ("full", "selective", "sampled", "upstream", "upstream-selective")
+MODES = ("full", "selective", "sampled", "again", "upstream", "upstream-selective")
 WARM_UP = 8  # steps left out of the medians
 N_INVARIANTS = 100
 
@@ -53,7 +54,7 @@ def parse():
     parser.add_argument("--json", type=pathlib.Path, help="write all figures there")
     arguments = parser.parse_args()
     if arguments.modes is None:
-        arguments.modes = MODES[:4] if arguments.upstream else MODES[:3]
+        arguments.modes = MODES[:5] if arguments.upstream else MODES[:4]
     if not arguments.upstream and any(m.startswith("upstream") for m in arguments.modes):
         parser.error("these modes need --upstream")
     if arguments.steps <= WARM_UP + 2:
@@ -86,6 +87,9 @@ class Program:
 
     def plain(self):
         return self._execute([self.arguments.python, self.script])
+
+    def again(self):
+        return {**self.plain(), "bytes": 0}
 
     def _traced(self, folder, *options):
         folder = self.work / folder
@@ -180,18 +184,25 @@ def print_row(name, mode, pairs):
           f"{middle['bytes']:10.0f}  {middle['rss_mb']:6.1f}", flush=True)
 
 
+def pair(program, mode, traced_first):
+    runs = {"plain": program.plain, "traced": getattr(program, mode.replace("-", "_"))}
+    return compare(**{name: runs[name]() for name in (reversed(runs) if traced_first else runs)})
+
+
 def measure(program, modes, n_pairs):
-    """{mode: its pairs, or why there are none}"""
+    """{mode: its pairs, or why there are none}. One that fails after others went well is told and left out."""
     found = {mode: [] for mode in modes}
-    for _ in range(n_pairs):
+    for turn in range(n_pairs):
         for mode in modes:
             if not isinstance(found[mode], list):
                 continue
             try:
-                plain = program.plain()
-                found[mode].append(compare(plain, getattr(program, mode.replace("-", "_"))()))
+                found[mode].append(pair(program, mode, turn % 2 == 1))
             except (harness.Failed, subprocess.TimeoutExpired) as error:
-                found[mode] = str(error)
+                if found[mode]:
+                    print(f"{program.name} {mode}, pair {turn + 1}: {error}", file=sys.stderr)
+                else:
+                    found[mode] = str(error)
     return found
 
 
