@@ -19,13 +19,16 @@
 #define OLDEST_MINOR 9
 #define NEWEST_MINOR 13
 
-/* Three lines: version, program, shared library (or nothing). */
+/* Three lines: version, program, shared library (or nothing). The version of one that agents are
+ * not built for has more than two numbers. */
 static const char question[] =
     "import os, sys, sysconfig\n"
     "v = sysconfig.get_config_var\n"
+    "kind = ' free-threaded' if 't' in getattr(sys, 'abiflags', '') else ''\n"
+    "kind += '' if sys.implementation.name == 'cpython' else ' (' + sys.implementation.name + ')'\n"
     "names = [v('INSTSONAME'), v('LDLIBRARY')]\n"
     "paths = [os.path.join(v('LIBDIR') or '', n) for n in names if n and '.so' in n]\n"
-    "print('%d.%d' % sys.version_info[:2])\n"
+    "print('%d.%d' % sys.version_info[:2] + kind)\n"
     "print(sys.executable)\n"
     "print(next((p for p in paths if os.path.exists(p)), ''))\n";
 
@@ -198,10 +201,10 @@ static enum tc_status refuse_version(const struct tc_python *python, int minor, 
 {
     struct tc_strbuf have = TC_STRBUF_INIT;
 
-    if (minor < OLDEST_MINOR || minor > NEWEST_MINOR)
+    if (!minor)
         return tc_error_set(err, TC_E_NOTFOUND,
-                            "%s is Python %s; Python 3.%d to 3.%d can be traced; name another "
-                            "interpreter with --python",
+                            "%s is Python %s; CPython 3.%d to 3.%d, not free-threaded, can be "
+                            "traced; name another interpreter with --python",
                             python->program, python->version, OLDEST_MINOR, NEWEST_MINOR);
     list_agents(folder, &have);
     tc_error_set(err, TC_E_NOTFOUND,
@@ -212,14 +215,21 @@ static enum tc_status refuse_version(const struct tc_python *python, int minor, 
     return TC_E_NOTFOUND;
 }
 
+/* 11 of "3.11"; 0 for what agents cannot be built for. */
+static int minor_of(const char *version)
+{
+    int minor = 0, end = 0;
+    bool is_whole = sscanf(version, "3.%d%n", &minor, &end) == 1 && !version[end];
+
+    return is_whole && minor >= OLDEST_MINOR && minor <= NEWEST_MINOR ? minor : 0;
+}
+
 static enum tc_status find_agent(struct tc_python *python, struct tc_error *err)
 {
     char *folder = tc_fs_installed("lib/traincheck");
-    int minor = 0;
+    int minor = minor_of(python->version);
     enum tc_status status = TC_OK;
 
-    if (sscanf(python->version, "3.%d", &minor) != 1)
-        minor = 0;
     python->agent = agent_path(folder, minor);
     python->inject = tc_fs_join(folder, "inject");
     if (!has_agent(folder, minor))

@@ -137,11 +137,14 @@ enum tc_status tc_launch_injected(const struct tc_python *python, char **argv, s
 /* ---- a command ---- */
 
 static volatile sig_atomic_t child;
+static volatile sig_atomic_t early; /* a signal that came before there was a child */
 
 static void pass_on(int number)
 {
     if (child)
         kill((pid_t)child, number);
+    else
+        early = number;
 }
 
 /* The terminal sends its signals to the child too; those that a process sends come to us alone. */
@@ -189,6 +192,8 @@ enum tc_status tc_launch_command(const struct tc_python *python, char **argv, in
     if (rc != 0)
         return tc_error_set(err, TC_E_NOTFOUND, "%s: %s", argv[0], strerror(rc));
     child = pid;
+    if (early)
+        kill(pid, early);
     while (waitpid(pid, &state, 0) < 0)
         if (errno != EINTR)
             return tc_error_set(err, TC_E_IO, "%s: %s", argv[0], strerror(errno));

@@ -105,9 +105,9 @@ class Interpreter(Case):
         return run.said
 
     def test_versions_that_cannot_be_traced(self):
-        for version in "3.8", "2.7", "3.14":
-            self.assertIn(f"python is Python {version}; Python 3.9 to 3.13 can be traced",
-                          self.refused(f"echo {version}; echo; echo"))
+        for version in "3.8", "2.7", "3.14", "3.13 free-threaded", "3.10 (pypy)":
+            self.assertIn(f"python is Python {version}; CPython 3.9 to 3.13, not free-threaded, can be traced",
+                          self.refused(f"echo '{version}'; echo; echo"))
 
     def test_no_python(self):
         self.assertIn("does not work as a Python 3 interpreter", self.refused("exit 1"))
@@ -139,6 +139,15 @@ class Commands(Case):
         self.assertIn("is not traced: no agent for Python 3.", run.said)
         env["TRAINCHECK_COLLECT"] += "quiet=1\n"
         self.assertEqual(self.execute(command, None, env).said, "")
+
+    def test_a_free_threaded_python_is_left_alone(self):
+        """Its objects are laid out otherwise: the agent of the same version would crash it."""
+        inject = BIN.resolve().parent / "lib" / "traincheck" / "inject"
+        pretend = ("import sys; sys.abiflags = 't'; sys.modules.pop('sitecustomize', None); "
+                   f"sys.path.insert(0, {str(inject)!r}); import sitecustomize; print('_traincheck_agent' in sys.modules)")
+        run = self.execute([PYTHON, "-c", pretend], None, {"TRAINCHECK_COLLECT": "output_dir=/nowhere\n"})
+        self.assertEqual((run.code, run.out, run.err), (0, "False\n", ""))
+        self.assertRegex(run.said, r"is not traced: no agent for Python 3\.\d+ free-threaded\n")
 
 
 @unittest.skipUnless(HAS_TORCH, "this trains")

@@ -3,17 +3,22 @@ import os
 import sys
 
 
+def _version():
+    """As in "3.11"; with more to it where the agent of that version cannot be loaded."""
+    kind = " free-threaded" if "t" in getattr(sys, "abiflags", "") else ""
+    return "%d.%d" % sys.version_info[:2] + kind
+
+
 def _load_agent():
     here = os.path.dirname(os.path.abspath(__file__))
-    path = os.path.join(os.path.dirname(here),
-                        "traincheck_agent.cpython-%d%d.so" % sys.version_info[:2])
+    path = os.path.join(os.path.dirname(here), "traincheck_agent.cpython-%s.so" % _version().replace(".", ""))
     settings = os.environ.get("TRAINCHECK_COLLECT", "").splitlines()
     if not settings:
         return
     if not os.path.exists(path):
         if "quiet=1" not in settings:
-            sys.stderr.write("traincheck-collect: %s is not traced: no agent for Python %d.%d\n"
-                             % ((sys.executable,) + sys.version_info[:2]))
+            sys.stderr.write("traincheck-collect: %s is not traced: no agent for Python %s\n"
+                             % (sys.executable, _version()))
         return
     import importlib.machinery
     import importlib.util
