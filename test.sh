@@ -1,20 +1,27 @@
 #!/usr/bin/env bash
 # Build and run all tests: the C tests under AddressSanitizer and
-# UndefinedBehaviorSanitizer first, then everything in the default build.
+# UndefinedBehaviorSanitizer first, those of threads under ThreadSanitizer,
+# then everything in the default build.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/scripts/setup.sh"
 setup_all test
 
-say "Building in build/asan/"
-configure_and_build "$root/build/asan" -DBUILD_TESTING=ON -DCMAKE_BUILD_TYPE=Debug \
-    -DTC_WERROR=ON -DTC_SANITIZE=address,undefined
+# $1: folder below build/, $2: sanitizers, then what ctest selects.
+run_sanitized() {
+    local folder=$root/build/$1
+    say "Building in build/$1/"
+    configure_and_build "$folder" -DBUILD_TESTING=ON -DCMAKE_BUILD_TYPE=Debug -DTC_WERROR=ON "-DTC_SANITIZE=$2"
+    say "C tests with -fsanitize=$2"
+    shift 2
+    ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+        ctest --test-dir "$folder" --output-on-failure -j2 "$@" || status=$?
+    say
+}
 
 status=0
-say "C tests with sanitizers"
-ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
-    ctest --test-dir build/asan --output-on-failure -j2 -LE 'law|python|torch' || status=$?
-say
+run_sanitized asan address,undefined -LE 'law|python|torch'
+run_sanitized tsan thread -L threads
 say "All tests"
 ctest --test-dir build --output-on-failure -j2 || status=$?
 exit $status
