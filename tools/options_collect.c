@@ -57,7 +57,8 @@ const struct tc_opt_tool collect_tool = {
     .summary = "Run a training job and write a trace of it, without changing the job.",
     .description =
         "A script or module runs in this process, by the interpreter of the active environment; a\n"
-        "command after -- runs as a child, and every Python process below it is traced. Calls of torch\n"
+        "command after -- runs as a child, and every Python process below it is traced. (The environment\n"
+        "leads Python to the agent: not if it was cleared, or with python -I, -E or -S.) Calls of torch\n"
         "and changes of the model's variables go to the trace folder, one file for each process.\n"
         "Options of ours stand before the script; all that follows it belongs to the script.",
     .usage = "[OPTION]... SCRIPT [ARGUMENT]...\n[OPTION]... -m MODULE [ARGUMENT]...\n"

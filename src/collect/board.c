@@ -1,6 +1,7 @@
 #include "collect/board.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +22,7 @@ enum failure {
 
 struct board {
     uint64_t magic;
-    _Atomic uint64_t files, steps, calls, records, dropped, errors, bytes;
+    _Atomic uint64_t processes, files, steps, calls, records, dropped, errors, bytes;
     atomic_bool has_torch;
     _Atomic int failure_state; /* enum failure */
     char failure[sizeof(((struct tc_board_totals *)0)->failure)];
@@ -38,11 +39,21 @@ static struct board *map(int fd)
     return found == MAP_FAILED ? NULL : found;
 }
 
+/* Where files may not be that large, a signal would end us. */
+static bool set_size(int fd)
+{
+    void (*old)(int) = signal(SIGXFSZ, SIG_IGN);
+    int rc = ftruncate(fd, sizeof(struct board));
+
+    signal(SIGXFSZ, old);
+    return rc == 0;
+}
+
 static int make_file(bool survives_exec)
 {
     int fd = tc_fs_move_away(memfd_create("traincheck-board", MFD_CLOEXEC));
 
-    if (fd >= 0 && ftruncate(fd, sizeof(struct board)) != 0) {
+    if (fd >= 0 && !set_size(fd)) {
         close(fd);
         return -1;
     }
@@ -74,6 +85,16 @@ static bool is_board(const char *path)
            info.st_size == (off_t)sizeof(struct board);
 }
 
+/* It has survived the exec that it was meant to: no program below is to see it. */
+static void keep_own(const char *path)
+{
+    long pid;
+    int fd;
+
+    if (sscanf(path, "/proc/%ld/fd/%d", &pid, &fd) == 2 && pid == (long)getpid())
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
 void tc_board_open(const char *path)
 {
     int fd = is_board(path) ? open(path, O_RDWR | O_CLOEXEC) : -1;
@@ -85,6 +106,13 @@ void tc_board_open(const char *path)
         board = found;
     else if (found)
         munmap(found, sizeof(*found));
+    if (found && board == found)
+        keep_own(path);
+}
+
+void tc_board_join(void)
+{
+    atomic_fetch_add(&board->processes, 1);
 }
 
 static void raise_to(_Atomic uint64_t *value, uint64_t n)
@@ -129,6 +157,7 @@ void tc_board_forked(void)
 void tc_board_sum(struct tc_board_totals *out)
 {
     *out = (struct tc_board_totals){
+        .processes = atomic_load(&board->processes),
         .files = atomic_load(&board->files),
         .steps = atomic_load(&board->steps),
         .calls = atomic_load(&board->calls),
@@ -173,11 +202,18 @@ bool tc_board_has_losses(const struct tc_board_totals *totals)
     return totals->dropped || totals->errors || totals->failure[0];
 }
 
+static const char *why_nothing(const struct tc_board_totals *totals)
+{
+    if (!totals->processes)
+        return "no Python process loaded the agent: none ran, its environment was cleared, or it "
+               "ran with -I, -E or -S";
+    return totals->has_torch ? "no traced API was called" : "torch was not imported";
+}
+
 void tc_board_describe_losses(struct tc_strbuf *out, const struct tc_board_totals *totals)
 {
     if (!totals->calls)
-        tc_strbuf_adds(out, totals->has_torch ? "; nothing was traced: no traced API was called"
-                                              : "; nothing was traced: torch was not imported");
+        tc_strbuf_addf(out, "; nothing was traced: %s", why_nothing(totals));
     if (totals->failure[0])
         tc_strbuf_addf(out, "; tracing ended early: %s", totals->failure);
     if (totals->dropped) {

@@ -16,8 +16,9 @@
 
 /* Of one process, or of all. */
 struct tc_board_totals {
-    uint64_t files; /* trace files opened */
-    uint64_t steps; /* of all processes: the largest */
+    uint64_t processes; /* Python processes that joined, but for forked ones */
+    uint64_t files;     /* trace files opened */
+    uint64_t steps;     /* of all processes: the largest */
     uint64_t calls, records, dropped;
     uint64_t errors;   /* parts of tracing that were switched off */
     uint64_t bytes;    /* of the files */
@@ -34,6 +35,8 @@ char *tc_board_make(bool survives_exec);
 /* Use the board at path, if there is one. */
 void tc_board_open(const char *path);
 
+/* There is one more process, perhaps to be traced. */
+void tc_board_join(void);
 /* What this process has done so far. One thread at a time. */
 void tc_board_tell(const struct tc_board_totals *mine);
 /* In a forked child: it has done nothing yet. */

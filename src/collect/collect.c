@@ -64,18 +64,20 @@ static enum tc_status name_output(struct run *run, struct tc_error *err)
     const struct tc_collect_config *config = run->config;
     char *dir = config->output_dir ? tc_strdup(config->output_dir) : default_dir(config);
     char folder[PATH_MAX];
+    enum tc_status status = TC_OK;
 
-    if (dir[0] == '/') {
-        run->output_dir = dir;
-        return TC_OK;
-    }
-    if (!getcwd(folder, sizeof(folder))) {
-        tc_free(dir);
-        return tc_error_set(err, TC_E_IO, "the working folder: %s", strerror(errno));
-    }
-    run->output_dir = tc_fs_join(folder, dir);
+    if (!*dir)
+        status = tc_error_set(err, TC_E_USAGE, "the name of the output folder is empty");
+    else if (dir[0] == '/')
+        run->output_dir = tc_strdup(dir);
+    else if (getcwd(folder, sizeof(folder)))
+        run->output_dir = tc_fs_join(folder, dir);
+    else
+        status = tc_error_set(err, TC_E_IO, "the working folder: %s", strerror(errno));
+    if (status == TC_OK && strchr(run->output_dir, '\n')) /* which ends a setting */
+        status = tc_error_set(err, TC_E_USAGE, "the output folder has a newline in its path");
     tc_free(dir);
-    return TC_OK;
+    return status;
 }
 
 static enum tc_status remove_traces(const char *dir, char **names, size_t n, struct tc_error *err)
@@ -226,9 +228,13 @@ static void report_child(const struct run *run)
 
     tc_board_sum(&totals);
     tc_strbuf_adds(&line, "traincheck-collect: ");
-    tc_board_describe(&line, &totals);
+    if (run->board)
+        tc_board_describe(&line, &totals);
+    else
+        tc_strbuf_adds(&line, "no shared memory, so nobody counted the records");
     tc_strbuf_addf(&line, " in %s", run->output_dir);
-    tc_board_describe_losses(&line, &totals);
+    if (run->board)
+        tc_board_describe_losses(&line, &totals);
     fprintf(stderr, "%s\n", line.text);
     tc_strbuf_release(&line);
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -16,7 +17,9 @@
 #include "base/banned.h"
 
 struct tc_writer {
-    int fd;
+    int fd; /* -1: closed by another hand, and gone */
+    dev_t device;
+    ino_t inode;
     char *path;
     struct tc_zio *zio;
     struct tc_strbuf lines; /* the open frame */
@@ -25,18 +28,56 @@ struct tc_writer {
     uint64_t file_bytes;
 };
 
+static bool is_file_of(const struct tc_writer *writer, const struct stat *info)
+{
+    return info->st_dev == writer->device && info->st_ino == writer->inode;
+}
+
+static bool has_own_fd(const struct tc_writer *writer)
+{
+    struct stat info;
+
+    return writer->fd >= 0 && fstat(writer->fd, &info) == 0 && is_file_of(writer, &info);
+}
+
+/*
+ * The process is the user's: a daemon closes every descriptor that it finds, and the number of ours
+ * may stand for a file of the user's by now.
+ */
+static enum tc_status claim_fd(struct tc_writer *writer, struct tc_error *err)
+{
+    if (has_own_fd(writer))
+        return TC_OK;
+    writer->fd = tc_fs_move_away(open(writer->path, O_WRONLY | O_APPEND | O_CLOEXEC));
+    if (writer->fd < 0)
+        return tc_error_set(err, TC_E_IO, "%s: %s", writer->path, strerror(errno));
+    if (has_own_fd(writer))
+        return TC_OK;
+    close(writer->fd);
+    writer->fd = -1;
+    return tc_error_set(err, TC_E_IO, "%s: replaced by another file", writer->path);
+}
+
+static bool close_fd(struct tc_writer *writer)
+{
+    return !has_own_fd(writer) || close(writer->fd) == 0;
+}
+
 enum tc_status tc_writer_open(const char *path, struct tc_writer **out, struct tc_error *err)
 {
     /* O_APPEND: after a short write was cut off again, the next frame follows the last whole one.
      */
     int fd = tc_fs_move_away(open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));
     struct tc_writer *writer;
+    struct stat info;
 
     *out = NULL;
-    if (fd < 0)
+    if (fd < 0 || fstat(fd, &info) != 0)
         return tc_error_set(err, TC_E_IO, "%s: %s", path, strerror(errno));
     writer = tc_calloc(1, sizeof(*writer));
     writer->fd = fd;
+    writer->device = info.st_dev;
+    writer->inode = info.st_ino;
     writer->path = tc_strdup(path);
     writer->zio = tc_zio_new();
     *out = writer;
@@ -46,6 +87,10 @@ enum tc_status tc_writer_open(const char *path, struct tc_writer **out, struct t
 /* The file must end with a whole frame even if the disk is full. */
 static enum tc_status write_packed(struct tc_writer *writer, struct tc_error *err)
 {
+    enum tc_status status = claim_fd(writer, err);
+
+    if (status != TC_OK)
+        return status;
     if (tc_fs_write_all(writer->fd, writer->packed.text, writer->packed.size) != TC_OK) {
         tc_error_set(err, TC_E_IO, "%s: %s", writer->path, strerror(errno));
         (void)!ftruncate(writer->fd, (off_t)writer->file_bytes);
@@ -129,6 +174,15 @@ static void free_writer(struct tc_writer *writer)
     tc_free(writer);
 }
 
+static bool is_gone(const struct tc_writer *writer)
+{
+    struct stat info;
+
+    if (stat(writer->path, &info) != 0)
+        return errno == ENOENT;
+    return !is_file_of(writer, &info);
+}
+
 enum tc_status tc_writer_close(struct tc_writer *writer, struct tc_error *err)
 {
     enum tc_status status;
@@ -136,8 +190,10 @@ enum tc_status tc_writer_close(struct tc_writer *writer, struct tc_error *err)
     if (!writer)
         return TC_OK;
     status = tc_writer_flush(writer, err);
-    if (close(writer->fd) < 0 && status == TC_OK)
+    if (!close_fd(writer) && status == TC_OK)
         status = tc_error_set(err, TC_E_IO, "%s: %s", writer->path, strerror(errno));
+    if (status == TC_OK && is_gone(writer))
+        status = tc_error_set(err, TC_E_IO, "%s: removed while it was written", writer->path);
     free_writer(writer);
     return status;
 }
@@ -146,6 +202,6 @@ void tc_writer_abandon(struct tc_writer *writer)
 {
     if (!writer)
         return;
-    close(writer->fd);
+    close_fd(writer);
     free_writer(writer);
 }

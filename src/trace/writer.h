@@ -3,7 +3,8 @@
  *
  * Lines are gathered into frames of at most 1 MiB of JSON, closed when half a
  * second has passed since their first line, and each frame reaches the file by
- * one write(2). The clock is the caller's, so that tests need not wait.
+ * one write(2). The clock is the caller's, so that tests need not wait. The
+ * descriptor may be closed, and its number used, by others: it is opened anew.
  */
 #ifndef TC_TRACE_WRITER_H
 #define TC_TRACE_WRITER_H
@@ -28,7 +29,10 @@ enum tc_status tc_writer_tick(struct tc_writer *writer, uint64_t now_ns, struct 
 /* Close the open frame now. */
 enum tc_status tc_writer_flush(struct tc_writer *writer, struct tc_error *err);
 uint64_t tc_writer_file_bytes(const struct tc_writer *writer);
-/* Flush and close; frees the writer whatever it returns. NULL is fine. */
+/*
+ * Flush and close; frees the writer whatever it returns. TC_E_IO also if the file was removed
+ * meanwhile. NULL is fine.
+ */
 enum tc_status tc_writer_close(struct tc_writer *writer, struct tc_error *err);
 /* After fork, in the child: forget lines and file without writing. */
 void tc_writer_abandon(struct tc_writer *writer);

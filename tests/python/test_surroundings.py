@@ -1,0 +1,222 @@
+"""Jobs that are started, or behave, in ways of their own: whatever they do, they do as without us, and are traced.
+
+The traced calls are those of a small package, so that no test needs torch.
+"""
+import os
+import re
+import signal
+import subprocess
+import unittest
+
+from traced import BIN, Case, PYTHON
+
+PACKAGE = "def work(x):\n    return x\ndef many(n):\n    for i in range(n): work(i)\n"
+START = "import os, signal, subprocess, sys, threading, time, yard\n"
+
+
+class Surroundings(Case):
+    def setUp(self):
+        super().setUp()
+        self.script(PACKAGE, "yard.py")
+        self.env = {"PYTHONDONTWRITEBYTECODE": "1"}
+
+    def same(self, text, *args, options=(), **env):
+        """Traced and plain runs print the same and end alike; returns the traced one."""
+        env = {**self.env, **env}
+        script = self.script(START + text)
+        plain = self.execute([PYTHON, script, *args], None, env)
+        traced = self.collect("--instrument", "yard", "--overwrite", *options, script, *args, env=env)
+        self.assertEqual((traced.code, traced.out, self.without_extensions(traced.err)),
+                         (plain.code, plain.out, self.without_extensions(plain.err)), env)
+        return traced
+
+    def without_extensions(self, err):
+        """faulthandler names threads by address, and lists our module among those that a crash may be due to."""
+        return re.sub(r"\n*Extension modules: .*\n|0x[0-9a-f]+", "", err).rstrip()
+
+    def command(self, *args, folder="trace", env=None):
+        return self.collect("--instrument", "yard", "--overwrite", "--", *args, folder=folder, env={**self.env, **(env or {})})
+
+    def works(self, run):
+        """How often each process has called yard.work."""
+        return [sum(r["type"] == "call" and r["fn"] == "yard.work" for r in run.records(f)) for f in run.files()]
+
+
+class Interpreter(Surroundings):
+    def test_settings_of_the_interpreter(self):
+        text = "yard.many(20); print(sys.flags, sys.warnoptions)"
+        for env in ({"PYTHONMALLOC": "debug"}, {"PYTHONDEVMODE": "1"}, {"PYTHONDEVMODE": "1", "PYTHONMALLOC": "malloc"},
+                    {"PYTHONWARNINGS": "error"}, {"PYTHONOPTIMIZE": "2"}):
+            self.assertEqual(self.works(self.same(text, **env)), [20], env)
+
+    def test_a_crash_that_faulthandler_tells_of(self):
+        run = self.same("import ctypes; yard.many(50); ctypes.string_at(0)", PYTHONFAULTHANDLER="1")
+        self.assertEqual((run.code, self.works(run)), (-signal.SIGSEGV, [50]))
+        self.assertIn("Segmentation fault", run.err)
+
+    def test_deep_recursion(self):
+        """Calls of Python functions need no stack of C from 3.11 on: those that are traced must not need it either."""
+        run = self.same("""
+sys.setrecursionlimit(10**6)
+def down(n): return 0 if n == 0 else 1 + down(n - 1)
+yard.many(5); print(down(100000)); yard.many(5)
+""")
+        self.assertIn(run.code, (0, -signal.SIGSEGV))  # 3.9 and 3.10 themselves do not get there
+        if run.code == 0:
+            self.assertEqual(self.works(run), [10])
+
+    def test_tracers_of_the_user_see_nothing_of_ours(self):
+        run = self.same("""
+events = []
+def trace(frame, event, arg):
+    events.append((event, frame.f_code.co_name, frame.f_lineno))
+    return trace
+sys.settrace(trace); yard.many(3); sys.settrace(None)
+sys.setprofile(lambda frame, event, arg: events.append((event, frame.f_code.co_name)))
+import decimal; yard.many(3)
+sys.setprofile(None); print(len(events), events)
+""")
+        self.assertEqual(self.works(run), [6])
+
+    def test_a_second_interpreter(self):
+        text = """
+interpreters = next((sys.modules[n] for n in ("_xxsubinterpreters", "_interpreters") if __import__("importlib").util.find_spec(n)
+                     and __import__(n)), None)
+if interpreters:
+    second = interpreters.create()
+    interpreters.run_string(second, "import sys; print('second', flush=True)")
+    interpreters.destroy(second)
+yard.many(4)
+"""
+        self.assertEqual(self.works(self.same("import importlib.util\n" + text)), [4])
+        run = self.command(PYTHON, self.work / "script.py")
+        self.assertEqual((run.code, run.err, self.works(run), run.said.count("\n")), (0, "", [4], 1), run.said)
+
+
+class Files(Surroundings):
+    def test_every_descriptor_is_closed(self):
+        """A daemon closes all that it finds; the number of ours is then given to a file of the user's."""
+        run = self.same("""
+yard.many(10); time.sleep(0.7)
+os.closerange(3, 4096)
+own = [os.open(f"own{i}", os.O_RDWR | os.O_CREAT) for i in range(300)]
+yard.many(10); time.sleep(0.7)
+if os.fork() == 0: os._exit(0)
+os.wait()
+print([i for i, fd in enumerate(own) if os.fstat(fd).st_size])
+""")
+        self.assertEqual((run.out, self.works(run)), ("[]\n", [20]))
+        self.assert_whole(run)
+
+    def test_a_trace_that_is_removed(self):
+        run = self.same("yard.many(5); os.system('rm -f trace/trace_*'); yard.many(5)")
+        self.assertEqual(run.files(), [])
+        run = self.same("yard.many(5); time.sleep(0.7); os.system('rm -f trace/trace_*'); yard.many(5)")
+        self.assertIn("removed while it was written", run.said)
+
+    def test_a_limit_of_the_size_of_files(self):
+        """Not even the memory that is shared by the processes of a run may be made."""
+        script = self.script("print('done')")
+        for command in [script], ["--", PYTHON, script]:
+            run = self.execute(["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", BIN / "traincheck-collect", "--python", PYTHON,
+                                "--overwrite", "-o", self.work / "trace", *command], self.work / "trace", self.env)
+            self.assertEqual((run.code, run.out, run.err), (0, "done\n", ""))
+            self.assertNotIn("no Python process", run.said)
+
+    def test_descriptors_of_ours_stay_ours(self):
+        """Where the interpreter takes the place of the collector, what it is handed goes no further."""
+        denying = self.work / "python"
+        denying.write_text(f"""#!/bin/sh
+            case $1 in -I) '{PYTHON}' "$@" | sed '2s|.*|{denying}|;3s/.*//';; *) exec '{PYTHON}' "$@";; esac
+        """)
+        denying.chmod(0o755)
+        script = self.script(START + "yard.many(3); subprocess.run(['ls', '-l', '/proc/self/fd'], close_fds=False)")
+        run = self.collect("--instrument", "yard", script, python=denying, env=self.env)
+        self.assertEqual((run.code, self.works(run)), (0, [3]))
+        self.assertNotIn("traincheck", run.out)
+
+
+class Names(Surroundings):
+    """Bytes that are no UTF-8, in a locale that knows ASCII alone or UTF-8."""
+
+    LOCALES = {"LC_ALL": "C.UTF-8"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+    def test_folders_scripts_and_arguments(self):
+        name = os.fsdecode(b"t\xc3\xbc \xff")
+        script = self.script(START + "yard.many(3); print(ascii(sys.argv[1:]))", f"s{name}.py")
+        for env in self.LOCALES:
+            plain = self.execute([PYTHON, script, name], None, {**self.env, **env})
+            run = self.collect("--instrument", "yard", "--overwrite", script, name, folder=f"trace {name}", env={**self.env, **env})
+            self.assertEqual((run.code, run.out, run.err), (plain.code, plain.out, plain.err))
+            self.assertEqual(self.works(run), [3], run.said)
+            records = run.records()
+            self.assertEqual(records[0]["argv"][1], "tü \ufffd")
+            self.assertEqual([r["at"] for r in records if r.get("fn") == "yard.many" and "at" in r], ["stü \ufffd.py:2"])
+            run = self.command(PYTHON, script, name, folder=f"below {name}", env=env)
+            self.assertEqual((run.code, run.out, self.works(run)), (0, plain.out, [3]), run.said)
+
+    def collect(self, *args, **options):
+        """Ours repeat the name of the folder, in bytes that no text mode reads."""
+        return super().collect("-q", *args, **options)
+
+    def test_folders_that_nobody_means(self):
+        script = self.script("print(1)")
+        for folder in "", "a\nb":
+            run = self.execute([BIN / "traincheck-collect", "--python", PYTHON, "-o", folder, script], None)
+            self.assertEqual((run.code, run.out, list(self.work.glob("trace_*"))), (125, "", []))
+            self.assertIn("output folder", run.said)
+
+    def test_arguments_that_are_no_text(self):
+        for argv in "None", "[1, __import__('pathlib').Path('x')]", "('x',)":
+            self.assertEqual(self.works(self.same(f"sys.argv = {argv}; yard.many(3)")), [3], argv)
+
+    def test_a_working_folder_that_is_gone(self):
+        text = "import tempfile\nd = tempfile.mkdtemp(); os.chdir(d); os.rmdir(d)\nyard.many(3)"
+        self.assertEqual(self.works(self.same(text)), [3])
+        for command in [self.work / "script.py"], ["--", PYTHON, self.work / "script.py"]:
+            self.script(START + "yard.many(4)")
+            run = self.execute(["sh", "-c", 'mkdir gone; cd gone; rmdir ../gone; exec "$@"', "sh", BIN / "traincheck-collect",
+                                *([] if "--" in command else ["--python", PYTHON]), "-o", self.work / "gone-trace", "--overwrite",
+                                "--instrument", "yard", *command], self.work / "gone-trace", self.env)
+            self.assertEqual((run.code, run.err, self.works(run)), (0, "", [4]), run.said)
+
+    def test_a_search_path_that_is_cleared(self):
+        self.assertEqual(self.works(self.same("sys.path.clear(); sys.meta_path.clear(); yard.many(3)")), [3])
+
+
+class Commands(Surroundings):
+    def test_a_script_that_names_no_interpreter(self):
+        shell = self.script(f"'{PYTHON}' -c 'import yard; yard.many(4)'\necho \"$0 $1\"\nexit 3\n", "job")
+        shell.chmod(0o755)
+        run = self.command(shell, "a b")
+        self.assertEqual((run.code, run.out, self.works(run)), (3, f"{shell} a b\n", [4]))
+
+    def test_who_ignores_its_children(self):
+        """The exit status is the command's all the same."""
+        command = [BIN / "traincheck-collect", "-q", "-o", self.work / "trace", "--", "sh", "-c", "exit 3"]
+        code = f"import os, signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv({str(command[0])!r}, {list(map(str, command))})"
+        self.assertEqual(self.execute([PYTHON, "-c", code], None).code, 3)
+
+    def test_nobody_reads_the_last_line(self):
+        script = self.script(START + "signal.signal(signal.SIGPIPE, signal.SIG_DFL); yard.many(3); sys.exit(4)")
+        for command in [script], ["--", PYTHON, script]:
+            read, write = os.pipe()
+            os.close(read)
+            done = subprocess.run([BIN / "traincheck-collect", "--python", PYTHON, "-o", self.work / "trace", "--overwrite",
+                                   "--instrument", "yard", *command], cwd=self.work, stderr=write, env={**os.environ, **self.env},
+                                  timeout=60, check=False)
+            os.close(write)
+            self.assertEqual(done.returncode, 4)
+
+    def test_pythons_that_do_not_load_the_agent(self):
+        """What keeps them from it is said."""
+        text = self.script("print('alone')")
+        for command in [PYTHON, "-I", text], [PYTHON, "-S", text], ["env", "-i", PYTHON, text]:
+            run = self.command(*command)
+            self.assertEqual((run.code, run.out, run.err), (0, "alone\n", ""))
+            self.assertIn("no Python process loaded the agent", run.said)
+        self.assertNotIn("no Python process", self.command(PYTHON, text).said)
+
+
+if __name__ == "__main__":
+    unittest.main()
