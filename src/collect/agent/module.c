@@ -72,15 +72,16 @@ static PyObject *is_redirected(PyObject *self, PyObject *callable)
 static PyObject *start(PyObject *self, PyObject *args)
 {
     struct tc_process_config config;
-    const char *dir;
+    PyObject *dir;
     unsigned long long buffer_size, budget;
     int drop, closing_line, is_injected, track, settings;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "sKpppKpp", &dir, &buffer_size, &drop, &closing_line, &is_injected,
-                          &budget, &track, &settings))
+    if (!PyArg_ParseTuple(args, "O&KpppKpp", PyUnicode_FSConverter, &dir, &buffer_size, &drop,
+                          &closing_line, &is_injected, &budget, &track, &settings))
         return NULL;
-    config.output_dir = tc_strdup(dir);
+    config.output_dir = tc_strdup(PyBytes_AS_STRING(dir));
+    Py_DECREF(dir);
     config.buffer_size = buffer_size;
     config.drop = drop;
     config.closing_line = closing_line;
@@ -135,12 +136,16 @@ static PyObject *set_sampling(PyObject *self, PyObject *args)
 
 static PyObject *open_file(PyObject *self, PyObject *args)
 {
-    const char *path, *record;
+    PyObject *path;
+    const char *record;
+    bool is_open;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "ss", &path, &record) || !tc_process_open(path, record))
+    if (!PyArg_ParseTuple(args, "O&s", PyUnicode_FSConverter, &path, &record))
         return NULL;
-    Py_RETURN_NONE;
+    is_open = tc_process_open(PyBytes_AS_STRING(path), record);
+    Py_DECREF(path);
+    return is_open ? Py_NewRef(Py_None) : NULL;
 }
 
 static PyObject *set_torch(PyObject *self, PyObject *torch)
@@ -178,6 +183,7 @@ static PyObject *failed(PyObject *self, PyObject *text)
     (void)self;
     (void)tc_agent_ready();
     tc_agent_switched_off(PyUnicode_AsUTF8(text));
+    PyErr_Clear(); /* a text that UTF-8 cannot carry */
     Py_RETURN_NONE;
 }
 
@@ -230,6 +236,14 @@ static PyObject *finish_windows(PyObject *self, PyObject *unused)
     (void)unused;
     tc_process_finish_windows();
     Py_RETURN_NONE;
+}
+
+/* The last exit handler; no function of Python's own, which the user's tracer would see. */
+static PyObject *ending(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return tc_policy_call("ending", NULL);
 }
 
 static PyObject *finish(PyObject *self, PyObject *status)
@@ -323,6 +337,7 @@ static PyMethodDef methods[] = {
     {"set_worker",     set_worker,     METH_NOARGS,  NULL},
     {"flush",          flush,          METH_NOARGS,  NULL},
     {"finish_windows", finish_windows, METH_NOARGS,  NULL},
+    {"ending",         ending,         METH_NOARGS,  NULL},
     {"finish",         finish,         METH_O,       NULL},
     {"has_file",       has_file,       METH_NOARGS,  NULL},
     {"has_losses",     has_losses,     METH_NOARGS,  NULL},

@@ -12,8 +12,8 @@ def _version():
 def _load_agent():
     here = os.path.dirname(os.path.abspath(__file__))
     path = os.path.join(os.path.dirname(here), "traincheck_agent.cpython-%s.so" % _version().replace(".", ""))
-    settings = os.environ.get("TRAINCHECK_COLLECT", "").splitlines()
-    if not settings:
+    settings = os.environ.get("TRAINCHECK_COLLECT", "").split("\n")
+    if not settings[0]:
         return
     if not os.path.exists(path):
         if "quiet=1" not in settings:
@@ -26,7 +26,9 @@ def _load_agent():
     spec = importlib.util.spec_from_file_location("_traincheck_agent", path, loader=loader)
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
-    sys.modules["traincheck_agent.policy"].start()
+    policy = sys.modules.get("traincheck_agent.policy")
+    if policy is not None:  # as in a second interpreter of the process, up to Python 3.11
+        policy.start()
 
 
 def _chain():
@@ -47,5 +49,6 @@ try:
     if "_traincheck_agent" not in sys.modules:
         _load_agent()
 except Exception as error:
-    sys.stderr.write("traincheck-collect: this process is not traced: %s\n" % error)
+    if "subinterpreters" not in str(error):  # what a second one is told from Python 3.12 on
+        sys.stderr.write("traincheck-collect: this process is not traced: %s\n" % error)
 _chain()

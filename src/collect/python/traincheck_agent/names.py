@@ -2,8 +2,20 @@
 import os
 import sys
 
+from .signature import readable
+
 _STDLIB = os.path.dirname(os.__file__) + os.sep
-_FOLDER = os.getcwd()  # where the process began; a script may leave it later
+
+
+def working_folder():
+    """None if it was removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
+_FOLDER = working_folder() or os.sep  # where the process began; a script may leave it later
 _PACKAGE_FOLDERS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 
 
@@ -28,7 +40,7 @@ def place_of_file(path):
     if owner != "user":
         return owner, None
     path = os.path.normpath(os.path.join(_FOLDER, path))
-    return owner, path.removeprefix(_FOLDER.rstrip(os.sep) + os.sep)
+    return owner, readable(path.removeprefix(_FOLDER.rstrip(os.sep) + os.sep))
 
 
 def is_user_function(function):

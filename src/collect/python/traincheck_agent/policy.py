@@ -5,7 +5,7 @@ import _traincheck_agent as agent
 from . import annotations, classes, install, process, settings, table
 from .classes import describe as describe_class
 from .names import name_in_module, name_of_root as name_of_object, place_of_file
-from .process import open_trace
+from .process import ending, open_trace
 from .values import Shield as shield, as_double, autocast_json, content, name_of_root, numpy_json, placement_json, \
     scaler_settings
 
@@ -98,5 +98,7 @@ def start():
     annotations.serve()
     importlib = sys.modules["_frozen_importlib"]
     install.listen(importlib._find_and_load, after=imported)
-    if "torch" in sys.modules:
-        _once("torch", _torch_imported)
+    extra = [path.split(".")[0] for path in settings.many("extra")]
+    for name in dict.fromkeys(["torch", *_INSTRUMENTED, *extra]):
+        if name in sys.modules:  # before us, or by us
+            imported((name,))

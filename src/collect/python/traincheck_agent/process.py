@@ -6,6 +6,7 @@ import sys
 
 import _traincheck_agent as agent
 from . import install, settings
+from .names import working_folder
 from .signature import json_text
 
 _role = "main"
@@ -35,11 +36,17 @@ def rank_and_world():
         return None, None
 
 
+def _arguments():
+    """Scripts put other things there, too."""
+    argv = getattr(sys, "argv", None)
+    return [str(argument) for argument in argv] if isinstance(argv, (list, tuple)) else None
+
+
 def _record():
     rank, world = rank_and_world()
     record = {"type": "process", "schema": agent.SCHEMA, "pid": os.getpid(), "role": _role,
               "host": socket.gethostname(), "ppid": os.getppid(), "rank": rank,
-              "world_size": world, "argv": list(getattr(sys, "argv", [])), "cwd": os.getcwd(),
+              "world_size": world, "argv": _arguments(), "cwd": working_folder(),
               "python": sys.version.split()[0], "packages": _packages(),
               "mode": settings.text("mode", "full")}
     if settings.number("sampling_interval") > 1:
@@ -106,7 +113,7 @@ def _leaving():
     agent.finish_windows()
 
 
-def _ending():
+def ending():
     """The last exit handler: the user's own have run.
 
     The flush lets other threads run: one of gloo's may wait for the interpreter to drop its last work, and one that
@@ -147,7 +154,7 @@ def start():
                 settings.flag("injected"),
                 settings.number("digest_budget"), settings.text("variables", "1") == "1",
                 settings.text("settings", "1") == "1")
-    atexit.register(_ending)
+    atexit.register(agent.ending)
     os.register_at_fork(before=agent.before_fork, after_in_parent=agent.after_fork,
                         after_in_child=agent.forked)
     install.listen(os._exit, before=_exits)

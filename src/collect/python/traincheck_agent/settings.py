@@ -6,7 +6,7 @@ VARIABLE = "TRAINCHECK_COLLECT"
 
 def _read():
     values = {}
-    for line in os.environ.get(VARIABLE, "").splitlines():
+    for line in os.environ.get(VARIABLE, "").split("\n"):
         key, _, value = line.partition("=")
         values.setdefault(key, []).append(value)
     return values

@@ -5,6 +5,7 @@ Builtins of torch have no Python signature; theirs are the schemas that torch's 
 one for each overload.
 """
 import inspect
+import json  # now: a script may change sys.path before the first record
 import re
 import sys
 from collections import namedtuple
@@ -31,9 +32,16 @@ def json_scalar(value):
     return json_text(value) if kind is str else None
 
 
+def readable(text):
+    """As UTF-8 can carry it: bytes of a name that the locale cannot read stand in Python's strings as lone surrogates."""
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def json_text(value):
-    import json
-    return json.dumps(value, separators=(",", ":"))
+    return readable(json.dumps(value, separators=(",", ":"), ensure_ascii=False))
 
 
 def _param(name, default=None, positional=True, accepts=ACCEPTS_ANY, required=False):
