@@ -25,6 +25,7 @@ static struct {
     int (*append_inittab)(const char *name, init_fn *init);
     int (*add_audit_hook)(int (*hook)(const char *event, struct python_object *args, void *data),
                           void *data);
+    void (*setup_debug_hooks)(void);
     int (*main)(int argc, char **argv);
     struct python_object *(*import)(const char *name);
     struct python_object *(*call_method)(struct python_object *o, const char *name,
@@ -45,12 +46,13 @@ static enum tc_status load_python(const struct tc_python *python, struct tc_erro
         return tc_error_set(err, TC_E_PYTHON, "%s", dlerror());
     *(void **)&py.append_inittab = symbol(lib, "PyImport_AppendInittab");
     *(void **)&py.add_audit_hook = symbol(lib, "PySys_AddAuditHook");
+    *(void **)&py.setup_debug_hooks = symbol(lib, "PyMem_SetupDebugHooks");
     *(void **)&py.main = symbol(lib, "Py_BytesMain");
     *(void **)&py.import = symbol(lib, "PyImport_ImportModule");
     *(void **)&py.call_method = symbol(lib, "PyObject_CallMethod");
     *(void **)&py.print_error = symbol(lib, "PyErr_Print");
-    if (!py.append_inittab || !py.add_audit_hook || !py.main || !py.import || !py.call_method ||
-        !py.print_error)
+    if (!py.append_inittab || !py.add_audit_hook || !py.setup_debug_hooks || !py.main ||
+        !py.import || !py.call_method || !py.print_error)
         return tc_error_set(err, TC_E_PYTHON, "%s is no libpython that can be embedded",
                             python->library);
     return TC_OK;
@@ -99,6 +101,19 @@ static int on_audit(const char *event, struct python_object *args, void *started
     return 0;
 }
 
+/*
+ * Python allocates the entry of an audit hook with the allocator that it has now, and frees it at
+ * its end with the one that its environment asks for: the checks of that one must find their marks.
+ */
+static void choose_allocator(void)
+{
+    const char *name = getenv("PYTHONMALLOC"), *dev = getenv("PYTHONDEVMODE");
+    bool has_name = name && *name;
+
+    if (has_name ? strstr(name, "debug") != NULL : dev && *dev)
+        py.setup_debug_hooks();
+}
+
 enum tc_status tc_launch_hosted(const struct tc_python *python, int argc, char **argv,
                                 int *exit_status, struct tc_error *err)
 {
@@ -109,6 +124,7 @@ enum tc_status tc_launch_hosted(const struct tc_python *python, int argc, char *
         status = load_agent(python, err);
     if (status != TC_OK)
         return status;
+    choose_allocator();
     if (py.add_audit_hook(on_audit, &started) != 0)
         return tc_error_set(err, TC_E_PYTHON, "Python takes no audit hook");
     *exit_status = py.main(argc, argv);
@@ -179,21 +195,48 @@ static void share_signals(void)
         handle(others[i], &forward);
 }
 
+/* A script without #! is run by the shell, as it would be from one. */
+static int spawn_by_shell(pid_t *pid, char **argv)
+{
+    extern char **environ;
+    TC_VEC(char *) shell = {0};
+    int rc;
+
+    tc_vec_push(&shell, (char *)"/bin/sh");
+    tc_vec_push(&shell, (char *)"-c");
+    tc_vec_push(&shell, (char *)"exec \"$0\" \"$@\"");
+    for (size_t i = 0; argv[i]; i++)
+        tc_vec_push(&shell, argv[i]);
+    tc_vec_push(&shell, NULL);
+    rc = posix_spawn(pid, shell.items[0], NULL, NULL, shell.items, environ);
+    tc_vec_release(&shell);
+    return rc;
+}
+
+static int spawn(pid_t *pid, char **argv)
+{
+    extern char **environ;
+    int rc = posix_spawnp(pid, argv[0], NULL, NULL, argv, environ);
+
+    return rc == ENOEXEC ? spawn_by_shell(pid, argv) : rc;
+}
+
 enum tc_status tc_launch_command(const struct tc_python *python, char **argv, int *exit_status,
                                  struct tc_error *err)
 {
-    extern char **environ;
     pid_t pid;
     int state, rc;
 
     inject(python);
+    signal(SIGCHLD, SIG_DFL); /* who ignores it is told of no exit status */
     share_signals();
-    rc = posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ);
+    rc = spawn(&pid, argv);
     if (rc != 0)
         return tc_error_set(err, TC_E_NOTFOUND, "%s: %s", argv[0], strerror(rc));
     child = pid;
     if (early)
         kill(pid, early);
+    signal(SIGPIPE, SIG_IGN); /* who reads our last line may have left */
     while (waitpid(pid, &state, 0) < 0)
         if (errno != EINTR)
             return tc_error_set(err, TC_E_IO, "%s: %s", argv[0], strerror(errno));
