@@ -139,27 +139,49 @@ void tc_agent_failed(struct tc_api *api, const char *what)
     tc_strbuf_release(&text);
 }
 
-PyObject *tc_dynamo_hide(void)
+#if PY_VERSION_HEX >= 0x030B0000
+#    define enter_tracing PyThreadState_EnterTracing
+#    define leave_tracing PyThreadState_LeaveTracing
+#else
+static void enter_tracing(PyThreadState *state)
 {
-    PyObject *old =
-        tc_agent.dynamo ? PyObject_CallFunctionObjArgs(tc_agent.dynamo, Py_None, NULL) : NULL;
+    state->tracing++;
+}
 
+static void leave_tracing(PyThreadState *state)
+{
+    state->tracing--;
+}
+#endif
+
+PyObject *tc_frames_hide(void)
+{
+    PyObject *old = NULL;
+
+    enter_tracing(PyThreadState_Get());
+    if (tc_agent.dynamo)
+        old = PyObject_CallFunctionObjArgs(tc_agent.dynamo, Py_None, NULL);
     if (!old)
         PyErr_Clear();
     return old;
 }
 
-void tc_dynamo_unhide(PyObject *hidden)
+static void restore_dynamo(PyObject *callback)
 {
     PyObject *type, *value, *traceback, *done;
 
-    if (!hidden)
-        return;
     PyErr_Fetch(&type, &value, &traceback);
-    done = PyObject_CallFunctionObjArgs(tc_agent.dynamo, hidden, NULL);
+    done = PyObject_CallFunctionObjArgs(tc_agent.dynamo, callback, NULL);
     Py_XDECREF(done);
-    Py_DECREF(hidden);
+    Py_DECREF(callback);
     PyErr_Restore(type, value, traceback);
+}
+
+void tc_frames_unhide(PyObject *hidden)
+{
+    if (hidden)
+        restore_dynamo(hidden);
+    leave_tracing(PyThreadState_Get());
 }
 
 PyObject *tc_policy_call(const char *function, const char *format, ...)
@@ -172,10 +194,10 @@ PyObject *tc_policy_call(const char *function, const char *format, ...)
     if (callable)
         args = format ? Py_VaBuildValue(format, list) : PyTuple_New(0);
     va_end(list);
-    hidden = tc_dynamo_hide();
+    hidden = tc_frames_hide();
     if (args)
         result = PyObject_CallObject(callable, args);
-    tc_dynamo_unhide(hidden);
+    tc_frames_unhide(hidden);
     Py_XDECREF(args);
     Py_XDECREF(callable);
     return result;

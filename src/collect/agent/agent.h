@@ -167,13 +167,13 @@ void tc_agent_switched_off(const char *text);
 void tc_agent_note(const char *code, const char *text, int64_t count);
 
 /*
- * Call a function of the policy, as PyObject_CallMethod. Dynamo, while it compiles, looks at every
- * frame that runs; the policy's are hidden from it.
+ * Call a function of the policy, as PyObject_CallMethod. Tracers and profilers of the user's, and
+ * dynamo while it compiles, look at every frame that runs; the policy's are hidden from them.
  */
 PyObject *tc_policy_call(const char *function, const char *format, ...);
 /* The same for parts of it: what hide returned is given to unhide. The Python error is kept. */
-PyObject *tc_dynamo_hide(void);
-void tc_dynamo_unhide(PyObject *hidden);
+PyObject *tc_frames_hide(void);
+void tc_frames_unhide(PyObject *hidden);
 
 const char *tc_stage_name(enum tc_stage stage);
 const char *tc_role_name(enum tc_role role);

@@ -143,6 +143,7 @@ static void print_closing_line(void)
         tc_strbuf_adds(&line, " (injected: this Python has no shared library)");
     tc_board_describe_losses(&line, &totals);
     tc_strbuf_addc(&line, '\n');
+    signal(SIGPIPE, SIG_IGN); /* who reads it may have left */
     tc_fs_write_all(STDERR_FILENO, line.text, line.size);
     tc_strbuf_release(&line);
 }
@@ -193,36 +194,50 @@ static void at_exit(void)
 }
 #endif
 
-/* ---- fatal signals: what is written so far must be in the file, then the default action ---- */
+/* ---- fatal signals: what is written so far must be in the file, then what was to happen ---- */
+
+static struct sigaction replaced[NSIG];
 
 static void on_fatal(int number)
 {
     if (getpid() == process.pid)
         tc_sink_rescue(RESCUE_MS);
-    raise(number); /* SA_RESETHAND has restored the default */
+    sigaction(number, &replaced[number], NULL);
+    raise(number);
 }
 
 static void catch_fatal(int number)
 {
-    struct sigaction old, ours = {0};
+    struct sigaction ours = {0};
 
-    if (sigaction(number, NULL, &old) != 0 || old.sa_handler != SIG_DFL)
-        return;
     ours.sa_handler = on_fatal;
-    ours.sa_flags = (int)(SA_RESETHAND | SA_NODEFER | SA_ONSTACK);
+    ours.sa_flags = (int)(SA_NODEFER | SA_ONSTACK);
     sigaction(number, &ours, NULL);
+}
+
+/* Of crashes a handler that is there already, as faulthandler's, is called afterwards. */
+static void catch_all_fatal(void)
+{
+    static const int ends[] = {SIGTERM, SIGHUP, SIGQUIT};
+    static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+        if (sigaction(ends[i], NULL, &replaced[ends[i]]) == 0 &&
+            replaced[ends[i]].sa_handler == SIG_DFL)
+            catch_fatal(ends[i]);
+    for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
+        if (sigaction(crashes[i], NULL, &replaced[crashes[i]]) == 0 &&
+            replaced[crashes[i]].sa_handler != SIG_IGN)
+            catch_fatal(crashes[i]);
 }
 
 void tc_process_start(const struct tc_process_config *config)
 {
-    static const int fatal[] = {SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-
     process.config = *config;
     process.pid = getpid();
     tc_agent.generation = 1;
     tc_agent.anchor_ns = clock_ns(CLOCK_MONOTONIC);
-    for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
-        catch_fatal(fatal[i]);
+    catch_all_fatal();
 #ifdef __GLIBC__
     on_exit(at_exit, NULL);
 #else
@@ -234,6 +249,7 @@ void tc_process_join(const char *path, bool has_progress)
 {
     if (path)
         tc_board_open(path);
+    tc_board_join();
     process.has_progress = has_progress;
     if (has_progress)
         tc_progress_start();

@@ -1,5 +1,7 @@
 #include "collect/agent/slots.h"
 
+#include <pthread.h>
+
 #include "base/banned.h"
 #include "base/map.h"
 #include "collect/agent/calls.h"
@@ -127,14 +129,14 @@ static void tell(PyObject *listener, PyObject *const *args, size_t n, PyObject *
     PyObject *type, *value, *traceback, *tuple, *said, *hidden;
 
     PyErr_Fetch(&type, &value, &traceback);
-    hidden = tc_dynamo_hide();
+    hidden = tc_frames_hide();
     tuple = arguments(args, n);
     said = tuple ? PyObject_CallFunctionObjArgs(listener, tuple, result, NULL) : NULL;
     Py_XDECREF(tuple);
     Py_XDECREF(said);
     if (!said)
         tc_agent_failed(NULL, "hook");
-    tc_dynamo_unhide(hidden);
+    tc_frames_unhide(hidden);
     PyErr_Restore(type, value, traceback);
 }
 
@@ -301,10 +303,64 @@ bool tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
 }
 
 #if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
-/* 3.11 inlines calls between Python functions past the slot, unless there is an eval-frame
- * function. */
+/*
+ * 3.11 inlines calls between Python functions past the slot, unless there is an eval-frame
+ * function. Inlined calls need no stack of C, all others do: where a deep recursion has used up
+ * most of the stack, what is below is inlined again, and not traced.
+ */
+#    define DEEP 1000 /* Python's own limit, until a script raises it */
+
+struct stack {
+    const char *end, *low; /* growing downwards, it should not go below low */
+};
+
+static struct stack measure_stack(void)
+{
+    struct stack stack = {NULL, (const char *)1};
+    pthread_attr_t attributes;
+    size_t size;
+    void *end;
+
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return stack;
+    if (pthread_attr_getstack(&attributes, &end, &size) == 0)
+        stack = (struct stack){end, (const char *)end + size / 4};
+    pthread_attr_destroy(&attributes);
+    return stack;
+}
+
+static bool is_stack_low(void)
+{
+    static __thread struct stack stack;
+    const char *here = __builtin_frame_address(0);
+
+    if (!stack.low)
+        stack = measure_stack();
+    return here > stack.end && here < stack.low; /* some libraries make stacks of their own */
+}
+
+static PyObject *eval_frame(PyThreadState *state, struct _PyInterpreterFrame *frame, int raised);
+
+static PyObject *eval_inlining(PyThreadState *state, struct _PyInterpreterFrame *frame, int raised)
+{
+    static bool is_told;
+    PyObject *result;
+
+    _PyInterpreterState_SetEvalFrameFunc(state->interp, _PyEval_EvalFrameDefault);
+    result = _PyEval_EvalFrameDefault(state, frame, raised);
+    if (_PyInterpreterState_GetEvalFrameFunc(state->interp) == _PyEval_EvalFrameDefault)
+        _PyInterpreterState_SetEvalFrameFunc(state->interp, eval_frame);
+    if (!is_told)
+        tc_agent_switched_off("calls at the bottom of a deep recursion: the stack is used up");
+    is_told = true;
+    return result;
+}
+
 static PyObject *eval_frame(PyThreadState *state, struct _PyInterpreterFrame *frame, int raised)
 {
+    if (state->recursion_limit - state->recursion_remaining > DEEP && is_stack_low() &&
+        _PyInterpreterState_GetEvalFrameFunc(state->interp) == eval_frame)
+        return eval_inlining(state, frame, raised);
     return _PyEval_EvalFrameDefault(state, frame, raised);
 }
 
