@@ -181,6 +181,81 @@ class Records(InTurn):
         names = [call["fn"] for call in self.calls(run) if "state_dict" in call["fn"]]
         self.assertEqual(names, [f"torch.optim.lr_scheduler.LRScheduler.{name}" for name in ("state_dict", "load_state_dict")])
 
+    def roots(self, run):
+        return [c for c in self.calls(run, fn="torch.nn.Module.__call__") if c["self"].get("role") == "root"]
+
+    @script("""
+            import torch
+            inner = torch.nn.Sequential(torch.nn.Linear(2, 2))
+            compiled = torch.compile(inner, backend="eager")
+            holder = torch.nn.Sequential(compiled, torch.nn.Linear(2, 1))
+            for model in (compiled, holder):
+                for mode in (True, False): model.train(mode)(torch.ones(1, 2))
+        """)
+    def test_a_compiled_module_is_in_the_mode_of_what_it_wraps(self, run):
+        modes = [(c["self"]["object"].rpartition(".")[2], c["self"]["attrs"]["training"]) for c in self.calls(run)
+                 if c["fn"] == "torch.nn.Module.__call__" and "Optimized" in c["self"]["object"]]
+        self.assertEqual(modes, [("OptimizedModule", True), ("OptimizedModule", False)] * 2)
+
+    @script("""
+            import torch
+            from torch import nn
+            scripted = torch.jit.script(nn.Linear(2, 2))
+            for mode in (True, False): scripted.train(mode)(torch.ones(1, 2))
+        """)
+    def test_a_scripted_module_has_a_mode(self, run):
+        self.assertEqual([c["self"]["attrs"]["training"] for c in self.calls(run, fn="torch.nn.Module.__call__")],
+                         [True, False])
+
+    @script("""
+            import torch
+            from torch import nn
+            from torch.utils.checkpoint import checkpoint
+            class Net(nn.Module):
+                def __init__(self): super().__init__(); self.body, self.head = nn.Linear(2, 2), nn.Linear(2, 1)
+                def forward(self, x, reentrant): return self.head(checkpoint(self.body, x, use_reentrant=reentrant))
+            net = Net()
+            for reentrant in (True, False): net(torch.ones(1, 2, requires_grad=True), reentrant).sum().backward()
+        """)
+    def test_what_a_backward_computes_again_is_no_iteration(self, run):
+        self.assertEqual([c["self"]["object"] for c in self.roots(run)], ["__main__.Net"] * 2)
+        again = [c["parent"] for c in self.calls(run, fn="torch.nn.Linear.forward")]
+        for backward in self.calls(run, fn="torch.Tensor.backward"):
+            self.assertEqual(again.count(backward["id"]), 1)
+
+    @script("""
+            import torch
+            from torch import nn
+            net = nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(2, 2)), nn.Linear(2, 1))
+            o = torch.optim.SGD(net.parameters(), 0.1)
+            for i in range(2):
+                o.zero_grad(); net(torch.ones(1, 2)).sum().backward()
+                with torch.no_grad(): net[0].weight.norm()
+                o.step(); net[0].weight
+        """)
+    def test_to_read_a_parametrized_weight_is_no_iteration(self, run):
+        self.assertEqual([c["self"]["object"] for c in self.roots(run)], ["torch.nn.Sequential"] * 2)
+        self.assertEqual({c["stage"] for c in self.calls(run, fn="torch.optim.Optimizer.step")}, {"training"})
+        names = [r["name"] for r in run.records() if r["type"] == "var" and r.get("root")]
+        self.assertIn("net.0.parametrizations.weight.original0", names)
+        self.assertEqual([n for n in names if not n.startswith("net.")], [])
+
+    @script("""
+            import torch
+            from torch import nn
+            from torch.func import functional_call, grad
+            model = nn.Linear(2, 1); slow = dict(model.named_parameters()); model(torch.ones(1, 2))
+            def loss(weights): return functional_call(model, weights, torch.ones(1, 2)).sum()
+            for i in range(3):
+                fast = {name: w - g for (name, w), g in zip(slow.items(), torch.autograd.grad(loss(slow), slow.values()))}
+                loss(fast); grad(loss)(slow)
+            traced = torch.fx.symbolic_trace(nn.Sequential(model)); traced(torch.ones(1, 2))
+        """)
+    def test_tensors_in_the_place_of_parameters_are_no_variables(self, run):
+        names = [r["name"] for r in run.records() if r["type"] == "var" and "kind" in r and r.get("root")]
+        self.assertEqual(names, ["model.weight", "model.bias"])
+        self.assertEqual([c["by"] for c in self.roots(run) if "parent" not in c], ["user"] * 11)
+
     @script("import torch\ntry: torch.nn.functional.relu('x')\nexcept TypeError: pass\n")
     def test_raise(self, run):
         self.assertEqual([r["exc"] for r in run.records() if r["type"] == "raise"], ["TypeError"])

@@ -75,6 +75,31 @@ print(Dispatch.log)
         self.same(traced, plain)
 
     @script(NET + """
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+class Sub(torch.Tensor):
+    log = []
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.log.append(func.__name__); return super().__torch_function__(func, types, args, kwargs or {})
+class Dispatch(TorchDispatchMode):
+    log = []
+    def __torch_dispatch__(self, f, types, args=(), kwargs=None):
+        self.log.append(str(f)); return f(*args, **(kwargs or {}))
+def train(net, o):
+    for i in range(2): o.zero_grad(); net(torch.ones(1, 4)).sum().backward(); o.step()
+net.l.weight = nn.Parameter(net.l.weight.detach().as_subclass(Sub)); Sub.log.clear()
+train(net, torch.optim.SGD(net.parameters(), 0.1)); print(Sub.log)
+with FakeTensorMode(): fake = Net(); train(fake, torch.optim.SGD(fake.parameters(), 0.1))
+other = Net()
+with Dispatch(): train(other, torch.optim.SGD(other.parameters(), 0.1))
+print(Dispatch.log)
+""")
+    def test_parameters_of_other_classes(self, traced, plain):
+        """To look at them runs no code of theirs, nor operators that a mode of the user's would see."""
+        self.same(traced, plain)
+
+    @script(NET + """
 from torch.func import grad, vmap
 print(vmap(lambda v: F.softmax(v, -1))(torch.ones(3, 4)), grad(lambda v: F.relu(v).sum())(torch.ones(3)))
 """)

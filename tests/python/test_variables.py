@@ -99,6 +99,34 @@ tied = Tied(); tied(torch.tensor([1]))
 table = nn.Embedding(5, 2, sparse=True); o = torch.optim.SparseAdam(table.parameters(), 0.1)
 table(torch.tensor([1, 3])).sum().backward(); o.step(); o.zero_grad()
 """,
+    "wrappers": """
+from torch.utils._pytree import tree_map
+class Wrapper(torch.Tensor):
+    @staticmethod
+    def __new__(cls, inner): return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+    def __init__(self, inner): self.inner = inner
+    def __tensor_flatten__(self): return ["inner"], None
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        bare = lambda value: value.inner if isinstance(value, Wrapper) else value
+        out = function(*tree_map(bare, args), **tree_map(bare, kwargs or {}))
+        name = function.overloadpacket.__name__
+        return args[0] if name.endswith("_") else cls(out) if name in ("detach", "alias") else out
+class Hidden(Wrapper): __tensor_flatten__ = property()
+class Holder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.told, self.kept = nn.Parameter(Wrapper(torch.ones(2, 1))), nn.Parameter(Hidden(torch.ones(2, 1)))
+    def forward(self, x): return x @ self.told + x @ self.kept
+holder = Holder(); o = torch.optim.SGD(holder.parameters(), lr=0.1, foreach=False)
+for i in range(2): o.zero_grad(); holder(x).sum().backward(); o.step()
+""",
+    "an optimizer for each parameter": """
+each = {p: torch.optim.SGD([p], lr=0.1) for p in model.parameters()}
+def use(p): each[p].step(); each[p].zero_grad()
+for p in model.parameters(): p.register_post_accumulate_grad_hook(use)
+for i in range(3): model(x).sum().backward()
+""",
     "kept in plain containers": """
 class Hiding(nn.Module):
     def __init__(self):
@@ -271,6 +299,21 @@ class Variables(Case):
         self.assertEqual(self.changes("torch.optim.Optimizer.step", "data"), [["table.weight"]])
         self.assertEqual([r["attrs"]["grad"] for r in self.variables() if "grad" in r["attrs"]
                           and self.names[r["var"]] == "table.weight"], ["null", "non_zero", "null"])
+
+    def test_content_of_wrappers_is_what_they_show_to_compilers(self):
+        self.use("wrappers")
+        self.assertEqual(self.changes("torch.optim.Optimizer.step", "data"), [["holder.told"]] * 2)
+        kept = [r["attrs"]["data"] for r in self.variables() if self.names[r["var"]] == "holder.kept" and "data" in r["attrs"]]
+        self.assertEqual(kept, [None])
+
+    def test_optimizers_that_step_inside_of_the_backward(self):
+        """Each changes its own parameter, whose gradient is there before and gone after."""
+        self.use("an optimizer for each parameter")
+        order = ["model.head.bias", "model.head.weight", "model.body.bias", "model.body.weight"]
+        steps = self.changes("torch.optim.Optimizer.step", "data")
+        self.assertEqual([sorted(sum(steps[i:i + 4], [])) for i in (0, 4, 8)], [sorted(order)] * 3)
+        self.assertEqual([len(changed) for changed in steps], [1] * 12)
+        self.assertEqual(self.changes("torch.optim.Optimizer.zero_grad", "grad"), steps)
 
     def test_modules_in_plain_containers_are_found_when_they_are_called(self):
         self.use("kept in plain containers")

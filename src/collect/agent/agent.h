@@ -100,7 +100,9 @@ struct tc_class {
     char *name;    /* as JSON string */
     enum tc_class_kind kind;
     bool opaque;              /* reading its attributes would run the user's code */
+    bool dispatches;          /* a tensor that may have no memory of its own */
     bool distributed;         /* a tensor of which this process holds a part */
+    bool part;                /* a module that is called where another one is only looked at */
     const struct tc_sig *sig; /* modules: of forward */
     struct tc_api *layer;     /* modules of torch.nn: their own API; NULL: not traced */
     struct tc_api *forward;   /* other modules: Module.__call__; NULL: not traced unless root */

@@ -44,10 +44,21 @@ static bool is_inner(const struct tc_thread *thread, const struct tc_span *span)
 
 /* ---- what a call means to windows and variables, before it is recorded ---- */
 
-static void before_forward(struct tc_thread *thread, struct tc_span *span)
+/* What is computed once more inside of a backward, to save memory, is no iteration. */
+static bool is_in_backward(const struct tc_thread *thread)
+{
+    for (size_t i = 0; i < thread->stack.n; i++)
+        if (thread->stack.items[i].api->role == TC_ROLE_BACKWARD)
+            return true;
+    return false;
+}
+
+static void before_forward(struct tc_thread *thread, struct tc_span *span,
+                           const struct tc_class *class)
 {
     span->is_counted = thread->n_modules > 0 || tc_module_owns_parameter(span->receiver);
-    span->is_root = span->is_counted && thread->n_modules == 0;
+    span->is_root =
+        span->is_counted && thread->n_modules == 0 && !class->part && !is_in_backward(thread);
     if (span->is_counted && !span->is_root && !tc_agent.worker)
         tc_variables_meet_called(thread, span->receiver);
     if (!span->is_root || tc_agent.worker)
@@ -80,8 +91,13 @@ static void before_optimizer(struct tc_thread *thread, struct tc_span *span)
         tc_variables_meet_optimizer(span->receiver);
         tc_settings_meet_optimizer(span->receiver, true);
     }
-    tc_variables_look(thread, 0, TC_LOOK_QUICK);
-    tc_settings_look(thread, 0, false);
+    if (thread->n_core > 0) {
+        tc_variables_look_at_owned(thread, 0, span->receiver, false);
+        tc_settings_look_at(thread, 0, span->receiver);
+    } else {
+        tc_variables_look(thread, 0, TC_LOOK_QUICK);
+        tc_settings_look(thread, 0, false);
+    }
 }
 
 static PyObject *argument(const struct tc_span *span, const char *name, size_t position)
@@ -153,7 +169,7 @@ static bool resolve_module(struct tc_thread *thread, struct tc_span *span)
 
     if (!class || class->kind != TC_CLASS_MODULE)
         return false;
-    before_forward(thread, span);
+    before_forward(thread, span, class);
     span->sig = class->sig;
     if (!span->is_root)
         span->api = class->layer ? class->layer : class->forward;
@@ -242,8 +258,7 @@ void tc_call_begin(struct tc_thread *thread, struct tc_api *api, const struct tc
 
 static bool has_looks(const struct tc_span *span)
 {
-    return span->is_root || span->api->role == TC_ROLE_STEP ||
-           span->api->role == TC_ROLE_ZERO_GRAD || span->api->flags & TC_API_LOOK;
+    return span->is_root || span->api->role == TC_ROLE_ZERO_GRAD || span->api->flags & TC_API_LOOK;
 }
 
 /* The calls that are there to change settings, and those that use them. */
@@ -260,11 +275,26 @@ static bool has_settings(const struct tc_span *span)
     }
 }
 
-static enum tc_look look_after(const struct tc_span *span)
+static bool is_optimizers(const struct tc_span *span)
 {
-    if (span->is_root)
-        return TC_LOOK_FORWARD;
-    return span->api->role == TC_ROLE_STEP ? TC_LOOK_STEP : TC_LOOK_QUICK;
+    return span->api->role == TC_ROLE_STEP || span->api->role == TC_ROLE_ZERO_GRAD;
+}
+
+static void look_after(struct tc_thread *thread, const struct tc_span *span)
+{
+    bool has_stepped = span->api->role == TC_ROLE_STEP;
+    bool is_inside = is_optimizers(span) && thread->n_core > 1; /* of another than itself */
+
+    if (is_inside)
+        tc_variables_look_at_owned(thread, span->id, span->receiver, has_stepped);
+    else if (has_stepped)
+        tc_variables_look_after_step(thread, span->id, span->receiver);
+    else if (has_looks(span))
+        tc_variables_look(thread, span->id, span->is_root ? TC_LOOK_FORWARD : TC_LOOK_QUICK);
+    if (has_stepped && is_inside)
+        tc_settings_look_at(thread, span->id, span->receiver);
+    else if (has_settings(span))
+        tc_settings_look(thread, span->id, span->api->role == TC_ROLE_SCHEDULER);
 }
 
 static void pop(struct tc_thread *thread, const struct tc_span *span)
@@ -283,10 +313,7 @@ static void pop(struct tc_thread *thread, const struct tc_span *span)
 static void write_end(struct tc_thread *thread, const struct tc_span *span, PyObject *result,
                       PyObject *type, PyObject *value)
 {
-    if (has_looks(span))
-        tc_variables_look(thread, span->id, look_after(span));
-    if (has_settings(span))
-        tc_settings_look(thread, span->id, span->api->role == TC_ROLE_SCHEDULER);
+    look_after(thread, span);
     if (result)
         tc_record_return(thread, span, result);
     else

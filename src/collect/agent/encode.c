@@ -180,31 +180,40 @@ static void encode_dict(struct encoder *e, PyObject *value)
     tc_strbuf_addc(e->out, '}');
 }
 
-/* The public scalar attributes of an instance; `training` of modules comes first, and is of a root
- * what it computes in. */
-static void add_attrs(struct encoder *e, PyObject *dict, PyObject *root)
+/* The mode of a module, which is of a root what it computes in. Not all have it in their dict. */
+static void add_training(struct encoder *e, PyObject *module, bool is_root)
 {
-    static PyObject *training; /* interned once */
+    bool is_training = is_root ? tc_module_root_is_training(module) : tc_module_is_training(module);
+
+    tc_strbuf_adds(e->out, is_training ? "\"training\":true" : "\"training\":false");
+}
+
+static bool is_attr(PyObject *key, PyObject *value)
+{
+    return PyUnicode_Check(key) && tc_is_scalar(value) && PyUnicode_GET_LENGTH(key) &&
+           PyUnicode_READ_CHAR(key, 0) != '_';
+}
+
+/* The public scalar attributes of an instance; module: it is one, and `training` comes first. */
+static void add_attrs(struct encoder *e, PyObject *dict, PyObject *module, bool is_root)
+{
     PyObject *key, *value;
     Py_ssize_t pos = 0;
-    bool first = true;
+    size_t n = 0;
 
-    if (!training)
-        training = PyUnicode_InternFromString("training");
+    if (module) {
+        add_training(e, module, is_root);
+        n++;
+    }
     while (dict && PyDict_Next(dict, &pos, &key, &value)) {
-        if (!PyUnicode_Check(key) || !tc_is_scalar(value))
+        if (!is_attr(key, value) ||
+            (module && PyUnicode_CompareWithASCIIString(key, "training") == 0))
             continue;
-        if (PyUnicode_GET_LENGTH(key) == 0 || PyUnicode_READ_CHAR(key, 0) == '_')
-            continue;
-        if (!first)
+        if (n++)
             tc_strbuf_addc(e->out, ',');
-        first = false;
         tc_encode_str(e->out, key);
         tc_strbuf_addc(e->out, ':');
-        if (root && training && PyUnicode_Compare(key, training) == 0)
-            tc_strbuf_adds(e->out, tc_module_root_is_training(root) ? "true" : "false");
-        else
-            encode(e, value);
+        encode(e, value);
     }
 }
 
@@ -254,7 +263,7 @@ static void encode_object(struct encoder *e, PyObject *value, bool is_root)
         tc_strbuf_adds(e->out, ",\"role\":\"root\"");
     tc_strbuf_adds(e->out, ",\"attrs\":{");
     dict = attrs_of(value, class);
-    add_attrs(e, dict, is_root ? value : NULL);
+    add_attrs(e, dict, class->kind == TC_CLASS_MODULE ? value : NULL, is_root);
     Py_XDECREF(dict);
     tc_strbuf_adds(e->out, "}}");
     PyErr_Clear();

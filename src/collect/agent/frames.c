@@ -54,9 +54,10 @@ static const struct file *file_of(const PyCodeObject *code)
 /* Functions of torch and of decorators that only pass a call on. */
 static bool passes_on(const PyCodeObject *code)
 {
-    static const char *const names[] = {"wrapper", "decorate_context",   "_use_grad",  "_fn",
-                                        "inner",   "_wrapped_call_impl", "_call_impl", "wrapped",
-                                        "__call__"};
+    static const char *const names[] = {
+        "wrapper",  "decorate_context",   "_use_grad",       "_fn",
+        "inner",    "_wrapped_call_impl", "_call_impl",      "wrapped",
+        "__call__", "call_wrapped",       "functional_call", "_functional_call"};
     const char *name = PyUnicode_AsUTF8(code->co_name);
 
     for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++)

@@ -90,11 +90,14 @@ int64_t tc_identity_tensor(PyObject *tensor)
 {
     struct known *k = find(tensor);
     int64_t serial = k ? k->serial : 0;
+    PyObject *shield;
     uint64_t *piece;
 
     if (serial || !k)
         return serial;
+    shield = tc_tensor_shield_of(tensor);
     piece = tc_tensor_is_leaf(tensor) ? piece_of(tensor) : NULL;
+    tc_tensor_unshield(shield);
     if (piece && !*piece)
         *piece = (uint64_t)++last_serial;
     serial = piece ? (int64_t)*piece : ++last_serial;

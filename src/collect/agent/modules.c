@@ -58,18 +58,20 @@ struct tc_class *tc_module_describe_class(PyTypeObject *type)
     PyObject *said = NULL, *params;
     const char *name;
     long kind, layer, forward;
-    int opaque, distributed;
+    int opaque, dispatches, distributed, part;
 
     class->ref = PyWeakref_NewRef((PyObject *)type, NULL);
     if (class->ref)
         said = tc_policy_call("describe_class", "(O)", type);
-    if (!said || !PyArg_ParseTuple(said, "slppllO", &name, &kind, &opaque, &distributed, &layer,
-                                   &forward, &params))
+    if (!said || !PyArg_ParseTuple(said, "slppppllO", &name, &kind, &opaque, &dispatches,
+                                   &distributed, &part, &layer, &forward, &params))
         goto fail;
     class->name = quoted(name);
     class->kind = (enum tc_class_kind)kind;
     class->opaque = opaque;
+    class->dispatches = dispatches;
     class->distributed = distributed;
+    class->part = part;
     class->layer = tc_api_get(layer);
     class->forward = tc_api_get(forward);
     class->sig = tc_sig_new(params);
@@ -125,11 +127,6 @@ bool tc_module_owns_parameter(PyObject *module)
     return owns(module, 0);
 }
 
-bool tc_module_is_training(PyObject *module)
-{
-    return tc_module_entry(module, TC_MODULE_TRAINING) == Py_True;
-}
-
 /* The one child of a module without parameters of its own; NULL of any other. */
 static PyObject *wrapped(PyObject *module)
 {
@@ -142,6 +139,25 @@ static PyObject *wrapped(PyObject *module)
         !PyDict_Check(children) || PyDict_GET_SIZE(children) != 1)
         return NULL;
     return PyDict_Next(children, &pos, &key, &child) && child != Py_None ? child : NULL;
+}
+
+/* Scripted modules keep it in C++. */
+static bool asks_for_training(PyObject *module)
+{
+    PyObject *found = PyObject_GetAttrString(module, "training");
+
+    Py_XDECREF(found);
+    PyErr_Clear();
+    return found == Py_True;
+}
+
+bool tc_module_is_training(PyObject *module)
+{
+    PyObject *entry = tc_module_entry(module, TC_MODULE_TRAINING), *inner = module;
+
+    for (int depth = 0; !entry && depth < TC_MODULE_MAX_DEPTH && (inner = wrapped(inner)); depth++)
+        entry = tc_module_entry(inner, TC_MODULE_TRAINING);
+    return entry ? entry == Py_True : asks_for_training(module);
 }
 
 bool tc_module_root_is_training(PyObject *root)

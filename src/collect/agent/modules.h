@@ -26,6 +26,7 @@ enum tc_module_entry {
 /* The instance's own dict entry, borrowed, or NULL: no user code runs. */
 PyObject *tc_module_entry(PyObject *module, enum tc_module_entry entry);
 bool tc_module_owns_parameter(PyObject *module);
+/* A compiled module has no mode of its own: that of what it wraps. */
 bool tc_module_is_training(PyObject *module);
 /* The mode in which a root forward computes: a wrapper (data parallel, compiled, adapters), which
  * has one child and no parameters of its own, need not be in the mode of what it wraps. */

@@ -64,7 +64,6 @@ static void meet_param(PyObject *param, size_t group, size_t i, void *context)
     (void)context;
     if (!v)
         return;
-    v->is_owned = true;
     if (v->name || tc_agent.is_narrowed) /* then it waits until a root is known */
         return;
     tc_strbuf_addf(&name, "optimizer.param_groups[%zu][%zu]", group, i);
@@ -78,6 +77,51 @@ void tc_variables_meet_optimizer(PyObject *optimizer)
 
     if (tc_agent.track && !tc_agent.is_dark && class && class->kind == TC_CLASS_OPTIMIZER)
         each_param(optimizer, meet_param, NULL);
+}
+
+static void expect_change(PyObject *param, size_t group, size_t i, void *context)
+{
+    struct tc_tracked *v = tc_tracked_find(tc_identity_tensor(param));
+
+    (void)group;
+    (void)i;
+    (void)context;
+    if (v)
+        v->is_due = true;
+}
+
+void tc_variables_look_after_step(struct tc_thread *thread, int64_t cause, PyObject *optimizer)
+{
+    if (!tc_variables_may_look(thread))
+        return;
+    each_param(optimizer, expect_change, NULL);
+    tc_variables_look(thread, cause, TC_LOOK_STEP);
+}
+
+struct owned_look {
+    struct tc_thread *thread;
+    int64_t cause;
+    bool has_stepped;
+};
+
+static void look_at_param(PyObject *param, size_t group, size_t i, void *context)
+{
+    const struct owned_look *look = context;
+    struct tc_tracked *v = tc_tracked_find(tc_identity_tensor(param));
+
+    (void)group;
+    (void)i;
+    if (v && v->name)
+        tc_tracked_look(look->thread, v, param, look->cause, look->has_stepped);
+}
+
+void tc_variables_look_at_owned(struct tc_thread *thread, int64_t cause, PyObject *optimizer,
+                                bool has_stepped)
+{
+    struct owned_look look = {thread, cause, has_stepped};
+
+    if (tc_variables_may_look(thread))
+        each_param(optimizer, look_at_param, &look);
 }
 
 struct params {

@@ -34,6 +34,8 @@ static void meet_member(struct walk *w, PyObject *module, PyObject *key, PyObjec
 
     if (!serial || (v && v->root && tc_ref_get(v->ref)))
         return;
+    if (is_buffer && tc_tensor_is_wrapped(tensor))
+        return;
     if (!w->path) {
         w->found_new = true;
         return;
@@ -51,6 +53,12 @@ static void meet_member(struct walk *w, PyObject *module, PyObject *key, PyObjec
     v->owner = PyWeakref_NewRef(module, NULL);
 }
 
+/* torch.func.functional_call() puts other tensors in the place of parameters while it runs. */
+static bool is_member(PyObject *value, bool is_buffer)
+{
+    return is_buffer ? tc_tensor_is(value) : tc_tensor_is_parameter(value);
+}
+
 static void walk_members(struct walk *w, PyObject *module, enum tc_module_entry entry,
                          bool is_buffer)
 {
@@ -59,7 +67,7 @@ static void walk_members(struct walk *w, PyObject *module, enum tc_module_entry 
     Py_ssize_t pos = 0;
 
     while (dict && PyDict_Check(dict) && PyDict_Next(dict, &pos, &key, &value))
-        if (PyUnicode_Check(key) && tc_tensor_is(value))
+        if (PyUnicode_Check(key) && is_member(value, is_buffer))
             meet_member(w, module, key, value, is_buffer);
 }
 

@@ -43,7 +43,7 @@ static double magnitude(PyObject *body, const struct tc_tensor *as)
     double max = -1;
 
     tc_tensor_memory(body, as, true, &m);
-    if (m.data) {
+    if (m.data && !m.is_packed) {
         state = m.size >= MIN_UNLOCKED ? PyEval_SaveThread() : NULL;
         max = tc_max_abs(m.data, m.n, as->dtype->number);
         if (state)

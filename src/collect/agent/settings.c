@@ -264,21 +264,41 @@ static void look_at_owner(struct tc_thread *thread, struct owner *o, PyObject *o
     PyErr_Clear();
 }
 
+static bool may_look(const struct tc_thread *thread)
+{
+    return is_looking() && thread->number == 0 && owners.n && tc_agent_ready();
+}
+
+static void look_by_name(struct tc_thread *thread, struct owner *o, int64_t cause)
+{
+    PyObject *object = tc_ref_get(o->ref);
+
+    if (!object)
+        return;
+    Py_INCREF(object);
+    if (!o->name)
+        o->name = name_of(object);
+    look_at_owner(thread, o, object, cause);
+    Py_DECREF(object);
+}
+
 void tc_settings_look(struct tc_thread *thread, int64_t cause, bool has_idle)
 {
-    if (!is_looking() || thread->number != 0 || !owners.n || !tc_agent_ready())
+    if (!may_look(thread))
         return;
-    for (size_t i = 0; i < owners.n; i++) {
-        bool is_seen = has_idle || !owners.items[i].is_idle;
-        PyObject *object = is_seen ? tc_ref_get(owners.items[i].ref) : NULL;
+    for (size_t i = 0; i < owners.n; i++)
+        if (has_idle || !owners.items[i].is_idle)
+            look_by_name(thread, &owners.items[i], cause);
+}
 
-        Py_XINCREF(object);
-        if (object && !owners.items[i].name)
-            owners.items[i].name = name_of(object);
-        if (object)
-            look_at_owner(thread, &owners.items[i], object, cause);
-        Py_XDECREF(object);
-    }
+void tc_settings_look_at(struct tc_thread *thread, int64_t cause, PyObject *optimizer)
+{
+    struct owner *o = may_look(thread) ? find(optimizer) : NULL;
+
+    if (!o && may_look(thread))
+        o = find_sharing(optimizer);
+    if (o)
+        look_by_name(thread, o, cause);
 }
 
 void tc_settings_reset(void)

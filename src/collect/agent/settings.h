@@ -19,6 +19,8 @@ void tc_settings_meet_scaler(PyObject *scaler);
  * named them yet.
  */
 void tc_settings_look(struct tc_thread *thread, int64_t cause, bool has_idle);
+/* The same of one optimizer alone. */
+void tc_settings_look_at(struct tc_thread *thread, int64_t cause, PyObject *optimizer);
 
 void tc_settings_reset(void);
 

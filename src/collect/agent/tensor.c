@@ -23,22 +23,6 @@ static struct {
 } told[MAX_TOLD];
 static size_t n_told;
 
-/*
- * torch raises where there is no memory to view, with a stack of C frames that it takes 0.7 ms to
- * put into words. So once one tensor had none, the others are asked before.
- */
-static bool view_of(PyObject *tensor, struct tc_dlpack_view *view)
-{
-    static bool has_failed;
-
-    if (!tc_tensor_is_exact(tensor) || (has_failed && tc_tensor_is_wrapped(tensor)))
-        return false;
-    if (tc_dlpack_view(tensor, view))
-        return true;
-    has_failed = true;
-    return false;
-}
-
 static bool is_true(PyObject *value)
 {
     if (!value) {
@@ -47,6 +31,43 @@ static bool is_true(PyObject *value)
     }
     Py_DECREF(value);
     return value == Py_True;
+}
+
+static bool is_strided(PyObject *tensor)
+{
+    PyObject *layout = GET(tensor, layout);
+
+    if (!layout)
+        PyErr_Clear();
+    Py_XDECREF(layout); /* of those there are few, which live as long as torch */
+    return layout && tc_layout_is_strided(layout);
+}
+
+static bool has_memory(PyObject *tensor)
+{
+    return !is_true(GET(tensor, is_meta)) && !is_true(GET(tensor, is_quantized)) &&
+           is_strided(tensor);
+}
+
+/*
+ * torch raises where there is no memory to view, with a stack of C frames that it takes 0.7 ms to
+ * put into words. So once one tensor had none, the others are asked before; for what is dearer to
+ * ask only once it was the reason.
+ */
+static bool view_of(PyObject *tensor, struct tc_dlpack_view *view)
+{
+    static bool has_failed, was_wrapped;
+
+    if (!tc_tensor_is_exact(tensor) || (has_failed && !has_memory(tensor)) ||
+        (was_wrapped && tc_tensor_is_wrapped(tensor)))
+        return false;
+    if (tc_dlpack_view(tensor, view))
+        return true;
+    if (tc_tensor_is_wrapped(tensor))
+        was_wrapped = true;
+    else
+        has_failed = true;
+    return false;
 }
 
 bool tc_tensor_requires_grad(PyObject *tensor)
@@ -90,7 +111,8 @@ static bool read_device(PyObject *tensor, struct tc_tensor *out)
     PyObject *device, *text;
     const char *name;
 
-    out->on_cpu = is_true(GET(tensor, is_cpu));
+    /* Of other classes is_cpu may be an operator, which a dispatch mode of the user's would see. */
+    out->on_cpu = tc_tensor_is_exact(tensor) && is_true(GET(tensor, is_cpu));
     if (out->on_cpu) {
         memcpy(out->device, "cpu", 4);
         return true;
@@ -100,6 +122,7 @@ static bool read_device(PyObject *tensor, struct tc_tensor *out)
     name = text ? PyUnicode_AsUTF8(text) : NULL;
     if (name)
         snprintf(out->device, sizeof(out->device), "%s", name);
+    out->on_cpu = name && strcmp(name, "cpu") == 0;
     Py_XDECREF(device);
     Py_XDECREF(text);
     return name != NULL;
@@ -158,19 +181,26 @@ bool tc_tensor_read(PyObject *tensor, struct tc_tensor *out)
     return out->dtype != NULL;
 }
 
+static bool is_dispatching(PyObject *tensor)
+{
+    const struct tc_class *class = tc_tensor_is_exact(tensor) ? NULL : tc_class_of(Py_TYPE(tensor));
+
+    PyErr_Clear();
+    return class && class->dispatches;
+}
+
 static bool is_plain_memory(PyObject *tensor, const struct tc_tensor *as)
 {
     struct tc_dlpack_view view;
-    PyObject *layout, *contiguous;
+    PyObject *contiguous;
 
     if (!as->on_cpu || !as->dtype->item_size || strncmp(as->dtype->name, "complex", 7) == 0)
         return false;
     if (view_of(tensor, &view))
         return tc_dlpack_is_contiguous(&view);
-    layout = GET(tensor, layout);
-    Py_XDECREF(layout);
-    contiguous =
-        tc_layout_is_strided(layout) ? tc_tensor_call(tensor, TC_ATTRIBUTE_is_contiguous) : NULL;
+    if (is_dispatching(tensor))
+        return false;
+    contiguous = is_strided(tensor) ? tc_tensor_call(tensor, TC_ATTRIBUTE_is_contiguous) : NULL;
     Py_XDECREF(contiguous);
     return contiguous == Py_True;
 }
@@ -183,6 +213,8 @@ static const void *address_of(PyObject *tensor)
 
     if (view_of(tensor, &view))
         return view.data;
+    if (is_dispatching(tensor)) /* some warn when they are asked, and none has to have one */
+        return NULL;
     pointer = tc_tensor_call(tensor, TC_ATTRIBUTE_data_ptr);
     address = pointer ? PyLong_AsVoidPtr(pointer) : NULL;
     Py_XDECREF(pointer);
@@ -212,18 +244,31 @@ static PyObject *copy_of(PyObject *tensor)
     return copy;
 }
 
+static void read_copy(PyObject *tensor, struct tc_memory *out)
+{
+    struct tc_tensor as;
+
+    out->keep = copy_of(tensor);
+    if (!out->keep || !tc_tensor_read(out->keep, &as))
+        return;
+    out->data = address_of(out->keep);
+    out->n = as.n;
+    out->size = as.n * as.dtype->item_size;
+    out->is_packed = is_dispatching(tensor);
+}
+
 void tc_tensor_memory(PyObject *tensor, const struct tc_tensor *as, bool copy,
                       struct tc_memory *out)
 {
     static const char nothing[1];
 
     memset(out, 0, sizeof(*out));
-    if (is_plain_memory(tensor, as))
-        out->data = memory_of(tensor, as);
-    else if (copy && (out->keep = copy_of(tensor)))
-        out->data = address_of(out->keep);
     out->n = as->n;
     out->size = as->n * as->dtype->item_size;
+    if (is_plain_memory(tensor, as))
+        out->data = memory_of(tensor, as);
+    else if (copy)
+        read_copy(tensor, out);
     if (!out->data && !PyErr_Occurred() && as->n == 0)
         out->data = nothing;
     PyErr_Clear(); /* no storage: fake tensors, tensors inside torch.func transforms */

@@ -27,6 +27,7 @@ struct tc_memory {
     const void *data; /* NULL: cannot be read */
     size_t n, size;   /* elements, bytes */
     PyObject *keep;   /* owns a copy, or NULL */
+    bool is_packed;   /* the bytes of all that a wrapper holds, and no numbers of its dtype */
 };
 
 bool tc_tensor_read(PyObject *tensor, struct tc_tensor *out);

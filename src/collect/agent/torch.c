@@ -17,7 +17,7 @@ static struct {
     PyTypeObject *tensor, *parameter, *dtype_type, *device_type, *size_type;
     PyObject *strided;
     PyObject *is_grad_enabled, *is_inference_mode_enabled, *is_any_autocast; /* builtins */
-    PyObject *n_function_modes, *is_wrapped;                                 /* may be NULL */
+    PyObject *n_function_modes, *is_wrapped, *no_functions;                  /* may be NULL */
     struct tc_dtype dtypes[N_DTYPES];
     size_t n_dtypes;
 } torch;
@@ -94,6 +94,7 @@ bool tc_torch_init(PyObject *module)
         return false;
     torch.is_any_autocast = optional(c, "_is_any_autocast_enabled");
     torch.n_function_modes = optional(c, "_len_torch_function_stack");
+    torch.no_functions = optional(c, "DisableTorchFunction");
     functorch = optional(c, "_functorch");
     torch.is_wrapped = functorch ? optional(functorch, "is_functorch_wrapped_tensor") : NULL;
     Py_XDECREF(functorch);
@@ -104,6 +105,23 @@ bool tc_torch_init(PyObject *module)
 bool tc_tensor_is(PyObject *object)
 {
     return torch.tensor && PyObject_TypeCheck(object, torch.tensor);
+}
+
+static bool is_marked(PyObject *tensor)
+{
+    static PyObject *mark; /* interned once */
+    PyObject **dict = _PyObject_GetDictPtr(tensor);
+
+    if (!mark)
+        mark = PyUnicode_InternFromString("_is_param");
+    return mark && dict && *dict && PyDict_GetItem(*dict, mark) == Py_True;
+}
+
+bool tc_tensor_is_parameter(PyObject *object)
+{
+    if (torch.parameter && PyObject_TypeCheck(object, torch.parameter))
+        return true;
+    return tc_tensor_is(object) && is_marked(object);
 }
 
 bool tc_device_is(PyObject *object)
@@ -220,6 +238,22 @@ PyObject *tc_tensor_shield(void)
     return shield;
 }
 
+PyObject *tc_tensor_shield_of(PyObject *tensor)
+{
+    PyObject *shield, *entered;
+
+    if (tc_tensor_is_exact(tensor) || !torch.no_functions)
+        return NULL;
+    shield = PyObject_CallNoArgs(torch.no_functions);
+    entered = shield ? PyObject_CallMethod(shield, "__enter__", NULL) : NULL;
+    if (!entered) {
+        PyErr_Clear();
+        Py_CLEAR(shield);
+    }
+    Py_XDECREF(entered);
+    return shield;
+}
+
 void tc_tensor_unshield(PyObject *shield)
 {
     PyObject *type, *value, *traceback, *done;
@@ -227,7 +261,7 @@ void tc_tensor_unshield(PyObject *shield)
     if (!shield)
         return;
     PyErr_Fetch(&type, &value, &traceback);
-    done = PyObject_CallMethod(shield, "close", NULL);
+    done = PyObject_CallMethod(shield, "__exit__", "OOO", Py_None, Py_None, Py_None);
     Py_XDECREF(done);
     Py_DECREF(shield);
     PyErr_Restore(type, value, traceback);

@@ -14,6 +14,8 @@
     X(device)               \
     X(requires_grad)        \
     X(is_cpu)               \
+    X(is_meta)              \
+    X(is_quantized)         \
     X(is_leaf)              \
     X(grad)                 \
     X(layout)               \
@@ -44,6 +46,8 @@ bool tc_torch_init(PyObject *torch);
 bool tc_tensor_is(PyObject *object);
 /* A tensor or parameter, and of no subclass: those may define attributes anew. */
 bool tc_tensor_is_exact(PyObject *tensor);
+/* Of whatever class: torch marks those that are no instances of torch.nn.Parameter. */
+bool tc_tensor_is_parameter(PyObject *object);
 /* Inside a transform of torch.func (vmap, grad): a tensor without memory of its own. */
 bool tc_tensor_is_wrapped(PyObject *tensor);
 bool tc_device_is(PyObject *object);
@@ -59,6 +63,8 @@ PyObject *tc_tensor_call(PyObject *tensor, enum tc_attribute method);
 /* The user's function modes must not see our reading: new reference or NULL if there are none.
  * (Dispatch modes would only see operators, which the policy hides where it needs them.) */
 PyObject *tc_tensor_shield(void);
+/* Nor must a function of the tensor's own class: NULL if it has none. */
+PyObject *tc_tensor_shield_of(PyObject *tensor);
 void tc_tensor_unshield(PyObject *shield);
 
 /* The context of a call: is anything of it not the default? */

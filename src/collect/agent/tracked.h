@@ -37,7 +37,7 @@ struct tc_tracked {
     int64_t serial, root;
     char *name; /* NULL: not looked at */
     bool is_buffer;
-    bool is_owned;  /* by an optimizer */
+    bool is_due;    /* its optimizer has stepped */
     bool announced; /* its first record is written */
     bool renamed;
     bool cleared;    /* the gradient was absent, zero or another tensor since the last step */
@@ -60,6 +60,11 @@ void tc_tracked_set_name(struct tc_tracked *v, const char *name, int64_t root);
  */
 bool tc_seen_take(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s, bool verify);
 void tc_seen_reset(void);
+
+/* See it, and write a record if there is something new. */
+void tc_tracked_look(struct tc_thread *thread, struct tc_tracked *v, PyObject *tensor,
+                     int64_t cause, bool verify);
+bool tc_variables_may_look(const struct tc_thread *thread);
 
 /* Write a record if the variable is new, renamed or changed; s is what is remembered of it. */
 void tc_tracked_record(struct tc_thread *thread, struct tc_tracked *v, PyObject *tensor,

@@ -58,20 +58,26 @@ void tc_tracked_set_name(struct tc_tracked *v, const char *name, int64_t root)
     vars.has_news = true;
 }
 
-static void look_at(struct tc_thread *thread, struct tc_tracked *v, PyObject *tensor, int64_t cause,
-                    bool verify)
+void tc_tracked_look(struct tc_thread *thread, struct tc_tracked *v, PyObject *tensor,
+                     int64_t cause, bool verify)
 {
+    PyObject *shield;
     struct tc_seen s;
 
+    Py_INCREF(tensor);
+    shield = tc_tensor_shield_of(tensor);
+    v->is_due = false;
     if (tc_seen_take(v, tensor, &s, verify))
         tc_tracked_record(thread, v, tensor, &s, cause, verify);
     else
         PyErr_Clear();
+    tc_tensor_unshield(shield);
+    Py_DECREF(tensor);
 }
 
 static bool is_verified(const struct tc_tracked *v, enum tc_look look)
 {
-    return look == TC_LOOK_ALL || (look == TC_LOOK_STEP && v->is_owned) ||
+    return look == TC_LOOK_ALL || (look == TC_LOOK_STEP && v->is_due) ||
            (look == TC_LOOK_FORWARD && v->is_buffer);
 }
 
@@ -81,21 +87,24 @@ static bool has_just_looked(enum tc_look look)
     return look == TC_LOOK_QUICK && vars.looked_at == tc_agent.moment && !vars.has_news;
 }
 
+bool tc_variables_may_look(const struct tc_thread *thread)
+{
+    return tc_agent.track && !tc_agent.is_dark && !tc_agent.worker && thread->number == 0 &&
+           tc_agent_ready();
+}
+
 void tc_variables_look(struct tc_thread *thread, int64_t cause, enum tc_look look)
 {
-    if (!tc_agent.track || tc_agent.is_dark || tc_agent.worker || thread->number != 0 ||
-        !tc_agent_ready() || has_just_looked(look))
+    if (!tc_variables_may_look(thread) || has_just_looked(look))
         return;
     vars.looked_at = tc_agent.moment;
     vars.has_news = false;
     for (size_t i = 0; i < vars.all.n; i++) {
         PyObject *tensor = tc_ref_get(vars.all.items[i].ref);
 
-        if (!tensor || !vars.all.items[i].name)
-            continue;
-        Py_INCREF(tensor);
-        look_at(thread, &vars.all.items[i], tensor, cause, is_verified(&vars.all.items[i], look));
-        Py_DECREF(tensor);
+        if (tensor && vars.all.items[i].name)
+            tc_tracked_look(thread, &vars.all.items[i], tensor, cause,
+                            is_verified(&vars.all.items[i], look));
     }
 }
 

@@ -28,13 +28,21 @@ bool tc_variables_holds_root(PyObject *module);
  */
 enum tc_look {
     TC_LOOK_QUICK,   /* none */
-    TC_LOOK_STEP,    /* those that an optimizer owns */
+    TC_LOOK_STEP,    /* those of the optimizer that has stepped (tc_variables_look_after_step) */
     TC_LOOK_FORWARD, /* buffers */
     TC_LOOK_ALL,
 };
 
 /* Look at all of them. cause is the id of the call that ends, 0 for none. */
 void tc_variables_look(struct tc_thread *thread, int64_t cause, enum tc_look look);
+
+void tc_variables_look_after_step(struct tc_thread *thread, int64_t cause, PyObject *optimizer);
+/*
+ * Look at those alone that an optimizer owns: one that is called inside of another call may be one
+ * of many, as where each parameter has its own that steps inside of the backward.
+ */
+void tc_variables_look_at_owned(struct tc_thread *thread, int64_t cause, PyObject *optimizer,
+                                bool has_stepped);
 
 /* Add ,"params":[...] (and ,"uncleared":[...] where with_uncleared and there are some). */
 void tc_variables_add_params(struct tc_strbuf *out, PyObject *optimizer, bool with_uncleared);

@@ -3,7 +3,7 @@ import sys
 import types
 
 import _traincheck_agent as agent
-from . import install, names, settings, signature, table
+from . import install, names, settings, signature, table, values
 
 OTHER, MODULE, OPTIMIZER, TENSOR = range(4)
 
@@ -34,7 +34,8 @@ def _describe_module(cls):
     call = table.MODULE_CLASS + ".__call__"
     if not fn and (settings.selected is None or call in settings.selected):
         other = install.api(call, agent.ROLE_FORWARD, flags)
-    return names.class_name(cls), MODULE, False, False, layer, other, params
+    name = names.class_name(cls)
+    return name, MODULE, False, False, False, name in table.PARTS, layer, other, params
 
 
 def _is_opaque(cls, torch):
@@ -43,10 +44,8 @@ def _is_opaque(cls, torch):
         return False
     plain = (torch.Tensor.__torch_function__, torch._C._disabled_torch_function_impl)
     function = getattr(cls, "__torch_function__", None)
-    dispatch = getattr(cls, "__torch_dispatch__", None)
     inherited = getattr(function, "__func__", function) in [getattr(p, "__func__", p) for p in plain]
-    default = getattr(torch.Tensor, "__torch_dispatch__", None)
-    return not inherited or dispatch is not None and dispatch is not default
+    return not inherited or values.dispatches(cls, torch)
 
 
 def _is_distributed(cls):
@@ -56,16 +55,16 @@ def _is_distributed(cls):
 
 
 def describe(cls):
-    """(name, kind, opaque, distributed, API of the layer, API of the forward, parameters of forward)"""
+    """(name, kind, opaque, dispatches, distributed, part, API of the layer, API of the forward, parameters of forward)"""
     torch = sys.modules.get("torch")
     if torch is not None and issubclass(cls, torch.nn.Module):
         return _describe_module(cls)
-    name, kind, opaque, distributed = names.class_name(cls), OTHER, False, False
+    name, kind, how = names.class_name(cls), OTHER, (False, False, False)
     if torch is not None and issubclass(cls, torch.Tensor):
-        kind, opaque, distributed = TENSOR, _is_opaque(cls, torch), _is_distributed(cls)
+        kind, how = TENSOR, (_is_opaque(cls, torch), values.dispatches(cls, torch), _is_distributed(cls))
     elif torch is not None and issubclass(cls, torch.optim.Optimizer):
         kind = OPTIMIZER
-    return name, kind, opaque, distributed, -1, -1, ()
+    return name, kind, *how, False, -1, -1, ()
 
 
 def _trace_method(cls, name, function):

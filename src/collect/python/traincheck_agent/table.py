@@ -118,6 +118,9 @@ MOVED = {
 # Layers of torch.nn that only call what the user put into them: their calls are the user's.
 CONTAINERS = ("Sequential", "ModuleList", "ModuleDict")
 
+# Modules that torch calls whenever an attribute of another module is read: that is no iteration.
+PARTS = ("torch.nn.utils.parametrize.ParametrizationList",)
+
 # The name under which calls are recorded, where it is not owner.name.
 PUBLIC_NAMES = {
     "torch.utils.data.dataloader._BaseDataLoaderIter.__next__": "torch.utils.data.DataLoader.__next__",

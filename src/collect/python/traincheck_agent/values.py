@@ -75,20 +75,43 @@ def scaler_settings(scaler):
 class Shield:
     """Hides our reading from the function and dispatch modes of the user."""
 
-    def __init__(self):
+    def __enter__(self):
         torch = sys.modules["torch"]
         self._function = torch._C.DisableTorchFunction()
         self._dispatch = torch._C._DisableTorchDispatch() \
             if hasattr(torch._C, "_DisableTorchDispatch") else None
         self._function.__enter__()
+        return self
 
-    def close(self):
+    def __exit__(self, *_):
         self._function.__exit__(None, None, None)
         self._function = self._dispatch = None
 
 
+def shield():
+    """One that is up: its __exit__ is called later."""
+    return Shield().__enter__()
+
+
+def dispatches(cls, torch):
+    """Are operators on its tensors code of the user? Then they may be mere wrappers, without memory."""
+    dispatch = getattr(cls, "__torch_dispatch__", None)
+    return dispatch is not None and dispatch is not getattr(torch.Tensor, "__torch_dispatch__", None)
+
+
+def _bytes_of(tensor):
+    """What a wrapper around other tensors holds: those that it shows to torch.compile, one after the other."""
+    torch = sys.modules["torch"]
+    parts = [_read(getattr(tensor, name)) for name in tensor.__tensor_flatten__()[0]]
+    if not parts or any(part is None for part in parts):
+        return None
+    return torch.cat([part.reshape(-1).view(torch.uint8) for part in parts])
+
+
 def _read(tensor):
     torch = sys.modules["torch"]
+    if dispatches(type(tensor), torch):
+        return _bytes_of(tensor) if hasattr(tensor, "__tensor_flatten__") else None
     if tensor.device.type == "meta" or tensor.is_quantized:
         return None
     if tensor.is_cuda and torch.cuda.is_current_stream_capturing():
@@ -102,21 +125,15 @@ def _read(tensor):
 
 def content(tensor):
     """A contiguous tensor on the CPU with the same content, or None where there is none to read."""
-    shield = Shield()
-    try:
+    with Shield():
         return _read(tensor)
-    finally:
-        shield.close()
 
 
 def as_double(tensor):
     """The content as numbers of double precision, or None where there are no numbers to read."""
-    shield = Shield()
-    try:
+    with Shield():
         found = None if tensor.is_complex() else _read(tensor)
         return None if found is None else found.to(sys.modules["torch"].float64)
-    finally:
-        shield.close()
 
 
 def name_of_root(module):
