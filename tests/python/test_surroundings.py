@@ -166,6 +166,32 @@ class Names(Surroundings):
             self.assertEqual((run.code, run.out, list(self.work.glob("trace_*"))), (125, "", []))
             self.assertIn("output folder", run.said)
 
+    def places(self, run):
+        return [(r["by"], r["at"]) for r in run.records() if r["type"] == "call" and r["fn"] == "yard.many"]
+
+    def test_code_that_stands_in_no_file(self):
+        text = "import yard\nyard.many(2)\n"
+        for command in ["-c", text], ["-"]:
+            run = self.collect("--instrument", "yard", "--overwrite", "--", PYTHON, *command, stdin=text, env=self.env)
+            self.assertEqual((run.code, self.works(run)), (0, [2]))
+            self.assertEqual(self.places(run), [("user", "<string>:2" if len(command) > 1 else "<stdin>:2")])
+        run = self.same("exec(compile('yard.many(2)', '<string>', 'exec'))")  # as what a library has made
+        self.assertEqual(self.places(run), [("user", "script.py:2")])
+
+    def test_cells_of_a_notebook(self):
+        """As IPython and its kernel name them; this one only knows the names of cells."""
+        self.script("""
+            class Shell:
+                compile = property(lambda self: self)
+                def format_code_name(self, name): return ("Cell", "In[7]") if "ipykernel" in name else None
+            def get_ipython(): return Shell()
+        """, "IPython.py")
+        run = self.same("""
+import IPython
+for name in "/tmp/ipykernel_1/2.py", "<ipython-input-7-abc>": exec(compile("yard.many(2)", name, "exec"))
+""")
+        self.assertEqual(self.places(run), [("user", "In[7]:1"), ("user", "<ipython-input-7-abc>:1")])
+
     def test_arguments_that_are_no_text(self):
         for argv in "None", "[1, __import__('pathlib').Path('x')]", "('x',)":
             self.assertEqual(self.works(self.same(f"sys.argv = {argv}; yard.many(3)")), [3], argv)

@@ -17,16 +17,32 @@ def working_folder():
 
 _FOLDER = working_folder() or os.sep  # where the process began; a script may leave it later
 _PACKAGE_FOLDERS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+_TYPED = ("<stdin>", "<python-input-", "<ipython-input-")
+
+
+def _is_typed(path):
+    """Is it the user's code though it stands in no file? With -c <string> is, elsewhere libraries have made it."""
+    if path == "<string>":
+        return getattr(sys.modules.get("__main__"), "__file__", None) is None
+    return path.startswith(_TYPED)
 
 
 def owner_of_file(path):
     """"user", the package a file belongs to, or None for files that calls are followed through."""
     if path.startswith("<"):
-        return None
+        return "user" if _is_typed(path) else None
     for folder in _PACKAGE_FOLDERS:
         if folder in path:
             return path.rpartition(folder)[2].split(os.sep)[0].partition(".")[0]
     return None if path.startswith(_STDLIB) else "user"
+
+
+def _cell(path):
+    """What IPython's own tracebacks call a cell of a notebook, "In[2]"; None for other files."""
+    try:
+        return sys.modules["IPython"].get_ipython().compile.format_code_name(path)[1]
+    except Exception:  # no IPython, none that runs, an older one, no cell
+        return None
 
 
 def place_of_file(path):
@@ -34,11 +50,14 @@ def place_of_file(path):
 
     Returns:
         tuple: (owner as in owner_of_file, path or None). The path is relative for files below the
-        folder in which the process began, else absolute and without `..`.
+        folder in which the process began, else absolute and without `..`; code that stands in no file
+        has Python's name for it, or that of its cell.
     """
     owner = owner_of_file(path)
     if owner != "user":
         return owner, None
+    if _cell(path) or path.startswith("<"):
+        return owner, readable(_cell(path) or path)
     path = os.path.normpath(os.path.join(_FOLDER, path))
     return owner, readable(path.removeprefix(_FOLDER.rstrip(os.sep) + os.sep))
 
