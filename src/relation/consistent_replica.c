@@ -282,6 +282,35 @@ static void report_settings(struct replica_state *r, struct pending_step *step,
     }
 }
 
+/* Imported traces tell of no module. */
+static bool tells_roots(const struct tc_process *process)
+{
+    uint64_t serial, pointer;
+
+    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);)
+        if (((const struct tc_variable *)(uintptr_t)pointer)->root != TC_NONE)
+            return true;
+    return false;
+}
+
+/*
+ * But what an optimizer holds and no module: it may be this rank's part of all weights, as ZeRO
+ * cuts it out of a flat copy. The weights themselves are compared.
+ */
+static void report_variables(struct replica_state *r, struct pending_step *step,
+                             struct tc_strtab *symbols, const struct tc_process *process)
+{
+    const bool needs_root = tells_roots(process);
+    uint64_t serial, pointer;
+
+    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);) {
+        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+
+        if (!needs_root || v->root != TC_NONE)
+            report_variable(r, step, symbols, v, process->rank);
+    }
+}
+
 static void report(struct replica_state *r, struct pending_step *step, struct tc_strtab *symbols,
                    const struct tc_event *event)
 {
@@ -294,9 +323,7 @@ static void report(struct replica_state *r, struct pending_step *step, struct tc
     if (!step->ranks.n || process->rank < step->place.rank)
         tc_place_of(event, &step->place);
     tc_ranks_add(&step->ranks, process->rank);
-    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);)
-        report_variable(r, step, symbols, (const struct tc_variable *)(uintptr_t)pointer,
-                        process->rank);
+    report_variables(r, step, symbols, process);
     for (size_t pos = 0; tc_map_each(&process->settings, &pos, &serial, &pointer);)
         report_settings(r, step, (const struct tc_settings *)(uintptr_t)pointer, process->rank);
     r->held += bytes_of(step);

@@ -43,7 +43,8 @@ def replica(p, what, x):
     """Each rank reports at the end of a step; the steps are judged when all has been read."""
     if what == "window" and p.has_step and p.world > 1:
         reports = reports_of(p.shared)[x["step"]]
-        reports[p.head["rank"]] = p.world, {v["name"]: dict(v) for v in p.variables.values()}, \
+        owned = [v for v in p.variables.values() if "root" in v] or p.variables.values()
+        reports[p.head["rank"]] = p.world, {v["name"]: dict(v) for v in owned}, \
             {g["name"]: dict(g, used=dict(g["used"])) for g in p.settings.values()}
     if what == "finish":
         for reports in reports_of(x).values():
