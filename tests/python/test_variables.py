@@ -64,6 +64,17 @@ o.zero_grad(); model(x).sum().backward(); o.step()
     "buffers": """
 net = nn.BatchNorm1d(2); net(x)
 """,
+    "buffers assigned": """
+class Running(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 1); self.register_buffer("mean", torch.zeros(2)); self.register_buffer("last", None)
+    def forward(self, x):
+        self.mean = 0.9 * self.mean + 0.1 * x.mean(0); self.last = x.sum(0)
+        return self.layer(x)
+running = Running()
+for i in range(4): running(x + i)
+""",
     "every dtype": """
 import warnings; warnings.filterwarnings("ignore")
 values = dict(bf16=torch.ones(2, dtype=torch.bfloat16), f16=torch.ones(2).half(), cx=torch.ones(2, dtype=torch.complex64),
@@ -265,6 +276,12 @@ class Variables(Case):
         self.use("buffers")
         self.assertEqual(self.changes("torch.nn.Module.__call__", "data")[0],
                          ["net.num_batches_tracked", "net.running_mean", "net.running_var"])
+
+    def test_buffers_that_are_assigned_stay_the_variables_that_they_are(self):
+        self.use("buffers assigned")
+        self.assertEqual([n for n in self.names.values() if n.startswith("running.")].count("running.mean"), 1)
+        self.assertEqual(self.changes("torch.nn.Module.__call__", "data")[:4],
+                         [["running.mean"]] + [["running.last", "running.mean"]] * 3)
 
     def test_every_dtype_and_layout_is_read_and_seen_to_change(self):
         self.use("every dtype")

@@ -3,6 +3,8 @@
  */
 #include "collect/agent/tracked.h"
 
+#include <string.h>
+
 #include "base/banned.h"
 #include "base/map.h"
 #include "collect/agent/identity.h"
@@ -69,6 +71,35 @@ static void walk_members(struct walk *w, PyObject *module, enum tc_module_entry 
     while (dict && PyDict_Check(dict) && PyDict_Next(dict, &pos, &key, &value))
         if (PyUnicode_Check(key) && is_member(value, is_buffer))
             meet_member(w, module, key, value, is_buffer);
+}
+
+/* What the module that held the buffer has under its name now; borrowed. */
+static PyObject *buffer_now(const struct tc_tracked *v)
+{
+    PyObject *owner = tc_ref_get(v->owner);
+    PyObject *buffers = owner ? tc_module_entry(owner, TC_MODULE_BUFFERS) : NULL;
+    const char *key = v->name ? strrchr(v->name, '.') : NULL;
+    PyObject *found =
+        key && buffers && PyDict_Check(buffers) ? PyDict_GetItemString(buffers, key + 1) : NULL;
+
+    return found && is_member(found, true) && !tc_tensor_is_wrapped(found) ? found : NULL;
+}
+
+PyObject *tc_tracked_take_successor(struct tc_tracked *v)
+{
+    PyObject *tensor = v->is_buffer ? buffer_now(v) : NULL, *ref;
+
+    if (!tensor || tc_tracked_find(tc_identity_tensor(tensor)))
+        return NULL;
+    ref = PyWeakref_NewRef(tensor, NULL);
+    if (!ref) {
+        PyErr_Clear();
+        return NULL;
+    }
+    Py_XDECREF(v->ref);
+    v->ref = ref;
+    tc_identity_restore(tensor, v->serial);
+    return tensor;
 }
 
 static const struct place *find_place(PyObject *module)

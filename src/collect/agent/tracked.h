@@ -61,6 +61,12 @@ void tc_tracked_set_name(struct tc_tracked *v, const char *name, int64_t root);
 bool tc_seen_take(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s, bool verify);
 void tc_seen_reset(void);
 
+/*
+ * A buffer whose tensor is gone, as it was assigned anew (`self.mean = ...`): the tensor that
+ * stands in its place, borrowed, which is the variable from here on. NULL if there is none.
+ */
+PyObject *tc_tracked_take_successor(struct tc_tracked *v);
+
 /* See it, and write a record if there is something new. */
 void tc_tracked_look(struct tc_thread *thread, struct tc_tracked *v, PyObject *tensor,
                      int64_t cause, bool verify);

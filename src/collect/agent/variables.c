@@ -102,6 +102,8 @@ void tc_variables_look(struct tc_thread *thread, int64_t cause, enum tc_look loo
     for (size_t i = 0; i < vars.all.n; i++) {
         PyObject *tensor = tc_ref_get(vars.all.items[i].ref);
 
+        if (!tensor)
+            tensor = tc_tracked_take_successor(&vars.all.items[i]);
         if (tensor && vars.all.items[i].name)
             tc_tracked_look(thread, &vars.all.items[i], tensor, cause,
                             is_verified(&vars.all.items[i], look));
