@@ -323,5 +323,29 @@ for (file, _, name), (_, calls, *_) in sorted(pstats.Stats(p).stats.items()):
         self.assertIn("o.step()", plain.out)
 
 
+class Memory(Case):
+    TEXT = """
+        import sys, torch
+        import torch.nn.functional as F
+        kept = []
+        def use():
+            many = [torch.empty(0) for _ in range(1000)]
+            for x in many:
+                F.relu(x)
+            while many:  # what takes their places makes the next ones stand elsewhere
+                many.pop()
+                kept.append((0, 0, 0, 0, len(kept)))
+        use()
+        before = sys.getallocatedblocks()
+        for _ in range(50):
+            use()
+        print(sys.getallocatedblocks() - before)
+    """
+
+    def test_objects_that_are_gone_are_forgotten(self):
+        plain, traced = (int(run.out) for run in (self.plain(self.TEXT), self.traced(self.TEXT)))
+        self.assertLess(traced - plain, 10_000)  # of 50,000 tensors
+
+
 if __name__ == "__main__":
     unittest.main()

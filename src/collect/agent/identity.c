@@ -12,8 +12,12 @@ struct known {
     struct tc_map pieces; /* of a storage: what some tensor showed of it, to serials */
 };
 
+/* From so many on, entries of objects that are gone are dropped now and then. */
+#define MIN_SWEPT 4096
+
 static struct tc_map by_address;
 static TC_VEC(struct known) known;
+static size_t sweep_at = MIN_SWEPT;
 static struct tc_map classes; /* address of the type to struct tc_class */
 static int64_t last_serial;
 
@@ -24,22 +28,52 @@ PyObject *tc_ref_get(PyObject *ref)
     return object == Py_None ? NULL : object;
 }
 
+/*
+ * A step's tensors stand where those of the step before stood, or nearly so: without this, each
+ * address that was used once would be remembered for ever.
+ */
+static void drop_dead(void)
+{
+    size_t n = 0;
+
+    tc_map_clear(&by_address);
+    for (size_t i = 0; i < known.n; i++) {
+        struct known *k = &known.items[i];
+        PyObject *object = tc_ref_get(k->ref);
+
+        if (object) {
+            tc_map_put(&by_address, (uint64_t)(uintptr_t)object, n);
+            known.items[n++] = *k;
+        } else {
+            Py_XDECREF(k->ref);
+            tc_map_release(&k->pieces);
+        }
+    }
+    known.n = n;
+    sweep_at = 2 * n > MIN_SWEPT ? 2 * n : MIN_SWEPT;
+}
+
+static uint64_t add(PyObject *object)
+{
+    struct known fresh = {0};
+
+    if (known.n >= sweep_at)
+        drop_dead();
+    tc_map_put(&by_address, (uint64_t)(uintptr_t)object, known.n);
+    tc_vec_push(&known, fresh);
+    return known.n - 1;
+}
+
 /* The entry of the object; serial 0 if it is new. NULL if it takes no weak references. */
 static struct known *find(PyObject *object)
 {
-    bool is_new;
-    uint64_t *slot;
     struct known *k;
     PyObject *ref;
+    uint64_t i;
 
-    slot = tc_map_at(&by_address, (uint64_t)(uintptr_t)object, &is_new);
-    if (is_new) {
-        struct known fresh = {0};
-
-        *slot = known.n;
-        tc_vec_push(&known, fresh);
-    }
-    k = &known.items[*slot];
+    if (!tc_map_get(&by_address, (uint64_t)(uintptr_t)object, &i))
+        i = add(object);
+    k = &known.items[i];
     if (k->ref && tc_ref_get(k->ref) == object)
         return k;
     ref = PyWeakref_NewRef(object, NULL);
