@@ -22,7 +22,7 @@ enum failure {
 
 struct board {
     uint64_t magic;
-    _Atomic uint64_t processes, files, steps, calls, records, dropped, errors, bytes;
+    _Atomic uint64_t processes, passed_by, files, steps, calls, records, dropped, errors, bytes;
     atomic_bool has_torch;
     _Atomic int failure_state; /* enum failure */
     char failure[sizeof(((struct tc_board_totals *)0)->failure)];
@@ -115,6 +115,11 @@ void tc_board_join(void)
     atomic_fetch_add(&board->processes, 1);
 }
 
+void tc_board_pass_by(void)
+{
+    atomic_fetch_add(&board->passed_by, 1);
+}
+
 static void raise_to(_Atomic uint64_t *value, uint64_t n)
 {
     uint64_t old = atomic_load(value);
@@ -158,6 +163,7 @@ void tc_board_sum(struct tc_board_totals *out)
 {
     *out = (struct tc_board_totals){
         .processes = atomic_load(&board->processes),
+        .passed_by = atomic_load(&board->passed_by),
         .files = atomic_load(&board->files),
         .steps = atomic_load(&board->steps),
         .calls = atomic_load(&board->calls),
@@ -214,6 +220,11 @@ void tc_board_describe_losses(struct tc_strbuf *out, const struct tc_board_total
 {
     if (!totals->calls)
         tc_strbuf_addf(out, "; nothing was traced: %s", why_nothing(totals));
+    if (totals->passed_by) {
+        tc_strbuf_adds(out, "; not traced: ");
+        add_count(out, totals->passed_by, "start");
+        tc_strbuf_adds(out, " of Python without the job's environment, or with -I, -E or -S");
+    }
     if (totals->failure[0])
         tc_strbuf_addf(out, "; tracing ended early: %s", totals->failure);
     if (totals->dropped) {

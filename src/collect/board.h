@@ -17,6 +17,7 @@
 /* Of one process, or of all. */
 struct tc_board_totals {
     uint64_t processes; /* Python processes that joined, but for forked ones */
+    uint64_t passed_by; /* Python processes that were started so that they cannot */
     uint64_t files;     /* trace files opened */
     uint64_t steps;     /* of all processes: the largest */
     uint64_t calls, records, dropped;
@@ -37,6 +38,8 @@ void tc_board_open(const char *path);
 
 /* There is one more process, perhaps to be traced. */
 void tc_board_join(void);
+/* There is one that will not join: its environment or its options keep it from the agent. */
+void tc_board_pass_by(void);
 /* What this process has done so far. One thread at a time. */
 void tc_board_tell(const struct tc_board_totals *mine);
 /* In a forked child: it has done nothing yet. */

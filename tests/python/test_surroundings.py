@@ -234,6 +234,24 @@ class Commands(Surroundings):
             os.close(write)
             self.assertEqual(done.returncode, 4)
 
+    def test_children_that_do_not_load_the_agent(self):
+        run = self.same("""
+def start(*options, **how): subprocess.run([sys.executable, *options, "-c", "import sys; sys.path.insert(0, '.'); import yard; yard.many(7)"], **how)
+yard.many(3)
+start(); start("-X", "dev", "-W", "ignore"); start(env={**os.environ, "A": "IES"})
+start(env={}); start("-I"); start("-Es"); start("-B", "-S")
+os.posix_spawn(sys.executable, [sys.executable, "-c", "pass"], {}); os.wait()
+subprocess.run(["true"], env={}); subprocess.run("exit 0", shell=True)
+for wrong in [3], [], ["python", None]:
+    try: subprocess.run(wrong, env={})
+    except (TypeError, ValueError, IndexError): print("wrong")
+os.environ.clear(); start()
+""")
+        self.assert_no_errors(run)
+        self.assertEqual(sorted(self.works(run)), [3, 7, 7, 7])
+        self.assertIn("; not traced: 6 starts of Python without the job's environment", run.said)
+        self.assertEqual(len([r for r in run.records() if r.get("code") == "not-traced"]), 6)
+
     def test_pythons_that_do_not_load_the_agent(self):
         """What keeps them from it is said."""
         text = self.script("print('alone')")

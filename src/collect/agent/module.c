@@ -276,6 +276,14 @@ static PyObject *has_losses(PyObject *self, PyObject *unused)
     return PyBool_FromLong(tc_board_has_losses(&totals));
 }
 
+static PyObject *pass_by(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    tc_board_pass_by();
+    Py_RETURN_NONE;
+}
+
 static PyObject *before_fork(PyObject *self, PyObject *unused)
 {
     (void)self;
@@ -341,6 +349,7 @@ static PyMethodDef methods[] = {
     {"finish",         finish,         METH_O,       NULL},
     {"has_file",       has_file,       METH_NOARGS,  NULL},
     {"has_losses",     has_losses,     METH_NOARGS,  NULL},
+    {"pass_by",        pass_by,        METH_NOARGS,  NULL},
     {"before_fork",    before_fork,    METH_NOARGS,  NULL},
     {"after_fork",     after_fork,     METH_NOARGS,  NULL},
     {"forked",         forked,         METH_NOARGS,  NULL},

@@ -77,6 +77,8 @@ def imported(args, _result=None):
         _once("torch", _torch_imported)
     elif (name in _PACKAGES or name in _PARTS) and "torch" in sys.modules:
         install.package(name.split(".")[0])
+    elif name == "subprocess":
+        _once(name, process.subprocess_imported)
     elif name.startswith("torch._dynamo"):
         install.muted(table.MUTED)
         if name == "torch._dynamo.eval_frame":
@@ -98,6 +100,6 @@ def start():
     importlib = sys.modules["_frozen_importlib"]
     install.listen(importlib._find_and_load, after=imported)
     extra = [path.split(".")[0] for path in settings.many("extra")]
-    for name in dict.fromkeys(["torch", *_INSTRUMENTED, *extra]):
+    for name in dict.fromkeys(["torch", "subprocess", *_INSTRUMENTED, *extra]):
         if name in sys.modules:  # before us, or by us
             imported((name,))

@@ -132,9 +132,61 @@ def _exits(args, _result=None):
         os._exit(125)  # past the collector, which would say so
 
 
-def _replaced(_args, _result=None):
+def _spawning(args, _result=None):
+    if sys._getframe(1).f_globals.get("__name__") != "subprocess":  # which may do it by this, and was told of
+        _start(*args[:3])
+
+
+def _replaced(args, _result=None):
+    if len(args) > 1:
+        _start(*args[:3])
     _leaving()
     agent.flush()
+
+
+def _finds_agent(env):
+    """Does a Python that is started with this environment find the agent?"""
+    env = {os.fsdecode(key): os.fsdecode(value) for key, value in (os.environ if env is None else env).items()}
+    return settings.VARIABLE in env and settings.text("inject") in env.get("PYTHONPATH", "").split(os.pathsep)
+
+
+def _is_kept_off(arguments):
+    """Is there an option of Python's that keeps it from PYTHONPATH or from site?"""
+    arguments = iter(arguments)
+    for argument in arguments:
+        if argument[:1] != "-" or argument in ("-", "--", "-c", "-m"):
+            return False
+        if argument in ("-X", "-W"):
+            next(arguments, None)
+        elif argument[1] not in "-XW" and set(argument) & set("IES"):
+            return True
+    return False
+
+
+def _passes_by(program, arguments, env):
+    arguments = [os.fsdecode(a) for a in arguments]
+    name = os.path.basename(os.fsdecode(program or arguments[0]))
+    return name.rstrip(".0123456789") == "python" and (not _finds_agent(env) or _is_kept_off(arguments[1:]))
+
+
+def _start(program, arguments, env=None):
+    """A program is about to be started with this environment, None for our own."""
+    try:
+        if not _passes_by(program, arguments, env):
+            return
+    except Exception:  # not what starts a program: the user will be told
+        return
+    agent.pass_by()
+    if agent.has_file():
+        agent.note("not-traced", f"a Python that process {os.getpid()} starts does not load the agent")
+
+
+def subprocess_imported():
+    """All of its functions end in one, which takes (self, arguments, program, ..., cwd, env, ...)."""
+    def before(args, _result=None):
+        if isinstance(args[1], (list, tuple)) and args[1]:
+            _start(args[2], args[1], args[7])
+    install.listen(sys.modules["subprocess"].Popen._execute_child, before=before)
 
 
 def _environment():
@@ -160,3 +212,4 @@ def start():
     install.listen(os._exit, before=_exits)
     for name in ("execv", "execve"):
         install.listen(getattr(os, name), before=_replaced)
+    install.listen(os.posix_spawn, before=_spawning)
