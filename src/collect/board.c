@@ -102,12 +102,12 @@ void tc_board_open(const char *path)
 
     if (fd >= 0)
         close(fd);
-    if (found && found->magic == MAGIC)
+    if (found && found->magic == MAGIC) {
         board = found;
-    else if (found)
-        munmap(found, sizeof(*found));
-    if (found && board == found)
         keep_own(path);
+    } else if (found) {
+        munmap(found, sizeof(*found));
+    }
 }
 
 void tc_board_join(void)

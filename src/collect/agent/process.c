@@ -206,29 +206,28 @@ static void on_fatal(int number)
     raise(number);
 }
 
-static void catch_fatal(int number)
+/* Of a crash a handler that is there already, as faulthandler's, is called afterwards. */
+static void catch_fatal(int number, bool is_crash)
 {
-    struct sigaction ours = {0};
+    struct sigaction *old = &replaced[number], ours = {0};
 
+    if (sigaction(number, NULL, old) != 0 || old->sa_handler == SIG_IGN ||
+        (!is_crash && old->sa_handler != SIG_DFL))
+        return;
     ours.sa_handler = on_fatal;
     ours.sa_flags = (int)(SA_NODEFER | SA_ONSTACK);
     sigaction(number, &ours, NULL);
 }
 
-/* Of crashes a handler that is there already, as faulthandler's, is called afterwards. */
 static void catch_all_fatal(void)
 {
     static const int ends[] = {SIGTERM, SIGHUP, SIGQUIT};
     static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-        if (sigaction(ends[i], NULL, &replaced[ends[i]]) == 0 &&
-            replaced[ends[i]].sa_handler == SIG_DFL)
-            catch_fatal(ends[i]);
+        catch_fatal(ends[i], false);
     for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
-        if (sigaction(crashes[i], NULL, &replaced[crashes[i]]) == 0 &&
-            replaced[crashes[i]].sa_handler != SIG_IGN)
-            catch_fatal(crashes[i]);
+        catch_fatal(crashes[i], true);
 }
 
 void tc_process_start(const struct tc_process_config *config)

@@ -139,21 +139,27 @@ static struct owner *find_sharing(PyObject *optimizer)
     return found;
 }
 
+static struct owner *owner_of(PyObject *optimizer)
+{
+    struct owner *o = find(optimizer);
+
+    return o ? o : find_sharing(optimizer);
+}
+
 void tc_settings_meet_optimizer(PyObject *optimizer, bool is_at_work)
 {
     const struct tc_class *class = is_looking() ? tc_class_of(Py_TYPE(optimizer)) : NULL;
-    struct owner *o = class ? find(optimizer) : NULL;
+    struct owner *o;
 
     if (!class || class->kind != TC_CLASS_OPTIMIZER)
         return;
+    o = owner_of(optimizer);
     if (!o) {
         forget_dead();
-        o = find_sharing(optimizer);
-    }
-    if (!o)
         add_owner(optimizer, false, !is_at_work);
-    else if (is_at_work)
+    } else if (is_at_work) {
         o->is_idle = false;
+    }
 }
 
 void tc_settings_meet_scaler(PyObject *scaler)
@@ -293,10 +299,8 @@ void tc_settings_look(struct tc_thread *thread, int64_t cause, bool has_idle)
 
 void tc_settings_look_at(struct tc_thread *thread, int64_t cause, PyObject *optimizer)
 {
-    struct owner *o = may_look(thread) ? find(optimizer) : NULL;
+    struct owner *o = may_look(thread) ? owner_of(optimizer) : NULL;
 
-    if (!o && may_look(thread))
-        o = find_sharing(optimizer);
     if (o)
         look_by_name(thread, o, cause);
 }

@@ -112,8 +112,8 @@ static bool read_device(PyObject *tensor, struct tc_tensor *out)
     const char *name;
 
     /* Of other classes is_cpu may be an operator, which a dispatch mode of the user's would see. */
-    out->on_cpu = tc_tensor_is_exact(tensor) && is_true(GET(tensor, is_cpu));
-    if (out->on_cpu) {
+    if (tc_tensor_is_exact(tensor) && is_true(GET(tensor, is_cpu))) {
+        out->on_cpu = true;
         memcpy(out->device, "cpu", 4);
         return true;
     }

@@ -56,8 +56,9 @@ def place_of_file(path):
     owner = owner_of_file(path)
     if owner != "user":
         return owner, None
-    if _cell(path) or path.startswith("<"):
-        return owner, readable(_cell(path) or path)
+    shown = _cell(path) or (path if path.startswith("<") else None)
+    if shown:
+        return owner, readable(shown)
     path = os.path.normpath(os.path.join(_FOLDER, path))
     return owner, readable(path.removeprefix(_FOLDER.rstrip(os.sep) + os.sep))
 
