@@ -53,29 +53,16 @@
     X(tc_api_output_upper)       \
     X(tc_api_output_finite)
 
-/* Judged only: the classes of the Python tool. */
-#define PYTHON_FORMS(X)       \
-    X(tc_python_consistency)  \
-    X(tc_python_contain)      \
-    X(tc_python_cover)        \
-    X(tc_python_lead)         \
-    X(tc_python_distinct)     \
-    X(tc_python_output)       \
-    X(tc_python_input_output) \
-    X(tc_python_threshold)
-
 #define X(source) extern const struct tc_source source;
 SOURCES(X)
 #undef X
 #define X(form) extern const struct tc_relation form;
 FORMS(X)
-PYTHON_FORMS(X)
 #undef X
 
 #define X(item) &item,
 const struct tc_source *const tc_sources[] = {SOURCES(X) NULL};
 const struct tc_relation *const tc_relations[] = {FORMS(X) NULL};
-const struct tc_relation *const tc_python_relations[] = {PYTHON_FORMS(X) NULL};
 #undef X
 
 _Static_assert(sizeof(tc_sources) / sizeof(*tc_sources) <= TC_MAX_SOURCES, "too many sources");

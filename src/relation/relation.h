@@ -152,7 +152,8 @@ struct tc_relation {
 
 /* All forms, ended by NULL; the order is that of reports. */
 extern const struct tc_relation *const tc_relations[];
-/* Relations of the Python tool, ended by NULL: judged, never learned; they propose nothing. */
+/* Relations of the Python tool, ended by NULL: judged, never learned; they propose nothing. Defined
+ * in python_tool/, the room above this one. */
 extern const struct tc_relation *const tc_python_relations[];
 
 /* All sources, ended by NULL. */

@@ -15,10 +15,10 @@ import sys
 
 CORE = ["base", "trace", "replay", "invariant", "relation"]
 USES = {folder: CORE[:i] for i, folder in enumerate(CORE)}
-# The Python tool names arguments by the signatures of torch, wherever it speaks of them.
-USES["relation"] = USES["relation"] + ["import/torch_apis.h"]
 USES |= {
     "import": ["base", "trace"],
+    # The Python tool names arguments by the signatures of torch, wherever it speaks of them.
+    "python_tool": CORE + ["import/torch_apis.h"],
     "infer": CORE,
     "check": CORE,
     "report": CORE + ["infer", "check"],

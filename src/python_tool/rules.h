@@ -1,11 +1,11 @@
 /*
- * python.h - invariants of the Python TrainCheck, judged by its own rules; private to python_*.c
+ * rules.h - invariants of the Python TrainCheck, judged by its own rules; private to this folder
  *
  * Its rules speak of whole traces (when a state ended, how often a function is called in a row), so
  * the lines they need are kept and judged when the run is over. docs/python-tool.md has the rules.
  */
-#ifndef TC_RELATION_PYTHON_H
-#define TC_RELATION_PYTHON_H
+#ifndef TC_PYTHON_TOOL_RULES_H
+#define TC_PYTHON_TOOL_RULES_H
 
 #include "import/torch_apis.h"
 #include "relation/relation.h"
@@ -223,4 +223,4 @@ void tc_python_judge_output(struct tc_python_judge *judge);
 void tc_python_judge_input_output(struct tc_python_judge *judge);
 void tc_python_judge_threshold(struct tc_python_judge *judge);
 
-#endif /* TC_RELATION_PYTHON_H */
+#endif /* TC_PYTHON_TOOL_RULES_H */

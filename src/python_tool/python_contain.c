@@ -1,7 +1,7 @@
 /*
  * python_contain.c - APIContainRelation: a call contains another call, or a change of a variable
  */
-#include "relation/python.h"
+#include "python_tool/rules.h"
 
 #include <stdlib.h>
 #include <string.h>

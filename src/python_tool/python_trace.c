@@ -1,4 +1,4 @@
-#include "relation/python.h"
+#include "python_tool/rules.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  *
  * Keys are invariants: every one has examples of its own, which say whether it held.
  */
-#include "relation/python.h"
+#include "python_tool/rules.h"
 
 #include <string.h>
 
@@ -261,32 +261,29 @@ static void explain(struct tc_strtab *symbols, const struct tc_invariant *invari
     tc_strbuf_adds(out, example->detail ? example->detail : "");
 }
 
-#define FORM(symbol, class_name, what, look) \
-    const struct tc_relation symbol = {      \
-        .name = class_name,                  \
-        .summary = what,                     \
-        .hint = look,                        \
-        .source = &tc_source_python,         \
-        .key = key_of,                       \
-        .holds = holds,                      \
-        .describe = describe,                \
-        .explain = explain,                  \
+#define FORM(class_name, what, look)                                                    \
+    &(const struct tc_relation)                                                         \
+    {                                                                                   \
+        .name = class_name, .summary = what, .hint = look, .source = &tc_source_python, \
+        .key = key_of, .holds = holds, .describe = describe, .explain = explain,        \
     }
 
-FORM(tc_python_consistency, "ConsistencyRelation", "attributes of two variables stay equal",
-     "What is done to one of the two variables, or on one of the processes, alone?");
-FORM(tc_python_contain, "APIContainRelation", "a call contains another call or a change",
-     "Was the call inside left out, or given something that it does not act upon?");
-FORM(tc_python_cover, "FunctionCoverRelation", "before each call of one API stands another",
-     "Is the earlier call missing, or made at another place?");
-FORM(tc_python_lead, "FunctionLeadRelation", "after each call of one API stands another",
-     "Is the later call missing, or made at another place?");
-FORM(tc_python_distinct, "DistinctArgumentRelation", "no two calls of a step have equal arguments",
-     "Do several workers or loops do the same work, or share a random state?");
-FORM(tc_python_output, "ConsistentOutputRelation", "tensors returned have a fixed property",
-     "What gave the call another dtype, device or shape?");
-FORM(tc_python_input_output, "ConsistentInputOutputRelation",
-     "a property of the result is that of an argument",
-     "What in the call changes this property of its input?");
-FORM(tc_python_threshold, "ThresholdRelation", "a property of the result is bounded by an argument",
-     "Is the argument that sets the bound taken into account?");
+const struct tc_relation *const tc_python_relations[] = {
+    FORM("ConsistencyRelation", "attributes of two variables stay equal",
+         "What is done to one of the two variables, or on one of the processes, alone?"),
+    FORM("APIContainRelation", "a call contains another call or a change",
+         "Was the call inside left out, or given something that it does not act upon?"),
+    FORM("FunctionCoverRelation", "before each call of one API stands another",
+         "Is the earlier call missing, or made at another place?"),
+    FORM("FunctionLeadRelation", "after each call of one API stands another",
+         "Is the later call missing, or made at another place?"),
+    FORM("DistinctArgumentRelation", "no two calls of a step have equal arguments",
+         "Do several workers or loops do the same work, or share a random state?"),
+    FORM("ConsistentOutputRelation", "tensors returned have a fixed property",
+         "What gave the call another dtype, device or shape?"),
+    FORM("ConsistentInputOutputRelation", "a property of the result is that of an argument",
+         "What in the call changes this property of its input?"),
+    FORM("ThresholdRelation", "a property of the result is bounded by an argument",
+         "Is the argument that sets the bound taken into account?"),
+    NULL,
+};

@@ -1,7 +1,7 @@
 /*
  * python_states.c - ConsistencyRelation: two attributes hold equal values while both last
  */
-#include "relation/python.h"
+#include "python_tool/rules.h"
 
 #include <string.h>
 

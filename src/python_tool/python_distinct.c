@@ -1,7 +1,7 @@
 /*
  * python_distinct.c - DistinctArgumentRelation: no two calls of a step have the same arguments
  */
-#include "relation/python.h"
+#include "python_tool/rules.h"
 
 #include <math.h>
 #include <stdlib.h>
