@@ -99,19 +99,25 @@ void tc_sources_close(void *states[TC_MAX_SOURCES])
     }
 }
 
-static const struct tc_relation *find(const struct tc_relation *const relations[], const char *name)
+const struct tc_relation *tc_relation_judged(size_t i)
 {
-    for (size_t i = 0; relations[i]; i++)
-        if (!strcmp(relations[i]->name, name))
-            return relations[i];
+    const struct tc_relation *const *const lists[] = {tc_relations, tc_python_relations};
+
+    for (size_t l = 0; l < sizeof(lists) / sizeof(*lists); l++)
+        for (size_t j = 0; lists[l][j]; j++)
+            if (i-- == 0)
+                return lists[l][j];
     return NULL;
 }
 
 const struct tc_relation *tc_relation_find(const char *name)
 {
-    const struct tc_relation *relation = find(tc_relations, name);
+    const struct tc_relation *relation;
 
-    return relation ? relation : find(tc_python_relations, name);
+    for (size_t i = 0; (relation = tc_relation_judged(i)); i++)
+        if (!strcmp(relation->name, name))
+            break;
+    return relation;
 }
 
 void tc_relation_describe(const struct tc_relation *relation, const struct tc_strtab *symbols,

@@ -155,6 +155,8 @@ extern const struct tc_relation *const tc_relations[];
 /* Relations of the Python tool, ended by NULL: judged, never learned; they propose nothing. Defined
  * in python_tool/, the room above this one. */
 extern const struct tc_relation *const tc_python_relations[];
+/* The i-th of all that can be judged: those above, in this order. NULL past the last. */
+const struct tc_relation *tc_relation_judged(size_t i);
 
 /* All sources, ended by NULL. */
 #define TC_MAX_SOURCES 24

@@ -41,13 +41,15 @@ static void add_verdicts(struct tc_strbuf *out, const struct tc_check_result *r)
 /* Every form, also those that hold: a series that comes and goes cannot be alerted on. */
 static void add_relations(struct tc_strbuf *out, const struct tc_groups *groups)
 {
+    const struct tc_relation *relation;
+
     add_family(out, "violations", "Invariants that failed, by relation form.");
-    for (size_t i = 0; tc_relations[i]; i++) {
+    for (size_t i = 0; (relation = tc_relation_judged(i)); i++) {
         uint64_t n = 0;
         for (size_t j = 0; j < groups->n_all; j++)
-            n += groups->all[j]->relation == tc_relations[i];
-        tc_strbuf_addf(out, "traincheck_violations{relation=\"%s\"} %" PRIu64 "\n",
-                       tc_relations[i]->name, n);
+            n += groups->all[j]->relation == relation;
+        tc_strbuf_addf(out, "traincheck_violations{relation=\"%s\"} %" PRIu64 "\n", relation->name,
+                       n);
     }
 }
 

@@ -62,7 +62,7 @@ static size_t rule_number(const struct tc_relation *relation)
 {
     size_t i = 0;
 
-    while (tc_relations[i] != relation)
+    while (tc_relation_judged(i) != relation)
         i++;
     return i;
 }
@@ -70,12 +70,13 @@ static size_t rule_number(const struct tc_relation *relation)
 static struct tc_json *rules(void)
 {
     struct tc_json *array = tc_json_array();
+    const struct tc_relation *relation;
 
-    for (size_t i = 0; tc_relations[i]; i++) {
+    for (size_t i = 0; (relation = tc_relation_judged(i)); i++) {
         struct tc_json *rule = tc_json_object();
-        tc_json_set_string(rule, "id", tc_relations[i]->name);
-        tc_json_set(rule, "shortDescription", message(tc_relations[i]->summary));
-        tc_json_set(rule, "help", message(tc_relations[i]->hint));
+        tc_json_set_string(rule, "id", relation->name);
+        tc_json_set(rule, "shortDescription", message(relation->summary));
+        tc_json_set(rule, "help", message(relation->hint));
         tc_json_append(array, rule);
     }
     return array;

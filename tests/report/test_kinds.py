@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Every report format says the same of every kind of invariant: learned, written by hand, shipped,
+unknown to this version, and those of the Python tool, of each of its classes."""
+
+import json
+import re
+import unittest
+import xml.etree.ElementTree as ET
+
+import runs
+
+runs.sys.path.insert(0, str(runs.HERE.parent / "import"))
+import python_traces as python  # noqa: E402
+
+STRANGE = [
+    {"relation": "Nobody/knows", "params": [{"call": "a.b"}], "when": [], "text": "of a later version"},
+    {"relation": "EventContain/some", "params": [{"operand": "args.x", "is": 1}], "when": [], "text": "does not fit"},
+]
+HEADER = {"traincheck": "invariants", "schema": 1}
+
+
+def python_run():
+    """One trace and, of each class of the Python tool, an invariant that it breaks."""
+    t = python.Trace()
+    for pid, data in ((1, 1), (2, 2)):
+        t.state("model.w", 0, {"data": data}, pid=pid, step=4)
+        t.state("model.w", 900, {"data": 0}, pid=pid, step=4)
+    t.call("m.outer", 10, 20)
+    t.call("m.same", 30, 31, args=[1])
+    t.call("m.same", 32, 33, args=[1])
+    t.call("m.out", 40, 41, args=[python.tensor(shape=[2, 3])], kwargs={"most": {"int": 5}},
+           returns=python.tensor(shape=[2, 5], lengths=[7]))
+    t.call("m.late", 50, 51)
+    result = lambda name, i: python.value("output_tensors", 0, [name, i], "m.out", False)  # noqa: E731
+    return t, [
+        python.invariant("ConsistencyRelation", python.var("data"), python.var("data"),
+                         when=[[python.clause("consistent", "var_name")]]),
+        python.invariant("APIContainRelation", python.api("m.outer"), python.api("m.inner")),
+        python.invariant("FunctionCoverRelation", python.api("m.missing"), python.api("m.late")),
+        python.invariant("FunctionLeadRelation", python.api("m.late"), python.api("m.missing")),
+        python.invariant("DistinctArgumentRelation", python.api("m.same")),
+        python.invariant("ConsistentOutputRelation", python.api("m.out"),
+                         python.var("dtype", "torch.Tensor", const_value="torch.float16")),
+        python.invariant("ConsistentInputOutputRelation",
+                         python.value("input_tensors", 0, ["shape", 1], "m.out", True), python.api("m.out"),
+                         result("shape", 1)),
+        python.invariant("ThresholdRelation", python.value("most", None, None, "m.out", True),
+                         python.api("m.out"), result("lengths", 0)),
+    ]
+
+
+class Kinds(runs.Case):
+    FORMATS = "sarif,junit,chrome,github"
+
+    def assert_reports_agree(self, trace, invariants, code=1):
+        out = self.work / "out"
+        p = runs.run("check", trace, "-i", invariants, "-o", out, "--format", self.FORMATS,
+                     "--metrics", out / "metrics", cwd=self.work, code=code)
+        violations = runs.json_lines(out / "violations.jsonl")
+        ids = sorted(v["id"] for v in violations)
+        log = json.loads((out / "report.sarif").read_text())["runs"][0]
+        for r in log["results"]:
+            self.assertEqual(log["tool"]["driver"]["rules"][r["ruleIndex"]]["id"], r["ruleId"])
+        self.assertEqual(sorted(r["properties"]["invariant"] for r in log["results"]), ids)
+        cases = ET.parse(out / "junit.xml").getroot().findall(".//testcase")
+        self.assertEqual(sorted(c.get("name").split(" ")[0] for c in cases if c.find("failure") is not None), ids)
+        events = json.loads((out / "chrome_trace.json").read_text())["traceEvents"]
+        self.assertEqual({e["args"]["id"] for e in events if e["ph"] == "i"}, set(ids))
+        heads = [v for v in violations if v["head"]]
+        self.assertEqual(len([x for x in p.stdout.split("\n") if x.startswith("::error ")]), len(heads))
+        series = re.findall(r'traincheck_violations\{relation="(.*)"\} (\d+)', (out / "metrics").read_text())
+        per_form = {relation: int(n) for relation, n in series}
+        summary = json.loads((out / "violations_summary.json").read_text())
+        self.assertEqual({k: n for k, n in per_form.items() if n}, summary["failed_per_relation"])
+        self.assertEqual(sum(per_form.values()), len(ids))
+        page = re.search(r'id="data"[^>]*>(.*?)</script>', (out / "report.html").read_text(), re.S)[1]
+        self.assertEqual(sorted(v["id"] for v in json.loads(page)["violations"]), ids)
+        return violations
+
+    def test_learned(self):
+        self.assertGreater(len(self.assert_reports_agree("bad", "invariants.jsonl")), 1)
+        self.assertEqual(self.assert_reports_agree("run", "invariants.jsonl", code=0), [])
+
+    def test_shipped(self):
+        self.assertGreater(len(self.assert_reports_agree("bad", "@all")), 1)
+
+    def test_unknown_and_unfit(self):
+        lines = (self.work / "invariants.jsonl").read_text().splitlines()[1:]
+        lines[:0] = map(json.dumps, [HEADER, *STRANGE])
+        (self.work / "strange.jsonl").write_text("\n".join(lines) + "\n")
+        self.assertGreater(len(self.assert_reports_agree("bad", "strange.jsonl")), 1)
+        unchecked = {x["id"] for x in runs.json_lines(self.work / "out" / "unchecked.log")}
+        self.assertLessEqual({"N-da61dd6a", "EC-3bfb1727"}, unchecked)
+
+    def test_python_tool(self):
+        trace, invariants = python_run()
+        trace.write(self.work / "python")
+        (self.work / "python.json").write_text("".join(json.dumps(i) + "\n" for i in invariants))
+        violations = self.assert_reports_agree("python", "python.json")
+        self.assertEqual({v["relation"] for v in violations}, {i["relation"] for i in invariants})
+
+
+if __name__ == "__main__":
+    runs.main()
