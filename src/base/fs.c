@@ -21,6 +21,7 @@
 
 #define READ_SIZE ((size_t)64 << 10)
 #define MAX_TEMP  100 /* names tried for a temporary file */
+#define MAX_LINKS 40  /* as the kernel follows */
 
 static enum tc_status io_error(struct tc_error *err, const char *path)
 {
@@ -193,29 +194,102 @@ enum tc_status tc_fs_write_all(int fd, const void *data, size_t size)
 }
 
 /* A file beside path that nobody else has; its name goes to temp. */
-static int open_temp(const char *path, struct tc_strbuf *temp)
+static int open_temp(const char *path, mode_t mode, struct tc_strbuf *temp)
 {
     int fd = -1;
 
     for (unsigned i = 0; i < MAX_TEMP && fd < 0; i++) {
         tc_strbuf_reset(temp);
         tc_strbuf_addf(temp, "%s.%ld-%u.tmp", path, (long)getpid(), i);
-        fd = open(temp->text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        fd = open(temp->text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (fd < 0 && errno != EEXIST)
             break;
     }
     return fd;
 }
 
+/* The number of an open file that the path stands for, or -1. */
+static int descriptor_of(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"};
+
+    if (!strcmp(path, "/dev/stdout"))
+        return STDOUT_FILENO;
+    if (!strcmp(path, "/dev/stderr"))
+        return STDERR_FILENO;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+        size_t size = strlen(folders[i]);
+        char *end;
+        if (strncmp(path, folders[i], size) != 0 || path[size] < '0' || path[size] > '9')
+            continue;
+        long number = strtol(path + size, &end, 10);
+        return *end || number > INT_MAX ? -1 : (int)number;
+    }
+    return -1;
+}
+
+/* One symbolic link further; false: path is none. */
+static bool follow_link(struct tc_strbuf *path)
+{
+    char link[PATH_MAX];
+    ssize_t n = readlink(path->text, link, sizeof(link) - 1);
+    const char *slash;
+
+    if (n < 0)
+        return false;
+    link[n] = '\0';
+    slash = strrchr(path->text, '/');
+    if (link[0] == '/' || !slash)
+        tc_strbuf_reset(path);
+    else
+        path->size = (size_t)(slash + 1 - path->text);
+    tc_strbuf_adds(path, link);
+    return true;
+}
+
+/* The end of all symbolic links, also where no file is yet; a descriptor's number if it is one. */
+static int resolve(struct tc_strbuf *path)
+{
+    int descriptor = descriptor_of(path->text);
+
+    for (unsigned i = 0; i < MAX_LINKS && descriptor < 0 && follow_link(path); i++)
+        descriptor = descriptor_of(path->text);
+    return descriptor;
+}
+
+/* A loop of links or a folder ends in the error of open(). */
+static int open_target(struct tc_fs_writer *writer)
+{
+    struct stat st;
+    int descriptor = resolve(&writer->target);
+
+    if (descriptor >= 0)
+        return fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+    writer->is_replacing = stat(writer->target.text, &st) == 0;
+    if (writer->is_replacing && !S_ISREG(st.st_mode))
+        return open(writer->target.text, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (!writer->is_replacing && errno != ENOENT)
+        return -1;
+    int fd = open_temp(writer->target.text, 0666, &writer->temp);
+    if (fd >= 0 && writer->is_replacing && fchmod(fd, st.st_mode & 07777) < 0)
+        errno = 0; /* not ours to set: the new file has the usual mode */
+    return fd;
+}
+
 enum tc_status tc_fs_writer_open(struct tc_fs_writer *writer, const char *path,
                                  struct tc_error *err)
 {
+    enum tc_status status;
+
     *writer = (struct tc_fs_writer){.path = path};
-    writer->fd = open_temp(path, &writer->temp);
+    tc_strbuf_adds(&writer->target, path);
+    writer->fd = open_target(writer);
     if (writer->fd >= 0)
         return TC_OK;
+    status = io_error(err, path);
+    tc_strbuf_release(&writer->target);
     tc_strbuf_release(&writer->temp);
-    return io_error(err, path);
+    return status;
 }
 
 enum tc_status tc_fs_writer_add(struct tc_fs_writer *writer, const void *data, size_t size,
@@ -226,15 +300,26 @@ enum tc_status tc_fs_writer_add(struct tc_fs_writer *writer, const void *data, s
     return TC_OK;
 }
 
+/* Some file systems tell only now that there was no room: before the good old file is gone. */
+static bool is_on_disk(const struct tc_fs_writer *writer)
+{
+    return !writer->is_replacing || fsync(writer->fd) == 0 || errno == EINVAL || errno == ENOTSUP;
+}
+
 enum tc_status tc_fs_writer_close(struct tc_fs_writer *writer, enum tc_status status,
                                   struct tc_error *err)
 {
+    bool is_temp = writer->temp.size > 0;
+
+    if (is_temp && status == TC_OK && !is_on_disk(writer))
+        status = io_error(err, writer->path);
     if (close(writer->fd) < 0 && status == TC_OK)
         status = io_error(err, writer->path);
-    if (status == TC_OK && rename(writer->temp.text, writer->path) < 0)
+    if (is_temp && status == TC_OK && rename(writer->temp.text, writer->target.text) < 0)
         status = io_error(err, writer->path);
-    if (status != TC_OK)
+    if (is_temp && status != TC_OK)
         unlink(writer->temp.text);
+    tc_strbuf_release(&writer->target);
     tc_strbuf_release(&writer->temp);
     return status;
 }

@@ -29,11 +29,18 @@ enum tc_status tc_fs_list(const char *dir, char ***names, size_t *n, struct tc_e
 void tc_fs_list_free(char **names, size_t n);
 /* Append a whole file to out; TC_E_NOTFOUND if there is none, TC_E_IO otherwise (a folder too). */
 enum tc_status tc_fs_read(const char *path, struct tc_strbuf *out, struct tc_error *err);
-/* A file that is written bit by bit and is there when it is whole. */
+/*
+ * A file that is written bit by bit and is there when it is whole: under another name beside it,
+ * then by rename. Symbolic links are followed, and a file that is replaced keeps its mode. What is
+ * no regular file (a device, a FIFO, a descriptor as /dev/stdout or /dev/fd/3) is never replaced:
+ * it is written into, so that what came before an error has arrived.
+ */
 struct tc_fs_writer {
-    const char *path; /* borrowed */
-    struct tc_strbuf temp;
+    const char *path;        /* borrowed */
+    struct tc_strbuf target; /* where the symbolic links lead */
+    struct tc_strbuf temp;   /* empty: written into what is there */
     int fd;
+    bool is_replacing;
 };
 
 /* After an error there is nothing to close. */
@@ -44,7 +51,7 @@ enum tc_status tc_fs_writer_add(struct tc_fs_writer *writer, const void *data, s
 /* Put it in place if status is TC_OK, else drop it; returns the status or what went wrong now. */
 enum tc_status tc_fs_writer_close(struct tc_fs_writer *writer, enum tc_status status,
                                   struct tc_error *err);
-/* Write all of it or nothing: a temporary file beside path, then rename. */
+/* Write all of it or nothing, as a struct tc_fs_writer does. */
 enum tc_status tc_fs_write(const char *path, const void *data, size_t size, struct tc_error *err);
 /*
  * Keep others that lock the same folder or file away until *fd is closed; TC_E_IO names the path if

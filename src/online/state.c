@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -145,6 +146,16 @@ static char *absolute(const char *path)
     return tc_fs_join(cwd, path);
 }
 
+/* It is read again, cut and appended to. */
+static enum tc_status check_kind(const struct tc_state *state, struct tc_error *err)
+{
+    struct stat st;
+
+    if (fstat(state->fd, &st) == 0 && S_ISREG(st.st_mode))
+        return TC_OK;
+    return tc_error_set(err, TC_E_USAGE, "%s: the state needs a regular file", state->path);
+}
+
 enum tc_status tc_state_open(const char *path, const char *trace, struct tc_state **out,
                              struct tc_error *err)
 {
@@ -157,7 +168,9 @@ enum tc_status tc_state_open(const char *path, const char *trace, struct tc_stat
     state->told = tc_strtab_new();
     state->lock = -1;
     state->fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    status = state->fd < 0 ? fail(state, err) : tc_fs_lock(path, &state->lock, err);
+    status = state->fd < 0 ? fail(state, err) : check_kind(state, err);
+    if (status == TC_OK)
+        status = tc_fs_lock(path, &state->lock, err);
     if (status == TC_OK)
         status = load(state, name, err);
     tc_free(name);
