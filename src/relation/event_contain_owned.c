@@ -62,6 +62,13 @@ static bool is_beside_frozen(const struct tc_process *process, const struct tc_v
     return false;
 }
 
+/* A module clears the gradients of what it holds, whoever owns it: only an optimizer's calls tell
+ * what is owned. Of a module, and of nothing else, a trace always has the mode. */
+static bool tells_owner(const struct tc_call *call)
+{
+    return !tc_value_get(tc_value_get(call->self, "attrs"), "training");
+}
+
 static tc_sym outcome_sym(struct tc_strtab *symbols, bool is_owned)
 {
     return tc_strtab_intern_text(symbols, is_owned ? "owned true" : "owned false");
@@ -93,7 +100,7 @@ static void owned_observe(void *state, struct tc_strtab *symbols, const struct t
     struct owned_state *s = state;
     uint64_t serial, pointer;
 
-    if (event->kind == TC_EVENT_CALL)
+    if (event->kind == TC_EVENT_CALL && tells_owner(event->call))
         for (size_t i = 0; i < event->call->n_params; i++)
             tc_map_put(&s->owned, id_of(event->process, event->call->params[i]), 1);
     if (!tc_is_step_window(event))

@@ -216,6 +216,15 @@ class Trace:
             self.set(v, grad="null")
         self.leave()
 
+    def zero_grad_of_module(self, model, at="train.py:10"):
+        """Module.zero_grad() clears what the module holds, whoever owns it."""
+        self.stage = "training"
+        self.enter("torch.nn.Module.zero_grad", role="zero_grad", at=at, params=[v.serial for v in model.parameters],
+                   self={"object": "__main__.Net", "id": model["id"], "attrs": {"training": model["training"]}})
+        for v in model.parameters:
+            self.set(v, grad="null")
+        self.leave()
+
     def forward(self, model, changes=(), at="train.py:11", ctx=None, training=None, args=None):
         self.enter(FORWARD, at=at, ctx=ctx, args=args,
                    self={"object": "__main__.Net", "id": model["id"], "role": "root",
