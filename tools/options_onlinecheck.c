@@ -12,9 +12,13 @@ static const struct tc_opt onlinecheck_options[] = {
     TC_OPT_VALUE(UINT, "report-interval", 0, "SECONDS", AT(report_interval_s),
                  "between reports while the run goes on (default 30; 0: only at the end)"),
     TC_OPT_VALUE(STRING, "on-violation", 0, "COMMAND", AT(on_violation),
-                 "run in a shell for each violation, which it gets as JSON on stdin"),
-    TC_OPT_VALUE(STRING, "state", 0, "FILE", AT(state),
-                 "remember what was told, so that a new start neither repeats nor loses it"),
+                 "run in a shell once for each cause, whose first violation it gets as JSON on "
+                 "stdin"),
+    TC_OPT_VALUE(UINT, "on-violation-timeout", 0, "SECONDS", AT(on_violation_limit_s),
+                 "end a command after so long, with all that it started (default 60; 0: never)"),
+    TC_OPT_VALUE(
+        STRING, "state", 0, "FILE", AT(state),
+        "remember what was told and run, so that a new start neither repeats nor loses it"),
     TC_OPT_END,
 };
 

@@ -33,6 +33,7 @@ enum tc_status onlinecheck_run(struct tc_app *app, void *options_, struct tc_err
         .idle_s = options->idle_s,
         .report_interval_s = options->report_interval_s,
         .on_violation = options->on_violation,
+        .on_violation_limit_s = options->on_violation_limit_s,
         .state = options->state,
         .say = say,
     };

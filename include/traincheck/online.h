@@ -7,12 +7,13 @@
 #include <traincheck/check.h>
 
 struct tc_online_config {
-    struct tc_check_config check; /* of one trace, whose folder need not be there yet */
-    unsigned lateness_s;          /* how long a step waits for a rank that is silent */
-    unsigned idle_s;              /* end after so long without anything new; 0: never for that */
-    unsigned report_interval_s;   /* between reports of what is known so far; 0: only at the end */
-    const char *on_violation;     /* shell command that gets each violation as JSON; or NULL */
-    const char *state;            /* file that remembers what was told; or NULL */
+    struct tc_check_config check;  /* of one trace, whose folder need not be there yet */
+    unsigned lateness_s;           /* how long a step waits for a rank that is silent */
+    unsigned idle_s;               /* end after so long without anything new; 0: never for that */
+    unsigned report_interval_s;    /* between reports of what is known so far; 0: only at the end */
+    const char *on_violation;      /* shell command that gets each cause as JSON; or NULL */
+    unsigned on_violation_limit_s; /* a command is ended after so long; 0: never */
+    const char *state;             /* file that remembers what was told; or NULL */
     /* A line for people: what began, what failed, how it ended. */
     void (*say)(void *context, const char *line);
 };

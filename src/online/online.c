@@ -14,7 +14,7 @@
 
 #include "base/arena.h"
 #include "base/fs.h"
-#include "online/command.h"
+#include "online/cause.h"
 #include "online/follow.h"
 #include "online/state.h"
 #include "online/teller.h"
@@ -24,7 +24,8 @@
 #define LOOK_MS       200  /* between looks at the folder without events */
 #define SOON_MS       5    /* after an event: several writes are one look */
 #define GRACE_MS      1000 /* after the last process ended, a further one may begin */
-#define COMMANDS_MS   5000 /* waited at the end for commands that still run */
+#define ENDING_MS     3000 /* what a command may need to end when its time is up */
+#define HURRY_MS      5000 /* waited for commands after a signal, however long they may take */
 #define RECORDS       4096 /* read between looks at everything else: some 20 ms */
 #define GONE_IS_FINAL 3    /* looks in a row that found no folder where there was one */
 
@@ -34,6 +35,7 @@ struct online {
     struct tc_follow *follow;
     struct tc_state *state;
     struct tc_commands *commands;
+    struct tc_causes causes;
     uv_loop_t loop;
     uv_fs_event_t events;
     uv_timer_t look, soon;
@@ -263,25 +265,84 @@ static void close_handle(uv_handle_t *handle, void *context)
         uv_close(handle, NULL);
 }
 
-static void on_enough(uv_timer_t *timer)
+/* ---- commands ------------------------------------------------------------------------------ */
+
+static void on_command_done(void *context, const char *id)
 {
-    uv_stop(timer->loop);
+    struct online *o = context;
+    struct tc_error why;
+
+    if (o->state && tc_state_run(o->state, id, &why) != TC_OK)
+        say(o, "%s", why.text);
 }
 
-/* Let commands end, so that their failures are told; but not for ever. */
+static void say_command(void *context, const char *line)
+{
+    say(context, "%s", line);
+}
+
+static void begin_commands(struct online *o)
+{
+    const struct tc_commands_config config = {.command = o->config->on_violation,
+                                              .limit_ms =
+                                                  1000 * (uint64_t)o->config->on_violation_limit_s,
+                                              .say = say_command,
+                                              .done = on_command_done,
+                                              .context = o};
+
+    if (!config.command)
+        return;
+    o->commands = tc_commands_new(&o->loop, &config);
+    tc_causes_init(&o->causes, &o->check, o->state, o->commands);
+}
+
+static void on_enough(uv_timer_t *timer)
+{
+    bool *is_over = timer->data;
+
+    *is_over = true;
+}
+
+static void say_left_over(struct online *o)
+{
+    size_t n = tc_commands_left(o->commands);
+
+    if (n && o->state)
+        say(o,
+            "--on-violation: %zu of the commands could not end before the check did; the next "
+            "check with --state %s runs them",
+            n, o->config->state);
+    else if (n)
+        say(o,
+            "--on-violation: %zu of the commands could not end before the check did; with "
+            "--state FILE the next check would run them",
+            n);
+}
+
+/* Let commands end, so that their failures are told and none is lost; but not for ever. */
 static void wait_for_commands(struct online *o)
 {
-    uint64_t until = uv_now(&o->loop) + COMMANDS_MS;
+    uint64_t limit_ms = 1000 * (uint64_t)o->config->on_violation_limit_s;
+    uint64_t wait_ms = limit_ms ? limit_ms + ENDING_MS : 0;
+    bool is_over = false;
 
     if (!o->commands)
         return;
-    uv_timer_start(&o->soon, on_enough, COMMANDS_MS, 0);
-    while (tc_commands_pending(o->commands) && uv_now(&o->loop) < until)
+    if (o->status == TC_E_INTERRUPTED && (!wait_ms || wait_ms > HURRY_MS))
+        wait_ms = HURRY_MS;
+    o->soon.data = &is_over;
+    if (wait_ms)
+        uv_timer_start(&o->soon, on_enough, wait_ms, 0);
+    while (tc_commands_pending(o->commands) && !is_over)
         uv_run(&o->loop, UV_RUN_ONCE);
+    uv_timer_stop(&o->soon);
+    say_left_over(o);
 }
 
 static void close_loop(struct online *o)
 {
+    if (o->commands)
+        tc_causes_release(&o->causes);
     tc_commands_free(o->commands);
     uv_run(&o->loop, UV_RUN_NOWAIT);
     uv_walk(&o->loop, close_handle, NULL);
@@ -298,10 +359,8 @@ static enum tc_status begin(struct online *o)
         status = tc_state_open(config->state, trace_of(o), &o->state, o->err);
     if (status != TC_OK)
         return status;
-    if (config->on_violation)
-        o->commands =
-            tc_commands_new(&o->loop, config->on_violation, config->say, config->check.context);
-    tc_teller_init(&o->teller, &o->check, o->state, o->commands);
+    begin_commands(o);
+    tc_teller_init(&o->teller, &o->check, o->state, o->commands ? &o->causes : NULL);
     o->follow = tc_follow_new(&o->check, trace_of(o), 1000 * (uint64_t)config->lateness_s,
                               uv_now(&o->loop));
     return TC_OK;

@@ -19,7 +19,7 @@
 
 struct tc_state {
     char *path, *file;
-    struct tc_strtab *told;
+    struct tc_strtab *told, *causes, *ran;
     int fd, lock;
 };
 
@@ -78,13 +78,21 @@ static enum tc_status read_head(const struct tc_state *state, const struct tc_js
     return TC_OK;
 }
 
+static void read_id(struct tc_strtab *ids, const struct tc_json *line, const char *key)
+{
+    const char *id = tc_json_text(tc_json_get(line, key));
+
+    if (id)
+        tc_strtab_intern_text(ids, id);
+}
+
 static void read_line(struct tc_state *state, const struct tc_json *line)
 {
-    const char *told = tc_json_text(tc_json_get(line, "told"));
     const char *file = tc_json_text(tc_json_get(line, "file"));
 
-    if (told)
-        tc_strtab_intern_text(state->told, told);
+    read_id(state->told, line, "told");
+    read_id(state->causes, line, "cause");
+    read_id(state->ran, line, "ran");
     if (file && !state->file)
         state->file = tc_strdup(file);
 }
@@ -166,6 +174,8 @@ enum tc_status tc_state_open(const char *path, const char *trace, struct tc_stat
     *out = NULL;
     state->path = tc_strdup(path);
     state->told = tc_strtab_new();
+    state->causes = tc_strtab_new();
+    state->ran = tc_strtab_new();
     state->lock = -1;
     state->fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     status = state->fd < 0 ? fail(state, err) : check_kind(state, err);
@@ -190,6 +200,8 @@ void tc_state_close(struct tc_state *state)
     if (state->lock >= 0)
         close(state->lock);
     tc_strtab_free(state->told);
+    tc_strtab_free(state->causes);
+    tc_strtab_free(state->ran);
     tc_free(state->path);
     tc_free(state->file);
     tc_free(state);
@@ -211,8 +223,36 @@ bool tc_state_was_told(const struct tc_state *state, const char *id)
     return tc_strtab_find(state->told, id, strlen(id)) != TC_NO_SYM;
 }
 
+static enum tc_status add_id(struct tc_state *state, struct tc_strtab *ids, const char *key,
+                             const char *id, struct tc_error *err)
+{
+    tc_strtab_intern_text(ids, id);
+    return add_text(state, key, id, err);
+}
+
 enum tc_status tc_state_tell(struct tc_state *state, const char *id, struct tc_error *err)
 {
-    tc_strtab_intern_text(state->told, id);
-    return add_text(state, "told", id, err);
+    return add_id(state, state->told, "told", id, err);
+}
+
+size_t tc_state_cause(const struct tc_state *state, const char *id)
+{
+    tc_sym number = tc_strtab_find(state->causes, id, strlen(id));
+
+    return number == TC_NO_SYM ? 0 : (size_t)number + 1;
+}
+
+enum tc_status tc_state_add_cause(struct tc_state *state, const char *id, struct tc_error *err)
+{
+    return add_id(state, state->causes, "cause", id, err);
+}
+
+bool tc_state_has_run(const struct tc_state *state, const char *id)
+{
+    return tc_strtab_find(state->ran, id, strlen(id)) != TC_NO_SYM;
+}
+
+enum tc_status tc_state_run(struct tc_state *state, const char *id, struct tc_error *err)
+{
+    return add_id(state, state->ran, "ran", id, err);
 }

@@ -12,9 +12,9 @@ static void on_found(void *context, const struct tc_violation *violation)
 }
 
 void tc_teller_init(struct tc_teller *teller, struct tc_check *check, struct tc_state *state,
-                    struct tc_commands *commands)
+                    struct tc_causes *causes)
 {
-    *teller = (struct tc_teller){.check = check, .state = state, .commands = commands};
+    *teller = (struct tc_teller){.check = check, .state = state, .causes = causes};
     tc_engine_on_found(check->engine, on_found, teller);
 }
 
@@ -40,21 +40,6 @@ static void print(const struct tc_teller *teller, const struct tc_violation *vio
     tc_strbuf_release(&text);
 }
 
-static void run_command(const struct tc_teller *teller, const struct tc_violation *violation)
-{
-    struct tc_strbuf text = TC_STRBUF_INIT;
-    struct tc_json *object;
-
-    if (!teller->commands)
-        return;
-    object = tc_violation_to_json(violation, teller->check->symbols);
-    tc_json_print(object, &text);
-    tc_strbuf_addc(&text, '\n');
-    tc_commands_run(teller->commands, text.text, text.size);
-    tc_json_free(object);
-    tc_strbuf_release(&text);
-}
-
 /* It is remembered last: a checker that is killed meanwhile rather tells it again than never. */
 static enum tc_status tell(const struct tc_teller *teller, const struct tc_violation *violation,
                            struct tc_error *err)
@@ -65,7 +50,6 @@ static enum tc_status tell(const struct tc_teller *teller, const struct tc_viola
         (teller->state && tc_state_was_told(teller->state, id)))
         return TC_OK;
     print(teller, violation);
-    run_command(teller, violation);
     return teller->state ? tc_state_tell(teller->state, id, err) : TC_OK;
 }
 
@@ -73,6 +57,8 @@ enum tc_status tc_teller_tell(struct tc_teller *teller, struct tc_error *err)
 {
     enum tc_status first = TC_OK, status;
 
+    if (teller->found.n && teller->causes)
+        first = tc_causes_tell(teller->causes, err);
     if (teller->found.n > 1)
         qsort(teller->found.items, teller->found.n, sizeof(*teller->found.items), compare_found);
     for (size_t i = 0; i < teller->found.n; i++) {

@@ -1,24 +1,24 @@
 /*
- * teller.h - each violation once, as soon as it is known: on stdout, to a command, into the state
+ * teller.h - each violation once, as soon as it is known: on stdout, into the state; each cause
+ * once to a command
  */
 #ifndef TC_ONLINE_TELLER_H
 #define TC_ONLINE_TELLER_H
 
 #include "base/vec.h"
-#include "online/command.h"
-#include "online/state.h"
+#include "online/cause.h"
 #include "report/run.h"
 
 struct tc_teller {
     struct tc_check *check;
     struct tc_state *state;                    /* NULL: nothing is remembered */
-    struct tc_commands *commands;              /* NULL: there is none to run */
+    struct tc_causes *causes;                  /* NULL: there is no command to run */
     TC_VEC(const struct tc_violation *) found; /* and not told yet */
 };
 
 /* All are borrowed. From now on the teller takes what the check's engine finds. */
 void tc_teller_init(struct tc_teller *teller, struct tc_check *check, struct tc_state *state,
-                    struct tc_commands *commands);
+                    struct tc_causes *causes);
 void tc_teller_release(struct tc_teller *teller);
 
 /* Tell what was found since the last call, in reading order, but for what is suppressed or was told

@@ -180,25 +180,93 @@ class Live(live.Case):
 
     # ---- commands
 
-    def test_a_command_for_each_violation(self):
-        write_loop(self.work / "trace", broken_from=3)
+    def told(self):
+        """What commands that write into told.jsonl were given."""
+        path = self.work / "told.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def write_two_causes(self):
+        """From step 3 on no weight changes; another call of the optimizer breaks something else at step 9."""
+        t = write_loop(self.work / "trace", steps=9, broken_from=3, end=False)
+        t.enter("torch.optim.Optimizer.step", at="train.py:99", **t.on_optimizer(t.optimizer_), uncleared=[2])
+        t.leave()
+        t.end()
+
+    def heads(self):
+        self.offline()
+        summary = json.loads((self.work / "offline" / "violations_summary.json").read_text())
+        return [group["head"] for group in summary["groups"]]
+
+    def test_a_command_for_each_cause(self):
+        self.write_two_causes()
         checker = self.follow_trace("--on-violation", "cat >>told.jsonl")
         self.assertEqual(checker.wait(), 1, checker.stderr())
-        self.assertEqual(ids((self.work / "told.jsonl").read_text()), ids(self.offline()))
+        told = sorted(self.told(), key=lambda v: v["group"])
+        self.assertEqual([v["id"] for v in told], self.heads())
+        self.assertGreater(len(self.offline().splitlines()), len(told))
+        self.assertEqual([(v["group"], v["first"]) for v in told], [(1, True), (2, False)])
+        for v in told:
+            self.assertEqual((v["run"], v["rank"], v["trace"]), (str(self.work / "trace"), None, "trace"))
+        self.assertGreater(told[0]["group_size"], 1)
+
+    def test_no_command_for_what_is_suppressed(self):
+        self.write_two_causes()
+        (self.work / "known.txt").write_text("".join(f"{i} on purpose\n" for i in ids(self.offline())))
+        checker = self.follow_trace("--on-violation", "cat >>told.jsonl", "--suppress", "known.txt")
+        self.assertEqual(checker.wait(), 0, checker.stderr())
+        self.assertEqual(self.told(), [])
 
     def test_a_command_that_fails_or_hangs_holds_nothing_up(self):
         for command, line in (("exit 7", "exit status 7"), ("kill -9 $$", "signal 9"), ("nonsense-command", "exit status 127"),
-                              ("exec sleep 9", "")):
+                              ("exec sleep 99", "ended after 1 s, with what it had started: exec sleep 99")):
             with self.subTest(command=command):
                 shutil.rmtree(self.work / "trace", ignore_errors=True)
                 t = write_loop(self.work / "trace", broken_from=3, end=False)
-                checker = self.follow_trace("--on-violation", command)
+                checker = self.follow_trace("--on-violation", command, "--on-violation-timeout", "1")
                 checker.wait_for(checker.out, "at least one")
                 more_steps(t, 3, broken_from=3)
                 t.end()
                 self.assertEqual(checker.wait(), 1, checker.stderr())
                 self.assertIn(line, checker.stderr())
                 self.assert_as_offline()
+
+    def test_a_late_command_ends_with_its_children(self):
+        """Also with one that takes no notice of SIGTERM; one that ends in time is left alone."""
+        write_loop(self.work / "trace", broken_from=3)
+        command = "sh -c 'trap \"\" TERM; echo $$ >child; while :; do sleep 0.1; done' & echo $$ >pid; wait"
+        checker = self.follow_trace("--on-violation", command, "--on-violation-timeout", "1", "--state", "state.jsonl")
+        self.assertEqual(checker.wait(), 1, checker.stderr())
+        self.assertIn("ended after 1 s", checker.stderr())
+        for name in ("pid", "child"):
+            end = time.monotonic() + live.PATIENCE
+            while pathlib.Path(f"/proc/{(self.work / name).read_text().strip()}/stat").exists():
+                self.assertLess(time.monotonic(), end, name)
+                time.sleep(0.01)
+        self.assertNotIn("could not end", checker.stderr())
+        self.assertIn('{"ran":', (self.work / "state.jsonl").read_text())
+
+    def test_a_command_that_could_not_end_is_left_to_the_next_check(self):
+        self.write_two_causes()
+        state = self.work / "state.jsonl"
+        hanging = self.follow_trace("--on-violation", "cat >/dev/null; touch begun; sleep 99", "--state", "state.jsonl",
+                                    "--on-violation-timeout", "50")
+        end = time.monotonic() + live.PATIENCE
+        while not (self.work / "begun").exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        hanging.process.send_signal(signal.SIGTERM)
+        hanging.wait()
+        self.assertIn("2 of the commands could not end before the check did; the next check with --state state.jsonl "
+                      "runs them", hanging.stderr())
+        self.assertNotIn('"ran"', state.read_text())
+        second = self.follow_trace("--on-violation", "cat >>told.jsonl", "--state", "state.jsonl")
+        self.assertEqual(second.wait(), 1, second.stderr())
+        self.assertEqual(second.stdout(), "")
+        told = sorted(self.told(), key=lambda v: v["group"])
+        self.assertEqual([(v["id"], v["group"], v["first"]) for v in told],
+                         [(head, i, i == 1) for i, head in enumerate(self.heads(), 1)])
+        third = self.follow_trace("--on-violation", "cat >>told.jsonl", "--state", "state.jsonl")
+        third.wait()
+        self.assertEqual(len(self.told()), len(told))
 
     # ---- going on after an end
 

@@ -1,0 +1,139 @@
+#include "online/cause.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+#include "base/banned.h"
+
+void tc_causes_init(struct tc_causes *causes, const struct tc_check *check, struct tc_state *state,
+                    struct tc_commands *commands)
+{
+    *causes = (struct tc_causes){.check = check,
+                                 .state = state,
+                                 .commands = commands,
+                                 .heard = tc_strtab_new(),
+                                 .queued = tc_strtab_new()};
+}
+
+void tc_causes_release(struct tc_causes *causes)
+{
+    tc_strtab_free(causes->heard);
+    tc_strtab_free(causes->queued);
+}
+
+static bool has(const struct tc_strtab *ids, const char *id)
+{
+    return tc_strtab_find(ids, id, strlen(id)) != TC_NO_SYM;
+}
+
+static bool was_heard_of(const struct tc_causes *causes, const char *id)
+{
+    const struct tc_state *state = causes->state;
+
+    return has(causes->heard, id) ||
+           (state && (tc_state_was_told(state, id) || tc_state_cause(state, id)));
+}
+
+static bool is_new(const struct tc_causes *causes, const struct tc_group *group)
+{
+    for (size_t i = 0; i < group->n; i++)
+        if (was_heard_of(causes, group->items[i]->invariant->id))
+            return false;
+    return true;
+}
+
+/* The violation of the group whose command an earlier checker left; NULL if there is none. */
+static const struct tc_violation *left_over(const struct tc_causes *causes,
+                                            const struct tc_group *group)
+{
+    for (size_t i = 0; causes->state && i < group->n; i++) {
+        const char *id = group->items[i]->invariant->id;
+        if (tc_state_cause(causes->state, id) && !tc_state_has_run(causes->state, id) &&
+            !has(causes->queued, id))
+            return group->items[i];
+    }
+    return NULL;
+}
+
+static void set_run(struct tc_json *object, const char *trace)
+{
+    char *path = realpath(trace, NULL);
+
+    tc_json_set_string(object, "run", path ? path : trace);
+    free(path);
+}
+
+/* What the command reads: the violation with its cause. */
+static void queue(const struct tc_causes *causes, const struct tc_group *group,
+                  const struct tc_violation *violation, size_t number)
+{
+    struct tc_json *object = tc_violation_to_json(violation, causes->check->symbols);
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_json_set_number(object, "group", (double)number);
+    tc_json_set_bool(object, "first", number == 1);
+    tc_json_set_number(object, "group_size", (double)group->n);
+    set_run(object, violation->trace);
+    if (violation->rank < 0)
+        tc_json_set(object, "rank", tc_json_null());
+    tc_json_print(object, &text);
+    tc_strbuf_addc(&text, '\n');
+    tc_commands_run(causes->commands, violation->invariant->id, text.text, text.size);
+    tc_strbuf_release(&text);
+    tc_json_free(object);
+}
+
+/* It is remembered first: a checker that is killed meanwhile leaves the command to the next. */
+static enum tc_status tell_group(struct tc_causes *causes, const struct tc_group *group,
+                                 struct tc_error *err)
+{
+    const struct tc_violation *violation =
+        is_new(causes, group) ? group->items[0] : left_over(causes, group);
+    enum tc_status status = TC_OK;
+    size_t number;
+
+    for (size_t i = 0; i < group->n; i++)
+        tc_strtab_intern_text(causes->heard, group->items[i]->invariant->id);
+    if (!violation)
+        return TC_OK;
+    const char *id = violation->invariant->id;
+    number = tc_strtab_intern_text(causes->queued, id) + (size_t)1;
+    if (causes->state && !tc_state_cause(causes->state, id))
+        status = tc_state_add_cause(causes->state, id, err);
+    if (causes->state)
+        number = tc_state_cause(causes->state, id);
+    queue(causes, group, violation, number);
+    return status;
+}
+
+/* What the engine knows but for what is suppressed; the caller frees the array. */
+static const struct tc_violation **violations_that_count(const struct tc_check *check, size_t *n)
+{
+    size_t n_all;
+    const struct tc_violation **all = tc_engine_violations(check->engine, &n_all);
+
+    *n = 0;
+    for (size_t i = 0; i < n_all; i++)
+        if (!tc_suppressions_reason(&check->suppressions, all[i]->invariant->id))
+            all[(*n)++] = all[i];
+    return all;
+}
+
+enum tc_status tc_causes_tell(struct tc_causes *causes, struct tc_error *err)
+{
+    struct tc_groups groups;
+    size_t n;
+    const struct tc_violation **violations = violations_that_count(causes->check, &n);
+    enum tc_status first = TC_OK, status;
+
+    tc_groups_make(&groups, violations, n, causes->check->symbols);
+    for (size_t i = 0; i < groups.n; i++) {
+        status = tell_group(causes, &groups.items[i], first ? NULL : err);
+        first = first ? first : status;
+    }
+    tc_groups_release(&groups);
+    tc_free(violations);
+    return first;
+}
