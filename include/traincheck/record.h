@@ -57,6 +57,8 @@ struct tc_record {
     struct tc_str msg;             /* raise */
     const struct tc_value *self;   /* call: receiver */
     const struct tc_value *args;   /* call: object by parameter name */
+    const struct tc_value *equal;  /* call: array of pairs of operand names of equal content */
+    const struct tc_value *alias;  /* call: those that share memory */
     const struct tc_value *ctx;    /* call: object of what differs from the default */
     const struct tc_value *params; /* call of step, zero_grad: array of variable serials */
     const struct tc_value

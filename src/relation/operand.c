@@ -96,19 +96,45 @@ static void operand_close(void *state)
     tc_free(s);
 }
 
-/* Identities and contents are no part of a reading. */
-static bool is_identity(struct tc_str key)
+static bool is_key(struct tc_str key, const char *text, size_t size)
+{
+    return key.size == size && !memcmp(key.text, text, size);
+}
+
+/* What docs/trace-format.md, "Content", adds to a tensor. */
+static bool is_content(struct tc_str key)
 {
     switch (key.size) {
-    case 2:
-        return !memcmp(key.text, "id", 2);
+    case 4:
+        return is_key(key, "rows", 4);
     case 5:
-        return !memcmp(key.text, "stats", 5);
+        return is_key(key, "stats", 5) || is_key(key, "value", 5);
     case 6:
-        return !memcmp(key.text, "digest", 6);
+        return is_key(key, "digest", 6);
+    case 7:
+        return is_key(key, "summary", 7);
+    case 8:
+        return is_key(key, "constant", 8);
     default:
         return false;
     }
+}
+
+/* Identities and contents are no part of a reading. */
+static uint64_t mix_members(uint64_t h, const struct tc_value *v)
+{
+    bool is_tensor =
+        v->n && (is_key(v->members[0].key, "tensor", 6) || is_key(v->members[0].key, "array", 5));
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < v->n; i++) {
+        struct tc_str key = v->members[i].key;
+        if (is_key(key, "id", 2) || (is_tensor && is_content(key)))
+            continue;
+        h = tc_operand_mix(tc_hash_mix_text(h, key.text, key.size), &v->members[i].value);
+        n++;
+    }
+    return tc_hash_mix(h, n, 0); /* where the object ends */
 }
 
 uint64_t tc_operand_mix(uint64_t h, const struct tc_value *v)
@@ -131,13 +157,7 @@ uint64_t tc_operand_mix(uint64_t h, const struct tc_value *v)
             h = tc_operand_mix(h, &v->items[i]);
         return h;
     case TC_VALUE_OBJECT:
-        h = tc_hash_mix(h, v->kind, v->n);
-        for (uint32_t i = 0; i < v->n; i++) {
-            struct tc_str key = v->members[i].key;
-            if (!is_identity(key))
-                h = tc_operand_mix(tc_hash_mix_text(h, key.text, key.size), &v->members[i].value);
-        }
-        return h;
+        return mix_members(tc_hash_mix(h, v->kind, 0), v);
     }
     return h;
 }

@@ -166,10 +166,14 @@ static void tell_rest(const struct operand *operand, struct tc_strtab *symbols,
 
 /* ---- what is met --------------------------------------------------------------------------- */
 
-/* Of numbers only seeds are meant to differ: the others are sizes and dimensions. */
+/* Of numbers only seeds are meant to differ: the others are sizes and dimensions. Of contents only
+ * those of arrays, which is what a worker draws from: labels and masks of its tensors repeat. */
 static uint64_t value_digest(const struct tc_call *call, const struct tc_value *v)
 {
-    struct tc_str digest = tc_value_str(tc_value_get(v, "digest"));
+    struct tc_str digest = {NULL, 0};
+
+    if (tc_value_get(v, "array"))
+        digest = tc_value_str(tc_value_get(v, "digest"));
 
     if (v->kind == TC_VALUE_INT && call->role == TC_ROLE_SEED)
         return tc_hash64(&v->integer, sizeof(v->integer), 1);

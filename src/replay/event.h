@@ -53,6 +53,7 @@ struct tc_call {
     struct tc_call *parent; /* NULL at the top of its thread */
     unsigned n_open;        /* calls open directly inside */
     const struct tc_value *self, *args, *ctx; /* NULL when absent; owned by the call */
+    const struct tc_value *equal, *alias;     /* pairs of operands, or NULL */
     const struct tc_value *defaults;          /* of the API's signature, or NULL */
     const int64_t *params, *uncleared;
     size_t n_params, n_uncleared;

@@ -152,6 +152,8 @@ struct tc_call *tc_spans_enter(struct tc_spans *spans, const struct tc_record *r
     call->descriptor = call->is_root ? TC_SYM_ROOT_FORWARD : call->fn;
     call->self = record->self;
     call->args = record->args;
+    call->equal = record->equal;
+    call->alias = record->alias;
     call->ctx = record->ctx;
     call->params = keep_serials(&call->arena, record->params, &call->n_params);
     call->uncleared = keep_serials(&call->arena, record->uncleared, &call->n_uncleared);
@@ -168,6 +170,8 @@ void tc_spans_settle(struct tc_spans *spans)
 
         call->self = keep(&call->arena, call->self);
         call->args = keep(&call->arena, call->args);
+        call->equal = keep(&call->arena, call->equal);
+        call->alias = keep(&call->arena, call->alias);
         call->ctx = keep(&call->arena, call->ctx);
     }
     spans->borrowing.n = 0;

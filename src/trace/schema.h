@@ -36,6 +36,7 @@
     X(monotonic_ns, INT,    OPTIONAL, TC_NOWHERE)  \
     X(unix_ns,      INT,    OPTIONAL, TC_NOWHERE)  \
     X(mode,         STR,    OPTIONAL, TC_NOWHERE)  \
+    X(content,      STR,    OPTIONAL, TC_NOWHERE)  \
     X(invariants,   STR,    OPTIONAL, TC_NOWHERE)  \
     X(selection,    OBJECT, OPTIONAL, TC_NOWHERE)  \
     X(sampling,     ANY,    OPTIONAL, TC_NOWHERE)  \
@@ -59,6 +60,8 @@
     X(stack,        ARRAY,  OPTIONAL, TC_NOWHERE)       \
     X(self,         ANY,    OPTIONAL, TC_IN(self))      \
     X(args,         OBJECT, OPTIONAL, TC_IN(args))      \
+    X(equal,        ARRAY,  OPTIONAL, TC_IN(equal))     \
+    X(alias,        ARRAY,  OPTIONAL, TC_IN(alias))     \
     X(ctx,          OBJECT, OPTIONAL, TC_IN(ctx))       \
     X(params,       ARRAY,  OPTIONAL, TC_IN(params))    \
     X(uncleared,    ARRAY,  OPTIONAL, TC_IN(uncleared))

@@ -4,6 +4,7 @@
 #include "feed.h"
 
 #include "relation/operand.h"
+#include "trace/scan.h"
 
 struct world {
     struct feed feed;
@@ -139,6 +140,33 @@ static void two_tensors_are_compared(void **state)
                                  "args.a.shape differs_from args.b.shape\n");
 }
 
+/* An operand may well be called "value", as one of attention is. */
+static void what_is_recorded_of_content_is_no_other_call(void **state)
+{
+    static const char *const recorded[] = {
+        "{\"tensor\":\"Tensor\",\"shape\":[],\"dtype\":\"float32\",\"value\":1.5}",
+        "{\"tensor\":\"Tensor\",\"shape\":[],\"dtype\":\"float32\",\"value\":2.5,\"digest\":\"ab\"}",
+        "{\"tensor\":\"Tensor\",\"shape\":[],\"dtype\":\"float32\",\"constant\":1,\"rows\":\"ab\"}",
+        "{\"tensor\":\"Tensor\",\"shape\":[],\"dtype\":\"float32\",\"summary\":{\"min\":1}}",
+    };
+    struct tc_value args[4];
+    struct tc_arena arena = {0};
+    struct tc_error err;
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(tc_scan(recorded[i], strlen(recorded[i]), &arena, &args[i], &err), TC_OK);
+    for (size_t i = 1; i < 4; i++)
+        assert_true(tc_operand_mix(0, &args[0]) == tc_operand_mix(0, &args[i]));
+    assert_int_equal(tc_scan("{\"value\":1}", 11, &arena, &args[0], &err), TC_OK);
+    assert_int_equal(tc_scan("{\"value\":2}", 11, &arena, &args[1], &err), TC_OK);
+    assert_true(tc_operand_mix(0, &args[0]) != tc_operand_mix(0, &args[1]));
+    assert_int_equal(tc_scan("{\"a\":{\"b\":1}}", 13, &arena, &args[0], &err), TC_OK);
+    assert_int_equal(tc_scan("{\"a\":{},\"b\":1}", 14, &arena, &args[1], &err), TC_OK);
+    assert_true(tc_operand_mix(0, &args[0]) != tc_operand_mix(0, &args[1]));
+    tc_arena_release(&arena);
+}
+
 static void content_is_compared_where_shape_and_dtype_agree(void **state)
 {
     struct world *w = *state;
@@ -231,6 +259,7 @@ int main(void)
         T(dimensions_count_from_the_end),
         T(defaults_are_told_apart),
         T(two_tensors_are_compared),
+        T(what_is_recorded_of_content_is_no_other_call),
         T(content_is_compared_where_shape_and_dtype_agree),
         T(sizes_of_the_users_own_results_are_held_against_counts),
         T(autocast_is_compared_with_floats_only),

@@ -67,6 +67,20 @@ static void absent_is_told_from_null(void **state)
     assert_int_equal(r.finite, 0);
 }
 
+static void pairs_of_operands_are_told(void **state)
+{
+    struct tc_record r = ok("{\"type\":\"call\",\"id\":1,\"fn\":\"f\",\"t\":2,\"args\":{},"
+                            "\"equal\":[],\"alias\":[[\"args.a\",\"args.b\"]]}");
+
+    (void)state;
+    assert_null(r.unknown_key.text);
+    assert_int_equal(r.equal->n, 0);
+    assert_true(tc_value_is(&r.alias->items[0].items[1], "args.b"));
+    r = ok("{\"type\":\"call\",\"id\":1,\"fn\":\"f\",\"t\":2}"); /* as before schema 3 */
+    assert_null(r.equal);
+    assert_null(r.alias);
+}
+
 static void keys_may_come_in_any_order(void **state)
 {
     struct tc_record r = ok("{\"t\":5,\"attrs\":{},\"zz\":1,\"var\":7,\"yy\":2,\"type\":\"var\","
@@ -207,6 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_has_all_its_fields),
         cmocka_unit_test(absent_is_told_from_null),
+        cmocka_unit_test(pairs_of_operands_are_told),
         cmocka_unit_test(keys_may_come_in_any_order),
         cmocka_unit_test(the_first_of_equal_keys_counts),
         cmocka_unit_test(other_types_are_unknown),
