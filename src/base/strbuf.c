@@ -5,10 +5,12 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/safe.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 
@@ -61,21 +63,28 @@ void tc_strbuf_addc(struct tc_strbuf *buf, char c)
     tc_strbuf_add(buf, &c, 1);
 }
 
-void tc_strbuf_addf(struct tc_strbuf *buf, const char *fmt, ...)
+void tc_strbuf_addv(struct tc_strbuf *buf, const char *fmt, va_list args)
 {
-    va_list args;
+    va_list again;
     int size;
 
-    va_start(args, fmt);
-    size = vsnprintf(NULL, 0, fmt, args);
-    va_end(args);
+    va_copy(again, args);
+    size = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
     if (size < 0)
         return;
     tc_strbuf_reserve(buf, (size_t)size);
-    va_start(args, fmt);
     vsnprintf(buf->text + buf->size, (size_t)size + 1, fmt, args);
-    va_end(args);
     buf->size += (size_t)size;
+}
+
+void tc_strbuf_addf(struct tc_strbuf *buf, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    tc_strbuf_addv(buf, fmt, args);
+    va_end(args);
 }
 
 void tc_strbuf_add_int(struct tc_strbuf *buf, int64_t n)
@@ -92,7 +101,22 @@ void tc_strbuf_add_int(struct tc_strbuf *buf, int64_t n)
     tc_strbuf_add(buf, p, (size_t)(end - p));
 }
 
-/* The character at p, of size bytes, escaped if JSON or a script in HTML needs it. */
+static void add_escape(struct tc_strbuf *buf, uint32_t code)
+{
+    tc_strbuf_addf(buf, "\\u%04x", (unsigned)code);
+}
+
+/* The code of a character of two or three bytes. */
+static uint32_t code_of(const char *p, size_t size)
+{
+    const uint8_t *u = (const uint8_t *)p;
+
+    if (size == 2)
+        return (u[0] & 0x1fu) << 6 | (u[1] & 0x3fu);
+    return (u[0] & 0xfu) << 12 | (u[1] & 0x3fu) << 6 | (u[2] & 0x3fu);
+}
+
+/* The character at p, of size bytes, escaped if JSON, a script in HTML or a log needs it. */
 static void add_json_char(struct tc_strbuf *buf, const char *p, size_t size)
 {
     static const char escapes[0x20] = {
@@ -105,14 +129,18 @@ static void add_json_char(struct tc_strbuf *buf, const char *p, size_t size)
         tc_strbuf_addf(buf, "\\%c", c);
     else if (c < 0x20 && escapes[c])
         tc_strbuf_addf(buf, "\\%c", escapes[c]);
-    else if (c < 0x20)
-        tc_strbuf_addf(buf, "\\u%04x", c);
-    else if (size == 3 && !memcmp(p, "\xe2\x80\xa8", 3))
-        tc_strbuf_adds(buf, "\\u2028");
-    else if (size == 3 && !memcmp(p, "\xe2\x80\xa9", 3))
-        tc_strbuf_adds(buf, "\\u2029");
+    else if (c < 0x80)
+        add_escape(buf, c);
+    else if (tc_safe_is_hidden(p, size) || tc_safe_is_separator(p, size))
+        add_escape(buf, code_of(p, size));
     else
         tc_strbuf_add(buf, p, size);
+}
+
+/* "##" marks commands in the logs of services that run CI jobs. */
+static bool is_second(const char *text, const char *p)
+{
+    return p > text && p[-1] == '#';
 }
 
 void tc_strbuf_add_json(struct tc_strbuf *buf, const char *text, size_t size)
@@ -124,7 +152,7 @@ void tc_strbuf_add_json(struct tc_strbuf *buf, const char *text, size_t size)
         unsigned char c = (unsigned char)*p;
         size_t n = 1;
 
-        if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
+        if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && (c != '#' || !is_second(text, p))) {
             p++;
             continue;
         }

@@ -4,6 +4,7 @@
 #ifndef TC_BASE_STRBUF_H
 #define TC_BASE_STRBUF_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,9 +28,11 @@ void tc_strbuf_adds(struct tc_strbuf *buf, const char *text);
 void tc_strbuf_addc(struct tc_strbuf *buf, char c);
 TC_PRINTF(2, 3)
 void tc_strbuf_addf(struct tc_strbuf *buf, const char *fmt, ...);
+TC_PRINTF(2, 0)
+void tc_strbuf_addv(struct tc_strbuf *buf, const char *fmt, va_list args);
 void tc_strbuf_add_int(struct tc_strbuf *buf, int64_t n);
-/* A JSON string with its quotes: control characters, quote, backslash, U+2028 and U+2029 escaped,
- * bytes that are not UTF-8 replaced by U+FFFD. */
+/* A JSON string with its quotes, as TC_SAFE_JSON of base/safe.h; U+2028 and U+2029 are escaped,
+ * too, bytes that are not UTF-8 replaced by U+FFFD. */
 void tc_strbuf_add_json(struct tc_strbuf *buf, const char *text, size_t size);
 /* The text ("" if nothing was added); the caller owns it and buf is empty again. */
 char *tc_strbuf_take(struct tc_strbuf *buf);

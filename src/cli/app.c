@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/banned.h"
+#include "base/safe.h"
 
 /* The one thing a handler may touch. */
 static volatile sig_atomic_t caught_signal;
@@ -52,14 +53,20 @@ static void clear_progress(struct tc_app *app)
     app->shown_ns = 0;
 }
 
+/* The text may name what stands in a trace. */
 TC_PRINTF(3, 0)
 static void print_line(struct tc_app *app, const char *kind, const char *fmt, va_list args)
 {
+    struct tc_strbuf text = TC_STRBUF_INIT, line = TC_STRBUF_INIT;
+
     fflush(stdout);
     clear_progress(app);
-    fprintf(stderr, "%s: %s", app->tool->name, kind);
-    vfprintf(stderr, fmt, args);
-    fputc('\n', stderr);
+    tc_strbuf_addv(&text, fmt, args);
+    tc_strbuf_addf(&line, "%s: %s", app->tool->name, kind);
+    tc_safe_add(&line, TC_SAFE_LINE, text.text, text.size);
+    fprintf(stderr, "%s\n", line.text);
+    tc_strbuf_release(&text);
+    tc_strbuf_release(&line);
 }
 
 void tc_app_say(struct tc_app *app, const char *fmt, ...)

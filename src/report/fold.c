@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "base/safe.h"
 
 static bool is_continued(char c)
 {
@@ -21,12 +22,7 @@ size_t tc_fold_columns(const char *text, size_t size)
 
 void tc_fold_add(struct tc_strbuf *out, const char *text, size_t size)
 {
-    for (size_t i = 0; i < size; i++) {
-        unsigned char c = (unsigned char)text[i];
-        bool is_c1 = c == 0xc2 && i + 1 < size && (unsigned char)text[i + 1] < 0xa0;
-        tc_strbuf_addc(out, c < 0x20 || c == 0x7f || is_c1 ? '?' : text[i]);
-        i += is_c1;
-    }
+    tc_safe_add(out, TC_SAFE_LINE, text, size);
 }
 
 void tc_fold(struct tc_strbuf *out, const char *label, const char *text)

@@ -11,7 +11,7 @@
 
 /* Characters, as columns. */
 size_t tc_fold_columns(const char *text, size_t size);
-/* Texts come from traces: what would steer the terminal is shown as a question mark. */
+/* Texts come from traces: TC_SAFE_LINE. */
 void tc_fold_add(struct tc_strbuf *out, const char *text, size_t size);
 /* As much of the text as fits into a line of which `used` columns are taken. */
 void tc_fold_fitting(struct tc_strbuf *out, const char *text, size_t used);

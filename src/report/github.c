@@ -3,23 +3,8 @@
  */
 #include "report/report.h"
 
-#include <string.h>
-
 #include "base/banned.h"
-
-/* Commands end with the line; in properties, colons and commas part them. */
-static void add_escaped(struct tc_strbuf *out, const char *text, const char *special)
-{
-    for (; *text; text++) {
-        if (strchr(special, *text))
-            tc_strbuf_addf(out, "%%%02X", (unsigned char)*text);
-        else
-            tc_strbuf_addc(out, *text);
-    }
-}
-
-#define IN_TEXT     "%\r\n"
-#define IN_PROPERTY IN_TEXT ":,"
+#include "base/safe.h"
 
 static void print_group(const struct tc_group *group, struct tc_strbuf *out)
 {
@@ -30,21 +15,21 @@ static void print_group(const struct tc_group *group, struct tc_strbuf *out)
     tc_strbuf_adds(out, "::error ");
     if (tc_report_location(v->at, &path, &line)) {
         tc_strbuf_adds(out, "file=");
-        add_escaped(out, path.text, IN_PROPERTY);
+        tc_safe_add(out, TC_SAFE_GITHUB_PROPERTY, path.text, path.size);
         tc_strbuf_addf(out, ",line=%lld,", (long long)line);
     }
     tc_strbuf_adds(out, "title=");
     tc_strbuf_addf(&text, "TrainCheck %s %s", v->relation->name, v->invariant->id);
     if (v->step >= 0)
         tc_strbuf_addf(&text, " at step %lld", (long long)v->step);
-    add_escaped(out, text.text, IN_PROPERTY);
+    tc_safe_add(out, TC_SAFE_GITHUB_PROPERTY, text.text, text.size);
     tc_strbuf_adds(out, "::");
     tc_strbuf_reset(&text);
     tc_strbuf_addf(&text, "%s\nExpected: %s\nFirst look: %s", v->seen, v->invariant->text, v->hint);
     if (group->n > 1)
         tc_strbuf_addf(&text, "\nWith it broke %zu other%s.", group->n - 1,
                        group->n == 2 ? "" : "s");
-    add_escaped(out, text.text, IN_TEXT);
+    tc_safe_add(out, TC_SAFE_GITHUB, text.text, text.size);
     tc_strbuf_addc(out, '\n');
     tc_strbuf_release(&path);
     tc_strbuf_release(&text);

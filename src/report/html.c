@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "base/safe.h"
 #include "report/html/embedded.h"
 
 static const char *const verdicts[] = {
@@ -110,7 +111,6 @@ static struct tc_json *timeline(const struct tc_timeline *timeline)
     return array;
 }
 
-/* JSON in which no '<' ends the script element or begins a comment. */
 static void print_data(const struct tc_report_input *input, struct tc_strbuf *out)
 {
     struct tc_json *data = tc_json_object();
@@ -123,13 +123,7 @@ static void print_data(const struct tc_report_input *input, struct tc_strbuf *ou
     tc_json_set(data, "invariants", invariants(input));
     tc_json_print(data, &text);
     tc_json_free(data);
-    for (const char *from = text.text, *next; *from; from = next) {
-        next = from + strcspn(from, "<");
-        tc_strbuf_add(out, from, (size_t)(next - from));
-        if (*next)
-            tc_strbuf_adds(out, "\\u003c");
-        next += *next != '\0';
-    }
+    tc_safe_add(out, TC_SAFE_SCRIPT, text.text, text.size);
     tc_strbuf_release(&text);
 }
 

@@ -6,53 +6,12 @@
 #include <string.h>
 
 #include "base/banned.h"
-#include "base/utf8.h"
-
-/* XML 1.0 has no place at all for most control characters, nor for U+FFFE and U+FFFF. */
-static bool is_in_xml(const char *p, size_t size)
-{
-    unsigned char c = (unsigned char)*p;
-
-    if (size == 1)
-        return c >= 0x20 || c == '\t' || c == '\n' || c == '\r';
-    return size && !(size == 3 && !memcmp(p, "\xef\xbf", 2) && (unsigned char)p[2] >= 0xbe);
-}
-
-static void add_xml(struct tc_strbuf *out, const char *text)
-{
-    static const struct {
-        char c;
-        const char *entity;
-    } entities[] = {
-        {'&',  "&amp;" },
-        {'<',  "&lt;"  },
-        {'>',  "&gt;"  },
-        {'"',  "&quot;"},
-        {'\n', "&#10;" },
-        {'\r', "&#13;" },
-        {'\t', "&#9;"  },
-    };
-    const char *end = text + strlen(text);
-
-    while (text < end) {
-        size_t size = tc_utf8_size(text, end), i = 0;
-        const size_t n = sizeof(entities) / sizeof(*entities);
-        while (i < n && entities[i].c != *text)
-            i++;
-        if (i < n)
-            tc_strbuf_adds(out, entities[i].entity);
-        else if (is_in_xml(text, size))
-            tc_strbuf_add(out, text, size);
-        else
-            tc_strbuf_adds(out, "\xef\xbf\xbd");
-        text += size ? size : 1;
-    }
-}
+#include "base/safe.h"
 
 static void add_attribute(struct tc_strbuf *out, const char *name, const char *text)
 {
     tc_strbuf_addf(out, " %s=\"", name);
-    add_xml(out, text);
+    tc_safe_add(out, TC_SAFE_XML, text, strlen(text));
     tc_strbuf_addc(out, '"');
 }
 
@@ -65,7 +24,7 @@ static void add_failure(struct tc_strbuf *out, const struct tc_violation *v)
     add_attribute(out, "type", v->relation->name);
     tc_strbuf_addc(out, '>');
     tc_report_text_violation(v, false, &block);
-    add_xml(out, block.text);
+    tc_safe_add(out, TC_SAFE_XML, block.text, block.size);
     tc_strbuf_adds(out, "</failure>");
     tc_strbuf_release(&block);
 }

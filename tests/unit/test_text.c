@@ -72,7 +72,9 @@ static void strbuf_escapes_json(void **state)
         {"plain/text",                           10, "\"plain/text\""                          },
         {"\"\\",                                 2,  "\"\\\"\\\\\""                            },
         {"\b\t\n\f\r",                           5,  "\"\\b\\t\\n\\f\\r\""                     },
-        {"\0\x01\x1f\x7f",                       4,  "\"\\u0000\\u0001\\u001f\x7f\""           },
+        {"\0\x01\x1f\x7f",                       4,  "\"\\u0000\\u0001\\u001f\\u007f\""        },
+        {"# ###[x",                              7,  "\"# #\\u0023\\u0023[x\""                 },
+        {"\xc2\x9b\xe2\x80\xae\xc2\xa0",         7,  "\"\\u009b\\u202e\xc2\xa0\""              },
         {"\xc3\xa9\xf0\x9f\x98\x80",             6,  "\"\xc3\xa9\xf0\x9f\x98\x80\""            },
         {"\xe2\x80\xa7\xe2\x80\xa8\xe2\x80\xa9", 9,  "\"\xe2\x80\xa7\\u2028\\u2029\""          },
         {"a\xff"
