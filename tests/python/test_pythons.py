@@ -165,6 +165,18 @@ class Package(Case):
         raised = [r for r in run.records() if r["type"] == "raise"]
         self.assertEqual([(r["exc"], r["msg"]) for r in raised], [("KeyError", "no such thing")])
 
+    def test_objects_keep_their_number(self):
+        """Each version of Python keeps weak references elsewhere."""
+        run = self.run_both("""
+            import shop
+            class Own(shop.Till): pass
+            one, two, own = shop.Till(), shop.Till(), Own()
+            for till in (one, two, own, one): till.put(1)
+        """)
+        ids = [call["self"].get("id") for call in self.calls(run, fn="shop.Till.put")]
+        self.assertNotIn(None, ids)
+        self.assertEqual((len(set(ids)), ids[0]), (3, ids[3]))
+
     def test_values_that_are_hard_to_read(self):
         self.script("def take(*values, **named): return None\ndef fail(error): raise error\n", "odd.py")
         run = self.collect("--instrument", "odd", self.script(ODD), env=self.env)

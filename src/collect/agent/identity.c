@@ -88,9 +88,11 @@ static struct known *find(PyObject *object)
     return k;
 }
 
+/* Where a type keeps its references is Python's own business: from 3.12 on the offset may be
+ * negative. */
 static bool takes_refs(PyObject *object)
 {
-    return Py_TYPE(object)->tp_weaklistoffset > 0;
+    return PyType_SUPPORTS_WEAKREFS(Py_TYPE(object));
 }
 
 int64_t tc_identity(PyObject *object)
