@@ -4,9 +4,22 @@ import os
 import sys
 import sysconfig
 
+
+def pinned():
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "versions")
+    with open(path) as lines:
+        return dict(line.strip().split("=", 1) for line in lines if "=" in line)
+
+
+def as_numbers(version):
+    return tuple(map(int, version.split(".")))
+
+
+oldest, newest = (pinned()[end + "_PYTHON"] for end in ("OLDEST", "NEWEST"))
 is_free_threaded = "t" in getattr(sys, "abiflags", "")
-if sys.implementation.name != "cpython" or is_free_threaded or not (3, 9) <= sys.version_info[:2] <= (3, 13):
-    print("%s: agents are built for CPython 3.9 to 3.13, not free-threaded" % sys.executable)
+if sys.implementation.name != "cpython" or is_free_threaded or \
+        not as_numbers(oldest) <= sys.version_info[:2] <= as_numbers(newest):
+    print("%s: agents are built for CPython %s to %s, not free-threaded" % (sys.executable, oldest, newest))
     sys.exit(2)
 folder = sysconfig.get_path("include")
 print(folder)

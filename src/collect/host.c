@@ -15,10 +15,6 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-/* The versions of CPython 3 that an agent can be built for. */
-#define OLDEST_MINOR 9
-#define NEWEST_MINOR 13
-
 /* Three lines: version, program, shared library (or nothing). The version of one that agents are
  * not built for has more than two numbers. */
 static const char question[] =
@@ -196,10 +192,28 @@ static void list_agents(const char *folder, struct tc_strbuf *out)
         tc_strbuf_adds(out, "none");
 }
 
+/* How to get an agent for the program: in a build folder, build it; an installed copy has no
+ * sources. */
+static void add_remedy(struct tc_strbuf *out, const char *program)
+{
+    char *cache = tc_fs_installed("CMakeCache.txt");
+    int n = (int)(strlen(cache) - strlen("/CMakeCache.txt"));
+
+    if (access(cache, F_OK) == 0)
+        tc_strbuf_addf(out, "to add one: cmake -DTRAINCHECK_PYTHONS=%s %.*s && cmake --build %.*s",
+                       program, n, cache, n, cache);
+    else
+        tc_strbuf_addf(out,
+                       "the wheel has one for each of CPython 3.%d to 3.%d: pip install "
+                       "--upgrade libtraincheck",
+                       OLDEST_MINOR, NEWEST_MINOR);
+    tc_free(cache);
+}
+
 static enum tc_status refuse_version(const struct tc_python *python, int minor, const char *folder,
                                      struct tc_error *err)
 {
-    struct tc_strbuf have = TC_STRBUF_INIT;
+    struct tc_strbuf have = TC_STRBUF_INIT, remedy = TC_STRBUF_INIT;
 
     if (!minor)
         return tc_error_set(err, TC_E_NOTFOUND,
@@ -207,11 +221,11 @@ static enum tc_status refuse_version(const struct tc_python *python, int minor, 
                             "traced; name another interpreter with --python",
                             python->program, python->version, OLDEST_MINOR, NEWEST_MINOR);
     list_agents(folder, &have);
-    tc_error_set(err, TC_E_NOTFOUND,
-                 "%s is Python %s, and this build has agents for: %s; to add one: "
-                 "cmake -B build -DTRAINCHECK_PYTHONS=%s && cmake --build build",
-                 python->program, python->version, have.text, python->program);
+    add_remedy(&remedy, python->program);
+    tc_error_set(err, TC_E_NOTFOUND, "%s is Python %s, and there are agents for: %s; %s",
+                 python->program, python->version, have.text, remedy.text);
     tc_strbuf_release(&have);
+    tc_strbuf_release(&remedy);
     return TC_E_NOTFOUND;
 }
 

@@ -2,6 +2,7 @@
 import importlib.util
 import os
 import pathlib
+import shutil
 import unittest
 
 from traced import BIN, Case, PYTHON
@@ -105,9 +106,23 @@ class Interpreter(Case):
         return run.said
 
     def test_versions_that_cannot_be_traced(self):
-        for version in "3.8", "2.7", "3.14", "3.13 free-threaded", "3.10 (pypy)":
-            self.assertIn(f"python is Python {version}; CPython 3.9 to 3.13, not free-threaded, can be traced",
+        for version in "3.8", "2.7", "3.16", "3.15 free-threaded", "3.10 (pypy)":
+            self.assertIn(f"python is Python {version}; CPython 3.9 to 3.15, not free-threaded, can be traced",
                           self.refused(f"echo '{version}'; echo; echo"))
+
+    def test_an_installed_copy_names_the_wheel(self):
+        """It has no build folder to speak of, and here no agent either."""
+        copy = self.work / "prefix/bin/traincheck-collect"
+        copy.parent.mkdir(parents=True)
+        shutil.copy(BIN / "traincheck-collect", copy)
+        run = self.execute([copy, "-o", "trace", "--python", PYTHON, self.script("print(1)")], None)
+        self.assertEqual((run.code, run.out), (125, ""))
+        self.assertIn("there are agents for: none; the wheel has one for each of CPython 3.9 to 3.15: "
+                      "pip install --upgrade libtraincheck", run.said)
+        self.assertNotIn("cmake", run.said)
+        (self.work / "prefix/CMakeCache.txt").touch()
+        run = self.execute([copy, "-o", "trace", "--python", PYTHON, self.script("print(1)")], None)
+        self.assertRegex(run.said, r"to add one: cmake -DTRAINCHECK_PYTHONS=\S+ \S+/prefix && cmake --build \S+/prefix\n")
 
     def test_no_python(self):
         self.assertIn("does not work as a Python 3 interpreter", self.refused("exit 1"))
