@@ -227,7 +227,7 @@ static void help_fits_the_screen(void **state)
     assert_non_null(strstr(answer.text, "  -o, --output FILE"));
     assert_null(strstr(answer.text, "--out "));
     for (const char *line = answer.text; *line; line += strcspn(line, "\n") + 1)
-        assert_in_range(strcspn(line, "\n"), 0, 80);
+        assert_true(strcspn(line, "\n") <= 80);
 }
 
 int main(void)

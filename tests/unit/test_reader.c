@@ -215,7 +215,7 @@ static void a_damaged_frame_is_skipped(void **state)
         }
         tc_trace_file_close(file);
     }
-    assert_in_range(harmless, 0, 1); /* zstd has a reserved bit */
+    assert_true(harmless <= 1); /* zstd has a reserved bit */
     tc_strbuf_release(&bytes);
 }
 

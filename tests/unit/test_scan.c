@@ -464,7 +464,7 @@ static void what_is_taken_cjson_takes_too(void **state)
         compare(&v, json);
         tc_json_free(json);
     }
-    assert_in_range(taken, 1000, 19000); /* both kinds were tried */
+    assert_true(taken >= 1000 && taken <= 19000); /* both kinds were tried */
     tc_strbuf_release(&buf);
 }
 

@@ -69,7 +69,7 @@ static void frames_are_bounded_by_size(void **state)
     struct tc_strbuf lines = TC_STRBUF_INIT, back = TC_STRBUF_INIT;
     struct tc_writer *writer = open_writer();
     uint64_t seed = 8;
-    size_t largest, at = 0;
+    size_t largest, n_frames, at = 0;
 
     (void)state;
     while (lines.size < 5 * TC_FRAME_SIZE) {
@@ -89,7 +89,8 @@ static void frames_are_bounded_by_size(void **state)
         at += n;
     }
     assert_int_equal(tc_writer_close(writer, NULL), TC_OK);
-    assert_in_range(read_frames(&back, &largest), 6, 8);
+    n_frames = read_frames(&back, &largest);
+    assert_true(n_frames >= 6 && n_frames <= 8);
     assert_true(largest <= TC_FRAME_SIZE);
     assert_true(largest > TC_FRAME_SIZE - 301);
     assert_int_equal(back.size, lines.size);
