@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/banned.h"
+#include "base/fs.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -125,6 +127,7 @@ enum tc_status tc_launch_hosted(const struct tc_python *python, int argc, char *
     if (status != TC_OK)
         return status;
     choose_allocator();
+    prctl(PR_SET_NAME, tc_fs_base(python->program)); /* in top, and in faulthandler's report */
     if (py.add_audit_hook(on_audit, &started) != 0)
         return tc_error_set(err, TC_E_PYTHON, "Python takes no audit hook");
     *exit_status = py.main(argc, argv);
