@@ -14,7 +14,7 @@ function(tc_sources out)
   set(${out} ${sources} PARENT_SCOPE)
 endfunction()
 
-set(TC_CORE_LIBRARIES tc::cjson tc::zstd tc::uv tc::xxhash Threads::Threads m)
+set(TC_CORE_LIBRARIES tc::cjson tc::zstd tc::uv tc::xxhash Threads::Threads m ${CMAKE_DL_LIBS})
 
 # Adds a text file to the sources in the variable `out`, as the array `name` of characters.
 function(tc_embed_text out file name)
@@ -36,15 +36,19 @@ tc_embed_text(core report/html/report.css tc_text_report_css)
 tc_embed_text(core report/html/report.js tc_text_report_js)
 add_library(traincheck_objects OBJECT ${core})
 target_link_libraries(traincheck_objects PRIVATE tc_flags ${TC_CORE_LIBRARIES})
-set_target_properties(traincheck_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
+set_target_properties(traincheck_objects PROPERTIES
+  POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
 
 add_library(traincheck STATIC $<TARGET_OBJECTS:traincheck_objects>)
 target_link_libraries(traincheck PUBLIC tc_flags ${TC_CORE_LIBRARIES})
 
 add_library(traincheck_shared SHARED $<TARGET_OBJECTS:traincheck_objects>)
 target_link_libraries(traincheck_shared PRIVATE tc_flags ${TC_CORE_LIBRARIES})
+target_include_directories(traincheck_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+# Where they are linked statically, the libraries it needs are no part of what it shows.
+target_link_options(traincheck_shared PRIVATE -Wl,--exclude-libs,ALL)
 set_target_properties(traincheck_shared PROPERTIES
-  OUTPUT_NAME traincheck VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  OUTPUT_NAME traincheck EXPORT_NAME traincheck VERSION ${TC_ABI} SOVERSION ${TC_ABI_MAJOR})
 
 tc_sources(lower base trace)
 add_library(traincheck_plain STATIC EXCLUDE_FROM_ALL ${lower})

@@ -26,7 +26,7 @@ struct tc_check_config {
     unsigned jobs;       /* threads: one judges, a second one reads ahead; 0 means all cores. The
                             output does not depend on it */
     bool no_html_report;
-    const char *output_dir;   /* created; an existing report in it is replaced */
+    const char *output_dir;   /* created; an existing report in it is replaced. NULL: no reports */
     const char *command_line; /* for the summary; may be NULL */
     bool color;               /* ANSI colours in text handed to write */
     bool quiet;               /* text holds violations only */
@@ -62,10 +62,11 @@ struct tc_check_result {
  * Read, judge, write the reports of docs/violation-format.md into output_dir.
  * TC_E_INTERRUPTED after progress returned false: everything found so far was written.
  */
-enum tc_status tc_check_run(const struct tc_check_config *config, struct tc_check_result *result,
-                            struct tc_notes *notes, struct tc_error *err);
+TC_API enum tc_status tc_check_run(const struct tc_check_config *config,
+                                   struct tc_check_result *result, struct tc_notes *notes,
+                                   struct tc_error *err);
 
 /* Names of the reports that are written when asked for; i counts from 0, NULL at the end. */
-const char *tc_check_format(size_t i);
+TC_API const char *tc_check_format(size_t i);
 
 #endif /* TRAINCHECK_CHECK_H */

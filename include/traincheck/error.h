@@ -8,6 +8,8 @@
 #ifndef TRAINCHECK_ERROR_H
 #define TRAINCHECK_ERROR_H
 
+#include <traincheck/export.h>
+
 /* name, value, text. TC_END is no failure: it is what a reader returns after the last item. */
 #define TC_STATUS_MAP(X)                           \
     X(OK, 0, "success")                            \
@@ -35,15 +37,16 @@ struct tc_error {
 #define TC_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* A short text for a status; never NULL. */
-const char *tc_status_text(enum tc_status status);
+TC_API const char *tc_status_text(enum tc_status status);
 
 /* Fill *err (if not NULL) and return status, so that callers can write `return tc_error_set(...)`.
  */
 TC_PRINTF(3, 4)
-enum tc_status tc_error_set(struct tc_error *err, enum tc_status status, const char *fmt, ...);
+TC_API enum tc_status tc_error_set(struct tc_error *err, enum tc_status status, const char *fmt,
+                                   ...);
 
 /* Put "prefix: " before the text already in *err. */
 TC_PRINTF(2, 3)
-void tc_error_prefix(struct tc_error *err, const char *fmt, ...);
+TC_API void tc_error_prefix(struct tc_error *err, const char *fmt, ...);
 
 #endif /* TRAINCHECK_ERROR_H */

@@ -53,12 +53,13 @@ struct tc_infer_result {
 };
 
 /* Run inference. notes collects what was odd in the traces and what could not be learned. */
-enum tc_status tc_infer_run(const struct tc_infer_config *config, struct tc_infer_result *result,
-                            struct tc_notes *notes, struct tc_error *err);
+TC_API enum tc_status tc_infer_run(const struct tc_infer_config *config,
+                                   struct tc_infer_result *result, struct tc_notes *notes,
+                                   struct tc_error *err);
 
 /* One line for each relation form: "EventContain/some  <what it says>". i counts from 0; NULL at
  * the end. */
-const char *tc_infer_relation_name(size_t i);
-const char *tc_infer_relation_summary(size_t i);
+TC_API const char *tc_infer_relation_name(size_t i);
+TC_API const char *tc_infer_relation_summary(size_t i);
 
 #endif /* TRAINCHECK_INFER_H */

@@ -24,7 +24,8 @@ struct tc_online_config {
  * (TC_E_INTERRUPTED). A violation goes to check.write once, when it is first seen; at the end the
  * reports are those of tc_check_run over the same folder. TC_E_NOTFOUND if there never was a trace.
  */
-enum tc_status tc_online_run(const struct tc_online_config *config, struct tc_check_result *result,
-                             struct tc_notes *notes, struct tc_error *err);
+TC_API enum tc_status tc_online_run(const struct tc_online_config *config,
+                                    struct tc_check_result *result, struct tc_notes *notes,
+                                    struct tc_error *err);
 
 #endif /* TRAINCHECK_ONLINE_H */

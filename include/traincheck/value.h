@@ -10,7 +10,10 @@
 #define TRAINCHECK_VALUE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include <traincheck/export.h>
 
 /* A borrowed piece of UTF-8 text; not terminated. text is NULL when absent. */
 struct tc_str {
@@ -47,18 +50,25 @@ struct tc_member {
 };
 
 /* The member of that name, or NULL: also when object is NULL or no object. */
-const struct tc_value *tc_value_get(const struct tc_value *object, const char *key);
+TC_API const struct tc_value *tc_value_get(const struct tc_value *object, const char *key);
 
 /* Is v a string with exactly this text? v may be NULL. */
-bool tc_value_is(const struct tc_value *v, const char *text);
+TC_API bool tc_value_is(const struct tc_value *v, const char *text);
 
 /* The text of a string value, else an absent tc_str. v may be NULL. */
-struct tc_str tc_value_str(const struct tc_value *v);
+TC_API struct tc_str tc_value_str(const struct tc_value *v);
 
 /* The integer, or fallback when v is NULL or no integer. */
-int64_t tc_value_int(const struct tc_value *v, int64_t fallback);
+TC_API int64_t tc_value_int(const struct tc_value *v, int64_t fallback);
 
-bool tc_str_is(struct tc_str s, const char *text);
-bool tc_str_same(struct tc_str a, struct tc_str b);
+/*
+ * Print as JSON, of NaN and the infinities as Python's json does: at most size bytes into text, the
+ * last of them zero. Returns the bytes that the whole takes without that zero; what is not below
+ * size was cut off.
+ */
+TC_API size_t tc_value_json(const struct tc_value *v, char *text, size_t size);
+
+TC_API bool tc_str_is(struct tc_str s, const char *text);
+TC_API bool tc_str_same(struct tc_str a, struct tc_str b);
 
 #endif /* TRAINCHECK_VALUE_H */

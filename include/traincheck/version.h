@@ -4,10 +4,24 @@
 #ifndef TRAINCHECK_VERSION_H
 #define TRAINCHECK_VERSION_H
 
-#define TC_VERSION          "0.1.0"
+#include <traincheck/export.h>
+
+#define TC_VERSION "0.1.0"
+
+/*
+ * Version of the interface, MAJOR.MINOR. MAJOR is that of the soname: it rises when a program that
+ * was built before could break, as after a change of a struct or of what a function means. MINOR
+ * rises when functions are added.
+ */
+#define TC_ABI_MAJOR 1
+#define TC_ABI_MINOR 0
+
 #define TC_TRACE_SCHEMA     3 /* docs/trace-format.md */
 #define TC_INVARIANT_SCHEMA 1 /* docs/invariant-format.md */
 #define TC_EVIDENCE_SCHEMA  1 /* docs/evidence-format.md */
 #define TC_VIOLATION_SCHEMA 1 /* docs/violation-format.md */
+
+/* Of the library that is loaded, in the form of TC_VERSION. */
+TC_API const char *tc_version(void);
 
 #endif /* TRAINCHECK_VERSION_H */

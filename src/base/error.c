@@ -2,12 +2,18 @@
  * error.c - status texts and error messages
  */
 #include <traincheck/error.h>
+#include <traincheck/version.h>
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/banned.h"
+
+const char *tc_version(void)
+{
+    return TC_VERSION;
+}
 
 const char *tc_status_text(enum tc_status status)
 {

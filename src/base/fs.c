@@ -4,9 +4,11 @@
 #include "base/fs.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,7 @@
 #define READ_SIZE ((size_t)64 << 10)
 #define MAX_TEMP  100 /* names tried for a temporary file */
 #define MAX_LINKS 40  /* as the kernel follows */
+#define MAX_ABOVE 5   /* folders above a shared library that may be the prefix */
 
 static enum tc_status io_error(struct tc_error *err, const char *path)
 {
@@ -93,21 +96,53 @@ const char *tc_fs_base(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* The file that holds this code: a shared library, or the program itself. Returns how many folders
+ * above its own may be the prefix, 0 if the file is not known. */
+static int find_self(char path[PATH_MAX])
+{
+    struct link_map *map = NULL;
+    Dl_info info;
+    ssize_t n;
+
+    if (dladdr1((const void *)(uintptr_t)&find_self, &info, (void **)&map, RTLD_DL_LINKMAP) &&
+        map && map->l_name && *map->l_name) /* empty: the program */
+        return realpath(map->l_name, path) ? MAX_ABOVE : 0;
+    n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    path[n < 0 ? 0 : n] = '\0';
+    return n >= 0;
+}
+
+/* Cut off the last part; false when none is left. */
+static bool go_up(char *path)
+{
+    char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return false;
+    *slash = '\0';
+    return true;
+}
+
 char *tc_fs_installed(const char *name)
 {
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    char *slash;
+    char self[PATH_MAX], *first = NULL, *path = NULL;
+    int n = find_self(self);
+    bool is_there = false;
 
-    if (n < 0)
+    if (!n || !go_up(self) || !go_up(self))
         return tc_fs_join(".", name);
-    for (int up = 0; up < 2; up++) {
-        self[n] = '\0';
-        slash = strrchr(self, '/');
-        n = slash ? slash - self : n;
+    for (int i = 0; i < n && !is_there && (!i || go_up(self)); i++) {
+        path = tc_fs_join(*self ? self : "/", name);
+        is_there = tc_fs_exists(path);
+        if (!first)
+            first = path;
+        else if (!is_there)
+            tc_free(path);
     }
-    self[n] = '\0';
-    return tc_fs_join(self, name);
+    if (!is_there || path == first)
+        return first;
+    tc_free(first);
+    return path;
 }
 
 static int compare_names(const void *a, const void *b)

@@ -19,9 +19,10 @@ char *tc_fs_join(const char *dir, const char *name);
 /* The part after the last slash (of a path without trailing slashes); points into path. */
 const char *tc_fs_base(const char *path);
 /*
- * A file or folder that belongs to the running program, named as seen from the prefix: the folder
- * above that of the executable. The same when built and when installed, wherever that was moved.
- * The caller frees it.
+ * A file or folder that is installed with this code, named as seen from the prefix: the folder
+ * above that of the executable, or one of those above a shared library, which may lie as deep as
+ * lib/python3.13/site-packages/libtraincheck. The same when built and when installed, wherever that
+ * was moved. If there is none: where the executable would have it. The caller frees it.
  */
 char *tc_fs_installed(const char *name);
 /* Names in a folder in strcmp order, without . and ..; caller frees with tc_fs_list_free. */

@@ -52,7 +52,7 @@ enum tc_status tc_check_take_dir(struct tc_check *check, struct tc_error *err)
     const char *dir = check->config->output_dir;
     enum tc_status status;
 
-    if (check->lock >= 0)
+    if (check->lock >= 0 || !dir)
         return TC_OK;
     check->made_dir = !tc_fs_exists(dir);
     status = tc_fs_mkdirs(dir, err);
@@ -179,10 +179,11 @@ enum tc_status tc_check_open(struct tc_check *check, const struct tc_check_confi
     *result = (struct tc_check_result){0};
     *check = (struct tc_check){.config = config,
                                .result = result,
-                               .notes = notes,
+                               .own_notes = notes ? NULL : tc_notes_new(),
                                .symbols = tc_symbols_new(),
                                .lock = -1,
                                .started_ns = now_ns()};
+    check->notes = notes ? notes : check->own_notes;
     tc_invariant_set_init(&check->set, check->symbols);
     for (size_t i = 0; i < config->n_invariants && !status; i++)
         status = tc_invariant_set_read(&check->set, config->invariants[i], err);
@@ -193,7 +194,8 @@ enum tc_status tc_check_open(struct tc_check *check, const struct tc_check_confi
     check->engine = tc_engine_new(&check->set, check->symbols);
     tc_choice_init(&check->choice, &check->set);
     if (config->suppress)
-        tc_suppressions_note_unused(&check->suppressions, config->suppress, check->engine, notes);
+        tc_suppressions_note_unused(&check->suppressions, config->suppress, check->engine,
+                                    check->notes);
     return TC_OK;
 }
 
@@ -208,6 +210,7 @@ void tc_check_close(struct tc_check *check)
     tc_suppressions_release(&check->suppressions);
     tc_invariant_set_release(&check->set);
     tc_strtab_free(check->symbols);
+    tc_notes_free(check->own_notes);
 }
 
 enum tc_status tc_check_run(const struct tc_check_config *config, struct tc_check_result *result,

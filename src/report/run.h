@@ -11,7 +11,7 @@
 struct tc_check {
     const struct tc_check_config *config;
     struct tc_check_result *result;
-    struct tc_notes *notes;
+    struct tc_notes *notes, *own_notes; /* own: in place of the caller's NULL */
     struct tc_strtab *symbols;
     struct tc_invariant_set set;
     struct tc_suppressions suppressions;

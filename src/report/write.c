@@ -163,7 +163,7 @@ enum tc_status tc_report_write(const struct tc_report_input *input, struct tc_er
 {
     enum tc_status first = TC_OK, status = TC_OK;
 
-    for (size_t i = 0; i < N_REPORTS; i++) {
+    for (size_t i = 0; input->config->output_dir && i < N_REPORTS; i++) {
         bool is_late = reports[i]->write && input->refresh_s; /* reads all traces again */
         if (!reports[i]->file || is_late || !is_wanted(input->config, reports[i]))
             continue;

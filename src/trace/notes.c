@@ -67,9 +67,12 @@ static struct tc_note *find_note(struct tc_notes *notes, const char *code, const
 void tc_notes_add(struct tc_notes *notes, const char *code, const char *file, uint64_t line,
                   const char *fmt, ...)
 {
-    struct tc_note *note = find_note(notes, code, file);
+    struct tc_note *note;
     va_list args;
 
+    if (!notes)
+        return;
+    note = find_note(notes, code, file);
     if (note->count++)
         return;
     note->line = line;
@@ -81,9 +84,9 @@ void tc_notes_add(struct tc_notes *notes, const char *code, const char *file, ui
 
 void tc_notes_withdraw(struct tc_notes *notes, const char *code, const char *file)
 {
-    struct tc_note *note = find_note(notes, code, file);
+    struct tc_note *note = notes ? find_note(notes, code, file) : NULL;
 
-    if (!note->count)
+    if (!note || !note->count)
         return;
     note->count = 0;
     for (size_t i = 0; i < notes->shown.n; i++) {
@@ -98,7 +101,7 @@ void tc_notes_withdraw(struct tc_notes *notes, const char *code, const char *fil
 
 void tc_notes_append(struct tc_notes *notes, const struct tc_notes *more)
 {
-    for (size_t i = 0; i < more->shown.n; i++) {
+    for (size_t i = 0; notes && i < tc_notes_count(more); i++) {
         const struct tc_note *from = more->shown.items[i];
         struct tc_note *note = find_note(notes, from->code, from->file);
 
@@ -113,7 +116,7 @@ void tc_notes_append(struct tc_notes *notes, const struct tc_notes *more)
 
 size_t tc_notes_count(const struct tc_notes *notes)
 {
-    return notes->shown.n;
+    return notes ? notes->shown.n : 0;
 }
 
 const struct tc_note *tc_notes_get(const struct tc_notes *notes, size_t i)

@@ -85,6 +85,24 @@ static void print_object(const struct tc_value *object, struct tc_strbuf *out)
     tc_strbuf_addc(out, '}');
 }
 
+size_t tc_value_json(const struct tc_value *v, char *text, size_t size)
+{
+    struct tc_strbuf out = TC_STRBUF_INIT;
+    size_t all, kept;
+
+    if (v)
+        tc_value_print(v, &out);
+    all = out.size;
+    kept = all < size ? all : size - 1;
+    if (size) {
+        if (kept)
+            memcpy(text, out.text, kept);
+        text[kept] = '\0';
+    }
+    tc_strbuf_release(&out);
+    return all;
+}
+
 void tc_value_print(const struct tc_value *value, struct tc_strbuf *out)
 {
     switch (value->kind) {

@@ -29,7 +29,7 @@ USES |= {
 }
 # The layer that a public header belongs to.
 PUBLIC = {
-    "error": "base", "version": "base", "value": "trace", "record": "trace", "trace": "trace",
+    "error": "base", "export": "base", "version": "base", "value": "trace", "record": "trace", "trace": "trace",
     "event": "replay", "invariant": "invariant", "relation": "relation", "infer": "infer",
     "check": "check", "report": "report", "online": "online",
 }

@@ -105,6 +105,19 @@ static void withdrawn_notes_may_come_again(void **state)
     tc_notes_free(notes);
 }
 
+static void nobody_needs_to_know(void **state)
+{
+    struct tc_trace_folder *folder;
+
+    (void)state;
+    tc_notes_add(NULL, "a", "f", 1, "one");
+    tc_notes_withdraw(NULL, "a", "f");
+    tc_notes_append(NULL, NULL);
+    assert_int_equal(tc_notes_count(NULL), 0);
+    tc_notes_free(NULL);
+    assert_int_equal(tc_trace_folder_open("nowhere", NULL, &folder, NULL), TC_E_NOTFOUND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +127,7 @@ int main(void)
         cmocka_unit_test(long_texts_are_cut),
         cmocka_unit_test(notes_stay_where_they_are),
         cmocka_unit_test(withdrawn_notes_may_come_again),
+        cmocka_unit_test(nobody_needs_to_know),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,6 +111,22 @@ static void floats_come_back_as_floats(void **state)
     tc_strbuf_release(&buf);
 }
 
+static void json_is_cut_at_the_size_given(void **state)
+{
+    const struct tc_value *value = scan("{\"a\":[1,2.5,\"x\"]}");
+    char text[64];
+
+    (void)state;
+    assert_int_equal(tc_value_json(value, text, sizeof(text)), 17);
+    assert_string_equal(text, "{\"a\":[1,2.5,\"x\"]}");
+    assert_int_equal(tc_value_json(value, text, 5), 17);
+    assert_string_equal(text, "{\"a\"");
+    assert_int_equal(tc_value_json(value, NULL, 0), 17);
+    assert_int_equal(tc_value_json(NULL, text, sizeof(text)), 0);
+    assert_string_equal(text, "");
+    tc_arena_reset(&arena);
+}
+
 static int teardown(void **state)
 {
     (void)state;
@@ -125,6 +141,7 @@ int main(void)
         cmocka_unit_test(getters_forgive),
         cmocka_unit_test(printing_gives_the_same_text),
         cmocka_unit_test(floats_come_back_as_floats),
+        cmocka_unit_test(json_is_cut_at_the_size_given),
     };
 
     return cmocka_run_group_tests(tests, NULL, teardown);
