@@ -97,7 +97,7 @@ static struct gradients gradients_before(const struct tc_event *event)
  * Marks tell what a missing change means:
  *   looked     variables were looked at: without it, nothing
  *   computes   the call only computes, and is looked at afterwards, so that it should change no
- *              weight
+ *              weight. Not a backward whose hooks step an optimizer
  *   fresh      no parameter that is trained had a gradient: one is to be made. Where some had, they
  *              are accumulated, and need not come to any more. To a sharded one they come only
  *              where ranks exchange them
@@ -116,7 +116,7 @@ static size_t contents_of(struct tc_strtab *symbols, const struct tc_event *even
     if (is_looked) {
         struct gradients g = gradients_before(event);
         out[n++] = TC_SYM_LOOKED;
-        if (call->is_root || call->role == TC_ROLE_BACKWARD)
+        if ((call->is_root || call->role == TC_ROLE_BACKWARD) && !call->has_step)
             out[n++] = TC_SYM_COMPUTES;
         if (g.any && !call->is_starved)
             out[n++] = TC_SYM_LADEN;
@@ -401,6 +401,8 @@ static tc_sym none_key(struct tc_strtab *symbols, const struct tc_param *params,
 static enum tc_outcome none_holds(struct tc_strtab *symbols, const struct tc_param *params,
                                   size_t n_params, const tc_sym *outcome, size_t n_outcome)
 {
+    if (!tc_outcome_has(outcome, n_outcome, TC_SYM_COMPUTES))
+        return TC_UNDECIDED;
     switch (some_holds(symbols, params, n_params, outcome, n_outcome)) {
     case TC_HELD:
         return TC_BROKEN;

@@ -48,6 +48,7 @@ struct tc_call {
     bool is_root; /* forward of a root module */
     bool is_look; /* looks at training, or is part of what does: look.h */
     bool raised;
+    bool has_step;          /* an optimizer stepped inside it */
     bool is_partial;        /* sampling left out something inside it: no event tells of it */
     unsigned after;         /* enum tc_phase bits at entry */
     struct tc_call *parent; /* NULL at the top of its thread */

@@ -248,6 +248,7 @@ void tc_spans_leave(struct tc_spans *spans, struct tc_call *call)
 {
     if (call->parent) {
         call->parent->n_open--;
+        call->parent->has_step |= call->has_step || call->role == TC_ROLE_STEP;
         tc_atom atom = call->raised ? TC_NO_SYM : call_atom(spans, call);
         if (atom != TC_NO_SYM)
             tc_call_add_atom(call->parent, atom);
