@@ -49,6 +49,7 @@ struct foreign {
     const struct tc_process *process;
     int64_t serial;
     bool was_evaluated; /* the first to use it was a forward that does not train */
+    bool was_replaced;  /* and then the script wrote to it again */
 };
 
 struct within_state {
@@ -151,7 +152,9 @@ static void on_change(struct within_state *s, struct tc_strtab *symbols,
         restore(s, symbols, event, foreign, sink);
     else if (foreign && is_made)
         *foreign = s->foreign.items[--s->foreign.n];
-    else if (!foreign && !is_made && *left != v->data)
+    else if (foreign)
+        foreign->was_replaced = foreign->was_evaluated;
+    else if (!is_made && *left != v->data)
         tc_vec_push(&s->foreign,
                     ((struct foreign){.process = event->process, .serial = v->serial}));
     if (is_made)
@@ -182,7 +185,7 @@ static void on_forward(struct within_state *s, struct tc_strtab *symbols,
             emit(event, v, key_sym(symbols), TC_NO_SYM, sink);
             if (!who.was_evaluated)
                 tc_map_put(&s->writers, (uintptr_t)event->process, 1);
-            else if (!is_writer(s, event->process))
+            else if (!who.was_replaced && !is_writer(s, event->process))
                 emit(event, v, swap_sym(symbols), TC_SYM_FALSE, sink);
             continue;
         }

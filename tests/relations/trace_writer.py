@@ -240,11 +240,15 @@ class Trace:
         self.forward(model, changes, at="train.py:20", ctx={"grad": False}, training=training)
         self.stage = stage
 
-    def backward(self, model, grad="non_zero", at="train.py:12", reaches=None):
+    def backward(self, model, grad="non_zero", at="train.py:12", reaches=None, hook=None, changes=()):
         self.enter("torch.Tensor.backward", at=at)
         for v in self.parameters(model) if reaches is None else reaches:
             if v.attrs["requires_grad"]:
                 self.set(v, grad=grad)
+        for v in changes:
+            self.change(v)
+        if hook:
+            hook()
         self.leave(finite=True)
 
     def step(self, opt, changes=None, uncleared=None, at="train.py:13", closure=None, raises=None, by="user"):

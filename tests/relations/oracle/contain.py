@@ -16,13 +16,17 @@ def has_no_rate(call):
     return call["role"] in ("step", "zero_grad") and number_class(me["attrs"]["lr"]) in ("zero", "tiny")
 
 
+def computes(call):
+    return (call["root"] or call["role"] == "backward") and not any(x[:2] == ("call", "step") for x in call["inside"])
+
+
 def contents(p, what, call):
     if what == "call" and is_subject(call):
         inside = {x for x in call["inside"] if x[0] == "change" or (x[0] == "call" and not call["root"])}
         is_pause = call.get("starved", False)
         marks = {"idle"} if has_no_rate(call) or is_pause else set()
         if call["looked"]:
-            marks |= {"looked"} | ({"computes"} if call["root"] or call["role"] == "backward" else set())
+            marks |= {"looked"} | ({"computes"} if computes(call) else set())
             owned_by_it = [p.variables[s] for s in call["params"]] or p.variables.values()
             trained = [v for v in owned_by_it if v["kind"] == "Parameter" and v["requires_grad"]]
             gradients = {gradient_before(v, call) for v in trained}
@@ -109,7 +113,8 @@ def none_claims(key, outcomes):
     if "computes" not in set().union(*outcomes):
         return
     yield Claim([{"call": key}, {"change": "Parameter", "attr": "data", "to": "changed"}],
-                lambda o: BROKE if change in o else HELD if was_due(change, o) else UNDECIDED, 2)
+                lambda o: UNDECIDED if "computes" not in o else BROKE if change in o else HELD if was_due(change, o)
+                else UNDECIDED, 2)
 
 
 def each_claims(key, outcomes):
@@ -143,7 +148,8 @@ def changes(p, what, x):
         elif is_made:
             foreign.pop(v["serial"], None)
         else:
-            foreign.setdefault(v["serial"], {"variable": v, "evaluated": False})
+            it = foreign.setdefault(v["serial"], {"variable": v, "evaluated": False})
+            it["replaced"] = it["evaluated"]
         if is_made:
             left[v["serial"]] = v["data"]
         if around and x["stage"] == "training" and around["role"] not in ("load", "init"):
@@ -158,7 +164,7 @@ def changes(p, what, x):
             yield "change", v["framework"], None
             if not it["evaluated"]:
                 p.state["writer"]["is"] = True
-            elif not p.state["writer"]:
+            elif not it["replaced"] and not p.state["writer"]:
                 yield "swap", v["framework"], False
 
 
