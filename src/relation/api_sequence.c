@@ -93,15 +93,23 @@ static bool has_role(const struct tc_strtab *symbols, enum tc_role role, const t
     return false;
 }
 
+static bool has_token(const tc_sym *outcome, size_t n_outcome, tc_sym token)
+{
+    return place_of(token, outcome, n_outcome).first != SIZE_MAX;
+}
+
 /* A step without any forward is that of a script that computes its loss without calling a model:
- * none is missing. */
+ * none is missing. Nor is one in training mode where the norms are frozen by hand and mode. */
 static bool is_needless(struct tc_strtab *symbols, const struct tc_param *param,
                         const tc_sym *outcome, size_t n_outcome)
 {
     enum tc_role role = role_of(symbols, param);
 
-    return role == TC_ROLE_FORWARD && !has_role(symbols, role, outcome, n_outcome) &&
-           place_of(tc_window_asked(symbols), outcome, n_outcome).first == SIZE_MAX;
+    if (role != TC_ROLE_FORWARD)
+        return false;
+    return has_token(outcome, n_outcome, tc_window_rests(symbols)) ||
+           (!has_role(symbols, role, outcome, n_outcome) &&
+            !has_token(outcome, n_outcome, tc_window_asked(symbols)));
 }
 
 /* Has a script like this one no use for the call? */
@@ -109,8 +117,7 @@ static bool is_unused(struct tc_strtab *symbols, const struct tc_param *param,
                       const tc_sym *outcome, size_t n_outcome)
 {
     return tc_window_is_optional(role_of(symbols, param)) &&
-           place_of(tc_window_known_class(symbols, param->name), outcome, n_outcome).first ==
-               SIZE_MAX;
+           !has_token(outcome, n_outcome, tc_window_known_class(symbols, param->name));
 }
 
 /* Of a script that has no use for one of the calls it says nothing; what remains is said by others.

@@ -28,6 +28,8 @@ tc_sym tc_window_known_class(struct tc_strtab *symbols, tc_sym fn);
 /* In an example: a model was run with gradients since the last step, in this window or in one of
  * an evaluation. */
 tc_sym tc_window_asked(struct tc_strtab *symbols);
+/* In an example: so was one in evaluation mode that has norms, all of them frozen. */
+tc_sym tc_window_rests(struct tc_strtab *symbols);
 
 /* Join accepted pairs into chains that speak of the same windows, and drop what a chain says. */
 void tc_window_condense(const struct tc_rows *rows, struct tc_invariant_set *accepted);

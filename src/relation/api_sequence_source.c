@@ -6,6 +6,7 @@
  * "known CLASS".
  */
 #include "relation/api_sequence.h"
+#include "relation/frozen.h"
 
 #include <string.h>
 
@@ -121,9 +122,37 @@ tc_sym tc_window_asked(struct tc_strtab *symbols)
     return tc_strtab_intern_text(symbols, "known root.forward");
 }
 
+/* Who freezes the weights of all norms wants their statistics frozen as well, and that is what the
+ * evaluation mode is for. */
+tc_sym tc_window_rests(struct tc_strtab *symbols)
+{
+    return tc_strtab_intern_text(symbols, "known root.forward.frozen_norms");
+}
+
+static bool has_frozen_norms(struct tc_module_names *names, struct tc_strtab *symbols,
+                             const struct tc_process *process, int64_t root)
+{
+    struct tc_modules modules;
+    uint64_t serial, pointer;
+    size_t n = 0, n_frozen = 0;
+
+    tc_modules_find(names, symbols, process, root, &modules);
+    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);) {
+        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+        if (v->kind != TC_SYM_BUFFER || v->root != root)
+            continue;
+        n++;
+        n_frozen += tc_modules_rest(&modules, names, symbols, v);
+    }
+    tc_modules_release(&modules);
+    return n && n_frozen == n;
+}
+
 struct window_state {
     struct tc_map known; /* process → struct tc_tokens *, in the order of their texts */
     struct tc_map asked; /* processes that ran a model with gradients since their last step */
+    struct tc_map rests; /* ... whose norms are all frozen, in evaluation mode */
+    struct tc_module_names names;
 };
 
 static void *window_open(void)
@@ -142,6 +171,8 @@ static void window_close(void *state)
     }
     tc_map_release(&s->known);
     tc_map_release(&s->asked);
+    tc_map_release(&s->rests);
+    tc_module_names_release(&s->names);
     tc_free(s);
 }
 
@@ -170,8 +201,13 @@ static void on_call(struct window_state *s, struct tc_strtab *symbols, const str
 
     if (tc_window_is_optional(call->role))
         know(known_to(s, event->process), symbols, tc_window_known_class(symbols, call->fn));
-    if (call->is_root && !call->raised && !tc_value_get(call->ctx, "grad"))
-        tc_map_put(&s->asked, (uintptr_t)event->process, 1);
+    if (!call->is_root || call->raised || tc_value_get(call->ctx, "grad"))
+        return;
+    tc_map_put(&s->asked, (uintptr_t)event->process, 1);
+    if (!tc_is_training_forward(call) &&
+        has_frozen_norms(&s->names, symbols, event->process,
+                         tc_value_int(tc_value_get(call->self, "id"), TC_NONE)))
+        tc_map_put(&s->rests, (uintptr_t)event->process, 1);
 }
 
 static void window_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
@@ -186,6 +222,7 @@ static void window_observe(void *state, struct tc_strtab *symbols, const struct 
     if (!tc_is_step_window(event))
         return;
     bool is_asked = tc_map_remove(&s->asked, (uintptr_t)event->process);
+    bool rests = tc_map_remove(&s->rests, (uintptr_t)event->process);
     if (event->window->is_starved)
         return;
     tc_window_situation(&situation, symbols, event);
@@ -195,6 +232,8 @@ static void window_observe(void *state, struct tc_strtab *symbols, const struct 
         tc_vec_push(&tokens, known->items[i]);
     if (is_asked)
         tc_vec_push(&tokens, tc_window_asked(symbols));
+    if (rests)
+        tc_vec_push(&tokens, tc_window_rests(symbols));
     struct tc_example example = {.key = tc_window_key_sym(symbols),
                                  .situation = &situation,
                                  .outcome = tokens.items,

@@ -7,6 +7,7 @@
  * variable by variable.
  */
 #include "relation/form.h"
+#include "relation/frozen.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@
 struct each_state {
     struct tc_map
         streaks; /* (process, call, receiver, variable) → calls in a row without a change */
-    struct tc_map modules;  /* name of a variable → that of the module it stands in */
+    struct tc_module_names modules;
     struct tc_map steppers; /* (process, variable) → the optimizer that stepped it last */
 };
 
@@ -43,7 +44,7 @@ static void each_close(void *state)
     struct each_state *each = state;
 
     tc_map_release(&each->streaks);
-    tc_map_release(&each->modules);
+    tc_module_names_release(&each->modules);
     tc_map_release(&each->steppers);
     tc_free(each);
 }
@@ -197,41 +198,9 @@ static void each_owned(const struct each_example *x)
     }
 }
 
-/* "model.bn1" of "model.bn1.weight". */
-static tc_sym module_of(const struct each_example *x, const struct tc_variable *variable)
-{
-    bool is_new;
-    uint64_t *module = tc_map_at(&x->each->modules, variable->name, &is_new);
-
-    if (is_new) {
-        const char *name = tc_strtab_text(x->symbols, variable->name);
-        const char *dot = strrchr(name, '.');
-        *module = tc_strtab_intern(x->symbols, name, dot ? (size_t)(dot - name) : 0);
-    }
-    return (tc_sym)*module;
-}
-
-/* Frozen is what nothing writes to: an average that a script keeps of a model requires no gradient,
- * either, but moves. It moves from the second step on at the latest, when what it follows has. */
+/* An average of a model that a script keeps moves from the second step on at the latest, when what it
+ * follows has. */
 #define STEPS_TO_MOVE 2
-
-static bool is_at_rest(const struct tc_variable *v)
-{
-    return !v->requires_grad && v->has_data && v->data == v->first_data;
-}
-
-/* The root's modules that have parameters of their own → whether one of these moves. */
-static void find_trained(const struct each_example *x, int64_t root, struct tc_map *trained)
-{
-    uint64_t serial, pointer;
-
-    for (size_t pos = 0; tc_map_each(&x->event->process->variables, &pos, &serial, &pointer);) {
-        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
-        bool is_new;
-        if (v->kind == TC_SYM_PARAMETER && v->root == root)
-            *tc_map_at(trained, module_of(x, v), &is_new) |= !is_at_rest(v);
-    }
-}
 
 static tc_sym frozen_buffer(struct tc_strtab *symbols)
 {
@@ -242,20 +211,20 @@ static tc_sym frozen_buffer(struct tc_strtab *symbols)
 static void each_buffer(const struct each_example *x)
 {
     int64_t root = tc_value_int(tc_value_get(x->event->call->self, "id"), TC_NONE);
-    struct tc_map trained = TC_MAP_INIT;
-    uint64_t serial, pointer, is_trained;
+    struct tc_modules modules;
+    uint64_t serial, pointer;
 
-    find_trained(x, root, &trained);
+    tc_modules_find(&x->each->modules, x->symbols, x->event->process, root, &modules);
     for (size_t pos = 0; tc_map_each(&x->event->process->variables, &pos, &serial, &pointer);) {
         const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
         if (v->kind != TC_SYM_BUFFER || v->root != root)
             continue;
-        bool is_frozen = tc_map_get(&trained, module_of(x, v), &is_trained) && !is_trained;
+        bool is_frozen = tc_modules_rest(&modules, &x->each->modules, x->symbols, v);
         if (is_frozen && x->event->call->step < STEPS_TO_MOVE)
             continue;
         each_variable(x, v, is_frozen ? frozen_buffer(x->symbols) : v->kind, TC_SINCE_UNKNOWN);
     }
-    tc_map_release(&trained);
+    tc_modules_release(&modules);
 }
 
 static void each_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,

@@ -1,6 +1,7 @@
 """APISequence: examples and claims."""
 import itertools
 
+from .contain import kind_of
 from .replay import is_by_the_user, is_by_torch, is_training_forward
 from .terms import BROKE, HELD, MEMBERS, UNDECIDED, Claim, class_of, text, value_class
 
@@ -35,9 +36,12 @@ def window(p, what, r):
         p.state["known"][class_of(r["fn"])] = True
     if what == "call" and r["root"] and not r["raised"] and "grad" not in (r.get("ctx") or {}):
         p.state["asked"]["root.forward"] = True
+        buffers = [v for v in p.variables.values() if v["kind"] == "buffer" and v["root"] == r["self"]["id"]]
+        if not r["self"]["attrs"]["training"] and buffers and all(kind_of(p, v) == "frozen_buffer" for v in buffers):
+            p.state["asked"]["root.forward.frozen_norms"] = True
     asked = p.state.pop("asked", {}) if what == "window" and p.has_step else {}
     if what == "window" and p.has_step and not p.is_starved:
-        known = tuple(("known", c) for c in [*sorted(p.state["known"]), *asked])
+        known = tuple(("known", c) for c in [*sorted(p.state["known"]), *sorted(asked)])
         early = itertools.takewhile(lambda c: c["role"] in ("scheduler", "zero_grad") or is_other_forward(c),
                                     p.members if r["step"] else ())
         late = [c["id"] for c in early if c["role"] == "scheduler"]  # they close the step before
@@ -139,7 +143,8 @@ def in_order(tokens, given):
         if any(t[0] in OPTIONAL and ("known", class_of(t[1])) not in outcome for t in missing):
             return UNDECIDED
         is_asked = "forward" in roles or ("known", "root.forward") in outcome
-        needless = [t for t in missing if t[0] == "forward" and not is_asked]
+        rests = ("known", "root.forward.frozen_norms") in outcome
+        needless = [t for t in missing if t[0] == "forward" and (rests or not is_asked)]
         if len(missing) > len(needless) or not all(is_before(outcome, a, b) for a, b in zip(there, there[1:])):
             return BROKE
         return UNDECIDED if needless else HELD

@@ -1,0 +1,31 @@
+/*
+ * frozen.h - modules whose parameters rest: nothing trains them, nothing writes to them
+ */
+#ifndef TC_RELATION_FROZEN_H
+#define TC_RELATION_FROZEN_H
+
+#include "replay/event.h"
+
+/* The modules of one root, by what their own parameters do. */
+struct tc_modules {
+    struct tc_map trained; /* name of a module that has parameters → whether one of them moves */
+};
+
+/* Names of modules by those of their variables, kept as long as the run lasts; owned by the caller.
+ */
+struct tc_module_names {
+    struct tc_map of; /* name of a variable → that of the module it stands in */
+};
+
+void tc_module_names_release(struct tc_module_names *names);
+
+/* Look at all parameters of a root; release what is found with tc_modules_release. */
+void tc_modules_find(struct tc_module_names *names, struct tc_strtab *symbols,
+                     const struct tc_process *process, int64_t root, struct tc_modules *out);
+void tc_modules_release(struct tc_modules *modules);
+
+/* Does the variable stand in a module that has parameters, all of which rest? */
+bool tc_modules_rest(const struct tc_modules *modules, struct tc_module_names *names,
+                     struct tc_strtab *symbols, const struct tc_variable *variable);
+
+#endif /* TC_RELATION_FROZEN_H */
