@@ -198,8 +198,8 @@ static void each_owned(const struct each_example *x)
     }
 }
 
-/* An average of a model that a script keeps moves from the second step on at the latest, when what it
- * follows has. */
+/* An average of a model that a script keeps moves from the second step on at the latest, when what
+ * it follows has. */
 #define STEPS_TO_MOVE 2
 
 static tc_sym frozen_buffer(struct tc_strtab *symbols)

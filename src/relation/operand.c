@@ -75,7 +75,8 @@ struct reading_kept {
 
 struct operand_state {
     struct tc_arena arena;
-    struct tc_map kept; /* fingerprint → struct reading_kept * */
+    struct tc_map kept;        /* fingerprint → struct reading_kept * */
+    struct tc_map set_by_hand; /* (process, module) whose own mode the script has set */
 };
 
 /* Readings grow with the kinds of calls, not with the length of a run; if a run has ever new ones,
@@ -92,6 +93,7 @@ static void operand_close(void *state)
     struct operand_state *s = state;
 
     tc_map_release(&s->kept);
+    tc_map_release(&s->set_by_hand);
     tc_arena_release(&s->arena);
     tc_free(s);
 }
@@ -218,12 +220,51 @@ static const struct reading_kept *reading_of(struct operand_state *s, struct tc_
     return (const struct reading_kept *)(uintptr_t)*slot;
 }
 
+/* ---- layers with a mode of their own ------------------------------------------------------- */
+
+static uint64_t receiver_of(const struct tc_event *event, const struct tc_call *call)
+{
+    const int64_t who[] = {(int64_t)(uintptr_t)event->process,
+                           tc_value_int(tc_value_get(call->self, "id"), TC_NONE)};
+
+    return tc_hash64(who, sizeof(who), 0);
+}
+
+static bool is_training(const struct tc_call *call)
+{
+    const struct tc_value *mode =
+        call ? tc_value_get(tc_value_get(call->self, "attrs"), "training") : NULL;
+
+    return mode && mode->kind == TC_VALUE_BOOL && mode->boolean;
+}
+
+/* Is it part of a layer which the script itself gave another mode than the model has? Monte Carlo
+ * dropout does so: layer.train() after model.eval(). The mode is then as it is meant. */
+static bool is_set_apart(const struct operand_state *s, const struct tc_event *event)
+{
+    const struct tc_call *layer = event->call, *root = event->call;
+    uint64_t ignored;
+
+    while (layer && layer->role != TC_ROLE_LAYER)
+        layer = layer->parent;
+    while (root && !root->is_root)
+        root = root->parent;
+    return layer && is_training(layer) != is_training(root) &&
+           tc_map_get(&s->set_by_hand, receiver_of(event, layer), &ignored);
+}
+
 static void observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                     const struct tc_sink *sink)
 {
+    struct operand_state *s = state;
+
     if (event->kind != TC_EVENT_CALL || event->call->raised || event->process->is_worker)
         return;
-    const struct reading_kept *kept = reading_of(state, symbols, event);
+    if (event->call->role == TC_ROLE_MODE && !event->call->parent)
+        tc_map_put(&s->set_by_hand, receiver_of(event, event->call), 1);
+    if (is_set_apart(s, event))
+        return;
+    const struct reading_kept *kept = reading_of(s, symbols, event);
     struct tc_example example = {.key = event->call->descriptor,
                                  .situation = &kept->situation,
                                  .outcome = kept->outcome,

@@ -120,8 +120,21 @@ def about_mode(call):
         yield "self.training", "is", text("left" if training and "grad" in (call.get("ctx") or {}) else training)
 
 
+def is_set_apart(p, call):
+    """In a layer whose own mode the script has set, to another than its root's."""
+    chain = [call, *p.around(call["above"])]
+    layer = next((c for c in chain if c["role"] == "layer"), None)
+    root = next((c for c in chain if c["root"]), None)
+    mode = lambda c: (c or {}).get("self", {}).get("attrs", {}).get("training")  # noqa: E731
+    return layer is not None and layer.get("self", {}).get("id") in p.state["set_by_hand"] and bool(mode(layer)) != bool(mode(root))
+
+
 def operands(p, what, call):
     if what != "call" or call["raised"]:
+        return
+    if call["role"] == "mode" and not call["above"]:
+        p.state["set_by_hand"][call.get("self", {}).get("id")] = True
+    if is_set_apart(p, call):
         return
     said = {("call", "is", what) for what, roles in (("rare", {"load", "save"}), ("users", FOREIGN)) if call["role"] in roles}
     said |= {*about_arguments(p, call), *defaults_among(p, call), *about_result(call), *about_mode(call)}
