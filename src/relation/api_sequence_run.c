@@ -9,6 +9,7 @@
  * the next root forward comes. Calls made by torch's own constructors count for neither.
  */
 #include "relation/form.h"
+#include "relation/loaded.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -187,6 +188,7 @@ static void run_observe(void *state, struct tc_strtab *symbols, const struct tc_
 struct load {
     tc_sym descriptor;
     struct tc_situation situation;
+    struct tc_loaded loaded;
 };
 
 struct section {
@@ -241,10 +243,12 @@ static size_t followers(const struct section *section, size_t i, tc_sym out[MAX_
     return n;
 }
 
-static void judge_section(const struct section *section, const struct tc_event *event,
-                          const struct tc_sink *sink)
+static void judge_section(const struct section *section, const struct tc_strtab *symbols,
+                          const struct tc_event *event, const struct tc_sink *sink)
 {
     for (size_t i = 0; i < section->loads.n; i++) {
+        if (tc_loaded_is_data(&section->loads.items[i].loaded, symbols, event->process))
+            continue;
         tc_sym outcome[MAX_MARKS];
         struct tc_example example = {.key = section->loads.items[i].descriptor,
                                      .situation = &section->loads.items[i].situation,
@@ -287,11 +291,12 @@ static void follow_observe(void *state, struct tc_strtab *symbols, const struct 
         begin_section(section, event->process);
     if (event->call->is_root) {
         if (tc_is_training_forward(event->call))
-            judge_section(section, event, sink);
+            judge_section(section, symbols, event, sink);
         begin_section(section, event->process);
     } else if (section->loads.n < MAX_SECTION) {
         struct load load = {.descriptor = event->call->descriptor};
         set_situation(&load.situation, symbols, event);
+        tc_loaded_read(&load.loaded, symbols, event->call->end->value);
         tc_vec_push(&section->loads, load);
     }
 }

@@ -109,6 +109,16 @@ def run_course(p, what, x):
         yield "root.forward", {"world": text("many" if p.world > 1 else "one"), **uses}, frozenset(before)
 
 
+def is_data(p, value):
+    """A load gave tensors, by names that are none of the model's: a data set."""
+    is_tensor = lambda v: isinstance(v, dict) and ("tensor" in v or "array" in v)  # noqa: E731
+    named = value.get("dict") if isinstance(value, dict) else None
+    parts = [value] if is_tensor(value) else value if isinstance(value, list) else named.values() if named is not None else None
+    names = [v["name"] for v in p.variables.values()]
+    return bool(names) and parts is not None and all(map(is_tensor, parts)) and not any(
+        name.endswith("." + key) for key in list(named or ())[:8] for name in names)
+
+
 def follow(p, what, call):
     """Loads of one section; what the run has saved so far is known by class."""
     if what != "call" or not is_of_the_script(call):
@@ -121,6 +131,8 @@ def follow(p, what, call):
     elif call["root"]:
         section, p.state["loads"] = list(loads.values()), {}
         for i, load in enumerate(section if is_training_forward(call) else ()):
+            if is_data(p, load["end"].get("value")):
+                continue
             after = itertools.takewhile(lambda name: name != load["name"], (c["name"] for c in section[i + 1:]))
             strict = (load.get("args") or {}).get("strict")
             yield load["name"], {} if strict is None else {"args.strict": value_class(strict)}, frozenset([*after, *saved])
