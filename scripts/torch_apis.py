@@ -37,9 +37,8 @@ class _Agent(types.ModuleType):
 
 def collector():
     sys.modules["_traincheck_agent"] = _Agent("_traincheck_agent")
-    sys.path.insert(0, str(ROOT / "src/collect/python/traincheck_agent"))
-    import names
-    import table
+    sys.path.insert(0, str(ROOT / "src/collect/python"))
+    from traincheck_agent import names, table
     return names, table
 
 

@@ -24,10 +24,20 @@ static char *copy_text(PyObject *text)
     return utf8 ? tc_strdup(utf8) : NULL;
 }
 
-/* Ask the policy once for each file name object; it is kept, so that its address stays its own. */
-static uint64_t ask(PyObject *name)
+static PyObject *globals_of(PyFrameObject *frame)
 {
-    PyObject *place = tc_policy_call("place_of_file", "(O)", name);
+#if PY_VERSION_HEX >= 0x030B0000
+    return PyFrame_GetGlobals(frame);
+#else
+    return Py_NewRef(frame->f_globals);
+#endif
+}
+
+/* Ask the policy once for each file name object; it is kept, so that its address stays its own. */
+static uint64_t ask(PyObject *name, PyFrameObject *frame)
+{
+    PyObject *scope = globals_of(frame);
+    PyObject *place = tc_policy_call("place_of_file", "(OO)", name, scope);
     struct file file = {0};
 
     if (place && PyTuple_Check(place) && PyTuple_GET_SIZE(place) == 2) {
@@ -35,6 +45,7 @@ static uint64_t ask(PyObject *name)
         file.path = copy_text(PyTuple_GET_ITEM(place, 1));
     }
     Py_XDECREF(place);
+    Py_DECREF(scope);
     PyErr_Clear();
     Py_INCREF(name);
     tc_vec_push(&files, file);
@@ -42,12 +53,12 @@ static uint64_t ask(PyObject *name)
     return files.n - 1;
 }
 
-static const struct file *file_of(const PyCodeObject *code)
+static const struct file *file_of(const PyCodeObject *code, PyFrameObject *frame)
 {
     uint64_t index;
 
     if (!tc_map_get(&by_name, (uint64_t)(uintptr_t)code->co_filename, &index))
-        index = ask(code->co_filename);
+        index = ask(code->co_filename, frame);
     return &files.items[index];
 }
 
@@ -109,7 +120,7 @@ static void add_user(struct walk *walk, const char *path, int line)
 static bool visit(struct walk *walk, PyFrameObject *frame)
 {
     PyCodeObject *code = PyFrame_GetCode(frame);
-    const struct file *file = file_of(code);
+    const struct file *file = file_of(code, frame);
 
     if (file->owner && !walk->has_by && (file->path || !passes_on(code))) {
         add_by(walk->out, file->owner);

@@ -2,39 +2,8 @@
 import os
 import sys
 
+from . import owners
 from .signature import readable
-
-_STDLIB = os.path.dirname(os.__file__) + os.sep
-
-
-def working_folder():
-    """None if it was removed."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return None
-
-
-_FOLDER = working_folder() or os.sep  # where the process began; a script may leave it later
-_PACKAGE_FOLDERS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
-_TYPED = ("<stdin>", "<python-input-", "<ipython-input-")
-
-
-def _is_typed(path):
-    """Is it the user's code though it stands in no file? With -c <string> is, elsewhere libraries have made it."""
-    if path == "<string>":
-        return getattr(sys.modules.get("__main__"), "__file__", None) is None
-    return path.startswith(_TYPED)
-
-
-def owner_of_file(path):
-    """"user", the package a file belongs to, or None for files that calls are followed through."""
-    if path.startswith("<"):
-        return "user" if _is_typed(path) else None
-    for folder in _PACKAGE_FOLDERS:
-        if folder in path:
-            return path.rpartition(folder)[2].split(os.sep)[0].partition(".")[0]
-    return None if path.startswith(_STDLIB) else "user"
 
 
 def _cell(path):
@@ -45,22 +14,23 @@ def _cell(path):
         return None
 
 
-def place_of_file(path):
+def place_of_file(path, scope):
     """Its owner, and for the user's own files the path as one would type it in the job's terminal.
 
+    Args:
+        path, scope: as of owners.owner_of
     Returns:
-        tuple: (owner as in owner_of_file, path or None). The path is relative for files below the
-        folder in which the process began, else absolute and without `..`; code that stands in no file
-        has Python's name for it, or that of its cell.
+        tuple: (owner, path or None). The path is relative for files below the folder in which the
+        process began, else absolute and without `..`; code that stands in no file has Python's name
+        for it, or that of its cell.
     """
-    owner = owner_of_file(path)
+    owner = owners.owner_of(path, scope)
     if owner != "user":
         return owner, None
     shown = _cell(path) or (path if path.startswith("<") else None)
     if shown:
         return owner, readable(shown)
-    path = os.path.normpath(os.path.join(_FOLDER, path))
-    return owner, readable(path.removeprefix(_FOLDER.rstrip(os.sep) + os.sep))
+    return owner, readable(owners.absolute(path).removeprefix(owners.START.rstrip(os.sep) + os.sep))
 
 
 def is_user_function(function):
@@ -68,7 +38,7 @@ def is_user_function(function):
     for _ in range(8):
         function = getattr(function, "__wrapped__", function)
     code = getattr(function, "__code__", None)
-    return code is not None and owner_of_file(code.co_filename) == "user"
+    return code is not None and owners.owner_of(code.co_filename, function.__globals__) == "user"
 
 
 def class_name(cls):
@@ -111,7 +81,7 @@ def name_of_root(module):
     """The script's own variable that holds the module, innermost frame first."""
     frame = sys._getframe(1)
     while frame is not None:
-        if owner_of_file(frame.f_code.co_filename) == "user":
+        if owners.owner_of(frame.f_code.co_filename, frame.f_globals) == "user":
             for scope in (frame.f_locals, frame.f_globals):
                 for name, value in list(scope.items()):
                     if value is module and name != "self":

@@ -6,7 +6,7 @@ import sys
 
 import _traincheck_agent as agent
 from . import install, settings
-from .names import working_folder
+from .owners import working_folder
 from .signature import json_text
 
 _role = "main"
