@@ -74,7 +74,7 @@ static enum tc_status name_output(struct run *run, struct tc_error *err)
         run->output_dir = tc_fs_join(folder, dir);
     else
         status = tc_error_set(err, TC_E_IO, "the working folder: %s", strerror(errno));
-    if (status == TC_OK && strchr(run->output_dir, '\n')) /* which ends a setting */
+    if (status == TC_OK && strchr(run->output_dir, '\n')) /* it is told in one line */
         status = tc_error_set(err, TC_E_USAGE, "the output folder has a newline in its path");
     tc_free(dir);
     return status;

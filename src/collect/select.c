@@ -6,9 +6,20 @@
 #include "base/fs.h"
 #include "relation/interest.h"
 
+/*
+ * A newline ends a setting; in a value, which may come from a file of others, it is escaped. No
+ * JSON: to read that, the agent would import a module into the user's process.
+ */
 static void add(struct tc_strbuf *out, const char *key, const char *value)
 {
-    tc_strbuf_addf(out, "%s=%s\n", key, value);
+    tc_strbuf_addf(out, "%s=", key);
+    for (const char *p = value; *p; p++) {
+        if (*p == '\n' || *p == '%')
+            tc_strbuf_addf(out, "%%%02X", (unsigned char)*p);
+        else
+            tc_strbuf_addc(out, *p);
+    }
+    tc_strbuf_addc(out, '\n');
 }
 
 static void add_number(struct tc_strbuf *out, const char *key, uint64_t value)

@@ -9,6 +9,8 @@
 
 #include "base/banned.h"
 #include "base/fs.h"
+#include "base/safe.h"
+#include "base/utf8.h"
 #include "invariant/keys.h"
 #include "invariant/python.h"
 #include <traincheck/version.h>
@@ -78,6 +80,33 @@ static bool read_param(struct tc_invariant_set *set, const struct tc_json *objec
         return true;
     return kind == TC_PARAM_OPERAND ? read_operand(set, object, param)
                                     : read_change(set, object, param);
+}
+
+/* They select what is traced, and stand in messages. */
+static bool is_name_sound(const struct tc_invariant_set *set, tc_sym name)
+{
+    const char *p = tc_strtab_text(set->symbols, name),
+               *end = p + tc_strtab_size(set->symbols, name);
+
+    for (size_t n; p < end; p += n ? n : 1) {
+        n = tc_utf8_size(p, end);
+        if (tc_safe_is_hidden(p, n) || tc_safe_is_separator(p, n))
+            return false;
+    }
+    return true;
+}
+
+static bool are_names_sound(const struct tc_invariant_set *set,
+                            const struct tc_invariant *invariant)
+{
+    for (size_t i = 0; i < invariant->n_params; i++)
+        if (!is_name_sound(set, invariant->params[i].name) ||
+            !is_name_sound(set, invariant->params[i].role))
+            return false;
+    for (size_t i = 0; i < invariant->n_when; i++)
+        if (!is_name_sound(set, invariant->when[i].field))
+            return false;
+    return true;
 }
 
 static bool read_params(struct tc_invariant_set *set, const struct tc_json *params,
@@ -201,6 +230,8 @@ static enum tc_status read_invariant(struct tc_invariant_set *set, struct tc_jso
         invariant->unchecked = "its params are not understood by this version";
     else if (!read_when(set, tc_json_get(document, "when"), invariant))
         invariant->unchecked = "its precondition is not understood by this version";
+    else if (!are_names_sound(set, invariant))
+        invariant->unchecked = "a name in it has a control character";
     else
         tc_invariant_name(invariant, set->symbols);
     read_evidence(set, tc_json_get(document, "evidence"), invariant);

@@ -163,7 +163,8 @@ static void print_one(struct tc_strbuf *out, const struct tc_report_input *input
     const struct tc_invariant *x = j->invariant;
     const char *relation = text_of(input->symbols, x->relation);
 
-    tc_strbuf_addf(out, "%s  ", x->id);
+    tc_fold_add(out, x->id, strlen(x->id));
+    tc_strbuf_adds(out, "  ");
     tc_fold_add(out, relation, strlen(relation));
     tc_strbuf_addc(out, '\n');
     tc_fold(out, "says:     ", x->text ? x->text : "");

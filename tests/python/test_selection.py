@@ -158,6 +158,17 @@ class Selected(Case):
         self.assertEqual(run.records()[0]["mode"], "selective")
         self.assertEqual(len(self.calls(run, fn="torch.optim.Optimizer.step")), N_STEPS)
 
+    def test_a_name_gives_no_settings(self):
+        """Of an invariant file of others: a newline in a name began a setting of the agent."""
+        names = ["torch.nn.functional.batch_norm\nstack=3", "torch.optim.Optimizer.step\r\nstats=1", "a.b%0Astack=3"]
+        run = self.chosen(("APIArg/constant", [call("torch.nn.functional.batch_norm"),
+                                               {"operand": "args.training", "is": True}], []),
+                          *[("APISequence/window", [call(name)], []) for name in names])
+        self.assertFalse([r for r in run.records() if "stack" in r or r.get("code") == "stats"])
+        apis = run.records()[0]["selection"]["apis"]
+        self.assertEqual([name for name in apis if not name.startswith("torch.")], ["a.b%0Astack=3"])
+        self.assertFalse([name for name in apis if "\n" in name or "=" in name and name[0] != "a"])
+
     def test_a_layer_is_not_all_layers(self):
         run = self.chosen(("APIArg/constant", [call("torch.nn.BatchNorm1d.forward"),
                                                {"operand": "self.training", "is": True}], []))

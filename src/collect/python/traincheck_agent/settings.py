@@ -8,7 +8,7 @@ def _read():
     values = {}
     for line in os.environ.get(VARIABLE, "").split("\n"):
         key, _, value = line.partition("=")
-        values.setdefault(key, []).append(value)
+        values.setdefault(key, []).append(value.replace("%0A", "\n").replace("%25", "%"))
     return values
 
 
