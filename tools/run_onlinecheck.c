@@ -1,17 +1,8 @@
 #include "check.h"
 
-#include <stdio.h>
-
 #include <traincheck/online.h>
 
 #include "base/banned.h"
-
-/* Violations must not wait in a buffer. */
-static void write_now(void *context, const char *text, size_t size)
-{
-    tc_app_write(context, text, size);
-    fflush(stdout);
-}
 
 static void say(void *context, const char *line)
 {
@@ -37,7 +28,6 @@ enum tc_status onlinecheck_run(struct tc_app *app, void *options_, struct tc_err
         .state = options->state,
         .say = say,
     };
-    config.check.write = write_now;
     status = tc_online_run(&config, &result, notes, err);
     check_end(app, options, status, &result, notes);
     tc_notes_free(notes);

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,6 +212,14 @@ enum tc_status tc_fs_read(const char *path, struct tc_strbuf *out, struct tc_err
     return status;
 }
 
+/* Another program made the pipe or terminal that we share with it one that does not block. */
+static bool wait_for_room(int fd)
+{
+    struct pollfd wanted = {.fd = fd, .events = POLLOUT};
+
+    return poll(&wanted, 1, -1) > 0 || errno == EINTR;
+}
+
 enum tc_status tc_fs_write_all(int fd, const void *data, size_t size)
 {
     const char *p = data;
@@ -218,7 +227,7 @@ enum tc_status tc_fs_write_all(int fd, const void *data, size_t size)
     while (size) {
         ssize_t n = write(fd, p, size);
 
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_room(fd))))
             continue;
         if (n < 0)
             return TC_E_IO;

@@ -59,7 +59,8 @@ enum tc_status tc_fs_write(const char *path, const void *data, size_t size, stru
  * one holds it. Where the file system knows no locks *fd is valid and nobody is kept away.
  */
 enum tc_status tc_fs_lock(const char *path, int *fd, struct tc_error *err);
-/* write(2) until all is written, whatever interrupts it; TC_E_IO leaves the reason in errno. */
+/* write(2) until all is written, whatever interrupts it, also where fd does not block; TC_E_IO
+ * leaves the reason in errno. */
 enum tc_status tc_fs_write_all(int fd, const void *data, size_t size);
 /*
  * The same open file under a high number, closed on exec, for files of ours in a process that is

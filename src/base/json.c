@@ -6,6 +6,7 @@
  */
 #include "base/json.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -46,10 +47,14 @@ enum tc_status tc_json_parse(const char *text, size_t size, struct tc_json **out
                              struct tc_error *err)
 {
     const char *end = text;
-    cJSON *root = size ? cJSON_ParseWithLengthOpts(text, size, &end, 0) : NULL;
+    cJSON *root;
     enum tc_status status;
 
     *out = NULL;
+    errno = 0;
+    root = size ? cJSON_ParseWithLengthOpts(text, size, &end, 0) : NULL;
+    if (!root && errno == ENOMEM) /* cJSON itself tells no difference */
+        tc_out_of_memory();
     if (!root)
         return tc_error_set(err, TC_E_FORMAT, "byte %zu: not JSON", (size_t)(end - text));
     status = check_rest(text, size, end, err);
@@ -121,7 +126,8 @@ void tc_json_set(struct tc_json *object, const char *key, struct tc_json *take)
 
 void tc_json_append(struct tc_json *array, struct tc_json *take)
 {
-    cJSON_AddItemToArray(node_of(array), node_of(take));
+    if (!cJSON_AddItemToArray(node_of(array), node_of(take)))
+        tc_out_of_memory();
 }
 
 void tc_json_set_string(struct tc_json *object, const char *key, const char *text)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/banned.h"
+#include "base/fs.h"
 #include "base/safe.h"
 
 /* The one thing a handler may touch. */
@@ -59,7 +60,6 @@ static void print_line(struct tc_app *app, const char *kind, const char *fmt, va
 {
     struct tc_strbuf text = TC_STRBUF_INIT, line = TC_STRBUF_INIT;
 
-    fflush(stdout);
     clear_progress(app);
     tc_strbuf_addv(&text, fmt, args);
     tc_strbuf_addf(&line, "%s: %s", app->tool->name, kind);
@@ -89,8 +89,11 @@ void tc_app_error(struct tc_app *app, const char *fmt, ...)
 
 void tc_app_write(void *context, const char *text, size_t size)
 {
-    clear_progress(context);
-    fwrite(text, 1, size, stdout);
+    struct tc_app *app = context;
+
+    clear_progress(app);
+    if (!app->stdout_errno && tc_fs_write_all(STDOUT_FILENO, text, size) != TC_OK)
+        app->stdout_errno = errno;
 }
 
 static int64_t now_ns(void)
@@ -146,9 +149,9 @@ static const char *quote_command(struct tc_app *app, int argc, char **argv)
 /* Text that was written but did not arrive (a full disk) is a failure, too. */
 static int finish_stdout(struct tc_app *app, int exit_status)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    if (!app->stdout_errno)
         return exit_status;
-    tc_app_error(app, "cannot write to standard output: %s", strerror(errno));
+    tc_app_error(app, "cannot write to standard output: %s", strerror(app->stdout_errno));
     return TC_APP_FAILED;
 }
 

@@ -34,6 +34,7 @@ struct tc_app {
     const char *command_line; /* quoted for a shell; lives as long as the arena */
     struct tc_opt_parser parser;
     struct tc_arena arena;
+    int stdout_errno; /* why text could not be written to stdout; 0: it arrived */
     int64_t shown_ns; /* when progress was last shown; 0: nothing is on the line */
 };
 

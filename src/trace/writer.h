@@ -1,8 +1,8 @@
 /*
  * writer.h - writing one trace file
  *
- * Lines are gathered into frames of at most 1 MiB of JSON, closed when half a
- * second has passed since their first line, and each frame reaches the file by
+ * Lines are gathered into frames of at most 1 MiB of JSON, closed when 0.4 s
+ * have passed since their first line, and each frame reaches the file by
  * one write(2). The clock is the caller's, so that tests need not wait. The
  * descriptor may be closed, and its number used, by others: it is opened anew.
  */
@@ -15,7 +15,7 @@
 #include <traincheck/error.h>
 
 #define TC_FRAME_SIZE   ((size_t)1 << 20) /* bytes of JSON */
-#define TC_FRAME_AGE_NS UINT64_C(500000000)
+#define TC_FRAME_AGE_NS UINT64_C(400000000)
 
 struct tc_writer;
 

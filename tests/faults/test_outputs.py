@@ -133,6 +133,33 @@ class Outputs(runs.Case):
         self.assertTrue((self.work / "out" / "violations.jsonl").is_symlink())
         self.assertGreater(len(runs.json_lines(self.work / "kept")), 1)
 
+    def test_full_stdout_is_told_by_its_own_reason(self):
+        """Many files are read meanwhile, each call of which may leave another reason in errno."""
+        node = self.node("full", FULL)
+        for args in (["infer", "run", "-o", "-"], ["check", "bad", "-i", "invariants.jsonl", "-o", "out"],
+                     ["onlinecheck", "bad", "-i", "invariants.jsonl", "-o", "out", "--exit-on-idle", "1"]):
+            with self.subTest(tool=args[0]), node.open("wb") as full:
+                p = subprocess.run([tool(args[0]), *args[1:]], cwd=self.work, stdout=full, stderr=subprocess.PIPE,
+                                   text=True, timeout=60, check=False)
+                self.assertEqual(p.returncode, 2)
+                self.assertIn("error: cannot write to standard output: No space left on device", p.stderr)
+
+    def test_stdout_that_does_not_block_loses_nothing(self):
+        """As another program leaves a pipe that it shares with the tool."""
+        want = runs.run("infer", "-q", "run", "-o", "-", cwd=self.work, code=0).stdout
+        get, put = os.pipe()
+        os.set_blocking(put, False)
+        os.write(put, b" " * 65536)
+        p = subprocess.Popen([tool("infer"), "-q", "run", "-o", "-"], cwd=self.work, stdout=put)
+        os.close(put)
+        with os.fdopen(get) as pipe, p:
+            try:
+                p.wait(0.5)
+            except subprocess.TimeoutExpired:
+                pass
+            self.assertEqual(pipe.read().lstrip(" "), want)
+        self.assertEqual(p.returncode, 0)
+
     def test_state_needs_a_regular_file(self):
         os.mkfifo(self.work / "fifo")
         p = runs.run("onlinecheck", "-q", "run", "-i", "invariants.jsonl", "-o", "out", "--exit-on-idle", "1", "--state",
