@@ -38,6 +38,18 @@ static const struct tc_opt options[] = {
                  "interpreter (default: of the active environment)"),
     TC_OPT_VALUE(STRING, "config", 0, "FILE", AT(config.config_file),
                  "read options from a YAML file"),
+    TC_OPT_VALUE(STRING, "plan", 0, "DIR", AT(config.plan),
+                 "write the plan of one step of each rank to DIR, and no trace"),
+    TC_OPT_VALUE(UINT, "plan-world", 0, "N", AT(config.plan_world),
+                 "ranks of a job that is not started: one process each, nothing is sent"),
+    TC_OPT_VALUE(STRING, "plan-ranks", 0, "LIST", AT(config.plan_ranks),
+                 "capture these, as 0-7,64; the others are taken to run the same programs"),
+    TC_OPT_VALUE(STRING, "plan-layout", 0, "FILE", AT(config.plan_layout),
+                 "how tensors are split by hand: lines of a name, a dimension, an axis"),
+    TC_OPT_VALUE(UINT, "plan-step", 0, "K", AT(config.plan_step),
+                 "the step that is captured (default 2); the script ends after it"),
+    TC_OPT_VALUE(UINT, "jobs", 'j', "N", AT(config.plan_jobs),
+                 "ranks of --plan-world captured at once (default 1)"),
     TC_OPT_SWITCH(FLAG, "strict", 0, AT(config.strict),
                   "exit with 125 if a part of tracing was switched off"),
     TC_OPT_SWITCH(FLAG, "progress", 0, AT(config.progress), "a status line while running"),
@@ -60,13 +72,18 @@ const struct tc_opt_tool collect_tool = {
         "command after -- runs as a child, and every Python process below it is traced. (The environment\n"
         "leads Python to the agent: not if it was cleared, or with python -I, -E or -S.) Calls of torch\n"
         "and changes of the model's variables go to the trace folder, one file for each process.\n"
+        "With --plan the operators of one step are written instead, rank by rank, for\n"
+        "traincheck-check --plan; the script ends after that step.\n"
         "Options of ours stand before the script; all that follows it belongs to the script.",
     .usage = "[OPTION]... SCRIPT [ARGUMENT]...\n[OPTION]... -m MODULE [ARGUMENT]...\n"
              "[OPTION]... -- COMMAND [ARGUMENT]...",
     .examples =
         "  traincheck-collect -o trace train.py --epochs 2\n"
         "  traincheck-collect -i @all -o trace train.py --epochs 2\n"
-        "  traincheck-collect -i invariants.jsonl -- torchrun --nproc-per-node 2 train.py\n",
+        "  traincheck-collect -i invariants.jsonl -- torchrun --nproc-per-node 2 train.py\n"
+        "  traincheck-collect --plan single train.py --tp 1\n"
+        "  traincheck-collect --plan parallel --plan-world 8 train.py --tp 4 --dp 2\n"
+        "  traincheck-collect --plan parallel -- torchrun --nproc-per-node 8 train.py --tp 4 --dp 2\n",
     .exit_codes = "The job's own, 128 + N if signal N ended it.\n"
                   "125  the collector failed before the job started\n",
     .options = options,

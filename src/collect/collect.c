@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "collect/board.h"
 #include "collect/launch.h"
+#include "collect/plan.h"
 #include "collect/progress.h"
 #include "collect/python.h"
 #include "collect/select.h"
@@ -62,7 +63,8 @@ static bool is_trace(const char *name)
 static enum tc_status name_output(struct run *run, struct tc_error *err)
 {
     const struct tc_collect_config *config = run->config;
-    char *dir = config->output_dir ? tc_strdup(config->output_dir) : default_dir(config);
+    const char *asked = config->plan ? config->plan : config->output_dir;
+    char *dir = asked ? tc_strdup(asked) : default_dir(config);
     char folder[PATH_MAX];
     enum tc_status status = TC_OK;
 
@@ -80,10 +82,13 @@ static enum tc_status name_output(struct run *run, struct tc_error *err)
     return status;
 }
 
-static enum tc_status remove_traces(const char *dir, char **names, size_t n, struct tc_error *err)
+typedef bool is_ours_fn(const char *name);
+
+static enum tc_status remove_files(const char *dir, is_ours_fn *is_ours, char **names, size_t n,
+                                   struct tc_error *err)
 {
     for (size_t i = 0; i < n; i++) {
-        char *path = is_trace(names[i]) ? tc_fs_join(dir, names[i]) : NULL;
+        char *path = is_ours(names[i]) ? tc_fs_join(dir, names[i]) : NULL;
 
         if (path && unlink(path) != 0) {
             tc_error_set(err, TC_E_IO, "%s: %s", path, strerror(errno));
@@ -95,21 +100,23 @@ static enum tc_status remove_traces(const char *dir, char **names, size_t n, str
     return TC_OK;
 }
 
-static enum tc_status clear_traces(const char *dir, bool overwrite, struct tc_error *err)
+static enum tc_status clear_output(const struct tc_collect_config *config, const char *dir,
+                                   struct tc_error *err)
 {
+    is_ours_fn *is_ours = config->plan ? tc_plan_is_file : is_trace;
     char **names;
-    size_t n, n_traces = 0;
+    size_t n, n_ours = 0;
     enum tc_status status = tc_fs_list(dir, &names, &n, err);
 
     if (status != TC_OK)
         return status;
     for (size_t i = 0; i < n; i++)
-        n_traces += is_trace(names[i]);
-    if (n_traces && !overwrite)
-        status =
-            tc_error_set(err, TC_E_USAGE, "%s holds a trace already; --overwrite replaces it", dir);
-    else if (n_traces)
-        status = remove_traces(dir, names, n, err);
+        n_ours += is_ours(names[i]);
+    if (n_ours && !config->overwrite)
+        status = tc_error_set(err, TC_E_USAGE, "%s holds %s already; --overwrite replaces %s", dir,
+                              config->plan ? "plans" : "a trace", config->plan ? "them" : "it");
+    else if (n_ours)
+        status = remove_files(dir, is_ours, names, n, err);
     tc_fs_list_free(names, n);
     return status;
 }
@@ -121,7 +128,7 @@ static enum tc_status prepare_output(struct run *run, struct tc_error *err)
     run->made_output = !tc_fs_exists(run->output_dir);
     status = tc_fs_mkdirs(run->output_dir, err);
     if (status == TC_OK)
-        status = clear_traces(run->output_dir, run->config->overwrite, err);
+        status = clear_output(run->config, run->output_dir, err);
     return status;
 }
 
@@ -239,6 +246,21 @@ static void report_child(const struct run *run)
     tc_strbuf_release(&line);
 }
 
+/* A job that ended well without a plan did not do what it was started for. */
+static enum tc_status report_plans(const struct run *run, int *exit_status, struct tc_error *err)
+{
+    struct tc_strbuf line = TC_STRBUF_INIT;
+    size_t n;
+    enum tc_status status = tc_plan_describe(run->output_dir, &line, &n, err);
+
+    if (status == TC_OK && !run->config->quiet)
+        fprintf(stderr, "traincheck-collect: %s in %s\n", line.text, run->output_dir);
+    if (status == TC_OK && !n && *exit_status == 0)
+        *exit_status = TC_COLLECT_FAILED;
+    tc_strbuf_release(&line);
+    return status;
+}
+
 /* A job that failed by itself keeps its own status. */
 static void apply_strict(int *exit_status)
 {
@@ -306,7 +328,9 @@ enum tc_status tc_collect_run(const struct tc_collect_config *config, int *exit_
 
     if (config->list_apis)
         return list_apis(config, exit_status, err);
-    status = check_target(config, err);
+    status = tc_plan_check_options(config, err);
+    if (status == TC_OK)
+        status = check_target(config, err);
     if (status == TC_OK)
         status = find_python(&run, err);
     if (status == TC_OK)
@@ -325,7 +349,9 @@ enum tc_status tc_collect_run(const struct tc_collect_config *config, int *exit_
         rmdir(run.output_dir); /* nothing ran */
     if (status != TC_OK)
         goto out;
-    if (!is_job(&run) && !config->quiet)
+    if (!is_job(&run) && config->plan)
+        status = report_plans(&run, exit_status, err);
+    else if (!is_job(&run) && !config->quiet)
         report_child(&run);
     if (config->strict)
         apply_strict(exit_status);

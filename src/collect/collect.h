@@ -61,6 +61,13 @@ struct tc_collect_config {
     const char *python;      /* interpreter; default $VIRTUAL_ENV, $CONDA_PREFIX, python3 on PATH */
     const char *config_file; /* YAML: read by tc_collect_config_read before the run */
 
+    const char *plan;        /* folder: write the plan of a step of each rank there, and no trace */
+    unsigned plan_world;     /* ranks of a job that is not there; 0: the job that runs */
+    const char *plan_ranks;  /* those captured, "0-3,8"; default all; the others are retargeted */
+    const char *plan_layout; /* file that says where plain tensors lie in the single-device ones */
+    unsigned plan_step;      /* counted from 1; 0: 2 */
+    unsigned plan_jobs;      /* ranks captured at once; 0: 1 */
+
     bool strict; /* a part of tracing that was switched off makes the run fail with 125 */
     bool quiet;
     unsigned verbose;

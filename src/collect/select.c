@@ -1,5 +1,7 @@
 #include "collect/select.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/banned.h"
@@ -125,6 +127,25 @@ static void add_run(const struct tc_select_run *run, struct tc_strbuf *out)
     add_flag(out, "injected", run->is_injected);
 }
 
+/* The agent then traces nothing. */
+static void add_plan(const struct tc_collect_config *config, const char *dir, struct tc_strbuf *out)
+{
+    char layout[PATH_MAX];
+
+    if (!config->plan)
+        return;
+    add(out, "plan", dir);
+    add_number(out, "plan_world", config->plan_world);
+    add_number(out, "plan_step", config->plan_step);
+    add_number(out, "plan_jobs", config->plan_jobs);
+    if (config->plan_ranks)
+        add(out, "plan_ranks", config->plan_ranks);
+    if (config->plan_layout &&
+        realpath(config->plan_layout, layout)) /* the job may change its folder */
+        add(out, "plan_layout", layout);
+    add_flag(out, "verbose", config->verbose);
+}
+
 enum tc_status tc_select_settings(const struct tc_collect_config *config,
                                   const struct tc_select_run *run, struct tc_strbuf *out,
                                   struct tc_error *err)
@@ -132,6 +153,7 @@ enum tc_status tc_select_settings(const struct tc_collect_config *config,
     enum tc_status status = TC_OK;
 
     add_run(run, out);
+    add_plan(config, run->output_dir, out);
     add_number(out, "buffer_size", config->buffer_size);
     add_number(out, "digest_budget", config->digest_budget);
     add_number(out, "sampling_interval", config->sampling_interval);

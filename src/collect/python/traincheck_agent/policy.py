@@ -2,7 +2,7 @@
 import sys
 
 import _traincheck_agent as agent
-from . import annotations, classes, install, process, settings, table
+from . import annotations, classes, install, plan, process, settings, table
 from .classes import describe as describe_class
 from .names import name_in_module, name_of_root as name_of_object, place_of_file
 from .process import ending, open_trace
@@ -94,6 +94,8 @@ def imported(args, _result=None):
 def start():
     if settings.flag("list"):
         return  # nothing runs that could be traced
+    if plan.is_asked():
+        return plan.start()
     process.start()
     agent.set_sampling(settings.number("sampling_interval"), settings.number("warm_up_steps"))
     annotations.serve()

@@ -1,0 +1,226 @@
+"""collect --plan: write the plan of each rank instead of a trace.
+
+With --plan-world a process that has imported torch forks one child for each rank; without it every process of the job
+that trains writes the plan of its own rank."""
+import importlib.util
+import json
+import os
+import sys
+import time
+
+from . import plan_fake, plan_step, settings
+
+_OLDEST = (2, 5)
+_FAILED = 125
+
+
+def is_asked():
+    return bool(settings.text("plan"))
+
+
+def _say(text):
+    if not settings.flag("quiet"):
+        sys.stderr.write(f"traincheck-collect: {text}\n")
+        sys.stderr.flush()
+
+
+class Job:
+    """What a capture tells whoever waits for it."""
+
+    def __init__(self, pipe=None, is_fake=False, is_wanted=False):
+        self.pipe, self.is_fake, self.is_wanted, self.notes = pipe, is_fake, is_wanted, []
+        self.began = time.monotonic()
+
+    def place(self):
+        dist = sys.modules["torch.distributed"]
+        if dist.is_available() and dist.is_initialized():
+            return dist.get_rank(), dist.get_world_size()
+        return 0, 1
+
+    def _leave(self, status, told):
+        if self.pipe is not None:
+            os.write(self.pipe, json.dumps(told).encode()[:4000])
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                pass
+        os._exit(status)
+
+    def done(self, head, n_ops):
+        told = {"rank": head["rank"], "world": head["world"], "ops": n_ops, "step": head["step"],
+                "notes": head["notes"]}
+        if self.pipe is None:
+            _say(f"plan of rank {head['rank']} of {head['world']}: step {head['step']}, {n_ops} operators, in "
+                 f"{settings.text('plan')}; the script ends here")
+            for note in head["notes"]:
+                _say(f"note: {note}")
+        self._leave(0, told)
+
+    def fail(self, why):
+        if self.pipe is None:
+            _say(why)
+        self._leave(_FAILED, {"error": why})
+
+
+def _torch():
+    """torch, if plans can be captured with it; else the process ends."""
+    try:
+        import torch
+        import torch.distributed
+        import torch.testing._internal.distributed.fake_pg  # noqa: F401
+        from torch.utils._python_dispatch import TorchDispatchMode  # noqa: F401
+    except ImportError as error:
+        _end(f"--plan: {error}")
+    version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+    if version < _OLDEST:
+        _end(f"--plan needs torch {_OLDEST[0]}.{_OLDEST[1]} or newer; this is {torch.__version__}")
+    return torch
+
+
+def _end(why):
+    _say(why)
+    os._exit(_FAILED)
+
+
+def _capture(job):
+    step = settings.number("plan_step", 2)
+    plan_step.Capture(settings.text("plan"), step, settings.text("plan_layout"), job).start()
+
+
+# ---- the ranks of a job that is not there
+
+class _Ranks:
+    """Forks a child for each rank, a few at a time, and waits for them."""
+
+    def __init__(self, ranks, world, jobs):
+        self.ranks, self.world, self.jobs = ranks, world, jobs
+        self.running, self.told, self.began = {}, [], time.monotonic()
+
+    def run(self):
+        """Returns in the children only: (rank, pipe)."""
+        waiting = list(self.ranks)
+        while waiting or self.running:
+            while waiting and len(self.running) < self.jobs:
+                child = self._fork(waiting.pop(0))
+                if child is not None:
+                    return child
+            self._wait()
+        self._summary()
+        os._exit(0)
+
+    def _fork(self, rank):
+        read, write = os.pipe()
+        output = None if settings.flag("verbose") or rank == self.ranks[0] else os.memfd_create("output")
+        pid = os.fork()
+        if pid:
+            os.close(write)
+            self.running[pid] = (rank, read, output)
+            return None
+        os.close(read)
+        for _, other, _ in self.running.values():
+            os.close(other)
+        if output is not None:  # shown only if the rank fails
+            os.dup2(output, 1)
+            os.dup2(output, 2)
+        return rank, write
+
+    def _wait(self):
+        pid, state = os.wait()
+        if pid not in self.running:
+            return
+        rank, read, output = self.running.pop(pid)
+        told = os.read(read, 1 << 16)
+        os.close(read)
+        told = json.loads(told) if told else {}
+        status = os.waitstatus_to_exitcode(state)
+        if status or "ops" not in told:
+            self._failed(rank, status, told, output)
+        if output is not None:
+            os.close(output)
+        self.told.append(told)
+        self._progress(rank)
+
+    def _failed(self, rank, status, told, output):
+        import signal
+        for pid in self.running:
+            os.kill(pid, signal.SIGTERM)
+        if output is not None:
+            text = os.pread(output, 1 << 20, max(0, os.fstat(output).st_size - (1 << 16)))
+            sys.stderr.write(text.decode(errors="replace"))
+        why = told.get("error") or (f"the script ended by signal {-status}" if status < 0 else
+                                    f"the script ended with status {status} and no plan")
+        _say(f"rank {rank} of {self.world}: {why}")
+        os._exit(status if status > 0 else 128 - status if status < 0 else _FAILED)
+
+    def _progress(self, rank):
+        if sys.stderr.isatty() and not settings.flag("quiet") and len(self.ranks) > 1:
+            end = "\n" if len(self.told) == len(self.ranks) else "\r"
+            sys.stderr.write(f"traincheck-collect: rank {rank}: {len(self.told)} of {len(self.ranks)} ranks, "
+                             f"{time.monotonic() - self.began:.0f} s{end}")
+            sys.stderr.flush()
+
+    def _summary(self):
+        n, ops = len(self.told), [told["ops"] for told in self.told]
+        spread = f"{min(ops)} to {max(ops)}" if min(ops) != max(ops) else str(ops[0])
+        _say(f"{n} plan{'s' if n > 1 else ''} of step {self.told[0]['step']}, {spread} operators each, in "
+             f"{settings.text('plan')}: {n} of {self.world} ranks, {time.monotonic() - self.began:.1f} s")
+        for note in dict.fromkeys(note for told in self.told for note in told["notes"]):
+            _say(f"note: {note}")
+
+
+def _wanted_ranks(world):
+    text = settings.text("plan_ranks")
+    if not text:
+        return list(range(world))
+    found = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        found += range(int(first), int(last or first) + 1)
+    return sorted(set(found))
+
+
+def _fork_ranks(world):
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    _torch()
+    try:
+        rank, pipe = _Ranks(_wanted_ranks(world), world, settings.number("plan_jobs", 1)).run()
+    except KeyboardInterrupt:
+        os._exit(130)
+    plan_fake.environment(rank, world)
+    plan_fake.install(rank, world)
+    _capture(Job(pipe, is_fake=True, is_wanted=True))
+
+
+def torch_imported():
+    """In a process of a real job."""
+    _torch()
+    _capture(Job(is_wanted=settings.number("main_pid") == os.getpid()))
+
+
+class _Finder:
+    """Tells when torch has been imported."""
+
+    @staticmethod
+    def find_spec(name, _path=None, _target=None):
+        if name != "torch":
+            return None
+        sys.meta_path.remove(_Finder)
+        spec = importlib.util.find_spec(name)
+        if spec is not None:
+            load = spec.loader.exec_module
+
+            def exec_module(module):
+                load(module)
+                torch_imported()
+            spec.loader.exec_module = exec_module
+        return spec
+
+
+def start():
+    os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")  # compiled code has no operators to be seen
+    world = settings.number("plan_world")
+    if not world:
+        sys.meta_path.insert(0, _Finder)
+    elif settings.number("main_pid") == os.getpid():
+        _fork_ranks(world)

@@ -1,0 +1,226 @@
+"""Names of the model's tensors and their places in the single-device ones."""
+import fnmatch
+import gc
+import re
+import sys
+
+from .plan_record import local
+
+# Modules that hold another one and change no names: class -> the name below which it stands.
+_WRAPPERS = {"DistributedDataParallel": "module", "DataParallel": "module",
+             "FullyShardedDataParallel": "_fsdp_wrapped_module", "OptimizedModule": "_orig_mod",
+             "CheckpointWrapper": "_checkpoint_wrapped_module"}
+
+
+class LayoutError(Exception):
+    """The layout file says something that cannot be."""
+
+
+def _walk(module, prefix, seen):
+    if id(module) in seen:
+        return
+    seen.add(id(module))
+    yield prefix, module
+    wrapped = _WRAPPERS.get(type(module).__name__)
+    for name, child in module._modules.items():
+        if child is not None:
+            below = prefix if name == wrapped else f"{prefix}.{name}" if prefix else name
+            yield from _walk(child, below, seen)
+
+
+class Names:
+    """Names of parameters, buffers and modules of all models that an optimizer trains."""
+
+    def __init__(self, optimizers):
+        self.params, self.buffers, self.modules = {}, {}, {}  # id -> name; buffers: name -> tensor
+        self.tensors = {}  # name -> parameter
+        wanted = {id(p): p for o in optimizers for group in o.param_groups for p in group["params"]}
+        for root in self._roots(wanted):
+            self._add_root(root, wanted)
+        for index, optimizer in enumerate(optimizers):
+            self._add_nameless(index, optimizer)
+
+    def _roots(self, wanted):
+        torch = sys.modules["torch"]
+        found = [m for m in gc.get_objects() if issubclass(type(m), torch.nn.Module) and "_modules" in m.__dict__]
+        children = {id(c) for m in found for c in m._modules.values() if c is not None}
+        roots = []
+        for module in found:
+            if id(module) not in children:
+                n = sum(id(p) in wanted for _, m in _walk(module, "", set()) for p in m._parameters.values())
+                roots.append((n, module))
+        roots = [(n, m) for n, m in roots if n]
+        return [m for _, m in sorted(roots, key=lambda row: -row[0])]
+
+    def _add_root(self, root, wanted):
+        for prefix, module in _walk(root, "", set()):
+            self.modules.setdefault(id(module), prefix)
+            dot = prefix + "." if prefix else ""
+            for name, parameter in module._parameters.items():
+                if parameter is not None and id(parameter) in wanted:
+                    self._add(dot + name, parameter)
+            for name, buffer in module._buffers.items():
+                if buffer is not None:
+                    self.buffers.setdefault(dot + name, buffer)
+
+    def _add(self, name, parameter):
+        if id(parameter) in self.params:
+            return
+        base, n = name, 1
+        while name in self.tensors:  # of another root
+            n += 1
+            name = f"{base}#{n}"
+        self.params[id(parameter)] = name
+        self.tensors[name] = parameter
+
+    def _add_nameless(self, index, optimizer):
+        n = 0
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                if id(parameter) not in self.params:
+                    self._add(f"optimizer{index}.{n}", parameter)
+                n += 1
+
+
+class Layout:
+    """The lines of --plan-layout: `mesh dp=2 tp=4`, then `GLOB DIM AXIS [parts=A,B,..]`."""
+
+    def __init__(self, path, rank, world):
+        self.axes = []  # (name, size)
+        self.rows = []  # (glob, dim, axis, parts)
+        self.rank, self.world, self.path = rank, world, path
+        if path:
+            with open(path) as lines:
+                for number, line in enumerate(lines, 1):
+                    words = line.split("#")[0].split()
+                    if words:
+                        self._read(f"{path}:{number}", words)
+
+    def _read(self, at, words):
+        if words[0] == "mesh":
+            return self._read_mesh(at, words[1:])
+        if len(words) not in (3, 4) or not re.fullmatch(r"-?\d+|-", words[1]):
+            raise LayoutError(f"{at}: '{' '.join(words)}' is not GLOB DIMENSION AXIS [parts=A,B,..]")
+        parts = [1]
+        if len(words) == 4:
+            match = re.fullmatch(r"parts=(\d+(?:,\d+)*)", words[3])
+            if not match:
+                raise LayoutError(f"{at}: '{words[3]}' is not parts=A,B,.. (sizes of the blocks, in proportion)")
+            parts = [int(n) for n in match[1].split(",")]
+            parts = [1] * parts[0] if len(parts) == 1 else parts
+        if words[1] != "-" and words[2] not in [name for name, _ in self.axes]:
+            raise LayoutError(f"{at}: no axis '{words[2]}': name the axes first, as in: mesh dp=2 tp=4")
+        self.rows.append((words[0], None if words[1] == "-" else int(words[1]), words[2], parts))
+        return None
+
+    def _read_mesh(self, at, words):
+        size = 1
+        for word in words:
+            match = re.fullmatch(r"(\w+)=(\d+)", word)
+            if not match or not int(match[2]):
+                raise LayoutError(f"{at}: '{word}' is not AXIS=SIZE")
+            self.axes.append((match[1], int(match[2])))
+            size *= int(match[2])
+        if size != self.world and self.world != 1:
+            raise LayoutError(f"{at}: the mesh has {size} ranks, the job {self.world}")
+
+    def position(self, axis):
+        """(position of this rank, size) on an axis; the last one varies fastest."""
+        stride = 1
+        for name, size in reversed(self.axes):
+            if name == axis:
+                return (self.rank // stride) % size, size
+            stride *= size
+        return 0, 1
+
+    def mesh(self):
+        """The head's axes: each with the ranks of this rank's group."""
+        found, stride = [], 1
+        for name, size in reversed(self.axes):
+            first = self.rank - (self.rank // stride % size) * stride
+            found.insert(0, {"name": name, "ranks": [first + i * stride for i in range(size)]})
+            stride *= size
+        return found
+
+    def place(self, name, shape):
+        """PLACE of a plain tensor, or None if no line names it."""
+        rows = [row for row in self.rows if fnmatch.fnmatchcase(name, row[0])]
+        if not rows or self.world == 1:
+            return None
+        whole, starts = list(shape), [[(0, size, 0)] for size in shape]  # runs: (local, length, global)
+        for glob, dim, axis, parts in rows:
+            if dim is None:
+                continue
+            if not -len(shape) <= dim < len(shape):
+                raise LayoutError(f"{self.path}: {glob}: {name} has no dimension {dim}")
+            dim %= len(shape)
+            position, n = self.position(axis)
+            if whole[dim] != shape[dim] or whole[dim] % sum(parts):
+                raise LayoutError(f"{self.path}: {glob}: dimension {dim} of {name}, of size {shape[dim]}, cannot be "
+                                  f"in {len(parts)} parts")
+            whole[dim] = shape[dim] * n
+            starts[dim] = _runs(shape[dim], parts, position, n)
+        return _as_place(whole, list(shape), starts)
+
+
+def _runs(size, parts, position, n):
+    unit, runs, here, there = size // sum(parts), [], 0, 0
+    for part in parts:
+        length = unit * part
+        runs.append((here, length, there + position * length))
+        here += length
+        there += length * n
+    return runs
+
+
+def _as_place(whole, shape, runs):
+    """`at` where each dimension is one run, else `pieces`."""
+    if all(len(r) == 1 for r in runs):
+        return {"global": whole, "at": [r[0][2] for r in runs]}
+    pieces = [([], [], [])]
+    for per_dim in runs:
+        pieces = [(a + [here], b + [length], c + [there]) for a, b, c in pieces for here, length, there in per_dim]
+    return {"global": whole, "pieces": [list(piece) for piece in pieces]}
+
+
+def of_dtensor(tensor):
+    """(PLACE, names of the axes over which it is Partial) of a DTensor."""
+    from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
+    mesh, placements = tensor.device_mesh, tensor.placements
+    kept = [sys.modules["torch.distributed.tensor"].Replicate() if p.is_partial() else p for p in placements]
+    _, at = compute_local_shape_and_global_offset(tensor.shape, mesh, kept)
+    shape = local(tensor).shape
+    at = [min(a, size) for a, size in zip(at, tensor.shape)] if 0 in shape else at
+    names = mesh.mesh_dim_names or tuple(f"axis{i}" for i in range(mesh.ndim))
+    partial = [name for name, p in zip(names, placements) if p.is_partial()]
+    return {"global": list(tensor.shape), "at": [int(a) for a in at]}, partial
+
+
+_meshes = []  # those that were made
+
+
+def watch_meshes():
+    """Remember each DeviceMesh: scripts let go of them."""
+    kind = sys.modules["torch.distributed.device_mesh"].DeviceMesh
+    init = kind.__init__
+
+    def remembered(self, *args, **kwargs):
+        init(self, *args, **kwargs)
+        _meshes.append(self)
+    kind.__init__ = remembered
+
+
+def meshes():
+    """The axes of every DeviceMesh that this rank is part of."""
+    dist, found = sys.modules["torch.distributed"], []
+    for mesh in _meshes:
+        try:
+            names = mesh.mesh_dim_names or tuple(f"axis{i}" for i in range(mesh.ndim))
+            for i, name in enumerate(names):
+                ranks = list(dist.get_process_group_ranks(mesh.get_group(i)))
+                row = {"name": name, "ranks": ranks}
+                if row not in found and all(name != other["name"] for other in found):
+                    found.append(row)
+        except Exception:  # a mesh without groups, or one that this rank is not part of
+            continue
+    return found

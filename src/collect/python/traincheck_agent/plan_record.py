@@ -1,0 +1,391 @@
+"""The operators of one training step, written down as they run.
+
+A TorchDispatchMode sees every operator below autograd. What is computed exactly from neither a parameter nor another
+rank (masks, positions, batches, tables) runs as ever and is written as a constant when a recorded operator reads it.
+Arithmetic on floating-point numbers is recorded always: 1/480 as a float32 is not the half of 1/240."""
+import hashlib
+import os
+import sys
+
+from . import plan_lines
+
+_REDUCE = {0: "sum", 1: "avg", 2: "prod", 3: "min", 4: "max", 5: "band", 6: "bor", 7: "bxor", 8: "premul_sum"}
+# The schemas of these do not say what they write: the arguments that they do.
+_WRITES = {"allreduce_": "tensors", "allreduce_coalesced_": "tensors", "broadcast_": "tensors", "reduce_": "tensors",
+           "allgather_": "output_tensors", "allgather_coalesced_": "output_lists", "_allgather_base_": "output_tensor",
+           "allgather_into_tensor_coalesced_": "outputs", "gather_": "output_tensors", "scatter_": "output_tensors",
+           "reduce_scatter_": "output_tensors", "_reduce_scatter_base_": "output_tensor",
+           "reduce_scatter_tensor_coalesced_": "outputs", "alltoall_": "output_tensors", "alltoall_base_": "output",
+           "recv_": "tensors", "recv_any_source_": "tensors"}
+_IN_PLACE = {"allreduce_", "allreduce_coalesced_", "broadcast_", "reduce_"}  # of those, what they write they read, too
+_OVERWRITES = {"aten.copy_", "aten.zero_", "aten.fill_"}  # the whole of self, whatever it held
+_DRAWS = ("dropout", "bernoulli", "normal_", "uniform_", "rand", "multinomial", "exponential_", "geometric_")
+# Of these the values of the arguments do not matter, only their sizes.
+_BY_SIZE = ("empty", "zeros", "ones", "full", "rand", "new_empty", "new_zeros", "new_ones", "new_full", "empty_like",
+            "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "new_empty_strided", "empty_strided")
+# These only move numbers about.
+_EXACT = frozenset(("triu", "tril", "cat", "stack", "index", "index_select", "gather", "clone", "_to_copy", "copy_",
+                    "masked_fill", "masked_fill_", "where", "flip", "roll", "repeat", "fill_", "zero_", "neg", "abs",
+                    "index_put_", "scatter", "scatter_", "constant_pad_nd", "sort", "topk", "lift_fresh", "contiguous",
+                    "triu_", "tril_", "masked_select", "unfold", "slice_scatter", "select_scatter"))
+
+
+class Traits:
+    """What is asked of an operator each time it runs."""
+
+    def __init__(self, func):
+        schema = func._schema
+        self.name = str(func)
+        self.base = self.name.rpartition(".")[0]
+        self.space, _, self.short = self.base.partition(".")
+        self.arguments = [argument.name for argument in schema.arguments]
+        written = [a for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+        self.writes = [a.name for a in written]
+        self.outs = {a.name for a in written if a.kwarg_only or self.name.endswith((".out", "_out"))}
+        self.meets = self.space in ("c10d", "_c10d_functional", "_dtensor")
+        if self.space == "c10d" and self.short in _WRITES:
+            self.writes = [_WRITES[self.short]]
+            self.outs = set() if self.short in _IN_PLACE else set(self.writes)
+        if self.base in _OVERWRITES:
+            self.outs = {"self"}
+        if self.base == "fsdp.all_gather_copy_in":
+            self.writes, self.outs = ["all_gather_output"], {"all_gather_output"}
+        self.draws = any(word in self.short for word in _DRAWS) and not self.short.endswith("_backward")
+        self.by_size = self.space == "aten" and self.short in _BY_SIZE
+        self.is_exact = self.space == "aten" and self.short in _EXACT
+        self.is_empty = self.by_size and "empty" in self.short
+        self.keeps_statistics = self.base == "aten.native_batch_norm"
+        self.receives = self.space == "c10d" and self.short.startswith("recv")
+
+
+def tensors_in(value, found):
+    """All tensors of nested lists, in order."""
+    torch = sys.modules["torch"]
+    if isinstance(value, torch.Tensor):
+        found.append(value)
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            tensors_in(part, found)
+    return found
+
+
+def local(tensor):
+    """The plain tensor of this rank below a DTensor or a pending result of a collective."""
+    while True:
+        inner = getattr(tensor, "_local_tensor", None)
+        inner = getattr(tensor, "elem", None) if inner is None else inner
+        if inner is None:
+            return tensor
+        tensor = inner
+
+
+def key_of(tensor):
+    return tensor.untyped_storage()._cdata
+
+
+def number(value):
+    """As JSON has it."""
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return "nan" if value != value else "inf" if value > 0 else "-inf"
+    return value
+
+
+class Recorder:
+    """The plan of one rank while it grows."""
+
+    def __init__(self):
+        self.ops, self.consts, self.inits, self.results = [], [], [], []
+        self.storages = {}    # of what depends on a symbol: key -> number
+        self.concrete = set()   # of those, keys of what holds the numbers that it stands for
+        self.undefined = set()  # keys of what `empty` gave
+        self.n_storages = 0
+        self.kept = []        # so that no address is used twice
+        self.constants = {}   # digest of contents -> reference
+        self.lines = {}       # autograd's sequence number -> (line, module)
+        self.traits = {}
+        self.active = False
+        self.pid = os.getpid()
+        self.modules = []     # being called
+        self.touched = None   # called with the tensors of an operator before recording
+        self.notes = {}
+        self.draws = 0
+
+    # ---- references
+
+    def _new_storage(self):
+        self.n_storages += 1
+        return self.n_storages - 1
+
+    def reference(self, tensor, storage):
+        return ["t", storage, tensor.storage_offset(), list(tensor.shape), list(tensor.stride()),
+                str(tensor.dtype)[6:]]
+
+    def symbol(self, tensor):
+        """The reference of a tensor whose storage is known from here on."""
+        tensor = local(tensor)
+        key = key_of(tensor)
+        if key not in self.storages:
+            self.storages[key] = self._new_storage()
+            self.kept.append(tensor)
+        return self.reference(tensor, self.storages[key])
+
+    def is_known(self, tensor):
+        return key_of(local(tensor)) in self.storages
+
+    def _contents(self, tensor):
+        data = tensor.detach().reshape(-1).tolist()
+        if data and isinstance(data[0], float):
+            data = [number(value) for value in data]
+        elif data and isinstance(data[0], bool):
+            data = [int(value) for value in data]
+        return data
+
+    def constant(self, tensor):
+        """The reference of a copy of contents; equal contents are written once."""
+        flat = local(tensor).detach().contiguous()
+        raw = flat.view(-1).view(sys.modules["torch"].uint8).numpy().tobytes() if flat.numel() else b""
+        digest = (hashlib.blake2b(raw, digest_size=16).digest(), tuple(flat.shape), flat.dtype)
+        if digest not in self.constants:
+            storage = self._new_storage()
+            self._add_const(storage, flat)
+            self.constants[digest] = ["t", storage, 0, *self.reference(flat, storage)[3:]]
+        return self.constants[digest]
+
+    def _add_const(self, storage, flat):
+        data = self._contents(flat)
+        if data and data.count(data[0]) == len(data):
+            data = data[:1]
+        self.consts.append({"const": storage, "n": flat.numel(), "dtype": str(flat.dtype)[6:], "data": data})
+
+    def _whole_storage(self, tensor):
+        """Contents of a storage of which a recorded operator is about to write a part."""
+        torch = sys.modules["torch"]
+        n = tensor.untyped_storage().nbytes() // tensor.element_size()
+        flat = torch.as_strided(tensor.detach(), (n,), (1,), 0)
+        self._add_const(self.symbol(tensor)[1], flat)
+
+    def _before_write(self, tensor, is_overwritten):
+        tensor = local(tensor)
+        if self.is_known(tensor):
+            return
+        n = tensor.untyped_storage().nbytes() // tensor.element_size()
+        if key_of(tensor) not in self.undefined and not (is_overwritten and tensor.numel() == n) and n:
+            self._whole_storage(tensor)
+        else:
+            self.symbol(tensor)
+
+    # ---- where it stands
+
+    def place(self, node):
+        """(line, module) of what runs now: for autograd's own work those of the forward it belongs to."""
+        line = self._line(node is not None)
+        module = self.modules[-1] if self.modules else None
+        if node is not None and (line is None or not self.modules):
+            found = self.lines.get(getattr(node, "_sequence_nr", int)())
+            if found is not None:
+                return (line or found[0], found[1] if module is None else module)
+        return (line or self._line(False) or "", module)
+
+    def _line(self, stops_at_engine):
+        return plan_lines.current(sys._getframe(3), stops_at_engine, bool(self.modules))
+
+    # ---- operators
+
+    def _encode(self, value, is_read):
+        torch = sys.modules["torch"]
+        if isinstance(value, torch.Tensor):
+            if self.is_known(value):
+                return self.symbol(value)
+            if key_of(local(value)) in self.undefined or not is_read:
+                return self.symbol(value)
+            return self.constant(value)
+        if isinstance(value, (list, tuple)):
+            return [self._encode(part, is_read) for part in value]
+        if isinstance(value, (bool, int, str)) or value is None:
+            return value
+        if isinstance(value, float):
+            return number(value)
+        if isinstance(value, torch.ScriptObject):
+            return self._encode_object(value)
+        return str(value).replace("torch.", "")
+
+    def _encode_object(self, value):
+        dist = sys.modules["torch.distributed"]
+        kind = str(value._type())
+        if kind.endswith("ProcessGroup"):
+            return ["pg", list(dist.get_process_group_ranks(dist.ProcessGroup.unbox(value)))]
+        if kind.endswith("ReduceOp"):
+            return _REDUCE.get(value.op(), "unknown")
+        return None
+
+    def _named(self, traits, args, kwargs):
+        named = dict(zip(traits.arguments, args))
+        named.update(kwargs)
+        return named
+
+    def _add_group(self, named, encoded):
+        name = named.get("group_name")
+        if isinstance(name, str):
+            c10d = sys.modules["torch.distributed.distributed_c10d"]
+            encoded["pg"] = ["pg", list(c10d.get_process_group_ranks(c10d._resolve_process_group(name)))]
+
+    def dispatch(self, func, args, kwargs):
+        """Run one operator, and write it down if it belongs to the plan."""
+        traits = self.traits.get(func)
+        if traits is None:
+            traits = self.traits[func] = Traits(func)
+        if os.getpid() != self.pid:
+            return func(*args, **kwargs)
+        if not self.active and self.touched is not None:
+            self.touched(traits, args)
+        if not self.active:
+            return func(*args, **kwargs)
+        self._remember_line()
+        named = self._named(traits, args, kwargs)
+        if traits.short == "_local_scalar_dense" or traits.base == "aten.equal":
+            return self._read_value(traits, func, args, kwargs, named)
+        symbolic = self._is_symbolic(traits, named)
+        if not symbolic and self._is_outside(traits, named):
+            return self._run_outside(traits, func, args, kwargs)
+        return self._record(traits, func, args, kwargs, named, symbolic)
+
+    def _remember_line(self):
+        torch = sys.modules["torch"]
+        if torch._C._current_autograd_node() is None:
+            seq = torch.autograd._get_sequence_nr() - 1
+            if seq not in self.lines:
+                self.lines[seq] = self.place(None)
+
+    def _is_symbolic(self, traits, named):
+        """Does the result depend on a parameter or another rank?"""
+        if traits.meets and traits.short not in ("wait_tensor", "_wrap_tensor_autograd"):
+            return True
+        if traits.by_size:
+            return False
+        keys = [key_of(local(t)) for t in tensors_in(list(named.values()), [])]
+        return any(key in self.storages and key not in self.concrete for key in keys)
+
+    def _is_outside(self, traits, named):
+        """Is it one of those whose result can be written as numbers?"""
+        if traits.by_size or traits.draws:
+            return True
+        read = tensors_in(list(named.values()), [])
+        if any(self.is_known(t) for t in read):
+            return False
+        return traits.is_exact or not any(local(t).is_floating_point() for t in read)
+
+    def _run_outside(self, traits, func, args, kwargs):
+        result = func(*args, **kwargs)
+        for tensor in tensors_in(result, []):
+            key = key_of(local(tensor))
+            if traits.is_empty:
+                self.undefined.add(key)
+                self.kept.append(local(tensor))
+            elif key not in self.storages and not self._is_alias(key, args):
+                self.undefined.discard(key)
+        for name in traits.writes:
+            for tensor in tensors_in(self._named(traits, args, kwargs).get(name), []):
+                self.undefined.discard(key_of(local(tensor)))
+        return result
+
+    def _is_alias(self, key, args):
+        return any(key_of(local(t)) == key for t in tensors_in(args, []))
+
+    def _read_value(self, traits, func, args, kwargs, named):
+        result = func(*args, **kwargs)
+        known = [t for t in tensors_in(list(named.values()), []) if self.is_known(t)]
+        if all(key_of(local(t)) in self.concrete for t in known):
+            return result
+        line, module = self.place(sys.modules["torch"]._C._current_autograd_node())
+        if traits.short == "_local_scalar_dense":
+            op = {"op": traits.name, "a": {"self": self.symbol(known[0])}, "out": [], "src": [line, ""],
+                  "value": number(result)}
+            self.ops.append((op, module))
+        self.notes.setdefault("values", {}).setdefault(line, None)
+        return result
+
+    def _record(self, traits, func, args, kwargs, named, symbolic):
+        torch = sys.modules["torch"]
+        before = {key_of(local(t)) for t in tensors_in(list(named.values()), [])}
+        node = torch._C._current_autograd_node()
+        rng = self._generator_state(named) if traits.draws else None
+        encoded = None
+        if traits.writes:
+            for name in traits.writes:
+                for tensor in tensors_in(named.get(name), []):
+                    self._before_write(tensor, name in traits.outs)
+            encoded = {name: self._encode(value, name not in traits.outs) for name, value in named.items()}
+        elif traits.meets or traits.keeps_statistics:
+            encoded = {name: self._encode(value, True) for name, value in named.items()}
+        result = func(*args, **kwargs)
+        given = tensors_in(result, [])
+        if self._is_geometry(traits, given, before, result, args):
+            return result
+        if not (symbolic or traits.writes or any(local(t).is_floating_point() for t in given)):
+            return result
+        if encoded is None:
+            encoded = {name: self._encode(value, True) for name, value in named.items()}
+        self._add_group(named, encoded)
+        line, module = self.place(node)
+        op = {"op": traits.name, "a": encoded, "out": self._outputs(traits, named, result, before),
+              "src": [line, node.name() if node is not None else ""]}
+        if rng is not None:
+            op["rng"] = rng
+        self._mark(traits, named, given, symbolic)
+        self.ops.append((op, module))
+        return result
+
+    def _mark(self, traits, named, given, symbolic):
+        """Remember whether what was written holds its numbers."""
+        written = given + [t for name in traits.writes for t in tensors_in(named.get(name), [])]
+        keys = {key_of(local(t)) for t in written}
+        self.concrete = self.concrete - keys if symbolic else self.concrete | keys
+
+    def _is_geometry(self, traits, given, before, result, args):
+        """A view, or what gives no tensor."""
+        if traits.writes or traits.keeps_statistics or (traits.meets and not given):
+            return False
+        if traits.short in ("wait_tensor", "_wrap_tensor_autograd"):
+            if key_of(local(result)) not in self.storages and self.is_known(args[0]):
+                self.storages[key_of(local(result))] = self.storages[key_of(local(args[0]))]
+                self.kept.append(local(result))
+            return True
+        if traits.meets:
+            return False
+        return all(key_of(local(t)) in before for t in given)
+
+    def _outputs(self, traits, named, result, before):
+        out = []
+        if traits.base == "fsdp.all_gather_copy_in":  # its part of the output
+            return [self.symbol(result[0])]
+        for name in traits.writes:
+            out += [self.symbol(t) for t in tensors_in(named.get(name), [])]
+        parts = result if isinstance(result, (list, tuple)) else [result]
+        fresh = []
+        for part in parts:
+            if part is None:
+                fresh.append(None)
+            fresh += tensors_in(part, [])
+        for tensor in fresh:
+            if tensor is None:
+                if not traits.writes:
+                    out.append(None)
+            elif key_of(local(tensor)) not in before or not traits.writes:
+                self.undefined.discard(key_of(local(tensor)))
+                out.append(self.symbol(tensor))
+        if traits.keeps_statistics and named.get("training"):
+            out += [self.symbol(named[name]) for name in ("running_mean", "running_var") if named.get(name) is not None]
+        return out
+
+    def _generator_state(self, named):
+        """Equal states draw equal numbers."""
+        torch = sys.modules["torch"]
+        generator = named.get("generator")
+        state = generator.get_state() if generator is not None else torch.random.get_rng_state()
+        digest = hashlib.blake2b(state.numpy().tobytes(), digest_size=6).digest()
+        return [int.from_bytes(digest, "little"), 0]
+
+    def snapshot(self, tensor):
+        """The reference of a copy that is made by an operator of the plan."""
+        copy = local(tensor).detach().clone()
+        return self.symbol(copy)
