@@ -16,7 +16,7 @@
 #include "base/map.h"
 #include "base/strtab.h"
 #include "base/vec.h"
-#include "replay/role.h"
+#include "trace/role.h"
 #include <traincheck/record.h>
 
 /* Phases that have passed in the current window. */

@@ -27,17 +27,6 @@ const char *tc_stage_name(enum tc_stage stage)
     return names[stage];
 }
 
-const char *tc_role_name(enum tc_role role)
-{
-    static const char *const names[] = {
-#define X(name, text) text,
-        TC_ROLE_MAP(X)
-#undef X
-    };
-
-    return names[role];
-}
-
 /* ---- threads ---- */
 
 static void free_thread(void *p)

@@ -17,29 +17,7 @@
 
 #include "base/strbuf.h"
 #include "base/vec.h"
-
-/* name, text: the roles of docs/trace-format.md */
-#define TC_ROLE_MAP(X)          \
-    X(FORWARD, "forward")       \
-    X(LAYER, "layer")           \
-    X(BACKWARD, "backward")     \
-    X(STEP, "step")             \
-    X(ZERO_GRAD, "zero_grad")   \
-    X(SCHEDULER, "scheduler")   \
-    X(SCALER, "scaler")         \
-    X(UNSCALE, "unscale")       \
-    X(CLIP, "clip")             \
-    X(COLLECTIVE, "collective") \
-    X(DATA, "data")             \
-    X(MODE, "mode")             \
-    X(LOAD, "load")             \
-    X(SAVE, "save")             \
-    X(INIT, "init")             \
-    X(FILL, "fill")             \
-    X(SEED, "seed")             \
-    X(LIBRARY, "library")       \
-    X(METHOD, "method")         \
-    X(FUNCTION, "function")
+#include "trace/role.h"
 
 #if PY_VERSION_HEX < 0x030A0000
 static inline PyObject *Py_NewRef(PyObject *object)
@@ -48,13 +26,6 @@ static inline PyObject *Py_NewRef(PyObject *object)
     return object;
 }
 #endif
-
-enum tc_role {
-#define X(name, text) TC_ROLE_##name,
-    TC_ROLE_MAP(X)
-#undef X
-    TC_N_ROLES
-};
 
 enum tc_stage {
     TC_STAGE_INIT,
@@ -178,6 +149,5 @@ PyObject *tc_frames_hide(void);
 void tc_frames_unhide(PyObject *hidden);
 
 const char *tc_stage_name(enum tc_stage stage);
-const char *tc_role_name(enum tc_role role);
 
 #endif /* TC_COLLECT_AGENT_H */

@@ -61,7 +61,7 @@ static void announce(struct tc_thread *thread, struct tc_api *api)
     api->announced = tc_agent.generation;
     tc_strbuf_reset(out);
     tc_strbuf_addf(out, "{\"type\":\"api\",\"fn\":%s,\"role\":\"%s\"", api->fn,
-                   tc_role_name(api->role));
+                   tc_role_text(api->role));
     if (api->defaults)
         tc_strbuf_addf(out, ",\"defaults\":%s", api->defaults);
     tc_strbuf_adds(out, "}\n");

@@ -13,7 +13,7 @@ static bool add_roles(PyObject *module)
         char name[32] = "ROLE_";
         size_t n = 5;
 
-        for (const char *p = tc_role_name((enum tc_role)i); *p && n < sizeof(name) - 1; p++)
+        for (const char *p = tc_role_text((enum tc_role)i); *p && n < sizeof(name) - 1; p++)
             name[n++] = (char)Py_TOUPPER(*p);
         name[n] = '\0';
         if (PyModule_AddIntConstant(module, name, i) < 0)

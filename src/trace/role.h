@@ -1,11 +1,11 @@
 /*
  * role.h - what an API means in a training loop, as its api record says
  *
- * The roles are those of docs/trace-format.md. Nothing after the collector
- * decides by the name of an API; it decides by these.
+ * The roles are those of docs/trace-format.md. The agent writes them; nothing
+ * after it decides by the name of an API, it decides by these.
  */
-#ifndef TC_REPLAY_ROLE_H
-#define TC_REPLAY_ROLE_H
+#ifndef TC_TRACE_ROLE_H
+#define TC_TRACE_ROLE_H
 
 #include <stdbool.h>
 
@@ -46,6 +46,7 @@ enum tc_role {
 #define X(name, text, traits) TC_ROLE_##name,
     TC_ROLE_MAP(X)
 #undef X
+    TC_N_ROLES
 };
 
 enum tc_trait {
@@ -62,4 +63,4 @@ enum tc_role tc_role_parse(struct tc_str text);
 const char *tc_role_text(enum tc_role role);
 bool tc_role_has(enum tc_role role, enum tc_trait trait);
 
-#endif /* TC_REPLAY_ROLE_H */
+#endif /* TC_TRACE_ROLE_H */

@@ -1,4 +1,4 @@
-#include "replay/role.h"
+#include "trace/role.h"
 
 #include "base/banned.h"
 
