@@ -540,6 +540,7 @@ const struct tc_relation tc_api_sequence_follow = {
     .hint = "Is a part of the state not restored?",
     .fault = TC_FAULT_MISSING,
     .source = &tc_source_follow,
+    .excused_by = 1u << TC_ROLE_SAVE, /* what was not saved need not be restored */
     .propose = follow_propose,
     .key = follow_key,
     .holds = follow_holds,

@@ -5,6 +5,9 @@
  * Of parameter groups and scalers that is compared which the optimizer step has used: what is set
  * after it is for the next one, and may be set in this window or in that.
  *
+ * Once a rank may take another number of steps than others (role uneven), step n of one is not step
+ * n of another, and nothing is compared any more.
+ *
  * Of a variable that ranks hold parts of, those that hold the same part are compared.
  *
  * A step waits until every rank of the world has reported it. Nothing here depends on which rank
@@ -68,6 +71,7 @@ struct replica_state {
     struct tc_generations generations;
     TC_VEC(struct steps) steps; /* by generation */
     struct tc_strtab *situations;
+    struct tc_map uneven; /* processes whose steps are not those of the other ranks */
     size_t held;
 };
 
@@ -106,6 +110,7 @@ static void replica_close(void *state)
     }
     tc_vec_release(&r->steps);
     tc_generations_release(&r->generations);
+    tc_map_release(&r->uneven);
     tc_strtab_free(r->situations);
     tc_free(r);
 }
@@ -315,7 +320,7 @@ static void report(struct replica_state *r, struct pending_step *step, struct tc
                    const struct tc_event *event)
 {
     const struct tc_process *process = event->process;
-    uint64_t serial, pointer;
+    uint64_t serial, pointer, ignored;
 
     r->held -= bytes_of(step);
     if (step->world < process->world)
@@ -323,9 +328,11 @@ static void report(struct replica_state *r, struct pending_step *step, struct tc
     if (!step->ranks.n || process->rank < step->place.rank)
         tc_place_of(event, &step->place);
     tc_ranks_add(&step->ranks, process->rank);
-    report_variables(r, step, symbols, process);
-    for (size_t pos = 0; tc_map_each(&process->settings, &pos, &serial, &pointer);)
-        report_settings(r, step, (const struct tc_settings *)(uintptr_t)pointer, process->rank);
+    if (!tc_map_get(&r->uneven, (uintptr_t)process, &ignored)) {
+        report_variables(r, step, symbols, process);
+        for (size_t pos = 0; tc_map_each(&process->settings, &pos, &serial, &pointer);)
+            report_settings(r, step, (const struct tc_settings *)(uintptr_t)pointer, process->rank);
+    }
     r->held += bytes_of(step);
 }
 
@@ -513,6 +520,8 @@ static void replica_observe(void *state, struct tc_strtab *symbols, const struct
         pass(r, symbols, event, sink);
         return;
     }
+    if (event->kind == TC_EVENT_CALL && event->call->role == TC_ROLE_UNEVEN)
+        tc_map_put(&r->uneven, (uintptr_t)event->process, 1);
     if (!is_replica(event))
         return;
     struct steps *steps = steps_of(r, event->process);
@@ -598,6 +607,7 @@ const struct tc_relation tc_consistent_replica = {
     .hint = "Are gradients averaged over the ranks in every step, or is something done to this "
             "variable on one rank alone?",
     .source = &tc_source_replica,
+    .excused_by = 1u << TC_ROLE_UNEVEN,
     .propose = tc_consistent_propose,
     .key = tc_consistent_key,
     .holds = tc_consistent_holds,

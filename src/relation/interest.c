@@ -54,6 +54,17 @@ static void add_clause(struct tc_interest *interest, const struct tc_strtab *sym
         interest->variables = true;
 }
 
+/* What excuses a violation must be in the trace, or a selective one would accuse where a full one
+ * does not. */
+static void add_excuses(struct tc_interest *interest, const char *name)
+{
+    const struct tc_relation *relation = tc_relation_find(name);
+
+    for (unsigned role = 0; relation && role < TC_N_ROLES; role++)
+        if (relation->excused_by & 1u << role)
+            tc_strtab_intern_text(interest->roles, tc_role_text((enum tc_role)role));
+}
+
 void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbols,
                      const struct tc_invariant *invariant)
 {
@@ -72,6 +83,7 @@ void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbo
         if (param->attr == TC_SYM_KEPT) /* what loads write is meant */
             tc_strtab_intern_text(interest->roles, tc_role_text(TC_ROLE_LOAD));
     }
+    add_excuses(interest, tc_strtab_text(symbols, invariant->relation));
     for (size_t i = 0; i < invariant->n_when; i++)
         add_clause(interest, symbols, &invariant->when[i]);
     interest->digest = tc_hash64(invariant->id, strlen(invariant->id), interest->digest);

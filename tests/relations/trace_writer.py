@@ -26,6 +26,7 @@ APIS = {
     "torch.amp.GradScaler.step": "scaler",
     "torch.amp.GradScaler.unscale_": "unscale",
     "torch.distributed.all_reduce": "collective",
+    "torch.distributed.algorithms.Join.__enter__": "uneven",
     "torch.nn.Module.train": "mode",
     "torch.utils.data.DataLoader.__next__": "data",
 }

@@ -41,8 +41,13 @@ def steady(p, what, x):
 
 def replica(p, what, x):
     """Each rank reports at the end of a step; the steps are judged when all has been read."""
+    if what == "call" and x["role"] == "uneven":
+        p.state["uneven"]["is"] = True
     if what == "window" and p.has_step and p.world > 1:
         reports = reports_of(p.shared)[x["step"]]
+        if p.state["uneven"]:
+            reports[p.head["rank"]] = p.world, {}, {}
+            return
         owned = [v for v in p.variables.values() if "root" in v] or p.variables.values()
         reports[p.head["rank"]] = p.world, {v["name"]: dict(v) for v in owned}, \
             {g["name"]: dict(g, used=dict(g["used"])) for g in p.settings.values()}

@@ -9,7 +9,7 @@ from _traincheck_agent import (ASK, CHECKPOINT, CONTENT, LOOK, METHOD, MODULE, O
                                ROLE_BACKWARD, ROLE_CLIP, ROLE_COLLECTIVE, ROLE_DATA, ROLE_FILL,
                                ROLE_FORWARD, ROLE_FUNCTION, ROLE_INIT, ROLE_LIBRARY, ROLE_LOAD,
                                ROLE_MODE, ROLE_SAVE, ROLE_SCALER, ROLE_SCHEDULER, ROLE_SEED,
-                               ROLE_STEP, ROLE_UNSCALE, ROLE_ZERO_GRAD)
+                               ROLE_STEP, ROLE_UNEVEN, ROLE_UNSCALE, ROLE_ZERO_GRAD)
 
 Row = namedtuple("Row", "owner names role flags group why")
 
@@ -83,6 +83,8 @@ TABLE = (
         "broadcast_object_list all_gather_object", ROLE_COLLECTIVE, OUTERMOST, 0, "collectives"),
     Row("torch.distributed", "init_process_group destroy_process_group", ROLE_FUNCTION, OUTERMOST,
         0, "the group of ranks"),
+    Row("torch.distributed.algorithms.Join", "__enter__", ROLE_UNEVEN, METHOD, 0,
+        "ranks whose data has ended do not step: step n of one is not step n of another"),
     Row("torch", "save", ROLE_SAVE, OUTERMOST | CHECKPOINT, 0, "checkpoints"),
     Row("torch", "load", ROLE_LOAD, OUTERMOST, 0, "resuming"),
     Row("torch", "manual_seed seed", ROLE_SEED, OUTERMOST, 0, "seeding"),
