@@ -3,9 +3,41 @@
 #include "base/banned.h"
 #include "relation/interest.h"
 
+/* Of one process, as far as its records have been read. */
+struct answers {
+    size_t n_facts;
+    const char **reasons; /* by invariant */
+};
+
+/* What says that something of a process cannot be known only ever gets more. */
+static size_t count_facts(const struct tc_process *process)
+{
+    return (process->selection != NULL) + process->hides_owners +
+           (process->missing ? tc_strtab_count(process->missing) : 0);
+}
+
+static bool is_lacking(const struct tc_process *process, const struct tc_interest *traced,
+                       const struct tc_interest *needed, struct tc_strbuf *why)
+{
+    if (process->selection && tc_interest_is_lacking(traced, needed, why)) {
+        tc_strbuf_adds(why, ": not traced, as the trace was taken for other invariants");
+        return true;
+    }
+    if (tc_interest_is_in(needed, process->missing, why)) {
+        tc_strbuf_adds(why, ": the collector did not find it in the release that was traced");
+        return true;
+    }
+    if (needed->owners && process->hides_owners) {
+        tc_strbuf_adds(why, "what optimizers own: a step of the run does not tell it");
+        return true;
+    }
+    return false;
+}
+
 /* Invariants of other tools need no selection: theirs are not made by ours. */
-static const char *reason(const struct tc_interest *traced, const struct tc_strtab *symbols,
-                          const struct tc_invariant *invariant, struct tc_arena *arena)
+static const char *reason(const struct tc_process *process, const struct tc_interest *traced,
+                          const struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                          struct tc_arena *arena)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
     struct tc_interest needed;
@@ -15,17 +47,15 @@ static const char *reason(const struct tc_interest *traced, const struct tc_strt
         return NULL;
     tc_interest_init(&needed);
     tc_interest_add(&needed, symbols, invariant);
-    if (tc_interest_is_lacking(traced, &needed, &text)) {
-        tc_strbuf_adds(&text, ": not traced, as the trace was taken for other invariants");
+    if (is_lacking(process, traced, &needed, &text))
         why = tc_arena_text(arena, text.text, text.size);
-    }
     tc_strbuf_release(&text);
     tc_interest_release(&needed);
     return why;
 }
 
-static const char **reasons(const struct tc_process *process, const struct tc_invariant_set *set,
-                            struct tc_arena *arena)
+static const char **find_reasons(const struct tc_process *process,
+                                 const struct tc_invariant_set *set, struct tc_arena *arena)
 {
     const char **list = tc_calloc(set->items.n + 1, sizeof(*list));
     struct tc_interest traced;
@@ -33,7 +63,7 @@ static const char **reasons(const struct tc_process *process, const struct tc_in
     tc_interest_init(&traced);
     tc_interest_add_selection(&traced, process->selection);
     for (size_t i = 0; i < set->items.n; i++)
-        list[i] = reason(&traced, set->symbols, set->items.items[i], arena);
+        list[i] = reason(process, &traced, set->symbols, set->items.items[i], arena);
     tc_interest_release(&traced);
     return list;
 }
@@ -42,28 +72,36 @@ const char *const *tc_coverage_of(struct tc_coverage *coverage, const struct tc_
                                   const struct tc_invariant_set *set, struct tc_arena *arena,
                                   bool *is_new)
 {
-    uint64_t *slot;
+    size_t n_facts = count_facts(process);
+    struct answers *answers;
 
     *is_new = false;
-    if (!process->selection)
+    if (!n_facts)
         return NULL;
-    slot = tc_map_at(&coverage->reasons, (uintptr_t)process, is_new);
-    if (*is_new)
-        *slot = (uintptr_t)reasons(process, set, arena);
-    return (const char *const *)(uintptr_t)*slot;
+    answers = tc_map_struct(&coverage->answers, (uintptr_t)process, sizeof(*answers));
+    if (answers->n_facts != n_facts) {
+        *is_new = true;
+        tc_free(answers->reasons);
+        answers->reasons = find_reasons(process, set, arena);
+        answers->n_facts = n_facts;
+    }
+    return answers->reasons;
 }
 
 void tc_coverage_reset(struct tc_coverage *coverage)
 {
-    uint64_t process, list;
+    uint64_t process, value;
 
-    for (size_t pos = 0; tc_map_each(&coverage->reasons, &pos, &process, &list);)
-        tc_free((void *)(uintptr_t)list);
-    tc_map_clear(&coverage->reasons);
+    for (size_t pos = 0; tc_map_each(&coverage->answers, &pos, &process, &value);) {
+        struct answers *answers = (struct answers *)(uintptr_t)value;
+        tc_free(answers->reasons);
+        tc_free(answers);
+    }
+    tc_map_clear(&coverage->answers);
 }
 
 void tc_coverage_release(struct tc_coverage *coverage)
 {
     tc_coverage_reset(coverage);
-    tc_map_release(&coverage->reasons);
+    tc_map_release(&coverage->answers);
 }

@@ -1,8 +1,9 @@
 /*
  * coverage.h - which invariants a trace can decide
  *
- * A trace that was taken for some invariants lacks what others speak of. Judged by those, a call
- * that was not traced would look like one that was not made.
+ * A trace that was taken for some invariants lacks what others speak of, and one of a release in
+ * which something is called otherwise lacks that. Judged by those, a call that was not traced would
+ * look like one that was not made.
  */
 #ifndef TC_CHECK_COVERAGE_H
 #define TC_CHECK_COVERAGE_H
@@ -12,13 +13,13 @@
 
 /* Of the processes of one run. */
 struct tc_coverage {
-    struct tc_map reasons; /* of each that is selective → an array, by invariant */
+    struct tc_map answers; /* of each that lacks something → what that keeps from being judged */
 };
 
 /*
  * Why each invariant of the set cannot be judged in this process, NULL where it can; NULL for all
- * of it when the process traced everything. The texts are in arena, the array is the coverage's.
- * *is_new: the process is asked about for the first time in this run.
+ * of it when the process traced everything. The texts are in arena, the array is the coverage's
+ * and valid until the next call. *is_new: the answer is another than the last one for this process.
  */
 const char *const *tc_coverage_of(struct tc_coverage *coverage, const struct tc_process *process,
                                   const struct tc_invariant_set *set, struct tc_arena *arena,

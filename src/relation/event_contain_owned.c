@@ -83,7 +83,8 @@ static void judge(struct owned_state *s, struct tc_strtab *symbols, const struct
     struct tc_situation situation;
 
     *streak = is_owned ? 0 : *streak + 1;
-    if (!is_owned && (*streak < WINDOWS_IN_A_ROW || event->process->n_gaps))
+    if (!is_owned &&
+        (*streak < WINDOWS_IN_A_ROW || event->process->n_gaps || event->process->hides_owners))
         return; /* after a gap: it may be stepped where sampling left out */
     if (!is_owned && !v->is_matrix && is_beside_frozen(event->process, v))
         return;

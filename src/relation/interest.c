@@ -80,6 +80,8 @@ void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbo
             interest->settings = true;
         else
             interest->variables = true;
+        interest->owners |=
+            param->attr != TC_NO_SYM && !strcmp(tc_strtab_text(symbols, param->attr), "owned");
         if (param->attr == TC_SYM_KEPT) /* what loads write is meant */
             tc_strtab_intern_text(interest->roles, tc_role_text(TC_ROLE_LOAD));
     }
@@ -139,6 +141,19 @@ bool tc_interest_is_lacking(const struct tc_interest *traced, const struct tc_in
     }
     if (needed->settings && !traced->settings) {
         tc_strbuf_adds(what, "settings of optimizers and scalers");
+        return true;
+    }
+    return false;
+}
+
+bool tc_interest_is_in(const struct tc_interest *needed, const struct tc_strtab *names,
+                       struct tc_strbuf *what)
+{
+    for (tc_sym i = 0; names && i < tc_strtab_count(names); i++) {
+        if (tc_strtab_find(needed->apis, tc_strtab_text(names, i), tc_strtab_size(names, i)) ==
+            TC_NO_SYM)
+            continue;
+        tc_strbuf_adds(what, tc_strtab_text(names, i));
         return true;
     }
     return false;

@@ -24,6 +24,7 @@ struct tc_interest {
     struct tc_strtab *roles; /* roles of which every API is needed, as "init" */
     bool variables;          /* some invariant speaks of parameters or buffers */
     bool settings;           /* some invariant speaks of parameter groups or scalers */
+    bool owners;             /* some invariant asks which parameters optimizers have */
     uint64_t digest;         /* XXH3 over the invariants' ids, in order */
 };
 
@@ -39,6 +40,10 @@ void tc_interest_add_selection(struct tc_interest *interest, const struct tc_val
 /* Is something needed that was not traced? Then it is appended to what: "torch.cat". */
 bool tc_interest_is_lacking(const struct tc_interest *traced, const struct tc_interest *needed,
                             struct tc_strbuf *what);
+
+/* Is one of the names needed? Then it is appended to what. */
+bool tc_interest_is_in(const struct tc_interest *needed, const struct tc_strtab *names,
+                       struct tc_strbuf *what);
 
 /* The interest of the invariants in these files. Errors name file and line. */
 enum tc_status tc_interest_read(const char *const *paths, size_t n_paths,

@@ -146,6 +146,7 @@ struct tc_process {
     const char *file; /* name of the trace file */
     const struct tc_value *packages;
     const struct tc_value *selection; /* what was traced; NULL: everything */
+    struct tc_strtab *missing; /* names that the collector did not find; NULL: it found all */
     struct tc_str host;
     int64_t pid, rank, world; /* rank -1 when unknown */
     int64_t restart;          /* how often the job was restarted before; -1 when unknown */
@@ -154,6 +155,7 @@ struct tc_process {
     int64_t first_t,
         last_t; /* between them stand all its records so far; TC_NONE before the first */
     bool is_worker, has_ended;
+    bool hides_owners;       /* a step did not tell what its optimizer owns */
     bool has_samples;        /* variables were not looked at around calls */
     bool is_sampled;         /* by its first record: steps may be left out */
     bool is_dark;            /* in steps that are left out */

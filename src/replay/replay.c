@@ -55,6 +55,7 @@ void tc_replay_free(struct tc_replay *replay)
         tc_look_release(&track->process);
         tc_map_release(&track->process.starved);
         tc_window_release(&track->process.window);
+        tc_strtab_free(track->process.missing);
         tc_free(track);
     }
     tc_vec_release(&replay->tracks);
@@ -114,6 +115,8 @@ static void on_call(struct tc_replay *replay, struct track *track, const struct 
     call->is_partial = track->process.is_dark;
     if (call->n_params)
         tc_variable_survey(&track->process, call);
+    if (call->role == TC_ROLE_STEP && !record->params)
+        track->process.hides_owners = true;
     if (call->role == TC_ROLE_STEP)
         tc_setting_use(&track->process);
     if (!track->process.is_worker && call->th == 0)
@@ -240,6 +243,18 @@ static void on_sampling(struct track *track, bool is_dark)
     process->window.early.n = 0;
 }
 
+/* Names with spaces between them. */
+static void on_missing(struct tc_process *process, struct tc_str names)
+{
+    if (!process->missing)
+        process->missing = tc_strtab_new();
+    for (size_t i = 0, n; i < names.size; i += n + 1) {
+        const char *space = memchr(names.text + i, ' ', names.size - i);
+        n = space ? (size_t)(space - names.text) - i : names.size - i;
+        tc_strtab_intern(process->missing, names.text + i, n);
+    }
+}
+
 /* "rank/world_size", known only after the file was opened. */
 static void on_note(struct tc_replay *replay, struct track *track, const struct tc_record *record)
 {
@@ -250,6 +265,8 @@ static void on_note(struct tc_replay *replay, struct track *track, const struct 
         on_sampling(track, tc_str_is(record->code, "sampling-off"));
         return;
     }
+    if (tc_str_is(record->code, "missing"))
+        on_missing(&track->process, record->text);
     if (!tc_str_is(record->code, "rank")) {
         tc_notes_add(replay->notes, "collector", track->process.file, record->line, "%.*s: %.*s",
                      (int)record->code.size, record->code.text ? record->code.text : "",

@@ -38,12 +38,18 @@ static void each_of_module(PyObject *module, param_fn *visit, void *context, int
             each_of_module(value, visit, context, depth + 1);
 }
 
-static void each_param(PyObject *optimizer, param_fn *visit, void *context)
+static bool is_module(PyObject *optimizer)
 {
     const struct tc_class *class = tc_class_of(Py_TYPE(optimizer));
+
+    return class && class->kind == TC_CLASS_MODULE;
+}
+
+static void each_param(PyObject *optimizer, param_fn *visit, void *context)
+{
     PyObject *groups;
 
-    if (class && class->kind == TC_CLASS_MODULE) {
+    if (is_module(optimizer)) {
         each_of_module(optimizer, visit, context, 0);
         return;
     }
@@ -124,6 +130,22 @@ void tc_variables_look_at_owned(struct tc_thread *thread, int64_t cause, PyObjec
         each_param(optimizer, look_at_param, &look);
 }
 
+/* As relied.check_groups() of the policy, which tells of it. */
+static bool shows_params(PyObject *optimizer)
+{
+    PyObject *groups = PyObject_GetAttrString(optimizer, "param_groups");
+    bool shows = groups && PyList_Check(groups);
+
+    for (Py_ssize_t i = 0; shows && i < PyList_GET_SIZE(groups); i++) {
+        PyObject *group = PyList_GET_ITEM(groups, i);
+        PyObject *params = PyDict_Check(group) ? PyDict_GetItemString(group, "params") : NULL;
+        shows = params && PyList_Check(params);
+    }
+    Py_XDECREF(groups);
+    PyErr_Clear();
+    return shows;
+}
+
 struct params {
     struct tc_strbuf *out;
     bool only_uncleared;
@@ -155,7 +177,7 @@ void tc_variables_add_params(struct tc_strbuf *out, PyObject *optimizer, bool wi
 {
     struct params p = {out, false, 0};
 
-    if (!tc_agent.track)
+    if (!tc_agent.track || (!is_module(optimizer) && !shows_params(optimizer)))
         return;
     tc_strbuf_adds(out, ",\"params\":[");
     each_param(optimizer, add_param, &p);

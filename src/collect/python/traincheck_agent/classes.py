@@ -3,7 +3,7 @@ import sys
 import types
 
 import _traincheck_agent as agent
-from . import install, names, settings, signature, table, values
+from . import install, names, relied, settings, signature, table, values
 
 OTHER, MODULE, OPTIMIZER, TENSOR = range(4)
 
@@ -115,6 +115,7 @@ def _trace_overrides(cls, base, owner):
 
 def optimizer_built(args, _result=None):
     cls, base = type(args[0]), sys.modules["torch"].optim.Optimizer
+    relied.check_groups(args[0])
     _trace_steps(cls, table.OPTIMIZER + ".step", agent.ROLE_STEP)
     _trace_overrides(cls, base, table.OPTIMIZER)
     agent.optimizer_born(args[0])
@@ -137,5 +138,6 @@ def known_classes(torch):
     for cls in _subclasses(torch.optim.Optimizer):
         _trace_steps(cls, table.OPTIMIZER + ".step", agent.ROLE_STEP)
     base = install._resolve_owner(table.SCHEDULER)
-    for cls in (base, *_subclasses(base), torch.optim.lr_scheduler.ReduceLROnPlateau):
+    plateau = getattr(torch.optim.lr_scheduler, "ReduceLROnPlateau", None)
+    for cls in [c for c in (base, *(_subclasses(base) if base else ()), plateau) if c]:
         _trace_steps(cls, table.SCHEDULER + ".step", agent.ROLE_SCHEDULER)

@@ -3,7 +3,7 @@ import sys
 import types
 
 import _traincheck_agent as agent
-from . import names, settings, signature, table
+from . import names, relied, settings, signature, table
 
 _apis = {}
 _done = set()
@@ -44,9 +44,9 @@ def listen(callable_, before=None, after=None, once_per_type=False, mute=False):
     agent.redirect(callable_, -1, (), before, after, once_per_type, mute)
 
 
-def attempt(what, function, *args):
+def attempt(what, function, *args, **named):
     try:
-        return function(*args)
+        return function(*args, **named)
     except Exception as error:  # tracing must never fail the job
         agent.failed(f"{what}: {type(error).__name__}: {error}")
         return None
@@ -118,19 +118,39 @@ def _install_row(row):
     wanted = _public_functions(row.owner, owner) if row.names == "*" else row.names.split()
     for name in wanted:
         function = _attribute(owner, name)
-        fn = f"{row.owner}.{name}"
-        fn = table.PUBLIC_NAMES.get(fn, fn)
+        fn = _public_name(row, name)
         if function is None or fn in _done or agent.is_redirected(function):
             continue
         _done.add(fn)
         attempt(fn, trace, function, fn, row.role, row.flags, row.group)
 
 
-def package(name):
-    """Redirect what the table names of a package that has just been imported."""
+def _public_name(row, name):
+    fn = f"{row.owner}.{name}"
+    return table.PUBLIC_NAMES.get(fn, fn)
+
+
+def _check_row(row):
+    """Is each function of the row there, and redirected if it is wanted?"""
+    owner = _resolve_owner(row.owner)
+    for name in row.names.split() if row.names != "*" else ():
+        fn = _public_name(row, name)
+        function = None if owner is None else _attribute(owner, name)
+        if function is None or wants(fn, row.role) and not agent.is_redirected(function):
+            relied.miss(fn)
+
+
+def package(name, is_whole=False):
+    """Redirect what the table names of a package that has just been imported.
+
+    Args:
+        is_whole: all of it has been imported: what is not there then is missing
+    """
     for row in table.TABLE:
         if row.owner.split(".")[0] == name:
             attempt(row.owner, _install_row, row)
+            if is_whole:
+                attempt(row.owner, _check_row, row)
 
 
 def aliases(torch):
@@ -178,6 +198,22 @@ def is_missing(path):
         return False
     found = plain(resolve(path))
     return found is None or not agent.is_redirected(found)
+
+
+def find(path):
+    """A function of torch that is relied on; None, which is told of, if it is not there."""
+    owner, _, name = path.rpartition(".")
+    owner = _resolve_owner(owner)
+    function = None if owner is None else _attribute(owner, name)
+    if function is None:
+        relied.miss(path)
+    return function
+
+
+def listen_to(path, **how):
+    function = find(path)
+    if function is not None:
+        attempt(path, listen, function, **how)
 
 
 def muted(paths):

@@ -2,7 +2,7 @@
 import sys
 
 import _traincheck_agent as agent
-from . import annotations, classes, install, plan, process, settings, table
+from . import annotations, classes, install, plan, process, relied, settings, table
 from .classes import describe as describe_class
 from .names import name_in_module, name_of_root as name_of_object, place_of_file
 from .process import ending, open_trace
@@ -20,26 +20,34 @@ _INSTRUMENTED = [name for name in settings.many("instrument") if name != "torch"
 def _torch_imported():
     torch = sys.modules["torch"]
     agent.set_torch(torch)
-    install.package("torch")
-    install.aliases(torch)
-    if settings.flag("tensor_methods"):
-        install.tensor_methods(torch)
+    install.package("torch", is_whole=True)
+    for part in (install.aliases, _tensor_methods, classes.known_classes, _swaps, _check):
+        install.attempt(part.__name__, part, torch)
     install.muted(table.MUTED)
-    classes.known_classes(torch)
-    module, optimizer = torch.nn.Module, torch.optim.Optimizer
-    install.listen(module.__init__, before=classes.module_met, once_per_type=True)
-    install.listen(optimizer.__init__, after=classes.optimizer_built)
-    base = install._resolve_owner(table.SCHEDULER)
-    install.listen(base.__init__, before=classes.scheduler_met, once_per_type=True)
-    install.listen(sys.modules["torch.utils.data._utils.worker"]._worker_loop,
-                   before=process.worker_started)
+    install.listen_to(f"{table.MODULE_CLASS}.__init__", before=classes.module_met, once_per_type=True)
+    install.listen_to(f"{table.OPTIMIZER}.__init__", after=classes.optimizer_built)
+    install.listen_to(f"{table.SCHEDULER}.__init__", before=classes.scheduler_met, once_per_type=True)
+    install.listen_to("torch.utils.data._utils.worker._worker_loop", before=process.worker_started)
     if torch.distributed.is_available():
         fn = "torch.distributed.init_process_group"
-        install.trace(torch.distributed.init_process_group, fn, agent.ROLE_FUNCTION,
-                      agent.OUTERMOST, after=process.rank_known)
-    _swaps(torch)
+        install.attempt(fn, install.trace, torch.distributed.init_process_group, fn, agent.ROLE_FUNCTION,
+                        agent.OUTERMOST, after=process.rank_known)
     if "numpy" in sys.modules:
         install.package("numpy")
+
+
+def _tensor_methods(torch):
+    if settings.flag("tensor_methods"):
+        install.tensor_methods(torch)
+
+
+def _check(torch):
+    """What is read of torch beside the functions of the table."""
+    relied.check_module(torch.nn.Module)
+    for fn, name in table.FIRST_PARAMETERS.items():
+        function = install.find(fn)
+        if function is not None:
+            relied.check_parameter(fn, function, name)
 
 
 def _swaps(torch):

@@ -5,7 +5,7 @@ import socket
 import sys
 
 import _traincheck_agent as agent
-from . import install, settings
+from . import install, relied, settings
 from .owners import working_folder
 from .signature import json_text
 
@@ -82,6 +82,7 @@ def open_trace():
     record = _record()
     _rank = record.get("rank")
     agent.open_file(_file_name(record), json_text(record))
+    relied.tell()
 
 
 def rank_known(_args=None, _result=None):

@@ -117,6 +117,9 @@ MOVED = {
     SCHEDULER: ("torch.optim.lr_scheduler._LRScheduler",),
 }
 
+# The first parameter behind the receiver, where the agent reads it.
+FIRST_PARAMETERS = {OPTIMIZER + ".step": "closure", MODULE_CLASS + ".train": "mode"}
+
 # Layers of torch.nn that only call what the user put into them: their calls are the user's.
 CONTAINERS = ("Sequential", "ModuleList", "ModuleDict")
 
