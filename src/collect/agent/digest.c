@@ -1,5 +1,8 @@
 #include "collect/agent/digest.h"
 
+#if defined(__x86_64__) && defined(__GNUC__)
+#    include <cpuid.h>
+#endif
 #include <math.h>
 #include <string.h>
 
@@ -19,13 +22,31 @@
 /* An update of that relative size may be lost in rounding. */
 #define TINY_RATIO 1e-6
 
-static bool has_wide_registers(void)
+/* The processor must have AVX2, and the system must keep its registers. Not __builtin_cpu_supports:
+ * it needs a part of the compiler's library that not all can link into a shared object. */
+static bool find_wide_registers(void)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
-    return __builtin_cpu_supports("avx2");
+    unsigned a, b, c, d, kept;
+
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) ||
+        !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & bit_AVX2))
+        return false;
+    __asm__("xgetbv" : "=a"(kept) : "c"(0) : "edx");
+    return (kept & 6) == 6;
 #else
     return false;
 #endif
+}
+
+/* The question takes microseconds in a virtual machine. */
+static bool has_wide_registers(void)
+{
+    static _Atomic int known; /* 0: not asked yet, 1: no, 2: yes */
+
+    if (!known)
+        known = 1 + find_wide_registers();
+    return known == 2;
 }
 
 uint64_t tc_digest_seed(const char *dtype, const int64_t *shape, size_t n_dims)
