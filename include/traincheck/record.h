@@ -71,4 +71,7 @@ struct tc_record {
     struct tc_str unknown_key;      /* the first key that the schema does not name; skipped */
 };
 
+/* The record's line, or that of the other tool that it was made of; as tc_value_json. */
+TC_API size_t tc_record_json(const struct tc_record *record, char *text, size_t size);
+
 #endif /* TRAINCHECK_RECORD_H */

@@ -1,7 +1,7 @@
 /*
  * value.c - looking into and printing values
  */
-#include <traincheck/value.h>
+#include <traincheck/record.h>
 
 #include <string.h>
 
@@ -101,6 +101,11 @@ size_t tc_value_json(const struct tc_value *v, char *text, size_t size)
     }
     tc_strbuf_release(&out);
     return all;
+}
+
+size_t tc_record_json(const struct tc_record *record, char *text, size_t size)
+{
+    return tc_value_json(record->foreign ? record->foreign : record->object, text, size);
 }
 
 void tc_value_print(const struct tc_value *value, struct tc_strbuf *out)

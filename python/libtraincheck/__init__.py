@@ -1,0 +1,33 @@
+"""
+TrainCheck: learns invariants of healthy training runs and checks other runs by them.
+
+    import libtraincheck
+
+    report = libtraincheck.check("trace", "@all")
+    for violation in report.causes:
+        print(violation)
+
+Traces are written by `traincheck-collect`; what runs under it may call `annotate_stage` and its like, which do nothing
+elsewhere. Callbacks: `libtraincheck.transformers.TrainCheckCallback`, `libtraincheck.lightning.TrainCheckCallback`.
+In a notebook: `%load_ext libtraincheck`.
+"""
+
+from typing import Any
+
+from . import _library as _lib
+from ._annotations import annotate, annotate_stage, annotate_step, trace_folder
+from ._library import TrainCheckError
+from ._live import LiveCheck
+from ._report import Learned, Note, Report, Violation
+from ._work import check, infer, read
+
+__version__: str = _lib.library.tc_version().decode()
+__all__ = ["LiveCheck", "Learned", "Note", "Report", "TrainCheckError", "Violation", "annotate", "annotate_stage",
+           "annotate_step", "check", "infer", "read", "trace_folder"]
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """For %load_ext libtraincheck."""
+    from ._magic import register
+
+    register(shell)

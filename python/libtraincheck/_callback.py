@@ -1,0 +1,64 @@
+"""What the callbacks for all frameworks share: a live check beside the training, in the first process of the job."""
+
+import logging
+import time
+from typing import List, Optional
+
+from ._annotations import trace_folder
+from ._live import LiveCheck
+from ._report import Violation
+from ._work import Path, Paths
+
+logger = logging.getLogger("libtraincheck")
+FLUSH_S = 0.8  # the collector writes at least every half second
+
+
+class Watch:
+    """Warns of each violation once; wants_stop says whether the training should end for one."""
+
+    def __init__(self, invariants: Paths, on_violation: str, trace: Optional[Path], suppress: Optional[Path],
+                 output_dir: Optional[Path]):
+        if on_violation not in ("warn", "stop"):
+            raise ValueError(f"on_violation is 'warn' or 'stop', not {on_violation!r}")
+        self.invariants, self.mode, self.trace = invariants, on_violation, trace
+        self.suppress, self.output_dir = suppress, output_dir
+        self.live: Optional[LiveCheck] = None
+        self.wants_stop = False
+
+    @property
+    def stops(self) -> bool:
+        return self.mode == "stop"
+
+    @property
+    def violations(self) -> List[Violation]:
+        return self.live.violations if self.live else []
+
+    def begin(self, is_first_process: bool) -> None:
+        trace = self.trace or trace_folder()
+        if not is_first_process or self.live:
+            return
+        if trace is None:
+            logger.warning("TrainCheck: this run is not traced, so nothing is checked; start it as: "
+                           "traincheck-collect -o trace train.py")
+            return
+        self.live = LiveCheck(trace, self.invariants, suppress=self.suppress, output_dir=self.output_dir).start()
+
+    def look(self) -> None:
+        """Tell of what is new. Never waits."""
+        for violation in self.live.new() if self.live else ():
+            logger.warning("TrainCheck: %s", violation)
+            self.wants_stop = self.stops
+
+    def end(self) -> None:
+        """Judge the last steps, once they are on the disk."""
+        if not self.live:
+            return
+        time.sleep(FLUSH_S)
+        report = self.live.stop(timeout=60)
+        self.look()
+        if self.live.error:
+            logger.warning("TrainCheck: the check failed: %s", self.live.error)
+        elif report:
+            logger.info("TrainCheck: %s", str(report).splitlines()[0])
+        elif report is not None:
+            logger.warning("TrainCheck: %s", report)

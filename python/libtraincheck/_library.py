@@ -1,0 +1,138 @@
+"""libtraincheck.so by ctypes: the structs of include/traincheck/, and nothing that a user calls.
+
+tests/package/test_layout.py holds these against the headers, with a compiler.
+"""
+
+import ctypes as c
+import os
+import pathlib
+
+FOUND = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(c.c_char), c.c_size_t)
+PROGRESS = c.CFUNCTYPE(c.c_bool, c.c_void_p, c.c_size_t, c.c_size_t, c.c_uint64)
+SAY = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p)
+TEXTS = c.POINTER(c.c_char_p)
+
+OK, END, INTERRUPTED = 0, 1, -7
+
+
+class Error(c.Structure):
+    _name_ = "tc_error"
+    _fields_ = [("status", c.c_int), ("text", c.c_char * 512)]
+
+
+class Note(c.Structure):
+    _name_ = "tc_note"
+    _fields_ = [("code", c.c_char_p), ("file", c.c_char_p), ("line", c.c_uint64), ("count", c.c_uint64),
+                ("text", c.c_char * 200)]
+
+
+class CheckConfig(c.Structure):
+    _name_ = "tc_check_config"
+    _fields_ = [("traces", TEXTS), ("n_traces", c.c_size_t), ("invariants", TEXTS), ("n_invariants", c.c_size_t),
+                ("suppress", c.c_char_p), ("formats", TEXTS), ("n_formats", c.c_size_t), ("explain", TEXTS),
+                ("n_explain", c.c_size_t), ("metrics", c.c_char_p), ("jobs", c.c_uint), ("no_html_report", c.c_bool),
+                ("output_dir", c.c_char_p), ("command_line", c.c_char_p), ("color", c.c_bool), ("quiet", c.c_bool),
+                ("json", c.c_bool), ("write", FOUND), ("progress", PROGRESS), ("context", c.c_void_p)]
+
+
+class CheckSet(c.Structure):
+    _name_ = "tc_check_set"
+    _fields_ = [("name", c.c_char * 32), ("is_chosen", c.c_bool), ("why", c.c_char * 160)]
+
+
+class CheckResult(c.Structure):
+    _name_ = "tc_check_result"
+    _fields_ = [(name, c.c_uint64) for name in (
+        "n_invariants", "n_failed", "n_passed", "n_not_triggered", "n_unchecked", "n_suppressed", "n_groups",
+        "n_multi_failed", "n_records", "n_calls", "n_windows", "json_bytes", "wall_ns")] + [
+            ("sets", CheckSet * 8), ("n_sets", c.c_size_t), ("damaged", c.c_bool)]
+
+
+class OnlineConfig(c.Structure):
+    _name_ = "tc_online_config"
+    _fields_ = [("check", CheckConfig), ("lateness_s", c.c_uint), ("idle_s", c.c_uint), ("report_interval_s", c.c_uint),
+                ("on_violation", c.c_char_p), ("on_violation_limit_s", c.c_uint), ("state", c.c_char_p), ("say", SAY)]
+
+
+class InferConfig(c.Structure):
+    _name_ = "tc_infer_config"
+    _fields_ = [("traces", TEXTS), ("n_traces", c.c_size_t), ("validate", TEXTS), ("n_validate", c.c_size_t),
+                ("output", c.c_char_p), ("evidence", c.c_char_p), ("failed", c.c_char_p), ("enable", TEXTS),
+                ("n_enable", c.c_size_t), ("disable", TEXTS), ("n_disable", c.c_size_t), ("min_support", c.c_uint),
+                ("min_pipelines", c.c_uint), ("jobs", c.c_uint), ("specific", c.c_bool), ("keep_implied", c.c_bool),
+                ("write", FOUND), ("progress", PROGRESS), ("context", c.c_void_p)]
+
+
+class InferCount(c.Structure):
+    _name_ = "tc_infer_count"
+    _fields_ = [("name", c.c_char * 48), ("n", c.c_uint64)]
+
+
+class InferResult(c.Structure):
+    _name_ = "tc_infer_result"
+    _fields_ = [(name, c.c_uint64) for name in (
+        "n_pipelines", "n_files", "n_records", "n_calls", "n_windows", "json_bytes", "file_bytes", "wall_ns",
+        "n_invariants", "n_rows", "n_held_out", "n_confirmed")] + [
+            ("per_form", InferCount * 32), ("n_forms", c.c_size_t), ("dropped", InferCount * 16), ("n_dropped", c.c_size_t)]
+
+
+STRUCTS = [Error, Note, CheckConfig, CheckSet, CheckResult, OnlineConfig, InferConfig, InferCount, InferResult]
+
+_FUNCTIONS = {
+    "tc_version": (c.c_char_p,),
+    "tc_notes_new": (c.c_void_p,),
+    "tc_notes_free": (None, c.c_void_p),
+    "tc_notes_count": (c.c_size_t, c.c_void_p),
+    "tc_notes_get": (c.POINTER(Note), c.c_void_p, c.c_size_t),
+    "tc_check_run": (c.c_int, c.POINTER(CheckConfig), c.POINTER(CheckResult), c.c_void_p, c.POINTER(Error)),
+    "tc_online_run": (c.c_int, c.POINTER(OnlineConfig), c.POINTER(CheckResult), c.c_void_p, c.POINTER(Error)),
+    "tc_infer_run": (c.c_int, c.POINTER(InferConfig), c.POINTER(InferResult), c.c_void_p, c.POINTER(Error)),
+    "tc_trace_folder_open": (c.c_int, c.c_char_p, c.c_void_p, c.POINTER(c.c_void_p), c.POINTER(Error)),
+    "tc_trace_folder_close": (None, c.c_void_p),
+    "tc_trace_folder_n_files": (c.c_size_t, c.c_void_p),
+    "tc_trace_folder_file": (c.c_void_p, c.c_void_p, c.c_size_t),
+    "tc_trace_folder_next": (c.c_int, c.c_void_p, c.POINTER(c.c_size_t), c.POINTER(c.c_void_p), c.POINTER(Error)),
+    "tc_trace_file_process": (c.c_void_p, c.c_void_p),
+    "tc_trace_file_name": (c.c_char_p, c.c_void_p),
+    "tc_record_json": (c.c_size_t, c.c_void_p, c.c_char_p, c.c_size_t),
+}
+
+
+def _path():
+    """Of the library: the one that TRAINCHECK_LIBRARY names, the wheel's, or what the system has."""
+    own = pathlib.Path(__file__).with_name("libtraincheck.so")
+    return os.environ.get("TRAINCHECK_LIBRARY") or (str(own) if own.exists() else "libtraincheck.so.1")
+
+
+def _load():
+    library = c.CDLL(_path())
+    for name, (result, *arguments) in _FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+library = _load()
+
+
+class TrainCheckError(Exception):
+    """The library could not do what it was asked; the text names the file, the line and the field at fault."""
+
+
+_RAISED = {-5: FileNotFoundError, -2: OSError, -8: MemoryError}
+
+
+def raise_if_failed(status, error):
+    """Raise for a status that is no success: FileNotFoundError, OSError, MemoryError, or TrainCheckError."""
+    if status not in (OK, END):
+        raise _RAISED.get(status, TrainCheckError)(error.text.decode(errors="replace"))
+
+
+def encoded(path):
+    return None if path is None else os.fsencode(path)
+
+
+def texts(items):
+    """An array of C strings and its length, of one path or of several."""
+    items = [items] if isinstance(items, (str, bytes, os.PathLike)) else list(items or ())
+    return (c.c_char_p * len(items))(*map(os.fsencode, items)), len(items)

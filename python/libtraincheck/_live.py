@@ -1,0 +1,86 @@
+"""A check of a run while it goes on, in a thread of this process; the library works without the interpreter's lock."""
+
+import queue
+import threading
+from typing import Any, Callable, List, Optional
+
+from . import _library as lib
+from ._report import Report, Violation
+from ._work import Lines, Notes, Path, Paths, check_config, make_report, progress_callback
+
+
+class LiveCheck:
+    """
+    Follows a trace that is being written, as traincheck-onlinecheck does.
+
+        with LiveCheck("trace", "@all") as live:
+            ...                     # the run
+            live.new()              # violations since the last call
+        live.report
+
+    The end of the block waits for what is on the disk to be judged. An error of the check is in `error`; it never
+    reaches the run.
+    """
+
+    def __init__(self, trace: Path, invariants: Paths = "@all", *, suppress: Optional[Path] = None,
+                 output_dir: Optional[Path] = None, on_violation: Optional[Callable[[Violation], None]] = None):
+        self.report: Optional[Report] = None
+        self.error: Optional[BaseException] = None
+        self.violations: List[Violation] = []
+        self._new: "queue.SimpleQueue[Violation]" = queue.SimpleQueue()
+        self._on_violation, self._output_dir, self._stopping = on_violation, output_dir, threading.Event()
+        self._arguments = (trace, invariants, suppress, output_dir)
+        self._thread = threading.Thread(target=self._run, name="traincheck", daemon=True)
+
+    def start(self) -> "LiveCheck":
+        self._thread.start()
+        return self
+
+    def new(self) -> List[Violation]:
+        """What was found since the last call."""
+        found = []
+        while not self._new.empty():
+            found.append(self._new.get())
+        return found
+
+    def stop(self, timeout: Optional[float] = None) -> Optional[Report]:
+        """Judge what is on the disk, and end. None if there was no trace, an error, or the time was over."""
+        self._stopping.set()
+        if self._thread.ident:
+            self._thread.join(timeout)
+        return self.report
+
+    __enter__ = start
+
+    def __exit__(self, *_: Any) -> None:
+        self.stop()
+
+    def _found(self, raw: Any) -> None:
+        violation = Violation.of(raw)
+        self.violations.append(violation)
+        self._new.put(violation)
+        if self._on_violation:
+            try:
+                self._on_violation(violation)
+            except Exception as e:  # of the user's function; the check goes on
+                self.error = self.error or e
+
+    def _run(self) -> None:
+        try:
+            self._follow()
+        except BaseException as e:
+            self.error = e
+
+    def _follow(self) -> None:
+        lines = Lines(self._found)
+        goes_on = progress_callback(lambda *_: not self._stopping.is_set(), [])
+        say = lib.SAY(lambda *_: None)
+        config = lib.OnlineConfig(check=check_config(*self._arguments, lines.callback, goes_on), lateness_s=30, say=say)
+        result, error = lib.CheckResult(), lib.Error()
+        with Notes() as notes:
+            status = lib.library.tc_online_run(config, result, notes.pointer, error)
+            if status != lib.INTERRUPTED:
+                lib.raise_if_failed(status, error)
+            if status == lib.INTERRUPTED and not result.n_records:
+                return
+            self.report = make_report(result, self.violations, notes, self._output_dir)

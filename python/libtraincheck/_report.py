@@ -1,0 +1,90 @@
+"""What a check found, as dataclasses. The names are those of docs/violation-format.md."""
+
+import dataclasses
+from typing import Any, Dict, List, Optional
+
+
+@dataclasses.dataclass(frozen=True)
+class Violation:
+    """An invariant that broke, at the first place where it did. Repeats are counted."""
+
+    id: str
+    relation: str
+    expected: str
+    seen: str
+    hint: str = ""
+    at: Optional[str] = None  # "train.py:55"
+    step: Optional[int] = None
+    stage: Optional[str] = None
+    rank: Optional[int] = None
+    call: Optional[str] = None
+    trace: str = ""
+    file: str = ""
+    count: int = 1
+    group: Optional[int] = None  # number of its cause, from 1; None while a run is followed
+    head: bool = False  # the first of its group: the cause, as far as invariants can tell
+    variables: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
+    raw: Dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)  # all keys of the format
+
+    @classmethod
+    def of(cls, raw: Dict[str, Any]) -> "Violation":
+        names = {field.name for field in dataclasses.fields(cls)} - {"raw"}
+        return cls(raw=raw, **{name: value for name, value in raw.items() if name in names})
+
+    def __str__(self) -> str:
+        place = [self.at, None if self.step is None else f"step {self.step}", None if self.rank is None else f"rank {self.rank}"]
+        return f"{', '.join(filter(None, place))}: expected: {self.expected}; seen: {self.seen} ({self.relation} {self.id})"
+
+
+@dataclasses.dataclass(frozen=True)
+class Note:
+    """Something that was odd in a trace; docs/trace-format.md names the codes."""
+
+    code: str
+    file: str
+    line: int
+    count: int
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """The result of a check. It is true when nothing broke."""
+
+    violations: List[Violation]
+    invariants: int
+    failed: int
+    passed: int
+    not_triggered: int
+    unchecked: int
+    suppressed: int
+    records: int
+    damaged: bool  # a part of the trace could not be read
+    notes: List[Note]
+    output_dir: Optional[str] = None  # where the reports are, if any were asked for
+
+    @property
+    def causes(self) -> List[Violation]:
+        """The head of each group."""
+        return [v for v in self.violations if v.head]
+
+    def __bool__(self) -> bool:
+        return not self.failed
+
+    def __str__(self) -> str:
+        lines = [f"{self.invariants} invariants: {self.failed} failed, {self.passed} passed, "
+                 f"{self.not_triggered} not triggered, {self.unchecked} unchecked"]
+        return "\n".join(lines + [f"  {v}" for v in self.causes])
+
+
+@dataclasses.dataclass(frozen=True)
+class Learned:
+    """The result of learning."""
+
+    invariants: int
+    pipelines: int
+    records: int
+    per_relation: Dict[str, int]
+    dropped: Dict[str, int]  # hypotheses, by the reason
+    notes: List[Note]
+    output: str

@@ -1,0 +1,162 @@
+"""check, read and infer: each a call of the library, with Python's types on both sides."""
+
+import ctypes as c
+import json
+import os
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Union
+
+from . import _library as lib
+from ._report import Learned, Note, Report, Violation
+
+Path = Union[str, "os.PathLike[str]"]
+Paths = Union[Path, Iterable[Path]]
+
+
+class Notes:
+    """The library's list of notes, freed at the end of the block."""
+
+    def __enter__(self) -> "Notes":
+        self.pointer = lib.library.tc_notes_new()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        lib.library.tc_notes_free(self.pointer)
+
+    def __iter__(self) -> Iterator[Note]:
+        for i in range(lib.library.tc_notes_count(self.pointer)):
+            n = lib.library.tc_notes_get(self.pointer, i).contents
+            yield Note(n.code.decode(), (n.file or b"").decode(errors="replace"), n.line, n.count,
+                       n.text.decode(errors="replace"))
+
+
+class Lines:
+    """Takes what the library writes, and hands out the lines of JSON."""
+
+    def __init__(self, each: Callable[[Dict[str, Any]], None]):
+        self.each, self.rest = each, b""
+        self.callback = lib.FOUND(self.write)
+
+    def write(self, _: Any, text: Any, size: int) -> None:
+        *lines, self.rest = (self.rest + c.string_at(text, size)).split(b"\n")
+        for line in lines:
+            self.each(json.loads(line))
+
+
+def progress_callback(progress: Optional[Callable[[int, int, int], Any]], raised: List[BaseException]) -> Any:
+    """Calls progress(i, n, bytes); it interrupts by returning False or by an exception, as Ctrl-C is one."""
+
+    def call(_: Any, i: int, n: int, size: int) -> bool:
+        try:
+            return progress is None or progress(i, n, size) is not False
+        except BaseException as e:  # nothing may pass through C; it is raised afterwards
+            raised.append(e)
+            return False
+
+    return lib.PROGRESS(call)
+
+
+def check_config(traces: Paths, invariants: Paths, suppress: Optional[Path], output_dir: Optional[Path], write: Any,
+                 progress: Any, jobs: int = 0) -> lib.CheckConfig:
+    config = lib.CheckConfig(suppress=lib.encoded(suppress), output_dir=lib.encoded(output_dir), json=True, quiet=True,
+                             write=write, progress=progress, jobs=jobs)
+    config.traces, config.n_traces = lib.texts(traces)
+    config.invariants, config.n_invariants = lib.texts(invariants)
+    return config
+
+
+def make_report(result: lib.CheckResult, violations: List[Violation], notes: Iterable[Note],
+                output_dir: Optional[Path]) -> Report:
+    return Report(violations, result.n_invariants, result.n_failed, result.n_passed, result.n_not_triggered,
+                  result.n_unchecked, result.n_suppressed, result.n_records, result.damaged, list(notes),
+                  None if output_dir is None else os.fspath(output_dir))
+
+
+def check(trace: Paths, invariants: Paths = "@all", *, suppress: Optional[Path] = None, output_dir: Optional[Path] = None,
+          jobs: int = 0, progress: Optional[Callable[[int, int, int], Any]] = None) -> Report:
+    """
+    Judge one or several finished traces.
+
+    invariants: files, or shipped sets such as "@all". output_dir: write the reports of traincheck-check there.
+    jobs: threads, 0 for all cores. progress: called now and then with the traces done, their number and the bytes of
+    JSON read so far; returning False interrupts.
+
+    FileNotFoundError: there is no trace; TrainCheckError: a file is not what it should be.
+    """
+    violations: List[Violation] = []
+    raised: List[BaseException] = []
+    lines = Lines(lambda raw: violations.append(Violation.of(raw)))
+    config = check_config(trace, invariants, suppress, output_dir, lines.callback, progress_callback(progress, raised), jobs)
+    result, error = lib.CheckResult(), lib.Error()
+    with Notes() as notes:
+        status = lib.library.tc_check_run(config, result, notes.pointer, error)
+        if raised:
+            raise raised[0]
+        lib.raise_if_failed(status, error)
+        return make_report(result, violations, notes, output_dir)
+
+
+def infer(traces: Paths, output: Path, *, validate: Optional[Paths] = None, min_support: int = 0, min_pipelines: int = 0,
+          specific: bool = False, jobs: int = 0, progress: Optional[Callable[[int, int, int], Any]] = None) -> Learned:
+    """
+    Learn invariants from traces of healthy runs, one pipeline each, and write them to the file output.
+
+    validate: further healthy traces; what breaks on them is dropped. specific: the traces are runs of one script, so
+    its settings are learned, too. 0 means the default of traincheck-infer.
+    """
+    raised: List[BaseException] = []
+    config = lib.InferConfig(output=lib.encoded(output), min_support=min_support, min_pipelines=min_pipelines, jobs=jobs,
+                             specific=specific, progress=progress_callback(progress, raised))
+    config.traces, config.n_traces = lib.texts(traces)
+    config.validate, config.n_validate = lib.texts(validate)
+    result, error = lib.InferResult(), lib.Error()
+    with Notes() as notes:
+        status = lib.library.tc_infer_run(config, result, notes.pointer, error)
+        if raised:
+            raise raised[0]
+        lib.raise_if_failed(status, error)
+        return Learned(result.n_invariants, result.n_pipelines, result.n_records,
+                       {x.name.decode(): x.n for x in result.per_form[:result.n_forms]},
+                       {x.name.decode(): x.n for x in result.dropped[:result.n_dropped]}, list(notes), os.fspath(output))
+
+
+class _Reader:
+    """Prints records into a buffer that grows with them."""
+
+    def __init__(self) -> None:
+        self.buffer = c.create_string_buffer(1 << 16)
+
+    def record(self, pointer: int) -> Dict[str, Any]:
+        size = lib.library.tc_record_json(pointer, self.buffer, len(self.buffer))
+        if size >= len(self.buffer):
+            self.buffer = c.create_string_buffer(2 * size)
+            lib.library.tc_record_json(pointer, self.buffer, len(self.buffer))
+        return json.loads(c.string_at(self.buffer, size))
+
+
+def read(trace: Path) -> Iterator[Dict[str, Any]]:
+    """
+    The records of a trace, as docs/trace-format.md has them: a folder's or one file's.
+
+    Files are read in turns, so that processes move on together; `file` is added to each record. What cannot be read is
+    left out: check() tells of it in its notes.
+    """
+    folder, error = c.c_void_p(), lib.Error()
+    lib.raise_if_failed(lib.library.tc_trace_folder_open(lib.encoded(trace), None, folder, error), error)
+    try:
+        yield from _records(folder, error)
+    finally:
+        lib.library.tc_trace_folder_close(folder)
+
+
+def _records(folder: Any, error: Any) -> Iterator[Dict[str, Any]]:
+    reader, index, record = _Reader(), c.c_size_t(), c.c_void_p()
+    files = [lib.library.tc_trace_folder_file(folder, i) for i in range(lib.library.tc_trace_folder_n_files(folder))]
+    names = [lib.library.tc_trace_file_name(file).decode(errors="replace") for file in files]
+    for file, name in zip(files, names):
+        yield {**reader.record(lib.library.tc_trace_file_process(file)), "file": name}
+    while True:
+        status = lib.library.tc_trace_folder_next(folder, index, record, error)
+        lib.raise_if_failed(status, error)
+        if status == lib.END:
+            return
+        yield {**reader.record(record.value), "file": names[index.value]}

@@ -1,0 +1,57 @@
+"""For Lightning: Trainer(callbacks=[TrainCheckCallback("invariants.jsonl", on_violation="stop")])."""
+
+from typing import Any, List, Optional
+
+try:
+    from lightning.pytorch import Callback
+except ImportError:
+    from pytorch_lightning import Callback  # type: ignore[no-redef]
+
+from ._callback import Watch
+from ._report import Report, Violation
+from ._work import Path, Paths
+
+__all__ = ["TrainCheckCallback"]
+
+
+class TrainCheckCallback(Callback):
+    """
+    Checks the run while it goes on, which traincheck-collect must have started.
+
+    invariants: files or shipped sets. on_violation: "warn" in the log, or "stop" the training as well, in all processes.
+    trace: its folder, if not that of traincheck-collect. suppress, output_dir: as of libtraincheck.check.
+    The trainer's logger gets `traincheck/violations`.
+    """
+
+    def __init__(self, invariants: Paths = "@all", on_violation: str = "warn", *, trace: Optional[Path] = None,
+                 suppress: Optional[Path] = None, output_dir: Optional[Path] = None):
+        self._watch = Watch(invariants, on_violation, trace, suppress, output_dir)
+        self._logged = -1
+
+    @property
+    def violations(self) -> List[Violation]:
+        return self._watch.violations
+
+    @property
+    def report(self) -> Optional[Report]:
+        """After the training."""
+        return self._watch.live.report if self._watch.live else None
+
+    def _log(self, trainer: Any) -> None:
+        n = len(self.violations)
+        if self._watch.live and trainer.logger and n != self._logged:
+            trainer.logger.log_metrics({"traincheck/violations": n}, step=trainer.global_step)
+            self._logged = n
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        self._watch.begin(trainer.is_global_zero)
+
+    def on_train_batch_end(self, trainer: Any, pl_module: Any, *args: Any, **kwargs: Any) -> None:
+        self._watch.look()
+        self._log(trainer)
+        if self._watch.stops and trainer.strategy.reduce_boolean_decision(self._watch.wants_stop, all=False):
+            trainer.should_stop = True
+
+    def on_train_end(self, trainer: Any, pl_module: Any) -> None:
+        self._watch.end()
+        self._log(trainer)

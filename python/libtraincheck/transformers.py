@@ -1,0 +1,60 @@
+"""For transformers' Trainer: Trainer(..., callbacks=[TrainCheckCallback("invariants.jsonl", on_violation="stop")])."""
+
+import sys
+from typing import Any, Dict, List, Optional
+
+from transformers import TrainerCallback
+
+from ._callback import Watch
+from ._report import Report, Violation
+from ._work import Path, Paths
+
+__all__ = ["TrainCheckCallback"]
+
+
+def _any_rank(flag: bool, device: Any) -> bool:
+    """Does any process of the job say so? They must leave the loop together."""
+    torch: Any = sys.modules["torch"]
+    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+        return flag
+    said = torch.tensor(int(flag), device=device)
+    torch.distributed.all_reduce(said, op=torch.distributed.ReduceOp.MAX)
+    return bool(said.item())
+
+
+class TrainCheckCallback(TrainerCallback):
+    """
+    Checks the run while it goes on, which traincheck-collect must have started.
+
+    invariants: files or shipped sets. on_violation: "warn" in the log, or "stop" the training as well, in all processes.
+    trace: its folder, if not that of traincheck-collect. suppress, output_dir: as of libtraincheck.check.
+    Logs get `traincheck/violations`.
+    """
+
+    def __init__(self, invariants: Paths = "@all", on_violation: str = "warn", *, trace: Optional[Path] = None,
+                 suppress: Optional[Path] = None, output_dir: Optional[Path] = None):
+        self._watch = Watch(invariants, on_violation, trace, suppress, output_dir)
+
+    @property
+    def violations(self) -> List[Violation]:
+        return self._watch.violations
+
+    @property
+    def report(self) -> Optional[Report]:
+        """After the training."""
+        return self._watch.live.report if self._watch.live else None
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self._watch.begin(state.is_world_process_zero)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self._watch.look()
+        if self._watch.stops and _any_rank(self._watch.wants_stop, args.device):
+            control.should_training_stop = True
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Optional[Dict[str, Any]] = None, **kwargs: Any) -> None:
+        if logs is not None and self._watch.live:
+            logs["traincheck/violations"] = len(self.violations)
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self._watch.end()
