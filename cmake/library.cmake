@@ -42,11 +42,18 @@ set_target_properties(traincheck_objects PROPERTIES
 add_library(traincheck STATIC $<TARGET_OBJECTS:traincheck_objects>)
 target_link_libraries(traincheck PUBLIC tc_flags ${TC_CORE_LIBRARIES})
 
+# Show these symbols of a shared object, as far as they are visible, and no others.
+function(tc_export target names)
+  set(script ${CMAKE_CURRENT_BINARY_DIR}/${target}.map)
+  file(CONFIGURE OUTPUT ${script} CONTENT "{ global: @names@; local: *; };\n" @ONLY)
+  target_link_options(${target} PRIVATE -Wl,--version-script=${script})
+endfunction()
+
 add_library(traincheck_shared SHARED $<TARGET_OBJECTS:traincheck_objects>)
 target_link_libraries(traincheck_shared PRIVATE tc_flags ${TC_CORE_LIBRARIES})
 target_include_directories(traincheck_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 # Where they are linked statically, the libraries it needs are no part of what it shows.
-target_link_options(traincheck_shared PRIVATE -Wl,--exclude-libs,ALL)
+tc_export(traincheck_shared "tc_*")
 set_target_properties(traincheck_shared PROPERTIES
   OUTPUT_NAME traincheck EXPORT_NAME traincheck VERSION ${TC_ABI} SOVERSION ${TC_ABI_MAJOR})
 

