@@ -7,13 +7,18 @@ A case is a folder with ref.py, a healthy script, and bug.py, the same with one 
 above it holds expect.json: case -> a pattern that a violation which names the cause matches. CASES are such folders
 above (default: ../bugs and, where they exist, ../../../shared/cases and cases-libraries).
 
-own    learned from ref.py alone; it, a second run of it and changed ones (--variants) must pass, bug.py must not
-pool   learned from the healthy pipelines of ../pipelines, without those that pipelines.json calls kin of the case,
-       and never from a case; --with-cases adds the ref.py of the other cases
+own      learned from ref.py alone; it, a second run of it and changed ones (--variants) must pass, bug.py must not
+own-one  the same with --specific: the facts of this script; a run with another seed and another learning rate must pass,
+         but for settings
+own-two  learned with --specific from ref.py and from a run of it with another seed; judged as own-one
+shipped  nothing is learned: -i @all
+pool     learned from the healthy pipelines of ../pipelines, without those that pipelines.json calls kin of the case,
+         and never from a case; --with-cases adds the ref.py of the other cases
 
 found  the check of bug.py has violations   step   of the first one
 named  "first": the first violation matches the pattern; "group": one of the first group does (three, where
        violations carry no group); "later": another one does; "no": none does
+alarm  a violation on a healthy run; a changed setting (violation-format.md) is none
 
 Writes DIR/detection.json and DIR/report.md. Exit status 0 if all that was asked was found and named, without alarms.
 """
@@ -30,13 +35,17 @@ import harness  # noqa: E402
 
 # A variant is a change that any healthy script allows: (pattern, replacement) pairs, of which each is applied wherever it
 # matches. Scripts that say it in other words have rows in variants.json, literal ones, which take the place of these.
+SEEDS = r"(manual_seed|random\.seed|set_seed|seed_everything)\((\d+)"
 VARIANTS = {
-    "seed": [(r"(manual_seed|random\.seed|set_seed|seed_everything)\((\d+)", lambda m: f"{m[1]}({int(m[2]) + 7}")],
+    "seed": [(SEEDS, lambda m: f"{m[1]}({int(m[2]) + 7}")],
     "lr": [(r"\blr=(\d[\d.e-]*)", lambda m: f"lr={float(m[1]) * 0.5:g}")],
     "width": [(r"(nn\.Linear\(\d+, )(\d+)(\)[^\n]*?nn\.Linear\()\2\b", lambda m: wider(m)),
               (r"\b(dim|width)=(\d+)", lambda m: f"{m[1]}={int(m[2]) * 3 // 2}")],
     "steps": [(r"for (step|epoch) in range\((\d+)\)", lambda m: f"for {m[1]} in range({int(int(m[2]) * 1.5 + 0.5)})")],
 }
+
+# Two changes at once, of a run that neither of the runs learned from resembles: another seed than "seed", another rate.
+OTHER_SEED = (SEEDS, lambda m: f"{m[1]}({int(m[2]) + 13}")
 
 
 def wider(match):
@@ -75,18 +84,21 @@ def variants_of(case):
         texts[name] = text
         for pattern, replacement in [(re.escape(old), new) for old, new in rows.get(name, [])] or changes:
             texts[name] = re.sub(pattern, replacement, texts[name])
+    texts["other"] = re.sub(*OTHER_SEED, texts["lr"])
     return {name: changed for name, changed in texts.items() if changed != text}
 
 
-def variant_scripts(tools, case):
+def variant_scripts(tools, case, wanted):
     """{variant: script}: the variants as files."""
     scripts = {}
     for name, text in variants_of(case).items():
+        if name not in wanted:
+            continue
         scripts[name] = tools.work / "variants" / f"{case.name}_{name}.py"
         scripts[name].parent.mkdir(parents=True, exist_ok=True)
         if not scripts[name].exists() or scripts[name].read_text() != text:
             scripts[name].write_text(text)
-    for name in VARIANTS.keys() - scripts.keys():
+    for name in sorted(set(wanted) - scripts.keys()):
         print(f"left out: {case.name} with another {name}: ref.py does not say it in words known here", flush=True)
     return scripts
 
@@ -94,8 +106,7 @@ def variant_scripts(tools, case):
 def collect(tools, case, variants):
     """{what: trace folder} with ref, again, bug, and the variants asked for."""
     scripts = {"ref": case.folder / "ref.py", "again": case.folder / "ref.py", "bug": case.folder / "bug.py"}
-    if variants:
-        scripts |= variant_scripts(tools, case)
+    scripts |= variant_scripts(tools, case, variants)
     return {what: tools.trace(f"cases/{case.name}/{what}", script)[0] for what, script in scripts.items()}
 
 
@@ -127,7 +138,9 @@ def judge(tools, case, traces, invariants, healthy):
            "first": [f"{v.get('at', '')} {v['relation']}: {v['expected']}; {v['seen']}" for v in found[:3]],
            "alarms": {}}
     for what in healthy:
-        _, alarms = tools.check(traces[what], invariants)
+        _, broken = tools.check(traces[what], invariants)
+        alarms = [v for v in broken if not v.get("setting")]
+        row["changed"] = row.get("changed", 0) + len(broken) - len(alarms)
         if alarms:
             row["alarms"][what] = [f"{v['relation']}: {v['expected']}; {v['seen']}" for v in alarms]
     return row
@@ -139,6 +152,22 @@ def run_own(tools, cases, traces):
         invariants = tools.infer([traces[case.name]["ref"]], out)
         row = judge(tools, case, traces[case.name], out, [w for w in traces[case.name] if w != "bug"])
         yield {"mode": "own", "invariants": len(invariants), **row}
+
+
+def run_specific(tools, cases, traces, mode):
+    """Facts of one script, learned from one run of it or from two; judged on a run with another seed and rate."""
+    for case in cases:
+        have = traces[case.name]
+        learned = [have["ref"]] + ([have.get("seed", have["again"])] if mode == "own-two" else [])
+        out = tools.work / "invariants" / f"{mode}-{case.name}.jsonl"
+        invariants = tools.infer(learned, out, ["--specific"])
+        row = judge(tools, case, have, out, ["again", *(w for w in ("other",) if w in have)])
+        yield {"mode": mode, "invariants": len(invariants), **row}
+
+
+def run_shipped(tools, cases, traces):
+    for case in cases:
+        yield {"mode": "shipped", "invariants": "", **judge(tools, case, traces[case.name], "@all", ["ref", "again"])}
 
 
 def run_pool(tools, cases, traces, pipelines, with_cases):
@@ -156,6 +185,9 @@ def run_pool(tools, cases, traces, pipelines, with_cases):
                **judge(tools, case, traces[case.name], out, ["ref"])}
 
 
+MODES = ("own", "own-one", "own-two", "shipped", "pool")
+
+
 def line(row):
     alarms = ", ".join(f"{what}: {len(a)}" for what, a in row["alarms"].items()) or "none"
     step = "" if row["step"] is None else row["step"]
@@ -166,7 +198,7 @@ HEAD = ("case", "learned from", "invariants", "found", "first step", "named", "a
 
 
 def totals(rows):
-    for mode in ("own", "pool"):
+    for mode in MODES:
         r = [x for x in rows if x["mode"] == mode]
         if r:
             yield (f"{mode}: {sum(x['found'] for x in r)} of {len(r)} found, "
@@ -201,7 +233,7 @@ def fetch(pool, jobs):
 
 def run():
     p = harness.parser(__doc__)
-    p.add_argument("--mode", choices=["own", "pool", "both"], default="both")
+    p.add_argument("--mode", choices=[*MODES, "both"], nargs="+", default=["both"], help="both: own and pool")
     p.add_argument("--only", default="", help="cases whose name contains this")
     p.add_argument("--variants", action="store_true", help="also check healthy scripts with another seed, lr, width, length")
     p.add_argument("--with-cases", action="store_true", help="learn from the healthy scripts of other cases, too")
@@ -211,9 +243,12 @@ def run():
     tools, cases = harness.tools(args), load_cases(args.cases or default_cases(), args.only)
     (tools.work / "invariants").mkdir(exist_ok=True)
 
-    rows, pipelines = [], harness.pipelines() if args.mode != "own" else {}
+    modes = [m for m in MODES if m in args.mode or ("both" in args.mode and m in ("own", "pool"))]
+    variants = [*VARIANTS] if args.variants else []
+    variants += ["seed", "other"] if {"own-one", "own-two"} & set(modes) else []
+    rows, pipelines = [], harness.pipelines() if "pool" in modes else {}
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        traces, failed = fetch(pool, {c.name: (collect, tools, c, args.variants) for c in cases})
+        traces, failed = fetch(pool, {c.name: (collect, tools, c, variants) for c in cases})
         folders, more = fetch(pool, {n: (tools.trace_pipeline, pipe) for n, pipe in pipelines.items()})
     failed += more
     cases = [c for c in cases if c.name in traces]
@@ -221,9 +256,11 @@ def run():
     for name, (folder, _) in folders.items():
         pipelines[name].folder = folder
 
-    runs = [run_own(tools, cases, traces)] if args.mode != "pool" else []
-    runs += [run_pool(tools, cases, traces, pipelines, args.with_cases)] if args.mode != "own" else []
-    layout = "{:34} {:12} {:>10}  {:5} {:>10}  {:6} {}"
+    runs = [run_own(tools, cases, traces)] if "own" in modes else []
+    runs += [run_specific(tools, cases, traces, m) for m in modes if m in ("own-one", "own-two")]
+    runs += [run_shipped(tools, cases, traces)] if "shipped" in modes else []
+    runs += [run_pool(tools, cases, traces, pipelines, args.with_cases)] if "pool" in modes else []
+    layout = "{:34} {:12} {!s:>10}  {:5} {:>10}  {:6} {}"
     print(layout.format(*HEAD))
     for generator in runs:
         for row in generator:
