@@ -160,7 +160,7 @@ static void expect(struct tc_engine *engine, const struct tc_judgement *j)
     const struct tc_source *source = j->relation ? j->relation->source : NULL;
 
     if (source && source->expect)
-        source->expect(engine->states[tc_source_number(source)], j->invariant);
+        source->expect(engine->states[tc_source_number(source)], engine->symbols, j->invariant);
 }
 
 void tc_engine_begin(struct tc_engine *engine, const char *trace)
@@ -244,6 +244,7 @@ static void on_example(void *context, const struct tc_event *event,
                        const struct tc_example *example)
 {
     struct tc_engine *engine = context;
+    const uint64_t n = example->n ? example->n : 1;
     uint64_t group;
 
     engine->n_example++;
@@ -260,9 +261,9 @@ static void on_example(void *context, const struct tc_event *event,
         enum tc_outcome outcome = answer->items.items[i].outcome;
         if (engine->lacking && engine->lacking[number])
             continue;
-        j->held += outcome == TC_HELD;
-        j->broken += outcome == TC_BROKEN;
-        j->out_of_context += outcome == TC_UNDECIDED;
+        j->held += outcome == TC_HELD ? n : 0;
+        j->broken += outcome == TC_BROKEN ? n : 0;
+        j->out_of_context += outcome == TC_UNDECIDED ? n : 0;
         if (outcome == TC_BROKEN)
             break_invariant(engine, j, event, example);
     }
@@ -297,11 +298,21 @@ void tc_engine_judge(void *context, const struct tc_event *event)
         note_sampling(engine);
     if (event->process)
         note_coverage(engine, event->process);
+    const bool is_close = tc_event_is_close(event);
     for (engine->source = 0; tc_sources[engine->source]; engine->source++)
-        if (engine->is_used[engine->source])
+        if (engine->is_used[engine->source] &&
+            (!is_close || tc_sources[engine->source]->looks_closely))
             tc_sources[engine->source]->observe(engine->states[engine->source], engine->symbols,
                                                 event, &sink);
     tc_timeline_observe(&engine->timeline, engine->symbols, engine->trace, event);
+}
+
+bool tc_engine_looks_closely(const struct tc_engine *engine)
+{
+    for (size_t i = 0; tc_sources[i]; i++)
+        if (engine->is_used[i] && tc_sources[i]->looks_closely)
+            return true;
+    return false;
 }
 
 size_t tc_engine_held(const struct tc_engine *engine)

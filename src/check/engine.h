@@ -45,6 +45,9 @@ void tc_engine_begin(struct tc_engine *engine, const char *trace);
 /* A tc_event_fn with the engine as context. */
 void tc_engine_judge(void *engine, const struct tc_event *event);
 
+/* Does any invariant need what only tc_replay_look_closely tells? */
+bool tc_engine_looks_closely(const struct tc_engine *engine);
+
 /* Bytes of state that wait for processes which have not reported yet. */
 size_t tc_engine_held(const struct tc_engine *engine);
 

@@ -286,12 +286,15 @@ static void set_first(struct tc_violation *v, struct tc_strtab *symbols,
     v->n_inside = 0;
     if (breach->event->call && !breach->example->place)
         set_inside(v, v->arena, symbols, breach->event->call);
+    v->cause = breach->example->cause;
+    v->is_setting =
+        v->relation->is_setting && v->relation->is_setting(symbols, v->invariant, breach->example);
     set_seen(v, symbols, breach);
     set_example(v, symbols, breach->example);
     v->n_concerned = v->n_frozen = v->n_without_grad = 0;
     if (breach->example->variable)
         count_concerned(v, breach->example->variable);
-    else if (!breach->example->place)
+    else if (!breach->example->place && !tc_invariant_fact(v->invariant))
         set_owned(v, symbols, breach->event);
     v->hint = tc_violation_hint(v, symbols);
 }

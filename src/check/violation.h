@@ -51,6 +51,8 @@ struct tc_violation {
     const char *stage, *at;      /* "" when unknown */
     const char *call;            /* the call it is about; "" for a window */
     bool is_worker;              /* in a worker of a DataLoader */
+    bool is_setting;             /* no law was broken: the script's own choice is another */
+    tc_sym cause;                /* key of the broken fact that it follows from, or TC_SYM_EMPTY */
     int64_t moment_ns;           /* when it went wrong, by the form's enum tc_fault */
     const char *seen;            /* one sentence */
     const char *hint;            /* what to look at first */

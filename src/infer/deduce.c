@@ -41,16 +41,25 @@ static unsigned count_choices(const struct tc_strtab *symbols, const struct tc_i
     return n;
 }
 
+/* Of how many witnesses the evidence is. Two runs of one script are no two: else the second would
+ * raise every threshold, and less would be learned from more. */
+static size_t n_witnesses(const struct tc_deduce_rows *rows)
+{
+    size_t n = rows->evidence->pipelines.n;
+
+    return rows->is_one_script && n ? 1 : n;
+}
+
 static unsigned pipelines_wanted(const struct tc_deduce_rows *rows,
                                  const struct tc_hypothesis *hypothesis,
                                  const struct tc_deduce_options *options, unsigned n_choices)
 {
-    if (rows->evidence->pipelines.n < 2)
+    if (hypothesis->min_pipelines == TC_EVERY_PIPELINE)
+        return (unsigned)rows->evidence->pipelines.n;
+    if (n_witnesses(rows) < 2)
         return 1;
     if (hypothesis->min_pipelines == TC_ONE_PIPELINE_ONLY)
         return TC_ONE_PIPELINE_ONLY;
-    if (hypothesis->min_pipelines == TC_EVERY_PIPELINE)
-        return (unsigned)rows->evidence->pipelines.n;
     return options->min_pipelines ? options->min_pipelines
                                   : hypothesis->min_pipelines + PIPELINES_PER_CLAUSE * n_choices;
 }
@@ -70,7 +79,7 @@ static enum tc_deduction find_when(const struct tc_deduce_rows *rows, struct tc_
                                    const struct tc_cases *broken, struct tc_invariant *invariant)
 {
     size_t n_pipelines = tc_cases_pipelines(held);
-    const unsigned witnesses = rows->evidence->pipelines.n > 1 ? 2 : 1;
+    const unsigned witnesses = n_witnesses(rows) > 1 ? 2 : 1;
     const struct tc_clause_limits limits = {witnesses, rows->relation->mode_only};
     size_t covered;
 
@@ -138,7 +147,7 @@ static enum tc_deduction count_anew(const struct tc_deduce_rows *rows,
                                     struct tc_invariant *invariant)
 {
     tc_deduce_count(rows, arena, invariant);
-    if (hypothesis->is_choice && rows->evidence->pipelines.n < 2 && !invariant->n_when)
+    if (hypothesis->is_choice && n_witnesses(rows) < 2 && !invariant->n_when)
         return TC_DEDUCE_FEW_PIPELINES;
     if (invariant->held < examples_wanted(hypothesis, options))
         return TC_DEDUCE_FEW_EXAMPLES;
@@ -146,6 +155,17 @@ static enum tc_deduction count_anew(const struct tc_deduce_rows *rows,
     return invariant->pipelines < pipelines_wanted(rows, hypothesis, options, n_choices)
                ? TC_DEDUCE_FEW_PIPELINES
                : TC_DEDUCE_ACCEPTED;
+}
+
+/* A fact lives as long as its invariant. */
+static void set_params(struct tc_invariant *invariant, const struct tc_hypothesis *hypothesis,
+                       struct tc_arena *arena)
+{
+    memcpy(invariant->params, hypothesis->params, sizeof(invariant->params));
+    invariant->n_params = hypothesis->n_params;
+    if (tc_invariant_fact(invariant))
+        invariant->params[0].fact =
+            tc_arena_copy(arena, &hypothesis->fact, sizeof(hypothesis->fact));
 }
 
 enum tc_deduction tc_deduce(const struct tc_deduce_rows *rows,
@@ -157,8 +177,7 @@ enum tc_deduction tc_deduce(const struct tc_deduce_rows *rows,
     enum tc_deduction result;
 
     split(rows, hypothesis, &held, &broken);
-    memcpy(invariant->params, hypothesis->params, sizeof(invariant->params));
-    invariant->n_params = hypothesis->n_params;
+    set_params(invariant, hypothesis, arena);
     if (!held.n)
         result = TC_DEDUCE_NEVER_HELD;
     else if (held.count < examples_wanted(hypothesis, options))
@@ -290,7 +309,8 @@ void tc_deduce_count(const struct tc_deduce_rows *rows, struct tc_arena *arena,
         }
     }
     invariant->pipelines = pipelines.n;
-    set_contexts(&sightings, rows->evidence->symbols, pipelines.n, arena, invariant);
+    set_contexts(&sightings, rows->evidence->symbols, rows->is_one_script ? 1 : pipelines.n, arena,
+                 invariant);
     for (size_t i = 0; i < sightings.n; i++)
         tc_vec_release(&sightings.items[i].pipelines);
     tc_vec_release(&sightings);

@@ -40,6 +40,7 @@ struct tc_deduce_rows {
     const struct tc_relation *relation;
     const struct tc_row **rows;
     size_t n;
+    bool is_one_script; /* all pipelines are runs of one: they count as one */
 };
 
 /*

@@ -235,6 +235,7 @@ static enum tc_status mine_and_write(struct inference *inference, struct tc_infe
         .deduce = {.min_support = c->min_support ? c->min_support : DEFAULT_MIN_SUPPORT,
                    .min_pipelines = c->min_pipelines},
         .keep_implied = c->keep_implied,
+        .is_one_script = c->specific,
         .enabled = inference->enabled,
         .held_out = c->n_validate ? &inference->held_out : NULL,
         .notes = notes,

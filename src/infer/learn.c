@@ -74,9 +74,12 @@ static void on_example(void *context, const struct tc_event *event,
     struct tc_row *row =
         tc_evidence_add(learner->evidence, learner->source, example, learner->pipeline);
     size_t i = (size_t)(row - learner->evidence->rows.items);
-    const struct met met = met_at(event, example->place);
     struct tc_place place;
 
+    row->count += example->n ? example->n - 1 : 0;
+    if (!example->place && !event->process) /* a sum over the run: it stood nowhere */
+        return;
+    const struct met met = met_at(event, example->place);
     while (learner->firsts.n <= i)
         tc_vec_push(&learner->firsts, (struct met){0});
     struct met *first = &learner->firsts.items[i];
@@ -94,7 +97,8 @@ static void on_event(void *context, const struct tc_event *event)
     const struct tc_sink sink = {on_example, learner};
 
     for (learner->source = 0; tc_sources[learner->source]; learner->source++)
-        if (learner->enabled[learner->source])
+        if (learner->enabled[learner->source] &&
+            (!tc_event_is_close(event) || tc_sources[learner->source]->looks_closely))
             tc_sources[learner->source]->observe(learner->states[learner->source],
                                                  learner->evidence->symbols, event, &sink);
 }
@@ -107,6 +111,14 @@ static void count_folder(const struct tc_trace_folder *folder, struct tc_learned
         learned->file_bytes += tc_trace_file_bytes(file);
         learned->json_bytes += tc_trace_file_json_bytes(file);
     }
+}
+
+static bool looks_closely(const bool *enabled)
+{
+    for (size_t i = 0; tc_sources[i]; i++)
+        if (enabled[i] && tc_sources[i]->looks_closely)
+            return true;
+    return false;
 }
 
 enum tc_status tc_learn_folder(const char *path, const struct tc_learn_options *options,
@@ -125,6 +137,8 @@ enum tc_status tc_learn_folder(const char *path, const struct tc_learn_options *
     tc_sources_open(learner.states);
     struct tc_notes *replayed = tc_notes_new(); /* while the folder is read by another thread */
     struct tc_replay *replay = tc_replay_new(evidence->symbols, replayed, on_event, &learner);
+    if (looks_closely(options->enabled))
+        tc_replay_look_closely(replay);
     status =
         tc_replay_folder(replay, folder, options->ahead, options->progress, options->context, err);
     tc_notes_append(notes, replayed);

@@ -9,6 +9,7 @@
 struct row_list {
     const struct tc_row **items;
     size_t n;
+    struct tc_map begins; /* key → the place of its first row */
 };
 
 /* Everything about one source while the forms that ask it are mined. */
@@ -110,6 +111,8 @@ static struct row_list order_rows(const struct tc_evidence *evidence, uint32_t s
     list.items = tc_calloc(list.n + 1, sizeof(*list.items));
     for (size_t i = 0; i < list.n; i++) {
         list.items[i] = texts[i].row;
+        if (i == 0 || list.items[i]->key != list.items[i - 1]->key)
+            tc_map_put(&list.begins, list.items[i]->key, i);
         tc_free(texts[i].text);
     }
     tc_free(texts);
@@ -119,14 +122,16 @@ static struct row_list order_rows(const struct tc_evidence *evidence, uint32_t s
 static struct tc_deduce_rows rows_of_key(const struct mining *m, const struct tc_evidence *evidence,
                                          const struct row_list *list, tc_sym key)
 {
-    struct tc_deduce_rows rows = {.evidence = evidence, .relation = m->relation};
+    struct tc_deduce_rows rows = {
+        .evidence = evidence, .relation = m->relation, .is_one_script = m->options->is_one_script};
 
-    for (size_t i = 0; i < list->n; i++) {
-        if (list->items[i]->key != key)
-            continue;
-        if (!rows.n++)
-            rows.rows = &list->items[i];
-    }
+    uint64_t begin;
+
+    if (!tc_map_get(&list->begins, key, &begin))
+        return rows;
+    rows.rows = &list->items[begin];
+    while (begin + rows.n < list->n && rows.rows[rows.n]->key == key)
+        rows.n++;
     return rows;
 }
 
@@ -198,8 +203,12 @@ static void mine_key(struct mining *m, tc_sym key)
 
     outcomes_of(&rows, &outcomes, &arena);
     m->relation->propose(m->evidence->symbols, key, &outcomes, &hypotheses);
-    for (size_t i = 0; i < hypotheses.items.n; i++)
-        test_hypothesis(m, &rows, &hypotheses.items.items[i]);
+    for (size_t i = 0; i < hypotheses.items.n; i++) {
+        struct tc_hypothesis *hypothesis = &hypotheses.items.items[i];
+        if (hypothesis->params[0].kind == TC_PARAM_FACT) /* its own, wherever it was moved */
+            hypothesis->params[0].fact = &hypothesis->fact;
+        test_hypothesis(m, &rows, hypothesis);
+    }
     tc_vec_release(&hypotheses.items);
     tc_arena_release(&arena);
 }
@@ -268,6 +277,9 @@ static void hand_over(struct mining *m, struct tc_invariant_set *set)
         struct tc_invariant *x = tc_invariant_add(set);
         struct tc_strbuf text = TC_STRBUF_INIT;
         *x = *m->accepted.items.items[i];
+        if (tc_invariant_fact(x))
+            x->params[0].fact =
+                tc_arena_copy(&set->arena, x->params[0].fact, sizeof(*x->params[0].fact));
         x->contexts = tc_arena_copy(&set->arena, x->contexts, x->n_contexts * sizeof(*x->contexts));
         for (size_t j = 0; j < x->n_contexts; j++)
             x->contexts[j].values =
@@ -303,6 +315,8 @@ static void mine_source(struct mining *m, struct tc_invariant_set *set)
     hand_over(m, set);
     tc_free(m->rows.items);
     tc_free(m->held_out.items);
+    tc_map_release(&m->rows.begins);
+    tc_map_release(&m->held_out.begins);
     tc_invariant_set_release(&m->accepted);
 }
 

@@ -10,6 +10,7 @@
 struct tc_mine_options {
     struct tc_deduce_options deduce;
     bool keep_implied;
+    bool is_one_script;  /* all pipelines are runs of one script */
     const bool *enabled; /* by place in tc_relations */
     /* What further healthy traces showed, in words of the evidence; NULL if there are none. What
      * breaks on it is dropped. */

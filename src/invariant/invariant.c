@@ -49,13 +49,36 @@ static void add_sym(struct tc_strbuf *out, const struct tc_strtab *symbols, tc_s
     tc_strbuf_addc(out, '\n');
 }
 
-/* What identifies an invariant, as text; also its order in a file. */
+struct tc_param tc_param_fact(const struct tc_fact *fact)
+{
+    return (struct tc_param){.kind = TC_PARAM_FACT,
+                             .name = TC_NO_SYM,
+                             .role = TC_NO_SYM,
+                             .attr = TC_NO_SYM,
+                             .from = TC_NO_SYM,
+                             .to = TC_NO_SYM,
+                             .fact = fact};
+}
+
+const struct tc_fact *tc_invariant_fact(const struct tc_invariant *invariant)
+{
+    return invariant->n_params && invariant->params[0].kind == TC_PARAM_FACT
+               ? invariant->params[0].fact
+               : NULL;
+}
+
+/* What identifies an invariant, as text; also its order in a file. A fact keeps its identity when
+ * its value is another. */
 static void print_identity(const struct tc_invariant *invariant, const struct tc_strtab *symbols,
                            struct tc_strbuf *out)
 {
     add_sym(out, symbols, invariant->relation);
     for (size_t i = 0; i < invariant->n_params; i++) {
         const struct tc_param *param = &invariant->params[i];
+        if (param->kind == TC_PARAM_FACT) {
+            tc_fact_key(param->fact, symbols, out);
+            continue;
+        }
         tc_strbuf_addf(out, "%d%d ", (int)param->kind, param->given);
         add_sym(out, symbols, param->name);
         if (param->kind == TC_PARAM_CALL && !strcmp(tc_strtab_text(symbols, param->name), "*"))
@@ -118,6 +141,8 @@ uint64_t tc_invariant_digest(const struct tc_invariant *invariant, const struct 
 
     print_identity(invariant, symbols, &text);
     print_when(invariant, symbols, &text);
+    if (tc_invariant_fact(invariant))
+        add_sym(&text, symbols, tc_invariant_fact(invariant)->value);
     uint64_t digest = tc_hash64(text.text, text.size, 0);
     tc_strbuf_release(&text);
     return digest;

@@ -17,6 +17,7 @@
 #include "base/strbuf.h"
 #include "base/strtab.h"
 #include "base/vec.h"
+#include "invariant/fact.h"
 #include <traincheck/error.h>
 #include <traincheck/value.h>
 
@@ -27,15 +28,17 @@ enum tc_param_kind {
     TC_PARAM_OPERAND,  /* of the call before it: name is a path, attr a verb, to what it is compared
                           with */
     TC_PARAM_FOREIGN,  /* of another tool: name is its whole definition, as text */
+    TC_PARAM_FACT,     /* subject, attribute and value in one; the only param of its invariant */
 };
 
 /* A descriptor: one of the things a relation relates. */
 struct tc_param {
     enum tc_param_kind kind;
     tc_sym name;
-    tc_sym role;           /* of a call: what the API means in a training loop */
-    tc_sym attr, from, to; /* of the other kinds; TC_NO_SYM where there is none */
-    bool given;            /* of a sequence: speaks only of windows that have this call */
+    tc_sym role;                /* of a call: what the API means in a training loop */
+    tc_sym attr, from, to;      /* of the other kinds; TC_NO_SYM where there is none */
+    bool given;                 /* of a sequence: speaks only of windows that have this call */
+    const struct tc_fact *fact; /* of a fact; lives as long as the invariant */
 };
 
 struct tc_clause {
@@ -95,6 +98,11 @@ struct tc_invariant_set {
 
 void tc_invariant_set_init(struct tc_invariant_set *set, struct tc_strtab *symbols);
 void tc_invariant_set_release(struct tc_invariant_set *set);
+
+/* A param that is this fact; name is for identity alone. */
+struct tc_param tc_param_fact(const struct tc_fact *fact);
+/* The fact that an invariant is, or NULL. */
+const struct tc_fact *tc_invariant_fact(const struct tc_invariant *invariant);
 
 /* A blank invariant in the set. */
 struct tc_invariant *tc_invariant_add(struct tc_invariant_set *set);

@@ -114,8 +114,13 @@ struct tc_json *tc_invariant_to_json(const struct tc_invariant *invariant,
         return object; /* nothing of it was understood: keep it as it came */
     params = tc_json_array();
     when = tc_json_array();
+    if (tc_invariant_fact(invariant)) {
+        tc_json_append(params, tc_fact_subject_to_json(tc_invariant_fact(invariant), symbols));
+        tc_json_append(params, tc_fact_claim_to_json(tc_invariant_fact(invariant), symbols));
+    }
     for (size_t i = 0; i < invariant->n_params; i++)
-        tc_json_append(params, param_to_json(&invariant->params[i], symbols));
+        if (invariant->params[i].kind != TC_PARAM_FACT)
+            tc_json_append(params, param_to_json(&invariant->params[i], symbols));
     for (size_t i = 0; i < invariant->n_when; i++)
         tc_json_append(when, clause_to_json(&invariant->when[i], symbols));
     tc_json_set_string(object, "id", invariant->id);

@@ -82,6 +82,20 @@ static bool read_param(struct tc_invariant_set *set, const struct tc_json *objec
                                     : read_change(set, object, param);
 }
 
+/* Two descriptors that are one fact. */
+static bool read_fact(struct tc_invariant_set *set, const struct tc_json *subject,
+                      struct tc_invariant *invariant)
+{
+    const struct tc_json *claim = tc_json_next(subject);
+    struct tc_fact *fact = tc_arena_zalloc(&set->arena, sizeof(*fact));
+
+    if (!claim || tc_json_next(claim) || !tc_fact_read(fact, set->symbols, subject, claim))
+        return false;
+    invariant->params[0] = tc_param_fact(fact);
+    invariant->n_params = 1;
+    return true;
+}
+
 /* They select what is traced, and stand in messages. */
 static bool is_name_sound(const struct tc_invariant_set *set, tc_sym name)
 {
@@ -96,9 +110,19 @@ static bool is_name_sound(const struct tc_invariant_set *set, tc_sym name)
     return true;
 }
 
+static bool is_subject_sound(const struct tc_invariant_set *set, const struct tc_subject *subject)
+{
+    for (unsigned i = 0; i < TC_FACT_FIELDS; i++)
+        if (subject->fields[i] != TC_NO_SYM && !is_name_sound(set, subject->fields[i]))
+            return false;
+    return true;
+}
+
 static bool are_names_sound(const struct tc_invariant_set *set,
                             const struct tc_invariant *invariant)
 {
+    if (tc_invariant_fact(invariant))
+        return is_subject_sound(set, &tc_invariant_fact(invariant)->subject);
     for (size_t i = 0; i < invariant->n_params; i++)
         if (!is_name_sound(set, invariant->params[i].name) ||
             !is_name_sound(set, invariant->params[i].role))
@@ -115,6 +139,8 @@ static bool read_params(struct tc_invariant_set *set, const struct tc_json *para
     if (!tc_json_is_array(params) || tc_json_count(params) == 0 ||
         tc_json_count(params) > TC_MAX_PARAMS)
         return false;
+    if (tc_json_get(tc_json_first(params), "subject"))
+        return read_fact(set, tc_json_first(params), invariant);
     for (const struct tc_json *p = tc_json_first(params); p; p = tc_json_next(p))
         if (!read_param(set, p, &invariant->params[invariant->n_params++]))
             return false;

@@ -34,6 +34,8 @@ struct tc_follow *tc_follow_new(struct tc_check *check, const char *path, uint64
     f->check = check;
     f->folder = tc_trace_folder_watch(path, check->notes);
     f->replay = tc_replay_new(check->symbols, check->notes, tc_engine_judge, check->engine);
+    if (tc_engine_looks_closely(check->engine))
+        tc_replay_look_closely(f->replay);
     f->lateness_ms = lateness_ms;
     f->began_ms = f->grown_ms = now_ms;
     tc_engine_begin(check->engine, path);

@@ -63,11 +63,12 @@ static void close_state(void *state)
     tc_free(s);
 }
 
-static void expect(void *state, const struct tc_invariant *invariant)
+static void expect(void *state, struct tc_strtab *symbols, const struct tc_invariant *invariant)
 {
     struct python_state *s = state;
     const struct tc_value *params = tc_value_get(invariant->foreign, "params");
 
+    (void)symbols;
     tc_vec_push(&s->expected, invariant);
     for (uint32_t i = 0; params && params->kind == TC_VALUE_ARRAY && i < params->n; i++) {
         const struct tc_value *param = &params->items[i];

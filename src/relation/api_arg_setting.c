@@ -159,6 +159,16 @@ static const char *setting_undecidable(const struct tc_strtab *symbols,
                : "it compares numbers and texts; flags are compared by APIArg/constant";
 }
 
+/* It speaks of nothing else. */
+static bool always(const struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                   const struct tc_example *example)
+{
+    (void)symbols;
+    (void)invariant;
+    (void)example;
+    return true;
+}
+
 const struct tc_source tc_source_settings = {
     .name = "settings",
     .is_set = true,
@@ -172,6 +182,7 @@ const struct tc_relation tc_api_arg_setting = {
     .fault = TC_FAULT_AT_BEGIN,
     .source = &tc_source_settings,
     .is_specific = true,
+    .is_setting = always,
     .bans = setting_bans,
     .mode_only = true,
     .propose = setting_propose,

@@ -65,12 +65,35 @@ static void add_excuses(struct tc_interest *interest, const char *name)
             tc_strtab_intern_text(interest->roles, tc_role_text((enum tc_role)role));
 }
 
+/* Calls by name, those around them and those that operands come from; variables. */
+static void add_fact(struct tc_interest *interest, const struct tc_strtab *symbols,
+                     const struct tc_fact *fact)
+{
+    static const enum tc_fact_field names[] = {TC_FACT_FN, TC_FACT_IN, TC_FACT_BY};
+    struct tc_strbuf source = TC_STRBUF_INIT;
+    const char *value = tc_strtab_text(symbols, fact->value);
+
+    interest->variables |= fact->subject.kind >= TC_SUBJECT_CHANGES;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        tc_sym name = fact->subject.fields[names[i]];
+        if (name != TC_NO_SYM && strchr(tc_strtab_text(symbols, name), '.'))
+            add_descriptor(interest, tc_strtab_text(symbols, name));
+    }
+    if (fact->attribute != TC_ATTRIBUTE_SOURCE || !strchr(value, '.'))
+        return;
+    tc_strbuf_add(&source, value + 1, strlen(value) - 2);
+    add_descriptor(interest, source.text);
+    tc_strbuf_release(&source);
+}
+
 void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbols,
                      const struct tc_invariant *invariant)
 {
     for (size_t i = 0; i < invariant->n_params; i++) {
         const struct tc_param *param = &invariant->params[i];
-        if (param->kind == TC_PARAM_OPERAND)
+        if (param->kind == TC_PARAM_FACT)
+            add_fact(interest, symbols, param->fact);
+        if (param->kind == TC_PARAM_OPERAND || param->kind == TC_PARAM_FACT)
             continue;
         if (!strcmp(tc_strtab_text(symbols, param->name), "*"))
             tc_strtab_intern_text(interest->roles, tc_strtab_text(symbols, param->role));

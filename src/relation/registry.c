@@ -24,6 +24,7 @@
     X(tc_source_follow)    \
     X(tc_source_distinct)  \
     X(tc_source_settings)  \
+    X(tc_source_facts)     \
     X(tc_source_python)
 
 /* Every form, in the order of reports. */
@@ -51,7 +52,14 @@
     X(tc_api_output_equal)       \
     X(tc_api_output_lower)       \
     X(tc_api_output_upper)       \
-    X(tc_api_output_finite)
+    X(tc_api_output_finite)      \
+    X(tc_fact_arg_value)         \
+    X(tc_fact_arg_source)        \
+    X(tc_fact_output_value)      \
+    X(tc_fact_count)             \
+    X(tc_fact_before)            \
+    X(tc_fact_set)               \
+    X(tc_fact_attribute)
 
 #define X(source) extern const struct tc_source source;
 SOURCES(X)

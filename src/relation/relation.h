@@ -38,6 +38,8 @@ struct tc_example {
     const struct tc_place *place;       /* where it stood, if not where the event stands */
     const void *detail;                 /* what the form's own explain needs to know, or NULL */
     const char *unchecked;              /* why nothing can be decided in this run, or NULL */
+    uint64_t n;                         /* equal examples that this one stands for; 0 is one */
+    tc_sym cause; /* key of the broken fact that this one follows from; 0 (no key) is none */
 };
 
 struct tc_sink {
@@ -61,6 +63,7 @@ struct tc_outcomes {
 struct tc_hypothesis {
     struct tc_param params[TC_MAX_PARAMS];
     size_t n_params;
+    struct tc_fact fact;    /* the param of a claim that is one */
     unsigned min_pipelines; /* that must carry it, when more than one is given */
     unsigned min_support;   /* examples that must hold; 0: as the user asks */
     bool is_choice; /* one pipeline alone teaches it only where a precondition explains it */
@@ -82,15 +85,16 @@ struct tc_rows {
 
 /* Where examples come from. Several forms may ask different questions of the same examples. */
 struct tc_source {
-    const char *name; /* in evidence files */
-    bool is_set;      /* outcomes are sets: their order means nothing */
+    const char *name;   /* in evidence files */
+    bool is_set;        /* outcomes are sets: their order means nothing */
+    bool looks_closely; /* it sees TC_EVENT_BEGIN and TC_EVENT_VARIABLE, too */
 
     /* State across the events of one run, or NULL for none. */
     void *(*open)(void);
     void (*close)(void *state);
     /* For a source whose examples depend on what they are asked for: called for each invariant
      * before the first event. NULL: it needs to know nothing. */
-    void (*expect)(void *state, const struct tc_invariant *invariant);
+    void (*expect)(void *state, struct tc_strtab *symbols, const struct tc_invariant *invariant);
     void (*observe)(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                     const struct tc_sink *sink);
     /* Bytes of state that wait for other processes; NULL: it never waits. */
@@ -143,6 +147,11 @@ struct tc_relation {
                                size_t n_params);
     enum tc_outcome (*holds)(struct tc_strtab *symbols, const struct tc_param *params,
                              size_t n_params, const tc_sym *outcome, size_t n_outcome);
+
+    /* Is what was seen a number or a text of the script's own choice, so that another one is a
+     * change and no violation of a law? NULL: it never is. */
+    bool (*is_setting)(const struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                       const struct tc_example *example);
 
     /* Words: "Optimizer.step() changes data of at least one Parameter"; what was seen instead. */
     void (*describe)(const struct tc_strtab *symbols, const struct tc_param *params,

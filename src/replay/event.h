@@ -156,6 +156,7 @@ struct tc_process {
         last_t; /* between them stand all its records so far; TC_NONE before the first */
     bool is_worker, has_ended;
     bool hides_owners;       /* a step did not tell what its optimizer owns */
+    bool has_failed;         /* it ended with another exit status than 0 */
     bool has_samples;        /* variables were not looked at around calls */
     bool is_sampled;         /* by its first record: steps may be left out */
     bool is_dark;            /* in steps that are left out */
@@ -178,6 +179,10 @@ enum tc_event_kind {
     TC_EVENT_FOREIGN, /* a line of another tool, before what it means to us */
     TC_EVENT_PASS,    /* what waits for other processes has waited long enough */
     TC_EVENT_FINISH,  /* the run is over */
+    /* For those who look closely alone (tc_replay_look_closely): */
+    TC_EVENT_BEGIN,    /* a call was entered: its operands are known, nothing of what follows */
+    TC_EVENT_VARIABLE, /* a record of a variable was applied: `record`, and `variable` if it is a
+                          tensor; `call` is the cause */
 };
 
 struct tc_event {
@@ -186,10 +191,17 @@ struct tc_event {
     const struct tc_call *call;         /* CALL; CHANGE: the open call in which it was, or NULL */
     const struct tc_window *window;     /* WINDOW; CHANGE: the open one */
     const struct tc_variable *variable; /* CHANGE */
-    const struct tc_record *record;     /* FOREIGN */
+    const struct tc_record *record;     /* FOREIGN, VARIABLE */
+    bool is_new;                        /* VARIABLE: the first of its variable */
     uint64_t order;                     /* position among the events of its process */
     int64_t step;                       /* PASS: what waits in steps before this one */
 };
+
+/* Is it one of those that only a close look is told of? */
+static inline bool tc_event_is_close(const struct tc_event *event)
+{
+    return event->kind >= TC_EVENT_BEGIN;
+}
 
 /* t as ns since 1970; 0 when unknown, and also where a trace names a time beyond all clocks. */
 int64_t tc_process_wall_time(const struct tc_process *process, int64_t t);

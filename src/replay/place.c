@@ -67,7 +67,8 @@ static void set_call(struct tc_place *place, const struct tc_event *event)
     place->step = call->step;
     place->window = call->window;
     place->stage = call->stage;
-    set_times(place, event->process, call->t, call->end_t);
+    set_times(place, event->process, call->t,
+              event->kind == TC_EVENT_BEGIN ? call->t : call->end_t);
 }
 
 /* A window has no line of its own: that of its optimizer step is where the reader looks. */
@@ -98,7 +99,7 @@ void tc_place_of(const struct tc_event *event, struct tc_place *out)
                              .order = event->order,
                              .n_before = process->n_recent};
     memcpy(out->before, process->recent, sizeof(out->before));
-    if (!event->call || event->kind == TC_EVENT_CHANGE)
+    if (event->window && (!event->call || event->kind == TC_EVENT_CHANGE))
         set_window(out, event);
     if (event->kind == TC_EVENT_CHANGE)
         set_times(out, process, event->window->t, event->window->t);

@@ -29,6 +29,7 @@ struct tc_replay {
     void *context;
     TC_VEC(struct track *) tracks;
     struct tc_replay_counts counts;
+    bool is_close; /* see tc_replay_look_closely */
 };
 
 struct tc_replay *tc_replay_new(struct tc_strtab *symbols, struct tc_notes *notes,
@@ -89,6 +90,21 @@ void tc_replay_add_process(struct tc_replay *replay, const char *file,
     tc_vec_push(&replay->tracks, track);
 }
 
+void tc_replay_look_closely(struct tc_replay *replay)
+{
+    replay->is_close = true;
+}
+
+/* What only a close look sees has no number of its own: those of others do not depend on it. */
+static void emit_closely(struct tc_replay *replay, struct track *track, struct tc_event event)
+{
+    if (!replay->is_close)
+        return;
+    event.process = &track->process;
+    event.order = track->n_events;
+    replay->on_event(replay->context, &event);
+}
+
 static void emit(struct tc_replay *replay, struct track *track, struct tc_event event)
 {
     event.process = &track->process;
@@ -123,6 +139,8 @@ static void on_call(struct tc_replay *replay, struct track *track, const struct 
         tc_look_begins(&track->process, call);
     if (is_in_windows(track, call))
         tc_window_call_begins(&track->process, replay->symbols, call);
+    if (!call->is_partial)
+        emit_closely(replay, track, (struct tc_event){.kind = TC_EVENT_BEGIN, .call = call});
 }
 
 static void on_end_of_call(struct tc_replay *replay, struct track *track,
@@ -183,6 +201,7 @@ static void on_end(struct tc_replay *replay, struct track *track, const struct t
     if (track->has_last_window && tc_value_int(tc_value_get(record->object, "exit"), 0) == 0)
         close_window(replay, track, false);
     track->has_last_window = false;
+    track->process.has_failed = tc_value_int(tc_value_get(record->object, "exit"), 0) != 0;
     track->process.has_ended = true;
 }
 
@@ -208,11 +227,22 @@ static void on_var(struct tc_replay *replay, struct track *track, const struct t
     if (!cause && track->spans.open.n)
         cause = step_around(track, record->var);
     if (tc_setting_is(process, record)) {
+        emit_closely(replay, track,
+                     (struct tc_event){.kind = TC_EVENT_VARIABLE,
+                                       .call = cause,
+                                       .record = record,
+                                       .is_new = record->kind.text != NULL});
         tc_setting_apply(process, replay->symbols, record, cause);
         return;
     }
     struct tc_applied applied = tc_variable_apply(process, replay->symbols, record, cause);
     replay->counts.n_variables += applied.is_new;
+    emit_closely(replay, track,
+                 (struct tc_event){.kind = TC_EVENT_VARIABLE,
+                                   .call = cause,
+                                   .record = record,
+                                   .variable = applied.variable,
+                                   .is_new = applied.is_new});
     if (!applied.has_other_data || process->is_worker)
         return;
     process->window.t = record->t;

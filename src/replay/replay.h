@@ -22,6 +22,9 @@ struct tc_replay *tc_replay_new(struct tc_strtab *symbols, struct tc_notes *note
                                 tc_event_fn *on_event, void *context);
 void tc_replay_free(struct tc_replay *replay);
 
+/* Tell also of calls that begin and of each record of a variable. */
+void tc_replay_look_closely(struct tc_replay *replay);
+
 /* Announce process i (counting from 0, in order) by its first record, which must outlive the
  * replay. */
 void tc_replay_add_process(struct tc_replay *replay, const char *file,

@@ -24,6 +24,20 @@ static void add_change(struct tc_strbuf *out, const struct tc_strtab *symbols,
         tc_strbuf_addf(out, ", to %s", text_of(symbols, p->to));
 }
 
+/* Its words apart, as the file has them. */
+static void add_fact(struct tc_strbuf *out, const struct tc_strtab *symbols,
+                     const struct tc_fact *fact)
+{
+    struct tc_json *subject = tc_fact_subject_to_json(fact, symbols);
+    struct tc_json *claim = tc_fact_claim_to_json(fact, symbols);
+
+    tc_json_print(subject, out);
+    tc_strbuf_addc(out, ' ');
+    tc_json_print(claim, out);
+    tc_json_free(subject);
+    tc_json_free(claim);
+}
+
 static void add_param(struct tc_strbuf *out, const struct tc_strtab *symbols,
                       const struct tc_param *p)
 {
@@ -48,6 +62,9 @@ static void add_param(struct tc_strbuf *out, const struct tc_strtab *symbols,
     case TC_PARAM_OPERAND:
         tc_strbuf_addf(out, "%s %s %s", text_of(symbols, p->name), text_of(symbols, p->attr),
                        text_of(symbols, p->to));
+        break;
+    case TC_PARAM_FACT:
+        add_fact(out, symbols, p->fact);
         break;
     }
 }

@@ -140,6 +140,8 @@ struct tc_json *tc_violation_to_json(const struct tc_violation *v, const struct 
     tc_json_set_string(object, "expected", v->invariant->text);
     tc_json_set_string(object, "seen", v->seen);
     tc_json_set_string(object, "hint", v->hint);
+    if (v->is_setting)
+        tc_json_set_bool(object, "setting", true);
     tc_json_set(object, "inside", tc_json_strings(v->inside, v->n_inside));
     tc_json_set(object, "before", calls(v->before, v->n_before));
     tc_json_set(object, "variables", variables(v));

@@ -67,6 +67,8 @@ static enum tc_status judge(struct tc_check *check, struct tc_trace_folder *fold
     struct tc_notes *replayed = tc_notes_new();
     struct tc_replay *replay =
         tc_replay_new(check->symbols, replayed, tc_engine_judge, check->engine);
+    if (tc_engine_looks_closely(check->engine))
+        tc_replay_look_closely(replay);
     enum tc_status status = tc_replay_folder(
         replay, folder, jobs > 1, check->config->progress ? on_progress : NULL, check, err);
 

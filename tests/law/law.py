@@ -19,7 +19,8 @@ USES |= {
     "import": ["base", "trace"],
     # The Python tool names arguments by the signatures of torch, wherever it speaks of them.
     "python_tool": CORE + ["import/torch_apis.h"],
-    "infer": CORE,
+    "fact": CORE,
+    "infer": CORE + ["fact"],
     "check": CORE,
     "report": CORE + ["infer", "check"],
     "online": ["base", "trace", "check", "report"],

@@ -21,8 +21,9 @@ EVERY_FORM = 1  # a seed whose traces teach every form in so many rounds
 MAX_ROUNDS = 60
 
 
-def infer(tool, folders, output):
-    subprocess.run([str(tool), "-q", "--specific", "--keep-implied", "-o", str(output),
+def infer(tool, folders, output, is_one_script):
+    options = ["--specific"] if is_one_script else []
+    subprocess.run([str(tool), "-q", *options, "--keep-implied", "--enable-relation", ",".join(oracle.FORMS), "-o", str(output),
                     *map(str, folders)], check=True, timeout=120)
     found = {}
     for line in output.read_text().splitlines()[1:]:
@@ -49,8 +50,9 @@ def compare(bin_dir, seed, rounds, until=None):
             folders = [work / f"run{k}" for k in range(rng.choice((1, 1, 2, 4, 7)))]
             for folder in folders:
                 random_trace.write(rng, folder)
-            got = infer(bin_dir / "traincheck-infer", folders, work / "invariants.jsonl")
-            want = oracle.infer(folders)
+            is_one_script = rng.random() < 0.5
+            got = infer(bin_dir / "traincheck-infer", folders, work / "invariants.jsonl", is_one_script)
+            want = oracle.infer(folders, is_one_script)
         lines = list(differences(got, want))
         if lines:
             print(f"seed {seed}, round {i}, {len(folders)} pipelines:", *lines, sep="\n")

@@ -101,9 +101,11 @@ def search(held, broken, witnesses, mode_only):
     return best
 
 
-def is_enough(claim, when, n_examples, n_pipelines, of):
+def is_enough(claim, when, n_examples, n_pipelines, of, is_one_script):
     """Is it, when n_pipelines carry a claim with these clauses and so many examples, of that many?"""
-    if of == 1:
+    if claim.pipelines == EVERY and n_pipelines < of:
+        return False
+    if of == 1 or is_one_script:
         return n_examples >= claim.examples and not (claim.is_choice and not when)
     if claim.pipelines == ONE_ALONE:
         return False
@@ -111,8 +113,8 @@ def is_enough(claim, when, n_examples, n_pipelines, of):
     return n_examples >= claim.examples and n_pipelines >= wanted
 
 
-def deduce(form, claim, examples, n_pipelines):
-    """(when, held, excluded, pipelines), or None."""
+def deduce(form, claim, examples, n_pipelines, is_one_script):
+    """(when, held, excluded, pipelines), or None. Runs of one script are one witness, however many they are."""
     decided = [(e, verdict, frozenset((k, v) for k, v in e.situation.items() if not form.hides(claim.params, k)))
                for e in examples if (verdict := claim.decide(e.outcome)) is not UNDECIDED]
     held = [(e.pipeline, s) for e, verdict, s in decided if verdict == HELD]
@@ -123,7 +125,8 @@ def deduce(form, claim, examples, n_pipelines):
         for pipeline, s in held:
             if s not in broken:
                 where[s].add(pipeline)
-        when = search(where, broken, 2 if n_pipelines > 1 else 1, form.mode_only) if where else None
+        witnesses = 1 if is_one_script or n_pipelines == 1 else 2
+        when = search(where, broken, witnesses, form.mode_only) if where else None
         if not when:
             return None
         covered = set().union(*(p for s, p in where.items() if all(is_true(c, dict(s)) for c in when)))
@@ -131,7 +134,7 @@ def deduce(form, claim, examples, n_pipelines):
             return None
     judged = [(p, s) for p, s in held if all(is_true(c, dict(s)) for c in when)]
     carriers = {p for p, _ in judged}
-    if not is_enough(claim, when, len(judged), len(carriers), n_pipelines):
+    if not is_enough(claim, when, len(judged), len(carriers), n_pipelines, is_one_script):
         return None
     return when, len(judged), len(decided) - len(judged), len(carriers)
 
@@ -146,17 +149,19 @@ def examples_of(form, folder):
     return found
 
 
-def infer(folders):
+def infer(folders, is_one_script=False):
     """{(relation, params, when): (held, excluded, pipelines)}, keys as JSON text."""
     found = {}
     for name, form in FORMS.items():
+        if name == "APIArg/setting" and not is_one_script:
+            continue
         by_key = collections.defaultdict(list)
         for folder in folders:
             for key, example in examples_of(form, folder):
                 by_key[key].append(example)
         for key, examples in by_key.items():
             for claim in form.claims(key, {e.outcome for e in examples}):
-                result = deduce(form, claim, examples, len(folders))
+                result = deduce(form, claim, examples, len(folders), is_one_script)
                 if result:
                     when = [{"field": f, "not" if negated else "is": json.loads(v)} for f, v, negated in result[0]]
                     found[name, text(claim.params), text(when)] = result[1:]

@@ -1,0 +1,362 @@
+#include "fact/attribute.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "invariant/describe.h"
+
+/* What is told of an occasion stands after the verb of the expected sentence: see attribute.h. */
+static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
+#define ROW(name, form, nature, support, expected, seen) \
+    [TC_ATTRIBUTE_##name] = {TC_FORM_##form, TC_##nature, TC_SUPPORT_##support, expected, seen}
+    ROW(VALUE, ARG_VALUE, CHOICE, ONE, "%p is %v", "%p was %v"),
+    ROW(CLASS, ARG_VALUE, LAW, ONE, "%p is of %v", "%p was of %v"),
+    ROW(KEYS, ARG_VALUE, LAW, ONE, "%p are named %v", "%p were named %v"),
+    ROW(LENGTH, ARG_VALUE, LAW, ONE, "%p has %v element%s", "%p had %v element%s"),
+    ROW(TENSOR, ARG_VALUE, LAW, ONE, "%p is a %v", "%p was a %v"),
+    ROW(DTYPE, ARG_VALUE, LAW, ONE, "%p is %v", "%p was %v"),
+    ROW(NDIM, ARG_VALUE, LAW, ONE, "%p has %v dimension%s", "%p had %v dimension%s"),
+    ROW(SHAPE, ARG_VALUE, SIZE, ONE, "%p has the shape %v", "%p had the shape %v"),
+    ROW(DIM, ARG_VALUE, CHOICE, ONE, "the size %p is %v", "the size %p was %v"),
+    ROW(REQUIRES_GRAD, ARG_VALUE, LAW, ONE, "%p requires {a|no} gradient",
+        "%p required {a|no} gradient"),
+    ROW(SOURCE, ARG_SOURCE, LAW, MANY, "%p comes from %v", "%p came from %v"),
+    ROW(AUTOCAST, ARG_VALUE, LAW, ONE, "{under|outside of} autocast",
+        "it was {under|outside of} autocast"),
+    ROW(OWNED, ATTRIBUTE, LAW, ONE, "the optimizer owns %v parameter%s",
+        "the optimizer owned %v parameter%s"),
+    ROW(UNCLEARED, SET, LAW, MANY, "{some|no} gradients are left from the step before",
+        "{some|no} gradients were left from the step before"),
+    ROW(EQUALS, OUTPUT_VALUE, LAW, ONE, "the result equals {%v|no operand}",
+        "the result equalled {%v|no operand}"),
+    ROW(FINITE, OUTPUT_VALUE, LAW, ONE, "the result is {|not }finite",
+        "the result was {|not }finite"),
+    ROW(OPERAND, OUTPUT_VALUE, LAW, ONE, "%p is {|not }one of the operands",
+        "%p was {|not }one of the operands"),
+    ROW(COUNT, COUNT, LAW, MANY, "it is called %v time%s in each step", "it was called %v time%s"),
+    ROW(COUNT_FIRST, COUNT, LAW, ONE, "it is called %v time%s by the end of the first step",
+        "it was called %v time%s"),
+    ROW(COUNT_LATER, COUNT, LAW, MANY, "it is called %v time%s in each step after the first",
+        "it was called %v time%s"),
+    ROW(RATE, COUNT, LAW, ONE, "in a run it is called {as|not as} often as there are steps",
+        "in the run it was called {as|not as} often as there were steps"),
+    ROW(PRESENT, COUNT, LAW, ONE, "it is called in each run", "it was not called"),
+    ROW(BEFORE, BEFORE, LAW, ONE, "it first comes {before|after} %o",
+        "it first came {before|after} %o"),
+    ROW(DATA, SET, LAW, MANY, "it changes %v", "it changed %d"),
+    ROW(DATA_FIRST, SET, LAW, ONE, "by the end of the first step it changes %v", "it changed %d"),
+    ROW(GRADIENTS, SET, LAW, MANY, "it gives gradients to %v", "it gave gradients to %d"),
+    ROW(GRADIENT_CALLS, SET, LAW, MANY, "gradients come from %v call%s in each step",
+        "gradients came from %v call%s"),
+    ROW(TRAINABLE, ATTRIBUTE, LAW, ONE, "in the first step a gradient is required by %v",
+        "a gradient was required by %d"),
+    ROW(TRAINABLE_LAST, ATTRIBUTE, LAW, ONE, "at the end a gradient is required by %v",
+        "a gradient was required by %d"),
+    ROW(EXIST, ATTRIBUTE, LAW, ONE, "there are %v", "there were %d"),
+#undef ROW
+};
+
+const struct tc_attribute_row *tc_attribute_row(enum tc_attribute attribute)
+{
+    return &rows[attribute];
+}
+
+static bool is_result(const struct tc_fact *fact, const struct tc_strtab *symbols)
+{
+    return fact->path != TC_NO_SYM &&
+           !strncmp(tc_strtab_text(symbols, fact->path), "value", strlen("value"));
+}
+
+enum tc_fact_form tc_fact_form(const struct tc_fact *fact, const struct tc_strtab *symbols)
+{
+    enum tc_fact_form form = rows[fact->attribute].form;
+
+    if (fact->subject.kind == TC_SUBJECT_VARIABLE)
+        return TC_FORM_ATTRIBUTE;
+    return form == TC_FORM_ARG_VALUE && is_result(fact, symbols) ? TC_FORM_OUTPUT_VALUE : form;
+}
+
+/* ---- setting or law ------------------------------------------------------------------------- */
+
+/* A number or a text that the script chose. */
+static bool is_choice(const char *json)
+{
+    return json[0] == '"' || json[0] == '-' || isdigit((unsigned char)json[0]);
+}
+
+static size_t n_dimensions(const char *shape)
+{
+    size_t n = shape[0] == '[' && shape[1] != ']';
+
+    for (; *shape; shape++)
+        n += *shape == ',';
+    return n;
+}
+
+bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen)
+{
+    const char *expected = tc_strtab_text(symbols, fact->value);
+    const char *got = tc_strtab_text(symbols, seen);
+
+    switch (rows[fact->attribute].nature) {
+    case TC_CHOICE:
+        return is_choice(expected) && is_choice(got) && (expected[0] == '"') == (got[0] == '"');
+    case TC_SIZE:
+        return n_dimensions(expected) == n_dimensions(got);
+    case TC_LAW:
+        break;
+    }
+    return false;
+}
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+/* Without the folders of the package: "torch.nn.modules.Linear" is Linear. */
+static void add_class(struct tc_strbuf *out, const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    tc_strbuf_adds(out, dot ? dot + 1 : name);
+}
+
+static void add_call(struct tc_strbuf *out, const struct tc_strtab *symbols, tc_sym fn, tc_sym of)
+{
+    tc_describe_call(symbols, fn, out);
+    if (of == TC_NO_SYM)
+        return;
+    tc_strbuf_adds(out, " of ");
+    add_class(out, tc_strtab_text(symbols, of));
+}
+
+static void add_changer(struct tc_strbuf *out, const struct tc_fact *fact,
+                        const struct tc_strtab *symbols)
+{
+    tc_sym fn = fact->subject.fields[TC_FACT_FN], number = fact->subject.fields[TC_FACT_NAME];
+    const char *name = fn == TC_NO_SYM ? "every call" : tc_strtab_text(symbols, fn);
+
+    if (number != TC_NO_SYM)
+        tc_strbuf_addf(out, "backward %s of a step", tc_strtab_text(symbols, number));
+    else if (strchr(name, '.'))
+        tc_describe_call_name(name, out);
+    else
+        tc_strbuf_addf(out, "%s%s", strcmp(name, "step") ? "" : "the optimizer's ", name);
+}
+
+void tc_fact_describe_subject(const struct tc_fact *fact, const struct tc_strtab *symbols,
+                              struct tc_strbuf *out)
+{
+    const tc_sym *f = fact->subject.fields;
+
+    switch ((enum tc_subject_kind)fact->subject.kind) {
+    case TC_SUBJECT_VARIABLE:
+        tc_strbuf_adds(out, f[TC_FACT_NAME] == TC_NO_SYM
+                                ? "a variable"
+                                : tc_strtab_text(symbols, f[TC_FACT_NAME]));
+        if (f[TC_FACT_BY] != TC_NO_SYM)
+            tc_strbuf_addf(out, ", set by %s", tc_strtab_text(symbols, f[TC_FACT_BY]));
+        return;
+    case TC_SUBJECT_VARIABLES:
+        tc_strbuf_adds(out, "the variables");
+        return;
+    case TC_SUBJECT_CHANGES:
+        add_changer(out, fact, symbols);
+        return;
+    default:
+        break;
+    }
+    add_call(out, symbols, f[TC_FACT_FN], f[TC_FACT_OF]);
+    if (f[TC_FACT_IN] != TC_NO_SYM && fact->subject.kind == TC_SUBJECT_CALL) {
+        tc_strbuf_adds(out, " in ");
+        add_call(out, symbols, f[TC_FACT_IN], f[TC_FACT_IN_OF]);
+    }
+    if (f[TC_FACT_STAGE] != TC_NO_SYM)
+        tc_strbuf_addf(out, ", %s", tc_strtab_text(symbols, f[TC_FACT_STAGE]));
+    if (f[TC_FACT_GRAD] != TC_NO_SYM)
+        tc_strbuf_adds(out, ", without gradients");
+}
+
+/* "args.weight" is weight, "value" the result, "self" the receiver. */
+static void add_operand(struct tc_strbuf *out, const struct tc_fact *fact,
+                        const struct tc_strtab *symbols)
+{
+    static const struct {
+        const char *prefix, *words;
+    } parts[] = {
+        {"args.",  ""             },
+        {"value.", "the result's "},
+        {"value",  "the result"   },
+        {"self.",  "its "         },
+        {"self",   "the receiver" },
+        {"args",   "the operands" }
+    };
+    const char *path = fact->path == TC_NO_SYM ? "it" : tc_strtab_text(symbols, fact->path);
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        if (!strncmp(path, parts[i].prefix, strlen(parts[i].prefix))) {
+            tc_strbuf_addf(out, "%s%s", parts[i].words, path + strlen(parts[i].prefix));
+            return;
+        }
+    tc_strbuf_adds(out, path);
+}
+
+/* Few enough to be read. */
+#define SHOWN_NAMES 6
+
+static void add_names(struct tc_strbuf *out, const struct tc_json *array)
+{
+    size_t n = tc_json_count(array), i = 0;
+
+    tc_strbuf_addf(out, "%zu variable%s", n, n == 1 ? "" : "s");
+    for (const struct tc_json *c = tc_json_first(array); c && i < SHOWN_NAMES;
+         c = tc_json_next(c), i++)
+        tc_strbuf_addf(out, "%s%s", i ? ", " : ": ", tc_json_text(c) ? tc_json_text(c) : "?");
+    if (n > SHOWN_NAMES)
+        tc_strbuf_adds(out, ", ...");
+}
+
+static bool is_api(const struct tc_fact *fact, const char *name)
+{
+    return fact->attribute == TC_ATTRIBUTE_SOURCE && strchr(name, '.');
+}
+
+static void add_value(struct tc_strbuf *out, const struct tc_fact *fact,
+                      const struct tc_strtab *symbols, tc_sym value)
+{
+    struct tc_json *json = NULL;
+    const char *text;
+
+    if (tc_json_parse(tc_strtab_text(symbols, value), tc_strtab_size(symbols, value), &json, NULL))
+        return;
+    text = tc_json_text(json);
+    if (text && is_api(fact, text))
+        tc_describe_call_name(text, out);
+    else if (text && fact->attribute != TC_ATTRIBUTE_VALUE)
+        tc_strbuf_adds(out, *text ? text : "none");
+    else if (tc_json_is_array(json) && tc_json_is_string(tc_json_first(json)))
+        add_names(out, json);
+    else
+        tc_strbuf_adds(out, tc_strtab_text(symbols, value));
+    tc_json_free(json);
+}
+
+static bool has_text(const struct tc_json *array, const char *text)
+{
+    for (const struct tc_json *c = tc_json_first(array); c; c = tc_json_next(c))
+        if (tc_json_text(c) && !strcmp(tc_json_text(c), text))
+            return true;
+    return false;
+}
+
+/* Of two sets what the first has alone. */
+static void add_rest(struct tc_strbuf *out, const char *words, const struct tc_json *a,
+                     const struct tc_json *b)
+{
+    size_t n = 0;
+
+    for (const struct tc_json *c = tc_json_first(a); c; c = tc_json_next(c)) {
+        if (!tc_json_text(c) || has_text(b, tc_json_text(c)) || ++n > SHOWN_NAMES)
+            continue;
+        tc_strbuf_addf(out, "%s%s", n == 1 ? words : ", ", tc_json_text(c));
+    }
+    if (n > SHOWN_NAMES)
+        tc_strbuf_addf(out, " and %zu more", n - SHOWN_NAMES);
+}
+
+static void add_difference(struct tc_strbuf *out, const struct tc_fact *fact,
+                           const struct tc_strtab *symbols, tc_sym seen)
+{
+    struct tc_json *was = NULL, *is = NULL;
+
+    if (!tc_json_parse(tc_strtab_text(symbols, fact->value), tc_strtab_size(symbols, fact->value),
+                       &was, NULL) &&
+        !tc_json_parse(tc_strtab_text(symbols, seen), tc_strtab_size(symbols, seen), &is, NULL)) {
+        tc_strbuf_addf(out, "%zu variables for %zu", tc_json_count(is), tc_json_count(was));
+        add_rest(out, "; without ", was, is);
+        add_rest(out, "; and also ", is, was);
+    }
+    tc_json_free(was);
+    tc_json_free(is);
+}
+
+/* What a sentence says of one value. */
+struct sentence {
+    const struct tc_fact *fact;
+    const struct tc_strtab *symbols;
+    tc_sym value;
+    struct tc_strbuf *out;
+};
+
+static void add_word(const struct sentence *s, char which)
+{
+    const tc_sym *f = s->fact->subject.fields;
+
+    switch (which) {
+    case 'p':
+        add_operand(s->out, s->fact, s->symbols);
+        break;
+    case 'v':
+        add_value(s->out, s->fact, s->symbols, s->value);
+        break;
+    case 's':
+        tc_strbuf_adds(s->out, strcmp(tc_strtab_text(s->symbols, s->value), "1") ? "s" : "");
+        break;
+    case 'd':
+        add_difference(s->out, s->fact, s->symbols, s->value);
+        break;
+    case 'o':
+        add_call(s->out, s->symbols, f[TC_FACT_IN], f[TC_FACT_IN_OF]);
+        break;
+    }
+}
+
+static bool is_yes(const struct sentence *s)
+{
+    const char *value = tc_strtab_text(s->symbols, s->value);
+
+    return strcmp(value, "false") && strcmp(value, "null") && strcmp(value, "\"\"");
+}
+
+static void add_sentence(const struct sentence *s, const char *words)
+{
+    bool is_left_out = false;
+
+    for (; *words; words++) {
+        if (*words == '{')
+            is_left_out = !is_yes(s);
+        else if (*words == '|')
+            is_left_out = is_yes(s);
+        else if (*words == '}')
+            is_left_out = false;
+        else if (*words == '%' && words++ && !is_left_out)
+            add_word(s, *words);
+        else if (!is_left_out)
+            tc_strbuf_addc(s->out, *words);
+    }
+}
+
+void tc_fact_describe_claim(const struct tc_fact *fact, const struct tc_strtab *symbols,
+                            struct tc_strbuf *out)
+{
+    const struct sentence sentence = {fact, symbols, fact->value, out};
+
+    add_sentence(&sentence, rows[fact->attribute].expected);
+}
+
+void tc_fact_describe(const struct tc_fact *fact, const struct tc_strtab *symbols,
+                      struct tc_strbuf *out)
+{
+    tc_fact_describe_subject(fact, symbols, out);
+    tc_strbuf_adds(out, ": ");
+    tc_fact_describe_claim(fact, symbols, out);
+}
+
+void tc_fact_explain(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen,
+                     struct tc_strbuf *out)
+{
+    const struct sentence sentence = {fact, symbols, seen, out};
+
+    tc_fact_describe_subject(fact, symbols, out);
+    tc_strbuf_adds(out, ": ");
+    add_sentence(&sentence, rows[fact->attribute].seen);
+}

@@ -1,0 +1,62 @@
+/*
+ * attribute.h - what is known of each attribute: the form that claims it, how much support it
+ * needs, and its words
+ *
+ * One row an attribute (attribute.c). An attribute that a trace comes to hold is one more row, and
+ * one more line in the map of invariant/fact.h.
+ */
+#ifndef TC_FACT_ATTRIBUTE_H
+#define TC_FACT_ATTRIBUTE_H
+
+#include "invariant/fact.h"
+
+enum tc_fact_form {
+    TC_FORM_ARG_VALUE,
+    TC_FORM_ARG_SOURCE,
+    TC_FORM_OUTPUT_VALUE,
+    TC_FORM_COUNT,
+    TC_FORM_BEFORE,
+    TC_FORM_SET,
+    TC_FORM_ATTRIBUTE,
+};
+
+enum tc_fact_nature {
+    TC_LAW,
+    TC_CHOICE, /* a setting where it is a number or a text */
+    TC_SIZE,   /* a setting where only the size of dimensions is another, not their number */
+};
+
+struct tc_attribute_row {
+    enum tc_fact_form form; /* ARG_VALUE also claims of results, then it is OUTPUT_VALUE */
+    enum tc_fact_nature nature;
+    unsigned support; /* occasions at least, in all runs together */
+    /* Sentences. %p: the operand; %v: the value; %s: s unless the value is 1; %d: how the set seen
+     * differs; %o: the other call; {yes|no}: by the value. */
+    const char *expected, *seen;
+};
+
+/* Support: what is said of a call or a variable is said of each occasion alike, so one may do: a
+ * second run tells what was chance. What is the same by chance more easily needs three. */
+#define TC_SUPPORT_ONE  1
+#define TC_SUPPORT_MANY 3
+
+const struct tc_attribute_row *tc_attribute_row(enum tc_attribute attribute);
+
+/* The form that claims the fact. */
+enum tc_fact_form tc_fact_form(const struct tc_fact *fact, const struct tc_strtab *symbols);
+
+/* Is a fact of which this was seen in place of its value a setting that was changed? */
+bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen);
+
+/* "Linear.forward() in training: weight is float32"; what was seen in place of it. */
+void tc_fact_describe(const struct tc_fact *fact, const struct tc_strtab *symbols,
+                      struct tc_strbuf *out);
+void tc_fact_explain(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen,
+                     struct tc_strbuf *out);
+/* The subject alone, and what is claimed of it alone. */
+void tc_fact_describe_subject(const struct tc_fact *fact, const struct tc_strtab *symbols,
+                              struct tc_strbuf *out);
+void tc_fact_describe_claim(const struct tc_fact *fact, const struct tc_strtab *symbols,
+                            struct tc_strbuf *out);
+
+#endif /* TC_FACT_ATTRIBUTE_H */

@@ -1,0 +1,400 @@
+#include "fact/facts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "relation/form.h"
+#include "replay/symbols.h"
+
+/* An API whose calls go on differing says the same in no two of them: they are read one by one. */
+#define MAX_CLASSES 128
+/* So many tensors are known by their makers before the oldest are forgotten. */
+#define MAX_PRODUCERS ((size_t)1 << 19)
+
+/* ---- where tensors come from ---------------------------------------------------------------- */
+
+static void produce(struct tc_fact_watch *w, int64_t serial, tc_sym word)
+{
+    if (w->producers.n >= MAX_PRODUCERS) {
+        struct tc_map old = w->old_producers;
+        uint64_t known, value;
+        for (size_t pos = 0; tc_map_each(&old, &pos, &known, &value);)
+            w->horizon = (int64_t)known > w->horizon ? (int64_t)known : w->horizon;
+        tc_map_clear(&old);
+        w->old_producers = w->producers;
+        w->producers = old;
+    }
+    tc_map_put(&w->producers, (uint64_t)serial, word);
+}
+
+/* Who is asked for stays known. */
+static tc_sym source_of(struct tc_facts *facts, struct tc_fact_watch *w, int64_t serial)
+{
+    const struct tc_variable *variable;
+    uint64_t word;
+
+    if (tc_map_get(&w->producers, (uint64_t)serial, &word))
+        return (tc_sym)word;
+    if (tc_map_get(&w->old_producers, (uint64_t)serial, &word)) {
+        produce(w, serial, (tc_sym)word);
+        return (tc_sym)word;
+    }
+    variable = tc_process_variable(w->process, serial);
+    if (variable)
+        return variable->kind;
+    return serial <= w->horizon ? TC_NO_SYM
+                                : tc_strtab_intern_text(facts->table.symbols, "outside");
+}
+
+static void find_sources(struct tc_facts *facts, struct tc_fact_watch *w,
+                         const struct tc_fact_pack *pack)
+{
+    facts->sources.n = 0;
+    for (size_t i = 0; i < pack->n_tensors && i < TC_FACT_SOURCES; i++)
+        tc_vec_push(&facts->sources, source_of(facts, w, pack->tensors[i]));
+}
+
+/* ---- classes of calls ----------------------------------------------------------------------- */
+
+static bool may_remember(struct tc_facts *facts, uint32_t subject)
+{
+    bool is_new;
+    uint64_t *n = tc_map_at(&facts->class_counts, subject, &is_new);
+
+    return ++*n <= MAX_CLASSES;
+}
+
+/* The class of the packed call, or NULL if it is a new one. */
+static struct tc_fact_class *class_of(struct tc_facts *facts)
+{
+    tc_sym number =
+        tc_strtab_find(facts->class_tuples, facts->pack.bytes.text, facts->pack.bytes.size);
+
+    return number == TC_NO_SYM ? NULL : &facts->classes.items[number];
+}
+
+/* The entries at hand become the class of the packed call: those that break first. */
+static void remember(struct tc_facts *facts)
+{
+    const struct tc_fact_entries *all = &facts->entries;
+    struct tc_fact_class class = {.n = (uint32_t)all->n};
+    uint32_t at = 0;
+
+    class.entries = tc_arena_alloc(&facts->table.arena, all->n * sizeof(*all->items) + 1);
+    for (unsigned held = 0; held < 2; held++)
+        for (size_t i = 0; i < all->n; i++)
+            if (held ==
+                !(facts->table.is_judging && tc_fact_entry_breaks(&facts->table, &all->items[i])))
+                class.entries[at++] = all->items[i];
+    while (class.n_broken < class.n && facts->table.is_judging &&
+           tc_fact_entry_breaks(&facts->table, &class.entries[class.n_broken]))
+        class.n_broken++;
+    tc_strtab_intern(facts->class_tuples, facts->pack.bytes.text, facts->pack.bytes.size);
+    tc_vec_push(&facts->classes, class);
+}
+
+static void pack_begins(struct tc_facts *facts, uint32_t subject, char phase)
+{
+    tc_strbuf_reset(&facts->pack.bytes);
+    facts->pack.n_tensors = 0;
+    tc_strbuf_add(&facts->pack.bytes, &subject, sizeof(subject));
+    tc_strbuf_addc(&facts->pack.bytes, phase);
+}
+
+/* What a call says, new or known; lead is what it follows from. */
+static tc_fact_lead settle(struct tc_facts *facts, struct tc_fact_class *known, uint32_t subject,
+                           tc_fact_lead cause)
+{
+    tc_fact_lead lead;
+
+    if (known) {
+        known->count++;
+        return tc_fact_settle(facts, known->entries, known->n_broken, 1, cause, NULL);
+    }
+    lead = tc_fact_settle(facts, facts->entries.items, facts->entries.n, 1, cause, NULL);
+    if (may_remember(facts, subject))
+        remember(facts);
+    facts->entries.n = 0;
+    return lead;
+}
+
+/* ---- subjects ------------------------------------------------------------------------------- */
+
+static uint32_t label_of(struct tc_facts *facts, struct tc_fact_watch *w,
+                         const struct tc_call *call)
+{
+    struct tc_str class = tc_value_str(tc_value_get(call->self, "object"));
+    const tc_sym pair[2] = {call->descriptor,
+                            class.size ? tc_symbols_str(facts->table.symbols, class) : TC_NO_SYM};
+    tc_sym label = tc_strtab_intern(w->label_tuples, pair, sizeof(pair));
+
+    if (label == w->labels.n)
+        tc_vec_push(&w->labels, ((struct tc_fact_label){.fn = pair[0], .of = pair[1]}));
+    return label;
+}
+
+static bool has_gradients(const struct tc_call *call)
+{
+    const struct tc_value *grad = tc_value_get(call->ctx, "grad");
+
+    return !grad || grad->kind != TC_VALUE_BOOL || grad->boolean;
+}
+
+static uint32_t subject_of(struct tc_facts *facts, const struct tc_fact_watch *w,
+                           const struct tc_fact_open *open, const struct tc_fact_open *around,
+                           const struct tc_call *call)
+{
+    const struct tc_fact_label *own = &w->labels.items[open->label];
+    struct tc_subject subject = tc_subject_of(TC_SUBJECT_CALL);
+
+    subject.fields[TC_FACT_FN] = own->fn;
+    subject.fields[TC_FACT_OF] = own->of;
+    if (around) {
+        subject.fields[TC_FACT_IN] = w->labels.items[around->label].fn;
+        subject.fields[TC_FACT_IN_OF] = w->labels.items[around->label].of;
+    }
+    subject.fields[TC_FACT_STAGE] = call->stage;
+    if (!has_gradients(call))
+        subject.fields[TC_FACT_GRAD] = tc_strtab_intern_text(facts->table.symbols, "off");
+    return tc_fact_table_subject(&facts->table, &subject);
+}
+
+static void count(struct tc_fact_watch *w, const struct tc_fact_open *open,
+                  const struct tc_call *call)
+{
+    struct tc_fact_label *label = &w->labels.items[open->label];
+    const tc_sym tuple[3] = {label->fn, label->of, call->stage};
+    tc_sym number = tc_strtab_intern(w->counter_tuples, tuple, sizeof(tuple));
+
+    if (number == w->counters.n)
+        tc_vec_push(&w->counters,
+                    ((struct tc_fact_counter){tuple[0], tuple[1], tuple[2], 0, false}));
+    w->counters.items[number].n++;
+    label->n++;
+    if (!w->n_windows && !label->order &&
+        (!call->parent || tc_role_has(call->parent->role, TC_TRAIT_OUTER)))
+        label->order = ++w->n_ordered;
+}
+
+/* ---- open calls ----------------------------------------------------------------------------- */
+
+/* Records of calls may be lost: what stands above the parent has ended. */
+static struct tc_fact_open *around(struct tc_fact_watch *w, const struct tc_call *call)
+{
+    while (w->n_open && (!call->parent || w->open.items[w->n_open - 1].id != call->parent->id))
+        w->n_open--;
+    return w->n_open ? &w->open.items[w->n_open - 1] : NULL;
+}
+
+static struct tc_fact_open *open_one(struct tc_fact_watch *w, int64_t id)
+{
+    if (w->n_open == w->open.n)
+        tc_vec_push(&w->open, (struct tc_fact_open){0});
+    struct tc_fact_open *open = &w->open.items[w->n_open++];
+    *open = (struct tc_fact_open){.id = id};
+    return open;
+}
+
+static tc_fact_lead taint_of(const struct tc_fact_watch *w, const struct tc_fact_pack *pack)
+{
+    uint64_t lead;
+
+    for (size_t i = 0; w->taints.n && i < pack->n_tensors; i++)
+        if (tc_map_get(&w->taints, (uint64_t)pack->tensors[i], &lead))
+            return (tc_fact_lead)lead;
+    return 0;
+}
+
+/* What broke where a call around this one began. */
+static tc_fact_lead lead_around(const struct tc_fact_watch *w)
+{
+    for (size_t i = w->n_open; i-- > 0;)
+        if (w->open.items[i].lead)
+            return w->open.items[i].lead;
+    return 0;
+}
+
+static void note_lead(struct tc_fact_watch *w, tc_fact_lead lead, tc_fact_lead cause)
+{
+    if (lead && !cause && tc_fact_lead_is_law(lead))
+        w->last_lead = lead;
+}
+
+/* ---- a call begins -------------------------------------------------------------------------- */
+
+static void read_owned(struct tc_fact_reader *reader, const struct tc_call *call)
+{
+    char number[32];
+
+    if (call->role != TC_ROLE_STEP && call->role != TC_ROLE_ZERO_GRAD)
+        return;
+    snprintf(number, sizeof(number), "%zu", call->n_params);
+    tc_fact_add_json(reader, NULL, TC_ATTRIBUTE_OWNED, number);
+    if (call->role == TC_ROLE_STEP)
+        tc_fact_add_json(reader, NULL, TC_ATTRIBUTE_UNCLEARED,
+                         call->n_uncleared ? "true" : "false");
+}
+
+static void read_operands(struct tc_facts *facts, uint32_t subject, const struct tc_call *call)
+{
+    struct tc_fact_reader reader = {.table = &facts->table,
+                                    .out = &facts->entries,
+                                    .subject = subject,
+                                    .pack = &facts->pack,
+                                    .sources = facts->sources.items,
+                                    .n_sources = facts->sources.n};
+
+    /* What calls of torch hand to others inside follows from the release alone. */
+    reader.tells_keys = !call->parent || tc_role_has(call->parent->role, TC_TRAIT_FOREIGN);
+    if (call->args)
+        tc_fact_read_value(&reader, "args", call->args);
+    reader.has_class = true;
+    if (call->self)
+        tc_fact_read_value(&reader, "self", call->self);
+    if (facts->pack.n_tensors)
+        tc_fact_add_json(&reader, NULL, TC_ATTRIBUTE_AUTOCAST,
+                         tc_value_get(call->ctx, "autocast") ? "true" : "false");
+    read_owned(&reader, call);
+    tc_fact_reader_release(&reader);
+}
+
+static void pack_operands(struct tc_facts *facts, struct tc_fact_watch *w, uint32_t subject,
+                          const struct tc_call *call)
+{
+    struct tc_fact_pack *pack = &facts->pack;
+    const size_t counts[2] = {call->n_params, call->n_uncleared > 0};
+
+    pack_begins(facts, subject, 'b');
+    tc_fact_pack_value(pack, call->args, 0);
+    tc_fact_pack_value(pack, call->self, 0);
+    tc_fact_pack_value(pack, call->ctx, 0);
+    find_sources(facts, w, pack);
+    if (facts->sources.n)
+        tc_strbuf_add(&pack->bytes, facts->sources.items,
+                      facts->sources.n * sizeof(*facts->sources.items));
+    tc_strbuf_add(&pack->bytes, counts, sizeof(counts));
+}
+
+void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
+                         const struct tc_call *call)
+{
+    struct tc_fact_open *outer = around(w, call);
+    size_t depth = outer ? w->n_open : 0;
+    struct tc_fact_open *open = open_one(w, call->id);
+    struct tc_fact_class *known;
+    tc_fact_lead cause;
+
+    outer = depth ? &w->open.items[depth - 1] : NULL; /* opening may have moved it */
+    open->label = label_of(facts, w, call);
+    open->subject = subject_of(facts, w, open, outer, call);
+    count(w, open, call);
+    w->n_backwards += call->role == TC_ROLE_BACKWARD;
+    pack_operands(facts, w, open->subject, call);
+    memcpy(open->operands.tensors, facts->pack.tensors,
+           facts->pack.n_tensors * sizeof(*facts->pack.tensors));
+    open->operands.n_tensors = facts->pack.n_tensors;
+    open->flow = taint_of(w, &open->operands);
+    known = class_of(facts);
+    if (!known)
+        read_operands(facts, open->subject, call);
+    cause = open->flow ? open->flow : lead_around(w);
+    open->lead = settle(facts, known, open->subject, cause);
+    note_lead(w, open->lead, cause);
+}
+
+/* ---- a call ends ---------------------------------------------------------------------------- */
+
+static bool is_operand(const struct tc_fact_open *open, int64_t serial)
+{
+    for (size_t i = 0; i < open->operands.n_tensors; i++)
+        if (open->operands.tensors[i] == serial)
+            return true;
+    return false;
+}
+
+/* Of the first two tensors of the result. */
+#define N_ALIASES 2
+
+static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
+                        const struct tc_record *end)
+{
+    struct tc_fact_reader reader = {
+        .table = &facts->table, .out = &facts->entries, .subject = open->subject};
+    struct tc_strbuf same = TC_STRBUF_INIT;
+
+    if (end->value)
+        tc_fact_read_value(&reader, "value", end->value);
+    for (uint32_t i = 0; end->same && end->same->kind == TC_VALUE_ARRAY && i < end->same->n; i++) {
+        struct tc_str name = tc_value_str(&end->same->items[i]);
+        tc_strbuf_adds(&same, i ? "," : "");
+        tc_strbuf_add(&same, name.text, name.size);
+    }
+    tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_EQUALS,
+                     (struct tc_str){same.text ? same.text : "", (uint32_t)same.size});
+    if (end->finite >= 0)
+        tc_fact_add_json(&reader, "value", TC_ATTRIBUTE_FINITE, end->finite ? "true" : "false");
+    for (size_t i = 0; i < facts->pack.n_tensors && i < N_ALIASES; i++)
+        tc_fact_add_json(&reader, i ? "value[1]" : "value", TC_ATTRIBUTE_OPERAND,
+                         is_operand(open, facts->pack.tensors[i]) ? "true" : "false");
+    tc_strbuf_release(&same);
+    tc_fact_reader_release(&reader);
+}
+
+static void pack_result(struct tc_facts *facts, const struct tc_fact_open *open,
+                        const struct tc_record *end)
+{
+    struct tc_fact_pack *pack = &facts->pack;
+
+    pack_begins(facts, open->subject, 'e');
+    tc_fact_pack_value(pack, end->value, 0);
+    tc_strbuf_addc(&pack->bytes, (char)('1' + end->finite));
+    tc_fact_pack_value(pack, end->same, 0);
+    for (size_t i = 0; i < pack->n_tensors && i < N_ALIASES; i++)
+        tc_strbuf_addc(&pack->bytes, is_operand(open, pack->tensors[i]) ? 'y' : 'n');
+}
+
+/* What a call gives on: to its result, to gradients and through them to parameters. */
+static void give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
+                    const struct tc_fact_open *open, const struct tc_call *call)
+{
+    tc_fact_lead lead = open->lead ? open->lead : open->inner ? open->inner : open->flow;
+
+    for (size_t i = 0; i < facts->pack.n_tensors; i++) {
+        produce(w, facts->pack.tensors[i], w->labels.items[open->label].fn);
+        if (lead)
+            tc_map_put(&w->taints, (uint64_t)facts->pack.tensors[i], lead);
+    }
+    if (call->role == TC_ROLE_BACKWARD && tc_fact_lead_is_law(lead))
+        w->gradient_lead = lead;
+    for (size_t i = 0; call->role == TC_ROLE_STEP && w->gradient_lead && i < call->n_params; i++)
+        tc_map_put(&w->taints, (uint64_t)call->params[i], w->gradient_lead);
+}
+
+void tc_fact_call_ends(struct tc_facts *facts, struct tc_fact_watch *w, const struct tc_call *call)
+{
+    struct tc_fact_class *known;
+    struct tc_fact_open *open;
+    tc_fact_lead cause;
+
+    while (w->n_open && w->open.items[w->n_open - 1].id > call->id)
+        w->n_open--;
+    if (!w->n_open || w->open.items[w->n_open - 1].id != call->id)
+        return;
+    open = &w->open.items[w->n_open - 1];
+    facts->pack.n_tensors = 0;
+    if (!call->raised) {
+        pack_result(facts, open, call->end);
+        known = class_of(facts);
+        if (!known)
+            read_result(facts, open, call->end);
+        cause = open->lead ? open->lead : open->inner ? open->inner : open->flow;
+        tc_fact_lead lead = settle(facts, known, open->subject, cause);
+        note_lead(w, lead, cause);
+        open->lead = open->lead ? open->lead : lead;
+    }
+    give_on(facts, w, open, call);
+    w->n_open--;
+    if (w->n_open && !w->open.items[w->n_open - 1].inner)
+        w->open.items[w->n_open - 1].inner = open->lead ? open->lead : open->inner;
+}

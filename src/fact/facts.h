@@ -1,0 +1,137 @@
+/*
+ * facts.h - the facts of one run while its events pass; private to src/fact
+ *
+ * A call is looked at when it begins (receiver, operands, where they come from) and when it returns
+ * (its result). What it says is packed; equal bytes in equal contexts are one class, read as slots
+ * and values the first time and counted ever after. So a call of a loop costs a packing and a look-
+ * up, whatever the number of facts.
+ *
+ * Judging also follows causes: a tensor that a call returned which broke a fact is tainted with the
+ * first fact that broke there, and what breaks later with such a tensor among its operands follows
+ * from it.
+ */
+#ifndef TC_FACT_FACTS_H
+#define TC_FACT_FACTS_H
+
+#include "fact/operand.h"
+#include "relation/relation.h"
+
+/* A broken fact that others follow from: its slot plus one, and whether it is a changed setting; 0
+ * for none. */
+typedef uint32_t tc_fact_lead;
+#define TC_FACT_LEAD_SETTING (UINT32_C(1) << 31)
+
+static inline bool tc_fact_lead_is_law(tc_fact_lead lead)
+{
+    return lead && !(lead & TC_FACT_LEAD_SETTING);
+}
+
+/* Calls that say the same. */
+struct tc_fact_class {
+    struct tc_fact_entry *entries; /* those that break what is expected stand first */
+    uint32_t n, n_broken;
+    uint64_t count;
+};
+
+/* A call that is open. */
+struct tc_fact_open {
+    int64_t id;
+    uint32_t label; /* the API and the class of its receiver */
+    uint32_t subject;
+    struct tc_fact_pack operands; /* serials alone are kept */
+    tc_fact_lead lead;            /* broke here */
+    tc_fact_lead inner;           /* broke first inside */
+    tc_fact_lead flow;            /* came in with an operand */
+};
+
+/* Calls of an API with a class of receivers at one stage. */
+struct tc_fact_counter {
+    tc_sym fn, of, stage;
+    uint64_t n;       /* in this window */
+    bool is_reported; /* counted in windows before */
+};
+
+struct tc_fact_label {
+    tc_sym fn, of;
+    uint64_t n;        /* calls in all */
+    bool is_of_script; /* called at the top of the script */
+    uint32_t order;    /* place of the first such call before the first step; 0: none */
+};
+
+/* A kind of call and what it did to variables in this window. */
+struct tc_fact_changes {
+    tc_sym by, number; /* number: within the window, as text; TC_NO_SYM: does not matter */
+    bool is_gradient;
+    TC_VEC(tc_sym) names;
+};
+
+/* One process. */
+struct tc_fact_watch {
+    const struct tc_process *process;
+    TC_VEC(struct tc_fact_open) open;       /* outermost first */
+    size_t n_open;                          /* of the items, which keep their memory */
+    struct tc_map producers, old_producers; /* serial of a tensor → word for the call */
+    int64_t horizon;      /* who made tensors up to this serial may be forgotten */
+    struct tc_map taints; /* serial of a tensor → tc_fact_lead */
+    struct tc_strtab *label_tuples, *counter_tuples; /* numbers of the two below */
+    TC_VEC(struct tc_fact_label) labels;
+    TC_VEC(struct tc_fact_counter) counters;
+    TC_VEC(struct tc_fact_changes) changes;
+    uint32_t n_ordered;
+    uint64_t n_windows;         /* with an optimizer step */
+    unsigned n_backwards;       /* in this window */
+    tc_fact_lead gradient_lead; /* in the gradients as they are */
+    tc_fact_lead last_lead;     /* the last law that broke without a cause */
+    struct tc_place last;       /* of its last window */
+};
+
+struct tc_facts {
+    struct tc_fact_table table;
+    struct tc_map watches;              /* process → struct tc_fact_watch * */
+    TC_VEC(struct tc_fact_watch *) all; /* in the order in which they were met */
+    struct tc_strtab *class_tuples;     /* packed calls; their numbers are those of classes */
+    TC_VEC(struct tc_fact_class) classes;
+    struct tc_map class_counts; /* subject → how many classes it has */
+    struct tc_fact_pack pack;
+    struct tc_fact_entries entries; /* of the occasion at hand */
+    TC_VEC(tc_sym) sources;
+    const struct tc_sink *sink; /* where examples go; set with each event */
+    const struct tc_event *event;
+};
+
+struct tc_fact_watch *tc_fact_watch_of(struct tc_facts *facts, const struct tc_process *process);
+void tc_fact_watch_free(struct tc_fact_watch *watch);
+
+/* ---- occasion.c: what was seen is counted, or judged ---------------------------------------- */
+
+/* The entries at hand, which something has said: count them n times, tell what they break. They
+ * follow from `cause`; where that is 0, the first of them leads. Returns what leads them. */
+tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *entries, size_t n,
+                            uint64_t times, tc_fact_lead cause, const struct tc_place *place);
+/* A fact without an operand, said once. */
+void tc_fact_say(struct tc_facts *facts, const struct tc_subject *subject, tc_sym path,
+                 enum tc_attribute attribute, const char *json);
+/* Settle and forget what was said. */
+tc_fact_lead tc_fact_settle_said(struct tc_facts *facts, uint64_t times, tc_fact_lead cause,
+                                 const struct tc_place *place);
+
+/* ---- call.c, window.c, finish.c ------------------------------------------------------------- */
+
+void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *watch,
+                         const struct tc_call *call);
+void tc_fact_call_ends(struct tc_facts *facts, struct tc_fact_watch *watch,
+                       const struct tc_call *call);
+void tc_fact_variable(struct tc_facts *facts, struct tc_fact_watch *watch,
+                      const struct tc_event *event);
+void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *watch,
+                         const struct tc_window *window);
+void tc_fact_finish(struct tc_facts *facts);
+/* Which calls came before which, of those that came before the end of the first step. */
+void tc_fact_say_order(struct tc_facts *facts, struct tc_fact_watch *watch);
+void tc_fact_say_trainable(struct tc_facts *facts, const struct tc_fact_watch *watch,
+                           enum tc_attribute attribute);
+void tc_fact_say_absent(struct tc_facts *facts, struct tc_fact_watch *watch,
+                        const struct tc_fact_watch *other, const struct tc_place *place);
+void tc_fact_print_names(struct tc_strtab *symbols, tc_sym *names, size_t n, struct tc_strbuf *out);
+
+#endif /* TC_FACT_FACTS_H */

@@ -1,0 +1,195 @@
+/*
+ * finish.c - the order before the first step; and what only a whole run tells
+ */
+#include "fact/facts.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "replay/symbols.h"
+
+/* Pairs grow with the square. */
+#define MAX_ORDERED 64
+
+/* ---- order ---------------------------------------------------------------------------------- */
+
+static int compare_labels(const struct tc_strtab *symbols, const struct tc_fact_label *a,
+                          const struct tc_fact_label *b)
+{
+    int order = strcmp(tc_strtab_text(symbols, a->fn), tc_strtab_text(symbols, b->fn));
+
+    if (order || a->of == b->of)
+        return order;
+    return strcmp(a->of == TC_NO_SYM ? "" : tc_strtab_text(symbols, a->of),
+                  b->of == TC_NO_SYM ? "" : tc_strtab_text(symbols, b->of));
+}
+
+static void say_pair(struct tc_facts *facts, const struct tc_fact_label *a,
+                     const struct tc_fact_label *b)
+{
+    struct tc_subject subject = tc_subject_of(TC_SUBJECT_RUN);
+
+    if (compare_labels(facts->table.symbols, a, b) > 0) {
+        const struct tc_fact_label *c = a;
+        a = b;
+        b = c;
+    }
+    subject.fields[TC_FACT_FN] = a->fn;
+    subject.fields[TC_FACT_OF] = a->of;
+    subject.fields[TC_FACT_IN] = b->fn;
+    subject.fields[TC_FACT_IN_OF] = b->of;
+    tc_fact_say(facts, &subject, TC_NO_SYM, TC_ATTRIBUTE_BEFORE,
+                a->order < b->order ? "true" : "false");
+}
+
+void tc_fact_say_order(struct tc_facts *facts, struct tc_fact_watch *w)
+{
+    for (size_t i = 0; i < w->labels.n; i++)
+        for (size_t j = 0; j < i; j++) {
+            const struct tc_fact_label *a = &w->labels.items[j], *b = &w->labels.items[i];
+            if (a->order && b->order && a->order <= MAX_ORDERED && b->order <= MAX_ORDERED)
+                say_pair(facts, a, b);
+        }
+}
+
+/* ---- a run ---------------------------------------------------------------------------------- */
+
+static struct tc_place end_of(const struct tc_fact_watch *w)
+{
+    const struct tc_process *process = w->process;
+    int64_t t = tc_process_lived_until(process);
+
+    return (struct tc_place){.file = process->file,
+                             .rank = process->rank,
+                             .step = process->window.step,
+                             .unix_ns = process->unix_ns ? t : 0,
+                             .begin_ns = t,
+                             .end_ns = t,
+                             .window = process->window.number,
+                             .order = UINT64_MAX >> 1,
+                             .stage = TC_SYM_EMPTY,
+                             .at = TC_SYM_EMPTY,
+                             .call = TC_SYM_EMPTY};
+}
+
+/* More or less often: how much depends on how long the run is. */
+static const char *rate_of(uint64_t n, uint64_t n_windows)
+{
+    return n == n_windows ? "true" : "false";
+}
+
+static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
+                    const struct tc_fact_label *label)
+{
+    struct tc_subject subject = tc_subject_of(TC_SUBJECT_RUN);
+
+    subject.fields[TC_FACT_FN] = label->fn;
+    subject.fields[TC_FACT_OF] = label->of;
+    tc_fact_say(facts, &subject, TC_NO_SYM, TC_ATTRIBUTE_PRESENT, "true");
+    if (w->n_windows)
+        tc_fact_say(facts, &subject, TC_NO_SYM, TC_ATTRIBUTE_RATE, rate_of(label->n, w->n_windows));
+}
+
+static void finish_process(struct tc_facts *facts, struct tc_fact_watch *w)
+{
+    const struct tc_place place = end_of(w);
+
+    if (w->process->is_sampled)
+        return;
+    if (!w->n_windows)
+        tc_fact_say_order(facts, w);
+    for (size_t i = 0; w->process->has_ended && !w->process->has_failed && i < w->labels.n; i++)
+        if (w->labels.items[i].n)
+            say_run(facts, w, &w->labels.items[i]);
+    if (w->process->has_ended && !w->process->has_failed) {
+        tc_fact_say_trainable(facts, w, TC_ATTRIBUTE_TRAINABLE_LAST);
+        tc_fact_say_trainable(facts, w, TC_ATTRIBUTE_EXIST);
+    }
+    tc_fact_settle_said(facts, 1, w->last_lead, &place);
+    for (size_t i = 0; !facts->table.is_judging && i < facts->all.n; i++)
+        tc_fact_say_absent(facts, w, facts->all.items[i], &place);
+}
+
+/* ---- what never happened -------------------------------------------------------------------- */
+
+static bool is_whole(const struct tc_facts *facts)
+{
+    for (size_t i = 0; i < facts->all.n; i++) {
+        const struct tc_process *process = facts->all.items[i]->process;
+        if (!process->has_ended || process->has_failed || process->is_sampled)
+            return false;
+    }
+    return facts->all.n > 0;
+}
+
+/* The process whose file comes first: which one was met first does not matter. */
+static const struct tc_fact_watch *first_watch(const struct tc_facts *facts)
+{
+    const struct tc_fact_watch *first = NULL;
+
+    for (size_t i = 0; i < facts->all.n; i++)
+        if (!first || strcmp(facts->all.items[i]->process->file, first->process->file) < 0)
+            first = facts->all.items[i];
+    return first;
+}
+
+static void miss_calls(struct tc_facts *facts)
+{
+    const struct tc_fact_watch *w = first_watch(facts);
+
+    for (size_t i = 0; is_whole(facts) && i < facts->table.slots.n; i++) {
+        const struct tc_fact_slot *slot = &facts->table.slots.items[i];
+        const struct tc_place place = end_of(w);
+        if (slot->fact.attribute != TC_ATTRIBUTE_PRESENT || slot->held || slot->broken)
+            continue;
+        tc_fact_say(facts, &slot->fact.subject, TC_NO_SYM, TC_ATTRIBUTE_PRESENT, "false");
+        tc_fact_settle_said(facts, 1, w->last_lead, &place);
+    }
+}
+
+/* ---- results -------------------------------------------------------------------------------- */
+
+static void count_classes(struct tc_facts *facts)
+{
+    for (size_t i = 0; i < facts->classes.n; i++) {
+        const struct tc_fact_class *class = &facts->classes.items[i];
+        for (uint32_t j = class->n_broken; class->count && j < class->n; j++)
+            tc_fact_table_count(&facts->table, &class->entries[j], class->count);
+    }
+}
+
+static void tell(struct tc_facts *facts, tc_sym key, tc_sym value, uint64_t n)
+{
+    static const struct tc_situation no_situation = {.n = 0};
+    const struct tc_example example = {
+        .key = key, .situation = &no_situation, .outcome = &value, .n_outcome = 1, .n = n};
+
+    facts->sink->example(facts->sink->context, facts->event, &example);
+}
+
+static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot)
+{
+    struct tc_strbuf key = TC_STRBUF_INIT;
+
+    tc_fact_key(&slot->fact, facts->table.symbols, &key);
+    tc_sym sym = tc_strtab_intern(facts->table.symbols, key.text, key.size);
+    for (unsigned i = 0; i < slot->n_values; i++)
+        tell(facts, sym, slot->values[i], slot->n[i]);
+    tc_strbuf_release(&key);
+}
+
+void tc_fact_finish(struct tc_facts *facts)
+{
+    for (size_t i = 0; i < facts->all.n; i++)
+        finish_process(facts, facts->all.items[i]);
+    if (facts->table.is_judging)
+        miss_calls(facts);
+    count_classes(facts);
+    for (size_t i = 0; i < facts->table.slots.n; i++) {
+        const struct tc_fact_slot *slot = &facts->table.slots.items[i];
+        if (!facts->table.is_judging)
+            tell_learned(facts, slot);
+        else if (slot->held > slot->told)
+            tell(facts, slot->key, slot->fact.value, slot->held - slot->told);
+    }
+}

@@ -1,0 +1,396 @@
+#include "fact/operand.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/number.h"
+
+/* Scalars that a trace tells of a tensor, each an attribute. One more is one more row. */
+static const struct {
+    const char *key;
+    enum tc_attribute attribute;
+} tensor_rows[] = {
+    {"tensor",        TC_ATTRIBUTE_TENSOR       },
+    {"array",         TC_ATTRIBUTE_TENSOR       },
+    {"dtype",         TC_ATTRIBUTE_DTYPE        },
+    {"requires_grad", TC_ATTRIBUTE_REQUIRES_GRAD},
+};
+
+#define N_TENSOR_ROWS (sizeof(tensor_rows) / sizeof(*tensor_rows))
+
+static bool is_tensor(const struct tc_value *v)
+{
+    return v->kind == TC_VALUE_OBJECT && v->n && v->members[0].value.kind == TC_VALUE_STR &&
+           (tc_str_is(v->members[0].key, "tensor") || tc_str_is(v->members[0].key, "array"));
+}
+
+static bool is_object(const struct tc_value *v)
+{
+    return v->kind == TC_VALUE_OBJECT && v->n && v->members[0].value.kind == TC_VALUE_STR &&
+           tc_str_is(v->members[0].key, "object");
+}
+
+/* The row of a key, N_TENSOR_ROWS if it says nothing here. */
+static size_t row_of(struct tc_str key)
+{
+    size_t i = 0;
+
+    while (i < N_TENSOR_ROWS && !tc_str_is(key, tensor_rows[i].key))
+        i++;
+    return i;
+}
+
+/* ---- packing -------------------------------------------------------------------------------- */
+
+static void pack(struct tc_fact_pack *p, char tag, const void *data, size_t size)
+{
+    tc_strbuf_addc(&p->bytes, tag);
+    tc_strbuf_add(&p->bytes, data, size);
+}
+
+static void pack_text(struct tc_fact_pack *p, char tag, struct tc_str text)
+{
+    pack(p, tag, &text.size, sizeof(text.size));
+    tc_strbuf_add(&p->bytes, text.text, text.size);
+}
+
+static void pack_tensor(struct tc_fact_pack *p, const struct tc_value *v, unsigned depth)
+{
+    pack(p, 'T', NULL, 0);
+    for (uint32_t i = 0; i < v->n; i++) {
+        struct tc_str key = v->members[i].key;
+        const struct tc_value *value = &v->members[i].value;
+        if (key.size == 2 && !memcmp(key.text, "id", 2)) {
+            if (p->n_tensors < TC_FACT_TENSORS)
+                p->tensors[p->n_tensors++] = tc_value_int(value, -1);
+            continue;
+        }
+        bool is_shape = tc_str_is(key, "shape");
+        if (!is_shape && row_of(key) == N_TENSOR_ROWS)
+            continue;
+        tc_strbuf_addc(&p->bytes, is_shape ? 's' : key.text[0]);
+        tc_fact_pack_value(p, value, depth + 1);
+    }
+}
+
+static void pack_members(struct tc_fact_pack *p, const struct tc_value *v, unsigned depth)
+{
+    bool has_id = is_object(v);
+
+    pack(p, 'O', &v->n, sizeof(v->n));
+    for (uint32_t i = 0; i < v->n; i++) {
+        if (has_id && tc_str_is(v->members[i].key, "id"))
+            continue;
+        pack_text(p, 'k', v->members[i].key);
+        tc_fact_pack_value(p, &v->members[i].value, depth + 1);
+    }
+}
+
+static void pack_array(struct tc_fact_pack *p, const struct tc_value *v, unsigned depth)
+{
+    pack(p, 'A', &v->n, sizeof(v->n));
+    for (uint32_t i = 0; i < v->n && v->n <= TC_FACT_LIST; i++)
+        tc_fact_pack_value(p, &v->items[i], depth + 1);
+    if (v->n > TC_FACT_LIST) { /* the last one may count those left out */
+        int64_t more = tc_value_int(tc_value_get(&v->items[v->n - 1], "more"), -1);
+        pack(p, 'm', &more, sizeof(more));
+    }
+}
+
+void tc_fact_pack_value(struct tc_fact_pack *p, const struct tc_value *v, unsigned depth)
+{
+    if (!v || depth > TC_FACT_DEPTH) {
+        pack(p, '-', NULL, 0);
+        return;
+    }
+    switch (v->kind) {
+    case TC_VALUE_NULL:
+        pack(p, 'n', NULL, 0);
+        break;
+    case TC_VALUE_BOOL:
+        pack(p, v->boolean ? 't' : 'f', NULL, 0);
+        break;
+    case TC_VALUE_INT:
+        pack(p, 'i', &v->integer, sizeof(v->integer));
+        break;
+    case TC_VALUE_FLOAT:
+        pack(p, 'd', &v->number, sizeof(v->number));
+        break;
+    case TC_VALUE_STR:
+        pack_text(p, 'S', (struct tc_str){v->text, v->n});
+        break;
+    case TC_VALUE_ARRAY:
+        pack_array(p, v, depth);
+        break;
+    case TC_VALUE_OBJECT:
+        if (is_tensor(v))
+            pack_tensor(p, v, depth);
+        else
+            pack_members(p, v, depth);
+        break;
+    }
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+void tc_fact_reader_release(struct tc_fact_reader *reader)
+{
+    tc_strbuf_release(&reader->path);
+    tc_strbuf_release(&reader->text);
+}
+
+static void add(struct tc_fact_reader *r, enum tc_attribute attribute)
+{
+    tc_sym path =
+        r->path.size ? tc_strtab_intern(r->table->symbols, r->path.text, r->path.size) : TC_NO_SYM;
+
+    tc_fact_table_add(r->table, tc_fact_table_slot(r->table, r->subject, path, attribute),
+                      r->text.text, r->text.size, r->out);
+}
+
+/* As it comes back from a file: what is not plain ASCII is spelled by the writer of documents. */
+static void set_text(struct tc_fact_reader *r, struct tc_str text)
+{
+    bool is_plain = true;
+
+    for (uint32_t i = 0; i < text.size; i++)
+        is_plain &= text.text[i] >= 0x20 && text.text[i] < 0x7f && text.text[i] != '"' &&
+                    text.text[i] != '\\' && text.text[i] != '/';
+    tc_strbuf_reset(&r->text);
+    tc_strbuf_add_json(&r->text, text.text, text.size);
+    if (!is_plain) {
+        struct tc_json *node = NULL;
+        if (tc_json_parse(r->text.text, r->text.size, &node, NULL))
+            return;
+        tc_strbuf_reset(&r->text);
+        tc_json_print(node, &r->text);
+        tc_json_free(node);
+    }
+}
+
+/* A number has one kind in a file. */
+static void set_scalar(struct tc_fact_reader *r, const struct tc_value *v)
+{
+    tc_strbuf_reset(&r->text);
+    switch (v->kind) {
+    case TC_VALUE_BOOL:
+        tc_strbuf_adds(&r->text, v->boolean ? "true" : "false");
+        break;
+    case TC_VALUE_INT:
+        tc_strbuf_add_number(&r->text, (double)v->integer);
+        break;
+    case TC_VALUE_FLOAT:
+        if (isfinite(v->number))
+            tc_strbuf_add_number(&r->text, v->number);
+        else
+            tc_strbuf_adds(&r->text, "\"not finite\"");
+        break;
+    case TC_VALUE_STR:
+        set_text(r, (struct tc_str){v->text, v->n});
+        break;
+    default:
+        tc_strbuf_adds(&r->text, "null");
+    }
+}
+
+static void add_count(struct tc_fact_reader *r, enum tc_attribute attribute, double n)
+{
+    tc_strbuf_reset(&r->text);
+    tc_strbuf_add_number(&r->text, n);
+    add(r, attribute);
+}
+
+static void set_path(struct tc_fact_reader *r, size_t size)
+{
+    r->path.size = size;
+    if (r->path.text)
+        r->path.text[size] = '\0';
+}
+
+static void add_shape(struct tc_fact_reader *r, const struct tc_value *shape)
+{
+    size_t size = r->path.size;
+
+    if (shape->kind != TC_VALUE_ARRAY)
+        return;
+    add_count(r, TC_ATTRIBUTE_NDIM, shape->n);
+    tc_strbuf_reset(&r->text);
+    tc_strbuf_addc(&r->text, '[');
+    for (uint32_t i = 0; i < shape->n; i++) {
+        tc_strbuf_adds(&r->text, i ? "," : "");
+        tc_strbuf_add_int(&r->text, tc_value_int(&shape->items[i], 0));
+    }
+    tc_strbuf_addc(&r->text, ']');
+    add(r, TC_ATTRIBUTE_SHAPE);
+    for (uint32_t i = 0; i < shape->n; i++) {
+        tc_strbuf_addf(&r->path, "[%u]", (unsigned)i);
+        add_count(r, TC_ATTRIBUTE_DIM, (double)tc_value_int(&shape->items[i], 0));
+        set_path(r, size);
+    }
+}
+
+static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
+{
+    int64_t serial = tc_value_int(tc_value_get(tensor, "id"), -1);
+    size_t i = 0;
+
+    while (i < r->n_sources && r->pack->tensors[i] != serial)
+        i++;
+    if (i == r->n_sources || r->sources[i] == TC_NO_SYM)
+        return;
+    set_text(r, (struct tc_str){tc_strtab_text(r->table->symbols, r->sources[i]),
+                                (uint32_t)tc_strtab_size(r->table->symbols, r->sources[i])});
+    add(r, TC_ATTRIBUTE_SOURCE);
+}
+
+static void read_tensor(struct tc_fact_reader *r, const struct tc_value *v)
+{
+    for (uint32_t i = 0; i < v->n; i++) {
+        size_t row = row_of(v->members[i].key);
+        if (row < N_TENSOR_ROWS) {
+            set_scalar(r, &v->members[i].value);
+            add(r, tensor_rows[row].attribute);
+        } else if (tc_str_is(v->members[i].key, "shape")) {
+            add_shape(r, &v->members[i].value);
+        }
+    }
+    add_source(r, v);
+}
+
+static void read_value(struct tc_fact_reader *r, const struct tc_value *v, unsigned depth);
+
+static void read_member(struct tc_fact_reader *r, struct tc_str key, const struct tc_value *v,
+                        unsigned depth)
+{
+    size_t size = r->path.size;
+
+    tc_strbuf_addc(&r->path, '.');
+    tc_strbuf_add(&r->path, key.text, key.size);
+    read_value(r, v, depth + 1);
+    set_path(r, size);
+}
+
+static void read_members(struct tc_fact_reader *r, const struct tc_value *v, unsigned depth)
+{
+    struct tc_strbuf keys = TC_STRBUF_INIT;
+
+    for (uint32_t i = 0; i < v->n; i++) {
+        struct tc_str key = v->members[i].key;
+        tc_strbuf_adds(&keys, i ? "," : "");
+        tc_strbuf_add(&keys, key.text, key.size);
+        read_member(r, key, &v->members[i].value, depth);
+    }
+    if (depth || r->tells_keys) {
+        set_text(r, (struct tc_str){keys.text ? keys.text : "", (uint32_t)keys.size});
+        add(r, TC_ATTRIBUTE_KEYS);
+    }
+    tc_strbuf_release(&keys);
+}
+
+/* Scalar attributes alone: what an object holds beyond them are objects of their own. */
+static void read_object(struct tc_fact_reader *r, const struct tc_value *v, unsigned depth)
+{
+    const struct tc_value *attrs = tc_value_get(v, "attrs");
+
+    if (depth || !r->has_class) {
+        set_scalar(r, &v->members[0].value);
+        add(r, TC_ATTRIBUTE_CLASS);
+    }
+    for (uint32_t i = 0; attrs && attrs->kind == TC_VALUE_OBJECT && i < attrs->n; i++)
+        if (attrs->members[i].value.kind < TC_VALUE_ARRAY)
+            read_member(r, attrs->members[i].key, &attrs->members[i].value, depth);
+}
+
+static void read_array(struct tc_fact_reader *r, const struct tc_value *v, unsigned depth)
+{
+    const struct tc_value *last = v->n ? &v->items[v->n - 1] : NULL;
+    int64_t more = last ? tc_value_int(tc_value_get(last, "more"), -1) : -1;
+    size_t size = r->path.size;
+
+    add_count(r, TC_ATTRIBUTE_LENGTH, more < 0 ? v->n : (double)v->n - 1 + (double)more);
+    for (uint32_t i = 0; i < v->n && v->n <= TC_FACT_LIST; i++) {
+        tc_strbuf_addf(&r->path, "[%u]", (unsigned)i);
+        read_value(r, &v->items[i], depth + 1);
+        set_path(r, size);
+    }
+}
+
+static void read_value(struct tc_fact_reader *r, const struct tc_value *v, unsigned depth)
+{
+    if (depth > TC_FACT_DEPTH)
+        return;
+    if (v->kind == TC_VALUE_ARRAY) {
+        read_array(r, v, depth);
+    } else if (v->kind != TC_VALUE_OBJECT) {
+        set_scalar(r, v);
+        add(r, TC_ATTRIBUTE_VALUE);
+    } else if (is_tensor(v)) {
+        read_tensor(r, v);
+    } else if (is_object(v)) {
+        read_object(r, v, depth);
+    } else if (v->n == 1 && tc_str_is(v->members[0].key, "dict") &&
+               v->members[0].value.kind == TC_VALUE_OBJECT) {
+        read_members(r, &v->members[0].value, depth);
+    } else {
+        read_members(r, v, depth);
+    }
+}
+
+void tc_fact_read_value(struct tc_fact_reader *r, const char *path, const struct tc_value *value)
+{
+    tc_strbuf_reset(&r->path);
+    tc_strbuf_adds(&r->path, path);
+    read_value(r, value, 0);
+}
+
+void tc_fact_add_json(struct tc_fact_reader *r, const char *path, enum tc_attribute attribute,
+                      const char *json)
+{
+    tc_strbuf_reset(&r->path);
+    if (path)
+        tc_strbuf_adds(&r->path, path);
+    tc_strbuf_reset(&r->text);
+    tc_strbuf_adds(&r->text, json);
+    add(r, attribute);
+}
+
+void tc_fact_add_text(struct tc_fact_reader *r, const char *path, enum tc_attribute attribute,
+                      struct tc_str text)
+{
+    tc_strbuf_reset(&r->path);
+    if (path)
+        tc_strbuf_adds(&r->path, path);
+    set_text(r, text);
+    add(r, attribute);
+}
+
+/* An array of scalars, as JSON. */
+static void print_array(struct tc_fact_reader *r, const struct tc_value *v)
+{
+    struct tc_strbuf all = TC_STRBUF_INIT;
+
+    tc_strbuf_addc(&all, '[');
+    for (uint32_t i = 0; i < v->n; i++) {
+        tc_strbuf_adds(&all, i ? "," : "");
+        set_scalar(r, &v->items[i]);
+        tc_strbuf_add(&all, r->text.text, r->text.size);
+    }
+    tc_strbuf_addc(&all, ']');
+    tc_strbuf_release(&r->text);
+    r->text = all;
+}
+
+void tc_fact_add_value(struct tc_fact_reader *r, const char *path, enum tc_attribute attribute,
+                       const struct tc_value *value)
+{
+    tc_strbuf_reset(&r->path);
+    if (path)
+        tc_strbuf_adds(&r->path, path);
+    if (value->kind == TC_VALUE_ARRAY)
+        print_array(r, value);
+    else
+        set_scalar(r, value);
+    add(r, attribute);
+}

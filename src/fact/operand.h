@@ -1,0 +1,56 @@
+/*
+ * operand.h - what a value of a trace says, as facts of one call
+ *
+ * A value is read twice: packed as bytes, without the serials that differ from call to call, which
+ * tell at once whether a call is like one before it; and, the first time, as slots and values.
+ */
+#ifndef TC_FACT_OPERAND_H
+#define TC_FACT_OPERAND_H
+
+#include "fact/table.h"
+
+/* Of so many tensors among the operands of a call the source is told; so many are remembered. */
+#define TC_FACT_SOURCES 6
+#define TC_FACT_TENSORS 32
+/* Longer lists are told of by their length alone. */
+#define TC_FACT_LIST  8
+#define TC_FACT_DEPTH 5
+
+/* A value, packed. */
+struct tc_fact_pack {
+    struct tc_strbuf bytes;
+    int64_t tensors[TC_FACT_TENSORS]; /* their serials, in order */
+    size_t n_tensors;
+};
+
+void tc_fact_pack_value(struct tc_fact_pack *pack, const struct tc_value *value, unsigned depth);
+
+/* A value, read as facts of a subject. */
+struct tc_fact_reader {
+    struct tc_fact_table *table;
+    struct tc_fact_entries *out;
+    uint32_t subject;
+    struct tc_strbuf path, text;
+    bool tells_keys; /* the names of a call's operands are worth a fact */
+    bool has_class;  /* the subject names the class of the outermost object */
+    /* The words for where the first tensors of a packed call come from; TC_NO_SYM: not to be told.
+     */
+    const struct tc_fact_pack *pack;
+    const tc_sym *sources;
+    size_t n_sources;
+};
+
+void tc_fact_reader_release(struct tc_fact_reader *reader);
+/* All facts of a value whose path this is. */
+void tc_fact_read_value(struct tc_fact_reader *reader, const char *path,
+                        const struct tc_value *value);
+/* One more fact. path may be NULL. */
+void tc_fact_add_json(struct tc_fact_reader *reader, const char *path, enum tc_attribute attribute,
+                      const char *json);
+void tc_fact_add_text(struct tc_fact_reader *reader, const char *path, enum tc_attribute attribute,
+                      struct tc_str text);
+/* A scalar, or an array of scalars. */
+void tc_fact_add_value(struct tc_fact_reader *reader, const char *path, enum tc_attribute attribute,
+                       const struct tc_value *value);
+
+#endif /* TC_FACT_OPERAND_H */

@@ -1,0 +1,243 @@
+/*
+ * source.c - facts as a source of examples, and the seven forms that claim them
+ *
+ * An example is one slot with one value. Learning tells of all at the end of a run, with how often
+ * each was met; judging tells of each breach, and of what held in sum.
+ */
+#include <string.h>
+
+#include "base/banned.h"
+#include "fact/attribute.h"
+#include "fact/facts.h"
+#include "fact/implied.h"
+#include "relation/relation.h"
+#include "replay/symbols.h"
+
+/* ---- state ---------------------------------------------------------------------------------- */
+
+static void *facts_open(void)
+{
+    struct tc_facts *facts = tc_calloc(1, sizeof(*facts));
+
+    tc_fact_table_init(&facts->table);
+    facts->class_tuples = tc_strtab_new();
+    return facts;
+}
+
+static void facts_close(void *state)
+{
+    struct tc_facts *facts = state;
+
+    for (size_t i = 0; i < facts->all.n; i++)
+        tc_fact_watch_free(facts->all.items[i]);
+    tc_vec_release(&facts->all);
+    tc_map_release(&facts->watches);
+    tc_map_release(&facts->class_counts);
+    tc_strtab_free(facts->class_tuples);
+    tc_vec_release(&facts->classes);
+    tc_vec_release(&facts->entries);
+    tc_vec_release(&facts->sources);
+    tc_strbuf_release(&facts->pack.bytes);
+    tc_fact_table_release(&facts->table);
+    tc_free(facts);
+}
+
+struct tc_fact_watch *tc_fact_watch_of(struct tc_facts *facts, const struct tc_process *process)
+{
+    bool is_new;
+    uint64_t *slot = tc_map_at(&facts->watches, (uintptr_t)process, &is_new);
+
+    if (is_new) {
+        struct tc_fact_watch *w = tc_calloc(1, sizeof(*w));
+        w->process = process;
+        w->horizon = -1;
+        w->label_tuples = tc_strtab_new();
+        w->counter_tuples = tc_strtab_new();
+        *slot = (uintptr_t)w;
+        tc_vec_push(&facts->all, w);
+    }
+    return (struct tc_fact_watch *)(uintptr_t)*slot;
+}
+
+void tc_fact_watch_free(struct tc_fact_watch *w)
+{
+    for (size_t i = 0; i < w->changes.n; i++)
+        tc_vec_release(&w->changes.items[i].names);
+    tc_vec_release(&w->changes);
+    tc_vec_release(&w->open);
+    tc_vec_release(&w->labels);
+    tc_vec_release(&w->counters);
+    tc_strtab_free(w->label_tuples);
+    tc_strtab_free(w->counter_tuples);
+    tc_map_release(&w->producers);
+    tc_map_release(&w->old_producers);
+    tc_map_release(&w->taints);
+    tc_free(w);
+}
+
+static void facts_expect(void *state, struct tc_strtab *symbols,
+                         const struct tc_invariant *invariant)
+{
+    struct tc_facts *facts = state;
+
+    facts->table.symbols = symbols;
+    tc_fact_table_expect(&facts->table, tc_invariant_fact(invariant));
+}
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+/* Of main processes; of their calls those of the main thread, whose order is the script's. */
+static void facts_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                          const struct tc_sink *sink)
+{
+    struct tc_facts *facts = state;
+    struct tc_fact_watch *w;
+
+    facts->table.symbols = symbols;
+    facts->sink = sink;
+    facts->event = event;
+    if (event->kind == TC_EVENT_FINISH)
+        tc_fact_finish(facts);
+    if (!event->process || event->process->is_worker)
+        return;
+    w = tc_fact_watch_of(facts, event->process);
+    if (event->kind == TC_EVENT_BEGIN && event->call->th == 0)
+        tc_fact_call_begins(facts, w, event->call);
+    else if (event->kind == TC_EVENT_CALL && event->call->th == 0)
+        tc_fact_call_ends(facts, w, event->call);
+    else if (event->kind == TC_EVENT_VARIABLE)
+        tc_fact_variable(facts, w, event);
+    else if (event->kind == TC_EVENT_WINDOW)
+        tc_fact_window_ends(facts, w, event->window);
+}
+
+const struct tc_source tc_source_facts = {
+    .name = "facts",
+    .open = facts_open,
+    .close = facts_close,
+    .expect = facts_expect,
+    .observe = facts_observe,
+    .looks_closely = true,
+    .condense = tc_fact_condense,
+};
+
+/* ---- forms ---------------------------------------------------------------------------------- */
+
+/* One value throughout is a claim; a key with two is none. */
+static void propose(enum tc_fact_form form, struct tc_strtab *symbols, tc_sym key,
+                    const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
+{
+    struct tc_fact fact;
+    tc_sym value = outcomes->n && outcomes->n_outcome[0] == 1 ? outcomes->outcome[0][0] : TC_NO_SYM;
+
+    for (size_t i = 1; i < outcomes->n; i++)
+        if (outcomes->n_outcome[i] != 1 || outcomes->outcome[i][0] != value)
+            return;
+    if (value == TC_NO_SYM ||
+        !tc_fact_of_key(&fact, symbols, tc_strtab_text(symbols, key),
+                        tc_strtab_size(symbols, key)) ||
+        tc_fact_form(&fact, symbols) != form)
+        return;
+    fact.value = value;
+    struct tc_hypothesis hypothesis = {
+        .n_params = 1,
+        .min_pipelines = TC_EVERY_PIPELINE,
+        .min_support = tc_attribute_row((enum tc_attribute)fact.attribute)->support,
+        .fact = fact,
+    };
+    hypothesis.params[0] = tc_param_fact(&hypothesis.fact);
+    tc_vec_push(&out->items, hypothesis);
+}
+
+static tc_sym key_of(enum tc_fact_form form, struct tc_strtab *symbols,
+                     const struct tc_param *params, size_t n_params)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    if (n_params != 1 || params[0].kind != TC_PARAM_FACT ||
+        tc_fact_form(params[0].fact, symbols) != form)
+        return TC_NO_SYM;
+    tc_fact_key(params[0].fact, symbols, &text);
+    tc_sym key = tc_strtab_intern(symbols, text.text, text.size);
+    tc_strbuf_release(&text);
+    return key;
+}
+
+static enum tc_outcome holds(struct tc_strtab *symbols, const struct tc_param *params,
+                             size_t n_params, const tc_sym *outcome, size_t n_outcome)
+{
+    (void)symbols;
+    (void)n_params;
+    if (n_outcome != 1)
+        return TC_UNDECIDED;
+    return outcome[0] == params[0].fact->value ? TC_HELD : TC_BROKEN;
+}
+
+static bool is_setting(const struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                       const struct tc_example *example)
+{
+    return tc_fact_is_setting(tc_invariant_fact(invariant), symbols, example->outcome[0]);
+}
+
+static void describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                     size_t n_params, struct tc_strbuf *out)
+{
+    (void)n_params;
+    tc_fact_describe(params[0].fact, symbols, out);
+}
+
+static void explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                    const struct tc_event *event, const struct tc_example *example,
+                    struct tc_strbuf *out)
+{
+    (void)event;
+    tc_fact_explain(tc_invariant_fact(invariant), symbols, example->outcome[0], out);
+}
+
+#define FORM(symbol, form, text, at, what, look)                                              \
+    static void propose_##form(struct tc_strtab *symbols, tc_sym key,                         \
+                               const struct tc_outcomes *outcomes, struct tc_hypotheses *out) \
+    {                                                                                         \
+        propose(TC_FORM_##form, symbols, key, outcomes, out);                                 \
+    }                                                                                         \
+    static tc_sym key_##form(struct tc_strtab *symbols, const struct tc_param *params,        \
+                             size_t n_params)                                                 \
+    {                                                                                         \
+        return key_of(TC_FORM_##form, symbols, params, n_params);                             \
+    }                                                                                         \
+    const struct tc_relation symbol = {                                                       \
+        .name = (text),                                                                       \
+        .summary = (what),                                                                    \
+        .hint = (look),                                                                       \
+        .fault = (at),                                                                        \
+        .source = &tc_source_facts,                                                           \
+        .is_specific = true,                                                                  \
+        .is_setting = is_setting,                                                             \
+        .propose = propose_##form,                                                            \
+        .key = key_##form,                                                                    \
+        .holds = holds,                                                                       \
+        .describe = describe,                                                                 \
+        .explain = explain,                                                                   \
+    };
+
+FORM(tc_fact_arg_value, ARG_VALUE, "APIArg/value", TC_FAULT_AT_BEGIN,
+     "a call is made with this operand, receiver or mode (--specific)",
+     "What hands another operand to this call than in the runs learned from?")
+FORM(tc_fact_arg_source, ARG_SOURCE, "APIArg/source", TC_FAULT_AT_BEGIN,
+     "an operand comes from this call, a variable or outside (--specific)",
+     "Which call made this operand in the runs learned from, and what stands in its place?")
+FORM(tc_fact_output_value, OUTPUT_VALUE, "APIOutput/value", TC_FAULT_AT_END,
+     "a call returns this kind of result (--specific)",
+     "The operands were as they were: what differs inside this call?")
+FORM(tc_fact_count, COUNT, "APISequence/count", TC_FAULT_AT_END,
+     "a call is made so often in a step, or in a run (--specific)",
+     "Is the call there, and in the loop in which it was?")
+FORM(tc_fact_before, BEFORE, "APISequence/before", TC_FAULT_AT_END,
+     "one call first comes before another (--specific)",
+     "Was the order of these two calls meant to change?")
+FORM(tc_fact_set, SET, "EventContain/set", TC_FAULT_AT_END,
+     "a call changes these variables, or gives gradients to them (--specific)",
+     "What keeps the loss, or the optimizer, from the variables named, or leads to further ones?")
+FORM(tc_fact_attribute, ATTRIBUTE, "Consistent/attribute", TC_FAULT_AT_END,
+     "a variable has this shape, dtype or mode (--specific)",
+     "What made or set this variable otherwise than in the runs learned from?")

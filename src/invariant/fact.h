@@ -1,0 +1,120 @@
+/*
+ * fact.h - one simple statement about one script: a subject, an attribute of it, and its value
+ *
+ * A fact was the same on every occasion in every run learned from. Subjects are tuples of words: a
+ * call in its context, a step window, a variable. All words are interned; text is made when a fact
+ * is written or told.
+ */
+#ifndef TC_INVARIANT_FACT_H
+#define TC_INVARIANT_FACT_H
+
+#include <stdbool.h>
+
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/strtab.h"
+
+/* name, text in files */
+#define TC_SUBJECT_MAP(X)                                                   \
+    X(CALL, "call")           /* calls of an API in one context */          \
+    X(WINDOW, "window")       /* calls of an API within one step window */  \
+    X(RUN, "run")             /* calls of an API within one process */      \
+    X(CHANGES, "changes")     /* what one kind of call does to variables */ \
+    X(VARIABLE, "variable")   /* one variable, by its name */               \
+    X(VARIABLES, "variables") /* all of them together */
+
+enum tc_subject_kind {
+#define X(name, text) TC_SUBJECT_##name,
+    TC_SUBJECT_MAP(X)
+#undef X
+    TC_N_SUBJECTS
+};
+
+/* What tells subjects of one kind apart; TC_NO_SYM where it does not apply. */
+#define TC_FACT_FIELD_MAP(X)                                              \
+    X(FN, "fn")       /* an API, root.forward, or a kind of call */       \
+    X(OF, "of")       /* class of the receiver */                         \
+    X(IN, "in")       /* the traced call around it */                     \
+    X(IN_OF, "in_of") /* class of the receiver of that one */             \
+    X(STAGE, "stage")                                                     \
+    X(GRAD, "grad") /* "off" */                                           \
+    X(NAME, "name") /* of a variable; number of a call within a window */ \
+    X(BY, "by")     /* the call that changed it */
+
+enum tc_fact_field {
+#define X(name, text) TC_FACT_##name,
+    TC_FACT_FIELD_MAP(X)
+#undef X
+    TC_FACT_FIELDS
+};
+
+/* Attributes, and their texts in files; src/fact/attribute.c says what each means. */
+#define TC_ATTRIBUTE_MAP(X)             \
+    X(VALUE, "value")                   \
+    X(CLASS, "class")                   \
+    X(KEYS, "keys")                     \
+    X(LENGTH, "length")                 \
+    X(TENSOR, "tensor")                 \
+    X(DTYPE, "dtype")                   \
+    X(NDIM, "ndim")                     \
+    X(SHAPE, "shape")                   \
+    X(DIM, "dim")                       \
+    X(REQUIRES_GRAD, "requires_grad")   \
+    X(SOURCE, "source")                 \
+    X(AUTOCAST, "autocast")             \
+    X(OWNED, "owned")                   \
+    X(UNCLEARED, "uncleared")           \
+    X(EQUALS, "equals")                 \
+    X(FINITE, "finite")                 \
+    X(OPERAND, "operand")               \
+    X(COUNT, "count")                   \
+    X(COUNT_FIRST, "count_first")       \
+    X(COUNT_LATER, "count_later")       \
+    X(RATE, "rate")                     \
+    X(PRESENT, "present")               \
+    X(BEFORE, "before")                 \
+    X(DATA, "data")                     \
+    X(DATA_FIRST, "data_first")         \
+    X(GRADIENTS, "gradients")           \
+    X(GRADIENT_CALLS, "gradient_calls") \
+    X(TRAINABLE, "trainable")           \
+    X(TRAINABLE_LAST, "trainable_last") \
+    X(EXIST, "exist")
+
+enum tc_attribute {
+#define X(name, text) TC_ATTRIBUTE_##name,
+    TC_ATTRIBUTE_MAP(X)
+#undef X
+    TC_N_ATTRIBUTES
+};
+
+struct tc_subject {
+    uint32_t kind; /* enum tc_subject_kind */
+    tc_sym fields[TC_FACT_FIELDS];
+};
+
+struct tc_fact {
+    struct tc_subject subject;
+    tc_sym path; /* of an operand, "args.weight"; TC_NO_SYM where the attribute needs none */
+    uint32_t attribute;
+    tc_sym value; /* JSON text; TC_NO_SYM in a fact that is being looked for */
+};
+
+struct tc_subject tc_subject_of(enum tc_subject_kind kind);
+
+/* What identifies a fact, its value apart, as one line of JSON: the key of its examples. */
+void tc_fact_key(const struct tc_fact *fact, const struct tc_strtab *symbols,
+                 struct tc_strbuf *out);
+/* Back again, without a value. False if the text is no such key. */
+bool tc_fact_of_key(struct tc_fact *fact, struct tc_strtab *symbols, const char *text, size_t size);
+
+/* The two descriptors of an invariant file: subject, and attribute with value. */
+struct tc_json *tc_fact_subject_to_json(const struct tc_fact *fact,
+                                        const struct tc_strtab *symbols);
+struct tc_json *tc_fact_claim_to_json(const struct tc_fact *fact, const struct tc_strtab *symbols);
+bool tc_fact_read(struct tc_fact *fact, struct tc_strtab *symbols, const struct tc_json *subject,
+                  const struct tc_json *claim);
+
+const char *tc_attribute_text(enum tc_attribute attribute);
+
+#endif /* TC_INVARIANT_FACT_H */

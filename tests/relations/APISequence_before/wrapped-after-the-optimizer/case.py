@@ -1,0 +1,24 @@
+"""The order in which a script first makes its calls; of what follows from two steps no third is written."""
+from trace_writer import Trace
+
+OPTIONS = ["--specific"]
+
+
+def train(folder, late=False):
+    t = Trace(folder)
+    model = t.net("w")
+    calls = ["torch.optim.Optimizer.add_param_group", "torch.nn.Module.to"]
+    for name in calls if late else calls[::-1]:
+        t.call(name, at="train.py:5")
+    optimizer = t.optimizer(model)
+    for _ in range(3):
+        t.train_step(model, optimizer)
+    t.end()
+
+
+def healthy(folder):
+    train(folder)
+
+
+def broken(folder):
+    train(folder, late=True)
