@@ -4,8 +4,12 @@
 #ifndef TC_TOOLS_COLLECT_H
 #define TC_TOOLS_COLLECT_H
 
+#include <limits.h>
+
 #include "cli/app.h"
 #include "collect/collect.h"
+
+#define TC_CONTENT_NOT_GIVEN UINT_MAX
 
 struct collect_options {
     struct tc_opt_list target;       /* the script, module or command, and its arguments */
@@ -13,6 +17,7 @@ struct collect_options {
     const char *pyscript, *shscript; /* the same, as the Python tool spells it */
     struct tc_opt_list invariants, instrument, models;
     unsigned overflow;               /* enum tc_collect_overflow */
+    unsigned content;                /* the place in off|batches|full, or TC_CONTENT_NOT_GIVEN */
     struct tc_collect_config config; /* all else; completed by collect_run */
     bool dashes;                     /* the target stood after -- */
     bool use_config;                 /* of the Python tool: no meaning here */

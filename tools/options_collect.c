@@ -27,6 +27,8 @@ static const struct tc_opt options[] = {
                  "trace the first N steps all"),
     TC_OPT_VALUE(SIZE, "digest-budget", 0, "SIZE", AT(config.digest_budget),
                  "bytes of tensors read in full at one look (default 64M)"),
+    TC_OPT_VALUE(CHOICE, "content", 0, "off|batches|full", AT(content),
+                 "of tensors' contents: nothing; batches, integers, scalars (default); all"),
     TC_OPT_SWITCH(FLAG, "stats", 0, AT(config.stats), "record min, max, mean of tensors"),
     TC_OPT_VALUE(UINT, "stack", 0, "DEPTH", AT(config.stack_depth),
                  "frames of the script on each call"),

@@ -7,7 +7,7 @@
 
 int main(int argc, char **argv)
 {
-    struct collect_options options = {0};
+    struct collect_options options = {.content = TC_CONTENT_NOT_GIVEN};
     struct tc_app app = {.tool = &collect_tool, .failed = TC_COLLECT_FAILED};
     return tc_app_main(&app, argc, argv, &options, collect_run);
 }

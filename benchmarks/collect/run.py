@@ -10,6 +10,7 @@ and the bytes of trace per step and the growth of the peak of memory.
 
 Modes:
   full      everything
+  no-content: the same with --content off
   selective 100 invariants, about variables too, learned from a full trace of the same program
   sampled   one step in ten
   again     the plain run once more: what chance makes of a ratio on this machine
@@ -35,7 +36,7 @@ import harness  # noqa: E402
 HERE = pathlib.Path(__file__).resolve().parent
 # Steps of a run: five seconds or so, as shorter ones measure the machine's moods.
 PROGRAMS = {"cnn": 60, "gpt": 100, "resnet": 40, "lstm": 300, "vae": 400, "ddp": 100}
-MODES = ("full", "selective", "sampled", "again", "upstream", "upstream-selective")
+MODES = ("full", "selective", "sampled", "again", "no-content", "upstream", "upstream-selective")
 WARM_UP = 8  # steps left out of the medians
 N_INVARIANTS = 100
 
@@ -55,7 +56,7 @@ def parse():
     parser.add_argument("--json", type=pathlib.Path, help="write all figures there")
     arguments = parser.parse_args()
     if arguments.modes is None:
-        arguments.modes = MODES[:5] if arguments.upstream else MODES[:4]
+        arguments.modes = MODES[:6] if arguments.upstream else MODES[:5]
     if not arguments.upstream and any(m.startswith("upstream") for m in arguments.modes):
         parser.error("these modes need --upstream")
     if arguments.steps is not None and arguments.steps <= WARM_UP + 2:
@@ -108,6 +109,9 @@ class Program:
 
     def full(self):
         return self._traced("full")
+
+    def no_content(self):
+        return self._traced("no_content", "--content", "off")
 
     def sampled(self):
         return self._traced("sampled", "--sampling-interval", "10")

@@ -25,6 +25,14 @@ enum tc_collect_overflow {
     TC_COLLECT_DROP,  /* records are dropped and counted */
 };
 
+/* What of the content of tensors is recorded; docs/trace-format.md, "Content". */
+enum tc_collect_content {
+    TC_COLLECT_CONTENT_DEFAULT, /* batches; with invariants: off, unless one of them needs it */
+    TC_COLLECT_CONTENT_OFF,
+    TC_COLLECT_CONTENT_BATCHES,
+    TC_COLLECT_CONTENT_FULL,
+};
+
 /* Exit status of a run that failed before the job started, as of env(1) and timeout(1). */
 #define TC_COLLECT_FAILED 125
 
@@ -52,8 +60,9 @@ struct tc_collect_config {
     unsigned warm_up_steps;     /* steps traced before sampling starts */
 
     uint64_t digest_budget; /* bytes of tensors digested in full at one look; 0: 64 MiB */
-    bool stats;             /* record min, max, mean, NaN and infinity counts of tensors */
-    unsigned stack_depth;   /* frames of the user's stack on each call; 0: the nearest line */
+    enum tc_collect_content content;
+    bool stats;           /* record min, max, mean, NaN and infinity counts of tensors */
+    unsigned stack_depth; /* frames of the user's stack on each call; 0: the nearest line */
 
     uint64_t buffer_size; /* bytes; 0: 64 MiB */
     enum tc_collect_overflow overflow;

@@ -48,6 +48,8 @@ static enum tc_status add_selection(const struct tc_collect_config *config, stru
         add(out, "mode", "selective");
         add(out, "variables", interest.variables ? "1" : "0");
         add(out, "settings", interest.settings ? "1" : "0");
+        if (config->content == TC_COLLECT_CONTENT_DEFAULT)
+            add(out, "content", interest.content ? "batches" : "off");
         tc_strbuf_addf(out, "digest=%016llx\n", (unsigned long long)interest.digest);
         for (size_t i = 0; i < tc_strtab_count(interest.apis); i++)
             add(out, "api", tc_strtab_text(interest.apis, (tc_sym)i));
@@ -146,6 +148,18 @@ static void add_plan(const struct tc_collect_config *config, const char *dir, st
     add_flag(out, "verbose", config->verbose);
 }
 
+static const char *content_word(enum tc_collect_content content)
+{
+    switch (content) {
+    case TC_COLLECT_CONTENT_OFF:
+        return "off";
+    case TC_COLLECT_CONTENT_FULL:
+        return "full";
+    default:
+        return "batches";
+    }
+}
+
 enum tc_status tc_select_settings(const struct tc_collect_config *config,
                                   const struct tc_select_run *run, struct tc_strbuf *out,
                                   struct tc_error *err)
@@ -170,6 +184,8 @@ enum tc_status tc_select_settings(const struct tc_collect_config *config,
     add_many(out, "model", config->models_to_track, config->n_models_to_track);
     if (config->apis_file)
         status = add_apis_file(config->apis_file, out, err);
+    if (config->content != TC_COLLECT_CONTENT_DEFAULT || !config->n_invariants)
+        add(out, "content", content_word(config->content));
     if (status == TC_OK && config->n_invariants)
         status = add_selection(config, out, err);
     return status;

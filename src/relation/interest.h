@@ -25,6 +25,7 @@ struct tc_interest {
     bool variables;          /* some invariant speaks of parameters or buffers */
     bool settings;           /* some invariant speaks of parameter groups or scalers */
     bool owners;             /* some invariant asks which parameters optimizers have */
+    bool content;            /* some invariant speaks of the content of operands */
     uint64_t digest;         /* XXH3 over the invariants' ids, in order */
 };
 

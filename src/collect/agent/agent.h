@@ -45,6 +45,7 @@ enum tc_stage {
 #define TC_API_MODULE     0x80u  /* Module.__call__: named by the class of the receiver */
 #define TC_API_CONTENT    0x100u /* digests of tensor arguments are recorded */
 #define TC_API_ASK        0x200u /* `same` and `finite` are asked of what it returns */
+#define TC_API_UNWRITTEN  0x400u /* what it returns is memory that is still to be written */
 
 struct tc_api {
     char *fn;       /* as JSON string */
@@ -55,6 +56,13 @@ struct tc_api {
     unsigned announced; /* the trace file (by generation) that has its `api` record */
     bool off;           /* switched off after an error of ours */
     bool in_dark;       /* also met in steps that sampling leaves out */
+};
+
+/* --content */
+enum tc_content {
+    TC_CONTENT_OFF,
+    TC_CONTENT_BATCHES,
+    TC_CONTENT_FULL,
 };
 
 enum tc_class_kind {
@@ -103,11 +111,12 @@ struct tc_thread {
 /* The one instance. */
 struct tc_agent {
     bool enabled;
-    bool opening;        /* a thread is opening the trace file */
-    bool worker;         /* a DataLoader worker: no variables, no windows */
-    bool track;          /* tensors are looked at as variables */
-    bool is_narrowed;    /* those of some models alone */
-    bool settings;       /* and the settings of optimizers and scalers */
+    bool opening;     /* a thread is opening the trace file */
+    bool worker;      /* a DataLoader worker: no variables, no windows */
+    bool track;       /* tensors are looked at as variables */
+    bool is_narrowed; /* those of some models alone */
+    bool settings;    /* and the settings of optimizers and scalers */
+    enum tc_content content;
     bool stats;          /* ranges and means of tensors are recorded */
     int stack_depth;     /* frames of the user's that are recorded of a call; 0: the nearest line */
     bool is_dark;        /* in a step that sampling leaves out (steps.h) */

@@ -105,15 +105,22 @@ static void add_place(struct tc_thread *thread, struct tc_strbuf *out)
 /* An initialiser's operands are memory that is still to be written. */
 static void add_operands(struct tc_strbuf *out, const struct tc_span *span)
 {
-    bool has_stats = tc_agent.stats;
+    bool is_init = span->api->role == TC_ROLE_INIT, has_stats = tc_agent.stats;
+    struct tc_operands operands;
+    struct tc_asked asked = {.is_batch = span->is_root};
 
-    tc_agent.stats = has_stats && span->api->role != TC_ROLE_INIT;
+    operands.n = 0;
+    asked.digests = span->api->flags & TC_API_CONTENT;
+    asked.content = tc_agent.content && !is_init && span->api->role != TC_ROLE_FILL;
+    asked.operands = asked.content ? &operands : NULL;
+    tc_agent.stats = has_stats && !is_init;
     if (span->receiver) {
         tc_strbuf_adds(out, ",\"self\":");
-        tc_encode_self(out, span->receiver, span->is_root);
+        tc_encode_self(out, span->receiver, span->is_root, &asked);
     }
     tc_strbuf_addc(out, ',');
-    tc_sig_add_args(out, span->sig, &span->args, span->api->flags & TC_API_CONTENT);
+    tc_sig_add_args(out, span->sig, &span->args, &asked);
+    tc_operands_add(out, &operands);
     tc_agent.stats = has_stats;
 }
 
@@ -153,10 +160,12 @@ static void begin_end(struct tc_strbuf *out, const char *type, const struct tc_s
 void tc_record_return(struct tc_thread *thread, const struct tc_span *span, PyObject *result)
 {
     struct tc_strbuf *out = &thread->line;
+    struct tc_asked asked = {.is_batch = span->api->role == TC_ROLE_DATA};
 
+    asked.content = tc_agent.content && !(span->api->flags & TC_API_UNWRITTEN);
     begin_end(out, "return", span);
     tc_strbuf_adds(out, ",\"value\":");
-    tc_encode(out, result);
+    tc_encode_asked(out, result, NULL, &asked);
     if (span->api->flags & TC_API_ASK)
         tc_answers_add(out, span, result);
     tc_strbuf_adds(out, "}\n");

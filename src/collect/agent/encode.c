@@ -1,5 +1,6 @@
 #include "collect/agent/encode.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/banned.h"
@@ -11,13 +12,13 @@
 
 #define MAX_ITEMS 32
 #define MAX_DEPTH 4
-/* Contents of arguments are digested up to this size. */
-#define MAX_CONTENT ((size_t)64 << 10)
 
 struct encoder {
     struct tc_strbuf *out;
     int depth;
-    bool content;
+    const struct tc_asked *asked;
+    size_t n_name; /* bytes of name; SIZE_MAX: it is not wanted, or does not fit */
+    char name[TC_MAX_OPERAND_NAME];
 };
 
 static void encode(struct encoder *e, PyObject *value);
@@ -48,23 +49,6 @@ void tc_encode_shape(struct tc_strbuf *out, const struct tc_tensor *tensor)
     tc_strbuf_addc(out, ']');
 }
 
-static void add_content(struct encoder *e, PyObject *value, const struct tc_tensor *t)
-{
-    struct tc_memory memory;
-
-    if (t->n * t->dtype->item_size > MAX_CONTENT)
-        return;
-    tc_tensor_memory(value, t, false, &memory);
-    if (memory.data) {
-        tc_strbuf_adds(e->out, ",\"digest\":");
-        tc_encode_digest(e->out,
-                         tc_digest(memory.data, memory.size,
-                                   tc_digest_seed(t->dtype->name, t->shape, t->n_dims)),
-                         false);
-    }
-    tc_memory_release(&memory);
-}
-
 static void add_id(struct tc_strbuf *out, int64_t serial)
 {
     if (serial) {
@@ -82,15 +66,86 @@ static void add_kind(struct tc_strbuf *out, PyObject *value)
     tc_strbuf_add_json(out, name, strlen(name));
 }
 
+/* ---- names of operands within others ---- */
+
+/* Append a part of the name; returns what to give to leave. */
+static size_t enter(struct encoder *e, const char *part, size_t size)
+{
+    size_t before = e->n_name;
+
+    if (before == SIZE_MAX)
+        return before;
+    if (before + size + 2 > sizeof(e->name)) {
+        e->n_name = SIZE_MAX;
+        return before;
+    }
+    memcpy(e->name + before, part, size);
+    e->n_name = before + size;
+    e->name[e->n_name] = '\0';
+    return before;
+}
+
+static size_t enter_item(struct encoder *e, Py_ssize_t i)
+{
+    char part[16];
+
+    if (e->n_name == SIZE_MAX)
+        return SIZE_MAX;
+    return enter(e, part, (size_t)snprintf(part, sizeof(part), "[%d]", (int)i));
+}
+
+static size_t enter_member(struct encoder *e, PyObject *key)
+{
+    char part[TC_MAX_OPERAND_NAME];
+    const char *text;
+
+    if (e->n_name == SIZE_MAX)
+        return SIZE_MAX;
+    text = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
+    if (!text)
+        PyErr_Clear();
+    return enter(e, part, (size_t)snprintf(part, sizeof(part), ".%.80s", text ? text : "?"));
+}
+
+static void leave(struct encoder *e, size_t before)
+{
+    e->n_name = before;
+    if (before != SIZE_MAX)
+        e->name[before] = '\0';
+}
+
+static void start_name(struct encoder *e, const char *name)
+{
+    e->n_name = SIZE_MAX;
+    if (!name || !e->asked || !e->asked->operands)
+        return;
+    e->n_name = 0;
+    enter(e, name, strlen(name));
+}
+
+/* ---- values ---- */
+
+static void add_content(struct encoder *e, PyObject *value, const struct tc_tensor *t,
+                        int64_t serial)
+{
+    if (!e->asked)
+        return;
+    tc_content_add(e->out, value, t, serial, e->asked);
+    if (e->n_name != SIZE_MAX)
+        tc_operands_put(e->asked->operands, value, t, e->name);
+}
+
 static void encode_tensor(struct encoder *e, PyObject *value)
 {
     const struct tc_class *class = tc_class_of(Py_TYPE(value));
+    bool is_read = class && !class->opaque;
+    int64_t serial = is_read ? tc_identity_tensor(value) : tc_identity(value);
     struct tc_tensor t;
 
     tc_strbuf_adds(e->out, "{\"tensor\":");
     add_kind(e->out, value);
-    add_id(e->out, class && !class->opaque ? tc_identity_tensor(value) : tc_identity(value));
-    if (class && !class->opaque && tc_tensor_read(value, &t)) {
+    add_id(e->out, serial);
+    if (is_read && tc_tensor_read(value, &t)) {
         tc_strbuf_adds(e->out, ",\"shape\":");
         tc_encode_shape(e->out, &t);
         tc_strbuf_adds(e->out, ",\"dtype\":\"");
@@ -99,8 +154,7 @@ static void encode_tensor(struct encoder *e, PyObject *value)
         tc_strbuf_adds(e->out, t.device);
         tc_strbuf_adds(e->out, t.requires_grad ? "\",\"requires_grad\":true"
                                                : "\",\"requires_grad\":false");
-        if (e->content)
-            add_content(e, value, &t);
+        add_content(e, value, &t, serial);
         if (tc_agent.stats)
             tc_stats_add(e->out, value, &t);
     }
@@ -118,6 +172,7 @@ static void encode_sequence(struct encoder *e, PyObject *value)
 {
     bool is_tuple = PyTuple_Check(value);
     Py_ssize_t n = is_tuple ? PyTuple_GET_SIZE(value) : PyList_GET_SIZE(value);
+    size_t before;
 
     tc_strbuf_addc(e->out, '[');
     if (e->depth >= MAX_DEPTH) {
@@ -131,7 +186,9 @@ static void encode_sequence(struct encoder *e, PyObject *value)
     for (Py_ssize_t i = 0; i < n && i < MAX_ITEMS; i++) {
         if (i)
             tc_strbuf_addc(e->out, ',');
+        before = enter_item(e, i);
         encode(e, is_tuple ? PyTuple_GET_ITEM(value, i) : PyList_GET_ITEM(value, i));
+        leave(e, before);
     }
     e->depth--;
     add_more(e, n);
@@ -164,6 +221,7 @@ static void encode_dict(struct encoder *e, PyObject *value)
 {
     PyObject *key, *item;
     Py_ssize_t pos = 0, n = 0;
+    size_t before;
 
     tc_strbuf_adds(e->out, "{\"dict\":{");
     e->depth++;
@@ -171,7 +229,9 @@ static void encode_dict(struct encoder *e, PyObject *value)
         if (n++)
             tc_strbuf_addc(e->out, ',');
         add_key(e->out, key);
+        before = enter_member(e, key);
         encode(e, item);
+        leave(e, before);
     }
     e->depth--;
     tc_strbuf_addc(e->out, '}');
@@ -334,25 +394,33 @@ static void encode(struct encoder *e, PyObject *value)
         encode_object(e, value, false);
 }
 
+void tc_encode_asked(struct tc_strbuf *out, PyObject *value, const char *name,
+                     const struct tc_asked *asked)
+{
+    struct encoder e;
+
+    e.out = out;
+    e.depth = 0;
+    e.asked = asked;
+    start_name(&e, name);
+    encode(&e, value);
+}
+
 void tc_encode(struct tc_strbuf *out, PyObject *value)
 {
-    struct encoder e = {out, 0, false};
-
-    encode(&e, value);
+    tc_encode_asked(out, value, NULL, NULL);
 }
 
-void tc_encode_content(struct tc_strbuf *out, PyObject *value)
+void tc_encode_self(struct tc_strbuf *out, PyObject *value, bool is_root,
+                    const struct tc_asked *asked)
 {
-    struct encoder e = {out, 0, true};
-
-    encode(&e, value);
-}
-
-void tc_encode_self(struct tc_strbuf *out, PyObject *value, bool is_root)
-{
-    struct encoder e = {out, 0, false};
     const struct tc_class *class = tc_class_of(Py_TYPE(value));
+    struct encoder e;
 
+    e.out = out;
+    e.depth = 0;
+    e.asked = asked;
+    start_name(&e, "self");
     if (class && (class->kind == TC_CLASS_MODULE || class->kind == TC_CLASS_OPTIMIZER))
         encode_object(&e, value, is_root);
     else

@@ -4,16 +4,17 @@
 #ifndef TC_COLLECT_ENCODE_H
 #define TC_COLLECT_ENCODE_H
 
+#include "collect/agent/content.h"
 #include "collect/agent/scalar.h"
-
-struct tc_tensor;
 
 /* Never fails and leaves no Python error: what cannot be read is written by its class alone. */
 void tc_encode(struct tc_strbuf *out, PyObject *value);
-/* As tc_encode; digests of tensors are added. */
-void tc_encode_content(struct tc_strbuf *out, PyObject *value);
+/* As tc_encode; what is asked of the content of tensors is added. name is that of the operand. */
+void tc_encode_asked(struct tc_strbuf *out, PyObject *value, const char *name,
+                     const struct tc_asked *asked);
 /* The receiver of a call; is_root marks a root forward. */
-void tc_encode_self(struct tc_strbuf *out, PyObject *value, bool is_root);
+void tc_encode_self(struct tc_strbuf *out, PyObject *value, bool is_root,
+                    const struct tc_asked *asked);
 void tc_encode_shape(struct tc_strbuf *out, const struct tc_tensor *tensor);
 /* "%016x" of a digest in quotes. */
 void tc_encode_digest(struct tc_strbuf *out, uint64_t digest, bool is_sampled);

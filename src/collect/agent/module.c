@@ -109,16 +109,18 @@ static PyObject *join(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* detail(stack_depth, stats, narrowed): what is recorded beyond the usual, and short of it */
+/* detail(stack_depth, stats, narrowed, content): what is recorded beyond the usual, and short of it
+ */
 static PyObject *detail(PyObject *self, PyObject *args)
 {
-    int stats, narrowed;
+    int stats, narrowed, content;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "ipp", &tc_agent.stack_depth, &stats, &narrowed))
+    if (!PyArg_ParseTuple(args, "ippi", &tc_agent.stack_depth, &stats, &narrowed, &content))
         return NULL;
     tc_agent.stats = stats;
     tc_agent.is_narrowed = narrowed;
+    tc_agent.content = (enum tc_content)content;
     Py_RETURN_NONE;
 }
 

@@ -38,6 +38,7 @@ static bool add_constants(PyObject *module)
         {"MODULE",         TC_API_MODULE    },
         {"CONTENT",        TC_API_CONTENT   },
         {"ASK",            TC_API_ASK       },
+        {"UNWRITTEN",      TC_API_UNWRITTEN },
         {"ACCEPTS_ANY",    TC_ACCEPTS_ANY   },
         {"ACCEPTS_TENSOR", TC_ACCEPTS_TENSOR},
         {"ACCEPTS_INDEX",  TC_ACCEPTS_INDEX },

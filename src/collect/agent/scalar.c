@@ -72,7 +72,7 @@ static void encode_int(struct tc_strbuf *out, PyObject *value)
     PyErr_Clear();
 }
 
-static void encode_float(struct tc_strbuf *out, double x)
+void tc_encode_float(struct tc_strbuf *out, double x)
 {
     if (isfinite(x)) {
         size_t start = out->size;
@@ -94,7 +94,7 @@ bool tc_encode_scalar(struct tc_strbuf *out, PyObject *value)
     else if (PyLong_Check(value))
         encode_int(out, value);
     else if (PyFloat_Check(value))
-        encode_float(out, PyFloat_AS_DOUBLE(value));
+        tc_encode_float(out, PyFloat_AS_DOUBLE(value));
     else if (PyUnicode_Check(value))
         encode_str(out, value);
     else

@@ -10,6 +10,8 @@
 bool tc_is_scalar(PyObject *value);
 /* False, with nothing written, if it is none. Leaves no Python error. */
 bool tc_encode_scalar(struct tc_strbuf *out, PyObject *value);
+/* A finite number keeps its point: 5.0; the others are objects. */
+void tc_encode_float(struct tc_strbuf *out, double number);
 /* A Python str with its quotes, whole. */
 void tc_encode_str(struct tc_strbuf *out, PyObject *text);
 

@@ -177,7 +177,7 @@ struct writer {
     struct tc_strbuf *out;
     const struct tc_sig *sig;
     const struct tc_arguments *args;
-    bool content;
+    const struct tc_asked *asked;
     size_t n, position; /* written; taken by position */
 };
 
@@ -187,12 +187,13 @@ static void comma(struct writer *w)
         tc_strbuf_addc(w->out, ',');
 }
 
-static void add_value(struct writer *w, PyObject *value)
+static void add_value(struct writer *w, const char *name, PyObject *value)
 {
-    if (w->content)
-        tc_encode_content(w->out, value);
-    else
-        tc_encode(w->out, value);
+    char path[TC_MAX_OPERAND_NAME];
+
+    if (w->asked->operands)
+        snprintf(path, sizeof(path), "args.%s", name);
+    tc_encode_asked(w->out, value, path, w->asked);
 }
 
 static void add_gathered(struct writer *w)
@@ -201,7 +202,7 @@ static void add_gathered(struct writer *w)
     for (; w->position < w->args->n; w->position++) {
         if (w->position)
             tc_strbuf_addc(w->out, ',');
-        tc_encode(w->out, w->args->items[w->position]);
+        tc_encode(w->out, w->args->items[w->position]); /* sizes */
     }
     tc_strbuf_addc(w->out, ']');
 }
@@ -221,7 +222,7 @@ static void add_param(struct writer *w, const struct tc_param *param)
     }
     w->position += is_next;
     if (value)
-        add_value(w, value);
+        add_value(w, param->shown, value);
     else
         tc_strbuf_adds(w->out, param->fallback);
 }
@@ -230,26 +231,34 @@ static void add_param(struct writer *w, const struct tc_param *param)
 static void add_others(struct writer *w)
 {
     PyObject *names = w->args->names;
+    char position[24];
 
     for (; w->position < w->args->n; w->position++) {
         comma(w);
-        tc_strbuf_addf(w->out, "\"%zu\":", w->position);
-        add_value(w, w->args->items[w->position]);
+        snprintf(position, sizeof(position), "%zu", w->position);
+        tc_strbuf_addf(w->out, "\"%s\":", position);
+        add_value(w, position, w->args->items[w->position]);
     }
     for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
-        if (tc_sig_named(w->sig, PyTuple_GET_ITEM(names, i)))
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        const char *text;
+
+        if (tc_sig_named(w->sig, name))
             continue;
         comma(w);
-        tc_encode_str(w->out, PyTuple_GET_ITEM(names, i));
+        tc_encode_str(w->out, name);
         tc_strbuf_addc(w->out, ':');
-        add_value(w, w->args->items[w->args->n + (size_t)i]);
+        text = PyUnicode_AsUTF8(name);
+        if (!text)
+            PyErr_Clear();
+        add_value(w, text ? text : "?", w->args->items[w->args->n + (size_t)i]);
     }
 }
 
 void tc_sig_add_args(struct tc_strbuf *out, const struct tc_sig *sig,
-                     const struct tc_arguments *args, bool content)
+                     const struct tc_arguments *args, const struct tc_asked *asked)
 {
-    struct writer w = {.out = out, .sig = sig, .args = args, .content = content};
+    struct writer w = {.out = out, .sig = sig, .args = args, .asked = asked};
 
     tc_strbuf_adds(out, "\"args\":{");
     for (size_t i = 0; i < sig->n; i++)

@@ -52,8 +52,10 @@ const struct tc_sig *tc_sig_choose(const struct tc_sig *sig, const struct tc_arg
 const struct tc_param *tc_sig_at(const struct tc_sig *sig, size_t position);
 const struct tc_param *tc_sig_named(const struct tc_sig *sig, PyObject *name);
 
-/* Add "args":{...}, defaults filled in. content: with digests of tensors. */
+struct tc_asked;
+
+/* Add "args":{...}, defaults filled in, with what is asked of the content of tensors. */
 void tc_sig_add_args(struct tc_strbuf *out, const struct tc_sig *sig,
-                     const struct tc_arguments *args, bool content);
+                     const struct tc_arguments *args, const struct tc_asked *asked);
 
 #endif /* TC_COLLECT_SIGNATURE_H */

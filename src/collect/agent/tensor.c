@@ -164,6 +164,8 @@ static bool read_view(PyObject *tensor, const struct tc_dlpack_view *view, struc
     }
     out->on_cpu = true;
     memcpy(out->device, "cpu", 4);
+    out->address = view->data;
+    out->is_contiguous = tc_dlpack_is_contiguous(view);
     out->dtype = dtype_told(tensor, view->type);
     return out->dtype != NULL;
 }
@@ -171,8 +173,15 @@ static bool read_view(PyObject *tensor, const struct tc_dlpack_view *view, struc
 bool tc_tensor_read(PyObject *tensor, struct tc_tensor *out)
 {
     struct tc_dlpack_view view;
+    bool is_viewed = view_of(tensor, &view);
 
-    if (!view_of(tensor, &view) || !view.on_cpu || !read_view(tensor, &view, out)) {
+    out->on_cpu = out->is_contiguous = false;
+    out->address = NULL;
+    if (!is_viewed || !view.on_cpu || !read_view(tensor, &view, out)) {
+        if (is_viewed) {
+            out->address = view.data;
+            out->is_contiguous = tc_dlpack_is_contiguous(&view);
+        }
         if (!read_shape(tensor, out) || !read_device(tensor, out))
             return false;
         out->dtype = read_dtype(tensor);
@@ -196,7 +205,9 @@ static bool is_plain_memory(PyObject *tensor, const struct tc_tensor *as)
 
     if (!as->on_cpu || !as->dtype->item_size || strncmp(as->dtype->name, "complex", 7) == 0)
         return false;
-    if (view_of(tensor, &view))
+    if (as->address)
+        return as->is_contiguous;
+    if (view_of(tensor, &view)) /* nothing is in it */
         return tc_dlpack_is_contiguous(&view);
     if (is_dispatching(tensor))
         return false;
@@ -225,7 +236,7 @@ static const void *address_of(PyObject *tensor)
    at address zero, and such a tensor at its own offset. */
 static const void *memory_of(PyObject *tensor, const struct tc_tensor *as)
 {
-    const char *address = address_of(tensor);
+    const char *address = as->address ? as->address : address_of(tensor);
     int64_t offset;
 
     if (!address || (uintptr_t)address >= MAX_OFFSET)

@@ -19,6 +19,8 @@ struct tc_tensor {
     const struct tc_dtype *dtype;
     bool requires_grad;
     bool on_cpu;
+    bool is_contiguous;  /* where address is known */
+    const void *address; /* of the first element on its device; NULL: not known without asking */
     char device[24];
 };
 
@@ -31,6 +33,7 @@ struct tc_memory {
 };
 
 bool tc_tensor_read(PyObject *tensor, struct tc_tensor *out);
+/* as is what has just been read of the tensor. */
 /* copy: where the memory is elsewhere or not contiguous, make a copy. */
 void tc_tensor_memory(PyObject *tensor, const struct tc_tensor *as, bool copy,
                       struct tc_memory *out);

@@ -150,6 +150,19 @@ static enum tc_number number_of(const char *name)
     return strcmp(name, "float16") == 0 ? TC_NUMBER_F16 : TC_NUMBER_OTHER;
 }
 
+static enum tc_integer integer_of(const char *name)
+{
+    static const char *const names_of[] = {
+        [TC_INTEGER_BOOL] = "bool", [TC_INTEGER_U8] = "uint8",  [TC_INTEGER_I8] = "int8",
+        [TC_INTEGER_I16] = "int16", [TC_INTEGER_I32] = "int32", [TC_INTEGER_I64] = "int64",
+    };
+    size_t i = sizeof(names_of) / sizeof(names_of[0]);
+
+    while (--i > TC_INTEGER_NONE && strcmp(name, names_of[i]) != 0)
+        ;
+    return (enum tc_integer)i;
+}
+
 /* dtypes are singletons that live as long as torch. */
 static const struct tc_dtype *add_dtype(PyObject *object)
 {
@@ -167,6 +180,7 @@ static const struct tc_dtype *add_dtype(PyObject *object)
             name += 6;
         snprintf(d->name, sizeof(d->name), "%s", name);
         d->number = number_of(d->name);
+        d->integer = integer_of(d->name);
         d->item_size = size ? PyLong_AsSize_t(size) : 0;
         if (!size && d->number != TC_NUMBER_OTHER) /* before torch 2.1 */
             d->item_size = d->number == TC_NUMBER_F64 ? 8 : d->number == TC_NUMBER_F32 ? 4 : 2;

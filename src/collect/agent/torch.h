@@ -6,6 +6,7 @@
 
 #include "collect/agent/agent.h"
 #include "collect/agent/digest.h"
+#include "collect/agent/summary.h"
 
 /* Attributes and methods of torch.Tensor that are read. */
 #define TC_ATTRIBUTE_MAP(X) \
@@ -38,6 +39,7 @@ struct tc_dtype {
     char name[24];
     size_t item_size;
     enum tc_number number;
+    enum tc_integer integer;
 };
 
 /* Take what is needed from the imported torch; false with a Python error set. */

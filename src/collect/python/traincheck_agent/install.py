@@ -174,8 +174,8 @@ def tensor_methods(torch):
             continue
         if isinstance(method, (types.FunctionType, types.MethodDescriptorType)):
             _done.add(fn)
-            attempt(fn, trace, method, fn, agent.ROLE_FUNCTION,
-                    agent.METHOD | agent.OUTERMOST | agent.ASK)
+            flags = agent.ASK | (agent.UNWRITTEN if name in table.UNWRITTEN_METHODS else 0)
+            attempt(fn, trace, method, fn, agent.ROLE_FUNCTION, agent.METHOD | agent.OUTERMOST | flags)
 
 
 def extra_function(path):

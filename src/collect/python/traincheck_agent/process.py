@@ -48,7 +48,7 @@ def _record():
               "host": socket.gethostname(), "ppid": os.getppid(), "rank": rank,
               "world_size": world, "argv": _arguments(), "cwd": working_folder(),
               "python": sys.version.split()[0], "packages": _packages(),
-              "mode": settings.text("mode", "full")}
+              "mode": settings.text("mode", "full"), "content": settings.text("content", "off")}
     if settings.number("sampling_interval") > 1:
         record["sampling"] = {"interval": settings.number("sampling_interval"),
                               "warm_up": settings.number("warm_up_steps")}
@@ -201,7 +201,8 @@ def _environment():
 def start():
     _environment()
     agent.join(settings.text("board", None), _is_main() and settings.flag("progress"))
-    agent.detail(settings.number("stack"), settings.flag("stats"), bool(settings.many("model")))
+    agent.detail(settings.number("stack"), settings.flag("stats"), bool(settings.many("model")),
+                 settings.CONTENT.index(settings.text("content", "off")))
     agent.start(settings.output_dir, settings.number("buffer_size", 64 << 20),
                 settings.flag("drop"), _is_main() and not settings.flag("quiet"),
                 settings.flag("injected"),

@@ -31,5 +31,6 @@ def many(key):
     return _values.get(key, [])
 
 
+CONTENT = ("off", "batches", "full")  # in the order of the agent's own
 output_dir = text("output_dir")
 selected = frozenset(many("api")) if text("mode") == "selective" else None

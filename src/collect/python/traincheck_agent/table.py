@@ -9,7 +9,7 @@ from _traincheck_agent import (ASK, CHECKPOINT, CONTENT, LOOK, METHOD, MODULE, O
                                ROLE_BACKWARD, ROLE_CLIP, ROLE_COLLECTIVE, ROLE_DATA, ROLE_FILL,
                                ROLE_FORWARD, ROLE_FUNCTION, ROLE_INIT, ROLE_LIBRARY, ROLE_LOAD,
                                ROLE_MODE, ROLE_SAVE, ROLE_SCALER, ROLE_SCHEDULER, ROLE_SEED,
-                               ROLE_STEP, ROLE_UNEVEN, ROLE_UNSCALE, ROLE_ZERO_GRAD)
+                               ROLE_STEP, ROLE_UNEVEN, ROLE_UNSCALE, ROLE_ZERO_GRAD, UNWRITTEN)
 
 Row = namedtuple("Row", "owner names role flags group why")
 
@@ -92,9 +92,13 @@ TABLE = (
     Row("numpy.random", "seed", ROLE_SEED, OUTERMOST, 0, "seeding in workers"),
     Row("torch", "from_numpy", ROLE_FUNCTION, OUTERMOST | CONTENT, 0,
         "where data of workers enter: equal contents are a shared random state"),
-    Row("torch", "zeros ones empty full eye arange linspace rand randn randint randperm normal "
+    Row("torch", "empty", ROLE_FUNCTION, OUTERMOST | UNWRITTEN, 0, "memory for tensors"),
+    Row("torch", "zeros ones full eye arange linspace rand randn randint randperm normal "
         "zeros_like ones_like full_like rand_like randn_like", ROLE_FUNCTION, OUTERMOST, 0,
         "creation of tensors"),
+    Row("torch", "exp clamp", ROLE_FUNCTION, OUTERMOST | ASK, 0,
+        "ratios of probabilities are made and limited by them"),
+    Row("torch.Tensor", "exp clamp", ROLE_FUNCTION, METHOD | OUTERMOST | ASK, 0, "the same as methods"),
     Row("torch", "cat stack matmul bmm einsum", ROLE_FUNCTION, OUTERMOST | ASK, 0,
         "operations on whole batches"),
     Row("accelerate.Accelerator", "prepare backward clip_grad_norm_ clip_grad_value_ accumulate "
@@ -147,6 +151,9 @@ SKIPPED_PREFIXES = ("_", "is_", "has_", "get_", "handle_", "boolean_", "assert_"
 # Roles that windows, stages and what has passed in a window are made of: traced in selective mode too.
 PHASE_ROLES = frozenset((ROLE_FORWARD, ROLE_BACKWARD, ROLE_STEP, ROLE_ZERO_GRAD, ROLE_DATA,
                          ROLE_MODE, ROLE_UNSCALE, ROLE_CLIP))
+
+# Methods of torch.Tensor whose results are memory that is still to be written.
+UNWRITTEN_METHODS = frozenset("new_empty new_empty_strided resize_ resize_as_ set_".split())
 
 # Methods of torch.Tensor that only describe it: --tensor-methods leaves them out.
 DESCRIPTIONS = frozenset("""dim ndimension size numel nelement stride storage storage_offset

@@ -19,7 +19,7 @@ def numpy_json(value, serial):
     ident = f',"id":{serial}' if serial else ""
     digest = ""
     if value.nbytes <= MAX_CONTENT and value.dtype.kind in "biufc":
-        digest = f',"digest":"{agent.digest(value.tobytes(), str(value.dtype), value.shape):016x}"'
+        digest = f',"digest":"{agent.digest(value.tobytes(), str(value.dtype), ()):016x}"'
     return (f'{{"array":"ndarray"{ident},"shape":[{shape}],"dtype":{json_text(str(value.dtype))},'
             f'"device":"cpu","requires_grad":false{digest}}}')
 

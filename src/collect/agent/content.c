@@ -1,0 +1,207 @@
+#include "collect/agent/content.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "collect/agent/dlpack.h"
+#include "collect/agent/encode.h"
+#include "collect/agent/identity.h"
+#include "collect/agent/summary.h"
+
+/* Elements of integers, booleans and constants that are looked through. */
+#define MAX_SUMMARIZED ((size_t)65536)
+/* Bytes that are digested in full; what is larger is digested in stripes. */
+#define MAX_WHOLE ((size_t)256 << 10)
+/* Bytes of the operands of an API whose contents are always digested. */
+#define MAX_ARGUMENT ((size_t)64 << 10)
+/* Bytes of a tensor that does not lie in one piece and is copied into one. */
+#define MAX_PACKED ((size_t)512 << 10)
+#define MIN_ROWS   2
+#define MAX_ROWS   256
+/* A longer row is digested in four pieces of a quarter of it. */
+#define MAX_ROW  ((size_t)4096)
+#define N_PIECES 4
+
+/* Serials of the last batches, so that they are known where they are handed on. */
+static struct {
+    int64_t serials[64];
+    size_t next;
+} batches;
+
+static bool is_known_batch(int64_t serial)
+{
+    for (size_t i = 0; serial && i < sizeof(batches.serials) / sizeof(batches.serials[0]); i++)
+        if (batches.serials[i] == serial)
+            return true;
+    return false;
+}
+
+static void remember_batch(int64_t serial)
+{
+    batches.serials[batches.next++ % (sizeof(batches.serials) / sizeof(batches.serials[0]))] =
+        serial;
+}
+
+/* ---- the door ---- */
+
+static void pack(char **out, const char *from, const struct tc_dlpack_view *view, size_t dim,
+                 size_t item_size)
+{
+    if (dim == view->n_dims) {
+        memcpy(*out, from, item_size);
+        *out += item_size;
+        return;
+    }
+    for (int64_t i = 0; i < view->shape[dim]; i++)
+        pack(out, from + i * view->strides[dim] * (int64_t)item_size, view, dim + 1, item_size);
+}
+
+/* Elements that lie apart, as of what expand() and slices show, are brought together here. */
+static void read_apart(PyObject *tensor, const struct tc_tensor *as, struct tc_memory *out)
+{
+    static char packed[MAX_PACKED];
+    char *end = packed;
+    struct tc_dlpack_view view;
+
+    if (!as->address || as->n * as->dtype->item_size > MAX_PACKED ||
+        !tc_dlpack_view(tensor, &view) || view.n_dims != as->n_dims)
+        return;
+    pack(&end, view.data, &view, 0, as->dtype->item_size);
+    out->data = packed;
+}
+
+static void read_memory(PyObject *tensor, const struct tc_tensor *as, struct tc_memory *out)
+{
+    bool is_full = tc_agent.content == TC_CONTENT_FULL;
+
+    memset(out, 0, sizeof(*out));
+    if (as->on_cpu && (as->address || !tc_tensor_is_wrapped(tensor)))
+        tc_tensor_memory(tensor, as, false, out);
+    if (!out->data && as->on_cpu && as->n)
+        read_apart(tensor, as, out);
+    if (!out->data && is_full)
+        tc_tensor_memory(tensor, as, true, out);
+    if (out->is_packed) /* what a wrapper holds is not what it shows */
+        tc_memory_release(out);
+}
+
+/* ---- the members ---- */
+
+static void add_digest(struct tc_strbuf *out, const struct tc_memory *m, const struct tc_tensor *as)
+{
+    const uint64_t seed = tc_digest_seed(as->dtype->name, NULL, 0);
+    const bool is_sampled = m->size > MAX_WHOLE && tc_agent.content != TC_CONTENT_FULL;
+
+    tc_strbuf_adds(out, ",\"digest\":");
+    tc_encode_digest(out,
+                     is_sampled ? tc_digest_stripes(m->data, m->size, seed)
+                                : tc_digest(m->data, m->size, seed),
+                     is_sampled);
+}
+
+static uint64_t digest_row(const char *row, size_t size)
+{
+    const size_t piece = MAX_ROW / N_PIECES;
+    uint64_t digest = 0;
+
+    if (size <= MAX_ROW)
+        return tc_digest(row, size, 0);
+    for (size_t i = 0; i < N_PIECES; i++)
+        digest = tc_digest(row + (size - piece) / (N_PIECES - 1) * i, piece, digest);
+    return digest;
+}
+
+static void add_rows(struct tc_strbuf *out, const struct tc_memory *m, const struct tc_tensor *as)
+{
+    static const char hex[] = "0123456789abcdef";
+    const size_t n = as->n_dims > 1 ? (size_t)as->shape[0] : 0;
+
+    if (n < MIN_ROWS || n > MAX_ROWS)
+        return;
+    tc_strbuf_adds(out, ",\"rows\":\"");
+    for (size_t i = 0; i < n; i++) {
+        uint64_t digest = digest_row((const char *)m->data + i * (m->size / n), m->size / n);
+        for (int shift = 28; shift >= 0; shift -= 4)
+            tc_strbuf_addc(out, hex[digest >> shift & 15]);
+    }
+    tc_strbuf_addc(out, '"');
+}
+
+static void add_summary(struct tc_strbuf *out, const struct tc_memory *m,
+                        const struct tc_tensor *as)
+{
+    size_t n_columns = as->n_dims > 1 ? (size_t)as->shape[as->n_dims - 1] : 0;
+    struct tc_summary summary;
+
+    tc_summarize(m->data, as->n, n_columns, as->dtype->integer, &summary);
+    tc_strbuf_adds(out, ",\"summary\":");
+    tc_summary_add(out, &summary, as->dtype->integer);
+}
+
+static void add_float(struct tc_strbuf *out, const struct tc_memory *m, const struct tc_tensor *as)
+{
+    if (as->n > 1 && !tc_is_constant(m->data, as->n, as->dtype->item_size))
+        return;
+    tc_strbuf_adds(out, as->n == 1 ? ",\"value\":" : ",\"constant\":");
+    tc_encode_float(out, tc_float_at(m->data, as->dtype->number));
+}
+
+/* ---- which of them ---- */
+
+enum member {
+    DIGEST = 1,
+    ROWS = 2,
+    SUMMARY = 4,
+    FLOAT = 8,
+};
+
+/* A batch takes no gradient: what does was computed, as the input of a discriminator. */
+static unsigned members_of_batch(const struct tc_tensor *as, int64_t serial, bool is_batch)
+{
+    if (is_known_batch(serial))
+        return DIGEST;
+    if (!is_batch || as->requires_grad)
+        return 0;
+    if (serial)
+        remember_batch(serial);
+    return DIGEST | ROWS;
+}
+
+static unsigned members_of(const struct tc_tensor *as, int64_t serial, const struct tc_asked *asked)
+{
+    unsigned members = 0;
+
+    if (asked->digests && as->n * as->dtype->item_size <= MAX_ARGUMENT)
+        members |= DIGEST;
+    if (!asked->content || as->n == 0)
+        return members;
+    members |= members_of_batch(as, serial, asked->is_batch);
+    if (tc_agent.content == TC_CONTENT_FULL)
+        members |= DIGEST;
+    if (as->n <= MAX_SUMMARIZED && as->dtype->integer)
+        members |= DIGEST | SUMMARY;
+    /* Most floats lie apart where heads of attention do: to bring them together costs more. */
+    if (as->n <= MAX_SUMMARIZED && as->dtype->number != TC_NUMBER_OTHER && as->is_contiguous)
+        members |= FLOAT;
+    return members;
+}
+
+void tc_content_add(struct tc_strbuf *out, PyObject *tensor, const struct tc_tensor *as,
+                    int64_t serial, const struct tc_asked *asked)
+{
+    unsigned members = members_of(as, serial, asked);
+    struct tc_memory memory;
+
+    if (!members)
+        return;
+    read_memory(tensor, as, &memory);
+    if (memory.data && (members & DIGEST))
+        add_digest(out, &memory, as);
+    if (memory.data && (members & ROWS))
+        add_rows(out, &memory, as);
+    if (memory.data && (members & SUMMARY))
+        add_summary(out, &memory, as);
+    if (memory.data && (members & FLOAT))
+        add_float(out, &memory, as);
+    tc_memory_release(&memory);
+}

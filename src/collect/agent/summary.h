@@ -1,0 +1,44 @@
+/*
+ * summary.h - what a few thousand integers or booleans are like, and the number that a float is
+ *
+ * Knows nothing of Python, as digest.h.
+ */
+#ifndef TC_COLLECT_SUMMARY_H
+#define TC_COLLECT_SUMMARY_H
+
+#include "base/strbuf.h"
+#include "collect/agent/digest.h"
+
+enum tc_integer {
+    TC_INTEGER_NONE, /* of another kind */
+    TC_INTEGER_BOOL,
+    TC_INTEGER_U8,
+    TC_INTEGER_I8,
+    TC_INTEGER_I16,
+    TC_INTEGER_I32,
+    TC_INTEGER_I64,
+};
+
+struct tc_summary {
+    int64_t min, max;
+    size_t n_negative, n_zero, n_one;
+    int64_t n_distinct;       /* -1: not counted, the range is too wide */
+    bool has_first, has_last; /* the first, or last, column shows one element throughout */
+    int64_t first, last;
+};
+
+/*
+ * Of n > 0 elements that lie in rows of n_columns; 0 columns: not in rows. Not for
+ * TC_INTEGER_NONE. Not reentrant: the caller holds the interpreter's lock.
+ */
+void tc_summarize(const void *data, size_t n, size_t n_columns, enum tc_integer kind,
+                  struct tc_summary *out);
+/* Append {"min":...}, or {"true":...} of booleans. */
+void tc_summary_add(struct tc_strbuf *out, const struct tc_summary *summary, enum tc_integer kind);
+
+/* The first element. Not for TC_NUMBER_OTHER. */
+double tc_float_at(const void *data, enum tc_number kind);
+/* Are all n > 0 elements of that size the same? Reads no further than the first that differs. */
+bool tc_is_constant(const void *data, size_t n, size_t item_size);
+
+#endif /* TC_COLLECT_SUMMARY_H */

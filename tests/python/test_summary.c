@@ -1,0 +1,126 @@
+/*
+ * test_summary.c - what integers are like, and which number a float is
+ */
+#include "unit.h"
+
+#include <math.h>
+
+#include "base/strbuf.h"
+#include "collect/agent/summary.h"
+
+static const char *text_of(const void *data, size_t n, size_t n_columns, enum tc_integer kind)
+{
+    static struct tc_strbuf out = TC_STRBUF_INIT;
+    struct tc_summary s;
+
+    tc_summarize(data, n, n_columns, kind, &s);
+    tc_strbuf_reset(&out);
+    tc_summary_add(&out, &s, kind);
+    return out.text;
+}
+
+static void integers_of_each_width_are_counted_alike(void **state)
+{
+    static const int64_t i64[] = {0, 1, -100, 1, 7, -100};
+    static const int32_t i32[] = {0, 1, -100, 1, 7, -100};
+    static const int16_t i16[] = {0, 1, -100, 1, 7, -100};
+    static const int8_t i8[] = {0, 1, -100, 1, 7, -100};
+    static const uint8_t u8[] = {200, 0};
+    const char *expected =
+        "{\"min\":-100,\"max\":7,\"distinct\":4,\"negative\":2,\"zero\":1,\"one\":2,\"last\":-100}";
+
+    (void)state;
+    assert_string_equal(text_of(i64, 6, 3, TC_INTEGER_I64), expected);
+    assert_string_equal(text_of(i32, 6, 3, TC_INTEGER_I32), expected);
+    assert_string_equal(text_of(i16, 6, 3, TC_INTEGER_I16), expected);
+    assert_string_equal(text_of(i8, 6, 3, TC_INTEGER_I8), expected);
+    assert_string_equal(
+        text_of(u8, 2, 0, TC_INTEGER_U8),
+        "{\"min\":0,\"max\":200,\"distinct\":2,\"negative\":0,\"zero\":1,\"one\":0}");
+}
+
+static void booleans_are_counted_and_their_columns_told(void **state)
+{
+    static const uint8_t mask[] = {1, 1, 0, 1, 0, 0};
+
+    (void)state;
+    assert_string_equal(text_of(mask, 6, 3, TC_INTEGER_BOOL),
+                        "{\"true\":3,\"false\":3,\"first\":true,\"last\":false}");
+    assert_string_equal(text_of(mask, 6, 0, TC_INTEGER_BOOL), "{\"true\":3,\"false\":3}");
+    assert_string_equal(text_of(mask, 1, 1, TC_INTEGER_BOOL),
+                        "{\"true\":1,\"false\":0,\"first\":true,\"last\":true}");
+}
+
+/* The ends of the type, where differences would not fit it. */
+static void a_wide_range_is_not_counted(void **state)
+{
+    static const int64_t wide[] = {INT64_MIN, INT64_MAX, 0};
+    int64_t edge[] = {5, 5 + (1 << 20) - 1};
+
+    (void)state;
+    assert_null(strstr(text_of(wide, 3, 0, TC_INTEGER_I64), "distinct"));
+    assert_non_null(strstr(text_of(edge, 2, 0, TC_INTEGER_I64), "\"distinct\":2"));
+    edge[1]++;
+    assert_null(strstr(text_of(edge, 2, 0, TC_INTEGER_I64), "distinct"));
+}
+
+static void many_are_counted_as_one_by_one(void **state)
+{
+    static int64_t data[65536];
+    static bool is_met[1000];
+    uint64_t seed = 11;
+    size_t n_zero = 0, n_distinct = 0;
+    struct tc_summary s;
+
+    (void)state;
+    for (size_t i = 0; i < 65536; i++) {
+        data[i] = (int64_t)(unit_random(&seed) % 1000) - 500;
+        n_zero += data[i] == 0;
+        n_distinct += !is_met[data[i] + 500];
+        is_met[data[i] + 500] = true;
+    }
+    tc_summarize(data, 65536, 0, TC_INTEGER_I64, &s);
+    assert_int_equal(s.n_zero, n_zero);
+    assert_int_equal(s.n_distinct, n_distinct);
+}
+
+static void floats_of_each_width_are_read(void **state)
+{
+    static const uint16_t halves[] = {0x3c00, 0xc000, 0x0001, 0x7c00, 0x8000};
+    static const double expected[] = {1, -2, 0x1p-24, (double)INFINITY, -0.0};
+    const uint16_t nan_of_half = 0x7e00, bf16 = 0xbfc0;
+    const float single = 0.1f;
+    const double whole = 0.1;
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        assert_true(tc_float_at(&halves[i], TC_NUMBER_F16) == expected[i]);
+    assert_true(isnan(tc_float_at(&nan_of_half, TC_NUMBER_F16)));
+    assert_true(tc_float_at(&bf16, TC_NUMBER_BF16) == -1.5);
+    assert_true(tc_float_at(&single, TC_NUMBER_F32) == (double)single);
+    assert_true(tc_float_at(&whole, TC_NUMBER_F64) == whole);
+}
+
+static void a_constant_has_no_other_element(void **state)
+{
+    float data[] = {2, 2, 2, 3};
+
+    (void)state;
+    assert_true(tc_is_constant(data, 3, sizeof(float)));
+    assert_true(tc_is_constant(data, 1, sizeof(float)));
+    assert_false(tc_is_constant(data, 4, sizeof(float)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(integers_of_each_width_are_counted_alike),
+        cmocka_unit_test(booleans_are_counted_and_their_columns_told),
+        cmocka_unit_test(a_wide_range_is_not_counted),
+        cmocka_unit_test(many_are_counted_as_one_by_one),
+        cmocka_unit_test(floats_of_each_width_are_read),
+        cmocka_unit_test(a_constant_has_no_other_element),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
