@@ -42,7 +42,7 @@ function(tc_find_python python)
   find_program(program NAMES ${python} NO_CACHE)
   set(result 1)
   if(program)
-    execute_process(COMMAND ${program} ${PROJECT_SOURCE_DIR}/scripts/python_header.py
+    execute_process(COMMAND ${program} -B ${PROJECT_SOURCE_DIR}/scripts/python_header.py
                     RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_QUIET)
   endif()
   if(result EQUAL 2)

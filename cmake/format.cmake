@@ -1,6 +1,10 @@
-# format rewrites the C files, format-check fails on the first difference.
+# format rewrites the C files, format-check fails on the first difference. The formatter is that of PyPI, which
+# scripts/setup.sh puts into build/formatter, or one of the same major version: others lay out differently.
 
-find_program(TC_CLANG_FORMAT NAMES clang-format-14)
+string(REGEX MATCH "^[0-9]+" major ${TC_PINNED_CLANG_FORMAT})
+find_program(TC_CLANG_FORMAT NAMES clang-format clang-format-${major}
+             PATHS ${PROJECT_SOURCE_DIR}/build/formatter/bin NO_DEFAULT_PATH)
+find_program(TC_CLANG_FORMAT NAMES clang-format-${major})
 file(GLOB_RECURSE formatted CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/include/*.h ${PROJECT_SOURCE_DIR}/src/*.[ch]
      ${PROJECT_SOURCE_DIR}/tools/*.[ch] ${PROJECT_SOURCE_DIR}/tests/*.[ch])
@@ -11,7 +15,8 @@ if(TC_CLANG_FORMAT AND formatted)
 else()
   foreach(target format format-check)
     add_custom_target(${target}
-      COMMAND ${CMAKE_COMMAND} -E echo "clang-format-14 is missing: apt-get install clang-format-14"
+      COMMAND ${CMAKE_COMMAND} -E echo "clang-format ${major} is missing: python3 -m venv build/formatter && \
+build/formatter/bin/pip install clang-format==${TC_PINNED_CLANG_FORMAT}, then configure anew"
       COMMAND ${CMAKE_COMMAND} -E false)
   endforeach()
 endif()

@@ -1,9 +1,10 @@
-"""Exit with 0 if this interpreter can run the examples: torch >= 1.13 and scikit-learn."""
+"""Exit with 0 if this interpreter can run the examples: a torch that is supported, and, without --alone, scikit-learn."""
 
 import sys
 
-import sklearn  # noqa: F401
 import torch
+from pinned import PINNED, as_numbers
 
-version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
-sys.exit(version < (1, 13))
+if "--alone" not in sys.argv:
+    import sklearn  # noqa: F401
+sys.exit(as_numbers(torch.__version__) < as_numbers(PINNED["OLDEST_TORCH"]))

@@ -4,18 +4,9 @@ import os
 import sys
 import sysconfig
 
+from pinned import PINNED, as_numbers
 
-def pinned():
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "versions")
-    with open(path) as lines:
-        return dict(line.strip().split("=", 1) for line in lines if "=" in line)
-
-
-def as_numbers(version):
-    return tuple(map(int, version.split(".")))
-
-
-oldest, newest = (pinned()[end + "_PYTHON"] for end in ("OLDEST", "NEWEST"))
+oldest, newest = PINNED["OLDEST_PYTHON"], PINNED["NEWEST_PYTHON"]
 is_free_threaded = "t" in getattr(sys, "abiflags", "")
 if sys.implementation.name != "cpython" or is_free_threaded or \
         not as_numbers(oldest) <= sys.version_info[:2] <= as_numbers(newest):

@@ -7,7 +7,8 @@
 # shellcheck shell=bash
 
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
-torch_version=2.13.0
+# shellcheck source=scripts/versions
+. "$root/scripts/versions"
 log=$root/build/setup.log
 
 say() { printf '%s\n' "$*"; }
@@ -37,7 +38,7 @@ has() { command -v "$1" >/dev/null 2>&1; }
 has_module() { has pkg-config && pkg-config --exists "$1"; }
 has_cmake() { has cmake && cmake -P "$root/cmake/minimum.cmake" >/dev/null 2>&1; }
 # An interpreter that no agent can be built for is refused by CMake, which says why.
-has_header() { has python3 && { python3 "$root/scripts/python_header.py" >/dev/null 2>&1 || [ $? -eq 2 ]; }; }
+has_header() { has python3 && { python3 -B "$root/scripts/python_header.py" >/dev/null 2>&1 || [ $? -eq 2 ]; }; }
 has_venv() { has python3 && python3 -c 'import ensurepip, venv' >/dev/null 2>&1; }
 
 # The Debian packages that are missing, one a line; $1: "test" for those of the tests, too.
@@ -57,7 +58,6 @@ missing_packages() {
     has_venv || echo python3-venv
     if [ "${1:-}" = test ]; then
         has_module cmocka || echo libcmocka-dev
-        has clang-format-14 || echo clang-format-14
         has chromium || has chromium-browser || has google-chrome || echo chromium
     fi
 }
@@ -87,34 +87,55 @@ setup_packages() {
     [ ${#packages[@]} -eq 0 ] || fail "still missing: ${packages[*]}"
 }
 
-has_torch() { "$1" "$root/scripts/has_torch.py" >/dev/null 2>&1; }
+has_torch() { "$1" -B "$root/scripts/has_torch.py" --alone >/dev/null 2>&1; }
+has_all() { "$1" -B "$root/scripts/has_torch.py" >/dev/null 2>&1; }
+install() { quietly "$python" -m pip install --disable-pip-version-check "$@"; }
 
-# The active python3 if it has what the examples import, else .venv with it; $1: "test" for what only tests import.
-setup_python() {
-    python=$(python3 -c 'import sys; print(sys.executable)')
-    has_torch "$python" && return
-    local base=$python
-    python=$root/.venv/bin/python
-    if ! has_torch "$python"; then
-        say "Installing torch $torch_version and scikit-learn in .venv (once, some minutes)"
-        quietly "$base" -m venv -- "$root/.venv"
-        quietly "$python" -m pip install --disable-pip-version-check "torch==$torch_version" scikit-learn
-        has_torch "$python" || fail "$python cannot import torch and sklearn"
+# "torch==VERSION" for the interpreter $1: not every release has a wheel for every Python.
+torch_for() {
+    local own
+    own=TORCH_FOR_$("$1" -c 'import sys; print("%d_%d" % sys.version_info[:2])')
+    printf 'torch==%s' "${!own:-$TORCH}"
+}
+
+# .venv with what the examples import; a torch that the interpreter $1 has is used as it is.
+make_venv() {
+    quietly "$1" -m venv -- "$root/.venv"
+    if has_torch "$1"; then
+        say "Installing scikit-learn in .venv, for the torch of $1"
+        "$1" -c 'import sys; print("\n".join(filter(None, sys.path)))' \
+            >"$("$python" -c 'import site; print(site.getsitepackages()[0])')/torch.pth"
+        install scikit-learn
+    else
+        say "Installing torch ${torch#*==} and scikit-learn in .venv (once, some minutes)"
+        install "$torch" scikit-learn
     fi
+    has_all "$python" || fail "$python cannot import torch and sklearn"
+}
+
+# The active python3 if it has what the examples import, else .venv; $1: "test" for what only tests import.
+setup_python() {
+    local base torch
+    python=$(python3 -c 'import sys; print(sys.executable)')
+    has_all "$python" && return
+    base=$python python=$root/.venv/bin/python
+    torch=$(torch_for "$base")
+    has_all "$python" || make_venv "$base"
     [ "${1:-}" = test ] || return 0
     if ! "$python" -c 'import accelerate, coverage, lightning, transformers' >/dev/null 2>&1; then
         say "Installing the libraries of the tests in .venv"
-        quietly "$python" -m pip install --disable-pip-version-check "torch==$torch_version" \
-            transformers==5.23.0 accelerate==1.15.0 lightning==2.6.6 coverage==7.17.3
+        has_torch "$base" || set -- "$@" "$torch"
+        install "${@:2}" "transformers==$TRANSFORMERS" "accelerate==$ACCELERATE" "lightning==$LIGHTNING" \
+            "coverage==$COVERAGE"
     fi
 }
 
 # Interpreters of the other Pythons that can be traced, as CMake takes them: of PATH and of pyenv.
 other_pythons() {
     local minor found
-    for minor in 9 10 11 12 13; do
+    for minor in $(seq "${OLDEST_PYTHON#3.}" "${NEWEST_PYTHON#3.}"); do
         for found in "$(command -v "python3.$minor")" "${PYENV_ROOT:-${HOME:-}/.pyenv}"/versions/3."$minor".*/bin/python; do
-            if [ -x "$found" ] && "$found" "$root/scripts/python_header.py" >/dev/null 2>&1; then
+            if [ -x "$found" ] && "$found" -B "$root/scripts/python_header.py" >/dev/null 2>&1; then
                 printf ';%s' "$found"
                 break
             fi
@@ -122,15 +143,23 @@ other_pythons() {
     done
 }
 
-# Parsers of the reports' formats, for the tests: small packages of PyPI, in a place of their own.
-setup_readers() {
-    local readers=$root/build/readers
-    local wanted=$root/tests/report/requirements.txt
-    cmp -s -- "$wanted" "$readers/installed.txt" && return
-    say "Installing what reads the reports in build/readers"
-    quietly "$python" -m venv -- "$readers"
-    quietly "$readers/bin/python" -m pip install --disable-pip-version-check -r "$wanted"
-    cp -- "$wanted" "$readers/installed.txt"
+# Small packages of PyPI for the tests, in a place of their own: $1 below build/, then what pip installs there.
+setup_apart() {
+    local folder=$root/build/$1
+    shift
+    [ "$*" != "$(cat -- "$folder/installed.txt" 2>/dev/null)" ] || return 0
+    say "Installing $* in build/${folder##*/}"
+    quietly "$python" -m venv -- "$folder"
+    quietly "$folder/bin/python" -m pip install --disable-pip-version-check "$@"
+    printf '%s\n' "$*" >"$folder/installed.txt"
+}
+
+# Parsers of the reports' formats, and the formatter that law.format asks: as Debian's differ from suite to suite.
+setup_tools_of_tests() {
+    local readers
+    mapfile -t readers <"$root/tests/report/requirements.txt"
+    setup_apart readers "${readers[@]}"
+    setup_apart formatter "clang-format==$CLANG_FORMAT"
 }
 
 # $1: build folder, then options of cmake. A folder that was configured elsewhere starts anew.
@@ -151,7 +180,7 @@ setup_all() {
     setup_home
     setup_packages "${1:-}"
     setup_python "${1:-}"
-    [ "${1:-}" != test ] || setup_readers
+    [ "${1:-}" != test ] || setup_tools_of_tests
     say "Building in build/"
     if [ "${1:-}" = test ]; then
         more_pythons=$(other_pythons) configure_and_build "$root/build" -DBUILD_TESTING=ON
