@@ -103,19 +103,20 @@ class Children(Case):
             if __name__ == "__main__":
                 for options in ({"num_workers": 0}, {"num_workers": 2},
                                 {"num_workers": 2, "persistent_workers": True},
-                                {"num_workers": 1, "multiprocessing_context": "spawn"}):
+                                {"num_workers": 1, "multiprocessing_context": "spawn"},
+                                {"num_workers": 1, "multiprocessing_context": "forkserver"}):
                     loader = DataLoader(Data(), batch_size=3, **options)
                     for epoch in range(2):
                         print(sum(batch.sum().item() for batch in loader))
         """)
         self.healthy(run)
-        self.assertEqual(run.out, "132\n" * 8)
+        self.assertEqual(run.out, "132\n" * 10)
         # The first loader has no workers; then two and two (an epoch each), two for both epochs, one
-        # and one. Each epoch reads each of the 12 items once.
+        # and one, twice. Each epoch reads each of the 12 items once.
         counts = self.counts(run, "torch.full")
-        self.assertEqual(counts, [("main", 24)] + [("worker", 6)] * 4 + [("worker", 12)] * 4)
+        self.assertEqual(counts, [("main", 24)] + [("worker", 6)] * 4 + [("worker", 12)] * 6)
         items = collections.Counter(r["args"]["fill_value"] for r in self.calls(run, fn="torch.full"))
-        self.assertEqual(items, {i: 8 for i in range(12)})
+        self.assertEqual(items, {i: 10 for i in range(12)})
         for f in run.files():
             records = run.records(f)
             if records[0]["role"] == "worker":

@@ -119,6 +119,10 @@ except Broken: print("done")
 """
 
 
+VERSION = tuple(map(int, subprocess.run([PYTHON, "-c", "import sys; print(*sys.version_info[:2])"], text=True,
+                                        capture_output=True, check=True).stdout.split()))
+
+
 class Package(Case):
     def setUp(self):
         super().setUp()
@@ -176,6 +180,20 @@ class Package(Case):
         ids = [call["self"].get("id") for call in self.calls(run, fn="shop.Till.put")]
         self.assertNotIn(None, ids)
         self.assertEqual((len(set(ids)), ids[0]), (3, ids[3]))
+
+    def test_annotations_that_cannot_be_evaluated(self):
+        """From Python 3.14 on they need not be, before by a future statement; each evaluation would print."""
+        future = "" if VERSION >= (3, 14) else "from __future__ import annotations\n"
+        self.script(f"{future}def take(n: Nowhere, m: print('evaluated') = 2) -> Nothing: return n\n", "noted.py")
+        run = self.collect("--instrument", "noted", self.script("import noted; noted.take(1)"), env=self.env)
+        self.assertEqual((run.code, run.out, run.err), (0, "", ""))
+        self.assert_no_errors(run)
+        self.assertEqual([call["args"] for call in self.calls(run, fn="noted.take")], [{"n": 1, "m": 2}])
+
+    @unittest.skipIf(VERSION < (3, 15), "the statement is of Python 3.15")
+    def test_a_lazy_import(self):
+        run = self.run_both("lazy import shop\nprint('no import yet')\nshop.total(2)\n")
+        self.assertEqual(self.counts(run.records()), {"shop.total": 1, "shop.prices.gross": 2})
 
     def test_values_that_are_hard_to_read(self):
         self.script("def take(*values, **named): return None\ndef fail(error): raise error\n", "odd.py")

@@ -243,14 +243,14 @@ print(os.getcwd(), sys.gettrace(), sys.getprofile())
 import threading; print(threading.active_count(), [t.name for t in threading.enumerate()])
 """)
 
-    def test_loaders_by_fork_and_spawn(self):
+    def test_loaders_by_each_start_method(self):
         self.same("""
 from torch.utils.data import DataLoader
 class Data(torch.utils.data.Dataset):
     def __len__(self): return 6
     def __getitem__(self, i): return torch.rand(2) + i, F.relu(torch.randn(1))
 if __name__ == "__main__":
-    for how in ("fork", "spawn"):
+    for how in ("fork", "spawn", "forkserver"):
         for batch in DataLoader(Data(), batch_size=2, num_workers=2, shuffle=True, multiprocessing_context=how):
             print(how, [part.tolist() for part in batch])
     print(torch.get_rng_state().sum().item())

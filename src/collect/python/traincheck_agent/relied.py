@@ -3,9 +3,8 @@
 A name is told in a note of the trace. Invariants that speak of it are then not judged, as calls that were not traced
 would count as not made.
 """
-import inspect
-
 import _traincheck_agent as agent
+from .signature import python_parameters
 
 _missing = {}  # in the order in which they were missed
 
@@ -27,7 +26,7 @@ def tell():
 def check_parameter(fn, function, name):
     """The agent reads this parameter of the calls, by its name or as the first one."""
     try:
-        found = list(inspect.signature(function).parameters)[1:2]  # behind the receiver
+        found = [p.name for p in python_parameters(function)[1:2]]  # behind the receiver
     except (TypeError, ValueError):
         return
     if found != [name]:

@@ -58,8 +58,15 @@ def _dispatched(callable_):
     return callable_.__closure__[code.co_freevars.index("if_false")].cell_contents
 
 
+def python_parameters(callable_):
+    """As of inspect.signature(), and its exceptions. Annotations are not evaluated: from Python 3.14 on that would run
+    code of the user, which fails where a name is imported for type checkers alone."""
+    lazily = {"annotation_format": sys.modules["annotationlib"].Format.STRING} if sys.version_info >= (3, 14) else {}
+    return list(inspect.signature(callable_, **lazily).parameters.values())
+
+
 def _of_python(callable_, skip_first):
-    params = list(inspect.signature(_dispatched(callable_)).parameters.values())
+    params = python_parameters(_dispatched(callable_))
     if skip_first and params and params[0].kind is not params[0].VAR_POSITIONAL:
         params = params[1:]
     return tuple(_param(p.name, None if p.default is p.empty else json_scalar(p.default),
