@@ -103,5 +103,41 @@ class Bugs(unittest.TestCase):
                 ast.parse("\n".join(bug))
 
 
+class Blind(unittest.TestCase):
+    """The scripts of benchmarks/blind: none without its entry, none that cannot be run with other seeds and rates."""
+
+    def setUp(self):
+        spec = importlib.util.spec_from_file_location("blind", BENCHMARKS / "blind" / "run.py")
+        self.blind = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self.blind)
+        self.cases, self.habits = self.blind.load("bugs", ""), self.blind.load("healthy", "")
+
+    def test_each_script_has_an_entry(self):
+        folder = BENCHMARKS / "blind"
+        self.assertEqual({c.name for c in self.cases}, {p.parent.name for p in (folder / "bugs").glob("*/bug.py")})
+        self.assertEqual({h.name for h in self.habits}, {p.stem for p in (folder / "healthy").glob("*.py")})
+        self.assertTrue((folder / "README.md").read_text().endswith(self.blind.tables() + "\n"))
+
+    def test_a_bug_is_one_to_four_lines_and_has_a_pattern(self):
+        for case in self.cases:
+            with self.subTest(case.name):
+                ref, bug = (f.read_text().splitlines() for f in (case.healthy, case.bug))
+                changed = [line for line in difflib.ndiff(ref, bug) if line[0] in "+-"]
+                self.assertIn(len(changed), range(1, 5))
+                self.assertIn("EVIDENCE", "\n".join(bug))
+                re.compile(case.expect)
+
+    def test_each_script_takes_another_seed_and_half_the_rate(self):
+        for script in (*self.cases, *self.habits):
+            with self.subTest(script.name):
+                ast.parse(script.healthy.read_text())
+                self.assertIn('"--seed"', script.healthy.read_text())
+                self.assertEqual(script.arguments("other")[2], "--lr")
+
+    def test_only_what_was_not_learned_from_alarms(self):
+        row = {"learned": ["default"], "alarms": {"default": ["a"], "second": ["b"], "other": ["self.lr is 0.1", "c"]}}
+        self.assertEqual(self.blind.unseen_alarms(row), {"second": ["b"], "other": ["c"]})
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""What is found of bugs that no definition was mended on, and which healthy habits are accused?
+
+usage: run.py [--bin BUILD/bin] [--python PYTHON] [--work DIR] [--reuse] [--part bugs|healthy] [--modes one,two,...]
+              [--runs default,second,other] [--only TEXT] [-j N]
+       run.py --table     the tables of README.md, from cases.json and healthy.json
+
+bugs/CASE has ref.py, a healthy script, and bug.py, the same with one to four lines broken; healthy/NAME.py has habits that
+are unusual and right. cases.json and healthy.json say what each is. Every script runs with its defaults and with other seeds.
+
+one       learned from one run of the healthy script
+two       learned from two runs of it, the second with another seed
+specific  as two, with --specific: all traces are runs of one script
+shipped   the invariants that come with the tools (@all)
+
+found   the check of bug.py has violations
+named   the first violation, or one of its group, matches the case's pattern in bugs/expect.json
+alarms  violations on healthy runs that were not learned from: "other" has a third seed and half the learning rate, which
+        may be said; "default" and "second" (a second seed) are the runs that `one` and `two` learn from
+
+Writes DIR/blind.json and DIR/blind.md. Exit status 0 unless a script or a tool failed.
+"""
+
+import collections
+import concurrent.futures
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import harness  # noqa: E402
+
+MODES = ("one", "two", "specific", "shipped")
+SEEDS = {"second": 11, "other": 37}
+RUNS = ("default", *SEEDS)
+RATE = re.compile(r"\b(initial_)?lr\b")
+
+
+def detection():
+    """How the visible cases are judged; its file is called as this one is."""
+    spec = importlib.util.spec_from_file_location("detection", HERE.parent / "detection" / "run.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Script:
+    """One healthy script, and the broken one beside it if there is one."""
+
+    def __init__(self, name, healthy, bug, entry):
+        self.name, self.healthy, self.bug, self.entry = name, healthy, bug, entry
+        self.expect, self.folder = entry.get("expect"), healthy.parent
+        self.kind = entry.get("class", "healthy")
+
+    def arguments(self, run):
+        """The options of a healthy run; the learning rate is half of the default that the script declares."""
+        if run == "default":
+            return []
+        seed = ["--seed", str(SEEDS[run])]
+        if run != "other":
+            return seed
+        rate = re.search(r'"--lr", type=float, default=([\d.e-]+)', self.healthy.read_text())
+        return [*seed, "--lr", f"{float(rate[1]) / 2:g}"] if rate else seed
+
+    def collect(self, tools, part, healthy_runs):
+        """{run: trace folder} of the healthy runs and, if there is one, of the broken one."""
+        runs = {run: tools.trace(f"blind/{part}/{self.name}/{run}", self.healthy, self.arguments(run))[0]
+                for run in healthy_runs}
+        if self.bug:
+            runs["bug"] = tools.trace(f"blind/{part}/{self.name}/bug", self.bug)[0]
+        return runs
+
+
+def load(part, only):
+    if part == "healthy":
+        entries = json.loads((HERE / "healthy.json").read_text())
+        scripts = [Script(n, HERE / "healthy" / f"{n}.py", None, e) for n, e in sorted(entries.items())]
+    else:
+        entries = json.loads((HERE / "cases.json").read_text())
+        expect = json.loads((HERE / "bugs" / "expect.json").read_text())
+        scripts = [Script(n, HERE / "bugs" / n / "ref.py", HERE / "bugs" / n / "bug.py", {**e, "expect": expect[n]})
+                   for n, e in sorted(entries.items())]
+    return [s for s in scripts if only in s.name]
+
+
+def learn(tools, mode, script, runs):
+    """The invariants of a mode, and the runs that they were learned from."""
+    if mode == "shipped":
+        return "@all", ()
+    learned = ("default",) if mode == "one" else ("default", "second")
+    out = tools.work / "invariants" / f"blind-{mode}-{script.name}.jsonl"
+    tools.infer([runs[r] for r in learned], out, ["--specific"] if mode == "specific" else [])
+    return out, learned
+
+
+def judge(tools, mode, script, runs, how_named):
+    """What the invariants of a mode say of each run of a script."""
+    invariants, learned = learn(tools, mode, script, runs)
+    row = {"name": script.name, "class": script.kind, "mode": mode, "alarms": {}}
+    for run, trace in runs.items():
+        _, violations = tools.check(trace, invariants)
+        said = [f"{v.get('at', '')} {v['relation']}: {v['expected']}; {v['seen']}" for v in violations]
+        if run == "bug":
+            row |= {"found": bool(violations), "named": how_named(violations, script) if violations else "no",
+                    "violations": len(violations), "first": said[:3]}
+        elif violations:
+            row["alarms"][run] = said
+    row["learned"] = list(learned)
+    return row
+
+
+def unseen_alarms(row):
+    """Alarms on runs that were not learned from; that the halved rate is another rate is none."""
+    alarms = {run: [s for s in said if run != "other" or not RATE.search(s)] for run, said in row["alarms"].items()}
+    return {run: said for run, said in alarms.items() if said and run not in row["learned"]}
+
+
+def bug_tables(rows, modes):
+    """Recall by mode, then by class, then by case."""
+    rows = [r for r in rows if "found" in r]
+    named = {"first", "group"}
+    out = ["| learned from | found | of these, healthy runs silent | named | named later | alarm: default | second | other |",
+           "|---" * 8 + "|"]
+    for mode in modes:
+        r = [x for x in rows if x["mode"] == mode]
+        alarms = [sum(run in unseen_alarms(x) for x in r) if not r or run not in r[0]["learned"] else "–"
+                  for run in RUNS]
+        out += [f"| {mode} | {sum(x['found'] for x in r)} of {len(r)} | "
+                f"{sum(x['found'] and not unseen_alarms(x) for x in r)} | {sum(x['named'] in named for x in r)} | "
+                f"{sum(x['named'] == 'later' for x in r)} | " + " | ".join(map(str, alarms)) + " |"]
+    classes = collections.defaultdict(dict)
+    for r in rows:
+        classes[r["class"]].setdefault(r["mode"], []).append(r)
+    out += ["", "| class | bugs | " + " | ".join(modes) + " |", "|---" * (len(modes) + 2) + "|"]
+    for name, by_mode in sorted(classes.items()):
+        cells = [f"{sum(x['found'] for x in by_mode[m])}, {sum(x['named'] in named for x in by_mode[m])} named" for m in modes]
+        out += [f"| {name} | {len(by_mode[modes[0]])} | " + " | ".join(cells) + " |"]
+    out += ["", "| case | class | " + " | ".join(modes) + " |", "|---" * (len(modes) + 2) + "|"]
+    cases = collections.defaultdict(dict)
+    for r in rows:
+        cases[r["name"]][r["mode"]] = r
+    for name, by_mode in sorted(cases.items(), key=lambda c: (next(iter(c[1].values()))["class"], c[0])):
+        cells = [cell(by_mode[m]) for m in modes]
+        out += [f"| `{name}` | {by_mode[modes[0]]['class']} | " + " | ".join(cells) + " |"]
+    return out
+
+
+def cell(row):
+    said = {"first": "named", "group": "named", "later": "named later", "no": "found"}[row["named"]] if row["found"] else "–"
+    alarms = ", ".join(unseen_alarms(row))
+    return said + (f" (alarm: {alarms})" if alarms else "")
+
+
+def healthy_table(rows, modes):
+    rows = [r for r in rows if "found" not in r]
+    out = ["| learned from | scripts | with an alarm on an unseen run | " + " | ".join(RUNS) + " |", "|---" * 6 + "|"]
+    for mode in modes:
+        r = [x for x in rows if x["mode"] == mode]
+        counts = [sum(run in unseen_alarms(x) for x in r) if not r or run not in r[0]["learned"] else "–"
+                  for run in RUNS]
+        out += [f"| {mode} | {len(r)} | {sum(bool(unseen_alarms(x)) for x in r)} | " + " | ".join(map(str, counts)) + " |"]
+    out += [""]
+    for r in rows:
+        for run, said in unseen_alarms(r).items():
+            out += [f"* `{r['name']}`, {r['mode']}, {run}: {len(said)}; first: {' '.join(said[0].split())[:300]}"]
+    return out
+
+
+def report(rows, modes, failed):
+    out = ["# Blind part", "", *(f"* failed: {f}" for f in failed), ""]
+    if any("found" in r for r in rows):
+        out += ["## Bugs", "", *bug_tables(rows, modes), "", "### Alarms on healthy runs of the cases", ""]
+        out += [f"* `{r['name']}`, {r['mode']}, {run}: {len(said)}; first: {' '.join(said[0].split())[:300]}"
+                for r in rows if "found" in r for run, said in unseen_alarms(r).items()]
+    if any("found" not in r for r in rows):
+        out += ["", "## Healthy habits", "", *healthy_table(rows, modes)]
+    return "\n".join(out) + "\n"
+
+
+def tables():
+    """What README.md says of each script."""
+    cases, habits = (json.loads((HERE / f).read_text()) for f in ("cases.json", "healthy.json"))
+    out = ["| bug | class | source | what is wrong | a good check names |", "|---" * 5 + "|"]
+    out += [f"| `{n}` | {e['class']} | {e['source']} | {e['wrong']} | {e['names']} |"
+            for n, e in sorted(cases.items(), key=lambda x: (x[1]["class"], x[0]))]
+    out += ["", "| healthy script | habit | packages |", "|---" * 3 + "|"]
+    out += [f"| `{n}` | {e['habit']} | {', '.join(e['packages'])} |" for n, e in sorted(habits.items())]
+    return "\n".join(out)
+
+
+def in_parallel(pool, jobs):
+    """Run the jobs; returns {name: result} and a text for each that failed."""
+    done, failed = {}, []
+    for name, future in {n: pool.submit(*job) for n, job in jobs.items()}.items():
+        try:
+            done[name] = future.result()
+        except harness.Failed as e:
+            failed.append(f"{name}: {e}")
+            print(f"failed: {failed[-1]}", flush=True)
+    return done, failed
+
+
+def run():
+    p = harness.parser(__doc__)
+    p.add_argument("--part", choices=["bugs", "healthy", "both"], default="both")
+    p.add_argument("--modes", default=",".join(MODES), help=f"of {','.join(MODES)}")
+    p.add_argument("--runs", default=",".join(RUNS), help=f"healthy runs, of {','.join(RUNS)}")
+    p.add_argument("--only", default="", help="scripts whose name contains this")
+    p.add_argument("-j", "--jobs", type=int, default=1, help="scripts that are traced at a time")
+    p.add_argument("--table", action="store_true", help="print the tables of README.md and do nothing else")
+    args = p.parse_args()
+    if args.table:
+        print(tables())
+        return 0
+    tools, modes, how_named = harness.tools(args), args.modes.split(","), detection().how_named
+    (tools.work / "invariants").mkdir(exist_ok=True)
+    rows, failed = [], []
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for part in ("bugs", "healthy") if args.part == "both" else (args.part,):
+            scripts = {s.name: s for s in load(part, args.only)}
+            traces, more = in_parallel(pool, {n: (s.collect, tools, part, args.runs.split(",")) for n, s in scripts.items()})
+            verdicts, errors = in_parallel(pool, {(m, n): (judge, tools, m, scripts[n], t, how_named)
+                                                  for n, t in traces.items() for m in modes})
+            failed += more + errors
+            rows += verdicts.values()
+    text = report(rows, modes, failed)
+    (tools.work / "blind.json").write_text(json.dumps(rows, indent=1))
+    (tools.work / "blind.md").write_text(text)
+    print(text + f"\nreport: {os.path.relpath(tools.work / 'blind.md')}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    harness.main(run)
