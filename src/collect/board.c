@@ -23,6 +23,7 @@ enum failure {
 struct board {
     uint64_t magic;
     _Atomic uint64_t processes, passed_by, files, steps, calls, records, dropped, errors, bytes;
+    _Atomic uint64_t lost_below, lost_from; /* steps: last + 1, and UINT64_MAX - first */
     atomic_bool has_torch;
     _Atomic int failure_state; /* enum failure */
     char failure[sizeof(((struct tc_board_totals *)0)->failure)];
@@ -147,6 +148,10 @@ void tc_board_tell(const struct tc_board_totals *mine)
     atomic_fetch_add(&board->errors, mine->errors - told.errors);
     atomic_fetch_add(&board->bytes, mine->bytes - told.bytes);
     raise_to(&board->steps, mine->steps);
+    if (mine->has_lost_steps) {
+        raise_to(&board->lost_below, mine->last_lost + 1);
+        raise_to(&board->lost_from, UINT64_MAX - mine->first_lost);
+    }
     if (mine->has_torch)
         atomic_store(&board->has_torch, true);
     if (mine->failure[0])
@@ -172,6 +177,9 @@ void tc_board_sum(struct tc_board_totals *out)
         .errors = atomic_load(&board->errors),
         .bytes = atomic_load(&board->bytes),
         .has_torch = atomic_load(&board->has_torch),
+        .has_lost_steps = atomic_load(&board->lost_below) > 0,
+        .first_lost = UINT64_MAX - atomic_load(&board->lost_from),
+        .last_lost = atomic_load(&board->lost_below) - 1,
     };
     if (atomic_load(&board->failure_state) == FAILURE_WRITTEN)
         memcpy(out->failure, board->failure, sizeof(out->failure));
@@ -230,6 +238,10 @@ void tc_board_describe_losses(struct tc_strbuf *out, const struct tc_board_total
     if (totals->dropped) {
         tc_strbuf_adds(out, "; lost: ");
         add_count(out, totals->dropped, "record");
+        if (totals->has_lost_steps)
+            tc_strbuf_addf(out, " of the steps %llu to %llu",
+                           (unsigned long long)totals->first_lost,
+                           (unsigned long long)totals->last_lost);
     }
     if (totals->errors) {
         tc_strbuf_adds(out, "; ");

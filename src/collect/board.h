@@ -20,7 +20,11 @@ struct tc_board_totals {
     uint64_t passed_by; /* Python processes that were started so that they cannot */
     uint64_t files;     /* trace files opened */
     uint64_t steps;     /* of all processes: the largest */
-    uint64_t calls, records, dropped;
+    uint64_t calls;
+    uint64_t records;               /* in the files */
+    uint64_t dropped;               /* lost, as they could not be written */
+    uint64_t first_lost, last_lost; /* the steps of those, if has_lost_steps */
+    bool has_lost_steps;
     uint64_t errors;   /* parts of tracing that were switched off */
     uint64_t bytes;    /* of the files */
     bool has_torch;    /* torch was imported */

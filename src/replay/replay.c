@@ -297,10 +297,16 @@ static void on_note(struct tc_replay *replay, struct track *track, const struct 
     }
     if (tc_str_is(record->code, "missing"))
         on_missing(&track->process, record->text);
+    bool is_lost = tc_str_is(record->code, "lost");
+    if (is_lost) { /* as a gap of sampling that no step fills */
+        on_sampling(track, true);
+        on_sampling(track, false);
+    }
     if (!tc_str_is(record->code, "rank")) {
-        tc_notes_add(replay->notes, "collector", track->process.file, record->line, "%.*s: %.*s",
-                     (int)record->code.size, record->code.text ? record->code.text : "",
-                     (int)record->text.size, record->text.text ? record->text.text : "");
+        tc_notes_add(replay->notes, is_lost ? "lost" : "collector", track->process.file,
+                     record->line, "%.*s: %.*s", (int)record->code.size,
+                     record->code.text ? record->code.text : "", (int)record->text.size,
+                     record->text.text ? record->text.text : "");
         return;
     }
     for (uint32_t i = 0; i < record->text.size; i++) {

@@ -22,10 +22,13 @@ struct tc_writer {
     ino_t inode;
     char *path;
     struct tc_zio *zio;
-    struct tc_strbuf lines; /* the open frame */
-    struct tc_strbuf packed;
-    uint64_t since_ns; /* when the first of lines came */
-    uint64_t file_bytes;
+    struct tc_strbuf lines;  /* the open frame, from begin on; more only while writing fails */
+    struct tc_strbuf packed; /* a frame that is to be written */
+    size_t begin;            /* of lines */
+    uint64_t since_ns;       /* when the first of lines came */
+    uint64_t packed_lines;   /* of packed; 0: it is in the file */
+    uint64_t file_bytes, file_lines;
+    bool is_passing; /* why the last write failed */
 };
 
 static bool is_file_of(const struct tc_writer *writer, const struct stat *info)
@@ -58,6 +61,17 @@ static enum tc_status claim_fd(struct tc_writer *writer, struct tc_error *err)
     return tc_error_set(err, TC_E_IO, "%s: replaced by another file", writer->path);
 }
 
+/* May the same write succeed later? */
+static bool is_passing(int error)
+{
+    static const int passing[] = {ENOSPC, EDQUOT, EIO, EAGAIN, ENOMEM, ENOBUFS, ESTALE, ETIMEDOUT};
+
+    for (size_t i = 0; i < sizeof(passing) / sizeof(*passing); i++)
+        if (passing[i] == error)
+            return true;
+    return false;
+}
+
 static bool close_fd(struct tc_writer *writer)
 {
     return !has_own_fd(writer) || close(writer->fd) == 0;
@@ -84,6 +98,11 @@ enum tc_status tc_writer_open(const char *path, struct tc_writer **out, struct t
     return TC_OK;
 }
 
+static size_t waiting(const struct tc_writer *writer)
+{
+    return writer->lines.size - writer->begin;
+}
+
 /* The file must end with a whole frame even if the disk is full. */
 static enum tc_status write_packed(struct tc_writer *writer, struct tc_error *err)
 {
@@ -92,36 +111,15 @@ static enum tc_status write_packed(struct tc_writer *writer, struct tc_error *er
     if (status != TC_OK)
         return status;
     if (tc_fs_write_all(writer->fd, writer->packed.text, writer->packed.size) != TC_OK) {
+        writer->is_passing = is_passing(errno);
         tc_error_set(err, TC_E_IO, "%s: %s", writer->path, strerror(errno));
         (void)!ftruncate(writer->fd, (off_t)writer->file_bytes);
         return TC_E_IO;
     }
     writer->file_bytes += writer->packed.size;
+    writer->file_lines += writer->packed_lines;
+    writer->packed_lines = 0;
     return TC_OK;
-}
-
-/* Lines that cannot be written are dropped: they must not pile up in the process that is traced. */
-enum tc_status tc_writer_flush(struct tc_writer *writer, struct tc_error *err)
-{
-    enum tc_status status;
-
-    if (!writer->lines.size)
-        return TC_OK;
-    tc_strbuf_reset(&writer->packed);
-    status = tc_zio_pack(writer->zio, writer->lines.text, writer->lines.size, &writer->packed, err);
-    tc_strbuf_reset(&writer->lines);
-    if (status != TC_OK) {
-        tc_error_prefix(err, "%s", writer->path);
-        return status;
-    }
-    return write_packed(writer, err);
-}
-
-enum tc_status tc_writer_tick(struct tc_writer *writer, uint64_t now_ns, struct tc_error *err)
-{
-    if (!writer->lines.size || now_ns - writer->since_ns < TC_FRAME_AGE_NS)
-        return TC_OK;
-    return tc_writer_flush(writer, err);
 }
 
 /* The most whole lines that fit into room bytes, at least one. */
@@ -137,27 +135,85 @@ static size_t fitting(const char *lines, size_t size, size_t room)
     return end ? (size_t)(end - lines) + 1 : size;
 }
 
+static uint64_t count_lines(const char *text, size_t size)
+{
+    uint64_t n = 0;
+
+    for (const char *end = text + size; (text = memchr(text, '\n', (size_t)(end - text))); text++)
+        n++;
+    return n;
+}
+
+/* Of what waits, the next frame. */
+static enum tc_status pack(struct tc_writer *writer, struct tc_error *err)
+{
+    const char *text = writer->lines.text + writer->begin;
+    size_t n = fitting(text, waiting(writer), TC_FRAME_SIZE);
+    enum tc_status status;
+
+    tc_strbuf_reset(&writer->packed);
+    status = tc_zio_pack(writer->zio, text, n, &writer->packed, err);
+    if (status != TC_OK)
+        tc_error_prefix(err, "%s", writer->path);
+    else
+        writer->packed_lines = count_lines(text, n);
+    writer->begin += n;
+    if (!waiting(writer)) {
+        tc_strbuf_reset(&writer->lines);
+        writer->begin = 0;
+    }
+    return status;
+}
+
+/* One frame reaches the file, or stays for another try. */
+static enum tc_status flush_frame(struct tc_writer *writer, struct tc_error *err)
+{
+    enum tc_status status = writer->packed_lines ? TC_OK : pack(writer, err);
+
+    writer->is_passing = false;
+    return status == TC_OK ? write_packed(writer, err) : status;
+}
+
+enum tc_status tc_writer_flush(struct tc_writer *writer, struct tc_error *err)
+{
+    enum tc_status status = TC_OK;
+
+    while (status == TC_OK && (writer->packed_lines || waiting(writer)))
+        status = flush_frame(writer, err);
+    return status;
+}
+
+enum tc_status tc_writer_tick(struct tc_writer *writer, uint64_t now_ns, struct tc_error *err)
+{
+    bool is_due = waiting(writer) && now_ns - writer->since_ns >= TC_FRAME_AGE_NS;
+
+    return is_due || writer->packed_lines ? tc_writer_flush(writer, err) : TC_OK;
+}
+
+/* A line that does not fit begins a frame of its own. */
 enum tc_status tc_writer_add(struct tc_writer *writer, const char *lines, size_t size,
                              uint64_t now_ns, struct tc_error *err)
 {
     enum tc_status status = tc_writer_tick(writer, now_ns, err);
 
-    while (size && status == TC_OK) {
-        size_t n = fitting(lines, size, TC_FRAME_SIZE - writer->lines.size);
-
-        if (writer->lines.size && n > TC_FRAME_SIZE - writer->lines.size) {
-            status = tc_writer_flush(writer, err);
-            continue;
-        }
-        if (!writer->lines.size)
-            writer->since_ns = now_ns;
-        tc_strbuf_add(&writer->lines, lines, n);
-        lines += n;
-        size -= n;
-        if (writer->lines.size >= TC_FRAME_SIZE)
-            status = tc_writer_flush(writer, err);
+    if (size && !waiting(writer))
+        writer->since_ns = now_ns;
+    tc_strbuf_add(&writer->lines, lines, size);
+    while (status == TC_OK && waiting(writer) >= TC_FRAME_SIZE) {
+        status = flush_frame(writer, err);
+        writer->since_ns = now_ns;
     }
     return status;
+}
+
+bool tc_writer_may_recover(const struct tc_writer *writer)
+{
+    return writer->is_passing;
+}
+
+uint64_t tc_writer_file_lines(const struct tc_writer *writer)
+{
+    return writer->file_lines;
 }
 
 uint64_t tc_writer_file_bytes(const struct tc_writer *writer)

@@ -9,6 +9,7 @@
 #ifndef TC_TRACE_WRITER_H
 #define TC_TRACE_WRITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,7 +29,15 @@ enum tc_status tc_writer_add(struct tc_writer *writer, const char *lines, size_t
 enum tc_status tc_writer_tick(struct tc_writer *writer, uint64_t now_ns, struct tc_error *err);
 /* Close the open frame now. */
 enum tc_status tc_writer_flush(struct tc_writer *writer, struct tc_error *err);
+/*
+ * After TC_E_IO of any of these nothing is lost yet: what could not be written is kept, and each
+ * further call tries again. Is that worth it? A disk that is full or fails may recover; a file that
+ * was replaced or a limit of the process does not. Who gets this answers for how much piles up.
+ */
+bool tc_writer_may_recover(const struct tc_writer *writer);
+/* What is in the file, whole frames only. */
 uint64_t tc_writer_file_bytes(const struct tc_writer *writer);
+uint64_t tc_writer_file_lines(const struct tc_writer *writer);
 /*
  * Flush and close; frees the writer whatever it returns. TC_E_IO also if the file was removed
  * meanwhile. NULL is fine.

@@ -2,6 +2,7 @@
 
 The traced calls are those of a small package, so that no test needs torch.
 """
+import errno
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ import unittest
 from traced import BIN, Case, PYTHON, decode
 
 SLOW_DISK = os.environ.get("TRAINCHECK_SLOW_DISK")
+FAILING_DISK = os.environ.get("TRAINCHECK_FAILING_DISK")
 PACKAGE = "def work(x):\n    return x\ndef many(n):\n    for i in range(n): work(i)\n"
 # Root may write everywhere, until the capability for it (1) is dropped (24) for what is executed next.
 LIKE_ANYONE = """
@@ -156,7 +158,7 @@ finally: print("leaving")
 
 
 class Killed(Leaving):
-    def start(self, text, *options, target=None):
+    def start(self, text, *options):
         script = self.script(START + text)
         command = [BIN / "traincheck-collect", "--python", PYTHON, "-o", self.work / "trace",
                    "--instrument", "yard", *options, *(target or [script])]
@@ -287,8 +289,67 @@ for i in range(20000): yard.work(hashlib.sha256(b'%d' % i).hexdigest())
         self.assertEqual(last["type"], "end")
         self.assertGreater(last["dropped"], 0)
         self.assertIn(f"lost: {last['dropped']} records", run.said)
+        notes = [r for r in run.records() if r.get("code") == "lost"]
+        self.assertEqual(sum(r["count"] for r in notes), last["dropped"])
         # process, two of kind api, many, its end: five, and the last window; then two of each work
-        self.assertEqual(last["events"] + last["dropped"], 6 + 2 * 5000)
+        self.assertEqual(last["events"] - len(notes) + last["dropped"], 6 + 2 * 5000)
+
+    def failing(self, first, n, error, text, *options):
+        """In each process n writes to its trace fail from a certain one on; n 0: all."""
+        library = shutil.copy(FAILING_DISK, self.work)
+        return self.trace(text, *options, env={"LD_PRELOAD": library, "FAILING_DISK": f"{first}:{n}:{error}"})
+
+    def assert_counted(self, run):
+        """What the closing line says is what the files hold."""
+        lines = sum(len(run.records(f)) for f in run.files())
+        self.assertIn(f" {lines} record", run.said)
+        return lines
+
+    SLOWLY = "for i in range(12): yard.many(20); time.sleep(0.25)\nprint('done')"
+
+    @unittest.skipUnless(FAILING_DISK, "the library that is preloaded was not built")
+    def test_a_passing_trouble_loses_nothing(self):
+        for error in errno.ENOSPC, errno.EIO:
+            run = self.failing(2, 3, error, self.SLOWLY, "--overwrite")
+            self.assertEqual((run.code, run.out, run.err), (0, "done\n", ""))
+            self.assertEqual(self.works(run), 240)
+            self.assertNotIn("lost", run.said)
+            self.assertNotIn("ended early", run.said)
+            self.assert_counted(run)
+
+    @unittest.skipUnless(FAILING_DISK, "the library that is preloaded was not built")
+    def test_what_a_longer_one_loses_is_said_and_the_trace_goes_on(self):
+        run = self.failing(2, 3, errno.ENOSPC, self.SLOWLY, "--buffer-size", "4K")
+        self.assertEqual((run.code, run.out, run.err), (0, "done\n", ""))
+        self.assert_counted(run)
+        notes = [r for r in run.records() if r.get("code") == "lost"]
+        last = run.records()[-1]
+        self.assertEqual((last["type"], last["dropped"]), ("end", sum(r["count"] for r in notes)))
+        self.assertGreater(last["dropped"], 0)
+        self.assertRegex(run.said, f"; lost: {last['dropped']} records of the steps 0 to 0")
+        done = subprocess.run([BIN / "traincheck-check", run.folder, "-i", "@all", "-o", self.work / "out"],
+                              capture_output=True, text=True, cwd=self.work, timeout=60)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("could not be written", done.stderr)
+
+    @unittest.skipUnless(FAILING_DISK, "the library that is preloaded was not built")
+    def test_a_lasting_one_is_said_and_what_is_there_is_counted(self):
+        run = self.failing(3, 0, errno.ENOSPC, self.SLOWLY)
+        self.assertEqual((run.code, run.out, run.err), (0, "done\n", ""))
+        self.assertGreater(self.assert_counted(run), 2)
+        self.assertIn("; tracing ended early: ", run.said)
+        self.assertRegex(run.said, r"No space left on device; lost: \d+ records")
+
+    def test_of_a_killed_child_is_counted_what_it_left(self):
+        child = self.script(START + "yard.many(300); time.sleep(1.2)\nyard.many(10 ** 7)", "child.py")
+        text = f"""
+import signal, subprocess, sys
+p = subprocess.Popen([sys.executable, {str(child)!r}])
+time.sleep(4); p.kill(); p.wait(); print("done")
+"""
+        run = self.trace(text)
+        self.assertEqual((run.code, run.out), (0, "done\n"))
+        self.assert_counted(run)
 
 
 if __name__ == "__main__":

@@ -195,7 +195,7 @@ static void an_abandoned_writer_writes_nothing(void **state)
 /* A limit on file size stands for a full disk: write is cut short, then refused. */
 static void a_full_disk_leaves_whole_frames(void **state)
 {
-    struct tc_strbuf lines = TC_STRBUF_INIT, back = TC_STRBUF_INIT;
+    struct tc_strbuf lines = TC_STRBUF_INIT, back = TC_STRBUF_INIT, whole = TC_STRBUF_INIT;
     struct tc_writer *writer = open_writer();
     struct rlimit old, small;
     struct tc_error err = {TC_OK, ""};
@@ -217,11 +217,19 @@ static void a_full_disk_leaves_whole_frames(void **state)
     signal(SIGXFSZ, SIG_DFL);
     assert_non_null(strstr(err.text, path));
     assert_non_null(strstr(err.text, "too large"));
-    add(writer, "last\n", 0); /* there is room again */
+    assert_false(tc_writer_may_recover(writer)); /* as it would of ENOSPC */
+    assert_int_equal(tc_writer_file_lines(writer), 1);
+    add(writer, "last\n", 0); /* there is room again: what waited comes first */
+    assert_int_equal(tc_writer_flush(writer, &err), TC_OK);
+    assert_int_equal(tc_writer_file_lines(writer), 5002);
     assert_int_equal(tc_writer_close(writer, &err), TC_OK);
-    assert_int_equal(read_frames(&back, &largest), 2);
-    assert_string_equal(back.text, "first\nlast\n");
+    assert_int_equal(read_frames(&back, &largest), 3);
+    tc_strbuf_adds(&whole, "first\n");
+    tc_strbuf_add(&whole, lines.text, lines.size);
+    tc_strbuf_adds(&whole, "last\n");
+    assert_string_equal(back.text, whole.text);
     tc_strbuf_release(&lines);
+    tc_strbuf_release(&whole);
     tc_strbuf_release(&back);
 }
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -12,8 +13,11 @@
 #include "collect/thread.h"
 #include "trace/writer.h"
 
-#define TICK_NS   50000000L         /* how often waiting lines are fetched */
-#define WAKE_SIZE ((size_t)1 << 18) /* bytes that are fetched at once */
+#define TICK_NS      50000000L            /* how often waiting lines are fetched */
+#define WAKE_SIZE    ((size_t)1 << 18)    /* bytes that are fetched at once */
+#define RETRY_NS     UINT64_C(100000000)  /* after a failed write; doubled with each further one */
+#define MAX_RETRY_NS UINT64_C(5000000000) /* up to this */
+#define LAST_TRIES   20                   /* at the end of the process, RETRY_NS apart */
 
 struct sink {
     pthread_mutex_t lock;
@@ -25,11 +29,17 @@ struct sink {
     struct tc_strbuf lines; /* not yet fetched */
     struct tc_held held_lines;
     bool held, open, stopping, failed;
-    bool running;    /* there is a thread, or one that is about to end */
-    bool paused;     /* none may be started */
-    bool idle;       /* the thread has nothing fetched and no open frame */
-    bool busy;       /* the thread is writing what it fetched */
-    unsigned wanted; /* flushes asked for */
+    uint64_t retry_ns, retry_at_ns; /* 0: the last write succeeded; lines wait meanwhile */
+    char trouble[sizeof(((struct tc_sink_stats *)0)->failure)]; /* why the last one failed */
+    struct {
+        uint64_t n;
+        int64_t first_step, last_step; /* -1: unknown */
+    } lost;                            /* records since the last note of that */
+    bool running;                      /* there is a thread, or one that is about to end */
+    bool paused;                       /* none may be started */
+    bool idle;                         /* the thread has nothing fetched and no open frame */
+    bool busy;                         /* the thread is writing what it fetched */
+    unsigned wanted;                   /* flushes asked for */
     unsigned served;
     unsigned rounds; /* how often done was told */
     struct tc_sink_stats stats;
@@ -48,25 +58,46 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
-/* What went wrong ends the trace, never the training. */
+/* What went wrong ends the trace, never the training; and a passing trouble not even that. */
 static void fail(const struct tc_error *err)
 {
-    sink.failed = true;
-    snprintf(sink.stats.failure, sizeof(sink.stats.failure), "%.190s", err->text);
+    snprintf(sink.trouble, sizeof(sink.trouble), "%.190s", err->text);
+    sink.failed = !sink.writer || !tc_writer_may_recover(sink.writer);
+    if (sink.failed) {
+        memcpy(sink.stats.failure, sink.trouble, sizeof(sink.trouble));
+        return;
+    }
+    sink.retry_ns = sink.retry_ns ? sink.retry_ns * 2 : RETRY_NS;
+    if (sink.retry_ns > MAX_RETRY_NS)
+        sink.retry_ns = MAX_RETRY_NS;
+    sink.retry_at_ns = now_ns() + sink.retry_ns;
 }
 
-static void write_lines(const struct tc_strbuf *lines, bool flush)
+/* Called without the lock; what came of it is settled with it. */
+static enum tc_status write_lines(const struct tc_strbuf *lines, bool flush, struct tc_error *err)
 {
-    struct tc_error err = {0};
     enum tc_status status = TC_OK;
 
     if (lines->size)
-        status = tc_writer_add(sink.writer, lines->text, lines->size, now_ns(), &err);
+        status = tc_writer_add(sink.writer, lines->text, lines->size, now_ns(), err);
     if (status == TC_OK)
-        status = flush ? tc_writer_flush(sink.writer, &err)
-                       : tc_writer_tick(sink.writer, now_ns(), &err);
+        status =
+            flush ? tc_writer_flush(sink.writer, err) : tc_writer_tick(sink.writer, now_ns(), err);
+    return status;
+}
+
+static void settle(enum tc_status status, const struct tc_error *err)
+{
     if (status != TC_OK)
-        fail(&err);
+        fail(err);
+    else
+        sink.retry_ns = 0;
+}
+
+static void count_written(void)
+{
+    sink.stats.file_bytes = tc_writer_file_bytes(sink.writer);
+    sink.stats.file_records = tc_writer_file_lines(sink.writer);
 }
 
 /* Called with the lock held. */
@@ -76,27 +107,45 @@ static void tell_done(void)
     pthread_cond_broadcast(&sink.done);
 }
 
+/* While writing fails, lines stay in the buffer, which is bounded; the writer has one fetch. */
+static void fetch(struct tc_strbuf *mine)
+{
+    struct tc_strbuf fetched = sink.lines;
+
+    if (sink.retry_ns)
+        return;
+    sink.lines = *mine;
+    *mine = fetched;
+}
+
+static bool is_waiting_to_retry(void)
+{
+    return sink.retry_ns && !sink.stopping && now_ns() < sink.retry_at_ns;
+}
+
 /* One round: fetch, let go of the lock, write. Called and returns with the lock held. */
 static void serve(struct tc_strbuf *mine)
 {
-    struct tc_strbuf fetched = sink.lines;
     unsigned wanted = sink.wanted;
     unsigned rescue = atomic_load(&rescue_wanted);
+    bool may_write = !sink.failed && !is_waiting_to_retry();
+    bool flush = sink.stopping || wanted != sink.served || rescue != atomic_load(&rescue_served);
+    enum tc_status status = TC_OK;
+    struct tc_error err = {0};
 
-    sink.lines = *mine;
-    *mine = fetched;
+    fetch(mine);
     sink.busy = true;
     pthread_mutex_unlock(&sink.lock);
-    if (!sink.failed)
-        write_lines(mine, sink.stopping || wanted != sink.served ||
-                              rescue != atomic_load(&rescue_served));
+    if (may_write)
+        status = write_lines(mine, flush, &err);
     tc_strbuf_reset(mine);
     pthread_mutex_lock(&sink.lock);
+    if (may_write)
+        settle(status, &err);
     sink.busy = false;
     sink.served = wanted;
     atomic_store(&rescue_served, rescue);
-    if (!sink.failed)
-        sink.stats.file_bytes = tc_writer_file_bytes(sink.writer);
+    count_written();
     if (sink.config.report)
         sink.config.report(&sink.stats);
     tell_done();
@@ -114,7 +163,7 @@ static void *run(void *unused)
 
     (void)unused;
     pthread_mutex_lock(&sink.lock);
-    while (!sink.stopping || sink.lines.size) {
+    while (!sink.stopping || (sink.lines.size && !sink.retry_ns)) {
         if (!has_request() && sink.lines.size < WAKE_SIZE)
             tc_thread_wait(&sink.work, &sink.lock, TICK_NS);
         serve(&mine);
@@ -205,16 +254,54 @@ static bool make_room(size_t size)
 {
     while (!sink.held && !sink.paused && !sink.failed && sink.lines.size &&
            sink.lines.size + size > sink.config.limit) {
-        if (sink.config.drop)
+        if (sink.config.drop || sink.retry_ns)
             return false;
         wait_done();
     }
     return true;
 }
 
+static void count_lost(const char *line, size_t step_at)
+{
+    int64_t step = step_at ? strtoll(line + step_at, NULL, 10) : -1;
+
+    sink.stats.dropped++;
+    if (!sink.lost.n++)
+        sink.lost.first_step = sink.lost.last_step = -1;
+    if (step < 0)
+        return;
+    if (sink.lost.first_step < 0 || step < sink.lost.first_step)
+        sink.lost.first_step = step;
+    if (step > sink.lost.last_step)
+        sink.lost.last_step = step;
+    if (!sink.stats.has_lost_steps || step < sink.stats.first_lost)
+        sink.stats.first_lost = step;
+    if (!sink.stats.has_lost_steps || step > sink.stats.last_lost)
+        sink.stats.last_lost = step;
+    sink.stats.has_lost_steps = true;
+}
+
+/* Where the records would stand: readers judge nothing across it. */
+static void add_lost(void)
+{
+    if (!sink.lost.n || sink.held)
+        return;
+    tc_strbuf_addf(&sink.lines, "{\"type\":\"note\",\"code\":\"lost\",\"count\":%llu,\"text\":\"",
+                   (unsigned long long)sink.lost.n);
+    if (sink.lost.last_step < 0)
+        tc_strbuf_adds(&sink.lines, "records could not be written");
+    else
+        tc_strbuf_addf(&sink.lines, "records of the steps %lld to %lld could not be written",
+                       (long long)sink.lost.first_step, (long long)sink.lost.last_step);
+    tc_strbuf_adds(&sink.lines, "\"}\n");
+    sink.stats.records++;
+    sink.lost.n = 0;
+}
+
 /* Called with the lock held. */
 static void put(const char *line, size_t size, size_t step_at)
 {
+    add_lost();
     if (sink.held)
         tc_held_add(&sink.held_lines, line, size, step_at);
     else
@@ -231,7 +318,7 @@ void tc_sink_put(const char *line, size_t size, size_t step_at)
         return;
     pthread_mutex_lock(&sink.lock);
     if (sink.failed || !make_room(size))
-        sink.stats.dropped++;
+        count_lost(line, step_at);
     else
         put(line, size, step_at);
     pthread_mutex_unlock(&sink.lock);
@@ -325,6 +412,23 @@ void tc_sink_resume(void)
     pthread_mutex_unlock(&sink.lock);
 }
 
+/* The thread has ended. A disk that is full now gets a little time. */
+static void drain(void)
+{
+    struct timespec pause = {0, RETRY_NS};
+    struct tc_error err = {0};
+
+    for (unsigned i = 0; !sink.failed && i < LAST_TRIES; i++) {
+        settle(write_lines(&sink.lines, true, &err), &err);
+        tc_strbuf_reset(&sink.lines); /* the writer has them */
+        if (!sink.retry_ns)
+            break;
+        nanosleep(&pause, NULL);
+    }
+    if (sink.retry_ns)
+        memcpy(sink.stats.failure, sink.trouble, sizeof(sink.trouble));
+}
+
 void tc_sink_close(void)
 {
     struct tc_error err = {0};
@@ -334,16 +438,20 @@ void tc_sink_close(void)
     tc_sink_release(NULL, 0);
     pthread_mutex_lock(&sink.lock);
     sink.paused = false;
+    if (!sink.failed)
+        add_lost();
     if (sink.lines.size)
         ensure_thread();
     pthread_mutex_unlock(&sink.lock);
     stop_thread();
     sink.open = false;
-    if (!sink.failed && tc_writer_flush(sink.writer, &err) == TC_OK)
-        sink.stats.file_bytes = tc_writer_file_bytes(sink.writer);
-    if (tc_writer_close(sink.writer, &err) != TC_OK && !sink.failed)
-        fail(&err);
+    drain();
+    count_written();
+    if (tc_writer_close(sink.writer, &err) != TC_OK && !sink.stats.failure[0])
+        snprintf(sink.stats.failure, sizeof(sink.stats.failure), "%.190s", err.text);
     sink.writer = NULL;
+    if (sink.stats.records > sink.stats.file_records)
+        sink.stats.dropped += sink.stats.records - sink.stats.file_records;
     tc_strbuf_release(&sink.lines);
     tc_held_release(&sink.held_lines);
 }
@@ -376,4 +484,5 @@ void tc_sink_rescue(unsigned ms)
 void tc_sink_stats(struct tc_sink_stats *out)
 {
     *out = sink.stats;
+    out->records += sink.open && sink.lost.n && !sink.held; /* the note of that comes first */
 }

@@ -15,7 +15,11 @@
 #include <traincheck/error.h>
 
 struct tc_sink_stats {
-    uint64_t records, dropped, file_bytes;
+    uint64_t records;                  /* put, or to be put before the next one */
+    uint64_t file_bytes, file_records; /* what reached the file */
+    uint64_t dropped;                  /* neither will */
+    int64_t first_lost, last_lost;     /* steps of those, if has_lost_steps */
+    bool has_lost_steps;
     char failure[200]; /* why writing ended before its time, or empty */
 };
 
