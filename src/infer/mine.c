@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "base/map.h"
 
 /* Rows of one source, ordered by key. */
 struct row_list {
@@ -78,20 +79,24 @@ static void add_outcome(const struct tc_evidence *evidence, const struct tc_row 
 
 /* Rows in an order that does not depend on that of the traces: by the texts they stand for. */
 struct row_text {
+    const char *key;
     char *text;
     const struct tc_row *row;
 };
 
-static int compare_rows(const void *a, const void *b)
+/* The key apart, so that its rows stand side by side whatever is in its text. */
+static int compare_rows(const void *a_, const void *b_)
 {
-    return strcmp(((const struct row_text *)a)->text, ((const struct row_text *)b)->text);
+    const struct row_text *a = a_, *b = b_;
+    int order = strcmp(a->key, b->key);
+
+    return order ? order : strcmp(a->text, b->text);
 }
 
 static char *text_of_row(const struct tc_evidence *evidence, const struct tc_row *row)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    tc_strbuf_adds(&text, tc_strtab_text(evidence->symbols, row->key));
     add_situation(evidence, row, &text);
     add_outcome(evidence, row, &text);
     return tc_strbuf_take(&text);
@@ -105,7 +110,8 @@ static struct row_list order_rows(const struct tc_evidence *evidence, uint32_t s
     for (size_t i = 0; i < evidence->rows.n; i++) {
         const struct tc_row *row = &evidence->rows.items[i];
         if (row->source == source)
-            texts[list.n++] = (struct row_text){text_of_row(evidence, row), row};
+            texts[list.n++] = (struct row_text){tc_strtab_text(evidence->symbols, row->key),
+                                                text_of_row(evidence, row), row};
     }
     qsort(texts, list.n, sizeof(*texts), compare_rows);
     list.items = tc_calloc(list.n + 1, sizeof(*list.items));
