@@ -25,11 +25,20 @@ struct check_options {
     /* of onlinecheck alone */
     unsigned lateness_s, idle_s, report_interval_s, on_violation_limit_s;
     const char *on_violation, *state;
+    /* of check alone: a plan in place of traces */
+    const char *plan, *plan_reference;
 };
 
 extern const struct tc_opt_tool check_tool, onlinecheck_tool;
 
 tc_app_run_fn check_run, onlinecheck_run;
+
+/* The work of traincheck-check: check_run, or with --plan the verification of a plan. */
+tc_app_run_fn check_run_any;
+
+/* The output folder: that of the option, or one named after what is checked. */
+const char *check_output_dir(struct tc_app *app, const struct check_options *options,
+                             const char *checked);
 
 /* What the two tools share, before and after the check. */
 enum tc_status check_begin(struct tc_app *app, struct check_options *options, struct tc_error *err);

@@ -39,7 +39,12 @@ static const struct tc_opt check_options[] = {
     TC_OPT_VALUE(LIST, "explain", 0, "ID", AT(explain),
                  "tell all about an invariant, and what becomes of it in the traces, if any"),
     TC_OPT_VALUE(UINT, "jobs", 'j', "N", AT(jobs),
-                 "threads (default all cores; more than two are idle); the result is the same"),
+                 "threads (default all cores; on traces more than two are idle); the result is the "
+                 "same"),
+    TC_OPT_VALUE(STRING, "plan", 0, "DIR", AT(plan),
+                 "verify the plans in DIR, of all ranks of a parallel job, in place of traces (no -i)"),
+    TC_OPT_VALUE(STRING, "plan-reference", 0, "DIR", AT(plan_reference),
+                 "the plan of the same job on one device, which --plan must equal"),
     TC_OPT_END,
 };
 
@@ -50,12 +55,18 @@ const struct tc_opt_tool check_tool = {
         "Each folder is the trace of one run, written by traincheck-collect. Every invariant is judged\n"
         "at every step: it failed, passed, was not triggered (its precondition never held), or stayed\n"
         "unchecked (the trace lacks what it needs). Violations are told on stdout, with the step, the\n"
-        "rank and the line of the script; the reports are in the output folder.",
-    .usage = "[OPTION]... DIR... -i FILE|@NAME...",
+        "rank and the line of the script; the reports are in the output folder.\n"
+        "\n"
+        "With --plan the tool verifies that a parallel job computes what the single-device job computes:\n"
+        "every gradient and updated parameter of every rank. Plans are written by\n"
+        "traincheck-collect --plan.",
+    .usage = "[OPTION]... DIR... -i FILE|@NAME...\n"
+             "       traincheck-check [OPTION]... --plan DIR --plan-reference DIR",
     .examples = "  traincheck-check traincheck_train_2026-07-01_10-00-00 -i invariants.jsonl\n"
                 "  traincheck-check traincheck_train_2026-07-01_10-00-00 -i @all\n"
                 "  traincheck-check run1 run2 -i mine.jsonl team.jsonl -o report --fail-on multi\n"
-                "  traincheck-check --explain EC-3f9a1c20 -i invariants.jsonl run1\n",
+                "  traincheck-check --explain EC-3f9a1c20 -i invariants.jsonl run1\n"
+                "  traincheck-check --plan parallel --plan-reference single\n",
     .exit_codes = CHECK_EXIT_CODES,
     .options = check_options,
     .shared = check_shared_options,

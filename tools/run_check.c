@@ -27,8 +27,12 @@ bool check_is_invariants(const char *argument)
 }
 
 /* traincheck_check_<trace>_<date-time> */
-static const char *default_output_dir(struct tc_app *app, const char *trace)
+const char *check_output_dir(struct tc_app *app, const struct check_options *options,
+                             const char *trace)
 {
+    if (options->output_dir)
+        return options->output_dir;
+
     char stamp[32];
     struct tm tm;
     time_t now = time(NULL);
@@ -177,8 +181,8 @@ enum tc_status check_begin(struct tc_app *app, struct check_options *options, st
 
     if (status != TC_OK)
         return status;
-    if (!options->output_dir && options->traces.n)
-        options->output_dir = default_output_dir(app, options->traces.items[0]);
+    if (options->traces.n)
+        options->output_dir = check_output_dir(app, options, options->traces.items[0]);
     app->quiet = options->quiet;
     app->progress = options->progress || (tc_app_on_terminal() && !options->quiet);
     tc_app_catch_signals();

@@ -103,14 +103,33 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* Is a new line of progress due? */
+static bool shows_progress(struct tc_app *app)
+{
+    int64_t now = app->progress ? now_ns() : 0;
+
+    if (!app->progress || now - app->shown_ns < 200000000)
+        return false;
+    app->shown_ns = now;
+    return true;
+}
+
 bool tc_app_progress(void *context, size_t i, size_t n, uint64_t bytes)
 {
     struct tc_app *app = context;
-    int64_t now = app->progress ? now_ns() : 0;
-    if (app->progress && now - app->shown_ns >= 200000000) {
+
+    if (shows_progress(app)) {
         fprintf(stderr, "\r\033[Ktrace %zu of %zu, %.1f MB read", i + 1, n, (double)bytes / 1e6);
         fflush(stderr);
-        app->shown_ns = now;
+    }
+    return !tc_app_interrupted();
+}
+
+bool tc_app_progress_share(struct tc_app *app, const char *what, uint64_t done, uint64_t of)
+{
+    if (shows_progress(app)) {
+        fprintf(stderr, "\r\033[K%s %.0f %%", what, of ? 100.0 * (double)done / (double)of : 0);
+        fflush(stderr);
     }
     return !tc_app_interrupted();
 }

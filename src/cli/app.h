@@ -64,5 +64,7 @@ void tc_app_error(struct tc_app *app, const char *fmt, ...);
 /* For the callbacks of the library: context is the struct tc_app. */
 void tc_app_write(void *context, const char *text, size_t size);
 bool tc_app_progress(void *context, size_t i, size_t n, uint64_t bytes);
+/* "evaluated 40 %": done of so many. */
+bool tc_app_progress_share(struct tc_app *app, const char *what, uint64_t done, uint64_t of);
 
 #endif /* TC_CLI_APP_H */

@@ -22,17 +22,18 @@ USES |= {
     "fact": CORE,
     "infer": CORE + ["fact"],
     "check": CORE,
-    "report": CORE + ["infer", "check"],
+    "plan": ["base", "trace"],
+    "report": CORE + ["infer", "check", "plan"],
     "online": ["base", "trace", "check", "report"],
     "cli": ["base"],
     "collect": ["base", "trace", "relation/interest.h"],
-    "tools": CORE + ["infer", "check", "report", "online", "cli", "collect", "import"],
+    "tools": CORE + ["infer", "check", "plan", "report", "online", "cli", "collect", "import"],
 }
 # The layer that a public header belongs to.
 PUBLIC = {
     "error": "base", "export": "base", "version": "base", "value": "trace", "record": "trace", "trace": "trace",
     "event": "replay", "invariant": "invariant", "relation": "relation", "infer": "infer",
-    "check": "check", "report": "report", "online": "online",
+    "check": "check", "plan": "plan", "report": "report", "online": "online",
 }
 DOORS = {
     r"cjson/|cJSON": ["src/base/json.c"],

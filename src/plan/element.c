@@ -1,0 +1,50 @@
+/*
+ * element.c - arithmetic that is the same in the field and with doubles
+ */
+#include "plan/element.h"
+
+#include "base/arena.h"
+#include "base/vec.h"
+
+#include "base/banned.h"
+
+tc_el tc_el_power(tc_el base, uint64_t exponent)
+{
+    tc_el r = TC_EL_ONE;
+
+    for (; exponent; exponent >>= 1) {
+        if (exponent & 1)
+            r = tc_el_mul(r, base);
+        base = tc_el_mul(base, base);
+    }
+    return r;
+}
+
+/* Zeros and what is no number have no part in the common product. */
+void tc_el_invert(tc_el *a, size_t n)
+{
+    tc_el *before, product = TC_EL_ONE;
+
+    if (n == 1)
+        a[0] = tc_el_inv(a[0]);
+    if (n < 2)
+        return;
+    before = tc_malloc(n * sizeof(*before));
+    for (size_t i = 0; i < n; i++) {
+        before[i] = product;
+        a[i] = tc_el_plain(a[i]);
+        if (!tc_el_is_marked(a[i]) && !tc_el_same(a[i], TC_EL_ZERO))
+            product = tc_el_mul(product, a[i]);
+    }
+    product = tc_el_inv(product);
+    for (size_t i = n; i-- > 0;) {
+        tc_el x = a[i];
+        if (tc_el_is_marked(x) || tc_el_same(x, TC_EL_ZERO)) {
+            a[i] = tc_el_inv(x);
+            continue;
+        }
+        a[i] = tc_el_mul(product, before[i]);
+        product = tc_el_mul(product, x);
+    }
+    tc_free(before);
+}

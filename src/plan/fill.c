@@ -1,0 +1,88 @@
+/*
+ * fill.c - what is in the storages of a rank before its first operator
+ *
+ * The contents of a parameter are a function of its name, the seed and the place of the element in
+ * the single-device tensor, so that every rank can draw its part alone.
+ */
+#include "plan/fill.h"
+
+#include "base/hash.h"
+#include "plan/eval.h"
+
+#include "base/banned.h"
+
+static int64_t flat_index(const struct tc_plan_place *place, const struct tc_plan_piece *piece,
+                          const int64_t *index)
+{
+    int64_t at = 0;
+
+    for (uint32_t d = 0; d < place->n_global; d++)
+        at = at * place->global[d] + piece->at[d] + index[d];
+    return at;
+}
+
+static void place_piece(const struct tc_plan_tensor *t, const struct tc_plan_place *place,
+                        const struct tc_plan_piece *piece, int64_t *out)
+{
+    int64_t index[TC_PLAN_MAX_DIMS] = {0}, n = 1;
+
+    for (uint32_t d = 0; d < t->n_dims; d++)
+        n *= piece->sizes[d];
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = 0;
+        for (uint32_t d = 0; d < t->n_dims; d++)
+            at = at * t->sizes[d] + piece->local[d] + index[d];
+        out[at] = flat_index(place, piece, index);
+        for (uint32_t d = t->n_dims; d-- > 0 && ++index[d] == piece->sizes[d];)
+            index[d] = 0;
+    }
+}
+
+void tc_plan_places(const struct tc_plan_tensor *t, const struct tc_plan_place *place, int64_t *out)
+{
+    for (int64_t i = 0; i < t->numel; i++)
+        out[i] = place->flat >= 0 ? place->flat + i : -1;
+    for (uint32_t k = 0; k < place->n_pieces; k++)
+        place_piece(t, place, &place->pieces[k], out);
+}
+
+static void fill_const(const struct tc_plan_const *c, tc_el *slot)
+{
+    for (int64_t i = 0; i < c->n && slot; i++)
+        slot[i] = c->data[c->is_fill ? 0 : i];
+}
+
+/* What torch draws with a mean of its own is drawn alike here: nothing is known of it. */
+static void fill_init(const struct tc_plan_init *init, const struct tc_strtab *names, uint64_t seed,
+                      tc_el *slot)
+{
+    size_t n = (size_t)init->tensor.numel;
+    const char *name = tc_strtab_text(names, init->name);
+    uint64_t key = tc_hash64(name, tc_strtab_size(names, init->name), seed);
+    struct tc_function f = tc_function_make(key, TC_FN_VARIABLE, 0, 0, 0);
+    int64_t *places = tc_malloc((n + 1) * sizeof(*places));
+    tc_el *data = tc_malloc((n + 1) * sizeof(*data));
+
+    tc_plan_places(&init->tensor, &init->place, places);
+    for (size_t i = 0; i < n; i++) {
+        data[i] = places[i] < 0 ? TC_EL_UNDEF : tc_el_apply(&f, tc_el_int(places[i] + 2));
+        if (init->data)
+            data[i] = init->data[i];
+    }
+    if (slot)
+        tc_view_scatter(slot, &init->tensor, data);
+    tc_free(data);
+    tc_free(places);
+}
+
+void tc_plan_fill(const struct tc_plan_rank *rank, const struct tc_strtab *names, uint64_t seed,
+                  tc_el *const *slots)
+{
+    for (size_t i = 0; i < rank->consts.n; i++)
+        if (rank->consts.items[i].storage != TC_PLAN_NO_SLOT)
+            fill_const(&rank->consts.items[i], slots[rank->consts.items[i].storage]);
+    for (size_t i = 0; i < rank->inits.n; i++)
+        if (rank->inits.items[i].tensor.storage != TC_PLAN_NO_SLOT)
+            fill_init(&rank->inits.items[i], names, seed,
+                      slots[rank->inits.items[i].tensor.storage]);
+}

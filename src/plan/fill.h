@@ -1,0 +1,20 @@
+/*
+ * fill.h - what is in the storages of a rank before its first operator
+ */
+#ifndef TC_PLAN_FILL_H
+#define TC_PLAN_FILL_H
+
+#include "plan/plan.h"
+
+/* Slots of everything that init and const lines fill are allocated. */
+void tc_plan_fill(const struct tc_plan_rank *rank, const struct tc_strtab *names, uint64_t seed,
+                  tc_el *const *slots);
+
+/*
+ * For each element of a tensor in row-major order: its number in the flattened single-device
+ * tensor, or -1 where it is in no piece.
+ */
+void tc_plan_places(const struct tc_plan_tensor *t, const struct tc_plan_place *place,
+                    int64_t *out);
+
+#endif /* TC_PLAN_FILL_H */

@@ -1,0 +1,41 @@
+/*
+ * rules.h - the meaning of operators, one row of a table for each
+ */
+#ifndef TC_PLAN_RULES_H
+#define TC_PLAN_RULES_H
+
+#include "plan/plan.h"
+
+struct tc_eval;
+
+enum tc_rule_kind {
+    TC_RULE_PLAIN,
+    TC_RULE_ELEMENTWISE, /* may write where it reads, if the views are the same */
+    TC_RULE_SKIP,        /* changes no tensor */
+    TC_RULE_COLLECTIVE,
+    TC_RULE_SEND,
+    TC_RULE_RECEIVE,
+};
+
+struct tc_rule {
+    const char *name; /* "aten.add", without overload and without the _ of writing in place */
+    const char *args; /* names in the order of their numbers, "self other|scalar alpha" */
+    void (*run)(struct tc_eval *eval);
+    enum tc_rule_kind kind;
+    int variant;
+    int extra;
+};
+
+#define TC_RULE_MAX_ARGS 24
+
+/* NULL if there is none. */
+const struct tc_rule *tc_rule_find(const char *op);
+/* The i-th of all rules, NULL at the end. */
+const struct tc_rule *tc_rule_get(size_t i);
+
+extern const struct tc_rule tc_rules_elementwise[], tc_rules_reduce[], tc_rules_copy[],
+    tc_rules_fill[], tc_rules_linear[], tc_rules_norm[], tc_rules_index[], tc_rules_loss[],
+    tc_rules_attention[], tc_rules_convolution[], tc_rules_pool[], tc_rules_optimizer[],
+    tc_rules_random[], tc_rules_fsdp[], tc_rules_collective[], tc_rules_function[];
+
+#endif /* TC_PLAN_RULES_H */
