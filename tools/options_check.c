@@ -41,8 +41,9 @@ static const struct tc_opt check_options[] = {
     TC_OPT_VALUE(UINT, "jobs", 'j', "N", AT(jobs),
                  "threads (default all cores; on traces more than two are idle); the result is the "
                  "same"),
-    TC_OPT_VALUE(STRING, "plan", 0, "DIR", AT(plan),
-                 "verify the plans in DIR, of all ranks of a parallel job, in place of traces (no -i)"),
+    TC_OPT_VALUE(
+        STRING, "plan", 0, "DIR", AT(plan),
+        "verify the plans in DIR, of all ranks of a parallel job, in place of traces (no -i)"),
     TC_OPT_VALUE(STRING, "plan-reference", 0, "DIR", AT(plan_reference),
                  "the plan of the same job on one device, which --plan must equal"),
     TC_OPT_END,

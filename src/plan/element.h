@@ -17,14 +17,51 @@
 #include <stdint.h>
 
 /* Functions the field has no formula for; the real ones are in tests/plan/real.c. */
-#define TC_FN_MAP(X)                                                                             \
-    X(CONST)                                                                                     \
-    X(VARIABLE) X(RANDOM) X(EXP) X(LOG) X(LOG1P) X(LOG2) X(TANH) X(SIGMOID) X(ERF) X(COS) X(SIN) \
-        X(ABS) X(SIGN) X(STEP) X(CLAMP) X(CLAMP_STEP) X(GELU) X(GELU_SLOPE) X(SILU_SLOPE) X(POW) \
-            X(SOFTPLUS) X(SOFTPLUS_SLOPE) X(ELU) X(ELU_SLOPE) X(HARD) X(HARD_SLOPE) X(FLOOR)     \
-                X(CEIL) X(ROUND) X(TRUNC) X(EXPM1) X(ATAN) X(ORDER) X(REMAINDER) X(LESS) X(BITS) \
-                    X(SQRT) X(HUBER) X(HUBER_SLOPE) X(MISH) X(MISH_SLOPE) X(LOGSIGMOID)          \
-                        X(SLOPED_STEP)
+#define TC_FN_MAP(X)  \
+    X(CONST)          \
+    X(VARIABLE)       \
+    X(RANDOM)         \
+    X(EXP)            \
+    X(LOG)            \
+    X(LOG1P)          \
+    X(LOG2)           \
+    X(TANH)           \
+    X(SIGMOID)        \
+    X(ERF)            \
+    X(COS)            \
+    X(SIN)            \
+    X(ABS)            \
+    X(SIGN)           \
+    X(STEP)           \
+    X(CLAMP)          \
+    X(CLAMP_STEP)     \
+    X(GELU)           \
+    X(GELU_SLOPE)     \
+    X(SILU_SLOPE)     \
+    X(POW)            \
+    X(SOFTPLUS)       \
+    X(SOFTPLUS_SLOPE) \
+    X(ELU)            \
+    X(ELU_SLOPE)      \
+    X(HARD)           \
+    X(HARD_SLOPE)     \
+    X(FLOOR)          \
+    X(CEIL)           \
+    X(ROUND)          \
+    X(TRUNC)          \
+    X(EXPM1)          \
+    X(ATAN)           \
+    X(ORDER)          \
+    X(REMAINDER)      \
+    X(LESS)           \
+    X(BITS)           \
+    X(SQRT)           \
+    X(HUBER)          \
+    X(HUBER_SLOPE)    \
+    X(MISH)           \
+    X(MISH_SLOPE)     \
+    X(LOGSIGMOID)     \
+    X(SLOPED_STEP)
 
 enum tc_fn {
 #define X(name) TC_FN_##name,
