@@ -44,7 +44,7 @@ struct tc_plan_check_result {
  * Read both, evaluate, explain, report. Errors are of what cannot be compared: unreadable plans,
  * tensors whose place is unknown, batches that differ.
  */
-enum tc_status tc_plan_check(const struct tc_plan_check_config *config,
-                             struct tc_plan_check_result *result, struct tc_error *err);
+TC_API enum tc_status tc_plan_check(const struct tc_plan_check_config *config,
+                                    struct tc_plan_check_result *result, struct tc_error *err);
 
 #endif /* TRAINCHECK_PLAN_H */
