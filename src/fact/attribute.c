@@ -54,6 +54,21 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(TRAINABLE_LAST, ATTRIBUTE, LAW, ONE, "at the end a gradient is required by %v",
         "a gradient was required by %d"),
     ROW(EXIST, ATTRIBUTE, LAW, ONE, "there are %v", "there were %d"),
+    ROW(FIRST, ARG_VALUE, LAW, MANY, "the first column of %p is %v",
+        "the first column of %p was %v"),
+    ROW(LAST, ARG_VALUE, LAW, MANY, "the last column of %p is %v", "the last column of %p was %v"),
+    ROW(UNIFORM, ARG_VALUE, LAW, MANY, "the elements of %p are {all|not all} the same",
+        "the elements of %p were {all|not all} the same"),
+    ROW(NEGATIVE, ARG_VALUE, LAW, MANY, "{some|no} elements of %p are negative",
+        "{some|no} elements of %p were negative"),
+    ROW(ZERO, ARG_VALUE, LAW, MANY, "%p is {|not }zero", "%p was {|not }zero"),
+    ROW(ALIKE, ARG_VALUE, LAW, MANY, "of the operands {%v|no two} are equal",
+        "of the operands {%v|no two} were equal"),
+    ROW(GIVEN, ARG_VALUE, LAW, MANY, "%p is {|not }what the model was given",
+        "%p was {|not }what the model was given"),
+    ROW(FACTOR, ARG_VALUE, LAW, MANY, "%p is %v", "%p was %v"),
+    ROW(SEEN, OUTPUT_VALUE, LAW, MANY, "the batch was {met %v already|not met before}",
+        "the batch was {met %v already|not met before}"),
 #undef ROW
 };
 

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "base/hash.h"
+#include "fact/content.h"
 #include "relation/form.h"
 #include "replay/symbols.h"
 
@@ -98,6 +100,7 @@ static void pack_begins(struct tc_facts *facts, uint32_t subject, char phase)
 {
     tc_strbuf_reset(&facts->pack.bytes);
     facts->pack.n_tensors = 0;
+    facts->pack.has_content = facts->event->process->has_content;
     tc_strbuf_add(&facts->pack.bytes, &subject, sizeof(subject));
     tc_strbuf_addc(&facts->pack.bytes, phase);
 }
@@ -221,6 +224,120 @@ static void note_lead(struct tc_fact_watch *w, tc_fact_lead lead, tc_fact_lead c
         w->last_lead = lead;
 }
 
+/* ---- contents ------------------------------------------------------------------------------- */
+
+static bool was_given(const struct tc_fact_watch *w, uint64_t digest)
+{
+    for (size_t i = 0; digest && i < w->n_given; i++)
+        if (w->given[i] == digest)
+            return true;
+    return false;
+}
+
+/* Which operands are what the model was given; and what the model is given here. */
+static void match_given(struct tc_fact_watch *w, struct tc_fact_pack *pack,
+                        const struct tc_call *call)
+{
+    for (size_t i = 0; i < pack->n_tensors; i++) {
+        pack->is_given[i] = !call->is_root && was_given(w, pack->digests[i]);
+        tc_strbuf_addc(&pack->bytes, pack->is_given[i] ? 'g' : '-');
+    }
+    if (!call->is_root)
+        return;
+    w->n_given = 0;
+    for (size_t i = 0; i < pack->n_tensors && w->n_given < TC_FACT_GIVEN; i++)
+        if (pack->digests[i])
+            w->given[w->n_given++] = pack->digests[i];
+}
+
+/* What backward is given, by the last number with a gradient that a call returned. */
+static bool print_factor(const struct tc_facts *facts, const struct tc_fact_watch *w,
+                         const struct tc_call *call, struct tc_strbuf *out)
+{
+    const struct tc_value *value = tc_value_get(call->self, "value");
+
+    if (call->role != TC_ROLE_BACKWARD || w->scalar_of == TC_NO_SYM || !value ||
+        value->kind != TC_VALUE_FLOAT)
+        return false;
+    tc_fact_factor(value->number, w->scalar, tc_strtab_text(facts->table.symbols, w->scalar_of),
+                   out);
+    return true;
+}
+
+/* "query = key" of a pair of operand names. */
+static void print_pairs(const struct tc_value *pairs, struct tc_strbuf *out)
+{
+    for (uint32_t i = 0; pairs && pairs->kind == TC_VALUE_ARRAY && i < pairs->n; i++) {
+        const struct tc_value *pair = &pairs->items[i];
+        struct tc_str a, b;
+        if (pair->kind != TC_VALUE_ARRAY || pair->n != 2)
+            continue;
+        a = tc_value_str(&pair->items[0]);
+        b = tc_value_str(&pair->items[1]);
+        if (a.text && b.text)
+            tc_strbuf_addf(out, "%s%.*s = %.*s", out->size ? ", " : "", (int)a.size, a.text,
+                           (int)b.size, b.text);
+    }
+}
+
+static void read_contents(struct tc_facts *facts, const struct tc_fact_watch *w,
+                          struct tc_fact_reader *reader, const struct tc_call *call)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    if (print_factor(facts, w, call, &text))
+        tc_fact_add_text(reader, "self", TC_ATTRIBUTE_FACTOR,
+                         (struct tc_str){text.text, (uint32_t)text.size});
+    tc_strbuf_reset(&text);
+    print_pairs(call->equal, &text);
+    print_pairs(call->alias, &text);
+    if (facts->pack.n_tensors > 1)
+        tc_fact_add_text(reader, NULL, TC_ATTRIBUTE_ALIKE,
+                         (struct tc_str){text.text ? text.text : "", (uint32_t)text.size});
+    tc_strbuf_release(&text);
+}
+
+static void pack_contents(struct tc_facts *facts, struct tc_fact_watch *w,
+                          const struct tc_call *call)
+{
+    if (!facts->pack.has_content)
+        return;
+    match_given(w, &facts->pack, call);
+    tc_fact_pack_value(&facts->pack, call->equal, 0);
+    tc_fact_pack_value(&facts->pack, call->alias, 0);
+    (void)print_factor(facts, w, call, &facts->pack.bytes);
+}
+
+/* Has the batch that is packed been met before? */
+static const char *meet_batch(struct tc_fact_watch *w, const struct tc_fact_pack *pack,
+                              const struct tc_call *call)
+{
+    const uint64_t iterator = (uint64_t)tc_value_int(tc_value_get(call->self, "id"), 0);
+    uint64_t digest = 0, *first;
+    bool is_new;
+
+    for (size_t i = 0; i < pack->n_tensors; i++)
+        digest = pack->digests[i] ? tc_hash_mix(digest, pack->digests[i], i) : digest;
+    if (!digest)
+        return NULL;
+    first = tc_map_at(&w->batches, digest, &is_new);
+    if (is_new)
+        *first = iterator;
+    return is_new ? "" : *first == iterator ? "in this pass" : "in an earlier pass";
+}
+
+static void keep_scalar(struct tc_fact_watch *w, const struct tc_call *call)
+{
+    const struct tc_value *result = call->end->value, *value = tc_value_get(result, "value");
+    const struct tc_value *grad = tc_value_get(result, "requires_grad");
+
+    if (call->role == TC_ROLE_BACKWARD || !value || value->kind != TC_VALUE_FLOAT || !grad ||
+        grad->kind != TC_VALUE_BOOL || !grad->boolean)
+        return;
+    w->scalar = value->number;
+    w->scalar_of = call->descriptor;
+}
+
 /* ---- a call begins -------------------------------------------------------------------------- */
 
 static void read_owned(struct tc_fact_reader *reader, const struct tc_call *call)
@@ -236,11 +353,13 @@ static void read_owned(struct tc_fact_reader *reader, const struct tc_call *call
                          call->n_uncleared ? "true" : "false");
 }
 
-static void read_operands(struct tc_facts *facts, uint32_t subject, const struct tc_call *call)
+static void read_operands(struct tc_facts *facts, const struct tc_fact_watch *w, uint32_t subject,
+                          const struct tc_call *call)
 {
     struct tc_fact_reader reader = {.table = &facts->table,
                                     .out = &facts->entries,
                                     .subject = subject,
+                                    .has_content = facts->pack.has_content,
                                     .pack = &facts->pack,
                                     .sources = facts->sources.items,
                                     .n_sources = facts->sources.n};
@@ -256,6 +375,8 @@ static void read_operands(struct tc_facts *facts, uint32_t subject, const struct
         tc_fact_add_json(&reader, NULL, TC_ATTRIBUTE_AUTOCAST,
                          tc_value_get(call->ctx, "autocast") ? "true" : "false");
     read_owned(&reader, call);
+    if (reader.has_content)
+        read_contents(facts, w, &reader, call);
     tc_fact_reader_release(&reader);
 }
 
@@ -274,6 +395,7 @@ static void pack_operands(struct tc_facts *facts, struct tc_fact_watch *w, uint3
         tc_strbuf_add(&pack->bytes, facts->sources.items,
                       facts->sources.n * sizeof(*facts->sources.items));
     tc_strbuf_add(&pack->bytes, counts, sizeof(counts));
+    pack_contents(facts, w, call);
 }
 
 void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
@@ -297,7 +419,7 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     open->flow = taint_of(w, &open->operands);
     known = class_of(facts);
     if (!known)
-        read_operands(facts, open->subject, call);
+        read_operands(facts, w, open->subject, call);
     cause = open->flow ? open->flow : lead_around(w);
     open->lead = settle(facts, known, open->subject, cause);
     note_lead(w, open->lead, cause);
@@ -323,6 +445,7 @@ static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
         .table = &facts->table, .out = &facts->entries, .subject = open->subject};
     struct tc_strbuf same = TC_STRBUF_INIT;
 
+    reader.has_content = facts->pack.has_content;
     if (end->value)
         tc_fact_read_value(&reader, "value", end->value);
     for (uint32_t i = 0; end->same && end->same->kind == TC_VALUE_ARRAY && i < end->same->n; i++) {
@@ -337,14 +460,18 @@ static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
     for (size_t i = 0; i < facts->pack.n_tensors && i < N_ALIASES; i++)
         tc_fact_add_json(&reader, i ? "value[1]" : "value", TC_ATTRIBUTE_OPERAND,
                          is_operand(open, facts->pack.tensors[i]) ? "true" : "false");
+    if (open->seen)
+        tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_SEEN,
+                         (struct tc_str){open->seen, (uint32_t)strlen(open->seen)});
     tc_strbuf_release(&same);
     tc_fact_reader_release(&reader);
 }
 
-static void pack_result(struct tc_facts *facts, const struct tc_fact_open *open,
-                        const struct tc_record *end)
+static void pack_result(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_fact_open *open,
+                        const struct tc_call *call)
 {
     struct tc_fact_pack *pack = &facts->pack;
+    const struct tc_record *end = call->end;
 
     pack_begins(facts, open->subject, 'e');
     tc_fact_pack_value(pack, end->value, 0);
@@ -352,6 +479,11 @@ static void pack_result(struct tc_facts *facts, const struct tc_fact_open *open,
     tc_fact_pack_value(pack, end->same, 0);
     for (size_t i = 0; i < pack->n_tensors && i < N_ALIASES; i++)
         tc_strbuf_addc(&pack->bytes, is_operand(open, pack->tensors[i]) ? 'y' : 'n');
+    if (!pack->has_content)
+        return;
+    open->seen = call->role == TC_ROLE_DATA ? meet_batch(w, pack, call) : NULL;
+    tc_strbuf_adds(&pack->bytes, open->seen ? open->seen : "");
+    keep_scalar(w, call);
 }
 
 /* What a call gives on: to its result, to gradients and through them to parameters. */
@@ -384,7 +516,7 @@ void tc_fact_call_ends(struct tc_facts *facts, struct tc_fact_watch *w, const st
     open = &w->open.items[w->n_open - 1];
     facts->pack.n_tensors = 0;
     if (!call->raised) {
-        pack_result(facts, open, call->end);
+        pack_result(facts, w, open, call);
         known = class_of(facts);
         if (!known)
             read_result(facts, open, call->end);

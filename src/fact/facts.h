@@ -42,6 +42,7 @@ struct tc_fact_open {
     tc_fact_lead lead;            /* broke here */
     tc_fact_lead inner;           /* broke first inside */
     tc_fact_lead flow;            /* came in with an operand */
+    const char *seen;             /* where the batch that it returned was met before; or NULL */
 };
 
 /* Calls of an API with a class of receivers at one stage. */
@@ -65,6 +66,9 @@ struct tc_fact_changes {
     TC_VEC(tc_sym) names;
 };
 
+/* So many operands of a model are compared with those of other calls. */
+#define TC_FACT_GIVEN 8
+
 /* One process. */
 struct tc_fact_watch {
     const struct tc_process *process;
@@ -78,11 +82,16 @@ struct tc_fact_watch {
     TC_VEC(struct tc_fact_counter) counters;
     TC_VEC(struct tc_fact_changes) changes;
     uint32_t n_ordered;
-    uint64_t n_windows;         /* with an optimizer step */
-    unsigned n_backwards;       /* in this window */
-    tc_fact_lead gradient_lead; /* in the gradients as they are */
-    tc_fact_lead last_lead;     /* the last law that broke without a cause */
-    struct tc_place last;       /* of its last window */
+    uint64_t n_windows;            /* with an optimizer step */
+    unsigned n_backwards;          /* in this window */
+    tc_fact_lead gradient_lead;    /* in the gradients as they are */
+    tc_fact_lead last_lead;        /* the last law that broke without a cause */
+    struct tc_place last;          /* of its last window */
+    uint64_t given[TC_FACT_GIVEN]; /* digests of what a model was given last */
+    size_t n_given;
+    double scalar;         /* the last number with a gradient that a call returned */
+    tc_sym scalar_of;      /* that call; TC_NO_SYM: none yet */
+    struct tc_map batches; /* digest of a batch → serial of the iterator that gave it first */
 };
 
 struct tc_facts {

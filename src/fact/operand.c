@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "base/hash.h"
 #include "base/number.h"
+#include "fact/content.h"
 
 /* Scalars that a trace tells of a tensor, each an attribute. One more is one more row. */
 static const struct {
@@ -56,15 +58,34 @@ static void pack_text(struct tc_fact_pack *p, char tag, struct tc_str text)
     tc_strbuf_add(&p->bytes, text.text, text.size);
 }
 
+static void pack_content(struct tc_fact_pack *p, const struct tc_value *v)
+{
+    for (size_t i = 0; p->has_content && i < TC_N_CONTENT; i++) {
+        tc_strbuf_addc(&p->bytes, 'c');
+        (void)tc_fact_content(i, v, &p->bytes);
+    }
+}
+
+static void keep_tensor(struct tc_fact_pack *p, int64_t serial, const struct tc_value *v)
+{
+    struct tc_str digest = tc_value_str(tc_value_get(v, "digest"));
+
+    if (p->n_tensors == TC_FACT_TENSORS)
+        return;
+    p->digests[p->n_tensors] = digest.text ? tc_hash64(digest.text, digest.size, 1) : 0;
+    p->is_given[p->n_tensors] = false;
+    p->tensors[p->n_tensors++] = serial;
+}
+
 static void pack_tensor(struct tc_fact_pack *p, const struct tc_value *v, unsigned depth)
 {
     pack(p, 'T', NULL, 0);
+    pack_content(p, v);
     for (uint32_t i = 0; i < v->n; i++) {
         struct tc_str key = v->members[i].key;
         const struct tc_value *value = &v->members[i].value;
         if (key.size == 2 && !memcmp(key.text, "id", 2)) {
-            if (p->n_tensors < TC_FACT_TENSORS)
-                p->tensors[p->n_tensors++] = tc_value_int(value, -1);
+            keep_tensor(p, tc_value_int(value, -1), v);
             continue;
         }
         bool is_shape = tc_str_is(key, "shape");
@@ -238,7 +259,14 @@ static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
 
     while (i < r->n_sources && r->pack->tensors[i] != serial)
         i++;
-    if (i == r->n_sources || r->sources[i] == TC_NO_SYM)
+    if (i == r->n_sources)
+        return;
+    if (r->has_content && r->pack->digests[i]) {
+        tc_strbuf_reset(&r->text);
+        tc_strbuf_adds(&r->text, r->pack->is_given[i] ? "true" : "false");
+        add(r, TC_ATTRIBUTE_GIVEN);
+    }
+    if (r->sources[i] == TC_NO_SYM)
         return;
     set_text(r, (struct tc_str){tc_strtab_text(r->table->symbols, r->sources[i]),
                                 (uint32_t)tc_strtab_size(r->table->symbols, r->sources[i])});
@@ -255,6 +283,11 @@ static void read_tensor(struct tc_fact_reader *r, const struct tc_value *v)
         } else if (tc_str_is(v->members[i].key, "shape")) {
             add_shape(r, &v->members[i].value);
         }
+    }
+    for (size_t i = 0; r->has_content && i < TC_N_CONTENT; i++) {
+        tc_strbuf_reset(&r->text);
+        if (tc_fact_content(i, v, &r->text))
+            add(r, tc_fact_content_attribute(i));
     }
     add_source(r, v);
 }

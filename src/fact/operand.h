@@ -19,8 +19,11 @@
 /* A value, packed. */
 struct tc_fact_pack {
     struct tc_strbuf bytes;
-    int64_t tensors[TC_FACT_TENSORS]; /* their serials, in order */
+    int64_t tensors[TC_FACT_TENSORS];  /* their serials, in order */
+    uint64_t digests[TC_FACT_TENSORS]; /* of their contents; 0: not recorded */
+    bool is_given[TC_FACT_TENSORS];    /* the model was given the same; set by who knows */
     size_t n_tensors;
+    bool has_content; /* the trace tells of contents */
 };
 
 void tc_fact_pack_value(struct tc_fact_pack *pack, const struct tc_value *value, unsigned depth);
@@ -32,7 +35,8 @@ struct tc_fact_reader {
     uint32_t subject;
     struct tc_strbuf path, text;
     bool tells_keys; /* the names of a call's operands are worth a fact */
-    bool has_class;  /* the subject names the class of the outermost object */
+    bool has_content;
+    bool has_class; /* the subject names the class of the outermost object */
     /* The words for where the first tensors of a packed call come from; TC_NO_SYM: not to be told.
      */
     const struct tc_fact_pack *pack;

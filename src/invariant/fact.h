@@ -79,7 +79,16 @@ enum tc_fact_field {
     X(GRADIENT_CALLS, "gradient_calls") \
     X(TRAINABLE, "trainable")           \
     X(TRAINABLE_LAST, "trainable_last") \
-    X(EXIST, "exist")
+    X(EXIST, "exist")                   \
+    X(FIRST, "first")                   \
+    X(LAST, "last")                     \
+    X(UNIFORM, "uniform")               \
+    X(NEGATIVE, "negative")             \
+    X(ZERO, "zero")                     \
+    X(ALIKE, "alike")                   \
+    X(GIVEN, "given")                   \
+    X(FACTOR, "factor")                 \
+    X(SEEN, "seen")
 
 enum tc_attribute {
 #define X(name, text) TC_ATTRIBUTE_##name,
@@ -87,6 +96,9 @@ enum tc_attribute {
 #undef X
     TC_N_ATTRIBUTES
 };
+
+/* Those from here on are of the content of tensors. */
+#define TC_ATTRIBUTE_CONTENT TC_ATTRIBUTE_FIRST
 
 struct tc_subject {
     uint32_t kind; /* enum tc_subject_kind */

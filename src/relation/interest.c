@@ -65,6 +65,21 @@ static void add_excuses(struct tc_interest *interest, const char *name)
             tc_strtab_intern_text(interest->roles, tc_role_text((enum tc_role)role));
 }
 
+/* "1/4 of what API returned" */
+static void add_last_word(struct tc_interest *interest, const char *value)
+{
+    const char *end = strstr(value, " returned"), *start = end;
+    struct tc_strbuf name = TC_STRBUF_INIT;
+
+    while (start && start > value && start[-1] != ' ')
+        start--;
+    if (!start)
+        return;
+    tc_strbuf_add(&name, start, (size_t)(end - start));
+    add_descriptor(interest, name.text);
+    tc_strbuf_release(&name);
+}
+
 /* Calls by name, those around them and those that operands come from; variables. */
 static void add_fact(struct tc_interest *interest, const struct tc_strtab *symbols,
                      const struct tc_fact *fact)
@@ -74,6 +89,9 @@ static void add_fact(struct tc_interest *interest, const struct tc_strtab *symbo
     const char *value = tc_strtab_text(symbols, fact->value);
 
     interest->variables |= fact->subject.kind >= TC_SUBJECT_CHANGES;
+    interest->content |= fact->attribute >= TC_ATTRIBUTE_CONTENT;
+    if (fact->attribute == TC_ATTRIBUTE_FACTOR)
+        add_last_word(interest, value);
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         tc_sym name = fact->subject.fields[names[i]];
         if (name != TC_NO_SYM && strchr(tc_strtab_text(symbols, name), '.'))
@@ -136,6 +154,7 @@ void tc_interest_add_selection(struct tc_interest *interest, const struct tc_val
     add_names(interest->roles, tc_value_get(selection, "roles"));
     interest->variables |= is_true(tc_value_get(selection, "variables"));
     interest->settings |= is_true(tc_value_get(selection, "settings"));
+    interest->content |= is_true(tc_value_get(selection, "content"));
 }
 
 /* The first of needed that is not in traced. */
@@ -160,6 +179,10 @@ bool tc_interest_is_lacking(const struct tc_interest *traced, const struct tc_in
         return true;
     if (needed->variables && !traced->variables) {
         tc_strbuf_adds(what, "parameters and buffers");
+        return true;
+    }
+    if (needed->content && !traced->content) {
+        tc_strbuf_adds(what, "the content of tensors");
         return true;
     }
     if (needed->settings && !traced->settings) {

@@ -146,6 +146,7 @@ struct tc_process {
     const char *file; /* name of the trace file */
     const struct tc_value *packages;
     const struct tc_value *selection; /* what was traced; NULL: everything */
+    bool has_content;                 /* of tensors */
     struct tc_strtab *missing; /* names that the collector did not find; NULL: it found all */
     struct tc_str host;
     int64_t pid, rank, world; /* rank -1 when unknown */

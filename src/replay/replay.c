@@ -83,6 +83,8 @@ void tc_replay_add_process(struct tc_replay *replay, const char *file,
     process->is_worker = tc_str_is(record->role, "worker");
     process->is_sampled = tc_value_get(object, "sampling") != NULL;
     process->selection = tc_value_get(object, "selection");
+    process->has_content = tc_value_is(tc_value_get(object, "content"), "batches") ||
+                           tc_value_is(tc_value_get(object, "content"), "full");
     process->first_t = process->last_t = TC_NONE;
     process->has_samples = tc_value_is(tc_value_get(object, "variables"), "sampled");
     process->window.grads = TC_SYM_NONE;

@@ -351,5 +351,64 @@ class Levels(Case):
         self.assertEqual(self.members(run)[0], "off")
 
 
+FACTS = LOOP + """
+seed, bugs = int(sys.argv[1]), set(sys.argv[2:])
+torch.manual_seed(0); data = torch.randint(1, 16, (32, 9)); data[::2, 6:] = 0
+torch.manual_seed(seed)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.attend, self.out = nn.Embedding(16, 8), nn.MultiheadAttention(8, 2, batch_first=True), nn.Linear(8, 16)
+    def forward(self, x, padding):
+        h = self.embed(x)
+        return self.out(h + self.attend(h, h, h, key_padding_mask=padding, need_weights=False)[0])
+
+net = Net(); optimizer = torch.optim.AdamW(net.parameters(), lr=1e-3)
+loader = DataLoader(TensorDataset(data), batch_size=8, shuffle="order" not in bugs)
+for epoch in range(2):
+    for i, (text,) in enumerate(loader):
+        x, y = text[:, :-1], (text[:, :-1] if "labels" in bugs else text[:, 1:]).clone()
+        logits = net(x, x != 0 if "mask" in bugs else x == 0)
+        old = logits.detach() if "ratio" in bugs else torch.zeros_like(logits)
+        torch.exp(logits.detach() - old)
+        loss = F.cross_entropy(logits.flatten(0, 1), y.flatten())
+        (loss if "loss" in bugs else loss / 2).backward()
+        if i % 2: optimizer.step(); optimizer.zero_grad()
+"""
+
+
+class Facts(Case):
+    """What --specific makes of it: two healthy runs, then one with every mistake."""
+
+    def infer_and_check(self, *runs):
+        done = self.execute([BIN / "traincheck-infer", "-q", "--specific", "-o", "i.jsonl", "one", "two"], None)
+        self.assertEqual(done.code, 0, done.err)
+        return [self.execute([BIN / "traincheck-check", "-q", run, "-i", "i.jsonl", "-o", f"report-{run}"], None) for run in runs]
+
+    def broken(self, folder):
+        """The claims that failed: attribute and path."""
+        path = self.work / f"report-{folder}" / "violations.jsonl"
+        ids = {json.loads(line)["id"] for line in path.read_text().splitlines()}
+        claims = [json.loads(line) for line in (self.work / "i.jsonl").read_text().splitlines()[1:]]
+        return {(p["attribute"], p.get("operand")) for c in claims if c["id"] in ids for p in c["params"] if "attribute" in p}
+
+    def test_mistakes_in_content_break_facts_and_a_selection_tells_the_same(self):
+        script = self.script(FACTS)
+        bugs = ["order", "labels", "mask", "ratio", "loss"]
+        for folder, *arguments in (["one", 1], ["two", 2], ["three", 3], ["four", 4, *bugs]):
+            self.collect(script, *map(str, arguments), folder=folder)
+        good, bad = self.infer_and_check("three", "four")
+        self.assertEqual(good.code, 0, good.out)
+        self.assertNotEqual(bad.code, 0)
+        broken = self.broken("four")
+        for claim in (("seen", "value"), ("given", "args.target"), ("first", "args.padding"), ("uniform", "args.input"),
+                      ("factor", "self")):
+            self.assertIn(claim, broken)
+        self.collect("-i", "i.jsonl", script, "4", *bugs, folder="five")
+        self.infer_and_check("five")
+        self.assertEqual(self.broken("five"), broken)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -58,7 +58,8 @@ def _record():
         record["selection"] = {"apis": sorted(settings.selected | set(install.roles)),
                                "roles": sorted(settings.many("role")),
                                "variables": settings.text("variables") == "1",
-                               "settings": settings.text("settings") == "1"}
+                               "settings": settings.text("settings") == "1",
+                               "content": record["content"] != "off"}
     for key, variable in (("local_rank", "LOCAL_RANK"), ("restart", "TORCHELASTIC_RESTART_COUNT")):
         if os.environ.get(variable, "").isdigit():
             record[key] = int(os.environ[variable])

@@ -1,0 +1,23 @@
+/*
+ * content.h - what a trace tells of the content of one tensor, in few words
+ *
+ * Numbers of elements differ from batch to batch: what is claimed has few values, so that calls of
+ * a loop go on saying the same.
+ */
+#ifndef TC_FACT_CONTENT_H
+#define TC_FACT_CONTENT_H
+
+#include "base/strbuf.h"
+#include "invariant/fact.h"
+#include <traincheck/value.h>
+
+#define TC_N_CONTENT 5
+
+enum tc_attribute tc_fact_content_attribute(size_t i);
+/* Append the value of the i-th of these attributes, as JSON; false where the tensor has none. */
+bool tc_fact_content(size_t i, const struct tc_value *tensor, struct tc_strbuf *out);
+
+/* "1/4 of API" where number is a simple multiple of the result of that call, else "another ..." */
+void tc_fact_factor(double number, double result, const char *api, struct tc_strbuf *out);
+
+#endif /* TC_FACT_CONTENT_H */
