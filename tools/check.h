@@ -14,7 +14,7 @@ enum check_fail_on {
 
 struct check_options {
     struct tc_opt_list traces, invariants;
-    struct tc_opt_list formats, explain;
+    struct tc_opt_list formats, explain, track;
     const char *output_dir, *suppress, *metrics;
     unsigned fail_on; /* enum check_fail_on */
     unsigned color;   /* enum tc_app_when */

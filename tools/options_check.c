@@ -16,6 +16,8 @@ const struct tc_opt check_shared_options[] = {
     TC_OPT_VALUE(NAMES, "format", 0, "LIST", AT(formats),
                  "further reports: sarif, junit, github (on stdout), chrome"),
     TC_OPT_VALUE(STRING, "metrics", 0, "FILE", AT(metrics), "counts as OpenMetrics text"),
+    TC_OPT_VALUE(NAMES, "track", 0, "LIST", AT(track),
+                 "tell trackers, by their Python packages: wandb, mlflow, tensorboard"),
     TC_OPT_SWITCH(FLAG, "no-html-report", 0, AT(no_html_report), "write no report.html"),
     TC_OPT_SWITCH(FLAG, "json", 0, AT(json), "violations as JSON Lines on stdout"),
     TC_OPT_VALUE(CHOICE, "fail-on", 0, "any|multi", AT(fail_on),

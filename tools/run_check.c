@@ -8,6 +8,7 @@
 
 #include "base/fs.h"
 #include "notes.h"
+#include "track.h"
 
 #include "base/banned.h"
 
@@ -94,7 +95,9 @@ static enum tc_status validate(const struct check_options *options, struct tc_er
                             "no invariants given: -i FILE, or -i @all for the shipped ones");
     if (options->json && writes_to_stdout(options))
         return tc_error_set(err, TC_E_USAGE, "--json and --format github both write to stdout");
-    return validate_formats(options, err);
+    if (validate_formats(options, err) != TC_OK)
+        return TC_E_USAGE;
+    return track_validate(options, err);
 }
 
 static int exit_status(const struct check_options *options, const struct tc_check_result *r)
@@ -212,7 +215,12 @@ enum tc_status check_run(struct tc_app *app, void *options_, struct tc_error *er
 
     struct tc_notes *notes = tc_notes_new();
     struct tc_check_config config = check_config(app, options);
+    struct track track;
     status = tc_check_run(&config, &result, notes, err);
+    if (status == TC_OK && !options->explain.n) {
+        track_begin(&track, app, options);
+        track_end(&track, true);
+    }
     check_end(app, options, status, &result, notes);
     tc_notes_free(notes);
     return status;

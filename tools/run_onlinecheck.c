@@ -1,8 +1,13 @@
-#include "check.h"
+#include "track.h"
 
 #include <traincheck/online.h>
 
 #include "base/banned.h"
+
+static void found(void *context, const char *json, size_t size)
+{
+    track_tell(context, json, size);
+}
 
 static void say(void *context, const char *line)
 {
@@ -27,8 +32,13 @@ enum tc_status onlinecheck_run(struct tc_app *app, void *options_, struct tc_err
         .on_violation_limit_s = options->on_violation_limit_s,
         .state = options->state,
         .say = say,
+        .found = found,
     };
+    struct track track;
+    config.found_context = &track;
+    track_begin(&track, app, options);
     status = tc_online_run(&config, &result, notes, err);
+    track_end(&track, status == TC_OK || (status == TC_E_INTERRUPTED && result.n_records));
     check_end(app, options, status, &result, notes);
     tc_notes_free(notes);
     return status;

@@ -16,6 +16,9 @@ struct tc_online_config {
     const char *state;             /* file that remembers what was told; or NULL */
     /* A line for people: what began, what failed, how it ended. */
     void (*say)(void *context, const char *line);
+    /* Each violation as a line of JSON, when it is told; NULL for none. */
+    void (*found)(void *found_context, const char *json, size_t size);
+    void *found_context;
 };
 
 /*

@@ -51,7 +51,7 @@ class CheckResult(c.Structure):
 class OnlineConfig(c.Structure):
     _name_ = "tc_online_config"
     _fields_ = [("check", CheckConfig), ("lateness_s", c.c_uint), ("idle_s", c.c_uint), ("report_interval_s", c.c_uint),
-                ("on_violation", c.c_char_p), ("on_violation_limit_s", c.c_uint), ("state", c.c_char_p), ("say", SAY)]
+                ("on_violation", c.c_char_p), ("on_violation_limit_s", c.c_uint), ("state", c.c_char_p), ("say", SAY), ("found", FOUND), ("found_context", c.c_void_p)]
 
 
 class InferConfig(c.Structure):

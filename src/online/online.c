@@ -360,7 +360,7 @@ static enum tc_status begin(struct online *o)
     if (status != TC_OK)
         return status;
     begin_commands(o);
-    tc_teller_init(&o->teller, &o->check, o->state, o->commands ? &o->causes : NULL);
+    tc_teller_init(&o->teller, &o->check, o->state, o->commands ? &o->causes : NULL, config);
     o->follow = tc_follow_new(&o->check, trace_of(o), 1000 * (uint64_t)config->lateness_s,
                               uv_now(&o->loop));
     return TC_OK;

@@ -12,9 +12,10 @@ static void on_found(void *context, const struct tc_violation *violation)
 }
 
 void tc_teller_init(struct tc_teller *teller, struct tc_check *check, struct tc_state *state,
-                    struct tc_causes *causes)
+                    struct tc_causes *causes, const struct tc_online_config *config)
 {
-    *teller = (struct tc_teller){.check = check, .state = state, .causes = causes};
+    *teller =
+        (struct tc_teller){.check = check, .state = state, .causes = causes, .config = config};
     tc_engine_on_found(check->engine, on_found, teller);
 }
 
@@ -40,6 +41,21 @@ static void print(const struct tc_teller *teller, const struct tc_violation *vio
     tc_strbuf_release(&text);
 }
 
+static void hand_out(const struct tc_teller *teller, const struct tc_violation *violation)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    struct tc_json *object;
+
+    if (!teller->config->found)
+        return;
+    object = tc_violation_to_json(violation, teller->check->symbols);
+    tc_json_print(object, &text);
+    tc_strbuf_addc(&text, '\n');
+    teller->config->found(teller->config->found_context, text.text, text.size);
+    tc_json_free(object);
+    tc_strbuf_release(&text);
+}
+
 /* It is remembered last: a checker that is killed meanwhile rather tells it again than never. */
 static enum tc_status tell(const struct tc_teller *teller, const struct tc_violation *violation,
                            struct tc_error *err)
@@ -50,6 +66,7 @@ static enum tc_status tell(const struct tc_teller *teller, const struct tc_viola
         (teller->state && tc_state_was_told(teller->state, id)))
         return TC_OK;
     print(teller, violation);
+    hand_out(teller, violation);
     return teller->state ? tc_state_tell(teller->state, id, err) : TC_OK;
 }
 

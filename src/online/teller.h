@@ -6,19 +6,22 @@
 #define TC_ONLINE_TELLER_H
 
 #include "base/vec.h"
+#include <traincheck/online.h>
+
 #include "online/cause.h"
 #include "report/run.h"
 
 struct tc_teller {
     struct tc_check *check;
-    struct tc_state *state;                    /* NULL: nothing is remembered */
+    struct tc_state *state; /* NULL: nothing is remembered */
+    const struct tc_online_config *config;
     struct tc_causes *causes;                  /* NULL: there is no command to run */
     TC_VEC(const struct tc_violation *) found; /* and not told yet */
 };
 
 /* All are borrowed. From now on the teller takes what the check's engine finds. */
 void tc_teller_init(struct tc_teller *teller, struct tc_check *check, struct tc_state *state,
-                    struct tc_causes *causes);
+                    struct tc_causes *causes, const struct tc_online_config *config);
 void tc_teller_release(struct tc_teller *teller);
 
 /* Tell what was found since the last call, in reading order, but for what is suppressed or was told

@@ -1,0 +1,143 @@
+"""--track: what reaches W&B, MLflow and TensorBoard, read back from their own files; nothing goes over a network.
+
+usage: test_track.py --bin BUILD/bin [--trackers ENVIRONMENT]
+
+ENVIRONMENT is a virtual one with wandb, mlflow-skinny and tensorboard. Without it only the failures are tested.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import live
+from live import more_steps, write_loop
+
+TRACKERS = None
+READ_EVENTS = """
+import json, sys
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+events = EventAccumulator(sys.argv[1]); events.Reload()
+print(json.dumps([[e.step, e.value] for e in events.Scalars("traincheck/violations")]))
+tags = [tag for tag in events.Tags()["tensors"]]
+print(json.dumps([events.Tensors(tag)[0].tensor_proto.string_val[0].decode() for tag in tags]))
+"""
+
+
+class Track(live.Case):
+    def setUp(self):
+        super().setUp()
+        self.invariants = self.learn_loop()
+        self.env = {"PATH": os.environ["PATH"], "HOME": str(self.work), "WANDB_MODE": "offline", "WANDB_SILENT": "true",
+                    "MLFLOW_TRACKING_URI": f"file://{self.work}/mlruns", "MLFLOW_ALLOW_FILE_STORE": "true",
+                    "VIRTUAL_ENV": str(TRACKERS or self.work)}
+
+    def run_tool(self, tool, *more):
+        command = [live.BIN / f"traincheck-{tool}", "trace", "-i", self.invariants, "-o", "report", *more]
+        return subprocess.run([str(part) for part in command], cwd=self.work, env=self.env, capture_output=True, text=True,
+                              timeout=120)
+
+    # ---- what fails
+
+    def test_a_tracker_that_is_not_there(self):
+        write_loop(self.work / "trace", broken_from=3)
+        (self.work / "bin").mkdir()
+        (self.work / "bin/python").symlink_to(sys.executable)
+        self.env |= {"VIRTUAL_ENV": str(self.work), "PYTHONPATH": str(self.work / "hidden")}
+        (self.work / "hidden").mkdir()
+        (self.work / "hidden/wandb.py").write_text("raise ModuleNotFoundError(\"No module named 'wandb'\")\n")
+        for tool in ("check", "onlinecheck"):
+            p = self.run_tool(tool, "--track", "wandb")
+            self.assertEqual(p.returncode, 1, p.stderr)
+            self.assertIn("--track wandb: ModuleNotFoundError: No module named 'wandb'; install it for", p.stderr)
+            self.assertIn("the check does not depend on it", p.stderr)
+            self.assertTrue((self.work / "report/violations.jsonl").read_text())
+
+    def test_a_python_that_is_none(self):
+        write_loop(self.work / "trace")
+        (self.work / "bin").mkdir()
+        (self.work / "bin/python").write_text("#!/bin/sh\nexit 3\n")
+        (self.work / "bin/python").chmod(0o755)
+        self.env["VIRTUAL_ENV"] = str(self.work)
+        p = self.run_tool("check", "--track", "mlflow")
+        self.assertEqual(p.returncode, 0, p.stderr)
+        self.assertIn("the tracker failed", p.stderr)
+
+    def test_an_unknown_tracker(self):
+        p = self.run_tool("check", "--track", "comet")
+        self.assertEqual(p.returncode, 2)
+        self.assertIn("no tracker is named 'comet'; there are wandb, mlflow, tensorboard", p.stderr)
+
+    # ---- what arrives
+
+    def violations(self):
+        return [json.loads(line) for line in (self.work / "report/violations.jsonl").read_text().splitlines()]
+
+    def assert_tensorboard(self):
+        out = subprocess.run([TRACKERS / "bin/python", "-c", READ_EVENTS, self.work / "report/tensorboard"],
+                             capture_output=True, text=True, check=True).stdout.splitlines()
+        scalars, texts = map(json.loads, out)
+        violations = self.violations()
+        self.assertEqual([n for _, n in scalars], list(range(1, len(violations) + 1)))
+        self.assertEqual(scalars[0][0], 3)
+        self.assertTrue(any(violations[0]["expected"] in text for text in texts), texts)
+        self.assertEqual(len(texts), len(violations))
+
+    def assert_mlflow(self):
+        runs = [path.parent for path in self.work.glob("mlruns/*/*/meta.yaml")]
+        self.assertEqual(len(runs), 1)
+        self.assertEqual((runs[0] / "tags/traincheck.verdict").read_text(), "failed")
+        lines = (runs[0] / "metrics/traincheck/violations").read_text().splitlines()
+        self.assertEqual([line.split()[1:] for line in lines][0], ["1.0", "3"])
+        self.assertEqual(len(lines), len(self.violations()))
+        self.assertIn("TrainCheck", (runs[0] / "artifacts/report.html").read_text())
+
+    def assert_wandb(self):
+        store = next(self.work.glob("wandb/offline-run-*/run-*.wandb")).read_bytes()
+        self.assertIn(b"TrainCheck: " + self.violations()[0]["expected"].encode()[:40], store)
+        table = json.loads(next(self.work.glob("wandb/offline-run-*/files/media/table/**/*.json")).read_text())
+        self.assertEqual({row[table["columns"].index("id")] for row in table["data"]}, {v["id"] for v in self.violations()})
+
+    def assert_all(self):
+        self.assert_tensorboard()
+        self.assert_mlflow()
+        self.assert_wandb()
+
+    @unittest.skipUnless("--trackers" in sys.argv, "no environment with the trackers")
+    def test_check(self):
+        write_loop(self.work / "trace", broken_from=3)
+        p = self.run_tool("check", "--track", "wandb,mlflow,tensorboard")
+        self.assertEqual(p.returncode, 1, p.stderr)
+        self.assertNotIn("--track", p.stderr)
+        self.assert_all()
+
+    @unittest.skipUnless("--trackers" in sys.argv, "no environment with the trackers")
+    def test_onlinecheck_while_the_run_goes_on(self):
+        t = write_loop(self.work / "trace", steps=3, end=False)
+        os.environ.update(self.env)
+        checker = self.follow("trace", "-i", self.invariants, "-o", "report", "--json", "--track",
+                              "wandb,mlflow,tensorboard")
+        more_steps(t, 3, broken_from=3)
+        checker.wait_for(checker.out, "at least one")
+        metric = "mlruns/*/*/metrics/traincheck/violations"
+        end = live.time.monotonic() + 60
+        while not list(self.work.glob(metric)) and live.time.monotonic() < end:
+            live.time.sleep(0.05)
+        self.assertTrue(list(self.work.glob(metric)))
+        self.assertIsNone(checker.process.poll())
+        t.end()
+        self.assertEqual(checker.process.wait(60), 1, checker.stderr())
+        self.assertNotIn("--track", checker.stderr())
+        self.assert_all()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True, type=pathlib.Path)
+    parser.add_argument("--trackers", type=pathlib.Path)
+    options, rest = parser.parse_known_args()
+    live.BIN, TRACKERS = options.bin.resolve(), options.trackers
+    unittest.main(argv=[sys.argv[0]])
