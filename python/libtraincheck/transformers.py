@@ -54,7 +54,8 @@ class TrainCheckCallback(TrainerCallback):
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Optional[Dict[str, Any]] = None, **kwargs: Any) -> None:
         if logs is not None and self._watch.live:
-            logs["traincheck/violations"] = len(self.violations)
+            for entry in [logs, *state.log_history[-1:]]:  # the Trainer made its copy before
+                entry["traincheck/violations"] = len(self.violations)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self._watch.end()
