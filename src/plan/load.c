@@ -70,14 +70,7 @@ int64_t tc_plan_group_index(const struct tc_plan_group *group, uint32_t rank)
 
 /* ---- once all lines are there -------------------------------------------------------------- */
 
-/* Operators, sizes and names, but no numbers of storages. */
-static void sign_tensor(uint64_t *hash, const struct tc_plan_tensor *t)
-{
-    *hash = tc_hash_mix(*hash, (uint64_t)t->numel, t->n_dims);
-    for (unsigned d = 0; d < t->n_dims; d++)
-        *hash = tc_hash_mix(*hash, (uint64_t)t->sizes[d], d);
-}
-
+/* Operators only: shards may differ in size. */
 static uint64_t sign(const struct tc_plan_rank *rank)
 {
     const struct tc_plan_program *p = rank->program;
@@ -86,9 +79,6 @@ static uint64_t sign(const struct tc_plan_rank *rank)
     for (size_t i = 0; i < p->ops.n; i++) {
         const struct tc_plan_op *op = &p->ops.items[i];
         hash = tc_hash_mix_text(hash, op->name, strlen(op->name));
-        for (uint32_t k = 0; k < op->n_outs; k++)
-            if (op->outs[k])
-                sign_tensor(&hash, op->outs[k]);
     }
     return hash;
 }

@@ -172,7 +172,7 @@ struct tc_plan_program {
     TC_VEC(struct tc_plan_free) frees;
     uint32_t n_slots;
     TC_VEC(uint32_t) groups; /* numbers of the set's groups */
-    uint64_t signature;      /* equal for programs of equal operators and sizes */
+    uint64_t signature;      /* equal for programs of equal operators */
 };
 
 struct tc_plan_rank {

@@ -1,0 +1,313 @@
+/*
+ * relate.c - how values of ranks relate to values of the single-device job
+ */
+#include "plan/relate.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+
+#include "base/banned.h"
+
+#ifndef TC_PLAN_REAL
+
+#    define MAX_RATIO    4096
+#    define MAX_ATTEMPTS 256
+
+/* ---- values up to a factor ----------------------------------------------------------------- */
+
+/* A single number is itself: up to a factor all are equal. */
+static bool canonical(const tc_el *p, size_t n, uint64_t *key, tc_el *scale)
+{
+    tc_el inverse = TC_EL_ONE;
+    size_t first = 0;
+
+    while (first < n && (tc_el_is_marked(tc_el_plain(p[first])) || !tc_el_plain(p[first])))
+        first++;
+    if (first == n)
+        return false;
+    *scale = tc_el_plain(p[first]);
+    if (n > 1)
+        inverse = tc_el_inv(*scale);
+    *key = n;
+    for (size_t i = 0; i < n; i++)
+        *key = tc_hash_mix(*key, tc_el_mul(tc_el_plain(p[i]), inverse), i);
+    *scale = n > 1 ? *scale : TC_EL_ONE;
+    return true;
+}
+
+void tc_index_add(struct tc_index *index, const tc_el *p, size_t n, uint32_t op)
+{
+    struct tc_known *k;
+    uint64_t key;
+    tc_el scale;
+
+    if (!canonical(p, n, &key, &scale))
+        return;
+    uint64_t *list = tc_map_at(&index->known, key, &(bool){0});
+    for (k = (struct tc_known *)(uintptr_t)*list; k; k = k->next)
+        if (k->scale == scale)
+            return;
+    k = tc_arena_alloc(&index->arena, sizeof(*k));
+    *k = (struct tc_known){op, scale, (struct tc_known *)(uintptr_t)*list};
+    *list = (uintptr_t)k;
+}
+
+void tc_index_release(struct tc_index *index)
+{
+    tc_map_release(&index->known);
+    tc_arena_release(&index->arena);
+}
+
+/* A field element as a small ratio. */
+static bool to_ratio(tc_el v, int64_t *num, int64_t *den)
+{
+    for (int64_t d = 1; d <= MAX_RATIO; d++) {
+        int64_t n = tc_el_to_int(tc_el_mul(v, tc_el_int(d)));
+        if (n >= -MAX_RATIO && n <= MAX_RATIO) {
+            *num = n;
+            *den = d;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of several single values the one with the simplest factor. */
+static bool look_up(const struct tc_index *index, const tc_el *p, size_t n, struct tc_related *r)
+{
+    uint64_t key, list;
+    tc_el scale;
+    int64_t num, den, best = INT64_MAX;
+
+    if (!canonical(p, n, &key, &scale) || !tc_map_get(&index->known, key, &list))
+        return false;
+    for (const struct tc_known *k = (struct tc_known *)(uintptr_t)list; k; k = k->next) {
+        if (!to_ratio(tc_el_mul(scale, tc_el_inv(k->scale)), &num, &den))
+            continue;
+        int64_t size = den + (num < 0 ? -num : num);
+        if (size < best) {
+            best = size;
+            r->num = num;
+            r->den = den;
+            r->op = k->op;
+        }
+    }
+    r->is_exact = r->num == 1 && r->den == 1 && best != INT64_MAX;
+    return best != INT64_MAX;
+}
+
+/* ---- putting parts together ---------------------------------------------------------------- */
+
+struct block {
+    const tc_el *p;
+    unsigned n_dims;
+    int64_t sizes[TC_PLAN_MAX_DIMS];
+};
+
+struct search {
+    const struct tc_index *index;
+    const struct tc_grid *grid;
+    struct tc_arena arena;
+    struct tc_related *found;
+    unsigned attempts;
+};
+
+static size_t count(const struct block *b, unsigned from, unsigned to)
+{
+    size_t n = 1;
+
+    for (unsigned d = from; d < to; d++)
+        n *= (size_t)b->sizes[d];
+    return n;
+}
+
+static bool is_same(const struct block *a, const struct block *b)
+{
+    size_t n = count(a, 0, a->n_dims);
+
+    if (n != count(b, 0, b->n_dims))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!tc_el_same(a->p[i], b->p[i]))
+            return false;
+    return true;
+}
+
+static bool sum_blocks(struct search *s, const struct block *const *parts, uint32_t n,
+                       struct block *to)
+{
+    size_t numel = count(parts[0], 0, parts[0]->n_dims);
+    tc_el *p = tc_arena_alloc(&s->arena, (numel + 1) * sizeof(*p));
+
+    *to = *parts[0];
+    memcpy(p, parts[0]->p, numel * sizeof(*p));
+    for (uint32_t k = 1; k < n; k++) {
+        if (count(parts[k], 0, parts[k]->n_dims) != numel)
+            return false;
+        for (size_t i = 0; i < numel; i++)
+            p[i] = tc_el_add(p[i], parts[k]->p[i]);
+    }
+    to->p = p;
+    return true;
+}
+
+/* Slices of dimension `dim`; with split, of each of so many blocks of it. */
+static bool join_blocks(struct search *s, const struct block *const *parts, uint32_t n,
+                        struct tc_placement how, struct block *to)
+{
+    unsigned d = how.dim;
+    size_t outer = count(parts[0], 0, d) * how.split, whole = 0, at = 0;
+
+    *to = *parts[0];
+    to->sizes[d] = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        if (parts[k]->n_dims != to->n_dims || parts[k]->sizes[d] % how.split)
+            return false;
+        to->sizes[d] += parts[k]->sizes[d];
+        whole += count(parts[k], 0, parts[k]->n_dims);
+    }
+    tc_el *p = tc_arena_alloc(&s->arena, (whole + 1) * sizeof(*p));
+    size_t row = outer ? whole / outer : 0;
+    for (uint32_t k = 0; k < n; k++) {
+        const struct block *b = parts[how.kind == TC_REVERSED ? n - 1 - k : k];
+        size_t part = outer ? count(b, 0, b->n_dims) / outer : 0;
+        for (size_t o = 0; o < outer && at + part <= row; o++)
+            memcpy(p + o * row + at, b->p + o * part, part * sizeof(*p));
+        at += part;
+    }
+    to->p = p;
+    return at == row;
+}
+
+static bool try_axis(struct search *s, unsigned axis, const struct block *blocks);
+
+/* Each line of blocks along the axis becomes one block. */
+static bool put_together(struct search *s, unsigned axis, const struct block *blocks,
+                         uint32_t n_lines, struct tc_placement how)
+{
+    uint32_t size = s->grid->sizes[axis];
+    struct tc_arena_mark mark = tc_arena_mark(&s->arena);
+    struct block *joined = tc_arena_alloc(&s->arena, n_lines * sizeof(*joined));
+    const struct block **parts = tc_arena_alloc(&s->arena, size * sizeof(*parts));
+    bool fits = true, found = false;
+
+    for (uint32_t l = 0; l < n_lines && fits; l++) {
+        for (uint32_t k = 0; k < size; k++)
+            parts[k] = &blocks[l * size + k];
+        if (how.kind == TC_REPLICATE)
+            joined[l] = *parts[0];
+        else if (how.kind == TC_PARTIAL)
+            fits = sum_blocks(s, parts, size, &joined[l]);
+        else
+            fits = join_blocks(s, parts, size, how, &joined[l]);
+    }
+    s->found->axes[axis] = how;
+    if (fits)
+        found = try_axis(s, axis, joined);
+    tc_arena_rewind(&s->arena, mark);
+    return found;
+}
+
+static bool are_copies(const struct block *blocks, uint32_t n_lines, uint32_t size)
+{
+    for (uint32_t l = 0; l < n_lines; l++)
+        for (uint32_t k = 1; k < size; k++)
+            if (!is_same(&blocks[l * size], &blocks[l * size + k]))
+                return false;
+    return true;
+}
+
+/* axis: how many axes are left. Copies are copies; all else is tried, the simplest first. */
+static bool try_axis(struct search *s, unsigned axis, const struct block *blocks)
+{
+    uint32_t n_lines = 1;
+
+    if (axis == 0)
+        return s->attempts++ < MAX_ATTEMPTS &&
+               look_up(s->index, blocks[0].p, count(&blocks[0], 0, blocks[0].n_dims), s->found);
+    axis--;
+    for (unsigned a = 0; a < axis; a++)
+        n_lines *= s->grid->sizes[a];
+    if (are_copies(blocks, n_lines, s->grid->sizes[axis]))
+        return put_together(s, axis, blocks, n_lines, (struct tc_placement){TC_REPLICATE, 0, 1});
+    if (put_together(s, axis, blocks, n_lines, (struct tc_placement){TC_PARTIAL, 0, 1}))
+        return true;
+    for (int kind = TC_SHARD; kind <= TC_REVERSED; kind++)
+        for (unsigned d = 0; d < blocks[0].n_dims; d++) {
+            unsigned most = kind == TC_STRIDED ? (unsigned)blocks[0].sizes[d] : 2;
+            for (unsigned split = kind == TC_STRIDED ? 2 : 1; split < most && split < 16; split++)
+                if (put_together(s, axis, blocks, n_lines, (struct tc_placement){kind, d, split}))
+                    return true;
+        }
+    return false;
+}
+
+static bool is_all_zero(const struct tc_part *parts, uint32_t n)
+{
+    for (uint32_t r = 0; r < n; r++)
+        for (int64_t i = 0; i < parts[r].t->numel; i++)
+            if (tc_el_plain(parts[r].p[i]))
+                return false;
+    return true;
+}
+
+struct tc_related tc_relate(const struct tc_index *index, const struct tc_grid *grid,
+                            const struct tc_part *parts)
+{
+    struct tc_related found = {.num = 1, .den = 1};
+    struct search s = {.index = index, .grid = grid, .found = &found};
+
+    if (is_all_zero(parts, grid->n))
+        return (struct tc_related){
+            .is_found = true, .is_zero = true, .is_exact = true, .num = 1, .den = 1};
+    struct block *blocks = tc_arena_alloc(&s.arena, grid->n * sizeof(*blocks));
+    for (uint32_t r = 0; r < grid->n; r++) {
+        blocks[r] = (struct block){.p = parts[r].p, .n_dims = parts[r].t->n_dims};
+        for (unsigned d = 0; d < parts[r].t->n_dims; d++)
+            blocks[r].sizes[d] = parts[r].t->sizes[d];
+    }
+    found.is_found = try_axis(&s, grid->n_axes, blocks);
+    tc_arena_release(&s.arena);
+    return found;
+}
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+bool tc_relate_is_partial(const struct tc_related *r, const struct tc_grid *grid)
+{
+    for (unsigned a = 0; a < grid->n_axes && r->is_found; a++)
+        if (r->axes[a].kind == TC_PARTIAL)
+            return true;
+    return false;
+}
+
+void tc_relate_describe(const struct tc_related *r, const struct tc_grid *grid,
+                        struct tc_strbuf *out)
+{
+    size_t before = out->size;
+
+    if (!r->is_found) {
+        tc_strbuf_adds(out, "no part of any single-device value");
+        return;
+    }
+    for (unsigned a = 0; a < grid->n_axes && !r->is_zero; a++) {
+        const struct tc_placement *p = &r->axes[a];
+        if (p->kind == TC_REPLICATE)
+            continue;
+        tc_strbuf_adds(out, out->size > before ? ", " : "");
+        if (p->kind == TC_PARTIAL)
+            tc_strbuf_adds(out, "Partial(sum)");
+        else
+            tc_strbuf_addf(out, "Shard(%u)", p->dim);
+        tc_strbuf_addf(out, "%s over %s", p->kind == TC_REVERSED ? " in the wrong order" : "",
+                       grid->names[a]);
+    }
+    if (out->size == before)
+        tc_strbuf_adds(out, r->is_zero ? "0" : "Replicate");
+    if (r->num != 1 || r->den != 1)
+        tc_strbuf_addf(out, r->den == 1 ? ", times %lld" : ", times %lld/%lld", (long long)r->num,
+                       (long long)r->den);
+}
+
+#endif /* TC_PLAN_REAL */

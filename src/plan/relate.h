@@ -1,0 +1,77 @@
+/*
+ * relate.h - how values of ranks relate to values of the single-device job
+ *
+ * The values that an operator gives on all ranks of a family are put together along each axis of
+ * the mesh - as equal copies, as summands, as slices - and looked up among all values of the single
+ * job, up to a rational factor.
+ */
+#ifndef TC_PLAN_RELATE_H
+#define TC_PLAN_RELATE_H
+
+#include "base/strbuf.h"
+#include "plan/world.h"
+
+/* ---- values of the single job -------------------------------------------------------------- */
+
+struct tc_known {
+    uint32_t op; /* UINT32_MAX: an init */
+    tc_el scale; /* its first element that is not 0 */
+    struct tc_known *next;
+};
+
+struct tc_index {
+    struct tc_map known; /* hash of the elements divided by the first -> struct tc_known */
+    struct tc_arena arena;
+};
+
+void tc_index_add(struct tc_index *index, const tc_el *p, size_t n, uint32_t op);
+void tc_index_release(struct tc_index *index);
+
+/* ---- relations ----------------------------------------------------------------------------- */
+
+#define TC_RELATE_MAX_AXES 6
+
+enum tc_placement_kind {
+    TC_REPLICATE,
+    TC_PARTIAL,
+    TC_SHARD,
+    TC_STRIDED, /* slices of each of `split` blocks */
+    TC_REVERSED /* slices in reverse order */
+};
+
+struct tc_placement {
+    enum tc_placement_kind kind;
+    unsigned dim, split;
+};
+
+struct tc_related {
+    bool is_found;
+    bool is_zero;  /* all values are 0 */
+    bool is_exact; /* some single value has the factor 1 */
+    struct tc_placement axes[TC_RELATE_MAX_AXES];
+    int64_t num, den; /* times num / den */
+    uint32_t op;      /* of the single job */
+};
+
+/* Ranks as a grid, the last axis fastest. */
+struct tc_grid {
+    unsigned n_axes;
+    const char *names[TC_RELATE_MAX_AXES];
+    uint32_t sizes[TC_RELATE_MAX_AXES];
+    uint32_t n; /* their product */
+};
+
+/* The part of one rank. */
+struct tc_part {
+    const tc_el *p;
+    const struct tc_plan_tensor *t; /* its sizes */
+};
+
+struct tc_related tc_relate(const struct tc_index *index, const struct tc_grid *grid,
+                            const struct tc_part *parts);
+/* "Shard(0) over dp, Partial(sum) over tp, times 1/2"; "Replicate" */
+void tc_relate_describe(const struct tc_related *r, const struct tc_grid *grid,
+                        struct tc_strbuf *out);
+bool tc_relate_is_partial(const struct tc_related *r, const struct tc_grid *grid);
+
+#endif /* TC_PLAN_RELATE_H */
