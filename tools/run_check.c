@@ -150,6 +150,8 @@ static void say_result(struct tc_app *app, const char *output_dir, const struct 
     tc_strbuf_release(&counts);
     warn_if_unjudged(app, r);
     tc_app_say(app, "reports in %s", output_dir);
+    if (r->n_failed)
+        tc_app_next(app, "open %s/report.html", output_dir);
 }
 
 struct tc_check_config check_config(struct tc_app *app, const struct check_options *options)

@@ -2,12 +2,14 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <traincheck/infer.h>
 
 #include "notes.h"
 
 #include "base/banned.h"
+#include "base/fs.h"
 
 static enum tc_status list_relations(struct tc_app *app)
 {
@@ -96,6 +98,21 @@ static struct tc_infer_config make_config(struct tc_app *app, const struct infer
     };
 }
 
+#define DEFAULT_OUTPUT "invariants.jsonl"
+
+/* What was learned with effort is not replaced by a command that does not name it. */
+static enum tc_status choose_output(struct infer_options *options, struct tc_error *err)
+{
+    if (options->output || options->evidence)
+        return TC_OK;
+    options->output = DEFAULT_OUTPUT;
+    if (tc_fs_exists(DEFAULT_OUTPUT) && !options->overwrite)
+        return tc_error_set(err, TC_E_USAGE,
+                            DEFAULT_OUTPUT " exists: name another file with -o, or replace it with "
+                                           "--overwrite");
+    return TC_OK;
+}
+
 enum tc_status infer_run(struct tc_app *app, void *options_, struct tc_error *err)
 {
     struct infer_options *options = options_;
@@ -104,18 +121,21 @@ enum tc_status infer_run(struct tc_app *app, void *options_, struct tc_error *er
         return list_relations(app);
     if (options->traces.n == 0)
         return tc_error_set(err, TC_E_USAGE, "no trace folder given");
-    if (!options->output)
-        options->output = "invariants.jsonl";
+    enum tc_status status = choose_output(options, err);
+    if (status != TC_OK)
+        return status;
     app->quiet = options->quiet;
     app->progress = options->progress || (tc_app_on_terminal() && !options->quiet);
     tc_app_catch_signals();
 
     struct tc_notes *notes = tc_notes_new();
     struct tc_infer_config config = make_config(app, options);
-    enum tc_status status = tc_infer_run(&config, &result, notes, err);
+    status = tc_infer_run(&config, &result, notes, err);
     notes_say(app, notes, options->verbose > 0);
     if (status == TC_OK)
         say_result(app, options, &result);
+    if (status == TC_OK && !options->evidence && strcmp(options->output, "-") != 0)
+        tc_app_next(app, "traincheck-check RUN -i %s", options->output);
     tc_notes_free(notes);
     return status;
 }

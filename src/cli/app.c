@@ -87,6 +87,16 @@ void tc_app_error(struct tc_app *app, const char *fmt, ...)
     va_end(args);
 }
 
+void tc_app_next(struct tc_app *app, const char *fmt, ...)
+{
+    va_list args;
+    if (app->quiet || !tc_app_on_terminal())
+        return;
+    va_start(args, fmt);
+    print_line(app, "next: ", fmt, args);
+    va_end(args);
+}
+
 void tc_app_write(void *context, const char *text, size_t size)
 {
     struct tc_app *app = context;
@@ -174,6 +184,15 @@ static int finish_stdout(struct tc_app *app, int exit_status)
     return TC_APP_FAILED;
 }
 
+/* For who calls a tool without an argument, to see what it is. */
+static const char workflow[] =
+    "From healthy runs to a verdict:\n"
+    "  traincheck-collect -o good1 train.py        trace two runs that are good,\n"
+    "  traincheck-collect -o good2 train.py        with other seeds if they have them\n"
+    "  traincheck-infer --specific good1 good2     learn what held in both\n"
+    "  traincheck-collect -o run train.py          trace another run\n"
+    "  traincheck-check run -i invariants.jsonl    judge it\n";
+
 static int fail(struct tc_app *app, enum tc_status status, const struct tc_error *err)
 {
     if (status == TC_E_INTERRUPTED && caught_signal) {
@@ -181,6 +200,8 @@ static int fail(struct tc_app *app, enum tc_status status, const struct tc_error
         return 128 + caught_signal;
     }
     tc_app_error(app, "%s", err->text);
+    if (status == TC_E_USAGE && app->has_no_argument)
+        fputs(workflow, stderr);
     if (status == TC_E_USAGE)
         fprintf(stderr, "Try '%s --help'.\n", app->tool->name);
     return app->failed ? app->failed : TC_APP_FAILED;
@@ -191,6 +212,7 @@ int tc_app_main(struct tc_app *app, int argc, char **argv, void *config, tc_app_
     struct tc_error err = {TC_OK, ""};
     struct tc_strbuf answer = TC_STRBUF_INIT;
     app->parser = (struct tc_opt_parser){app->tool, config, &app->arena, 0, 0};
+    app->has_no_argument = argc < 2;
     app->command_line = quote_command(app, argc, argv);
 
     enum tc_status status = tc_opt_parse(&app->parser, argc, argv, &answer, &err);

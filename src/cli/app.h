@@ -30,6 +30,7 @@ struct tc_app {
     int failed;               /* exit status when the work fails; 0: TC_APP_FAILED */
     bool quiet;               /* tc_app_say says nothing */
     bool progress;            /* tc_app_progress shows something */
+    bool has_no_argument;     /* on the command line */
     int exit_status;          /* set by run if it succeeds */
     const char *command_line; /* quoted for a shell; lives as long as the arena */
     struct tc_opt_parser parser;
@@ -60,6 +61,10 @@ TC_PRINTF(2, 3)
 void tc_app_say(struct tc_app *app, const char *fmt, ...);
 TC_PRINTF(2, 3)
 void tc_app_error(struct tc_app *app, const char *fmt, ...);
+
+/* The command to type after this one, on a terminal alone. */
+TC_PRINTF(2, 3)
+void tc_app_next(struct tc_app *app, const char *fmt, ...);
 
 /* For the callbacks of the library: context is the struct tc_app. */
 void tc_app_write(void *context, const char *text, size_t size);

@@ -95,6 +95,10 @@ static enum tc_status look_at_start(struct tc_frames *f, struct tc_error *err)
     if (!got)
         return tc_error_set(err, TC_E_FORMAT, "%s: not a trace: it is empty", f->path);
     f->is_plain = !tc_zio_is_frame(f->raw.text, f->raw.size);
+    if (f->is_plain && has_suffix(f->path, ".py"))
+        return tc_error_set(err, TC_E_FORMAT,
+                            "%s: a script, not a trace: traincheck-collect -o DIR %s makes one",
+                            f->path, f->path);
     if (f->is_plain && has_suffix(f->path, ".zst"))
         return tc_error_set(err, TC_E_FORMAT, "%s: not a trace: no zstd frame at its start",
                             f->path);

@@ -41,8 +41,8 @@ class Case(unittest.TestCase):
 
     def infer(self, *args, code=0, **kwargs):
         """Texts of what was learned, and stderr."""
-        p = subprocess.run([str(BIN / "traincheck-infer"), *map(str, args)], cwd=self.work, capture_output=True, text=True,
-                           timeout=120, **kwargs)
+        p = subprocess.run([str(BIN / "traincheck-infer"), "--overwrite", *map(str, args)], cwd=self.work, capture_output=True,
+                           text=True, timeout=120, **kwargs)
         self.assertEqual(p.returncode, code, p.stderr)
         output = self.work / "invariants.jsonl"
         lines = output.read_text().splitlines() if output.exists() else []
@@ -152,7 +152,7 @@ class Interrupted(Case):
             self.runs.append(str(run))
 
     def interrupt(self, signal_number, *options):
-        p = subprocess.Popen([str(BIN / "traincheck-infer"), "-j1", *options, *self.runs], cwd=self.work,
+        p = subprocess.Popen([str(BIN / "traincheck-infer"), "-j1", "--overwrite", *options, *self.runs], cwd=self.work,
                              stderr=subprocess.PIPE, text=True)
         time.sleep(0.3)
         p.send_signal(signal_number)

@@ -321,7 +321,7 @@ class Damaged(Case):
         whole, rng = file.read_bytes(), random.Random(1)
         for size in sorted(rng.sample(range(1, len(whole)), 60)):
             file.write_bytes(whole[:size])
-            p = run("infer", "run", cwd=self.work)
+            p = run("infer", "run", "--overwrite", cwd=self.work)
             has_process = b"\n" in whole[:size]
             self.assertIn(p.returncode, (0,) if has_process else (0, 2), (size, p.stderr.decode()))
 
@@ -344,7 +344,7 @@ class Damaged(Case):
         file.unlink()
         (self.work / "run" / "trace_host_r-_p100.jsonl.zst").write_bytes(
             zstd_frame(b"".join(lines[:-20])) + zstd_frame(b"".join(lines[-20:]))[:40])
-        p = run("infer", "run", cwd=self.work)
+        p = run("infer", "run", "--overwrite", cwd=self.work)
         self.assert_clean(p, 0, "the last 40 bytes are the start of a frame that was never finished")
         self.assertGreater(len((self.work / "invariants.jsonl").read_text().splitlines()), 3)
 
