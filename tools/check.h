@@ -9,7 +9,8 @@
 
 enum check_fail_on {
     CHECK_FAIL_ON_ANY,
-    CHECK_FAIL_ON_MULTI
+    CHECK_FAIL_ON_MULTI,
+    CHECK_FAIL_ON_LAW
 };
 
 struct check_options {

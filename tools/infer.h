@@ -10,7 +10,7 @@ struct infer_options {
     struct tc_opt_list traces;
     struct tc_opt_list validate;
     struct tc_opt_list enable, disable;
-    const char *output, *evidence, *failed;
+    const char *output, *evidence, *failed, *profile;
     unsigned min_support, min_pipelines, jobs, verbose;
     bool specific, keep_implied, list_relations, overwrite, progress, quiet;
 };

@@ -20,8 +20,9 @@ const struct tc_opt check_shared_options[] = {
                  "tell trackers, by their Python packages: wandb, mlflow, tensorboard"),
     TC_OPT_SWITCH(FLAG, "no-html-report", 0, AT(no_html_report), "write no report.html"),
     TC_OPT_SWITCH(FLAG, "json", 0, AT(json), "violations as JSON Lines on stdout"),
-    TC_OPT_VALUE(CHOICE, "fail-on", 0, "any|multi", AT(fail_on),
-                 "multi: only invariants of two or more pipelines fail the check"),
+    TC_OPT_VALUE(CHOICE, "fail-on", 0, "any|multi|law", AT(fail_on),
+                 "multi: only invariants of two or more pipelines fail the check; law: changed "
+                 "settings of the script do not"),
     TC_OPT_SWITCH(FLAG, "strict", 0, AT(strict),
                   "an invariant that could not be judged fails the check"),
     TC_OPT_SWITCH(FLAG, "exit-zero", 0, AT(exit_zero), "exit with 0 although there are violations"),

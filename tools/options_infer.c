@@ -13,6 +13,9 @@ static const struct tc_opt options[] = {
                  "write evidence for a later run, infer nothing"),
     TC_OPT_VALUE(STRING, "failed", 0, "FILE", AT(failed),
                  "write hypotheses that broke, and what broke them"),
+    TC_OPT_VALUE(STRING, "profile", 0, "FILE", AT(profile),
+                 "with --specific: also write the facts as signatures, a line for each call; - is "
+                 "stdout"),
     TC_OPT_VALUE(NAMES, "enable-relation", 0, "NAME[,..]", AT(enable),
                  "only these: a family, or family/form"),
     TC_OPT_VALUE(NAMES, "disable-relation", 0, "NAME[,..]", AT(disable), "all but these"),
@@ -50,6 +53,7 @@ const struct tc_opt_tool infer_tool = {
         "on the number of threads.",
     .usage = "[OPTION]... DIR|FILE.tce...",
     .examples = "  traincheck-infer traincheck_train_*/ -o invariants.jsonl\n"
+                "  traincheck-infer --specific run1 run2 --profile - | less\n"
                 "  traincheck-infer --evidence part1.tce node1/trace_a node1/trace_b\n",
     .exit_codes = "0  invariants (or evidence) were written\n"
                   "2  wrong usage, or no trace could be read\n"

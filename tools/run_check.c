@@ -102,7 +102,9 @@ static enum tc_status validate(const struct check_options *options, struct tc_er
 
 static int exit_status(const struct check_options *options, const struct tc_check_result *r)
 {
-    uint64_t failed = options->fail_on == CHECK_FAIL_ON_MULTI ? r->n_multi_failed : r->n_failed;
+    uint64_t failed = options->fail_on == CHECK_FAIL_ON_MULTI ? r->n_multi_failed
+                      : options->fail_on == CHECK_FAIL_ON_LAW ? r->n_failed - r->n_settings
+                                                              : r->n_failed;
     if (options->strict)
         failed += r->n_not_triggered + r->n_unchecked;
     if (failed)
@@ -141,6 +143,9 @@ static void say_result(struct tc_app *app, const char *output_dir, const struct 
     if (r->n_failed > 1)
         tc_strbuf_addf(&counts, " (in %" PRIu64 " group%s)", r->n_groups,
                        r->n_groups == 1 ? "" : "s");
+    if (r->n_settings)
+        tc_strbuf_addf(&counts, ", of them %" PRIu64 " changed setting%s", r->n_settings,
+                       r->n_settings == 1 ? "" : "s");
     tc_strbuf_addf(&counts,
                    ", %" PRIu64 " passed, %" PRIu64 " not triggered, %" PRIu64 " unchecked",
                    r->n_passed, r->n_not_triggered, r->n_unchecked);

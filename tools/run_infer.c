@@ -59,6 +59,12 @@ static void say_result(struct tc_app *app, const struct infer_options *options,
     uint64_t dropped = 0;
     for (size_t i = 0; i < r->n_dropped; i++)
         dropped += r->dropped[i].n;
+    if (r->n_facts)
+        tc_app_say(app, "%" PRIu64 " facts of the script held in %s, %" PRIu64 " differed%s",
+                   r->n_facts, r->n_pipelines == 1 ? "its one run" : "all its runs", r->n_differed,
+                   r->n_pipelines == 1
+                       ? "; a second healthy run, with another seed, tells which are chance"
+                       : "");
     snprintf(head, sizeof(head), "%" PRIu64 " invariant%s in %s", r->n_invariants,
              r->n_invariants == 1 ? "" : "s", options->output);
     say_counts(app, head, r->per_form, r->n_forms);
@@ -83,6 +89,7 @@ static struct tc_infer_config make_config(struct tc_app *app, const struct infer
         .output = options->output,
         .evidence = options->evidence,
         .failed = options->failed,
+        .profile = options->profile,
         .enable = options->enable.items,
         .n_enable = options->enable.n,
         .disable = options->disable.items,

@@ -49,6 +49,7 @@ struct tc_check_set {
 
 struct tc_check_result {
     uint64_t n_invariants, n_failed, n_passed, n_not_triggered, n_unchecked;
+    uint64_t n_settings;     /* of n_failed: no law broken, but a setting of the script changed */
     uint64_t n_suppressed;   /* failed, but known and accepted: not among n_failed */
     uint64_t n_groups;       /* of violations of one cause */
     uint64_t n_multi_failed; /* failed invariants learned from at least two pipelines */

@@ -19,6 +19,7 @@ struct tc_infer_config {
     const char *output;        /* invariant file; "-": handed to write */
     const char *evidence;      /* if set: write evidence there and infer nothing */
     const char *failed;        /* if set: hypotheses that broke, with what broke them */
+    const char *profile;       /* if set: facts of the script as signatures; "-": handed to write */
     const char *const *enable; /* relation families or family/form; none means all */
     size_t n_enable;
     const char *const *disable;
@@ -45,6 +46,7 @@ struct tc_infer_result {
     /* n_windows: those that held an optimizer step. */
     uint64_t n_pipelines, n_files, n_records, n_calls, n_windows, json_bytes, file_bytes, wall_ns;
     uint64_t n_invariants, n_rows;
+    uint64_t n_facts, n_differed; /* of one script: held in all runs, had other values in another */
     uint64_t n_held_out, n_confirmed;   /* traces to validate on; invariants that held on any */
     struct tc_infer_count per_form[32]; /* invariants, in order of the registry; n == 0 left out */
     size_t n_forms;

@@ -43,7 +43,7 @@ class CheckSet(c.Structure):
 class CheckResult(c.Structure):
     _name_ = "tc_check_result"
     _fields_ = [(name, c.c_uint64) for name in (
-        "n_invariants", "n_failed", "n_passed", "n_not_triggered", "n_unchecked", "n_suppressed", "n_groups",
+        "n_invariants", "n_failed", "n_passed", "n_not_triggered", "n_unchecked", "n_settings", "n_suppressed", "n_groups",
         "n_multi_failed", "n_records", "n_calls", "n_windows", "json_bytes", "wall_ns")] + [
             ("sets", CheckSet * 8), ("n_sets", c.c_size_t), ("damaged", c.c_bool)]
 
@@ -57,7 +57,7 @@ class OnlineConfig(c.Structure):
 class InferConfig(c.Structure):
     _name_ = "tc_infer_config"
     _fields_ = [("traces", TEXTS), ("n_traces", c.c_size_t), ("validate", TEXTS), ("n_validate", c.c_size_t),
-                ("output", c.c_char_p), ("evidence", c.c_char_p), ("failed", c.c_char_p), ("enable", TEXTS),
+                ("output", c.c_char_p), ("evidence", c.c_char_p), ("failed", c.c_char_p), ("profile", c.c_char_p), ("enable", TEXTS),
                 ("n_enable", c.c_size_t), ("disable", TEXTS), ("n_disable", c.c_size_t), ("min_support", c.c_uint),
                 ("min_pipelines", c.c_uint), ("jobs", c.c_uint), ("specific", c.c_bool), ("keep_implied", c.c_bool),
                 ("write", FOUND), ("progress", PROGRESS), ("context", c.c_void_p)]
@@ -72,7 +72,7 @@ class InferResult(c.Structure):
     _name_ = "tc_infer_result"
     _fields_ = [(name, c.c_uint64) for name in (
         "n_pipelines", "n_files", "n_records", "n_calls", "n_windows", "json_bytes", "file_bytes", "wall_ns",
-        "n_invariants", "n_rows", "n_held_out", "n_confirmed")] + [
+        "n_invariants", "n_rows", "n_facts", "n_differed", "n_held_out", "n_confirmed")] + [
             ("per_form", InferCount * 32), ("n_forms", c.c_size_t), ("dropped", InferCount * 16), ("n_dropped", c.c_size_t)]
 
 

@@ -40,6 +40,7 @@ struct grouping {
     size_t *leader;          /* of each violation, or itself; earlier ones lead */
     struct tc_strtab *names; /* of things */
     struct tc_map last;      /* (tie, name) → the last violation tied so, plus one */
+    struct tc_map facts;     /* key of a broken fact → its violation, plus one */
     size_t i;                /* the violation being tied */
 };
 
@@ -50,15 +51,21 @@ static size_t head_of(struct grouping *g, size_t i)
     return i;
 }
 
+static void unite(struct grouping *g, size_t a, size_t b)
+{
+    a = head_of(g, a);
+    b = head_of(g, b);
+    g->leader[a > b ? a : b] = a < b ? a : b;
+}
+
 static void join(struct grouping *g, size_t other)
 {
-    size_t a = head_of(g, other), b = head_of(g, g->i);
+    size_t a = head_of(g, other);
     const struct tc_violation *v = g->violations[g->i];
     uint64_t steps = (uint64_t)v->step - (uint64_t)g->violations[a]->step;
 
-    if (a == b || steps > 1 + (uint64_t)v->relation->lag)
-        return;
-    g->leader[a > b ? a : b] = a < b ? a : b;
+    if (steps <= 1 + (uint64_t)v->relation->lag)
+        unite(g, a, g->i);
 }
 
 static uint64_t key_of(enum tie tie, tc_sym name)
@@ -116,11 +123,26 @@ static void tie_to_place(struct grouping *g, const struct tc_violation *v)
     tc_strbuf_release(&text);
 }
 
+/* What it follows from was told by whoever followed the data, however many steps lie between. */
+static bool follows(struct grouping *g)
+{
+    const struct tc_violation *v = g->violations[g->i];
+    uint64_t cause;
+
+    if (v->cause == TC_SYM_EMPTY || !tc_map_get(&g->facts, v->cause, &cause))
+        return false;
+    unite(g, (size_t)cause - 1, g->i);
+    return true;
+}
+
+/* A changed setting that leads nothing stands for itself. */
 static void tie_violation(struct grouping *g)
 {
     const struct tc_violation *v = g->violations[g->i];
     bool is_missing = v->relation->fault == TC_FAULT_MISSING;
 
+    if (follows(g) || v->is_setting)
+        return;
     for (size_t i = 0; i < v->n_variables; i++)
         tie_to(g, VARIABLE, v->variables[i].name, strlen(v->variables[i].name));
     /* What is missing before a call has nothing to do with what happens inside it. */
@@ -133,17 +155,36 @@ static void tie_violation(struct grouping *g)
     tie_to_place(g, v);
 }
 
-/* Number the heads, then put each violation behind those of its group. */
+/* Give each violation the number of its group: first those in which a law was broken. */
+static void number_groups(struct grouping *g, size_t n, size_t *number, struct tc_groups *groups)
+{
+    bool *has_law = tc_calloc(n + 1, sizeof(*has_law));
+    size_t n_laws = 0;
+
+    for (size_t i = 0; i < n; i++)
+        has_law[head_of(g, i)] |= !g->violations[i]->is_setting;
+    for (unsigned round = 0; round < 2; round++) {
+        for (size_t i = 0; i < n; i++)
+            if (head_of(g, i) == i && has_law[i] == !round)
+                number[i] = groups->n++;
+        if (!round)
+            n_laws = groups->n;
+    }
+    groups->n_settings = groups->n - n_laws;
+    for (size_t i = 0; i < n; i++) {
+        number[i] = number[head_of(g, i)];
+        groups->items[number[i]].n++;
+    }
+    tc_free(has_law);
+}
+
+/* Put each violation behind those of its group. */
 static void sort_out(struct grouping *g, size_t n, struct tc_groups *groups)
 {
     size_t *number = tc_calloc(n + 1, sizeof(*number)), begin = 0;
 
     groups->items = tc_calloc(n + 1, sizeof(*groups->items));
-    for (size_t i = 0; i < n; i++) {
-        size_t head = head_of(g, i);
-        number[i] = head == i ? groups->n++ : number[head];
-        groups->items[number[i]].n++;
-    }
+    number_groups(g, n, number, groups);
     for (size_t i = 0; i < groups->n; i++) {
         groups->items[i].items = groups->all + begin;
         begin += groups->items[i].n;
@@ -165,12 +206,16 @@ void tc_groups_make(struct tc_groups *groups, const struct tc_violation *const *
                          .names = tc_strtab_new()};
 
     *groups = (struct tc_groups){.all = tc_calloc(n + 1, sizeof(*groups->all)), .n_all = n};
-    for (g.i = 0; g.i < n; g.i++) {
-        g.leader[g.i] = g.i;
-        tie_violation(&g);
+    for (size_t i = 0; i < n; i++) {
+        g.leader[i] = i;
+        if (tc_invariant_fact(violations[i]->invariant))
+            tc_map_put(&g.facts, violations[i]->key, i + 1);
     }
+    for (g.i = 0; g.i < n; g.i++)
+        tie_violation(&g);
     sort_out(&g, n, groups);
     tc_map_release(&g.last);
+    tc_map_release(&g.facts);
     tc_strtab_free(g.names);
     tc_free(g.leader);
 }

@@ -3,7 +3,8 @@
  *
  * Two violations belong together when they share a thing (a variable, a call, a mode, the line at
  * which one form breaks) and the later one first broke at most one step after the head of the
- * group. The head is what the order of violations puts first: the cause before its effects.
+ * group. The head is what the order of violations puts first: the cause before its effects. A
+ * broken fact that names its cause belongs to that, whatever else it shares.
  */
 #ifndef TC_CHECK_GROUP_H
 #define TC_CHECK_GROUP_H
@@ -18,8 +19,8 @@ struct tc_group {
 struct tc_groups {
     const struct tc_violation **all; /* group by group */
     size_t n_all;
-    struct tc_group *items; /* in reading order of their heads */
-    size_t n;
+    struct tc_group *items; /* in reading order of their heads; those of settings alone are last */
+    size_t n, n_settings;
 };
 
 /* violations: in reading order; borrowed. */

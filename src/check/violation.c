@@ -286,6 +286,7 @@ static void set_first(struct tc_violation *v, struct tc_strtab *symbols,
     v->n_inside = 0;
     if (breach->event->call && !breach->example->place)
         set_inside(v, v->arena, symbols, breach->event->call);
+    v->key = breach->example->key;
     v->cause = breach->example->cause;
     v->is_setting =
         v->relation->is_setting && v->relation->is_setting(symbols, v->invariant, breach->example);

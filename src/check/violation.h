@@ -52,6 +52,7 @@ struct tc_violation {
     const char *call;            /* the call it is about; "" for a window */
     bool is_worker;              /* in a worker of a DataLoader */
     bool is_setting;             /* no law was broken: the script's own choice is another */
+    tc_sym key;                  /* of its examples */
     tc_sym cause;                /* key of the broken fact that it follows from, or TC_SYM_EMPTY */
     int64_t moment_ns;           /* when it went wrong, by the form's enum tc_fault */
     const char *seen;            /* one sentence */

@@ -40,38 +40,59 @@ static void tell_first_held(struct tc_facts *facts, uint32_t slot, const struct 
 }
 
 static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t times,
-                  tc_fact_lead *lead, const struct tc_place *place)
+                  tc_fact_lead lead, const struct tc_place *place)
 {
     struct tc_fact_slot *slot = &facts->table.slots.items[entry->slot];
 
-    if (!tc_fact_entry_breaks(&facts->table, entry)) {
-        tc_fact_table_count(&facts->table, entry, times);
-        tell_first_held(facts, entry->slot, place);
+    if (tc_fact_entry_breaks(&facts->table, entry)) {
+        slot->broken += times;
+        tell(facts, entry->slot, entry->value, times, lead, place);
         return;
     }
-    slot->broken += times;
-    if (!*lead)
-        *lead =
-            (entry->slot + 1) | (tc_fact_is_setting(&slot->fact, facts->table.symbols, entry->value)
-                                     ? TC_FACT_LEAD_SETTING
-                                     : 0);
-    tell(facts, entry->slot, entry->value, times, *lead, place);
+    tc_fact_table_count(&facts->table, entry, times);
+    tell_first_held(facts, entry->slot, place);
+}
+
+/* Of what breaks at once the first law leads, or the first setting where no law is broken: a law
+ * does not follow from a number that stands beside it. n if nothing breaks. */
+static size_t first_broken(const struct tc_facts *facts, const struct tc_fact_entry *entries,
+                           size_t n, tc_fact_lead *lead)
+{
+    size_t first = n;
+
+    for (size_t i = 0; i < n && !tc_fact_lead_is_law(*lead); i++) {
+        const struct tc_fact *fact = &facts->table.slots.items[entries[i].slot].fact;
+        bool is_setting;
+        if (!tc_fact_entry_breaks(&facts->table, &entries[i]))
+            continue;
+        is_setting = tc_fact_is_setting(fact, facts->table.symbols, entries[i].value);
+        if (*lead && is_setting)
+            continue;
+        *lead = (entries[i].slot + 1) | (is_setting ? TC_FACT_LEAD_SETTING : 0);
+        first = i;
+    }
+    return first;
 }
 
 tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *entries, size_t n,
                             uint64_t times, tc_fact_lead cause, const struct tc_place *place)
 {
-    tc_fact_lead lead = cause;
-    bool is_broken = false;
+    tc_fact_lead lead = 0;
+    size_t first;
 
-    for (size_t i = 0; i < n; i++) {
-        is_broken |= facts->table.is_judging && tc_fact_entry_breaks(&facts->table, &entries[i]);
-        if (facts->table.is_judging)
-            judge(facts, &entries[i], times, &lead, place);
-        else
+    if (!facts->table.is_judging) {
+        for (size_t i = 0; i < n; i++)
             tc_fact_table_count(&facts->table, &entries[i], times);
+        return 0;
     }
-    return is_broken ? lead : 0;
+    first = first_broken(facts, entries, n, &lead);
+    lead = lead && cause ? cause : lead;
+    if (first < n) /* what leads is told before what follows */
+        judge(facts, &entries[first], times, lead, place);
+    for (size_t i = 0; i < n; i++)
+        if (i != first)
+            judge(facts, &entries[i], times, lead, place);
+    return lead;
 }
 
 void tc_fact_say(struct tc_facts *facts, const struct tc_subject *subject, tc_sym path,

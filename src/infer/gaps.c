@@ -30,6 +30,17 @@ struct tc_str tc_folder_torch(const struct tc_trace_folder *folder)
     return version;
 }
 
+struct tc_str tc_folder_script(const struct tc_trace_folder *folder)
+{
+    const struct tc_record *process = main_process(folder);
+    const struct tc_value *argv = process ? tc_value_get(process->object, "argv") : NULL;
+    struct tc_str script = {"", 0};
+
+    if (argv && argv->kind == TC_VALUE_ARRAY && argv->n && tc_value_str(&argv->items[0]).text)
+        script = tc_value_str(&argv->items[0]);
+    return script;
+}
+
 void tc_gaps_note(const struct tc_trace_folder *folder, const struct tc_replay_counts *counts,
                   const char *name, struct tc_notes *notes)
 {

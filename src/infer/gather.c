@@ -141,6 +141,21 @@ static void note_versions(const struct gathering *g, struct tc_notes *notes)
     }
 }
 
+/* Of one script more can be learned than of several. */
+static void note_one_script(const struct gathering *g, struct tc_notes *notes)
+{
+    const char *script = g->n_jobs > 1 ? g->jobs[0].learned.script : "";
+
+    for (size_t i = 0; i < g->n_jobs; i++)
+        if (!*script || strcmp(script, g->jobs[i].learned.script) != 0)
+            return;
+    if (*script && !g->config->specific && !g->config->evidence)
+        tc_notes_add(notes, "one-script", "", 0,
+                     "all traces are runs of %s: --specific learns what is a fact of this script, "
+                     "too, and takes several runs of it as one witness",
+                     tc_fs_base(script));
+}
+
 /* Merge in the order of the jobs, which is that of the paths. */
 static enum tc_status merge_all(struct gathering *g, struct tc_evidence *evidence,
                                 struct tc_infer_result *result, struct tc_notes *notes,
@@ -211,6 +226,7 @@ enum tc_status tc_gather(const struct tc_infer_config *config, const char *const
     g.n_threads = config->jobs ? config->jobs : tc_pool_cores();
     tc_pool_run(g.n_jobs, g.n_threads, learn_job, &g);
     note_versions(&g, notes);
+    note_one_script(&g, notes);
     enum tc_status status = merge_all(&g, evidence, result, notes, err);
     for (size_t i = 0; i < g.n_jobs; i++)
         free_job(&g.jobs[i]);

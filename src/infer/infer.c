@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "infer/gather.h"
 #include "infer/mine.h"
+#include "infer/runs.h"
 #include "relation/evidence_io.h"
 #include <traincheck/version.h>
 
@@ -180,16 +181,14 @@ static struct tc_json *header(const struct inference *inference)
     return object;
 }
 
-static enum tc_status deliver(const struct inference *inference, const struct tc_strbuf *text,
-                              struct tc_error *err)
+static enum tc_status deliver(const struct tc_infer_config *c, const char *path,
+                              const struct tc_strbuf *text, struct tc_error *err)
 {
-    const struct tc_infer_config *c = inference->config;
-
-    if (!strcmp(c->output, "-")) {
+    if (strcmp(path, "-"))
+        return tc_fs_write(path, text->text ? text->text : "", text->size, err);
+    if (text->size)
         c->write(c->context, text->text, text->size);
-        return TC_OK;
-    }
-    return tc_fs_write(c->output, text->text, text->size, err);
+    return TC_OK;
 }
 
 static void count_forms(const struct tc_invariant_set *set, struct tc_infer_result *result)
@@ -231,6 +230,7 @@ static enum tc_status mine_and_write(struct inference *inference, struct tc_infe
                                      struct tc_notes *notes, struct tc_error *err)
 {
     const struct tc_infer_config *c = inference->config;
+    struct tc_strbuf text = TC_STRBUF_INIT, failed = TC_STRBUF_INIT, profile = TC_STRBUF_INIT;
     const struct tc_mine_options options = {
         .deduce = {.min_support = c->min_support ? c->min_support : DEFAULT_MIN_SUPPORT,
                    .min_pipelines = c->min_pipelines},
@@ -238,9 +238,9 @@ static enum tc_status mine_and_write(struct inference *inference, struct tc_infe
         .is_one_script = c->specific,
         .enabled = inference->enabled,
         .held_out = c->n_validate ? &inference->held_out : NULL,
+        .profile = c->profile ? &profile : NULL,
         .notes = notes,
     };
-    struct tc_strbuf text = TC_STRBUF_INIT, failed = TC_STRBUF_INIT;
     struct tc_failures failures = {0};
     struct tc_invariant_set set;
     struct tc_mined mined;
@@ -251,15 +251,21 @@ static enum tc_status mine_and_write(struct inference *inference, struct tc_infe
     count_forms(&set, result);
     count_dropped(&mined, result);
     result->n_confirmed = mined.n_confirmed;
+    result->n_facts = mined.n_facts;
+    if (c->specific)
+        result->n_differed = tc_runs_compare(&inference->evidence, notes);
     tc_invariant_set_print(&set, header(inference), &text);
     tc_failures_print(&failures, &failed);
     status = ask_to_go_on(c, result, err);
     if (!status)
-        status = deliver(inference, &text, err);
+        status = deliver(c, c->output, &text, err);
+    if (!status && c->profile)
+        status = deliver(c, c->profile, &profile, err);
     if (!status && c->failed)
         status = tc_fs_write(c->failed, failed.text ? failed.text : "", failed.size, err);
     tc_strbuf_release(&text);
     tc_strbuf_release(&failed);
+    tc_strbuf_release(&profile);
     tc_failures_release(&failures);
     tc_invariant_set_release(&set);
     return status;

@@ -5,6 +5,9 @@
 
 #include "base/banned.h"
 #include "base/map.h"
+#include "fact/profile.h"
+
+extern const struct tc_source tc_source_facts;
 
 /* Rows of one source, ordered by key. */
 struct row_list {
@@ -316,6 +319,10 @@ static void mine_source(struct mining *m, struct tc_invariant_set *set)
     for (size_t i = 0; tc_relations[i]; i++)
         if (tc_relations[i]->source == m->source && m->options->enabled[i])
             mine_relation(m, tc_relations[i]);
+    if (m->source == &tc_source_facts)
+        m->mined->n_facts = m->accepted.items.n;
+    if (m->source == &tc_source_facts && m->options->profile)
+        tc_fact_profile(m->evidence->symbols, &m->accepted, m->options->profile);
     condense(m);
     confirm(m);
     hand_over(m, set);

@@ -15,11 +15,13 @@ struct tc_mine_options {
     /* What further healthy traces showed, in words of the evidence; NULL if there are none. What
      * breaks on it is dropped. */
     const struct tc_evidence *held_out;
-    struct tc_notes *notes; /* get one for each invariant dropped so */
+    struct tc_strbuf *profile; /* gets the signatures of the facts; or NULL */
+    struct tc_notes *notes;    /* get one for each invariant dropped so */
 };
 
 struct tc_mined {
     uint64_t dropped[TC_DEDUCE_COUNT]; /* hypotheses by reason */
+    uint64_t n_facts;                  /* of one script, before what is implied was left out */
     uint64_t n_implied;                /* accepted, but said by others */
     uint64_t n_confirmed;              /* written, and held on what was held out */
 };

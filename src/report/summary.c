@@ -12,6 +12,7 @@ static struct tc_json *counts(const struct tc_check_result *result)
     tc_json_set_number(object, "invariants", (double)result->n_invariants);
     tc_json_set_number(object, "groups", (double)result->n_groups);
     tc_json_set_number(object, "failed", (double)result->n_failed);
+    tc_json_set_number(object, "settings", (double)result->n_settings);
     tc_json_set_number(object, "passed", (double)result->n_passed);
     tc_json_set_number(object, "not_triggered", (double)result->n_not_triggered);
     tc_json_set_number(object, "unchecked", (double)result->n_unchecked);

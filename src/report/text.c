@@ -163,6 +163,7 @@ void tc_report_text_violation(const struct tc_violation *v, bool color, struct t
 /* ---- the rest of a group ------------------------------------------------------------------- */
 
 #define SHOWN_FOLLOWERS 8
+#define SHOWN_FACTS     3 /* of hundreds that may follow */
 
 static void print_follower(const struct printer *p, const struct tc_violation *v)
 {
@@ -180,24 +181,62 @@ static void print_follower(const struct printer *p, const struct tc_violation *v
 
 static void print_followers(const struct printer *p, const struct tc_group *group)
 {
+    bool is_fact = tc_invariant_fact(group->items[0]->invariant);
+    size_t n_shown = is_fact ? SHOWN_FACTS : SHOWN_FOLLOWERS;
+
     if (group->n == 1)
         return;
-    tc_fold(p->out, "", "with it broke:");
-    for (size_t i = 1; i < group->n && i <= SHOWN_FOLLOWERS; i++)
+    if (is_fact)
+        tc_strbuf_addf(p->out, "  %zu more follow%s:\n", group->n - 1, group->n == 2 ? "s" : "");
+    else
+        tc_fold(p->out, "", "with it broke:");
+    for (size_t i = 1; i < group->n && i <= n_shown; i++)
         print_follower(p, group->items[i]);
-    if (group->n - 1 > SHOWN_FOLLOWERS)
-        tc_strbuf_addf(p->out, "    and %zu more, in violations.jsonl\n",
-                       group->n - 1 - SHOWN_FOLLOWERS);
+    if (group->n - 1 > n_shown)
+        tc_strbuf_addf(p->out, "    and %zu more, in violations.jsonl\n", group->n - 1 - n_shown);
+}
+
+/* ---- settings ------------------------------------------------------------------------------- */
+
+/* One line: what is another, and how much follows from it. */
+static void print_setting(const struct printer *p, const struct tc_group *group)
+{
+    const struct tc_violation *v = group->items[0];
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_strbuf_addf(&text, "%s (expected: %s)", v->seen, v->invariant->text);
+    if (group->n > 1)
+        tc_strbuf_addf(&text, "; %zu more follow%s", group->n - 1, group->n == 2 ? "s" : "");
+    tc_strbuf_addf(p->out, "  %s  ", v->invariant->id);
+    tc_fold_add(p->out, *v->at ? v->at : v->file, strlen(*v->at ? v->at : v->file));
+    tc_strbuf_addc(p->out, '\n');
+    tc_fold(p->out, "  ", text.text);
+    tc_strbuf_release(&text);
+}
+
+static void print_settings(const struct printer *p, const struct tc_groups *groups)
+{
+    size_t n_laws = groups->n - groups->n_settings;
+
+    if (!groups->n_settings)
+        return;
+    tc_strbuf_adds(p->out, n_laws ? "\n" : "");
+    paint(p, BOLD);
+    tc_strbuf_adds(p->out, "changed settings of the script, no violations of a law:\n");
+    paint(p, RESET);
+    for (size_t i = n_laws; i < groups->n; i++)
+        print_setting(p, &groups->items[i]);
 }
 
 void tc_report_text(const struct tc_report_input *input, struct tc_strbuf *out)
 {
     const struct printer p = {out, input->config->color};
 
-    for (size_t i = 0; i < input->groups.n; i++) {
+    for (size_t i = 0; i < input->groups.n - input->groups.n_settings; i++) {
         if (i)
             tc_strbuf_addc(out, '\n');
         tc_report_text_violation(input->groups.items[i].items[0], p.color, out);
         print_followers(&p, &input->groups.items[i]);
     }
+    print_settings(&p, &input->groups);
 }

@@ -60,6 +60,7 @@ static void count_verdict(const struct tc_judgement *j, bool is_suppressed,
     case TC_VERDICT_FAILED:
         result->n_suppressed += is_suppressed;
         result->n_failed += !is_suppressed;
+        result->n_settings += !is_suppressed && j->violation && j->violation->is_setting;
         result->n_multi_failed += !is_suppressed && j->invariant->pipelines > 1;
         break;
     case TC_VERDICT_PASSED:
@@ -115,7 +116,7 @@ void tc_report_input_make(struct tc_report_input *input, const struct tc_check_c
     tc_groups_make(&input->groups, violations, kept, symbols);
     tc_free(violations);
     result->n_failed = result->n_passed = result->n_not_triggered = result->n_unchecked = 0;
-    result->n_suppressed = result->n_multi_failed = 0;
+    result->n_suppressed = result->n_multi_failed = result->n_settings = 0;
     result->n_groups = input->groups.n;
     result->n_invariants = tc_engine_count(engine);
     for (size_t i = 0; i < result->n_invariants; i++) {

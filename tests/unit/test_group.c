@@ -250,6 +250,46 @@ static void steps_that_no_run_has(void **state)
     assert_groups(f, "0 | 2 | 1");
 }
 
+/* A fact of that key that follows from another one, or from none. */
+static struct tc_violation *fact(struct fixture *f, const char *call, int64_t step, const char *key,
+                                 const char *cause)
+{
+    static const struct tc_fact any = {.attribute = TC_ATTRIBUTE_VALUE};
+    struct tc_violation *v = add(f, "APIArg/value", call, step, step);
+    struct tc_invariant *x = (struct tc_invariant *)v->invariant;
+
+    v->at = call;
+    v->key = tc_strtab_intern_text(f->symbols, key);
+    v->cause = cause ? tc_strtab_intern_text(f->symbols, cause) : TC_SYM_EMPTY;
+    x->params[0] = tc_param_fact(&any);
+    x->n_params = 1;
+    return v;
+}
+
+static void what_follows_from_a_fact_is_led_by_it(void **state)
+{
+    struct fixture *f = *state;
+
+    fact(f, "f", 1, "a", NULL);
+    fact(f, "g", 2, "b", NULL);
+    fact(f, "h", 90, "c", "a");
+    fact(f, "g", 91, "d", "gone");
+    assert_groups(f, "0 2 | 1 | 3");
+}
+
+/* Settings alone come last, one that a law follows from leads it; neither is tied by its call. */
+static void settings_come_last(void **state)
+{
+    struct fixture *f = *state;
+
+    fact(f, "f", 1, "a", NULL)->is_setting = true;
+    fact(f, "f", 1, "b", NULL)->is_setting = true;
+    fact(f, "f", 2, "c", "b");
+    fact(f, "f", 2, "d", NULL);
+    assert_groups(f, "1 2 | 3 | 0");
+    assert_int_equal(f->groups.n_settings, 1);
+}
+
 static void suppressions_are_lines_of_id_and_reason(void **state)
 {
     struct tc_suppressions s = {0};
@@ -291,6 +331,8 @@ int main(void)
         T(the_next_step_and_no_more),
         T(groups_that_turn_out_to_be_one),
         T(steps_that_no_run_has),
+        T(what_follows_from_a_fact_is_led_by_it),
+        T(settings_come_last),
         T(suppressions_are_lines_of_id_and_reason),
     };
 

@@ -1,0 +1,91 @@
+#include "infer/runs.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "fact/attribute.h"
+#include "relation/relation.h"
+
+extern const struct tc_source tc_source_facts;
+
+/* The rows of one fact, by the number of its key. */
+struct slot {
+    const struct tc_row *first, *second;
+    bool varies; /* within a run, so that it is no fact of any */
+};
+
+static bool shares_run(const struct tc_row *a, const struct tc_row *b)
+{
+    for (size_t i = 0; i < a->pipelines.n; i++)
+        for (size_t j = 0; j < b->pipelines.n; j++)
+            if (a->pipelines.items[i] == b->pipelines.items[j])
+                return true;
+    return false;
+}
+
+static void meet(struct slot *slot, const struct tc_row *row)
+{
+    if (!slot->first)
+        slot->first = row;
+    else if (!slot->second)
+        slot->second = row;
+    slot->varies |= slot->first != row && shares_run(slot->first, row);
+    slot->varies |= slot->second && slot->second != row && shares_run(slot->second, row);
+}
+
+static tc_sym value_of(const struct tc_evidence *evidence, const struct tc_row *row)
+{
+    size_t n;
+    const tc_sym *outcome = tc_row_outcome(evidence, row, &n);
+
+    return n ? outcome[0] : TC_NO_SYM;
+}
+
+static void note(const struct tc_evidence *evidence, const struct slot *slot,
+                 struct tc_notes *notes)
+{
+    struct tc_strtab *symbols = evidence->symbols;
+    tc_sym key = slot->first->key;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    struct tc_fact fact;
+
+    if (!tc_fact_of_key(&fact, symbols, tc_strtab_text(symbols, key), tc_strtab_size(symbols, key)))
+        return;
+    fact.value = value_of(evidence, slot->first);
+    tc_fact_describe(&fact, symbols, &text);
+    fact.value = value_of(evidence, slot->second);
+    tc_strbuf_adds(&text, "; in another run: ");
+    tc_fact_describe_claim(&fact, symbols, &text);
+    tc_notes_add(notes, "differs", "", 0, "no fact: %s", text.text);
+    tc_strbuf_release(&text);
+}
+
+uint64_t tc_runs_compare(const struct tc_evidence *evidence, struct tc_notes *notes)
+{
+    uint32_t source = tc_source_number(&tc_source_facts);
+    struct tc_map numbers = TC_MAP_INIT;
+    TC_VEC(struct slot) slots = {0};
+    uint64_t n = 0;
+    bool is_new;
+
+    for (size_t i = 0; i < evidence->rows.n; i++) {
+        const struct tc_row *row = &evidence->rows.items[i];
+        if (row->source != source)
+            continue;
+        uint64_t *number = tc_map_at(&numbers, row->key, &is_new);
+        if (is_new) {
+            *number = slots.n;
+            tc_vec_push(&slots, (struct slot){0});
+        }
+        meet(&slots.items[*number], row);
+    }
+    for (size_t i = 0; i < slots.n; i++) {
+        if (!slots.items[i].second || slots.items[i].varies)
+            continue;
+        n++;
+        note(evidence, &slots.items[i], notes);
+    }
+    tc_map_release(&numbers);
+    tc_vec_release(&slots);
+    return n;
+}
