@@ -89,6 +89,8 @@ static void add_fact(struct tc_interest *interest, const struct tc_strtab *symbo
     const char *value = tc_strtab_text(symbols, fact->value);
 
     interest->variables |= fact->subject.kind >= TC_SUBJECT_CHANGES;
+    /* A parameter group and a scaler are known by their names alone. */
+    interest->settings |= fact->subject.kind == TC_SUBJECT_VARIABLE;
     interest->content |= fact->attribute >= TC_ATTRIBUTE_CONTENT;
     if (fact->attribute == TC_ATTRIBUTE_FACTOR)
         add_last_word(interest, value);

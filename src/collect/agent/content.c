@@ -18,9 +18,10 @@
 #define MAX_PACKED ((size_t)512 << 10)
 #define MIN_ROWS   2
 #define MAX_ROWS   256
-/* A longer row is digested in four pieces of a quarter of it. */
-#define MAX_ROW  ((size_t)4096)
-#define N_PIECES 4
+/* Rows that have more bytes together are digested in pieces, from the first byte to the last. */
+#define MAX_ROWS_WHOLE ((size_t)256 << 10)
+#define N_PIECES       4
+#define PIECE          ((size_t)256)
 
 /* Serials of the last batches, so that they are known where they are handed on. */
 static struct {
@@ -99,15 +100,14 @@ static void add_digest(struct tc_strbuf *out, const struct tc_memory *m, const s
                      is_sampled);
 }
 
-static uint64_t digest_row(const char *row, size_t size)
+static uint64_t digest_row(const char *row, size_t size, bool is_whole)
 {
-    const size_t piece = MAX_ROW / N_PIECES;
     uint64_t digest = 0;
 
-    if (size <= MAX_ROW)
+    if (is_whole || size <= N_PIECES * PIECE)
         return tc_digest(row, size, 0);
     for (size_t i = 0; i < N_PIECES; i++)
-        digest = tc_digest(row + (size - piece) / (N_PIECES - 1) * i, piece, digest);
+        digest = tc_digest(row + (size - PIECE) * i / (N_PIECES - 1), PIECE, digest);
     return digest;
 }
 
@@ -120,7 +120,8 @@ static void add_rows(struct tc_strbuf *out, const struct tc_memory *m, const str
         return;
     tc_strbuf_adds(out, ",\"rows\":\"");
     for (size_t i = 0; i < n; i++) {
-        uint64_t digest = digest_row((const char *)m->data + i * (m->size / n), m->size / n);
+        uint64_t digest = digest_row((const char *)m->data + i * (m->size / n), m->size / n,
+                                     m->size <= MAX_ROWS_WHOLE);
         for (int shift = 28; shift >= 0; shift -= 4)
             tc_strbuf_addc(out, hex[digest >> shift & 15]);
     }
