@@ -1,0 +1,23 @@
+"""Gradients are averaged over the tensor ranks in place of the data ranks."""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "setups"))
+import torch  # noqa: E402
+import torch.distributed  # noqa: E402
+import megatron  # noqa: E402
+
+RUN = {"options": "--tp 2 --dp 2", "world": 4, "names": ["", "", ""]}
+
+
+def reduce_gradients(model, args, groups):
+    for parameter in model.parameters():
+        torch.distributed.all_reduce(parameter.grad, group=groups.tp_group)  # wrong
+        parameter.grad.div_(groups.dp)
+
+
+megatron.reduce_gradients = reduce_gradients
+
+
+if __name__ == "__main__":
+    megatron.main()

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Capture and verify the set-ups and the bugs of this folder, and print both as tables.
+
+    benchmarks/plan/run.py --bin build/bin                      everything, some ten minutes on two cores
+    benchmarks/plan/run.py --bin build/bin setups megatron      set-ups whose name begins so
+    benchmarks/plan/run.py --bin build/bin bugs                 the bugs
+
+A set-up must be verified. A bug must be refuted, and the first violation must name the operator and the line that the
+bug's RUN gives: the line marked `# wrong`, or a line of the set-up."""
+import argparse
+import ast
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+# name: script, options of the single job, options of the parallel one, ranks, layout
+SETUPS = {
+    "megatron tp2 dp2": ("megatron", "", "--tp 2 --dp 2", 4, "megatron"),
+    "megatron tp2 dp2, sequence": ("megatron", "", "--tp 2 --dp 2 --sequence", 4, "megatron"),
+    "megatron, all of it, AdamW": ("megatron", "--clip 1 --optimizer adamw",
+                                   "--tp 2 --dp 2 --sequence --accumulate 2 --clip 1 --optimizer adamw", 4, "megatron"),
+    "ddp": ("native", "", "--mode ddp --dp 2", 2, None),
+    "ddp, no_sync, clip": ("native", "--clip 1", "--mode ddp --dp 2 --accumulate 2 --clip 1", 2, None),
+    "dtensor tp2": ("native", "", "--mode tp --tp 2", 2, None),
+    "dtensor tp2 dp2": ("native", "", "--mode ddp --tp 2 --dp 2", 4, None),
+    "dtensor tp2, sequence, clip": ("native", "--clip 1", "--mode tp --tp 2 --sequence --clip 1", 2, None),
+    "fsdp2": ("native", "--optimizer sgd", "--mode fsdp --dp 2 --optimizer sgd", 2, None),
+    "fsdp2 of 3, uneven": ("native", "--batch 9", "--mode fsdp --dp 3 --batch 9", 3, None),
+    "fsdp2, accumulate, clip": ("native", "--clip 1", "--mode fsdp --dp 2 --accumulate 2 --clip 1", 2, None),
+    "hsdp 2x2": ("native", "", "--mode fsdp --dp 4 --replicas 2", 4, None),
+    "fsdp2 x tp2": ("native", "", "--mode fsdp --dp 2 --tp 2", 4, None),
+    "fsdp2 x tp2, sequence": ("native", "", "--mode fsdp --dp 2 --tp 2 --sequence", 4, None),
+    "pipeline gpipe": ("pipeline", "", "--stages 2", 2, None),
+    "pipeline 1f1b": ("pipeline", "", "--stages 4 --schedule 1f1b", 4, None),
+    "pipeline interleaved": ("pipeline", "", "--stages 2 --chunks 2 --schedule interleaved", 2, None),
+    "context parallel": ("context_parallel", "", "--ranks 2", 2, None),
+    "experts": ("moe", "", "--ranks 2", 2, "moe"),
+    "llama, transformers tp": ("library", "", "--mode tp", 2, None),
+    "llama, ddp": ("library", "--clip 1", "--mode ddp --clip 1", 2, None),
+    "gpt2, ddp": ("library", "--model gpt2", "--mode ddp --model gpt2", 2, None),
+    "llama, accelerate": ("library", "--accumulate 2 --clip 1", "--mode accelerate --accumulate 2 --clip 1", 2, None),
+    "mixtral, ddp": ("library", "--model mixtral", "--mode ddp --model mixtral", 2, None),
+}
+
+
+class Runner:
+    def __init__(self, bin_folder, python, jobs):
+        self.bin, self.python, self.jobs = pathlib.Path(bin_folder).resolve(), python, jobs
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix="plan-bench-"))
+        self.made = {}
+
+    def run(self, tool, *arguments):
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+        return subprocess.run([self.bin / tool, *map(str, arguments)], cwd=HERE, capture_output=True, text=True,
+                              env=environment, check=False)
+
+    def capture(self, script, options, world=None, layout=None):
+        """(folder of plans, seconds) or a text that says why there is none; equal ones are captured once."""
+        key = (script, options, world, layout)
+        if key in self.made:
+            return self.made[key]
+        folder = self.work / str(len(self.made))
+        more = ["--plan-world", world, "-j", self.jobs] if world else []
+        more += ["--plan-layout", HERE / "setups" / f"{layout}.layout"] if layout and world else []
+        began = time.monotonic()
+        done = self.run("traincheck-collect", "--python", self.python, "--plan", folder, *more, f"{script}.py",
+                        *options.split())
+        self.made[key] = (folder, time.monotonic() - began)
+        if done.returncode:
+            self.made[key] = (None, done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no word")
+        return self.made[key]
+
+    def verdict(self, single, parallel):
+        """(verdict, violations, seconds)"""
+        reports = self.work / "report"
+        shutil.rmtree(reports, ignore_errors=True)
+        began = time.monotonic()
+        done = self.run("traincheck-check", "--plan", parallel, "--plan-reference", single, "-o", reports)
+        seconds = time.monotonic() - began
+        text = done.stdout + done.stderr
+        if "unjudged" in text:
+            return "unjudged", text, seconds
+        return ("verified" if done.returncode == 0 else "refuted" if done.returncode == 1 else "error"), text, seconds
+
+    def compare(self, single, parallel):
+        """verdict() of two captures, or why there is none."""
+        for script, options, world, layout in (single, parallel):
+            folder, told = self.capture(script, options, world, layout)
+            if folder is None:
+                return "no plan", told, 0
+        return self.verdict(self.capture(*single)[0], self.capture(*parallel)[0])
+
+
+def operators(folder):
+    return sum(line.startswith('{"op"') for path in folder.glob("plan-*") for line in path.open())
+
+
+def run_setups(runner, prefix):
+    wrong = 0
+    print(f"{'set-up':32} {'ranks':>5} {'operators':>9} {'capture':>8} {'verify':>7}  verdict")
+    for name, (script, single, parallel, world, layout) in SETUPS.items():
+        if not name.startswith(prefix):
+            continue
+        both = (f"setups/{script}", single, None, None), (f"setups/{script}", parallel, world, layout)
+        verdict, text, seconds = runner.compare(*both)
+        folder, told = runner.capture(*both[1])
+        wrong += verdict != "verified"
+        n, took = (operators(folder), f"{told:.1f} s") if folder else ("-", "-")
+        print(f"{name:32} {world:5} {n:>9} {took:>8} {seconds:5.2f} s  {verdict}", flush=True)
+        if verdict != "verified":
+            print("    " + "\n    ".join(text.strip().splitlines()[:6]), flush=True)
+    return wrong
+
+
+# ---- bugs
+
+def declared(path):
+    """RUN of a bug's script, and the number of its line marked wrong."""
+    text = path.read_text()
+    run = next(ast.literal_eval(node.value) for node in ast.parse(text).body
+               if isinstance(node, ast.Assign) and node.targets[0].id == "RUN")
+    marked = [n for n, line in enumerate(text.splitlines(), 1) if "# wrong" in line]
+    return run, marked[0] if marked else None
+
+
+def wanted_line(path, run, marked):
+    """`file:line` that a report must name, or "" for none in particular."""
+    _, file, text = run["names"]
+    if text == "# wrong":
+        return f"{path.name}:{marked}"
+    if not text:
+        return file
+    lines = (HERE / file).read_text().splitlines()
+    return [f"{pathlib.Path(file).name}:{n}" for n, line in enumerate(lines, 1) if text in line]
+
+
+def is_named(report, wanted):
+    options = wanted if isinstance(wanted, list) else [wanted]
+    return any(re.search(re.escape(option) + r"\b", report) for option in options)
+
+
+def run_bugs(runner, prefix):
+    missed = poor = n = 0
+    print(f"{'bug':28} {'verdict':9} {'operator':9} {'line':5} first words")
+    for path in sorted((HERE / "bugs").glob(f"{prefix}*.py")):
+        run, marked = declared(path)
+        setup = next(line.split()[1] for line in path.read_text().splitlines()
+                     if re.match(r"import \w+  # noqa", line) and (HERE / "setups" / (line.split()[1] + ".py")).exists())
+        single = f"bugs/{path.stem}" if run.get("single") else f"setups/{setup}"
+        layout = run.get("layout", "megatron" if setup == "megatron" else None)
+        verdict, text, _ = runner.compare((single, run.get("single_options", ""), None, None),
+                                          (f"bugs/{path.stem}", run["options"], run["world"], layout))
+        first = "\n".join(line for line in text.splitlines() if not line.startswith("traincheck-"))
+        operator, line = is_operator(first, run["names"][0]), is_named(first, wanted_line(path, run, marked))
+        n, missed, poor = n + 1, missed + (verdict != "refuted"), poor + (not (operator and line))
+        print(f"{path.stem:28} {verdict:9} {'yes' if operator else 'no':9} {'yes' if line else 'no':5} "
+              f"{first.strip().splitlines()[0][:150] if first.strip() else ''}", flush=True)
+    print(f"{n} bugs, {n - missed} refuted, {n - poor} with operator and line")
+    return missed
+
+
+def is_operator(report, word):
+    """Does the report name the operator, or, for a wrong factor, say the factor?"""
+    return " times " in report if word == "factor" else word in report
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default="build/bin")
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--jobs", "-j", type=int, default=2)
+    parser.add_argument("--keep", action="store_true", help="keep the plans, and say where they are")
+    parser.add_argument("what", nargs="?", choices=("setups", "bugs"))
+    parser.add_argument("prefix", nargs="?", default="")
+    args = parser.parse_args()
+    runner = Runner(args.bin, args.python, args.jobs)
+    wrong = 0
+    try:
+        if args.what != "bugs":
+            wrong += run_setups(runner, args.prefix)
+        if args.what != "setups":
+            wrong += run_bugs(runner, args.prefix)
+    finally:
+        if args.keep:
+            print(json.dumps({" ".join(map(str, key)): str(value[0]) for key, value in runner.made.items()}, indent=1))
+        else:
+            shutil.rmtree(runner.work, True)
+    return wrong > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
