@@ -30,7 +30,6 @@ SETUPS = {
     "ddp": ("native", "", "--mode ddp --dp 2", 2, None),
     "ddp, no_sync, clip": ("native", "--clip 1", "--mode ddp --dp 2 --accumulate 2 --clip 1", 2, None),
     "dtensor tp2": ("native", "", "--mode tp --tp 2", 2, None),
-    "dtensor tp2 dp2": ("native", "", "--mode ddp --tp 2 --dp 2", 4, None),
     "dtensor tp2, sequence, clip": ("native", "--clip 1", "--mode tp --tp 2 --sequence --clip 1", 2, None),
     "fsdp2": ("native", "--optimizer sgd", "--mode fsdp --dp 2 --optimizer sgd", 2, None),
     "fsdp2 of 3, uneven": ("native", "--batch 9", "--mode fsdp --dp 3 --batch 9", 3, None),

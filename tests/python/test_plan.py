@@ -186,6 +186,124 @@ class TestStep(PlanCase):
             self.assertEqual((real.inits, real.results, real.consts), (fake.inits, fake.results, fake.consts))
 
 
+LIBRARY = HEADER + """
+import contextlib
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import Replicate, Shard
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, SequenceParallel, parallelize_module
+
+kind = sys.argv[1]
+dist.init_process_group("nccl")  # which this machine has not
+class Mlp(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.up, self.down = nn.LayerNorm(6), nn.Linear(6, 16), nn.Linear(16, 6)
+    def forward(self, x):
+        return self.down(torch.relu(self.up(self.norm(x))))  # LINE OF DOWN
+torch.manual_seed(0)
+model = net = Mlp()
+if kind == "tensor":
+    mesh = init_device_mesh("cpu", (2,), mesh_dim_names=("tp",))
+    parallelize_module(model, mesh, {"norm": SequenceParallel(sequence_dim=0), "up": ColwiseParallel(input_layouts=Shard(0)),
+                                     "down": RowwiseParallel()})
+elif kind == "fsdp":
+    fully_shard(model, mesh=init_device_mesh("cpu", (2,), mesh_dim_names=("dp",)))
+else:
+    net = nn.parallel.DistributedDataParallel(model)
+optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
+for step in range(3):
+    rows = torch.randn(4, 6)
+    for i, part in enumerate(rows.chunk(2)):
+        with net.no_sync() if kind == "ddp" and i == 0 else contextlib.nullcontext():
+            net(part).square().mean().backward()
+    if kind != "tensor":
+        nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+    optimizer.step()
+    optimizer.zero_grad()
+    torch.save(model.state_dict(), "checkpoint.pt")
+"""
+
+
+class TestLibraries(PlanCase):
+    """What PyTorch's own parallel APIs do below what a script says."""
+
+    def test_tensor_parallelism_of_dtensor(self):
+        self.plan(LIBRARY, "--plan-world", "2", args=["tensor"])
+        plans = self.read()
+        for rank, plan in enumerate(plans):
+            self.assertEqual((plan.inits["up.weight"]["at"], plan.inits["down.weight"]["at"]),
+                             ([8 * rank, 0], [0, 8 * rank]))
+            self.assertEqual(plan.inits["up.weight:exp_avg"]["at"], [8 * rank, 0])
+            self.assertEqual(plan.head["mesh"], [{"name": "tp", "ranks": [0, 1]}])
+        plan = plans[0]
+        implicit = {name for name in plan.names() if name.startswith("_c10d_functional.")}
+        self.assertTrue({"_c10d_functional.all_gather_into_tensor.default",
+                         "_c10d_functional.all_reduce.default"} <= implicit, implicit)
+        self.assertNotIn("_c10d_functional.wait_tensor.default", implicit)
+        self.assertEqual({tuple(o["pg"][1]) for o in (op["a"] for op in plan.ops) if "pg" in o}, {(0, 1)})
+        self.assertEqual(plan.results["norm.weight.grad"]["partial"], ["tp"])  # which the optimizer finishes
+        reads = [ref[1] for op in plan.ops for ref in op["a"].values() if isinstance(ref, list) and ref[:1] == ["t"]]
+        written = {t[1] for op in plan.ops for t in op["out"] if t} | set(plan.consts)
+        self.assertTrue(set(reads) <= written | {i["t"][1] for i in plan.inits.values()})  # nothing comes from nowhere
+
+    def test_shards_and_gathers_of_fsdp2(self):
+        self.plan(LIBRARY, "--plan-world", "2", args=["fsdp"])
+        first, second = self.read()
+        self.assertEqual([p.inits["up.weight"]["at"] for p in (first, second)], [[0, 0], [8, 0]])
+        gather, = {o["out"][0][3][0] for o in first.named("fsdp.all_gather_copy_in")}
+        self.assertEqual(gather, (6 + 6 + 96 + 16 + 96 + 6) // 2)  # its own part, not all
+        self.assertTrue(first.named("c10d._allgather_base_") and first.named("c10d._reduce_scatter_base_"))
+        self.assertFalse((self.work / "checkpoint.pt").exists())
+
+    def test_buckets_of_ddp_and_a_part_without_reduction(self):
+        self.plan(LIBRARY, "--plan-world", "2", args=["ddp"])
+        plan, _ = self.read()
+        self.assertEqual(len(plan.named("c10d.allreduce_")), 1)  # of two backward passes
+        self.assertEqual(set(plan.results), {n + g for g in ("", ".grad") for n in (
+            "norm.weight", "norm.bias", "up.weight", "up.bias", "down.weight", "down.bias")})
+        line = self.line_of(LIBRARY, "LINE OF DOWN")
+        down = [o for o in plan.named("aten.addmm") if o["mod"] == "down"]
+        self.assertEqual([o["src"][0] for o in down], [f"script.py:{line}, in forward"] * 2)
+
+    def test_a_rank_that_was_not_captured_is_like_one_that_was(self):
+        self.plan(LIBRARY.replace("init_device_mesh(\"cpu\", (2,), mesh_dim_names=(\"dp\",))",
+                                  "init_device_mesh(\"cpu\", (2, 2), mesh_dim_names=(\"copy\", \"dp\"))"),
+                  "--plan-world", "4", "--plan-ranks", "0,1", args=["fsdp"])
+        lines = [json.loads(line) for line in (self.work / "plan" / "plan-like.jsonl").read_text().splitlines()]
+        heads = [line for line in lines if "plan" in line]
+        self.assertEqual([(h["rank"], h["like"]) for h in heads], [(2, 0), (3, 1)])
+        self.assertEqual(heads[1]["mesh"], [{"name": "copy", "ranks": [1, 3]}, {"name": "dp", "ranks": [2, 3]}])
+        self.assertEqual([line for line in lines if "plan" not in line], [])  # the copies lie where the others do
+
+
+PIPELINE = HEADER + """
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+dist.init_process_group()
+rank = dist.get_rank()
+torch.manual_seed(0)
+model = nn.ModuleDict({str(rank): nn.Linear(3, 3)})
+example = torch.empty(2, 3)
+stage = PipelineStage(model[str(rank)], rank, 2, torch.device("cpu"), input_args=(example.clone().requires_grad_(rank > 0),),
+                      output_args=(example.clone().requires_grad_(),))
+schedule = Schedule1F1B(stage, 2, loss_fn=nn.functional.mse_loss)
+optimizer = torch.optim.SGD(model.parameters(), lr=1)
+for step in range(2):
+    schedule.step(*([torch.ones(4, 3)] if rank == 0 else []), **({"target": torch.zeros(4, 3)} if rank else {}))
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+class TestPipeline(PlanCase):
+    def test_messages_between_stages_meet_although_a_receive_comes_before_the_first_forward(self):
+        self.plan(PIPELINE, "--plan-world", "2", "-j", "2")
+        first, last = self.read()
+        self.assertEqual([(len(p.named("c10d.send")), len(p.named("c10d.recv_"))) for p in (first, last)], [(2, 2)] * 2)
+        self.assertEqual(last.ops[0]["op"], "c10d.recv_.default")
+        self.assertEqual((sorted(first.inits), sorted(last.inits)), (["0.bias", "0.weight"], ["1.bias", "1.weight"]))
+
+
 class TestFailures(PlanCase):
     def test_a_script_that_ends_too_early_fails(self):
         run = self.plan(HEADER + """

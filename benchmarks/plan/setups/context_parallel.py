@@ -86,7 +86,7 @@ def reduce_gradients(model):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    for name, default in (("ranks", 1), ("width", 7), ("heads", 3), ("head-size", 4), ("length", 10), ("batch", 2),
+    for name, default in (("ranks", 1), ("width", 7), ("heads", 3), ("head-size", 4), ("length", 10), ("batch", 3),
                           ("vocabulary", 13)):
         parser.add_argument("--" + name, type=int, default=default)
     args = parser.parse_args()

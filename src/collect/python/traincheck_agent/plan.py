@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-from . import plan_fake, plan_step, settings
+from . import plan_fake, plan_like, plan_step, settings
 
 _OLDEST = (2, 5)
 _FAILED = 125
@@ -160,11 +160,22 @@ class _Ranks:
                              f"{time.monotonic() - self.began:.0f} s{end}")
             sys.stderr.flush()
 
+    def _like(self):
+        if len(self.ranks) == self.world:
+            return 0
+        try:
+            return plan_like.write(settings.text("plan"), self.ranks, self.world)
+        except plan_like.LikeError as error:
+            _end(str(error))
+
     def _summary(self):
+        liked = self._like()
         n, ops = len(self.told), [told["ops"] for told in self.told]
         spread = f"{min(ops)} to {max(ops)}" if min(ops) != max(ops) else str(ops[0])
         _say(f"{n} plan{'s' if n > 1 else ''} of step {self.told[0]['step']}, {spread} operators each, in "
              f"{settings.text('plan')}: {n} of {self.world} ranks, {time.monotonic() - self.began:.1f} s")
+        if liked:
+            _say(f"note: {liked} ranks are taken to run the programs of these {n}, on the same data")
         for note in dict.fromkeys(note for told in self.told for note in told["notes"]):
             _say(f"note: {note}")
 

@@ -147,7 +147,8 @@ class Layout:
         rows = [row for row in self.rows if fnmatch.fnmatchcase(name, row[0])]
         if not rows or self.world == 1:
             return None
-        whole, starts = list(shape), [[(0, size, 0)] for size in shape]  # runs: (local, length, global)
+        whole, by = list(shape), []
+        starts = [[(0, size, 0)] for size in shape]  # runs: (local, length, global)
         for glob, dim, axis, parts in rows:
             if dim is None:
                 continue
@@ -160,7 +161,8 @@ class Layout:
                                   f"in {len(parts)} parts")
             whole[dim] = shape[dim] * n
             starts[dim] = _runs(shape[dim], parts, position, n)
-        return _as_place(whole, list(shape), starts)
+            by.append([dim, axis])
+        return _as_place(whole, by, starts)
 
 
 def _runs(size, parts, position, n):
@@ -173,10 +175,11 @@ def _runs(size, parts, position, n):
     return runs
 
 
-def _as_place(whole, shape, runs):
-    """`at` where each dimension is one run, else `pieces`."""
+def _as_place(whole, by, runs):
+    """`at` where each dimension is one run, else `pieces`. by: (dimension, axis) of each split."""
     if all(len(r) == 1 for r in runs):
-        return {"global": whole, "at": [r[0][2] for r in runs]}
+        place = {"global": whole, "at": [r[0][2] for r in runs]}
+        return {**place, "by": by} if by else place
     pieces = [([], [], [])]
     for per_dim in runs:
         pieces = [(a + [here], b + [length], c + [there]) for a, b, c in pieces for here, length, there in per_dim]
@@ -193,7 +196,9 @@ def of_dtensor(tensor):
     at = [min(a, size) for a, size in zip(at, tensor.shape)] if 0 in shape else at
     names = mesh.mesh_dim_names or tuple(f"axis{i}" for i in range(mesh.ndim))
     partial = [name for name, p in zip(names, placements) if p.is_partial()]
-    return {"global": list(tensor.shape), "at": [int(a) for a in at]}, partial
+    by = [[p.dim, name] for name, p in zip(names, placements) if p.is_shard()]
+    place = {"global": list(tensor.shape), "at": [int(a) for a in at]}
+    return {**place, "by": by} if by else place, partial
 
 
 _meshes = []  # those that were made

@@ -107,8 +107,9 @@ class Recorder:
         self.pid = os.getpid()
         self.modules = []     # being called
         self.touched = None   # called with the tensors of an operator before recording
-        self.notes = {}
-        self.draws = 0
+        self.values = {}      # lines at which Python reads a number that depends on a symbol
+        self.data_sizes = set()  # of the dimensions of batches and tables, but for features
+        self.group_sizes = set()
 
     # ---- references
 
@@ -148,6 +149,8 @@ class Recorder:
         if digest not in self.constants:
             storage = self._new_storage()
             self._add_const(storage, flat)
+            if flat.dim() > 1 and flat.dtype != sys.modules["torch"].bool:
+                self.data_sizes.update(flat.shape[:-1] if flat.is_floating_point() else flat.shape)
             self.constants[digest] = ["t", storage, 0, *self.reference(flat, storage)[3:]]
         return self.constants[digest]
 
@@ -213,7 +216,9 @@ class Recorder:
         dist = sys.modules["torch.distributed"]
         kind = str(value._type())
         if kind.endswith("ProcessGroup"):
-            return ["pg", list(dist.get_process_group_ranks(dist.ProcessGroup.unbox(value)))]
+            ranks = list(dist.get_process_group_ranks(dist.ProcessGroup.unbox(value)))
+            self.group_sizes.add(len(ranks))
+            return ["pg", ranks]
         if kind.endswith("ReduceOp"):
             return _REDUCE.get(value.op(), "unknown")
         return None
@@ -301,7 +306,7 @@ class Recorder:
             op = {"op": traits.name, "a": {"self": self.symbol(known[0])}, "out": [], "src": [line, ""],
                   "value": number(result)}
             self.ops.append((op, module))
-        self.notes.setdefault("values", {}).setdefault(line, None)
+        self.values.setdefault(line)
         return result
 
     def _record(self, traits, func, args, kwargs, named, symbolic):

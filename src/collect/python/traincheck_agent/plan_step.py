@@ -210,7 +210,8 @@ class Capture:
             place, partial = self._place(parameter, parameter, name)
             yield self._result(name, self.recorder.symbol(parameter), place, partial)
 
-    def _result(self, name, reference, place, partial):
+    @staticmethod
+    def _result(name, reference, place, partial):
         line = {"result": name, "t": reference, **place}
         return {**line, "partial": partial} if partial else line
 
@@ -238,8 +239,15 @@ class Capture:
 
 
 def _notes(recorder):
-    values = list(recorder.notes.get("values", {}))
-    if not values:
-        return []
-    return [f"values are read from tensors at {', '.join(values[:5])}{' and elsewhere' if len(values) > 5 else ''}: "
-            "what Python computes from them is taken as it was"]
+    """What the report should repeat."""
+    notes, values = [], list(recorder.values)
+    if values:
+        notes.append(f"values are read from tensors at {', '.join(values[:5])}"
+                     f"{' and elsewhere' if len(values) > 5 else ''}: what Python computes from them is taken as it was")
+    params = {size for line in recorder.inits if line["init"] == "param" for size in line["global"]}
+    groups = recorder.group_sizes
+    same = sorted(((recorder.data_sizes & (params | groups)) | (params & groups)) - {1})
+    if same:
+        notes.append(f"different dimensions have the same size, {', '.join(map(str, same))} (of batches, parameters or "
+                     "groups of ranks): a wrong plan may pass; choose other sizes")
+    return notes
