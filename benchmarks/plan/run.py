@@ -157,7 +157,7 @@ def run_bugs(runner, prefix):
         layout = run.get("layout", "megatron" if setup == "megatron" else None)
         verdict, text, _ = runner.compare((single, run.get("single_options", ""), None, None),
                                           (f"bugs/{path.stem}", run["options"], run["world"], layout))
-        first = "\n".join(line for line in text.splitlines() if not line.startswith("traincheck-"))
+        first = "\n".join(line for line in text.splitlines() if not line.startswith(("traincheck-", "note: ")))
         operator, line = is_operator(first, run["names"][0]), is_named(first, wanted_line(path, run, marked))
         n, missed, poor = n + 1, missed + (verdict != "refuted"), poor + (not (operator and line))
         print(f"{path.stem:28} {verdict:9} {'yes' if operator else 'no':9} {'yes' if line else 'no':5} "

@@ -288,7 +288,7 @@ stage = PipelineStage(model[str(rank)], rank, 2, torch.device("cpu"), input_args
                       output_args=(example.clone().requires_grad_(),))
 schedule = Schedule1F1B(stage, 2, loss_fn=nn.functional.mse_loss)
 optimizer = torch.optim.SGD(model.parameters(), lr=1)
-for step in range(2):
+for step in range(3):
     schedule.step(*([torch.ones(4, 3)] if rank == 0 else []), **({"target": torch.zeros(4, 3)} if rank else {}))
     optimizer.step()
     optimizer.zero_grad()

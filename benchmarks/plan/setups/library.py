@@ -83,7 +83,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mode", choices=("single", "ddp", "tp", "accelerate"), default="single")
     parser.add_argument("--model", choices=("llama", "mixtral", "gpt2"), default="llama")
-    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--batch", type=int, default=36)
     parser.add_argument("--accumulate", type=int, default=1)
     parser.add_argument("--clip", type=float, default=0)
     return parser.parse_args()

@@ -245,7 +245,7 @@ def step(model, optimizer, number, args, groups):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     for name, default in (("tp", 1), ("dp", 1), ("layers", 2), ("width", 10), ("heads", 4), ("head-size", 3),
-                          ("length", 6), ("batch", 8), ("accumulate", 1), ("steps", 3)):
+                          ("length", 6), ("batch", 28), ("accumulate", 1), ("steps", 3)):
         parser.add_argument("--" + name, type=int, default=default)
     parser.add_argument("--clip", type=float, default=0)
     parser.add_argument("--dropout", type=float, default=0)

@@ -132,7 +132,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mode", choices=("single", "ddp", "tp", "fsdp"), default="single")
     for name, default in (("tp", 1), ("dp", 1), ("replicas", 1), ("layers", 2), ("width", 10), ("heads", 4),
-                          ("head-size", 3), ("length", 6), ("batch", 8), ("vocabulary", 14), ("accumulate", 1),
+                          ("head-size", 3), ("length", 6), ("batch", 36), ("vocabulary", 14), ("accumulate", 1),
                           ("steps", 3)):
         parser.add_argument("--" + name, type=int, default=default)
     parser.add_argument("--clip", type=float, default=0)

@@ -79,7 +79,7 @@ def pipeline_step(schedule, x, y, rank, args):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--schedule", choices=SCHEDULES, default="gpipe")
-    for name, default in (("stages", 1), ("chunks", 1), ("layers", 4), ("micro", 4), ("width", 5), ("batch", 12),
+    for name, default in (("stages", 1), ("chunks", 1), ("layers", 4), ("micro", 4), ("width", 5), ("batch", 28),
                           ("steps", 3)):
         parser.add_argument("--" + name, type=int, default=default)
     parser.set_defaults(scale=True)

@@ -55,6 +55,7 @@ class Traits:
         self.is_exact = self.space == "aten" and self.short in _EXACT
         self.is_empty = self.by_size and "empty" in self.short
         self.keeps_statistics = self.base == "aten.native_batch_norm"
+        self.indexes = self.space == "aten" and self.short in ("index", "index_put_", "index_put", "_index_put_impl_")
         self.receives = self.space == "c10d" and self.short.startswith("recv")
 
 
@@ -106,7 +107,7 @@ class Recorder:
         self.active = False
         self.pid = os.getpid()
         self.modules = []     # being called
-        self.touched = None   # called with the tensors of an operator before recording
+        self.touched = None   # called with each operator before it runs
         self.values = {}      # lines at which Python reads a number that depends on a symbol
         self.data_sizes = set()  # of the dimensions of batches and tables, but for features
         self.group_sizes = set()
@@ -226,7 +227,16 @@ class Recorder:
     def _named(self, traits, args, kwargs):
         named = dict(zip(traits.arguments, args))
         named.update(kwargs)
+        if traits.indexes and self.active:
+            named["indices"] = [part for index in named["indices"] for part in self._places(index)]
         return named
+
+    def _places(self, index):
+        """A mask as the numbers of the elements it chooses: its values are no secret."""
+        torch = sys.modules["torch"]
+        if index is None or index.dtype not in (torch.bool, torch.uint8) or self.is_known(index):
+            return [index]
+        return index.nonzero(as_tuple=True)
 
     def _add_group(self, named, encoded):
         name = named.get("group_name")
@@ -241,7 +251,7 @@ class Recorder:
             traits = self.traits[func] = Traits(func)
         if os.getpid() != self.pid:
             return func(*args, **kwargs)
-        if not self.active and self.touched is not None:
+        if self.touched is not None:
             self.touched(traits, args)
         if not self.active:
             return func(*args, **kwargs)

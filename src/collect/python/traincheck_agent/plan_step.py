@@ -84,11 +84,12 @@ class Capture:
             self.recorder.modules.pop()
 
     def _touched(self, traits, args):
-        """An operator ran outside of what is recorded: does a step begin with it?"""
-        torch = sys.modules["torch"]
-        if self.is_within or not (traits.receives or torch.is_grad_enabled()):
+        """An operator is about to run: does a step begin with it, and so the one before end?"""
+        if self.is_within:
             return
-        if traits.receives or any(id(a) in self.trained for a in args):
+        uses = any(id(a) in self.trained for a in args) and sys.modules["torch"].is_grad_enabled()
+        if traits.receives or uses:
+            self._maybe_finish()
             self._forward()
 
     def _forward(self):
