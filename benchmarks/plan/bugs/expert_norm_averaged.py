@@ -7,7 +7,7 @@ import torch  # noqa: E402
 import torch.distributed  # noqa: E402
 import moe  # noqa: E402
 
-RUN = {"options": "--ranks 2", "world": 2, "layout": "moe", "single": "bug", "names": ["div", "", "# wrong"]}
+RUN = {"options": "--ranks 2", "world": 2, "layout": "moe", "single": "bug", "names": ["stack", "bugs/expert_norm_averaged.py", "torch.stack("]}
 
 
 def clip(model):

@@ -7,7 +7,7 @@ import torch  # noqa: E402
 import torch.distributed  # noqa: E402
 import megatron  # noqa: E402
 
-RUN = {"options": "--tp 2 --dp 2 --clip 1", "single_options": "--clip 1", "world": 4, "names": ["", "", "# wrong"]}
+RUN = {"options": "--tp 2 --dp 2 --clip 1", "single_options": "--clip 1", "world": 4, "names": ["stack", "bugs/replicated_counted_twice.py", "torch.stack("]}
 
 
 def clip(model, limit, groups):

@@ -11,8 +11,8 @@ def _kind(name):
     kind = _kinds.get(name)
     if kind is None:
         torch = os.path.dirname(sys.modules["torch"].__file__) + os.sep
-        if name.startswith((torch, "<embedded", "<frozen", "<__array")):
-            kind = "torch"
+        if name.startswith((torch, "<embedded", "<frozen")) or name.endswith("typing_extensions.py"):
+            kind = "torch"  # the last is what torch marks deprecated functions with
         elif os.sep + "site-packages" + os.sep in name or os.sep + "dist-packages" + os.sep in name:
             kind = "library"
         elif name.startswith(_STANDARD):

@@ -100,7 +100,8 @@ class Recorder:
         self.concrete = set()   # of those, keys of what holds the numbers that it stands for
         self.undefined = set()  # keys of what `empty` gave
         self.n_storages = 0
-        self.kept = []        # so that no address is used twice
+        # Storages, so that no address is used twice. Not tensors: autograd copies a gradient that others refer to.
+        self.kept = []
         self.constants = {}   # digest of contents -> reference
         self.lines = {}       # autograd's sequence number -> (line, module)
         self.traits = {}
@@ -128,7 +129,7 @@ class Recorder:
         key = key_of(tensor)
         if key not in self.storages:
             self.storages[key] = self._new_storage()
-            self.kept.append(tensor)
+            self.kept.append(tensor.untyped_storage())
         return self.reference(tensor, self.storages[key])
 
     def is_known(self, tensor):
@@ -295,7 +296,7 @@ class Recorder:
             key = key_of(local(tensor))
             if traits.is_empty:
                 self.undefined.add(key)
-                self.kept.append(local(tensor))
+                self.kept.append(local(tensor).untyped_storage())
             elif key not in self.storages and not self._is_alias(key, args):
                 self.undefined.discard(key)
         for name in traits.writes:
@@ -363,7 +364,7 @@ class Recorder:
         if traits.short in ("wait_tensor", "_wrap_tensor_autograd"):
             if key_of(local(result)) not in self.storages and self.is_known(args[0]):
                 self.storages[key_of(local(result))] = self.storages[key_of(local(args[0]))]
-                self.kept.append(local(result))
+                self.kept.append(local(result).untyped_storage())
             return True
         if traits.meets:
             return False
@@ -401,6 +402,16 @@ class Recorder:
         return [int.from_bytes(digest, "little"), 0]
 
     def snapshot(self, tensor):
-        """The reference of a copy that is made by an operator of the plan."""
+        """(reference of the tensor, of a copy that the plan makes of it, number of the copying operator)"""
         copy = local(tensor).detach().clone()
-        return self.symbol(copy)
+        return self.symbol(tensor), self.symbol(copy), len(self.ops) - 1
+
+    def settle(self, snapshots):
+        """A reference for each snapshot: of the tensor itself, and without a copy, if nothing has written it since."""
+        last = {}
+        for n, (op, _) in enumerate(self.ops):
+            last.update({ref[1]: n for ref in op["out"] if ref})
+        kept = [last.get(original[1], -1) > n for original, _, n in snapshots]
+        dropped = {n for (_, _, n), is_kept in zip(snapshots, kept) if not is_kept}
+        self.ops = [op for n, op in enumerate(self.ops) if n not in dropped]
+        return [copy if is_kept else original for (original, copy, _), is_kept in zip(snapshots, kept)]

@@ -201,8 +201,8 @@ class Capture:
 
     # ---- what is compared, and the file
 
-    def _results(self):
-        for parameter, grad, reference in self.grads:
+    def _results(self, references):
+        for (parameter, grad, _), reference in zip(self.grads, references):
             name = self.names.params.get(id(parameter))
             if name is not None:
                 place, partial = self._place(grad, parameter, name)
@@ -218,6 +218,7 @@ class Capture:
 
     def _lines(self):
         recorder = self.recorder
+        references = recorder.settle([snapshot for _, _, snapshot in self.grads])
         self.head["notes"] = self.job.notes + _notes(recorder)
         yield self.head
         yield from recorder.consts
@@ -225,7 +226,7 @@ class Capture:
         for op, module in recorder.ops:
             name = self.names.modules.get(module)
             yield {**op, "mod": name} if name else op
-        yield from self._results()
+        yield from self._results(references)
 
     def finish(self):
         """Write the plan and end the process: what the script would do next is not wanted."""
