@@ -7,6 +7,7 @@
  */
 #include "base/arena.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,30 +153,53 @@ void tc_arena_release(struct tc_arena *arena)
     *arena = (struct tc_arena)TC_ARENA_INIT;
 }
 
+/* ---- a reserve ------------------------------------------------------------------------------ */
+
+static void *_Atomic reserve;
+static void (*on_low)(void);
+
+void tc_memory_reserve(size_t size, void (*callback)(void))
+{
+    on_low = callback;
+    free(atomic_exchange(&reserve, malloc(size)));
+}
+
+/* Is there room for another try? Ends the process if there is none. */
+static void find_room(void)
+{
+    void *kept = atomic_exchange(&reserve, NULL);
+
+    if (!kept)
+        tc_out_of_memory();
+    free(kept);
+    if (on_low)
+        on_low();
+}
+
 void *tc_malloc(size_t size)
 {
-    void *p = malloc(size ? size : 1);
+    void *p;
 
-    if (!p)
-        tc_out_of_memory();
+    while (!(p = malloc(size ? size : 1)))
+        find_room();
     return p;
 }
 
 void *tc_calloc(size_t n, size_t size)
 {
-    void *p = calloc(n ? n : 1, size ? size : 1);
+    void *p;
 
-    if (!p)
-        tc_out_of_memory();
+    while (!(p = calloc(n ? n : 1, size ? size : 1)))
+        find_room();
     return p;
 }
 
 void *tc_realloc(void *old, size_t size)
 {
-    void *p = realloc(old, size ? size : 1);
+    void *p;
 
-    if (!p)
-        tc_out_of_memory();
+    while (!(p = realloc(old, size ? size : 1)))
+        find_room();
     return p;
 }
 

@@ -45,6 +45,12 @@ void tc_arena_release(struct tc_arena *arena);
 /* Says so on stderr and ends the process. */
 _Noreturn void tc_out_of_memory(void);
 
+/*
+ * For a process that is not ours and must not end: keep size bytes aside. The first allocation that
+ * fails gives them back, calls on_low, which must allocate nothing, and is tried again.
+ */
+void tc_memory_reserve(size_t size, void (*on_low)(void));
+
 /* malloc family with the same promise. */
 void *tc_malloc(size_t size);
 void *tc_calloc(size_t n, size_t size);

@@ -365,8 +365,10 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__traincheck_agent(void)
 {
-    PyObject *module = PyModule_Create(&definition);
-    PyObject *modules = PyImport_GetModuleDict();
+    PyObject *module, *modules = PyImport_GetModuleDict();
+
+    tc_process_reserve_memory();
+    module = PyModule_Create(&definition);
 
     /* The policy's files import this module while it is being made. */
     if (module && tc_agent_init() &&

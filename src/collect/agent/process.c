@@ -18,6 +18,8 @@
 
 /* How long a dying process waits for its last frames. */
 #define RESCUE_MS 500
+/* Bytes kept for the moment when memory is out: enough to write what waits and end tracing. */
+#define RESERVE ((size_t)4 << 20)
 
 static struct {
     struct tc_process_config config;
@@ -231,6 +233,18 @@ static void catch_all_fatal(void)
         catch_fatal(ends[i], false);
     for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
         catch_fatal(crashes[i], true);
+}
+
+/* The job goes on alone with what tracing held in reserve. */
+static void on_low_memory(void)
+{
+    tc_agent.enabled = false;
+    memcpy(process.failure, "out of memory", sizeof("out of memory"));
+}
+
+void tc_process_reserve_memory(void)
+{
+    tc_memory_reserve(RESERVE, on_low_memory);
 }
 
 void tc_process_start(const struct tc_process_config *config)

@@ -16,6 +16,8 @@ struct tc_process_config {
 
 /* Tell the board at path (NULL: there is none), show what it says. */
 void tc_process_join(const char *path, bool has_progress);
+/* First of all: memory that is out later ends tracing and not the job. */
+void tc_process_reserve_memory(void);
 /* Called once; takes over the strings. */
 void tc_process_start(const struct tc_process_config *config);
 /* Open the file and write its first line; false with a Python error set. */

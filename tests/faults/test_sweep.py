@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""The Nth malloc, write, open, rename, fsync or mmap of a tool fails, for each N until none is reached.
+
+usage: test_sweep.py --bin BUILD/bin --library FILE [--stride N] [--agent PYTHON] [TEST...]
+
+Whatever fails: the tool ends by itself with a status that it documents, says why when that is an error, leaves no
+temporary file and no damaged output beside a good old one. --stride N tries, of each kind, the first 40 and then every Nth.
+With --agent a small script is traced, and what it computes must not differ by a bit.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "report"))
+import runs  # noqa: E402
+
+KINDS = ("malloc", "write", "open", "rename", "fsync", "mmap")
+LIBRARY, STRIDE, AGENT = None, 1, None
+EACH = 40  # of each kind these are all tried
+ENDS = {"infer": {0, 2}, "check": {0, 1, 2, 3}, "onlinecheck": {0, 1, 2, 3}}
+REASON = re.compile(r"out of memory|No space left|Permission denied|Input/output error|Cannot allocate|not enough memory|cannot|could not", re.I)
+
+SCRIPT = """
+import random, sys
+sys.path.insert(0, {work!r})
+import yard
+value = 0.5
+for i in range(200):
+    value = yard.work(value)
+print(repr(value))
+"""
+
+
+class Sweep(runs.Case):
+    def numbers(self):
+        n = 0
+        while True:
+            n += 1 if n < EACH else STRIDE
+            yield n
+
+    def once(self, command, kind, n, env=None, timeout=60):
+        """The process that ended, and whether the call was reached."""
+        mark = self.work / "reached"
+        mark.unlink(missing_ok=True)
+        env = {**os.environ, **(env or {}), "LD_PRELOAD": str(LIBRARY), "NTH_FAILS": f"{kind}:{n}",
+               "NTH_FAILS_REACHED": str(mark)}
+        p = subprocess.run(command, cwd=self.work, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                           timeout=timeout, check=False)
+        return p, mark.exists()
+
+    def sweep(self, tool, args, outputs):
+        """outputs: files that are there, whole, before and after."""
+        command = [str(runs.BIN / f"traincheck-{tool}"), *args]
+        whole = runs.run(tool, *args, cwd=self.work)
+        good = {name: (self.work / name).read_bytes() for name in outputs}
+        tried = {}
+        for kind in KINDS:
+            for n in self.numbers():
+                for name in outputs:
+                    (self.work / name).write_bytes(b"old")
+                p, is_reached = self.once(command, kind, n)
+                if not is_reached:
+                    break
+                tried[kind] = tried.get(kind, 0) + 1
+                with self.subTest(kind=kind, n=n):
+                    self.judge(tool, p, whole, outputs, good)
+        print(f"{tool}: " + ", ".join(f"{k} {v}" for k, v in tried.items()), file=sys.stderr, flush=True)
+        self.assertGreater(tried["malloc"], EACH)
+
+    def judge(self, tool, p, whole, outputs, good):
+        self.assertIn(p.returncode, ENDS[tool], p.stderr)
+        if p.returncode == 2:
+            self.assertRegex(p.stderr, REASON)
+        elif not REASON.search(p.stderr):
+            self.assertEqual(p.returncode, whole.returncode, p.stderr)
+        for name in outputs:
+            now = (self.work / name).read_bytes()
+            if now != good[name]:
+                self.assertEqual(now, b"old", f"{name} is damaged")
+                self.assertRegex(p.stderr, REASON)
+        left = [f for f in self.work.rglob("*.tmp")]
+        if "out of memory" not in p.stderr:  # nothing is cleaned up then
+            self.assertEqual(left, [])
+        for f in left:
+            f.unlink()
+
+    def test_infer(self):
+        self.sweep("infer", ["-q", "-j", "1", "run", "-o", "new.jsonl"], ["new.jsonl"])
+
+    def test_evidence(self):
+        self.sweep("infer", ["-q", "-j", "1", "run", "--evidence", "new.tce"], ["new.tce"])
+
+    def test_check(self):
+        self.sweep("check", ["-j", "1", "bad", "-i", "invariants.jsonl", "-o", "out", "--format", "sarif,junit,chrome"],
+                   ["out/violations.jsonl", "out/report.sarif", "out/junit.xml"])
+
+    def test_onlinecheck(self):
+        self.sweep("onlinecheck", ["bad", "-i", "invariants.jsonl", "-o", "online", "--exit-on-idle", "1"],
+                   ["online/violations.jsonl"])
+
+    def test_agent(self):
+        if not AGENT:
+            self.skipTest("--agent names the Python whose jobs are traced")
+        (self.work / "yard.py").write_text("def work(x):\n    return 3.7 * x * (1 - x)\n")
+        (self.work / "job.py").write_text(SCRIPT.format(work=str(self.work)))
+        plain = subprocess.run([AGENT, "job.py"], cwd=self.work, capture_output=True, text=True, check=True).stdout
+        command = [str(runs.BIN / "traincheck-collect"), "--python", AGENT, "-o", "trace", "--overwrite", "--instrument",
+                   "yard", "--", AGENT, "job.py"]
+        tried = {}
+        for kind in KINDS:
+            for n in self.numbers():
+                p, is_reached = self.once(command, kind, n, {"NTH_FAILS_IN": "traincheck_agent"})
+                if not is_reached:
+                    break
+                tried[kind] = tried.get(kind, 0) + 1
+                with self.subTest(kind=kind, n=n):
+                    self.assertEqual((p.returncode, p.stdout), (0, plain), p.stderr)
+        print("agent: " + ", ".join(f"{k} {v}" for k, v in tried.items()), file=sys.stderr, flush=True)
+        self.assertGreater(tried["malloc"], 10)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--library", type=lambda name: pathlib.Path(name).resolve(), required=True)
+    parser.add_argument("--stride", type=int, default=1)
+    parser.add_argument("--agent")
+    parser.add_argument("tests", nargs="*")
+    arguments = parser.parse_args()
+    LIBRARY, STRIDE, AGENT = arguments.library, arguments.stride, arguments.agent
+    sys.argv = [sys.argv[0], "--bin", arguments.bin, *arguments.tests]
+    runs.main()
