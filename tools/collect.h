@@ -17,6 +17,7 @@ struct collect_options {
     const char *pyscript, *shscript; /* the same, as the Python tool spells it */
     struct tc_opt_list invariants, instrument, models;
     unsigned overflow;               /* enum tc_collect_overflow */
+    unsigned argv;                   /* enum tc_collect_argv */
     unsigned content;                /* the place in off|batches|full, or TC_CONTENT_NOT_GIVEN */
     struct tc_collect_config config; /* all else; completed by collect_run */
     bool dashes;                     /* the target stood after -- */

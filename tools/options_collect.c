@@ -36,6 +36,8 @@ static const struct tc_opt options[] = {
                  "memory for what is not written yet (default 64M)"),
     TC_OPT_VALUE(CHOICE, "on-overflow", 0, "block|drop", AT(overflow),
                  "when that is full: wait for the disk, or drop and count"),
+    TC_OPT_VALUE(CHOICE, "argv", 0, "masked|full|none", AT(argv),
+                 "the script's arguments in the trace (default: without secrets)"),
     TC_OPT_VALUE(STRING, "python", 0, "PATH", AT(config.python),
                  "interpreter (default: of the active environment)"),
     TC_OPT_VALUE(STRING, "config", 0, "FILE", AT(config.config_file),

@@ -64,6 +64,7 @@ static void complete_config(struct collect_options *options)
     config->models_to_track = options->models.items;
     config->n_models_to_track = options->models.n;
     config->overflow = (enum tc_collect_overflow)options->overflow;
+    config->argv = (enum tc_collect_argv)options->argv;
     if (options->content != TC_CONTENT_NOT_GIVEN)
         config->content = (enum tc_collect_content)(TC_COLLECT_CONTENT_OFF + options->content);
 }

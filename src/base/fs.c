@@ -48,11 +48,11 @@ bool tc_fs_exists(const char *path)
     return stat(path, &st) == 0;
 }
 
-static enum tc_status make_dir(const char *path, struct tc_error *err)
+static enum tc_status make_dir(const char *path, mode_t mode, struct tc_error *err)
 {
     int saved;
 
-    if (mkdir(path, 0777) == 0)
+    if (mkdir(path, mode) == 0)
         return TC_OK;
     saved = errno;
     if (tc_fs_is_dir(path))
@@ -60,7 +60,7 @@ static enum tc_status make_dir(const char *path, struct tc_error *err)
     return tc_error_set(err, TC_E_IO, "%s: cannot create folder: %s", path, strerror(saved));
 }
 
-enum tc_status tc_fs_mkdirs(const char *path, struct tc_error *err)
+static enum tc_status make_dirs(const char *path, mode_t mode, struct tc_error *err)
 {
     char *copy = tc_strdup(path);
     enum tc_status status = TC_OK;
@@ -69,13 +69,23 @@ enum tc_status tc_fs_mkdirs(const char *path, struct tc_error *err)
         if (*p != '/' || p == copy)
             continue;
         *p = '\0';
-        status = make_dir(copy, err);
+        status = make_dir(copy, mode, err);
         *p = '/';
     }
     if (status == TC_OK)
-        status = make_dir(copy, err);
+        status = make_dir(copy, mode, err);
     tc_free(copy);
     return status;
+}
+
+enum tc_status tc_fs_mkdirs(const char *path, struct tc_error *err)
+{
+    return make_dirs(path, 0777, err);
+}
+
+enum tc_status tc_fs_mkdirs_private(const char *path, struct tc_error *err)
+{
+    return make_dirs(path, 0750, err);
 }
 
 char *tc_fs_join(const char *dir, const char *name)

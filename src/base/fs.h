@@ -14,6 +14,8 @@ bool tc_fs_is_dir(const char *path);
 bool tc_fs_exists(const char *path);
 /* Create the folder and its parents; fine if it is there. */
 enum tc_status tc_fs_mkdirs(const char *path, struct tc_error *err);
+/* The same, but what is created is for the owner and the group alone. */
+enum tc_status tc_fs_mkdirs_private(const char *path, struct tc_error *err);
 /* "dir/name"; the caller frees it. */
 char *tc_fs_join(const char *dir, const char *name);
 /* The part after the last slash (of a path without trailing slashes); points into path. */

@@ -126,7 +126,7 @@ static enum tc_status prepare_output(struct run *run, struct tc_error *err)
     enum tc_status status;
 
     run->made_output = !tc_fs_exists(run->output_dir);
-    status = tc_fs_mkdirs(run->output_dir, err);
+    status = tc_fs_mkdirs_private(run->output_dir, err);
     if (status == TC_OK)
         status = clear_output(run->config, run->output_dir, err);
     return status;

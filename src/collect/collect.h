@@ -33,6 +33,13 @@ enum tc_collect_content {
     TC_COLLECT_CONTENT_FULL,
 };
 
+/* What a trace holds of the script's arguments. */
+enum tc_collect_argv {
+    TC_COLLECT_ARGV_MASKED, /* *** for values of options named key, token, secret, password ... */
+    TC_COLLECT_ARGV_FULL,
+    TC_COLLECT_ARGV_NONE,
+};
+
 /* Exit status of a run that failed before the job started, as of env(1) and timeout(1). */
 #define TC_COLLECT_FAILED 125
 
@@ -66,6 +73,7 @@ struct tc_collect_config {
 
     uint64_t buffer_size; /* bytes; 0: 64 MiB */
     enum tc_collect_overflow overflow;
+    enum tc_collect_argv argv;
 
     const char *python;      /* interpreter; default $VIRTUAL_ENV, $CONDA_PREFIX, python3 on PATH */
     const char *config_file; /* YAML: read by tc_collect_config_read before the run */

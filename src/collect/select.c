@@ -175,6 +175,8 @@ enum tc_status tc_select_settings(const struct tc_collect_config *config,
     add_flag(out, "tensor_methods", config->tensor_methods);
     add_number(out, "stack", config->stack_depth);
     add_flag(out, "drop", config->overflow == TC_COLLECT_DROP);
+    if (config->argv != TC_COLLECT_ARGV_MASKED)
+        add(out, "argv", config->argv == TC_COLLECT_ARGV_FULL ? "full" : "none");
     add_flag(out, "quiet", config->quiet);
     add_flag(out, "stats", config->stats);
     add_flag(out, "list", config->list_apis);

@@ -81,7 +81,7 @@ enum tc_status tc_writer_open(const char *path, struct tc_writer **out, struct t
 {
     /* O_APPEND: after a short write was cut off again, the next frame follows the last whole one.
      */
-    int fd = tc_fs_move_away(open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));
+    int fd = tc_fs_move_away(open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0640));
     struct tc_writer *writer;
     struct stat info;
 

@@ -51,6 +51,30 @@ class Leaving(Case):
         return last["exit"]
 
 
+class WhatTheTraceHolds(Leaving):
+    def argv(self, *options):
+        script = self.script(START + "yard.many(2)")
+        given = ["--lr", "0.1", "--api-key", "KEY", "--hf_token=TOKEN", "--password", "--verbose", "--tokenizer", "SECRET"]
+        run = self.collect("--instrument", "yard", "--overwrite", *options, script, *given, env=self.env)
+        self.assertEqual(run.code, 0, run.said)
+        return run.records()[0].get("argv", [None])[1:], given
+
+    def test_arguments_are_masked_by_the_name_of_their_option(self):
+        found, given = self.argv()
+        self.assertEqual(found, ["--lr", "0.1", "--api-key", "***", "--hf_token=***", "--password", "--verbose",
+                                 "--tokenizer", "***"])
+        found, given = self.argv("--argv", "full")
+        self.assertEqual(found, given)
+        self.assertEqual(self.argv("--argv", "none")[0], [])
+
+    def test_others_may_not_read_it(self):
+        """As the umask allows: not more than 0640 and 0750."""
+        old = os.umask(0)
+        self.addCleanup(os.umask, old)
+        run = self.trace("yard.many(2)")
+        self.assertEqual([oct(p.stat().st_mode & 0o777) for p in (run.folder, *run.files())], ["0o750", "0o640"])
+
+
 class Exits(Leaving):
     def test_orderly_ends(self):
         for text, code in (("yard.many(50)", 0),

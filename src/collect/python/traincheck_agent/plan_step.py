@@ -9,7 +9,7 @@ import json
 import os
 import sys
 
-from . import plan_place
+from . import plan_place, process
 from .plan_record import Recorder, local, number
 
 
@@ -153,7 +153,7 @@ class Capture:
         except (plan_place.LayoutError, OSError) as error:
             self.job.fail(str(error))
         self.head = {"plan": 1, "rank": rank, "world": world, "mesh": self.layout.mesh() or plan_place.meshes(),
-                     "torch": sys.modules["torch"].__version__, "script": " ".join(sys.argv), "step": self.wanted}
+                     "torch": sys.modules["torch"].__version__, "script": " ".join(process.arguments() or []), "step": self.wanted}
         for name, parameter in self.names.tensors.items():
             self._init("param", name, parameter, parameter, name)
         for name, parameter in self.names.tensors.items():

@@ -36,17 +36,43 @@ def rank_and_world():
         return None, None
 
 
-def _arguments():
+_SECRET = ("key", "token", "secret", "password", "passwd", "credential")
+_MASK = "***"
+
+
+def _is_secret(name):
+    return name.startswith("-") and any(word in name.lower() for word in _SECRET)
+
+
+def _masked(argv):
+    """Without the values of options whose name says that they are secret: --token X, --token=X."""
+    masked, hide = [], False
+    for argument in argv:
+        name, equals, _ = argument.partition("=")
+        if hide and not argument.startswith("--"):
+            argument = _MASK
+        elif equals and _is_secret(name):
+            argument = name + "=" + _MASK
+        hide = not equals and _is_secret(argument)
+        masked.append(argument)
+    return masked
+
+
+def arguments():
     """Scripts put other things there, too."""
     argv = getattr(sys, "argv", None)
-    return [str(argument) for argument in argv] if isinstance(argv, (list, tuple)) else None
+    how = settings.text("argv", "masked")
+    if how == "none" or not isinstance(argv, (list, tuple)):
+        return None
+    argv = [str(argument) for argument in argv]
+    return argv if how == "full" else _masked(argv)
 
 
 def _record():
     rank, world = rank_and_world()
     record = {"type": "process", "schema": agent.SCHEMA, "pid": os.getpid(), "role": _role,
               "host": socket.gethostname(), "ppid": os.getppid(), "rank": rank,
-              "world_size": world, "argv": _arguments(), "cwd": working_folder(),
+              "world_size": world, "argv": arguments(), "cwd": working_folder(),
               "python": sys.version.split()[0], "packages": _packages(),
               "mode": settings.text("mode", "full"), "content": settings.text("content", "off")}
     if settings.number("sampling_interval") > 1:
