@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Fuzz each target, or those named, with clang's libFuzzer under ASan and UBSan.
+#
+#   tests/fuzz/run.sh [--minutes N] [--build DIR] [TARGET...]
+#
+# What is found stays in DIR/findings, new inputs in DIR/corpus/TARGET (both kept between runs). A line for each target: executions, executions
+# a second, edges covered, findings. The exit status is 1 if anything was found.
+set -euo pipefail
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
+minutes=10 build=$root/build/fuzz targets=()
+while [ $# -gt 0 ]; do
+    case $1 in
+        --minutes) minutes=$2; shift 2 ;;
+        --build) build=$2; shift 2 ;;
+        --help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
+        -*) echo "run.sh: unknown option $1" >&2; exit 2 ;;
+        *) targets+=("$1"); shift ;;
+    esac
+done
+[ ${#targets[@]} -gt 0 ] || targets=(scan record zio safe import trace)
+
+cmake -S "$root" -B "$build" -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTC_FUZZ=ON \
+    -DTC_SANITIZE=address,undefined -DBUILD_TESTING=ON >"$build.log" 2>&1 || { tail -20 "$build.log" >&2; exit 2; }
+cmake --build "$build" -j2 --target "${targets[@]/#/fuzz_}" >>"$build.log" 2>&1 || { tail -20 "$build.log" >&2; exit 2; }
+
+found=0
+for target in "${targets[@]}"; do
+    corpus=$build/corpus/$target findings=$build/findings/$target log=$build/$target.log
+    mkdir -p "$corpus" "$findings"
+    before=$(find "$findings" -type f | wc -l)
+    timeout=$(awk -v m="$minutes" 'BEGIN { print int(m * 60) }')
+    # One that crashes is looked at first: the others still have their turn.
+    "$build/tests/bin/fuzz_$target" -max_total_time="$timeout" -timeout=10 -rss_limit_mb=2048 -max_len=16384 -print_final_stats=1 \
+        -artifact_prefix="$findings/" "$corpus" "$root/tests/fuzz/corpus/$target" >"$log" 2>&1 || true
+    n=$(($(find "$findings" -type f | wc -l) - before))
+    found=$((found + n))
+    awk -v target="$target" -v n="$n" '
+        /cov: / { for (i = 1; i < NF; i++) if ($i == "cov:") edges = $(i + 1) }
+        /number_of_executed_units/ { runs = $2 } /average_exec_per_sec/ { speed = $2 }
+        END { printf "%-8s %10d executions  %7d a second  %6d edges  %d found\n", target, runs, speed, edges, n }' "$log"
+done
+exit $((found > 0))
