@@ -37,12 +37,15 @@ static enum tc_status validate(const struct check_options *options, struct tc_er
                             options->traces.items[0]);
     if (options->explain.n || options->suppress || options->metrics)
         return tc_error_set(err, TC_E_USAGE, "--plan excludes --explain, --suppress and --metrics");
-    for (size_t i = 0; i < options->formats.n; i++)
+    for (size_t i = 0; i < options->formats.n; i++) {
+        if (options->json && !strcmp(options->formats.items[i], "github"))
+            return tc_error_set(err, TC_E_USAGE, "--json and --format github both write to stdout");
         if (!has_report(options->formats.items[i]))
             return tc_error_set(err, TC_E_USAGE,
                                 "--format: no report on a plan is named '%s'; there are sarif, "
                                 "junit, github",
                                 options->formats.items[i]);
+    }
     return TC_OK;
 }
 

@@ -478,12 +478,46 @@ static void add_hint(struct story *s, uint32_t op, struct tc_plan_finding *f)
     }
 }
 
+/* The operand that is a multiple of the single-device value: a linear operator would bear it. */
+static uint32_t multiple(struct story *s, uint32_t op)
+{
+    for (uint32_t k = 0; k < s->nodes[op].n_deps; k++) {
+        const struct tc_related *r = relation(s, s->nodes[op].deps[k]);
+        if (r->is_found && (r->num != 1 || r->den != 1))
+            return s->nodes[op].deps[k];
+    }
+    return NO_OP;
+}
+
+static struct tc_plan_finding tell_multiple(struct story *s, const struct tc_plan_judged *judged,
+                                            uint32_t op, uint32_t dep)
+{
+    const struct tc_related *r = relation(s, dep);
+    struct tc_plan_finding f = finding(s, judged, dep);
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_plan_describe_result(s->single, judged->name, &text);
+    tc_strbuf_addf(&text, " departs after %s: its value is %lld", f.op, (long long)r->num);
+    if (r->den != 1)
+        tc_strbuf_addf(&text, "/%lld", (long long)r->den);
+    tc_strbuf_adds(&text, " times the single-device value, and is used by ");
+    add_op(&text, &s->program->ops.items[op]);
+    f.kind = "factor";
+    f.hint = "a factor that depends on the number of ranks, or on a local size";
+    f.details = operands(s, op);
+    f.text = keep(s, &text);
+    return f;
+}
+
 static struct tc_plan_finding tell_departure(struct story *s, const struct tc_plan_judged *judged,
                                              uint32_t op, uint32_t partial)
 {
     struct tc_plan_finding f = finding(s, judged, op);
     struct tc_strbuf text = TC_STRBUF_INIT, axes = TC_STRBUF_INIT;
+    uint32_t factor = multiple(s, op);
 
+    if (partial == NO_OP && factor != NO_OP && !judged->is_undefined)
+        return tell_multiple(s, judged, op, factor);
     f.kind = "departure";
     tc_plan_describe_result(s->single, judged->name, &text);
     if (judged->is_undefined) {

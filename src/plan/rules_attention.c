@@ -1,7 +1,198 @@
+/*
+ * rules_attention.c - scaled_dot_product_attention in its variants: softmax(q k s + mask) v
+ *
+ * The backward computes the probabilities again from q and k: what the forward kept for it
+ * (logsumexp, the state of the generator) depends on the kernel.
+ */
 #include "plan/eval.h"
+
+#include <math.h>
+
+#include "plan/matrix.h"
 
 #include "base/banned.h"
 
+enum argument {
+    Q,
+    K,
+    V,
+    CAUSAL,
+    MASK,
+    SCALE,
+    DROPOUT,
+    GRAD,
+};
+
+/* One kernel call: heads of [L, E] against [S, E] and [S, EV]. */
+struct attention {
+    const tc_el *q, *k, *v;
+    size_t heads, l, s, e, ev;
+    size_t group; /* query heads to one of keys */
+    struct tc_operand mask;
+    tc_el scale;
+    bool is_causal;
+};
+
+static bool attention_of(struct tc_eval *e, struct attention *a, struct tc_plan_tensor *scores,
+                         int64_t sizes[4])
+{
+    const struct tc_plan_tensor *q = tc_eval_tensor(e, Q), *k = tc_eval_tensor(e, K),
+                                *v = tc_eval_tensor(e, V);
+
+    if (!q || !k || !v || q->n_dims != 4 || k->n_dims != 4 || v->n_dims != 4 ||
+        q->sizes[3] != k->sizes[3] || k->sizes[2] != v->sizes[2] || k->sizes[1] != v->sizes[1] ||
+        q->sizes[0] != k->sizes[0] || q->sizes[0] != v->sizes[0] || !k->sizes[1] ||
+        q->sizes[1] % k->sizes[1] || tc_eval_number(e, DROPOUT, 0) != 0) {
+        tc_eval_fail(e, "sizes that do not fit, or dropout");
+        return false;
+    }
+    *a = (struct attention){.q = tc_eval_read(e, q),
+                            .k = tc_eval_read(e, k),
+                            .v = tc_eval_read(e, v),
+                            .heads = (size_t)(q->sizes[0] * q->sizes[1]),
+                            .l = (size_t)q->sizes[2],
+                            .s = (size_t)k->sizes[2],
+                            .e = (size_t)q->sizes[3],
+                            .ev = (size_t)v->sizes[3],
+                            .group = (size_t)(q->sizes[1] / k->sizes[1]),
+                            .is_causal = tc_eval_bool(e, CAUSAL, false)};
+    double scale = tc_eval_number(e, SCALE, 1 / sqrt((double)q->sizes[3]));
+    a->scale = tc_el_number(scale, false);
+    sizes[0] = q->sizes[0], sizes[1] = q->sizes[1], sizes[2] = q->sizes[2], sizes[3] = k->sizes[2];
+    *scores = (struct tc_plan_tensor){
+        .n_dims = 4, .sizes = sizes, .numel = (int64_t)(a->heads * a->l * a->s)};
+    if (tc_eval_tensor(e, MASK))
+        a->mask = tc_eval_broadcast(e, tc_eval_tensor(e, MASK), scores);
+    return !*e->failure;
+}
+
+/* The row of probabilities of query i of a head; the sum of exponentials before it is divided. */
+static tc_el probabilities(struct tc_eval *e, const struct attention *a, size_t head, size_t i,
+                           tc_el *row)
+{
+    const struct tc_plan_tensor *mask = tc_eval_tensor(e, MASK);
+    struct tc_function f = tc_eval_function(e, TC_FN_EXP, 0, 0, 0);
+    const tc_el *q = a->q + (head * a->l + i) * a->e, *k = a->k + head / a->group * a->s * a->e;
+    tc_el sum = TC_EL_ZERO;
+
+    for (size_t j = 0; j < a->s; j++) {
+        tc_el x = tc_el_mul(a->scale, tc_el_dot(q, 1, k + j * a->e, 1, a->e));
+        tc_el m = mask ? a->mask.p[((head * a->l + i) * a->s + j) * a->mask.step] : TC_EL_ZERO;
+        if (mask && mask->type == TC_PLAN_BOOL)
+            x = tc_el_same(m, TC_EL_ZERO) ? TC_EL_MINUS : x;
+        else
+            x = tc_el_add(x, m);
+        x = a->is_causal && j > i ? TC_EL_MINUS : x;
+        row[j] = tc_el_apply(&f, x);
+        sum = tc_el_add(sum, row[j]);
+    }
+    tc_el inverse = tc_el_same(sum, TC_EL_ZERO) ? TC_EL_ZERO : tc_el_inv(sum);
+    for (size_t j = 0; j < a->s; j++)
+        row[j] = tc_el_mul(row[j], inverse);
+    return sum;
+}
+
+/* Outputs: the result and, per query, log of the sum. */
+static void run_attention(struct tc_eval *e)
+{
+    struct tc_function to_log = tc_eval_function(e, TC_FN_LOG, 0, 0, 0);
+    struct tc_plan_tensor scores;
+    int64_t sizes[4];
+    struct attention a;
+
+    if (!attention_of(e, &a, &scores, sizes))
+        return;
+    size_t n = a.heads * a.l;
+    tc_el *to = tc_eval_new(e, n * a.ev), *logs = tc_eval_new(e, n), *row = tc_eval_new(e, a.s);
+    for (size_t r = 0; r < n; r++) {
+        size_t head = r / a.l;
+        logs[r] = tc_el_apply(&to_log, probabilities(e, &a, head, r % a.l, row));
+        tc_matrix_multiply(tc_matrix_of(row, 1, a.s),
+                           tc_matrix_of(a.v + head / a.group * a.s * a.ev, a.s, a.ev),
+                           to + r * a.ev);
+    }
+    tc_eval_write(e, 0, to, n * a.ev);
+    const struct tc_plan_tensor *kept = tc_eval_out(e, 1);
+    if (kept && (size_t)kept->numel == n)
+        tc_eval_write(e, 1, logs, n);
+}
+
+static tc_el *zeros(struct tc_eval *e, size_t n)
+{
+    tc_el *p = tc_eval_new(e, n);
+
+    for (size_t i = 0; i < n; i++)
+        p[i] = TC_EL_ZERO;
+    return p;
+}
+
+static void add_to(tc_el *to, const tc_el *x, tc_el by, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = tc_el_add(to[i], tc_el_mul(by, x[i]));
+}
+
+/* With p the probabilities and d = g v: p * (d - sum(d * p)) is the gradient of the scores. */
+static void run_attention_backward(struct tc_eval *e)
+{
+    const struct tc_plan_tensor *grad = tc_eval_tensor(e, GRAD);
+    struct tc_plan_tensor scores;
+    int64_t sizes[4];
+    struct attention a;
+
+    if (!attention_of(e, &a, &scores, sizes))
+        return;
+    size_t n = a.heads * a.l, key_heads = a.heads / a.group;
+    if (!grad || (size_t)grad->numel != n * a.ev) {
+        tc_eval_fail(e, "a gradient of another size");
+        return;
+    }
+    const tc_el *g = tc_eval_read(e, grad);
+    tc_el *dq = zeros(e, n * a.e), *dk = zeros(e, key_heads * a.s * a.e),
+          *dv = zeros(e, key_heads * a.s * a.ev), *p = tc_eval_new(e, a.s),
+          *d = tc_eval_new(e, a.s);
+    for (size_t r = 0; r < n; r++) {
+        size_t head = r / a.l, from = head / a.group;
+        probabilities(e, &a, head, r % a.l, p);
+        for (size_t j = 0; j < a.s; j++) {
+            d[j] = tc_el_dot(g + r * a.ev, 1, a.v + (from * a.s + j) * a.ev, 1, a.ev);
+            add_to(dv + (from * a.s + j) * a.ev, g + r * a.ev, p[j], a.ev);
+        }
+        tc_el sum = tc_el_dot(d, 1, p, 1, a.s);
+        for (size_t j = 0; j < a.s; j++) {
+            tc_el x = tc_el_mul(a.scale, tc_el_mul(p[j], tc_el_sub(d[j], sum)));
+            add_to(dq + r * a.e, a.k + (from * a.s + j) * a.e, x, a.e);
+            add_to(dk + (from * a.s + j) * a.e, a.q + r * a.e, x, a.e);
+        }
+    }
+    tc_eval_write(e, 0, dq, n * a.e);
+    tc_eval_write(e, 1, dk, key_heads * a.s * a.e);
+    tc_eval_write(e, 2, dv, key_heads * a.s * a.ev);
+}
+
+#define ARGS \
+    "query key value is_causal attn_mask|attn_bias scale dropout_p grad_out|grad_out_|grad_output"
+
+#define FORWARD(kernel)                                                              \
+    {                                                                                \
+        "aten._scaled_dot_product_" kernel, ARGS, run_attention, TC_RULE_PLAIN, 0, 0 \
+    }
+#define BACKWARD(kernel)                                                              \
+    {                                                                                 \
+        "aten._scaled_dot_product_" kernel "_backward", ARGS, run_attention_backward, \
+            TC_RULE_PLAIN, 0, 0                                                       \
+    }
+
 const struct tc_rule tc_rules_attention[] = {
+    FORWARD("flash_attention_for_cpu"),
+    BACKWARD("flash_attention_for_cpu"),
+    FORWARD("flash_attention"),
+    BACKWARD("flash_attention"),
+    FORWARD("efficient_attention"),
+    BACKWARD("efficient_attention"),
+    FORWARD("cudnn_attention"),
+    BACKWARD("cudnn_attention"),
+    FORWARD("fused_attention_overrideable"),
+    BACKWARD("fused_attention_overrideable"),
     {0},
 };

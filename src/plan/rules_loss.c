@@ -1,134 +1,203 @@
 /*
- * rules_loss.c - the negative log likelihood of a class, which cross_entropy ends in
+ * rules_loss.c - losses whose kernels torch has fused, and their gradients
  */
 #include "plan/eval.h"
 
+#include <string.h>
+
 #include "base/banned.h"
 
-enum {
+/* torch's numbers for reduction=. */
+enum reduction {
     NONE,
     MEAN,
     SUM
-}; /* reduction */
-
-/* Rows of log-probabilities [n][classes][inner] with one target for each (row, inner). */
-struct likelihood {
-    const tc_el *target, *weight;
-    size_t n, classes, inner;
-    int64_t ignored;
-    int reduction;
 };
 
-/* self target weight reduction ignore_index are the arguments from number first on. */
-static bool likelihood_of(struct tc_eval *e, unsigned first, struct likelihood *l)
-{
-    const struct tc_plan_tensor *self = tc_eval_tensor(e, first),
-                                *target = tc_eval_tensor(e, first + 1);
+/* ---- nll_loss: classes are dimension 1 of [N, C, ...], or the only one of [C] --------------- */
 
-    if (!self || !target || !self->n_dims) {
-        tc_eval_fail(e, "no classes");
+struct classes {
+    size_t samples, n, inner; /* samples * inner targets */
+    const tc_el *target, *weight;
+    int64_t ignored;
+};
+
+static bool classes_of(struct tc_eval *e, const struct tc_plan_tensor *x, unsigned first,
+                       struct classes *c)
+{
+    const struct tc_plan_tensor *target = tc_eval_tensor(e, first),
+                                *weight = tc_eval_tensor(e, first + 1);
+
+    if (!x || !target || x->n_dims == 0)
         return false;
-    }
-    unsigned d = self->n_dims > 1 ? 1 : 0;
-    *l = (struct likelihood){.n = d ? (size_t)self->sizes[0] : 1,
-                             .classes = (size_t)self->sizes[d],
-                             .inner = tc_eval_span(self, d + 1, self->n_dims),
-                             .ignored = tc_eval_int(e, first + 4, -100),
-                             .reduction = (int)tc_eval_int(e, first + 3, MEAN)};
-    l->target = tc_eval_read(e, target);
-    l->weight = tc_eval_in(e, first + 2);
-    if ((size_t)target->numel != l->n * l->inner)
-        tc_eval_fail(e, "sizes that do not fit");
+    unsigned d = x->n_dims == 1 ? 0 : 1;
+    *c = (struct classes){.samples = d ? (size_t)x->sizes[0] : 1,
+                          .n = (size_t)x->sizes[d],
+                          .inner = tc_eval_span(x, d + 1, x->n_dims),
+                          .target = tc_eval_read(e, target),
+                          .weight = weight ? tc_eval_read(e, weight) : NULL,
+                          .ignored = tc_eval_int(e, first + 3, -100)};
+    if ((size_t)target->numel != c->samples * c->inner || (weight && (size_t)weight->numel != c->n))
+        tc_eval_fail(e, "targets or weights of another size");
     return !*e->failure;
 }
 
-/* The class of target i; -1 if it does not count or after a failure. */
-static int64_t class_of(struct tc_eval *e, const struct likelihood *l, size_t i)
+/* The class of target k, or -1 if it is ignored. */
+static int64_t class_at(struct tc_eval *e, const struct classes *c, size_t k)
 {
-    int64_t class = tc_el_is_marked(l->target[i]) ? -1 : tc_el_to_int(l->target[i]);
+    int64_t t = tc_el_is_marked(c->target[k]) ? -1 : tc_el_to_int(c->target[k]);
 
-    if (class == l->ignored)
+    if (t == c->ignored)
         return -1;
-    if (class >= 0 && class < (int64_t)l->classes)
-        return class;
+    if (t >= 0 && (size_t)t < c->n)
+        return t;
     tc_eval_fail(e, "a target that is no class");
     return -1;
 }
 
-static tc_el weight_of(const struct likelihood *l, int64_t class)
+static tc_el weight_of(const struct classes *c, int64_t class)
 {
-    return class < 0 ? TC_EL_ZERO : l->weight ? l->weight[class] : TC_EL_ONE;
+    return c->weight ? c->weight[class] : TC_EL_ONE;
 }
 
-/* Where the class of target i stands among the log-probabilities. */
-static size_t place(const struct likelihood *l, size_t i, int64_t class)
+/* self target weight reduction ignore_index; outputs loss, total_weight. */
+static void run_nll(struct tc_eval *e)
 {
-    return (i / l->inner * l->classes + (size_t) class) * l->inner + i % l->inner;
-}
+    const struct tc_plan_tensor *x = tc_eval_tensor(e, 0);
+    enum reduction how = (enum reduction)tc_eval_int(e, 3, MEAN);
+    struct classes c;
 
-static tc_el total_of(struct tc_eval *e, const struct likelihood *l)
-{
-    tc_el total = TC_EL_ZERO;
-
-    for (size_t i = 0; i < l->n * l->inner; i++)
-        total = tc_el_add(total, weight_of(l, class_of(e, l, i)));
-    return total;
-}
-
-static void run_forward(struct tc_eval *e)
-{
-    struct likelihood l;
-
-    if (!likelihood_of(e, 0, &l))
+    if (!classes_of(e, x, 1, &c))
         return;
-    size_t n = l.n * l.inner;
-    const tc_el *from = tc_eval_in(e, 0);
-    tc_el *each = tc_eval_new(e, n + 1), total = total_of(e, &l), sum = TC_EL_ZERO, inverse = total;
-    for (size_t i = 0; i < n; i++) {
-        int64_t class = class_of(e, &l, i);
-        tc_el x = class < 0 ? TC_EL_ZERO : from[place(&l, i, class)];
-        each[i] = tc_el_neg(tc_el_mul(weight_of(&l, class), x));
-        sum = tc_el_add(sum, each[i]);
+    const tc_el *p = tc_eval_read(e, x);
+    size_t n = c.samples * c.inner;
+    tc_el *each = tc_eval_new(e, n), total = TC_EL_ZERO;
+    for (size_t k = 0; k < n && !*e->failure; k++) {
+        int64_t class = class_at(e, &c, k);
+        each[k] = TC_EL_ZERO;
+        if (class < 0)
+            continue;
+        tc_el w = weight_of(&c, class);
+        each[k] = tc_el_neg(
+            tc_el_mul(w, p[(k / c.inner * c.n + (size_t) class) * c.inner + k % c.inner]));
+        total = tc_el_add(total, w);
     }
-    if (l.reduction == MEAN) {
-        tc_el_invert(&inverse, 1);
-        sum = tc_el_mul(sum, inverse);
+    if (how == NONE) {
+        tc_eval_write(e, 0, each, n);
+        return;
     }
-    tc_eval_write(e, 0, l.reduction == NONE ? each : &sum, l.reduction == NONE ? n : 1);
-    tc_eval_write(e, 1, &total, 1);
+    tc_el sum = tc_el_sum(each, 1, n);
+    sum = how == MEAN ? tc_el_mul(sum, tc_el_inv(total)) : sum;
+    tc_eval_write(e, 0, &sum, 1);
+    if (tc_eval_out(e, 1))
+        tc_eval_write(e, 1, &total, 1);
 }
 
-static void run_backward(struct tc_eval *e)
+/* grad_output self target weight reduction ignore_index total_weight */
+static void run_nll_backward(struct tc_eval *e)
 {
-    struct likelihood l;
-    const tc_el *grad = tc_eval_in(e, 0);
+    const struct tc_plan_tensor *g = tc_eval_tensor(e, 0), *x = tc_eval_tensor(e, 1);
+    enum reduction how = (enum reduction)tc_eval_int(e, 4, MEAN);
+    struct classes c;
 
-    if (!grad || !likelihood_of(e, 1, &l))
+    if (!g || !classes_of(e, x, 2, &c))
         return;
-    size_t n = l.n * l.inner, size = n * l.classes;
-    tc_el *to = tc_eval_new(e, size + 1), scale = TC_EL_ONE;
-    if (l.reduction == MEAN) {
-        scale = total_of(e, &l);
-        tc_el_invert(&scale, 1);
-    }
-    for (size_t i = 0; i < size; i++)
+    const tc_el *from = tc_eval_read(e, g);
+    size_t n = c.samples * c.inner, step = how == NONE ? 1 : 0;
+    tc_el *to = tc_eval_new(e, (size_t)x->numel),
+          scale = how == MEAN ? tc_el_inv(tc_eval_scalar(e, 6, 1)) : TC_EL_ONE;
+    if (g->numel != (how == NONE ? (int64_t)n : 1))
+        tc_eval_fail(e, "a gradient of another size");
+    for (int64_t i = 0; i < x->numel; i++)
         to[i] = TC_EL_ZERO;
-    for (size_t i = 0; i < n; i++) {
-        int64_t class = class_of(e, &l, i);
-        tc_el g = tc_el_mul(l.reduction == NONE ? grad[i] : grad[0], scale);
-        if (class >= 0)
-            to[place(&l, i, class)] = tc_el_neg(tc_el_mul(g, weight_of(&l, class)));
+    for (size_t k = 0; k < n && !*e->failure; k++) {
+        int64_t class = class_at(e, &c, k);
+        if (class < 0)
+            continue;
+        tc_el w = tc_el_mul(weight_of(&c, class), scale);
+        to[(k / c.inner * c.n + (size_t) class) * c.inner + k % c.inner] =
+            tc_el_neg(tc_el_mul(w, from[k * step]));
     }
-    tc_eval_write(e, 0, to, size);
+    tc_eval_write(e, 0, to, (size_t)x->numel);
 }
 
-#define FORWARD  "self target weight reduction ignore_index"
-#define BACKWARD "grad_output self target weight reduction ignore_index total_weight"
+/* ---- losses of two tensors, element by element --------------------------------------------- */
+
+enum pairwise {
+    SQUARED,
+    WITH_LOGITS
+};
+
+static tc_el loss_at(enum pairwise kind, const struct tc_function *f, tc_el x, tc_el y)
+{
+    tc_el d = tc_el_sub(x, y);
+
+    if (kind == SQUARED)
+        return tc_el_mul(d, d);
+    /* softplus(x) - x * y */
+    return tc_el_sub(tc_el_apply(f, x), tc_el_mul(x, y));
+}
+
+/* self target reduction; of binary_cross_entropy_with_logits a weight is not covered. */
+static void run_loss(struct tc_eval *e)
+{
+    const struct tc_plan_tensor *x = tc_eval_tensor(e, 0);
+    enum reduction how = (enum reduction)tc_eval_int(e, 2, MEAN);
+    struct tc_function f = tc_eval_function(e, TC_FN_SOFTPLUS, 0, 1, 20);
+
+    if (!x || tc_eval_has(e, 3) || tc_eval_has(e, 4)) {
+        tc_eval_fail(e, "weights");
+        return;
+    }
+    size_t n = (size_t)x->numel;
+    struct tc_operand a = tc_eval_operand(e, 0, x), b = tc_eval_operand(e, 1, x);
+    tc_el *each = tc_eval_new(e, n);
+    for (size_t i = 0; i < n && !*e->failure; i++)
+        each[i] =
+            loss_at((enum pairwise)e->op->rule->variant, &f, a.p[i * a.step], b.p[i * b.step]);
+    if (how == NONE) {
+        tc_eval_write(e, 0, each, n);
+        return;
+    }
+    tc_el sum = tc_el_sum(each, 1, n);
+    sum = how == MEAN ? tc_el_mul(sum, tc_el_inv(tc_el_int((int64_t)n))) : sum;
+    tc_eval_write(e, 0, &sum, 1);
+}
+
+/* grad_output self target reduction: 2 * (x - y) * g */
+static void run_mse_backward(struct tc_eval *e)
+{
+    const struct tc_plan_tensor *x = tc_eval_tensor(e, 1);
+    bool is_mean = tc_eval_int(e, 3, MEAN) == MEAN;
+
+    if (!x)
+        return;
+    size_t n = (size_t)x->numel;
+    struct tc_operand g = tc_eval_operand(e, 0, x), a = tc_eval_operand(e, 1, x),
+                      b = tc_eval_operand(e, 2, x);
+    tc_el *to = tc_eval_new(e, n), scale = is_mean ? tc_el_inv(tc_el_int((int64_t)n)) : TC_EL_ONE;
+    scale = tc_el_mul(scale, tc_el_int(2));
+    for (size_t i = 0; i < n && !*e->failure; i++) {
+        tc_el d = tc_el_sub(a.p[i * a.step], b.p[i * b.step]);
+        to[i] = tc_el_mul(tc_el_mul(scale, d), g.p[i * g.step]);
+    }
+    tc_eval_write(e, 0, to, n);
+}
 
 const struct tc_rule tc_rules_loss[] = {
-    {"aten.nll_loss_forward", FORWARD, run_forward, TC_RULE_PLAIN, 0, 0},
-    {"aten.nll_loss_backward",            BACKWARD, run_backward, TC_RULE_PLAIN, 0, 0},
-    {"aten.nll_loss2d_forward",                      FORWARD, run_forward, TC_RULE_PLAIN, 0, 0},
-    {"aten.nll_loss2d_backward",                       BACKWARD, run_backward, TC_RULE_PLAIN, 0, 0},
-    {0   },
+    {"aten.nll_loss_forward",                      "self target weight reduction ignore_index", run_nll, TC_RULE_PLAIN,
+     0, 0},
+    {"aten.nll_loss2d_forward",                                     "self target weight reduction ignore_index", run_nll, TC_RULE_PLAIN,
+     0, 0},
+    {"aten.nll_loss_backward",                                            "grad_output self target weight reduction ignore_index total_weight",
+     run_nll_backward, TC_RULE_PLAIN, 0, 0},
+    {"aten.nll_loss2d_backward",
+     "grad_output self target weight reduction ignore_index total_weight", run_nll_backward,
+     TC_RULE_PLAIN, 0, 0},
+    {"aten.mse_loss","self target reduction", run_loss, TC_RULE_PLAIN, SQUARED, 0},
+    {"aten.mse_loss_backward",                               "grad_output self target reduction", run_mse_backward, TC_RULE_PLAIN,
+     0, 0},
+    {"aten.binary_cross_entropy_with_logits",                                           "self target reduction weight pos_weight", run_loss,
+     TC_RULE_PLAIN, WITH_LOGITS, 0},
+    {0                    },
 };

@@ -1,7 +1,147 @@
+/*
+ * rules_pool.c - pooling over two dimensions, and its gradients
+ */
 #include "plan/eval.h"
 
 #include "base/banned.h"
 
+/* The last two dimensions of an input, and the windows over them. */
+struct pool {
+    int64_t planes, h, w, oh, ow;
+    int64_t kernel[2], stride[2], padding[2], dilation[2];
+};
+
+static bool pool_of(struct tc_eval *e, const struct tc_plan_tensor *x,
+                    const struct tc_plan_tensor *y, unsigned first, struct pool *p)
+{
+    if (!x || !y || x->n_dims < 3 || y->n_dims != x->n_dims) {
+        tc_eval_fail(e, "sizes that do not fit");
+        return false;
+    }
+    unsigned n = x->n_dims;
+    *p = (struct pool){.planes = (int64_t)tc_eval_span(x, 0, n - 2),
+                       .h = x->sizes[n - 2],
+                       .w = x->sizes[n - 1],
+                       .oh = y->sizes[n - 2],
+                       .ow = y->sizes[n - 1]};
+    for (unsigned d = 0; d < 2; d++) {
+        p->kernel[d] = tc_eval_item(e, first, d, 1);
+        p->stride[d] = tc_eval_item(e, first + 1, d, p->kernel[d]);
+        p->padding[d] = tc_eval_item(e, first + 2, d, 0);
+        p->dilation[d] = tc_eval_item(e, first + 3, d, 1);
+    }
+    return true;
+}
+
+/* Position k of the window of output (i, j) in its plane; -1 in the padding. */
+static int64_t inside(const struct pool *p, int64_t i, int64_t j, int64_t k)
+{
+    int64_t y = i * p->stride[0] - p->padding[0] + k / p->kernel[1] * p->dilation[0];
+    int64_t x = j * p->stride[1] - p->padding[1] + k % p->kernel[1] * p->dilation[1];
+
+    return y < 0 || y >= p->h || x < 0 || x >= p->w ? -1 : y * p->w + x;
+}
+
+/* self kernel_size stride padding dilation: outputs values and positions in the plane. */
+static void run_max_pool(struct tc_eval *e)
+{
+    const struct tc_plan_tensor *t = tc_eval_tensor(e, 0), *out = tc_eval_out(e, 0);
+    struct pool p;
+
+    if (!pool_of(e, t, out, 1, &p))
+        return;
+    const tc_el *from = tc_eval_read(e, t);
+    size_t n = (size_t)(p.planes * p.oh * p.ow);
+    tc_el *to = tc_eval_new(e, n), *places = tc_eval_new(e, n);
+    for (size_t o = 0; o < n; o++) {
+        int64_t at = (int64_t)o, best = -1;
+        const tc_el *plane = from + at / (p.oh * p.ow) * p.h * p.w;
+        for (int64_t k = 0; k < p.kernel[0] * p.kernel[1]; k++) {
+            int64_t x = inside(&p, at / p.ow % p.oh, at % p.ow, k);
+            if (x >= 0 && (best < 0 || tc_el_compare(plane[x], plane[best]) > 0))
+                best = x;
+        }
+        to[o] = best < 0 ? TC_EL_MINUS : plane[best];
+        places[o] = tc_el_int(best);
+    }
+    tc_eval_write(e, 0, to, n);
+    tc_eval_write(e, 1, places, n);
+}
+
+/* grad_output self indices */
+static void run_max_pool_backward(struct tc_eval *e)
+{
+    const struct tc_plan_tensor *g = tc_eval_tensor(e, 0), *t = tc_eval_tensor(e, 1),
+                                *index = tc_eval_tensor(e, 2);
+
+    if (!g || !t || !index || t->n_dims < 3 || g->n_dims != t->n_dims || g->numel != index->numel) {
+        tc_eval_fail(e, "sizes that do not fit");
+        return;
+    }
+    size_t plane = tc_eval_span(t, t->n_dims - 2, t->n_dims),
+           part = tc_eval_span(g, g->n_dims - 2, g->n_dims);
+    const tc_el *from = tc_eval_read(e, g), *at = tc_eval_read(e, index);
+    tc_el *to = tc_eval_new(e, (size_t)t->numel);
+    for (int64_t i = 0; i < t->numel; i++)
+        to[i] = TC_EL_ZERO;
+    for (size_t i = 0; i < (size_t)g->numel; i++) {
+        int64_t x = tc_el_is_marked(at[i]) ? -1 : tc_el_to_int(at[i]);
+        size_t k = i / part * plane + (size_t)x;
+        if (x < 0 || (size_t)x >= plane || k >= (size_t)t->numel) {
+            tc_eval_fail(e, "an index outside its plane");
+            return;
+        }
+        to[k] = tc_el_add(to[k], from[i]);
+    }
+    tc_eval_write(e, 0, to, (size_t)t->numel);
+}
+
+/* Windows of equal size, each the mean of its elements: avg_pool2d without padding, and adaptive
+ * pooling to sizes that divide the input. */
+static bool even_pool(struct tc_eval *e, const struct tc_plan_tensor *x,
+                      const struct tc_plan_tensor *y, struct pool *p)
+{
+    if (!pool_of(e, x, y, 20, p))
+        return false;
+    p->kernel[0] = p->oh ? p->h / p->oh : 0;
+    p->kernel[1] = p->ow ? p->w / p->ow : 0;
+    p->stride[0] = p->kernel[0];
+    p->stride[1] = p->kernel[1];
+    if (p->kernel[0] * p->oh != p->h || p->kernel[1] * p->ow != p->w || !p->kernel[0] ||
+        !p->kernel[1])
+        tc_eval_fail(e, "windows that do not divide the input");
+    return !*e->failure;
+}
+
+/* variant 1: the gradient, spread over the windows. */
+static void run_mean_pool(struct tc_eval *e)
+{
+    bool is_backward = e->op->rule->variant;
+    const struct tc_plan_tensor *in = tc_eval_tensor(e, 0), *out = tc_eval_out(e, 0);
+    struct pool p;
+
+    if (!even_pool(e, is_backward ? out : in, is_backward ? in : out, &p))
+        return;
+    const tc_el *from = tc_eval_read(e, in);
+    int64_t count = p.kernel[0] * p.kernel[1], n = p.planes * p.oh * p.ow;
+    tc_el *to = tc_eval_new(e, (size_t)out->numel), inverse = tc_el_inv(tc_el_int(count));
+    for (int64_t i = 0; i < out->numel; i++)
+        to[i] = TC_EL_ZERO;
+    for (int64_t o = 0; o < n; o++)
+        for (int64_t k = 0; k < count; k++) {
+            int64_t x = o / (p.oh * p.ow) * p.h * p.w + inside(&p, o / p.ow % p.oh, o % p.ow, k);
+            tc_el *add = &to[is_backward ? x : o];
+            *add = tc_el_add(*add, tc_el_mul(inverse, from[is_backward ? o : x]));
+        }
+    tc_eval_write(e, 0, to, (size_t)out->numel);
+}
+
 const struct tc_rule tc_rules_pool[] = {
+    {"aten.max_pool2d_with_indices", "self kernel_size stride padding dilation", run_max_pool,
+     TC_RULE_PLAIN, 0, 0},
+    {"aten.max_pool2d_with_indices_backward",                  "grad_output self indices", run_max_pool_backward,
+     TC_RULE_PLAIN, 0, 0},
+    {"aten._adaptive_avg_pool2d",                             "self", run_mean_pool, TC_RULE_PLAIN, 0, 0},
+    {"aten._adaptive_avg_pool2d_backward",                              "grad_output", run_mean_pool, TC_RULE_PLAIN, 1, 0},
     {0},
 };

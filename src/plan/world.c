@@ -257,7 +257,9 @@ static bool is_consistent(struct world *w, const struct gathering *g,
         if (g->all[i].run && g->all[i].run != new->run) {
             differs = tc_collective_differs(&g->all[i], new, &how);
             if (differs)
-                tell_mismatch(w, g, &g->all[i], new, how.text);
+                /* Whoever came first, the group's order tells. */
+                tell_mismatch(w, g, &g->all[i] < new ? &g->all[i] : new,
+                              &g->all[i] < new ? new : &g->all[i], how.text);
             break;
         }
     tc_strbuf_release(&how);

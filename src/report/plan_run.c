@@ -30,17 +30,22 @@ static void print_summary(const struct tc_plan_report *r, struct tc_strbuf *out)
 }
 
 static const struct {
-    const char *format; /* NULL: written always */
+    const char *format; /* NULL: written always; html: unless it is not wanted */
     const char *file;   /* NULL: goes to stdout */
     void (*print)(const struct tc_plan_report *r, struct tc_strbuf *out);
 } reports[] = {
-    {NULL, "plan_findings.jsonl", tc_plan_report_json},
-    {NULL, "plan_summary.json",   print_summary      },
+    {NULL,     "plan_findings.jsonl", tc_plan_report_json  },
+    {NULL,     "plan_summary.json",   print_summary        },
+    {"html",   "report.html",         tc_plan_report_html  },
+    {"sarif",  "report.sarif",        tc_plan_report_sarif },
+    {"junit",  "junit.xml",           tc_plan_report_junit },
+    {"github", NULL,                  tc_plan_report_github},
 };
 
 static bool is_wanted(const struct tc_plan_check_config *c, size_t i)
 {
-    bool is_wanted = !reports[i].format;
+    bool is_wanted =
+        !reports[i].format || (!strcmp(reports[i].format, "html") && !c->no_html_report);
 
     for (size_t k = 0; k < c->n_formats; k++)
         is_wanted = is_wanted || (reports[i].format && !strcmp(c->formats[k], reports[i].format));
