@@ -1,12 +1,12 @@
 /*
  * test_plan_field.c - arithmetic that verification of plans rests on
  */
+#include <cmocka.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include "plan/element.h"
 
@@ -78,8 +78,8 @@ static void test_square_of_root(void **state)
 static void test_numbers_are_ratios(void **state)
 {
     (void)state;
-    assert_true(tc_el_add(tc_el_number(0.1, false), tc_el_number(0.2, false))
-                == tc_el_number(0.3, false));
+    assert_true(tc_el_add(tc_el_number(0.1, false), tc_el_number(0.2, false)) ==
+                tc_el_number(0.3, false));
     assert_true(tc_el_mul(tc_el_number(1.0 / 12, false), 12) == 1);
     assert_true(tc_el_mul(tc_el_number((float)0.1, true), 10) == 1);
     assert_true(tc_el_square(tc_el_number(1 / sqrt(2), false)) == tc_el_inv(2));
