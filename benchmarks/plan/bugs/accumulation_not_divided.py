@@ -5,7 +5,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "setups"))
 import megatron  # noqa: E402
 
-RUN = {"options": "--tp 2 --dp 2 --accumulate 2", "world": 4, "names": ["factor", "", ""]}
+RUN = {"options": "--tp 2 --dp 2 --accumulate 2", "world": 4, "names": ["factor", "", "# wrong"]}
 
 
 def loss_of(model, x, y, args, groups):

@@ -5,7 +5,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "setups"))
 import moe  # noqa: E402
 
-RUN = {"options": "--ranks 2", "world": 2, "layout": "moe", "names": ["alltoall", "", ""]}
+RUN = {"options": "--ranks 2", "world": 2, "layout": "moe", "names": ["clone", "bugs/experts_mixed_up.py", "return rows.transpose"]}
 
 
 class Experts(moe.Experts):

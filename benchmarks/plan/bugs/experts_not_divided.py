@@ -7,7 +7,7 @@ import torch  # noqa: E402
 import torch.distributed  # noqa: E402
 import moe  # noqa: E402
 
-RUN = {"options": "--ranks 2", "world": 2, "layout": "moe", "names": ["factor", "", ""]}
+RUN = {"options": "--ranks 2", "world": 2, "layout": "moe", "names": ["factor", "setups/moe.py", "torch.bmm("]}
 
 
 def reduce_gradients(model, args):

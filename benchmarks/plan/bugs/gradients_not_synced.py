@@ -5,7 +5,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "setups"))
 import megatron  # noqa: E402
 
-RUN = {"options": "--tp 2 --dp 2", "world": 4, "names": ["", "setups/megatron.py", ""]}
+RUN = {"options": "--tp 2 --dp 2", "world": 4, "names": ["_backward", "setups/megatron.py", "self.norm1(x)"]}
 
 
 def reduce_gradients(model, args, groups):

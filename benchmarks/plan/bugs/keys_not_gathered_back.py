@@ -7,7 +7,7 @@ import torch  # noqa: E402
 import torch.distributed  # noqa: E402
 import context_parallel  # noqa: E402
 
-RUN = {"options": "--ranks 2", "world": 2, "names": ["", "", ""]}
+RUN = {"options": "--ranks 2", "world": 2, "names": ["clone", "", "# wrong"]}
 
 
 class GatherTokens(context_parallel.GatherTokens):

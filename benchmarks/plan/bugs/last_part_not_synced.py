@@ -6,7 +6,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "setups"))
 import contextlib  # noqa: E402
 import native  # noqa: E402
 
-RUN = {"options": "--mode ddp --dp 2 --accumulate 2", "world": 2, "names": ["", "setups/native.py", ""]}
+RUN = {"options": "--mode ddp --dp 2 --accumulate 2", "world": 2, "names": ["add_", "setups/native.py", "(loss / args.accumulate).backward()"]}
 
 
 def quiet(model, net, args, is_last):

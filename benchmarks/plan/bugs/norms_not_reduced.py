@@ -7,7 +7,7 @@ import torch  # noqa: E402
 import torch.distributed  # noqa: E402
 import megatron  # noqa: E402
 
-RUN = {"options": "--tp 2 --dp 2 --sequence", "world": 4, "names": ["", "setups/megatron.py", ""]}
+RUN = {"options": "--tp 2 --dp 2 --sequence", "world": 4, "names": ["native_layer_norm_backward", "setups/megatron.py", "self.norm1(x)"]}
 
 
 def reduce_gradients(model, args, groups):

@@ -5,7 +5,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "setups"))
 import pipeline  # noqa: E402
 
-RUN = {"options": "--stages 2", "world": 2, "names": ["factor", "", ""]}
+RUN = {"options": "--stages 2", "world": 2, "names": ["factor", "setups/pipeline.py", "schedule.step("]}
 
 
 def arguments():

@@ -7,7 +7,7 @@ import torch  # noqa: E402
 import torch.distributed  # noqa: E402
 import moe  # noqa: E402
 
-RUN = {"options": "--ranks 2", "world": 2, "layout": "moe", "names": ["", "setups/moe.py", "self.gate(x)"]}
+RUN = {"options": "--ranks 2", "world": 2, "layout": "moe", "names": ["mm", "setups/moe.py", "self.gate(x)"]}
 
 
 def reduce_gradients(model, args):

@@ -7,7 +7,7 @@ import torch  # noqa: E402
 import torch.distributed  # noqa: E402
 import megatron  # noqa: E402
 
-RUN = {"options": "--tp 2 --dp 2", "world": 4, "names": ["", "", ""]}
+RUN = {"options": "--tp 2 --dp 2", "world": 4, "names": ["allreduce", "", "# wrong"]}
 
 
 def reduce_gradients(model, args, groups):
