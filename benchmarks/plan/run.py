@@ -126,7 +126,7 @@ def declared(path):
     text = path.read_text()
     run = next(ast.literal_eval(node.value) for node in ast.parse(text).body
                if isinstance(node, ast.Assign) and node.targets[0].id == "RUN")
-    marked = [n for n, line in enumerate(text.splitlines(), 1) if "# wrong" in line]
+    marked = [n for n, line in enumerate(text.splitlines(), 1) if "# wrong" in line and not line.startswith("RUN")]
     return run, marked[0] if marked else None
 
 
