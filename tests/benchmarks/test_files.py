@@ -90,7 +90,7 @@ class Bugs(unittest.TestCase):
         for case in detection.load_cases([BENCHMARKS / "bugs"], ""):
             with self.subTest(case.name):
                 variants = detection.variants_of(case)
-                self.assertEqual(set(variants), {"seed", "lr", "width", "steps"})
+                self.assertEqual(set(variants), {"seed", "lr", "width", "steps", "other"})
                 for text in variants.values():
                     ast.parse(text)
 
