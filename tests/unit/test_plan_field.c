@@ -1,12 +1,9 @@
 /*
  * test_plan_field.c - arithmetic that verification of plans rests on
  */
-#include <cmocka.h>
+#include "unit.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "plan/element.h"
 
