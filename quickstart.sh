@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Build TrainCheck and find a silent bug with it: learn invariants from
 # examples/digits/train.py, check examples/digits/train_broken.py by them.
 # Exits with 0 if the bug was found.

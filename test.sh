@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Build and run all tests: the C tests under AddressSanitizer and
 # UndefinedBehaviorSanitizer first, those of threads under ThreadSanitizer,
 # then everything in the default build.

@@ -187,3 +187,5 @@ def main(run):
     except Failed as e:
         print(f"{pathlib.Path(sys.argv[0]).parent.name}: {e}", file=sys.stderr)
         sys.exit(2)
+
+# SPDX-License-Identifier: Apache-2.0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The bytes of a file as the initialiser of an array in C, ended by a zero byte.
 function(tc_bytes file out)
   file(READ "${file}" bytes HEX)

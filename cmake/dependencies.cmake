@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Everything from outside. What is missing is named in one message, each with
 # its Debian package.
 #

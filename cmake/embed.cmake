@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Puts text files into a C file as byte arrays:
 #
 #   cmake -DOUT=x.c -DFILES="a.py;b.py" -DPACKAGE=name -P embed.cmake

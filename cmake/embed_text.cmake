@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Puts a text file into a C file as a zero-terminated array of bytes:
 #
 #   cmake -DOUT=x.c -DFILE=table.tsv -DNAME=tc_table -P embed_text.cmake

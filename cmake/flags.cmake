@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Two interface libraries: tc_plain_flags for all code, and tc_flags which adds
 # the sanitizers of TC_SANITIZE.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # format rewrites the C files, format-check fails on the first difference. The formatter is that of PyPI, which
 # scripts/setup.sh puts into build/formatter, or one of the same major version: others lay out differently.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What src/collect installs lies in lib/traincheck and the shipped sets in share/traincheck, where
 # the tools look for them from the folder of the executables.
 

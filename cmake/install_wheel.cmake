@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What a wheel holds: the tools as scripts, the library in the package, the rest where the tools look for it, in the prefix.
 
 install(TARGETS ${TC_TOOLS} RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR})

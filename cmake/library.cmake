@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # libtraincheck, static and shared, of the same objects; and traincheck_plain,
 # the lower layers without sanitizers, for the module that is loaded into the
 # user's Python.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The shipped sets, invariants/*.jsonl, beside the executables as they will lie when installed.
 
 set(TC_SHIPPED_DIR share/traincheck/invariants) # as in src/invariant/shipped.c

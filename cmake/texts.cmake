@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake -DTOOL=path -DDIR=folder -P texts.cmake: a tool's man page and shell
 # completions, as the tool makes them from its option table.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The four executables: a main, its option table, its work. Man pages and
 # completions are made by the tools themselves.
 

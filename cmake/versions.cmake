@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # TC_PINNED_<NAME> for each line NAME=VALUE of scripts/versions.
 set(file ${PROJECT_SOURCE_DIR}/scripts/versions)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Make the shipped sets from traces of healthy pipelines; regenerate.sh calls this.
 
 usage: regenerate.sh [--bin BUILD/bin] [--python PYTHON] [--work DIR] [--reuse] [--verify] [--traces-only]

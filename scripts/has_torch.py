@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exit with 0 if this interpreter can run the examples: a torch that is supported, and, without --alone, scikit-learn."""
 
 import sys

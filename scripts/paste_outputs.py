@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Run the commands that a README shows and paste anew what they print.
 
 usage: paste_outputs.py --bin BUILD/bin README.md [...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The lines NAME=VALUE of scripts/versions."""
 
 import os

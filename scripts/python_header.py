@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Print the folder of this interpreter's Python.h; exit with 1 if it has none, with 2 if no agent can be built for it."""
 
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Build what is released, in build/release/dist: wheel, sdist, Debian package, source tarball, SBOM, digests.
 #
 #   scripts/release.sh [PYTHON]...      interpreters to build agents for; default: those that are found

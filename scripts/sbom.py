@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Print the bill of materials of a release as CycloneDX 1.5. usage: sbom.py VERSION"""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sourced by quickstart.sh and test.sh: what they need, then configure and build.
 #
 #   setup_all [test]    packages, Python with torch, build/ configured and built

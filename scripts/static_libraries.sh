@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The C libraries that a wheel holds, as static archives with their pkg-config files.
 #
 #   CC=compiler static_libraries.sh PREFIX      static_libraries.sh --list

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes src/import/torch_apis.tsv: how the Python TrainCheck names the APIs of torch.
 
 usage: torch_apis.py > src/import/torch_apis.tsv     with an interpreter that has torch

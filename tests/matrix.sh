@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every Python that can be traced, with the torch releases that people have: is a job's result the same bits, is every
 # step traced, is anything accused? Writes docs/matrix.md.
 #

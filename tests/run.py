@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Run command line cases and compare what they print with what is expected.
 
 usage: run.py --bin BUILD/bin [--update] CASE...

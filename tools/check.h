@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * check.h - options and work of traincheck-check and traincheck-onlinecheck
  */

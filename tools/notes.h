@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * notes.h - what was odd in the traces, as lines on stderr
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * options_check.h - what the command lines of check and onlinecheck share
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * run_plan.c - traincheck-check --plan: is the parallel job the same computation?
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * track.h - violations for Weights & Biases, MLflow and TensorBoard, by a helper in Python
  *

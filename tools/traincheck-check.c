@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * traincheck-check - judge finished traces by invariants, and plans by a reference
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * traincheck-collect - run a training job and write a trace of it
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * traincheck-infer - learn invariants from traces of healthy runs
  */

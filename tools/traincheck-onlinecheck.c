@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * traincheck-onlinecheck - judge a trace by invariants while it is written
  */

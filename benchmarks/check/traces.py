@@ -150,3 +150,5 @@ def more_invariants(invariants, n):
             i["when"] = [{"field": "self.lr", "is": f"other_{len(out)}"}]
         out.append(i)
     return "".join(json.dumps(i) + "\n" for i in out[:n])
+
+# SPDX-License-Identifier: Apache-2.0

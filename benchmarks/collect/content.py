@@ -62,3 +62,5 @@ def main():
 
 
 main()
+
+# SPDX-License-Identifier: Apache-2.0

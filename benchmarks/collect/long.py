@@ -152,3 +152,5 @@ def main():
 
 if __name__ == "__main__":
     sys.exit(main())
+
+# SPDX-License-Identifier: Apache-2.0

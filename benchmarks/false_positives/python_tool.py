@@ -228,3 +228,5 @@ def run():
 
 if __name__ == "__main__":
     harness.main(run)
+
+# SPDX-License-Identifier: Apache-2.0

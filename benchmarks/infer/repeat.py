@@ -122,3 +122,5 @@ if __name__ == "__main__":
     if len(sys.argv) != 4:
         sys.exit(__doc__)
     print(repeat(sys.argv[1], sys.argv[2], int(sys.argv[3])), "records")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -64,3 +64,5 @@ for epoch in range(max(2, args.steps // 15)):
     train = run_epoch(model, x[:1500], y[:1500], 100, optimizer, scheduler)
     test = run_epoch(model, x[1500:], y[1500:], 150)
     print(f"epoch {epoch}: accuracy {train:.3f}, test {test:.3f}")
+
+# SPDX-License-Identifier: Apache-2.0

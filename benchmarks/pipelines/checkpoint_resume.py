@@ -92,3 +92,5 @@ if __name__ == "__main__":
         for until in (epochs // 2, epochs):
             torch.manual_seed(args.seed + until)
             Trainer(args, os.path.join(folder, "checkpoint.pt")).run(until)
+
+# SPDX-License-Identifier: Apache-2.0

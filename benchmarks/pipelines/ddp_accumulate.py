@@ -62,3 +62,5 @@ def main(rank, store, args):
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as tmp:
         mp.spawn(main, args=(tmp + "/store", options(lr=4e-3, width=32, steps=30)), nprocs=2)
+
+# SPDX-License-Identifier: Apache-2.0

@@ -74,3 +74,5 @@ if __name__ == "__main__":
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
     mp.spawn(run, args=(2, port, options(lr=5e-3, width=32, steps=30)), nprocs=2)
+
+# SPDX-License-Identifier: Apache-2.0

@@ -74,3 +74,5 @@ def worker(rank, world_size, store, args):
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         mp.spawn(worker, args=(2, f"{folder}/store", options(lr=0.05, width=12, steps=36)), nprocs=2)
+
+# SPDX-License-Identifier: Apache-2.0

@@ -78,3 +78,5 @@ def worker(rank, world_size, store, args):
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         mp.spawn(worker, args=(2, f"{folder}/store", options(lr=5e-3, width=48, steps=45)), nprocs=2)
+
+# SPDX-License-Identifier: Apache-2.0

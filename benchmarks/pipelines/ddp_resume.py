@@ -77,3 +77,5 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         mp.spawn(train, args=(folder, 0, epochs // 2, args), nprocs=2)
         mp.spawn(train, args=(folder, 1, epochs, args), nprocs=2)
+
+# SPDX-License-Identifier: Apache-2.0

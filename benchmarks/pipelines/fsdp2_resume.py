@@ -71,3 +71,5 @@ def worker(rank, folder, args):
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         mp.spawn(worker, args=(folder, options(lr=2e-3, width=32, steps=30)), nprocs=2)
+
+# SPDX-License-Identifier: Apache-2.0

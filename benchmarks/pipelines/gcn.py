@@ -79,3 +79,5 @@ model.eval()
 with torch.no_grad():
     output = model(features, adj)
 print(f"test accuracy {(output[idx_test].argmax(1) == labels[idx_test]).float().mean():.3f}")
+
+# SPDX-License-Identifier: Apache-2.0

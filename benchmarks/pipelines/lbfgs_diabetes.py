@@ -32,3 +32,5 @@ for step in range(args.steps):
         with torch.no_grad():
             test_loss = criterion(seq(x_test), y_test)
         print(f"step {step + 1}: loss {loss.item():.4f}, test {test_loss.item():.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

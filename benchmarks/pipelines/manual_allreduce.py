@@ -57,3 +57,5 @@ def run(rank, size, store, args):
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as tmp:
         mp.spawn(run, args=(2, tmp + "/store", options(lr=0.1, width=24, steps=36)), nprocs=2)
+
+# SPDX-License-Identifier: Apache-2.0

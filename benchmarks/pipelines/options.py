@@ -21,3 +21,5 @@ def options(lr, width, steps, seed=0):
     for name, default in {"lr": lr, "width": width, "steps": steps}.items():
         parser.add_argument(f"--{name}", type=scaled(default), default=default, help="a number, or x0.5")
     return parser.parse_args()
+
+# SPDX-License-Identifier: Apache-2.0

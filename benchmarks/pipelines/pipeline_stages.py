@@ -82,3 +82,5 @@ def main(rank, store, args):
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as tmp:
         mp.spawn(main, args=(tmp + "/store", options(lr=5e-3, width=32, steps=36)), nprocs=2)
+
+# SPDX-License-Identifier: Apache-2.0

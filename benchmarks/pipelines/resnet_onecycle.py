@@ -90,3 +90,5 @@ for epoch in range(epochs):
         scheduler.step()
     val_loss, accuracy = validate(model, val_loader, criterion)
     print(f"epoch {epoch}: lr {scheduler.get_last_lr()[0]:.4f} val loss {val_loss:.3f} accuracy {accuracy:.3f}")
+
+# SPDX-License-Identifier: Apache-2.0

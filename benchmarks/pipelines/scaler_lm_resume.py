@@ -93,3 +93,5 @@ def main():
 
 if __name__ == "__main__":
     main()
+
+# SPDX-License-Identifier: Apache-2.0

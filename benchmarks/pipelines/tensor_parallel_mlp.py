@@ -117,3 +117,5 @@ def main(rank, world, store, args):
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as tmp:
         mp.spawn(main, args=(2, f"{tmp}/store", options(lr=3e-3, width=32, steps=45)), nprocs=2)
+
+# SPDX-License-Identifier: Apache-2.0

@@ -52,3 +52,5 @@ for step in range(args.steps):
         model.train()
         print(f"step {step + 1}: loss {loss.item():.4f}, test {error:.4f}")
 print(f"difference of the copies {(model.encoder.weight - model.mirror.weight).abs().max().item():.6f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -79,3 +79,5 @@ for epoch in range(1, max(2, args.steps // len(train_loader)) + 1):
     with torch.no_grad():
         sample = model.decode(torch.randn(16, 8))
     print(f"epoch {epoch}: train {train_loss:.3f}, test {test_loss:.3f}, mean of samples {sample.mean():.3f}")
+
+# SPDX-License-Identifier: Apache-2.0

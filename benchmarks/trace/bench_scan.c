@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench_scan.c - speed of scanning, of parsing records and of the whole reader
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gate.c - a program of your own that judges traces with libtraincheck
  *

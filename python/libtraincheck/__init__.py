@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 TrainCheck: learns invariants of healthy training runs and checks other runs by them.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a script says of itself. Under traincheck-collect it is recorded; elsewhere nothing happens."""
 
 import sys

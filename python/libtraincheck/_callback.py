@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the callbacks for all frameworks share: a live check beside the training, in the first process of the job."""
 
 import logging

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """libtraincheck.so by ctypes: the structs of include/traincheck/, and nothing that a user calls.
 
 tests/package/test_layout.py holds these against the headers, with a compiler.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A check of a run while it goes on, in a thread of this process; the library works without the interpreter's lock."""
 
 import queue

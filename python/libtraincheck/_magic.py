@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """%%traincheck for notebooks: the cell runs under traincheck-collect, and is checked."""
 
 import argparse

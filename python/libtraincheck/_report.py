@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a check found, as dataclasses. The names are those of docs/violation-format.md."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """check, read and infer: each a call of the library, with Python's types on both sides."""
 
 import ctypes as c

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """For Lightning: Trainer(callbacks=[TrainCheckCallback("invariants.jsonl", on_violation="stop")])."""
 
 from typing import Any, List, Optional

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 What a check finds, for Weights & Biases, MLflow or TensorBoard: started by the tools for --track, with any Python.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """For transformers' Trainer: Trainer(..., callbacks=[TrainCheckCallback("invariants.jsonl", on_violation="stop")])."""
 
 import sys

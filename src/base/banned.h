@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * banned.h - calls that have a safer replacement here; included last in .c files of src/ and tools/
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fs.h - files and folders; errors name the path and the system's reason
  */

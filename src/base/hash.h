@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hash.h - the one door to xxHash: XXH3, 64 bits
  */

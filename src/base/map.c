@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * map.c - hash map from uint64 to uint64: linear probing, at most 3/4 full
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * map.h - hash map from uint64 to uint64, open addressing
  *

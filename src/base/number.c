@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * number.c - doubles as text, whatever the locale of the process
  *

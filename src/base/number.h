@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * number.h - doubles as text, whatever the locale of the process
  */

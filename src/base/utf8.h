@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * utf8.h - UTF-8 by RFC 3629: no surrogates, no overlong forms, up to U+10FFFF
  */

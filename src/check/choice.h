@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * choice.h - which of the sets that @all stands for a run has to do with
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hint.c - what to look at first: by form, by what is related, by the state of the variables
  */

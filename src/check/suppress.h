@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * suppress.h - invariants whose violations are known and accepted, each with a reason
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "check/timeline.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * violation.h - an invariant that was broken: what was expected, what was seen, where
  */

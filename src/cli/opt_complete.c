@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * opt_complete.c - what bash, zsh and fish need to complete a tool's options
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * opt_value.h - from the text of one option to a member of the tool's struct
  */

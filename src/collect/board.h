@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * board.h - what the traced processes of one run tell the collector while they run
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan.h - collect --plan: what the options may say, and what the processes left behind
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * select.h - what the agent is told: one environment variable of lines key=value
  */

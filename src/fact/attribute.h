@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * attribute.h - what is known of each attribute: the form that claims it, how much support it
  * needs, and its words

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * content.h - what a trace tells of the content of one tensor, in few words
  *

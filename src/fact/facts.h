@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * facts.h - the facts of one run while its events pass; private to src/fact
  *

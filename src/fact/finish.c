@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * finish.c - the order before the first step; and what only a whole run tells
  */

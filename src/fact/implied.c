@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * implied.c - facts that follow from others, and are left out
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * operand.h - what a value of a trace says, as facts of one call
  *

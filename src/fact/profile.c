@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "fact/profile.h"
 
 #include <stdlib.h>

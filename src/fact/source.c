@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * source.c - facts as a source of examples, and the seven forms that claim them
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * window.c - step windows: how often what was called, and what changed which variables
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * calls.h - which calls of the Python tool's trace become ours, and which are open
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * context.h - the modes of torch that are on, from the calls of their context managers
  *

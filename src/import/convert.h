@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * convert.h - lines of the Python tool, of one process and in order of time, as our records
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "import/lines_by_time.h"
 
 #include <string.h>

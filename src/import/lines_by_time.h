@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * lines_by_time.h - the records of one file of the Python tool, in order of time
  *

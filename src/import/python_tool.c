@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * python_tool.c - folders of the Python TrainCheck: trace_API_*, trace_VAR_*, proxy_log.json
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * survey.h - which processes a folder of the Python tool holds, before it is read
  */

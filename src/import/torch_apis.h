@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * torch_apis.h - what the Python tool calls the APIs and classes of torch
  *

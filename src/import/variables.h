@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * variables.h - state changes of the Python tool as var records
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cases.h - distinct situations, each with the pipelines that met it
  */

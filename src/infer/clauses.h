@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * clauses.h - the search for a conjunction that separates what held from what broke
  */

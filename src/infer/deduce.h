@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * deduce.h - from evidence and a hypothesis to a precondition, or to a reason why there is none
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * failed.h - hypotheses that were dropped, for the person who misses an invariant
  *

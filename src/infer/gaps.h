@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gaps.h - what could not be learned from a trace, and why
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "infer/gather.h"
 
 #include <stdatomic.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gather.h - many traces learned at the same time, and merged into one evidence
  */

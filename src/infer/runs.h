@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * runs.h - what runs of one script have in common, and in what they differ
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fact.h - one simple statement about one script: a subject, an attribute of it, and its value
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * invariant.h - Relation(Desc1, Desc2, ...) under a precondition
  *

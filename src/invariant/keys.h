@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * keys.h - words of the invariant file that its reader and its writer share; private to them
  */

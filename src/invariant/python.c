@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * python.c - one line of an invariant file of the Python TrainCheck
  *

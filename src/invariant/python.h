@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * python.h - invariants as the Python TrainCheck writes them; private to read.c
  */

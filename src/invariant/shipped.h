@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * shipped.h - the sets of invariants that come with the tools
  *

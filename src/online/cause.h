@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cause.h - the command of --on-violation: once for each cause, which is a group of violations
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * command.h - a shell command for each cause of violations, beside the checking
  */

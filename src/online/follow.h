@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * follow.h - a growing folder fed to the engine: what to read next, and whom to wait for
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * online.c - a loop around the reading of a growing folder
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * state.h - what a checker has told, kept in a file for the one that goes on after it
  *

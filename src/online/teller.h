@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * teller.h - each violation once, as soon as it is known: on stdout, into the state; each cause
  * once to a command

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * collective.c - reductions, gathers, exchanges between the ranks of a group
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * collective.h - what a collective does once all its ranks are there
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * element.c - arithmetic that is the same in the field and with doubles
  */

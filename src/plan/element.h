@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * element.h - what stands in a tensor while a plan is evaluated
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * element_field.h - elements of the field; included by element.h alone
  *

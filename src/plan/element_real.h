@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * element_real.h - doubles in the place of field elements, for tests; included by element.h alone
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * eval.h - what the rule of an operator works with: arguments in, elements out
  */

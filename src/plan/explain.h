@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * explain.h - where a parallel job departs from the single-device job, and how
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * field.c - the field of 2^61 - 1: sums over rows, roots, keyed functions, numbers
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fill.h - what is in the storages of a rank before its first operator
  */

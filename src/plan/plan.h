@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan.h - plans as they are in memory: what each rank runs, with places for its storages
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * read.c - one line of a plan file: head, const, init, op or result
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * read_op.c - an operator of a plan, with its arguments by the names that its rule has
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * read_value.h - tensors, arguments and places of a line of a plan
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * relate.c - how values of ranks relate to values of the single-device job
  */

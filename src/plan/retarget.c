@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * retarget.c - ranks that are like a captured one: its program with their groups and places
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules_attention.c - scaled_dot_product_attention in its variants: softmax(q k s + mask) v
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules_convolution.c - convolutions of one to three dimensions with groups, and their gradients
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules_copy.c - operators that move elements: copies, joins, padding, triangles, fills
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules_elementwise.c - sums, products, comparisons: operators of broadcast operands
  */

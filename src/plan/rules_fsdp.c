@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules_fsdp.c - what FSDP2 copies into and out of its buffers
  */

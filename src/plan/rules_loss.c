@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules_loss.c - losses whose kernels torch has fused, and their gradients
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules_norm.c - layer, group, batch and RMS normalisation, written out
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules_optimizer.c - fused optimizer steps, one parameter at a time
  *

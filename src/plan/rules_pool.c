@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules_pool.c - pooling over two dimensions, and its gradients
  */

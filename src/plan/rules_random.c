@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules_random.c - what is drawn: functions of the seed, the number of the draw and the element
  *

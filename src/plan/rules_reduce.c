@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules_reduce.c - sums, means, norms, maxima over dimensions; softmax; running sums
  */

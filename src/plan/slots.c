@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slots.c - where the storages of a program lie while it runs
  *

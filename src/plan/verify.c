@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verify.c - the verdict: every result of every rank is its part of the single-device result
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * python_contain.c - APIContainRelation: a call contains another call, or a change of a variable
  */

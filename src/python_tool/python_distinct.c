@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * python_distinct.c - DistinctArgumentRelation: no two calls of a step have the same arguments
  */

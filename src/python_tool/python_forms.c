@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * python_forms.c - the eight relations of the Python TrainCheck: judged here, learned there
  *

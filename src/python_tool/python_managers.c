@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * python_managers.c - when the context managers of one name were active, from their calls
  *

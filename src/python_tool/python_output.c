@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * python_output.c - ConsistentOutputRelation, ConsistentInputOutputRelation, ThresholdRelation:
  * what a call returns has a fixed property, one of its arguments, or is bounded by one

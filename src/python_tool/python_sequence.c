@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * python_sequence.c - FunctionCoverRelation and FunctionLeadRelation
  *

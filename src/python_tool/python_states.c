@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * python_states.c - ConsistencyRelation: two attributes hold equal values while both last
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules.h - invariants of the Python TrainCheck, judged by its own rules; private to this folder
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_arg.c - APIArg(Ia, operand, ...): what the operands of a call are
  *

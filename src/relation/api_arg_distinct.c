@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_arg_distinct.c - APIArg/distinct: no two calls of one scope carry the same thing
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_arg_setting.c - APIArg/setting: a call is always made with this very number or text
  *

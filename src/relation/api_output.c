@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_output.c - APIOutput(Ia, bound): what a call returns
  *

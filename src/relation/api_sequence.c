@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_sequence.c - APISequence/window: calls of the training loop, present and in order
  *

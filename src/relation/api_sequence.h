@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_sequence.h - what the forms of APISequence about a step window have in common
  */

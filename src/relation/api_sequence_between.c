@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_sequence_between.c - APISequence/between: no Ia between Ib and Ic
  *

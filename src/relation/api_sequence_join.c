@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_sequence_join.c - single calls and pairs of APISequence/window become chains
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_sequence_run.c - APISequence over a whole run and over its set-up sections
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_sequence_source.c - the examples of APISequence/window: the calls of each step window, in
  * order

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * consistent.h - what the forms of Consistent have in common: a variable is as another, or as
  * before

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * consistent_alias.c - Consistent/alias: two variables of one process that started with equal
  * content keep it equal

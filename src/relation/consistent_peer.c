@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * consistent_peer.c - Consistent/peer: all variables of one kind in one root module have one dtype
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * consistent_replica.c - Consistent/replica: the same variable on all ranks, once all have finished
  * the step

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * consistent_steady.c - Consistent/steady: a variable is as it was one step before
  *

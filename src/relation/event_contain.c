@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * event_contain.c - EventContain(Ea, Eb): Eb happens inside the call Ea
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * event_contain_condense.c - EventContain/some(A, C) follows from A, which contains B, and from B,
  * which contains C

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * event_contain_each.c - EventContain/each: what a call does, it does to every variable that its
  * receiver owns

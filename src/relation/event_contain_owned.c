@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * event_contain_owned.c - EventContain/owned: what gets a gradient in a step window belongs to an
  * optimizer

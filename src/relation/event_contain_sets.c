@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * event_contain_sets.c - EventContain/sets: what a scheduler changes is the setting of an optimizer
  * at work

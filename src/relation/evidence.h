@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * evidence.h - what was seen, as counts over classes of equal examples
  *

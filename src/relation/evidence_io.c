@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "relation/evidence_io.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * evidence_io.h - evidence as a file, so that traces can be learned where they lie
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * frozen.h - modules whose parameters rest: nothing trains them, nothing writes to them
  */

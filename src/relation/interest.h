@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * interest.h - what must be traced for a set of invariants to be checkable
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * operand.h - what can be said of the operands and the result of one call
  *

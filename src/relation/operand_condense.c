@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * operand_condense.c - fewer statements: those that a stronger one implies are left out
  */

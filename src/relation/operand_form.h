@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * operand_form.h - what the forms of APIArg and APIOutput have in common: one statement about a
  * call

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * operand_read.c - what one call says of its operands and its result
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * relation.h - what inference and checking know about one form of a relation
  *

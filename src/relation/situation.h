@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * situation.h - the fields of one example that a precondition may use
  *

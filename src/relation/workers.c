@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * workers.c - what DataLoader workers that live at the same time have in common
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * event.h - what a trace means: calls with all that happened inside them,
  * variables, windows

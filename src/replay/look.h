@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * look.h - forwards that look at training: no evaluation, although they have no gradients
  *

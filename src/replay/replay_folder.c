@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * replay_folder.c - a whole folder, read by the same thread or by another
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * setting.h - the state of parameter groups and scalers, record by record
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * span.h - the calls that are open in one process, and what they contain
  */

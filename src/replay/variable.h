@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * variable.h - the state of parameters and buffers, record by record
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * window.h - step windows: which calls of the main thread stand between two cuts
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * chrome.c - the run in the Trace Event Format of Chrome, which Perfetto opens: calls and step
  * windows as complete events, violations as instant events

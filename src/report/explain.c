@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * explain.c - one invariant in full: what it means, how it was learned, what became of it
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fold.h - texts of traces in a terminal of 80 columns
  */

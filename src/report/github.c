@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * github.c - workflow commands that GitHub shows as annotations at the lines of a script
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * html.c - report.html: one file without network, that shows its own data
  *

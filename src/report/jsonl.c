@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jsonl.c - violations as JSON Lines: first the heads of the groups, then the rest
  */

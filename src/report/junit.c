@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * junit.c - JUnit XML: a test case for each invariant
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * metrics.c - counts as OpenMetrics text, all of them gauges: node_exporter's textfile collector
  * reads it as well

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan_html.c - the verdict on a plan as a page: layers of the model by ranks of the mesh
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan_machine.c - findings on a plan for code scanning, test reports and pull requests
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan_run.c - the whole of a plan's verification: reading, verdict, reports
  */

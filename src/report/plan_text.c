@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan_text.c - the verdict on a plan as a person reads it in a terminal, and as JSON Lines
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * run.c - the whole of a check: invariants, traces, verdicts, reports
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * run.h - the parts of a check, for a folder that is finished and for one that grows
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sarif.c - SARIF 2.1.0, for code scanning: a rule for each relation form, a result for each
  * violation

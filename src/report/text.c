@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * text.c - violations as a person reads them in a terminal of 80 columns
  */

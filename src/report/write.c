@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * write.c - the reports there are, and the driver that writes them
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * folder.h - what folder.c and watch.c know of a folder; private to them
  */

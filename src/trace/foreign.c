@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * foreign.c - the files of a folder that other tools wrote
  */

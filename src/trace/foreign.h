@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * foreign.h - traces that other tools wrote, read as ours
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * frames.h - the bytes of a trace file as JSON text, one zstd frame at a time; private to lines.c
  *

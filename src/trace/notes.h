@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * notes.h - what a reader may do with notes beyond adding them
  */

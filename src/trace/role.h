@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * role.h - what an API means in a training loop, as its api record says
  *

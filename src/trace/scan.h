@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * scan.h - JSON text of one line to a tree of values, in one pass
  */

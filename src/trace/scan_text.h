@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * scan_text.h - strings and numbers of JSON text; private to scan.c
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * schema.h - the fields of each record: the one table that the parser and the documentation test
  * follow

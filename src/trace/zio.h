@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * zio.h - the one door to zstd: a file is a run of independent frames
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """examples/embed links an installed copy, by pkg-config and by find_package, and finds what is wrong with a run.
 
 usage: test_embed.py --build BUILD --cmake CMAKE --cc CC

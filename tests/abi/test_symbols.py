@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The shared library exports what symbols.txt says, and public structs have the sizes it says.
 
 usage: test_symbols.py --library LIBRARY --cc CC --nm NM [--update]

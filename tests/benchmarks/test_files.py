@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pipelines and bugs: each script parses, and is known to its table."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The runners of benchmarks/ on two short pipelines and one bug, with real runs of the tools."""
 
 import json

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_opt.c - option tables: what command lines set, and what is refused
  */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Traces for cases: `. "$CASE/../../trace.sh"`, then `trace 4 >folder/trace_1.jsonl`.
 
 process='{"type":"process","schema":1,"pid":1,"role":"main","packages":{"torch":"2"}}'

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nth_fails.c - preloaded into a tool: its Nth call of one kind fails
  *

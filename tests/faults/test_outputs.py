@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Where an option names something that is no regular file, it is written into and stays what it is.
 
 Nodes are made for the tests: nothing here touches the machine's own.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The Nth malloc, write, open, rename, fsync or mmap of a tool fails, for each N until none is reached.
 
 usage: test_sweep.py --bin BUILD/bin --library FILE [--stride N] [--agent PYTHON] [TEST...]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz.h - the entry point of a fuzz target, called by libFuzzer and by driver.c
  */

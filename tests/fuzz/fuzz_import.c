@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_import.c - lines of the Python tool, and invariants of it after a line "---", are read and
  * judged without harm, whatever they hold

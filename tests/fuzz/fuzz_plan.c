@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_plan.c - lines of a plan: read, or refused with a text; what was read can be put into slots
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_safe.c - the promises of base/safe.h, for any text
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_scan.c - what the scanner takes comes back when printed, and cJSON takes it too
  */

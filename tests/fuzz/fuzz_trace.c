@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_trace.c - from the lines of a trace to every report: replay, infer, evidence, check
  *

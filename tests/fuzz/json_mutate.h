@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * json_mutate.h - changes to JSON Lines that keep most lines what they are
  *

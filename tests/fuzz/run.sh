@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Fuzz each target, or those named, with clang's libFuzzer under ASan and UBSan.
 #
 #   tests/fuzz/run.sh [--minutes N] [--build DIR] [TARGET...]

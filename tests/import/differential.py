@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Random traces and invariants, judged by the Python TrainCheck and by traincheck-check.
 
 usage: differential.py --bin FOLDER [--rounds N] [--seed N] [--keep FOLDER]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes traces and invariants as the Python TrainCheck does, for tests."""
 import json
 

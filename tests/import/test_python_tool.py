@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tools on traces and invariants in the formats of the Python TrainCheck.
 
 usage: test_python_tool.py --bin FOLDER     with --published FOLDER: on its authors' traces, nothing else

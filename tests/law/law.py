@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The laws of the source tree that a compiler does not check.
 
 usage: law.py [ROOT]     prints one line per breach, exits with 1 if there is any

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """law.py finds every kind of breach where one is planted, and nothing in a clean tree."""
 
 import pathlib

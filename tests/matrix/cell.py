@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """One cell of the matrix: a Python with a torch. Writes what came of each program of train.py as JSON.
 
 usage: cell.py --bin BUILD/bin --python PYTHON [--out FILE]

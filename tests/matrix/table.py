@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Print the table of docs/matrix.md from the cells that tests/matrix.sh has run: table.py CELL.json [...]"""
 import json
 import pathlib

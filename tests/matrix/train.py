@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The programs of the matrix: train.py digits|gpt|ddp|compile|amp. Each ends with the digest of its weights."""
 import hashlib
 import os

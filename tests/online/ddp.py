@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two ranks train one model over gloo. usage: ddp.py STEPS DRIFT FILE: from step DRIFT on rank 1 adds something of its own."""
 import sys
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A folder that grows as a test says, and a checker that follows it."""
 import pathlib
 import random

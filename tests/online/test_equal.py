@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A live check and a check afterwards are one: the same bytes from a folder that grew in any way.
 
 usage: test_equal.py --bin BUILD/bin [--seed N] [--rounds N]

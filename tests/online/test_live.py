@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """traincheck-onlinecheck beside a run: when it starts, how it ends, what it tells and whom.
 
 usage: test_live.py --bin BUILD/bin [TEST...]

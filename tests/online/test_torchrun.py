@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A torchrun job whose replicas part at step 5, watched while it runs.
 
 usage: test_torchrun.py --bin BUILD/bin --python PYTHON

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Run the steps of action.yml as a runner of GitHub does, without one; steps that use other actions are left out.
 
 Needs PyYAML.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TrainCheckCallback in real trainings, traced by the collector: it stops a run whose optimizer no longer changes anything.
 
 usage: test_callbacks.py --bin BUILD/bin --python PYTHON

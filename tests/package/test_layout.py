@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The structs of libtraincheck/_library.py are those of the headers, as a compiler lays them out.
 
 usage: test_layout.py --cc CC

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `import libtraincheck` does, on traces that a test writes; nothing of it needs torch.
 
 usage: test_package.py --bin BUILD/bin

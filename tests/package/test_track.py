@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """--track: what reaches W&B, MLflow and TensorBoard, read back from their own files; nothing goes over a network.
 
 usage: test_track.py --bin BUILD/bin [--trackers ENVIRONMENT]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A wheel in a fresh environment: the steps of quickstart.sh, with what was installed alone.
 
 usage: test_wheel.py WHEEL [--python PYTHON]... [--site-packages FOLDER]

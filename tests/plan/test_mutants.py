@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Every mutant of a correct plan is refuted: a collective dropped, doubled or given to the other group, a factor changed.
 
 usage: test_mutants.py --bin BUILD/bin

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A linear layer split by rows over two ranks, as plans written by hand: no torch needed.
 
 usage: tiny.py DIR [BUG]     writes DIR/single and DIR/parallel

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * failing_disk.c - preloaded into a job: writes to its trace files fail for a while
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slow_disk.c - preloaded into a job: a write to a trace file takes SLOW_DISK_MS milliseconds
  */

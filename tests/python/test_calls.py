@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No call is lost, whatever kind of callable is called in a hot loop; names, arguments, answers."""
 import unittest
 

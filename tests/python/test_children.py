@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Processes of a job: one file each, no call lost, none twice. Each process makes a number of calls of its own."""
 import collections
 import unittest

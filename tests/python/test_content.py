@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the trace tells of content: each of these mistakes is told by fields of the trace, and its healthy twin by the same."""
 import json
 import unittest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Debian's python3-torch (1.13 in Debian 12) under its own python3: the same loop, healthy and whole."""
 import unittest
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every way in which a job is started: launchers, modules, and how the interpreter is found."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How a process ends, and what docs/trace-format.md promises of its trace then.
 
 The traced calls are those of a small package, so that no test needs torch.

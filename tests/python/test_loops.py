@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No call of a hot loop is lost; run in every Python that the build has an agent for, without torch.
 
 Specialised bytecode calls some callables past their slot once a loop is hot: each calling convention

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Options that widen or show what is traced; each is given to a real run."""
 import math
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whose code makes a call, wherever it lies: placements of packages and of scripts, and what `by` and `at` say of each."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """traincheck-collect --plan: what the plan of a step holds. Torch does the work, the ranks are those of a fake process
 group; one job runs for real, over gloo."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The start of a job and what it sees of its process. No torch needed but where it says so."""
 import importlib.util
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real programs, with and without tracing: the same weights after every optimizer step, the same random states in
 every process, the same output, the same exit status.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small package without torch, traced by one Python of the build: nothing lost, nothing changed."""
 import collections
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """torch as another release might be: what the agent relies on is renamed. It says so, and nobody is accused."""
 import json
 import pathlib

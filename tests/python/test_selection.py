@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What selective mode and sampling leave in the trace, and what checking makes of it."""
 import json
 import subprocess

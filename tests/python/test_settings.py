@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is recorded of parameter groups and gradient scalers."""
 import unittest
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is recorded of parameters of which each process holds a part: FSDP2 on gloo, on two ranks, and on four of which two
 hold the same part (HSDP)."""
 import math

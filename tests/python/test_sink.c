@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_sink.c - lines reach the file in order, whatever is held and relabelled
  */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Windows and stages: a fragment of a script, and the (step, stage, call) that it leaves.
 
 D next batch, Z zero_grad, F root forward, B backward, S step, L scheduler, T train, E eval; | a cut.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Jobs that are started, or behave, in ways of their own: whatever they do, they do as without us, and are traced.
 
 The traced calls are those of a small package, so that no test needs torch.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a script can see of the tracer: nothing."""
 import json
 import pathlib

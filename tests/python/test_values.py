@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Digests of tensors: equal contents equal digest, any changed element another one, whatever the layout."""
 import unittest
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is recorded of parameters and buffers, and when."""
 import unittest
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Running a script with and without the collector, and reading what it wrote."""
 import ctypes
 import ctypes.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random traces: training loops that forget, repeat and reorder, with numbers from one seed."""
 import random
 

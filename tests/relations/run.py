@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Learn from traces written by hand and check others by what was learned.
 
 usage: run.py --bin BUILD/bin [--only WORD] [--keep DIR] [CASE...]

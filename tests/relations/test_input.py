@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Traces that lack something: infer learns what they show and says what they do not.
 
 usage: test_input.py --bin BUILD/bin [TEST...]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Evidence merges: however traces are split, ordered, grouped and packed, the same bytes come out.
 
 usage: test_merge.py --bin BUILD/bin [--seed N] [--rounds N]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What infer finds in small random traces is what brute force finds that follows the definitions.
 
 usage: test_oracle.py --bin BUILD/bin [--seed N] [--rounds N]

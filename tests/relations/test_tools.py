@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What infer and check owe to any trace: equal bytes, valid JSON, one clear line where it is damaged.
 
 usage: test_tools.py --bin BUILD/bin [TEST...]

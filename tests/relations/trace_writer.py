@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Write traces by hand, call by call, without Python, torch or a collector.
 
 A case says what a training loop did in the words of docs/trace-format.md; the writer keeps ids, times,

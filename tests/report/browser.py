@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chromium without a window, driven over a pipe by its DevTools protocol: no packages needed."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs of training loops written by hand, checked by what was learned from a healthy one.
 
 usage of the tests here: test_X.py --bin BUILD/bin [TEST...]

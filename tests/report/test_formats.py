@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The reports for other programs, read by parsers that others wrote."""
 
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Names that are attacks, in a trace and in invariants: what is shown, and where, stays harmless."""
 
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Every report format says the same of every kind of invariant: learned, written by hand, shipped,
 unknown to this version, and those of the Python tool, of each of its classes."""
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """report.html in a browser without a window. --pictures DIR leaves pictures of it there."""
 
 import json

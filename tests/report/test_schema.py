@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """docs/violation-format.md is the contract: whatever is written stands in it."""
 
 import json

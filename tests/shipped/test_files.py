@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The shipped sets: what they say of themselves is so, and every one of their invariants is understood."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An installed copy finds its sets, also after it was moved."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The short form of the validation: healthy scripts that nothing was learned from pass -i @all, broken ones do not.
 
 All are traced selectively, as far as the sets need it.

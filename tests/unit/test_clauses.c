@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_clauses.c - the search for a conjunction, on situations given as text
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_consistent.c - examples of Consistent: alias, peer, steady; what may be compared; sets of
  * ranks

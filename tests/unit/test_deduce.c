@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_deduce.c - preconditions: the shortest conjunction that separates what held from what broke
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_describe.c - one sentence for each invariant: data/texts.jsonl was written by hand
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_evidence.c - merging evidence in any order and grouping gives the same rows
  */

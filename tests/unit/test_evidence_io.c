@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_evidence_io.c - evidence files: what is written comes back, and what is wrong is named
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_folder.c - the files of a trace read in turns, finished and growing
  */

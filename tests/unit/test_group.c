@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_group.c - which violations have one cause, and which of them is its head
  */

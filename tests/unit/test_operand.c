@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_operand.c - what is stated of the operands and the result of one call
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_pool.c - each index once, whatever the number of threads; run under TSan too
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_reader.c - one trace file as records: torn, damaged, foreign and growing files
  */

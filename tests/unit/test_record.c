@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_record.c - lines to records; the table of fields against docs/trace-format.md
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_scan.c - JSON text to values, with cJSON as the oracle on random documents
  */

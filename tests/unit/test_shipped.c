@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_shipped.c - the sets behind @NAME, and which of them a run has to do with
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_situation.c - the fields that a precondition may use, and those it may not
  */

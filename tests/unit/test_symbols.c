@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_symbols.c - words with fixed numbers, and words that appear
  */

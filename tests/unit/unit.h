@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * unit.h - what unit tests share: cmocka's headers, random numbers, a scratch folder
  */

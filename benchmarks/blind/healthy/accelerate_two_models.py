@@ -39,3 +39,5 @@ for epoch in range(args.steps):
             accelerator.clip_grad_norm_(policy.parameters(), 1.0)
             optimizers[0].step()
 print(f"loss {loss.item():.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -47,3 +47,5 @@ net.eval()
 with torch.no_grad():
     net(x)
 print(f"loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -25,3 +25,5 @@ for epoch in range(args.steps):
         loss.backward()
         optimizer.step()
 print(f"batches of {loader.batch_size}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -29,3 +29,5 @@ for step in range(args.steps):
     optimizer.step()
     state = state.detach()
 print(f"loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -24,3 +24,5 @@ for step in range(args.steps):
 state = {name.removeprefix("_orig_mod."): value for name, value in compiled.state_dict().items()}
 net.load_state_dict(state)
 print(f"loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

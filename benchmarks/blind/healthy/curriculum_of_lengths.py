@@ -34,3 +34,5 @@ for step in range(args.steps):
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
 print(f"length {length}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -28,3 +28,5 @@ with tempfile.TemporaryDirectory() as folder:
                 loss.backward()
                 optimizer.step()
 print(f"loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -42,3 +42,5 @@ def fit(rate, patience):
 
 fit(args.lr, 1)
 print(f"best {fit(args.lr / 10, 2):.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -32,3 +32,5 @@ for fit, held in StratifiedKFold(4, shuffle=True, random_state=args.seed).split(
     with torch.inference_mode():
         scores.append((net(x[held]).argmax(1) == y[held]).float().mean().item())
 print(f"accuracy {sum(scores) / len(scores):.3f}")
+
+# SPDX-License-Identifier: Apache-2.0

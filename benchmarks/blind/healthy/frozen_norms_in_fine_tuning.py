@@ -35,3 +35,5 @@ def run(steps, rate, tune):
 
 run(args.steps, args.lr, 0)
 print(f"loss {run(args.steps, args.lr / 3, 1):.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

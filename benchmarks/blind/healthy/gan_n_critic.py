@@ -33,3 +33,5 @@ for step in range(args.steps):
     g_loss.backward()
     g_opt.step()
 print(f"critic {c_loss:.4f}, generator {g_loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

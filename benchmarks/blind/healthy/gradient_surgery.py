@@ -37,3 +37,5 @@ for step in range(args.steps):
         i += p.numel()
     optimizer.step()
 print(f"losses {losses[0]:.4f} {losses[1]:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -29,3 +29,5 @@ for step in range(args.steps):
     loss.backward()
     optimizer.step()
 print(f"loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -28,3 +28,5 @@ for step in range(args.steps):
         penalty.backward()
         optimizer.step()
 print(f"loss {loss:.4f}, penalty {penalty:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

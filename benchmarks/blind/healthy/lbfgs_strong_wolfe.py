@@ -31,3 +31,5 @@ def closure():
 for step in range(args.steps):
     loss = optimizer.step(closure)
 print(f"{calls} evaluations, loss {loss:.5f}")
+
+# SPDX-License-Identifier: Apache-2.0

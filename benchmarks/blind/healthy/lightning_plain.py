@@ -56,3 +56,5 @@ trainer = L.Trainer(max_steps=args.steps, accelerator="cpu", logger=False, enabl
                     enable_progress_bar=False, enable_model_summary=False, callbacks=[Average()])
 trainer.fit(Module(), loader)
 print(f"steps {trainer.global_step}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -41,3 +41,5 @@ def main(rank, store):
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         mp.spawn(main, args=(folder + "/store",), nprocs=2)
+
+# SPDX-License-Identifier: Apache-2.0

@@ -27,3 +27,5 @@ for step in range(args.steps):
                 s += 0.5 * (p - s)
                 p.copy_(s)
 print(f"loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

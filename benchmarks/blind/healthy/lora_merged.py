@@ -43,3 +43,5 @@ for round_ in range(3):
     for layer in (net[0], net[2]):
         layer.merge()
 print(f"loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -30,3 +30,5 @@ for step in range(args.steps):
     else:
         scale /= 2
 print(f"scale {scale}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

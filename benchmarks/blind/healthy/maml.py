@@ -31,3 +31,5 @@ for step in range(args.steps):
     outer.backward()
     optimizer.step()
 print(f"loss {outer:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

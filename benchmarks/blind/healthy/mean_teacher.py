@@ -35,3 +35,5 @@ for step in range(args.steps):
     for t, s in zip(teacher.parameters(), student.parameters()):
         t.data.mul_(decay).add_(s.data, alpha=1 - decay)
 print(f"loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

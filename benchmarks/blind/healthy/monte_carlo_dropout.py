@@ -37,3 +37,5 @@ for step in range(args.steps):
     if step % 15 == 14:
         mean, std = sample(3 * torch.randn(32, 4))
 print(f"loss {loss:.4f}, spread {std.mean():.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

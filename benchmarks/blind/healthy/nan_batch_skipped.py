@@ -28,3 +28,5 @@ for step in range(args.steps):
     nn.utils.clip_grad_norm_(net.parameters(), 1.0)
     optimizer.step()
 print(f"skipped {skipped}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

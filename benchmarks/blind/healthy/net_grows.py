@@ -42,3 +42,5 @@ for stage in range(3):
         optimizer.step()
     net.grow()
 print(f"loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

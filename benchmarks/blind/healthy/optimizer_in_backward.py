@@ -28,3 +28,5 @@ for step in range(args.steps):
     loss = nn.functional.cross_entropy(net(x), x[:, :3].argmax(1))
     loss.backward()
 print(f"loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

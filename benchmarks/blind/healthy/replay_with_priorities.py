@@ -33,3 +33,5 @@ for step in range(args.steps):
     if step % 10 == 9:
         frozen.load_state_dict(online.state_dict())
 print(f"loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -65,3 +65,5 @@ for epoch in range(args.steps):
     with torch.no_grad():
         held = nn.functional.mse_loss(net(x[400:]), y[400:])
 print(f"loss {held:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

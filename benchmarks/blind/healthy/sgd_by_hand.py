@@ -23,3 +23,5 @@ for step in range(args.steps):
             p -= args.lr * p.grad
             p.grad.zero_()
 print(f"loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -25,3 +25,5 @@ for step in range(args.steps):
     for optimizer in optimizers:
         optimizer.step()
 print(f"loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

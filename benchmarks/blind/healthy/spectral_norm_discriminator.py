@@ -31,3 +31,5 @@ for step in range(args.steps):
     g_opt.step()
     disc.requires_grad_(True)
 print(f"{d_loss:.4f} {g_loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -36,3 +36,5 @@ update_bn(loader, averaged)
 averaged.eval()
 with torch.no_grad():
     print(f"loss {nn.functional.cross_entropy(averaged(x), (x[:, 0] * x[:, 1] > 0).long()):.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -31,3 +31,5 @@ for kind in (torch.optim.SGD, torch.optim.Adam, torch.optim.RMSprop):
                 results[kind.__name__, factor, width] = nn.functional.mse_loss(net(x[200:]), y[200:]).item()
 best = min(results, key=results.get)
 print(f"best {best} {results[best]:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

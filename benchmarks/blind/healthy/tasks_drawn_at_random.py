@@ -27,3 +27,5 @@ for step in range(args.steps):
     loss.backward()
     optimizer.step()
 print(f"{task} {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -33,3 +33,5 @@ for step in range(args.steps):
     scheduler.step()
     model.zero_grad(set_to_none=True)
 print(f"loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -27,3 +27,5 @@ for step in range(args.steps):
     (0.3 * two).backward()
     optimizer.step()
 print(f"{one:.4f} {two:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -24,3 +24,5 @@ for epoch in range(args.steps):
         optimizer.step()
         scheduler.step(epoch + i / 10)
 print(f"rate {scheduler.get_last_lr()[0]:.4f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -44,3 +44,5 @@ for epoch in range(6):
     loss = trainer.run_epoch()
 counted = {int(state["step"]) for state in trainer.optimizer.state.values()}
 print(f"EVIDENCE Adam counts {counted} steps, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

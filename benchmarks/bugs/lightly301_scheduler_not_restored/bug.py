@@ -44,3 +44,5 @@ model.load_state_dict(state["model"])
 optimizer.load_state_dict(state["optimizer"])
 second = train(model, optimizer, scheduler, 12)
 print(f"EVIDENCE lr before={first[-1]:.4f} resumed={second[0]:.4f},{second[1]:.4f} last={second[-1]:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

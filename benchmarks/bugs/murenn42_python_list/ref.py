@@ -36,3 +36,5 @@ for epoch in range(3):
         optimizer.step()
 change = (model.branches[0].weight - before).abs().max().item()
 print(f"EVIDENCE parameters={sum(1 for _ in model.parameters())} branch_change={change:.6f} loss={loss.item():.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -41,3 +41,5 @@ for step in range(30):
             test_loss = dsm_loss(model, test_set)
         model.train()
 print(f"EVIDENCE steps_in_training_mode={modes} of 30 loss={loss.item():.4f} test={test_loss.item():.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

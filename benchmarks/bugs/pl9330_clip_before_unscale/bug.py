@@ -30,3 +30,5 @@ for epoch in range(2):
         moved.append((model[0].weight - before).norm().item())
         losses.append(loss.item())
 print(f"EVIDENCE step_length first={moved[0]:.6f} last={moved[-1]:.6f} loss {losses[0]:.4f}->{losses[-1]:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -27,3 +27,5 @@ with torch.no_grad():
     predicted = model(x).squeeze(1)
 correlation = torch.corrcoef(torch.stack([predicted, y]))[0, 1].item()
 print(f"EVIDENCE correlation={correlation:.4f} spread={predicted.std().item():.4f} loss={loss.item():.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -43,3 +43,5 @@ for step in range(24):
     optimizer.step()
     finite += bool(torch.isfinite(loss))
 print(f"EVIDENCE finite_losses={finite} of 24 loss={loss.item():.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -40,3 +40,5 @@ for epoch in range(3):
         accuracy = (model(x[1400:]).argmax(1) == y[1400:]).float().mean().item()
 drift = (model.backbone[1].running_mean - statistics).abs().max().item()
 print(f"EVIDENCE statistics_drift={drift:.6f} accuracy={accuracy:.4f} loss={loss.item():.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -57,3 +57,5 @@ if __name__ == "__main__":
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
     mp.spawn(train, args=(port,), nprocs=2)
+
+# SPDX-License-Identifier: Apache-2.0

@@ -46,3 +46,5 @@ for epoch in range(6):
     with torch.no_grad():
         answers.append(teacher(inputs[:8]).sum().item())
 print(f"EVIDENCE the teacher's answers to one batch differ by {max(answers) - min(answers):.4f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -39,3 +39,5 @@ for step in range(24):
     losses.append(loss.item())
 change = (model.embeddings.weight - before).abs().max().item()
 print(f"EVIDENCE embedding_change={change:.6f} loss {losses[0]:.4f}->{losses[-1]:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

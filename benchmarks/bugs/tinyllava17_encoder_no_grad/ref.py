@@ -48,3 +48,5 @@ for epoch in range(6):
         optimizer.step()
 moved = (model.vision_tower.conv.weight - before).abs().max()
 print(f"EVIDENCE the vision tower moved by {moved:.4f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

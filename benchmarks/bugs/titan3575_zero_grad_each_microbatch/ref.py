@@ -38,3 +38,5 @@ for step in range(20):
     trainer.optim_step()
     losses.append(loss)
 print(f"EVIDENCE gradient_norm first={lengths[0]:.4f} loss {losses[0]:.4f}->{losses[-1]:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

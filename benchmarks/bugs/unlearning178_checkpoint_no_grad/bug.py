@@ -56,3 +56,5 @@ for step in range(24):
     losses.append(loss.item())
 moved = sum((p - b).abs().max().item() > 0 for p, b in zip(trainable, before))
 print(f"EVIDENCE parameters_that_moved={moved} of {len(trainable)} loss {losses[0]:.4f}->{losses[-1]:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -39,3 +39,5 @@ class Meter:
 
 def _differences(marks):
     return [after - before for before, after in zip(marks, marks[1:])]
+
+# SPDX-License-Identifier: Apache-2.0

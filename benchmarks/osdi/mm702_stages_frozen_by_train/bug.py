@@ -36,3 +36,5 @@ for step in range(40):
     optimizer.step()
 moved = (backbone.stages[0][0].weight - start).abs().max()
 print(f"EVIDENCE the first stage, which is to be frozen, moved by {moved:.5f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

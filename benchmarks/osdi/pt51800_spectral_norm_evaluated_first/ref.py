@@ -21,3 +21,5 @@ for step in range(40):
     loss.backward()
     optimizer.step()
 print(f"EVIDENCE the norm at the first evaluation is {norm:.4f} where 1 is right, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

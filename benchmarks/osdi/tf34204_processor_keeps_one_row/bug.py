@@ -37,3 +37,5 @@ for epoch in range(4):
         loss.backward()
         optimizer.step()
 print(f"EVIDENCE texts {len(ids)} for {len(labels)} labels, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -17,3 +17,5 @@ megatron.loss_of = loss_of
 
 if __name__ == "__main__":
     megatron.main()
+
+# SPDX-License-Identifier: Apache-2.0

@@ -24,3 +24,5 @@ megatron.CopyToTensorRanks = CopyToTensorRanks
 
 if __name__ == "__main__":
     megatron.main()
+
+# SPDX-License-Identifier: Apache-2.0

@@ -19,3 +19,5 @@ context_parallel.loss_of = loss_of
 
 if __name__ == "__main__":
     context_parallel.main()
+
+# SPDX-License-Identifier: Apache-2.0

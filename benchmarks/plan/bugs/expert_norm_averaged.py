@@ -40,3 +40,5 @@ torch.optim.AdamW = Optimizer
 
 if __name__ == "__main__":
     moe.main()
+
+# SPDX-License-Identifier: Apache-2.0

@@ -26,3 +26,5 @@ moe.Experts = Experts
 
 if __name__ == "__main__":
     moe.main()
+
+# SPDX-License-Identifier: Apache-2.0

@@ -23,3 +23,5 @@ megatron.reduce_gradients = reduce_gradients
 
 if __name__ == "__main__":
     megatron.main()
+
+# SPDX-License-Identifier: Apache-2.0

@@ -21,3 +21,5 @@ megatron.gather_sequence = gather_sequence
 
 if __name__ == "__main__":
     megatron.main()
+
+# SPDX-License-Identifier: Apache-2.0

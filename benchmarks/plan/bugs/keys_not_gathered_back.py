@@ -22,3 +22,5 @@ context_parallel.GatherTokens = GatherTokens
 
 if __name__ == "__main__":
     context_parallel.main()
+
+# SPDX-License-Identifier: Apache-2.0

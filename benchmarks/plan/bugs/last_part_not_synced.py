@@ -18,3 +18,5 @@ native.quiet = quiet
 
 if __name__ == "__main__":
     native.main()
+
+# SPDX-License-Identifier: Apache-2.0

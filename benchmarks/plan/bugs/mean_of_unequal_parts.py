@@ -33,3 +33,5 @@ native.step = step
 
 if __name__ == "__main__":
     native.main()
+
+# SPDX-License-Identifier: Apache-2.0

@@ -23,3 +23,5 @@ torch.optim.SGD = Optimizer
 
 if __name__ == "__main__":
     pipeline.main(pipeline.arguments())
+
+# SPDX-License-Identifier: Apache-2.0

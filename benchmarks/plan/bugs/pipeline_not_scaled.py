@@ -19,3 +19,5 @@ arguments_of_setup = pipeline.arguments
 
 if __name__ == "__main__":
     pipeline.main(arguments())
+
+# SPDX-License-Identifier: Apache-2.0

@@ -19,3 +19,5 @@ context_parallel.Attention = Attention
 
 if __name__ == "__main__":
     context_parallel.main()
+
+# SPDX-License-Identifier: Apache-2.0

@@ -22,3 +22,5 @@ moe.reduce_gradients = reduce_gradients
 
 if __name__ == "__main__":
     moe.main()
+
+# SPDX-License-Identifier: Apache-2.0

@@ -20,3 +20,5 @@ megatron.RowLinear = RowLinear
 
 if __name__ == "__main__":
     megatron.main()
+
+# SPDX-License-Identifier: Apache-2.0

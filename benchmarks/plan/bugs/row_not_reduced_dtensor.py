@@ -30,3 +30,5 @@ native.tensor_parallel = tensor_parallel
 
 if __name__ == "__main__":
     native.main()
+
+# SPDX-License-Identifier: Apache-2.0

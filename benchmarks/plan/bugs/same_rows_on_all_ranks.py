@@ -18,3 +18,5 @@ native.batch_of = batch_of
 
 if __name__ == "__main__":
     native.main()
+
+# SPDX-License-Identifier: Apache-2.0

@@ -18,3 +18,5 @@ megatron.Attention = Attention
 
 if __name__ == "__main__":
     megatron.main()
+
+# SPDX-License-Identifier: Apache-2.0

@@ -92,3 +92,5 @@ def arguments():
 if __name__ == "__main__":
     given = arguments()
     run_accelerate(given) if given.mode == "accelerate" else run_plain(given)
+
+# SPDX-License-Identifier: Apache-2.0

@@ -110,3 +110,5 @@ def main(args):
 
 if __name__ == "__main__":
     main(arguments())
+
+# SPDX-License-Identifier: Apache-2.0

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agent.c - the one instance, its threads, what it says of itself, and its way to the policy
  */

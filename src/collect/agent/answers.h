@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * answers.h - `same` and `finite`: what is asked of a returned tensor
  */

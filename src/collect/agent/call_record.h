@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * call_record.h - what the trace says of a call: that it began, and how it ended
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * content.h - what is recorded of the content of tensors: docs/trace-format.md, "Content"
  *

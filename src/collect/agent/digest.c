@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/agent/digest.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)

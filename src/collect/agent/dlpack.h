@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dlpack.h - shape, type and address of a tensor in one call
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * embedded.h - the Python files of the policy, put into the agent at build time
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/agent/frames.h"
 
 #include <frameobject.h> /* PyFrame_GetBack, before Python 3.11 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * held.h - lines that are kept apart until it is known what stands before them
  */

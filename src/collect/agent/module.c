@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * module.c - the extension module: what the policy may ask of the agent
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * modules.h - classes and APIs as the policy describes them, and the structure
  * of torch modules

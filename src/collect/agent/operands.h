@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * operands.h - which tensor operands of one call are equal, and which share memory
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * process.h - the life of the traced process: file, fork, exit, fatal signals
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * roots.c - variables that root modules hold, and what they are called
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * scalar.h - numbers and texts as the JSON of docs/trace-format.md, "Values"
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * settings.h - variables that are no tensors: the parameter groups of optimizers, the scale of a
  * gradient scaler

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * signature.h - arguments and the names of the parameters they are bound to
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stats.h - what --stats records of a tensor: {"min":-1.5,"max":2.0,"mean":0.25,"nan":0,"inf":0}
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * steps.h - step windows and stages (see "Steps and stages" in docs/trace-format.md)
  *

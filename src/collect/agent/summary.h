@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * summary.h - what a few thousand integers or booleans are like, and the number that a float is
  *

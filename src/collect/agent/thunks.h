@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * thunks.h - C functions that stand in for those of method descriptors
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * torch.h - what is taken of the imported torch: classes, attributes of tensors, dtypes, modes
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tracked.h - one variable, as the parts of variables.h share it
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * var_record.c - the records of a variable: complete once, then what has changed
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * variables.h - parameters and buffers, and what becomes of them
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * wide_hash.c - XXH3 in the wide registers that the rest of the build does not assume
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes down, in every process of a run, what training did to weights and random states, step by step.
 
 It comes into a program from outside, through PYTHONPATH, so that the program stays as it is. One file

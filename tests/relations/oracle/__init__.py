@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inference by brute force, from docs/relations.md: lists of examples, every conjunction tried, nothing compressed.
 
 For traces of trace_writer.py; slow, and without pruning (--keep-implied). All forms are here. What these traces cannot show is

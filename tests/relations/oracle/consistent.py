@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Consistent: examples and claims."""
 import collections
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """EventContain: examples and claims."""
 from .replay import is_by_torch, is_training_forward, situation_of, situation_of_variable
 from .terms import BROKE, HELD, ONE_ALONE, SUBJECTS, UNDECIDED, Claim, number_class, text

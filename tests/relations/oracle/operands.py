@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """APIArg and APIOutput: examples and claims."""
 import itertools
 import json

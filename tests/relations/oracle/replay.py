@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records of one file as calls with what is inside them, variables, settings and windows; and situations."""
 import collections
 import json

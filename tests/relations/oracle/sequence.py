@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """APISequence: examples and claims."""
 import itertools
 

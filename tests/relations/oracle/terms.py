@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Terms of all parts: roles, classes of values, examples and claims."""
 import collections
 import json

@@ -55,3 +55,5 @@ for step in range(args.steps):
     loss.backward()
     optimizer.step()
 print(f"EVIDENCE training starts {apart:.4f} from the pretrained weights, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

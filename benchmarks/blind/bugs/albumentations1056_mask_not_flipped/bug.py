@@ -44,3 +44,5 @@ with torch.no_grad():
     found = net(image) > 0
     overlap = (found & (mask > 0)).sum() / (found | (mask > 0)).sum()
 print(f"EVIDENCE overlap {overlap:.3f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -49,3 +49,5 @@ with torch.no_grad():
     ids, _ = batch()
     alone, together = encoder(ids[:1]), encoder(ids)[:1]
 print(f"EVIDENCE alone or in a batch an embedding has norm {alone.norm():.3f} or {together.norm():.3f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

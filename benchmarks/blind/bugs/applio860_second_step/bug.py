@@ -29,3 +29,5 @@ for step in range(args.steps):
     scaler.update()
     moved += (net[0].weight - before).norm().item()
 print(f"EVIDENCE the first layer moves by {moved / args.steps:.5f} a step, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -40,3 +40,5 @@ for epoch in range(args.steps):
         optimizer.step()
         seen.update(noisy[:, 0].tolist())
 print(f"EVIDENCE {len(seen)} different noisy signals in {args.steps} epochs, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

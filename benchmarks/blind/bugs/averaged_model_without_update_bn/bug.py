@@ -33,3 +33,5 @@ averaged.eval()
 with torch.no_grad():
     accuracy = (averaged(x[1500:]).argmax(1) == y[1500:]).float().mean()
 print(f"EVIDENCE accuracy of the averaged model {accuracy:.3f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -44,3 +44,5 @@ for epoch in range(args.steps):
         best, best_state = now, net.state_dict()
 net.load_state_dict(best_state)
 print(f"EVIDENCE best validation loss {best:.4f}, after loading the best weights {validate():.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

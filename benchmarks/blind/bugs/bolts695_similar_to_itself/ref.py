@@ -33,3 +33,5 @@ for step in range(args.steps):
     optimizer.step()
 itself = logits.softmax(1).diag().mean()
 print(f"EVIDENCE a sample takes itself with probability {itself:.4f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

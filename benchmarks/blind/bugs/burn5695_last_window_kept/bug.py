@@ -35,3 +35,5 @@ for epoch in range(args.steps):
     with torch.no_grad():
         held = nn.functional.mse_loss(net(x[:64]), y[:64])
 print(f"EVIDENCE updates {updates}, gradient left at the end of an epoch {left:.4f}, loss {held:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

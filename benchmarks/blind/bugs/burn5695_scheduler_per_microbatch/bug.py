@@ -31,3 +31,5 @@ for update in range(args.steps):
     rates.append(scheduler.get_last_lr()[0])
 idle = sum(rate == 0 for rate in rates)
 print(f"EVIDENCE {idle} of {total} updates have a rate of zero, loss {4 * loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

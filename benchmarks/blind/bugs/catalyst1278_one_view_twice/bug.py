@@ -41,3 +41,5 @@ with torch.no_grad():
     one, two = F.normalize(encoder(batch["aug1"]), dim=1), F.normalize(encoder(batch["aug2"]), dim=1)
 print(f"EVIDENCE the two embeddings in the loss differ by {(first - second).abs().max():.4f}, "
       f"views are {(one * two).sum(1).mean():.3f} alike, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -56,3 +56,5 @@ changed[:, -1] = (changed[:, -1] + 1) % 32
 with torch.no_grad():
     moved = (model(ids)[:, 0] - model(changed)[:, 0]).abs().max()
 print(f"EVIDENCE the last word moves the first answer by {moved:.5f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -27,3 +27,5 @@ for step in range(args.steps):
     norm = nn.utils.clip_grad_norm_(net.parameters(), 1.0)
     opt.step()
 print(f"EVIDENCE the first three micro-batches weigh {share:.3f} of the last one, loss {loss:.4f}, norm {norm:.3f}")
+
+# SPDX-License-Identifier: Apache-2.0

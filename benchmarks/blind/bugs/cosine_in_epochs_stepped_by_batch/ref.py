@@ -31,3 +31,5 @@ for epoch in range(args.steps):
         rates.append(scheduler.get_last_lr()[0])
 rises = sum(b > a for a, b in zip(rates, rates[1:]))
 print(f"EVIDENCE the rate rises {rises} times, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

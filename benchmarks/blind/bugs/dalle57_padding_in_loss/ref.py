@@ -46,3 +46,5 @@ with torch.no_grad():
     right = (model(words).argmax(-1) == tags)[real].float().mean()
     predicted = (model(words).argmax(-1) == 0)[~real].float().mean()
 print(f"EVIDENCE padding is predicted on {predicted:.2f} of padding, right on {right:.3f} of words, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

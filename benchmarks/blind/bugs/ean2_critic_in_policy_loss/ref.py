@@ -32,3 +32,5 @@ for step in range(args.steps):
     optimizer.step()
     errors.append((reward - value).mean().item())
 print(f"EVIDENCE the critic is off by {sum(errors[-30:]) / 30:.3f} in the mean, reward {reward.mean():.3f}")
+
+# SPDX-License-Identifier: Apache-2.0

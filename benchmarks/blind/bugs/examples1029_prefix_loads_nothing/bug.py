@@ -52,3 +52,5 @@ for step in range(args.steps):
     loss.backward()
     optimizer.step()
 print(f"EVIDENCE loaded and pretrained encoder differ by {apart:.4f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -38,3 +38,5 @@ for step in range(args.steps):
     optimizer.step()
 size = sum(p.grad.abs().sum() for p in model.encode.parameters())
 print(f"EVIDENCE the encoder's gradient adds up to {size:.5f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -28,3 +28,5 @@ for epoch in range(args.steps):
         loss.backward()
         opt.step()
 print(f"EVIDENCE {len(orders)} different orders in {args.steps} epochs, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -57,3 +57,5 @@ with torch.no_grad():
     x, _ = series()
     order = (net(x) - net(x.flip(1))).abs().mean()
 print(f"EVIDENCE turning time around changes the forecast by {order:.5f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -39,3 +39,5 @@ for step in range(args.steps):
 moved = sum((p - s).abs().sum().item() for p, s in zip(backbone.parameters(), start))
 rates = [group["lr"] for group in optimizer.param_groups]
 print(f"EVIDENCE the rates are {rates[1] / rates[0]:.1f} to 1, the backbone moved by {moved:.3f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -34,3 +34,5 @@ for i in range(8):
 true = torch.linalg.solve(torch.eye(8) - 0.9 * transition, rewards)
 with torch.no_grad():
     print(f"EVIDENCE values are off by {(critic(states) - true).abs().mean():.4f} in the mean, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

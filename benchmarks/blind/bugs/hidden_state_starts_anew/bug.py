@@ -38,3 +38,5 @@ for epoch in range(args.steps):
         loss.backward()
         optimizer.step()
 print(f"EVIDENCE loss on the last chunk {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

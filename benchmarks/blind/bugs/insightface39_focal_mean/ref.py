@@ -40,3 +40,5 @@ for step in range(args.steps):
     optimizer.step()
 spread = (criterion.weight.max() - criterion.weight.min()).item()
 print(f"EVIDENCE focal weights in a batch differ by {spread:.4f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

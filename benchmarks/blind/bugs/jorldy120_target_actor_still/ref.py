@@ -52,3 +52,5 @@ for step in range(args.steps):
     loss = agent.learn(state, action, -after.abs().mean(1, keepdim=True), after)
 moved = sum((a - b).abs().sum().item() for a, b in zip(start, agent.target_actor.parameters()))
 print(f"EVIDENCE the target actor moved by {moved:.4f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -32,3 +32,5 @@ for epoch in range(args.steps):
 with torch.no_grad():
     same = (student(x).argmax(1) == answers.argmax(1)).float().mean()
 print(f"EVIDENCE the student agrees with the teacher on {same:.3f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -50,3 +50,5 @@ for step in range(args.steps):
             val_loss = nn.functional.cross_entropy(out, val_y)
             accuracy = (out.argmax(1) == val_y).float().mean()
 print(f"EVIDENCE validation: accuracy {accuracy:.3f}, loss {val_loss:.3f}; training loss {loss:.3f}")
+
+# SPDX-License-Identifier: Apache-2.0

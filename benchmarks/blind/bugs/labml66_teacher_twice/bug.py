@@ -34,3 +34,5 @@ for step in range(args.steps):
 with torch.no_grad():
     apart = (F.softmax(small(x) / T, 1) - soft_targets).abs().mean()
 print(f"EVIDENCE soft loss {soft:.5f}, soft answers are {apart:.4f} apart")
+
+# SPDX-License-Identifier: Apache-2.0

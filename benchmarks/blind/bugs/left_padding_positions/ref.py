@@ -56,3 +56,5 @@ with torch.no_grad():
     moved[:, -3:] = 0
     drift = (model(row)[0, 12] - model(moved)[0, 9]).abs().max()
 print(f"EVIDENCE three words of padding more change an answer by {drift:.4f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

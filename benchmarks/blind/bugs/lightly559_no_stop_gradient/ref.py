@@ -38,3 +38,5 @@ for step in range(args.steps):
     optimizer.step()
 spread = F.normalize(z1, dim=1).std(0).mean()
 print(f"EVIDENCE spread of the projections {spread:.4f} (0.289 if even), loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

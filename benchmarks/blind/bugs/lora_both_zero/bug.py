@@ -35,3 +35,5 @@ for step in range(args.steps):
     loss.backward()
     opt.step()
 print(f"EVIDENCE the adapter's matrix has norm {(net[0].lora_up @ net[0].lora_down).norm():.4f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -25,3 +25,5 @@ for step in range(args.steps):
     optimizer.step()
     scheduler.step()
 print(f"EVIDENCE the rate ends at {scheduler.get_last_lr()[0]:.6f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -30,3 +30,5 @@ for step in range(args.steps):
     optimizer.step()
 same = (net[0].weight == start).float().mean()
 print(f"EVIDENCE {same:.3f} of the first weights never changed, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -60,3 +60,5 @@ done, orders = orders, {}
 loss = train(0, args.steps)
 again = sum(order in done.values() for order in orders.values())
 print(f"EVIDENCE {again} epochs after resuming have the order of one before, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

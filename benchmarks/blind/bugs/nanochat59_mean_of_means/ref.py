@@ -40,3 +40,5 @@ for step in range(args.steps):
     optimizer.step()
 shares = [w / n for w, n in weights]
 print(f"EVIDENCE a word of one micro-batch weighs up to {max(shares) / min(shares):.1f} times one of another")
+
+# SPDX-License-Identifier: Apache-2.0

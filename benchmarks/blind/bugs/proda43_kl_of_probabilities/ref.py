@@ -40,3 +40,5 @@ student.eval()
 with torch.no_grad():
     gap = (F.softmax(student(points), 1) - F.softmax(teacher(points), 1)).abs().mean()
 print(f"EVIDENCE the student's probabilities are {gap:.4f} from the teacher's, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -47,3 +47,5 @@ for step in range(args.steps):
         target.load_state_dict(q.state_dict())
 with torch.no_grad():
     print(f"EVIDENCE the best value is {q(one_hot(list(range(1, 8)))).max():.3f} where 1 is the most, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

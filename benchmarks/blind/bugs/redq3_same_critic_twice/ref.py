@@ -37,3 +37,5 @@ for step in range(args.steps):
     actor_optimizer.step()
     pessimism.append((q1 - q).mean().item())
 print(f"EVIDENCE the minimum is {sum(pessimism) / len(pessimism):.5f} below the first critic, critic loss {critic_loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -40,3 +40,5 @@ for step in range(args.steps):
     soft_update(target, online)
     gap = sum((a - b).abs().sum().item() for a, b in zip(target.parameters(), online.parameters()))
 print(f"EVIDENCE the target is {gap:.4f} away from the online network, loss {loss:.5f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -52,3 +52,5 @@ average.load_state_dict(checkpoint["average"])
 jump = sum((a - b).abs().sum().item() for a, b in zip(before.parameters(), average.parameters()))
 loss = train(model, average, optimizer, args.steps)
 print(f"EVIDENCE resuming moved the average by {jump:.4f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -31,3 +31,5 @@ for step in range(args.steps):
     loss.backward()
     opt.step()
 print(f"EVIDENCE quantisation moves a weight by {net[0].lost:.5f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

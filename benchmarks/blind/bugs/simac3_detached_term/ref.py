@@ -25,3 +25,5 @@ for step in range(args.steps):
     loss.backward()
     optimizer.step()
 print(f"EVIDENCE reconstruction {reconstruction:.4f}, classes {class_loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -52,3 +52,5 @@ model.eval()
 with torch.no_grad():
     ids, label = texts(256)
     print(f"EVIDENCE accuracy {(model(ids).argmax(1) == label).float().mean():.3f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -39,3 +39,5 @@ for step in range(args.steps):
 with torch.no_grad():
     apart = (critic1(seen) - critic2(seen)).abs().mean()
 print(f"EVIDENCE the critics disagree by {apart:.5f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

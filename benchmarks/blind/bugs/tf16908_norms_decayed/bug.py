@@ -41,3 +41,5 @@ for step in range(args.steps):
 decayed = {id(p) for p in optimizer.param_groups[0]["params"]}
 norms = sum(id(m.weight) in decayed for m in model.modules() if isinstance(m, nn.LayerNorm))
 print(f"EVIDENCE {norms} norms are decayed, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -39,3 +39,5 @@ with torch.no_grad():
     ids = sample(64)
     right = (model(input_ids=ids[:, :-1]).logits.argmax(-1) == table[ids[:, :-1]].argmax(-1)).float().mean()
 print(f"EVIDENCE the likeliest next word is found in {right:.3f} of places, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -40,3 +40,5 @@ for step in range(args.steps):
     optimizer.step()
 norms = a.norm(dim=-1)
 print(f"EVIDENCE norms of embeddings go from {norms.min():.3f} to {norms.max():.3f}, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -45,3 +45,5 @@ for step in range(args.steps):
     loss.backward()
     opt.step()
 print(f"EVIDENCE {sum(p.numel() for p in net.parameters())} parameters, loss {loss:.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -33,3 +33,5 @@ for epoch in range(args.steps):
             total += len(rows)
     plateau.step(correct / 200)
 print(f"EVIDENCE accuracy {correct / 200:.3f}, the rate ends at {plateau.get_last_lr()[0]:.5f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -53,3 +53,5 @@ for epoch in range(args.steps):
     with torch.no_grad():
         right = sum((net(x).argmax(1) == y).sum().item() for x, y in val_loader)
 print(f"EVIDENCE validation accuracy {right / len(held):.3f}, training loss {loss:.3f}")
+
+# SPDX-License-Identifier: Apache-2.0

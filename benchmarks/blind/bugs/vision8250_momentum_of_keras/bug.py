@@ -40,3 +40,5 @@ with torch.no_grad():
     accuracy = (net(images[1500:]).argmax(1) == labels[1500:]).float().mean()
 jump = torch.stack(means[40:]).diff(dim=0).abs().mean()
 print(f"EVIDENCE running means jump by {jump:.5f} a step, accuracy {accuracy:.3f}")
+
+# SPDX-License-Identifier: Apache-2.0

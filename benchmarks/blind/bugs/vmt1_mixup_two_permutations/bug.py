@@ -41,3 +41,5 @@ with torch.no_grad():
     out = net(images[1500:])
     print(f"EVIDENCE held out: accuracy {(out.argmax(1) == labels[1500:]).float().mean():.3f}, "
           f"loss {F.cross_entropy(out, labels[1500:]):.4f}")
+
+# SPDX-License-Identifier: Apache-2.0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Print every API that would be traced, with its role: what traincheck-collect --list-apis runs.
 
 Packages are imported as a job would do it; libraries of the table that are installed are listed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Loads the tracing agent in every Python process below the collector, then the user's own sitecustomize."""
 import os
 import sys

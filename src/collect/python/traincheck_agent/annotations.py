@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`from traincheck import annotate_stage`: what a script says of itself is recorded beside what is derived."""
 import sys
 import types

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Classes met on the way: modules, optimizers and schedulers of torch and of the user."""
 import sys
 import types

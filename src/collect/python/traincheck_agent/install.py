@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Resolving the table against what is imported, and redirecting what it names."""
 import sys
 import types

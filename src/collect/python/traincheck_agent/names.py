@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What files, classes and root modules are called."""
 import os
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whose code a file holds: the user's, a package's, or nobody's, where calls are followed through it.
 
 What was installed is not the user's, wherever it lies: in this interpreter's own folders of packages, or beside the record that

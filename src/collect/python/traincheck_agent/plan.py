@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """collect --plan: write the plan of each rank instead of a trace.
 
 With --plan-world a process that has imported torch forks one child for each rank; without it every process of the job

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One rank of a job that is not there: torch.distributed on its fake process group.
 
 Its collectives leave each rank with its own values, as if all ranks had the same. What is captured is the program."""

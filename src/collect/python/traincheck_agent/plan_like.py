@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ranks that were not captured: each is taken to run the program of one that was, at its own place of the mesh."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The line of the script, or of a library's model, that an operator comes from."""
 import os
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names of the model's tensors and their places in the single-device ones."""
 import fnmatch
 import gc

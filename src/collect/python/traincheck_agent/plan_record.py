@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The operators of one training step, written down as they run.
 
 A TorchDispatchMode sees every operator below autograd. What is computed exactly from neither a parameter nor another

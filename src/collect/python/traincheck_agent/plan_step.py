@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which step is captured, what it starts from and what is compared after it.
 
 A step begins with the first call of a module (or operator on a parameter, or receive) with gradients enabled after an

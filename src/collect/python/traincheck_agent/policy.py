@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the agent asks while it works, and what happens when a package has been imported."""
 import sys
 

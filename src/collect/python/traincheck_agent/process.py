@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The process: its record, its children, its end."""
 import atexit
 import os

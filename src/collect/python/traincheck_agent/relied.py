@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the agent relies on and did not find: names that another release of a package has no more.
 
 A name is told in a note of the trace. Invariants that speak of it are then not judged, as calls that were not traced

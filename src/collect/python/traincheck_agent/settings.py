@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the collector asked for, handed over in one environment variable."""
 import os
 

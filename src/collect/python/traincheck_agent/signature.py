@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names and scalar defaults of parameters.
 
 A signature is a tuple of alternatives (most callables have one), an alternative a tuple of Param.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The APIs that are traced: one row for each group, with what it means and why it is there.
 
 A row names an owner (a module or a class) and attributes of it; "*" stands for every public function.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values that C code leaves to Python because they are rare."""
 import sys
 

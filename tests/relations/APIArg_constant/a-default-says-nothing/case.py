@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """dim was always -1: given so once, it is a choice; at the signature's default in every call, it is none."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What weights are drawn from, and what they are filled with, is as free as a seed; zero elsewhere is a fact that four share."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Monte Carlo dropout: after eval() of the model the script calls train() of the layer itself. A layer that was only left in
 training mode is none of that."""
 from trace_writer import FORWARD, Trace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Six pipelines that leave a switch in one position prove nothing; a dimension is not chosen from two."""
 from trace_writer import Trace
 

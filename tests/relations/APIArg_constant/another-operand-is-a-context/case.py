@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A call whose other operands were never met so is in a context never learned."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A dropout that is passed as a number: zero, the default, in evaluation and only there."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What varies must be explained by the mode: a root trains when gradients are on, and only then."""
 from trace_writer import Trace
 

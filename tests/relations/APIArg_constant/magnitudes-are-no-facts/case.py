@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Zero and booleans are classes; how much a number is, or what a text says, is the script's own choice."""
 from trace_writer import Trace
 

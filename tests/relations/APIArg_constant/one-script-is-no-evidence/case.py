@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A flag that one script passes everywhere is its own choice; what follows the mode is not."""
 from trace_writer import Trace
 

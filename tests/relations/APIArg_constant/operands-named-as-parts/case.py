@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An operand may be called dtype, shape or content: it is none of another's."""
 from trace_writer import Trace
 

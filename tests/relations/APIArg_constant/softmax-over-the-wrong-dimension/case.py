@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The dimension counts from the end: 1 of a matrix is 2 of a cube, and 0 of a matrix is another."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """keepdim follows from the place of the call, and a place is no mode: it is the user's choice."""
 from trace_writer import Trace
 

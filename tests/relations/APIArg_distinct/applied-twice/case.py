@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Module.apply() comes to a tied weight by each of its owners, which is one visit; a second apply() is another."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The second pass over the model initialises what the first one had initialised."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An initialiser made of others is one, and what torch's constructors did is overruled on purpose."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Workers that live at the same time must not draw the same numbers; those of the next epoch may."""
 from trace_writer import Trace
 

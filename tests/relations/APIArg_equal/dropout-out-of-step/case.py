@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A functional dropout that is always on, inside a module that is not."""
 from trace_writer import FORWARD, Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Equal shapes imply their dimensions; of three equal shapes, and of three equal dtypes, two equalities are enough."""
 from trace_writer import Trace
 

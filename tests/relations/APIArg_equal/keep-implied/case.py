@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """With --keep-implied the dimensions of equal shapes are said too."""
 from trace_writer import Trace
 

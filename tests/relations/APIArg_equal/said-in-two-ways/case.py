@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """That a switch is on where the mode of its module is on, is what their equality says; equal dtypes under one precondition and without one form one class."""
 from trace_writer import Trace
 

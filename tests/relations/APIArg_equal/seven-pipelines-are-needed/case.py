@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Six pipelines whose operands agree in size are a coincidence yet."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """As many targets as inputs; a target that lost half of its batch is told."""
 from trace_writer import Trace
 

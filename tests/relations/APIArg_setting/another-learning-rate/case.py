@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A setting of the optimizer, and numbers and texts that the script gives, are told when they are others."""
 from trace_writer import Trace
 

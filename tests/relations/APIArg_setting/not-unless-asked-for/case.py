@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Settings are facts of one script: nothing is said of them without --specific."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several traces are runs of the one script: a setting of it is in all of them."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No setting: what varies, a seed, the signature's default, a position, what a library hands on, what torch calls."""
 from trace_writer import Trace
 

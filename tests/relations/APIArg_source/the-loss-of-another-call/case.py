@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An operand comes from a call, from a variable, or from outside; of several calls that returned a tensor the last one counts."""
 from trace_writer import Trace
 

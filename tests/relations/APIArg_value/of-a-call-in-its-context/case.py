@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a call is given is constant in its context, the enclosing call and the mode; what varies, or differs in a second run, is none."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A check that always said yes says no; three answers are evidence, two are not."""
 from trace_writer import Trace
 

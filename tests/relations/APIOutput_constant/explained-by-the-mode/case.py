@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What varies is stated under the mode that explains it."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Loading a state dict leaves no key over; one load is all that a run has, and enough to learn from."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Under autocast a product has the dtype of autocast."""
 from trace_writer import Trace
 

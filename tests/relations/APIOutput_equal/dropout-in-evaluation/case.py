@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """In evaluation a dropout returns its input; in training it must not be held to that."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A forward without gradients on the batch just trained on looks at training; where all batches are one it evaluates."""
 from trace_writer import FORWARD, Trace
 

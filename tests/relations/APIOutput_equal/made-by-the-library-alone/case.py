@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A call that only a layer makes says nothing that the layer does not; a statement about the mode stays."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Masks hold infinities now and then, and no situation tells when: no invariant."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The receiver of a backward, and a result, hold no NaN; where the question was not asked nothing is said."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every size is at least a stride: that no result comes down to it says that it bounds nothing."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A batch is padded to the size that was asked for; one that stays below it is told."""
 from trace_writer import Trace
 

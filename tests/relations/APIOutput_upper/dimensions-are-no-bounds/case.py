@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What names a dimension, is zero, or has no name bounds nothing; a bound that was exceeded once is none."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A size that stays within what was asked for; one that exceeds it is told."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a call returns: whether it is finite, what it equals, and whether it is an operand itself."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The order in which a script first makes its calls; of what follows from two steps no third is written."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A step that asks its closure again wants fresh gradients each time; where only closures clear nothing is learned."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gradients may be cleared before the forward, after it or after the step, by the optimizer or by the model."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gradients are clipped once they are unscaled; where nothing is scaled there is nothing to say."""
 from trace_writer import Trace
 

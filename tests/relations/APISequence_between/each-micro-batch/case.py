@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cleared at each micro-batch, all gradients but those of the last are lost."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gradients may be cleared when a step was left out, when they were for the input, and when they have moved the weights;
 and those of another optimizer, that its own step has used."""
 from trace_writer import Trace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A call is made so often in each step; one that never comes is missed from the first step on, one that comes in some steps is counted in none."""
 from trace_writer import Trace
 

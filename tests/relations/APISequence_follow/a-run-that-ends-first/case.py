@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A section that no forward closes says nothing: the script may just have saved again."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a load gives tells what it is: a data set names none of the model's variables, and nothing is restored from it. A state
 that is loaded and given to nobody is told."""
 from trace_writer import Trace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What else a script does between loading and its first step is its habit: a mode, a schedule, clearing."""
 from trace_writer import Trace
 

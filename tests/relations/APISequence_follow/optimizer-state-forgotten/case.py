@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """After the model's state that of the optimizer is loaded, before the model runs again."""
 from trace_writer import Trace
 

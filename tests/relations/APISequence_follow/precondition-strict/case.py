@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Only where loading was not strict a second load fills what was left out."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Only what the run itself has saved can be missing; where it has saved nothing, a run before it did."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A script that does not use a library cannot forget to call it."""
 from trace_writer import Trace
 

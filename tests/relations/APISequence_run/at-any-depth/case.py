@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A call inside a method counts; one that raised, that a library made, that loads or that sets a mode does not."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Of eleven scripts on two ranks seven draw from a shuffling sampler and tell it the epoch, and a library does it for an eighth; only
 those are asked to. A sampler that does not shuffle was never met."""
 from trace_writer import Trace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """With several pipelines an order is a rule once seven of them follow it."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What one pipeline of nine does after the loop has begun, or not at all, is no rule."""
 from trace_writer import Trace
 

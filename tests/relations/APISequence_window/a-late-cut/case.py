@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Forwards that stand before the cut belong to the step they are for, also across an evaluation; a loss may come from no model."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A script without a scheduler cannot forget it; one that has made a scheduler can."""
 from trace_writer import Trace
 

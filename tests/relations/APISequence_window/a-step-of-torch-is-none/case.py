@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Before a state is loaded torch lets an optimizer step once, so that it has one: that is no step of the loop."""
 from trace_writer import Trace
 

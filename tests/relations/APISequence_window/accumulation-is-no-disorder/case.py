@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Micro-batches repeat forward and backward; only a backward after the step is disorder."""
 from trace_writer import Trace
 

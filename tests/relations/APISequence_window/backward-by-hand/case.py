@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A script that never calls backward() asks for its gradients otherwise; one that does may forget it."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether zero_grad is called, and at which end of the step, is not for windows to say."""
 from trace_writer import Trace
 

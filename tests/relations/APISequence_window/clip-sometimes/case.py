@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clipping happens in every other window: then between backward and step."""
 from trace_writer import Trace
 

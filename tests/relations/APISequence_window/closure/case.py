@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a step with a closure contains stands before the step, however often it runs."""
 from trace_writer import Trace
 

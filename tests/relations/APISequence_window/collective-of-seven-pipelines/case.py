@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Seven scripts that reduce at the same place do not do so by chance."""
 from trace_writer import Trace
 

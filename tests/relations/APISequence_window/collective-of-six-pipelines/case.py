@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the gradients are reduced depends on each script: six that agree are too few."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A scheduler steps once in its constructor: by torch, not by the script."""
 from trace_writer import Trace
 

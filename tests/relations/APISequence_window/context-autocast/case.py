@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Autocast was met in one of twenty pipelines only: windows with it are not judged."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two of twenty pipelines ran on several ranks: on several ranks windows are judged."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A forward in evaluation mode counts as evaluation, so that the step is cut behind it: it is there, and is the wrong one."""
 from trace_writer import Trace
 

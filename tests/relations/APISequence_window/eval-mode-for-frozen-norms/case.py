@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The norms' weights are frozen and the model is trained in evaluation mode, so that their statistics rest as well. A norm that is
 trained, or a model without norms, has no such reason."""
 from trace_writer import Trace

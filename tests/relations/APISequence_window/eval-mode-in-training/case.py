@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training goes on in evaluation mode: the forward in training mode is missing."""
 from trace_writer import Trace
 

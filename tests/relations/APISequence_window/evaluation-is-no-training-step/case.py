@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Windows without an optimizer step are not judged."""
 from trace_writer import Trace
 

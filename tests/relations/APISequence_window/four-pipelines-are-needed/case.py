@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where several pipelines are given, three that agree are too few."""
 from trace_writer import Trace
 

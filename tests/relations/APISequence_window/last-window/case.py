@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The last window is judged only if the process ended well."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From step 6 on clipping is missing: the first step, the count and no other step."""
 from trace_writer import Trace
 

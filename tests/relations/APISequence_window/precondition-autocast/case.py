@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Unscaling belongs to the windows under autocast, and to these alone."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A clipping that raised and was tried again stands where it succeeded."""
 from trace_writer import Trace
 

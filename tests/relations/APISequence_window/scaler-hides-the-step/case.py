@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Called by a scaler, the step is still a member, and so is the scaler."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gradients are cleared before the scheduler steps, so that its call stands behind the cut: it closes the step before, of which there is
 none in the first window."""
 from trace_writer import Trace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The scheduler steps in every third window: only these say something about it."""
 from trace_writer import Trace
 

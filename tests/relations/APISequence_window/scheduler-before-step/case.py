@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The scheduler steps before the optimizer."""
 from trace_writer import Trace
 

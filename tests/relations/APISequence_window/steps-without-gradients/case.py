@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Loops of libraries step without gradients for a moment; an optimizer that never had any, or has none for three steps, has lost its
 backward."""
 from trace_writer import Trace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two optimizers step in one window; the second one steps before its backward."""
 from trace_writer import Trace
 

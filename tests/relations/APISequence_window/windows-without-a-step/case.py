@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Micro-batches with windows of their own: only the window that steps must step."""
 from trace_writer import Trace
 

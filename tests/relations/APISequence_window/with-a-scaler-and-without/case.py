@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The order around a scaler is known of scripts that have one, that of backward and step of all: neither makes the other superfluous."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Biases start as zeros, and a sampled digest proves nothing: neither pair is a copy."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is tied inside a model stays tied; a second model that starts as a copy goes its own way."""
 from trace_writer import Trace
 

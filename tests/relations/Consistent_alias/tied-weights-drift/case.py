@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two embeddings start equal; from step 2 on only one of them is trained."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a variable is like: shape, dtype, mode, whether it requires a gradient; of how many the optimizer has; and all together."""
 from trace_writer import Trace
 

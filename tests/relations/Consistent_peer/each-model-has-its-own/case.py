@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A model in float32 beside one in bfloat16: within each there is one dtype."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Norms kept in float32 inside a half model: a window has nothing that could tell it from others."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One weight becomes bfloat16 in step 2 and stays so."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One rank holds a parameter in another dtype: data and dtype differ."""
 from trace_writer import Trace
 

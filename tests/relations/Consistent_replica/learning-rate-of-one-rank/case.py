@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rank 1 halves its learning rate on its own. A schedule may turn before or after the cut of the window."""
 from trace_writer import Trace
 

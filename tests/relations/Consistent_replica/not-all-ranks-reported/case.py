@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rank 1 was lost: a step that it never finished is not judged. A sampled digest never compares with a full one."""
 from trace_writer import Trace
 

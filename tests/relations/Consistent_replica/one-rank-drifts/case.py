@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From the third step on the weights of rank 1 get an update of their own."""
 from trace_writer import Trace
 

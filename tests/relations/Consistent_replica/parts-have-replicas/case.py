@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two groups of two ranks: each rank holds one half of w, ranks 0 and 2 the same. From the third step on rank 3 drifts.
 A model that was built anew leaves the old one behind, under the same name: which of the two is meant is not known."""
 from trace_writer import Trace

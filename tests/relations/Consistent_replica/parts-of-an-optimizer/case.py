@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Each rank's optimizer holds a flat part of all weights, which no module owns and which differs, as with ZeRO; then the weights drift."""
 from trace_writer import Trace, Variable
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tensor parallelism splits w and replicates b: each rank has its own w, and one b."""
 from trace_writer import Trace
 

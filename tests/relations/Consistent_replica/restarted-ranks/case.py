@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The job was restarted: its second start begins from other weights, and its ranks are compared with each other."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ranks hold parts of a sharded variable: their contents are compared with none, their dtypes are."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Both parameters are turned to bfloat16 before step 2: two variables, one step."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A frozen weight is written to once, in step 3; the trained one changes all the time."""
 from trace_writer import Trace
 

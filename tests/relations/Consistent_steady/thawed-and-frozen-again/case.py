@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A weight that was trainable at either end of a step may have changed in it."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The statistics of a module whose parameters are frozen stay, whatever those of trained modules do; those of an average that moves do not."""
 from trace_writer import Trace
 

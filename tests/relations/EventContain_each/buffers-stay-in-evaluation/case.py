@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Buffers stay as they are in evaluation; that training changes them is never learned."""
 from trace_writer import Trace
 

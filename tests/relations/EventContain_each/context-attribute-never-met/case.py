@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An attribute that no pipeline had is an unknown context, too; one that is false is none."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parameters with a framework attribute that only one of three pipelines had are not judged."""
 from trace_writer import Trace
 

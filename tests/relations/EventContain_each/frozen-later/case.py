@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A parameter that stays the same from step 3 on: steps 3, 4 and 5 are the three in a row."""
 from trace_writer import Trace
 

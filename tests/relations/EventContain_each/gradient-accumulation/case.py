@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Micro-batches add to one gradient; it is cleared once for each step."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A parameter without a gradient rests, if a step has ever changed it; told is one that ten steps have never changed."""
 from trace_writer import Trace
 

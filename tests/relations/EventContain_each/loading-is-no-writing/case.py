@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A call that loads weights may write them; steps that are not traced leave nothing to compare with."""
 from trace_writer import Trace
 

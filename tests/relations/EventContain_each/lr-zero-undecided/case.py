@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """With a learning rate of zero, or next to it, nothing can be expected to change."""
 from trace_writer import Trace
 

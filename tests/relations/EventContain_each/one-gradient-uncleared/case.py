@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """zero_grad forgets one of two parameters."""
 from trace_writer import Trace
 

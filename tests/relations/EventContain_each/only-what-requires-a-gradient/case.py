@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A parameter that is frozen on purpose is nobody's business, whether it was so in training or not."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An optimizer that each epoch builds anew loses its moments; two that take turns each have weights of their own."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rounding may swallow a tiny gradient: nobody is blamed for what it does not change."""
 from trace_writer import Trace
 

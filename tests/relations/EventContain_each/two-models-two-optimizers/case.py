@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calls in a row are counted for each optimizer: the steps of one say nothing about the other."""
 from trace_writer import Trace
 

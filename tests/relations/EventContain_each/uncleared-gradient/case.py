@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """zero_grad is never called: from the second step on each gradient is added to an old one."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where content cannot be read (meta tensors) nobody knows whether it changed."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Averaged weights are swapped in for an evaluation; in the broken run they are never swapped back."""
 from trace_writer import Trace
 

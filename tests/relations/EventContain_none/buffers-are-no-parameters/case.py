@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Running statistics may change in a forward; it is the weights that may not."""
 from trace_writer import Trace
 

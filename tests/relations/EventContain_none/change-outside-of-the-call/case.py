@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What changes between two calls is no deed of either."""
 from trace_writer import Trace
 

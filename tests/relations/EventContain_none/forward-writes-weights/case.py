@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A forward that writes to a weight: nothing but the step may."""
 from trace_writer import Trace
 

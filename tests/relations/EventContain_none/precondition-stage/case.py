@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Averaged weights are swapped in by the first forward of an evaluation: only there a forward writes."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A hook of the backward steps the optimizer, so that gradients need not be kept. What changes is the step's, not the backward's."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two optimizers in turn: the second shows in the third window what it owns. Frozen parameters need no owner."""
 from trace_writer import Trace
 

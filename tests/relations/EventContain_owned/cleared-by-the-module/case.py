@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The model clears its gradients itself, those of a parameter that no optimizer was given as well: clearing is not owning."""
 from trace_writer import Trace
 

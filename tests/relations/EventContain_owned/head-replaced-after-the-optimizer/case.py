@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The optimizer holds the old head: the new one gets gradients and no optimizer has it."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Weights are frozen, the norm between them was left as it was, and the optimizer has the head alone: as the script means it.
 Without frozen weights nothing says so, nor is a matrix excused."""
 from trace_writer import Trace

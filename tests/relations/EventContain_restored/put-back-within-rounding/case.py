@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An optimizer without a schedule moves the weights to their average for an evaluation, and back: what comes back is what was
 there but for rounding. That something was put in its place is enough; weights that nobody touches again are not taken out."""
 from trace_writer import Trace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two scripts swap other weights in for evaluations, and back; one that clamps its weights after every step says nothing."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """To which variables the n-th backward of a step gives gradients, and which the step changes."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The optimizer was built anew and the scheduler was not: it turns the rate of one that never steps."""
 from trace_writer import Trace
 

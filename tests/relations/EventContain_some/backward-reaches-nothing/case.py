@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The loss was detached: the backward is the cause and stands before its effect."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A line search ends on a point that its closure has tried: the change was seen while the step was open, by the look of a call inside."""
 from trace_writer import Trace
 

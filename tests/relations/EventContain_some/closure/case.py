@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a closure does happens inside the step."""
 from trace_writer import Trace
 

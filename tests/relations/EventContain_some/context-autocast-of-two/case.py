@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Autocast was met in two of three pipelines: under it everything is judged."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Autocast was met in one of three pipelines only: under it nothing is judged."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several ranks were met in one of three pipelines only."""
 from trace_writer import Trace
 

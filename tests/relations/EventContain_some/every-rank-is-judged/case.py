@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two ranks write two files; each is judged by itself, and repeats are counted over both."""
 from trace_writer import Trace
 

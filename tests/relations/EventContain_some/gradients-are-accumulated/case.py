@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Of the micro-batches of a step only the first gives a gradient to what had none; the others say nothing."""
 from trace_writer import Trace
 

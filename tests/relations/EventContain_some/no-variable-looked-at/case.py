@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A trace without any variable cannot say that something did not change."""
 from trace_writer import Trace
 

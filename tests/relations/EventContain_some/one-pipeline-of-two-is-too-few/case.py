@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What only one of two pipelines does is its own business: clearing gradients here."""
 from trace_writer import Trace
 

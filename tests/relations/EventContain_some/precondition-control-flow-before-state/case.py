@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Steps without a backward change nothing, and then no parameter has a gradient. Both would
 explain it; only "after a backward" does not excuse a backward that reaches nothing.

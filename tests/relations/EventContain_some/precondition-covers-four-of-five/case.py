@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """It held in five pipelines; the precondition is true somewhere in four of them, which is 80 %."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """It takes a forward, unscaling, a closure and enabled gradients: too many clauses."""
 from trace_writer import Trace
 

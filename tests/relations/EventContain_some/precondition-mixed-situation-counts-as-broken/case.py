@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Without unscaling a step held three times and broke once: there it is never judged."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """It held and broke in equal situations: dropped, with the place where it broke."""
 from trace_writer import Trace
 

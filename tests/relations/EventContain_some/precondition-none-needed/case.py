@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Situations differ, but nothing ever broke: no precondition. Without a learning rate nothing is due."""
 from trace_writer import Trace
 

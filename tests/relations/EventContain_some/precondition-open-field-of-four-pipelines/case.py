@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Only the class tells what holds from what breaks, and four pipelines have that class: two for the hypothesis, two for the clause."""
 from trace_writer import Trace
 

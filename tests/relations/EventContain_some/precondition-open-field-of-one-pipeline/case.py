@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Each class was met in one pipeline only, and "is not SGD" is never said of a class."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """It takes a forward, unscaling and a closure; without any one of them it breaks."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A step that raised changed nothing, and neither teaches nor breaks anything."""
 from trace_writer import Trace
 

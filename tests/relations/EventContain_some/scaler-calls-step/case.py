@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A scaler steps its optimizer, but not in the warm-up that runs no backward."""
 from trace_writer import Trace
 

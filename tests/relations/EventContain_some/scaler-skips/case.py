@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A gradient scaler leaves out the step while a gradient is not finite; the gradients are cleared all the same."""
 from trace_writer import Trace
 

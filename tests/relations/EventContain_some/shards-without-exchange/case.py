@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A backward without exchange between ranks leaves the gradients of sharded parameters as they were."""
 from trace_writer import Trace
 

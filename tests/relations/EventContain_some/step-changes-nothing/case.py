@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A step that changes nothing is told at once."""
 from trace_writer import Trace
 

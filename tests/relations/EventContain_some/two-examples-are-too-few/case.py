@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two steps are no evidence, three are."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a DataLoader worker does is no training."""
 from trace_writer import Trace
 

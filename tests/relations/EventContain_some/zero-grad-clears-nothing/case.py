@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """zero_grad leaves the gradients: from the second step on no backward can give a first one."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A trainer is around everything and explains nothing: a callback that writes to the weights is told."""
 from trace_writer import Trace
 

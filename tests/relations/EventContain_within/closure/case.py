@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A step with a closure writes to the weights between two looks; that a call inside it looks first is no matter."""
 from trace_writer import Trace
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A target network that requires no gradient is copied by hand; the trained one never is."""
 from trace_writer import Trace
 

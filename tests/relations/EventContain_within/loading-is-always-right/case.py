@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The weights may always be loaded; before training anything goes, and buffers are free at all times."""
 from trace_writer import Trace
 

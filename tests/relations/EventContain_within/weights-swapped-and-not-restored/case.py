@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Averaged weights are copied over the model between two steps, and training goes on with them."""
 from trace_writer import Trace
 
