@@ -150,7 +150,8 @@ void tc_fact_print_names(struct tc_strtab *symbols, tc_sym *names, size_t n, str
 {
     const char *before = "[";
 
-    qsort_r(names, n, sizeof(*names), compare_texts, symbols);
+    if (n)
+        qsort_r(names, n, sizeof(*names), compare_texts, symbols);
     for (size_t i = 0; i < n; i++) {
         if (i && names[i] == names[i - 1])
             continue;
