@@ -7,6 +7,7 @@ Nodes are made for the tests: nothing here touches the machine's own.
 
 import os
 import pathlib
+import shlex
 import stat
 import subprocess
 import sys
@@ -43,9 +44,7 @@ class Outputs(runs.Case):
         return (self.work / "plain").read_bytes()
 
     def each(self):
-        for option in self.options:
-            with self.subTest(option=option):
-                yield option, self.options[option]
+        yield from self.options.items()
 
     def node(self, name, device):
         if os.geteuid() != 0:
@@ -82,7 +81,7 @@ class Outputs(runs.Case):
     def test_process_substitution(self):
         for option, args in self.each():
             want = self.written(option)
-            line = " ".join([tool(args[0]), *args[1:], ">(cat >got; echo >done)"])
+            line = shlex.join([tool(args[0]), *args[1:]]) + " >(cat >got; echo >done)"
             subprocess.run(["bash", "-c", f"{line}; wait $!; cat done"], cwd=self.work, check=True, timeout=60,
                            stdout=subprocess.DEVNULL)
             self.assertEqual((self.work / "got").read_bytes(), want)
@@ -92,7 +91,7 @@ class Outputs(runs.Case):
         for option, args in self.each():
             want = self.written(option)
             for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
-                line = " ".join([tool(args[0]), *args[1:], name])
+                line = shlex.join([tool(args[0]), *args[1:], name])
                 subprocess.run(["bash", "-c", f"(echo before; {line}; echo after) >both"], cwd=self.work, check=True,
                                timeout=60)
                 self.assertEqual((self.work / "both").read_bytes(), b"before\n" + want + b"after\n")
