@@ -123,7 +123,7 @@ class Interpreter(Case):
         self.assertNotIn("cmake", run.said)
         (self.work / "prefix/CMakeCache.txt").touch()
         run = self.execute([copy, "-o", "trace", "--python", PYTHON, self.script("print(1)")], None)
-        self.assertRegex(run.said, r"to add one: cmake -DTRAINCHECK_PYTHONS=\S+ \S+/prefix && cmake --build \S+/prefix\n")
+        self.assertRegex(run.said, r"to add one: cmake -DTRAINCHECK_PYTHONS=.+ \S+/prefix && cmake --build \S+/prefix\n")
 
     def test_no_python(self):
         self.assertIn("does not work as a Python 3 interpreter", self.refused("exit 1"))
