@@ -18,7 +18,10 @@ enum tc_attribute tc_fact_content_attribute(size_t i);
 /* Append the value of the i-th of these attributes, as JSON; false where the tensor has none. */
 bool tc_fact_content(size_t i, const struct tc_value *tensor, struct tc_strbuf *out);
 
-/* "1/4 of API" where number is a simple multiple of the result of that call, else "another ..." */
+/* "1/4 of what API returned" where number is a simple multiple of the result of that call. */
 void tc_fact_factor(double number, double result, const char *api, struct tc_strbuf *out);
+/* That it is no simple multiple is seen, but never claimed: a term of the loss that is zero now and
+ * then makes it one. json: the value as a fact has it. */
+bool tc_fact_is_no_factor(const char *json);
 
 #endif /* TC_FACT_CONTENT_H */

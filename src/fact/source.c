@@ -9,6 +9,7 @@
 
 #include "base/banned.h"
 #include "fact/attribute.h"
+#include "fact/content.h"
 #include "fact/facts.h"
 #include "fact/implied.h"
 #include "relation/relation.h"
@@ -142,6 +143,9 @@ static void propose(enum tc_fact_form form, struct tc_strtab *symbols, tc_sym ke
         tc_fact_form(&fact, symbols) != form)
         return;
     fact.value = value;
+    if (fact.attribute == TC_ATTRIBUTE_FACTOR &&
+        tc_fact_is_no_factor(tc_strtab_text(symbols, value)))
+        return;
     struct tc_hypothesis hypothesis = {
         .n_params = 1,
         .min_pipelines = TC_EVERY_PIPELINE,
