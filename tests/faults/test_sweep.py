@@ -13,6 +13,7 @@ import argparse
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -38,6 +39,10 @@ print(repr(value))
 
 
 class Sweep(runs.Case):
+    def setUp(self):
+        super().setUp()
+        self.library = shutil.copy(LIBRARY, self.work)  # LD_PRELOAD takes no path with a space
+
     def numbers(self, each=EACH):
         n = 0
         while True:
@@ -48,7 +53,7 @@ class Sweep(runs.Case):
         """The process that ended, and whether the call was reached."""
         mark = self.work / "reached"
         mark.unlink(missing_ok=True)
-        env = {**os.environ, **(env or {}), "LD_PRELOAD": str(LIBRARY), "NTH_FAILS": f"{kind}:{n}",
+        env = {**os.environ, **(env or {}), "LD_PRELOAD": str(self.library), "NTH_FAILS": f"{kind}:{n}",
                "NTH_FAILS_REACHED": str(mark)}
         p = subprocess.run(command, cwd=self.work, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                            timeout=timeout, check=False)
