@@ -55,7 +55,8 @@ class Leaving(Case):
 class WhatTheTraceHolds(Leaving):
     def argv(self, *options):
         script = self.script(START + "yard.many(2)")
-        given = ["--lr", "0.1", "--api-key", "KEY", "--hf_token=TOKEN", "--password", "--verbose", "--tokenizer", "SECRET"]
+        given = ["--lr", "0.1", "--api-key", "KEY", "--hf_token=TOKEN", "--password", "--verbose", "--tokenizer", "gpt2",
+                 "--client_secret", "SECRET", "--max-tokens=64"]
         run = self.collect("--instrument", "yard", "--overwrite", *options, script, *given, env=self.env)
         self.assertEqual(run.code, 0, run.said)
         return run.records()[0].get("argv", [None])[1:], given
@@ -63,7 +64,7 @@ class WhatTheTraceHolds(Leaving):
     def test_arguments_are_masked_by_the_name_of_their_option(self):
         found, given = self.argv()
         self.assertEqual(found, ["--lr", "0.1", "--api-key", "***", "--hf_token=***", "--password", "--verbose",
-                                 "--tokenizer", "***"])
+                                 "--tokenizer", "gpt2", "--client_secret", "***", "--max-tokens=64"])
         found, given = self.argv("--argv", "full")
         self.assertEqual(found, given)
         self.assertEqual(self.argv("--argv", "none")[0], [])
@@ -183,7 +184,7 @@ finally: print("leaving")
 
 
 class Killed(Leaving):
-    def start(self, text, *options):
+    def start(self, text, *options, target=None):
         script = self.script(START + text)
         command = [BIN / "traincheck-collect", "--python", PYTHON, "-o", self.work / "trace",
                    "--instrument", "yard", *options, *(target or [script])]

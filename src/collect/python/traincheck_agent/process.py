@@ -37,12 +37,13 @@ def rank_and_world():
         return None, None
 
 
-_SECRET = ("key", "token", "secret", "password", "passwd", "credential")
+# Whole words of an option's name: --tokenizer and --max-tokens hold no secret.
+_SECRET = frozenset(("key", "apikey", "token", "secret", "secrets", "password", "passwd", "credential", "credentials"))
 _MASK = "***"
 
 
 def _is_secret(name):
-    return name.startswith("-") and any(word in name.lower() for word in _SECRET)
+    return name.startswith("-") and not _SECRET.isdisjoint(name.lower().replace("_", "-").split("-"))
 
 
 def _masked(argv):
