@@ -199,6 +199,7 @@ static void know(struct tc_tokens *known, const struct tc_strtab *symbols, tc_sy
 static void on_call(struct window_state *s, struct tc_strtab *symbols, const struct tc_event *event)
 {
     const struct tc_call *call = event->call;
+    uint64_t ignored;
 
     if (tc_window_is_optional(call->role))
         know(known_to(s, event->process), symbols, tc_window_known_class(symbols, call->fn));
@@ -206,6 +207,7 @@ static void on_call(struct window_state *s, struct tc_strtab *symbols, const str
         return;
     tc_map_put(&s->asked, (uintptr_t)event->process, 1);
     if (!tc_is_training_forward(call) &&
+        !tc_map_get(&s->rests, (uintptr_t)event->process, &ignored) &&
         has_frozen_norms(&s->names, symbols, event->process,
                          tc_value_int(tc_value_get(call->self, "id"), TC_NONE)))
         tc_map_put(&s->rests, (uintptr_t)event->process, 1);

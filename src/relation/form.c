@@ -73,10 +73,7 @@ bool tc_is_by_the_user(const struct tc_strtab *symbols, const struct tc_call *ca
 
 bool tc_is_training_forward(const struct tc_call *call)
 {
-    const struct tc_value *training = tc_value_get(tc_value_get(call->self, "attrs"), "training");
-
-    return call->is_root && !tc_value_get(call->ctx, "grad") && training &&
-           training->kind == TC_VALUE_BOOL && training->boolean;
+    return call->is_root && !tc_value_get(call->ctx, "grad") && tc_call_is_training(call);
 }
 
 bool tc_is_subject(const struct tc_event *event)

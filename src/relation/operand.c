@@ -231,14 +231,6 @@ static uint64_t receiver_of(const struct tc_event *event, const struct tc_call *
     return tc_hash64(who, sizeof(who), 0);
 }
 
-static bool is_training(const struct tc_call *call)
-{
-    const struct tc_value *mode =
-        call ? tc_value_get(tc_value_get(call->self, "attrs"), "training") : NULL;
-
-    return mode && mode->kind == TC_VALUE_BOOL && mode->boolean;
-}
-
 /* Is it part of a layer which the script itself gave another mode than the model has? Monte Carlo
  * dropout does so: layer.train() after model.eval(). The mode is then as it is meant. */
 static bool is_set_apart(const struct operand_state *s, const struct tc_event *event)
@@ -250,7 +242,7 @@ static bool is_set_apart(const struct operand_state *s, const struct tc_event *e
         layer = layer->parent;
     while (root && !root->is_root)
         root = root->parent;
-    return layer && is_training(layer) != is_training(root) &&
+    return layer && tc_call_is_training(layer) != tc_call_is_training(root) &&
            tc_map_get(&s->set_by_hand, receiver_of(event, layer), &ignored);
 }
 

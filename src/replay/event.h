@@ -234,6 +234,9 @@ int64_t tc_process_time(const struct tc_process *process, int64_t t);
 /* Line of the script from which the call was made, itself or as part of another; or empty. */
 tc_sym tc_call_at(const struct tc_call *call);
 
+/* Is the receiver a module in training mode? NULL has no receiver. */
+bool tc_call_is_training(const struct tc_call *call);
+
 /* Has the call, or one that it is a part of, that role? NULL has none. */
 bool tc_call_is_within(const struct tc_call *call, enum tc_role role);
 

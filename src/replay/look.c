@@ -28,19 +28,12 @@ static int64_t batch_of(const struct tc_call *call)
     return TC_NONE;
 }
 
-static bool is_in_training_mode(const struct tc_call *call)
-{
-    const struct tc_value *mode = tc_value_get(tc_value_get(call->self, "attrs"), "training");
-
-    return mode && mode->kind == TC_VALUE_BOOL && mode->boolean;
-}
-
 void tc_look_begins(struct tc_process *process, struct tc_call *call)
 {
     int64_t root = tc_value_int(tc_value_get(call->self, "id"), TC_NONE), batch;
 
     call->is_look = call->parent && call->parent->is_look;
-    if (call->is_root && is_in_training_mode(call) && (batch = batch_of(call)) != TC_NONE) {
+    if (call->is_root && tc_call_is_training(call) && (batch = batch_of(call)) != TC_NONE) {
         struct tc_batches *batches = batches_of(process, root);
         if (tc_value_get(call->ctx, "grad"))
             call->is_look |= batch == batches->last && batches->before != TC_NONE;

@@ -20,6 +20,14 @@ tc_sym tc_call_at(const struct tc_call *call)
     return call->at;
 }
 
+bool tc_call_is_training(const struct tc_call *call)
+{
+    const struct tc_value *mode =
+        call ? tc_value_get(tc_value_get(call->self, "attrs"), "training") : NULL;
+
+    return mode && mode->kind == TC_VALUE_BOOL && mode->boolean;
+}
+
 bool tc_call_is_within(const struct tc_call *call, enum tc_role role)
 {
     while (call && call->role != role)
