@@ -7,7 +7,7 @@ from typing import List, Optional
 
 from ._annotations import trace_folder
 from ._live import LiveCheck
-from ._report import Violation
+from ._report import Report, Violation
 from ._work import Path, Paths
 
 logger = logging.getLogger("libtraincheck")
@@ -63,3 +63,21 @@ class Watch:
             logger.info("TrainCheck: %s", str(report).splitlines()[0])
         elif report is not None:
             logger.warning("TrainCheck: %s", report)
+
+
+class Checked:
+    """What a callback class is made of beside that of its framework, which says what the arguments are."""
+
+    def __init__(self, invariants: Paths = "@all", on_violation: str = "warn", *, trace: Optional[Path] = None,
+                 suppress: Optional[Path] = None, output_dir: Optional[Path] = None):
+        super().__init__()
+        self._watch = Watch(invariants, on_violation, trace, suppress, output_dir)
+
+    @property
+    def violations(self) -> List[Violation]:
+        return self._watch.violations
+
+    @property
+    def report(self) -> Optional[Report]:
+        """After the training."""
+        return self._watch.live.report if self._watch.live else None

@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """For Lightning: Trainer(callbacks=[TrainCheckCallback("invariants.jsonl", on_violation="stop")])."""
 
-from typing import Any, List, Optional
+from typing import Any
 
 try:
     from lightning.pytorch import Callback
 except ImportError:
     from pytorch_lightning import Callback  # type: ignore[no-redef]
 
-from ._callback import Watch
-from ._report import Report, Violation
-from ._work import Path, Paths
+from ._callback import Checked
 
 __all__ = ["TrainCheckCallback"]
 
 
-class TrainCheckCallback(Callback):
+class TrainCheckCallback(Checked, Callback):
     """
     Checks the run while it goes on, which traincheck-collect must have started.
 
@@ -24,19 +22,7 @@ class TrainCheckCallback(Callback):
     The trainer's logger gets `traincheck/violations`.
     """
 
-    def __init__(self, invariants: Paths = "@all", on_violation: str = "warn", *, trace: Optional[Path] = None,
-                 suppress: Optional[Path] = None, output_dir: Optional[Path] = None):
-        self._watch = Watch(invariants, on_violation, trace, suppress, output_dir)
-        self._logged = -1
-
-    @property
-    def violations(self) -> List[Violation]:
-        return self._watch.violations
-
-    @property
-    def report(self) -> Optional[Report]:
-        """After the training."""
-        return self._watch.live.report if self._watch.live else None
+    _logged = -1
 
     def _log(self, trainer: Any) -> None:
         n = len(self.violations)

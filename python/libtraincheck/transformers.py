@@ -2,13 +2,11 @@
 """For transformers' Trainer: Trainer(..., callbacks=[TrainCheckCallback("invariants.jsonl", on_violation="stop")])."""
 
 import sys
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Optional
 
 from transformers import TrainerCallback
 
-from ._callback import Watch
-from ._report import Report, Violation
-from ._work import Path, Paths
+from ._callback import Checked
 
 __all__ = ["TrainCheckCallback"]
 
@@ -23,7 +21,7 @@ def _any_rank(flag: bool, device: Any) -> bool:
     return bool(said.item())
 
 
-class TrainCheckCallback(TrainerCallback):
+class TrainCheckCallback(Checked, TrainerCallback):
     """
     Checks the run while it goes on, which traincheck-collect must have started.
 
@@ -31,19 +29,6 @@ class TrainCheckCallback(TrainerCallback):
     trace: its folder, if not that of traincheck-collect. suppress, output_dir: as of libtraincheck.check.
     Logs get `traincheck/violations`.
     """
-
-    def __init__(self, invariants: Paths = "@all", on_violation: str = "warn", *, trace: Optional[Path] = None,
-                 suppress: Optional[Path] = None, output_dir: Optional[Path] = None):
-        self._watch = Watch(invariants, on_violation, trace, suppress, output_dir)
-
-    @property
-    def violations(self) -> List[Violation]:
-        return self._watch.violations
-
-    @property
-    def report(self) -> Optional[Report]:
-        """After the training."""
-        return self._watch.live.report if self._watch.live else None
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self._watch.begin(state.is_world_process_zero)
