@@ -2,7 +2,7 @@
 /*
  * python.c - one line of an invariant file of the Python TrainCheck
  *
- * It is kept as it was written, with exact integers; its rules are judged by relation/python_*.c.
+ * It is kept as it was written, with exact integers; its rules are judged by python_tool/.
  */
 #include "invariant/python.h"
 
