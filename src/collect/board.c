@@ -13,12 +13,17 @@
 #include "base/banned.h"
 #include "base/fs.h"
 
-#define MAGIC UINT64_C(0x647261426b636354)
+#define MAGIC     UINT64_C(0x647261426b636355)
+#define MAX_FILES 4096 /* of which the board knows more than their sum */
 
 enum failure {
     FAILURE_NONE,
     FAILURE_WRITING,
     FAILURE_WRITTEN
+};
+
+struct told_file {
+    _Atomic uint64_t id, bytes;
 };
 
 struct board {
@@ -28,11 +33,14 @@ struct board {
     atomic_bool has_torch;
     _Atomic int failure_state; /* enum failure */
     char failure[sizeof(((struct tc_board_totals *)0)->failure)];
+    _Atomic uint64_t n_told;
+    struct told_file told[MAX_FILES];
 };
 
 static struct board own; /* where the system gives none */
 static struct board *board = &own;
 static struct tc_board_totals told; /* by this process */
+static struct told_file *mine_told; /* its row of the board; NULL: none yet */
 
 static struct board *map(int fd)
 {
@@ -140,8 +148,44 @@ static void tell_failure(const char *text)
     atomic_store(&board->failure_state, FAILURE_WRITTEN);
 }
 
+/* The row of this process, made when it first has a file; NULL where the board is full. */
+static struct told_file *own_row(const struct tc_board_totals *mine)
+{
+    uint64_t at;
+
+    if (mine_told || !mine->files || told.files)
+        return mine_told;
+    at = atomic_fetch_add(&board->n_told, 1);
+    mine_told = at < MAX_FILES ? &board->told[at] : NULL;
+    if (mine_told)
+        atomic_store(&mine_told->id, mine->file_id);
+    return mine_told;
+}
+
+static void tell_file(const struct tc_board_totals *mine)
+{
+    struct told_file *row = own_row(mine);
+
+    if (row)
+        atomic_store(&row->bytes, mine->bytes);
+}
+
+bool tc_board_told_of(uint64_t file_id, uint64_t *bytes)
+{
+    uint64_t n = atomic_load(&board->n_told);
+
+    for (uint64_t i = 0; i < n && n <= MAX_FILES; i++) {
+        if (atomic_load(&board->told[i].id) != file_id)
+            continue;
+        *bytes = atomic_load(&board->told[i].bytes);
+        return true;
+    }
+    return false;
+}
+
 void tc_board_tell(const struct tc_board_totals *mine)
 {
+    tell_file(mine);
     atomic_fetch_add(&board->files, mine->files - told.files);
     atomic_fetch_add(&board->calls, mine->calls - told.calls);
     atomic_fetch_add(&board->records, mine->records - told.records);
@@ -163,6 +207,7 @@ void tc_board_tell(const struct tc_board_totals *mine)
 void tc_board_forked(void)
 {
     told = (struct tc_board_totals){0};
+    mine_told = NULL;
 }
 
 void tc_board_sum(struct tc_board_totals *out)

@@ -20,6 +20,7 @@ struct tc_board_totals {
     uint64_t processes; /* Python processes that joined, but for forked ones */
     uint64_t passed_by; /* Python processes that were started so that they cannot */
     uint64_t files;     /* trace files opened */
+    uint64_t file_id;   /* of one process: its file's, as tc_writer_file_id gives it */
     uint64_t steps;     /* of all processes: the largest */
     uint64_t calls;
     uint64_t records;               /* in the files */
@@ -49,6 +50,12 @@ void tc_board_pass_by(void);
 void tc_board_tell(const struct tc_board_totals *mine);
 /* In a forked child: it has done nothing yet. */
 void tc_board_forked(void);
+
+/*
+ * The length in bytes that was told of the file of that number. False if nobody told of it, or if
+ * more processes had files than the board has room for.
+ */
+bool tc_board_told_of(uint64_t file_id, uint64_t *bytes);
 
 /* What all have told. Any thread, any process. */
 void tc_board_sum(struct tc_board_totals *out);

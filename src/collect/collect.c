@@ -18,6 +18,7 @@
 #include "collect/plan.h"
 #include "collect/progress.h"
 #include "collect/python.h"
+#include "collect/recount.h"
 #include "collect/select.h"
 
 struct run {
@@ -235,6 +236,7 @@ static void report_child(const struct run *run)
     struct tc_board_totals totals;
 
     tc_board_sum(&totals);
+    tc_recount(run->output_dir, &totals);
     tc_strbuf_adds(&line, "traincheck-collect: ");
     if (run->board)
         tc_board_describe(&line, &totals);

@@ -222,6 +222,11 @@ uint64_t tc_writer_file_bytes(const struct tc_writer *writer)
     return writer->file_bytes;
 }
 
+uint64_t tc_writer_file_id(const struct tc_writer *writer)
+{
+    return (uint64_t)writer->inode;
+}
+
 static void free_writer(struct tc_writer *writer)
 {
     tc_zio_free(writer->zio);

@@ -39,6 +39,8 @@ bool tc_writer_may_recover(const struct tc_writer *writer);
 /* What is in the file, whole frames only. */
 uint64_t tc_writer_file_bytes(const struct tc_writer *writer);
 uint64_t tc_writer_file_lines(const struct tc_writer *writer);
+/* Its number within its file system: st_ino. */
+uint64_t tc_writer_file_id(const struct tc_writer *writer);
 /*
  * Flush and close; frees the writer whatever it returns. TC_E_IO also if the file was removed
  * meanwhile. NULL is fine.

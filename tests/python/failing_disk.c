@@ -3,11 +3,12 @@
  * failing_disk.c - preloaded into a job: writes to its trace files fail for a while
  *
  * FAILING_DISK=FROM:N:ERRNO: of each process the FROM-th write (from 1) and the N-1 after it; N 0:
- * all from there on.
+ * all from there on. ERRNO 0: such a write succeeds, and the process is killed before it knows.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,10 @@ ssize_t write(int fd, const void *data, size_t size)
     at = ++written;
     if (at < from || (n && at >= from + n))
         return real(fd, data, size);
+    if (!error) {
+        (void)!real(fd, data, size);
+        raise(SIGKILL);
+    }
     if (size > 10 && real(fd, data, 10) < 0) /* a part of it arrives */
         return -1;
     errno = error;

@@ -377,6 +377,19 @@ time.sleep(4); p.kill(); p.wait(); print("done")
         self.assertEqual((run.code, run.out), (0, "done\n"))
         self.assert_counted(run)
 
+    @unittest.skipUnless(FAILING_DISK, "the library that is preloaded was not built")
+    def test_a_child_killed_before_it_could_tell_of_its_write(self):
+        child = self.script(START + "yard.many(300); time.sleep(9)", "child.py")
+        library = shutil.copy(FAILING_DISK, self.work)
+        text = f"""
+import os, subprocess, sys
+env = dict(os.environ, LD_PRELOAD={str(library)!r}, FAILING_DISK="1:1:0")
+print(subprocess.run([sys.executable, {str(child)!r}], env=env).returncode)
+"""
+        run = self.trace(text)
+        self.assertEqual((run.code, run.out), (0, "-9\n"))
+        self.assertGreater(self.assert_counted(run), 600)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -16,6 +16,7 @@
 #include "collect/agent/variables.h"
 #include "collect/board.h"
 #include "collect/progress.h"
+#include "collect/recount.h"
 
 /* How long a dying process waits for its last frames. */
 #define RESCUE_MS 500
@@ -70,6 +71,7 @@ static void tell(const struct tc_sink_stats *stats)
 {
     struct tc_board_totals mine = {
         .files = process.was_open,
+        .file_id = stats->file_id,
         .steps = (uint64_t)tc_steps_number(),
         .calls = (uint64_t)tc_agent.next_call,
         .records = stats->file_records,
@@ -96,6 +98,7 @@ bool tc_process_open(const char *path, const char *record)
         .wait_end = take_again,
         .report = tell,
     };
+    struct tc_sink_stats stats;
     struct tc_error err = {0};
 
     if (tc_sink_open(path, &config, &err) != TC_OK) {
@@ -103,6 +106,8 @@ bool tc_process_open(const char *path, const char *record)
         return false;
     }
     process.was_open = true;
+    tc_sink_stats(&stats);
+    tell(&stats); /* from now on the file is known, however the process ends */
     put_process_record(record);
     return true;
 }
@@ -142,6 +147,7 @@ static void print_closing_line(void)
     struct tc_board_totals totals;
 
     tc_board_sum(&totals);
+    tc_recount(process.config.output_dir, &totals);
     tc_strbuf_adds(&line, "traincheck-collect: ");
     tc_board_describe(&line, &totals);
     tc_strbuf_addf(&line, " in %s", process.config.output_dir);

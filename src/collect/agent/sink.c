@@ -219,6 +219,7 @@ enum tc_status tc_sink_open(const char *path, const struct tc_sink_config *confi
     status = tc_writer_open(path, &sink.writer, err);
     if (status != TC_OK)
         return status;
+    sink.stats.file_id = tc_writer_file_id(sink.writer);
     sink.open = true;
     return TC_OK;
 }

@@ -18,6 +18,7 @@
 struct tc_sink_stats {
     uint64_t records;                  /* put, or to be put before the next one */
     uint64_t file_bytes, file_records; /* what reached the file */
+    uint64_t file_id;                  /* as tc_writer_file_id gives it */
     uint64_t dropped;                  /* neither will */
     int64_t first_lost, last_lost;     /* steps of those, if has_lost_steps */
     bool has_lost_steps;
