@@ -66,7 +66,7 @@ const struct tc_opt_tool check_tool = {
         "every gradient and updated parameter of every rank. Plans are written by\n"
         "traincheck-collect --plan.",
     .usage = "[OPTION]... DIR... -i FILE|@NAME...\n"
-             "       traincheck-check [OPTION]... --plan DIR --plan-reference DIR",
+             "[OPTION]... --plan DIR --plan-reference DIR",
     .examples = "  traincheck-check traincheck_train_2026-07-01_10-00-00 -i invariants.jsonl\n"
                 "  traincheck-check traincheck_train_2026-07-01_10-00-00 -i @all\n"
                 "  traincheck-check run1 run2 -i mine.jsonl team.jsonl -o report --fail-on multi\n"
