@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Do two builds make the same invariants, evidence, verdicts and reports, byte for byte?
+
+usage: run.py --before OTHER/bin [--bin BUILD/bin] [--invariants FILE|@NAME]... [-j N] FOLDER...
+
+Each FOLDER holds traces, a folder for each, as ../selection/run.py and invariants/regenerate.sh leave them in WORK/traces. Of each trace
+both builds learn invariants (plain, --specific, and as evidence) and check it with the --invariants (default @all) and, where
+the traces of a healthy script NAME and of another one NAME.* or NAME+* stand side by side, by what was learned from NAME. All that they
+write and print is compared.
+
+Prints each file that differs with its first different line of both, and a line of totals. Exit status 1 if anything differs.
+"""
+
+import argparse
+import concurrent.futures
+import itertools
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# What a report says of the moment at which it was made.
+MOMENT = re.compile(rb"\d{4}-\d\d-\d\d[T _]\d\d[:-]\d\d[:-]\d\d(\.\d+)?Z?|\b\d+(\.\d+)? (ms|s|[kM]B/s)\b")
+
+
+class Failed(Exception):
+    """What keeps the comparison from being made."""
+
+
+def traces_in(folders):
+    """{name: folder} of all folders that hold a trace file."""
+    found = {}
+    for folder in folders:
+        for at in sorted(pathlib.Path(folder).iterdir()):
+            if at.is_dir() and (any(at.glob("trace_*.jsonl*"))):
+                found[at.name] = at.resolve()
+    if not found:
+        raise Failed(f"no traces in {', '.join(map(str, folders))}")
+    return found
+
+
+def healthy_of(name, names):
+    """The trace whose invariants judge this one: of the longest name that this one goes on from; itself where there is none."""
+    stem = re.split(r"[.+]", name)[0]
+    kin = [n for n in names if n != name and (n == stem or n == f"{stem}.healthy" or n == f"{stem}.ref")]
+    return max(kin, key=len) if kin else name
+
+
+def commands(tools, trace, healthy, sets):
+    """What one build is asked of one trace; all output goes below the current folder."""
+    infer, check = tools / "traincheck-infer", tools / "traincheck-check"
+    yield [infer, healthy, "-o", "own.jsonl", "--failed", "failed.jsonl", "-j1"]
+    yield [infer, healthy, "--specific", "-o", "specific.jsonl", "--profile", "profile.txt", "-j1"]
+    yield [infer, healthy, "--evidence", "evidence.tce", "-j1"]
+    for given in ["own.jsonl", "specific.jsonl", *sets]:
+        out = "check-" + re.sub(r"\W", "", str(given))
+        yield [check, trace, "-i", given, "-o", out, "--json", "--format", "sarif,junit,chrome", "--metrics", f"{out}.metrics", "-j1"]
+
+
+def run_all(tools, trace, healthy, sets, folder):
+    """{name: bytes} of everything that the build wrote and printed."""
+    found = {}
+    for i, command in enumerate(commands(tools, trace, healthy, sets)):
+        p = subprocess.run([str(c) for c in command], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=600)
+        found[f"{i}-{command[0].name}.printed"] = b"exit status %d\n" % p.returncode + p.stdout + p.stderr
+    for file in sorted(folder.rglob("*")):
+        if file.is_file():
+            found[str(file.relative_to(folder))] = file.read_bytes()
+    return {name: MOMENT.sub(b"TIME", data) for name, data in found.items()}
+
+
+def first_difference(a, b):
+    lines = itertools.zip_longest(a.splitlines(), b.splitlines())
+    at, (x, y) = next((i, pair) for i, pair in enumerate(lines, 1) if pair[0] != pair[1])
+    return f"line {at}\n    before: {show(x)}\n    after:  {show(y)}"
+
+
+def show(line):
+    return "(none)" if line is None else line[:200].decode(errors="replace")
+
+
+def compare(builds, trace, healthy, sets):
+    """(files compared, what differs as lines of text)"""
+    with tempfile.TemporaryDirectory(prefix="tc-identity-") as work:
+        made = []
+        for tools in builds:
+            folder = pathlib.Path(work) / "here"  # one name for both: it stands in what they print
+            folder.mkdir()
+            made.append(run_all(tools, trace, healthy, sets, folder))
+            shutil.rmtree(folder)
+    before, after = made
+    said = [f"{name}: only {'before' if name in before else 'after'}" for name in sorted(before.keys() ^ after.keys())]
+    said += [f"{name}: {first_difference(before[name], after[name])}"
+             for name in sorted(before.keys() & after.keys()) if before[name] != after[name]]
+    return len(before.keys() & after.keys()), said
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog=__doc__.split("\n\n", 2)[2],
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--before", required=True, type=pathlib.Path, help="the tools of the other build")
+    p.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin", help="the tools of this one (default build/bin)")
+    p.add_argument("--invariants", action="append", default=[], help="also check with these (default @all)")
+    p.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="traces at once (default all cores)")
+    p.add_argument("folders", nargs="+", metavar="FOLDER")
+    args = p.parse_args()
+    builds = [b.resolve() for b in (args.before, args.bin)]
+    sets = [s if s.startswith("@") else str(pathlib.Path(s).resolve()) for s in args.invariants] or ["@all"]
+    traces = traces_in(args.folders)
+    n_files = n_different = 0
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        jobs = {name: pool.submit(compare, builds, trace, traces[healthy_of(name, traces)], sets)
+                for name, trace in traces.items()}
+        for name, job in jobs.items():
+            n, said = job.result()
+            n_files, n_different = n_files + n, n_different + len(said)
+            for text in said:
+                print(f"{name}: {text}", flush=True)
+    print(f"identity: {n_different} of {n_files} outputs differ, {len(traces)} traces")
+    return 1 if n_different else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (Failed, OSError) as e:
+        sys.exit(f"identity: {e}")

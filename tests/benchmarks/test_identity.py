@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""benchmarks/identity: a build equals itself, and differs from one that asks for more support."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BENCHMARKS = pathlib.Path(__file__).resolve().parents[2] / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS / "check"))
+import traces  # noqa: E402
+
+BIN = pathlib.Path(os.environ["TRAINCHECK_BIN"])
+
+
+class Identity(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="tc identity ")
+        self.addCleanup(folder.cleanup)
+        self.work = pathlib.Path(folder.name)
+        traces.write(self.work / "traces" / "loop", 20)
+        traces.write(self.work / "traces" / "loop+seed=2", 12)
+
+    def compare(self, before):
+        return subprocess.run([sys.executable, "-B", BENCHMARKS / "identity" / "run.py", "--before", before, "--bin", BIN,
+                               "-j1", self.work / "traces"], capture_output=True, text=True, timeout=120)
+
+    def test_a_build_equals_itself(self):
+        p = self.compare(BIN)
+        self.assertEqual((p.returncode, p.stderr), (0, ""))
+        self.assertRegex(p.stdout, r"\Aidentity: 0 of \d\d+ outputs differ, 2 traces\n\Z")
+
+    def test_another_threshold_is_seen(self):
+        other = self.work / "other"
+        other.mkdir()
+        (other / "traincheck-check").symlink_to(BIN / "traincheck-check")
+        infer = other / "traincheck-infer"
+        infer.write_text(f'#!/bin/sh\nexec "{BIN}/traincheck-infer" --min-support 1000 "$@"\n')
+        infer.chmod(0o755)
+        p = self.compare(other)
+        self.assertEqual(p.returncode, 1)
+        self.assertRegex(p.stdout, r"loop: own\.jsonl: line \d+\n    before: .*\n    after:  ")
+
+    def test_a_folder_without_traces_is_named(self):
+        (self.work / "traces").rename(self.work / "away")
+        (self.work / "traces").mkdir()
+        p = self.compare(BIN)
+        self.assertEqual(p.returncode, 1)
+        self.assertIn(f"identity: no traces in {self.work / 'traces'}", p.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
