@@ -70,6 +70,38 @@ static void complete_config(struct collect_options *options)
         config->content = (enum tc_collect_content)(TC_COLLECT_CONTENT_OFF + options->content);
 }
 
+/* What can hardly be meant for a script, when we were not told of it ourselves. */
+static bool is_option_of_ours(const struct collect_options *options, const char *word)
+{
+    const struct tc_collect_config *config = &options->config;
+    const struct {
+        const char *letter, *name;
+        bool is_given;
+    } ours[] = {
+        {"-o",          "--output-dir", config->output_dir   },
+        {"-i",          "--invariants", options->invariants.n},
+        {"--overwrite", "--overwrite",  config->overwrite    },
+    };
+
+    for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+        if (!ours[i].is_given && (!strcmp(word, ours[i].letter) || !strcmp(word, ours[i].name)))
+            return true;
+    return false;
+}
+
+/* It may be the script's own all the same, so nothing is refused. */
+static void hint_at_order(struct tc_app *app, const struct collect_options *options)
+{
+    const struct tc_collect_config *config = &options->config;
+
+    for (size_t i = 1; config->form != TC_COLLECT_COMMAND && i < config->n_target; i++)
+        if (is_option_of_ours(options, config->target[i])) {
+            tc_app_say(app, "note: %s goes to %s; options of traincheck-collect stand before it",
+                       config->target[i], config->target[0]);
+            return;
+        }
+}
+
 enum tc_status collect_run(struct tc_app *app, void *options_, struct tc_error *err)
 {
     struct collect_options *options = options_;
@@ -84,5 +116,6 @@ enum tc_status collect_run(struct tc_app *app, void *options_, struct tc_error *
     complete_config(options);
     if (config->n_target == 0 && !config->list_apis)
         return tc_error_set(err, TC_E_USAGE, "no script, module or command given");
+    hint_at_order(app, options);
     return tc_collect_run(config, &app->exit_status, err);
 }
