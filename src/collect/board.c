@@ -35,6 +35,7 @@ struct board {
     char failure[sizeof(((struct tc_board_totals *)0)->failure)];
     _Atomic uint64_t n_told;
     struct told_file told[MAX_FILES];
+    char program[512], next[1024]; /* written before any process is started */
 };
 
 static struct board own; /* where the system gives none */
@@ -84,6 +85,23 @@ char *tc_board_make(bool survives_exec)
     board->magic = MAGIC;
     tc_strbuf_addf(&path, "/proc/%ld/fd/%d", (long)getpid(), fd);
     return tc_strbuf_take(&path);
+}
+
+static void keep_text(char *to, size_t size, const char *text)
+{
+    if (text && strlen(text) < size)
+        snprintf(to, size, "%s", text);
+}
+
+void tc_board_announce(const char *program, const char *next)
+{
+    keep_text(board->program, sizeof(board->program), program);
+    keep_text(board->next, sizeof(board->next), next);
+}
+
+const char *tc_board_next(const struct tc_board_totals *totals)
+{
+    return totals->calls && board->next[0] && isatty(STDERR_FILENO) ? board->next : NULL;
 }
 
 /* The path may lead elsewhere by now: to another file, or into another process. */
@@ -262,18 +280,25 @@ bool tc_board_has_losses(const struct tc_board_totals *totals)
     return totals->dropped || totals->errors || totals->failure[0];
 }
 
-static const char *why_nothing(const struct tc_board_totals *totals)
+static void add_why_nothing(struct tc_strbuf *out, const struct tc_board_totals *totals)
 {
+    tc_strbuf_adds(out, "; nothing was traced: ");
     if (!totals->processes)
-        return "no Python process loaded the agent: none ran, its environment was cleared, or it "
-               "ran with -I, -E or -S";
-    return totals->has_torch ? "no traced API was called" : "torch was not imported";
+        tc_strbuf_adds(out, "no Python process loaded the agent: none ran, its environment was "
+                            "cleared, or it ran with -I, -E or -S");
+    else if (totals->has_torch)
+        tc_strbuf_adds(out, "no traced API was called");
+    else if (board->program[0])
+        tc_strbuf_addf(out, "torch was not imported by %s (--python names another interpreter)",
+                       board->program);
+    else
+        tc_strbuf_adds(out, "torch was not imported");
 }
 
 void tc_board_describe_losses(struct tc_strbuf *out, const struct tc_board_totals *totals)
 {
     if (!totals->calls)
-        tc_strbuf_addf(out, "; nothing was traced: %s", why_nothing(totals));
+        add_why_nothing(out, totals);
     if (totals->passed_by) {
         tc_strbuf_adds(out, "; not traced: ");
         add_count(out, totals->passed_by, "start");

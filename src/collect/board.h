@@ -39,6 +39,10 @@ struct tc_board_totals {
  */
 char *tc_board_make(bool survives_exec);
 
+/* What the closing line says that the collector alone knows: the interpreter that it started, and
+ * the command to type next. Either may be NULL; a text that is too long is left out. */
+void tc_board_announce(const char *program, const char *next);
+
 /* Use the board at path, if there is one. */
 void tc_board_open(const char *path);
 
@@ -62,6 +66,9 @@ void tc_board_sum(struct tc_board_totals *out);
 
 /* "120 steps, 45678 records, 1.2 MB of 3 processes" */
 void tc_board_describe(struct tc_strbuf *out, const struct tc_board_totals *totals);
+/* "traincheck-infer …" where there is something to go on with and a person at the terminal of
+ * stderr reads it; else NULL. */
+const char *tc_board_next(const struct tc_board_totals *totals);
 /* "; lost: 3 records", or nothing. */
 void tc_board_describe_losses(struct tc_strbuf *out, const struct tc_board_totals *totals);
 /* Was any part of tracing switched off, or any record lost? */

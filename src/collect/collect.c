@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/collect.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -191,6 +192,34 @@ static bool is_job(const struct run *run)
     return run->config->form != TC_COLLECT_COMMAND && (run->python.library || is_replaced(run));
 }
 
+/* A word that a shell takes as it stands, else none: a command is told only if it can be typed. */
+static bool add_word(struct tc_strbuf *out, const char *word)
+{
+    for (const char *p = word; *p; p++)
+        if (!isalnum((unsigned char)*p) && !strchr("@%+=:,./_-", *p))
+            return false;
+    tc_strbuf_addf(out, " %s", word);
+    return true;
+}
+
+/* What was traced for invariants is judged by them; else it is learned from. The folder as it was
+ * named. */
+static void announce(const struct run *run)
+{
+    const struct tc_collect_config *config = run->config;
+    const char *dir = config->output_dir ? config->output_dir : tc_fs_base(run->output_dir);
+    struct tc_strbuf next = TC_STRBUF_INIT;
+    bool is_check = config->n_invariants > 0, is_plain;
+
+    tc_strbuf_adds(&next, is_check ? "traincheck-check" : "traincheck-infer --specific");
+    is_plain = add_word(&next, dir);
+    tc_strbuf_adds(&next, is_check ? " -i" : " -o invariants.jsonl");
+    for (size_t i = 0; i < config->n_invariants; i++)
+        is_plain &= add_word(&next, config->invariants[i]);
+    tc_board_announce(run->python.program, is_plain && !config->plan ? next.text : NULL);
+    tc_strbuf_release(&next);
+}
+
 static enum tc_status set_environment(struct run *run, struct tc_error *err)
 {
     struct tc_strbuf settings = TC_STRBUF_INIT;
@@ -198,6 +227,7 @@ static enum tc_status set_environment(struct run *run, struct tc_error *err)
     enum tc_status status;
 
     run->board = tc_board_make(is_replaced(run));
+    announce(run);
     what.board = run->board;
     what.main_pid = is_job(run) ? (long)getpid() : 0;
     what.is_injected = is_replaced(run);
@@ -245,6 +275,8 @@ static void report_child(const struct run *run)
     tc_strbuf_addf(&line, " in %s", run->output_dir);
     if (run->board)
         tc_board_describe_losses(&line, &totals);
+    if (tc_board_next(&totals))
+        tc_strbuf_addf(&line, "\ntraincheck-collect: next: %s", tc_board_next(&totals));
     fprintf(stderr, "%s\n", line.text);
     tc_strbuf_release(&line);
 }

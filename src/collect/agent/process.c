@@ -155,6 +155,8 @@ static void print_closing_line(void)
         tc_strbuf_adds(&line, " (injected: this Python has no shared library)");
     tc_board_describe_losses(&line, &totals);
     tc_strbuf_addc(&line, '\n');
+    if (tc_board_next(&totals))
+        tc_strbuf_addf(&line, "traincheck-collect: next: %s\n", tc_board_next(&totals));
     signal(SIGPIPE, SIG_IGN); /* who reads it may have left */
     tc_fs_write_all(STDERR_FILENO, line.text, line.size);
     tc_strbuf_release(&line);
