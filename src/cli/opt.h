@@ -55,7 +55,7 @@ struct tc_opt {
     /* If set: arguments that follow the value belong to it too while this says so. */
     bool (*more)(const char *argument);
     bool last;         /* all that follows the value is no option of ours */
-    const char *words; /* values, with spaces between, to complete beside the argument's own */
+    const char *words; /* values, with spaces between: beside files, or of a list */
 };
 
 /* clang-format off */

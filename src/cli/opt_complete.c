@@ -3,7 +3,8 @@
  * opt_complete.c - what bash, zsh and fish need to complete a tool's options
  *
  * The name of an argument says what completes it: DIR, FILE or PATH, choices
- * with | between, anything else nothing. Words of the option come beside files.
+ * with | between, anything else nothing. Words of the option come beside files,
+ * or make a list with commas between.
  */
 #include "cli/opt.h"
 
@@ -18,7 +19,8 @@ enum argument {
     ARGUMENT_OTHER,
     ARGUMENT_DIR,
     ARGUMENT_FILE,
-    ARGUMENT_CHOICE
+    ARGUMENT_CHOICE,
+    ARGUMENT_WORDS
 };
 
 static enum argument argument_of(const struct tc_opt *opt)
@@ -30,7 +32,7 @@ static enum argument argument_of(const struct tc_opt *opt)
         return ARGUMENT_DIR;
     if (strncmp(name, "FILE", 4) == 0 || strcmp(name, "PATH") == 0)
         return ARGUMENT_FILE;
-    return ARGUMENT_OTHER;
+    return opt->words ? ARGUMENT_WORDS : ARGUMENT_OTHER;
 }
 
 /* "auto|always|never" with spaces between. */
@@ -81,6 +83,10 @@ static void bash_value(struct tc_strbuf *out, const struct tc_opt *opt)
         add_choices(out, opt);
         tc_strbuf_addc(out, '\'');
         break;
+    case ARGUMENT_WORDS: /* what follows the last comma is completed, what stands before it kept */
+        tc_strbuf_addf(out, "-W '%s' -P \"${cur%%\"${cur##*,}\"}\" -- \"${cur##*,}\"); return ;;\n",
+                       opt->words);
+        return;
     case ARGUMENT_OTHER:
         tc_strbuf_adds(out, "-W ''");
         break;
@@ -136,6 +142,9 @@ static void zsh_spec(struct tc_strbuf *out, const struct tc_opt *opt, const char
         tc_strbuf_addc(out, '(');
         add_choices(out, opt);
         tc_strbuf_addc(out, ')');
+        break;
+    case ARGUMENT_WORDS:
+        tc_strbuf_addf(out, "_values -s , %s %s", opt->argument, opt->words);
         break;
     case ARGUMENT_OTHER:
         break;
