@@ -374,6 +374,13 @@ enum tc_status tc_invariant_set_read_file(struct tc_invariant_set *set, const ch
             continue;
         is_empty = false;
         status = read_line(set, start, size, err);
+        if (status && !end &&
+            start[0] == '{') /* written whole, the last line ends like all others */
+            status =
+                tc_error_set(err, TC_E_FORMAT,
+                             "the file ends within this line, after %zu bytes of it: it was cut "
+                             "off",
+                             size);
         if (status)
             tc_error_prefix(err, "%s:%u", path, line);
     }
