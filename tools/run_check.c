@@ -130,6 +130,19 @@ static void warn_if_unjudged(struct tc_app *app, const struct tc_check_result *r
                         "does this trace show training? (--strict fails such a check)");
 }
 
+/* Its last steps are missing, and nobody should read "passed" as the verdict on all of them. */
+static void say_failed_runs(struct tc_app *app, const struct tc_check_result *r)
+{
+    if (r->n_runs_failed && r->n_runs == 1)
+        tc_app_say(app, "the run itself failed: exit status %d; it was judged up to its end",
+                   r->exit_status);
+    else if (r->n_runs_failed)
+        tc_app_say(app,
+                   "%" PRIu64 " of %" PRIu64 " runs failed themselves, the first with exit status "
+                   "%d; they were judged up to their end",
+                   r->n_runs_failed, r->n_runs, r->exit_status);
+}
+
 static void say_result(struct tc_app *app, const char *output_dir, const struct tc_check_result *r)
 {
     double seconds = (double)r->wall_ns / 1e9, mb = (double)r->json_bytes / 1e6;
@@ -139,6 +152,8 @@ static void say_result(struct tc_app *app, const char *output_dir, const struct 
                r->n_records, r->n_calls, r->n_windows, seconds, mb, seconds > 0 ? mb / seconds : 0);
     say_sets(app, r);
     struct tc_strbuf counts = TC_STRBUF_INIT;
+    if (r->n_runs > 1)
+        tc_strbuf_addf(&counts, "%" PRIu64 " runs together, ", r->n_runs);
     tc_strbuf_addf(&counts, "%" PRIu64 " invariant%s: %" PRIu64 " failed", r->n_invariants,
                    r->n_invariants == 1 ? "" : "s", r->n_failed);
     if (r->n_failed > 1)
@@ -154,6 +169,7 @@ static void say_result(struct tc_app *app, const char *output_dir, const struct 
         tc_strbuf_addf(&counts, ", %" PRIu64 " suppressed", r->n_suppressed);
     tc_app_say(app, "%s", counts.text);
     tc_strbuf_release(&counts);
+    say_failed_runs(app, r);
     warn_if_unjudged(app, r);
     tc_app_say(app, "reports in %s", output_dir);
     if (r->n_failed)

@@ -57,7 +57,11 @@ struct tc_check_result {
     uint64_t n_records, n_calls, n_windows /* that held an optimizer step */, json_bytes, wall_ns;
     struct tc_check_set sets[TC_CHECK_MAX_SETS]; /* none without @all */
     size_t n_sets;
-    bool damaged; /* a note says that something of the trace could not be read */
+    uint64_t n_runs;        /* traces that were read */
+    uint64_t n_runs_failed; /* of these: the job, or a process of it, exited with another status
+                               than 0 */
+    int exit_status;        /* that of the first of these, 0 if there is none */
+    bool damaged;           /* a note says that something of the trace could not be read */
 };
 
 /*

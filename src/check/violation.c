@@ -276,6 +276,17 @@ static void set_example(struct tc_violation *v, struct tc_strtab *symbols,
     tc_free(words);
 }
 
+/* Traces are read one after the other. */
+static void add_run(struct tc_violation *v, const struct tc_breach *breach)
+{
+    if (v->n_runs && v->last_run == breach->run)
+        return;
+    if (v->n_runs < TC_VIOLATION_RUNS)
+        v->runs[v->n_runs] = breach->trace;
+    v->n_runs++;
+    v->last_run = breach->run;
+}
+
 /* Tell of this breach. */
 static void set_first(struct tc_violation *v, struct tc_strtab *symbols,
                       const struct tc_breach *breach, const struct tc_place *place)
@@ -317,6 +328,7 @@ struct tc_violation *tc_violation_new(struct tc_arena *arena, struct tc_strtab *
         add_variable(v, symbols, breach->example->variable, &v->first);
     v->count = 1;
     v->last_step = -1;
+    add_run(v, breach);
     add_place(v, &place);
     return v;
 }
@@ -328,6 +340,7 @@ void tc_violation_repeat(struct tc_violation *v, struct tc_strtab *symbols,
     const struct tc_moment moment = moment_of(breach, &place);
 
     v->count++;
+    add_run(v, breach);
     add_place(v, &place);
     if (compare_moments(&moment, &v->first) < 0)
         set_first(v, symbols, breach, &place);

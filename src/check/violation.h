@@ -39,6 +39,7 @@ struct tc_violation_call {
 
 #define TC_VIOLATION_STEPS     10
 #define TC_VIOLATION_RANKS     16
+#define TC_VIOLATION_RUNS      16
 #define TC_VIOLATION_OUTCOME   32
 #define TC_VIOLATION_VARIABLES 16
 #define TC_VIOLATION_BEFORE    TC_RECENT_CALLS
@@ -79,6 +80,9 @@ struct tc_violation {
     int64_t last_step;                 /* negative when unknown */
     int64_t ranks[TC_VIOLATION_RANKS]; /* the first distinct ranks */
     size_t n_ranks;
+    uint64_t n_runs;                     /* in so many traces */
+    uint64_t last_run;                   /* number of the last of these: they come in turn */
+    const char *runs[TC_VIOLATION_RUNS]; /* folders of the first of them */
 };
 
 /* An example that broke an invariant. */

@@ -159,6 +159,7 @@ struct tc_process {
     bool is_worker, has_ended;
     bool hides_owners;       /* a step did not tell what its optimizer owns */
     bool has_failed;         /* it ended with another exit status than 0 */
+    int exit_status;         /* 0 as long as that is not known */
     bool has_samples;        /* variables were not looked at around calls */
     bool is_sampled;         /* by its first record: steps may be left out */
     bool is_dark;            /* in steps that are left out */

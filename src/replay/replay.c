@@ -201,10 +201,13 @@ static void on_step(struct tc_replay *replay, struct track *track, const struct 
  * it. */
 static void on_end(struct tc_replay *replay, struct track *track, const struct tc_record *record)
 {
-    if (track->has_last_window && tc_value_int(tc_value_get(record->object, "exit"), 0) == 0)
+    int exit_status = (int)tc_value_int(tc_value_get(record->object, "exit"), 0);
+
+    if (track->has_last_window && exit_status == 0)
         close_window(replay, track, false);
     track->has_last_window = false;
-    track->process.has_failed = tc_value_int(tc_value_get(record->object, "exit"), 0) != 0;
+    track->process.exit_status = exit_status;
+    track->process.has_failed = exit_status != 0;
     track->process.has_ended = true;
 }
 

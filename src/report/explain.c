@@ -170,7 +170,7 @@ static void print_violation(struct tc_strbuf *out, const struct tc_report_input 
     const struct tc_violation *head = head_of(&input->groups, v);
 
     tc_strbuf_addc(out, '\n');
-    tc_report_text_violation(v, input->config->color, out);
+    tc_report_text_violation(v, input->config->color, input->config->n_traces > 1, out);
     if (head && head != v)
         tc_strbuf_addf(out, "  (with %s, which is closer to the cause)\n", head->invariant->id);
 }

@@ -7,7 +7,7 @@
 #include "base/banned.h"
 #include "base/safe.h"
 
-static void print_group(const struct tc_group *group, struct tc_strbuf *out)
+static void print_group(const struct tc_group *group, bool names_run, struct tc_strbuf *out)
 {
     const struct tc_violation *v = group->items[0];
     struct tc_strbuf path = TC_STRBUF_INIT, text = TC_STRBUF_INIT;
@@ -23,6 +23,8 @@ static void print_group(const struct tc_group *group, struct tc_strbuf *out)
     tc_strbuf_addf(&text, "TrainCheck %s %s", v->relation->name, v->invariant->id);
     if (v->step >= 0)
         tc_strbuf_addf(&text, " at step %lld", (long long)v->step);
+    if (names_run)
+        tc_strbuf_addf(&text, " of %s", v->trace);
     tc_safe_add(out, TC_SAFE_GITHUB_PROPERTY, text.text, text.size);
     tc_strbuf_adds(out, "::");
     tc_strbuf_reset(&text);
@@ -39,7 +41,7 @@ static void print_group(const struct tc_group *group, struct tc_strbuf *out)
 static void print(const struct tc_report_input *input, struct tc_strbuf *out)
 {
     for (size_t i = 0; i < input->groups.n; i++)
-        print_group(&input->groups.items[i], out);
+        print_group(&input->groups.items[i], input->config->n_traces > 1, out);
 }
 
 const struct tc_report tc_report_github = {

@@ -127,6 +127,10 @@ static void set_repeats(struct tc_json *object, const struct tc_violation *v)
     }
     if (v->n_ranks)
         tc_json_set(object, "ranks", numbers(v->ranks, v->n_ranks));
+    if (v->n_runs > 1)
+        tc_json_set(object, "runs",
+                    tc_json_strings(v->runs,
+                                    v->n_runs < TC_VIOLATION_RUNS ? v->n_runs : TC_VIOLATION_RUNS));
 }
 
 struct tc_json *tc_violation_to_json(const struct tc_violation *v, const struct tc_strtab *symbols)

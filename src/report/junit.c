@@ -16,7 +16,8 @@ static void add_attribute(struct tc_strbuf *out, const char *name, const char *t
     tc_strbuf_addc(out, '"');
 }
 
-static void add_failure(struct tc_strbuf *out, const struct tc_violation *v)
+static void add_failure(const struct tc_report_input *input, struct tc_strbuf *out,
+                        const struct tc_violation *v)
 {
     struct tc_strbuf block = TC_STRBUF_INIT;
 
@@ -24,7 +25,7 @@ static void add_failure(struct tc_strbuf *out, const struct tc_violation *v)
     add_attribute(out, "message", v->seen);
     add_attribute(out, "type", v->relation->name);
     tc_strbuf_addc(out, '>');
-    tc_report_text_violation(v, false, &block);
+    tc_report_text_violation(v, false, input->config->n_traces > 1, &block);
     tc_safe_add(out, TC_SAFE_XML, block.text, block.size);
     tc_strbuf_adds(out, "</failure>");
     tc_strbuf_release(&block);
@@ -45,7 +46,7 @@ static void add_case(const struct tc_report_input *input, const struct tc_judgem
     tc_strbuf_release(&name);
     tc_strbuf_addc(out, '>');
     if (verdict == TC_VERDICT_FAILED && !reason) {
-        add_failure(out, j->violation);
+        add_failure(input, out, j->violation);
     } else if (verdict != TC_VERDICT_PASSED) {
         tc_strbuf_adds(out, "<skipped");
         add_attribute(out, "message", verdict == TC_VERDICT_FAILED ? reason : tc_verdict_reason(j));

@@ -37,6 +37,7 @@ static struct tc_json *line_of(const struct tc_judgement *j, const struct tc_str
         tc_json_set_string(object, "why", why);
     if (j->violation) {
         tc_json_set_string(object, "at", j->violation->at);
+        tc_json_set_string(object, "trace", j->violation->trace);
         if (j->violation->step >= 0)
             tc_json_set_number(object, "step", (double)j->violation->step);
     }

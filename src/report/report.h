@@ -14,6 +14,13 @@
 #include "check/suppress.h"
 #include <traincheck/check.h>
 
+/* What was read of one trace. */
+struct tc_report_run {
+    const char *trace; /* as it was named; NULL: not read yet */
+    uint64_t n_records, n_calls, n_windows;
+    int exit_status; /* the first other than 0 among its processes, but for workers; else 0 */
+};
+
 /* Everything a report may speak of; all but groups and suppressed is borrowed. */
 struct tc_report_input {
     const struct tc_check_config *config;
@@ -25,6 +32,7 @@ struct tc_report_input {
     struct tc_groups groups;                /* of the violations that count */
     const struct tc_violation **suppressed; /* the others, in reading order */
     size_t n_suppressed;
+    const struct tc_report_run *runs; /* one for each trace of config */
     unsigned refresh_s; /* a page that shows this looks again after so long; 0: it is final */
 };
 
@@ -72,8 +80,8 @@ void tc_report_metrics(const struct tc_report_input *input, struct tc_strbuf *ou
 
 /* Violations as text for a terminal: a block for the head of each group, a line for the rest. */
 void tc_report_text(const struct tc_report_input *input, struct tc_strbuf *out);
-/* One block. */
-void tc_report_text_violation(const struct tc_violation *violation, bool color,
+/* One block. names_run: there are several. */
+void tc_report_text_violation(const struct tc_violation *violation, bool color, bool names_run,
                               struct tc_strbuf *out);
 
 /* Every invariant with that id (several may differ in their precondition) in full, with what became

@@ -33,19 +33,45 @@ static bool on_progress(void *context, uint64_t json_bytes)
     return c->progress(c->context, check->trace, c->n_traces, json_bytes);
 }
 
+/* A run that is followed is counted again and again. */
+static void sum_runs(struct tc_check *check)
+{
+    struct tc_check_result *result = check->result;
+
+    result->n_runs = result->n_runs_failed = 0;
+    result->exit_status = 0;
+    for (size_t i = 0; i < check->config->n_traces; i++) {
+        const struct tc_report_run *run = &check->runs[i];
+        result->n_runs += run->trace != NULL;
+        result->n_runs_failed += run->exit_status != 0;
+        if (!result->exit_status)
+            result->exit_status = run->exit_status;
+    }
+}
+
 void tc_check_count_trace(struct tc_check *check, const struct tc_replay *replay,
                           const struct tc_trace_folder *folder)
 {
     struct tc_check_result *result = check->result;
     const struct tc_replay_counts counts = tc_replay_counts(replay);
 
+    struct tc_report_run *run = &check->runs[check->trace];
+
+    *run = (struct tc_report_run){.trace = check->config->traces[check->trace],
+                                  .n_records = counts.n_records,
+                                  .n_calls = counts.n_calls,
+                                  .n_windows = counts.n_step_windows};
     result->n_records += counts.n_records;
     result->n_calls += counts.n_calls;
     result->n_windows += counts.n_step_windows;
     for (size_t i = 0; i < tc_trace_folder_n_files(folder); i++) {
+        const struct tc_process *process = tc_replay_process(replay, i);
         result->json_bytes += tc_trace_file_json_bytes(tc_trace_folder_file(folder, i));
-        tc_choice_meet(&check->choice, tc_replay_process(replay, i), check->notes);
+        if (!run->exit_status && !process->is_worker)
+            run->exit_status = process->exit_status;
+        tc_choice_meet(&check->choice, process, check->notes);
     }
+    sum_runs(check);
 }
 
 enum tc_status tc_check_take_dir(struct tc_check *check, struct tc_error *err)
@@ -111,7 +137,7 @@ void tc_check_tell(const struct tc_check *check, const struct tc_violation *viol
                    struct tc_strbuf *out)
 {
     if (!check->config->json) {
-        tc_report_text_violation(violation, check->config->color, out);
+        tc_report_text_violation(violation, check->config->color, check->config->n_traces > 1, out);
         tc_strbuf_addc(out, '\n');
         return;
     }
@@ -135,6 +161,7 @@ static void make_input(struct tc_check *check, struct tc_report_input *input)
     tc_choice_apply(&check->choice, check->engine, check->result);
     tc_report_input_make(input, check->config, check->engine, check->symbols, &check->suppressions,
                          check->notes, check->result);
+    input->runs = check->runs;
     input->refresh_s = check->refresh_s;
 }
 
@@ -184,6 +211,7 @@ enum tc_status tc_check_open(struct tc_check *check, const struct tc_check_confi
                                .result = result,
                                .own_notes = notes ? NULL : tc_notes_new(),
                                .symbols = tc_symbols_new(),
+                               .runs = tc_calloc(config->n_traces + 1, sizeof(*check->runs)),
                                .lock = -1,
                                .started_ns = now_ns()};
     check->notes = notes ? notes : check->own_notes;
@@ -207,6 +235,7 @@ void tc_check_close(struct tc_check *check)
     if (check->made_dir && !check->has_reported)
         rmdir(check->config->output_dir);
     tc_choice_release(&check->choice);
+    tc_free(check->runs);
     if (check->lock >= 0)
         close(check->lock);
     tc_engine_free(check->engine);

@@ -19,9 +19,10 @@ struct tc_check {
     struct tc_engine *engine;
     struct tc_choice choice;
     uint64_t started_ns;
-    size_t trace;       /* being read */
-    int lock;           /* of the output folder; -1 before it is taken */
-    bool made_dir;      /* the output folder was not there before */
+    size_t trace;               /* being read */
+    struct tc_report_run *runs; /* one for each trace */
+    int lock;                   /* of the output folder; -1 before it is taken */
+    bool made_dir;              /* the output folder was not there before */
     unsigned refresh_s; /* the run goes on, and the next report comes after so long; 0: it ended */
     bool has_reported;  /* there is something in it */
 };

@@ -105,6 +105,7 @@ static struct tc_json *properties(const struct tc_violation *v, size_t group)
         tc_json_set_number(object, "step", (double)v->step);
     if (v->rank >= 0)
         tc_json_set_number(object, "rank", (double)v->rank);
+    tc_json_set_string(object, "trace", v->trace);
     if (group)
         tc_json_set_number(object, "group", (double)group);
     return object;

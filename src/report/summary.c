@@ -123,6 +123,23 @@ static struct tc_json *notes(const struct tc_notes *all)
     return array;
 }
 
+static struct tc_json *runs(const struct tc_report_input *input)
+{
+    struct tc_json *array = tc_json_array();
+
+    for (size_t i = 0; i < input->config->n_traces; i++) {
+        const struct tc_report_run *run = &input->runs[i];
+        struct tc_json *object = tc_json_object();
+        tc_json_set_string(object, "trace", input->config->traces[i]);
+        tc_json_set_number(object, "records", (double)run->n_records);
+        tc_json_set_number(object, "calls", (double)run->n_calls);
+        tc_json_set_number(object, "windows", (double)run->n_windows);
+        tc_json_set_number(object, "exit", run->exit_status);
+        tc_json_append(array, object);
+    }
+    return array;
+}
+
 struct tc_json *tc_summary_to_json(const struct tc_report_input *input)
 {
     const struct tc_check_config *config = input->config;
@@ -148,6 +165,7 @@ struct tc_json *tc_summary_to_json(const struct tc_report_input *input)
     tc_json_set_number(object, "records", (double)input->result->n_records);
     tc_json_set_number(object, "calls", (double)input->result->n_calls);
     tc_json_set_number(object, "windows", (double)input->result->n_windows);
+    tc_json_set(object, "runs", runs(input));
     tc_json_set_bool(object, "damaged", input->result->damaged);
     tc_json_set(object, "notes", notes(input->notes));
     return object;

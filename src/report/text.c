@@ -18,7 +18,7 @@
 
 struct printer {
     struct tc_strbuf *out;
-    bool color;
+    bool color, names_run;
 };
 
 static void paint(const struct printer *p, const char *code)
@@ -38,6 +38,10 @@ static void print_head(const struct printer *p, const struct tc_violation *v)
         tc_strbuf_addf(p->out, "  step %lld", (long long)v->step);
     if (v->rank >= 0)
         tc_strbuf_addf(p->out, "  rank %lld", (long long)v->rank);
+    if (p->names_run) {
+        tc_strbuf_adds(p->out, "  of ");
+        tc_fold_add(p->out, v->trace, strlen(v->trace));
+    }
     tc_strbuf_adds(p->out, "  ");
     paint(p, RED);
     tc_strbuf_addf(p->out, "%s", v->relation->name);
@@ -128,26 +132,41 @@ static void print_learned(const struct printer *p, const struct tc_violation *v)
     tc_strbuf_release(&text);
 }
 
+/* Counts are those of all runs together: which these are. */
+static void add_runs(const struct tc_violation *v, struct tc_strbuf *text)
+{
+    uint64_t n = v->n_runs < TC_VIOLATION_RUNS ? v->n_runs : TC_VIOLATION_RUNS;
+
+    if (v->n_runs < 2)
+        return;
+    tc_strbuf_addf(text, " in %llu runs together: ", (unsigned long long)v->n_runs);
+    for (uint64_t i = 0; i < n; i++)
+        tc_strbuf_addf(text, "%s%s", i ? ", " : "", v->runs[i]);
+    if (n < v->n_runs)
+        tc_strbuf_addf(text, " and %llu more", (unsigned long long)(v->n_runs - n));
+}
+
 static void print_repeats(const struct printer *p, const struct tc_violation *v)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     if (v->count == 1)
         return;
-    if (v->n_steps == 0)
-        tc_strbuf_addf(&text, "(%llu times)", (unsigned long long)v->count);
-    else if (v->n_steps == 1)
-        tc_strbuf_addf(&text, "(%llu times in this step)", (unsigned long long)v->count);
-    else
-        tc_strbuf_addf(&text, "(%llu times until step %lld)", (unsigned long long)v->count,
-                       (long long)v->last_step);
+    tc_strbuf_addf(&text, "(%llu times", (unsigned long long)v->count);
+    if (v->n_steps == 1 && v->n_runs == 1)
+        tc_strbuf_adds(&text, " in this step");
+    else if (v->n_steps > 1)
+        tc_strbuf_addf(&text, " until step %lld", (long long)v->last_step);
+    add_runs(v, &text);
+    tc_strbuf_addc(&text, ')');
     tc_fold(p->out, "", text.text);
     tc_strbuf_release(&text);
 }
 
-void tc_report_text_violation(const struct tc_violation *v, bool color, struct tc_strbuf *out)
+void tc_report_text_violation(const struct tc_violation *v, bool color, bool names_run,
+                              struct tc_strbuf *out)
 {
-    const struct printer p = {out, color};
+    const struct printer p = {out, color, names_run};
 
     print_head(&p, v);
     tc_fold(out, "expected: ", v->invariant->text);
@@ -173,6 +192,8 @@ static void print_follower(const struct printer *p, const struct tc_violation *v
     tc_strbuf_addf(&line, "    %s  %s", v->invariant->id, *v->at ? tc_fs_base(v->at) : v->file);
     if (v->step >= 0)
         tc_strbuf_addf(&line, "  step %lld", (long long)v->step);
+    if (p->names_run)
+        tc_strbuf_addf(&line, "  of %s", v->trace);
     tc_strbuf_adds(&line, "  ");
     tc_fold_add(p->out, line.text, line.size);
     tc_fold_fitting(p->out, v->seen, tc_fold_columns(line.text, line.size));
@@ -210,6 +231,10 @@ static void print_setting(const struct printer *p, const struct tc_group *group)
         tc_strbuf_addf(&text, "; %zu more follow%s", group->n - 1, group->n == 2 ? "s" : "");
     tc_strbuf_addf(p->out, "  %s  ", v->invariant->id);
     tc_fold_add(p->out, *v->at ? v->at : v->file, strlen(*v->at ? v->at : v->file));
+    if (p->names_run) {
+        tc_strbuf_adds(p->out, "  of ");
+        tc_fold_add(p->out, v->trace, strlen(v->trace));
+    }
     tc_strbuf_addc(p->out, '\n');
     tc_fold(p->out, "  ", text.text);
     tc_strbuf_release(&text);
@@ -231,12 +256,12 @@ static void print_settings(const struct printer *p, const struct tc_groups *grou
 
 void tc_report_text(const struct tc_report_input *input, struct tc_strbuf *out)
 {
-    const struct printer p = {out, input->config->color};
+    const struct printer p = {out, input->config->color, input->config->n_traces > 1};
 
     for (size_t i = 0; i < input->groups.n - input->groups.n_settings; i++) {
         if (i)
             tc_strbuf_addc(out, '\n');
-        tc_report_text_violation(input->groups.items[i].items[0], p.color, out);
+        tc_report_text_violation(input->groups.items[i].items[0], p.color, p.names_run, out);
         print_followers(&p, &input->groups.items[i]);
     }
     print_settings(&p, &input->groups);

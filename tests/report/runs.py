@@ -30,7 +30,7 @@ def run(tool, *args, cwd=None, code=None):
     return p
 
 
-def write_run(folder, broken=(), steps=6, at="train.py", name="model", **process):
+def write_run(folder, broken=(), steps=6, at="train.py", name="model", exit=0, **process):
     """A loop with evaluation; broken: 'zero_grad', 'frozen', 'eval', each from step 3 on."""
     t = Trace(folder, **process)
     model = t.model(name, {"w": {}, "b": {}, "mean": {"kind": "buffer"}})
@@ -48,7 +48,7 @@ def write_run(folder, broken=(), steps=6, at="train.py", name="model", **process
             for _ in range(2):
                 t.evaluate(model)
             t.cut("stage")
-    t.end()
+    t.end(exit)
 
 
 def json_lines(path):

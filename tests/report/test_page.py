@@ -120,6 +120,25 @@ class Page(runs.Case):
         self.assertEqual(len(set(heights)), 2)  # rank 2 is well
         self.assertEqual(self.get("document.querySelector('svg a').getAttribute('href').slice(0, 2)"), "#g")
 
+    def test_several_runs_are_told_apart(self):
+        runs.write_run(self.work / "worse", broken=["frozen"], exit=3)
+        report, _ = self.check("worse")
+        self.open(report)
+        names = self.get("[...document.querySelectorAll('svg .lane-name')].map(t => t.lastChild.data)")
+        self.assertEqual(names, ["bad", "worse"])
+        for story in self.get("[...document.querySelectorAll('.story > .where')].map(p => p.innerText)"):
+            self.assertRegex(story, "run (bad|worse)")
+        self.assertIn("in 2 runs: bad, worse", self.text("#stories"))
+        self.assertIn("2 runs were judged together", self.text("#top"))
+        self.assertIn("The run worse failed: exit status 3", self.text("#top"))
+        self.assertIn("exit status 3", self.text("#run"))
+
+    def test_one_run_that_failed(self):
+        runs.write_run(self.work / "ended", exit=3)
+        report, _ = self.check(trace="ended", code=0)
+        self.open(report)
+        self.assertIn("The run itself failed: exit status 3", self.text("#top"))
+
     def test_search(self):
         report, _ = self.check()
         self.open(report)

@@ -93,9 +93,17 @@ function subline() {
 function place(v) {
   const parts = [];
   if (v.step !== undefined) parts.push(`step ${v.step}`);
+  if (namesRuns) parts.push(`run ${runName(v.trace)}`);
   if (v.rank !== undefined) parts.push(`rank ${v.rank}`);
   return parts.join(", ") || v.file;
 }
+
+// Several runs in one report: each thing says of which it is, by the folder's name if that is enough.
+const runs = data.summary.runs;
+const baseName = (trace) => trace.replace(/[/\\]+$/, "").replace(/^.*[/\\]/, "");
+const namesRuns = runs.length > 1;
+const hasTwins = new Set(runs.map((r) => baseName(r.trace))).size < runs.length;
+const runName = (trace) => (hasTwins ? trace : baseName(trace));
 
 const VERDICTS = ["failed", "passed", "not_triggered", "unchecked", "suppressed"];
 const spoken = (verdict) => verdict.replace("_", " ");
@@ -113,6 +121,10 @@ function drawHead() {
   top.append(el("h1", { class: kind }, words), el("p", { class: "faint" }, subline()));
   if (data.refresh_s)
     top.append(el("p", { class: "note" }, `The run goes on; this page looks again every ${plural(data.refresh_s, "second")}.`));
+  if (namesRuns)
+    top.append(el("p", { class: "faint" }, `${number(runs.length)} runs were judged together: the counts are of all of them.`));
+  for (const run of runs.filter((r) => r.exit))
+    top.append(el("p", { class: "note" }, `${namesRuns ? `The run ${runName(run.trace)}` : "The run itself"} failed: exit status ${run.exit}. It was judged up to its end.`));
   if (data.summary.damaged)
     top.append(el("p", { class: "note" }, "A part of the trace could not be read: what is said here may not be all."));
   top.append(list);
@@ -122,10 +134,12 @@ function drawHead() {
 
 function where(v) {
   const repeats = v.count > 1
-    ? `${number(v.count)} times` + (v.steps && v.steps.length > 1 ? ` until step ${v.last_step}` : "") : null;
+    ? `${number(v.count)} times` + (v.steps && v.steps.length > 1 ? ` until step ${v.last_step}` : "")
+      + (v.runs ? ` in ${plural(v.runs.length, "run")}: ${v.runs.map(runName).join(", ")}` : "") : null;
   return el("p", { class: "where" },
     v.at ? el("code", {}, v.at) : el("code", {}, v.file),
     v.step !== undefined ? el("span", {}, `step ${v.step}`) : null,
+    namesRuns ? el("span", { title: v.trace }, `run ${runName(v.trace)}`) : null,
     v.ranks ? el("span", {}, v.ranks.length > 1 ? `ranks ${v.ranks.join(", ")}` : `rank ${v.ranks[0]}`) : null,
     repeats ? el("span", {}, repeats) : null,
     el("span", {}, v.relation), el("a", { class: "mono", href: `#i-${v.id}`, onclick: () => find(v.id) }, v.id));
@@ -181,7 +195,7 @@ function facts(v) {
 
 function follower(v) {
   const title = el("summary", {}, v.seen, " ", el("span", { class: "faint", title: v.at },
-    [v.at ? v.at.replace(/^.*[/\\]/, "") : "", v.step === undefined ? "" : `step ${v.step}`].filter(Boolean).join(", ")));
+    [v.at ? v.at.replace(/^.*[/\\]/, "") : "", v.step === undefined ? "" : `step ${v.step}`, namesRuns ? `run ${runName(v.trace)}` : ""].filter(Boolean).join(", ")));
   return el("li", {}, fold(title, (node) => node.append(where(v), facts(v), ...[variables(v), situation(v)].filter(Boolean))));
 }
 
@@ -208,7 +222,7 @@ function drawStories() {
 
 // ---- timeline -------------------------------------------------------------------------------
 
-const LEFT = 64, RIGHT = 16, LANE = 26;
+const RIGHT = 16, LANE = 26, LETTER = 7, MOST_LETTERS = 24;
 
 function laneOf(v, lanes) {
   const own = lanes.findIndex((t) => t.trace === v.trace && t.file === v.file);
@@ -227,14 +241,19 @@ function ticks(first, last, width) {
 }
 
 function laneName(t) {
-  return t.rank === undefined ? "process" : `rank ${t.rank}`;
+  if (!namesRuns) return t.rank === undefined ? "process" : `rank ${t.rank}`;
+  return t.rank === undefined ? runName(t.trace) : `${runName(t.trace)} rank ${t.rank}`;
 }
+
+const shortened = (name) => (name.length > MOST_LETTERS ? "\u2026" + name.slice(1 - MOST_LETTERS) : name);
 
 function chart(lanes, width) {
   const steps = lanes.flatMap((t) => t.stretches.flatMap((s) => [s.first_step, s.last_step]));
   const first = Math.min(...steps), last = Math.max(...steps);
-  const x = (step) => LEFT + (width - LEFT - RIGHT) * (step - first + 0.5) / (last - first + 1);
-  const half = (x(first) - LEFT), height = lanes.length * LANE + 34;
+  const names = lanes.map((t) => shortened(laneName(t)));
+  const left = Math.max(64, 12 + LETTER * Math.max(...names.map((name) => name.length)));
+  const x = (step) => left + (width - left - RIGHT) * (step - first + 0.5) / (last - first + 1);
+  const half = (x(first) - left), height = lanes.length * LANE + 34;
   const svg = el("svg:svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Steps of each rank with the first step of each story" });
   for (const step of ticks(first, last, width)) {
     svg.append(el("svg:line", { class: "tick", x1: x(step), x2: x(step), y1: 4, y2: height - 24 }),
@@ -242,7 +261,7 @@ function chart(lanes, width) {
   }
   svg.append(el("svg:text", { x: 0, y: height - 8 }, "step"));
   lanes.forEach((t, i) => {
-    svg.append(el("svg:text", { x: 0, y: i * LANE + 20 }, laneName(t)));
+    svg.append(el("svg:text", { class: "lane-name", x: 0, y: i * LANE + 20 }, names[i]));
     for (const s of t.stretches) {
       const isEvaluation = s.stage === "evaluation";
       svg.append(el("svg:rect", { class: `lane ${s.stage || ""}`, x: x(s.first_step) - half, rx: 1,
@@ -380,7 +399,10 @@ function drawRun() {
   add("Trace", lines(s.traces));
   add("Invariants", lines(s.invariant_files));
   add("Command", s.command && el("code", {}, s.command));
-  add("Read", `${plural(s.records, "record")}, ${plural(s.calls, "call")}, ${plural(s.windows, "training step")}`);
+  const amount = (r) => `${plural(r.records, "record")}, ${plural(r.calls, "call")}, ${plural(r.windows, "training step")}`;
+  add("Read", amount(s) + (namesRuns ? ` of ${plural(s.runs.length, "run")} together` : ""));
+  if (namesRuns) for (const r of s.runs) add(runName(r.trace), amount(r) + (r.exit ? `, exit status ${r.exit}` : ""));
+  else if (s.runs[0].exit) add("Exit status", String(s.runs[0].exit));
   const section = document.getElementById("run");
   section.append(el("h2", { id: "run-title" }, "The run"), list);
   if (s.suppressed.length)
