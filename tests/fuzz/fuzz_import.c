@@ -5,42 +5,13 @@
  */
 #include "fuzz.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/fs.h"
 #include "check/engine.h"
 #include "replay/symbols.h"
+#include "scratch.h"
 
 #define MARK "\n---\n"
-
-static char folder[] = "/tmp/fuzz_import_XXXXXX";
-static char trace[64], invariants[64];
-
-static void remove_files(void)
-{
-    unlink(trace);
-    unlink(invariants);
-    rmdir(folder);
-}
-
-static void make_folder(void)
-{
-    if (trace[0])
-        return;
-    FUZZ_CHECK(mkdtemp(folder));
-    snprintf(trace, sizeof(trace), "%s/trace_API_1_1.log", folder);
-    snprintf(invariants, sizeof(invariants), "%s/invariants.json", folder);
-    atexit(remove_files);
-}
-
-static void put(const char *path, const void *data, size_t size)
-{
-    struct tc_error err;
-
-    FUZZ_CHECK(tc_fs_write(path, data, size, &err) == TC_OK);
-}
 
 static void check_verdicts(const struct tc_engine *engine)
 {
@@ -51,7 +22,7 @@ static void check_verdicts(const struct tc_engine *engine)
     }
 }
 
-static void judge(struct tc_invariant_set *set, struct tc_strtab *symbols)
+static void judge(const char *folder, struct tc_invariant_set *set, struct tc_strtab *symbols)
 {
     struct tc_notes *notes = tc_notes_new();
     struct tc_engine *engine = tc_engine_new(set, symbols);
@@ -76,18 +47,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const uint8_t *mark = size ? memmem(data, size, MARK, strlen(MARK)) : NULL;
     size_t n_trace = mark ? (size_t)(mark - data) + 1 : size;
+    const char *folder = fuzz_folder("t"), *trace = fuzz_path("t/trace_API_1_1.log"),
+               *invariants = fuzz_path("invariants.json");
     struct tc_strtab *symbols = tc_symbols_new();
     struct tc_invariant_set set;
     struct tc_error err = {TC_OK, ""};
 
-    make_folder();
-    put(trace, data, n_trace);
-    put(invariants, mark ? mark + strlen(MARK) : data,
-        mark ? size - n_trace - strlen(MARK) + 1 : 0);
+    fuzz_put(trace, data, n_trace);
+    fuzz_put(invariants, mark ? mark + strlen(MARK) : data,
+             mark ? size - n_trace - strlen(MARK) + 1 : 0);
     tc_invariant_set_init(&set, symbols);
     if (tc_invariant_set_read(&set, invariants, &err) != TC_OK)
         FUZZ_CHECK(err.text[0]);
-    judge(&set, symbols);
+    judge(folder, &set, symbols);
     tc_invariant_set_release(&set);
     tc_strtab_free(symbols);
     return 0;

@@ -2,26 +2,30 @@
 /*
  * fuzz_trace.c - from the lines of a trace to every report: replay, infer, evidence, check
  *
- * The input is one trace file, or two of two processes with a line "---" between them. What is
- * learned from it, and what a set written by hand says, is then checked on it.
+ * The input is one trace file, or two of two processes with a line "---" between them. It goes four
+ * ways: learned and checked by what was learned; through evidence; and judged by a set of real
+ * invariants and some written by hand, with two choices of reports. All four of them as a test; a
+ * fuzzer takes one, as the input's hash says, and so tries four times as many inputs.
  */
 #include "fuzz.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fs.h"
-#include "base/json.h"
-#include "json_mutate.h"
+#include "base/hash.h"
+#include "scratch.h"
 #include <traincheck/check.h>
 #include <traincheck/infer.h>
 
 #define MARK "\n---\n"
 
-static char root[64], trace[80], first[128], second[128], learned[96], evidence[96], by_hand[96],
-    out[80], metrics[96];
+static const char *trace, *first, *second, *learned, *evidence, *out, *metrics, *sets[2];
+
+#ifdef TC_FUZZ
+#    define FUZZ_WAYS(hash) ((hash) % 4)
+#else
+#    define FUZZ_WAYS(hash) 4 /* all */
+#endif
 
 /* One of each family, so that a trace of which nothing is learned is judged, too. */
 static const char invariants[] =
@@ -35,39 +39,18 @@ static const char invariants[] =
     "{\"relation\":\"APIArg/constant\",\"params\":[{\"call\":\"root.forward\"},{\"operand\":\"self."
     "training\",\"is\":true}],\"when\":[]}\n";
 
-static void remove_all(void)
-{
-    char command[96];
-
-    snprintf(command, sizeof(command), "rm -rf %s", root);
-    if (system(command)) /* at the end of the process */
-        return;
-}
-
-static void put(const char *path, const void *data, size_t size)
-{
-    FILE *file = fopen(path, "wb");
-
-    FUZZ_CHECK(file && fwrite(data, 1, size, file) == size);
-    fclose(file);
-}
-
 static void make_folders(void)
 {
-    snprintf(root, sizeof(root), "%s/fuzz_trace_XXXXXX",
-             tc_fs_is_dir("/dev/shm") ? "/dev/shm" : "/tmp");
-    FUZZ_CHECK(mkdtemp(root));
-    snprintf(trace, sizeof(trace), "%s/t", root);
-    snprintf(out, sizeof(out), "%s/o", root);
-    FUZZ_CHECK(mkdir(trace, 0700) == 0 && mkdir(out, 0700) == 0);
-    snprintf(first, sizeof(first), "%s/trace_h_r0_p1.jsonl", trace);
-    snprintf(second, sizeof(second), "%s/trace_h_r1_p2.jsonl", trace);
-    snprintf(learned, sizeof(learned), "%s/learned.jsonl", root);
-    snprintf(by_hand, sizeof(by_hand), "%s/by_hand.jsonl", root);
-    snprintf(evidence, sizeof(evidence), "%s/e.tce", root);
-    snprintf(metrics, sizeof(metrics), "%s/metrics", root);
-    put(by_hand, invariants, sizeof(invariants) - 1);
-    atexit(remove_all);
+    trace = fuzz_folder("t");
+    out = fuzz_folder("o");
+    first = fuzz_path("t/trace_h_r0_p1.jsonl");
+    second = fuzz_path("t/trace_h_r1_p2.jsonl");
+    learned = fuzz_path("learned.jsonl");
+    evidence = fuzz_path("e.tce");
+    metrics = fuzz_path("metrics");
+    sets[0] = fuzz_path("by_hand.jsonl");
+    sets[1] = FUZZ_SET; /* made by corpus.py */
+    fuzz_put(sets[0], invariants, sizeof(invariants) - 1);
 }
 
 static void write_nothing(void *context, const char *text, size_t size)
@@ -96,20 +79,23 @@ static enum tc_status infer(const char *from, const char *to, const char *rows)
     return status;
 }
 
-static void check(bool has_learned)
+#define N_FORMATS 2
+
+static void check(const char *const *by, size_t n_by, bool is_json, const char *const *formats)
 {
-    const char *const traces[] = {trace}, *const sets[] = {by_hand, learned};
-    static const char *const formats[] = {"sarif", "junit", "github", "chrome"};
+    const char *const traces[] = {trace};
     struct tc_check_config config = {.traces = traces,
                                      .n_traces = 1,
-                                     .invariants = sets,
-                                     .n_invariants = has_learned ? 2 : 1,
+                                     .invariants = by,
+                                     .n_invariants = n_by,
                                      .formats = formats,
-                                     .n_formats = 4,
-                                     .metrics = metrics,
+                                     .n_formats = formats ? N_FORMATS : 0,
+                                     .no_html_report = is_json,
+                                     .metrics = is_json ? metrics : NULL,
                                      .jobs = 1,
-                                     .output_dir = out,
+                                     .output_dir = formats ? out : NULL,
                                      .command_line = "fuzz",
+                                     .json = is_json,
                                      .write = write_nothing};
     struct tc_check_result result = {0};
     struct tc_notes *notes = tc_notes_new();
@@ -123,36 +109,47 @@ static void check(bool has_learned)
     tc_notes_free(notes);
 }
 
+static void learn_and_check(void)
+{
+    if (infer(trace, learned, NULL) == TC_OK)
+        check(&learned, 1, false, NULL);
+}
+
+static void learn_by_evidence(void)
+{
+    if (infer(trace, NULL, evidence) == TC_OK)
+        FUZZ_CHECK(infer(evidence, learned, NULL) == TC_OK);
+}
+
+static void report_for_people(void)
+{
+    static const char *const formats[N_FORMATS] = {"sarif", "junit"};
+
+    check(sets, 2, false, formats);
+}
+
+static void report_for_machines(void)
+{
+    static const char *const formats[N_FORMATS] = {"github", "chrome"};
+
+    check(sets, 2, true, formats);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static void (*const ways[])(void) = {learn_and_check, learn_by_evidence, report_for_people,
+                                         report_for_machines};
     const uint8_t *mark = size ? memmem(data, size, MARK, strlen(MARK)) : NULL;
-    size_t n = mark ? (size_t)(mark - data) + 1 : size;
-    bool has_learned;
+    size_t n = mark ? (size_t)(mark - data) + 1 : size, way = FUZZ_WAYS(tc_hash64(data, size, 0));
 
-    if (!root[0])
+    if (!trace)
         make_folders();
-    put(first, data, n);
+    fuzz_put(first, data, n);
     unlink(second);
     if (mark)
-        put(second, mark + strlen(MARK), size - n - strlen(MARK) + 1);
-    has_learned = infer(trace, NULL, evidence) == TC_OK && infer(evidence, learned, NULL) == TC_OK;
-    check(has_learned);
+        fuzz_put(second, mark + strlen(MARK), size - n - strlen(MARK) + 1);
+    for (size_t i = 0; i < 4; i++)
+        if (way == 4 || way == i)
+            ways[i]();
     return 0;
 }
-
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed);
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b,
-                                 uint8_t *to, size_t max, unsigned seed);
-
-#ifdef TC_FUZZ
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
-{
-    return tc_json_mutate(data, size, max, seed, tc_trace_words);
-}
-
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b,
-                                 uint8_t *to, size_t max, unsigned seed)
-{
-    return tc_json_cross(a, n_a, b, n_b, to, max, seed);
-}
-#endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * json_mutate.c - changes to JSON Lines that keep most lines what they are
+ *
+ * A fuzzer that changes bytes rarely gets past the reader. These change lines and fields: swap,
+ * duplicate, drop, move, give a field the value of another place, of the schema or of a list, or
+ * drop it. Linked into a target it is libFuzzer's mutator for that.
  */
-#include "json_mutate.h"
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,19 +17,22 @@
 #define MAX_LINE   4096
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed);
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b,
+                                 uint8_t *out, size_t max, unsigned seed);
 
 struct text {
     uint8_t *data;
     size_t size, max;
     uint64_t seed;
-    const char *const *words;
 };
 
 struct part {
     size_t begin, end;
 };
 
-const char *const tc_trace_words[] = {
+/* What means something to a reader of traces, invariants, evidence or plans. */
+static const char *const known_words[] = {
     "null",
     "true",
     "false",
@@ -82,8 +87,20 @@ const char *const tc_trace_words[] = {
     "\"training\"",
     "\"~0123456789abcdef\"",
     "\"nan_or_inf\"",
+    "\"EventContain/some\"",
+    "\"APISequence/window\"",
+    "\"APIArg/constant\"",
+    "\"Consistent/replica\"",
+    "\"changed\"",
+    "\"equal\"",
+    "\"root.forward\"",
+    "\"aten.mm.default\"",
+    "\"aten.add.Tensor\"",
+    "\"f32\"",
     "\"zero\"",
-    NULL};
+};
+
+#define N_WORDS (sizeof(known_words) / sizeof(*known_words))
 
 static size_t below(struct text *t, size_t n)
 {
@@ -196,13 +213,10 @@ static void take_other(struct text *t, struct part key, struct part value)
 static void put_word(struct text *t, struct part value)
 {
     char number[24];
-    size_t n = 0;
-
-    while (t->words[n])
-        n++;
+    const size_t n = N_WORDS;
     size_t i = below(t, n + n / 2);
     snprintf(number, sizeof(number), "%d", (int)below(t, 200) - 20);
-    const char *word = i < n ? t->words[i] : number;
+    const char *word = i < n ? known_words[i] : number;
     replace(t, value, word, strlen(word));
 }
 
@@ -214,14 +228,10 @@ static void add_field(struct text *t, struct part line)
     const struct tc_field *fields =
         tc_schema_fields((enum tc_record_type)below(t, TC_RECORD_UNKNOWN), &n);
     const struct part end = {value_end(t, line.begin), value_end(t, line.begin)};
-    size_t n_words = 0;
-
-    while (t->words[n_words])
-        n_words++;
     if (!n || end.begin < line.begin + 2 || t->data[end.begin - 1] != '}')
         return;
     int size = snprintf(text, sizeof(text), ",\"%s\":%s", fields[below(t, n)].key,
-                        t->words[below(t, n_words)]);
+                        known_words[below(t, N_WORDS)]);
     if (size > 0 && (size_t)size < sizeof(text))
         replace(t, (struct part){end.begin - 1, end.begin - 1}, text, (size_t)size);
 }
@@ -251,10 +261,9 @@ static void change_field(struct text *t, struct part line, size_t how)
         put_word(t, value);
 }
 
-size_t tc_json_mutate(uint8_t *data, size_t size, size_t max, unsigned seed,
-                      const char *const *words)
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 {
-    struct text t = {data, size, max, seed * 2654435761u + 1, words};
+    struct text t = {data, size, max, seed * 2654435761u + 1};
     size_t rounds = 1 + below(&t, MAX_ROUNDS);
 
     if (size < 2 || !below(&t, 16))
@@ -276,12 +285,12 @@ size_t tc_json_mutate(uint8_t *data, size_t size, size_t max, unsigned seed,
     return t.size;
 }
 
-size_t tc_json_cross(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, uint8_t *out,
-                     size_t max, unsigned seed)
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b,
+                                 uint8_t *out, size_t max, unsigned seed)
 {
     struct text from[2] = {
-        {(uint8_t *)(uintptr_t)a, n_a, n_a, seed + 1, NULL},
-        {(uint8_t *)(uintptr_t)b, n_b, n_b, 0,        NULL}
+        {(uint8_t *)(uintptr_t)a, n_a, n_a, seed + 1},
+        {(uint8_t *)(uintptr_t)b, n_b, n_b, 0       }
     };
     size_t at[2] = {0, 0}, size = 0;
 
