@@ -104,6 +104,13 @@ const struct tc_plan_tensor *tc_message_tensor(const struct tc_plan_op *op)
     return v->kind == TC_PLAN_TENSOR ? v->tensor : NULL;
 }
 
+bool tc_collective_is_even(const struct tc_plan_op *op)
+{
+    enum collective kind = (enum collective)op->rule->variant;
+
+    return kind == ALL_REDUCE || kind == ALL_GATHER || kind == BROADCAST || kind == BARRIER;
+}
+
 /* ---- do they match? ------------------------------------------------------------------------ */
 
 static bool has_even_sizes(enum collective kind)
@@ -163,10 +170,27 @@ static tc_el *given(struct meeting *m, uint32_t rank)
     return p;
 }
 
+/* A copy of the rank before it: what that one gives and gets. */
+static bool is_copy(const struct meeting *m, uint32_t rank)
+{
+    return rank > 0 && m->all[rank].run == m->all[rank - 1].run;
+}
+
+static uint32_t copies_from(const struct meeting *m, uint32_t rank)
+{
+    uint32_t n = 1;
+
+    while (rank + n < m->n && is_copy(m, rank + n))
+        n++;
+    return n;
+}
+
 static void give(struct meeting *m, uint32_t rank, const tc_el *from, int64_t n)
 {
     const struct side *s = &m->out[rank];
 
+    if (is_copy(m, rank))
+        return;
     if (s->numel != n) {
         fail(m, "an output whose size does not fit the inputs");
         return;
@@ -177,15 +201,19 @@ static void give(struct meeting *m, uint32_t rank, const tc_el *from, int64_t n)
     }
 }
 
-static void combine(const char *how, tc_el *sum, const tc_el *x, int64_t n)
+/* x is there `times` times. */
+static void combine(const char *how, tc_el *sum, const tc_el *x, int64_t n, uint32_t times)
 {
     bool is_max = !strcmp(how, "max"), is_min = !strcmp(how, "min"), is_prod = !strcmp(how, "prod");
+    tc_el factor = tc_el_int(times);
 
     for (int64_t i = 0; i < n; i++) {
         if (is_max || is_min)
             sum[i] = tc_el_compare(x[i], sum[i]) * (is_max ? 1 : -1) > 0 ? x[i] : sum[i];
+        else if (is_prod)
+            sum[i] = tc_el_mul(sum[i], tc_el_power(x[i], times));
         else
-            sum[i] = is_prod ? tc_el_mul(sum[i], x[i]) : tc_el_add(sum[i], x[i]);
+            sum[i] = tc_el_add(sum[i], times == 1 ? x[i] : tc_el_mul(x[i], factor));
     }
 }
 
@@ -207,13 +235,17 @@ static tc_el *reduced(struct meeting *m)
     const char *how = reduction_of(m->all[0].op);
     tc_el *sum = given(m, 0), factor = factor_of(m, how);
     int64_t n = m->in[0].numel;
+    uint32_t times = copies_from(m, 0);
 
-    for (uint32_t r = 1; r < m->n; r++) {
+    if (times > 1)
+        combine(how, sum, given(m, 0), n, times - 1);
+    for (uint32_t r = times; r < m->n; r += times) {
         struct tc_arena_mark mark = tc_arena_mark(m->scratch);
+        times = copies_from(m, r);
         if (m->in[r].numel != n)
             fail(m, "inputs of different sizes");
         else
-            combine(how, sum, given(m, r), n);
+            combine(how, sum, given(m, r), n, times);
         tc_arena_rewind(m->scratch, mark);
     }
     for (int64_t i = 0; i < n && !tc_el_same(factor, TC_EL_ONE); i++)

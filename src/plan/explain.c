@@ -43,11 +43,14 @@ struct story {
     struct tc_arena arena;
     uint32_t *told; /* operators that a finding is about */
     size_t n_told;
+    int64_t sender; /* a rank whose message is wrong on arrival; -1: none seen */
+    bool is_last;   /* a message may be what a finding is about */
 };
 
 /* ---- the family ---------------------------------------------------------------------------- */
 
-/* Ranks that do the same to tensors of the same names. */
+/* Ranks that do the same to tensors of the same names. Of copies one is spoken of: along their axis
+ * all values are equal. */
 static uint64_t names_of(const struct tc_plan_rank *rank)
 {
     uint64_t hash = rank->program->signature;
@@ -57,6 +60,11 @@ static uint64_t names_of(const struct tc_plan_rank *rank)
     return hash;
 }
 
+static bool is_kin(const struct story *s, uint32_t rank, uint64_t family)
+{
+    return s->parallel->copies.of[rank] == rank && names_of(&s->parallel->ranks[rank]) == family;
+}
+
 static bool is_axis(const struct story *s, const struct tc_plan_axis *axis, uint64_t family)
 {
     const struct tc_plan_group *group = &s->parallel->groups.items[axis->group];
@@ -64,7 +72,7 @@ static bool is_axis(const struct story *s, const struct tc_plan_axis *axis, uint
     if (axis->is_joined || group->n < 2)
         return false;
     for (uint32_t i = 0; i < group->n; i++)
-        if (names_of(&s->parallel->ranks[group->ranks[i]]) != family)
+        if (!is_kin(s, group->ranks[i], family))
             return false;
     return true;
 }
@@ -84,7 +92,7 @@ static void find_axes(struct story *s, uint64_t family)
     if (s->grid.n_axes)
         return;
     for (uint32_t r = 0; r < s->parallel->world; r++)
-        s->grid.n += names_of(&s->parallel->ranks[r]) == family;
+        s->grid.n += is_kin(s, r, family);
     s->grid.n--;
     s->grid.n_axes = s->grid.n > 1;
     s->grid.names[0] = "ranks";
@@ -119,8 +127,8 @@ static bool place_ranks(struct story *s, uint64_t family)
     s->place = tc_arena_alloc(&s->arena, s->parallel->world * sizeof(*s->place));
     for (uint32_t r = 0; r < s->parallel->world; r++) {
         const struct tc_plan_rank *rank = &s->parallel->ranks[r];
-        bool is_kin = names_of(rank) == family && rank->program->ops.n == s->program->ops.n;
-        s->place[r] = !is_kin ? NO_OP : is_flat ? next++ : place_of(s, rank);
+        bool fits = is_kin(s, r, family) && rank->program->ops.n == s->program->ops.n;
+        s->place[r] = !fits ? NO_OP : is_flat ? next++ : place_of(s, rank);
         if (s->grid.n_axes == 0)
             s->place[r] = rank == s->rank ? 0 : NO_OP;
         if (s->place[r] < s->grid.n && !seen[s->place[r]]++)
@@ -594,7 +602,11 @@ static void tell(struct story *s, size_t i, uint32_t writer)
     if (writer == NO_OP)
         return;
     uint32_t op = departure(s, writer, &partial);
-    if (op != NO_OP && !is_told(s, op))
+    if (op == NO_OP)
+        return;
+    if (s->program->ops.items[op].rule->kind == TC_RULE_RECEIVE && !s->is_last)
+        s->sender = tc_plan_peer(s->parallel, s->rank, &s->program->ops.items[op]);
+    else if (!is_told(s, op))
         tc_vec_push(&s->verdict->findings, tell_departure(s, judged, op, partial));
 }
 
@@ -674,40 +686,59 @@ static void warn(struct story *s, const char *text)
     tc_vec_push(&s->verdict->warnings, text);
 }
 
+/* All findings about the family of one rank. */
+static enum tc_status explain_family(struct story *s, const struct tc_verify_config *config,
+                                     struct tc_error *err)
+{
+    enum tc_status status = TC_OK;
+
+    s->program = s->rank->program;
+    find_axes(s, names_of(s->rank));
+    if (!place_ranks(s, names_of(s->rank))) {
+        warn(s,
+             "the ranks run different programs on one tensor: where they depart is not searched");
+        return TC_OK;
+    }
+    find_deps(s);
+    struct wrong *list = tc_arena_alloc(&s->arena, (s->rank->results.n + 1) * sizeof(*list));
+    size_t n = find_wrong(s, list), shown = n < MAX_TRIES ? n : MAX_TRIES;
+    s->told = tc_arena_alloc(&s->arena, (shown + 1) * sizeof(*s->told));
+    s->results = tc_arena_zalloc(&s->arena, (s->rank->results.n + 1) * sizeof(*s->results));
+    for (size_t i = 0; i < shown; i++) {
+        s->results[list[i].result] = tc_calloc(s->grid.n, sizeof(**s->results));
+        if (list[i].writer != NO_OP)
+            want(s, list[i].writer);
+    }
+    if (!make_room(s))
+        warn(s, "too large to search where it departs: verify a smaller layout with the same bug");
+    else
+        status = evaluate(s, config, err);
+    for (size_t i = 0; i < shown && !status && s->verdict->findings.n < MAX_FINDINGS; i++)
+        tell(s, list[i].result, list[i].writer);
+    return status;
+}
+
+/* Along a pipeline: if all that is wrong came with a message, to the rank that sent it. */
 enum tc_status tc_plan_explain(const struct tc_plan_set *single, const struct tc_plan_set *parallel,
                                const struct tc_verify_config *config,
                                struct tc_plan_verdict *verdict, struct tc_error *err)
 {
-    struct story s = {.single = single, .parallel = parallel, .verdict = verdict};
+    struct story first = {.single = single, .parallel = parallel, .verdict = verdict, .sender = -1};
+    struct tc_map seen = TC_MAP_INIT;
     enum tc_status status = TC_OK;
+    uint64_t known;
 
-    s.rank = first_rank(&s);
-    if (!s.rank)
-        return TC_OK;
-    s.program = s.rank->program;
-    find_axes(&s, names_of(s.rank));
-    if (!place_ranks(&s, names_of(s.rank))) {
-        warn(&s,
-             "the ranks run different programs on one tensor: where they depart is not searched");
+    first.rank = first_rank(&first);
+    for (const struct tc_plan_rank *at = first.rank; at && !status;) {
+        struct story s = first;
+        s.rank = at;
+        s.is_last = tc_map_get(&seen, at->rank, &known);
+        tc_map_put(&seen, at->rank, 1);
+        status = explain_family(&s, config, err);
         release(&s);
-        return TC_OK;
+        bool goes_on = !verdict->findings.n && s.sender >= 0 && !s.is_last;
+        at = goes_on ? &parallel->ranks[parallel->copies.of[s.sender]] : NULL;
     }
-    find_deps(&s);
-    struct wrong *list = tc_arena_alloc(&s.arena, (s.rank->results.n + 1) * sizeof(*list));
-    size_t n = find_wrong(&s, list), shown = n < MAX_TRIES ? n : MAX_TRIES;
-    s.told = tc_arena_alloc(&s.arena, (shown + 1) * sizeof(*s.told));
-    s.results = tc_arena_zalloc(&s.arena, (s.rank->results.n + 1) * sizeof(*s.results));
-    for (size_t i = 0; i < shown; i++) {
-        s.results[list[i].result] = tc_calloc(s.grid.n, sizeof(**s.results));
-        if (list[i].writer != NO_OP)
-            want(&s, list[i].writer);
-    }
-    if (!make_room(&s))
-        warn(&s, "too large to search where it departs: verify a smaller layout with the same bug");
-    else
-        status = evaluate(&s, config, err);
-    for (size_t i = 0; i < shown && !status && verdict->findings.n < MAX_FINDINGS; i++)
-        tell(&s, list[i].result, list[i].writer);
-    release(&s);
+    tc_map_release(&seen);
     return status;
 }

@@ -7,7 +7,7 @@
 
 #include "base/fs.h"
 #include "base/hash.h"
-#include "plan/plan.h"
+#include "plan/copies.h"
 #include "trace/lines.h"
 #include "trace/notes.h"
 
@@ -28,17 +28,26 @@ static void release_program(struct tc_plan_program *p)
     tc_vec_release(&p->groups);
 }
 
+static void release_rank(struct tc_plan_rank *rank)
+{
+    if (rank->program && rank->owns_program)
+        release_program(rank->program);
+    tc_vec_release(&rank->mesh);
+    if (!rank->borrows_inits)
+        tc_vec_release(&rank->inits);
+    if (!rank->borrows_consts)
+        tc_vec_release(&rank->consts);
+    if (!rank->borrows_results)
+        tc_vec_release(&rank->results);
+}
+
 void tc_plan_release(struct tc_plan_set *set)
 {
-    for (uint32_t i = 0; i < set->world; i++) {
-        struct tc_plan_rank *rank = &set->ranks[i];
-        if (rank->program && rank->owns_program)
-            release_program(rank->program);
-        tc_vec_release(&rank->mesh);
-        tc_vec_release(&rank->inits);
-        tc_vec_release(&rank->consts);
-        tc_vec_release(&rank->results);
-    }
+    for (uint32_t i = 0; i < set->world; i++)
+        release_rank(&set->ranks[i]);
+    tc_free(set->copies.of);
+    tc_free(set->copies.next);
+    tc_free(set->copies.distinct);
     tc_free(set->ranks);
     tc_vec_release(&set->groups);
     tc_vec_release(&set->notes);
@@ -175,7 +184,11 @@ static enum tc_status finish_all(struct tc_plan_set *set, struct tc_error *err)
     for (uint32_t i = 0; i < set->world && !status; i++)
         if (set->ranks[i].like < 0)
             status = finish(set, &set->ranks[i], err);
-    return status ? status : tc_plan_retarget(set, err);
+    if (!status)
+        status = tc_plan_retarget(set, err);
+    if (!status)
+        tc_plan_find_copies(set);
+    return status;
 }
 
 enum tc_status tc_plan_read(struct tc_plan_set *set, const char *folder, struct tc_strtab *names,

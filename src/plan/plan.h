@@ -182,13 +182,23 @@ struct tc_plan_rank {
     uint32_t rank;
     int64_t like; /* -1: captured */
     struct tc_plan_program *program;
-    bool owns_program;
+    bool owns_program, borrows_inits, borrows_consts, borrows_results; /* of the rank it is like */
     TC_VEC(struct tc_plan_axis) mesh;
     tc_plan_inits inits;
     tc_plan_consts consts;
     tc_plan_results results;
     const uint32_t *groups; /* numbers of the set's groups, by those of the program */
     const char *script;
+};
+
+#define TC_PLAN_NO_RANK UINT32_MAX
+
+/* Ranks that compute the same as another one; all arrays have an element for each rank. */
+struct tc_plan_copies {
+    uint32_t *of;       /* the one that stands for it, itself if it is no copy */
+    uint32_t *next;     /* after a rank its first copy, after that the next one; or NO_RANK */
+    uint32_t *distinct; /* those that are no copies, n_distinct of them */
+    uint32_t n_distinct;
 };
 
 struct tc_plan_set {
@@ -203,7 +213,8 @@ struct tc_plan_set {
     struct tc_arena arena, line; /* line: what lives as long as the line being read */
     TC_VEC(const char *) notes;
     uint32_t n_retargeted;
-    uint64_t n_ops; /* of all ranks */
+    struct tc_plan_copies copies; /* once all is read */
+    uint64_t n_ops;               /* of all ranks */
 };
 
 /* names is borrowed and outlives the set. Errors name file, line and field. */
@@ -220,6 +231,10 @@ enum tc_status tc_plan_read_line(struct tc_plan_set *set, const char *file,
 
 /* The number of the group of these ranks, which is added if new. */
 uint32_t tc_plan_group(struct tc_plan_set *set, const uint32_t *ranks, uint32_t n);
+/* The rank that a send or receive is about; of a retargeted rank the one that plays that part for
+ * it. -1: none. */
+int64_t tc_plan_peer(const struct tc_plan_set *set, const struct tc_plan_rank *rank,
+                     const struct tc_plan_op *op);
 /* The place of a rank in a group, or -1. */
 int64_t tc_plan_group_index(const struct tc_plan_group *group, uint32_t rank);
 

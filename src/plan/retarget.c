@@ -2,7 +2,7 @@
 /*
  * retarget.c - ranks that are like a captured one: its program with their groups and places
  */
-#include "plan/plan.h"
+#include "plan/collective.h"
 
 #include "base/banned.h"
 
@@ -51,11 +51,14 @@ static bool is_same_view(const struct tc_plan_tensor *a, const struct tc_plan_te
     return a->storage == b->storage && a->offset == b->offset && a->numel == b->numel;
 }
 
-/* What the captured rank has, unless this rank says otherwise. */
+/* What the captured rank has, unless this rank says otherwise. Thousands of ranks say nothing. */
 #define TAKE_OVER(list, is_equal)                                                    \
     do {                                                                             \
         size_t n_own = to->list.n;                                                   \
-        for (size_t i = 0; i < from->list.n; i++) {                                  \
+        to->borrows_##list = !n_own;                                                 \
+        if (!n_own)                                                                  \
+            to->list = from->list;                                                   \
+        for (size_t i = 0; n_own && i < from->list.n; i++) {                         \
             size_t k = 0;                                                            \
             while (k < n_own && !is_equal(&to->list.items[k], &from->list.items[i])) \
                 k++;                                                                 \
@@ -126,4 +129,27 @@ enum tc_status tc_plan_retarget(struct tc_plan_set *set, struct tc_error *err)
         if (set->ranks[i].like >= 0)
             status = retarget(set, &set->ranks[i], err);
     return status;
+}
+
+int64_t tc_plan_peer(const struct tc_plan_set *set, const struct tc_plan_rank *rank,
+                     const struct tc_plan_op *op)
+{
+    int64_t g = tc_collective_group(op), place = tc_message_peer(op);
+
+    if (g < 0 || place < 0 || place >= set->groups.items[rank->groups[g]].n)
+        return -1;
+    uint32_t peer = set->groups.items[rank->groups[g]].ranks[place];
+    if (rank->like < 0 || rank->groups[g] != rank->program->groups.items[g])
+        return peer;
+    const struct tc_plan_rank *from = &set->ranks[rank->like];
+    for (size_t i = 0; i < from->mesh.n; i++) {
+        int64_t at = from->mesh.items[i].is_joined
+                         ? -1
+                         : tc_plan_group_index(&set->groups.items[from->mesh.items[i].group], peer);
+        const struct tc_plan_axis *axis =
+            at < 0 ? NULL : axis_named(rank, from->mesh.items[i].name);
+        if (axis)
+            return set->groups.items[axis->group].ranks[at];
+    }
+    return -1;
 }

@@ -99,12 +99,14 @@ static void take_reference(void *context, const struct tc_run *run)
 
 /* ---- comparing ----------------------------------------------------------------------------- */
 
-static void add_rank(struct tc_plan_judged *judged, uint32_t rank)
+/* The rank and its copies. */
+static void add_rank(struct tc_plan_judged *judged, uint32_t rank, const uint32_t *next)
 {
     for (size_t i = 0; i < judged->ranks.n; i++)
         if (judged->ranks.items[i] == rank)
             return;
-    tc_vec_push(&judged->ranks, rank);
+    for (; rank != TC_PLAN_NO_RANK; rank = next[rank])
+        tc_vec_push(&judged->ranks, rank);
 }
 
 /* The first difference is enough. */
@@ -125,7 +127,7 @@ static void compare(struct trial *t, struct tc_plan_judged *judged, uint32_t ran
     if (differs || undefined) {
         judged->is_wrong = true;
         judged->is_undefined = judged->is_undefined || undefined;
-        add_rank(judged, rank);
+        add_rank(judged, rank, t->judge->parallel->copies.next);
     }
     for (int64_t i = 0; i < n && t->seed == 0; i++)
         if (places[i] >= 0)
@@ -152,22 +154,41 @@ static uint64_t sum_key(const struct tc_plan_set *set, const struct tc_plan_rank
     return key;
 }
 
-/* Takes both arrays. */
-static void add_to_sum(struct trial *t, const struct tc_run *run, const struct tc_plan_result *r,
-                       tc_el *values, int64_t *places)
+static void add_to_sum(struct trial *t, const struct tc_plan_rank *rank,
+                       const struct tc_plan_result *r, const tc_el *values, const int64_t *places)
 {
-    pthread_mutex_lock(&t->judge->lock);
-    struct sum *sum =
-        tc_map_struct(&t->sums, sum_key(t->judge->parallel, run->plan, r), sizeof(*sum));
+    size_t n = (size_t)r->tensor.numel;
+    struct sum *sum = tc_map_struct(&t->sums, sum_key(t->judge->parallel, rank, r), sizeof(*sum));
+
     if (!sum->values) {
-        *sum = (struct sum){r->name, run->plan->rank, r->tensor.numel, places, values};
-    } else {
-        for (int64_t i = 0; i < sum->n && i < r->tensor.numel; i++)
-            sum->values[i] = tc_el_add(sum->values[i], values[i]);
-        tc_free(values);
-        tc_free(places);
+        *sum =
+            (struct sum){r->name, rank->rank, r->tensor.numel, tc_malloc((n + 1) * sizeof(*places)),
+                         tc_malloc((n + 1) * sizeof(*values))};
+        memcpy(sum->values, values, n * sizeof(*values));
+        memcpy(sum->places, places, n * sizeof(*places));
+        return;
     }
+    for (int64_t i = 0; i < sum->n && i < r->tensor.numel; i++)
+        sum->values[i] = tc_el_add(sum->values[i], values[i]);
+}
+
+/* Copies of a rank add what it adds. */
+static void add_to_sums(struct trial *t, const struct tc_plan_rank *rank,
+                        const struct tc_plan_result *r, const tc_el *values, const int64_t *places)
+{
+    const struct tc_plan_set *set = t->judge->parallel;
+
+    pthread_mutex_lock(&t->judge->lock);
+    for (uint32_t x = rank->rank; x != TC_PLAN_NO_RANK; x = set->copies.next[x])
+        add_to_sum(t, &set->ranks[x], r, values, places);
     pthread_mutex_unlock(&t->judge->lock);
+}
+
+static void count_done(struct trial *t, const struct tc_plan_set *set,
+                       const struct tc_plan_rank *rank)
+{
+    for (uint32_t x = rank->rank; x != TC_PLAN_NO_RANK; x = set->copies.next[x])
+        atomic_fetch_add(&t->judge->done, rank->program->ops.n);
 }
 
 static void take_results(void *context, const struct tc_run *run)
@@ -184,15 +205,14 @@ static void take_results(void *context, const struct tc_run *run)
         int64_t *places = tc_malloc((n + 1) * sizeof(*places));
         tc_view_gather(run->slots[r->tensor.storage], &r->tensor, values);
         tc_plan_places(&r->tensor, &r->place, places);
-        if (r->n_partial) {
-            add_to_sum(t, run, r, values, places);
-            continue;
-        }
-        compare(t, judged, run->plan->rank, values, places, (int64_t)n);
+        if (r->n_partial)
+            add_to_sums(t, run->plan, r, values, places);
+        else
+            compare(t, judged, run->plan->rank, values, places, (int64_t)n);
         tc_free(values);
         tc_free(places);
     }
-    atomic_fetch_add(&t->judge->done, run->plan->program->ops.n);
+    count_done(t, t->judge->parallel, run->plan);
 }
 
 static void compare_sums(struct trial *t)

@@ -3,7 +3,8 @@
  * world.h - all ranks of a job, evaluated in lock-step
  *
  * A rank runs until it needs what another one has not yet given: the result of a collective, a
- * message. Threads take ranks in turns. The values do not depend on the order.
+ * message. Threads take ranks in turns. The values do not depend on the order. Ranks that compute
+ * the same are evaluated once: what is watched is the rank that stands for them.
  */
 #ifndef TC_PLAN_WORLD_H
 #define TC_PLAN_WORLD_H

@@ -93,6 +93,11 @@ static void add_notes(const struct tc_plan_report *r, struct tc_strbuf *out)
             "note: %u of %u ranks were not captured: each is taken to run the program of "
             "the rank it is like\n",
             r->parallel->n_retargeted, r->parallel->world);
+    if (r->parallel->copies.n_distinct < r->parallel->world)
+        tc_strbuf_addf(out,
+                       "note: %u of %u ranks compute the same as another one, which was evaluated "
+                       "for them\n",
+                       r->parallel->world - r->parallel->copies.n_distinct, r->parallel->world);
 }
 
 void tc_plan_report_text(const struct tc_plan_report *r, struct tc_strbuf *out)
@@ -144,6 +149,7 @@ struct tc_json *tc_plan_summary_to_json(const struct tc_plan_report *r)
     tc_json_set_string(object, "reference", r->single->folder);
     tc_json_set_number(object, "world", r->parallel->world);
     tc_json_set_number(object, "retargeted", r->parallel->n_retargeted);
+    tc_json_set_number(object, "evaluated", r->parallel->copies.n_distinct);
     tc_json_set_number(object, "operators", (double)r->result->n_ops);
     tc_json_set_number(object, "results", (double)v->results.n);
     tc_json_set_number(object, "differ", (double)v->n_wrong);

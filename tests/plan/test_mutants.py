@@ -33,22 +33,19 @@ def growth():
 GROWTH = growth()
 
 
+LAYOUT = GROWTH.Layout(TP, DP, LAYERS)
+
+
 def plans():
     """Lines of each rank, none retargeted."""
     ranks = []
     for rank in range(TP * DP):
-        program = GROWTH.Program(TP, DP, rank % TP, False)
-        lines = program.layers(LAYERS)
-        moved = {tuple(range(TP)): [rank // TP * TP + k for k in range(TP)]}
+        program = GROWTH.Program(LAYOUT, rank)
+        lines = program.step()
         for line in lines:
             if line.get("init") == "input":
                 line["at"] = [GROWTH.ROWS * (rank // TP), 0]
-            if line.get("op", "").startswith("c10d"):
-                group = line["a"]["process_group"][1]
-                is_tp = group[1] - group[0] == 1
-                line["a"]["process_group"] = ["pg", moved[tuple(group)] if is_tp else group]
-        head = {"plan": 1, "rank": rank, "world": TP * DP, "mesh": GROWTH.mesh(rank, TP, DP)}
-        ranks.append([head, *lines])
+        ranks.append([program.head(rank), *lines])
     return ranks
 
 
@@ -57,7 +54,8 @@ def verdict(ranks):
         folder = pathlib.Path(temp)
         for name in ("single", "parallel"):
             (folder / name).mkdir()
-        single = [{"plan": 1, "rank": 0, "world": 1, "mesh": []}, *GROWTH.Program(TP, DP, 0, True).layers(LAYERS)]
+        program = GROWTH.Program(LAYOUT)
+        single = [program.head(0), *program.step()]
         for name, number, lines in [("single", 0, single)] + [("parallel", i, lines) for i, lines in enumerate(ranks)]:
             text = "".join(json.dumps(line) + "\n" for line in lines)
             (folder / name / f"plan-rank{number:05d}.jsonl").write_text(text)
