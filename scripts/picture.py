@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Take the picture of a report that the README shows.
+
+usage: picture.py REPORT/report.html docs/report.png     after ./quickstart.sh: build/quickstart/report/report.html
+
+It needs Chromium. The window is as wide as the README is shown, and as high as the first story and the timeline.
+"""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "report"))
+from browser import Browser  # noqa: E402
+
+WIDTH, HEIGHT = 1000, 880
+LARGEST = 150_000  # bytes: it stands in git
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    browser = Browser()
+    try:
+        browser.show(WIDTH, HEIGHT)
+        browser.open(sys.argv[1])
+        browser.picture(sys.argv[2], whole=False)
+    finally:
+        browser.close()
+    size = pathlib.Path(sys.argv[2]).stat().st_size
+    if size > LARGEST:
+        sys.exit(f"{sys.argv[2]}: {size} bytes are more than {LARGEST}")
+
+
+if __name__ == "__main__":
+    main()
