@@ -161,6 +161,14 @@ setup_tools_of_tests() {
     mapfile -t readers <"$root/tests/report/requirements.txt"
     setup_apart readers "${readers[@]}"
     setup_apart formatter "clang-format==$CLANG_FORMAT"
+    setup_site
+}
+
+# MkDocs, for the documentation site.
+setup_site() {
+    local packages
+    mapfile -t packages <"$root/docs/requirements.txt"
+    setup_apart mkdocs "${packages[@]}"
 }
 
 # $1: build folder, then options of cmake. A folder that was configured elsewhere starts anew.

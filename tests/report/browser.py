@@ -104,12 +104,12 @@ class Browser:
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def open(self, path):
-        """Load a file; how many seconds until its script was done and the page was painted."""
+        """Load a file, or what http:// names; how many seconds until its script was done and the page was painted."""
         self.errors.clear()
         self.requests.clear()
         self.is_loaded = False
         start = time.monotonic()
-        self.send("Page.navigate", url=pathlib.Path(path).resolve().as_uri())
+        self.send("Page.navigate", url=path if str(path).startswith("http:") else pathlib.Path(path).resolve().as_uri())
         while not self.is_loaded:
             self.note(self.receive(60))
         self.run("new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))")

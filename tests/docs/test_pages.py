@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The pages of the site: what they show is what the tools print, and they are readable."""
+
+import pathlib
+import re
+import statistics
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(ROOT / "scripts"))
+import paste_outputs  # noqa: E402
+
+PAGES = ("index", "reading", "how-it-works")
+OLDER = ("online", "python", "trackers")  # their commands are run by the tests that they name
+# Blocks that are not run, with a reason beside them: one more is noticed here.
+NOT_RUN = {"online": 6, "python": 4, "trackers": 1}
+COMMANDS = re.compile(r"(?m)^    (?:\$ )?(traincheck-|pip |docker |srun |torchrun |export |kubectl )")
+
+
+def blocks(page):
+    return list(paste_outputs.BLOCK.finditer((DOCS / f"{page}.md").read_text()))
+
+
+def prose(page):
+    """Sentences outside of blocks, tables, headings and marks."""
+    text = paste_outputs.BLOCK.sub("\n", (DOCS / f"{page}.md").read_text())
+    text = re.sub(r"(?m)^(\||#|<!--|!!!|\* \[).*$", "", text)
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    text = re.sub(r"`[^`]*`", "code", text)
+    parts = re.split(r"(?<=[.!?:])\**\s+|\n\n+|\n(?=\s*(?:\*|\d+\.) )", text)
+    return [part for part in parts if len(re.findall(r"\w+", part)) > 2]
+
+
+class Pages(unittest.TestCase):
+    def test_every_command_is_run_or_says_why_not(self):
+        for page in PAGES + OLDER:
+            with self.subTest(page):
+                silent = [m["block"] for m in blocks(page) if COMMANDS.search(m["block"]) and not paste_outputs.is_run(m)
+                          and m["kind"] not in ("not run:", "from")]
+                self.assertEqual(silent, [])
+                self.assertEqual(sum(m["kind"] == "not run:" for m in blocks(page)), NOT_RUN.get(page, 0))
+
+    def test_quotes_stand_where_they_are_held(self):
+        n = 0
+        for page in PAGES:
+            for m in blocks(page):
+                if m["kind"] == "from":
+                    n += 1
+                    with self.subTest(page, quote=m["block"][:40]):
+                        self.assertIn(m["block"].rstrip(), (DOCS / m["what"]).read_text())
+        self.assertGreater(n, 3)
+
+    def test_lines_and_sentences_are_short(self):
+        for page in PAGES:
+            with self.subTest(page):
+                long = [line for line in (DOCS / f"{page}.md").read_text().splitlines()
+                        if len(line) > 100 and not line.startswith(("    ", "|", "<!--"))]
+                self.assertEqual(long, [])
+                self.assertLessEqual(statistics.mean(len(re.findall(r"[\w'-]+", s)) for s in prose(page)), 20)
+
+
+if __name__ == "__main__":
+    unittest.main()
