@@ -18,8 +18,12 @@ arch=$(uname -m)
 version=$(sed -n 's/^#define TC_VERSION *"\(.*\)"/\1/p' include/traincheck/version.h)
 log=$release/release.log
 [ -z "$(git status --porcelain)" ] || say "note: the working tree is not that of a commit; the source tarball is"
-rm -rf -- "$dist" "$release/wheel"
+rm -rf -- "$dist" "$release/wheel" "$release/build"
 mkdir -p -- "$dist"
+# CMake splits what pkg-config says at blanks, so the libraries get a path without one.
+short=$(mktemp -d)
+trap 'rm -r -- "$short"' EXIT
+ln -s -- "$release/prefix" "$short/prefix"
 
 if [ ! -x "$tools/auditwheel" ]; then
     say "Installing what builds wheels in build/release/tools"
@@ -39,7 +43,7 @@ if [ -z "$pythons" ]; then
 fi
 [ -n "$pythons" ] || fail "no Python with its headers was found: name some"
 say "Building the wheel, with agents for $pythons"
-PATH=$tools:$PATH CC=$release/cc PKG_CONFIG_LIBDIR=$release/prefix/lib/pkgconfig quietly \
+PATH=$tools:$PATH CC=$release/cc PKG_CONFIG_LIBDIR=$short/prefix/lib/pkgconfig quietly \
     "$tools/pip" wheel --no-deps --no-build-isolation -w "$release/wheel" . -C "build-dir=$release/build" \
     -C "cmake.define.TRAINCHECK_PYTHONS=$pythons"
 PATH=$tools:$PATH quietly "$tools/auditwheel" repair --plat "manylinux_2_28_$arch" -w "$dist" "$release"/wheel/*.whl

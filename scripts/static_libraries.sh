@@ -48,15 +48,15 @@ archive() {
     (cd -- "$folder" && rm -f ./*.o && "$CC" $CFLAGS -c $* && ar rcs "$prefix/lib/lib$name.a" ./*.o)
 }
 
-# module, version, archive, further libraries
+# module, version, archive, further libraries; the prefix is what the reader of the file calls it
 describe() {
     cat >"$prefix/lib/pkgconfig/$1.pc" <<PC
-prefix=$prefix
+prefix=\${pcfiledir}/../..
 Name: $1
 Description: $1
 Version: $2
-Libs: -L$prefix/lib -l$3 ${4:-}
-Cflags: -I$prefix/include
+Libs: -L\${prefix}/lib -l$3 ${4:-}
+Cflags: -I\${prefix}/include
 PC
 }
 
