@@ -61,6 +61,8 @@ endfunction()
 set(TC_PYTHONS "")
 if(TRAINCHECK_PYTHONS)
   set(wanted ${TRAINCHECK_PYTHONS})
+elseif(SKBUILD)
+  set(wanted ${Python_EXECUTABLE}) # the one that runs pip, which need not be the one on PATH
 else()
   set(wanted python3)
 endif()
