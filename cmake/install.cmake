@@ -2,25 +2,15 @@
 # What src/collect installs lies in lib/traincheck and the shipped sets in share/traincheck, where
 # the tools look for them from the folder of the executables.
 
+include(cmake/install_for_linking.cmake)
 install(TARGETS ${TC_TOOLS} traincheck
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS traincheck_shared EXPORT traincheck LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
-# For those who link the library: pkg-config traincheck, and find_package(traincheck).
-set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/traincheck)
 file(RELATIVE_PATH prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-configure_file(cmake/traincheck.pc.in ${CMAKE_BINARY_DIR}/traincheck.pc @ONLY)
-configure_package_config_file(cmake/traincheck-config.cmake.in ${CMAKE_BINARY_DIR}/traincheck-config.cmake
-                              INSTALL_DESTINATION ${package_dir})
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/traincheck-config-version.cmake
-                                 COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/traincheck.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-install(EXPORT traincheck NAMESPACE traincheck:: FILE traincheck-targets.cmake DESTINATION ${package_dir})
-install(FILES ${CMAKE_BINARY_DIR}/traincheck-config.cmake ${CMAKE_BINARY_DIR}/traincheck-config-version.cmake
-        DESTINATION ${package_dir})
-install(DIRECTORY include/traincheck DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h")
+set(libdir ${CMAKE_INSTALL_LIBDIR})
+tc_install_for_linking(${libdir}/pkgconfig ${libdir}/cmake/traincheck)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/share/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 set(share ${CMAKE_BINARY_DIR}/share/completion)
 install(DIRECTORY ${share}/bash/ DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

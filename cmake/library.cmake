@@ -52,7 +52,7 @@ endfunction()
 
 add_library(traincheck_shared SHARED $<TARGET_OBJECTS:traincheck_objects>)
 target_link_libraries(traincheck_shared PRIVATE tc_flags ${TC_CORE_LIBRARIES})
-target_include_directories(traincheck_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_include_directories(traincheck_shared INTERFACE $<INSTALL_INTERFACE:${TC_INCLUDE_DIR}>)
 # Where they are linked statically, the libraries it needs are no part of what it shows.
 tc_export(traincheck_shared "tc_*")
 set_target_properties(traincheck_shared PROPERTIES

@@ -45,7 +45,7 @@ fi
 say "Building the wheel, with agents for $pythons"
 PATH=$tools:$PATH CC=$release/cc PKG_CONFIG_LIBDIR=$short/prefix/lib/pkgconfig quietly \
     "$tools/pip" wheel --no-deps --no-build-isolation -w "$release/wheel" . -C "build-dir=$release/build" \
-    -C "cmake.define.TRAINCHECK_PYTHONS=$pythons"
+    -C "cmake.define.TRAINCHECK_PYTHONS=$pythons" -C "cmake.define.TRAINCHECK_LICENSES=$release/prefix/licenses"
 PATH=$tools:$PATH quietly "$tools/auditwheel" repair --plat "manylinux_2_28_$arch" -w "$dist" "$release"/wheel/*.whl
 PATH=$tools:$PATH "$tools/auditwheel" show "$dist"/*.whl | sed -n 2,3p
 
@@ -54,7 +54,8 @@ PATH=$tools:$PATH quietly "$tools/python" -m build --no-isolation --sdist --outd
 git archive --format=tar --prefix="traincheck-$version/" HEAD | xz -9 >"$dist/traincheck-$version.tar.xz"
 
 say "Building the Debian package"
-quietly cmake -S . -B "$release/deb" -DBUILD_TESTING=OFF -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr
+quietly cmake -S . -B "$release/deb" -DBUILD_TESTING=OFF -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr \
+    "-DTRAINCHECK_PYTHONS=$pythons"
 quietly cmake --build "$release/deb" --parallel "$(nproc)"
 (cd -- "$release/deb" && quietly cpack -G DEB -B "$dist")
 rm -rf -- "$dist/_CPack_Packages"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The C libraries that a wheel holds, as static archives with their pkg-config files.
+# The C libraries that a wheel holds, as static archives with their pkg-config files and licenses.
 #
 #   CC=compiler static_libraries.sh PREFIX      static_libraries.sh --list
 #
@@ -37,6 +37,7 @@ unpack() {
     [ -f "$file" ] || mv -- "$file.part" "$file"
     printf '%s  %s\n' "$digest" "$file" | sha256sum --check --quiet >&2
     tar -xf "$file" -C "$work/$name" --strip-components=1
+    find "$work/$name" -maxdepth 1 -iname license -exec install -Dm644 {} "$prefix/licenses/$name" ';' >&2
     printf '%s\n' "$work/$name"
 }
 
