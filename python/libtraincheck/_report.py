@@ -2,6 +2,7 @@
 """What a check found, as dataclasses. The names are those of docs/violation-format.md."""
 
 import dataclasses
+import html
 from typing import Any, Dict, List, Optional
 
 
@@ -76,6 +77,22 @@ class Report:
         lines = [f"{self.invariants} invariants: {self.failed} failed, {self.passed} passed, "
                  f"{self.not_triggered} not triggered, {self.unchecked} unchecked"]
         return "\n".join(lines + [f"  {v}" for v in self.causes])
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """For IPython."""
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the counts, and a row for each cause."""
+        head = html.escape(str(self).split("\n", 1)[0])
+        rows = [[v.at, v.step, v.rank, v.expected, v.seen, v.hint] for v in self.causes]
+        if not rows:
+            return f"<p>TrainCheck: {head}</p>"
+        names = ("at", "step", "rank", "expected", "seen", "hint")
+        cells = ["".join(f"<td style='text-align: left'>{'' if x is None else html.escape(str(x))}</td>" for x in row)
+                 for row in rows]
+        return (f"<p><b>TrainCheck: {head}</b></p><table><tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>"
+                f"{''.join(f'<tr>{row}</tr>' for row in cells)}</table>")
 
 
 @dataclasses.dataclass(frozen=True)
