@@ -47,10 +47,12 @@ class Wandb:
         self.run.alert(title="TrainCheck: " + violation["expected"][:200], text=text_of(violation),
                        level=self.wandb.AlertLevel.ERROR)
 
-    def tell(self, violation, n):
+    def count(self, step, n):
+        self.run.log({TAG: n, "traincheck/step": step})
+
+    def tell(self, violation):
         if not self.alerted:
             self.alert(violation)
-        self.run.log({TAG: n, "traincheck/step": violation.get("step", 0)})
 
     def finish(self, violations, summary, page):
         for violation in violations:
@@ -65,32 +67,43 @@ class Wandb:
 
 
 class Mlflow:
-    """Tags, a metric by step, report.html as an artifact. MLFLOW_RUN_ID joins the run of the job."""
+    """
+    Tags, a metric by step, report.html as an artifact. MLFLOW_RUN_ID joins the run of the job, whose status and description
+    stay the job's; a run of its own gets the causes as its description, and fails where the check does.
+    """
 
     def __init__(self, trace, folder):
         import mlflow
 
-        self.mlflow = mlflow
-        name = None if os.environ.get("MLFLOW_RUN_ID") else f"traincheck {pathlib.Path(trace).name}"
-        mlflow.start_run(run_name=name)
-        mlflow.set_tag("traincheck.trace", trace)
+        self.mlflow, self.client, self.status = mlflow, mlflow.MlflowClient(), "FINISHED"
+        self.joined = os.environ.get("MLFLOW_RUN_ID")
+        self.run = self.joined or mlflow.start_run(run_name=f"traincheck {pathlib.Path(trace).name}").info.run_id
+        self.client.set_tag(self.run, "traincheck.trace", trace)
 
-    def tell(self, violation, n):
-        self.mlflow.log_metric(TAG, n, step=violation.get("step", 0))
+    def count(self, step, n):
+        self.client.log_metric(self.run, TAG, n, step=step)
+
+    def tell(self, violation):
+        pass
 
     def finish(self, violations, summary, page):
         counts = summary["counts"]
-        self.mlflow.set_tags({"traincheck.verdict": "failed" if counts["failed"] else "passed"} |
-                             {f"traincheck.{name}": n for name, n in counts.items()})
-        for i, group in enumerate(summary["groups"][:10], 1):
-            self.mlflow.set_tag(f"traincheck.cause.{i}", f"step {group.get('step')}: {group['expected']}"[:500])
-        if not violations:
-            self.mlflow.log_metric(TAG, 0, step=0)
+        if counts["failed"]:
+            self.status = "FAILED"
+        tags = {"traincheck.verdict": "failed" if counts["failed"] else "passed"}
+        tags |= {f"traincheck.{name}": n for name, n in counts.items()}
+        tags |= {f"traincheck.cause.{i}": headline(group)[:500] for i, group in enumerate(summary["groups"][:10], 1)}
+        if not self.joined:
+            causes = [text_of(violation) for violation in violations if violation.get("head")]
+            tags["mlflow.note.content"] = "\n\n---\n\n".join(causes[:10]) or "Nothing broke."
+        for name, value in tags.items():
+            self.client.set_tag(self.run, name, value)
         if page.exists():
-            self.mlflow.log_artifact(str(page))
+            self.client.log_artifact(self.run, str(page))
 
     def close(self):
-        self.mlflow.end_run()
+        if not self.joined:
+            self.mlflow.end_run(self.status)
 
 
 class Tensorboard:
@@ -108,17 +121,19 @@ class Tensorboard:
     def add(self, step, value):
         self.writer.add_event(self.event(wall_time=time.time(), step=step, summary=self.summary.Summary(value=[value])))
 
-    def tell(self, violation, n):
-        step = violation.get("step", 0)
+    def count(self, step, n):
         self.add(step, self.summary.Summary.Value(tag=TAG, simple_value=n))
+        self.writer.flush()
+
+    def tell(self, violation):
         about = self.summary.SummaryMetadata(plugin_data=self.summary.SummaryMetadata.PluginData(plugin_name="text"))
         text = self.tensor(dtype=self.string, string_val=[text_of(violation).encode()])
-        self.add(step, self.summary.Summary.Value(tag=f"traincheck/{violation['id']}", metadata=about, tensor=text))
+        value = self.summary.Summary.Value(tag=f"traincheck/{violation['id']}", metadata=about, tensor=text)
+        self.add(violation.get("step", 0), value)
         self.writer.flush()
 
     def finish(self, violations, summary, page):
-        if not violations:
-            self.add(0, self.summary.Summary.Value(tag=TAG, simple_value=0))
+        pass
 
     def close(self):
         self.writer.close()
@@ -131,7 +146,7 @@ class Track:
     """All trackers asked for; one that fails is told of and left out."""
 
     def __init__(self, names, trace, folder):
-        self.folder, self.told, self.failed, self.open = folder, set(), False, {}
+        self.folder, self.told, self.counted, self.failed, self.open = folder, set(), None, False, {}
         for name in names:
             try:
                 self.open[name] = TRACKERS[name](trace, folder)
@@ -153,10 +168,19 @@ class Track:
             except Exception as e:
                 self.fail(name, e)
 
+    def count(self, step):
+        """How many invariants broke up to this step; a curve starts with step 0."""
+        if self.counted is None and step > 0:
+            self.each(lambda tracker: tracker.count(0, 0))
+        self.each(lambda tracker: tracker.count(step, len(self.told)))
+        self.counted = max(step, self.counted or 0)
+
     def tell(self, violation):
-        if violation["id"] not in self.told:
-            self.told.add(violation["id"])
-            self.each(lambda tracker: tracker.tell(violation, len(self.told)))
+        if violation["id"] in self.told:
+            return
+        self.told.add(violation["id"])
+        self.count(violation.get("step", 0))
+        self.each(lambda tracker: tracker.tell(violation))
 
     def finish(self):
         lines = (self.folder / "violations.jsonl").read_text().splitlines()
@@ -164,6 +188,9 @@ class Track:
         violations = [json.loads(line) for line in lines]
         for violation in sorted(violations, key=lambda v: v.get("step", 0)):
             self.tell(violation)
+        last = max([violation.get("last_step", 0) for violation in violations], default=0)
+        if self.counted is None or last > self.counted:
+            self.count(last)  # the curve ends where something broke for the last time
         self.each(lambda tracker: tracker.finish(violations, summary, self.folder / "report.html"))
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """--track: what reaches W&B, MLflow and TensorBoard, read back from their own files; nothing goes over a network.
 
-usage: test_track.py --bin BUILD/bin [--trackers ENVIRONMENT]
+usage: test_track.py --bin BUILD/bin [--integrations ENVIRONMENT]
 
 ENVIRONMENT is a virtual one with wandb, mlflow-skinny and tensorboard. Without it only the failures are tested.
 """
@@ -39,7 +39,7 @@ class Track(live.Case):
     def run_tool(self, tool, *more):
         command = [live.BIN / f"traincheck-{tool}", "trace", "-i", self.invariants, "-o", "report", *more]
         return subprocess.run([str(part) for part in command], cwd=self.work, env=self.env, capture_output=True, text=True,
-                              timeout=120)
+                              timeout=240)
 
     # ---- what fails
 
@@ -82,8 +82,8 @@ class Track(live.Case):
                              capture_output=True, text=True, check=True).stdout.splitlines()
         scalars, texts = map(json.loads, out)
         violations = self.violations()
-        self.assertEqual([n for _, n in scalars], list(range(1, len(violations) + 1)))
-        self.assertEqual(scalars[0][0], 3)
+        self.assertEqual([n for _, n in scalars], list(range(len(violations) + 1)))
+        self.assertEqual([scalars[i][0] for i in (0, 1, -1)], [0, 3, max(v["last_step"] for v in violations)])
         self.assertTrue(any(violations[0]["expected"] in text for text in texts), texts)
         self.assertEqual(len(texts), len(violations))
 
@@ -92,8 +92,11 @@ class Track(live.Case):
         self.assertEqual(len(runs), 1)
         self.assertEqual((runs[0] / "tags/traincheck.verdict").read_text(), "failed")
         lines = (runs[0] / "metrics/traincheck/violations").read_text().splitlines()
-        self.assertEqual([line.split()[1:] for line in lines][0], ["1.0", "3"])
-        self.assertEqual(len(lines), len(self.violations()))
+        self.assertEqual([line.split()[1:] for line in lines][:2], [["0.0", "0"], ["1.0", "3"]])
+        self.assertEqual(len(lines), len(self.violations()) + 1)
+        self.assertRegex((runs[0] / "tags/traincheck.cause.1").read_text(), r"^\S+:\d+ step 3: ")
+        self.assertIn(self.violations()[0]["seen"], (runs[0] / "tags/mlflow.note.content").read_text())
+        self.assertIn("status: 4\n", (runs[0] / "meta.yaml").read_text())  # FAILED
         self.assertIn("TrainCheck", (runs[0] / "artifacts/report.html").read_text())
 
     def assert_wandb(self):
@@ -107,7 +110,7 @@ class Track(live.Case):
         self.assert_mlflow()
         self.assert_wandb()
 
-    @unittest.skipUnless("--trackers" in sys.argv, "no environment with the trackers")
+    @unittest.skipUnless("--integrations" in sys.argv, "no environment with the trackers")
     def test_check(self):
         write_loop(self.work / "trace", broken_from=3)
         p = self.run_tool("check", "--track", "wandb,mlflow,tensorboard")
@@ -115,7 +118,21 @@ class Track(live.Case):
         self.assertNotIn("--track", p.stderr)
         self.assert_all()
 
-    @unittest.skipUnless("--trackers" in sys.argv, "no environment with the trackers")
+    @unittest.skipUnless("--integrations" in sys.argv, "no environment with the trackers")
+    def test_the_job_keeps_its_run(self):
+        write_loop(self.work / "trace", broken_from=3)
+        start = "import mlflow; print(mlflow.start_run().info.run_id)"
+        job = subprocess.run([TRACKERS / "bin/python", "-c", start], env=self.env, capture_output=True, text=True, check=True)
+        (meta,) = self.work.glob("mlruns/*/*/meta.yaml")
+        before = meta.read_text()
+        self.env["MLFLOW_RUN_ID"] = job.stdout.split()[-1]
+        p = self.run_tool("check", "--track", "mlflow")
+        self.assertEqual(p.returncode, 1, p.stderr)
+        self.assertEqual(meta.read_text(), before)
+        self.assertEqual((meta.parent / "tags/traincheck.verdict").read_text(), "failed")
+        self.assertFalse((meta.parent / "tags/mlflow.note.content").exists())
+
+    @unittest.skipUnless("--integrations" in sys.argv, "no environment with the trackers")
     def test_onlinecheck_while_the_run_goes_on(self):
         t = write_loop(self.work / "trace", steps=3, end=False)
         os.environ.update(self.env)
@@ -124,13 +141,13 @@ class Track(live.Case):
         more_steps(t, 3, broken_from=3)
         checker.wait_for(checker.out, "at least one")
         metric = "mlruns/*/*/metrics/traincheck/violations"
-        end = live.time.monotonic() + 60
+        end = live.time.monotonic() + 240
         while not list(self.work.glob(metric)) and live.time.monotonic() < end:
             live.time.sleep(0.05)
         self.assertTrue(list(self.work.glob(metric)))
         self.assertIsNone(checker.process.poll())
         t.end()
-        self.assertEqual(checker.process.wait(60), 1, checker.stderr())
+        self.assertEqual(checker.process.wait(240), 1, checker.stderr())
         self.assertNotIn("--track", checker.stderr())
         self.assert_all()
 
@@ -138,7 +155,7 @@ class Track(live.Case):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True, type=pathlib.Path)
-    parser.add_argument("--trackers", type=pathlib.Path)
+    parser.add_argument("--integrations", type=pathlib.Path)
     options, rest = parser.parse_known_args()
-    live.BIN, TRACKERS = options.bin.resolve(), options.trackers
-    unittest.main(argv=[sys.argv[0]])
+    live.BIN, TRACKERS = options.bin.resolve(), options.integrations
+    unittest.main(argv=[sys.argv[0], *rest])
