@@ -155,11 +155,14 @@ setup_apart() {
     printf '%s\n' "$*" >"$folder/installed.txt"
 }
 
-# Parsers of the reports' formats, and the formatter that law.format asks: as Debian's differ from suite to suite.
+# Parsers of the reports' formats; trackers, notebooks and what builds wheels; the formatter that law.format asks, as
+# Debian's differ from suite to suite.
 setup_tools_of_tests() {
-    local readers
+    local readers integrations
     mapfile -t readers <"$root/tests/report/requirements.txt"
+    mapfile -t integrations <"$root/tests/package/requirements.txt"
     setup_apart readers "${readers[@]}"
+    setup_apart integrations "${integrations[@]}"
     setup_apart formatter "clang-format==$CLANG_FORMAT"
     setup_site
 }
