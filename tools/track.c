@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-#define WAIT_MS 120000 /* a tracker may have to upload */
+#define WAIT_S  120 /* a tracker may have to upload */
 #define LOOK_MS 20
 
 static const char *const known[] = {"wandb", "mlflow", "tensorboard"};
@@ -158,6 +158,14 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+static long patience_s(void)
+{
+    const char *said = getenv("TRAINCHECK_TRACK_WAIT");
+    long seconds = said ? strtol(said, NULL, 10) : 0;
+
+    return seconds > 0 ? seconds : WAIT_S;
+}
+
 /* Give it the rest, then see it end. False when the time is over. */
 static bool wait_for_end(struct track *track, int64_t until_ms, int *state)
 {
@@ -179,11 +187,11 @@ void track_end(struct track *track, bool has_reports)
 
     if (has_reports)
         track_tell(track, "\"reports\"\n", strlen("\"reports\"\n"));
-    if (track->pid && !wait_for_end(track, now_ms() + WAIT_MS, &state)) {
+    if (track->pid && !wait_for_end(track, now_ms() + patience_s() * 1000, &state)) {
         kill(track->pid, SIGKILL);
         waitpid(track->pid, &state, 0);
-        tc_app_say(track->app, "--track: the tracker took longer than %d s and was ended",
-                   WAIT_MS / 1000);
+        tc_app_say(track->app, "--track: the tracker took longer than %ld s and was ended",
+                   patience_s());
     } else if (track->pid && state) {
         tc_app_say(track->app, "--track: the tracker failed; the check does not depend on it");
     }

@@ -34,12 +34,13 @@ class Track(live.Case):
         self.invariants = self.learn_loop()
         self.env = {"PATH": os.environ["PATH"], "HOME": str(self.work), "WANDB_MODE": "offline", "WANDB_SILENT": "true",
                     "MLFLOW_TRACKING_URI": f"file://{self.work}/mlruns", "MLFLOW_ALLOW_FILE_STORE": "true",
+                    "TRAINCHECK_TRACK_WAIT": "600",
                     "VIRTUAL_ENV": str(TRACKERS or self.work)}
 
     def run_tool(self, tool, *more):
         command = [live.BIN / f"traincheck-{tool}", "trace", "-i", self.invariants, "-o", "report", *more]
         return subprocess.run([str(part) for part in command], cwd=self.work, env=self.env, capture_output=True, text=True,
-                              timeout=240)
+                              timeout=700)
 
     # ---- what fails
 
