@@ -5,7 +5,8 @@
  *   zero_grad   between a backward and the optimizer step that it is for: the gradient is lost.
  *               A scaler may leave out the step; and the gradient was not for a step at all where
  *               it was for an input of the model, or where the script moved the weights by it
- *   clip        between a backward and the unscaling of its gradients: the limit is another
+ *   clip        between a backward and the unscaling of its gradients: the limit is another; and
+ *               between two backwards of one model that a step adds up: it is no limit of the sum
  *
  * By role, whichever API has it. An example for each step window that has Ia and Ic. What a step
  * calls itself, as a closure, is its own business.
@@ -20,20 +21,26 @@
 #include "replay/symbols.h"
 
 static const struct rule {
+    const char *key;
     enum tc_role what, from, to;
-    const char *sentence;
+    const char *sentence, *breach;
 } rules[] = {
-    {TC_ROLE_ZERO_GRAD, TC_ROLE_BACKWARD, TC_ROLE_STEP,
-     "no zero_grad() comes between a backward and the optimizer step"},
-    {TC_ROLE_CLIP,      TC_ROLE_BACKWARD, TC_ROLE_UNSCALE,
-     "no clipping comes between a backward and unscaling"            },
+    {"zero_grad", TC_ROLE_ZERO_GRAD, TC_ROLE_BACKWARD, TC_ROLE_STEP,
+     "no zero_grad() comes between a backward and the optimizer step",
+     " cleared gradients that no step had used"                                       },
+    {"clip", TC_ROLE_CLIP, TC_ROLE_BACKWARD, TC_ROLE_UNSCALE,
+     "no clipping comes between a backward and unscaling",
+     " saw gradients that were still scaled"                                          },
+    {"clip sum", TC_ROLE_CLIP, TC_ROLE_BACKWARD, TC_ROLE_BACKWARD,
+     "no clipping comes between two backwards of one model that one step uses",
+     " saw a part of the gradients that the step used: a backward added to them after"},
 };
 #define N_RULES  (sizeof(rules) / sizeof(*rules))
 #define N_PARAMS 3
 
 static tc_sym key_of_rule(struct tc_strtab *symbols, const struct rule *rule)
 {
-    return tc_strtab_intern_text(symbols, tc_role_text(rule->what));
+    return tc_strtab_intern_text(symbols, rule->key);
 }
 
 static tc_sym outcome_sym(struct tc_strtab *symbols, bool is_between)
@@ -63,6 +70,10 @@ struct course {
     /* Ids of the calls that cleared none in vain, in the open window and in the one before it, the
      * end of which may belong to this one. */
     struct tc_map harmless, harmless_before;
+    int64_t asked, trained;     /* roots: the last that ran with gradients, and that of the last
+                                   backward; TC_NONE is none */
+    int64_t clip, clipped;      /* the last clipping of gradients that no step has used, and their root */
+    struct tc_map early_clips;  /* ids of clippings in this window that another backward followed */
 };
 
 static void *between_open(void)
@@ -79,6 +90,7 @@ static void between_close(void *state)
         struct course *course = (struct course *)(uintptr_t)pointer;
         tc_map_release(&course->harmless);
         tc_map_release(&course->harmless_before);
+        tc_map_release(&course->early_clips);
         tc_free(course);
     }
     tc_map_release(courses);
@@ -87,7 +99,12 @@ static void between_close(void *state)
 
 static struct course *course_of(struct tc_map *courses, const struct tc_process *process)
 {
-    return tc_map_struct(courses, (uintptr_t)process, sizeof(struct course));
+    bool is_new = !tc_map_get(courses, (uintptr_t)process, &(uint64_t){0});
+    struct course *course = tc_map_struct(courses, (uintptr_t)process, sizeof(struct course));
+
+    if (is_new)
+        course->asked = course->trained = course->clipped = TC_NONE;
+    return course;
 }
 
 static bool asks_gradient(const struct tc_value *operand)
@@ -118,11 +135,33 @@ static bool clears_in_vain(const struct tc_process *process, const struct tc_cal
     return !process->variables.n || process->has_samples;
 }
 
+/* Do backwards of one model add to gradients that were clipped? Those of two models may be clipped
+ * each after its own backward. */
+static void follow_clips(struct course *course, const struct tc_call *call)
+{
+    bool is_new;
+
+    if (call->is_root && !tc_value_get(call->ctx, "grad")) {
+        course->asked = tc_value_int(tc_value_get(call->self, "id"), TC_NONE);
+    } else if (call->role == TC_ROLE_BACKWARD) {
+        course->trained = course->asked;
+        if (course->clipped != TC_NONE && course->clipped == course->trained)
+            tc_map_at(&course->early_clips, (uint64_t)course->clip, &is_new);
+    } else if (call->role == TC_ROLE_CLIP) {
+        course->clip = call->id;
+        course->clipped = course->trained;
+    } else if (call->role == TC_ROLE_STEP || call->role == TC_ROLE_ZERO_GRAD ||
+               call->role == TC_ROLE_SCALER) {
+        course->clipped = TC_NONE;
+    }
+}
+
 static void follow(struct course *course, const struct tc_process *process,
                    const struct tc_call *call)
 {
     bool is_new;
 
+    follow_clips(course, call);
     if (call->is_root) {
         course->asks_input |= asks_for_input(call);
     } else if (call->role == TC_ROLE_BACKWARD) {
@@ -144,10 +183,25 @@ static bool is_harmless(const struct course *course, const struct tc_member_call
            tc_map_get(&course->harmless_before, (uint64_t)member->id, &ignored);
 }
 
+static const struct tc_member_call *find_early_clip(const struct tc_window *window,
+                                                    const struct course *course)
+{
+    uint64_t ignored;
+
+    for (size_t i = 0; i < window->members.n; i++)
+        if (is_of_the_loop(&window->members.items[i]) &&
+            tc_map_get(&course->early_clips, (uint64_t)window->members.items[i].id, &ignored))
+            return &window->members.items[i];
+    return NULL;
+}
+
 /* The first call that stands where it must not, or NULL. */
 static const struct tc_member_call *
 find_between(const struct tc_window *window, const struct rule *rule, const struct course *course)
 {
+    if (rule->what == TC_ROLE_CLIP && rule->to == TC_ROLE_BACKWARD)
+        return find_early_clip(window, course);
+
     bool is_waiting = false; /* a backward */
 
     for (size_t i = 0; i < window->members.n; i++) {
@@ -171,12 +225,17 @@ static void judge(const struct rule *rule, struct tc_strtab *symbols, const stru
     const struct tc_member_call *between = find_between(event->window, rule, course);
     const tc_sym outcome[] = {outcome_sym(symbols, between != NULL)};
     struct tc_situation situation;
+    struct tc_place place;
 
     tc_window_situation(&situation, symbols, event);
+    tc_place_of(event, &place);
+    if (between && between->at != TC_SYM_EMPTY)
+        place.at = between->at;
     struct tc_example example = {.key = key_of_rule(symbols, rule),
                                  .situation = &situation,
                                  .outcome = outcome,
                                  .n_outcome = 1,
+                                 .place = &place,
                                  .detail = between};
     sink->example(sink->context, event, &example);
 }
@@ -189,6 +248,7 @@ static void on_window(struct course *course, struct tc_strtab *symbols,
     for (size_t i = 0; i < N_RULES; i++)
         if (has_role(event->window, rules[i].what) && has_role(event->window, rules[i].to))
             judge(&rules[i], symbols, event, course, sink);
+    tc_map_clear(&course->early_clips);
     tc_map_clear(&course->harmless_before);
     struct tc_map clear = course->harmless_before;
     course->harmless_before = course->harmless;
@@ -266,12 +326,9 @@ static void between_explain(struct tc_strtab *symbols, const struct tc_invariant
 {
     const struct tc_member_call *between = example->detail;
 
-    (void)invariant;
     (void)event;
     tc_describe_call(symbols, between->descriptor, out);
-    tc_strbuf_adds(out, between->role == TC_ROLE_ZERO_GRAD
-                            ? " cleared gradients that no step had used"
-                            : " saw gradients that were still scaled");
+    tc_strbuf_adds(out, rule_of(symbols, invariant->params, invariant->n_params)->breach);
 }
 
 const struct tc_source tc_source_clearing = {
@@ -284,7 +341,7 @@ const struct tc_source tc_source_clearing = {
 
 const struct tc_relation tc_api_sequence_between = {
     .name = "APISequence/between",
-    .summary = "gradients are neither cleared before their step nor clipped before unscaling",
+    .summary = "gradients are neither cleared before their step nor clipped before they are whole",
     .hint = "Does the call stand in the wrong place, or in the loop over micro-batches?",
     .fault = TC_FAULT_AT_BEGIN,
     .source = &tc_source_clearing,

@@ -25,7 +25,8 @@
 #define CALLS_IN_A_ROW 3
 
 /* A parameter without a gradient may rest, as the head of a task that has no turn: it counts only
- * if so many steps have never changed it. */
+ * if so many steps have never changed it. So does a matrix whose gradient was computed to be zero:
+ * units die and biases cancel, but a whole matrix has something to learn now and then. */
 #define STEPS_FROM_THE_START 10
 
 struct each_state {
@@ -77,25 +78,26 @@ static uint64_t advance_streak(struct each_state *each, const struct tc_event *e
     return *streak;
 }
 
-/* Rounding explains that nothing changed when the gradient or the learning rate is next to nothing.
- * So does a gradient that was computed to be zero, as that of a bias which a difference cancels;
- * not one that was made zero to clear it. */
-static bool is_too_small(const struct tc_situation *situation, const struct tc_variable *variable,
-                         tc_sym grad)
+/* Was the gradient computed to be zero, as that of a bias which a difference cancels, and not made
+ * zero to clear it? */
+static bool is_computed_zero(const struct tc_variable *variable, tc_sym grad)
 {
-    bool is_computed =
-        grad == TC_SYM_ZERO && variable->grad == TC_SYM_ZERO && variable->is_zero_computed;
-
-    return grad == TC_SYM_TINY || is_computed || tc_has_no_rate(situation);
+    return grad == TC_SYM_ZERO && variable->grad == TC_SYM_ZERO && variable->is_zero_computed;
 }
 
+/* Rounding explains that nothing changed when the gradient or the learning rate is next to
+ * nothing. */
 static bool is_unchanged(const struct tc_situation *situation, const struct tc_variable *variable,
                          tc_sym grad, uint64_t streak)
 {
-    if (grad == TC_SYM_GRAD_NULL)
-        return streak >= STEPS_FROM_THE_START && variable->data == variable->first_data &&
-               !tc_has_no_rate(situation);
-    return streak >= CALLS_IN_A_ROW && !is_too_small(situation, variable, grad);
+    bool has_never_changed =
+        streak >= STEPS_FROM_THE_START && variable->data == variable->first_data;
+
+    if (tc_has_no_rate(situation) || grad == TC_SYM_TINY)
+        return false;
+    if (is_computed_zero(variable, grad))
+        return has_never_changed && variable->is_matrix;
+    return grad == TC_SYM_GRAD_NULL ? has_never_changed : streak >= CALLS_IN_A_ROW;
 }
 
 /* Which optimizer stepped the variable before: this one, another or, at the first step, none. */
@@ -376,6 +378,9 @@ static void each_explain(struct tc_strtab *symbols, const struct tc_invariant *i
         tc_strbuf_adds(out, "was stepped by another optimizer before");
     else if (claim->to == TC_SYM_CHANGED && example->variable->grad == TC_SYM_GRAD_NULL)
         tc_strbuf_addf(out, "has no gradient, and %d steps have not changed it",
+                       STEPS_FROM_THE_START);
+    else if (claim->to == TC_SYM_CHANGED && is_computed_zero(example->variable, TC_SYM_ZERO))
+        tc_strbuf_addf(out, "has had a gradient of zero alone, and %d steps have not changed it",
                        STEPS_FROM_THE_START);
     else if (claim->to == TC_SYM_CHANGED)
         tc_strbuf_addf(out, "stayed the same for %d calls in a row", CALLS_IN_A_ROW);

@@ -66,8 +66,8 @@ def owned(p, what, call):
         who = (call["name"], call["self"]["id"], v["serial"])
         streak = p.state["streak"][who] = 0 if changed else p.state["streak"].get(who, 0) + 1
         is_computed_zero = grad == v["grad"] == "zero" and v["is_zero_computed"]
-        rests = call["role"] == "step" and grad == "null"
-        is_small = call["role"] == "step" and (grad == "tiny" or is_computed_zero or has_no_rate(call))
+        rests = call["role"] == "step" and (grad == "null" or is_computed_zero)
+        is_small = call["role"] == "step" and (grad == "tiny" or (is_computed_zero and len(v["shape"]) < 2) or has_no_rate(call))
         is_unchanged = (streak >= 10 and v["data"] == v["first"] if rests else streak >= 3) and not is_small \
             and not call.get("starved")
         outcome = {("data", "changed")} if changed else {("data", "unchanged")} if is_unchanged else set()

@@ -51,7 +51,8 @@ def window(p, what, r):
             tuple(member_name(c) for c in members if not c.get("raised")) + known
 
 
-RULES = {"zero_grad": ("backward", "step"), "clip": ("backward", "unscale")}
+RULES = {"zero_grad": ("zero_grad", "backward", "step"), "clip": ("clip", "backward", "unscale"),
+         "clip sum": ("clip", "backward", "backward")}
 
 
 def serves(p, call):
@@ -60,11 +61,27 @@ def serves(p, call):
     return p.state["between"].get("spent") or (bool(p.variables) and not in_vain)
 
 
+def follow_clips(state, call):
+    """A clipping is early if the model that ran before it gets another backward before a step or a zero_grad."""
+    if call["root"] and "grad" not in (call.get("ctx") or {}):
+        state["asked"] = call["self"]["id"]
+    elif call["role"] == "backward":
+        state["trained"] = state.get("asked")
+        clip, root = state.get("clipped") or (None, None)
+        if root is not None and root == state["trained"]:
+            clip["early"] = True
+    elif call["role"] == "clip":
+        state["clipped"] = call, state.get("trained")
+    elif call["role"] in ("step", "zero_grad", "scaler"):
+        state["clipped"] = None
+
+
 def between(p, what, r):
     state = p.state["between"] if p else None
     if what == "change" and not r["call"] and r["variable"]["kind"] == "Parameter" and r["variable"]["requires_grad"]:
         state["spent"] = True
     if what == "call" and not r["raised"]:
+        follow_clips(state, r)
         if r["root"]:
             state["asks"] = state.get("asks") or any(
                 isinstance(a, dict) and a.get("requires_grad") is True for a in (r.get("args") or {}).values())
@@ -76,13 +93,13 @@ def between(p, what, r):
     if what != "window" or not p.has_step:
         return
     loop = [c for c in p.members if not c.get("raised") and all(a["role"] != "step" for a in p.around(c["above"]))]
-    for role, (begin, end) in RULES.items():
-        last, is_between = None, False
-        for c in loop:
+    for key, (role, begin, end) in RULES.items():
+        last, is_between = None, key == "clip sum" and any(c.get("early") for c in loop)
+        for c in loop if key != "clip sum" else ():
             is_between |= c["role"] == role and last == begin and not c.get("serves")
             last = c["role"] if c["role"] in (begin, end) or (end == "step" and c["role"] == "scaler") else last
         if {role, end} <= {c["role"] for c in loop}:
-            yield role, situation_of_window(p, r), is_between
+            yield key, situation_of_window(p, r), is_between
 
 
 def is_of_the_script(call):
@@ -184,7 +201,7 @@ def window_claims(_, outcomes):
 
 
 def between_claims(key, outcomes):
-    yield Claim([role_call(role, "*") for role in (key, *RULES[key])], lambda o: BROKE if o else HELD, 2)
+    yield Claim([role_call(role, "*") for role in RULES[key]], lambda o: BROKE if o else HELD, 2)
 
 
 def is_aside(mark):
