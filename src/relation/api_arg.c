@@ -16,9 +16,16 @@ static bool is_argument(struct tc_str path)
     return tc_str_starts(path, "args.");
 }
 
+/* A loss without any gradient may be told and not trained on: only the contrary is a claim. */
+static bool is_contrary(const struct tc_statement *s)
+{
+    return (tc_str_is(s->left, TC_OPERAND_SOME_GRADIENT) && tc_str_is(s->right, "false")) ||
+           (tc_str_is(s->left, TC_OPERAND_ALL_GRADIENTS) && tc_str_is(s->right, "true"));
+}
+
 static bool is_constant(const struct tc_statement *s)
 {
-    return tc_str_is(s->verb, "is") && !tc_str_is(s->right, "\"not_zero\"") &&
+    return !is_contrary(s) && tc_str_is(s->verb, "is") && !tc_str_is(s->right, "\"not_zero\"") &&
            !tc_str_is(s->right, "\"left\"") &&
            (is_argument(s->left) || tc_str_is(s->left, "self.training"));
 }

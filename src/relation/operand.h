@@ -12,6 +12,8 @@
  *   "value.shape[1] at_most args.max_size"  or "... exceeds ..."
  *   "value.shape[1] at_least args.size"     or "... below ..."; and "... reaches ..." where they
  *                                           are equal and more than one
+ *   "args.some.requires_grad is true"       of what makes one number of several tensors, as losses
+ *   "args.all.requires_grad is false"       do: at least one operand, not every one
  *   "default is args.p"                     the argument has the default of its signature
  *   "call is rare"                          it loads or saves state: a run has few of these
  *
@@ -26,6 +28,10 @@ extern const struct tc_source tc_source_operands;
 
 /* Part of a path: the dimension that the operand before it names, where the tensor is a matrix. */
 #define TC_PART_MATRIX ".matrix"
+
+/* Of all floating operands together. */
+#define TC_OPERAND_SOME_GRADIENT "args.some.requires_grad"
+#define TC_OPERAND_ALL_GRADIENTS "args.all.requires_grad"
 
 /* A statement taken apart; the parts point into the text of the symbol. */
 struct tc_statement {

@@ -105,10 +105,11 @@ static bool is_about_argument(const struct tc_statement *s)
     return tc_str_starts(s->left, "args.") || tc_str_starts(s->right, "args.");
 }
 
-/* A switch that all pipelines happen to leave in one position: as likely as a coin. */
+/* A switch that all pipelines happen to leave in one position: as likely as a coin. That a loss has
+ * something to train is no switch. */
 static bool is_coin(const struct tc_statement *s)
 {
-    return tc_str_is(s->verb, "is") &&
+    return !tc_str_is(s->left, TC_OPERAND_SOME_GRADIENT) && tc_str_is(s->verb, "is") &&
            (tc_str_is(s->right, "true") || tc_str_is(s->right, "false"));
 }
 

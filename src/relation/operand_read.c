@@ -366,6 +366,32 @@ bool tc_operand_is_of_gradients(const struct tc_call *call)
     return false;
 }
 
+/* Does it make one number of several tensors, as a loss does? */
+static bool is_reduction(const struct reading *r, const struct tensor *value)
+{
+    return !is_users(r) && r->n_tensors >= 2 && !value->shape->n && is_float(value->dtype);
+}
+
+/* A loss of operands of which none requires a gradient trains nothing; one of which all do trains
+ * its target as well. */
+static void read_gradients(struct reading *r)
+{
+    size_t n = 0, n_requiring = 0;
+
+    for (size_t i = 0; i < r->n_tensors; i++) {
+        const struct tc_value *asks = tc_value_get(r->tensors[i].value, "requires_grad");
+        if (!is_float(r->tensors[i].dtype) || !asks || asks->kind != TC_VALUE_BOOL)
+            continue;
+        n++;
+        n_requiring += asks->boolean;
+    }
+    if (!n)
+        return;
+    state(r, TC_OPERAND_SOME_GRADIENT, "is", n_requiring ? "true" : "false");
+    if (n > 1)
+        state(r, TC_OPERAND_ALL_GRADIENTS, "is", n_requiring == n ? "true" : "false");
+}
+
 static void read_result(struct reading *r)
 {
     const struct tc_record *end = r->call->end;
@@ -377,14 +403,18 @@ static void read_result(struct reading *r)
               end->finite ? "\"finite\"" : "\"not_finite\"");
     if (!value)
         return;
-    if (read_tensor(&tensor, "value", value))
+    if (read_tensor(&tensor, "value", value)) {
         read_result_tensor(r, &tensor);
-    else if (value->kind == TC_VALUE_BOOL)
+        if (is_reduction(r, &tensor))
+            read_gradients(r);
+    } else if (value->kind == TC_VALUE_BOOL) {
         state(r, "value", "is", value->boolean ? "true" : "false");
-    else if (value->kind == TC_VALUE_ARRAY)
+    } else if (value->kind == TC_VALUE_ARRAY) {
         read_length(r, "value", value);
-    else if (tc_value_get(value, "dict") && tc_value_get(value, "dict")->kind == TC_VALUE_OBJECT)
+    } else if (tc_value_get(value, "dict") &&
+               tc_value_get(value, "dict")->kind == TC_VALUE_OBJECT) {
         read_members(r, tc_value_get(value, "dict"));
+    }
 }
 
 static size_t sort_unique(tc_sym *items, size_t n)

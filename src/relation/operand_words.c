@@ -67,6 +67,17 @@ static void describe_length(const char *path, const char *value, struct tc_strbu
     tc_strbuf_addf(out, "the result is %s", strcmp(value, "\"zero\"") ? "not empty" : "empty");
 }
 
+/* "at least one operand requires a gradient", or the contrary. */
+static void describe_gradients(const char *path, const char *value, struct tc_strbuf *out)
+{
+    bool is_some = !strcmp(path, TC_OPERAND_SOME_GRADIENT), is_true = !strcmp(value, "true");
+
+    tc_strbuf_adds(out, is_some ? (is_true ? "at least one operand requires a gradient"
+                                           : "no operand requires a gradient")
+                                : (is_true ? "all operands require a gradient"
+                                           : "not all operands require a gradient"));
+}
+
 void tc_operand_describe(const struct tc_strtab *symbols, const struct tc_param *params,
                          size_t n_params, struct tc_strbuf *out)
 {
@@ -78,6 +89,10 @@ void tc_operand_describe(const struct tc_strtab *symbols, const struct tc_param 
     tc_strbuf_adds(out, "in ");
     tc_describe_call(symbols, params[0].name, out);
     tc_strbuf_adds(out, ", ");
+    if (!strcmp(left, TC_OPERAND_SOME_GRADIENT) || !strcmp(left, TC_OPERAND_ALL_GRADIENTS)) {
+        describe_gradients(left, right, out);
+        return;
+    }
     if (tc_str_starts((struct tc_str){left, (uint32_t)strlen(left)}, "len(value")) {
         describe_length(left, right, out);
         return;
@@ -157,6 +172,12 @@ void tc_operand_explain(struct tc_strtab *symbols, const struct tc_invariant *in
     (void)example;
     tc_describe_call(symbols, invariant->params[0].name, out);
     tc_strbuf_adds(out, ": ");
+    if (!strcmp(tc_strtab_text(symbols, p->name), TC_OPERAND_SOME_GRADIENT) ||
+        !strcmp(tc_strtab_text(symbols, p->name), TC_OPERAND_ALL_GRADIENTS)) {
+        bool is_true = !strcmp(tc_strtab_text(symbols, p->to), "true");
+        describe_gradients(tc_strtab_text(symbols, p->name), is_true ? "false" : "true", out);
+        return;
+    }
     explain_path(event, tc_strtab_text(symbols, p->name), out);
     if (!other) {
         if (!strcmp(tc_strtab_text(symbols, p->to), "\"finite\""))

@@ -4,7 +4,7 @@ import random
 
 from trace_writer import FORWARD, Trace
 
-FUNCTIONS = ("torch.relu", "torch.nn.functional.softmax", "torch.nn.functional.dropout", "torch.add", "torch.equal",
+FUNCTIONS = ("torch.relu", "torch.nn.functional.mse_loss", "torch.nn.functional.softmax", "torch.nn.functional.dropout", "torch.add", "torch.equal",
              "torch.nn.functional.embedding", "torch.usual")
 DEFAULTS = {"torch.usual": {"p": 0.5, "largest": True, "mode": "mean", "eps": 0.0}}
 LOADS = ("torch.nn.Module.load_state_dict", "torch.optim.Optimizer.load_state_dict", "torch.load")
@@ -84,6 +84,10 @@ class RandomRun:
             result["same"] = ["args.input"] if not args["training"] and self.is_due("is_itself") else []
         elif fn.endswith("add"):
             args["other"] = t.tensor(*rng.choice((shape, shape, (1,))))
+        elif fn.endswith("loss"):  # sometimes of what has no gradient, and sometimes of two that have
+            asks = rng.random() < 0.95, rng.random() < 0.05
+            args.update((k, {**t.tensor(*shape), "requires_grad": a}) for k, a in zip(("input", "target"), asks))
+            result = {"value": t.tensor()}
         elif fn.endswith("equal"):
             args["other"] = t.tensor(*shape)
             result = {"value": self.is_due("is_itself")}

@@ -87,6 +87,7 @@ def about_result(call):
         yield "self" if call["role"] == "backward" else "value", "is", text("finite" if end["finite"] else "not_finite")
     if is_tensor(value):
         yield from about_autocast(call, "value", value)
+        yield from about_gradients(call, value, [v for v in args.values() if is_tensor(v)])
         for name, v in args.items():
             if "same" in end and is_tensor(v) and (v["shape"], v["dtype"]) == (value["shape"], value["dtype"]):
                 yield "value.content", "equals" if f"args.{name}" in end["same"] else "differs_from", f"args.{name}.content"
@@ -102,6 +103,19 @@ def about_result(call):
                 yield f"len(value.{name})", "is", text("not_zero" if v else "zero")
             elif is_tensor(v):
                 yield from about_autocast(call, f"value.{name}", v)
+
+
+FLOATS = ("float32", "bfloat16", "float16")
+
+
+def about_gradients(call, value, tensors):
+    """What makes one number of several tensors, as a loss does."""
+    asks = [v["requires_grad"] for v in tensors if v["dtype"] in FLOATS and "requires_grad" in v]
+    if call["role"] in FOREIGN or len(tensors) < 2 or value["shape"] or value["dtype"] not in FLOATS or not asks:
+        return
+    yield "args.some.requires_grad", "is", text(any(asks))
+    if len(asks) > 1:
+        yield "args.all.requires_grad", "is", text(all(asks))
 
 
 def about_sizes(shape, args):
@@ -189,7 +203,8 @@ def is_worth(s, outcomes):
 
 def claim_of(key, s, outcomes, pipelines):
     left, verb, right = s
-    is_flag = verb == "is" and left.startswith("args.") and right in ("true", "false")
+    is_switch = verb == "is" and left.startswith("args.") and right in ("true", "false")
+    is_flag = is_switch and left != "args.some.requires_grad"
     is_about_argument = left.startswith("args.") or right.startswith("args.")
     if pipelines == 7 and verb == "equals" and left.endswith(".shape") and right.endswith(".shape"):
         pipelines = 4
@@ -204,7 +219,7 @@ def claim_of(key, s, outcomes, pipelines):
         pipelines = ONE_ALONE
     return Claim([{"call": key}, {"operand": left, verb: json.loads(right) if verb == "is" else right}],
                  lambda o: decide(s, o), pipelines, 1 if any(("call", "is", "rare") in o for o in outcomes) else 3,
-                 is_flag or left.endswith(".content") or (verb == "is" and left.startswith("args.") and right == '"zero"'))
+                 is_switch or left.endswith(".content") or (verb == "is" and left.startswith("args.") and right == '"zero"'))
 
 
 def decide(s, outcome):
@@ -220,10 +235,12 @@ def is_result(path):
     return path.startswith(("value", "len("))
 
 
+CONTRARIES = {("args.some.requires_grad", "false"), ("args.all.requires_grad", "true")}
 NO_FACT = ('"not_zero"', '"left"', '"finite"', '"not_finite"')
 
 arg_constant_claims = statement_claims(
-    lambda left, verb, right: verb == "is" and right not in NO_FACT and (left.startswith("args.") or left == "self.training"), 4)
+    lambda left, verb, right: verb == "is" and right not in NO_FACT and (left, right) not in CONTRARIES
+    and (left.startswith("args.") or left == "self.training"), 4)
 arg_equal_claims = statement_claims(lambda left, verb, right: verb == "equals" and left.startswith("args."), 7)
 setting_claims = statement_claims(lambda left, verb, right: left.startswith(("args.", "self.")), EVERY)
 output_constant_claims = statement_claims(
