@@ -63,17 +63,50 @@ static bool has_role(const struct tc_window *window, enum tc_role role)
 
 /* ---- what a gradient was for --------------------------------------------------------------- */
 
+/* Ids of calls in the open window, and in the one before it, the end of which may belong to this
+ * one. */
+struct ids {
+    struct tc_map now, before;
+};
+
+static void ids_add(struct ids *ids, int64_t id)
+{
+    tc_map_put(&ids->now, (uint64_t)id, 1);
+}
+
+static bool ids_have(const struct ids *ids, int64_t id)
+{
+    uint64_t ignored;
+
+    return tc_map_get(&ids->now, (uint64_t)id, &ignored) ||
+           tc_map_get(&ids->before, (uint64_t)id, &ignored);
+}
+
+static void ids_next_window(struct ids *ids)
+{
+    struct tc_map clear = ids->before;
+
+    tc_map_clear(&clear);
+    ids->before = ids->now;
+    ids->now = clear;
+}
+
+static void ids_release(struct ids *ids)
+{
+    tc_map_release(&ids->now);
+    tc_map_release(&ids->before);
+}
+
 /* Of one process, since its last step. */
 struct course {
     bool asks_input; /* a root was given a tensor that requires a gradient */
     bool is_spent;   /* the gradients of the last backward have served */
-    /* Ids of the calls that cleared none in vain, in the open window and in the one before it, the
-     * end of which may belong to this one. */
-    struct tc_map harmless, harmless_before;
-    int64_t asked, trained;     /* roots: the last that ran with gradients, and that of the last
-                                   backward; TC_NONE is none */
-    int64_t clip, clipped;      /* the last clipping of gradients that no step has used, and their root */
-    struct tc_map early_clips;  /* ids of clippings in this window that another backward followed */
+    struct ids harmless; /* calls that cleared none in vain */
+    struct ids early;    /* clippings that another backward followed */
+    int64_t asked;   /* the root that ran last with gradients, or TC_NONE */
+    int64_t trained; /* that of the last backward */
+    int64_t clip;    /* the last clipping of gradients that no step has used; and their root */
+    int64_t clipped;
 };
 
 static void *between_open(void)
@@ -88,9 +121,8 @@ static void between_close(void *state)
 
     for (size_t pos = 0; tc_map_each(courses, &pos, &process, &pointer);) {
         struct course *course = (struct course *)(uintptr_t)pointer;
-        tc_map_release(&course->harmless);
-        tc_map_release(&course->harmless_before);
-        tc_map_release(&course->early_clips);
+        ids_release(&course->harmless);
+        ids_release(&course->early);
         tc_free(course);
     }
     tc_map_release(courses);
@@ -139,14 +171,12 @@ static bool clears_in_vain(const struct tc_process *process, const struct tc_cal
  * each after its own backward. */
 static void follow_clips(struct course *course, const struct tc_call *call)
 {
-    bool is_new;
-
     if (call->is_root && !tc_value_get(call->ctx, "grad")) {
         course->asked = tc_value_int(tc_value_get(call->self, "id"), TC_NONE);
     } else if (call->role == TC_ROLE_BACKWARD) {
         course->trained = course->asked;
         if (course->clipped != TC_NONE && course->clipped == course->trained)
-            tc_map_at(&course->early_clips, (uint64_t)course->clip, &is_new);
+            ids_add(&course->early, course->clip);
     } else if (call->role == TC_ROLE_CLIP) {
         course->clip = call->id;
         course->clipped = course->trained;
@@ -159,8 +189,6 @@ static void follow_clips(struct course *course, const struct tc_call *call)
 static void follow(struct course *course, const struct tc_process *process,
                    const struct tc_call *call)
 {
-    bool is_new;
-
     follow_clips(course, call);
     if (call->is_root) {
         course->asks_input |= asks_for_input(call);
@@ -170,27 +198,17 @@ static void follow(struct course *course, const struct tc_process *process,
         course->asks_input = false;
     } else if (call->role == TC_ROLE_ZERO_GRAD) {
         if (course->is_spent || !clears_in_vain(process, call))
-            tc_map_at(&course->harmless, (uint64_t)call->id, &is_new);
+            ids_add(&course->harmless, call->id);
         course->asks_input = false;
     }
-}
-
-static bool is_harmless(const struct course *course, const struct tc_member_call *member)
-{
-    uint64_t ignored;
-
-    return tc_map_get(&course->harmless, (uint64_t)member->id, &ignored) ||
-           tc_map_get(&course->harmless_before, (uint64_t)member->id, &ignored);
 }
 
 static const struct tc_member_call *find_early_clip(const struct tc_window *window,
                                                     const struct course *course)
 {
-    uint64_t ignored;
-
     for (size_t i = 0; i < window->members.n; i++)
         if (is_of_the_loop(&window->members.items[i]) &&
-            tc_map_get(&course->early_clips, (uint64_t)window->members.items[i].id, &ignored))
+            ids_have(&course->early, window->members.items[i].id))
             return &window->members.items[i];
     return NULL;
 }
@@ -208,7 +226,8 @@ find_between(const struct tc_window *window, const struct rule *rule, const stru
         const struct tc_member_call *member = &window->members.items[i];
         if (!is_of_the_loop(member))
             continue;
-        if (member->role == rule->what && is_waiting && !is_harmless(course, member))
+        if (member->role == rule->what && is_waiting &&
+            !ids_have(&course->harmless, member->id))
             return member;
         if (member->role == rule->from)
             is_waiting = true;
@@ -248,11 +267,8 @@ static void on_window(struct course *course, struct tc_strtab *symbols,
     for (size_t i = 0; i < N_RULES; i++)
         if (has_role(event->window, rules[i].what) && has_role(event->window, rules[i].to))
             judge(&rules[i], symbols, event, course, sink);
-    tc_map_clear(&course->early_clips);
-    tc_map_clear(&course->harmless_before);
-    struct tc_map clear = course->harmless_before;
-    course->harmless_before = course->harmless;
-    course->harmless = clear;
+    ids_next_window(&course->harmless);
+    ids_next_window(&course->early);
 }
 
 static void between_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,

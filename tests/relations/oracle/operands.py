@@ -111,7 +111,7 @@ FLOATS = ("float32", "bfloat16", "float16")
 def about_gradients(call, value, tensors):
     """What makes one number of several tensors, as a loss does."""
     asks = [v["requires_grad"] for v in tensors if v["dtype"] in FLOATS and "requires_grad" in v]
-    if call["role"] in FOREIGN or len(tensors) < 2 or value["shape"] or value["dtype"] not in FLOATS or not asks:
+    if call["role"] != "function" or len(tensors) < 2 or value["shape"] or value["dtype"] not in FLOATS or not asks:
         return
     yield "args.some.requires_grad", "is", text(any(asks))
     if len(asks) > 1:
