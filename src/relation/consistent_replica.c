@@ -11,6 +11,10 @@
  *
  * Of a variable that ranks hold parts of, those that hold the same part are compared.
  *
+ * Ranks may go their own ways on purpose and meet again, as in local SGD: steps in which most of
+ * what trains differs are kept back, and of what trains nothing is said in them once all of it is
+ * equal again.
+ *
  * A step waits until every rank of the world has reported it. Nothing here depends on which rank
  * comes first: a step is a set of reports, told from where its lowest rank stood. Steps that wait
  * for a rank in vain are judged with those present when an event says that the wait is over, or
@@ -29,6 +33,9 @@
 /* Bytes of steps that may wait. Files are read by step, so that ranks which have a file are never
  * so far apart. */
 #define MAX_HELD ((size_t)32 << 20)
+
+/* So many steps may ranks go their own ways before they meet again. */
+#define MAX_APART 64
 
 /* Ranks of a world above this are not followed one by one. */
 #define MAX_RANKS 65536
@@ -64,6 +71,8 @@ struct pending_step {
 /* The steps of one generation of processes. */
 struct steps {
     TC_VEC(struct pending_step *) items; /* by step */
+    TC_VEC(struct pending_step *) apart; /* settled but not told, until the ranks meet again */
+    bool has_parted;                     /* they did not: later steps are told at once */
     struct tc_ranks absent;              /* not waited for until they report again */
     int64_t given_up;                    /* the last step that was judged without some ranks */
 };
@@ -106,7 +115,10 @@ static void replica_close(void *state)
         struct steps *steps = &r->steps.items[i];
         for (size_t k = 0; k < steps->items.n; k++)
             free_step(steps->items.items[k]);
+        for (size_t k = 0; k < steps->apart.n; k++)
+            free_step(steps->apart.items[k]);
         tc_vec_release(&steps->items);
+        tc_vec_release(&steps->apart);
         tc_ranks_release(&steps->absent);
     }
     tc_vec_release(&r->steps);
@@ -364,8 +376,16 @@ static int by_serial(const void *a, const void *b)
     return order ? order : compare(x->rank, y->rank);
 }
 
-/* The answers; at most three. */
-static size_t outcome_of(const struct replica *replica, struct tc_strtab *symbols, tc_sym *out)
+/* Does it train, so that ranks that go their own ways differ in it? */
+static bool is_trained(const struct replica *replica)
+{
+    return !replica->variable.is_setting && !replica->is_incomparable && !replica->is_part &&
+           replica->variable.kind == TC_SYM_PARAMETER && replica->variable.requires_grad;
+}
+
+/* The answers; at most three. has_met: ranks that went their own ways on purpose. */
+static size_t outcome_of(const struct replica *replica, bool has_met, struct tc_strtab *symbols,
+                         tc_sym *out)
 {
     size_t n = 0;
 
@@ -375,7 +395,8 @@ static size_t outcome_of(const struct replica *replica, struct tc_strtab *symbol
         return n;
     }
     /* Ranks see batches of their own, and so have running statistics of their own. */
-    if (!replica->is_incomparable && replica->variable.kind != TC_SYM_BUFFER)
+    if (!replica->is_incomparable && replica->variable.kind != TC_SYM_BUFFER &&
+        !(has_met && is_trained(replica)))
         out[n++] = tc_consistent_agreement(symbols, "data", !replica->data_differs);
     if (replica->is_part) /* the rest is told of the whole */
         return n;
@@ -386,7 +407,7 @@ static size_t outcome_of(const struct replica *replica, struct tc_strtab *symbol
 }
 
 static void judge_variable(const struct replica_state *r, const struct pending_step *step,
-                           const struct replica *replica, struct tc_strtab *symbols,
+                           const struct replica *replica, bool has_met, struct tc_strtab *symbols,
                            const struct tc_event *event, const struct tc_sink *sink)
 {
     const struct detail detail = {step, replica};
@@ -395,7 +416,7 @@ static void judge_variable(const struct replica_state *r, const struct pending_s
     tc_sym outcome[3];
 
     memcpy(situation.pairs, tc_strtab_text(r->situations, replica->situation), size);
-    size_t n = outcome_of(replica, symbols, outcome);
+    size_t n = outcome_of(replica, has_met, symbols, outcome);
     struct tc_example example = {.key = replica->variable.kind,
                                  .situation = &situation,
                                  .outcome = outcome,
@@ -427,16 +448,13 @@ static bool is_shared(const struct pending_step *step, const struct replica *rep
 }
 
 /* Judge what ranks have in common, and forget the step. */
-static void settle(struct replica_state *r, struct steps *steps, size_t at,
-                   struct tc_strtab *symbols, const struct tc_event *event,
-                   const struct tc_sink *sink)
+static void tell(const struct replica_state *r, struct pending_step *step, bool has_met,
+                 struct tc_strtab *symbols, const struct tc_event *event,
+                 const struct tc_sink *sink)
 {
-    struct pending_step **items = steps->items.items, *step = items[at];
     const struct replica **sorted = tc_malloc((step->variables.n + 1) * sizeof(*sorted));
     size_t n = 0;
 
-    if (step->ranks.n < step->world && step->step > steps->given_up)
-        steps->given_up = step->step;
     for (size_t i = 0; i < step->variables.n; i++)
         if (is_shared(step, &step->variables.items[i]))
             sorted[n++] = &step->variables.items[i];
@@ -444,12 +462,62 @@ static void settle(struct replica_state *r, struct steps *steps, size_t at,
     for (size_t i = 0; i < n; i++) {
         const struct replica *replica =
             sorted[i]->variable.is_setting ? one_of_group(sorted, n, &i) : sorted[i];
-        judge_variable(r, step, replica, symbols, event, sink);
+        judge_variable(r, step, replica, has_met, symbols, event, sink);
     }
     tc_free(sorted);
-    r->held -= bytes_of(step);
     free_step(step);
+}
+
+static void tell_apart(const struct replica_state *r, struct steps *steps, bool has_met,
+                       struct tc_strtab *symbols, const struct tc_event *event,
+                       const struct tc_sink *sink)
+{
+    for (size_t i = 0; i < steps->apart.n; i++)
+        tell(r, steps->apart.items[i], has_met, symbols, event, sink);
+    steps->apart.n = 0;
+    steps->has_parted = !has_met;
+}
+
+enum replicas { NOTHING_TRAINS, TOGETHER, IN_PART, APART };
+
+/* How do the ranks stand to each other in what trains? A few parameters that differ are no way of
+ * one's own. */
+static enum replicas replicas_in(const struct pending_step *step)
+{
+    size_t n = 0, n_differ = 0;
+
+    for (size_t i = 0; i < step->variables.n; i++) {
+        const struct replica *replica = &step->variables.items[i];
+        if (!is_trained(replica) || !is_shared(step, replica))
+            continue;
+        n++;
+        n_differ += replica->data_differs;
+    }
+    if (!n)
+        return NOTHING_TRAINS;
+    return !n_differ ? TOGETHER : 2 * n_differ < n ? IN_PART : APART;
+}
+
+/* A step that all ranks have reported, or that nobody waits for any more. */
+static void settle(struct replica_state *r, struct steps *steps, size_t at,
+                   struct tc_strtab *symbols, const struct tc_event *event,
+                   const struct tc_sink *sink)
+{
+    struct pending_step **items = steps->items.items, *step = items[at];
+    enum replicas replicas = replicas_in(step);
+
+    if (step->ranks.n < step->world && step->step > steps->given_up)
+        steps->given_up = step->step;
+    r->held -= bytes_of(step);
     memmove(&items[at], &items[at + 1], (--steps->items.n - at) * sizeof(*items));
+    if (replicas == APART && !steps->has_parted && steps->apart.n < MAX_APART &&
+        steps->apart.n * bytes_of(step) < MAX_HELD) {
+        tc_vec_push(&steps->apart, step);
+        return;
+    }
+    if (replicas != NOTHING_TRAINS)
+        tell_apart(r, steps, replicas == TOGETHER, symbols, event, sink);
+    tell(r, step, false, symbols, event, sink);
 }
 
 static bool is_complete(const struct steps *steps, const struct pending_step *step)
@@ -490,6 +558,14 @@ static void pass(struct replica_state *r, struct tc_strtab *symbols, const struc
     }
 }
 
+/* The run is over: ranks that are apart stay so. */
+static void finish(struct replica_state *r, struct tc_strtab *symbols, const struct tc_event *event,
+                   const struct tc_sink *sink)
+{
+    for (size_t i = 0; i < r->steps.n; i++)
+        tell_apart(r, &r->steps.items[i], false, symbols, event, sink);
+}
+
 /* What has waited longest gives way: the oldest step of the oldest generation that has one. */
 static void make_room(struct replica_state *r, struct tc_strtab *symbols,
                       const struct tc_event *event, const struct tc_sink *sink)
@@ -519,6 +595,8 @@ static void replica_observe(void *state, struct tc_strtab *symbols, const struct
 
     if (event->kind == TC_EVENT_PASS || event->kind == TC_EVENT_FINISH) {
         pass(r, symbols, event, sink);
+        if (event->kind == TC_EVENT_FINISH)
+            finish(r, symbols, event, sink);
         return;
     }
     if (event->kind == TC_EVENT_CALL && event->call->role == TC_ROLE_UNEVEN)

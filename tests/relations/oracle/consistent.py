@@ -53,12 +53,12 @@ def replica(p, what, x):
         reports[p.head["rank"]] = p.world, {v["name"]: dict(v) for v in owned}, \
             {g["name"]: dict(g, used=dict(g["used"])) for g in p.settings.values()}
     if what == "finish":
-        for reports in reports_of(x).values():
-            if len(reports) == max(world for world, _, _ in reports.values()):
-                variables, groups = zip(*(reports[rank][1:] for rank in sorted(reports)))
-                yield from (of_replicas(v) for v in on_all(variables))
-                yield from of_parts(v for rank in variables for v in rank.values())
-                yield from (of_groups(g) for g in on_all(groups))
+        whole = [r for _, r in sorted(reports_of(x).items()) if len(r) == max(world for world, _, _ in r.values())]
+        for reports, has_met in zip(whole, meets_again(whole)):
+            variables, groups = zip(*(reports[rank][1:] for rank in sorted(reports)))
+            yield from (of_replicas(v, has_met) for v in on_all(variables))
+            yield from of_parts(v for rank in variables for v in rank.values())
+            yield from (of_groups(g) for g in on_all(groups))
 
 
 def reports_of(shared):
@@ -74,9 +74,29 @@ def is_equal(replicas, attr):
     return all(v[attr] == replicas[0][attr] for v in replicas)
 
 
-def of_replicas(replicas):
+def trains(replicas):
     first = replicas[0]
-    is_comparable = first["kind"] != "buffer" and not any(v.get("sharded") for v in replicas)
+    return first["kind"] == "Parameter" and first["requires_grad"] and not any(v.get("sharded") for v in replicas)
+
+
+def meets_again(steps):
+    """For each step: do the ranks differ in most of what trains, and in none of it at the end of at most 64 such steps?"""
+    met, run, has_parted = [False] * len(steps), [], False
+    for i, reports in enumerate(steps):
+        trained = [v for v in on_all([reports[rank][1] for rank in sorted(reports)]) if trains(v)]
+        differ = sum(not is_equal(v, "data") for v in trained)
+        if trained and 2 * differ >= len(trained) and differ and not has_parted and len(run) < 64:
+            run.append(i)
+        elif trained:
+            for k in run:
+                met[k] = not differ
+            run, has_parted = [], bool(differ)
+    return met
+
+
+def of_replicas(replicas, has_met):
+    first = replicas[0]
+    is_comparable = first["kind"] != "buffer" and not any(v.get("sharded") for v in replicas) and not (has_met and trains(replicas))
     attrs = ("dtype", "shape") + (("data",) if is_comparable else ())
     return first["kind"], situation_of_variable(first), frozenset((a, is_equal(replicas, a)) for a in attrs)
 

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Local SGD: ranks go their own ways and are averaged now and then. Where they never meet again, they have diverged."""
+from trace_writer import Trace
+
+
+def rank(folder, number, own=()):
+    """own: the steps in which what rank 1 has is not what rank 0 has."""
+    t = Trace(folder, rank=number, world=2, pid=number + 1)
+    model = t.net("w", "b")
+    optimizer = t.optimizer(model)
+    for i in range(12):
+        t.zero_grad(optimizer)
+        t.forward(model)
+        t.backward(model)
+        t.step(optimizer)
+        for v in model.parameters:
+            v.version = 100 * i + 50 * (i in own)
+            t.set(v, inside=False, data=v.digest)
+        t.cut()
+    t.end()
+
+
+def healthy(folder):
+    rank(folder, 0)
+    rank(folder, 1)
+
+
+def fine_met_again(folder):
+    rank(folder, 0)
+    rank(folder, 1, own=[0, 1, 2, 4, 5, 6, 8, 9, 10])
+
+
+def broken(folder):
+    rank(folder, 0)
+    rank(folder, 1, own=range(6, 12))
