@@ -72,6 +72,7 @@ struct pending_step {
 struct steps {
     TC_VEC(struct pending_step *) items; /* by step */
     TC_VEC(struct pending_step *) apart; /* settled but not told, until the ranks meet again */
+    size_t longest; /* so many steps in a row were they apart, at most, before they met again */
     bool has_parted;                     /* they did not: later steps are told at once */
     struct tc_ranks absent;              /* not waited for until they report again */
     int64_t given_up;                    /* the last step that was judged without some ranks */
@@ -472,6 +473,8 @@ static void tell_apart(const struct replica_state *r, struct steps *steps, bool 
                        struct tc_strtab *symbols, const struct tc_event *event,
                        const struct tc_sink *sink)
 {
+    if (has_met && steps->longest < steps->apart.n)
+        steps->longest = steps->apart.n;
     for (size_t i = 0; i < steps->apart.n; i++)
         tell(r, steps->apart.items[i], has_met, symbols, event, sink);
     steps->apart.n = 0;
@@ -558,12 +561,16 @@ static void pass(struct replica_state *r, struct tc_strtab *symbols, const struc
     }
 }
 
-/* The run is over: ranks that are apart stay so. */
+/* The run is over: ranks that are apart stay so, unless it is no longer than it was before. One step
+ * more, as the last average is made after the last look. */
 static void finish(struct replica_state *r, struct tc_strtab *symbols, const struct tc_event *event,
                    const struct tc_sink *sink)
 {
-    for (size_t i = 0; i < r->steps.n; i++)
-        tell_apart(r, &r->steps.items[i], false, symbols, event, sink);
+    for (size_t i = 0; i < r->steps.n; i++) {
+        struct steps *steps = &r->steps.items[i];
+        bool would_meet = steps->longest && steps->apart.n <= steps->longest + 1;
+        tell_apart(r, steps, would_meet, symbols, event, sink);
+    }
 }
 
 /* What has waited longest gives way: the oldest step of the oldest generation that has one. */

@@ -81,16 +81,19 @@ def trains(replicas):
 
 def meets_again(steps):
     """For each step: do the ranks differ in most of what trains, and in none of it at the end of at most 64 such steps?"""
-    met, run, has_parted = [False] * len(steps), [], False
+    met, run, has_parted, longest = [False] * len(steps), [], False, 0
     for i, reports in enumerate(steps):
         trained = [v for v in on_all([reports[rank][1] for rank in sorted(reports)]) if trains(v)]
         differ = sum(not is_equal(v, "data") for v in trained)
         if trained and 2 * differ >= len(trained) and differ and not has_parted and len(run) < 64:
             run.append(i)
         elif trained:
+            longest = max(longest, 0 if differ else len(run))
             for k in run:
                 met[k] = not differ
             run, has_parted = [], bool(differ)
+    for k in run:  # the end of the run: no longer apart than before
+        met[k] = longest > 0 and len(run) <= longest + 1
     return met
 
 

@@ -30,6 +30,11 @@ def fine_met_again(folder):
     rank(folder, 1, own=[0, 1, 2, 4, 5, 6, 8, 9, 10])
 
 
+def fine_until_the_end(folder):
+    rank(folder, 0)
+    rank(folder, 1, own=[0, 1, 2, 4, 5, 6, 8, 9, 10, 11])
+
+
 def broken(folder):
     rank(folder, 0)
     rank(folder, 1, own=range(6, 12))
