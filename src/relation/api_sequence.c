@@ -45,7 +45,7 @@ static bool is_known(const struct tc_strtab *symbols, tc_sym token)
 
 struct place {
     size_t first, last; /* first SIZE_MAX: absent */
-    bool is_forward, is_scheduler;
+    bool is_forward, is_scheduler, is_clip;
 };
 
 static struct place place_of(tc_sym token, const tc_sym *outcome, size_t n)
@@ -70,14 +70,19 @@ static struct place place_of_param(struct tc_strtab *symbols, const struct tc_pa
 
     place.is_forward = tc_param_has_role(symbols, param, TC_ROLE_FORWARD);
     place.is_scheduler = tc_param_has_role(symbols, param, TC_ROLE_SCHEDULER);
+    place.is_clip = tc_param_has_role(symbols, param, TC_ROLE_CLIP);
     return place;
 }
 
 /* A model may be asked again at any time, and work may go on after a schedule, with another
- * optimizer: there Ia has only to have begun before. */
+ * optimizer: there Ia has only to have begun before. Of a clipping likewise, as another model may be
+ * trained before it and after it: what stands before has to have begun, what follows to come. */
 static bool is_before(struct place a, struct place b)
 {
-    return a.first < b.first && (a.is_forward || b.is_scheduler || a.last < b.last);
+    bool begins = (a.is_clip && !b.is_scheduler) || a.first < b.first;
+    bool ends = a.is_forward || b.is_scheduler || b.is_clip || a.last < b.last;
+
+    return begins && ends;
 }
 
 static bool has_role(const struct tc_strtab *symbols, enum tc_role role, const tc_sym *outcome,

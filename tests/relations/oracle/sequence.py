@@ -159,8 +159,9 @@ def follow(p, what, call):
 def is_before(outcome, a, b):
     last = len(outcome) - 1
     back = outcome[::-1]
-    return outcome.index(a) < outcome.index(b) and (
-        a[0] == "forward" or b[0] == "scheduler" or last - back.index(a) < last - back.index(b))
+    begins = (a[0] == "clip" and b[0] != "scheduler") or outcome.index(a) < outcome.index(b)
+    return begins and (
+        a[0] == "forward" or b[0] in ("scheduler", "clip") or last - back.index(a) < last - back.index(b))
 
 
 def in_order(tokens, given):

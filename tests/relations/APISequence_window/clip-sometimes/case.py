@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clipping happens in every other window: then between backward and step."""
+"""Clipping happens in every other window: then between backward and step. Another model may be trained before it or after it."""
 from trace_writer import Trace
 
 
@@ -22,6 +22,22 @@ def train(folder, clip_last=False):
 
 def healthy(folder):
     train(folder)
+
+
+def fine_two_models(folder):
+    t = Trace(folder)
+    nets = t.net("w"), t.model("other", {"v": {}})
+    optimizers = [t.optimizer(net) for net in nets]
+    for i in range(8):
+        for net, optimizer in zip(nets, optimizers):
+            t.zero_grad(optimizer)
+            t.forward(net)
+            t.backward(net)
+            if net is nets[i % 2]:
+                t.clip()
+            t.step(optimizer)
+        t.cut()
+    t.end()
 
 
 def broken(folder):
