@@ -75,8 +75,8 @@ static struct place place_of_param(struct tc_strtab *symbols, const struct tc_pa
 }
 
 /* A model may be asked again at any time, and work may go on after a schedule, with another
- * optimizer: there Ia has only to have begun before. Of a clipping likewise, as another model may be
- * trained before it and after it: what stands before has to have begun, what follows to come. */
+ * optimizer: there Ia has only to have begun before. Of a clipping likewise, as another model may
+ * be trained before it and after it: what stands before has to have begun, what follows to come. */
 static bool is_before(struct place a, struct place b)
 {
     bool begins = (a.is_clip && !b.is_scheduler) || a.first < b.first;

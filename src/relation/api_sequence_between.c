@@ -26,14 +26,11 @@ static const struct rule {
     const char *sentence, *breach;
 } rules[] = {
     {"zero_grad", TC_ROLE_ZERO_GRAD, TC_ROLE_BACKWARD, TC_ROLE_STEP,
-     "no zero_grad() comes between a backward and the optimizer step",
-     " cleared gradients that no step had used"                                       },
-    {"clip", TC_ROLE_CLIP, TC_ROLE_BACKWARD, TC_ROLE_UNSCALE,
-     "no clipping comes between a backward and unscaling",
-     " saw gradients that were still scaled"                                          },
-    {"clip sum", TC_ROLE_CLIP, TC_ROLE_BACKWARD, TC_ROLE_BACKWARD,
-     "no clipping comes between two backwards of one model that one step uses",
-     " saw a part of the gradients that the step used: a backward added to them after"},
+     "no zero_grad() comes between a backward and the optimizer step",          " cleared gradients that no step had used"                                       },
+    {"clip",      TC_ROLE_CLIP,      TC_ROLE_BACKWARD, TC_ROLE_UNSCALE,
+     "no clipping comes between a backward and unscaling",                      " saw gradients that were still scaled"                                          },
+    {"clip sum",  TC_ROLE_CLIP,      TC_ROLE_BACKWARD, TC_ROLE_BACKWARD,
+     "no clipping comes between two backwards of one model that one step uses", " saw a part of the gradients that the step used: a backward added to them after"},
 };
 #define N_RULES  (sizeof(rules) / sizeof(*rules))
 #define N_PARAMS 3
@@ -99,13 +96,13 @@ static void ids_release(struct ids *ids)
 
 /* Of one process, since its last step. */
 struct course {
-    bool asks_input; /* a root was given a tensor that requires a gradient */
-    bool is_spent;   /* the gradients of the last backward have served */
+    bool asks_input;     /* a root was given a tensor that requires a gradient */
+    bool is_spent;       /* the gradients of the last backward have served */
     struct ids harmless; /* calls that cleared none in vain */
     struct ids early;    /* clippings that another backward followed */
-    int64_t asked;   /* the root that ran last with gradients, or TC_NONE */
-    int64_t trained; /* that of the last backward */
-    int64_t clip;    /* the last clipping of gradients that no step has used; and their root */
+    int64_t asked;       /* the root that ran last with gradients, or TC_NONE */
+    int64_t trained;     /* that of the last backward */
+    int64_t clip;        /* the last clipping of gradients that no step has used; and their root */
     int64_t clipped;
 };
 
@@ -226,8 +223,7 @@ find_between(const struct tc_window *window, const struct rule *rule, const stru
         const struct tc_member_call *member = &window->members.items[i];
         if (!is_of_the_loop(member))
             continue;
-        if (member->role == rule->what && is_waiting &&
-            !ids_have(&course->harmless, member->id))
+        if (member->role == rule->what && is_waiting && !ids_have(&course->harmless, member->id))
             return member;
         if (member->role == rule->from)
             is_waiting = true;

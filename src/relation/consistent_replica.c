@@ -72,10 +72,10 @@ struct pending_step {
 struct steps {
     TC_VEC(struct pending_step *) items; /* by step */
     TC_VEC(struct pending_step *) apart; /* settled but not told, until the ranks meet again */
-    size_t longest; /* so many steps in a row were they apart, at most, before they met again */
-    bool has_parted;                     /* they did not: later steps are told at once */
-    struct tc_ranks absent;              /* not waited for until they report again */
-    int64_t given_up;                    /* the last step that was judged without some ranks */
+    size_t longest;  /* so many steps in a row were they apart, at most, before they met again */
+    bool has_parted; /* they did not: later steps are told at once */
+    struct tc_ranks absent; /* not waited for until they report again */
+    int64_t given_up;       /* the last step that was judged without some ranks */
 };
 
 struct replica_state {
@@ -481,7 +481,12 @@ static void tell_apart(const struct replica_state *r, struct steps *steps, bool 
     steps->has_parted = !has_met;
 }
 
-enum replicas { NOTHING_TRAINS, TOGETHER, IN_PART, APART };
+enum replicas {
+    NOTHING_TRAINS,
+    TOGETHER,
+    IN_PART,
+    APART
+};
 
 /* How do the ranks stand to each other in what trains? A few parameters that differ are no way of
  * one's own. */
@@ -561,8 +566,8 @@ static void pass(struct replica_state *r, struct tc_strtab *symbols, const struc
     }
 }
 
-/* The run is over: ranks that are apart stay so, unless it is no longer than it was before. One step
- * more, as the last average is made after the last look. */
+/* The run is over: ranks that are apart stay so, unless it is no longer than it was before. One
+ * step more, as the last average is made after the last look. */
 static void finish(struct replica_state *r, struct tc_strtab *symbols, const struct tc_event *event,
                    const struct tc_sink *sink)
 {

@@ -369,7 +369,8 @@ bool tc_operand_is_of_gradients(const struct tc_call *call)
 /* Does it make one number of several tensors, as a loss does? */
 static bool is_reduction(const struct reading *r, const struct tensor *value)
 {
-    return r->call->role == TC_ROLE_FUNCTION && r->n_tensors >= 2 && !value->shape->n && is_float(value->dtype);
+    return r->call->role == TC_ROLE_FUNCTION && r->n_tensors >= 2 && !value->shape->n &&
+           is_float(value->dtype);
 }
 
 /* A loss of operands of which none requires a gradient trains nothing; one of which all do trains
