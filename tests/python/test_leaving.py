@@ -364,7 +364,7 @@ for i in range(20000): yard.work(hashlib.sha256(b'%d' % i).hexdigest())
         self.assertEqual((run.code, run.out, run.err), (0, "done\n", ""))
         self.assertGreater(self.assert_counted(run), 2)
         self.assertIn("; tracing ended early: ", run.said)
-        self.assertRegex(run.said, r"No space left on device; lost: \d+ records")
+        self.assertRegex(run.said, r"No space left on device; lost: \d+ records of the steps 0 to 0")
 
     def test_of_a_killed_child_is_counted_what_it_left(self):
         child = self.script(START + "yard.many(300); time.sleep(1.2)\nyard.many(10 ** 7)", "child.py")

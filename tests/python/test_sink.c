@@ -4,6 +4,9 @@
  */
 #include "unit.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #include "base/fs.h"
 #include "base/strbuf.h"
 #include "collect/agent/sink.h"
@@ -181,6 +184,34 @@ static void an_existing_file_is_refused(void **state)
     assert_false(tc_sink_is_open());
 }
 
+/* A file that may not grow stands for a full disk. */
+static void what_a_lasting_failure_loses_is_told_by_its_steps(void **state)
+{
+    const struct rlimit whole = {RLIM_INFINITY, RLIM_INFINITY};
+    struct rlimit here = {0, RLIM_INFINITY};
+    struct tc_sink_stats stats;
+
+    (void)state;
+    signal(SIGXFSZ, SIG_IGN);
+    open_sink(1 << 20, false);
+    put("{\"type\":\"step\",\"step\":3}\n");
+    put("{\"type\":\"step\",\"step\":4}\n");
+    tc_sink_flush();
+    tc_sink_stats(&stats);
+    here.rlim_cur = stats.file_bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &here), 0);
+    put("{\"type\":\"step\",\"step\":5}\n");
+    tc_sink_flush();
+    put("{\"type\":\"step\",\"step\":9}\n{\"text\":\"\\\"step\\\":77\"}\n");
+    tc_sink_close();
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &whole), 0);
+    tc_sink_stats(&stats);
+    assert_int_equal(stats.dropped, 2);
+    assert_true(stats.has_lost_steps);
+    assert_int_equal(stats.first_lost, 4);
+    assert_int_equal(stats.last_lost, 9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +221,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(after_a_pause_lines_go_on, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_lost_when_the_buffer_is_small, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_dropped_is_counted, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_a_lasting_failure_loses_is_told_by_its_steps, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(an_existing_file_is_refused, setup, teardown),
     };
 

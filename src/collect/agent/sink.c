@@ -36,11 +36,14 @@ struct sink {
         uint64_t n;
         int64_t first_step, last_step; /* -1: unknown */
     } lost;                            /* records since the last note of that */
-    bool running;                      /* there is a thread, or one that is about to end */
-    bool paused;                       /* none may be started */
-    bool idle;                         /* the thread has nothing fetched and no open frame */
-    bool busy;                         /* the thread is writing what it fetched */
-    unsigned wanted;                   /* flushes asked for */
+    /* Of what was fetched: records, the last step, and the one up to which all is in the file. */
+    uint64_t fetched;
+    int64_t fetched_step, safe_step; /* fetched_step -1: none was seen */
+    bool running;                    /* there is a thread, or one that is about to end */
+    bool paused;                     /* none may be started */
+    bool idle;                       /* the thread has nothing fetched and no open frame */
+    bool busy;                       /* the thread is writing what it fetched */
+    unsigned wanted;                 /* flushes asked for */
     unsigned served;
     unsigned rounds; /* how often done was told */
     struct tc_sink_stats stats;
@@ -95,10 +98,31 @@ static void settle(enum tc_status status, const struct tc_error *err)
         sink.retry_ns = 0;
 }
 
+/* Called when the writer has written or failed, and nothing of what was fetched is elsewhere. */
 static void count_written(void)
 {
     sink.stats.file_bytes = tc_writer_file_bytes(sink.writer);
     sink.stats.file_records = tc_writer_file_lines(sink.writer);
+    if (sink.stats.file_records >= sink.fetched && sink.fetched_step >= 0)
+        sink.safe_step = sink.fetched_step;
+}
+
+/* The step of the last line that has one. */
+static int64_t last_step(const struct tc_strbuf *lines, int64_t otherwise)
+{
+    static const char key[] = "\"step\":"; /* within a string the quotes would be escaped */
+    const size_t size = sizeof(key) - 1;
+
+    for (size_t at = lines->size; at > size; at--)
+        if (lines->text[at - 1] == ':' && !memcmp(lines->text + at - size, key, size))
+            return strtoll(lines->text + at, NULL, 10);
+    return otherwise;
+}
+
+static void note_fetched(const struct tc_strbuf *lines)
+{
+    sink.fetched = sink.stats.records;
+    sink.fetched_step = last_step(lines, sink.fetched_step);
 }
 
 /* Called with the lock held. */
@@ -117,6 +141,7 @@ static void fetch(struct tc_strbuf *mine)
         return;
     sink.lines = *mine;
     *mine = fetched;
+    note_fetched(mine);
 }
 
 static bool is_waiting_to_retry(void)
@@ -212,6 +237,7 @@ enum tc_status tc_sink_open(const char *path, const struct tc_sink_config *confi
     enum tc_status status;
 
     memset(&sink, 0, sizeof(sink));
+    sink.fetched_step = -1;
     pthread_mutex_init(&sink.lock, NULL);
     tc_thread_cond_init(&sink.work);
     tc_thread_cond_init(&sink.done);
@@ -263,6 +289,15 @@ static bool make_room(size_t size)
     return true;
 }
 
+static void add_lost_steps(int64_t first, int64_t last)
+{
+    if (!sink.stats.has_lost_steps || first < sink.stats.first_lost)
+        sink.stats.first_lost = first;
+    if (!sink.stats.has_lost_steps || last > sink.stats.last_lost)
+        sink.stats.last_lost = last;
+    sink.stats.has_lost_steps = true;
+}
+
 static void count_lost(const char *line, size_t step_at)
 {
     int64_t step = step_at ? strtoll(line + step_at, NULL, 10) : -1;
@@ -276,11 +311,7 @@ static void count_lost(const char *line, size_t step_at)
         sink.lost.first_step = step;
     if (step > sink.lost.last_step)
         sink.lost.last_step = step;
-    if (!sink.stats.has_lost_steps || step < sink.stats.first_lost)
-        sink.stats.first_lost = step;
-    if (!sink.stats.has_lost_steps || step > sink.stats.last_lost)
-        sink.stats.last_lost = step;
-    sink.stats.has_lost_steps = true;
+    add_lost_steps(step, step);
 }
 
 /* Where the records would stand: readers judge nothing across it. */
@@ -420,6 +451,7 @@ static void drain(void)
     struct timespec pause = {0, RETRY_NS};
     struct tc_error err = {0};
 
+    note_fetched(&sink.lines);
     for (unsigned i = 0; !sink.failed && i < LAST_TRIES; i++) {
         settle(write_lines(&sink.lines, true, &err), &err);
         tc_strbuf_reset(&sink.lines); /* the writer has them */
@@ -429,6 +461,16 @@ static void drain(void)
     }
     if (sink.retry_ns)
         memcpy(sink.stats.failure, sink.trouble, sizeof(sink.trouble));
+}
+
+/* What was put and is not in the file; the first of it may be of the last step that is. */
+static void count_missing(void)
+{
+    if (sink.stats.records <= sink.stats.file_records)
+        return;
+    sink.stats.dropped += sink.stats.records - sink.stats.file_records;
+    if (sink.fetched_step >= 0)
+        add_lost_steps(sink.safe_step, sink.fetched_step);
 }
 
 void tc_sink_close(void)
@@ -452,8 +494,7 @@ void tc_sink_close(void)
     if (tc_writer_close(sink.writer, &err) != TC_OK && !sink.stats.failure[0])
         snprintf(sink.stats.failure, sizeof(sink.stats.failure), "%.190s", err.text);
     sink.writer = NULL;
-    if (sink.stats.records > sink.stats.file_records)
-        sink.stats.dropped += sink.stats.records - sink.stats.file_records;
+    count_missing();
     tc_strbuf_release(&sink.lines);
     tc_held_release(&sink.held_lines);
 }
