@@ -58,6 +58,16 @@ def _swaps(torch):
         install.listen(swap, before=lambda args, _=None: [agent.let_go(t) for t in args[:2]])
 
 
+def _hide_from_dynamo():
+    """What the agent calls is not to be compiled. The module with the switch is a mere attribute until torch 2.4."""
+    path = "torch._C._dynamo.eval_frame.set_eval_frame"
+    switch = install.resolve(path)
+    if switch is None:
+        relied.miss(path)
+    else:
+        agent.set_dynamo(switch)
+
+
 def _once(name, hook):
     """Hook a package as soon as it is whole: parts of it may import it by name before it is."""
     if name not in _hooked and _is_whole(name):
@@ -91,7 +101,7 @@ def imported(args, _result=None):
     elif name.startswith("torch._dynamo"):
         install.muted(table.MUTED)
         if name == "torch._dynamo.eval_frame":
-            agent.set_dynamo(sys.modules["torch._C._dynamo.eval_frame"].set_eval_frame)
+            install.attempt(name, _hide_from_dynamo)
     package = name.split(".")[0]
     if _INSTRUMENTED and _is_whole(package):
         _instrument(name)
