@@ -66,10 +66,17 @@ def python_parameters(callable_):
     return list(inspect.signature(callable_, **lazily).parameters.values())
 
 
+def _is_made_up(callable_, params):
+    """From Python 3.14 on, a builtin that states no signature and takes one argument has (object, /)."""
+    return not hasattr(callable_, "__code__") and [p.name for p in params] == ["object"]
+
+
 def _of_python(callable_, skip_first):
     params = python_parameters(_dispatched(callable_))
     if skip_first and params and params[0].kind is not params[0].VAR_POSITIONAL:
         params = params[1:]
+    if _is_made_up(callable_, params):
+        raise ValueError("no signature of its own")
     return tuple(_param(p.name, None if p.default is p.empty else json_scalar(p.default),
                         p.kind is not p.KEYWORD_ONLY)
                  for p in params if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
