@@ -255,6 +255,15 @@ os.environ.clear(); start()
         self.assertIn("; not traced: 6 starts of Python without the job's environment", run.said)
         self.assertEqual(len([r for r in run.records() if r.get("code") == "not-traced"]), 6)
 
+    def test_a_process_that_compiles_for_torch(self):
+        """It runs nothing of the script's: nobody is to be told that it is not traced."""
+        entry = self.work / "site/torch/_inductor/compile_worker/__main__.py"
+        entry.parent.mkdir(parents=True)
+        entry.write_text("print('compiled')\n")
+        run = self.same(f"yard.many(3)\nsubprocess.run([sys.executable, {str(entry)!r}], env={{}})\n")
+        self.assertEqual([r for r in run.records() if r["type"] == "note"], [])
+        self.assertNotIn("not traced", run.said)
+
     def test_pythons_that_do_not_load_the_agent(self):
         """What keeps them from it is said."""
         text = self.script("print('alone')")

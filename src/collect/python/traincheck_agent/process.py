@@ -193,10 +193,16 @@ def _is_kept_off(arguments):
     return False
 
 
+def _compiles(arguments):
+    """Is it the process in which torch compiles kernels? It runs nothing of the script's, under a PYTHONPATH of torch's."""
+    return any("/torch/_inductor/compile_worker/" in a for a in arguments[1:2])
+
+
 def _passes_by(program, arguments, env):
     arguments = [os.fsdecode(a) for a in arguments]
     name = os.path.basename(os.fsdecode(program or arguments[0]))
-    return name.rstrip(".0123456789") == "python" and (not _finds_agent(env) or _is_kept_off(arguments[1:]))
+    return name.rstrip(".0123456789") == "python" and not _compiles(arguments) and \
+        (not _finds_agent(env) or _is_kept_off(arguments[1:]))
 
 
 def _start(program, arguments, env=None):
