@@ -182,6 +182,70 @@ class Package(Case):
         self.assertNotIn(None, ids)
         self.assertEqual((len(set(ids)), ids[0]), (3, ids[3]))
 
+    def test_a_number_is_given_once(self):
+        """When an object in a cycle goes, and who gets its memory next, each version of Python decides anew."""
+        run = self.run_both("""
+            import gc, shop
+            for i in range(300):
+                till = shop.Till()
+                till.me = till
+                till.put(1)
+                if i % 100 == 99: gc.collect()
+        """)
+        ids = [call["self"]["id"] for call in self.calls(run, fn="shop.Till.put")]
+        self.assertEqual((len(ids), len(set(ids))), (300, 300))
+
+    def test_code_that_is_compiled_while_it_runs(self):
+        """The compiler of Python 3.13 and newer, where it is built in; others do not know the variable."""
+        self.env["PYTHON_JIT"] = "1"
+        run = self.run_both("import shop\ntill = shop.Till()\nfor i in range(20000): till.put(i)\nshop.busy(20000)\n")
+        self.assertEqual(self.counts(run.records()), {"shop.Till.put": 20000, "shop.busy": 1, "shop.prices.gross": 20000})
+
+    @unittest.skipIf(VERSION < (3, 14), "of Python 3.14")
+    def test_interpreters_of_the_library(self):
+        """Only the first one of a process is traced; the others run as ever."""
+        run = self.run_both("""
+            import shop
+            from concurrent import interpreters
+            from concurrent.futures import InterpreterPoolExecutor
+            second = interpreters.create()
+            second.exec("import shop; shop.total(3); print('second', flush=True)")
+            second.close()
+            shop.total(1)
+            with InterpreterPoolExecutor(2) as pool: print(list(pool.map(abs, [-1, -2])))
+            shop.total(1)
+        """)
+        self.assertEqual(self.counts(run.records()), {"shop.total": 2, "shop.prices.gross": 2})
+
+    @unittest.skipIf(VERSION < (3, 14), "of Python 3.14")
+    def test_values_of_3_14(self):
+        self.script("def take(*values): return len(values)", "odd.py")
+        run = self.collect("--instrument", "odd", self.script("""
+            import functools, odd
+            class Own: first = functools.partial(odd.take, 1)
+            n = 3
+            print(odd.take(t"a {n}"), Own().first())
+        """), env=self.env)
+        self.assertEqual((run.code, run.out, run.err), (0, "1 2\n", ""))
+        self.assert_no_errors(run)
+        self.assertEqual([[v.get("object", v) if isinstance(v, dict) else v for v in call["args"].values()]
+                          for call in self.calls(run, fn="odd.take")],
+                         [["string.templatelib.Template"], [1, "__main__.Own"]])
+
+    @unittest.skipIf(VERSION < (3, 15), "of Python 3.15")
+    def test_values_of_3_15(self):
+        self.script("def take(*values): pass", "odd.py")
+        run = self.collect("--instrument", "odd", self.script("""
+            import odd
+            class Own(frozendict): pass
+            odd.take(frozendict(a=1, b=(2, 3)), Own({4: frozendict()}), sentinel("NOTHING"))
+        """), env=self.env)
+        self.assertEqual((run.code, run.out, run.err), (0, "", ""))
+        self.assert_no_errors(run)
+        first, own, nothing = self.calls(run, fn="odd.take")[0]["args"].values()
+        self.assertEqual((first, own), ({"dict": {"a": 1, "b": [2, 3]}}, {"dict": {"4": {"dict": {}}}}))
+        self.assertEqual(nothing["object"], "sentinel")
+
     def test_annotations_that_cannot_be_evaluated(self):
         """From Python 3.14 on they need not be, before by a future statement; each evaluation would print."""
         future = "" if VERSION >= (3, 14) else "from __future__ import annotations\n"
@@ -230,7 +294,7 @@ class Package(Case):
                 shop.busy(n)
             if __name__ == "__main__":
                 shop.busy(1)
-                for method, n in (("fork", 2), ("spawn", 3), ("forkserver", 4)):
+                for method, n in (("fork", 2), ("spawn", 3), ("forkserver", 4), (None, 7)):
                     p = multiprocessing.get_context(method).Process(target=work, args=(n,))
                     p.start(), p.join()
                 subprocess.run([sys.executable, "-c", "import shop; shop.busy(5)"], check=True)
@@ -238,9 +302,9 @@ class Package(Case):
                     os.execv(sys.executable, [sys.executable, "-c", "import shop; shop.busy(6)"])
                 os.wait()
         """)
-        # 1 to 6 calls, each in a process of its own
+        # 1 to 7 calls, each in a process of its own; the last is made as this Python makes processes unless told
         self.assertEqual(sorted(self.counts(run.records(f))["shop.prices.gross"] for f in run.files()),
-                         [1, 2, 3, 4, 5, 6])
+                         [1, 2, 3, 4, 5, 6, 7])
 
     def test_a_command(self):
         script = self.script("import shop; shop.total(2)")

@@ -371,6 +371,16 @@ static void encode_type(struct encoder *e, PyObject *value)
     PyErr_Clear();
 }
 
+/* From Python 3.15 on there are two kinds, and PyDict_Next() goes through both. */
+static bool is_dict(PyObject *value)
+{
+#if PY_VERSION_HEX >= 0x030F0000
+    return PyAnyDict_Check(value);
+#else
+    return PyDict_Check(value);
+#endif
+}
+
 static void encode(struct encoder *e, PyObject *value)
 {
     const struct tc_dtype *dtype;
@@ -381,7 +391,7 @@ static void encode(struct encoder *e, PyObject *value)
         encode_tensor(e, value);
     else if (PyTuple_Check(value) || PyList_Check(value))
         encode_sequence(e, value);
-    else if (PyDict_Check(value))
+    else if (is_dict(value))
         encode_dict(e, value);
     else if ((dtype = tc_dtype_of(value)))
         tc_strbuf_add_json(e->out, dtype->name, strlen(dtype->name));
