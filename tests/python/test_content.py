@@ -257,8 +257,9 @@ class Stream(IterableDataset):
         worker = torch.utils.data.get_worker_info()
         for i in range(8):
             if not self.is_split or i % worker.num_workers == worker.id: yield torch.arange(4) + 10 * i
-for is_split in (True, False):
-    for batch in DataLoader(Stream(is_split), batch_size=2, num_workers=2): pass
+if __name__ == "__main__":  # from Python 3.14 on workers import the script
+    for is_split in (True, False):
+        for batch in DataLoader(Stream(is_split), batch_size=2, num_workers=2): pass
 """
 
 RANKS = LOOP + """
