@@ -16,6 +16,8 @@ cells=(3.9:2.8.0 3.10:1.13.1 3.10:2.14.1 3.11:2.0.1 3.11:2.4.1 3.11:2.8.0 3.11:2
     3.13:2.15.0 3.14:2.15.0 3.15:2.15.0)
 out=$root/build/matrix
 tree=$out/forky
+venvs=${MATRIX_VENVS:-$out/venvs}
+authorities=/etc/ssl/certs/ca-certificates.crt
 libraries=(libcjson-dev libzstd-dev libuv1-dev libxxhash-dev libyaml-dev)
 
 interpreter() {
@@ -40,35 +42,33 @@ make_tree() {
         quietly chroot "$tree" apt-get install -y --no-install-recommends gcc libc6-dev make cmake pkg-config ca-certificates \
             python3.1{4,5}-dev python3.1{4,5}-venv "${libraries[@]}"
     fi
-    local mount
-    for mount in "$root" "${MATRIX_VENVS:-$out/venvs}" /proc /dev; do
-        mkdir -p -- "$tree$mount" "$mount"
-        mountpoint -q -- "$tree$mount" || mount --bind -- "$mount" "$tree$mount"
-    done
-    trap leave_tree EXIT
+    # It trusts what the machine trusts: pip may have to go through a proxy.
+    [ ! -e $authorities ] || cp $authorities "$tree$authorities"
 }
 
-leave_tree() {
-    local mount
-    for mount in "${MATRIX_VENVS:-$out/venvs}" "$root" /proc /dev; do
-        ! mountpoint -q -- "$tree$mount" || umount -- "$tree$mount"
-    done
-}
-
-# $@: a command, in the tree or here.
+# $@: a command, here or in the tree. What the tree sees of the machine is mounted for this command alone, in a
+# namespace of its own: nothing has to be unmounted, whatever happens.
 inside() {
-    if [ -n "$in_tree" ]; then
-        chroot "$tree" env -C "$root" "HOME=$root/build" "$@"
-    else
+    if [ -z "$in_tree" ]; then
         "$@"
+        return
     fi
+    # shellcheck disable=SC2016  # the inner shell's words
+    unshare --mount -- bash -euc '
+        tree=$1 root=$2
+        for path in "$root" "$3" /proc /dev; do
+            mkdir -p -- "$tree$path"
+            mount --rbind -- "$path" "$tree$path"
+        done
+        exec chroot "$tree" env -C "$root" "HOME=$root/build" "${@:4}"
+    ' inside "$tree" "$root" "$venvs" "$@"
 }
 
 # numpy 2 came with torch 2.3: older releases were built for 1.
 numpy_for() { case $1 in 1.* | 2.[012].*) echo "numpy<2" ;; *) echo numpy ;; esac; }
 
 run_cell() {
-    local version=${1%:*} torch=${1#*:} in_tree='' base build
+    local version=${1%:*} torch=${1#*:} in_tree='' base build failed=0
     base=$(interpreter "$version")
     build=$root/build/matrix/tools
     if [ -z "$base" ]; then
@@ -76,24 +76,27 @@ run_cell() {
         make_tree
         in_tree=1 base=python$version build+=-forky
     fi
-    local venv=${MATRIX_VENVS:-$out/venvs}/$version-$torch
+    local venv=$venvs/$version-$torch
     say "Python $version with torch $torch"
-    if [ ! -d "$venv" ]; then
-        quietly inside "$base" -m venv -- "$venv"
+    if [ ! -e "$venv/installed" ]; then
+        quietly inside "$base" -m venv --clear -- "$venv"
         quietly inside "$venv/bin/python" -m pip install --disable-pip-version-check "torch==$torch" "$(numpy_for "$torch")" scikit-learn
+        touch -- "$venv/installed"
     fi
     quietly inside cmake -S "$root" -B "$build" -DBUILD_TESTING=OFF "-DTRAINCHECK_PYTHONS=$base"
     quietly inside cmake --build "$build" --parallel "$(nproc)"
     inside "$venv/bin/python" -B "$root/tests/matrix/cell.py" --bin "$build/bin" --python "$venv/bin/python" \
-        --out "$out/$version-$torch.json" || { status=1; say "  not well: build/matrix/$version-$torch.json"; }
+        --out "$out/$version-$torch.json" || { failed=1; say "  not well: build/matrix/$version-$torch.json"; }
     [ -n "${MATRIX_VENVS:-}" ] || rm -rf -- "${venv:?}"
+    return $failed
 }
 
 cd -- "$root"
-mkdir -p -- "$out"
+mkdir -p -- "$out" "$venvs"
 status=0
 [ $# -eq 0 ] || cells=("$@")
-for cell in "${cells[@]}"; do run_cell "$cell"; done
+for cell in "${cells[@]}"; do (run_cell "$cell") || status=1; done
+compgen -G "$out/*.json" >/dev/null || fail "no cell was run"
 {
     sed '/^| Python/,$d' docs/matrix.md
     python3 -B tests/matrix/table.py "$out"/*.json

@@ -16,6 +16,11 @@ def digest(model):
     return sha.hexdigest()[:16]
 
 
+def tell(result):
+    """In one write, and marked: ranks of gloo tell of their connections in the same pipe, piece by piece."""
+    print(f"={result}=", flush=True)
+
+
 def layers(n_in, n_out):
     return nn.Sequential(nn.Linear(n_in, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Dropout(0.1), nn.Linear(32, n_out))
 
@@ -37,7 +42,7 @@ def digits():
         schedule.step()
         model.eval()
         with torch.no_grad():
-            print((model(x[320:].float() / 16).argmax(1) == y[320:]).sum().item())
+            tell((model(x[320:].float() / 16).argmax(1) == y[320:]).sum().item())
     return model
 
 
@@ -84,7 +89,7 @@ def rank_of_ddp(rank):
         torch.distributed.all_gather(weights, parameter.detach())
         assert torch.equal(*weights)
     if rank == 0:
-        print(digest(model), flush=True)
+        tell(digest(model))
     torch.distributed.destroy_process_group()
 
 
@@ -122,4 +127,4 @@ if __name__ == "__main__":
     torch.manual_seed(0)
     trained = {"digits": digits, "gpt": gpt, "ddp": ddp, "compile": compiled, "amp": amp}[sys.argv[1]]()
     if trained is not None:
-        print(digest(trained))
+        tell(digest(trained))
