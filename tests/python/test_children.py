@@ -78,7 +78,8 @@ class Children(Case):
 
     def test_fork_while_threads_trace(self):
         run = self.traced("""
-            import os, threading, torch
+            import os, threading, torch, warnings
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 and newer advise against it
             def work(n):
                 for _ in range(n): torch.ones(1)
             threads = [threading.Thread(target=work, args=(3000,)) for _ in range(3)]
