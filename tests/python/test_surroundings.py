@@ -35,7 +35,7 @@ class Surroundings(Case):
         """faulthandler names threads by address, and lists our module among those that a crash may be due to.
         From Python 3.14 on it shows the stack of C, too, where libpython is another one than the interpreter's own."""
         err = re.sub(r"\n*Extension modules: .*\n|0x[0-9a-f]+", "", err)
-        return re.sub(r"Current thread's C stack trace .*\n(  .*\n)*", "", err).rstrip()
+        return re.sub(r"Current thread's C stack trace .*\n(  .*(\n|$))*", "", err).rstrip()
 
     def command(self, *args, folder="trace", env=None):
         return self.collect("--instrument", "yard", "--overwrite", "--", *args, folder=folder, env={**self.env, **(env or {})})
