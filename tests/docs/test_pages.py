@@ -1,6 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of the site: what they show is what the tools print, and they are readable."""
+"""The pages of the site: what they show is what the tools print, and they are readable.
+
+usage: test_pages.py --bin BUILD/bin [--run] [TEST...]
+
+Without --run only what needs no torch. Numbers are not compared: losses differ between releases of torch, times always.
+"""
 
 import pathlib
 import re
@@ -13,11 +18,12 @@ DOCS = ROOT / "docs"
 sys.path.insert(0, str(ROOT / "scripts"))
 import paste_outputs  # noqa: E402
 
-PAGES = ("index", "reading", "how-it-works")
+PAGES = ("index", "reading", "choosing", "how-it-works")
 OLDER = ("online", "python", "trackers")  # their commands are run by the tests that they name
 # Blocks that are not run, with a reason beside them: one more is noticed here.
-NOT_RUN = {"online": 6, "python": 5, "trackers": 1}
+NOT_RUN = {"tutorial": 1, "choosing": 1, "recipes": 8, "online": 6, "python": 5, "trackers": 1}
 COMMANDS = re.compile(r"(?m)^    (?:\$ )?(traincheck-|pip |docker |srun |torchrun |export |kubectl )")
+BIN, RUNS = None, False
 
 
 def blocks(page):
@@ -32,6 +38,10 @@ def prose(page):
     text = re.sub(r"`[^`]*`", "code", text)
     parts = re.split(r"(?<=[.!?:])\**\s+|\n\n+|\n(?=\s*(?:\*|\d+\.) )", text)
     return [part for part in parts if len(re.findall(r"\w+", part)) > 2]
+
+
+def without_numbers(text):
+    return re.sub(r"\d+(\.\d+)*(\+(cpu|cu\d+))?", "#", text)
 
 
 class Pages(unittest.TestCase):
@@ -61,6 +71,20 @@ class Pages(unittest.TestCase):
                 self.assertEqual(long, [])
                 self.assertLessEqual(statistics.mean(len(re.findall(r"[\w'-]+", s)) for s in prose(page)), 20)
 
+    def test_outputs_are_what_the_commands_print(self):
+        if not RUNS:
+            return
+        for page in PAGES:
+            if any(map(paste_outputs.is_run, blocks(page))):
+                with self.subTest(page):
+                    self.maxDiff = None
+                    self.assertEqual(without_numbers((DOCS / f"{page}.md").read_text()),
+                                     without_numbers(paste_outputs.pasted(DOCS / f"{page}.md", BIN)))
+
 
 if __name__ == "__main__":
-    unittest.main()
+    args = sys.argv[1:]
+    if args[:1] != ["--bin"] or len(args) < 2:
+        sys.exit(__doc__)
+    BIN, RUNS = pathlib.Path(args[1]).resolve(), "--run" in args
+    unittest.main(argv=[sys.argv[0], *[a for a in args[2:] if a != "--run"]])
