@@ -176,7 +176,9 @@ setup_tools_of_tests() {
     mapfile -t readers <"$root/tests/report/requirements.txt"
     mapfile -t integrations <"$root/tests/package/requirements.txt"
     setup_apart readers "${readers[@]}"
-    setup_apart integrations "${integrations[@]}"
+    if "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then # as wandb and mlflow want
+        setup_apart integrations "${integrations[@]}"
+    fi
     setup_apart formatter "clang-format==$CLANG_FORMAT"
     setup_site
 }
