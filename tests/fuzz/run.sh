@@ -36,8 +36,8 @@ for target in "${targets[@]}"; do
     before=$(find "$findings" -type f | wc -l)
     timeout=$(awk -v m="$minutes" 'BEGIN { print int(m * 60) }')
     # One that crashes is looked at first: the others still have their turn.
-    "$build/tests/bin/fuzz_$target" -max_total_time="$timeout" -timeout=10 -rss_limit_mb=2048 -max_len=16384 -print_final_stats=1 \
-        -dict="$root/tests/fuzz/words.dict" -artifact_prefix="$findings/" "$corpus" "$root/tests/fuzz/corpus/$target" \
+    "$build/tests/bin/fuzz_$target" -max_total_time="$timeout" -timeout=10 -rss_limit_mb=2048 -max_len=8192 -entropic=0 \
+        -print_final_stats=1 -dict="$root/tests/fuzz/words.dict" -artifact_prefix="$findings/" "$corpus" "$root/tests/fuzz/corpus/$target" \
         >"$log" 2>&1 || true
     n=$(($(find "$findings" -type f | wc -l) - before))
     found=$((found + n))
