@@ -12,7 +12,8 @@ setup_all test
 run_sanitized() {
     local folder=$root/build/$1
     say "Building in build/$1/"
-    configure_and_build "$folder" -DBUILD_TESTING=ON -DCMAKE_BUILD_TYPE=Debug -DTC_WERROR=ON "-DTC_SANITIZE=$2"
+    configure_and_build "$folder" -DBUILD_TESTING=ON -DCMAKE_BUILD_TYPE=Debug -DTC_WERROR=ON "-DTC_SANITIZE=$2" \
+        "-DTC_SANITIZE_AGENT=$sanitized_agent"
     say "C tests with -fsanitize=$2"
     shift 2
     ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
@@ -21,7 +22,9 @@ run_sanitized() {
 }
 
 status=0
+sanitized_agent=ON # and with it the tests of label agent-sanitize
 run_sanitized asan address,undefined -LE 'law|python|torch'
+sanitized_agent=OFF
 run_sanitized tsan thread -L threads
 say "All tests"
 # Many of these are real processes that are killed, starved and raced. One that fails is run once

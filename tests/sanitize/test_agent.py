@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Trace scripts with an agent under a sanitizer, or in a Python that checks itself: nothing is found, nothing grows.
+
+usage: test_agent.py --bin BUILD/bin [--preload FILE]... [--python PYTHON] [--steps N] address|thread|debug
+
+  address, thread  BUILD has TC_SANITIZE_AGENT; FILE is the sanitizer's library
+  debug            PYTHONMALLOC=debug and -X dev; PYTHON may be a debug build of CPython, as python3.11-dbg of Debian
+
+Each traces a script that trains, saves, fails, forks a loader's workers and starts threads, a job of two gloo ranks, and one
+whose references and blocks of memory are counted over N steps (20,000 for a long look; the tests take 300).
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+OPTIONS = None
+REPORT = re.compile(r"ERROR: AddressSanitizer|runtime error:|WARNING: ThreadSanitizer|LeakSanitizer|"
+                    r"Debug memory block|Fatal Python error|Assertion .* failed|SystemError")
+
+SMALL = """
+import copy, threading, torch
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.rand(32, 8), torch.rand(32, 2)), batch_size=8,
+                                   num_workers=WORKERS)
+optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+for epoch in range(3):
+    for x, y in data:
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    scheduler.step()
+    try:
+        model(torch.rand(3, 5))
+    except RuntimeError:
+        pass
+torch.save(model.state_dict(), "model.pt")
+copy.deepcopy(model).load_state_dict(torch.load("model.pt"))
+threads = [threading.Thread(target=lambda: model(torch.rand(4, 8))) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print("%.9g" % sum(p.sum().item() for p in model.parameters()))
+"""
+
+RANKS = """
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for i in range(8):
+    optimizer.zero_grad()
+    model(torch.rand(4, 8)).sum().backward()
+    optimizer.step()
+dist.destroy_process_group()
+print("done")
+"""
+
+COUNT = """
+import gc, resource, sys, torch
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+x = torch.rand(4, 4)
+watched = [model, optimizer, x, *model.parameters(), torch.Tensor, torch.nn.Linear.forward, type(model)]
+def count():
+    gc.collect()
+    return [sys.getrefcount(o) for o in watched], sys.getallocatedblocks(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def train(n):
+    for _ in range(n):
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+train(STEPS // 4)
+before = count()
+train(STEPS - STEPS // 4)
+after = count()
+print("references", before[0] == after[0], "blocks", after[1] - before[1], "kib", after[2] - before[2], "total",
+      hasattr(sys, "gettotalrefcount"))
+if hasattr(sys, "gettotalrefcount"):
+    total = sys.gettotalrefcount()
+    train(100)
+    gc.collect()
+    print("all references", sys.gettotalrefcount() - total)
+"""
+
+
+class Agent(unittest.TestCase):
+    def setUp(self):
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix="tc-sanitize-"))
+        self.addCleanup(shutil.rmtree, self.work, True)
+        self.env = {**os.environ, "OMP_NUM_THREADS": "1", **self.environment()}
+
+    def environment(self):
+        return {}
+
+    def traced(self, text, *launch, options=()):
+        """What the job printed; whatever a sanitizer says is a failure."""
+        (self.work / "job.py").write_text(text)
+        command = [OPTIONS.bin / "traincheck-collect", "--python", OPTIONS.python, "-q", "--overwrite", "-o", "trace", *options,
+                   "--", OPTIONS.python, *launch, "job.py"]
+        done = subprocess.run(command, cwd=self.work, env=self.env, capture_output=True, text=True, timeout=900, check=False)
+        self.assertFalse(REPORT.search(done.stderr + done.stdout), done.stderr[-6000:])
+        self.assertEqual(done.returncode, 0, done.stderr[-3000:])
+        self.assertTrue(list((self.work / "trace").glob("trace_*")))
+        return done.stdout
+
+    def plain(self, text):
+        (self.work / "job.py").write_text(text)
+        return subprocess.run([OPTIONS.python, "job.py"], cwd=self.work, capture_output=True, text=True, timeout=300, check=True,
+                              env={**os.environ, "OMP_NUM_THREADS": "1"}).stdout
+
+    def small(self, workers, *launch, options=()):
+        text = SMALL.replace("WORKERS", str(workers))
+        self.assertEqual(self.traced(text, *launch, options=options), self.plain(text))
+
+    def ranks(self, *launch):
+        run = "torch.distributed.run", "--nproc-per-node", "2"
+        self.assertEqual(self.traced(RANKS, *launch, "-m", *run), "done\ndone\n")
+
+    def count(self, *launch):
+        said = self.traced(COUNT.replace("STEPS", str(OPTIONS.steps)), *launch)
+        blocks, kib = int(re.search(r"blocks (-?\d+)", said)[1]), int(re.search(r"kib (-?\d+)", said)[1])
+        print(f"{OPTIONS.steps} steps: {said.strip()}", file=sys.stderr, flush=True)
+        self.assertIn("references True", said)
+        self.assertLess(blocks, 200)  # buffers that double, not something a step
+        if OPTIONS.steps > 1000:
+            self.assertLess(kib, 2048)
+        total = re.search(r"all references (-?\d+)", said)
+        if total:
+            self.assertLess(int(total[1]), 50)  # of 100 steps
+
+
+class Preloaded(Agent):
+    def environment(self):
+        return {"LD_PRELOAD": ":".join(OPTIONS.preload)}
+
+
+class Address(Preloaded):
+    def environment(self):
+        return {**super().environment(), "ASAN_OPTIONS": "detect_leaks=0:strict_string_checks=1:detect_stack_use_after_return=0",
+                "UBSAN_OPTIONS": "print_stacktrace=1"}
+
+    def test_small(self):
+        self.small(1, options=("--stats", "--stack", "3", "--content", "full"))
+
+    def test_ranks(self):
+        self.ranks()
+
+
+class Thread(Preloaded):
+    """Python and torch are not instrumented: what is found is of the agent, whose file the reports name."""
+
+    def environment(self):
+        return {**super().environment(), "TSAN_OPTIONS": "report_bugs=1:halt_on_error=0:ignore_noninstrumented_modules=1"}
+
+    def test_small(self):
+        self.small(0)
+
+
+class Debug(Agent):
+    def environment(self):
+        return {"PYTHONMALLOC": "debug"}
+
+    def test_small(self):
+        self.small(1, "-X", "dev")
+
+    def test_count(self):
+        self.count()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=lambda name: pathlib.Path(name).resolve(), required=True)
+    parser.add_argument("--preload", action="append", default=[])
+    parser.add_argument("--python", default=os.environ.get("TRAINCHECK_TEST_PYTHON", sys.executable))
+    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("kind", choices=("address", "thread", "debug"))
+    OPTIONS = parser.parse_args()
+    del sys.argv[1:]
+    unittest.main(defaultTest=OPTIONS.kind.capitalize(), verbosity=2)
