@@ -97,5 +97,7 @@ tc_el tc_el_power(tc_el base, uint64_t exponent);
 /* The element a number stands for: the rational it most likely is. tolerance: relative error that
  * its type has. */
 tc_el tc_el_number(double x, bool is_single);
+/* Its square: exact also where the number is the root of a ratio that has no root in the field. */
+tc_el tc_el_number_squared(double x);
 
 #endif /* TC_PLAN_ELEMENT_H */

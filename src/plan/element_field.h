@@ -100,6 +100,10 @@ static inline int64_t tc_el_to_int(tc_el a)
 
 tc_el tc_el_inv(tc_el a);
 tc_el tc_el_square(tc_el a);
+/* Is it the value of a root, of which the square is known? */
+bool tc_el_is_root(tc_el a);
+/* Such a root times a positive number with this square: a root again. */
+tc_el tc_el_scale_root(tc_el a, tc_el square);
 tc_el tc_el_sqrt(const struct tc_function *f, tc_el a);
 tc_el tc_el_apply(const struct tc_function *f, tc_el a);
 tc_el tc_el_apply2(const struct tc_function *f, tc_el a, tc_el b);

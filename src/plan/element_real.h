@@ -75,6 +75,17 @@ static inline tc_el tc_el_square(tc_el a)
     return a * a;
 }
 
+static inline bool tc_el_is_root(tc_el a)
+{
+    (void)a;
+    return false;
+}
+
+static inline tc_el tc_el_scale_root(tc_el a, tc_el square)
+{
+    return a * sqrt(square);
+}
+
 static inline int tc_el_compare(tc_el a, tc_el b)
 {
     return (a > b) - (a < b);

@@ -231,6 +231,18 @@ tc_el tc_el_sqrt(const struct tc_function *f, tc_el a)
     return a <= 1 || tc_el_is_marked(a) ? a : permute(a) | TC_EL_ROOT;
 }
 
+bool tc_el_is_root(tc_el a)
+{
+    return a >> 61 == 1;
+}
+
+tc_el tc_el_scale_root(tc_el a, tc_el square)
+{
+    tc_el scaled = tc_el_mul(permute_back(a & LOW61), square);
+
+    return scaled <= 1 || tc_el_is_marked(scaled) ? scaled : permute(scaled) | TC_EL_ROOT;
+}
+
 tc_el tc_el_square(tc_el a)
 {
     if (a & TC_EL_ROOT)
@@ -284,6 +296,17 @@ static bool to_root(double x, tc_el *out)
         return false;
     *out = x < 0 ? tc_el_neg(root) : root;
     return true;
+}
+
+tc_el tc_el_number_squared(double x)
+{
+    int64_t n, d;
+    tc_el e;
+
+    if (isfinite(x) && to_ratio(x * x, 4e-15, 1 << 20, &n, &d) && n <= 1 << 20)
+        return ratio(n, d);
+    e = tc_el_number(x, false);
+    return tc_el_mul(e, e);
 }
 
 tc_el tc_el_number(double x, bool is_single)

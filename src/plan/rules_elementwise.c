@@ -122,6 +122,21 @@ static struct tc_operand scaled(struct tc_eval *e, struct tc_operand b, tc_el by
     return (struct tc_operand){copy, b.step};
 }
 
+/* Products with y. A root times a positive number stays a root, so that a norm that is divided by
+ * the square root of the ranks and squared again is what it was, divided by the ranks. */
+static void multiply(struct tc_eval *e, struct tc_operand a, struct tc_operand b, bool inverts,
+                     tc_el *to, size_t n)
+{
+    double number = tc_eval_tensor(e, 1) ? 0 : tc_eval_number(e, 1, 0);
+    tc_el square = number > 0 ? tc_el_number_squared(number) : TC_EL_ZERO;
+
+    if (inverts) {
+        b = inverted(e, b, n);
+        square = number > 0 ? tc_el_inv(square) : TC_EL_ZERO;
+    }
+    LOOP(number > 0 && tc_el_is_root(x) ? tc_el_scale_root(x, square) : tc_el_mul(x, y))
+}
+
 static void run_binary(struct tc_eval *e)
 {
     const struct tc_plan_tensor *out = tc_eval_out(e, 0);
@@ -147,12 +162,9 @@ static void run_binary(struct tc_eval *e)
         LOOP(tc_el_sub(x, y))
     else if (how == RSUB)
         LOOP(tc_el_sub(y, x))
-    else if (how == MUL)
-        LOOP(tc_el_mul(x, y))
-    else if (how == DIV) {
-        b = inverted(e, b, n);
-        LOOP(tc_el_mul(x, y))
-    } else
+    else if (how == MUL || how == DIV)
+        multiply(e, a, b, how == DIV, to, n);
+    else
         run_rare(e, how, a, b, to, n);
     tc_eval_write(e, 0, to, n);
 }

@@ -31,6 +31,22 @@ static void test_laws_hold_at_the_edges(void **state)
     }
 }
 
+/* DTensor divides the norm of a replicated gradient by the root of the ranks, then squares it. */
+static void test_scaled_roots_square_to_what_they_were(void **state)
+{
+    const double ranks[] = {2, 3, 4, 7, 8};
+    struct tc_function f = tc_function_make(7, TC_FN_SQRT, 0, 0, 0);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(ranks) / sizeof(*ranks); i++) {
+        tc_el x = any(i), part = tc_el_inv(tc_el_number_squared(sqrt(ranks[i])));
+        tc_el root = tc_el_scale_root(tc_el_sqrt(&f, x), part);
+        assert_true(tc_el_is_root(root) && !tc_el_is_root(x));
+        assert_true(tc_el_square(root) == tc_el_mul(x, tc_el_inv(tc_el_int((int64_t)ranks[i]))));
+        assert_false(tc_el_same(root, tc_el_sqrt(&f, x)));
+    }
+}
+
 /* Sums of products stay exact although every one of them is the largest there is. */
 static void test_dot_does_not_overflow(void **state)
 {
@@ -111,6 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_laws_hold_at_the_edges),
+        cmocka_unit_test(test_scaled_roots_square_to_what_they_were),
         cmocka_unit_test(test_dot_does_not_overflow),
         cmocka_unit_test(test_many_inverses_are_those_of_each),
         cmocka_unit_test(test_square_of_root),
