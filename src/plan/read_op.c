@@ -140,7 +140,7 @@ static void put_reads(struct tc_plan_reader *r, const struct raw *raw, struct tc
 static void put_outs(struct tc_plan_reader *r, const struct raw *raw, struct tc_plan_op *op,
                      uint32_t part, uint32_t parts)
 {
-    size_t n = raw->outs.n, each = parts && n % parts == 0 ? n / parts : n;
+    size_t n = raw->outs.n, each = parts ? n / parts : n;
     const struct tc_plan_tensor **outs = tc_arena_alloc(&r->set->arena, (n + 1) * sizeof(*outs));
 
     op->n_outs = 0;
@@ -161,10 +161,15 @@ static uint32_t count_parts(const char *name, const struct raw *raw)
     return 0;
 }
 
-static void add_parts(struct tc_plan_reader *r, const struct raw *raw, struct tc_plan_op op)
+static enum tc_status add_parts(struct tc_plan_reader *r, const struct raw *raw,
+                                struct tc_plan_op op)
 {
     uint32_t parts = count_parts(op.name, raw);
 
+    if (parts && raw->outs.n % parts)
+        return tc_error_set(r->err, TC_E_FORMAT,
+                            "field 'out': %zu tensors, of an operator over lists of %u",
+                            raw->outs.n, parts);
     for (uint32_t part = 0; part < (parts ? parts : 1); part++) {
         op.part = part;
         put_args(r, raw, &op, part, parts);
@@ -172,6 +177,7 @@ static void add_parts(struct tc_plan_reader *r, const struct raw *raw, struct tc
         put_outs(r, raw, &op, part, parts);
         tc_vec_push(&r->rank->program->ops, op);
     }
+    return TC_OK;
 }
 
 static const struct tc_rule *rule_of(struct tc_plan_set *set, const char *name)
@@ -208,7 +214,7 @@ enum tc_status tc_plan_read_op(struct tc_plan_reader *r, const struct tc_value *
     if (!status)
         status = read_outs(r, tc_value_get(v, "out"), &raw);
     if (!status)
-        add_parts(r, &raw, op);
+        status = add_parts(r, &raw, op);
     tc_vec_release(&raw.outs);
     return status;
 }
