@@ -271,14 +271,6 @@ static void run_slice_backward(struct tc_eval *e)
     tc_eval_write(e, 0, to, (size_t)out->numel);
 }
 
-static void run_diagonal(struct tc_eval *e)
-{
-    const struct tc_plan_tensor *t = tc_eval_tensor(e, 0);
-
-    if (t)
-        tc_eval_write(e, 0, tc_eval_take(e, t), (size_t)t->numel);
-}
-
 #define COPY(op)                                                \
     {                                                           \
         op, "self|input|a", run_copy, TC_RULE_ELEMENTWISE, 0, 0 \
@@ -301,27 +293,26 @@ const struct tc_rule tc_rules_copy[] = {
     COPY("aten.lift_fresh_copy"),
     COPY("aten.alias_copy"),
     COPY("prims.convert_element_type"),
-    {"aten.copy",    "self src", run_copy, TC_RULE_ELEMENTWISE, 1, 0},
+    {"aten.copy",                  "self src", run_copy, TC_RULE_ELEMENTWISE, 1, 0},
     RESHAPE("_unsafe_view"),
     RESHAPE("view_copy"),
     RESHAPE("reshape"),
     RESHAPE("_reshape_copy"),
-    {"aten.diagonal_copy",      "self", run_diagonal, TC_RULE_PLAIN, 0, 0},
-    {"aten.cat",             "tensors dim", run_cat, TC_RULE_PLAIN, 0, 0},
-    {"aten.concat",              "tensors dim", run_cat, TC_RULE_PLAIN, 0, 0},
-    {"aten.stack",   "tensors dim", run_cat, TC_RULE_PLAIN, 1, 0},
-    {"aten.split_with_sizes_copy", "self dim", run_split, TC_RULE_PLAIN, 0, 0},
-    {"aten.unbind_copy",             "self dim", run_split, TC_RULE_PLAIN, 0, 0},
-    {"fsdp.split_with_sizes_copy",     "all_gather_output dim", run_split, TC_RULE_PLAIN, 0, 0},
-    {"aten.repeat",       "self", run_repeat, TC_RULE_PLAIN, 0, 0},
-    {"aten.constant_pad_nd",             "self pad value", run_pad, TC_RULE_PLAIN, 0, 0},
-    {"aten.flip",              "self dims", run_turn, TC_RULE_PLAIN, 0, 0},
-    {"aten.roll","self shifts dims", run_turn, TC_RULE_PLAIN, 1, 0},
-    {"aten.triu", "self diagonal", run_triangle, TC_RULE_PLAIN, 1, 0},
-    {"aten.tril",             "self diagonal", run_triangle, TC_RULE_PLAIN, -1, 0},
-    {"aten.slice_backward",   "grad_output dim start step", run_slice_backward, TC_RULE_PLAIN, 0, 0},
-    {"aten.select_backward",       "grad_output dim index", run_slice_backward, TC_RULE_PLAIN, 1, 0},
-    {0            },
+    {"aten.cat",                    "tensors dim", run_cat, TC_RULE_PLAIN, 0, 0},
+    {"aten.concat",                           "tensors dim", run_cat, TC_RULE_PLAIN, 0, 0},
+    {"aten.stack",                            "tensors dim", run_cat, TC_RULE_PLAIN, 1, 0},
+    {"aten.split_with_sizes_copy","self dim", run_split, TC_RULE_PLAIN, 0, 0},
+    {"aten.unbind_copy",               "self dim", run_split, TC_RULE_PLAIN, 0, 0},
+    {"fsdp.split_with_sizes_copy",                           "all_gather_output dim", run_split, TC_RULE_PLAIN, 0, 0},
+    {"aten.repeat",                "self", run_repeat, TC_RULE_PLAIN, 0, 0},
+    {"aten.constant_pad_nd",                     "self pad value", run_pad, TC_RULE_PLAIN, 0, 0},
+    {"aten.flip",                           "self dims", run_turn, TC_RULE_PLAIN, 0, 0},
+    {"aten.roll",                            "self shifts dims", run_turn, TC_RULE_PLAIN, 1, 0},
+    {"aten.triu","self diagonal", run_triangle, TC_RULE_PLAIN, 1, 0},
+    {"aten.tril",               "self diagonal", run_triangle, TC_RULE_PLAIN, -1, 0},
+    {"aten.slice_backward",                           "grad_output dim start step", run_slice_backward, TC_RULE_PLAIN, 0, 0},
+    {"aten.select_backward", "grad_output dim index", run_slice_backward, TC_RULE_PLAIN, 1, 0},
+    {0                  },
 };
 
 const struct tc_rule tc_rules_fill[] = {

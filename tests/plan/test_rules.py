@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every rule of traincheck-check --plan computes what torch computes, in float64.
+
+usage: test_rules.py --run BUILD/tests/bin/plan_real
+
+The operators that torch's own samples (torch.testing's op_db) and the calls below run, forward and backward, are recorded
+with their inputs and results. plan_real, the rules with doubles in the place of field elements, computes them from the same
+inputs. Rules that are not compared stand in NOT_COMPARED with the reason; a new rule without a sample fails the test.
+"""
+
+import argparse
+import importlib.util
+import itertools
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+import warnings
+
+import torch
+import torch.nn.functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
+
+# torch's test helpers import it for a base class that the samples do not use.
+if not importlib.util.find_spec("expecttest"):
+    sys.modules["expecttest"] = types.SimpleNamespace(TestCase=unittest.TestCase)
+from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+
+OPTIONS = None
+MOST = 4           # cases of one overload
+MOST_ELEMENTS = 300
+
+COMPOSITE = "torch on the CPU takes it apart before an operator runs"
+DRAWN = "draws: two runs of torch differ, too"
+EMPTY = "its elements are undefined"
+NO_TENSOR = "changes no tensor"
+DEVICE = "runs on accelerators only; written out as _scaled_dot_product_flash_attention_for_cpu is"
+NO_SAMPLE = "no sample yet"
+
+NOT_COMPARED = {
+    **dict.fromkeys(("aten.softmax", "aten.log_softmax", "aten.reshape", "aten.contiguous", "aten.to", "aten.concat",
+                     "aten.square", "aten.isfinite", "aten.__and__", "aten.__or__", "aten._fused_rms_norm",
+                     "aten._fused_rms_norm_backward"), COMPOSITE),
+    **dict.fromkeys(("aten.bernoulli", "aten.exponential", "aten.native_dropout", "aten.normal", "aten.rand",
+                     "aten.rand_like", "aten.randn", "aten.randn_like", "aten.uniform"), DRAWN),
+    **dict.fromkeys(("aten.empty", "aten.empty_like", "aten.empty_strided", "aten.new_empty", "aten.new_empty_strided"), EMPTY),
+    **dict.fromkeys(("aten._local_scalar_dense", "aten.is_nonzero", "aten.record_stream", "aten.resize"), NO_TENSOR),
+    **{f"aten._scaled_dot_product_{kind}{back}": DEVICE for back in ("", "_backward")
+       for kind in ("cudnn_attention", "efficient_attention", "flash_attention", "fused_attention_overrideable")},
+    **dict.fromkeys(("fsdp.all_gather_copy_in", "fsdp.chunk_cat", "fsdp.split_with_sizes_copy",
+                     "aten._native_batch_norm_legit_functional"), NO_SAMPLE),
+}
+
+
+def flat(value):
+    """Tensors of an argument or result, lists laid flat."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    return [t for v in value for t in flat(v)] if isinstance(value, (list, tuple)) else []
+
+
+def is_list_operator(name):
+    return name.startswith(("aten._foreach_", "aten._fused_ad", "aten._fused_sgd"))
+
+
+def is_exact(t):
+    """float64 and integers; a single float32, as fused optimizers count steps in."""
+    return not t.is_sparse and (t.dtype in (torch.float64, torch.int64, torch.bool) or
+                                (t.dtype == torch.float32 and t.numel() == 1))
+
+
+class Plan:
+    """Lines of a plan whose storages are constants, one operator after the other."""
+
+    def __init__(self):
+        self.lines = [{"plan": 1, "rank": 0, "world": 1, "mesh": []}]
+        self.storages = 0
+        self.expected = {}  # line number -> (name, elements)
+
+    def tensor(self, t, is_new):
+        number, self.storages = self.storages, self.storages + 1
+        c = t.detach().contiguous()
+        name = str(t.dtype).removeprefix("torch.")
+        if not is_new:
+            data = [v if isinstance(v, (bool, int)) or math.isfinite(v) else str(v) for v in c.view(-1).tolist()]
+            self.lines.append({"const": number, "n": c.numel(), "dtype": name, "data": [int(v) if v is True or v is False
+                                                                                       else v for v in data]})
+        return ["t", number, 0, list(c.shape), list(c.stride()), name]
+
+    def value(self, v, known):
+        if isinstance(v, torch.Tensor):
+            return known[id(v)]
+        if isinstance(v, (list, tuple)):
+            return [self.value(x, known) for x in v]
+        if v is None or isinstance(v, (bool, int, str)):
+            return v
+        if isinstance(v, float):
+            return v if math.isfinite(v) else str(v)
+        return str(v).removeprefix("torch.")
+
+    def add(self, name, names, args, before, outs, results):
+        """before: copies of the inputs by id; outs: tensors that are written or returned; results: their contents."""
+        known = {key: self.tensor(t, False) for key, t in before.items()}
+        places = [t if t is None else known[id(t)] if id(t) in known else self.tensor(t, True) for t in outs]
+        self.lines.append({"op": name, "a": {n: self.value(v, known) for n, v in zip(names, args)}, "out": places,
+                           "src": ["", ""]})
+        parts = len(args[0]) if args and isinstance(args[0], (list, tuple)) and is_list_operator(name) else 1
+        results = [t for k in range(parts) for t in results[k::parts]]  # plan_real tells them by parts
+        self.expected[len(self.lines)] = name, [e for t in results for e in t.reshape(-1).tolist()]
+
+
+class Recorder(TorchDispatchMode):
+    """Adds each operator that has a rule to a plan, with what torch made of it."""
+
+    def __init__(self, plan, has_rule):
+        super().__init__()
+        self.plan, self.has_rule, self.count, self.seen = plan, has_rule, {}, set()
+
+    def is_wanted(self, func, tensors):
+        schema = func._schema
+        is_view = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
+        return (not is_view and self.has_rule(str(func)) and self.count.get(str(func), 0) < MOST
+                and not str(func).endswith("out") and sum(t.numel() for t in tensors) <= MOST_ELEMENTS
+                and all(is_exact(t) for t in tensors))
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        tensors = flat(args) + flat(list(kwargs.values()))
+        if not self.is_wanted(func, tensors):
+            return func(*args, **kwargs)
+        schema = func._schema
+        named = [(a.name, args[i] if i < len(args) else kwargs.get(a.name)) for i, a in enumerate(schema.arguments)
+                 if i < len(args) or a.name in kwargs]
+        before = {id(t): t.clone() for t in tensors}
+        out = func(*args, **kwargs)
+        written = [t for a, (_, v) in zip(schema.arguments, named) if a.alias_info is not None and a.alias_info.is_write
+                   for t in flat(v)]
+        returned = out if isinstance(out, (list, tuple)) else [] if out is None else [out]
+        new = [t for v in returned for t in ([None] if v is None else flat(v)) if all(t is not w for w in written)]
+        outs = written + new
+        key = str(func), str([(n, str(v)) for n, v in named])
+        given = [t for t in outs if t is not None]
+        if given and key not in self.seen and sum(t.numel() for t in given) <= MOST_ELEMENTS and all(map(is_exact, given)):
+            self.seen.add(key)
+            self.count[str(func)] = self.count.get(str(func), 0) + 1
+            names = [n for n, _ in named]
+            self.plan.add(str(func), names, [v for _, v in named], before, outs, [t.clone() for t in given])
+        return out
+
+
+def run_sample(call, inputs):
+    """Forward, and backward with a gradient that is not 1."""
+    leaves = [t for t in flat(inputs) if t.requires_grad]
+    out = [t for t in flat(call()) if t.requires_grad and t.dtype == torch.float64]
+    if leaves and out:
+        weights = [torch.linspace(0.5, 1.5, t.numel(), dtype=t.dtype).view(t.shape) for t in out]
+        torch.autograd.grad(out, leaves, weights, allow_unused=True)
+
+
+def samples(has_rule):
+    """(call, inputs) of torch's own samples of operators that have a rule."""
+    for op in op_db:
+        names = {op.aten_name, op.name.split(".")[-1], op.aten_backward_name or ""}
+        if not any(has_rule(f"aten.{name}.x") for name in names) or torch.float64 not in op.dtypes:
+            continue
+        try:
+            for n, s in zip(range(8), op.sample_inputs("cpu", torch.float64, requires_grad=True)):
+                inputs = [s.input, *s.args, *s.kwargs.values()]
+                yield lambda: op(s.input, *s.args, **s.kwargs), inputs
+        except Exception:  # an operator that this build of torch has no sample for
+            continue
+
+
+def numbers(*sizes):
+    n = math.prod(sizes)
+    return (torch.arange(n, dtype=torch.float64) * 0.37).sin().add(0.05).view(sizes).requires_grad_()
+
+
+def functions():
+    x, positive = numbers(3, 4), numbers(3, 4).detach().abs().add(0.1).requires_grad_()
+    for f in (torch.tanh, torch.erf, torch.expm1, torch.floor, torch.ceil, torch.trunc, torch.sign, torch.atan,
+              torch.neg):
+        yield lambda: f(x), [x]
+    for f in (torch.sqrt, torch.log1p):
+        yield lambda: f(positive), [positive]
+    yield lambda: x[:, 1:3], [x]
+    yield lambda: torch.baddbmm(numbers(2, 3, 5), numbers(2, 3, 4), numbers(2, 4, 5), beta=0.5, alpha=2), []
+    yield lambda: [torch._foreach_norm([x, positive]), torch.ops.aten.norm.ScalarOpt_dim(x, 2, [1])], []
+
+
+def layers():
+    classes, image = torch.tensor([1, 0, 4]), numbers(1, 2, 4, 4)
+    x, pixels = numbers(3, 5), torch.tensor([[[0, 1], [1, 1]], [[1, 0], [0, 1]]])
+    yield lambda: F.cross_entropy(x, classes), [x]
+    yield lambda: F.cross_entropy(x, classes, weight=numbers(5).detach().abs(), reduction="sum", ignore_index=0), [x]
+    y = numbers(2, 2, 2, 2)
+    yield lambda: F.cross_entropy(y, pixels), [y]
+    w, b, deep = numbers(4, 2, 2, 2), numbers(4), numbers(4, 1, 2, 2)
+    yield lambda: F.conv2d(image, w, b), [image, w, b]
+    yield lambda: F.conv2d(image, w, stride=2, padding=1, dilation=2), [image, w]
+    yield lambda: F.conv2d(image, deep, b, groups=2), [image, deep, b]
+    line, kernel = numbers(2, 2, 5), numbers(3, 2, 3)
+    yield lambda: F.conv1d(line, kernel, padding=1), [line, kernel]
+    yield lambda: F.adaptive_avg_pool2d(image, 2), [image]
+    groups = numbers(2, 4, 3)
+    yield lambda: F.group_norm(groups, 2, b, b), [groups, b]
+    q, k, v = numbers(1, 2, 3, 4), numbers(1, 2, 5, 4), numbers(1, 2, 5, 4).detach().mul(2).requires_grad_()
+    yield lambda: F.scaled_dot_product_attention(q, k, v), [q, k, v]
+    yield lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3), [q, k, v]
+
+
+def direct():
+    """Operators that other operators are taken apart into, or that Python's operators name."""
+    a, b, x = torch.tensor([5, 3, 8]), torch.tensor([6, 1, 12]), numbers(3, 4).detach()
+    aten, rows = torch.ops.aten, torch.tensor([2, 0])
+    yield lambda: [a | b, a ^ b], []
+    yield lambda: [aten._unsafe_index(x, [rows]), aten._unsafe_index_put(x, [rows], x[:2])], []
+    yield lambda: [aten._index_put_impl_(x.clone(), [rows], x[:2], True), aten._reshape_copy(x, [4, 3])], []
+    yield lambda: [aten._safe_softmax(x, 1), aten.lift_fresh_copy(x)], []
+    yield lambda: torch.ops.prims.convert_element_type(x, torch.float64), []
+
+
+def fused_optimizers():
+    kinds = (torch.optim.Adam, {"weight_decay": 0.1}), (torch.optim.AdamW, {}), \
+        (torch.optim.SGD, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}), (torch.optim.Adagrad, {})
+    for kind, options in kinds:
+        parameters = [numbers(2, 3), numbers(4)]
+        optimizer = kind(parameters, lr=0.1, fused=True, **options)
+        for _ in range(2):
+            for p in parameters:
+                p.grad = numbers(*p.shape).detach().mul(0.7)
+            yield optimizer.step, []
+
+
+def record(has_rule):
+    torch.manual_seed(0)
+    plan = Plan()
+    with warnings.catch_warnings(), Recorder(plan, has_rule):
+        warnings.simplefilter("ignore")
+        for call, inputs in samples(has_rule):
+            try:
+                run_sample(call, inputs)
+            except (RuntimeError, NotImplementedError, TypeError):
+                continue  # samples of errors
+        for call, inputs in itertools.chain(functions(), layers(), direct(), fused_optimizers()):
+            run_sample(call, inputs)
+    return plan
+
+
+def matcher(rules):
+    """Is there a rule for an operator? As tc_rule_find."""
+    def has_rule(op):
+        name = ".".join(op.split(".")[:2])
+        short = name[:-1] if name.endswith("_") and not name.endswith("__") else name
+        single = short.replace("aten._foreach_", "aten.")
+        return next((rule for rule in (name, short, single) if rule in rules), None)
+    return has_rule
+
+
+def compare(text, expected):
+    """How a line of plan_real differs, or None."""
+    got = [float(v) for v in text.split()]
+    if len(got) != len(expected):
+        return f"{len(got)} elements, not {len(expected)}"
+    for i, (a, b) in enumerate(zip(got, map(float, expected))):
+        is_same = a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= 1e-8 * max(1, abs(b))
+        if not is_same:
+            return f"element {i} is {a!r}, not {b!r}"
+    return None
+
+
+class Rules(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        rules = set(subprocess.run([OPTIONS.run, "--rules"], capture_output=True, text=True, check=True).stdout.split())
+        cls.rules, has_rule = rules, matcher(rules)
+        plan = record(has_rule)
+        with tempfile.TemporaryDirectory() as temp:
+            path = pathlib.Path(temp) / "plan-rank00000.jsonl"
+            path.write_text("".join(json.dumps(line) + "\n" for line in plan.lines))
+            done = subprocess.run([OPTIONS.run, temp], capture_output=True, text=True, check=True)
+        said = {}
+        for line in done.stdout.splitlines():
+            number, _, text = line.partition(" ")
+            said[int(number)] = said.get(int(number), "") + " " + text
+        cls.wrong, cls.right, cls.declined = {}, {}, {}
+        for number, (name, expected) in plan.expected.items():
+            text, rule = said.get(number, " no line"), has_rule(name)
+            if text.strip().startswith("cannot:"):
+                cls.declined.setdefault(rule, set()).add(text.strip())
+                continue
+            how = compare(text, expected)
+            cls.right[rule] = cls.right.get(rule, 0) + (how is None)
+            if how:
+                cls.wrong.setdefault(rule, []).append(f"{name}: {how}: {json.dumps(plan.lines[number - 1]['a'])}")
+
+    def test_each_case_is_as_torch_has_it(self):
+        told = [f"{rule}: {len(cases)} wrong, {self.right[rule]} right: {cases[0][:300]}" for rule, cases in self.wrong.items()]
+        self.assertEqual(len(told), 0, "\n" + "\n".join(sorted(told)))
+
+    def test_each_rule_is_compared_or_named(self):
+        computing = {rule for rule in self.rules if not rule.startswith(("c10d", "_c10d"))}
+        missing = computing - {rule for rule, n in self.right.items() if n} - set(NOT_COMPARED)
+        self.assertFalse(missing, " ".join(sorted(missing)))
+
+
+def main():
+    global OPTIONS
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--run", required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0], *rest])
+
+
+if __name__ == "__main__":
+    main()
