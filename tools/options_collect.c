@@ -20,6 +20,8 @@ static const struct tc_opt options[] = {
                   "name what would be traced, run nothing"),
     TC_OPT_SWITCH(FLAG, "tensor-methods", 0, AT(config.tensor_methods),
                   "trace the methods of torch.Tensor"),
+    TC_OPT_SWITCH(FLAG, "operators", 0, AT(config.operators),
+                  "trace what lines of the script compute with tensors"),
     TC_OPT_VALUE(NAMES, "models-to-track", 0, "NAME[,..]", AT(models),
                  "only these models (default all)"),
     TC_OPT_VALUE(UINT, "sampling-interval", 0, "N", AT(config.sampling_interval),

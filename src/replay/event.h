@@ -203,7 +203,8 @@ struct tc_event {
 /* Is it one of those that only a close look is told of? */
 static inline bool tc_event_is_close(const struct tc_event *event)
 {
-    return event->kind >= TC_EVENT_BEGIN;
+    return event->kind >= TC_EVENT_BEGIN ||
+           (event->kind == TC_EVENT_CALL && event->call->role == TC_ROLE_OPERATOR);
 }
 
 /* t as ns since 1970; 0 when unknown, and also where a trace names a time beyond all clocks. */

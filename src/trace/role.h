@@ -41,6 +41,7 @@
     X(FILL, "fill", 0)                                                                            \
     X(UNEVEN, "uneven", 0)                                                                        \
     X(SEED, "seed", 0)                                                                            \
+    X(OPERATOR, "operator", 0)                                                                    \
     X(LIBRARY, "library", TC_TRAIT_MEMBER | TC_TRAIT_SUBJECT | TC_TRAIT_FOREIGN | TC_TRAIT_OUTER) \
     X(METHOD, "method", TC_TRAIT_FOREIGN | TC_TRAIT_OUTER)
 

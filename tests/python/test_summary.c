@@ -112,6 +112,24 @@ static void a_constant_has_no_other_element(void **state)
     assert_false(tc_is_constant(data, 4, sizeof(float)));
 }
 
+static void a_scale_leaves_out_what_is_not_finite(void **state)
+{
+    const float data[] = {3, (float)NAN, -4, (float)INFINITY};
+    static double many[1000];
+    struct tc_scale s;
+
+    (void)state;
+    tc_scale(data, 4, sizeof(float), TC_NUMBER_F32, &s);
+    assert_int_equal(s.n, 2);
+    assert_true(s.min == -4 && s.max == 3 && fabs(s.rms - sqrt(12.5)) < 1e-12);
+    tc_scale(&data[1], 1, sizeof(float), TC_NUMBER_F32, &s);
+    assert_int_equal(s.n, 0);
+    for (size_t i = 0; i < 1000; i++)
+        many[i] = i < 500 ? 1 : 7; /* both halves are read */
+    tc_scale(many, 1000, sizeof(double), TC_NUMBER_F64, &s);
+    assert_true(s.n == 256 && s.min == 1 && s.max == 7 && fabs(s.rms - 5) < 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,6 +139,7 @@ int main(void)
         cmocka_unit_test(many_are_counted_as_one_by_one),
         cmocka_unit_test(floats_of_each_width_are_read),
         cmocka_unit_test(a_constant_has_no_other_element),
+        cmocka_unit_test(a_scale_leaves_out_what_is_not_finite),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

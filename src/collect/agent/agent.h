@@ -47,6 +47,7 @@ enum tc_stage {
 #define TC_API_CONTENT    0x100u /* digests of tensor arguments are recorded */
 #define TC_API_ASK        0x200u /* `same` and `finite` are asked of what it returns */
 #define TC_API_UNWRITTEN  0x400u /* what it returns is memory that is still to be written */
+#define TC_API_OWN        0x800u /* an event only where a line of the user's own calls it */
 
 struct tc_api {
     char *fn;       /* as JSON string */

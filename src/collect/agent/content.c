@@ -148,6 +148,22 @@ static void add_float(struct tc_strbuf *out, const struct tc_memory *m, const st
     tc_encode_float(out, tc_float_at(m->data, as->dtype->number));
 }
 
+static void add_scale(struct tc_strbuf *out, const struct tc_memory *m, const struct tc_tensor *as)
+{
+    struct tc_scale scale;
+
+    tc_scale(m->data, as->n, as->dtype->item_size, as->dtype->number, &scale);
+    if (!scale.n)
+        return;
+    tc_strbuf_adds(out, ",\"scale\":{\"rms\":");
+    tc_encode_float(out, scale.rms);
+    tc_strbuf_adds(out, ",\"min\":");
+    tc_encode_float(out, scale.min);
+    tc_strbuf_adds(out, ",\"max\":");
+    tc_encode_float(out, scale.max);
+    tc_strbuf_addc(out, '}');
+}
+
 /* ---- which of them ---- */
 
 enum member {
@@ -155,6 +171,7 @@ enum member {
     ROWS = 2,
     SUMMARY = 4,
     FLOAT = 8,
+    SCALE = 16,
 };
 
 /* A batch takes no gradient: what does was computed, as the input of a discriminator. */
@@ -166,7 +183,7 @@ static unsigned members_of_batch(const struct tc_tensor *as, int64_t serial, boo
         return 0;
     if (serial)
         remember_batch(serial);
-    return DIGEST | ROWS;
+    return DIGEST | ROWS | (as->dtype->number != TC_NUMBER_OTHER && as->n > 1 ? SCALE : 0);
 }
 
 static unsigned members_of(const struct tc_tensor *as, int64_t serial, const struct tc_asked *asked)
@@ -203,6 +220,8 @@ void tc_content_add(struct tc_strbuf *out, PyObject *tensor, const struct tc_ten
         add_rows(out, &memory, as);
     if (memory.data && (members & SUMMARY))
         add_summary(out, &memory, as);
+    if (memory.data && (members & SCALE))
+        add_scale(out, &memory, as);
     if (memory.data && (members & FLOAT))
         add_float(out, &memory, as);
     tc_memory_release(&memory);

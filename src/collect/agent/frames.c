@@ -133,6 +133,17 @@ static bool visit(struct walk *walk, PyFrameObject *frame)
     return walk->n_lines && walk->n_lines >= tc_agent.stack_depth;
 }
 
+bool tc_frames_is_user(void)
+{
+    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+    PyCodeObject *code = frame ? PyFrame_GetCode(frame) : NULL;
+    bool is_user = code && file_of(code, frame)->path;
+
+    Py_XDECREF(code);
+    Py_XDECREF(frame);
+    return is_user;
+}
+
 void tc_frames_add(struct tc_strbuf *out)
 {
     PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());

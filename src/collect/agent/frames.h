@@ -13,4 +13,7 @@
  */
 void tc_frames_add(struct tc_strbuf *out);
 
+/* Is the function that runs the user's own? */
+bool tc_frames_is_user(void);
+
 #endif /* TC_COLLECT_FRAMES_H */

@@ -63,6 +63,23 @@ static PyObject *redirect(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* redirect_item(type, api, params): type[index]; is it done? */
+static PyObject *redirect_item(PyObject *self, PyObject *args)
+{
+    PyObject *type, *params;
+    struct tc_hook hook = {0};
+    long api;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!lO", &PyType_Type, &type, &api, &params))
+        return NULL;
+    hook.api = tc_api_get(api);
+    hook.sig = tc_sig_new(params);
+    if (!hook.sig)
+        return NULL;
+    return PyBool_FromLong(tc_slot_redirect_item((PyTypeObject *)type, &hook));
+}
+
 static PyObject *is_redirected(PyObject *self, PyObject *callable)
 {
     (void)self;
@@ -332,6 +349,7 @@ static PyObject *digest(PyObject *self, PyObject *args)
 static PyMethodDef methods[] = {
     {"add_api",        add_api,        METH_VARARGS, NULL},
     {"redirect",       redirect,       METH_VARARGS, NULL},
+    {"redirect_item",  redirect_item,  METH_VARARGS, NULL},
     {"is_redirected",  is_redirected,  METH_O,       NULL},
     {"start",          start,          METH_VARARGS, NULL},
     {"join",           join,           METH_VARARGS, NULL},

@@ -40,6 +40,7 @@ static bool add_constants(PyObject *module)
         {"CONTENT",        TC_API_CONTENT   },
         {"ASK",            TC_API_ASK       },
         {"UNWRITTEN",      TC_API_UNWRITTEN },
+        {"OWN",            TC_API_OWN       },
         {"ACCEPTS_ANY",    TC_ACCEPTS_ANY   },
         {"ACCEPTS_TENSOR", TC_ACCEPTS_TENSOR},
         {"ACCEPTS_INDEX",  TC_ACCEPTS_INDEX },

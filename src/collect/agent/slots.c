@@ -6,6 +6,7 @@
 #include "base/banned.h"
 #include "base/map.h"
 #include "collect/agent/calls.h"
+#include "collect/agent/frames.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/thunks.h"
 
@@ -192,22 +193,53 @@ static bool is_left_out(const struct tc_thread *thread, const struct tc_api *api
     return !api->in_dark || (api->flags & TC_API_MODULE && thread->n_modules > 0);
 }
 
+/* Does a line of the user's call it, and none that only makes the items of a batch? */
+static bool is_own(struct tc_thread *thread)
+{
+    const struct tc_open_call *items = thread->stack.items;
+    bool is_user;
+
+    if (tc_agent.worker || thread->number)
+        return false;
+    for (size_t i = 0; i < thread->stack.n; i++)
+        if (items[i].api->role == TC_ROLE_DATA)
+            return false;
+    thread->guard++;
+    is_user = tc_frames_is_user();
+    thread->guard--;
+    return is_user;
+}
+
+static bool is_event(const struct redirection *r, struct tc_thread *thread)
+{
+    const struct tc_api *api = r->hook.api;
+
+    return api && !api->off && !thread->muted && !is_left_out(thread, api) &&
+           (!(api->flags & TC_API_OWN) || is_own(thread));
+}
+
+static PyObject *lead(struct redirection *r, PyObject *callable, PyObject *const *args,
+                      size_t nargsf, PyObject *names)
+{
+    struct tc_thread *thread = tc_agent.enabled ? tc_thread_current() : NULL;
+
+    if (!thread || thread->guard)
+        return call_original(r, callable, args, nargsf, names);
+    if (is_event(r, thread))
+        return call_traced(r, thread, callable, args, nargsf, names);
+    return call_control(r, thread, callable, args, nargsf, names);
+}
+
 static PyObject *redirected(PyObject *callable, PyObject *const *args, size_t nargsf,
                             PyObject *names)
 {
     struct redirection *r = find(callable);
-    struct tc_thread *thread;
 
     if (!r) { /* cannot be: only redirected callables lead here */
         PyErr_SetString(PyExc_SystemError, "traincheck: lost redirection");
         return NULL;
     }
-    thread = tc_agent.enabled ? tc_thread_current() : NULL;
-    if (!thread || thread->guard)
-        return call_original(r, callable, args, nargsf, names);
-    if (r->hook.api && !r->hook.api->off && !thread->muted && !is_left_out(thread, r->hook.api))
-        return call_traced(r, thread, callable, args, nargsf, names);
-    return call_control(r, thread, callable, args, nargsf, names);
+    return lead(r, callable, args, nargsf, names);
 }
 
 /* The same for calls that a step which sampling leaves out has no use for at all. */
@@ -300,6 +332,41 @@ bool tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
     tc_map_put(&by_callable, (uint64_t)(uintptr_t)callable, (uint64_t)(uintptr_t)r);
     if (slot)
         *slot = entrance_of(hook);
+    return true;
+}
+
+/* ---- x[i], which a C type answers by a slot of its own and no function ---- */
+
+static binaryfunc get_item;
+static struct redirection get_item_redirection;
+
+static PyObject *call_get_item(PyObject *callable, PyObject *const *args, size_t nargsf,
+                               PyObject *names)
+{
+    (void)callable;
+    (void)nargsf;
+    (void)names;
+    return get_item(args[0], args[1]);
+}
+
+static PyObject *redirected_get_item(PyObject *tensor, PyObject *index)
+{
+    PyObject *const args[2] = {tensor, index};
+
+    return lead(&get_item_redirection, NULL, args, 2, NULL);
+}
+
+bool tc_slot_redirect_item(PyTypeObject *type, const struct tc_hook *hook)
+{
+    PyMappingMethods *methods = type->tp_as_mapping;
+
+    if (!methods || !methods->mp_subscript || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ||
+        (get_item && methods->mp_subscript != get_item))
+        return false;
+    get_item = methods->mp_subscript;
+    get_item_redirection.original = call_get_item;
+    get_item_redirection.hook = *hook;
+    methods->mp_subscript = redirected_get_item;
     return true;
 }
 

@@ -27,6 +27,11 @@ struct tc_hook {
  */
 bool tc_slot_redirect(PyObject *callable, const struct tc_hook *hook);
 bool tc_slot_is_redirected(PyObject *callable);
+/*
+ * Redirect type[index], of a class that took it over from a C type. Classes with the same one may
+ * follow, and the last hook stands for all. False where the type has another.
+ */
+bool tc_slot_redirect_item(PyTypeObject *type, const struct tc_hook *hook);
 
 /* Make calls between Python functions go through the slot too; once, at the start. */
 bool tc_slots_init(void);

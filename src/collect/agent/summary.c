@@ -198,3 +198,25 @@ bool tc_is_constant(const void *data, size_t n, size_t item_size)
 {
     return memcmp(data, (const char *)data + item_size, (n - 1) * item_size) == 0;
 }
+
+/* Enough for the order of magnitude, few enough to cost nothing beside the batch's digest. */
+#define N_SCALED ((size_t)256)
+
+void tc_scale(const void *data, size_t n, size_t item_size, enum tc_number kind,
+              struct tc_scale *out)
+{
+    const size_t n_read = n < N_SCALED ? n : N_SCALED;
+    double squares = 0;
+
+    *out = (struct tc_scale){0};
+    for (size_t i = 0; i < n_read; i++) {
+        const double x = tc_float_at((const char *)data + i * n / n_read * item_size, kind);
+        if (!isfinite(x))
+            continue;
+        out->min = out->n && out->min < x ? out->min : x;
+        out->max = out->n && out->max > x ? out->max : x;
+        out->n++;
+        squares += x * x;
+    }
+    out->rms = out->n ? sqrt(squares / (double)out->n) : 0;
+}

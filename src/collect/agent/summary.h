@@ -37,6 +37,16 @@ void tc_summarize(const void *data, size_t n, size_t n_columns, enum tc_integer 
 /* Append {"min":...}, or {"true":...} of booleans. */
 void tc_summary_add(struct tc_strbuf *out, const struct tc_summary *summary, enum tc_integer kind);
 
+/* How large some of n > 0 floating point numbers are, evenly spaced; those that are not finite are
+ * left out. */
+struct tc_scale {
+    double rms, min, max;
+    size_t n; /* finite ones; 0: the others mean nothing */
+};
+
+void tc_scale(const void *data, size_t n, size_t item_size, enum tc_number kind,
+              struct tc_scale *out);
+
 /* The first element. Not for TC_NUMBER_OTHER. */
 double tc_float_at(const void *data, enum tc_number kind);
 /* Are all n > 0 elements of that size the same? Reads no further than the first that differs. */

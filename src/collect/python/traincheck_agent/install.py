@@ -179,6 +179,41 @@ def tensor_methods(torch):
             attempt(fn, trace, method, fn, agent.ROLE_FUNCTION, agent.METHOD | agent.OUTERMOST | flags)
 
 
+def _is_callable(value):
+    """torch.float is a dtype."""
+    return _is_function(value) or isinstance(value, types.MethodDescriptorType)
+
+
+def _operator(callable_, fn, params=None):
+    """What is called by the script's own lines; libraries go their way unseen."""
+    if not _is_callable(callable_) or agent.is_redirected(callable_) or not wants(fn, agent.ROLE_OPERATOR):
+        return
+    is_method = fn.startswith("torch.Tensor.")
+    if params is None:
+        params = signature.parameters(callable_, is_method)
+    flags = agent.OUTERMOST | agent.OWN | (agent.METHOD if is_method else 0)
+    agent.redirect(callable_, api(fn, agent.ROLE_OPERATOR, flags, 0, params), params, None, None, False, False)
+
+
+def _item(torch, fn="torch.Tensor.__getitem__"):
+    if wants(fn, agent.ROLE_OPERATOR):
+        params = signature.named("index")
+        number = api(fn, agent.ROLE_OPERATOR, agent.OUTERMOST | agent.OWN | agent.METHOD, 0, params)
+        for cls in (torch.Tensor, torch.nn.Parameter):
+            agent.redirect_item(cls, number, params)
+
+
+def operators(torch):
+    """What the script computes with tensors: functions, methods, and the symbols that stand for them."""
+    for name in table.OPERATORS:
+        for owner, path in ((torch, "torch."), (torch.Tensor, "torch.Tensor.")):
+            if path + name not in _done:
+                attempt(path + name, _operator, _attribute(owner, name), path + name)
+    for name, (method, operand) in table.SYMBOLS.items():
+        attempt(name, _operator, _attribute(torch.Tensor, name), "torch.Tensor." + method, signature.named(operand))
+    attempt("torch.Tensor.__getitem__", _item, torch)
+
+
 def extra_function(path):
     """One more function or method, named in the file of --apis."""
     owner_path, _, name = path.rpartition(".")

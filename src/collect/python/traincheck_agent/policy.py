@@ -22,7 +22,7 @@ def _torch_imported():
     torch = sys.modules["torch"]
     agent.set_torch(torch)
     install.package("torch", is_whole=True)
-    for part in (install.aliases, _tensor_methods, classes.known_classes, _swaps, _check):
+    for part in (install.aliases, _tensor_methods, _operators, classes.known_classes, _swaps, _check):
         install.attempt(part.__name__, part, torch)
     install.muted(table.MUTED)
     install.listen_to(f"{table.MODULE_CLASS}.__init__", before=classes.module_met, once_per_type=True)
@@ -40,6 +40,11 @@ def _torch_imported():
 def _tensor_methods(torch):
     if settings.flag("tensor_methods"):
         install.tensor_methods(torch)
+
+
+def _operators(torch):
+    if settings.flag("operators") or settings.selected is not None:
+        install.operators(torch)
 
 
 def _check(torch):

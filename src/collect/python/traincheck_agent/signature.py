@@ -199,6 +199,11 @@ def parameters(callable_, skip_first=False):
         return ()
 
 
+def named(*names):
+    """The one alternative of parameters that have these names and no defaults."""
+    return (tuple(_param(name) for name in names if name),)
+
+
 def like(signature, original):
     """The signature of an alias, its parameters shown as the original names them.
 

@@ -113,6 +113,33 @@ TABLE = (
     Row("deepspeed", "initialize", ROLE_LIBRARY, OUTERMOST, 0, "engines"),
 )
 
+# What the script computes by lines of its own, which libraries do thousands of times a step. Functions of torch and
+# methods of torch.Tensor; a name that only one of the two has is looked for there alone.
+OPERATORS = """add sub mul div pow remainder matmul mm mv dot outer addmm baddbmm addcmul addcdiv lerp neg reciprocal abs
+    sqrt rsqrt square log log1p expm1 sin cos tanh sigmoid sign round floor ceil
+    sum mean prod std var norm max min amax amin argmax argmin median logsumexp cumsum cumprod all any
+    maximum minimum where eq ne lt le gt ge logical_and logical_or logical_not isnan isinf
+    view reshape flatten transpose permute squeeze unsqueeze expand repeat repeat_interleave flip roll split chunk
+    unbind narrow tril triu
+    gather scatter scatter_add index_select index_add masked_fill masked_select take_along_dim topk sort argsort
+    multinomial bernoulli one_hot
+    clone detach float half double long int bool type_as to new_tensor requires_grad_ detach_ retain_grad
+    add_ sub_ mul_ div_ pow_ lerp_ addcmul_ addcdiv_ neg_ clamp_ masked_fill_ scatter_ scatter_add_ index_add_ index_copy_
+    bernoulli_
+    fake_quantize_per_tensor_affine fake_quantize_per_channel_affine quantize_per_tensor""".split()
+
+# Operators of the language, as the methods that they stand for and the names of their operand.
+SYMBOLS = {
+    "__add__": ("add", "other"), "__radd__": ("add", "other"), "__iadd__": ("add_", "other"),
+    "__sub__": ("sub", "other"), "__rsub__": ("rsub", "other"), "__isub__": ("sub_", "other"),
+    "__mul__": ("mul", "other"), "__rmul__": ("mul", "other"), "__imul__": ("mul_", "other"),
+    "__truediv__": ("div", "other"), "__rtruediv__": ("rdiv", "other"), "__itruediv__": ("div_", "other"),
+    "__mod__": ("remainder", "other"), "__pow__": ("pow", "exponent"), "__rpow__": ("rpow", "other"),
+    "__matmul__": ("matmul", "other"), "__eq__": ("eq", "other"), "__ne__": ("ne", "other"),
+    "__lt__": ("lt", "other"), "__le__": ("le", "other"), "__gt__": ("gt", "other"), "__ge__": ("ge", "other"),
+    "__and__": ("logical_and", "other"), "__or__": ("logical_or", "other"), "__invert__": ("logical_not", None),
+}
+
 # Alternatives, tried in order, where a public name has moved between versions, or stands in a package
 # that loads its parts when they are asked for.
 MOVED = {
