@@ -70,6 +70,18 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(FACTOR, ARG_VALUE, LAW, MANY, "%p is %v", "%p was %v"),
     ROW(SEEN, OUTPUT_VALUE, LAW, MANY, "the batch was {met %v already|not met before}",
         "the batch was {met %v already|not met before}"),
+    ROW(BESIDE, ARG_VALUE, LAW, MANY, "%p is as large as in training, or %v",
+        "beside training %p was %v"),
+    ROW(REPEATS, OUTPUT_VALUE, LAW, MANY, "the result {repeats|differs from} an earlier one",
+        "the result {repeated|differed from} an earlier one"),
+    ROW(AGAIN, ARG_VALUE, LAW, MANY,
+        "it is given {the same operands again|other operands each time}",
+        "it was given {the same operands again|other operands}"),
+    ROW(AGAIN_HERE, ARG_VALUE, LAW, MANY,
+        "one receiver is given {the same operands again|other operands each time}",
+        "one receiver was given {the same operands again|other operands}"),
+    ROW(COUNT_EVEN, COUNT, LAW, MANY, "in each step it is called an {even|odd} number of times",
+        "it was called an {even|odd} number of times"),
 #undef ROW
 };
 

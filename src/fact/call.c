@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fact/facts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -125,10 +126,24 @@ static tc_fact_lead settle(struct tc_facts *facts, struct tc_fact_class *known, 
 
 /* ---- subjects ------------------------------------------------------------------------------- */
 
+/* Of what computes with tensors whether it is a parameter, and one that is trained. */
+static struct tc_str class_of_receiver(const struct tc_call *call)
+{
+    static const char frozen[] = "Parameter without gradient";
+    const struct tc_value *grad = tc_value_get(call->self, "requires_grad");
+
+    if (call->role != TC_ROLE_OPERATOR ||
+        !tc_value_is(tc_value_get(call->self, "tensor"), "Parameter"))
+        return tc_value_str(tc_value_get(call->self, "object"));
+    return grad && grad->kind == TC_VALUE_BOOL && grad->boolean
+               ? tc_value_str(tc_value_get(call->self, "tensor"))
+               : (struct tc_str){frozen, sizeof(frozen) - 1};
+}
+
 static uint32_t label_of(struct tc_facts *facts, struct tc_fact_watch *w,
                          const struct tc_call *call)
 {
-    struct tc_str class = tc_value_str(tc_value_get(call->self, "object"));
+    struct tc_str class = class_of_receiver(call);
     const tc_sym pair[2] = {call->descriptor,
                             class.size ? tc_symbols_str(facts->table.symbols, class) : TC_NO_SYM};
     tc_sym label = tc_strtab_intern(w->label_tuples, pair, sizeof(pair));
@@ -173,10 +188,11 @@ static void count(struct tc_fact_watch *w, const struct tc_fact_open *open,
 
     if (number == w->counters.n)
         tc_vec_push(&w->counters,
-                    ((struct tc_fact_counter){tuple[0], tuple[1], tuple[2], 0, false}));
+                    ((struct tc_fact_counter){tuple[0], tuple[1], tuple[2], 0, 0, false}));
     w->counters.items[number].n++;
+    w->counters.items[number].n_all++;
     label->n++;
-    if (!w->n_windows && !label->order &&
+    if (!w->n_windows && !label->order && call->role != TC_ROLE_OPERATOR &&
         (!call->parent || tc_role_has(call->parent->role, TC_TRAIT_OUTER)))
         label->order = ++w->n_ordered;
 }
@@ -281,6 +297,53 @@ static void print_pairs(const struct tc_value *pairs, struct tc_strbuf *out)
     }
 }
 
+/* Is the call one of the script's own, and not of torch inside of another? */
+static bool is_of_script(const struct tc_call *call)
+{
+    return !call->parent || tc_role_has(call->parent->role, TC_TRAIT_FOREIGN);
+}
+
+/* What the operands are beside those of calls before. */
+static void compare_operands(struct tc_facts *facts, struct tc_fact_watch *w,
+                             struct tc_fact_open *open, const struct tc_call *call)
+{
+    const int64_t receiver = tc_value_int(tc_value_get(call->self, "id"), -1);
+    const uint64_t label = w->labels.items[open->label].fn;
+
+    if (!is_of_script(call))
+        return;
+    open->again = tc_fact_meet_operands(&w->history, label, &facts->pack);
+    if (receiver >= 0 && tc_value_get(call->self, "object"))
+        open->here = tc_fact_meet_operands(&w->history, tc_hash_mix(label, (uint64_t)receiver, 1),
+                                           &facts->pack);
+    tc_strbuf_addc(&facts->pack.bytes, (char)('0' + open->again));
+    tc_strbuf_addc(&facts->pack.bytes, (char)('0' + open->here));
+}
+
+static void add_again(struct tc_fact_reader *reader, const char *path, enum tc_attribute attribute,
+                      enum tc_fact_again again)
+{
+    if (again != TC_FACT_NEVER_ASKED)
+        tc_fact_add_json(reader, path, attribute, again == TC_FACT_AGAIN ? "true" : "false");
+}
+
+/* How large what the model is given is beside training. */
+static void compare_scales(const struct tc_facts *facts, struct tc_fact_watch *w,
+                           struct tc_fact_pack *pack, const struct tc_fact_open *open,
+                           const struct tc_call *call)
+{
+    const bool is_training =
+        call->stage == tc_strtab_find(facts->table.symbols, "training", strlen("training"));
+
+    for (size_t i = 0; call->is_root && i < pack->n_tensors; i++) {
+        if (isnan(pack->scales[i]))
+            continue;
+        pack->beside[i] = tc_fact_meet_size(&w->history, tc_hash_mix(open->label, i, 2),
+                                            pack->scales[i], is_training);
+        tc_strbuf_adds(&pack->bytes, pack->beside[i] ? pack->beside[i] : "");
+    }
+}
+
 static void read_contents(struct tc_facts *facts, const struct tc_fact_watch *w,
                           struct tc_fact_reader *reader, const struct tc_call *call)
 {
@@ -299,41 +362,29 @@ static void read_contents(struct tc_facts *facts, const struct tc_fact_watch *w,
 }
 
 static void pack_contents(struct tc_facts *facts, struct tc_fact_watch *w,
-                          const struct tc_call *call)
+                          const struct tc_fact_open *open, const struct tc_call *call)
 {
     if (!facts->pack.has_content)
         return;
+    compare_scales(facts, w, &facts->pack, open, call);
     match_given(w, &facts->pack, call);
     tc_fact_pack_value(&facts->pack, call->equal, 0);
     tc_fact_pack_value(&facts->pack, call->alias, 0);
     (void)print_factor(facts, w, call, &facts->pack.bytes);
 }
 
-/* Has the batch that is packed been met before? */
-static const char *meet_batch(struct tc_fact_watch *w, const struct tc_fact_pack *pack,
-                              const struct tc_call *call)
-{
-    const uint64_t iterator = (uint64_t)tc_value_int(tc_value_get(call->self, "id"), 0);
-    uint64_t digest = 0, *first;
-    bool is_new;
-
-    for (size_t i = 0; i < pack->n_tensors; i++)
-        digest = pack->digests[i] ? tc_hash_mix(digest, pack->digests[i], i) : digest;
-    if (!digest)
-        return NULL;
-    first = tc_map_at(&w->batches, digest, &is_new);
-    if (is_new)
-        *first = iterator;
-    return is_new ? "" : *first == iterator ? "in this pass" : "in an earlier pass";
-}
-
-static void keep_scalar(struct tc_fact_watch *w, const struct tc_call *call)
+/* The number that a call returned: by it backward is judged, and the same in evaluation. */
+static void keep_scalar(struct tc_fact_watch *w, struct tc_fact_open *open,
+                        const struct tc_call *call)
 {
     const struct tc_value *result = call->end->value, *value = tc_value_get(result, "value");
     const struct tc_value *grad = tc_value_get(result, "requires_grad");
 
-    if (call->role == TC_ROLE_BACKWARD || !value || value->kind != TC_VALUE_FLOAT || !grad ||
-        grad->kind != TC_VALUE_BOOL || !grad->boolean)
+    if (value && value->kind == TC_VALUE_FLOAT && call->role != TC_ROLE_OPERATOR)
+        open->beside = tc_fact_meet_size(&w->history, tc_hash_mix(call->descriptor, 0, 3),
+                                         value->number, grad && grad->boolean);
+    if (call->role == TC_ROLE_BACKWARD || call->role == TC_ROLE_OPERATOR || !value ||
+        value->kind != TC_VALUE_FLOAT || !grad || grad->kind != TC_VALUE_BOOL || !grad->boolean)
         return;
     w->scalar = value->number;
     w->scalar_of = call->descriptor;
@@ -354,19 +405,19 @@ static void read_owned(struct tc_fact_reader *reader, const struct tc_call *call
                          call->n_uncleared ? "true" : "false");
 }
 
-static void read_operands(struct tc_facts *facts, const struct tc_fact_watch *w, uint32_t subject,
-                          const struct tc_call *call)
+static void read_operands(struct tc_facts *facts, const struct tc_fact_watch *w,
+                          const struct tc_fact_open *open, const struct tc_call *call)
 {
     struct tc_fact_reader reader = {.table = &facts->table,
                                     .out = &facts->entries,
-                                    .subject = subject,
+                                    .subject = open->subject,
                                     .has_content = facts->pack.has_content,
                                     .pack = &facts->pack,
                                     .sources = facts->sources.items,
                                     .n_sources = facts->sources.n};
 
     /* What calls of torch hand to others inside follows from the release alone. */
-    reader.tells_keys = !call->parent || tc_role_has(call->parent->role, TC_TRAIT_FOREIGN);
+    reader.tells_keys = is_of_script(call);
     if (call->args)
         tc_fact_read_value(&reader, "args", call->args);
     reader.has_class = true;
@@ -376,18 +427,20 @@ static void read_operands(struct tc_facts *facts, const struct tc_fact_watch *w,
         tc_fact_add_json(&reader, NULL, TC_ATTRIBUTE_AUTOCAST,
                          tc_value_get(call->ctx, "autocast") ? "true" : "false");
     read_owned(&reader, call);
+    add_again(&reader, NULL, TC_ATTRIBUTE_AGAIN, open->again);
+    add_again(&reader, NULL, TC_ATTRIBUTE_AGAIN_HERE, open->here);
     if (reader.has_content)
         read_contents(facts, w, &reader, call);
     tc_fact_reader_release(&reader);
 }
 
-static void pack_operands(struct tc_facts *facts, struct tc_fact_watch *w, uint32_t subject,
-                          const struct tc_call *call)
+static void pack_operands(struct tc_facts *facts, struct tc_fact_watch *w,
+                          struct tc_fact_open *open, const struct tc_call *call)
 {
     struct tc_fact_pack *pack = &facts->pack;
     const size_t counts[2] = {call->n_params, call->n_uncleared > 0};
 
-    pack_begins(facts, subject, 'b');
+    pack_begins(facts, open->subject, 'b');
     tc_fact_pack_value(pack, call->args, 0);
     tc_fact_pack_value(pack, call->self, 0);
     tc_fact_pack_value(pack, call->ctx, 0);
@@ -396,7 +449,8 @@ static void pack_operands(struct tc_facts *facts, struct tc_fact_watch *w, uint3
         tc_strbuf_add(&pack->bytes, facts->sources.items,
                       facts->sources.n * sizeof(*facts->sources.items));
     tc_strbuf_add(&pack->bytes, counts, sizeof(counts));
-    pack_contents(facts, w, call);
+    compare_operands(facts, w, open, call);
+    pack_contents(facts, w, open, call);
 }
 
 void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
@@ -413,14 +467,14 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     open->subject = subject_of(facts, w, open, outer, call);
     count(w, open, call);
     w->n_backwards += call->role == TC_ROLE_BACKWARD;
-    pack_operands(facts, w, open->subject, call);
+    pack_operands(facts, w, open, call);
     memcpy(open->operands.tensors, facts->pack.tensors,
            facts->pack.n_tensors * sizeof(*facts->pack.tensors));
     open->operands.n_tensors = facts->pack.n_tensors;
     open->flow = taint_of(w, &open->operands);
     known = class_of(facts);
     if (!known)
-        read_operands(facts, w, open->subject, call);
+        read_operands(facts, w, open, call);
     cause = open->flow ? open->flow : lead_around(w);
     open->lead = settle(facts, known, open->subject, cause);
     note_lead(w, open->lead, cause);
@@ -464,6 +518,10 @@ static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
     if (open->seen)
         tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_SEEN,
                          (struct tc_str){open->seen, (uint32_t)strlen(open->seen)});
+    if (open->beside)
+        tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_BESIDE,
+                         (struct tc_str){open->beside, (uint32_t)strlen(open->beside)});
+    add_again(&reader, "value", TC_ATTRIBUTE_REPEATS, open->drawn);
     tc_strbuf_release(&same);
     tc_fact_reader_release(&reader);
 }
@@ -482,9 +540,15 @@ static void pack_result(struct tc_facts *facts, struct tc_fact_watch *w, struct 
         tc_strbuf_addc(&pack->bytes, is_operand(open, pack->tensors[i]) ? 'y' : 'n');
     if (!pack->has_content)
         return;
-    open->seen = call->role == TC_ROLE_DATA ? meet_batch(w, pack, call) : NULL;
+    if (call->role == TC_ROLE_DATA)
+        open->seen =
+            tc_fact_meet_batch(&w->history, pack, tc_value_int(tc_value_get(call->self, "id"), 0));
+    else if (!open->operands.n_tensors && pack->n_tensors)
+        open->drawn = tc_fact_meet_draw(&w->history, call->descriptor, end->value);
+    keep_scalar(w, open, call);
     tc_strbuf_adds(&pack->bytes, open->seen ? open->seen : "");
-    keep_scalar(w, call);
+    tc_strbuf_adds(&pack->bytes, open->beside ? open->beside : "");
+    tc_strbuf_addc(&pack->bytes, (char)('0' + open->drawn));
 }
 
 /* What a call gives on: to its result, to gradients and through them to parameters. */

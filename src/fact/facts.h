@@ -14,6 +14,7 @@
 #ifndef TC_FACT_FACTS_H
 #define TC_FACT_FACTS_H
 
+#include "fact/history.h"
 #include "fact/operand.h"
 #include "relation/relation.h"
 
@@ -44,13 +45,15 @@ struct tc_fact_open {
     tc_fact_lead inner;           /* broke first inside */
     tc_fact_lead flow;            /* came in with an operand */
     const char *seen;             /* where the batch that it returned was met before; or NULL */
+    const char *beside;           /* how large the result is beside training's; or NULL */
+    enum tc_fact_again again, here, drawn; /* the operands; to this receiver; the result */
 };
 
 /* Calls of an API with a class of receivers at one stage. */
 struct tc_fact_counter {
     tc_sym fn, of, stage;
-    uint64_t n;       /* in this window */
-    bool is_reported; /* counted in windows before */
+    uint64_t n, n_all; /* in this window; in all */
+    bool is_reported;  /* counted in windows before */
 };
 
 struct tc_fact_label {
@@ -90,9 +93,9 @@ struct tc_fact_watch {
     struct tc_place last;          /* of its last window */
     uint64_t given[TC_FACT_GIVEN]; /* digests of what a model was given last */
     size_t n_given;
-    double scalar;         /* the last number with a gradient that a call returned */
-    tc_sym scalar_of;      /* that call; TC_NO_SYM: none yet */
-    struct tc_map batches; /* digest of a batch → serial of the iterator that gave it first */
+    double scalar;    /* the last number with a gradient that a call returned */
+    tc_sym scalar_of; /* that call; TC_NO_SYM: none yet */
+    struct tc_fact_history history;
 };
 
 struct tc_facts {

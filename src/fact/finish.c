@@ -86,9 +86,29 @@ static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
 
     subject.fields[TC_FACT_FN] = label->fn;
     subject.fields[TC_FACT_OF] = label->of;
-    tc_fact_say(facts, &subject, TC_NO_SYM, TC_ATTRIBUTE_PRESENT, "true");
     if (w->n_windows)
         tc_fact_say(facts, &subject, TC_NO_SYM, TC_ATTRIBUTE_RATE, rate_of(label->n, w->n_windows));
+}
+
+/* Its calls of one stage: what is set to zero for each evaluation is set to zero elsewhere, too. */
+static void say_present(struct tc_facts *facts, const struct tc_fact_counter *c)
+{
+    struct tc_subject subject = tc_subject_of(TC_SUBJECT_RUN);
+
+    subject.fields[TC_FACT_FN] = c->fn;
+    subject.fields[TC_FACT_OF] = c->of;
+    subject.fields[TC_FACT_STAGE] = c->stage;
+    tc_fact_say(facts, &subject, TC_NO_SYM, TC_ATTRIBUTE_PRESENT, "true");
+}
+
+static void say_runs(struct tc_facts *facts, const struct tc_fact_watch *w)
+{
+    for (size_t i = 0; i < w->labels.n; i++)
+        if (w->labels.items[i].n)
+            say_run(facts, w, &w->labels.items[i]);
+    for (size_t i = 0; i < w->counters.n; i++)
+        if (w->counters.items[i].n_all)
+            say_present(facts, &w->counters.items[i]);
 }
 
 static void finish_process(struct tc_facts *facts, struct tc_fact_watch *w)
@@ -99,10 +119,8 @@ static void finish_process(struct tc_facts *facts, struct tc_fact_watch *w)
         return;
     if (!w->n_windows)
         tc_fact_say_order(facts, w);
-    for (size_t i = 0; w->process->has_ended && !w->process->has_failed && i < w->labels.n; i++)
-        if (w->labels.items[i].n)
-            say_run(facts, w, &w->labels.items[i]);
     if (w->process->has_ended && !w->process->has_failed) {
+        say_runs(facts, w);
         tc_fact_say_trainable(facts, w, TC_ATTRIBUTE_TRAINABLE_LAST);
         tc_fact_say_trainable(facts, w, TC_ATTRIBUTE_EXIST);
     }

@@ -226,9 +226,34 @@ static bool from_source(const struct facts_index *x, const struct tc_fact *fact)
 
 static bool from_count(const struct facts_index *x, const struct tc_fact *fact)
 {
+    if (fact->attribute == TC_ATTRIBUTE_COUNT_EVEN)
+        return has(x, &fact->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT) ||
+               has(x, &fact->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT_LATER);
     return (fact->attribute == TC_ATTRIBUTE_COUNT_FIRST ||
             fact->attribute == TC_ATTRIBUTE_COUNT_LATER) &&
            has(x, &fact->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT);
+}
+
+static bool varies_later(const struct facts_index *x, const struct tc_fact *count)
+{
+    return count->attribute == TC_ATTRIBUTE_COUNT_FIRST &&
+           !has(x, &count->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT_LATER) &&
+           !has(x, &count->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT);
+}
+
+/* How often a call is made in the first step is chance where it varies in later ones, in whatever
+ * stage: two runs may have drawn alike. */
+static bool is_chance(const struct facts_index *x, const struct tc_fact *fact)
+{
+    const tc_sym *f = fact->subject.fields;
+
+    for (size_t i = 0; fact->attribute == TC_ATTRIBUTE_COUNT_FIRST && i < x->set->items.n; i++) {
+        const struct tc_fact *other = tc_invariant_fact(x->set->items.items[i]);
+        if (varies_later(x, other) && other->subject.fields[TC_FACT_FN] == f[TC_FACT_FN] &&
+            other->subject.fields[TC_FACT_OF] == f[TC_FACT_OF])
+            return true;
+    }
+    return false;
 }
 
 /* A call that is counted, and not only as never made, is missed by that count. */
@@ -243,6 +268,9 @@ static bool from_counts(const struct facts_index *x, const struct tc_fact *fact)
         if (other->subject.kind == TC_SUBJECT_WINDOW &&
             other->subject.fields[TC_FACT_FN] == f[TC_FACT_FN] &&
             other->subject.fields[TC_FACT_OF] == f[TC_FACT_OF] &&
+            (f[TC_FACT_STAGE] == TC_NO_SYM ||
+             other->subject.fields[TC_FACT_STAGE] == f[TC_FACT_STAGE]) &&
+            other->attribute != TC_ATTRIBUTE_COUNT_EVEN &&
             strcmp(tc_strtab_text(x->symbols, other->value), "0") != 0 &&
             (fact->attribute == TC_ATTRIBUTE_PRESENT ||
              other->attribute != TC_ATTRIBUTE_COUNT_FIRST ||
@@ -250,6 +278,13 @@ static bool from_counts(const struct facts_index *x, const struct tc_fact *fact)
             return true;
     }
     return false;
+}
+
+/* Who is never given the same operands is not given them by one receiver. */
+static bool from_again(const struct facts_index *x, const struct tc_fact *fact)
+{
+    return fact->attribute == TC_ATTRIBUTE_AGAIN_HERE &&
+           has(x, &fact->subject, TC_NO_SYM, TC_ATTRIBUTE_AGAIN);
 }
 
 /* The set of those that require a gradient names each. */
@@ -300,7 +335,9 @@ static const struct {
     {"autocast that is off from the call around",                      from_around  },
     {"a parameter from the variable that it is",                       from_source  },
     {"the count of the first step and of the others from that of all", from_count   },
+    {"no rule: the count of the first step where later ones vary",     is_chance    },
     {"presence and rate from the count in a step",                     from_counts  },
+    {"operands that are new to a receiver from those new to all",      from_again   },
     {"one variable that requires a gradient from the set of them",     from_set     },
     {"the settings of a receiver from another call of it",             from_receiver},
 };

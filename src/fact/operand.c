@@ -70,11 +70,14 @@ static void pack_content(struct tc_fact_pack *p, const struct tc_value *v)
 static void keep_tensor(struct tc_fact_pack *p, int64_t serial, const struct tc_value *v)
 {
     struct tc_str digest = tc_value_str(tc_value_get(v, "digest"));
+    const struct tc_value *rms = tc_value_get(tc_value_get(v, "scale"), "rms");
 
     if (p->n_tensors == TC_FACT_TENSORS)
         return;
     p->digests[p->n_tensors] = digest.text ? tc_hash64(digest.text, digest.size, 1) : 0;
     p->is_given[p->n_tensors] = false;
+    p->scales[p->n_tensors] = rms && rms->kind == TC_VALUE_FLOAT ? rms->number : (double)NAN;
+    p->beside[p->n_tensors] = NULL;
     p->tensors[p->n_tensors++] = serial;
 }
 
@@ -266,6 +269,10 @@ static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
         tc_strbuf_reset(&r->text);
         tc_strbuf_adds(&r->text, r->pack->is_given[i] ? "true" : "false");
         add(r, TC_ATTRIBUTE_GIVEN);
+    }
+    if (r->has_content && r->pack->beside[i]) {
+        set_text(r, (struct tc_str){r->pack->beside[i], (uint32_t)strlen(r->pack->beside[i])});
+        add(r, TC_ATTRIBUTE_BESIDE);
     }
     if (r->sources[i] == TC_NO_SYM)
         return;

@@ -20,9 +20,11 @@
 /* A value, packed. */
 struct tc_fact_pack {
     struct tc_strbuf bytes;
-    int64_t tensors[TC_FACT_TENSORS];  /* their serials, in order */
-    uint64_t digests[TC_FACT_TENSORS]; /* of their contents; 0: not recorded */
-    bool is_given[TC_FACT_TENSORS];    /* the model was given the same; set by who knows */
+    int64_t tensors[TC_FACT_TENSORS];    /* their serials, in order */
+    uint64_t digests[TC_FACT_TENSORS];   /* of their contents; 0: not recorded */
+    bool is_given[TC_FACT_TENSORS];      /* the model was given the same; set by who knows */
+    double scales[TC_FACT_TENSORS];      /* root of their mean square; NAN: not recorded */
+    const char *beside[TC_FACT_TENSORS]; /* scales beside those of training, or NULL; set so, too */
     size_t n_tensors;
     bool has_content; /* the trace tells of contents */
 };

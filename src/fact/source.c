@@ -75,7 +75,7 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_map_release(&w->producers);
     tc_map_release(&w->old_producers);
     tc_map_release(&w->taints);
-    tc_map_release(&w->batches);
+    tc_fact_history_release(&w->history);
     tc_free(w);
 }
 
@@ -127,6 +127,25 @@ const struct tc_source tc_source_facts = {
 
 /* ---- forms ---------------------------------------------------------------------------------- */
 
+/* Values of which a script that has them throughout makes no rule. */
+static bool is_idle(const struct tc_fact *fact, const char *value)
+{
+    switch (fact->attribute) {
+    case TC_ATTRIBUTE_FACTOR:
+        return tc_fact_is_no_factor(value);
+    case TC_ATTRIBUTE_BESIDE:
+        return strcmp(value, "\"like\"") != 0;
+    case TC_ATTRIBUTE_AGAIN:
+    case TC_ATTRIBUTE_AGAIN_HERE:
+    case TC_ATTRIBUTE_REPEATS:
+        return strcmp(value, "false") != 0;
+    case TC_ATTRIBUTE_COUNT_EVEN:
+        return strcmp(value, "true") != 0;
+    default:
+        return false;
+    }
+}
+
 /* One value throughout is a claim; a key with two is none. */
 static void propose(enum tc_fact_form form, struct tc_strtab *symbols, tc_sym key,
                     const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
@@ -143,8 +162,7 @@ static void propose(enum tc_fact_form form, struct tc_strtab *symbols, tc_sym ke
         tc_fact_form(&fact, symbols) != form)
         return;
     fact.value = value;
-    if (fact.attribute == TC_ATTRIBUTE_FACTOR &&
-        tc_fact_is_no_factor(tc_strtab_text(symbols, value)))
+    if (is_idle(&fact, tc_strtab_text(symbols, value)))
         return;
     struct tc_hypothesis hypothesis = {
         .n_params = 1,

@@ -15,17 +15,32 @@
 
 /* ---- how often ------------------------------------------------------------------------------ */
 
-static void say_count(struct tc_facts *facts, const struct tc_fact_counter *c,
-                      enum tc_attribute attribute, uint64_t n)
+static struct tc_subject subject_of(const struct tc_fact_counter *c)
 {
     struct tc_subject subject = tc_subject_of(TC_SUBJECT_WINDOW);
-    char number[32];
 
-    snprintf(number, sizeof(number), "%" PRIu64, n);
     subject.fields[TC_FACT_FN] = c->fn;
     subject.fields[TC_FACT_OF] = c->of;
     subject.fields[TC_FACT_STAGE] = c->stage;
+    return subject;
+}
+
+static void say_count(struct tc_facts *facts, const struct tc_fact_counter *c,
+                      enum tc_attribute attribute, uint64_t n)
+{
+    const struct tc_subject subject = subject_of(c);
+    char number[32];
+
+    snprintf(number, sizeof(number), "%" PRIu64, n);
     tc_fact_say(facts, &subject, TC_NO_SYM, attribute, number);
+}
+
+static void say_flag(struct tc_facts *facts, const struct tc_fact_counter *c,
+                     enum tc_attribute attribute, bool is)
+{
+    const struct tc_subject subject = subject_of(c);
+
+    tc_fact_say(facts, &subject, TC_NO_SYM, attribute, is ? "true" : "false");
 }
 
 /* What is met first in a later window was called not once in those before it. */
@@ -50,7 +65,7 @@ static void expect_counter(struct tc_fact_watch *w, const struct tc_subject *sub
 
     if (number == w->counters.n)
         tc_vec_push(&w->counters,
-                    ((struct tc_fact_counter){tuple[0], tuple[1], tuple[2], 0, true}));
+                    ((struct tc_fact_counter){tuple[0], tuple[1], tuple[2], 0, 0, true}));
 }
 
 /* Judging, a call that never comes is missed from the first window on. */
@@ -71,6 +86,7 @@ static void say_counts(struct tc_facts *facts, struct tc_fact_watch *w)
         say_count(facts, c, TC_ATTRIBUTE_COUNT, c->n);
         say_count(facts, c, w->n_windows ? TC_ATTRIBUTE_COUNT_LATER : TC_ATTRIBUTE_COUNT_FIRST,
                   c->n);
+        say_flag(facts, c, TC_ATTRIBUTE_COUNT_EVEN, c->n % 2 == 0);
         c->n = 0;
     }
 }
@@ -87,7 +103,7 @@ void tc_fact_say_absent(struct tc_facts *facts, struct tc_fact_watch *w,
         say_absent(facts, c, w->n_windows, place);
         tc_strtab_intern(w->counter_tuples, tuple, sizeof(tuple));
         tc_vec_push(&w->counters,
-                    ((struct tc_fact_counter){tuple[0], tuple[1], tuple[2], 0, true}));
+                    ((struct tc_fact_counter){tuple[0], tuple[1], tuple[2], 0, 0, true}));
     }
 }
 

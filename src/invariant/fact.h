@@ -89,7 +89,12 @@ enum tc_fact_field {
     X(ALIKE, "alike")                   \
     X(GIVEN, "given")                   \
     X(FACTOR, "factor")                 \
-    X(SEEN, "seen")
+    X(SEEN, "seen")                     \
+    X(BESIDE, "beside_training")        \
+    X(REPEATS, "repeats")               \
+    X(AGAIN, "again")                   \
+    X(AGAIN_HERE, "again_here")         \
+    X(COUNT_EVEN, "count_even")
 
 enum tc_attribute {
 #define X(name, text) TC_ATTRIBUTE_##name,

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * history.h - what a call is beside earlier ones of its process
+ *
+ * An operand that was handed over before, a draw that gives what an earlier one gave, a batch that
+ * comes again, and in evaluation numbers of another size than in training. Bounded: what was met
+ * longest ago may be forgotten, which makes a repetition go unnoticed and nothing else.
+ */
+#ifndef TC_FACT_HISTORY_H
+#define TC_FACT_HISTORY_H
+
+#include "base/map.h"
+#include "fact/operand.h"
+#include "replay/event.h"
+
+struct tc_fact_history {
+    struct tc_map batches;  /* digest of a batch → serial of the iterator that gave it first */
+    struct tc_map operands; /* call and serials of its tensors → 1 */
+    struct tc_map draws;    /* call and digest of its result → 1 */
+    struct tc_map sizes;    /* call and place of an operand → how large in training, a double */
+};
+
+void tc_fact_history_release(struct tc_fact_history *history);
+
+enum tc_fact_again {
+    TC_FACT_NEVER_ASKED, /* nothing that could have been handed over before */
+    TC_FACT_FRESH,
+    TC_FACT_AGAIN,
+};
+
+/* Were these tensors handed to such a call before; and to the same receiver? */
+enum tc_fact_again tc_fact_meet_operands(struct tc_fact_history *history, uint64_t call,
+                                         const struct tc_fact_pack *pack);
+/* Did a call without tensors return this before? Asked of what is too long to be so by chance. */
+enum tc_fact_again tc_fact_meet_draw(struct tc_fact_history *history, uint64_t call,
+                                     const struct tc_value *result);
+/* Where a batch was met before, in words; "" if it was not; NULL if it cannot be told. */
+const char *tc_fact_meet_batch(struct tc_fact_history *history, const struct tc_fact_pack *pack,
+                               int64_t iterator);
+/* How a number of evaluation is beside those of training in the same place, in words; NULL in
+ * training, and where there was none. */
+const char *tc_fact_meet_size(struct tc_fact_history *history, uint64_t place, double size,
+                              bool is_training);
+
+#endif /* TC_FACT_HISTORY_H */
