@@ -74,10 +74,10 @@ def run_limited(command, limit_s, **options):
 class Tools:
     """The four tools of one build, with one interpreter, and a folder for what they write."""
 
-    def __init__(self, bin_dir, python, work, reuse=False):
+    def __init__(self, bin_dir, python, work, reuse=False, collect=()):
         self.bin, self.work = pathlib.Path(bin_dir).resolve(), pathlib.Path(work).resolve()
         self.python = os.path.abspath(python)
-        self.reuse = reuse
+        self.reuse, self.collect = reuse, list(collect)
         self.work.mkdir(parents=True, exist_ok=True)
         self._agent = None
 
@@ -114,6 +114,8 @@ class Tools:
         stamp.parent.mkdir(parents=True, exist_ok=True)
         sources = [f for f in (script, script.with_name("options.py")) if f.exists()]
         key = {"script": digest(*sources), "arguments": list(map(str, arguments))}
+        if self.collect:
+            key["collect"] = self.collect
         if invariants:
             is_shipped = str(invariants).startswith("@")
             key["invariants"] = invariants if is_shipped else digest(pathlib.Path(invariants))
@@ -128,7 +130,7 @@ class Tools:
             return out, False
         env = dict(os.environ, OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false",
                    PYTHONDONTWRITEBYTECODE="1")
-        select = ["-i", invariants] if invariants else []
+        select = [*self.collect, *(["-i", invariants] if invariants else [])]
         have = {"key": key, "agent": self.agent()}
         command = [self.bin / "traincheck-collect", "--python", self.python, "-o", out, "--overwrite", *select,
                    *self.job(script, arguments, launcher, ranks)]
@@ -170,6 +172,7 @@ def parser(doc):
     p.add_argument("--bin", default=ROOT / "build" / "bin", help="the tools (default build/bin)")
     p.add_argument("--python", default=sys.executable, help="an interpreter with torch (default: this one)")
     p.add_argument("--work", default=ROOT / "build" / "benchmarks", help="traces and results (default build/benchmarks)")
+    p.add_argument("--collect", default="", metavar="OPTIONS", help="further options of traincheck-collect, as '--operators'")
     p.add_argument("--reuse", action="store_true", help="take traces of an earlier build as they are")
     return p
 
@@ -177,7 +180,7 @@ def parser(doc):
 def tools(args):
     if not shutil.which("traincheck-collect", path=str(args.bin)):
         raise Failed(f"{args.bin}: no tools there; build them, or name them with --bin")
-    return Tools(args.bin, args.python, args.work, args.reuse)
+    return Tools(args.bin, args.python, args.work, args.reuse, args.collect.split())
 
 
 def main(run):
