@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inference by brute force, from docs/relations.md: lists of examples, every conjunction tried, nothing compressed.
 
-For traces of trace_writer.py; slow, and without pruning (--keep-implied). All forms are here. What these traces cannot show is
+For traces of trace_writer.py; slow, and without pruning (--keep-implied). All forms are here but the facts of one script, which
+are in facts.py. What these traces cannot show is
 left out: sampled digests, gaps of sampling, calls of other threads, restarted ranks, ranks that never report, arguments by
 position, strings and lists beyond the bounds of the format. What is held against it are params, preconditions and counts; not
 the contexts, which only checking asks for.

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Facts of one script by brute force: of calls, their operands and results, how often and in which order.
+
+From the section "Facts of one script" of docs/relations.md. Not here: sets of variables, attributes of variables, and what
+traces tell of content, which random traces do not hold.
+"""
+import collections
+import itertools
+import pathlib
+
+from .replay import Process
+from .terms import FOREIGN, OUTER
+
+N_SOURCES, N_TENSORS, LONGEST = 6, 32, 8
+MANY = {"source": 3, "uncleared": 3, "again": 3, "again_here": 3, "count": 3, "count_later": 3, "count_even": 3}
+IDLE = {"again": True, "again_here": True, "count_even": False}  # values that are no claim
+COVERED = {"value", "class", "keys", "length", "tensor", "dtype", "ndim", "shape", "dim", "requires_grad", "source", "autocast",
+           "owned", "uncleared", "equals", "finite", "operand", "again", "again_here", "count", "count_first", "count_later",
+           "count_even", "rate", "present", "before"}
+
+
+def is_tensor(v):
+    return isinstance(v, dict) and isinstance(next(iter(v.values()), None), str) and next(iter(v)) in ("tensor", "array")
+
+
+def is_object(v):
+    return isinstance(v, dict) and isinstance(v.get("object"), str)
+
+
+def tensors(v):
+    """Serials in order."""
+    if is_tensor(v):
+        return [v["id"]] if "id" in v else []
+    items = v.values() if isinstance(v, dict) else v if isinstance(v, list) and len(v) <= LONGEST else ()
+    return [serial for item in items for serial in tensors(item)]
+
+
+def statements(v, path, depth=0, has_class=False, tells_keys=False):
+    """(path, attribute, value) of a value and what is in it."""
+    if isinstance(v, list):
+        yield path, "length", len(v)
+        for i, item in enumerate(v if len(v) <= LONGEST else ()):
+            yield from statements(item, f"{path}[{i}]", depth + 1)
+    elif not isinstance(v, dict):
+        yield path, "value", v
+    elif is_tensor(v):
+        for key, attribute in (("tensor", "tensor"), ("array", "tensor"), ("dtype", "dtype"), ("requires_grad", "requires_grad")):
+            if key in v:
+                yield path, attribute, v[key]
+        if "shape" in v:
+            yield path, "shape", v["shape"]
+            yield path, "ndim", len(v["shape"])
+        for i, n in enumerate(v.get("shape", ())):
+            yield f"{path}[{i}]", "dim", n
+    elif is_object(v):
+        if not has_class:
+            yield path, "class", v["object"]
+        for key, item in v.get("attrs", {}).items():
+            if not isinstance(item, (dict, list)):
+                yield f"{path}.{key}", "value", item
+    else:
+        inner = v["dict"] if list(v) == ["dict"] else v
+        if depth or tells_keys:
+            yield path, "keys", ",".join(inner)
+        for key, item in inner.items():
+            yield from statements(item, f"{path}.{key}", depth + 1)
+
+
+class Facts(Process):
+    """One process; `said` is a list of (subject, path, attribute, value)."""
+
+    def __init__(self, file, shared):
+        super().__init__(file, shared)
+        self.said, self.made, self.met = [], {}, set()
+        self.counters, self.n_windows, self.in_all = {}, 0, collections.Counter()
+        self.labels, self.order, self.is_over = collections.Counter(), {}, None
+
+    def say(self, subject, path, attribute, value):
+        self.said.append((tuple(sorted(subject.items())), path, attribute, value))
+
+    def label(self, call):
+        fields = {"fn": call["name"]}
+        if is_object(call.get("self")):
+            fields["of"] = call["self"]["object"]
+        return fields
+
+    def enter(self, r):
+        call = super().enter(r)
+        label, around = self.label(call), call["above"]
+        subject = {"kind": "call", **label, "stage": call["stage"]}
+        if around:
+            subject |= {"in" if k == "fn" else "in_of": v for k, v in self.label(around).items()}
+        if "grad" in (call.get("ctx") or {}):
+            subject["grad"] = "off"
+        call["subject"], me = subject, tuple(label.items())
+        self.counters.setdefault((me, call["stage"]), [0, False])[0] += 1
+        self.in_all[me, call["stage"]] += 1
+        self.labels[me] += 1
+        if not self.n_windows and (not around or around["role"] in OUTER):
+            self.order.setdefault(me, len(self.order))
+        self.say_operands(call)
+        return call
+
+    def say_operands(self, call):
+        subject, args, me = call["subject"], call.get("args"), call.get("self")
+        is_of_script = not call["above"] or call["above"]["role"] in FOREIGN
+        call["operands"] = (tensors(args) + tensors(me))[:N_TENSORS]
+        if args is not None:
+            for statement in statements(args, "args", tells_keys=is_of_script):
+                self.say(subject, *statement)
+            self.say_sources(call, args, "args")
+        if me is not None:
+            for statement in statements(me, "self", has_class=True):
+                self.say(subject, *statement)
+            self.say_sources(call, me, "self")
+        if call["operands"]:
+            self.say(subject, None, "autocast", "autocast" in (call.get("ctx") or {}))
+        if call["role"] in ("step", "zero_grad"):
+            self.say(subject, None, "owned", len(call["params"]))
+        if call["role"] == "step":
+            self.say(subject, None, "uncleared", bool(call.get("uncleared")))
+        if is_of_script and call["operands"]:
+            self.say_again(call, "again", (call["name"], *call["operands"]))
+            if is_object(me):
+                self.say_again(call, "again_here", (call["name"], me["id"], "here", *call["operands"]))
+
+    def say_again(self, call, attribute, what):
+        self.say(call["subject"], None, attribute, what in self.met)
+        self.met.add(what)
+
+    def say_sources(self, call, v, path):
+        if is_tensor(v):
+            serial = v.get("id")
+            if serial in call["operands"][:N_SOURCES]:
+                variable = self.variables.get(serial)
+                self.say(call["subject"], path, "source",
+                         self.made.get(serial) or (variable["kind"] if variable else "outside"))
+        elif isinstance(v, list):
+            for i, item in enumerate(v if len(v) <= LONGEST else ()):
+                self.say_sources(call, item, f"{path}[{i}]")
+        elif isinstance(v, dict) and not is_object(v):
+            for key, item in (v["dict"] if list(v) == ["dict"] else v).items():
+                self.say_sources(call, item, f"{path}.{key}")
+
+    def leave(self, r):
+        call = super().leave(r)
+        if call["raised"]:
+            return call
+        if "value" in r:
+            for statement in statements(r["value"], "value"):
+                self.say(call["subject"], *statement)
+        self.say(call["subject"], "value", "equals", ",".join(r.get("same") or ()))
+        if r.get("finite") is not None:
+            self.say(call["subject"], "value", "finite", r["finite"])
+        for path, serial in zip(("value", "value[1]"), tensors(r.get("value"))):
+            self.say(call["subject"], path, "operand", serial in call["operands"])
+        for serial in tensors(r.get("value"))[:N_TENSORS]:
+            self.made[serial] = call["name"]
+        return call
+
+    def window(self):
+        if not self.has_step:
+            return
+        if not self.n_windows:
+            self.say_order()
+        for (label, stage), counter in self.counters.items():
+            n, is_known = counter
+            if not is_known:
+                self.say_absent(label, stage)
+            subject = {"kind": "window", **dict(label), "stage": stage}
+            self.say(subject, None, "count", n)
+            self.say(subject, None, "count_later" if self.n_windows else "count_first", n)
+            self.say(subject, None, "count_even", n % 2 == 0)
+            counter[:] = 0, True
+        self.n_windows += 1
+
+    def say_absent(self, label, stage):
+        subject = {"kind": "window", **dict(label), "stage": stage}
+        for i in range(self.n_windows):
+            self.say(subject, None, "count", 0)
+            self.say(subject, None, "count_later" if i else "count_first", 0)
+
+    def say_order(self):
+        for a, b in itertools.combinations(sorted(self.order, key=lambda x: [v for _, v in x]), 2):
+            subject = {"kind": "run", **dict(a), **{"in" if k == "fn" else "in_of": v for k, v in b}}
+            self.say(subject, None, "before", self.order[a] < self.order[b])
+
+    def finish(self):
+        if not self.n_windows:
+            self.say_order()
+        if not any(r["type"] == "end" and not r["exit"] for r in self.records):
+            return
+        for label, n in self.labels.items():
+            if self.n_windows:
+                self.say({"kind": "run", **dict(label)}, None, "rate", n == self.n_windows)
+        for label, stage in self.in_all:
+            self.say({"kind": "run", **dict(label), "stage": stage}, None, "present", True)
+
+
+def of_run(folder):
+    """All that a run says: {(subject, path, attribute): [values]}."""
+    shared, processes, said = {}, [], collections.defaultdict(list)
+    for file in sorted(pathlib.Path(folder).glob("trace_*")):
+        p = Facts(file, shared)
+        p.run(lambda process, what, it: process.window() if what == "window" else None)
+        processes.append(p)
+    for p in processes:
+        if p.is_worker:
+            continue
+        p.finish()
+        for other in processes:  # what it never called, and others of the run did
+            for label, stage in other.counters:
+                if (label, stage) not in p.counters and not other.is_worker:
+                    p.say_absent(label, stage)
+        for subject, path, attribute, value in p.said:
+            said[subject, path, attribute].append(value)
+    return said
+
+
+def infer(folders):
+    """{(subject, path, attribute): (value, occasions)} of what was the same throughout."""
+    runs, found = [of_run(folder) for folder in folders], {}
+    for key in set().union(*runs):
+        values = [v for run in runs for v in run.get(key, ())]
+        is_one = all(isinstance(v, bool) == isinstance(values[0], bool) and v == values[0] for v in values)
+        if is_one and all(key in run for run in runs) and len(values) >= MANY.get(key[2], 1) and values[0] is not IDLE.get(key[2], IDLE):
+            found[key] = values[0], len(values)
+    return found
