@@ -12,7 +12,7 @@
 /* A draw of so many elements, of which so many differ, is no repetition by chance. */
 #define MIN_DRAWN    16
 #define MIN_DISTINCT 8
-/* Sizes are alike up to this factor. What is small varies more: a loss between epochs, say. */
+/* Sizes are alike up to this factor: a loss falls between epochs, and batches differ. */
 #define MAX_RATIO 5.0
 /* Weight of the newest number in the mean of those in training. */
 #define NEWEST 0.1
