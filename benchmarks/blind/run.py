@@ -4,6 +4,7 @@
 usage: run.py [--bin BUILD/bin] [--python PYTHON] [--work DIR] [--reuse] [--part bugs|healthy] [--modes one,two,...]
               [--runs default,second,other] [--only TEXT] [-j N]
        run.py --table     the tables of README.md, from cases.json and healthy.json
+       run.py --set second ...      the same for the scripts in second/
 
 bugs/CASE has ref.py, a healthy script, and bug.py, the same with one to four lines broken; healthy/NAME.py has habits that
 are unusual and right. cases.json and healthy.json say what each is. Every script runs with its defaults and with other seeds.
@@ -75,14 +76,14 @@ class Script:
         return runs
 
 
-def load(part, only):
+def load(folder, part, only):
     if part == "healthy":
-        entries = json.loads((HERE / "healthy.json").read_text())
-        scripts = [Script(n, HERE / "healthy" / f"{n}.py", None, e) for n, e in sorted(entries.items())]
+        entries = json.loads((folder / "healthy.json").read_text())
+        scripts = [Script(n, folder / "healthy" / f"{n}.py", None, e) for n, e in sorted(entries.items())]
     else:
-        entries = json.loads((HERE / "cases.json").read_text())
-        expect = json.loads((HERE / "bugs" / "expect.json").read_text())
-        scripts = [Script(n, HERE / "bugs" / n / "ref.py", HERE / "bugs" / n / "bug.py", {**e, "expect": expect[n]})
+        entries = json.loads((folder / "cases.json").read_text())
+        expect = json.loads((folder / "bugs" / "expect.json").read_text())
+        scripts = [Script(n, folder / "bugs" / n / "ref.py", folder / "bugs" / n / "bug.py", {**e, "expect": expect[n]})
                    for n, e in sorted(entries.items())]
     return [s for s in scripts if only in s.name]
 
@@ -184,9 +185,9 @@ def report(rows, modes, failed):
     return "\n".join(out) + "\n"
 
 
-def tables():
-    """What README.md says of each script."""
-    cases, habits = (json.loads((HERE / f).read_text()) for f in ("cases.json", "healthy.json"))
+def tables(folder):
+    """What its README.md says of each script."""
+    cases, habits = (json.loads((folder / f).read_text()) for f in ("cases.json", "healthy.json"))
     out = ["| bug | class | source | what is wrong | a good check names |", "|---" * 5 + "|"]
     out += [f"| `{n}` | {e['class']} | {e['source']} | {e['wrong']} | {e['names']} |"
             for n, e in sorted(cases.items(), key=lambda x: (x[1]["class"], x[0]))]
@@ -215,16 +216,19 @@ def run():
     p.add_argument("--only", default="", help="scripts whose name contains this")
     p.add_argument("-j", "--jobs", type=int, default=1, help="scripts that are traced at a time")
     p.add_argument("--table", action="store_true", help="print the tables of README.md and do nothing else")
+    p.add_argument("--set", choices=["first", "second"], default="first",
+                   help="first: the scripts beside this file; second: those in second/")
     args = p.parse_args()
+    folder = HERE if args.set == "first" else HERE / args.set
     if args.table:
-        print(tables())
+        print(tables(folder))
         return 0
     tools, modes, how_named = harness.tools(args), args.modes.split(","), detection().how_named
     (tools.work / "invariants").mkdir(exist_ok=True)
     rows, failed = [], []
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for part in ("bugs", "healthy") if args.part == "both" else (args.part,):
-            scripts = {s.name: s for s in load(part, args.only)}
+            scripts = {s.name: s for s in load(folder, part, args.only)}
             traces, more = in_parallel(pool, {n: (s.collect, tools, part, args.runs.split(",")) for n, s in scripts.items()})
             verdicts, errors = in_parallel(pool, {(m, n): (judge, tools, m, scripts[n], t, how_named)
                                                   for n, t in traces.items() for m in modes})
