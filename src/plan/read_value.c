@@ -163,6 +163,17 @@ enum tc_status tc_read_tensor(struct tc_plan_reader *r, const struct tc_value *v
 
 /* ---- groups -------------------------------------------------------------------------------- */
 
+static bool has_rank_twice(const uint32_t *ranks, uint32_t n)
+{
+    struct tc_map seen = TC_MAP_INIT;
+    bool is_new = true;
+
+    for (uint32_t i = 0; i < n && is_new; i++)
+        tc_map_at(&seen, ranks[i], &is_new);
+    tc_map_release(&seen);
+    return !is_new;
+}
+
 enum tc_status tc_read_ranks(struct tc_plan_reader *r, const struct tc_value *v, uint32_t world,
                              const char *field, uint32_t *group)
 {
@@ -175,7 +186,10 @@ enum tc_status tc_read_ranks(struct tc_plan_reader *r, const struct tc_value *v,
             return wrong(r, field, "ranks of this world");
         ranks[i] = (uint32_t)rank;
     }
+    size_t known = r->set->groups.n;
     *group = tc_plan_group(r->set, ranks, v->n);
+    if (*group == known && has_rank_twice(ranks, v->n))
+        return wrong(r, field, "ranks that differ");
     return TC_OK;
 }
 
