@@ -18,7 +18,7 @@ DOCS = ROOT / "docs"
 sys.path.insert(0, str(ROOT / "scripts"))
 import paste_outputs  # noqa: E402
 
-PAGES = ("index", "tutorial", "reading", "choosing", "recipes", "troubleshooting", "how-it-works")
+PAGES = ("index", "tutorial", "reading", "choosing", "recipes", "troubleshooting", "gallery", "how-it-works")
 OLDER = ("online", "python", "trackers")  # their commands are run by the tests that they name
 # Blocks that are not run, with a reason beside them: one more is noticed here.
 NOT_RUN = {"tutorial": 2, "choosing": 1, "recipes": 10, "online": 6, "python": 5, "trackers": 1}
@@ -70,6 +70,19 @@ class Pages(unittest.TestCase):
                         if len(line) > 100 and not line.startswith(("    ", "|", "<!--"))]
                 self.assertEqual(long, [])
                 self.assertLessEqual(statistics.mean(len(re.findall(r"[\w'-]+", s)) for s in prose(page)), 20)
+
+    def test_the_gallery_has_every_case(self):
+        text = (DOCS / "gallery.md").read_text()
+        cases = {p.parent.name for folder in ("bugs", "osdi") for p in (ROOT / "benchmarks" / folder).glob("*/bug.py")}
+        shown, lacking = (re.findall(pattern, text) for pattern in (r"(?m)^## (\w+)$", r"(?m)^\* `(\w+)`: "))
+        self.assertEqual(sorted(shown + lacking), sorted(cases))
+        self.assertGreater(len(shown), 3)
+        self.assertLess(len(text), 64 * 1024)
+        for section in text.split("\n## Not shown yet")[0].split("\n## ")[1:]:
+            with self.subTest(section.split("\n")[0]):
+                self.assertRegex(section, r"(?m)^    [^\n]*  [A-Z]+-[0-9a-f]{8}$")
+                self.assertIn("      expected: ", section)
+                self.assertNotIn(str(ROOT), section)
 
     def test_outputs_are_what_the_commands_print(self):
         if not RUNS:
