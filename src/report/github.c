@@ -13,14 +13,15 @@ static void print_group(const struct tc_group *group, bool names_run, struct tc_
     struct tc_strbuf path = TC_STRBUF_INIT, text = TC_STRBUF_INIT;
     int64_t line;
 
-    tc_strbuf_adds(out, "::error ");
+    tc_strbuf_adds(out, v->is_setting ? "::notice " : "::error ");
     if (tc_report_location(v->at, &path, &line)) {
         tc_strbuf_adds(out, "file=");
         tc_safe_add(out, TC_SAFE_GITHUB_PROPERTY, path.text, path.size);
         tc_strbuf_addf(out, ",line=%lld,", (long long)line);
     }
     tc_strbuf_adds(out, "title=");
-    tc_strbuf_addf(&text, "TrainCheck %s %s", v->relation->name, v->invariant->id);
+    tc_strbuf_addf(&text, "TrainCheck %s%s %s", v->is_setting ? "changed setting, " : "",
+                   v->relation->name, v->invariant->id);
     if (v->step >= 0)
         tc_strbuf_addf(&text, " at step %lld", (long long)v->step);
     if (names_run)

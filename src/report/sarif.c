@@ -108,6 +108,8 @@ static struct tc_json *properties(const struct tc_violation *v, size_t group)
     tc_json_set_string(object, "trace", v->trace);
     if (group)
         tc_json_set_number(object, "group", (double)group);
+    if (v->is_setting)
+        tc_json_set_bool(object, "setting", true);
     return object;
 }
 
@@ -130,6 +132,14 @@ static struct tc_json *suppressions(const char *reason)
     return array;
 }
 
+/* A changed setting of the script broke no law: scanners count it apart. */
+static const char *level_of(const struct tc_violation *v, bool is_head)
+{
+    if (v->is_setting)
+        return "note";
+    return is_head ? "error" : "warning";
+}
+
 /* group 0: suppressed. */
 static struct tc_json *result_of(const struct tc_report_input *input, const struct tc_violation *v,
                                  size_t group, bool is_head)
@@ -139,7 +149,7 @@ static struct tc_json *result_of(const struct tc_report_input *input, const stru
 
     tc_json_set_string(result, "ruleId", v->relation->name);
     tc_json_set_number(result, "ruleIndex", (double)rule_number(v->relation));
-    tc_json_set_string(result, "level", is_head ? "error" : "warning");
+    tc_json_set_string(result, "level", level_of(v, is_head));
     set_message(result, v);
     tc_json_set_number(result, "occurrenceCount", (double)v->count);
     if (place)

@@ -83,6 +83,24 @@ class Case(unittest.TestCase):
         run("infer", "-q", "ranks_run", "-o", "ranks.jsonl", cwd=self.work, code=0)
 
 
+    def write_settings(self):
+        """NAME and NAME.jsonl, of which 'rate' and 'both' call f() with another number, and 'both' with another flag, too."""
+        for name, rate, fused in (("same", 0.1, True), ("rate", 0.2, True), ("both", 0.2, False)):
+            t = Trace(self.work / name)
+            model = t.net("w")
+            optimizer = t.optimizer(model)
+            for _ in range(4):
+                t.zero_grad(optimizer)
+                t.forward(model)
+                t.backward(model)
+                t.op("f", args={"fused": fused}, at="train.py:7")
+                t.op("g", args={"rate": rate}, at="train.py:8")
+                t.step(optimizer)
+                t.cut()
+            t.end()
+            run("infer", "-q", "--specific", "--enable-relation", "APIArg/value", "same", "-o", f"{name}.jsonl", cwd=self.work, code=0)
+
+
 def main():
     global BIN
     argv = sys.argv[1:]

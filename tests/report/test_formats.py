@@ -61,6 +61,17 @@ class Formats(runs.Case):
                   + str(r["locations"][0]["physicalLocation"]["region"]["startLine"]) for r in active}
             self.assertEqual(at, {v["at"] for v in violations})
 
+    def test_changed_settings_are_notes(self):
+        self.write_settings()
+        for trace, levels, command in (("rate", ["note"], "notice"), ("both", ["error", "note"], "error")):
+            report, p = self.check("--format", "sarif,github", trace=trace)
+            results = json.loads((report / "report.sarif").read_text())["runs"][0]["results"]
+            self.assertEqual([r["level"] for r in results], levels)
+            self.assertEqual(["setting" in r["properties"] for r in results], [level == "note" for level in levels])
+            lines = [x for x in p.stdout.split("\n") if x.startswith("::")]
+            self.assertEqual([x.split(" ")[0] for x in lines], [f"::{command}"] if len(lines) == 1 else ["::error", "::notice"])
+            self.assertEqual("changed setting" in lines[-1], trace == "rate" or len(lines) == 2)
+
     def test_fingerprints_do_not_depend_on_the_run(self):
         def prints(trace):
             report, _ = self.check("--format", "sarif", trace=trace)

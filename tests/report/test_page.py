@@ -69,6 +69,17 @@ class Page(runs.Case):
     def text(self, selector):
         return self.get(f"document.querySelector({json.dumps(selector)}).innerText")
 
+    def test_changed_settings_stand_apart(self):
+        self.write_settings()
+        report, _ = self.check(trace="rate")
+        self.open(report)
+        self.assertEqual(self.text("h1"), "1 setting of the script changed, no law was broken")
+        self.assertEqual(self.text("#stories h2"), "Changed settings of the script")
+        report, _ = self.check(trace="both")
+        self.open(report, 390, 800)
+        self.assertRegex(self.text("h1"), "^One cause broke [12] invariants?$")
+        self.assertEqual(self.text("#stories h2"), "What broke")
+
     def test_every_size_and_scheme(self):
         report, _ = self.check()
         grounds = set()
@@ -188,7 +199,7 @@ class Page(runs.Case):
         self.assertIn("10,000", self.text("h1"))
         self.assertLess(self.count("*"), 10000)  # what is not seen is not built
         shown = self.count(".story")
-        self.get("document.querySelector('#stories > .more').click()")
+        self.get("document.querySelector('#stories .more').click()")
         self.assertGreater(self.count(".story"), shown)
 
 

@@ -70,14 +70,19 @@ const counts = data.summary.counts;
 const groups = [];
 for (const v of data.violations) (groups[v.group - 1] ||= []).push(v);
 for (const group of groups) group.sort((a, b) => b.head - a.head);
+// Groups in which only settings of the script changed stand after all others.
+const nLaws = groups.filter((group) => !group.every((v) => v.setting)).length;
+const nSettings = groups.length - nLaws;
 
 function headline() {
   if (counts.failed === 0) {
     return counts.passed ? ["passed", "No violation"] : ["", "Nothing was judged"];
   }
-  return ["failed", groups.length === 1
-    ? `One cause broke ${plural(counts.failed, "invariant")}`
-    : `${number(groups.length)} causes broke ${number(counts.failed)} invariants`];
+  if (!nLaws) return ["", `${plural(nSettings, "setting")} of the script changed, no law was broken`];
+  const nBroken = counts.failed - new Set(groups.slice(nLaws).flat().map((v) => v.id)).size;
+  return ["failed", nLaws === 1
+    ? `One cause broke ${plural(nBroken, "invariant")}`
+    : `${number(nLaws)} causes broke ${number(nBroken)} invariants`];
 }
 
 function subline() {
@@ -87,7 +92,8 @@ function subline() {
       : "No invariant applied to this run: was it traced for them?";
   }
   const first = groups[0][0];
-  return [`First at ${place(first)}`, first.stage ? `in ${first.stage}` : "", first.at || ""].filter(Boolean).join(", ") + ".";
+  const settings = nLaws && nSettings ? ` Besides, ${plural(nSettings, "setting")} of the script changed.` : "";
+  return [`First at ${place(first)}`, first.stage ? `in ${first.stage}` : "", first.at || ""].filter(Boolean).join(", ") + "." + settings;
 }
 
 function place(v) {
@@ -216,8 +222,13 @@ function story(group, i) {
 function drawStories() {
   if (!groups.length) return;
   const section = document.getElementById("stories");
-  section.append(el("h2", { id: "stories-title" }, "What broke"));
-  portions(section, groups, STORIES, story);
+  const part = (title, from, until) => {
+    const node = el("div", {}, el("h2", from ? {} : { id: "stories-title" }, title));
+    portions(node, groups.slice(from, until), STORIES, (group, i) => story(group, from + i));
+    section.append(node);
+  };
+  if (nLaws) part("What broke", 0, nLaws);
+  if (nSettings) part("Changed settings of the script", nLaws, groups.length);
 }
 
 // ---- timeline -------------------------------------------------------------------------------
