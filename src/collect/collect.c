@@ -227,7 +227,8 @@ static enum tc_status set_environment(struct run *run, struct tc_error *err)
     enum tc_status status;
 
     run->board = tc_board_make(is_replaced(run));
-    announce(run);
+    if (run->output_dir)
+        announce(run);
     what.board = run->board;
     what.main_pid = is_job(run) ? (long)getpid() : 0;
     what.is_injected = is_replaced(run);

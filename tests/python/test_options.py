@@ -161,7 +161,10 @@ class Options(Case):
             self.assertIn(status + "20 records, ", shown)  # process, api, nine calls and returns
             # with the last window and the end of the process
             self.assertIn("\r\x1b[Ktraincheck-collect: 0 steps, 22 records, ", shown)
-            self.assertTrue(shown.endswith(f" in {self.work / 'trace'}\r\n"), shown)
+            last, following = shown.split("\r\n")[:2]
+            self.assertTrue(last.endswith(f" in {self.work / 'trace'}"), shown)
+            self.assertEqual(following, "traincheck-collect: next: traincheck-infer --specific "
+                                        f"{self.work / 'trace'} -o invariants.jsonl")
         self.assertNotIn(status, self.on_terminal(script))
         run = self.collect("--progress", "--overwrite", script)  # stderr is no terminal
         self.assertEqual(run.said.count("\n"), 1)
