@@ -111,25 +111,30 @@ class Blind(unittest.TestCase):
         spec = importlib.util.spec_from_file_location("blind", BENCHMARKS / "blind" / "run.py")
         self.blind = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(self.blind)
-        self.cases, self.habits = self.blind.load("bugs", ""), self.blind.load("healthy", "")
+        self.sets = [BENCHMARKS / "blind", BENCHMARKS / "blind" / "second"]
+
+    def scripts(self, part):
+        return [script for folder in self.sets for script in self.blind.load(folder, part, "")]
 
     def test_each_script_has_an_entry(self):
-        folder = BENCHMARKS / "blind"
-        self.assertEqual({c.name for c in self.cases}, {p.parent.name for p in (folder / "bugs").glob("*/bug.py")})
-        self.assertEqual({h.name for h in self.habits}, {p.stem for p in (folder / "healthy").glob("*.py")})
-        self.assertTrue((folder / "README.md").read_text().endswith(self.blind.tables() + "\n"))
+        for folder in self.sets:
+            with self.subTest(folder.name):
+                names = [{s.name for s in self.blind.load(folder, part, "")} for part in ("bugs", "healthy")]
+                self.assertEqual(names, [{p.parent.name for p in (folder / "bugs").glob("*/bug.py")},
+                                         {p.stem for p in (folder / "healthy").glob("*.py")}])
+                self.assertTrue((folder / "README.md").read_text().endswith(self.blind.tables(folder) + "\n"))
 
-    def test_a_bug_is_one_to_four_lines_and_has_a_pattern(self):
-        for case in self.cases:
+    def test_a_bug_is_a_few_lines_and_has_a_pattern(self):
+        for case in self.scripts("bugs"):
             with self.subTest(case.name):
                 ref, bug = (f.read_text().splitlines() for f in (case.healthy, case.bug))
                 changed = [line for line in difflib.ndiff(ref, bug) if line[0] in "+-"]
-                self.assertIn(len(changed), range(1, 5))
+                self.assertIn(len(changed), range(1, 9))
                 self.assertIn("EVIDENCE", "\n".join(bug))
                 re.compile(case.expect)
 
     def test_each_script_takes_another_seed_and_half_the_rate(self):
-        for script in (*self.cases, *self.habits):
+        for script in (*self.scripts("bugs"), *self.scripts("healthy")):
             with self.subTest(script.name):
                 ast.parse(script.healthy.read_text())
                 self.assertIn('"--seed"', script.healthy.read_text())
