@@ -36,7 +36,7 @@ static const struct tc_opt options[] = {
                  "threads (default all cores); the result is the same"),
     TC_OPT_SWITCH(FLAG, "progress", 0, AT(progress), "show progress, terminal or not"),
     TC_OPT_SWITCH(FLAG, "quiet", 'q', AT(quiet), "only errors on stderr"),
-    TC_OPT_SWITCH(COUNT, "verbose", 'v', AT(verbose), "all notes about the traces"),
+    TC_OPT_SWITCH(COUNT, "verbose", 'v', AT(verbose), "all notes about the traces, counts by form"),
     /* as the Python tool spells it */
     TC_OPT_SPELLING(LIST, "trace-folders", 'f', "DIR", AT(traces)),
     TC_OPT_SPELLING(LIST, "traces", 't', "DIR", AT(traces)),

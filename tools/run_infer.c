@@ -38,6 +38,39 @@ static void say_counts(struct tc_app *app, const char *head, const struct tc_inf
     tc_strbuf_release(&line);
 }
 
+/* A line for a person: forms of one relation, "EventContain/some" and "EventContain/none", are one
+ * count there. sums: as large as per_form. Returns the number of relations. */
+static size_t sum_relations(const struct tc_infer_result *r, struct tc_infer_count *sums)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_forms; i++) {
+        int size = (int)strcspn(r->per_form[i].name, "/");
+        size_t at = 0;
+        struct tc_infer_count sum = {.n = r->per_form[i].n};
+        snprintf(sum.name, sizeof(sum.name), "%.*s", size, r->per_form[i].name);
+        while (at < n && strcmp(sums[at].name, sum.name))
+            at++;
+        if (at == n)
+            sums[n++] = sum;
+        else
+            sums[at].n += sum.n;
+    }
+    return n;
+}
+
+static void say_invariants(struct tc_app *app, const struct infer_options *options,
+                           const struct tc_infer_result *r)
+{
+    struct tc_infer_count sums[sizeof(r->per_form) / sizeof(*r->per_form)];
+    char head[512];
+    snprintf(head, sizeof(head), "%" PRIu64 " invariant%s in %s", r->n_invariants,
+             r->n_invariants == 1 ? "" : "s", options->output);
+    if (options->verbose)
+        say_counts(app, head, r->per_form, r->n_forms);
+    else
+        say_counts(app, head, sums, sum_relations(r, sums));
+}
+
 static void say_read(struct tc_app *app, const struct tc_infer_result *r)
 {
     double seconds = (double)r->wall_ns / 1e9, mb = (double)r->json_bytes / 1e6;
@@ -66,9 +99,7 @@ static void say_result(struct tc_app *app, const struct infer_options *options,
                    r->n_pipelines == 1
                        ? "; a second healthy run, with another seed, tells which are chance"
                        : "");
-    snprintf(head, sizeof(head), "%" PRIu64 " invariant%s in %s", r->n_invariants,
-             r->n_invariants == 1 ? "" : "s", options->output);
-    say_counts(app, head, r->per_form, r->n_forms);
+    say_invariants(app, options, r);
     if (r->n_held_out)
         tc_app_say(app,
                    "%" PRIu64 " of them held on %" PRIu64 " held-out trace%s, %" PRIu64
