@@ -166,8 +166,8 @@ static void propose(enum tc_fact_form form, struct tc_strtab *symbols, tc_sym ke
         return;
     struct tc_hypothesis hypothesis = {
         .n_params = 1,
-        .min_pipelines = TC_EVERY_PIPELINE,
-        .min_support = tc_attribute_row((enum tc_attribute)fact.attribute)->support,
+        .support = TC_SUPPORT_EVERY,
+        .min_examples = tc_attribute_row((enum tc_attribute)fact.attribute)->support,
         .fact = fact,
     };
     hypothesis.params[0] = tc_param_fact(&hypothesis.fact);

@@ -26,7 +26,7 @@ const char *tc_deduction_text(enum tc_deduction deduction)
 static unsigned examples_wanted(const struct tc_hypothesis *hypothesis,
                                 const struct tc_deduce_options *options)
 {
-    return hypothesis->min_support ? hypothesis->min_support : options->min_support;
+    return hypothesis->min_examples ? hypothesis->min_examples : options->min_support;
 }
 
 /* Every clause is one more choice among a hundred: what it fits must be seen more often. What a run
@@ -55,14 +55,16 @@ static unsigned pipelines_wanted(const struct tc_deduce_rows *rows,
                                  const struct tc_hypothesis *hypothesis,
                                  const struct tc_deduce_options *options, unsigned n_choices)
 {
-    if (hypothesis->min_pipelines == TC_EVERY_PIPELINE)
+    const unsigned pipelines = tc_support_pipelines(hypothesis->support);
+
+    if (pipelines == TC_PIPELINES_ALL)
         return (unsigned)rows->evidence->pipelines.n;
     if (n_witnesses(rows) < 2)
         return 1;
-    if (hypothesis->min_pipelines == TC_ONE_PIPELINE_ONLY)
-        return TC_ONE_PIPELINE_ONLY;
+    if (pipelines == TC_PIPELINES_ONLY)
+        return pipelines;
     return options->min_pipelines ? options->min_pipelines
-                                  : hypothesis->min_pipelines + PIPELINES_PER_CLAUSE * n_choices;
+                                  : pipelines + PIPELINES_PER_CLAUSE * n_choices;
 }
 
 /* A situation met with both outcomes counts as broken; what held only there cannot be told apart.

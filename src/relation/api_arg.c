@@ -33,7 +33,7 @@ static bool is_constant(const struct tc_statement *s)
 static void constant_propose(struct tc_strtab *symbols, tc_sym key,
                              const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
 {
-    tc_operand_propose(symbols, key, outcomes, is_constant, 4, out);
+    tc_operand_propose(symbols, key, outcomes, is_constant, TC_SUPPORT_USAGE, out);
 }
 
 static bool is_equality(const struct tc_statement *s)
@@ -44,7 +44,7 @@ static bool is_equality(const struct tc_statement *s)
 static void equal_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
                           struct tc_hypotheses *out)
 {
-    tc_operand_propose(symbols, key, outcomes, is_equality, 7, out);
+    tc_operand_propose(symbols, key, outcomes, is_equality, TC_SUPPORT_COIN, out);
 }
 
 const struct tc_relation tc_api_arg_constant = {

@@ -161,10 +161,10 @@ static bool is_content(const struct tc_strtab *symbols, const struct tc_outcomes
 static void propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
                     struct tc_hypotheses *out)
 {
-    struct tc_hypothesis h = {.n_params = 1, .min_pipelines = 2, .min_support = 1};
+    struct tc_hypothesis h = {.n_params = 1, .support = TC_SUPPORT_LAW, .min_examples = 1};
 
     if (is_content(symbols, outcomes))
-        h.min_pipelines = TC_ONE_PIPELINE_ONLY;
+        h.support = TC_SUPPORT_OWN;
     h.params[0] =
         tc_param_call(tc_strtab_intern_text(symbols, "*"), tc_strtab_intern_text(symbols, "init"));
     if (key != initialiser_key(symbols))

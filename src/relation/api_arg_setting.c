@@ -134,7 +134,7 @@ static bool is_claim(const struct tc_statement *s)
 static void setting_propose(struct tc_strtab *symbols, tc_sym key,
                             const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
 {
-    tc_operand_propose(symbols, key, outcomes, is_claim, TC_EVERY_PIPELINE, out);
+    tc_operand_propose(symbols, key, outcomes, is_claim, TC_SUPPORT_EVERY, out);
 }
 
 /* What the object is set to is what is claimed: of such fields none explains it. */

@@ -46,31 +46,31 @@ static bool is_finite(const struct tc_statement *s)
 static void constant_propose(struct tc_strtab *symbols, tc_sym key,
                              const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
 {
-    tc_operand_propose(symbols, key, outcomes, is_constant, 4, out);
+    tc_operand_propose(symbols, key, outcomes, is_constant, TC_SUPPORT_USAGE, out);
 }
 
 static void equal_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
                           struct tc_hypotheses *out)
 {
-    tc_operand_propose(symbols, key, outcomes, is_equality, 7, out);
+    tc_operand_propose(symbols, key, outcomes, is_equality, TC_SUPPORT_COIN, out);
 }
 
 static void upper_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
                           struct tc_hypotheses *out)
 {
-    tc_operand_propose(symbols, key, outcomes, is_upper_bound, 7, out);
+    tc_operand_propose(symbols, key, outcomes, is_upper_bound, TC_SUPPORT_COIN, out);
 }
 
 static void lower_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
                           struct tc_hypotheses *out)
 {
-    tc_operand_propose(symbols, key, outcomes, is_lower_bound, 7, out);
+    tc_operand_propose(symbols, key, outcomes, is_lower_bound, TC_SUPPORT_COIN, out);
 }
 
 static void finite_propose(struct tc_strtab *symbols, tc_sym key,
                            const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
 {
-    tc_operand_propose(symbols, key, outcomes, is_finite, 4, out);
+    tc_operand_propose(symbols, key, outcomes, is_finite, TC_SUPPORT_USAGE, out);
 }
 
 const struct tc_relation tc_api_output_constant = {

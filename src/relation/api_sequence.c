@@ -163,11 +163,6 @@ static tc_sym window_key(struct tc_strtab *symbols, const struct tc_param *param
 
 /* ---- hypotheses ---------------------------------------------------------------------------- */
 
-/* A coin that falls the same way seven times is less than 1 %: what each pipeline chooses for
- * itself, where it reduces or what it does beside a call that not every step has, needs as many. */
-#define MIN_PIPELINES        4
-#define MIN_PIPELINES_CHOSEN 7
-
 struct proposal {
     struct tc_strtab *symbols;
     const struct tc_outcomes *outcomes;
@@ -183,18 +178,18 @@ static bool has_own_rhythm(const struct proposal *p, const struct tc_param *para
 
 static void propose_one(const struct proposal *p, const tc_sym *tokens, const bool *given, size_t n)
 {
-    struct tc_hypothesis hypothesis = {.n_params = n, .min_pipelines = MIN_PIPELINES};
+    struct tc_hypothesis hypothesis = {.n_params = n, .support = TC_SUPPORT_USAGE};
     bool has_rhythm = false, is_given = false;
 
     for (size_t i = 0; i < n; i++) {
         hypothesis.params[i] = param_of_token(p->symbols, tokens[i], given[i]);
         if (given[i] || tc_param_has_role(p->symbols, &hypothesis.params[i], TC_ROLE_COLLECTIVE))
-            hypothesis.min_pipelines = MIN_PIPELINES_CHOSEN;
+            hypothesis.support = TC_SUPPORT_COIN; /* where it reduces, what it does beside a call */
         has_rhythm |= !given[i] && has_own_rhythm(p, &hypothesis.params[i]);
         is_given |= given[i];
     }
     if (has_rhythm && !is_given)
-        hypothesis.min_pipelines = TC_MANY_PIPELINES;
+        hypothesis.support = TC_SUPPORT_HABIT;
     tc_vec_push(&p->out->items, hypothesis);
 }
 

@@ -285,7 +285,7 @@ static void between_observe(void *state, struct tc_strtab *symbols, const struct
 static void between_propose(struct tc_strtab *symbols, tc_sym key,
                             const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
 {
-    struct tc_hypothesis h = {.n_params = N_PARAMS, .min_pipelines = 2};
+    struct tc_hypothesis h = {.n_params = N_PARAMS, .support = TC_SUPPORT_LAW};
 
     (void)outcomes;
     for (size_t i = 0; i < N_RULES; i++) {

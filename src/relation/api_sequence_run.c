@@ -304,11 +304,6 @@ static void follow_observe(void *state, struct tc_strtab *symbols, const struct 
 
 /* ---- both ---------------------------------------------------------------------------------- */
 
-/* The code of one pipeline decides about order: it takes seven to make a rule. That what was saved
- * is restored is no coin. */
-#define MIN_PIPELINES_RUN    7
-#define MIN_PIPELINES_FOLLOW 4
-
 static bool is_known(const struct tc_strtab *symbols, tc_sym mark)
 {
     return !strncmp(tc_strtab_text(symbols, mark), "known ", strlen("known "));
@@ -331,9 +326,10 @@ static void propose_calls(const struct tc_strtab *symbols, tc_sym key,
         for (size_t j = 0; j < outcomes->n_outcome[i]; j++) {
             tc_sym other = outcomes->outcome[i][j];
             struct tc_hypothesis h = {.n_params = 2,
-                                      .min_pipelines =
-                                          key_first ? MIN_PIPELINES_FOLLOW : MIN_PIPELINES_RUN,
-                                      .min_support = 1};
+                                      /* The code of one pipeline decides about order. That what was
+                                       * saved is restored is no coin. */
+                                      .support = key_first ? TC_SUPPORT_USAGE : TC_SUPPORT_COIN,
+                                      .min_examples = 1};
             if (!tc_is_first(&seen, other) || is_aside(symbols, other))
                 continue;
             h.params[0] = tc_param_call(key_first ? key : other, TC_SYM_EMPTY);

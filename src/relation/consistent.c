@@ -25,7 +25,7 @@ void tc_consistent_propose(struct tc_strtab *symbols, tc_sym key,
         for (size_t j = 0; j < outcomes->n_outcome[i]; j++) {
             const char *text = tc_strtab_text(symbols, outcomes->outcome[i][j]);
             const char *space = strchr(text, ' ');
-            struct tc_hypothesis h = {.n_params = 1, .min_pipelines = 2};
+            struct tc_hypothesis h = {.n_params = 1, .support = TC_SUPPORT_LAW};
             if (!tc_is_first(&seen, outcomes->outcome[i][j]) || !space || strcmp(space, " equal"))
                 continue;
             h.params[0] =

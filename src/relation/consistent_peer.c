@@ -83,8 +83,6 @@ static void peer_explain(struct tc_strtab *symbols, const struct tc_invariant *i
 const struct tc_source tc_source_peer = {.name = "peer", .is_set = true, .observe = peer_observe};
 
 /* Norms in a wider type than the rest are a choice. */
-#define MIN_PIPELINES 7
-
 static void peer_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
                          struct tc_hypotheses *out)
 {
@@ -92,7 +90,7 @@ static void peer_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_
 
     tc_consistent_propose(symbols, key, outcomes, out);
     while (n < out->items.n)
-        out->items.items[n++].min_pipelines = MIN_PIPELINES;
+        out->items.items[n++].support = TC_SUPPORT_COIN;
 }
 
 const struct tc_relation tc_consistent_peer = {

@@ -219,7 +219,7 @@ static void some_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_
     for (size_t i = 0; i < outcomes->n; i++) {
         for (size_t j = 0; j < outcomes->n_outcome[i]; j++) {
             tc_sym atom = outcomes->outcome[i][j];
-            struct tc_hypothesis hypothesis = {.n_params = 2, .min_pipelines = 2};
+            struct tc_hypothesis hypothesis = {.n_params = 2, .support = TC_SUPPORT_LAW};
             if (!is_first_with(outcomes, i, atom) ||
                 !param_of_atom(symbols, atom, &hypothesis.params[1]) ||
                 is_change_of_buffer(&hypothesis.params[1]))
@@ -381,7 +381,7 @@ static bool ever_computes(const struct tc_outcomes *outcomes)
 static void none_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
                          struct tc_hypotheses *out)
 {
-    struct tc_hypothesis hypothesis = {.n_params = 2, .min_pipelines = 2};
+    struct tc_hypothesis hypothesis = {.n_params = 2, .support = TC_SUPPORT_LAW};
 
     if (!ever_computes(outcomes))
         return;

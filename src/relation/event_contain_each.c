@@ -251,14 +251,14 @@ static void each_observe(void *state, struct tc_strtab *symbols, const struct tc
 static const struct {
     const char *kind;
     tc_sym attr, to;
-    unsigned min_pipelines;
+    enum tc_support support;
 } claims[] = {
-    {"Parameter",   TC_SYM_DATA,      TC_SYM_CHANGED,   2                   },
-    {"Parameter",   TC_SYM_CLEARED,   TC_SYM_TRUE,      2                   },
-    {"Parameter",   TC_SYM_KEPT,      TC_SYM_TRUE,      TC_MANY_PIPELINES   },
-    {"Parameter",   TC_SYM_OPTIMIZER, TC_SYM_TRUE,      TC_ONE_PIPELINE_ONLY},
-    {"buffer",      TC_SYM_DATA,      TC_SYM_UNCHANGED, 2                   },
-    {FROZEN_BUFFER, TC_SYM_DATA,      TC_SYM_UNCHANGED, 2                   },
+    {"Parameter",   TC_SYM_DATA,      TC_SYM_CHANGED,   TC_SUPPORT_LAW  },
+    {"Parameter",   TC_SYM_CLEARED,   TC_SYM_TRUE,      TC_SUPPORT_LAW  },
+    {"Parameter",   TC_SYM_KEPT,      TC_SYM_TRUE,      TC_SUPPORT_HABIT},
+    {"Parameter",   TC_SYM_OPTIMIZER, TC_SYM_TRUE,      TC_SUPPORT_OWN  },
+    {"buffer",      TC_SYM_DATA,      TC_SYM_UNCHANGED, TC_SUPPORT_LAW  },
+    {FROZEN_BUFFER, TC_SYM_DATA,      TC_SYM_UNCHANGED, TC_SUPPORT_LAW  },
 };
 
 static bool was_met(struct tc_strtab *symbols, const struct tc_outcomes *outcomes, tc_sym attr,
@@ -281,7 +281,7 @@ static void each_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_
     tc_sym call = tc_strtab_intern(symbols, text.text, (size_t)(space - text.text));
 
     for (size_t i = 0; i < sizeof(claims) / sizeof(*claims); i++) {
-        struct tc_hypothesis hypothesis = {.n_params = 2, .min_pipelines = claims[i].min_pipelines};
+        struct tc_hypothesis hypothesis = {.n_params = 2, .support = claims[i].support};
         if (strcmp(claims[i].kind, space + 1) != 0 ||
             !was_met(symbols, outcomes, claims[i].attr, claims[i].to))
             continue;

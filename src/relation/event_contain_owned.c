@@ -117,7 +117,7 @@ static void owned_observe(void *state, struct tc_strtab *symbols, const struct t
 static void owned_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
                           struct tc_hypotheses *out)
 {
-    struct tc_hypothesis h = {.n_params = 1, .min_pipelines = 4};
+    struct tc_hypothesis h = {.n_params = 1, .support = TC_SUPPORT_USAGE};
 
     (void)outcomes;
     h.params[0] =

@@ -126,7 +126,7 @@ static void sets_observe(void *state, struct tc_strtab *symbols, const struct tc
 static void sets_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
                          struct tc_hypotheses *out)
 {
-    struct tc_hypothesis h = {.n_params = 2, .min_pipelines = 4, .min_support = 1};
+    struct tc_hypothesis h = {.n_params = 2, .support = TC_SUPPORT_USAGE, .min_examples = 1};
 
     (void)outcomes;
     h.params[0] = tc_param_call(key, TC_SYM_EMPTY);

@@ -209,10 +209,6 @@ static void within_observe(void *state, struct tc_strtab *symbols, const struct 
 
 /* ---- within: inside the calls that were seen -------------------------------------------- */
 
-/* Whether a script also writes to its weights by hand (a clamp, a mask, a decay) is its choice. Of
- * few pipelines that is said which goes for all: EventContain/restored. */
-#define MIN_PIPELINES TC_MANY_PIPELINES
-
 static int compare_texts(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -238,10 +234,12 @@ static size_t collect_tokens(const struct tc_strtab *symbols, const struct tc_ou
     return n;
 }
 
+/* Whether a script also writes to its weights by hand (a clamp, a mask, a decay) is its habit. Of
+ * few pipelines that is said which goes for all: EventContain/restored. */
 static void within_propose(struct tc_strtab *symbols, tc_sym key,
                            const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
 {
-    struct tc_hypothesis h = {.n_params = 1, .min_pipelines = MIN_PIPELINES};
+    struct tc_hypothesis h = {.n_params = 1, .support = TC_SUPPORT_HABIT};
     const char *texts[TC_MAX_PARAMS - 1];
     size_t n = collect_tokens(symbols, outcomes, texts, TC_MAX_PARAMS - 1);
 
@@ -310,7 +308,7 @@ static void within_explain(struct tc_strtab *symbols, const struct tc_invariant 
 static void restored_propose(struct tc_strtab *symbols, tc_sym key,
                              const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
 {
-    struct tc_hypothesis h = {.n_params = 1, .min_pipelines = 2};
+    struct tc_hypothesis h = {.n_params = 1, .support = TC_SUPPORT_LAW};
 
     (void)outcomes;
     h.params[0] = tc_param_of(TC_PARAM_CHANGE, TC_SYM_PARAMETER, TC_SYM_DATA, TC_SYM_KEPT);

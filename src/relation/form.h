@@ -45,9 +45,6 @@ bool tc_is_step_window(const struct tc_event *event);
 /* Is this an optimizer whose learning rate is zero, or too small to show? */
 bool tc_has_no_rate(const struct tc_situation *situation);
 
-/* What is a choice of scripts, and mostly made in one way, asks for so many pipelines. */
-#define TC_MANY_PIPELINES 20
-
 /* " (torch.optim.Adam)", if the call has a receiver. */
 void tc_explain_receiver(const struct tc_event *event, struct tc_strbuf *out);
 

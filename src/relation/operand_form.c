@@ -7,8 +7,6 @@
 #include "relation/form.h"
 #include "replay/symbols.h"
 
-#define MIN_PIPELINES_OF_COIN 7
-
 bool tc_str_starts(struct tc_str text, const char *prefix)
 {
     size_t n = strlen(prefix);
@@ -144,43 +142,77 @@ static bool is_training_mode(const struct tc_statement *s)
     return is_mode(s) && tc_str_is(s->right, "true");
 }
 
+/* A dimension that is counted from the end, but for the two of a matrix. */
+static bool is_from_the_end(const struct tc_statement *s)
+{
+    return tc_str_is(s->verb, "is") && is_dimension(s->left) && tc_str_starts(s->right, "-") &&
+           !str_ends(s->left, TC_PART_MATRIX);
+}
+
+static bool is_value(const struct tc_statement *s)
+{
+    return tc_str_starts(s->left, "args.") && tc_str_is(s->verb, "is");
+}
+
+/* What is known of a key: how its calls were met, and what is usual for the form. */
+struct subject {
+    struct tc_strtab *symbols;
+    const struct tc_outcomes *outcomes;
+    bool is_users, is_rare;
+    enum tc_support usual;
+};
+
+/* The first that applies, from the one that says least. */
+static enum tc_support support_of(const struct subject *x, const struct tc_statement *s, tc_sym sym)
+{
+    if ((x->is_users && is_about_argument(s)) || is_training_mode(s) ||
+        (is_value(s) && is_default_wherever(x->symbols, x->outcomes, s->left, sym)))
+        return TC_SUPPORT_OWN;
+    if (is_from_the_end(s))
+        return TC_SUPPORT_EVERY;
+    if (is_mode(s) || (is_about_argument(s) && is_coin(s)))
+        return TC_SUPPORT_COIN;
+    return x->usual > TC_SUPPORT_USAGE && is_shape_of_two(s) ? TC_SUPPORT_USAGE : x->usual;
+}
+
+/* Left alone: a value that is a default wherever it was met, a bound that no result ever met. */
+static bool is_idle(const struct subject *x, const struct tc_statement *s, tc_sym sym)
+{
+    if (is_value(s) && is_default_wherever(x->symbols, x->outcomes, s->left, TC_NO_SYM))
+        return true;
+    return tc_str_is(s->verb, "at_least") && !is_ever_reached(x->symbols, x->outcomes, sym);
+}
+
+static void propose_one(const struct subject *x, tc_sym key, const struct tc_statement *s,
+                        tc_sym sym, struct tc_hypotheses *out)
+{
+    struct tc_hypothesis h = {.n_params = 2,
+                              .support = support_of(x, s, sym),
+                              .min_examples = x->is_rare ? 1 : 0,
+                              .is_choice = is_choice(s)};
+
+    h.params[0] = tc_param_call(key, TC_SYM_EMPTY);
+    h.params[1] =
+        tc_param_of(TC_PARAM_OPERAND, tc_symbols_str(x->symbols, s->left),
+                    tc_symbols_str(x->symbols, s->verb), tc_symbols_str(x->symbols, s->right));
+    tc_vec_push(&out->items, h);
+}
+
 void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
-                        tc_statement_filter *filter, unsigned min_pipelines,
+                        tc_statement_filter *filter, enum tc_support usual,
                         struct tc_hypotheses *out)
 {
-    const unsigned min_support = call_is(symbols, outcomes, "rare") ? 1 : 0;
-    const bool is_users = call_is(symbols, outcomes, "users");
+    const struct subject x = {symbols, outcomes, call_is(symbols, outcomes, "users"),
+                              call_is(symbols, outcomes, "rare"), usual};
     struct tc_map seen = TC_MAP_INIT;
 
     for (size_t i = 0; i < outcomes->n; i++) {
         for (size_t j = 0; j < outcomes->n_outcome[i]; j++) {
             tc_sym sym = outcomes->outcome[i][j];
             struct tc_statement s;
-            if (!tc_is_first(&seen, sym) || !tc_statement_split(symbols, sym, &s) || !filter(&s))
-                continue;
-            bool is_value = tc_str_starts(s.left, "args.") && tc_str_is(s.verb, "is");
-            if (is_value && is_default_wherever(symbols, outcomes, s.left, TC_NO_SYM))
-                continue;
-            if (tc_str_is(s.verb, "at_least") && !is_ever_reached(symbols, outcomes, sym))
-                continue;
-            struct tc_hypothesis h = {
-                .n_params = 2, .min_pipelines = min_pipelines, .min_support = min_support};
-            h.is_choice = is_choice(&s);
-            if (h.min_pipelines > 4 && is_shape_of_two(&s))
-                h.min_pipelines = 4;
-            if (is_mode(&s) || (is_about_argument(&s) && is_coin(&s)))
-                h.min_pipelines = MIN_PIPELINES_OF_COIN;
-            if (tc_str_is(s.verb, "is") && is_dimension(s.left) && tc_str_starts(s.right, "-") &&
-                !str_ends(s.left, TC_PART_MATRIX))
-                h.min_pipelines = TC_EVERY_PIPELINE;
-            if ((is_users && is_about_argument(&s)) || is_training_mode(&s) ||
-                (is_value && is_default_wherever(symbols, outcomes, s.left, sym)))
-                h.min_pipelines = TC_ONE_PIPELINE_ONLY;
-            h.params[0] = tc_param_call(key, TC_SYM_EMPTY);
-            h.params[1] =
-                tc_param_of(TC_PARAM_OPERAND, tc_symbols_str(symbols, s.left),
-                            tc_symbols_str(symbols, s.verb), tc_symbols_str(symbols, s.right));
-            tc_vec_push(&out->items, h);
+            if (tc_is_first(&seen, sym) && tc_statement_split(symbols, sym, &s) && filter(&s) &&
+                !is_idle(&x, &s, sym))
+                propose_one(&x, key, &s, sym, out);
         }
     }
     tc_map_release(&seen);

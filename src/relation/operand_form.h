@@ -11,12 +11,13 @@
 #define TC_RELATION_OPERAND_FORM_H
 
 #include "relation/operand.h"
+#include "relation/support.h"
 
 /* Which statements a form proposes. */
 typedef bool tc_statement_filter(const struct tc_statement *statement);
 
 void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
-                        tc_statement_filter *filter, unsigned min_pipelines,
+                        tc_statement_filter *filter, enum tc_support usual,
                         struct tc_hypotheses *out);
 tc_sym tc_operand_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params);
 /* Of a constant: is its value of a form that is ever stated? */

@@ -17,11 +17,10 @@
 #ifndef TC_RELATION_RELATION_H
 #define TC_RELATION_RELATION_H
 
-#include <limits.h>
-
 #include "invariant/invariant.h"
 #include "relation/interest.h"
 #include "relation/situation.h"
+#include "relation/support.h"
 
 enum tc_outcome {
     TC_HELD,
@@ -55,19 +54,14 @@ struct tc_outcomes {
     size_t n;
 };
 
-/* For what is a fact of one pipeline and no more: not claimed when several are given. */
-#define TC_ONE_PIPELINE_ONLY UINT_MAX
-/* All that are given must carry it. */
-#define TC_EVERY_PIPELINE (UINT_MAX - 1)
-
 /* A claim before its precondition is known. */
 struct tc_hypothesis {
     struct tc_param params[TC_MAX_PARAMS];
     size_t n_params;
-    struct tc_fact fact;    /* the param of a claim that is one */
-    unsigned min_pipelines; /* that must carry it, when more than one is given */
-    unsigned min_support;   /* examples that must hold; 0: as the user asks */
-    bool is_choice; /* one pipeline alone teaches it only where a precondition explains it */
+    struct tc_fact fact; /* the param of a claim that is one */
+    enum tc_support support;
+    unsigned min_examples; /* that must hold; 0: as the user asks */
+    bool is_choice;        /* one pipeline alone teaches it only where a precondition explains it */
 };
 
 struct tc_hypotheses {

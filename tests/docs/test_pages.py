@@ -53,6 +53,16 @@ class Pages(unittest.TestCase):
                 self.assertEqual(silent, [])
                 self.assertEqual(sum(m["kind"] == "not run:" for m in blocks(page)), NOT_RUN.get(page, 0))
 
+    def test_support_is_that_of_the_code(self):
+        text = re.sub(r'" *\\\n *"', "", (ROOT / "src" / "relation" / "support.h").read_text())
+        rows = re.findall(r'X\((\w+), (\w+), *(?:\\\n *)?"(.*?)"\)', text)
+        words = {"TC_PIPELINES_ALL": "all", "TC_PIPELINES_ONLY": "only one"}
+        told = re.findall(r"(?m)^\| (\w+) \| ([\w ]+) \| (.*?) \| .* \|$",
+                          (DOCS / "relations.md").read_text().split("## Support")[1].split("##")[0])
+        self.assertEqual([(name.lower(), words.get(n, n), why) for name, n, why in rows],
+                         [row for row in told if row[0] != "support"])
+        self.assertGreater(len(rows), 5)
+
     def test_quotes_stand_where_they_are_held(self):
         n = 0
         for page in PAGES:

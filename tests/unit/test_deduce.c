@@ -27,7 +27,7 @@ struct world {
     struct tc_invariant invariant;
     const struct tc_row *counterexample;
     struct tc_deduce_options options;
-    unsigned min_pipelines;
+    enum tc_support support;
     char when[500]; /* "after.backward=true & v.grad!=\"zero\"" */
 };
 
@@ -37,7 +37,7 @@ static int setup(void **state)
 
     tc_evidence_init(&w->evidence);
     w->options.min_support = 3;
-    w->min_pipelines = 2;
+    w->support = TC_SUPPORT_LAW;
     *state = w;
     return 0;
 }
@@ -75,7 +75,7 @@ static void see(struct world *w, const char *pipeline, const char *outcome, unsi
 
 static enum tc_deduction deduce(struct world *w)
 {
-    struct tc_hypothesis hypothesis = {.min_pipelines = w->min_pipelines};
+    struct tc_hypothesis hypothesis = {.support = w->support};
     const struct tc_row *rows[64];
     struct tc_deduce_rows all = {.evidence = &w->evidence, .relation = &claim, .rows = rows};
     size_t n = 0;
@@ -140,7 +140,7 @@ static void several_pipelines_must_agree(void **state)
     assert_int_equal(deduce(w), TC_DEDUCE_FEW_PIPELINES);
     see(w, "b", "held", 1, "after.backward=true");
     assert_int_equal(deduce(w), TC_DEDUCE_ACCEPTED);
-    w->min_pipelines = 4;
+    w->support = TC_SUPPORT_USAGE;
     assert_int_equal(deduce(w), TC_DEDUCE_FEW_PIPELINES);
     w->options.min_pipelines = 2; /* the user's word counts */
     assert_int_equal(deduce(w), TC_DEDUCE_ACCEPTED);

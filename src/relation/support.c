@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "relation/support.h"
+
+#include "base/banned.h"
+
+unsigned tc_support_pipelines(enum tc_support support)
+{
+    static const unsigned pipelines[TC_N_SUPPORTS] = {
+#define X(name, pipelines, why) [TC_SUPPORT_##name] = (pipelines),
+        TC_SUPPORT_MAP(X)
+#undef X
+    };
+
+    return pipelines[support];
+}
