@@ -245,21 +245,47 @@ static void each_observe(void *state, struct tc_strtab *symbols, const struct tc
         each_buffer(&x);
 }
 
-/* Claims by kind: parameters change in a step and nowhere else, by one optimizer; buffers may only
- * be learned to stay; a gradient is fresh. An optimizer that is built anew for a second stage is a
- * choice. */
-static const struct {
-    const char *kind;
-    tc_sym attr, to;
+/* All that is claimed, a row each. What was broken is told after the variable's name; NULL: by what
+ * is known of the variable, see explain_still(). An optimizer that is built anew for a second stage
+ * is a choice. */
+static const struct claim {
+    const char *kind; /* of variables */
+    tc_sym attr, to, other;
     enum tc_support support;
+    const char *expected; /* %c: the call, %k: the kind */
+    const char *seen;
 } claims[] = {
-    {"Parameter",   TC_SYM_DATA,      TC_SYM_CHANGED,   TC_SUPPORT_LAW  },
-    {"Parameter",   TC_SYM_CLEARED,   TC_SYM_TRUE,      TC_SUPPORT_LAW  },
-    {"Parameter",   TC_SYM_KEPT,      TC_SYM_TRUE,      TC_SUPPORT_HABIT},
-    {"Parameter",   TC_SYM_OPTIMIZER, TC_SYM_TRUE,      TC_SUPPORT_OWN  },
-    {"buffer",      TC_SYM_DATA,      TC_SYM_UNCHANGED, TC_SUPPORT_LAW  },
-    {FROZEN_BUFFER, TC_SYM_DATA,      TC_SYM_UNCHANGED, TC_SUPPORT_LAW  },
+    {"Parameter",   TC_SYM_DATA,      TC_SYM_CHANGED,   TC_SYM_UNCHANGED, TC_SUPPORT_LAW,
+     "%c changes data of each %k that requires a gradient",                           NULL                                                                      },
+    {"Parameter",   TC_SYM_CLEARED,   TC_SYM_TRUE,      TC_SYM_FALSE,     TC_SUPPORT_LAW,
+     "before %c the gradient of each %k was cleared (zero_grad) since the last step", "still had the gradient of the step before: it was added to, not replaced"},
+    {"Parameter",   TC_SYM_KEPT,      TC_SYM_TRUE,      TC_SYM_FALSE,     TC_SUPPORT_HABIT,
+     "between two calls of %c data of each %k is not written to",                     "was written to since the step before, by no call that loads weights"     },
+    {"Parameter",   TC_SYM_OPTIMIZER, TC_SYM_TRUE,      TC_SYM_FALSE,     TC_SUPPORT_OWN,
+     "%c of one optimizer alone changes each %k",                                     "was stepped by another optimizer before"                                 },
+    {"buffer",      TC_SYM_DATA,      TC_SYM_UNCHANGED, TC_SYM_CHANGED,   TC_SUPPORT_LAW,
+     "%c leaves data of each %k as it is",                                            "changed"                                                                 },
+    {FROZEN_BUFFER, TC_SYM_DATA,      TC_SYM_UNCHANGED, TC_SYM_CHANGED,   TC_SUPPORT_LAW,
+     "%c leaves data of each buffer of a frozen module as it is",                     "changed"                                                                 },
 };
+
+#define N_CLAIMS (sizeof(claims) / sizeof(*claims))
+
+/* The row of these params. One of another kind, if none has that: as a file may say it of any. */
+static const struct claim *claim_of(const struct tc_strtab *symbols, const struct tc_param *params)
+{
+    const struct claim *found = NULL;
+
+    for (size_t i = 0; i < N_CLAIMS; i++) {
+        if (claims[i].attr != params[1].attr || claims[i].to != params[1].to)
+            continue;
+        if (!strcmp(claims[i].kind, tc_strtab_text(symbols, params[1].name)))
+            return &claims[i];
+        if (!found)
+            found = &claims[i];
+    }
+    return found;
+}
 
 static bool was_met(struct tc_strtab *symbols, const struct tc_outcomes *outcomes, tc_sym attr,
                     tc_sym to)
@@ -280,7 +306,7 @@ static void each_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_
     tc_sym kind = tc_strtab_intern_text(symbols, space + 1);
     tc_sym call = tc_strtab_intern(symbols, text.text, (size_t)(space - text.text));
 
-    for (size_t i = 0; i < sizeof(claims) / sizeof(*claims); i++) {
+    for (size_t i = 0; i < N_CLAIMS; i++) {
         struct tc_hypothesis hypothesis = {.n_params = 2, .support = claims[i].support};
         if (strcmp(claims[i].kind, space + 1) != 0 ||
             !was_met(symbols, outcomes, claims[i].attr, claims[i].to))
@@ -299,10 +325,8 @@ static void each_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_
 
 static tc_sym each_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
 {
-    if (n_params != 2 || params[0].kind != TC_PARAM_CALL || params[1].kind == TC_PARAM_CALL)
-        return TC_NO_SYM;
-    if (params[1].attr != TC_SYM_DATA && params[1].attr != TC_SYM_CLEARED &&
-        params[1].attr != TC_SYM_KEPT && params[1].attr != TC_SYM_OPTIMIZER)
+    if (n_params != 2 || params[0].kind != TC_PARAM_CALL || params[1].kind == TC_PARAM_CALL ||
+        !claim_of(symbols, params))
         return TC_NO_SYM;
     return each_key_of(symbols, params[0].name, params[1].name);
 }
@@ -310,17 +334,14 @@ static tc_sym each_key(struct tc_strtab *symbols, const struct tc_param *params,
 static enum tc_outcome each_holds(struct tc_strtab *symbols, const struct tc_param *params,
                                   size_t n_params, const tc_sym *outcome, size_t n_outcome)
 {
-    tc_sym attr = params[1].attr, to = params[1].to;
-    tc_sym other = to == TC_SYM_CHANGED     ? TC_SYM_UNCHANGED
-                   : to == TC_SYM_UNCHANGED ? TC_SYM_CHANGED
-                   : to == TC_SYM_TRUE      ? TC_SYM_FALSE
-                                            : TC_SYM_TRUE;
+    const struct claim *claim = claim_of(symbols, params);
 
     (void)n_params;
-    if (tc_outcome_has(outcome, n_outcome, outcome_sym(symbols, attr, to)))
+    if (tc_outcome_has(outcome, n_outcome, outcome_sym(symbols, claim->attr, claim->to)))
         return TC_HELD;
-    return tc_outcome_has(outcome, n_outcome, outcome_sym(symbols, attr, other)) ? TC_BROKEN
-                                                                                 : TC_UNDECIDED;
+    return tc_outcome_has(outcome, n_outcome, outcome_sym(symbols, claim->attr, claim->other))
+               ? TC_BROKEN
+               : TC_UNDECIDED;
 }
 
 /* What buffers are for depends on their module: a mask stays, statistics need not. */
@@ -334,58 +355,41 @@ static bool each_has_context(const struct tc_strtab *symbols, const struct tc_pa
 static void each_describe(const struct tc_strtab *symbols, const struct tc_param *params,
                           size_t n_params, struct tc_strbuf *out)
 {
-    const char *kind = tc_strtab_text(symbols, params[1].name);
-    bool is_frozen = !strcmp(kind, FROZEN_BUFFER);
-
     (void)n_params;
-    if (params[1].attr == TC_SYM_CLEARED) {
-        tc_strbuf_adds(out, "before ");
-        tc_describe_call(symbols, params[0].name, out);
-        tc_strbuf_addf(out, " the gradient of each %s was cleared (zero_grad) since the last step",
-                       kind);
-        return;
+    for (const char *p = claim_of(symbols, params)->expected; *p; p++) {
+        if (*p != '%')
+            tc_strbuf_addc(out, *p);
+        else if (*++p == 'c')
+            tc_describe_call(symbols, params[0].name, out);
+        else
+            tc_strbuf_adds(out, tc_strtab_text(symbols, params[1].name));
     }
-    if (params[1].attr == TC_SYM_KEPT) {
-        tc_strbuf_adds(out, "between two calls of ");
-        tc_describe_call(symbols, params[0].name, out);
-        tc_strbuf_addf(out, " data of each %s is not written to", kind);
-        return;
-    }
-    tc_describe_call(symbols, params[0].name, out);
-    if (params[1].attr == TC_SYM_OPTIMIZER) {
-        tc_strbuf_addf(out, " of one optimizer alone changes each %s", kind);
-        return;
-    }
-    tc_strbuf_addf(out, " %s data of each %s",
-                   params[1].to == TC_SYM_CHANGED ? "changes" : "leaves",
-                   is_frozen ? "buffer of a frozen module" : kind);
-    tc_strbuf_adds(out, params[1].to == TC_SYM_CHANGED ? " that requires a gradient" : " as it is");
+}
+
+/* Why it did not change, as far as its gradient tells. */
+static void explain_still(const struct tc_variable *variable, struct tc_strbuf *out)
+{
+    if (variable->grad == TC_SYM_GRAD_NULL)
+        tc_strbuf_addf(out, "has no gradient, and %d steps have not changed it",
+                       STEPS_FROM_THE_START);
+    else if (is_computed_zero(variable, TC_SYM_ZERO))
+        tc_strbuf_addf(out, "has had a gradient of zero alone, and %d steps have not changed it",
+                       STEPS_FROM_THE_START);
+    else
+        tc_strbuf_addf(out, "stayed the same for %d calls in a row", CALLS_IN_A_ROW);
 }
 
 static void each_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
                          const struct tc_event *event, const struct tc_example *example,
                          struct tc_strbuf *out)
 {
-    const struct tc_param *claim = &invariant->params[1];
+    const struct claim *claim = claim_of(symbols, invariant->params);
 
     tc_strbuf_addf(out, "%s ", tc_strtab_text(symbols, example->variable->name));
-    if (claim->attr == TC_SYM_CLEARED)
-        tc_strbuf_adds(out,
-                       "still had the gradient of the step before: it was added to, not replaced");
-    else if (claim->attr == TC_SYM_KEPT)
-        tc_strbuf_adds(out, "was written to since the step before, by no call that loads weights");
-    else if (claim->attr == TC_SYM_OPTIMIZER)
-        tc_strbuf_adds(out, "was stepped by another optimizer before");
-    else if (claim->to == TC_SYM_CHANGED && example->variable->grad == TC_SYM_GRAD_NULL)
-        tc_strbuf_addf(out, "has no gradient, and %d steps have not changed it",
-                       STEPS_FROM_THE_START);
-    else if (claim->to == TC_SYM_CHANGED && is_computed_zero(example->variable, TC_SYM_ZERO))
-        tc_strbuf_addf(out, "has had a gradient of zero alone, and %d steps have not changed it",
-                       STEPS_FROM_THE_START);
-    else if (claim->to == TC_SYM_CHANGED)
-        tc_strbuf_addf(out, "stayed the same for %d calls in a row", CALLS_IN_A_ROW);
+    if (claim->seen)
+        tc_strbuf_adds(out, claim->seen);
     else
-        tc_strbuf_adds(out, "changed");
+        explain_still(example->variable, out);
     tc_explain_receiver(event, out);
 }
 
