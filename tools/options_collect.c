@@ -42,7 +42,7 @@ static const struct tc_opt options[] = {
     TC_OPT_VALUE(CHOICE, "argv", 0, "masked|full|none", AT(argv),
                  "the script's arguments in the trace (default: without secrets)"),
     TC_OPT_VALUE(STRING, "python", 0, "PATH", AT(config.python),
-                 "interpreter (default: of the active environment)"),
+                 "interpreter (default: of the tool's environment, else the active one)"),
     TC_OPT_VALUE(STRING, "config", 0, "FILE", AT(config.config_file),
                  "read options from a YAML file"),
     TC_OPT_VALUE(STRING, "plan", 0, "DIR", AT(config.plan),
@@ -75,10 +75,11 @@ const struct tc_opt_tool collect_tool = {
     .name = "traincheck-collect",
     .summary = "Run a training job and write a trace of it, without changing the job.",
     .description =
-        "A script or module runs in this process, by the interpreter of the active environment; a\n"
-        "command after -- runs as a child, and every Python process below it is traced. (The environment\n"
-        "leads Python to the agent: not if it was cleared, or with python -I, -E or -S.) Calls of torch\n"
-        "and changes of the model's variables go to the trace folder, one file for each process.\n"
+        "A script or module runs in this process, by the interpreter of the environment that the tool is\n"
+        "installed in, else of the active one, else python3 of PATH. A command after -- runs as a child,\n"
+        "and every Python process below it is traced. (The environment leads Python to the agent: not if\n"
+        "it was cleared, or with python -I, -E or -S.) Calls of torch and changes of the model's\n"
+        "variables go to the trace folder, one file for each process.\n"
         "With --plan the operators of one step are written instead, rank by rank, for\n"
         "traincheck-check --plan; the script ends after that step.\n"
         "Options of ours stand before the script; all that follows it belongs to the script.",

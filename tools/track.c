@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/interpreter.h"
 #include "base/vec.h"
 
 #include "base/banned.h"
@@ -41,21 +42,13 @@ enum tc_status track_validate(const struct check_options *options, struct tc_err
     return TC_OK;
 }
 
-/* Of the active environment, else the one beside the tool, as in a wheel, else of PATH. */
+/* What pipx and uv make for a tool alone may hold trackers, too: what is beside us comes next. */
 static char *find_python(void)
 {
-    static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
-    char *path;
+    char *path = tc_interpreter_of_environment();
 
-    for (size_t i = 0; i < 2; i++) {
-        const char *prefix = getenv(variables[i]);
-        if (!prefix || !*prefix)
-            continue;
-        path = tc_fs_join(prefix, "bin/python");
-        if (access(path, X_OK) == 0)
-            return path;
-        tc_free(path);
-    }
+    if (path)
+        return path;
     path = tc_fs_installed("bin/python3");
     if (access(path, X_OK) == 0)
         return path;

@@ -77,7 +77,7 @@ struct tc_collect_config {
     enum tc_collect_overflow overflow;
     enum tc_collect_argv argv;
 
-    const char *python;      /* interpreter; default $VIRTUAL_ENV, $CONDA_PREFIX, python3 on PATH */
+    const char *python;      /* interpreter; default: of the environment, else python3 on PATH */
     const char *config_file; /* YAML: read by tc_collect_config_read before the run */
 
     const char *plan;        /* folder: write the plan of a step of each rank there, and no trace */

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/banned.h"
 #include "base/fs.h"
+#include "base/interpreter.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -39,29 +40,10 @@ void tc_python_release(struct tc_python *python)
     *python = (struct tc_python){0};
 }
 
-static char *in_environment(const char *variable)
-{
-    const char *prefix = getenv(variable);
-    char *path;
-
-    if (!prefix || !*prefix)
-        return NULL;
-    path = tc_fs_join(prefix, "bin/python");
-    if (access(path, X_OK) == 0)
-        return path;
-    tc_free(path);
-    return NULL;
-}
-
 static char *choose(const char *wanted)
 {
-    char *found;
+    char *found = wanted ? tc_strdup(wanted) : tc_interpreter_of_environment();
 
-    if (wanted)
-        return tc_strdup(wanted);
-    found = in_environment("VIRTUAL_ENV");
-    if (!found)
-        found = in_environment("CONDA_PREFIX");
     return found ? found : tc_strdup("python3");
 }
 

@@ -18,9 +18,9 @@ struct tc_python {
 void tc_python_release(struct tc_python *python);
 
 /*
- * Find the interpreter - wanted, else $VIRTUAL_ENV, $CONDA_PREFIX, python3 on PATH - ask it, and
- * find the agent of its version beside our executable. TC_E_NOTFOUND says what is missing and what
- * helps.
+ * Find the interpreter - wanted, else that of tc_interpreter_of_environment, else python3 on PATH -
+ * ask it, and find the agent of its version beside our executable. TC_E_NOTFOUND says what is
+ * missing and what helps.
  */
 enum tc_status tc_python_find(const char *wanted, struct tc_python *out, struct tc_error *err);
 

@@ -78,10 +78,10 @@ class Interpreter(Case):
             (bin_dir / link).symlink_to(PYTHON)
         return bin_dir
 
-    def used(self, *options, **env):
+    def used(self, *options, tool=BIN / "traincheck-collect", **env):
         script = self.script("import sys; print(sys.executable)")
         env = {"VIRTUAL_ENV": "", "CONDA_PREFIX": "", **env}
-        run = self.execute([BIN / "traincheck-collect", "-o", self.work / "trace", "--overwrite",
+        run = self.execute([tool, "-o", self.work / "trace", "--overwrite",
                             *options, script], self.work / "trace", env)
         self.assertEqual(run.code, 0, run.said)
         return pathlib.Path(run.out.strip()).parent
@@ -95,6 +95,35 @@ class Interpreter(Case):
         env["VIRTUAL_ENV"] = str(venv.parent)
         self.assertEqual(self.used(**env), venv)
         self.assertEqual(self.used("--python", given / "python", **env), given)
+
+    def installed(self, name, *marks):
+        """The tool as pip puts it into an environment, whose root has these files."""
+        bin_dir = self.environment(name)
+        shutil.copy(BIN / "traincheck-collect", bin_dir)
+        (bin_dir.parent / "lib").symlink_to(BIN.parent / "lib")
+        for mark in marks:
+            (bin_dir.parent / mark).touch()
+        return bin_dir
+
+    def test_the_environment_of_the_tool(self):
+        given, active, path = (self.environment(n) for n in ("given", "active", "path"))
+        env = {"PATH": f"{path}{os.pathsep}{os.environ['PATH']}", "VIRTUAL_ENV": str(active.parent)}
+        for mark in ("pyvenv.cfg", "conda-meta"):
+            own = self.installed(f"own {mark}", mark)
+            link = self.work / f"link to {mark}"
+            link.symlink_to(own / "traincheck-collect")
+            for tool in (own / "traincheck-collect", link):
+                self.assertEqual(self.used(tool=tool, **env), own)
+                self.assertEqual(self.used("--python", given / "python", tool=tool, **env), given)
+        self.assertEqual(self.used(tool=self.installed("system") / "traincheck-collect", **env), active)
+
+    def test_an_environment_for_the_tool_alone(self):
+        active, path = self.environment("active"), self.environment("path")
+        env = {"PATH": f"{path}{os.pathsep}{os.environ['PATH']}"}
+        for mark in ("pipx_metadata.json", "uv-receipt.toml"):
+            tool = self.installed(mark, "pyvenv.cfg", mark) / "traincheck-collect"
+            self.assertEqual(self.used(tool=tool, **env), path)
+            self.assertEqual(self.used(tool=tool, VIRTUAL_ENV=str(active.parent), **env), active)
 
     def refused(self, text):
         """What is said when the interpreter answers the collector's question with text."""
