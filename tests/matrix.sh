@@ -3,7 +3,7 @@
 # Every Python that can be traced, with the torch releases that people have: is a job's result the same bits, is every
 # step traced, is anything accused? Writes docs/matrix.md.
 #
-# usage: tests/matrix.sh [PYTHON:TORCH ...]        as 3.12:2.15.0; without arguments: all of the table
+# usage: tests/matrix.sh [PYTHON:TORCH ...]        as 3.12:2.15.0; without arguments: all of the table, the newest first
 #
 # Not in CI: a cell downloads up to 3 GB, takes 6 GB on disk while it runs, and some minutes. An interpreter is looked for on PATH
 # and in pyenv; 3.14 and 3.15 are else taken from a tree of Debian's forky, which needs root and debootstrap. What was
@@ -12,8 +12,8 @@ set -euo pipefail
 # shellcheck source=scripts/setup.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../scripts/setup.sh"
 
-cells=(3.9:2.8.0 3.10:1.13.1 3.10:2.14.1 3.11:2.0.1 3.11:2.4.1 3.11:2.8.0 3.11:2.13.0 3.11:2.15.0 3.12:2.15.0
-    3.13:2.15.0 3.14:2.15.0 3.15:2.15.0)
+cells=(3.15:2.15.0 3.14:2.15.0 3.11:2.15.0 3.13:2.15.0 3.12:2.15.0 3.11:2.8.0 3.11:2.13.0 3.10:2.14.1 3.9:2.8.0
+    3.11:2.4.1 3.11:2.0.1 3.10:1.13.1)
 out=$root/build/matrix
 tree=$out/forky
 venvs=${MATRIX_VENVS:-$out/venvs}
