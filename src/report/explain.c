@@ -175,6 +175,15 @@ static void print_violation(struct tc_strbuf *out, const struct tc_report_input 
         tc_strbuf_addf(out, "  (with %s, which is closer to the cause)\n", head->invariant->id);
 }
 
+/* Whether it is meant no trace tells. */
+static void print_accept(struct tc_strbuf *out, const char *id)
+{
+    tc_strbuf_adds(out,
+                   "\n  If this is meant, a file with this line for --suppress says so:\n    ");
+    tc_fold_add(out, id, strlen(id));
+    tc_strbuf_adds(out, "  meant, because ...\n");
+}
+
 static void print_one(struct tc_strbuf *out, const struct tc_report_input *input,
                       const struct tc_judgement *j)
 {
@@ -197,6 +206,8 @@ static void print_one(struct tc_strbuf *out, const struct tc_report_input *input
         print_verdict(out, input, j);
     if (j->violation)
         print_violation(out, input, j->violation);
+    if (j->violation && !tc_suppressions_reason(input->suppressions, x->id))
+        print_accept(out, x->id);
 }
 
 bool tc_report_explain(const struct tc_report_input *input, const char *id, struct tc_strbuf *out)
