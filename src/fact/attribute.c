@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "fact/operand.h"
 #include "invariant/describe.h"
 
 /* What is told of an occasion stands after the verb of the expected sentence: see attribute.h. */
@@ -15,7 +16,7 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(CLASS, ARG_VALUE, LAW, ONE, "%p is of %v", "%p was of %v"),
     ROW(KEYS, ARG_VALUE, LAW, ONE, "%p are named %v", "%p were named %v"),
     ROW(LENGTH, ARG_VALUE, LAW, ONE, "%p has %v element%s", "%p had %v element%s"),
-    ROW(TENSOR, ARG_VALUE, LAW, ONE, "%p is a %v", "%p was a %v"),
+    ROW(TENSOR, ARG_VALUE, LAW, ONE, "%p is {a %v|no tensor}", "%p was {a %v|no tensor}"),
     ROW(DTYPE, ARG_VALUE, LAW, ONE, "%p is %v", "%p was %v"),
     ROW(NDIM, ARG_VALUE, LAW, ONE, "%p has %v dimension%s", "%p had %v dimension%s"),
     ROW(SHAPE, ARG_VALUE, SIZE, ONE, "%p has the shape %v", "%p had the shape %v"),
@@ -251,10 +252,14 @@ static bool is_api(const struct tc_fact *fact, const char *name)
 static void add_value(struct tc_strbuf *out, const struct tc_fact *fact,
                       const struct tc_strtab *symbols, tc_sym value)
 {
+    const char *raw = tc_strtab_text(symbols, value), *text;
     struct tc_json *json = NULL;
-    const char *text;
 
-    if (tc_json_parse(tc_strtab_text(symbols, value), tc_strtab_size(symbols, value), &json, NULL))
+    if (!strcmp(raw, TC_FACT_A_TENSOR) || !strcmp(raw, TC_FACT_AN_OBJECT)) {
+        tc_strbuf_adds(out, !strcmp(raw, TC_FACT_A_TENSOR) ? "a tensor" : "an object");
+        return;
+    }
+    if (tc_json_parse(raw, tc_strtab_size(symbols, value), &json, NULL))
         return;
     text = tc_json_text(json);
     if (text && is_api(fact, text))
@@ -264,7 +269,7 @@ static void add_value(struct tc_strbuf *out, const struct tc_fact *fact,
     else if (tc_json_is_array(json) && tc_json_is_string(tc_json_first(json)))
         add_names(out, json);
     else
-        tc_strbuf_adds(out, tc_strtab_text(symbols, value));
+        tc_strbuf_adds(out, raw);
     tc_json_free(json);
 }
 

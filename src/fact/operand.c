@@ -175,6 +175,13 @@ static void add(struct tc_fact_reader *r, enum tc_attribute attribute)
                       r->text.text, r->text.size, r->out);
 }
 
+static void add_as_it_is(struct tc_fact_reader *r, enum tc_attribute attribute, const char *json)
+{
+    tc_strbuf_reset(&r->text);
+    tc_strbuf_adds(&r->text, json);
+    add(r, attribute);
+}
+
 /* As it comes back from a file: what is not plain ASCII is spelled by the writer of documents. */
 static void set_text(struct tc_fact_reader *r, struct tc_str text)
 {
@@ -265,11 +272,8 @@ static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
         i++;
     if (i == r->n_sources)
         return;
-    if (r->has_content && r->pack->digests[i]) {
-        tc_strbuf_reset(&r->text);
-        tc_strbuf_adds(&r->text, r->pack->is_given[i] ? "true" : "false");
-        add(r, TC_ATTRIBUTE_GIVEN);
-    }
+    if (r->has_content && r->pack->digests[i])
+        add_as_it_is(r, TC_ATTRIBUTE_GIVEN, r->pack->is_given[i] ? "true" : "false");
     if (r->has_content && r->pack->beside[i]) {
         set_text(r, (struct tc_str){r->pack->beside[i], (uint32_t)strlen(r->pack->beside[i])});
         add(r, TC_ATTRIBUTE_BESIDE);
@@ -358,10 +362,23 @@ static void read_array(struct tc_fact_reader *r, const struct tc_value *v, unsig
     }
 }
 
+/* A mask where there was none, none where there was a mask: what has no such attribute says so, or
+ * the claim about what it was would have no occasion. */
+static void read_kind(struct tc_fact_reader *r, const struct tc_value *v)
+{
+    const bool has_tensor = is_tensor(v);
+
+    if (v->kind >= TC_VALUE_ARRAY)
+        add_as_it_is(r, TC_ATTRIBUTE_VALUE, has_tensor ? TC_FACT_A_TENSOR : TC_FACT_AN_OBJECT);
+    if (!has_tensor)
+        add_as_it_is(r, TC_ATTRIBUTE_TENSOR, TC_FACT_NO_TENSOR);
+}
+
 static void read_value(struct tc_fact_reader *r, const struct tc_value *v, unsigned depth)
 {
     if (depth > TC_FACT_DEPTH)
         return;
+    read_kind(r, v);
     if (v->kind == TC_VALUE_ARRAY) {
         read_array(r, v, depth);
     } else if (v->kind != TC_VALUE_OBJECT) {
@@ -392,9 +409,7 @@ void tc_fact_add_json(struct tc_fact_reader *r, const char *path, enum tc_attrib
     tc_strbuf_reset(&r->path);
     if (path)
         tc_strbuf_adds(&r->path, path);
-    tc_strbuf_reset(&r->text);
-    tc_strbuf_adds(&r->text, json);
-    add(r, attribute);
+    add_as_it_is(r, attribute, json);
 }
 
 void tc_fact_add_text(struct tc_fact_reader *r, const char *path, enum tc_attribute attribute,

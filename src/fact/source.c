@@ -131,6 +131,10 @@ const struct tc_source tc_source_facts = {
 static bool is_idle(const struct tc_fact *fact, const char *value)
 {
     switch (fact->attribute) {
+    case TC_ATTRIBUTE_VALUE:
+        return value[0] == '{';
+    case TC_ATTRIBUTE_TENSOR:
+        return strcmp(value, TC_FACT_NO_TENSOR) == 0;
     case TC_ATTRIBUTE_FACTOR:
         return tc_fact_is_no_factor(value);
     case TC_ATTRIBUTE_BESIDE:

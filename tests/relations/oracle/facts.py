@@ -13,7 +13,8 @@ from .terms import FOREIGN, OUTER
 
 N_SOURCES, N_TENSORS, LONGEST = 6, 32, 8
 MANY = {"source": 3, "uncleared": 3, "again": 3, "again_here": 3, "count": 3, "count_later": 3, "count_even": 3}
-IDLE = {"again": True, "again_here": True, "count_even": False}  # values that are no claim
+NO_SCALAR = {}  # what is a tensor, or an object, as the value that it is
+IDLE = {"again": True, "again_here": True, "count_even": False, "value": NO_SCALAR, "tensor": None}  # values that are no claim
 COVERED = {"value", "class", "keys", "length", "tensor", "dtype", "ndim", "shape", "dim", "requires_grad", "source", "autocast",
            "owned", "uncleared", "equals", "finite", "operand", "again", "again_here", "count", "count_first", "count_later",
            "count_even", "rate", "present", "before"}
@@ -36,7 +37,11 @@ def tensors(v):
 
 
 def statements(v, path, depth=0, has_class=False, tells_keys=False):
-    """(path, attribute, value) of a value and what is in it."""
+    """(path, attribute, value) of a value and what is in it. What is no tensor says so, and what is no scalar."""
+    if not is_tensor(v):
+        yield path, "tensor", None
+    if isinstance(v, (dict, list)):
+        yield path, "value", NO_SCALAR
     if isinstance(v, list):
         yield path, "length", len(v)
         for i, item in enumerate(v if len(v) <= LONGEST else ()):
