@@ -184,6 +184,8 @@ void tc_fact_describe_subject(const struct tc_fact *fact, const struct tc_strtab
                                 : tc_strtab_text(symbols, f[TC_FACT_NAME]));
         if (f[TC_FACT_BY] != TC_NO_SYM)
             tc_strbuf_addf(out, ", set by %s", tc_strtab_text(symbols, f[TC_FACT_BY]));
+        if (f[TC_FACT_STAGE] != TC_NO_SYM)
+            tc_strbuf_addf(out, " in %s", tc_strtab_text(symbols, f[TC_FACT_STAGE]));
         return;
     case TC_SUBJECT_VARIABLES:
         tc_strbuf_adds(out, "the variables");

@@ -462,6 +462,8 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     struct tc_fact_class *known;
     tc_fact_lead cause;
 
+    if (call->role == TC_ROLE_STEP && !w->has_stepped)
+        tc_fact_say_start(facts, w);
     outer = depth ? &w->open.items[depth - 1] : NULL; /* opening may have moved it */
     open->label = label_of(facts, w, call);
     open->subject = subject_of(facts, w, open, outer, call);

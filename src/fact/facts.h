@@ -70,6 +70,13 @@ struct tc_fact_changes {
     TC_VEC(tc_sym) names;
 };
 
+/* A number of a parameter group or a scaler, as it is before the first step of an optimizer. */
+struct tc_fact_setting {
+    int64_t serial;          /* of the group */
+    tc_sym name, key, value; /* value: JSON text */
+    tc_fact_lead lead;       /* broke where it was set */
+};
+
 /* So many operands of a model are compared with those of other calls. */
 #define TC_FACT_GIVEN 8
 
@@ -85,6 +92,8 @@ struct tc_fact_watch {
     TC_VEC(struct tc_fact_label) labels;
     TC_VEC(struct tc_fact_counter) counters;
     TC_VEC(struct tc_fact_changes) changes;
+    TC_VEC(struct tc_fact_setting) settings;
+    bool has_stepped; /* an optimizer: what is set later is no start */
     uint32_t n_ordered;
     uint64_t n_windows;            /* with an optimizer step */
     unsigned n_backwards;          /* in this window */
@@ -128,7 +137,7 @@ void tc_fact_say(struct tc_facts *facts, const struct tc_subject *subject, tc_sy
 tc_fact_lead tc_fact_settle_said(struct tc_facts *facts, uint64_t times, tc_fact_lead cause,
                                  const struct tc_place *place);
 
-/* ---- call.c, window.c, finish.c ------------------------------------------------------------- */
+/* ---- call.c, window.c, setting.c, finish.c -------------------------------------------------- */
 
 void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *watch,
                          const struct tc_call *call);
@@ -136,6 +145,11 @@ void tc_fact_call_ends(struct tc_facts *facts, struct tc_fact_watch *watch,
                        const struct tc_call *call);
 void tc_fact_variable(struct tc_facts *facts, struct tc_fact_watch *watch,
                       const struct tc_event *event);
+/* The record of a group, which its first one names, and what broke by it; what the first step
+ * begins with. */
+void tc_fact_keep_settings(struct tc_facts *facts, struct tc_fact_watch *watch,
+                           const struct tc_record *record, tc_sym name, tc_fact_lead lead);
+void tc_fact_say_start(struct tc_facts *facts, struct tc_fact_watch *watch);
 void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *watch,
                          const struct tc_window *window);
 void tc_fact_finish(struct tc_facts *facts);

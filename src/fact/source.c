@@ -67,6 +67,7 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     for (size_t i = 0; i < w->changes.n; i++)
         tc_vec_release(&w->changes.items[i].names);
     tc_vec_release(&w->changes);
+    tc_vec_release(&w->settings);
     tc_vec_release(&w->open);
     tc_vec_release(&w->labels);
     tc_vec_release(&w->counters);

@@ -286,6 +286,7 @@ static struct tc_place place_of(const struct tc_fact_watch *w, const struct tc_e
 void tc_fact_variable(struct tc_facts *facts, struct tc_fact_watch *w, const struct tc_event *event)
 {
     const struct tc_value *attrs = event->record->attrs, *grad;
+    tc_fact_lead lead = 0;
     tc_sym name = event->variable ? event->variable->name
                                   : tc_symbols_str(facts->table.symbols, event->record->name);
 
@@ -295,10 +296,12 @@ void tc_fact_variable(struct tc_facts *facts, struct tc_fact_watch *w, const str
         say_attributes(facts, event, name);
     if (facts->entries.n) {
         const struct tc_place place = place_of(w, event);
-        tc_fact_lead lead = tc_fact_settle_said(facts, 1, w->last_lead, &place);
+        lead = tc_fact_settle_said(facts, 1, w->last_lead, &place);
         if (!w->last_lead && tc_fact_lead_is_law(lead))
             w->last_lead = lead;
     }
+    if (!event->variable)
+        tc_fact_keep_settings(facts, w, event->record, name, lead);
     grad = tc_value_get(attrs, "grad");
     if (event->variable && !event->is_new && tc_value_get(attrs, "data"))
         note_change(facts, w, event, false);

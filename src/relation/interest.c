@@ -92,6 +92,9 @@ static void add_fact(struct tc_interest *interest, const struct tc_strtab *symbo
     interest->variables |= fact->subject.kind >= TC_SUBJECT_CHANGES;
     /* A parameter group and a scaler are known by their names alone. */
     interest->settings |= fact->subject.kind == TC_SUBJECT_VARIABLE;
+    if (fact->subject.kind == TC_SUBJECT_VARIABLE &&
+        fact->subject.fields[TC_FACT_STAGE] != TC_NO_SYM) /* as the first step finds them */
+        tc_strtab_intern_text(interest->roles, "step");
     interest->content |= fact->attribute >= TC_ATTRIBUTE_CONTENT;
     if (fact->attribute == TC_ATTRIBUTE_FACTOR)
         add_last_word(interest, value);
