@@ -153,6 +153,14 @@ static bool sum_blocks(struct search *s, const struct block *const *parts, uint3
     return true;
 }
 
+static bool are_alike_but(unsigned dim, const struct block *a, const struct block *b)
+{
+    for (unsigned d = 0; d < a->n_dims; d++)
+        if (d != dim && a->sizes[d] != b->sizes[d])
+            return false;
+    return a->n_dims == b->n_dims && dim < a->n_dims;
+}
+
 /* Slices of dimension `dim`; with split, of each of so many blocks of it. */
 static bool join_blocks(struct search *s, const struct block *const *parts, uint32_t n,
                         struct tc_placement how, struct block *to)
@@ -163,7 +171,7 @@ static bool join_blocks(struct search *s, const struct block *const *parts, uint
     *to = *parts[0];
     to->sizes[d] = 0;
     for (uint32_t k = 0; k < n; k++) {
-        if (parts[k]->n_dims != to->n_dims || parts[k]->sizes[d] % how.split)
+        if (!are_alike_but(d, parts[0], parts[k]) || parts[k]->sizes[d] % how.split)
             return false;
         to->sizes[d] += parts[k]->sizes[d];
         whole += count(parts[k], 0, parts[k]->n_dims);
@@ -173,12 +181,12 @@ static bool join_blocks(struct search *s, const struct block *const *parts, uint
     for (uint32_t k = 0; k < n; k++) {
         const struct block *b = parts[how.kind == TC_REVERSED ? n - 1 - k : k];
         size_t part = outer ? count(b, 0, b->n_dims) / outer : 0;
-        for (size_t o = 0; o < outer && at + part <= row; o++)
+        for (size_t o = 0; o < outer; o++)
             memcpy(p + o * row + at, b->p + o * part, part * sizeof(*p));
         at += part;
     }
     to->p = p;
-    return at == row;
+    return true;
 }
 
 static bool try_axis(struct search *s, unsigned axis, const struct block *blocks);

@@ -26,22 +26,25 @@ static const struct tc_rule *find(const char *name, size_t size)
     return NULL;
 }
 
+#define LIST_PREFIX "aten._foreach_"
+
 /* "aten._foreach_add_.Scalar": itself, without the _ of writing in place, and as aten.add. */
 const struct tc_rule *tc_rule_find(const char *op)
 {
     const char *dot = strchr(op, '.');
     size_t size = dot ? (size_t)(dot + 1 - op) + strcspn(dot + 1, ".") : strlen(op);
     bool is_in_place = size > 1 && op[size - 1] == '_' && op[size - 2] != '_';
+    size_t prefix = strlen(LIST_PREFIX);
     char single[80];
 
     const struct tc_rule *rule = find(op, size);
     if (!rule && is_in_place)
         rule = find(op, --size);
-    if (rule || strncmp(op, "aten._foreach_", 14) != 0 || size >= sizeof(single))
+    if (rule || strncmp(op, LIST_PREFIX, prefix) != 0 || size <= prefix || size >= sizeof(single))
         return rule;
     memcpy(single, "aten.", 5);
-    memcpy(single + 5, op + 14, size - 14);
-    return find(single, size - 9);
+    memcpy(single + 5, op + prefix, size - prefix);
+    return find(single, size - prefix + 5);
 }
 
 const struct tc_rule *tc_rule_get(size_t i)
