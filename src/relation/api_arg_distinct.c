@@ -137,17 +137,20 @@ static void distinct_observe(void *state, struct tc_strtab *symbols, const struc
 /* ---- the form ------------------------------------------------------------------------------ */
 
 /* "FN args.NAME" as the two params of an invariant. */
-static void set_operand(struct tc_strtab *symbols, tc_sym key, struct tc_hypothesis *h)
+static bool set_operand(struct tc_strtab *symbols, tc_sym key, struct tc_hypothesis *h)
 {
     struct tc_str text = tc_symbols_text(symbols, key);
     const char *space = memchr(text.text, ' ', text.size);
 
+    if (!space)
+        return false;
     h->n_params = 2;
     h->params[0].name = tc_strtab_intern(symbols, text.text, (size_t)(space - text.text));
     h->params[0].role = TC_SYM_EMPTY;
     h->params[1] = tc_param_of(TC_PARAM_OPERAND, tc_strtab_intern_text(symbols, space + 1),
                                tc_strtab_intern_text(symbols, "is"),
                                tc_strtab_intern_text(symbols, "\"distinct\""));
+    return true;
 }
 
 /* Arrays may well be the same: labels, masks, a row that is drawn again. That they are not is a
@@ -167,8 +170,8 @@ static void propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outco
         h.support = TC_SUPPORT_OWN;
     h.params[0] =
         tc_param_call(tc_strtab_intern_text(symbols, "*"), tc_strtab_intern_text(symbols, "init"));
-    if (key != initialiser_key(symbols))
-        set_operand(symbols, key, &h);
+    if (key != initialiser_key(symbols) && !set_operand(symbols, key, &h))
+        return;
     tc_vec_push(&out->items, h);
 }
 

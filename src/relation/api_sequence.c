@@ -254,7 +254,8 @@ static void collect_members(const struct tc_strtab *symbols, const struct tc_out
         for (size_t j = 0; j < outcomes->n_outcome[i]; j++) {
             bool is_new;
             tc_map_at(&seen, outcomes->outcome[i][j], &is_new);
-            if (is_new && !is_clearing(symbols, outcomes->outcome[i][j]) &&
+            if (is_new && tc_is_token(symbols, outcomes->outcome[i][j]) &&
+                !is_clearing(symbols, outcomes->outcome[i][j]) &&
                 !is_known(symbols, outcomes->outcome[i][j]))
                 tc_vec_push(members, outcomes->outcome[i][j]);
         }

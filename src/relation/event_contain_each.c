@@ -303,6 +303,9 @@ static void each_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_
 {
     struct tc_str text = tc_symbols_text(symbols, key);
     const char *space = strrchr(text.text, ' ');
+
+    if (!space)
+        return;
     tc_sym kind = tc_strtab_intern_text(symbols, space + 1);
     tc_sym call = tc_strtab_intern(symbols, text.text, (size_t)(space - text.text));
 

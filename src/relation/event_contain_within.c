@@ -222,7 +222,8 @@ static size_t collect_tokens(const struct tc_strtab *symbols, const struct tc_ou
     size_t n = 0;
 
     for (size_t i = 0; i < outcomes->n && n <= max; i++) {
-        if (!outcomes->n_outcome[i] || !tc_is_first(&seen, outcomes->outcome[i][0]))
+        if (!outcomes->n_outcome[i] || !tc_is_first(&seen, outcomes->outcome[i][0]) ||
+            !tc_is_token(symbols, outcomes->outcome[i][0]))
             continue;
         if (n < max)
             texts[n] = tc_strtab_text(symbols, outcomes->outcome[i][0]);

@@ -31,6 +31,11 @@ tc_sym tc_token_of(struct tc_strtab *symbols, const char *role, tc_sym name)
     return tc_symbols_words(symbols, words, 2);
 }
 
+bool tc_is_token(const struct tc_strtab *symbols, tc_sym sym)
+{
+    return strchr(tc_strtab_text(symbols, sym), ' ');
+}
+
 struct tc_param tc_param_of(enum tc_param_kind kind, tc_sym name, tc_sym attr, tc_sym to)
 {
     return (struct tc_param){.kind = kind,

@@ -13,6 +13,8 @@ struct tc_param tc_param_of(enum tc_param_kind kind, tc_sym name, tc_sym attr, t
 
 /* A call as it stands in an outcome: "ROLE NAME". */
 tc_sym tc_token_of(struct tc_strtab *symbols, const char *role, tc_sym name);
+/* Could tc_token_of have made it? Rows of evidence come from anywhere. */
+bool tc_is_token(const struct tc_strtab *symbols, tc_sym sym);
 
 /* Is it a call, and of this role? */
 bool tc_param_has_role(const struct tc_strtab *symbols, const struct tc_param *param,
