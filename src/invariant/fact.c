@@ -47,6 +47,27 @@ struct tc_subject tc_subject_of(enum tc_subject_kind kind)
     return subject;
 }
 
+/* Has it the words that it is told by? A file may hold anything. */
+static bool is_whole(const struct tc_fact *fact)
+{
+    const tc_sym *words = fact->subject.fields;
+
+    switch (fact->subject.kind) {
+    case TC_SUBJECT_CALL:
+    case TC_SUBJECT_WINDOW:
+    case TC_SUBJECT_RUN:
+        if (words[TC_FACT_FN] == TC_NO_SYM)
+            return false;
+        break;
+    case TC_N_SUBJECTS:
+        return false;
+    default:
+        break;
+    }
+    return fact->attribute < TC_N_ATTRIBUTES &&
+           (fact->attribute != TC_ATTRIBUTE_BEFORE || words[TC_FACT_IN] != TC_NO_SYM);
+}
+
 /* ---- the key: an array of texts, "" for what does not apply --------------------------------- */
 
 static void add_text(struct tc_strbuf *out, const struct tc_strtab *symbols, tc_sym sym)
@@ -95,8 +116,7 @@ bool tc_fact_of_key(struct tc_fact *fact, struct tc_strtab *symbols, const char 
             fact->attribute = find(attributes, TC_N_ATTRIBUTES, word);
     }
     tc_json_free(array);
-    return place == TC_FACT_FIELDS + 3 && fact->subject.kind < TC_N_SUBJECTS &&
-           fact->attribute < TC_N_ATTRIBUTES;
+    return place == TC_FACT_FIELDS + 3 && is_whole(fact);
 }
 
 /* ---- descriptors ---------------------------------------------------------------------------- */
@@ -136,10 +156,10 @@ bool tc_fact_read(struct tc_fact *fact, struct tc_strtab *symbols, const struct 
     fact->subject.kind = find(kinds, TC_N_SUBJECTS, tc_json_text(tc_json_get(subject, "subject")));
     fact->attribute =
         find(attributes, TC_N_ATTRIBUTES, tc_json_text(tc_json_get(claim, "attribute")));
-    if (fact->subject.kind == TC_N_SUBJECTS || fact->attribute == TC_N_ATTRIBUTES || !value)
-        return false;
     for (unsigned i = 0; i < TC_FACT_FIELDS; i++)
         fact->subject.fields[i] = intern(symbols, tc_json_text(tc_json_get(subject, fields[i])));
+    if (!value || !is_whole(fact))
+        return false;
     fact->path = intern(symbols, tc_json_text(tc_json_get(claim, "operand")));
     tc_json_print(value, &text);
     fact->value = tc_strtab_intern(symbols, text.text, text.size);
