@@ -161,7 +161,7 @@ def make(maker):
         maker.put("invariants", name, "\n".join(some_of_each(learned, "relation", 1)) + "\n")
         maker.put("evidence", name, "\n".join(some_of_each(maker.text(maker.work / f"{name}.tce"), "source", EACH)) + "\n")
         if name == "plain":
-            (HERE / "learned.jsonl").write_text("\n".join(some_of_each(learned, "relation", 3)) + "\n")
+            (HERE / "learned.jsonl").write_text("\n".join(some_of_each(learned, "relation", 1)) + "\n")
     for shipped in ("pytorch", "distributed"):
         lines = (ROOT / "invariants" / f"{shipped}.jsonl").read_text().splitlines()
         maker.put("invariants", shipped, "\n".join(some_of_each(lines, "relation", 1)) + "\n")
