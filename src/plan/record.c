@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * record.c - what the wanted operators of a family compute, kept while the job is evaluated
+ */
+#include "plan/explain_state.h"
+
+#include "plan/eval.h"
+
+#include "base/banned.h"
+
+#define MAX_BYTES ((size_t)1 << 30) /* of recorded values */
+
+void tc_story_find_deps(struct tc_story *s)
+{
+    const struct tc_plan_program *p = s->program;
+    uint32_t *last = tc_malloc((p->n_slots + 1) * sizeof(*last));
+
+    for (uint32_t i = 0; i < p->n_slots; i++)
+        last[i] = TC_NO_OP;
+    s->nodes = tc_calloc(p->ops.n + 1, sizeof(*s->nodes));
+    for (uint32_t i = 0; i < p->ops.n; i++) {
+        const struct tc_plan_op *op = &p->ops.items[i];
+        struct tc_story_node *node = &s->nodes[i];
+        node->deps = tc_arena_alloc(&s->arena, (op->n_reads + 1) * sizeof(*node->deps));
+        for (uint32_t k = 0; k < op->n_reads; k++)
+            if (last[op->reads[k]->storage] != TC_NO_OP)
+                node->deps[node->n_deps++] = last[op->reads[k]->storage];
+        for (uint32_t k = 0; k < op->n_outs; k++)
+            if (op->outs[k])
+                last[op->outs[k]->storage] = i;
+    }
+    tc_free(last);
+}
+
+/* Who wrote the result last; TC_NO_OP: nobody. */
+uint32_t tc_story_writer(const struct tc_story *s, const struct tc_plan_result *r)
+{
+    for (uint32_t i = (uint32_t)s->program->ops.n; i-- > 0;)
+        for (uint32_t k = 0; k < s->program->ops.items[i].n_outs; k++)
+            if (s->program->ops.items[i].outs[k] &&
+                s->program->ops.items[i].outs[k]->storage == r->tensor.storage)
+                return i;
+    return TC_NO_OP;
+}
+
+void tc_story_want(struct tc_story *s, uint32_t op)
+{
+    TC_VEC(uint32_t) stack = {0};
+
+    tc_vec_push(&stack, op);
+    while (stack.n) {
+        struct tc_story_node *node = &s->nodes[stack.items[--stack.n]];
+        if (node->is_wanted)
+            continue;
+        node->is_wanted = true;
+        for (uint32_t k = 0; k < node->n_deps; k++)
+            tc_vec_push(&stack, node->deps[k]);
+    }
+    tc_vec_release(&stack);
+}
+
+/* ---- recording ----------------------------------------------------------------------------- */
+
+static const struct tc_plan_tensor *first_out(const struct tc_plan_op *op)
+{
+    for (uint32_t k = 0; k < op->n_outs; k++)
+        if (op->outs[k])
+            return op->outs[k];
+    return NULL;
+}
+
+static void index_op(void *context, const struct tc_run *run, uint32_t i)
+{
+    struct tc_story *s = context;
+    const struct tc_plan_op *op = &run->plan->program->ops.items[i];
+
+    for (uint32_t k = 0; k < op->n_outs; k++) {
+        const struct tc_plan_tensor *t = op->outs[k];
+        if (!t)
+            continue;
+        tc_el *p = tc_malloc(((size_t)t->numel + 1) * sizeof(*p));
+        tc_view_gather(run->slots[t->storage], t, p);
+        tc_index_add(&s->index, p, (size_t)t->numel, i);
+        tc_free(p);
+    }
+}
+
+static void record(const struct tc_run *run, const struct tc_plan_tensor *t, struct tc_part *part)
+{
+    tc_el *p = tc_malloc(((size_t)t->numel + 1) * sizeof(*p));
+
+    tc_view_gather(run->slots[t->storage], t, p);
+    tc_free((void *)(uintptr_t)part->p);
+    *part = (struct tc_part){p, t};
+}
+
+static void record_op(void *context, const struct tc_run *run, uint32_t i)
+{
+    struct tc_story *s = context;
+    uint32_t place = s->place[run->plan->rank];
+    const struct tc_plan_tensor *t = first_out(&run->plan->program->ops.items[i]);
+
+    if (place != TC_NO_OP && s->nodes[i].parts && t)
+        record(run, t, &s->nodes[i].parts[place]);
+}
+
+static void record_results(void *context, const struct tc_run *run)
+{
+    struct tc_story *s = context;
+    uint32_t place = s->place[run->plan->rank];
+
+    for (size_t i = 0; place != TC_NO_OP && i < run->plan->results.n && i < s->rank->results.n; i++)
+        if (s->results[i])
+            record(run, &run->plan->results.items[i].tensor, &s->results[i][place]);
+}
+
+bool tc_story_make_room(struct tc_story *s)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < s->program->ops.n; i++) {
+        const struct tc_plan_tensor *t = first_out(&s->program->ops.items[i]);
+        if (s->nodes[i].is_wanted && t)
+            bytes += (size_t)t->numel * sizeof(tc_el) * s->grid.n;
+    }
+    if (bytes > MAX_BYTES)
+        return false;
+    for (size_t i = 0; i < s->program->ops.n; i++)
+        if (s->nodes[i].is_wanted && first_out(&s->program->ops.items[i]))
+            s->nodes[i].parts = tc_calloc(s->grid.n, sizeof(*s->nodes[i].parts));
+    return true;
+}
+
+enum tc_status tc_story_record(struct tc_story *s, const struct tc_verify_config *config,
+                               struct tc_error *err)
+{
+    struct tc_world_watch watch = {.op = index_op, .context = s};
+    struct tc_world_fault fault;
+    enum tc_status status = tc_world_run(s->single, tc_plan_seed(0), 1, &watch, &fault, err);
+
+    watch.op = record_op;
+    watch.done = record_results;
+    if (!status)
+        status = tc_world_run(s->parallel, tc_plan_seed(0), config->threads, &watch, &fault, err);
+    return status;
+}
+
+void tc_story_release(struct tc_story *s)
+{
+    for (size_t i = 0; s->nodes && i < s->program->ops.n; i++) {
+        for (uint32_t r = 0; s->nodes[i].parts && r < s->grid.n; r++)
+            tc_free((void *)(uintptr_t)s->nodes[i].parts[r].p);
+        tc_free(s->nodes[i].parts);
+    }
+    for (size_t i = 0; s->results && i < s->rank->results.n; i++) {
+        for (uint32_t r = 0; s->results[i] && r < s->grid.n; r++)
+            tc_free((void *)(uintptr_t)s->results[i][r].p);
+        tc_free(s->results[i]);
+    }
+    tc_free(s->nodes);
+    tc_index_release(&s->index);
+    tc_arena_release(&s->arena);
+}

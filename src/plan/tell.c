@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tell.c - a departure in words
+ */
+#include "plan/explain_state.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+
+static const char *keep(struct tc_story *s, struct tc_strbuf *text)
+{
+    const char *copy = tc_arena_text(&s->verdict->arena, text->text ? text->text : "", text->size);
+
+    tc_strbuf_release(text);
+    return copy;
+}
+
+static void add_op(struct tc_strbuf *out, const struct tc_plan_op *op)
+{
+    struct tc_str line = tc_plan_line_of(op);
+
+    tc_strbuf_addf(out, "%.*s", tc_plan_short_name(op), op->name);
+    if (line.size)
+        tc_strbuf_addf(out, " (%.*s)", (int)line.size, line.text);
+}
+
+static const char *operands(struct tc_story *s, uint32_t op)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    for (uint32_t k = 0; k < s->nodes[op].n_deps; k++) {
+        uint32_t dep = s->nodes[op].deps[k];
+        tc_strbuf_adds(&text, "operand from ");
+        add_op(&text, &s->program->ops.items[dep]);
+        tc_strbuf_adds(&text, ": ");
+        tc_relate_describe(tc_story_relation(s, dep), &s->grid, &text);
+        tc_strbuf_addc(&text, '\n');
+    }
+    return keep(s, &text);
+}
+
+static void add_partial_axes(const struct tc_story *s, const struct tc_related *r,
+                             struct tc_strbuf *out)
+{
+    size_t before = out->size;
+
+    for (unsigned a = 0; a < s->grid.n_axes; a++)
+        if (r->axes[a].kind == TC_PARTIAL)
+            tc_strbuf_addf(out, "%s%s", out->size > before ? " and " : "", s->grid.names[a]);
+}
+
+static struct tc_plan_finding finding(struct tc_story *s, const struct tc_plan_judged *judged,
+                                      uint32_t op)
+{
+    struct tc_plan_finding f = {
+        .hint = "", .src = "", .op = "", .mod = "", .axis = "", .details = ""};
+
+    f.name = tc_strtab_text(s->single->names, judged->name);
+    f.ranks = judged->ranks.items;
+    f.n_ranks = (uint32_t)judged->ranks.n;
+    if (op != TC_NO_OP) {
+        const struct tc_plan_op *o = &s->program->ops.items[op];
+        f.src = o->src;
+        f.mod = o->mod;
+        f.op = tc_arena_text(&s->verdict->arena, o->name, (size_t)tc_plan_short_name(o));
+    }
+    return f;
+}
+
+/* The value is a single-device value in another relation than it must be. */
+struct tc_plan_finding tc_story_tell_related(struct tc_story *s, const struct tc_plan_judged *judged,
+                                           const struct tc_related *r, uint32_t writer)
+{
+    bool is_partial = tc_relate_is_partial(r, &s->grid);
+    uint32_t at = is_partial && writer != TC_NO_OP ? tc_story_origin(s, writer, r) : writer;
+    struct tc_plan_finding f = finding(s, judged, at);
+    struct tc_strbuf text = TC_STRBUF_INIT, axes = TC_STRBUF_INIT;
+
+    tc_plan_describe_result(s->single, judged->name, &text);
+    tc_strbuf_adds(&text, " is ");
+    if (is_partial) {
+        add_partial_axes(s, r, &axes);
+        tc_strbuf_addf(&text,
+                       "Partial(sum) over %s, must be Replicate: a reduction is missing after %s",
+                       axes.text, f.op);
+        f.kind = "missing-reduction";
+        f.axis = keep(s, &axes);
+        f.hint = "sum it over these ranks before it is used";
+    } else if (r->is_found && (r->num != 1 || r->den != 1)) {
+        tc_strbuf_addf(&text, r->den == 1 ? "%lld times" : "%lld/%lld times", (long long)r->num,
+                       (long long)r->den);
+        tc_strbuf_addf(&text, " the single-device value, last written by %s", f.op);
+        f.kind = "factor";
+        f.hint = "a mean over ranks or micro-batches is a sum, or the other way round";
+    } else {
+        tc_relate_describe(r, &s->grid, &text);
+        tc_strbuf_addf(&text, ", which is another place than its own, last written by %s", f.op);
+        f.kind = "placement";
+    }
+    if (at != TC_NO_OP)
+        f.details = operands(s, at);
+    f.text = keep(s, &text);
+    return f;
+}
+
+static bool reads_norms(const struct tc_plan_op *op)
+{
+    return strstr(op->name, "norm") && !strstr(op->name, "layer_norm") &&
+           !strstr(op->name, "rms_norm");
+}
+
+static void add_hint(struct tc_story *s, uint32_t op, struct tc_plan_finding *f)
+{
+    const struct tc_plan_op *o = &s->program->ops.items[op];
+
+    if (o->draws) {
+        f->kind = "random";
+        f->hint = "ranks draw different random numbers, or others than the single device";
+    } else if (tc_story_is_reversed(s, tc_story_relation(s, op))) {
+        f->kind = "shard-order";
+        f->hint = "the shards are put together in the wrong order";
+    } else if (strstr(o->name, "aten.cat.") || strstr(o->name, "aten.stack.")) {
+        f->kind = "shard-order";
+        f->hint =
+            "the parts are put together in another order or dimension than on the single device";
+    } else if (reads_norms(o)) {
+        f->kind = "local-norm";
+        f->hint =
+            "a norm over the local part: reduce the squares over the ranks that hold other parts";
+    }
+}
+
+/* The operand that is a multiple of the single-device value: a linear operator would bear it. */
+static uint32_t multiple(struct tc_story *s, uint32_t op)
+{
+    for (uint32_t k = 0; k < s->nodes[op].n_deps; k++) {
+        const struct tc_related *r = tc_story_relation(s, s->nodes[op].deps[k]);
+        if (r->is_found && (r->num != 1 || r->den != 1))
+            return s->nodes[op].deps[k];
+    }
+    return TC_NO_OP;
+}
+
+static struct tc_plan_finding tell_multiple(struct tc_story *s, const struct tc_plan_judged *judged,
+                                            uint32_t op, uint32_t dep)
+{
+    const struct tc_related *r = tc_story_relation(s, dep);
+    struct tc_plan_finding f = finding(s, judged, dep);
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_plan_describe_result(s->single, judged->name, &text);
+    tc_strbuf_addf(&text, " departs after %s: its value is %lld", f.op, (long long)r->num);
+    if (r->den != 1)
+        tc_strbuf_addf(&text, "/%lld", (long long)r->den);
+    tc_strbuf_adds(&text, " times the single-device value, and is used by ");
+    add_op(&text, &s->program->ops.items[op]);
+    f.kind = "factor";
+    f.hint = "a factor that depends on the number of ranks, or on a local size";
+    f.details = operands(s, op);
+    f.text = keep(s, &text);
+    return f;
+}
+
+struct tc_plan_finding tc_story_tell_departure(struct tc_story *s, const struct tc_plan_judged *judged,
+                                             uint32_t op, uint32_t partial)
+{
+    struct tc_plan_finding f = finding(s, judged, op);
+    struct tc_strbuf text = TC_STRBUF_INIT, axes = TC_STRBUF_INIT;
+    uint32_t factor = multiple(s, op);
+
+    if (partial == TC_NO_OP && factor != TC_NO_OP && !judged->is_undefined)
+        return tell_multiple(s, judged, op, factor);
+    f.kind = "departure";
+    tc_plan_describe_result(s->single, judged->name, &text);
+    if (judged->is_undefined) {
+        tc_strbuf_addf(&text, " depends on memory that nothing has written, read by %s", f.op);
+        f.kind = "undefined";
+    } else if (partial != TC_NO_OP) {
+        const struct tc_related *r = tc_story_relation(s, partial);
+        add_partial_axes(s, r, &axes);
+        tc_strbuf_addf(&text,
+                       " departs at %s: it uses a value that is Partial(sum) over %s and must be "
+                       "Replicate: a reduction is missing after ",
+                       f.op, axes.text);
+        add_op(&text, &s->program->ops.items[tc_story_origin(s, partial, r)]);
+        f.kind = "missing-reduction";
+        f.axis = keep(s, &axes);
+        f.hint = "sum it over these ranks before it is used";
+    } else {
+        tc_strbuf_addf(&text,
+                       " departs at %s: its operands are single-device values, what it makes of "
+                       "them is none",
+                       f.op);
+        add_hint(s, op, &f);
+    }
+    f.details = operands(s, op);
+    f.text = keep(s, &text);
+    return f;
+}
