@@ -35,6 +35,7 @@ tc_embed_text(core import/torch_apis.tsv tc_torch_apis_text)
 tc_embed_text(core report/html/report.html tc_text_report_html)
 tc_embed_text(core report/html/report.css tc_text_report_css)
 tc_embed_text(core report/html/report.js tc_text_report_js)
+tc_embed_text(core report/html/plan.css tc_text_plan_css)
 add_library(traincheck_objects OBJECT ${core})
 target_link_libraries(traincheck_objects PRIVATE tc_flags ${TC_CORE_LIBRARIES})
 set_target_properties(traincheck_objects PROPERTIES

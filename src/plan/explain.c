@@ -152,7 +152,8 @@ enum tc_status tc_plan_explain(const struct tc_plan_set *single, const struct tc
                                const struct tc_verify_config *config,
                                struct tc_plan_verdict *verdict, struct tc_error *err)
 {
-    struct tc_story first = {.single = single, .parallel = parallel, .verdict = verdict, .sender = -1};
+    struct tc_story first = {
+        .single = single, .parallel = parallel, .verdict = verdict, .sender = -1};
     struct tc_map seen = TC_MAP_INIT;
     enum tc_status status = TC_OK;
     uint64_t known;

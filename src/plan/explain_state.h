@@ -10,10 +10,12 @@
 
 #define TC_NO_OP UINT32_MAX
 
-/* One operator of the family's program. */
+/* One operator of the family's program, or of the single job. */
 struct tc_story_node {
     uint32_t *deps; /* operators that wrote what it reads */
     uint32_t n_deps;
+    const struct tc_plan_init **inits; /* that it reads as they were before the step */
+    uint32_t n_inits;
     bool is_wanted, is_related_known;
     struct tc_part *parts; /* of each rank of the grid, for its first output */
     struct tc_related relation;
@@ -29,6 +31,8 @@ struct tc_story {
     struct tc_story_node *nodes;
     struct tc_part **results; /* of each result of the rank, by place */
     struct tc_index index;
+    struct tc_story_node *singles; /* of each operator of the single job: deps and inits alone */
+    uint32_t *first;               /* for each of these, the first one that made the same value */
     struct tc_arena arena;
     uint32_t *told; /* operators that a finding is about */
     size_t n_told;
@@ -43,6 +47,7 @@ bool tc_story_find_family(struct tc_story *s);
 
 /* ---- record.c ------------------------------------------------------------------------------ */
 
+/* What depends on what, in both jobs. */
 void tc_story_find_deps(struct tc_story *s);
 /* Who wrote the result last; TC_NO_OP: nobody. */
 uint32_t tc_story_writer(const struct tc_story *s, const struct tc_plan_result *r);
@@ -64,6 +69,13 @@ uint32_t tc_story_origin(struct tc_story *s, uint32_t op, const struct tc_relate
 /* The operator at which the job departs, and in *partial its operand that is a part of a sum;
  * TC_NO_OP: none. */
 uint32_t tc_story_departure(struct tc_story *s, uint32_t start, uint32_t *partial);
+
+/* ---- drawing.c ----------------------------------------------------------------------------- */
+
+/* What the operator reads and makes; broken: the operand whose edge breaks, or TC_NO_OP for the
+ * edge from the operator to the result. */
+struct tc_plan_drawing tc_story_draw(struct tc_story *s, const struct tc_plan_judged *judged,
+                                     uint32_t op, uint32_t broken);
 
 /* ---- tell.c -------------------------------------------------------------------------------- */
 

@@ -10,26 +10,62 @@
 
 #define MAX_BYTES ((size_t)1 << 30) /* of recorded values */
 
-void tc_story_find_deps(struct tc_story *s)
+/* What lies there before the first operator; NULL: a constant, or nothing. */
+static const struct tc_plan_init *init_at(const struct tc_plan_rank *rank,
+                                          const struct tc_plan_tensor *t)
 {
-    const struct tc_plan_program *p = s->program;
+    const struct tc_plan_init *found = NULL;
+
+    for (size_t i = 0; i < rank->inits.n; i++) {
+        const struct tc_plan_init *init = &rank->inits.items[i];
+        if (init->tensor.storage == t->storage && (!found || init->tensor.offset == t->offset))
+            found = init;
+    }
+    return found;
+}
+
+static void find_reads(struct tc_story *s, const struct tc_plan_rank *rank, uint32_t i,
+                       const uint32_t *last, struct tc_story_node *node)
+{
+    const struct tc_plan_op *op = &rank->program->ops.items[i];
+
+    node->deps = tc_arena_alloc(&s->arena, (op->n_reads + 1) * sizeof(*node->deps));
+    node->inits = tc_arena_alloc(&s->arena, (op->n_reads + 1) * sizeof(*node->inits));
+    for (uint32_t k = 0; k < op->n_reads; k++) {
+        uint32_t writer = last[op->reads[k]->storage];
+        const struct tc_plan_init *init = writer == TC_NO_OP ? init_at(rank, op->reads[k]) : NULL;
+        if (writer != TC_NO_OP)
+            node->deps[node->n_deps++] = writer;
+        else if (init)
+            node->inits[node->n_inits++] = init;
+    }
+}
+
+static struct tc_story_node *find_deps(struct tc_story *s, const struct tc_plan_rank *rank)
+{
+    const struct tc_plan_program *p = rank->program;
     uint32_t *last = tc_malloc((p->n_slots + 1) * sizeof(*last));
+    struct tc_story_node *nodes = tc_calloc(p->ops.n + 1, sizeof(*nodes));
 
     for (uint32_t i = 0; i < p->n_slots; i++)
         last[i] = TC_NO_OP;
-    s->nodes = tc_calloc(p->ops.n + 1, sizeof(*s->nodes));
     for (uint32_t i = 0; i < p->ops.n; i++) {
         const struct tc_plan_op *op = &p->ops.items[i];
-        struct tc_story_node *node = &s->nodes[i];
-        node->deps = tc_arena_alloc(&s->arena, (op->n_reads + 1) * sizeof(*node->deps));
-        for (uint32_t k = 0; k < op->n_reads; k++)
-            if (last[op->reads[k]->storage] != TC_NO_OP)
-                node->deps[node->n_deps++] = last[op->reads[k]->storage];
+        find_reads(s, rank, i, last, &nodes[i]);
         for (uint32_t k = 0; k < op->n_outs; k++)
             if (op->outs[k])
                 last[op->outs[k]->storage] = i;
     }
     tc_free(last);
+    return nodes;
+}
+
+void tc_story_find_deps(struct tc_story *s)
+{
+    s->nodes = find_deps(s, s->rank);
+    s->singles = find_deps(s, &s->single->ranks[0]);
+    s->first =
+        tc_arena_zalloc(&s->arena, (s->single->ranks[0].program->ops.n + 1) * sizeof(*s->first));
 }
 
 /* Who wrote the result last; TC_NO_OP: nobody. */
@@ -80,7 +116,9 @@ static void index_op(void *context, const struct tc_run *run, uint32_t i)
             continue;
         tc_el *p = tc_malloc(((size_t)t->numel + 1) * sizeof(*p));
         tc_view_gather(run->slots[t->storage], t, p);
-        tc_index_add(&s->index, p, (size_t)t->numel, i);
+        uint32_t first = tc_index_add(&s->index, p, (size_t)t->numel, i);
+        if (t == first_out(op))
+            s->first[i] = first;
         tc_free(p);
     }
 }
@@ -158,6 +196,7 @@ void tc_story_release(struct tc_story *s)
         tc_free(s->results[i]);
     }
     tc_free(s->nodes);
+    tc_free(s->singles);
     tc_index_release(&s->index);
     tc_arena_release(&s->arena);
 }

@@ -37,21 +37,22 @@ static bool canonical(const tc_el *p, size_t n, uint64_t *key, tc_el *scale)
     return true;
 }
 
-void tc_index_add(struct tc_index *index, const tc_el *p, size_t n, uint32_t op)
+uint32_t tc_index_add(struct tc_index *index, const tc_el *p, size_t n, uint32_t op)
 {
     struct tc_known *k;
     uint64_t key;
     tc_el scale;
 
     if (!canonical(p, n, &key, &scale))
-        return;
+        return op;
     uint64_t *list = tc_map_at(&index->known, key, &(bool){0});
     for (k = (struct tc_known *)(uintptr_t)*list; k; k = k->next)
         if (k->scale == scale)
-            return;
+            return k->op;
     k = tc_arena_alloc(&index->arena, sizeof(*k));
     *k = (struct tc_known){op, scale, (struct tc_known *)(uintptr_t)*list};
     *list = (uintptr_t)k;
+    return op;
 }
 
 void tc_index_release(struct tc_index *index)

@@ -25,7 +25,8 @@ struct tc_index {
     struct tc_arena arena;
 };
 
-void tc_index_add(struct tc_index *index, const tc_el *p, size_t n, uint32_t op);
+/* The operator that made this value first. */
+uint32_t tc_index_add(struct tc_index *index, const tc_el *p, size_t n, uint32_t op);
 void tc_index_release(struct tc_index *index);
 
 /* ---- relations ----------------------------------------------------------------------------- */

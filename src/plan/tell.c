@@ -69,8 +69,9 @@ static struct tc_plan_finding finding(struct tc_story *s, const struct tc_plan_j
 }
 
 /* The value is a single-device value in another relation than it must be. */
-struct tc_plan_finding tc_story_tell_related(struct tc_story *s, const struct tc_plan_judged *judged,
-                                           const struct tc_related *r, uint32_t writer)
+struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
+                                             const struct tc_plan_judged *judged,
+                                             const struct tc_related *r, uint32_t writer)
 {
     bool is_partial = tc_relate_is_partial(r, &s->grid);
     uint32_t at = is_partial && writer != TC_NO_OP ? tc_story_origin(s, writer, r) : writer;
@@ -98,8 +99,10 @@ struct tc_plan_finding tc_story_tell_related(struct tc_story *s, const struct tc
         tc_strbuf_addf(&text, ", which is another place than its own, last written by %s", f.op);
         f.kind = "placement";
     }
-    if (at != TC_NO_OP)
+    if (at != TC_NO_OP) {
         f.details = operands(s, at);
+        f.drawing = tc_story_draw(s, judged, at, TC_NO_OP);
+    }
     f.text = keep(s, &text);
     return f;
 }
@@ -158,12 +161,14 @@ static struct tc_plan_finding tell_multiple(struct tc_story *s, const struct tc_
     f.kind = "factor";
     f.hint = "a factor that depends on the number of ranks, or on a local size";
     f.details = operands(s, op);
+    f.drawing = tc_story_draw(s, judged, op, dep);
     f.text = keep(s, &text);
     return f;
 }
 
-struct tc_plan_finding tc_story_tell_departure(struct tc_story *s, const struct tc_plan_judged *judged,
-                                             uint32_t op, uint32_t partial)
+struct tc_plan_finding tc_story_tell_departure(struct tc_story *s,
+                                               const struct tc_plan_judged *judged, uint32_t op,
+                                               uint32_t partial)
 {
     struct tc_plan_finding f = finding(s, judged, op);
     struct tc_strbuf text = TC_STRBUF_INIT, axes = TC_STRBUF_INIT;
@@ -195,6 +200,7 @@ struct tc_plan_finding tc_story_tell_departure(struct tc_story *s, const struct 
         add_hint(s, op, &f);
     }
     f.details = operands(s, op);
+    f.drawing = tc_story_draw(s, judged, op, partial);
     f.text = keep(s, &text);
     return f;
 }

@@ -25,6 +25,23 @@ struct tc_plan_judged {
     TC_VEC(uint32_t) ranks;    /* on which it is wrong, in order */
 };
 
+/* A value beside the single-device value that it is, or should be. */
+struct tc_plan_beside {
+    const char *op, *src; /* of the parallel job; op is "" for what the step starts from */
+    const char *name;     /* of a tensor that the step starts from; "" */
+    const char *layout;   /* "Shard(0) over dp, Partial(sum) over tp" */
+    const char *single_op, *single_src; /* of the single-device job; "" if it has no such value */
+    bool is_broken;                     /* its way to who uses it is where the layouts part */
+};
+
+/* The operator at which the layouts part, between what it reads and the result. */
+struct tc_plan_drawing {
+    const struct tc_plan_beside *inputs;
+    uint32_t n_inputs;
+    struct tc_plan_beside value; /* that the operator makes; no op: nothing is drawn */
+    const char *result;          /* "gradient of a.weight" */
+};
+
 /* What went wrong, for people: one sentence or more, where it was seen. */
 struct tc_plan_finding {
     const char
@@ -37,6 +54,7 @@ struct tc_plan_finding {
     const char *name; /* of the tensor; "" */
     const char *axis; /* "tp"; "" */
     const char *details; /* lines: the operands' relations */
+    struct tc_plan_drawing drawing;
     const uint32_t *ranks;
     uint32_t n_ranks;
 };

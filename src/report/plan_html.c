@@ -2,13 +2,14 @@
 /*
  * plan_html.c - the verdict on a plan as a page: layers of the model by ranks of the mesh
  */
-#include "report/plan.h"
+#include "report/plan_html.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #include "base/banned.h"
 #include "base/safe.h"
+#include "report/html/embedded.h"
 
 #define MAX_RANKS 64 /* columns */
 
@@ -73,6 +74,17 @@ static void add_cell(const struct tc_plan_report *r, const char *layer, size_t s
                        r->verdict->n_verified ? "right" : "unknown", held);
 }
 
+/* The findings about tensors of a layer. */
+static void add_links(const struct tc_plan_report *r, const char *layer, size_t size,
+                      struct tc_strbuf *out)
+{
+    for (size_t i = 0; i < r->verdict->findings.n; i++) {
+        const char *name = r->verdict->findings.items[i].name;
+        if (*name && layer_of(name) == size && !memcmp(name, layer, size))
+            tc_strbuf_addf(out, " <a href=\"#finding%zu\">departs</a>", i + 1);
+    }
+}
+
 /* A row for each layer, in the order of the reference's results. */
 static void add_rows(const struct tc_plan_report *r, uint32_t n_ranks, struct tc_strbuf *out)
 {
@@ -88,6 +100,7 @@ static void add_rows(const struct tc_plan_report *r, uint32_t n_ranks, struct tc
             continue;
         tc_strbuf_adds(out, "<tr><th>");
         tc_safe_add(out, TC_SAFE_XML, name, size);
+        add_links(r, name, size, out);
         tc_strbuf_adds(out, "</th>");
         for (uint32_t rank = 0; rank < n_ranks; rank++)
             add_cell(r, name, size, rank, out);
@@ -98,7 +111,7 @@ static void add_rows(const struct tc_plan_report *r, uint32_t n_ranks, struct tc
 /* The places of a rank on the axes, one below the other. */
 static void add_head(const struct tc_plan_report *r, uint32_t n_ranks, struct tc_strbuf *out)
 {
-    tc_strbuf_adds(out, "<tr><th>layer \\ rank</th>");
+    tc_strbuf_adds(out, "<thead><tr><th>layer \\ rank</th>");
     for (uint32_t i = 0; i < n_ranks; i++) {
         const struct tc_plan_rank *rank = &r->parallel->ranks[i];
         tc_strbuf_addf(out, "<th>%u", i);
@@ -113,59 +126,87 @@ static void add_head(const struct tc_plan_report *r, uint32_t n_ranks, struct tc
         }
         tc_strbuf_adds(out, "</th>");
     }
-    tc_strbuf_adds(out, "</tr>\n");
+    tc_strbuf_adds(out, "</tr></thead>\n");
 }
 
-static void add_finding(const struct tc_plan_finding *f, struct tc_strbuf *out)
+/* ---- findings ------------------------------------------------------------------------------ */
+
+static void add_ranks(const struct tc_plan_finding *f, struct tc_strbuf *out)
 {
-    tc_strbuf_adds(out, "<li><b>");
-    add(out, *f->src ? f->src : f->kind);
-    tc_strbuf_adds(out, "</b> ");
-    add(out, f->text);
-    if (*f->details) {
-        tc_strbuf_adds(out, "<pre>");
-        add(out, f->details);
-        tc_strbuf_adds(out, "</pre>");
-    }
-    if (*f->hint) {
-        tc_strbuf_adds(out, "<p>Hint: ");
-        add(out, f->hint);
-        tc_strbuf_adds(out, "</p>");
-    }
-    tc_strbuf_adds(out, "</li>\n");
+    if (!f->n_ranks)
+        return;
+    tc_strbuf_addf(out, "<p class=\"faint\">on rank%s ", f->n_ranks == 1 ? "" : "s");
+    tc_plan_describe_ranks(f->ranks, f->n_ranks, out);
+    tc_strbuf_adds(out, "</p>\n");
 }
 
-void tc_plan_report_html(const struct tc_plan_report *r, struct tc_strbuf *out)
+static void add_finding(const struct tc_plan_finding *f, size_t number, struct tc_strbuf *out)
+{
+    tc_strbuf_addf(out, "<section class=\"finding\" id=\"finding%zu\"><h3>", number);
+    add(out, *f->src ? f->src : f->kind);
+    tc_strbuf_adds(out, "</h3>\n<p>");
+    add(out, f->text);
+    tc_strbuf_adds(out, "</p>\n");
+    add_ranks(f, out);
+    tc_plan_draw_html(&f->drawing, out);
+    if (*f->hint) {
+        tc_strbuf_adds(out, "<p class=\"hint\">Hint: ");
+        add(out, f->hint);
+        tc_strbuf_adds(out, "</p>\n");
+    }
+    tc_strbuf_adds(out, "</section>\n");
+}
+
+/* ---- the page ------------------------------------------------------------------------------ */
+
+static void add_summary(const struct tc_plan_report *r, struct tc_strbuf *out)
 {
     static const char *const answers[] = {"verified", "refuted", "unjudged"};
-    uint32_t n_ranks = r->parallel->world < MAX_RANKS ? r->parallel->world : MAX_RANKS;
     const struct tc_plan_verdict *v = r->verdict;
 
-    tc_strbuf_adds(out,
-                   "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\">\n"
-                   "<title>TrainCheck plan</title>\n<style>"
-                   "body{font:15px/1.4 sans-serif;margin:2em;max-width:80em}"
-                   "table{border-collapse:collapse}th,td{border:1px solid #ccc;padding:3px 7px;"
-                   "text-align:center}th{font-weight:normal;background:#f6f6f6}"
-                   ".wrong{background:#d33;color:#fff}.right{background:#cfe8cf}"
-                   ".unknown{background:#eee}pre{background:#f6f6f6;padding:.5em}</style>\n");
-    tc_strbuf_addf(out, "<h1>Plan %s</h1>\n<p>", answers[v->outcome]);
+    tc_strbuf_addf(out, "<h1 class=\"%s\">Plan %s</h1>\n<p>", answers[v->outcome],
+                   answers[v->outcome]);
     add(out, r->parallel->folder);
     tc_strbuf_adds(out, " beside ");
     add(out, r->single->folder);
     tc_strbuf_addf(out,
                    ": %u ranks (%u retargeted), %zu results, %llu differ, %llu verified "
-                   "(error &lt; 2^-%u).</p>\n<ol>\n",
+                   "(error &lt; 2^-%u).</p>\n",
                    r->parallel->world, r->parallel->n_retargeted, v->results.n,
                    (unsigned long long)v->n_wrong, (unsigned long long)v->n_verified,
                    v->error_bits);
-    for (size_t i = 0; i < v->findings.n; i++)
-        add_finding(&v->findings.items[i], out);
-    tc_strbuf_adds(out, "</ol>\n<h2>Layers and ranks</h2>\n<table>\n");
+    for (size_t i = 0; i < v->warnings.n; i++) {
+        tc_strbuf_adds(out, "<p class=\"note\">");
+        add(out, v->warnings.items[i]);
+        tc_strbuf_adds(out, "</p>\n");
+    }
+}
+
+static void add_table(const struct tc_plan_report *r, struct tc_strbuf *out)
+{
+    uint32_t n_ranks = r->parallel->world < MAX_RANKS ? r->parallel->world : MAX_RANKS;
+
+    tc_strbuf_adds(out, "<h2>Layers and ranks</h2>\n<div class=\"scroll\"><table>\n");
     add_head(r, n_ranks, out);
     add_rows(r, n_ranks, out);
-    tc_strbuf_adds(out, "</table>\n");
+    tc_strbuf_adds(out, "</table></div>\n");
     if (n_ranks < r->parallel->world)
-        tc_strbuf_addf(out, "<p>The first %u of %u ranks.</p>\n", n_ranks, r->parallel->world);
-    tc_strbuf_adds(out, "</html>\n");
+        tc_strbuf_addf(out, "<p class=\"faint\">The first %u of %u ranks.</p>\n", n_ranks,
+                       r->parallel->world);
+}
+
+void tc_plan_report_html(const struct tc_plan_report *r, struct tc_strbuf *out)
+{
+    const struct tc_plan_verdict *v = r->verdict;
+
+    tc_strbuf_adds(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+                        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                        "<title>TrainCheck plan</title>\n<style>\n");
+    tc_strbuf_adds(out, tc_text_plan_css);
+    tc_strbuf_adds(out, "</style></head>\n<body>\n");
+    add_summary(r, out);
+    for (size_t i = 0; i < v->findings.n; i++)
+        add_finding(&v->findings.items[i], i + 1, out);
+    add_table(r, out);
+    tc_strbuf_adds(out, "</body></html>\n");
 }
