@@ -9,6 +9,7 @@ A set-up must be verified. A bug must be refuted, and the first violation must n
 bug's RUN gives: the line marked `# wrong`, or a line of the set-up."""
 import argparse
 import ast
+import itertools
 import json
 import os
 import pathlib
@@ -51,10 +52,23 @@ SETUPS = {
 
 
 class Runner:
-    def __init__(self, bin_folder, python, jobs):
+    def __init__(self, bin_folder, python, jobs, plans=None):
         self.bin, self.python, self.jobs = pathlib.Path(bin_folder).resolve(), python, jobs
-        self.work = pathlib.Path(tempfile.mkdtemp(prefix="plan-bench-"))
+        self.is_kept = plans is not None
+        self.work = pathlib.Path(plans or tempfile.mkdtemp(prefix="plan-bench-")).resolve()
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.index = self.work / "index.json"
         self.made = {}
+        if self.index.exists():
+            self.made = {tuple(key): (self.work / folder, took) for key, folder, took in json.loads(self.index.read_text())}
+
+    def close(self):
+        if not self.is_kept:
+            shutil.rmtree(self.work, True)
+
+    def remember(self):
+        good = [(key, folder.name, took) for key, (folder, took) in self.made.items() if folder]
+        self.index.write_text(json.dumps(good, indent=1))
 
     def run(self, tool, *arguments):
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
@@ -66,7 +80,7 @@ class Runner:
         key = (script, options, world, layout)
         if key in self.made:
             return self.made[key]
-        folder = self.work / str(len(self.made))
+        folder = next(f for f in (self.work / f"plan{i}" for i in itertools.count()) if not f.exists())
         more = ["--plan-world", world, "-j", self.jobs] if world else []
         more += ["--plan-layout", HERE / "setups" / f"{layout}.layout"] if layout and world else []
         began = time.monotonic()
@@ -75,6 +89,7 @@ class Runner:
         self.made[key] = (folder, time.monotonic() - began)
         if done.returncode:
             self.made[key] = (None, done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no word")
+        self.remember()
         return self.made[key]
 
     def verdict(self, single, parallel):
@@ -176,11 +191,11 @@ def main():
     parser.add_argument("--bin", default="build/bin")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--jobs", "-j", type=int, default=2)
-    parser.add_argument("--keep", action="store_true", help="keep the plans, and say where they are")
+    parser.add_argument("--plans", metavar="DIR", help="keep the plans there, and take those that it has")
     parser.add_argument("what", nargs="?", choices=("setups", "bugs"))
     parser.add_argument("prefix", nargs="?", default="")
     args = parser.parse_args()
-    runner = Runner(args.bin, args.python, args.jobs)
+    runner = Runner(args.bin, args.python, args.jobs, args.plans)
     wrong = 0
     try:
         if args.what != "bugs":
@@ -188,10 +203,7 @@ def main():
         if args.what != "setups":
             wrong += run_bugs(runner, args.prefix)
     finally:
-        if args.keep:
-            print(json.dumps({" ".join(map(str, key)): str(value[0]) for key, value in runner.made.items()}, indent=1))
-        else:
-            shutil.rmtree(runner.work, True)
+        runner.close()
     return wrong > 0
 
 

@@ -4,7 +4,13 @@
  */
 #include "plan/explain_state.h"
 
+#include <string.h>
+
+#include "plan/eval.h"
+
 #include "base/banned.h"
+
+#define MAX_FACTOR 64
 
 bool tc_story_has_all(const struct tc_story *s, const struct tc_part *parts)
 {
@@ -19,7 +25,7 @@ const struct tc_related *tc_story_relation(struct tc_story *s, uint32_t op)
     struct tc_story_node *node = &s->nodes[op];
 
     if (!node->is_related_known && tc_story_has_all(s, node->parts))
-        node->relation = tc_relate(&s->index, &s->grid, node->parts);
+        node->relation = tc_relate(&s->index, &s->grid, node->parts, &s->program->ops.items[op]);
     node->is_related_known = true;
     return &node->relation;
 }
@@ -32,6 +38,41 @@ bool tc_story_is_reversed(const struct tc_story *s, const struct tc_related *r)
     return false;
 }
 
+/* Micro-batches cover a value one after the other, so all that is computed is looked at. */
+static void relate_all(struct tc_story *s)
+{
+    for (uint32_t i = 0; i < s->program->ops.n && !s->is_all_related; i++) {
+        struct tc_story_node *node = &s->nodes[i];
+        if (!node->parts || tc_story_relation(s, i)->is_found)
+            continue;
+        for (uint32_t k = 0; k < node->n_deps; k++) {
+            const struct tc_story_node *dep = &s->nodes[node->deps[k]];
+            node->is_incomplete =
+                node->is_incomplete || dep->is_incomplete || dep->relation.is_part;
+        }
+    }
+    s->is_all_related = true;
+}
+
+/* A collective may leave shards in any order; what is computed from the whole may not. */
+static bool is_in_order(const struct tc_story *s, uint32_t op, const struct tc_related *r)
+{
+    const struct tc_plan_op *o = &s->program->ops.items[op];
+
+    if (tc_story_is_reversed(s, r))
+        return false;
+    return !r->is_mixed || o->rule->kind == TC_RULE_COLLECTIVE ||
+           s->nodes[op].parts[0].t->n_dims != s->index.values.items[r->value].n_dims;
+}
+
+static bool is_covered(struct tc_story *s, const struct tc_related *r)
+{
+    const struct tc_known_value *v = &s->index.values.items[r->value];
+
+    relate_all(s);
+    return v->n_covered == v->n;
+}
+
 /* What depends on nothing is as it was written: masks, zeros. */
 static bool is_good(struct tc_story *s, uint32_t op)
 {
@@ -40,7 +81,7 @@ static bool is_good(struct tc_story *s, uint32_t op)
 
     if (!s->nodes[op].n_deps && !o->draws && !o->n_reads)
         return true;
-    return r->is_found && !tc_story_is_reversed(s, r);
+    return r->is_found && is_in_order(s, op, r) && (!r->is_part || is_covered(s, r));
 }
 
 static bool shares_partial(const struct tc_story *s, const struct tc_related *a,
@@ -68,33 +109,45 @@ uint32_t tc_story_origin(struct tc_story *s, uint32_t op, const struct tc_relate
     return op;
 }
 
-/* Operators without a relation whose operands all have one; the one with a partial operand first.
- */
+/* How sure an operator is the one: 3 if it uses a part of a sum, 2 if its operands are whole, 1 if
+ * they are those of a micro-batch; 0: it is not, as an operand is wrong. */
+static int front(struct tc_story *s, uint32_t op, uint32_t *partial)
+{
+    const struct tc_story_node *node = &s->nodes[op];
+    bool is_front = true;
+
+    *partial = TC_NO_OP;
+    for (uint32_t k = 0; k < node->n_deps; k++) {
+        if (!is_good(s, node->deps[k]))
+            is_front = false;
+        else if (tc_relate_is_partial(tc_story_relation(s, node->deps[k]), &s->grid))
+            *partial = node->deps[k];
+    }
+    if (!is_front)
+        return 0;
+    return *partial != TC_NO_OP ? 3 : node->is_incomplete ? 1 : 2;
+}
+
+/* Operators without a relation whose operands all have one; the surest first, then the earliest. */
 uint32_t tc_story_departure(struct tc_story *s, uint32_t start, uint32_t *partial)
 {
     TC_VEC(uint32_t) stack = {0};
     uint8_t *seen = tc_calloc(s->program->ops.n + 1, 1);
-    uint32_t best = TC_NO_OP;
+    uint32_t best = TC_NO_OP, culprit;
+    int most = 0;
 
     *partial = TC_NO_OP;
     tc_vec_push(&stack, start);
     while (stack.n) {
-        uint32_t op = stack.items[--stack.n], culprit = TC_NO_OP;
-        bool is_front = true;
+        uint32_t op = stack.items[--stack.n];
         if (seen[op]++)
             continue;
-        for (uint32_t k = 0; k < s->nodes[op].n_deps; k++) {
-            uint32_t dep = s->nodes[op].deps[k];
-            if (!is_good(s, dep)) {
-                is_front = false;
-                tc_vec_push(&stack, dep);
-            } else if (tc_relate_is_partial(tc_story_relation(s, dep), &s->grid)) {
-                culprit = dep;
-            }
-        }
-        bool is_better = best == TC_NO_OP || (culprit != TC_NO_OP && *partial == TC_NO_OP) ||
-                         ((culprit != TC_NO_OP) == (*partial != TC_NO_OP) && op < best);
-        if (is_front && is_better) {
+        for (uint32_t k = 0; k < s->nodes[op].n_deps; k++)
+            if (!is_good(s, s->nodes[op].deps[k]))
+                tc_vec_push(&stack, s->nodes[op].deps[k]);
+        int sure = front(s, op, &culprit);
+        if (sure > most || (sure && sure == most && op < best)) {
+            most = sure;
             best = op;
             *partial = culprit;
         }
@@ -102,4 +155,59 @@ uint32_t tc_story_departure(struct tc_story *s, uint32_t start, uint32_t *partia
     tc_vec_release(&stack);
     tc_free(seen);
     return best;
+}
+
+/* ---- factors ------------------------------------------------------------------------------- */
+
+/* Numbers of ranks and micro-batches; larger ones are chance, or sizes of tensors. */
+static bool has_factor(const struct tc_related *r)
+{
+    bool is_small = r->num >= -MAX_FACTOR && r->num <= MAX_FACTOR && r->den <= MAX_FACTOR;
+
+    return r->is_found && !r->is_zero && is_small && (r->num != 1 || r->den != 1);
+}
+
+/* Does an operand have the factor? What relates to nothing is looked through. */
+static bool inherits(struct tc_story *s, uint32_t op, const struct tc_related *r, uint8_t *seen)
+{
+    for (uint32_t k = 0; k < s->nodes[op].n_deps; k++) {
+        uint32_t dep = s->nodes[op].deps[k];
+        const struct tc_related *of = tc_story_relation(s, dep);
+        if (seen[dep]++)
+            continue;
+        if (of->is_found ? has_factor(of) && of->num == r->num && of->den == r->den
+                         : inherits(s, dep, r, seen))
+            return true;
+    }
+    return false;
+}
+
+/* The same line of another micro-batch. */
+static bool is_listed(const struct tc_story *s, const uint32_t *ops, uint32_t n, uint32_t op)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (!strcmp(s->program->ops.items[ops[k]].name, s->program->ops.items[op].name) &&
+            !strcmp(s->program->ops.items[ops[k]].src, s->program->ops.items[op].src))
+            return true;
+    return false;
+}
+
+uint32_t tc_story_factors(struct tc_story *s, uint32_t op, uint32_t *ops, uint32_t most)
+{
+    uint32_t n = 0, n_ops = (uint32_t)s->program->ops.n;
+    uint8_t *seen = tc_malloc(n_ops + 1), *reached = tc_calloc(n_ops + 1, 1);
+
+    reached[op] = 1;
+    for (uint32_t i = op + 1; i-- > 0;)
+        for (uint32_t k = 0; reached[i] && k < s->nodes[i].n_deps; k++)
+            reached[s->nodes[i].deps[k]] = 1;
+    for (uint32_t i = 0; i <= op && n < most; i++) {
+        memset(seen, 0, n_ops + 1);
+        if (reached[i] && has_factor(tc_story_relation(s, i)) && !is_listed(s, ops, n, i) &&
+            !inherits(s, i, tc_story_relation(s, i), seen))
+            ops[n++] = i;
+    }
+    tc_free(seen);
+    tc_free(reached);
+    return n;
 }

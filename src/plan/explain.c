@@ -52,7 +52,7 @@ static void tell(struct tc_story *s, size_t i, uint32_t writer)
         judged = &s->verdict->results.items[number];
     if (!judged || follows_from_gradient(s, judged) || !tc_story_has_all(s, s->results[i]))
         return;
-    struct tc_related r = tc_relate(&s->index, &s->grid, s->results[i]);
+    struct tc_related r = tc_relate(&s->index, &s->grid, s->results[i], NULL);
     if (r.is_found && !r.is_zero && !tc_story_is_reversed(s, &r)) {
         struct tc_plan_finding f = tc_story_tell_related(s, judged, &r, writer);
         uint32_t key = (uint32_t)tc_hash64(f.src, strlen(f.src), r.num + 64 * r.den) | 1u << 31;

@@ -17,6 +17,8 @@ struct tc_story_node {
     const struct tc_plan_init **inits; /* that it reads as they were before the step */
     uint32_t n_inits;
     bool is_wanted, is_related_known;
+    bool is_incomplete;    /* no single-device value, as it is made from a part of one: a sum over
+                              the rows of a micro-batch */
     struct tc_part *parts; /* of each rank of the grid, for its first output */
     struct tc_related relation;
 };
@@ -36,8 +38,9 @@ struct tc_story {
     struct tc_arena arena;
     uint32_t *told; /* operators that a finding is about */
     size_t n_told;
-    int64_t sender; /* a rank whose message is wrong on arrival; -1: none seen */
-    bool is_last;   /* a message may be what a finding is about */
+    int64_t sender;      /* a rank whose message is wrong on arrival; -1: none seen */
+    bool is_last;        /* a message may be what a finding is about */
+    bool is_all_related; /* the relations of all wanted operators are known */
 };
 
 /* ---- family.c ------------------------------------------------------------------------------ */
@@ -64,6 +67,9 @@ void tc_story_release(struct tc_story *s);
 bool tc_story_has_all(const struct tc_story *s, const struct tc_part *parts);
 const struct tc_related *tc_story_relation(struct tc_story *s, uint32_t op);
 bool tc_story_is_reversed(const struct tc_story *s, const struct tc_related *r);
+/* Where a value gets its factor, one after the other: operators whose factor no operand of theirs
+ * has. Their number, most at most. */
+uint32_t tc_story_factors(struct tc_story *s, uint32_t op, uint32_t *ops, uint32_t most);
 /* Where the sum that an operator has a part of was split. */
 uint32_t tc_story_origin(struct tc_story *s, uint32_t op, const struct tc_related *r);
 /* The operator at which the job departs, and in *partial its operand that is a part of a sum;

@@ -116,7 +116,7 @@ static void index_op(void *context, const struct tc_run *run, uint32_t i)
             continue;
         tc_el *p = tc_malloc(((size_t)t->numel + 1) * sizeof(*p));
         tc_view_gather(run->slots[t->storage], t, p);
-        uint32_t first = tc_index_add(&s->index, p, (size_t)t->numel, i);
+        uint32_t first = tc_index_add(&s->index, p, t, op, i);
         if (t == first_out(op))
             s->first[i] = first;
         tc_free(p);

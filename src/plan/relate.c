@@ -37,8 +37,10 @@ static bool canonical(const tc_el *p, size_t n, uint64_t *key, tc_el *scale)
     return true;
 }
 
-uint32_t tc_index_add(struct tc_index *index, const tc_el *p, size_t n, uint32_t op)
+uint32_t tc_index_add(struct tc_index *index, const tc_el *p, const struct tc_plan_tensor *t,
+                      const struct tc_plan_op *of, uint32_t op)
 {
+    size_t n = (size_t)t->numel;
     struct tc_known *k;
     uint64_t key;
     tc_el scale;
@@ -52,17 +54,19 @@ uint32_t tc_index_add(struct tc_index *index, const tc_el *p, size_t n, uint32_t
     k = tc_arena_alloc(&index->arena, sizeof(*k));
     *k = (struct tc_known){op, scale, (struct tc_known *)(uintptr_t)*list};
     *list = (uintptr_t)k;
+    tc_pieces_add(index, p, t, of->name, op);
     return op;
 }
 
 void tc_index_release(struct tc_index *index)
 {
     tc_map_release(&index->known);
+    tc_map_release(&index->pairs);
+    tc_vec_release(&index->values);
     tc_arena_release(&index->arena);
 }
 
-/* A field element as a small ratio. */
-static bool to_ratio(tc_el v, int64_t *num, int64_t *den)
+bool tc_relate_ratio(tc_el v, int64_t *num, int64_t *den)
 {
     for (int64_t d = 1; d <= MAX_RATIO; d++) {
         int64_t n = tc_el_to_int(tc_el_mul(v, tc_el_int(d)));
@@ -85,7 +89,7 @@ static bool look_up(const struct tc_index *index, const tc_el *p, size_t n, stru
     if (!canonical(p, n, &key, &scale) || !tc_map_get(&index->known, key, &list))
         return false;
     for (const struct tc_known *k = (struct tc_known *)(uintptr_t)list; k; k = k->next) {
-        if (!to_ratio(tc_el_mul(scale, tc_el_inv(k->scale)), &num, &den))
+        if (!tc_relate_ratio(tc_el_mul(scale, tc_el_inv(k->scale)), &num, &den))
             continue;
         int64_t size = den + (num < 0 ? -num : num);
         if (size < best) {
@@ -101,12 +105,6 @@ static bool look_up(const struct tc_index *index, const tc_el *p, size_t n, stru
 
 /* ---- putting parts together ---------------------------------------------------------------- */
 
-struct block {
-    const tc_el *p;
-    unsigned n_dims;
-    int64_t sizes[TC_PLAN_MAX_DIMS];
-};
-
 struct search {
     const struct tc_index *index;
     const struct tc_grid *grid;
@@ -115,7 +113,7 @@ struct search {
     unsigned attempts;
 };
 
-static size_t count(const struct block *b, unsigned from, unsigned to)
+static size_t count(const struct tc_block *b, unsigned from, unsigned to)
 {
     size_t n = 1;
 
@@ -124,7 +122,7 @@ static size_t count(const struct block *b, unsigned from, unsigned to)
     return n;
 }
 
-static bool is_same(const struct block *a, const struct block *b)
+static bool is_same(const struct tc_block *a, const struct tc_block *b)
 {
     size_t n = count(a, 0, a->n_dims);
 
@@ -136,8 +134,8 @@ static bool is_same(const struct block *a, const struct block *b)
     return true;
 }
 
-static bool sum_blocks(struct search *s, const struct block *const *parts, uint32_t n,
-                       struct block *to)
+static bool sum_blocks(struct search *s, const struct tc_block *const *parts, uint32_t n,
+                       struct tc_block *to)
 {
     size_t numel = count(parts[0], 0, parts[0]->n_dims);
     tc_el *p = tc_arena_alloc(&s->arena, (numel + 1) * sizeof(*p));
@@ -154,7 +152,7 @@ static bool sum_blocks(struct search *s, const struct block *const *parts, uint3
     return true;
 }
 
-static bool are_alike_but(unsigned dim, const struct block *a, const struct block *b)
+static bool are_alike_but(unsigned dim, const struct tc_block *a, const struct tc_block *b)
 {
     for (unsigned d = 0; d < a->n_dims; d++)
         if (d != dim && a->sizes[d] != b->sizes[d])
@@ -163,8 +161,8 @@ static bool are_alike_but(unsigned dim, const struct block *a, const struct bloc
 }
 
 /* Slices of dimension `dim`; with split, of each of so many blocks of it. */
-static bool join_blocks(struct search *s, const struct block *const *parts, uint32_t n,
-                        struct tc_placement how, struct block *to)
+static bool join_blocks(struct search *s, const struct tc_block *const *parts, uint32_t n,
+                        struct tc_placement how, struct tc_block *to)
 {
     unsigned d = how.dim;
     size_t outer = count(parts[0], 0, d) * how.split, whole = 0, at = 0;
@@ -180,7 +178,7 @@ static bool join_blocks(struct search *s, const struct block *const *parts, uint
     tc_el *p = tc_arena_alloc(&s->arena, (whole + 1) * sizeof(*p));
     size_t row = outer ? whole / outer : 0;
     for (uint32_t k = 0; k < n; k++) {
-        const struct block *b = parts[how.kind == TC_REVERSED ? n - 1 - k : k];
+        const struct tc_block *b = parts[how.kind == TC_REVERSED ? n - 1 - k : k];
         size_t part = outer ? count(b, 0, b->n_dims) / outer : 0;
         for (size_t o = 0; o < outer; o++)
             memcpy(p + o * row + at, b->p + o * part, part * sizeof(*p));
@@ -190,16 +188,16 @@ static bool join_blocks(struct search *s, const struct block *const *parts, uint
     return true;
 }
 
-static bool try_axis(struct search *s, unsigned axis, const struct block *blocks);
+static bool try_axis(struct search *s, unsigned axis, const struct tc_block *blocks);
 
 /* Each line of blocks along the axis becomes one block. */
-static bool put_together(struct search *s, unsigned axis, const struct block *blocks,
+static bool put_together(struct search *s, unsigned axis, const struct tc_block *blocks,
                          uint32_t n_lines, struct tc_placement how)
 {
     uint32_t size = s->grid->sizes[axis];
     struct tc_arena_mark mark = tc_arena_mark(&s->arena);
-    struct block *joined = tc_arena_alloc(&s->arena, n_lines * sizeof(*joined));
-    const struct block **parts = tc_arena_alloc(&s->arena, size * sizeof(*parts));
+    struct tc_block *joined = tc_arena_alloc(&s->arena, n_lines * sizeof(*joined));
+    const struct tc_block **parts = tc_arena_alloc(&s->arena, size * sizeof(*parts));
     bool fits = true, found = false;
 
     for (uint32_t l = 0; l < n_lines && fits; l++) {
@@ -219,7 +217,7 @@ static bool put_together(struct search *s, unsigned axis, const struct block *bl
     return found;
 }
 
-static bool are_copies(const struct block *blocks, uint32_t n_lines, uint32_t size)
+static bool are_copies(const struct tc_block *blocks, uint32_t n_lines, uint32_t size)
 {
     for (uint32_t l = 0; l < n_lines; l++)
         for (uint32_t k = 1; k < size; k++)
@@ -228,8 +226,8 @@ static bool are_copies(const struct block *blocks, uint32_t n_lines, uint32_t si
     return true;
 }
 
-/* axis: how many axes are left. Copies are copies; all else is tried, the simplest first. */
-static bool try_axis(struct search *s, unsigned axis, const struct block *blocks)
+/* axis: how many axes are left. All is tried, the simplest first. */
+static bool try_axis(struct search *s, unsigned axis, const struct tc_block *blocks)
 {
     uint32_t n_lines = 1;
 
@@ -239,8 +237,9 @@ static bool try_axis(struct search *s, unsigned axis, const struct block *blocks
     axis--;
     for (unsigned a = 0; a < axis; a++)
         n_lines *= s->grid->sizes[a];
-    if (are_copies(blocks, n_lines, s->grid->sizes[axis]))
-        return put_together(s, axis, blocks, n_lines, (struct tc_placement){TC_REPLICATE, 0, 1});
+    if (are_copies(blocks, n_lines, s->grid->sizes[axis]) &&
+        put_together(s, axis, blocks, n_lines, (struct tc_placement){TC_REPLICATE, 0, 1}))
+        return true;
     if (put_together(s, axis, blocks, n_lines, (struct tc_placement){TC_PARTIAL, 0, 1}))
         return true;
     for (int kind = TC_SHARD; kind <= TC_REVERSED; kind++)
@@ -262,8 +261,8 @@ static bool is_all_zero(const struct tc_part *parts, uint32_t n)
     return true;
 }
 
-struct tc_related tc_relate(const struct tc_index *index, const struct tc_grid *grid,
-                            const struct tc_part *parts)
+struct tc_related tc_relate(struct tc_index *index, const struct tc_grid *grid,
+                            const struct tc_part *parts, const struct tc_plan_op *op)
 {
     struct tc_related found = {.num = 1, .den = 1};
     struct search s = {.index = index, .grid = grid, .found = &found};
@@ -271,13 +270,15 @@ struct tc_related tc_relate(const struct tc_index *index, const struct tc_grid *
     if (is_all_zero(parts, grid->n))
         return (struct tc_related){
             .is_found = true, .is_zero = true, .is_exact = true, .num = 1, .den = 1};
-    struct block *blocks = tc_arena_alloc(&s.arena, grid->n * sizeof(*blocks));
+    struct tc_block *blocks = tc_arena_alloc(&s.arena, grid->n * sizeof(*blocks));
     for (uint32_t r = 0; r < grid->n; r++) {
-        blocks[r] = (struct block){.p = parts[r].p, .n_dims = parts[r].t->n_dims};
+        blocks[r] = (struct tc_block){
+            .p = parts[r].p, .n_dims = parts[r].t->n_dims, .n = (size_t)parts[r].t->numel};
         for (unsigned d = 0; d < parts[r].t->n_dims; d++)
             blocks[r].sizes[d] = parts[r].t->sizes[d];
     }
-    found.is_found = try_axis(&s, grid->n_axes, blocks);
+    found.is_found = try_axis(&s, grid->n_axes, blocks) ||
+                     tc_relate_pieces(index, grid, blocks, op ? op->name : "", &found);
     tc_arena_release(&s.arena);
     return found;
 }
@@ -308,11 +309,17 @@ void tc_relate_describe(const struct tc_related *r, const struct tc_grid *grid,
         tc_strbuf_adds(out, out->size > before ? ", " : "");
         if (p->kind == TC_PARTIAL)
             tc_strbuf_adds(out, "Partial(sum)");
+        else if (p->kind == TC_PIECES)
+            tc_strbuf_adds(out, "pieces");
         else
             tc_strbuf_addf(out, "Shard(%u)", p->dim);
         tc_strbuf_addf(out, "%s over %s", p->kind == TC_REVERSED ? " in the wrong order" : "",
                        grid->names[a]);
     }
+    if (r->is_part)
+        tc_strbuf_addf(out, "%spart", out->size > before ? ", " : "");
+    if (r->is_mixed)
+        tc_strbuf_addf(out, "%snot in order", out->size > before ? ", " : "");
     if (out->size == before)
         tc_strbuf_adds(out, r->is_zero ? "0" : "Replicate");
     if (r->num != 1 || r->den != 1)

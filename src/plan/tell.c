@@ -8,6 +8,8 @@
 
 #include "base/banned.h"
 
+#define MAX_FACTORS 4
+
 static const char *keep(struct tc_story *s, struct tc_strbuf *text)
 {
     const char *copy = tc_arena_text(&s->verdict->arena, text->text ? text->text : "", text->size);
@@ -35,6 +37,22 @@ static const char *operands(struct tc_story *s, uint32_t op)
         add_op(&text, &s->program->ops.items[dep]);
         tc_strbuf_adds(&text, ": ");
         tc_relate_describe(tc_story_relation(s, dep), &s->grid, &text);
+        tc_strbuf_addc(&text, '\n');
+    }
+    return keep(s, &text);
+}
+
+/* Where the factor of a value comes from: "times 4 from aten.div (train.py:51)" */
+static const char *factors(struct tc_story *s, uint32_t op)
+{
+    uint32_t ops[MAX_FACTORS], n = tc_story_factors(s, op, ops, MAX_FACTORS);
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    for (uint32_t k = 0; k < n; k++) {
+        const struct tc_related *r = tc_story_relation(s, ops[k]);
+        tc_strbuf_addf(&text, r->den == 1 ? "times %lld from " : "times %lld/%lld from ",
+                       (long long)r->num, (long long)r->den);
+        add_op(&text, &s->program->ops.items[ops[k]]);
         tc_strbuf_addc(&text, '\n');
     }
     return keep(s, &text);
@@ -74,6 +92,7 @@ struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
                                              const struct tc_related *r, uint32_t writer)
 {
     bool is_partial = tc_relate_is_partial(r, &s->grid);
+    bool is_factor = !is_partial && r->is_found && (r->num != 1 || r->den != 1);
     uint32_t at = is_partial && writer != TC_NO_OP ? tc_story_origin(s, writer, r) : writer;
     struct tc_plan_finding f = finding(s, judged, at);
     struct tc_strbuf text = TC_STRBUF_INIT, axes = TC_STRBUF_INIT;
@@ -88,7 +107,7 @@ struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
         f.kind = "missing-reduction";
         f.axis = keep(s, &axes);
         f.hint = "sum it over these ranks before it is used";
-    } else if (r->is_found && (r->num != 1 || r->den != 1)) {
+    } else if (is_factor) {
         tc_strbuf_addf(&text, r->den == 1 ? "%lld times" : "%lld/%lld times", (long long)r->num,
                        (long long)r->den);
         tc_strbuf_addf(&text, " the single-device value, last written by %s", f.op);
@@ -100,7 +119,7 @@ struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
         f.kind = "placement";
     }
     if (at != TC_NO_OP) {
-        f.details = operands(s, at);
+        f.details = is_factor ? factors(s, at) : operands(s, at);
         f.drawing = tc_story_draw(s, judged, at, TC_NO_OP);
     }
     f.text = keep(s, &text);
@@ -160,7 +179,7 @@ static struct tc_plan_finding tell_multiple(struct tc_story *s, const struct tc_
     add_op(&text, &s->program->ops.items[op]);
     f.kind = "factor";
     f.hint = "a factor that depends on the number of ranks, or on a local size";
-    f.details = operands(s, op);
+    f.details = factors(s, dep);
     f.drawing = tc_story_draw(s, judged, op, dep);
     f.text = keep(s, &text);
     return f;
