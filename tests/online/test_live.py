@@ -9,13 +9,23 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 
 import live
 from live import more_steps, write_loop
+
+
+def has_ended(pid):
+    """Also where nobody waits for it, as in a container without an init."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
 
 
 def ids(text):
@@ -35,6 +45,12 @@ class Live(live.Case):
 
     def assert_as_offline(self, output="report"):
         self.assertEqual((self.work / output / "violations.jsonl").read_text(), self.offline())
+
+    def wait_until(self, condition):
+        end = time.monotonic() + live.PATIENCE
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
 
     # ---- beginnings and ends
 
@@ -239,10 +255,8 @@ class Live(live.Case):
         self.assertEqual(checker.wait(), 1, checker.stderr())
         self.assertIn("ended after 1 s", checker.stderr())
         for name in ("pid", "child"):
-            end = time.monotonic() + live.PATIENCE
-            while pathlib.Path(f"/proc/{(self.work / name).read_text().strip()}/stat").exists():
-                self.assertLess(time.monotonic(), end, name)
-                time.sleep(0.01)
+            pid = int((self.work / name).read_text())
+            self.wait_until(lambda: has_ended(pid))
         self.assertNotIn("could not end", checker.stderr())
         self.assertIn('{"ran":', (self.work / "state.jsonl").read_text())
 
@@ -251,9 +265,7 @@ class Live(live.Case):
         state = self.work / "state.jsonl"
         hanging = self.follow_trace("--on-violation", "cat >/dev/null; touch begun; sleep 99", "--state", "state.jsonl",
                                     "--on-violation-timeout", "50")
-        end = time.monotonic() + live.PATIENCE
-        while not (self.work / "begun").exists() and time.monotonic() < end:
-            time.sleep(0.01)
+        self.wait_until((self.work / "begun").exists)
         hanging.process.send_signal(signal.SIGTERM)
         hanging.wait()
         self.assertIn("2 of the commands could not end before the check did; the next check with --state state.jsonl "
@@ -268,6 +280,22 @@ class Live(live.Case):
         third = self.follow_trace("--on-violation", "cat >>told.jsonl", "--state", "state.jsonl")
         third.wait()
         self.assertEqual(len(self.told()), len(told))
+
+    def test_the_recipe_that_ends_a_job(self):
+        """With a job of two processes in place of the one in the page."""
+        recipe = (pathlib.Path(__file__).parents[2] / "docs/online.md").read_text()
+        start = re.search(r"^ +(setsid .*)exec .*(' &)$", recipe, re.M)
+        command = re.search(r"--on-violation '(kill .*)'$", recipe, re.M)
+        subprocess.run(["bash", "-c", f"{start[1]}sleep 999 & echo $! >child.new; mv child.new child; wait{start[2]}"],
+                       cwd=self.work, check=True, stdout=subprocess.DEVNULL)
+        self.wait_until((self.work / "child").exists)
+        write_loop(self.work / "trace", broken_from=3)
+        checker = self.follow_trace("--on-violation", command[1])
+        self.assertEqual(checker.wait(), 1, checker.stderr())
+        self.assertNotIn("command failed", checker.stderr())
+        for name in ("job.pid", "child"):
+            pid = int((self.work / name).read_text())
+            self.wait_until(lambda: has_ended(pid))
 
     # ---- going on after an end
 
