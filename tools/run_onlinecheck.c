@@ -4,6 +4,7 @@
 #include <traincheck/online.h>
 
 #include "base/banned.h"
+#include "online/loop.h"
 
 static void found(void *context, const char *json, size_t size)
 {
@@ -19,6 +20,7 @@ enum tc_status onlinecheck_run(struct tc_app *app, void *options_, struct tc_err
 {
     struct check_options *options = options_;
     struct tc_check_result result = {0};
+    tc_loop_use_own_memory();
     enum tc_status status = check_begin(app, options, err);
     if (status != TC_OK)
         return status;

@@ -247,9 +247,13 @@ static void on_look(uv_timer_t *timer)
 
 /* ---- the run ------------------------------------------------------------------------------- */
 
-static void init_loop(struct online *o)
+static enum tc_status init_loop(struct online *o)
 {
-    uv_loop_init(&o->loop);
+    int error = uv_loop_init(&o->loop);
+
+    if (error)
+        return tc_error_set(o->err, TC_E_IO, "an event loop cannot be made: %s",
+                            uv_strerror(error));
     uv_fs_event_init(&o->loop, &o->events);
     uv_timer_init(&o->loop, &o->look);
     uv_timer_init(&o->loop, &o->soon);
@@ -257,6 +261,7 @@ static void init_loop(struct online *o)
     o->events.data = o->look.data = o->soon.data = o->read.data = o;
     o->soon.timer_cb = on_look;
     o->has_events = true;
+    return TC_OK;
 }
 
 static void close_handle(uv_handle_t *handle, void *context)
@@ -407,11 +412,15 @@ enum tc_status tc_online_run(const struct tc_online_config *config, struct tc_ch
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     enum tc_status status = tc_check_open(&o.check, &config->check, result, notes, err);
 
-    init_loop(&o);
+    if (status == TC_OK)
+        status = init_loop(&o);
+    if (status != TC_OK) {
+        tc_check_close(&o.check);
+        return status;
+    }
     sigemptyset(&ignore.sa_mask);
     sigaction(SIGPIPE, &ignore, &before); /* a command need not read its stdin */
-    if (status == TC_OK)
-        status = begin(&o);
+    status = begin(&o);
     if (status == TC_OK) {
         run_loop(&o);
         status = finish(&o);

@@ -19,9 +19,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-extern void *__libc_malloc(size_t);
-extern void *__libc_calloc(size_t, size_t);
-extern void *__libc_realloc(void *, size_t);
+/* Of the C library, or of a sanitizer that is loaded after this. */
+static void *(*next_malloc)(size_t);
+static void *(*next_calloc)(size_t, size_t);
+static void *(*next_realloc)(void *, size_t);
 
 static atomic_long count;
 static long wanted;
@@ -61,19 +62,33 @@ static int fails(const char *name, int error, const void *caller)
     return 1;
 }
 
+/* dlsym allocates nothing where it finds the name. */
+static void find_next(void)
+{
+    *(void **)&next_malloc = dlsym(RTLD_NEXT, "malloc");
+    *(void **)&next_calloc = dlsym(RTLD_NEXT, "calloc");
+    *(void **)&next_realloc = dlsym(RTLD_NEXT, "realloc");
+}
+
 void *malloc(size_t size)
 {
-    return fails("malloc", ENOMEM, CALLER) ? NULL : __libc_malloc(size);
+    if (!next_malloc)
+        find_next();
+    return fails("malloc", ENOMEM, CALLER) ? NULL : next_malloc(size);
 }
 
 void *calloc(size_t n, size_t size)
 {
-    return fails("malloc", ENOMEM, CALLER) ? NULL : __libc_calloc(n, size);
+    if (!next_calloc)
+        find_next();
+    return fails("malloc", ENOMEM, CALLER) ? NULL : next_calloc(n, size);
 }
 
 void *realloc(void *old, size_t size)
 {
-    return fails("malloc", ENOMEM, CALLER) ? NULL : __libc_realloc(old, size);
+    if (!next_realloc)
+        find_next();
+    return fails("malloc", ENOMEM, CALLER) ? NULL : next_realloc(old, size);
 }
 
 /* libuv wakes itself by pipes that cannot run full, and aborts where that fails. */

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Nth malloc, write, open, rename, fsync or mmap of a tool fails, for each N until none is reached.
 
-usage: test_sweep.py --bin BUILD/bin --library FILE [--stride N] [--agent PYTHON] [TEST...]
+usage: test_sweep.py --bin BUILD/bin --library FILE [--stride N] [--agent PYTHON] [--preload FILE] [TEST...]
 
 Whatever fails: the tool ends by itself with a status that it documents, says why when that is an error, leaves no
 temporary file and no damaged output beside a good old one. --stride N tries, of each kind, the first ones and then every Nth.
+--preload names the library of a sanitizer that the tools were built with: whatever it says is wrong, too.
 With --agent a small script is traced, and what it computes must not differ by a bit.
 """
 
@@ -13,6 +14,7 @@ import argparse
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -22,7 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "report"))
 import runs  # noqa: E402
 
 KINDS = ("malloc", "write", "open", "rename", "fsync", "mmap")
-LIBRARY, STRIDE, AGENT = None, 1, None
+LIBRARY, STRIDE, AGENT, PRELOAD = None, 1, None, None
 EACH, FEW = 40, 8  # of each kind these are all tried; few where each takes a second
 ENDS = {"infer": {0, 2}, "check": {0, 1, 2, 3}, "onlinecheck": {0, 1, 2, 3}}
 REASON = re.compile(r"out of memory|No space left|Permission denied|Input/output error|Cannot allocate|not enough memory|cannot|could not", re.I)
@@ -53,8 +55,10 @@ class Sweep(runs.Case):
         """The process that ended, and whether the call was reached."""
         mark = self.work / "reached"
         mark.unlink(missing_ok=True)
-        env = {**os.environ, **(env or {}), "LD_PRELOAD": str(self.library), "NTH_FAILS": f"{kind}:{n}",
-               "NTH_FAILS_REACHED": str(mark)}
+        env = {**os.environ, **(env or {}), "LD_PRELOAD": " ".join(filter(None, (str(self.library), PRELOAD))),
+               "NTH_FAILS": f"{kind}:{n}", "NTH_FAILS_REACHED": str(mark)}
+        if PRELOAD:
+            env["ASAN_OPTIONS"] = "verify_asan_link_order=0"
         p = subprocess.run(command, cwd=self.work, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                            timeout=timeout, check=False)
         return p, mark.exists()
@@ -79,6 +83,7 @@ class Sweep(runs.Case):
         self.assertGreaterEqual(tried["malloc"], each)
 
     def judge(self, tool, p, whole, outputs, good):
+        self.assertNotIn("Sanitizer", p.stderr)
         self.assertIn(p.returncode, ENDS[tool], p.stderr)
         if p.returncode == 2:
             self.assertRegex(p.stderr, REASON)
@@ -109,6 +114,25 @@ class Sweep(runs.Case):
         self.sweep("onlinecheck", ["bad", "-i", "invariants.jsonl", "-o", "online", "--exit-on-idle", "1"],
                    ["online/violations.jsonl"], FEW)
 
+    def test_descriptors(self):
+        """With few descriptors, and one more each time until there are enough, each tool says what it lacks.
+
+        Six at least: with less libuv, in which onlinecheck waits, ends the process."""
+        for tool, args in (("infer", ["-q", "-j", "1", "run", "-o", "new.jsonl"]),
+                           ("check", ["-q", "-j", "1", "bad", "-i", "invariants.jsonl", "-o", "out"]),
+                           ("onlinecheck", ["-q", "bad", "-i", "invariants.jsonl", "-o", "online", "--exit-on-idle", "1"])):
+            whole = runs.run(tool, *args, cwd=self.work)
+            for n in range(6, 64):
+                p = subprocess.run([str(runs.BIN / f"traincheck-{tool}"), *args], cwd=self.work, capture_output=True, text=True,
+                                   timeout=60, check=False,
+                                   preexec_fn=lambda n=n: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
+                if p.returncode == whole.returncode:
+                    break
+                with self.subTest(tool=tool, n=n):
+                    self.assertEqual(p.returncode, 2, p.stderr)
+                    self.assertRegex(p.stderr, re.compile("too many open files", re.I))
+            self.assertEqual((p.returncode, p.stdout), (whole.returncode, whole.stdout))
+
     def test_agent(self):
         if not AGENT:
             self.skipTest("--agent names the Python whose jobs are traced")
@@ -136,8 +160,9 @@ if __name__ == "__main__":
     parser.add_argument("--library", type=lambda name: pathlib.Path(name).resolve(), required=True)
     parser.add_argument("--stride", type=int, default=1)
     parser.add_argument("--agent")
+    parser.add_argument("--preload")
     parser.add_argument("tests", nargs="*")
     arguments = parser.parse_args()
-    LIBRARY, STRIDE, AGENT = arguments.library, arguments.stride, arguments.agent
+    LIBRARY, STRIDE, AGENT, PRELOAD = arguments.library, arguments.stride, arguments.agent, arguments.preload
     sys.argv = [sys.argv[0], "--bin", arguments.bin, *arguments.tests]
     runs.main()
