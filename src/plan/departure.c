@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "plan/eval.h"
 
 #include "base/banned.h"
@@ -38,12 +39,26 @@ bool tc_story_is_reversed(const struct tc_story *s, const struct tc_related *r)
     return false;
 }
 
+/* Equal for the micro-batches of one line. */
+static uint64_t part_key(const struct tc_story *s, uint32_t op, const struct tc_related *r)
+{
+    const struct tc_plan_op *o = &s->program->ops.items[op];
+
+    return tc_hash_mix(tc_hash64(o->name, strlen(o->name), r->value),
+                       tc_hash64(o->src, strlen(o->src), 0), r->value);
+}
+
 /* Micro-batches cover a value one after the other, so all that is computed is looked at. */
 static void relate_all(struct tc_story *s)
 {
     for (uint32_t i = 0; i < s->program->ops.n && !s->is_all_related; i++) {
         struct tc_story_node *node = &s->nodes[i];
-        if (!node->parts || tc_story_relation(s, i)->is_found)
+        if (!node->parts)
+            continue;
+        const struct tc_related *r = tc_story_relation(s, i);
+        if (r->is_part)
+            *tc_map_at(&s->parts, part_key(s, i, r), &(bool){0}) += r->n;
+        if (r->is_found)
             continue;
         for (uint32_t k = 0; k < node->n_deps; k++) {
             const struct tc_story_node *dep = &s->nodes[node->deps[k]];
@@ -65,12 +80,14 @@ static bool is_in_order(const struct tc_story *s, uint32_t op, const struct tc_r
            s->nodes[op].parts[0].t->n_dims != s->index.values.items[r->value].n_dims;
 }
 
-static bool is_covered(struct tc_story *s, const struct tc_related *r)
+/* What all micro-batches have of a value. The same line may make it several times. */
+static bool is_covered(struct tc_story *s, uint32_t op, const struct tc_related *r)
 {
-    const struct tc_known_value *v = &s->index.values.items[r->value];
+    uint64_t n = 0;
 
     relate_all(s);
-    return v->n_covered == v->n;
+    tc_map_get(&s->parts, part_key(s, op, r), &n);
+    return n >= s->index.values.items[r->value].n;
 }
 
 /* What depends on nothing is as it was written: masks, zeros. */
@@ -81,7 +98,7 @@ static bool is_good(struct tc_story *s, uint32_t op)
 
     if (!s->nodes[op].n_deps && !o->draws && !o->n_reads)
         return true;
-    return r->is_found && is_in_order(s, op, r) && (!r->is_part || is_covered(s, r));
+    return r->is_found && is_in_order(s, op, r) && (!r->is_part || is_covered(s, op, r));
 }
 
 static bool shares_partial(const struct tc_story *s, const struct tc_related *a,

@@ -41,6 +41,16 @@ static bool follows_from_gradient(const struct tc_story *s, const struct tc_plan
            s->verdict->results.items[number].is_wrong;
 }
 
+/* A factor that comes from the same operators is told once. */
+static void add_new(struct tc_story *s, struct tc_plan_finding f)
+{
+    for (size_t i = 0; i < s->verdict->findings.n; i++)
+        if (!strcmp(f.kind, "factor") && *f.details &&
+            !strcmp(s->verdict->findings.items[i].details, f.details))
+            return;
+    tc_vec_push(&s->verdict->findings, f);
+}
+
 static void tell(struct tc_story *s, size_t i, uint32_t writer)
 {
     const struct tc_plan_result *result = &s->rank->results.items[i];
@@ -68,7 +78,7 @@ static void tell(struct tc_story *s, size_t i, uint32_t writer)
     if (s->program->ops.items[op].rule->kind == TC_RULE_RECEIVE && !s->is_last)
         s->sender = tc_plan_peer(s->parallel, s->rank, &s->program->ops.items[op]);
     else if (!is_told(s, op))
-        tc_vec_push(&s->verdict->findings, tc_story_tell_departure(s, judged, op, partial));
+        add_new(s, tc_story_tell_departure(s, judged, op, partial));
 }
 
 struct wrong {

@@ -40,6 +40,7 @@ struct tc_story {
     size_t n_told;
     int64_t sender;      /* a rank whose message is wrong on arrival; -1: none seen */
     bool is_last;        /* a message may be what a finding is about */
+    struct tc_map parts; /* elements that the micro-batches of a line have of a value */
     bool is_all_related; /* the relations of all wanted operators are known */
 };
 

@@ -33,25 +33,29 @@ static bool is_pair(const tc_el *p, size_t i, size_t n)
     return i + 1 < n && is_number(p[i]) && is_number(p[i + 1]) && !tc_el_same(p[i], p[i + 1]);
 }
 
-static bool is_constant(const tc_el *p, size_t n)
+/* The first element that is a number; n: none. */
+static size_t first_number(const tc_el *p, size_t n)
 {
-    for (size_t i = 1; i < n; i++)
-        if (!tc_el_same(p[0], p[i]))
-            return false;
-    return n > 0;
+    size_t i = 0;
+
+    while (i < n && !is_number(p[i]))
+        i++;
+    return i;
 }
 
 /* ---- the index ----------------------------------------------------------------------------- */
 
-static void add_pairs(struct tc_index *index, const struct tc_known_value *v, uint32_t number)
+static bool add_pairs(struct tc_index *index, const struct tc_known_value *v, uint32_t number)
 {
     tc_el *inverse = tc_malloc((v->n + 1) * sizeof(*inverse));
+    bool found = false;
 
     memcpy(inverse, v->p, v->n * sizeof(*inverse));
     tc_el_invert(inverse, v->n);
     for (size_t i = 0; i < v->n; i++) {
         if (!is_pair(v->p, i, v->n))
             continue;
+        found = true;
         uint64_t ratio = tc_el_mul(tc_el_plain(v->p[i + 1]), inverse[i]);
         uint64_t *list = tc_map_at(&index->pairs, ratio, &(bool){0});
         struct place *first = (struct place *)(uintptr_t)*list;
@@ -62,13 +66,14 @@ static void add_pairs(struct tc_index *index, const struct tc_known_value *v, ui
         *list = (uintptr_t)place;
     }
     tc_free(inverse);
+    return found;
 }
 
 void tc_pieces_add(struct tc_index *index, const tc_el *p, const struct tc_plan_tensor *t,
                    const char *name, uint32_t op)
 {
     size_t n = (size_t)t->numel;
-    struct tc_known_value v = {name, op, NULL, n, t->n_dims, is_constant(p, n), NULL, 0};
+    struct tc_known_value v = {name, op, NULL, n, t->n_dims, false};
 
     if (!n || index->n_elements + n > MAX_ELEMENTS)
         return;
@@ -76,10 +81,8 @@ void tc_pieces_add(struct tc_index *index, const tc_el *p, const struct tc_plan_
     tc_el *copy = tc_arena_alloc(&index->arena, n * sizeof(*copy));
     memcpy(copy, p, n * sizeof(*copy));
     v.p = copy;
-    v.covered = tc_arena_zalloc(&index->arena, n);
+    v.has_pairs = add_pairs(index, &v, (uint32_t)index->values.n);
     tc_vec_push(&index->values, v);
-    if (!v.is_constant)
-        add_pairs(index, &index->values.items[index->values.n - 1], (uint32_t)index->values.n - 1);
 }
 
 /* ---- one block in one value ---------------------------------------------------------------- */
@@ -100,8 +103,8 @@ static bool is_at(const struct fit *fit, tc_el a, size_t at)
     return tc_el_same(x, fit->value->p[at]);
 }
 
-/* The elements in their order; with mark, those that were found are covered. */
-static bool follow(const struct fit *fit, const struct tc_block *b, bool mark)
+/* The elements in their order. */
+static bool follow(const struct fit *fit, const struct tc_block *b)
 {
     size_t at = 0;
 
@@ -110,15 +113,13 @@ static bool follow(const struct fit *fit, const struct tc_block *b, bool mark)
             at++;
         if (at == fit->value->n)
             return false;
-        if (mark && !fit->value->covered[at]++)
-            fit->value->n_covered++;
     }
     return true;
 }
 
 /* Every element is somewhere in the value. Each is looked for from the last one's place on, so few
  * long runs are found quickly; many short ones are given up. */
-static bool is_somewhere(const struct fit *fit, const struct tc_block *b, bool mark)
+static bool is_somewhere(const struct fit *fit, const struct tc_block *b)
 {
     size_t at = 0, n = fit->value->n, left = 256 * n;
 
@@ -133,8 +134,6 @@ static bool is_somewhere(const struct fit *fit, const struct tc_block *b, bool m
         if (tried == n || tried > left)
             return false;
         left -= tried;
-        if (mark && !fit->value->covered[at % n]++)
-            fit->value->n_covered++;
     }
     return true;
 }
@@ -158,27 +157,29 @@ static bool fits(struct fit *fit, const struct tc_block *b, const struct place *
         return false;
     fit->inverse = tc_el_inv(factor);
     fit->is_mixed = false;
-    if (follow(fit, b, false))
+    if (follow(fit, b))
         return true;
     fit->is_mixed = true;
-    return is_somewhere(fit, b, false);
+    return is_somewhere(fit, b);
 }
 
-/* A number, or many equal ones: those of an operator of the same name, up to a factor. */
-static bool find_constant(struct tc_index *index, const struct tc_block *b, const char *name,
-                          struct fit *fit)
+/* A number, or many equal ones and zeros: those of an operator of the same name, up to a factor. */
+static bool find_equal(struct tc_index *index, const struct tc_block *b, const char *name,
+                       struct fit *fit)
 {
+    size_t i = first_number(b->p, b->n);
     int64_t num, den;
 
-    for (size_t k = 0; k < index->values.n; k++) {
+    for (size_t k = 0; k < index->values.n && i < b->n; k++) {
         struct tc_known_value *v = &index->values.items[k];
-        if (!v->is_constant || v->n < b->n || !is_number(v->p[0]) || !is_same_name(v->name, name))
+        size_t at = first_number(v->p, v->n);
+        if (v->has_pairs || at == v->n || v->n < b->n || !is_same_name(v->name, name))
             continue;
-        tc_el factor = tc_el_mul(tc_el_plain(b->p[0]), tc_el_inv(v->p[0]));
-        if (!tc_relate_ratio(factor, &num, &den) || num > 64 || den > 64 || num < 0)
-            continue;
+        tc_el factor = tc_el_mul(tc_el_plain(b->p[i]), tc_el_inv(v->p[at]));
         *fit = (struct fit){v, tc_el_inv(factor), false};
-        return true;
+        if (tc_relate_ratio(factor, &num, &den) && num > 0 && num <= 64 && den <= 64 &&
+            follow(fit, b))
+            return true;
     }
     return false;
 }
@@ -192,12 +193,11 @@ static bool find_block(struct tc_index *index, const struct tc_block *b, const c
     size_t i = 0;
     int best = -1;
 
-    if (is_constant(b->p, b->n))
-        return is_number(b->p[0]) && find_constant(index, b, name, found);
     while (i < b->n && !is_pair(b->p, i, b->n))
         i++;
-    if (i == b->n ||
-        !tc_map_get(&index->pairs,
+    if (i == b->n)
+        return find_equal(index, b, name, found);
+    if (!tc_map_get(&index->pairs,
                     tc_el_mul(tc_el_plain(b->p[i + 1]), tc_el_inv(tc_el_plain(b->p[i]))), &list))
         return false;
     for (const struct place *p = (struct place *)(uintptr_t)list; p; p = p->next) {
@@ -224,16 +224,11 @@ static bool find_all(struct tc_index *index, const struct tc_block *blocks, uint
         return false;
     is_mixed = fit->is_mixed;
     for (uint32_t k = 1; k < n; k++) {
-        bool in_order = follow(fit, &blocks[k], false);
-        if (!in_order && !is_somewhere(fit, &blocks[k], false))
+        bool in_order = follow(fit, &blocks[k]);
+        if (!in_order && !is_somewhere(fit, &blocks[k]))
             return false;
         is_mixed = is_mixed || !in_order;
     }
-    for (uint32_t k = 0; k < n; k++)
-        if (is_mixed)
-            is_somewhere(fit, &blocks[k], true);
-        else
-            follow(fit, &blocks[k], true);
     fit->is_mixed = is_mixed;
     return true;
 }
@@ -304,7 +299,8 @@ static void set_found(const struct tc_index *index, const struct tc_grid *grid,
     size_t n = blocks[0].n;
     for (unsigned a = 0; a < grid->n_axes; a++)
         n *= found->axes[a].kind == TC_PIECES ? grid->sizes[a] : 1;
-    found->is_part = !fit->value->is_constant && n < fit->value->n;
+    found->n = n;
+    found->is_part = fit->value->has_pairs && n < fit->value->n;
 }
 
 bool tc_relate_pieces(struct tc_index *index, const struct tc_grid *grid,

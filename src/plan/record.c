@@ -198,5 +198,6 @@ void tc_story_release(struct tc_story *s)
     tc_free(s->nodes);
     tc_free(s->singles);
     tc_index_release(&s->index);
+    tc_map_release(&s->parts);
     tc_arena_release(&s->arena);
 }

@@ -27,9 +27,7 @@ struct tc_known_value {
     const tc_el *p;
     size_t n;
     unsigned n_dims;
-    bool is_constant;
-    uint8_t *covered; /* elements that some rank was seen to have */
-    size_t n_covered;
+    bool has_pairs; /* neighbours that differ */
 };
 
 struct tc_index {
@@ -73,6 +71,7 @@ struct tc_related {
     int64_t num, den; /* times num / den */
     uint32_t op;      /* of the single job */
     uint32_t value;   /* of the index, if is_part or is_mixed */
+    size_t n;         /* elements that the ranks have, copies counted once; if is_part */
 };
 
 /* Ranks as a grid, the last axis fastest. */
