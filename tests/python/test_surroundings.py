@@ -11,7 +11,14 @@ import unittest
 
 from traced import BIN, Case, PYTHON
 
-PACKAGE = "def work(x):\n    return x\ndef many(n):\n    for i in range(n): work(i)\n"
+PACKAGE = """
+def work(x):
+    return x
+def many(n):
+    for i in range(n): work(i)
+def down(n):
+    return 0 if n == 0 else 1 + down(n - 1)
+"""
 START = "import os, signal, subprocess, sys, threading, time, yard\n"
 
 
@@ -67,6 +74,18 @@ yard.many(5); print(down(100000)); yard.many(5)
         self.assertIn(run.code, (0, -signal.SIGSEGV))  # 3.9 and 3.10 themselves do not get there
         if run.code == 0:
             self.assertEqual(self.works(run), [10])
+
+    def test_deep_recursion_of_what_is_traced(self):
+        run = self.same("""
+sys.setrecursionlimit(10**6)
+yard.down(3); print(yard.down(100000)); yard.down(3); yard.many(5)
+""")
+        self.assertIn(run.code, (0, -signal.SIGSEGV))
+        if run.code == 0:  # the outermost calls are events; what is not seen below is told
+            self.assertEqual(len(self.calls(run, fn="yard.down")), 3)
+            self.assertEqual([r["text"].partition(":")[0] for r in run.records() if r["type"] == "note"],
+                             ["calls at the bottom of a deep recursion"])
+            self.assertEqual(self.works(run), [5])
 
     def test_tracers_of_the_user_see_nothing_of_ours(self):
         run = self.same("""

@@ -97,11 +97,102 @@ static PyObject *call_past_thunk(const struct redirection *r, PyObject *callable
     return result;
 }
 
+/* ---- deep recursion: from 3.11 on, calls of Python functions need no stack of C ---- */
+
+#if PY_VERSION_HEX >= 0x030B0000
+#    define DEEP 1000 /* Python's own limit, until a script raises it */
+
+struct stack {
+    const char *end, *low; /* growing downwards, it should not go below low */
+};
+
+static struct stack measure_stack(void)
+{
+    struct stack stack = {NULL, (const char *)1};
+    pthread_attr_t attributes;
+    size_t size;
+    void *end;
+
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return stack;
+    if (pthread_attr_getstack(&attributes, &end, &size) == 0)
+        stack = (struct stack){end, (const char *)end + size / 4};
+    pthread_attr_destroy(&attributes);
+    return stack;
+}
+
+static bool is_stack_low(void)
+{
+    static __thread struct stack stack;
+    const char *here = __builtin_frame_address(0);
+
+    if (!stack.low)
+        stack = measure_stack();
+    return here > stack.end && here < stack.low; /* some libraries make stacks of their own */
+}
+
+static void tell_of_deep_calls(void)
+{
+    static bool is_told;
+
+    if (!is_told)
+        tc_agent_switched_off("calls at the bottom of a deep recursion: the stack is used up");
+    is_told = true;
+}
+#endif
+
+#if PY_VERSION_HEX >= 0x030C0000
+static vectorcallfunc entrance_of(const struct tc_hook *hook);
+
+/* 3.12 and 3.13 count calls of C, too: 1,500 or 10,000 may be open, and each of ours is two. */
+static bool is_nearly_counted_out(const PyThreadState *state)
+{
+#    if PY_VERSION_HEX < 0x030E0000
+    return state->c_recursion_remaining < 500;
+#    else
+    (void)state;
+    return false;
+#    endif
+}
+
+static bool is_deep(const PyThreadState *state)
+{
+    return state->py_recursion_limit - state->py_recursion_remaining > DEEP;
+}
+
+/* Is too little left for a call that is not inlined? */
+static bool is_at_bottom(PyObject *callable)
+{
+    const PyThreadState *state = PyThreadState_Get();
+
+    return PyFunction_Check(callable) &&
+           (is_nearly_counted_out(state) || (is_deep(state) && is_stack_low()));
+}
+
+/* Where the function calls itself, those calls are inlined, and not traced. */
+static PyObject *call_inlining(const struct redirection *r, PyObject *callable,
+                               PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    PyFunctionObject *function = (PyFunctionObject *)callable;
+    PyObject *result;
+
+    PyFunction_SetVectorcall(function, r->original);
+    result = r->original(callable, args, nargsf, names);
+    PyFunction_SetVectorcall(function, entrance_of(&r->hook));
+    tell_of_deep_calls();
+    return result;
+}
+#endif
+
 static PyObject *call_original(const struct redirection *r, PyObject *callable,
                                PyObject *const *args, size_t nargsf, PyObject *names)
 {
     if (r->has_thunk)
         return call_past_thunk(r, callable, args, nargsf, names);
+#if PY_VERSION_HEX >= 0x030C0000
+    if (callable && is_at_bottom(callable))
+        return call_inlining(r, callable, args, nargsf, names);
+#endif
     if (r->original)
         return r->original(callable, args, nargsf, names);
     return call_by_tuple(callable, args, (size_t)PyVectorcall_NARGS(nargsf), names);
@@ -303,6 +394,23 @@ static void replace_hook(struct redirection *r, const struct tc_hook *hook)
     r->hook = *hook;
 }
 
+/* Specialised call sites let go of a function. */
+static void set_slot(PyObject *callable, vectorcallfunc *slot, vectorcallfunc entrance)
+{
+    if (!PyFunction_Check(callable)) {
+        *slot = entrance;
+        return;
+    }
+#if PY_VERSION_HEX >= 0x030C0000
+    PyFunction_SetVectorcall((PyFunctionObject *)callable, entrance);
+#else
+#    if PY_VERSION_HEX >= 0x030B0000
+    ((PyFunctionObject *)callable)->func_version = 0;
+#    endif
+    *slot = entrance;
+#endif
+}
+
 bool tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
 {
     vectorcallfunc *slot = slot_of(callable);
@@ -321,17 +429,13 @@ bool tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
     r = tc_calloc(1, sizeof(*r));
     r->original = slot ? *slot : NULL;
     r->hook = *hook;
-    if (PyFunction_Check(callable)) {
-#if PY_VERSION_HEX >= 0x030B0000
-        ((PyFunctionObject *)callable)->func_version = 0; /* specialised call sites let go */
-#endif
-    } else {
+    if (!PyFunction_Check(callable)) {
         stop_specialisation(r, callable);
         r->keep = Py_NewRef(callable);
     }
     tc_map_put(&by_callable, (uint64_t)(uintptr_t)callable, (uint64_t)(uintptr_t)r);
     if (slot)
-        *slot = entrance_of(hook);
+        set_slot(callable, slot, entrance_of(hook));
     return true;
 }
 
@@ -376,51 +480,17 @@ bool tc_slot_redirect_item(PyTypeObject *type, const struct tc_hook *hook)
  * function. Inlined calls need no stack of C, all others do: where a deep recursion has used up
  * most of the stack, what is below is inlined again, and not traced.
  */
-#    define DEEP 1000 /* Python's own limit, until a script raises it */
-
-struct stack {
-    const char *end, *low; /* growing downwards, it should not go below low */
-};
-
-static struct stack measure_stack(void)
-{
-    struct stack stack = {NULL, (const char *)1};
-    pthread_attr_t attributes;
-    size_t size;
-    void *end;
-
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
-        return stack;
-    if (pthread_attr_getstack(&attributes, &end, &size) == 0)
-        stack = (struct stack){end, (const char *)end + size / 4};
-    pthread_attr_destroy(&attributes);
-    return stack;
-}
-
-static bool is_stack_low(void)
-{
-    static __thread struct stack stack;
-    const char *here = __builtin_frame_address(0);
-
-    if (!stack.low)
-        stack = measure_stack();
-    return here > stack.end && here < stack.low; /* some libraries make stacks of their own */
-}
-
 static PyObject *eval_frame(PyThreadState *state, struct _PyInterpreterFrame *frame, int raised);
 
 static PyObject *eval_inlining(PyThreadState *state, struct _PyInterpreterFrame *frame, int raised)
 {
-    static bool is_told;
     PyObject *result;
 
     _PyInterpreterState_SetEvalFrameFunc(state->interp, _PyEval_EvalFrameDefault);
     result = _PyEval_EvalFrameDefault(state, frame, raised);
     if (_PyInterpreterState_GetEvalFrameFunc(state->interp) == _PyEval_EvalFrameDefault)
         _PyInterpreterState_SetEvalFrameFunc(state->interp, eval_frame);
-    if (!is_told)
-        tc_agent_switched_off("calls at the bottom of a deep recursion: the stack is used up");
-    is_told = true;
+    tell_of_deep_calls();
     return result;
 }
 
