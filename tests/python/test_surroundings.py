@@ -5,12 +5,14 @@ The traced calls are those of a small package, so that no test needs torch.
 """
 import os
 import re
+import shutil
 import signal
 import subprocess
 import unittest
 
 from traced import BIN, Case, PYTHON
 
+FRAME_CHAIN = os.environ.get("TRAINCHECK_FRAME_CHAIN")
 PACKAGE = """
 def work(x):
     return x
@@ -86,6 +88,16 @@ yard.down(3); print(yard.down(100000)); yard.down(3); yard.many(5)
             self.assertEqual([r["text"].partition(":")[0] for r in run.records() if r["type"] == "note"],
                              ["calls at the bottom of a deep recursion"])
             self.assertEqual(self.works(run), [5])
+
+    @unittest.skipUnless(FRAME_CHAIN, "the library that is preloaded was not built")
+    def test_profilers_find_their_way_through_us(self):
+        """Python 3.15 has frame pointers, and is of use to them only if what is loaded into it has, too."""
+        library = shutil.copy(FRAME_CHAIN, self.work)  # a preloaded path must not hold a space
+        script = self.script("import yard\nfor i in range(100): yard.work(i)\n")
+        run = self.command(PYTHON, script, env={"LD_PRELOAD": library, "FRAME_CHAIN": str(self.work / "most")})
+        self.assertEqual((run.code, run.err, self.works(run)), (0, "", [100]))
+        # at least: what makes the record, the call, and the function in the slot
+        self.assertGreaterEqual(int((self.work / "most").read_text()), 3)
 
     def test_tracers_of_the_user_see_nothing_of_ours(self):
         run = self.same("""
