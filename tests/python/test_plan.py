@@ -58,7 +58,7 @@ class Plan:
     """The lines of a plan by kind."""
 
     def __init__(self, path):
-        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         self.head = lines[0]
         self.ops = [o for o in lines if "op" in o]
         self.inits = {o["name"]: o for o in lines if "init" in o}
@@ -73,9 +73,9 @@ class Plan:
 
 
 class PlanCase(Case):
-    def plan(self, text, *options, args=(), folder="plan", code=0):
+    def plan(self, text, *options, args=(), folder="plan", code=0, env=None):
         command = [BIN / "traincheck-collect", "--python", PYTHON, "--plan", self.work / folder, *options]
-        run = self.execute([*command, self.script(text), *args], self.work / folder)
+        run = self.execute([*command, self.script(text), *args], self.work / folder, env)
         self.assertEqual(run.code, code, run.err + run.said)
         return run
 
@@ -304,6 +304,20 @@ class TestPipeline(PlanCase):
         self.assertEqual([(len(p.named("c10d.send")), len(p.named("c10d.recv_"))) for p in (first, last)], [(2, 2)] * 2)
         self.assertEqual(last.ops[0]["op"], "c10d.recv_.default")
         self.assertEqual((sorted(first.inits), sorted(last.inits)), (["0.bias", "0.weight"], ["1.bias", "1.weight"]))
+
+
+class TestNames(PlanCase):
+    def test_names_that_the_locale_has_no_letters_for(self):
+        self.plan(HEADER + """
+model = nn.ModuleDict({"größe": nn.Linear(3, 2)})
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(4):
+    model["größe"](torch.ones(1, 3)).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+""", env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
+        plan, = self.read()
+        self.assertTrue({"größe.weight", "größe.bias"} <= set(plan.inits), set(plan.inits))
 
 
 class TestFailures(PlanCase):

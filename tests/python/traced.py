@@ -76,7 +76,7 @@ class Case(unittest.TestCase):
 
     def script(self, text, name="script.py"):
         path = self.work / name
-        path.write_text(textwrap.dedent(text))
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
         return path
 
     def execute(self, command, folder, env=None, stdin=None):

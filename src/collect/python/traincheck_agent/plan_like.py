@@ -10,7 +10,7 @@ class LikeError(Exception):
 
 def _read(folder, rank):
     """(head, inits and results) of a captured plan."""
-    with open(os.path.join(folder, f"plan-rank{rank:05d}.jsonl")) as lines:
+    with open(os.path.join(folder, f"plan-rank{rank:05d}.jsonl"), encoding="utf-8") as lines:
         head = json.loads(next(lines))
         placed = [json.loads(line) for line in lines if line.startswith(('{"init"', '{"result"'))]
     return head, placed
@@ -63,7 +63,7 @@ def write(folder, captured, world):
     places = {rank: mesh.place(rank) for rank in captured}
     sizes = {name: size for name, size, _ in mesh.axes}
     n = 0
-    with open(os.path.join(folder, "plan-like.jsonl"), "w") as out:
+    with open(os.path.join(folder, "plan-like.jsonl"), "w", encoding="utf-8", errors="replace") as out:
         for rank in sorted(set(range(world)) - set(captured)):
             there = mesh.place(rank)
             like = max(captured, key=lambda other: sum(places[other][axis] == there[axis] for axis in there))

@@ -91,7 +91,7 @@ class Layout:
         self.rows = []  # (glob, dim, axis, parts)
         self.rank, self.world, self.path = rank, world, path
         if path:
-            with open(path) as lines:
+            with open(path, encoding="utf-8") as lines:
                 for number, line in enumerate(lines, 1):
                     words = line.split("#")[0].split()
                     if words:

@@ -233,7 +233,7 @@ class Capture:
         """Write the plan and end the process: what the script would do next is not wanted."""
         self.recorder.active = False
         path = os.path.join(self.folder, f"plan-rank{self.head['rank']:05d}.jsonl")
-        with open(path + ".part", "w") as out:
+        with open(path + ".part", "w", encoding="utf-8", errors="replace") as out:
             for line in self._lines():
                 out.write(json.dumps(line, separators=(",", ":"), ensure_ascii=False, default=number))
                 out.write("\n")
