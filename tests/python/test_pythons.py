@@ -218,6 +218,22 @@ class Package(Case):
         self.assertEqual(self.counts(run.records()), {"shop.total": 2, "shop.prices.gross": 2})
 
     @unittest.skipIf(VERSION < (3, 14), "of Python 3.14")
+    def test_a_debugger_that_comes_later(self):
+        """It runs code in the process where it likes; only what may trace the process may do so."""
+        self.script("import shop; print('debugger', shop.prices.gross(5))", "debugger.py")
+        run = self.run_both("""
+            import os, pathlib, sys
+            import shop
+            try:
+                sys.remote_exec(os.getpid(), str(pathlib.Path("debugger.py").absolute()))
+            except PermissionError:
+                print("debugger 5")
+            for i in range(100): shop.total(1)
+        """)
+        self.assertEqual((run.out, self.counts(run.records())["shop.total"]), ("debugger 5\n", 100))
+        self.assert_no_errors(run)
+
+    @unittest.skipIf(VERSION < (3, 14), "of Python 3.14")
     def test_values_of_3_14(self):
         self.script("def take(*values): return len(values)", "odd.py")
         run = self.collect("--instrument", "odd", self.script("""
@@ -288,7 +304,7 @@ class Package(Case):
 
     def test_processes(self):
         run = self.run_both("""
-            import multiprocessing, os, subprocess, sys
+            import concurrent.futures, multiprocessing, os, subprocess, sys
             import shop
             def work(n):
                 shop.busy(n)
@@ -297,14 +313,16 @@ class Package(Case):
                 for method, n in (("fork", 2), ("spawn", 3), ("forkserver", 4), (None, 7)):
                     p = multiprocessing.get_context(method).Process(target=work, args=(n,))
                     p.start(), p.join()
+                with concurrent.futures.ProcessPoolExecutor(1) as pool:
+                    pool.submit(work, 8).result()
                 subprocess.run([sys.executable, "-c", "import shop; shop.busy(5)"], check=True)
                 if os.fork() == 0:
                     os.execv(sys.executable, [sys.executable, "-c", "import shop; shop.busy(6)"])
                 os.wait()
         """)
-        # 1 to 7 calls, each in a process of its own; the last is made as this Python makes processes unless told
+        # 1 to 8 calls, each in a process of its own; the last two are made as this Python makes processes unless told
         self.assertEqual(sorted(self.counts(run.records(f))["shop.prices.gross"] for f in run.files()),
-                         [1, 2, 3, 4, 5, 6, 7])
+                         [1, 2, 3, 4, 5, 6, 7, 8])
 
     def test_a_command(self):
         script = self.script("import shop; shop.total(2)")
