@@ -38,7 +38,7 @@ make_tree() {
         say "Making a tree of Debian forky in ${tree#"$root"/}"
         quietly debootstrap --variant=minbase forky "$tree" http://deb.debian.org/debian \
             "$([ -e $scripts/forky ] && echo $scripts/forky || echo $scripts/sid)"
-        cp /etc/resolv.conf "$tree/etc/"
+        cp /etc/resolv.conf /etc/hosts "$tree/etc/" # torchrun asks for the name of the machine
         quietly chroot "$tree" apt-get install -y --no-install-recommends gcc libc6-dev make cmake pkg-config ca-certificates \
             python3.1{4,5}-dev python3.1{4,5}-venv "${libraries[@]}"
     fi
