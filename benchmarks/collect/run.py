@@ -17,6 +17,7 @@ Modes:
   upstream  the Python tool (traincheck 0.2.0), full;  with --upstream
   upstream-selective: 100 of the invariants that it learned itself from a short run, each step traced; to
             infer them takes minutes per program
+  operators the same as full with --operators: what the script's own lines compute; not unless asked for
 """
 import argparse
 import itertools
@@ -36,7 +37,7 @@ import harness  # noqa: E402
 HERE = pathlib.Path(__file__).resolve().parent
 # Steps of a run: five seconds or so, as shorter ones measure the machine's moods.
 PROGRAMS = {"cnn": 60, "gpt": 100, "resnet": 40, "lstm": 300, "vae": 400, "ddp": 100}
-MODES = ("full", "selective", "sampled", "again", "no-content", "upstream", "upstream-selective")
+MODES = ("full", "selective", "sampled", "again", "no-content", "upstream", "upstream-selective", "operators")
 WARM_UP = 8  # steps left out of the medians
 N_INVARIANTS = 100
 
@@ -112,6 +113,9 @@ class Program:
 
     def no_content(self):
         return self._traced("no_content", "--content", "off")
+
+    def operators(self):
+        return self._traced("operators", "--operators")
 
     def sampled(self):
         return self._traced("sampled", "--sampling-interval", "10")
