@@ -526,6 +526,12 @@ void tc_sink_rescue(unsigned ms)
 
 void tc_sink_stats(struct tc_sink_stats *out)
 {
+    bool is_shared = sink.open; /* else there is no thread, and perhaps no lock yet */
+
+    if (is_shared)
+        pthread_mutex_lock(&sink.lock);
     *out = sink.stats;
-    out->records += sink.open && sink.lost.n && !sink.held; /* the note of that comes first */
+    out->records += is_shared && sink.lost.n && !sink.held; /* the note of that comes first */
+    if (is_shared)
+        pthread_mutex_unlock(&sink.lock);
 }
