@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Does the cost of inferring and checking grow in proportion to what there is?
 
-usage: run.py [--bin DIR] [--size N] [--runs N] [--only NAME...] [--json FILE]
+usage: run.py [--bin DIR] [--size N] [--scales N N...] [--runs N] [--only NAME...] [--json FILE]
 
-Synthetic traces of N, 2 N and 4 N of one thing (different APIs, variables, ranks, files, invariants), all else equal. A line each: seconds
+Synthetic traces of N, 2 N and 4 N (--scales) of one thing (different APIs, variables, ranks, files, invariants), all else equal. A line each: seconds
 of processor time, the smallest of the runs, and the exponent of growth, log of the time over log of the number. An
 exponent above 1.1 is marked, and the exit status is then 1.
 """
@@ -20,7 +20,6 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 LIMIT = 1.1
-SCALES = (1, 2, 4)
 
 
 def process(rank=None, world=None):
@@ -128,12 +127,12 @@ def command_of(tool, arguments, work, folder):
 def measure(name, make, n, tools, arguments):
     for tool in tools:
         times = []
-        for scale in SCALES:
+        for scale in arguments.scales:
             with tempfile.TemporaryDirectory() as work:
                 folder = pathlib.Path(work) / "trace"
                 make(folder, n * scale)
                 times.append(seconds(command_of(tool, arguments, pathlib.Path(work), folder), arguments.runs))
-        exponent = math.log(times[-1] / times[0]) / math.log(SCALES[-1] / SCALES[0])
+        exponent = math.log(times[-1] / times[0]) / math.log(arguments.scales[-1] / arguments.scales[0])
         marked = "  too steep" if exponent > LIMIT else ""
         print(f"{name:12} {tool:6} {n:7} {'  '.join(f'{t:8.3f} s' for t in times)}   exponent {exponent:5.2f}{marked}", flush=True)
         yield {"of": name, "tool": tool, "n": n, "seconds": times, "exponent": exponent}
@@ -143,6 +142,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, default=HERE.parents[1] / "build" / "bin")
     parser.add_argument("--size", type=float, default=1, help="times the smallest numbers")
+    parser.add_argument("--scales", type=int, nargs="+", default=(1, 2, 4))
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME")
     parser.add_argument("--json", type=pathlib.Path)
