@@ -14,6 +14,7 @@
 #include "plan/eval.h"
 #include "plan/explain.h"
 #include "plan/fill.h"
+#include "plan/sizes.h"
 
 #include "base/banned.h"
 
@@ -570,6 +571,8 @@ enum tc_status tc_plan_verify(const struct tc_plan_set *single, const struct tc_
         else
             status = evaluate(&j, err);
     }
+    if (!status && verdict->outcome == TC_PLAN_VERIFIED)
+        tc_plan_warn_sizes(single, parallel, verdict);
     if (!status && verdict->outcome == TC_PLAN_REFUTED && verdict->n_wrong && config->explain)
         status = tc_plan_explain(single, parallel, config, verdict, err);
     tc_map_release(&seen);

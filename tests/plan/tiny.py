@@ -5,14 +5,15 @@
 usage: tiny.py DIR [BUG]     writes DIR/single and DIR/parallel
 
 y = x @ w, loss gradient g = y, w.grad = x.T @ g. Rank r has half of x's columns and half of w's rows; an all-reduce
-sums the partial products. BUG: no_reduce, twice, mismatch, deadlock, unknown, undefined, missing.
+sums the partial products. BUG: no_reduce, twice, mismatch, deadlock, unknown, undefined, missing; or sizes that weaken the
+proof: square, slim.
 """
 
 import json
 import pathlib
 import sys
 
-B, I, O = 3, 4, 5
+B = 3
 
 
 def tensor(storage, sizes, strides=None, dtype="float32"):
@@ -28,6 +29,7 @@ def op(name, args, out, line, node=""):
 
 
 def plan(rank, world, bug):
+    I, O = {"square": (4, 4), "slim": (2, 5)}.get(bug, (4, 5))
     half = I // world
     x, w, y = tensor(0, [B, half]), tensor(1, [half, O]), tensor(2, [B, O])
     grad = tensor(3, [half, O])
