@@ -13,6 +13,7 @@ static const struct tc_rule *const tables[] = {
     tc_rules_fill,        tc_rules_linear,    tc_rules_norm,        tc_rules_index,
     tc_rules_loss,        tc_rules_attention, tc_rules_convolution, tc_rules_pool,
     tc_rules_optimizer,   tc_rules_random,    tc_rules_fsdp,        tc_rules_collective,
+    tc_rules_sort,
 };
 
 #define N_TABLES (sizeof(tables) / sizeof(*tables))

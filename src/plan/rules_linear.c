@@ -120,14 +120,96 @@ static void run_dot(struct tc_eval *e)
     tc_eval_write(e, 0, &r, 1);
 }
 
+/* ---- groups: rows or columns are cut where offs says ---------------------------------------- */
+
+static struct tc_matrix rows_of(struct tc_matrix m, size_t from, size_t to)
+{
+    m.p += from * m.row;
+    m.rows = to - from;
+    return m;
+}
+
+static struct tc_matrix columns_of(struct tc_matrix m, size_t from, size_t to)
+{
+    return tc_matrix_turned(rows_of(tc_matrix_turned(m), from, to));
+}
+
+/* The product of group g, written where it belongs. */
+static void multiply_group(const struct tc_eval *e, const struct tc_plan_tensor *a,
+                           const struct tc_plan_tensor *b, int64_t g, size_t from, size_t to,
+                           tc_el *part, tc_el *out)
+{
+    struct tc_matrix left = matrix_of(e, a, a->n_dims == 3 ? g : 0),
+                     right = matrix_of(e, b, b->n_dims == 3 ? g : 0);
+
+    if (a->n_dims == 2 && b->n_dims == 3) {
+        tc_matrix_multiply(rows_of(left, from, to), right, out + from * right.columns);
+    } else if (a->n_dims == 2) {
+        tc_matrix_multiply(columns_of(left, from, to), rows_of(right, from, to),
+                           out + (size_t)g * left.rows * right.columns);
+    } else {
+        tc_matrix_multiply(left, columns_of(right, from, to), part);
+        for (size_t i = 0; i < left.rows; i++)
+            for (size_t j = from; j < to; j++)
+                out[i * right.columns + j] = *part++;
+    }
+}
+
+/* What is cut: the rows of a, the columns of b, or both along the sum. */
+static int64_t cut_size(const struct tc_plan_tensor *a, const struct tc_plan_tensor *b)
+{
+    return a->n_dims == 3 ? b->sizes[1] : b->n_dims == 3 ? a->sizes[0] : a->sizes[1];
+}
+
+static bool are_groups(struct tc_eval *e, const struct tc_plan_tensor *a,
+                       const struct tc_plan_tensor *b, const struct tc_plan_tensor *offs)
+{
+    bool is_fit = a && b && offs && offs->n_dims == 1 && !tc_eval_tensor(e, 3) &&
+                  (a->n_dims == 2 || a->n_dims == 3) && (b->n_dims == 2 || b->n_dims == 3) &&
+                  a->n_dims + b->n_dims < 6 && a->sizes[a->n_dims - 1] == b->sizes[b->n_dims - 2] &&
+                  (a->n_dims == 2 || a->sizes[0] == offs->numel) &&
+                  (b->n_dims == 2 || b->sizes[0] == offs->numel);
+
+    if (!is_fit)
+        tc_eval_fail(e, "groups of matrices that do not fit, or a bias");
+    return is_fit;
+}
+
+/* _grouped_mm: self mat2 offs bias. Rows behind the last group are undefined. */
+static void run_grouped(struct tc_eval *e)
+{
+    const struct tc_plan_tensor *a = tc_eval_tensor(e, 0), *b = tc_eval_tensor(e, 1),
+                                *offs = tc_eval_tensor(e, 2), *out = tc_eval_out(e, 0);
+    int64_t from = 0;
+
+    if (!out || !are_groups(e, a, b, offs))
+        return;
+    size_t n = (size_t)out->numel;
+    const tc_el *ends = tc_eval_read(e, offs);
+    tc_el *to = tc_eval_new(e, n), *part = tc_eval_new(e, n);
+    for (size_t i = 0; i < n; i++)
+        to[i] = TC_EL_UNDEF;
+    for (int64_t g = 0; g < offs->numel; g++) {
+        int64_t end = tc_el_is_marked(ends[g]) ? -1 : tc_el_to_int(ends[g]);
+        if (end < from || end > cut_size(a, b)) {
+            tc_eval_fail(e, "groups whose ends are out of order or range");
+            return;
+        }
+        multiply_group(e, a, b, g, (size_t)from, (size_t)end, part, to);
+        from = end;
+    }
+    tc_eval_write(e, 0, to, n);
+}
+
 const struct tc_rule tc_rules_linear[] = {
-    {"aten.mm",      "self mat2", run_mm, TC_RULE_PLAIN, 2, 0},
-    {"aten.bmm",        "self mat2", run_mm, TC_RULE_PLAIN, 3, 0},
-    {"aten.addmm",             "self mat1 mat2 beta alpha", run_addmm, TC_RULE_PLAIN, 2, 0},
-    {"aten.baddbmm",              "self batch1 batch2 beta alpha", run_addmm, TC_RULE_PLAIN, 3, 0},
-    {"aten.mv","self vec", run_mv, TC_RULE_PLAIN, 0, 0},
-    {"aten.addmv", "self mat vec beta alpha", run_mv, TC_RULE_PLAIN, 1, 0},
-    {"aten.dot",             "self tensor", run_dot, TC_RULE_PLAIN, 0, 0},
-    {"aten.vdot",   "self other", run_dot, TC_RULE_PLAIN, 0, 0},
-    {0    },
+    {"aten._grouped_mm", "self mat2 offs bias", run_grouped, TC_RULE_PLAIN, 0, 0},
+    {"aten.mm",       "self mat2", run_mm, TC_RULE_PLAIN, 2, 0},
+    {"aten.bmm",                 "self mat2", run_mm, TC_RULE_PLAIN, 3, 0},
+    {"aten.addmm",                  "self mat1 mat2 beta alpha", run_addmm, TC_RULE_PLAIN, 2, 0},
+    {"aten.baddbmm", "self batch1 batch2 beta alpha", run_addmm, TC_RULE_PLAIN, 3, 0},
+    {"aten.mv",     "self vec", run_mv, TC_RULE_PLAIN, 0, 0},
+    {"aten.addmv",                 "self mat vec beta alpha", run_mv, TC_RULE_PLAIN, 1, 0},
+    {"aten.dot",         "self tensor", run_dot, TC_RULE_PLAIN, 0, 0},
+    {"aten.vdot",            "self other", run_dot, TC_RULE_PLAIN, 0, 0},
+    {0                },
 };

@@ -57,6 +57,19 @@ NOT_COMPARED = {
 }
 
 
+# What rules say of torch's own samples that they do not cover: such a plan is unjudged.
+DECLINED = {
+    "aten.div: rounding_mode 'trunc'",
+    "aten.histc: counts of elements that are no integers",
+    "aten.index: a mask as index: the sizes depend on values",
+    "aten.index_put: a mask as index: the sizes depend on values",
+    "aten.linalg_vector_norm: a norm of order 0",
+    "aten.linalg_vector_norm: a norm of order 0.5",
+    "aten.scatter_add: sizes that do not fit",
+    "aten._chunk_cat: only along dimension 0",
+}
+
+
 def flat(value):
     """Tensors of an argument or result, lists laid flat."""
     if isinstance(value, torch.Tensor):
@@ -225,6 +238,24 @@ def direct():
     yield lambda: torch.ops.prims.convert_element_type(x, torch.float64), []
 
 
+def experts():
+    """What routes tokens to experts."""
+    chosen, x = torch.tensor([3, 0, 1, 3, 3, 0], dtype=torch.float64), numbers(6, 4)
+    yield lambda: [torch.histc(chosen, bins=4, min=0, max=3), torch.histc(chosen, bins=2, min=0, max=3)], []
+    yield lambda: [torch.sort(chosen, stable=True), torch.sort(x, 0, descending=True)], [x]
+    yield lambda: [torch.topk(x, 2), torch.topk(x, 3, 0, largest=False)], [x]
+
+
+def add_groups(plan):
+    """torch has no _grouped_mm of float64: float32 with small integers is as exact."""
+    ends = torch.tensor([2, 2, 5, 8], dtype=torch.int32)
+    for left, right in (((8, 4), (4, 4, 8)), ((4, 8, 4), (4, 8)), ((4, 8), (8, 8))):
+        a, b = ((numbers(*sizes).detach() * 8).round().float() for sizes in (left, right))
+        out = torch._grouped_mm(a, b, offs=ends)
+        plan.add("aten._grouped_mm.default", ["self", "mat2", "offs"], [a, b, ends], {id(t): t for t in (a, b, ends)}, [out],
+                 [out])
+
+
 def fused_optimizers():
     kinds = (torch.optim.Adam, {"weight_decay": 0.1}), (torch.optim.AdamW, {}), \
         (torch.optim.SGD, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}), (torch.optim.Adagrad, {})
@@ -242,6 +273,8 @@ def record(has_rule):
     plan = Plan()
     with warnings.catch_warnings(), Recorder(plan, has_rule):
         warnings.simplefilter("ignore")
+        for call, inputs in experts():  # before the samples, which use up what is taken of an operator
+            run_sample(call, inputs)
         for call, inputs in samples(has_rule):
             try:
                 run_sample(call, inputs)
@@ -249,6 +282,7 @@ def record(has_rule):
                 continue  # samples of errors
         for call, inputs in itertools.chain(functions(), layers(), direct(), fused_optimizers()):
             run_sample(call, inputs)
+    add_groups(plan)
     return plan
 
 
@@ -302,6 +336,11 @@ class Rules(unittest.TestCase):
     def test_each_case_is_as_torch_has_it(self):
         told = [f"{rule}: {len(cases)} wrong, {self.right[rule]} right: {cases[0][:300]}" for rule, cases in self.wrong.items()]
         self.assertEqual(len(told), 0, "\n" + "\n".join(sorted(told)))
+
+    def test_what_is_declined_is_named(self):
+        told = {f"{rule}: {text.removeprefix('cannot:').strip()}" for rule, texts in self.declined.items() for text in texts
+                if NOT_COMPARED.get(rule) not in (DRAWN, EMPTY)}
+        self.assertFalse(told - DECLINED, "\n".join(sorted(told - DECLINED)))
 
     def test_each_rule_is_compared_or_named(self):
         computing = {rule for rule in self.rules if not rule.startswith(("c10d", "_c10d"))}
