@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Capture and verify the set-ups and the bugs of this folder, and print both as tables.
+"""Capture and verify the set-ups, the bugs and the mutants of this folder, and print each as a table.
 
     benchmarks/plan/run.py --bin build/bin                      everything, some ten minutes on two cores
     benchmarks/plan/run.py --bin build/bin setups megatron      set-ups whose name begins so
     benchmarks/plan/run.py --bin build/bin bugs                 the bugs
+    benchmarks/plan/run.py --bin build/bin mutants              mutants of the set-ups, --most of each kind
 
 A set-up must be verified. A bug must be refuted, and the first violation must name the operator and the line that the
-bug's RUN gives: the line marked `# wrong`, or a line of the set-up."""
+bug's RUN gives: the line marked `# wrong`, or a line of the set-up. A mutant that is verified computes the same (a
+gather done twice, a loss that is only printed), or is a bug of traincheck: its place is printed."""
 import argparse
 import ast
 import itertools
@@ -19,6 +21,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import mutants
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -134,6 +138,32 @@ def run_setups(runner, prefix):
     return wrong
 
 
+def run_mutants(runner, prefix, most):
+    total = {}
+    print(f"{'set-up':32} {'kind':15} {'mutants':>7} {'refuted':>7} {'unjudged':>8} {'verified':>8}")
+    for name, (script, single, parallel, world, layout) in SETUPS.items():
+        keys = (f"setups/{script}", single, None, None), (f"setups/{script}", parallel, world, layout)
+        if not name.startswith(prefix) or runner.compare(*keys)[0] != "verified":
+            continue
+        counts, same = {}, []
+        for kind, place, ranks in mutants.mutants(mutants.Job(runner.capture(*keys[1])[0]), most):
+            mutants.write(ranks, runner.work / "mutant")
+            verdict, _, _ = runner.verdict(runner.capture(*keys[0])[0], runner.work / "mutant")
+            for count in counts.setdefault(kind, {}), total.setdefault(kind, {}):
+                count[verdict] = count.get(verdict, 0) + 1
+            same += [f"{kind}: {place}"] if verdict not in ("refuted", "unjudged") else []
+        for kind, count in counts.items():
+            print_mutants(name, kind, count)
+        print("".join(f"    verified: {place}\n" for place in sorted(set(same))), end="", flush=True)
+    for kind, count in total.items():
+        print_mutants("all", kind, count)
+
+
+def print_mutants(name, kind, count):
+    print(f"{name:32} {kind:15} {sum(count.values()):7} {count.get('refuted', 0):7} {count.get('unjudged', 0):8} "
+          f"{count.get('verified', 0):8}", flush=True)
+
+
 # ---- bugs
 
 def declared(path):
@@ -190,18 +220,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", default="build/bin")
     parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--most", type=int, default=4, help="mutants of each kind of a set-up")
     parser.add_argument("--jobs", "-j", type=int, default=2)
     parser.add_argument("--plans", metavar="DIR", help="keep the plans there, and take those that it has")
-    parser.add_argument("what", nargs="?", choices=("setups", "bugs"))
+    parser.add_argument("what", nargs="?", choices=("setups", "bugs", "mutants"))
     parser.add_argument("prefix", nargs="?", default="")
     args = parser.parse_args()
     runner = Runner(args.bin, args.python, args.jobs, args.plans)
     wrong = 0
     try:
-        if args.what != "bugs":
+        if args.what in (None, "setups"):
             wrong += run_setups(runner, args.prefix)
-        if args.what != "setups":
+        if args.what in (None, "bugs"):
             wrong += run_bugs(runner, args.prefix)
+        if args.what == "mutants":
+            run_mutants(runner, args.prefix, args.most)
     finally:
         runner.close()
     return wrong > 0
