@@ -9,7 +9,7 @@ import torch.distributed as dist
 import torch.nn as nn
 import torch.nn.functional as F
 
-WIDTH, HEADS, HEAD_SIZE, LAYERS, TOKENS, BATCH, LENGTH = 10, 4, 3, 2, 14, 18, 6
+WIDTH, HEADS, HEAD_SIZE, LAYERS, TOKENS, BATCH, LENGTH = 10, 4, 3, 2, 17, 18, 6
 
 
 class Copy(torch.autograd.Function):
