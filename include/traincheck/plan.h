@@ -37,7 +37,9 @@ struct tc_plan_check_result {
     uint64_t n_results, n_differ, n_verified;
     uint64_t n_ops; /* of all ranks */
     uint32_t world, n_retargeted;
-    unsigned error_bits; /* "verified" is wrong with a chance below 2^-error_bits */
+    /* A wrong "verified" has a chance below 2^-error_bits, where the degree as a polynomial times
+     * the number of outputs is up to 2^21. That is not counted: docs/plans.md. */
+    unsigned error_bits;
     uint64_t wall_ns;
 };
 

@@ -62,7 +62,9 @@ struct tc_plan_finding {
 struct tc_plan_verdict {
     enum tc_plan_outcome outcome;
     unsigned n_seeds;
-    unsigned error_bits; /* a wrong "verified" has a chance below 2^-error_bits */
+    /* A wrong "verified" has a chance below 2^-error_bits, where the degree as a polynomial times
+     * the number of outputs is up to 2^21. That is not counted: docs/plans.md. */
+    unsigned error_bits;
     TC_VEC(struct tc_plan_judged) results;
     uint64_t n_wrong, n_verified;
     TC_VEC(struct tc_plan_finding) findings;

@@ -171,10 +171,9 @@ static void add_summary(const struct tc_plan_report *r, struct tc_strbuf *out)
     add(out, r->single->folder);
     tc_strbuf_addf(out,
                    ": %u ranks (%u retargeted), %zu results, %llu differ, %llu verified "
-                   "(error &lt; 2^-%u).</p>\n",
+                   "(%u random evaluations).</p>\n",
                    r->parallel->world, r->parallel->n_retargeted, v->results.n,
-                   (unsigned long long)v->n_wrong, (unsigned long long)v->n_verified,
-                   v->error_bits);
+                   (unsigned long long)v->n_wrong, (unsigned long long)v->n_verified, v->n_seeds);
     for (size_t i = 0; i < v->warnings.n; i++) {
         tc_strbuf_adds(out, "<p class=\"note\">");
         add(out, v->warnings.items[i]);

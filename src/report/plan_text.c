@@ -74,11 +74,13 @@ static void add_summary(const struct tc_plan_report *r, struct tc_strbuf *out)
     else if (v->outcome == TC_PLAN_REFUTED && !v->n_wrong)
         tc_strbuf_adds(out, "the job cannot run to its end\n");
     else if (v->n_wrong)
-        tc_strbuf_addf(out, "%llu of %zu results differ \xc2\xb7 %llu verified (error < 2^-%u)\n",
-                       (unsigned long long)v->n_wrong, v->results.n,
-                       (unsigned long long)v->n_verified, v->error_bits);
+        tc_strbuf_addf(
+            out, "%llu of %zu results differ \xc2\xb7 %llu verified (%u random evaluations)\n",
+            (unsigned long long)v->n_wrong, v->results.n, (unsigned long long)v->n_verified,
+            v->n_seeds);
     else
-        tc_strbuf_addf(out, "%zu results verified (error < 2^-%u)\n", v->results.n, v->error_bits);
+        tc_strbuf_addf(out, "%zu results verified (%u random evaluations)\n", v->results.n,
+                       v->n_seeds);
 }
 
 static void add_notes(const struct tc_plan_report *r, struct tc_strbuf *out)
