@@ -68,6 +68,7 @@ missing_packages() {
     has_venv || echo python3-venv
     if [ "${1:-}" = test ]; then
         has_module cmocka || echo libcmocka-dev
+        has zstd || echo zstd
         has_browser || [ -n "${no_browser:-}" ] || echo chromium
     fi
 }
