@@ -96,7 +96,7 @@ def section(folder, report, what):
         lines = [*lines[:LINES], "  ..."]
     rest = report["groups"] - 1
     return "\n".join([
-        f"\n## {folder.name}\n", f"*{source}*: {wrong}.\n",
+        f"\n## {folder.name}\n", textwrap.fill(f"*{source}*: {wrong}.", 98) + "\n",
         *(f"    {line}".rstrip() for line in change(folder)), "\nThe report:\n",
         *(f"    {line}".rstrip() for line in lines),
         *([f"\n{rest} more group{'' if rest == 1 else 's'} follow{'s' if rest == 1 else ''}."] if rest else []), ""])
