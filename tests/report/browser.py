@@ -125,3 +125,26 @@ class Browser:
     def picture(self, path, whole=True):
         data = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
         pathlib.Path(path).write_bytes(base64.b64decode(data))
+
+
+class Pages:
+    """For a test case whose tests look at pages, all with one browser."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+
+    def get(self, script):
+        return self.browser.run(script)
+
+    def open_page(self, page, width, height, **how):
+        """No error on the console, nothing fetched, nothing wider than the window."""
+        self.browser.show(width, height, **how)
+        self.browser.open(page)
+        self.assertEqual(self.browser.errors, [])
+        self.assertEqual(self.browser.requests, [page.as_uri()])
+        self.assertLessEqual(self.get("document.documentElement.scrollWidth"), width)

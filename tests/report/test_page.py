@@ -7,7 +7,7 @@ import pathlib
 import sys
 
 import runs
-from browser import Browser
+from browser import Pages
 from trace_writer import Trace
 
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">\u2028&amp;<!--"
@@ -42,26 +42,10 @@ def write_many(folder, n):
     (folder / "many.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
 
 
-class Page(runs.Case):
-    @classmethod
-    def setUpClass(cls):
-        cls.browser = Browser()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
-
+class Page(Pages, runs.Case):
     def open(self, report, width=1280, height=900, **how):
-        """No error on the console, nothing fetched, nothing wider than the window."""
-        self.browser.show(width, height, **how)
-        self.browser.open(report / "report.html")
-        self.assertEqual(self.browser.errors, [])
-        self.assertEqual(self.browser.requests, [(report / "report.html").as_uri()])
+        self.open_page(report / "report.html", width, height, **how)
         self.assertEqual(self.get("document.documentElement.dataset.ready"), "true")
-        self.assertLessEqual(self.get("document.documentElement.scrollWidth"), width)
-
-    def get(self, script):
-        return self.browser.run(script)
 
     def count(self, selector):
         return self.get(f"document.querySelectorAll({json.dumps(selector)}).length")

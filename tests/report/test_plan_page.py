@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 import runs
-from browser import Browser
+from browser import Pages
 
 TINY = pathlib.Path(__file__).resolve().parents[1] / "plan" / "tiny.py"
 HOSTILE = "</style><script>document.title='taken'</script>&amp;w"
@@ -18,18 +18,7 @@ PICTURES = None
 SIZES = ((1280, 900, False), (390, 800, False), (1280, 900, True))
 
 
-class PlanPage(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.browser = Browser()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
-
-    def get(self, expression):
-        return self.browser.run(expression)
-
+class PlanPage(Pages, unittest.TestCase):
     def report(self, folder, bug, name="w"):
         """The report on the plans of tiny.py, in which the parameter has another name."""
         folder = pathlib.Path(folder)
@@ -41,12 +30,7 @@ class PlanPage(unittest.TestCase):
         return folder / "report" / "report.html"
 
     def open(self, page, width=1280, height=900, dark=False):
-        """No error on the console, nothing fetched, nothing wider than the window."""
-        self.browser.show(width, height, dark=dark)
-        self.browser.open(page)
-        self.assertEqual(self.browser.errors, [])
-        self.assertEqual(self.browser.requests, [page.as_uri()])
-        self.assertLessEqual(self.get("document.documentElement.scrollWidth"), width)
+        self.open_page(page, width, height, dark=dark)
 
     def boxes(self, figure):
         """The lines of each box of a figure, and whether it lies on the broken edge."""
