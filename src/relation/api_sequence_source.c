@@ -45,17 +45,51 @@ static size_t begin_of_work(const struct tc_strtab *symbols, const struct tc_win
     return i;
 }
 
+static bool trains_a_model(const struct tc_window *window)
+{
+    for (size_t i = 0; i < window->members.n; i++) {
+        const struct tc_member_call *member = &window->members.items[i];
+        if (member->role == TC_ROLE_STEP && !member->has_no_model)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Beside a model a script may train what stands in none, as soft actor-critic does its temperature:
+ * that takes a backward and a step, and no forward. They are left out where the window trains a
+ * model as well, unless the model's step uses the same backward.
+ */
+static void find_modelless(const struct tc_window *window, bool *is_modelless)
+{
+    bool trains = trains_a_model(window);
+    bool has_own = true; /* the next step of a model has a backward of its own, or there is none */
+    bool is_within = false;
+
+    for (size_t i = window->members.n; i-- > 0;) {
+        const struct tc_member_call *member = &window->members.items[i];
+        if (member->role == TC_ROLE_STEP) {
+            is_within = trains && member->has_no_model && has_own;
+            has_own &= member->has_no_model;
+        } else if (member->role == TC_ROLE_BACKWARD) {
+            has_own = true;
+        }
+        is_modelless[i] = is_within && member->role != TC_ROLE_FORWARD;
+    }
+}
+
 static void add_members(struct tc_strtab *symbols, const struct tc_window *window,
-                        struct tc_tokens *all, bool are_late)
+                        const bool *is_modelless, struct tc_tokens *all, bool are_late)
 {
     size_t begin = begin_of_work(symbols, window);
 
     for (size_t i = 0; i < window->members.n; i++) {
         const struct tc_member_call *member = &window->members.items[i];
         if (are_late == (i < begin && is_scheduler(member)))
-            tc_vec_push(all, member->is_void ? TC_NO_SYM
-                                             : tc_token_of(symbols, tc_role_text(member->role),
-                                                           member->descriptor));
+            tc_vec_push(all,
+                        member->is_void || is_modelless[i]
+                            ? TC_NO_SYM
+                            : tc_token_of(symbols, tc_role_text(member->role), member->descriptor));
     }
 }
 
@@ -66,9 +100,12 @@ static void normalise(struct tc_strtab *symbols, const struct tc_window *window,
 {
     struct tc_map last = TC_MAP_INIT, seen = TC_MAP_INIT;
     struct tc_tokens all = {0};
+    bool *is_modelless = tc_calloc(window->members.n + 1, sizeof(*is_modelless));
 
-    add_members(symbols, window, &all, false);
-    add_members(symbols, window, &all, true);
+    find_modelless(window, is_modelless);
+    add_members(symbols, window, is_modelless, &all, false);
+    add_members(symbols, window, is_modelless, &all, true);
+    tc_free(is_modelless);
     for (size_t i = 0; i < all.n; i++)
         tc_map_put(&last, all.items[i], i);
     for (size_t i = 0; i < all.n; i++) {
@@ -150,9 +187,10 @@ static bool has_frozen_norms(struct tc_module_names *names, struct tc_strtab *sy
 }
 
 struct window_state {
-    struct tc_map known; /* process → struct tc_tokens *, in the order of their texts */
-    struct tc_map asked; /* processes that ran a model with gradients since their last step */
-    struct tc_map rests; /* ... whose norms are all frozen, in evaluation mode */
+    struct tc_map known;  /* process → struct tc_tokens *, in the order of their texts */
+    struct tc_map trains; /* processes that have stepped a model */
+    struct tc_map asked;  /* processes that ran a model with gradients since their last step */
+    struct tc_map rests;  /* ... whose norms are all frozen, in evaluation mode */
     struct tc_module_names names;
 };
 
@@ -171,6 +209,7 @@ static void window_close(void *state)
         tc_free((void *)(uintptr_t)tokens);
     }
     tc_map_release(&s->known);
+    tc_map_release(&s->trains);
     tc_map_release(&s->asked);
     tc_map_release(&s->rests);
     tc_module_names_release(&s->names);
@@ -213,6 +252,18 @@ static void on_call(struct window_state *s, struct tc_strtab *symbols, const str
         tc_map_put(&s->rests, (uintptr_t)event->process, 1);
 }
 
+/* A window whose steps are all of what stands in no model, in a process that trains one: nothing is
+ * claimed of it. */
+static bool is_beside(struct window_state *s, const struct tc_event *event)
+{
+    uint64_t ignored;
+
+    if (trains_a_model(event->window))
+        tc_map_put(&s->trains, (uintptr_t)event->process, 1);
+    return !trains_a_model(event->window) &&
+           tc_map_get(&s->trains, (uintptr_t)event->process, &ignored);
+}
+
 static void window_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                            const struct tc_sink *sink)
 {
@@ -226,7 +277,7 @@ static void window_observe(void *state, struct tc_strtab *symbols, const struct 
         return;
     bool is_asked = tc_map_remove(&s->asked, (uintptr_t)event->process);
     bool rests = tc_map_remove(&s->rests, (uintptr_t)event->process);
-    if (event->window->is_starved)
+    if (is_beside(s, event) || event->window->is_starved)
         return;
     tc_window_situation(&situation, symbols, event);
     normalise(symbols, event->window, &tokens);

@@ -118,8 +118,9 @@ struct tc_member_call {
     enum tc_role role;
     int64_t id;
     tc_sym at;
-    bool is_void;    /* it raised: not a member after all */
-    bool is_in_step; /* an optimizer step made it: a closure */
+    bool is_void;      /* it raised: not a member after all */
+    bool is_in_step;   /* an optimizer step made it: a closure */
+    bool has_no_model; /* a step of parameters that stand in no model: a temperature */
 };
 
 /* A step window: what stood between two cuts on the main thread of one process. */

@@ -63,18 +63,30 @@ static tc_sym member_descriptor(struct tc_strtab *symbols, const struct tc_call 
     return descriptor;
 }
 
+static bool has_no_model(const struct tc_process *process, const struct tc_call *step)
+{
+    uint64_t pointer;
+
+    for (size_t i = 0; i < step->n_params; i++)
+        if (!tc_map_get(&process->variables, (uint64_t)step->params[i], &pointer) ||
+            ((const struct tc_variable *)(uintptr_t)pointer)->root != TC_NONE)
+            return false;
+    return step->n_params > 0;
+}
+
 static void add_member(struct tc_process *process, struct tc_strtab *symbols, struct tc_call *call)
 {
     struct tc_window *window = &process->window;
 
     call->member = window->members.n;
-    tc_vec_push(
-        &window->members,
-        ((struct tc_member_call){.descriptor = member_descriptor(symbols, call),
-                                 .role = call->role,
-                                 .id = call->id,
-                                 .at = tc_call_at(call),
-                                 .is_in_step = tc_call_is_within(call->parent, TC_ROLE_STEP)}));
+    tc_vec_push(&window->members,
+                ((struct tc_member_call){
+                    .descriptor = member_descriptor(symbols, call),
+                    .role = call->role,
+                    .id = call->id,
+                    .at = tc_call_at(call),
+                    .is_in_step = tc_call_is_within(call->parent, TC_ROLE_STEP),
+                    .has_no_model = call->role == TC_ROLE_STEP && has_no_model(process, call)}));
 }
 
 void tc_window_call_begins(struct tc_process *process, struct tc_strtab *symbols,

@@ -163,6 +163,13 @@ class Trace:
                         "root": v.root, "step": self.number, "stage": self.stage, "attrs": v.attrs})
         return root
 
+    def loose(self, name):
+        """A parameter that stands in no model."""
+        v = Variable(self.serial(), name, {}, None)
+        self.write({"type": "var", "var": v.serial, "t": self.tick(), "name": v.name, "kind": v.kind,
+                    "step": self.number, "stage": self.stage, "attrs": v.attrs})
+        return v
+
     def net(self, *parameters, buffers=(), frozen=(), **attrs):
         """A model of the script that is about to be trained; attrs are those of all its parameters."""
         self.stage = "training"

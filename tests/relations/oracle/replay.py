@@ -97,6 +97,7 @@ class Process:
         if not call["raised"]:
             if call["role"] == "step":
                 call["starved"] = self.is_starved_by(call)
+                call["has_model"] = not call["params"] or any(self.variables[s].get("root") is not None for s in call["params"])
                 if self.is_member(call):
                     self.members.append(call)
                     self.is_starved = call["starved"] and (self.is_starved or not self.has_step)

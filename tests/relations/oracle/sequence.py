@@ -29,6 +29,18 @@ def situation_of_window(p, r):
             "ctx.autocast": text(p.has_autocast), "self.grads": text(p.grads)}
 
 
+def modelless(members):
+    """Ids of what serves a step whose parameters stand in no model, where a model steps as well with a backward of its own."""
+    of_models = [i for i, c in enumerate(members) if c["role"] == "step" and c["has_model"]]
+    steps = [i for i, c in enumerate(members) if c["role"] == "step"]
+    for i in steps if of_models else ():
+        later = next((k for k in of_models if k > i), len(members))
+        if i in of_models or (later < len(members) and all(c["role"] != "backward" for c in members[i:later])):
+            continue
+        before = max((k for k in steps if k < i), default=-1)
+        yield from (c["id"] for c in members[before + 1:i + 1] if not c["root"])
+
+
 OPTIONAL = {"backward", "scheduler", "scaler", "unscale", "library"}
 
 
@@ -41,14 +53,18 @@ def window(p, what, r):
         if not r["self"]["attrs"]["training"] and buffers and all(kind_of(p, v) == "frozen_buffer" for v in buffers):
             p.state["asked"]["root.forward.frozen_norms"] = True
     asked = p.state.pop("asked", {}) if what == "window" and p.has_step else {}
-    if what == "window" and p.has_step and not p.is_starved:
+    of_a_model = what == "window" and p.has_step and any(c["role"] == "step" and c["has_model"] for c in p.members)
+    if of_a_model:
+        p.state["trains"]["a model"] = True
+    if what == "window" and p.has_step and not p.is_starved and (of_a_model or not p.state["trains"]):
         known = tuple(("known", c) for c in [*sorted(p.state["known"]), *sorted(asked)])
         early = itertools.takewhile(lambda c: c["role"] in ("scheduler", "zero_grad") or is_other_forward(c),
                                     p.members if r["step"] else ())
         late = [c["id"] for c in early if c["role"] == "scheduler"]  # they close the step before
         members = sorted(p.members, key=lambda c: c["id"] in late)
+        aside = set(modelless(p.members))
         yield "step window", situation_of_window(p, r), \
-            tuple(member_name(c) for c in members if not c.get("raised")) + known
+            tuple(member_name(c) for c in members if not c.get("raised") and c["id"] not in aside) + known
 
 
 RULES = {"zero_grad": ("zero_grad", "backward", "step"), "clip": ("clip", "backward", "unscale"),
