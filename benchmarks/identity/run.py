@@ -2,18 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Do two builds make the same invariants, evidence, verdicts and reports, byte for byte?
 
-usage: run.py --before OTHER/bin [--bin BUILD/bin] [--invariants FILE|@NAME]... [-j N] FOLDER...
+usage: run.py --before OTHER/bin [--bin BUILD/bin] [--invariants FILE|@NAME]... [--together N]... [-j N] [FOLDER...]
 
-Each FOLDER holds traces, a folder for each, as ../selection/run.py and invariants/regenerate.sh leave them in WORK/traces. Of each trace
-both builds learn invariants (plain, --specific, and as evidence) and check it with the --invariants (default @all) and, where
-the traces of a healthy script NAME and of another one NAME.* or NAME+* stand side by side, by what was learned from NAME. All that they
-write and print is compared.
+Each FOLDER holds traces, a folder for each, at any depth, as invariants/regenerate.sh, ../detection, ../blind and ../selection leave
+them in WORK/traces. Without one, the traces of tests/relations are written and taken. Of each trace both builds learn invariants (plain,
+--specific, and as evidence) and check it with the --invariants (default @all) and, where the traces of a healthy script NAME and of another
+one NAME.* or NAME+* stand side by side, or one is called default or ref, by what was learned from that. Then --together N (default 2, 5 and
+all) healthy traces at a time are learned from. All that they write and print is compared.
 
 Prints each file that differs with its first different line of both, and a line of totals. Exit status 1 if anything differs.
 """
 
 import argparse
 import concurrent.futures
+import importlib.util
 import itertools
 import os
 import pathlib
@@ -33,22 +35,46 @@ class Failed(Exception):
 
 
 def traces_in(folders):
-    """{name: folder} of all folders that hold a trace file."""
+    """{name: folder} of all folders that hold a trace file; the name is the way to it."""
     found = {}
-    for folder in folders:
-        for at in sorted(pathlib.Path(folder).iterdir()):
-            if at.is_dir() and (any(at.glob("trace_*.jsonl*"))):
-                found[at.name] = at.resolve()
+    for folder in map(pathlib.Path, folders):
+        for at in sorted({file.parent for file in folder.rglob("trace_*.jsonl*")}):
+            found[str(at.relative_to(folder))] = at.resolve()
     if not found:
         raise Failed(f"no traces in {', '.join(map(str, folders))}")
     return found
 
 
 def healthy_of(name, names):
-    """The trace whose invariants judge this one: of the longest name that this one goes on from; itself where there is none."""
-    stem = re.split(r"[.+]", name)[0]
-    kin = [n for n in names if n != name and (n == stem or n == f"{stem}.healthy" or n == f"{stem}.ref")]
-    return max(kin, key=len) if kin else name
+    """The trace whose invariants judge this one: of the longest name that this one goes on from, or the healthy one beside it;
+    itself where there is none."""
+    folder, _, last = name.rpartition("/")
+    stem = re.split(r"[.+]", last)[0]
+    wanted = [stem, f"{stem}.healthy", f"{stem}.ref"] + (["default", "ref", "healthy", "healthy_0"] if folder else [])
+    kin = [f"{folder}/{w}" if folder else w for w in wanted]
+    return next((k for k in kin if k != name and k in names), name)
+
+
+def write_relations(work):
+    """The traces that the cases of tests/relations are made of, a folder for each."""
+    tests = ROOT / "tests" / "relations"
+    sys.path.insert(0, str(tests))
+    spec = importlib.util.spec_from_file_location("relations_run", tests / "run.py")
+    cases = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(cases)
+    for script in sorted(tests.glob("*/*/case.py")):
+        folder = work / script.parent.parent.name / script.parent.name
+        folder.mkdir(parents=True)
+        cases.write_traces(cases.load(script.parent), folder)
+
+
+def groups_of(traces, sizes):
+    """(name, traces) of those to be learned from together: the healthy ones, so many at a time; 0 is all."""
+    healthy = sorted({healthy_of(name, traces) for name in traces})
+    for size in sizes:
+        size = size or len(healthy)
+        for i in range(0, len(healthy) - size + 1, size):
+            yield f"{size} together, {healthy[i]} first", [traces[name] for name in healthy[i:i + size]]
 
 
 def commands(tools, trace, healthy, sets):
@@ -62,10 +88,14 @@ def commands(tools, trace, healthy, sets):
         yield [check, trace, "-i", given, "-o", out, "--json", "--format", "sarif,junit,chrome", "--metrics", f"{out}.metrics", "-j1"]
 
 
-def run_all(tools, trace, healthy, sets, folder):
+def commands_together(tools, traces):
+    yield [tools / "traincheck-infer", *traces, "-o", "own.jsonl", "--failed", "failed.jsonl", "-j1"]
+
+
+def run_all(asked, folder):
     """{name: bytes} of everything that the build wrote and printed."""
     found = {}
-    for i, command in enumerate(commands(tools, trace, healthy, sets)):
+    for i, command in enumerate(asked):
         p = subprocess.run([str(c) for c in command], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=600)
         found[f"{i}-{command[0].name}.printed"] = b"exit status %d\n" % p.returncode + p.stdout + p.stderr
     for file in sorted(folder.rglob("*")):
@@ -84,14 +114,14 @@ def show(line):
     return "(none)" if line is None else line[:200].decode(errors="replace")
 
 
-def compare(builds, trace, healthy, sets):
-    """(files compared, what differs as lines of text)"""
+def compare(builds, commands_of, *args):
+    """(files compared, what differs as lines of text); commands_of(tools, *args) are asked of both builds."""
     with tempfile.TemporaryDirectory(prefix="tc-identity-") as work:
         made = []
         for tools in builds:
             folder = pathlib.Path(work) / "here"  # one name for both: it stands in what they print
             folder.mkdir()
-            made.append(run_all(tools, trace, healthy, sets, folder))
+            made.append(run_all(commands_of(tools, *args), folder))
             shutil.rmtree(folder)
     before, after = made
     said = [f"{name}: only {'before' if name in before else 'after'}" for name in sorted(before.keys() ^ after.keys())]
@@ -107,21 +137,31 @@ def main():
     p.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin", help="the tools of this one (default build/bin)")
     p.add_argument("--invariants", action="append", default=[], help="also check with these (default @all)")
     p.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="traces at once (default all cores)")
-    p.add_argument("folders", nargs="+", metavar="FOLDER")
+    p.add_argument("--together", action="append", type=int, default=[], metavar="N", help="0: all (default 2, 5 and all)")
+    p.add_argument("folders", nargs="*", metavar="FOLDER")
     args = p.parse_args()
+    with tempfile.TemporaryDirectory(prefix="tc-identity-") as work:
+        if not args.folders:
+            write_relations(pathlib.Path(work))
+        return run(args, args.folders or [work])
+
+
+def run(args, folders):
     builds = [b.resolve() for b in (args.before, args.bin)]
     sets = [s if s.startswith("@") else str(pathlib.Path(s).resolve()) for s in args.invariants] or ["@all"]
-    traces = traces_in(args.folders)
+    traces = traces_in(folders)
     n_files = n_different = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        jobs = {name: pool.submit(compare, builds, trace, traces[healthy_of(name, traces)], sets)
+        jobs = {name: pool.submit(compare, builds, commands, trace, traces[healthy_of(name, traces)], sets)
                 for name, trace in traces.items()}
+        groups = list(groups_of(traces, args.together or [2, 5, 0]))
+        jobs |= {name: pool.submit(compare, builds, commands_together, some) for name, some in groups}
         for name, job in jobs.items():
             n, said = job.result()
             n_files, n_different = n_files + n, n_different + len(said)
             for text in said:
                 print(f"{name}: {text}", flush=True)
-    print(f"identity: {n_different} of {n_files} outputs differ, {len(traces)} traces")
+    print(f"identity: {n_different} of {n_files} outputs differ, {len(traces)} traces, {len(groups)} learned from together")
     return 1 if n_different else 0
 
 

@@ -30,7 +30,7 @@ class Identity(unittest.TestCase):
     def test_a_build_equals_itself(self):
         p = self.compare(BIN)
         self.assertEqual((p.returncode, p.stderr), (0, ""))
-        self.assertRegex(p.stdout, r"\Aidentity: 0 of \d\d+ outputs differ, 2 traces\n\Z")
+        self.assertRegex(p.stdout, r"\Aidentity: 0 of \d\d+ outputs differ, 2 traces, \d learned from together\n\Z")
 
     def test_another_threshold_is_seen(self):
         other = self.work / "other"
