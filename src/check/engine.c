@@ -190,7 +190,7 @@ static void answer_for(struct tc_engine *engine, const struct group *group,
         const struct tc_invariant *x = j->invariant;
         enum tc_outcome outcome = j->relation->holds(engine->symbols, x->params, x->n_params,
                                                      example->outcome, example->n_outcome);
-        if (outcome == TC_UNDECIDED || !tc_when_holds(x->when, x->n_when, s->pairs, s->n))
+        if (tc_is_undecided(outcome) || !tc_when_holds(x->when, x->n_when, s->pairs, s->n))
             continue;
         if (!tc_context_is_known(j->relation, engine->symbols, x, s->pairs, s->n))
             outcome = TC_UNDECIDED;
@@ -292,7 +292,7 @@ static void note_coverage(struct tc_engine *engine, const struct tc_process *pro
 void tc_engine_judge(void *context, const struct tc_event *event)
 {
     struct tc_engine *engine = context;
-    const struct tc_sink sink = {on_example, engine};
+    const struct tc_sink sink = {.example = on_example, .context = engine};
 
     engine->n_example = 0;
     if (event->process && event->process->is_sampled && !engine->is_sampled)

@@ -138,7 +138,7 @@ static void split(const struct tc_deduce_rows *rows, const struct tc_hypothesis 
         const tc_sym *outcome = tc_row_outcome(rows->evidence, rows->rows[i], &n);
         enum tc_outcome result = rows->relation->holds(rows->evidence->symbols, hypothesis->params,
                                                        hypothesis->n_params, outcome, n);
-        if (result != TC_UNDECIDED)
+        if (!tc_is_undecided(result))
             tc_cases_add(result == TC_HELD ? held : broken, rows->evidence, rows->rows[i], &hides);
     }
 }
@@ -299,7 +299,7 @@ void tc_deduce_count(const struct tc_deduce_rows *rows, struct tc_arena *arena,
         const struct tc_pair *pairs = tc_row_situation(rows->evidence, row, &n_pairs);
         enum tc_outcome result = rows->relation->holds(rows->evidence->symbols, invariant->params,
                                                        invariant->n_params, outcome, n);
-        if (result == TC_UNDECIDED)
+        if (tc_is_undecided(result))
             continue;
         if (!tc_when_holds(invariant->when, invariant->n_when, pairs, n_pairs)) {
             invariant->excluded += row->count;
@@ -347,7 +347,7 @@ enum tc_deduction tc_deduce_validate(const struct tc_deduce_rows *rows,
         const tc_sym *outcome = tc_row_outcome(rows->evidence, row, &n);
         enum tc_outcome seen = rows->relation->holds(rows->evidence->symbols, invariant->params,
                                                      invariant->n_params, outcome, n);
-        if (seen == TC_UNDECIDED || !is_judged(rows, invariant, row))
+        if (tc_is_undecided(seen) || !is_judged(rows, invariant, row))
             continue;
         if (seen == TC_HELD) {
             invariant->held_out += row->count;

@@ -95,7 +95,7 @@ static void on_example(void *context, const struct tc_event *event,
 static void on_event(void *context, const struct tc_event *event)
 {
     struct learner *learner = context;
-    const struct tc_sink sink = {on_example, learner};
+    const struct tc_sink sink = {.example = on_example, .context = learner};
 
     for (learner->source = 0; tc_sources[learner->source]; learner->source++)
         if (learner->enabled[learner->source] &&

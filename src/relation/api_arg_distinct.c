@@ -102,16 +102,21 @@ static void observe_initialiser(struct distinct_state *s, struct tc_strtab *symb
     struct tc_situation situation = {.n = 0};
     bool is_new;
 
-    if (target == TC_NONE || tc_call_is_within(call->parent, TC_ROLE_INIT) ||
-        !tc_is_by_the_user(symbols, call))
+    if (target == TC_NONE || tc_call_is_within(call->parent, TC_ROLE_INIT))
         return;
+    if (!tc_is_by_the_user(symbols, call)) {
+        tc_sink_excuse(sink, initialiser_key(symbols), TC_EXCUSE_OVERRULED);
+        return;
+    }
     uint64_t *first = tc_map_at(initialised_in(s, event->process, call->window),
                                 tc_hash64(scope, sizeof(scope), 0), &is_new);
     uint64_t outer = (uint64_t)call_of_script(call)->id;
+    if (!is_new && *first == outer) {
+        tc_sink_excuse(sink, initialiser_key(symbols), TC_EXCUSE_REVISITED);
+        return;
+    }
     if (is_new)
         *first = outer;
-    else if (*first == outer)
-        return;
     tc_situation_set(&situation, TC_SYM_F_STAGE,
                      tc_symbols_quote(symbols, tc_symbols_text(symbols, call->stage)));
     tc_sym outcome[] = {tc_strtab_intern_text(symbols, is_new ? "distinct" : "repeated")};

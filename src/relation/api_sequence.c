@@ -104,18 +104,22 @@ static bool has_token(const tc_sym *outcome, size_t n_outcome, tc_sym token)
     return place_of(token, outcome, n_outcome).first != SIZE_MAX;
 }
 
-/* A step without any forward is that of a script that computes its loss without calling a model:
- * none is missing. Nor is one in training mode where the norms are frozen by hand and mode. */
-static bool is_needless(struct tc_strtab *symbols, const struct tc_param *param,
-                        const tc_sym *outcome, size_t n_outcome)
+/* Why a forward is not missing. A step without any is that of a script that computes its loss
+ * without calling a model; one in training mode is not wanted where the norms are frozen by hand
+ * and mode. */
+static enum tc_excuse excuse_of_forward(struct tc_strtab *symbols, const struct tc_param *param,
+                                        const tc_sym *outcome, size_t n_outcome)
 {
     enum tc_role role = role_of(symbols, param);
 
     if (role != TC_ROLE_FORWARD)
-        return false;
-    return has_token(outcome, n_outcome, tc_window_rests(symbols)) ||
-           (!has_role(symbols, role, outcome, n_outcome) &&
-            !has_token(outcome, n_outcome, tc_window_asked(symbols)));
+        return TC_EXCUSE_NONE;
+    if (has_token(outcome, n_outcome, tc_window_rests(symbols)))
+        return TC_EXCUSE_FROZEN_NORMS;
+    return has_role(symbols, role, outcome, n_outcome) ||
+                   has_token(outcome, n_outcome, tc_window_asked(symbols))
+               ? TC_EXCUSE_NONE
+               : TC_EXCUSE_NO_MODEL;
 }
 
 /* Has a script like this one no use for the call? */
@@ -133,15 +137,18 @@ static enum tc_outcome window_holds(struct tc_strtab *symbols, const struct tc_p
 {
     enum tc_outcome result = TC_HELD;
     struct place before = {.first = SIZE_MAX};
-    bool is_whole = true; /* nothing was passed over */
+    enum tc_excuse passed_over = TC_EXCUSE_NONE;
 
     for (size_t i = 0; i < n_params; i++) {
         struct place place = place_of_param(symbols, &params[i], outcome, n_outcome);
         if (place.first == SIZE_MAX) {
-            if (params[i].given || is_unused(symbols, &params[i], outcome, n_outcome))
+            enum tc_excuse excuse = excuse_of_forward(symbols, &params[i], outcome, n_outcome);
+            if (params[i].given)
                 return TC_UNDECIDED;
-            if (is_needless(symbols, &params[i], outcome, n_outcome)) {
-                is_whole = false;
+            if (is_unused(symbols, &params[i], outcome, n_outcome))
+                return TC_EXCUSED_UNUSED;
+            if (excuse) {
+                passed_over = excuse;
                 continue;
             }
             result = TC_BROKEN;
@@ -150,7 +157,7 @@ static enum tc_outcome window_holds(struct tc_strtab *symbols, const struct tc_p
         }
         before = place;
     }
-    return is_whole || result == TC_BROKEN ? result : TC_UNDECIDED;
+    return passed_over && result != TC_BROKEN ? tc_excused_by(passed_over) : result;
 }
 
 static tc_sym window_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
@@ -347,7 +354,7 @@ static void explain_missing(struct tc_strtab *symbols, const struct tc_invariant
         const struct tc_param *param = &invariant->params[i];
         if (place_of_param(symbols, param, example->outcome, example->n_outcome).first !=
                 SIZE_MAX ||
-            is_needless(symbols, param, example->outcome, example->n_outcome))
+            excuse_of_forward(symbols, param, example->outcome, example->n_outcome))
             continue;
         tc_strbuf_adds(out, n++ ? " and " : "");
         tc_describe_call(symbols, param->name, out);

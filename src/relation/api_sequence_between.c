@@ -211,8 +211,10 @@ static const struct tc_member_call *find_early_clip(const struct tc_window *wind
 }
 
 /* The first call that stands where it must not, or NULL. */
-static const struct tc_member_call *
-find_between(const struct tc_window *window, const struct rule *rule, const struct course *course)
+static const struct tc_member_call *find_between(const struct tc_window *window,
+                                                 const struct rule *rule,
+                                                 const struct course *course, tc_sym key,
+                                                 const struct tc_sink *sink)
 {
     if (rule->what == TC_ROLE_CLIP && rule->to == TC_ROLE_BACKWARD)
         return find_early_clip(window, course);
@@ -223,8 +225,11 @@ find_between(const struct tc_window *window, const struct rule *rule, const stru
         const struct tc_member_call *member = &window->members.items[i];
         if (!is_of_the_loop(member))
             continue;
-        if (member->role == rule->what && is_waiting && !ids_have(&course->harmless, member->id))
-            return member;
+        if (member->role == rule->what && is_waiting) {
+            if (!ids_have(&course->harmless, member->id))
+                return member;
+            tc_sink_excuse(sink, key, TC_EXCUSE_SERVED);
+        }
         if (member->role == rule->from)
             is_waiting = true;
         else if (member->role == rule->to ||
@@ -237,7 +242,8 @@ find_between(const struct tc_window *window, const struct rule *rule, const stru
 static void judge(const struct rule *rule, struct tc_strtab *symbols, const struct tc_event *event,
                   const struct course *course, const struct tc_sink *sink)
 {
-    const struct tc_member_call *between = find_between(event->window, rule, course);
+    const tc_sym key = key_of_rule(symbols, rule);
+    const struct tc_member_call *between = find_between(event->window, rule, course, key, sink);
     const tc_sym outcome[] = {outcome_sym(symbols, between != NULL)};
     struct tc_situation situation;
     struct tc_place place;
@@ -246,7 +252,7 @@ static void judge(const struct rule *rule, struct tc_strtab *symbols, const stru
     tc_place_of(event, &place);
     if (between && between->at != TC_SYM_EMPTY)
         place.at = between->at;
-    struct tc_example example = {.key = key_of_rule(symbols, rule),
+    struct tc_example example = {.key = key,
                                  .situation = &situation,
                                  .outcome = outcome,
                                  .n_outcome = 1,

@@ -161,12 +161,17 @@ static void on_call(struct course *course, struct tc_strtab *symbols, const stru
 static void run_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                         const struct tc_sink *sink)
 {
-    /* Once sampling has left out a step, what came before is not known. */
-    if (!event->process || event->process->n_gaps)
+    if (!event->process)
         return;
     struct course *course = course_of(state, event->process);
     if (course->is_told)
         return;
+    /* Once sampling has left out a step, what came before is not known. */
+    if (event->process->n_gaps) {
+        tc_sink_excuse(sink, TC_SYM_ROOT_FORWARD, TC_EXCUSE_GAP);
+        course->is_told = true;
+        return;
+    }
     if (is_of_the_script(symbols, event))
         on_call(course, symbols, event);
     if (!tc_is_step_window(event) || !course->is_running)
@@ -248,8 +253,10 @@ static void judge_section(const struct section *section, const struct tc_strtab 
                           const struct tc_event *event, const struct tc_sink *sink)
 {
     for (size_t i = 0; i < section->loads.n; i++) {
-        if (tc_loaded_is_data(&section->loads.items[i].loaded, symbols, event->process))
+        if (tc_loaded_is_data(&section->loads.items[i].loaded, symbols, event->process)) {
+            tc_sink_excuse(sink, section->loads.items[i].descriptor, TC_EXCUSE_DATA_SET);
             continue;
+        }
         tc_sym outcome[MAX_MARKS];
         struct tc_example example = {.key = section->loads.items[i].descriptor,
                                      .situation = &section->loads.items[i].situation,
@@ -263,6 +270,15 @@ static void begin_section(struct section *section, const struct tc_process *proc
 {
     section->loads.n = 0;
     section->n_gaps = process->n_gaps;
+}
+
+/* What followed the loads may have been left out. */
+static void excuse_section(struct section *section, const struct tc_process *process,
+                           const struct tc_sink *sink)
+{
+    for (size_t i = 0; i < section->loads.n; i++)
+        tc_sink_excuse(sink, section->loads.items[i].descriptor, TC_EXCUSE_GAP);
+    begin_section(section, process);
 }
 
 static struct section *section_of(struct follow_state *s, const struct tc_process *process)
@@ -289,7 +305,7 @@ static void follow_observe(void *state, struct tc_strtab *symbols, const struct 
         return;
     struct section *section = section_of(state, event->process);
     if (section->n_gaps != event->process->n_gaps)
-        begin_section(section, event->process);
+        excuse_section(section, event->process, sink);
     if (event->call->is_root) {
         if (tc_is_training_forward(event->call))
             judge_section(section, symbols, event, sink);
@@ -378,13 +394,12 @@ static enum tc_outcome run_holds(struct tc_strtab *symbols, const struct tc_para
     if (tc_outcome_has(outcome, n_outcome, params[0].name))
         return TC_HELD;
     if (tc_outcome_has(outcome, n_outcome, tc_token_of(symbols, "done", params[0].name)))
-        return TC_UNDECIDED; /* a library did it on the script's behalf */
+        return TC_EXCUSED_BY_LIBRARY;
     if (!strncmp(tc_strtab_text(symbols, params[0].name), "torch.", strlen("torch.")))
         return TC_BROKEN;
-    /* nothing of a package can be missing in a script that does not use it */
     return tc_outcome_has(outcome, n_outcome, known_package(symbols, params[0].name))
                ? TC_BROKEN
-               : TC_UNDECIDED;
+               : TC_EXCUSED_PACKAGE_UNUSED;
 }
 
 static bool knows_any(const struct tc_strtab *symbols, const tc_sym *outcome, size_t n)
@@ -407,7 +422,7 @@ static enum tc_outcome follow_holds(struct tc_strtab *symbols, const struct tc_p
         return TC_BROKEN;
     return tc_outcome_has(outcome, n_outcome, tc_class_of(symbols, "known ", params[1].name))
                ? TC_BROKEN
-               : TC_UNDECIDED;
+               : TC_EXCUSED_NOT_SAVED;
 }
 
 /* a before c is implied by a before b and b before c; of two calls that each wait for the other one

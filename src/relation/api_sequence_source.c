@@ -277,8 +277,12 @@ static void window_observe(void *state, struct tc_strtab *symbols, const struct 
         return;
     bool is_asked = tc_map_remove(&s->asked, (uintptr_t)event->process);
     bool rests = tc_map_remove(&s->rests, (uintptr_t)event->process);
-    if (is_beside(s, event) || event->window->is_starved)
+    if (is_beside(s, event))
         return;
+    if (event->window->is_starved) {
+        tc_sink_excuse(sink, tc_window_key_sym(symbols), TC_EXCUSE_PAUSE);
+        return;
+    }
     tc_window_situation(&situation, symbols, event);
     normalise(symbols, event->window, &tokens);
     const struct tc_tokens *known = known_to(s, event->process);

@@ -128,8 +128,11 @@ static void judge_alias(const struct alias *alias, struct tc_strtab *symbols,
     struct tc_situation s = {.n = 0};
     tc_sym outcome[1];
 
-    if (differ_in_numbers_only(tc_strtab_text(symbols, a->name), tc_strtab_text(symbols, b->name)))
+    if (differ_in_numbers_only(tc_strtab_text(symbols, a->name),
+                               tc_strtab_text(symbols, b->name))) {
+        tc_sink_excuse(sink, a->kind, TC_EXCUSE_CLONES);
         return;
+    }
     if (!tc_snapshots_compare(&x, &y) || !is_trained(a) || !is_trained(b) ||
         (x.data == a->first_data && y.data == b->first_data))
         return;

@@ -317,7 +317,8 @@ static bool tells_roots(const struct tc_process *process)
  * cuts it out of a flat copy. The weights themselves are compared.
  */
 static void report_variables(struct replica_state *r, struct pending_step *step,
-                             struct tc_strtab *symbols, const struct tc_process *process)
+                             struct tc_strtab *symbols, const struct tc_process *process,
+                             const struct tc_sink *sink)
 {
     const bool needs_root = tells_roots(process);
     uint64_t serial, pointer;
@@ -327,11 +328,25 @@ static void report_variables(struct replica_state *r, struct pending_step *step,
 
         if (!needs_root || v->root != TC_NONE)
             report_variable(r, step, symbols, v, process->rank);
+        else
+            tc_sink_excuse(sink, v->kind, TC_EXCUSE_NO_MODULE);
     }
 }
 
+/* All that its ranks would be compared in. */
+static void excuse_all(const struct tc_process *process, enum tc_excuse excuse,
+                       const struct tc_sink *sink)
+{
+    uint64_t serial, pointer;
+
+    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);)
+        tc_sink_excuse(sink, ((const struct tc_variable *)(uintptr_t)pointer)->kind, excuse);
+    for (size_t pos = 0; tc_map_each(&process->settings, &pos, &serial, &pointer);)
+        tc_sink_excuse(sink, ((const struct tc_settings *)(uintptr_t)pointer)->kind, excuse);
+}
+
 static void report(struct replica_state *r, struct pending_step *step, struct tc_strtab *symbols,
-                   const struct tc_event *event)
+                   const struct tc_event *event, const struct tc_sink *sink)
 {
     const struct tc_process *process = event->process;
     uint64_t serial, pointer, ignored;
@@ -342,8 +357,10 @@ static void report(struct replica_state *r, struct pending_step *step, struct tc
     if (!step->ranks.n || process->rank < step->place.rank)
         tc_place_of(event, &step->place);
     tc_ranks_add(&step->ranks, process->rank);
-    if (!tc_map_get(&r->uneven, (uintptr_t)process, &ignored)) {
-        report_variables(r, step, symbols, process);
+    if (tc_map_get(&r->uneven, (uintptr_t)process, &ignored)) {
+        excuse_all(process, TC_EXCUSE_UNEVEN, sink);
+    } else {
+        report_variables(r, step, symbols, process, sink);
         for (size_t pos = 0; tc_map_each(&process->settings, &pos, &serial, &pointer);)
             report_settings(r, step, (const struct tc_settings *)(uintptr_t)pointer, process->rank);
     }
@@ -407,6 +424,13 @@ static size_t outcome_of(const struct replica *replica, bool has_met, struct tc_
     return n;
 }
 
+/* Why nothing is said of the content. */
+static tc_excuses excuses_of(const struct replica *replica, bool has_met)
+{
+    return (has_met && is_trained(replica) ? TC_EXCUSE_BIT(TC_EXCUSE_APART) : 0) |
+           (replica->is_incomparable ? TC_EXCUSE_BIT(TC_EXCUSE_INCOMPARABLE) : 0);
+}
+
 static void judge_variable(const struct replica_state *r, const struct pending_step *step,
                            const struct replica *replica, bool has_met, struct tc_strtab *symbols,
                            const struct tc_event *event, const struct tc_sink *sink)
@@ -422,6 +446,7 @@ static void judge_variable(const struct replica_state *r, const struct pending_s
                                  .situation = &situation,
                                  .outcome = outcome,
                                  .n_outcome = n,
+                                 .excuses = excuses_of(replica, has_met),
                                  .variable = &replica->variable,
                                  .place = &step->place,
                                  .detail = &detail};
@@ -459,6 +484,8 @@ static void tell(const struct replica_state *r, struct pending_step *step, bool 
     for (size_t i = 0; i < step->variables.n; i++)
         if (is_shared(step, &step->variables.items[i]))
             sorted[n++] = &step->variables.items[i];
+        else
+            tc_sink_excuse(sink, step->variables.items[i].variable.kind, TC_EXCUSE_NOT_SHARED);
     qsort(sorted, n, sizeof(*sorted), by_serial);
     for (size_t i = 0; i < n; i++) {
         const struct replica *replica =
@@ -622,7 +649,7 @@ static void replica_observe(void *state, struct tc_strtab *symbols, const struct
     struct pending_step *step = step_at(r, steps, event->window->step, &at);
     if (tc_ranks_have(&step->ranks, event->process->rank))
         return;
-    report(r, step, symbols, event);
+    report(r, step, symbols, event, sink);
     if (is_complete(steps, step))
         settle(r, steps, at, symbols, event, sink);
     make_room(r, symbols, event, sink);

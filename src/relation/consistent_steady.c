@@ -79,8 +79,11 @@ static void on_window(struct steady_state *s, struct tc_strtab *symbols,
         struct moment *m = moment_of(s, pointer);
         if (!m->has_now)
             continue;
+        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
         if (m->has_before && m->n_gaps == event->process->n_gaps)
-            judge_steady(m, (const struct tc_variable *)(uintptr_t)pointer, symbols, event, sink);
+            judge_steady(m, v, symbols, event, sink);
+        else if (m->has_before)
+            tc_sink_excuse(sink, v->kind, TC_EXCUSE_GAP);
         *m =
             (struct moment){.before = m->now, .has_before = true, .n_gaps = event->process->n_gaps};
     }

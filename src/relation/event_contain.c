@@ -152,7 +152,9 @@ static void some_observe(void *state, struct tc_strtab *symbols, const struct tc
     struct tc_example example = {.key = event->call->descriptor,
                                  .situation = &situation,
                                  .outcome = outcome,
-                                 .n_outcome = contents_of(symbols, event, &situation, outcome)};
+                                 .n_outcome = contents_of(symbols, event, &situation, outcome),
+                                 .excuses =
+                                     event->call->is_starved ? TC_EXCUSE_BIT(TC_EXCUSE_PAUSE) : 0};
     sink->example(sink->context, event, &example);
 }
 
@@ -240,28 +242,35 @@ static tc_sym some_key(struct tc_strtab *symbols, const struct tc_param *params,
     return params[0].name;
 }
 
-/* A change that did not happen: could it have? */
-static bool was_due(const struct tc_param *change, const tc_sym *outcome, size_t n)
+/* Why a change that did not happen was not due; TC_EXCUSE_NONE if it was. */
+static enum tc_excuse excuse_of_change(const struct tc_param *change, const tc_sym *outcome,
+                                       size_t n)
 {
     if (!tc_outcome_has(outcome, n, TC_SYM_LOOKED))
-        return false;
+        return TC_EXCUSE_NOT_LOOKED;
     if (change->attr == TC_SYM_GRAD && change->from == TC_SYM_CLEAR)
-        return tc_outcome_has(outcome, n, TC_SYM_FRESH);
+        return tc_outcome_has(outcome, n, TC_SYM_FRESH) ? TC_EXCUSE_NONE : TC_EXCUSE_ACCUMULATED;
     if (change->attr == TC_SYM_GRAD && change->to == TC_SYM_CLEAR)
-        return tc_outcome_has(outcome, n, TC_SYM_LADEN);
-    return change->attr != TC_SYM_DATA || !tc_outcome_has(outcome, n, TC_SYM_IDLE);
+        return tc_outcome_has(outcome, n, TC_SYM_LADEN) ? TC_EXCUSE_NONE
+                                                        : TC_EXCUSE_NOTHING_TO_CLEAR;
+    return change->attr == TC_SYM_DATA && tc_outcome_has(outcome, n, TC_SYM_IDLE)
+               ? TC_EXCUSE_NO_RATE
+               : TC_EXCUSE_NONE;
 }
 
 static enum tc_outcome some_holds(struct tc_strtab *symbols, const struct tc_param *params,
                                   size_t n_params, const tc_sym *outcome, size_t n_outcome)
 {
+    enum tc_excuse excuse = TC_EXCUSE_NONE;
+
     (void)n_params;
     if (tc_outcome_has(outcome, n_outcome, atom_of_param(symbols, &params[1])))
         return TC_HELD;
-    if (tc_outcome_has(outcome, n_outcome, TC_SYM_OVERFLOW) ||
-        (params[1].kind == TC_PARAM_CHANGE && !was_due(&params[1], outcome, n_outcome)))
-        return TC_UNDECIDED;
-    return TC_BROKEN;
+    if (tc_outcome_has(outcome, n_outcome, TC_SYM_OVERFLOW))
+        return TC_EXCUSED_OVERFLOW;
+    if (params[1].kind == TC_PARAM_CHANGE)
+        excuse = excuse_of_change(&params[1], outcome, n_outcome);
+    return excuse ? tc_excused_by(excuse) : TC_BROKEN;
 }
 
 /* "changes data of", "sets requires_grad to false of", "gives a gradient to", "clears the gradient
@@ -403,15 +412,12 @@ static enum tc_outcome none_holds(struct tc_strtab *symbols, const struct tc_par
                                   size_t n_params, const tc_sym *outcome, size_t n_outcome)
 {
     if (!tc_outcome_has(outcome, n_outcome, TC_SYM_COMPUTES))
-        return TC_UNDECIDED;
-    switch (some_holds(symbols, params, n_params, outcome, n_outcome)) {
-    case TC_HELD:
-        return TC_BROKEN;
-    case TC_BROKEN:
-        return TC_HELD;
-    default:
-        return TC_UNDECIDED;
-    }
+        return tc_outcome_has(outcome, n_outcome, TC_SYM_LOOKED) ? TC_EXCUSED_STEP_INSIDE
+                                                                 : TC_EXCUSED_NOT_LOOKED;
+    enum tc_outcome some = some_holds(symbols, params, n_params, outcome, n_outcome);
+    if (tc_is_undecided(some))
+        return some;
+    return some == TC_HELD ? TC_BROKEN : TC_HELD;
 }
 
 static void none_describe(const struct tc_strtab *symbols, const struct tc_param *params,

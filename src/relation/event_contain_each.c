@@ -85,19 +85,37 @@ static bool is_computed_zero(const struct tc_variable *variable, tc_sym grad)
     return grad == TC_SYM_ZERO && variable->grad == TC_SYM_ZERO && variable->is_zero_computed;
 }
 
-/* Rounding explains that nothing changed when the gradient or the learning rate is next to
- * nothing. */
-static bool is_unchanged(const struct tc_situation *situation, const struct tc_variable *variable,
-                         tc_sym grad, uint64_t streak)
+/* Why a parameter may have stayed as it was; TC_EXCUSE_NONE if it should have changed. Rounding
+ * explains it when the gradient or the learning rate is next to nothing. */
+static enum tc_excuse excuse_of_rest(const struct tc_situation *situation,
+                                     const struct tc_variable *variable, tc_sym grad,
+                                     uint64_t streak)
 {
     bool has_never_changed =
         streak >= STEPS_FROM_THE_START && variable->data == variable->first_data;
 
-    if (tc_has_no_rate(situation) || grad == TC_SYM_TINY)
-        return false;
+    if (tc_has_no_rate(situation))
+        return TC_EXCUSE_NO_RATE;
+    if (grad == TC_SYM_TINY)
+        return TC_EXCUSE_TINY_GRADIENT;
     if (is_computed_zero(variable, grad))
-        return has_never_changed && variable->is_matrix;
-    return grad == TC_SYM_GRAD_NULL ? has_never_changed : streak >= CALLS_IN_A_ROW;
+        return has_never_changed && variable->is_matrix ? TC_EXCUSE_NONE : TC_EXCUSE_ZERO_GRADIENT;
+    if (grad == TC_SYM_GRAD_NULL)
+        return has_never_changed ? TC_EXCUSE_NONE : TC_EXCUSE_RESTING;
+    return streak >= CALLS_IN_A_ROW ? TC_EXCUSE_NONE : TC_EXCUSE_ONCE;
+}
+
+/* The same of whatever the call may change. */
+static enum tc_excuse excuse_of(const struct tc_call *call, const struct tc_situation *situation,
+                                const struct tc_variable *variable, tc_sym grad, uint64_t streak)
+{
+    if (call->is_starved)
+        return TC_EXCUSE_PAUSE;
+    if (!variable->has_data)
+        return TC_EXCUSE_UNREADABLE;
+    if (call->role == TC_ROLE_STEP)
+        return excuse_of_rest(situation, variable, grad, streak);
+    return streak >= CALLS_IN_A_ROW ? TC_EXCUSE_NONE : TC_EXCUSE_ONCE;
 }
 
 /* Which optimizer stepped the variable before: this one, another or, at the first step, none. */
@@ -133,21 +151,22 @@ static tc_sym outcome_sym(struct tc_strtab *symbols, tc_sym attr, tc_sym to)
 #define MAX_OUTCOMES 4
 
 static size_t outcome_of(const struct each_example *x, const struct tc_variable *variable,
-                         enum tc_since_step since, tc_sym grad, tc_sym out[MAX_OUTCOMES])
+                         enum tc_since_step since, tc_sym grad, tc_sym out[MAX_OUTCOMES],
+                         tc_excuses *excuses)
 {
     const struct tc_call *call = x->event->call;
     bool changed = variable->data_cause >= call->id;
     /* Content that cannot be read is neither the same nor another. */
     uint64_t streak = variable->has_data ? advance_streak(x->each, x->event, variable, changed) : 0;
+    enum tc_excuse excuse =
+        changed ? TC_EXCUSE_NONE : excuse_of(call, x->base, variable, grad, streak);
     size_t n = 0;
     tc_sym is_same;
 
-    if (changed)
-        out[n++] = outcome_sym(x->symbols, TC_SYM_DATA, TC_SYM_CHANGED);
-    else if (!call->is_starved &&
-             (call->role == TC_ROLE_STEP ? is_unchanged(x->base, variable, grad, streak)
-                                         : streak >= CALLS_IN_A_ROW))
-        out[n++] = outcome_sym(x->symbols, TC_SYM_DATA, TC_SYM_UNCHANGED);
+    *excuses = excuse ? TC_EXCUSE_BIT(excuse) : 0;
+    if (!excuse)
+        out[n++] =
+            outcome_sym(x->symbols, TC_SYM_DATA, changed ? TC_SYM_CHANGED : TC_SYM_UNCHANGED);
     if (call->role == TC_ROLE_STEP)
         out[n++] = outcome_sym(x->symbols, TC_SYM_CLEARED,
                                tc_symbols_bool(!is_uncleared(call, variable->serial)));
@@ -156,6 +175,8 @@ static size_t outcome_of(const struct each_example *x, const struct tc_variable 
         out[n++] = outcome_sym(x->symbols, TC_SYM_OPTIMIZER, is_same);
     if (since != TC_SINCE_UNKNOWN && !call->is_starved)
         out[n++] = outcome_sym(x->symbols, TC_SYM_KEPT, tc_symbols_bool(since == TC_SINCE_KEPT));
+    else if (call->role == TC_ROLE_STEP)
+        *excuses |= TC_EXCUSE_BIT(TC_EXCUSE_NO_STEP_BEFORE);
     tc_sym_sort(out, n);
     return n;
 }
@@ -174,17 +195,21 @@ static void each_variable(const struct each_example *x, const struct tc_variable
     const struct tc_call *call = x->event->call;
     tc_sym grad = grad_read(call, variable);
     struct tc_situation situation = *x->base;
-    tc_sym outcome[MAX_OUTCOMES];
-    size_t n = outcome_of(x, variable, since, grad, outcome);
+    tc_sym outcome[MAX_OUTCOMES], key = each_key_of(x->symbols, call->descriptor, kind);
+    tc_excuses excuses;
+    size_t n = outcome_of(x, variable, since, grad, outcome, &excuses);
 
-    if (!n)
+    if (!n) {
+        tc_sink_excuse(x->sink, key, tc_excuse_first(excuses, TC_SYM_DATA));
         return;
+    }
     tc_situation_add_variable(&situation, variable, grad);
     tc_situation_sort(&situation);
-    struct tc_example example = {.key = each_key_of(x->symbols, call->descriptor, kind),
+    struct tc_example example = {.key = key,
                                  .situation = &situation,
                                  .outcome = outcome,
                                  .n_outcome = n,
+                                 .excuses = excuses,
                                  .variable = variable};
     x->sink->example(x->sink->context, x->event, &example);
 }
@@ -223,9 +248,12 @@ static void each_buffer(const struct each_example *x)
         if (v->kind != TC_SYM_BUFFER || v->root != root)
             continue;
         bool is_frozen = tc_modules_rest(&modules, &x->each->modules, x->symbols, v);
+        tc_sym kind = is_frozen ? frozen_buffer(x->symbols) : v->kind;
         if (is_frozen && x->event->call->step < STEPS_TO_MOVE)
-            continue;
-        each_variable(x, v, is_frozen ? frozen_buffer(x->symbols) : v->kind, TC_SINCE_UNKNOWN);
+            tc_sink_excuse(x->sink, each_key_of(x->symbols, x->event->call->descriptor, kind),
+                           TC_EXCUSE_EARLY);
+        else
+            each_variable(x, v, kind, TC_SINCE_UNKNOWN);
     }
     tc_modules_release(&modules);
 }

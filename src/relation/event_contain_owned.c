@@ -75,6 +75,19 @@ static tc_sym outcome_sym(struct tc_strtab *symbols, bool is_owned)
     return tc_strtab_intern_text(symbols, is_owned ? "owned true" : "owned false");
 }
 
+/* Why it may belong to no optimizer that is known. */
+static enum tc_excuse excuse_of(const struct tc_process *process, const struct tc_variable *v,
+                                uint64_t streak)
+{
+    if (streak < WINDOWS_IN_A_ROW)
+        return TC_EXCUSE_LATER_OWNER;
+    if (process->n_gaps) /* it may be stepped where sampling left out */
+        return TC_EXCUSE_GAP;
+    if (process->hides_owners)
+        return TC_EXCUSE_HIDDEN_OWNERS;
+    return !v->is_matrix && is_beside_frozen(process, v) ? TC_EXCUSE_BESIDE_FROZEN : TC_EXCUSE_NONE;
+}
+
 static void judge(struct owned_state *s, struct tc_strtab *symbols, const struct tc_event *event,
                   const struct tc_variable *v, const struct tc_sink *sink)
 {
@@ -84,11 +97,11 @@ static void judge(struct owned_state *s, struct tc_strtab *symbols, const struct
     struct tc_situation situation;
 
     *streak = is_owned ? 0 : *streak + 1;
-    if (!is_owned &&
-        (*streak < WINDOWS_IN_A_ROW || event->process->n_gaps || event->process->hides_owners))
-        return; /* after a gap: it may be stepped where sampling left out */
-    if (!is_owned && !v->is_matrix && is_beside_frozen(event->process, v))
+    enum tc_excuse excuse = is_owned ? TC_EXCUSE_NONE : excuse_of(event->process, v, *streak);
+    if (excuse) {
+        tc_sink_excuse(sink, v->kind, excuse);
         return;
+    }
     const tc_sym outcome[] = {outcome_sym(symbols, is_owned)};
     tc_consistent_situation(&situation, v);
     struct tc_example example = {

@@ -55,7 +55,7 @@ static struct setter *setter_of(struct sets_state *s, const struct tc_event *eve
 static bool is_setter(const struct tc_event *event, const struct tc_strtab *symbols)
 {
     if (!tc_is_subject(event) || !tc_role_has(event->call->role, TC_TRAIT_SETTER) ||
-        tc_is_by_torch(symbols, event->call) || event->process->n_gaps)
+        tc_is_by_torch(symbols, event->call))
         return false;
     for (const struct tc_call *c = event->call->parent; c; c = c->parent)
         if (c->role == event->call->role) /* a part of another: that one is asked */
@@ -86,7 +86,7 @@ static bool contains(const struct tc_call *call, tc_atom atom)
 
 /* What the call decides, each once for a receiver: the atom of its changes; TC_NO_SYM: nothing. */
 static tc_atom verdict_on(struct setter *setter, struct tc_strtab *symbols,
-                          const struct tc_event *event, tc_sym kind)
+                          const struct tc_event *event, tc_sym kind, const struct tc_sink *sink)
 {
     tc_atom set = tc_setting_atom(symbols, kind, false);
     tc_atom astray = tc_setting_atom(symbols, kind, true), verdict = TC_NO_SYM;
@@ -96,6 +96,8 @@ static tc_atom verdict_on(struct setter *setter, struct tc_strtab *symbols,
     } else if (contains(event->call, astray) && any_at_work(event->process, kind)) {
         setter->n_astray++;
         verdict = setter->n_astray == CALLS_IN_A_ROW ? astray : TC_NO_SYM;
+        if (setter->n_astray < CALLS_IN_A_ROW)
+            tc_sink_excuse(sink, event->call->descriptor, TC_EXCUSE_LATER_STEP);
     }
     if (verdict == TC_NO_SYM || setter->is_told)
         return TC_NO_SYM;
@@ -110,8 +112,12 @@ static void sets_observe(void *state, struct tc_strtab *symbols, const struct tc
 
     if (!is_setter(event, symbols))
         return;
+    if (event->process->n_gaps) {
+        tc_sink_excuse(sink, event->call->descriptor, TC_EXCUSE_GAP);
+        return;
+    }
     const tc_sym outcome[] = {
-        verdict_on(setter_of(state, event), symbols, event, TC_SYM_PARAM_GROUP)};
+        verdict_on(setter_of(state, event), symbols, event, TC_SYM_PARAM_GROUP, sink)};
     if (outcome[0] == TC_NO_SYM)
         return;
     tc_situation_of_call(&situation, symbols, event->process, event->call, true);

@@ -133,7 +133,9 @@ static bool is_writer(const struct within_state *s, const struct tc_process *pro
 static void restore(struct within_state *s, struct tc_strtab *symbols, const struct tc_event *event,
                     struct foreign *foreign, const struct tc_sink *sink)
 {
-    if (foreign->was_evaluated && !is_writer(s, event->process))
+    if (foreign->was_evaluated && is_writer(s, event->process))
+        tc_sink_excuse(sink, swap_sym(symbols), TC_EXCUSE_OWN_WRITES);
+    else if (foreign->was_evaluated)
         emit(event, event->variable, swap_sym(symbols), TC_SYM_TRUE, sink);
     *foreign = s->foreign.items[--s->foreign.n];
 }
@@ -160,7 +162,11 @@ static void on_change(struct within_state *s, struct tc_strtab *symbols,
                     ((struct foreign){.process = event->process, .serial = v->serial}));
     if (is_made)
         *left = v->data;
-    if (around && is_stage(symbols, stage, "training") && !is_always_fine(around))
+    if (!around || !is_stage(symbols, stage, "training"))
+        return;
+    if (is_always_fine(around))
+        tc_sink_excuse(sink, key_sym(symbols), TC_EXCUSE_MADE);
+    else
         emit(event, v, key_sym(symbols),
              tc_token_of(symbols, tc_role_text(around->role), around->descriptor), sink);
 }
@@ -168,6 +174,22 @@ static void on_change(struct within_state *s, struct tc_strtab *symbols,
 static bool is_training_forward(const struct tc_strtab *symbols, const struct tc_call *call)
 {
     return is_stage(symbols, call->stage, "training") && tc_is_training_forward(call);
+}
+
+/* The root trains with what the script put into a variable. */
+static void on_use(struct within_state *s, struct tc_strtab *symbols, const struct tc_event *event,
+                   const struct foreign *who, const struct tc_variable *v,
+                   const struct tc_sink *sink)
+{
+    emit(event, v, key_sym(symbols), TC_NO_SYM, sink);
+    if (!who->was_evaluated)
+        tc_map_put(&s->writers, (uintptr_t)event->process, 1);
+    else if (who->was_replaced)
+        tc_sink_excuse(sink, swap_sym(symbols), TC_EXCUSE_WRITTEN_ANEW);
+    else if (is_writer(s, event->process))
+        tc_sink_excuse(sink, swap_sym(symbols), TC_EXCUSE_OWN_WRITES);
+    else
+        emit(event, v, swap_sym(symbols), TC_SYM_FALSE, sink);
 }
 
 /* What the root has now trained with is told once. */
@@ -183,11 +205,7 @@ static void on_forward(struct within_state *s, struct tc_strtab *symbols,
         const struct tc_variable *v = tc_process_variable(event->process, who.serial);
         bool is_used = who.process == event->process && v && v->root == root;
         if (is_used && trains) {
-            emit(event, v, key_sym(symbols), TC_NO_SYM, sink);
-            if (!who.was_evaluated)
-                tc_map_put(&s->writers, (uintptr_t)event->process, 1);
-            else if (!who.was_replaced && !is_writer(s, event->process))
-                emit(event, v, swap_sym(symbols), TC_SYM_FALSE, sink);
+            on_use(s, symbols, event, &who, v, sink);
             continue;
         }
         who.was_evaluated |= is_used;

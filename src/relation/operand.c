@@ -72,6 +72,7 @@ struct reading_kept {
     struct tc_situation situation;
     tc_sym *outcome;
     size_t n_outcome;
+    tc_excuses excuses;
 };
 
 struct operand_state {
@@ -200,6 +201,7 @@ static struct reading_kept *read_call(struct tc_arena *arena, struct tc_strtab *
     tc_sym said[TC_MAX_STATEMENTS];
 
     kept->n_outcome = tc_operand_read(symbols, event->call, said);
+    kept->excuses = tc_operand_is_of_gradients(event->call) ? TC_EXCUSE_BIT(TC_EXCUSE_SCALED) : 0;
     kept->outcome = tc_arena_copy(arena, said, kept->n_outcome * sizeof(*said));
     tc_situation_of_call(&kept->situation, symbols, event->process, event->call, true);
     tc_situation_sort(&kept->situation);
@@ -255,13 +257,16 @@ static void observe(void *state, struct tc_strtab *symbols, const struct tc_even
         return;
     if (event->call->role == TC_ROLE_MODE && !event->call->parent)
         tc_map_put(&s->set_by_hand, receiver_of(event, event->call), 1);
-    if (is_set_apart(s, event))
+    if (is_set_apart(s, event)) {
+        tc_sink_excuse(sink, event->call->descriptor, TC_EXCUSE_SET_APART);
         return;
+    }
     const struct reading_kept *kept = reading_of(s, symbols, event);
     struct tc_example example = {.key = event->call->descriptor,
                                  .situation = &kept->situation,
                                  .outcome = kept->outcome,
-                                 .n_outcome = kept->n_outcome};
+                                 .n_outcome = kept->n_outcome,
+                                 .excuses = kept->excuses};
     sink->example(sink->context, event, &example);
 }
 

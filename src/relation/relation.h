@@ -18,6 +18,7 @@
 #define TC_RELATION_RELATION_H
 
 #include "invariant/invariant.h"
+#include "relation/excuse.h"
 #include "relation/interest.h"
 #include "relation/situation.h"
 #include "relation/support.h"
@@ -26,7 +27,27 @@ enum tc_outcome {
     TC_HELD,
     TC_BROKEN,
     TC_UNDECIDED, /* this example says nothing about the hypothesis */
+/* ... as it is excused: TC_UNDECIDED and the number of the excuse. */
+#define X(name, text, about, why, forced_by, test) TC_EXCUSED_##name,
+    TC_EXCUSE_MAP(X)
+#undef X
 };
+
+static inline bool tc_is_undecided(enum tc_outcome outcome)
+{
+    return outcome >= TC_UNDECIDED;
+}
+
+static inline enum tc_outcome tc_excused_by(enum tc_excuse excuse)
+{
+    return (enum tc_outcome)(TC_UNDECIDED + (unsigned)excuse);
+}
+
+/* Of one that is undecided; TC_EXCUSE_NONE where it has another subject. */
+static inline enum tc_excuse tc_excuse_in(enum tc_outcome outcome)
+{
+    return (enum tc_excuse)(outcome - TC_UNDECIDED);
+}
 
 /* One occasion; everything is borrowed from the caller of the sink. */
 struct tc_example {
@@ -37,6 +58,7 @@ struct tc_example {
     const struct tc_variable *variable; /* that it is about, or NULL */
     const struct tc_place *place;       /* where it stood, if not where the event stands */
     const void *detail;                 /* what the form's own explain needs to know, or NULL */
+    tc_excuses excuses;                 /* for what the outcome leaves out */
     const char *unchecked;              /* why nothing can be decided in this run, or NULL */
     uint64_t n;                         /* equal examples that this one stands for; 0 is one */
     tc_sym cause; /* key of the broken fact that this one follows from; 0 (no key) is none */
@@ -44,8 +66,17 @@ struct tc_example {
 
 struct tc_sink {
     void (*example)(void *context, const struct tc_event *event, const struct tc_example *example);
+    /* An occasion that would have been an example of that key, had it not been excused; NULL:
+     * nobody asks. */
+    void (*excused)(void *context, tc_sym key, enum tc_excuse excuse);
     void *context;
 };
+
+static inline void tc_sink_excuse(const struct tc_sink *sink, tc_sym key, enum tc_excuse excuse)
+{
+    if (sink->excused && excuse != TC_EXCUSE_NONE)
+        sink->excused(sink->context, key, excuse);
+}
 
 /* Distinct outcomes of one key, with how often each was seen. */
 struct tc_outcomes {

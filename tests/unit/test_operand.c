@@ -40,7 +40,7 @@ static void on_example(void *context, const struct tc_event *event,
 static void on_event(void *context, const struct tc_event *event)
 {
     struct world *w = context;
-    const struct tc_sink sink = {on_example, w};
+    const struct tc_sink sink = {.example = on_example, .context = w};
 
     tc_source_operands.observe(w->state, w->symbols, event, &sink);
 }

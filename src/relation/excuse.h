@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * excuse.h - why an occasion is not judged, though an invariant speaks of it
+ *
+ * A form says what always holds. Where a healthy script or a trace was met in which it rightly does
+ * not hold, or cannot be told, an excuse was added: a row below, with what forced it and the test
+ * that holds it. No other file says why. An excuse reaches a check in one of three ways:
+ *
+ *   a source tells of an occasion of which it makes no example        tc_sink_excuse()
+ *   a source leaves an attribute out of an example                    struct tc_example.excuses
+ *   the marks in the outcome of an example excuse what did not happen  `holds` says TC_EXCUSED_NAME
+ *
+ * The order is that of precedence: where several excuse an occasion, the first is told.
+ * docs/relations.md has the same table.
+ */
+#ifndef TC_RELATION_EXCUSE_H
+#define TC_RELATION_EXCUSE_H
+
+#include <stdint.h>
+
+#include "replay/symbols.h"
+
+/*
+ * name, as files have it, the attribute that it excuses (TC_NO_SYM: whatever is claimed),
+ * why, after "not judged, as ...", what forced it, the test below tests/ that holds it
+ */
+#define TC_EXCUSE_MAP(X)                                                                           \
+    /* of the run and of the step */                                                               \
+    X(PAUSE, "pause", TC_NO_SYM,                                                                   \
+      "the step was a pause: without a gradient, after steps that had one",                        \
+      "StochasticWeightAveraging runs an epoch without backward",                                  \
+      "relations/APISequence_window/steps-without-gradients")                                      \
+    X(GAP, "gap", TC_NO_SYM, "sampling left out steps before it",                                  \
+      "traincheck-collect --sampling-interval", "relations/Consistent_steady/steps-left-out")      \
+    X(NOT_LOOKED, "not_looked", TC_NO_SYM, "no variable was looked at", "traces of calls alone",   \
+      "relations/EventContain_some/no-variable-looked-at")                                         \
+    X(OVERFLOW, "overflow", TC_NO_SYM,                                                             \
+      "a gradient was not finite, so that the scaler left out the step",                           \
+      "mixed precision: the scale is too large at first",                                          \
+      "relations/EventContain_some/scaler-skips")                                                  \
+    X(UNEVEN, "uneven", TC_NO_SYM, "ranks may take different numbers of steps", "ddp.join()",      \
+      "relations/Consistent_replica/uneven-inputs")                                                \
+    /* of calls that are missing */                                                                \
+    X(UNUSED, "unused", TC_NO_SYM, "the script has called nothing else of that class",             \
+      "pipelines without a scheduler, a scaler or a backward",                                     \
+      "relations/APISequence_window/a-scheduler-that-is-not-used")                                 \
+    X(FROZEN_NORMS, "frozen_norms", TC_NO_SYM,                                                     \
+      "all norms of the model are frozen, which evaluation mode is for",                           \
+      "fine-tuning in evaluation mode with frozen norms",                                          \
+      "relations/APISequence_window/eval-mode-for-frozen-norms")                                   \
+    X(NO_MODEL, "no_model", TC_NO_SYM, "the step called no model",                                 \
+      "scripts that compute a loss without a model", "relations/APISequence_window/a-late-cut")    \
+    X(BY_LIBRARY, "by_library", TC_NO_SYM, "a library made the call on the script's behalf",       \
+      "samplers that a library is told the epoch of",                                              \
+      "relations/APISequence_run/precondition-uses")                                               \
+    X(PACKAGE_UNUSED, "package_unused", TC_NO_SYM, "the script does not use that package",         \
+      "pipelines with and without accelerate",                                                     \
+      "relations/APISequence_run/a-library-that-is-not-used")                                      \
+    X(NOT_SAVED, "not_saved", TC_NO_SYM, "the run has not saved what would be restored",           \
+      "best weights that are loaded for a test",                                                   \
+      "relations/APISequence_follow/what-was-saved-is-restored")                                   \
+    X(DATA_SET, "data_set", TC_NO_SYM, "what was loaded is a data set and no state",               \
+      "torch.load() of tensors to train on", "relations/APISequence_follow/data-is-no-state")      \
+    X(SERVED, "served", TC_NO_SYM, "the gradient had served before it was cleared",                \
+      "adversarial examples; a step that a scaler left out",                                       \
+      "relations/APISequence_between/gradients-that-served")                                       \
+    /* of changes that did not happen */                                                           \
+    X(ACCUMULATED, "accumulated", TC_NO_SYM,                                                       \
+      "a gradient was there already, or comes when ranks exchange it",                             \
+      "accumulation; sharded parameters", "relations/EventContain_some/gradients-are-accumulated") \
+    X(NOTHING_TO_CLEAR, "nothing_to_clear", TC_NO_SYM, "no gradient was there to be cleared",      \
+      "zero_grad() before the first backward",                                                     \
+      "relations/EventContain_some/zero-grad-clears-nothing")                                      \
+    X(NO_RATE, "no_rate", TC_SYM_DATA, "the learning rate was zero, or too small to show",         \
+      "schedules that begin or end at a rate of zero",                                             \
+      "relations/EventContain_each/lr-zero-undecided")                                             \
+    X(STEP_INSIDE, "step_inside", TC_NO_SYM, "an optimizer stepped inside the call",               \
+      "optimizers in hooks of the backward",                                                       \
+      "relations/EventContain_none/step-inside-of-backward")                                       \
+    X(UNREADABLE, "unreadable", TC_SYM_DATA, "its content cannot be read", "meta tensors",         \
+      "relations/EventContain_each/unreadable-content-undecided")                                  \
+    X(TINY_GRADIENT, "tiny_gradient", TC_SYM_DATA,                                                 \
+      "its gradient was next to nothing, and rounding hides that",                                 \
+      "gradients of less than rounding", "relations/EventContain_each/tiny-gradient-undecided")    \
+    X(ZERO_GRADIENT, "zero_gradient", TC_SYM_DATA, "its gradient was computed to be zero",         \
+      "the last bias of the critic of a WGAN",                                                     \
+      "relations/EventContain_each/gradients-that-are-zero")                                       \
+    X(RESTING, "resting", TC_SYM_DATA, "it had no gradient, and may have one in a later step",     \
+      "alternating_tasks.py: the head of a task without a turn",                                   \
+      "relations/EventContain_each/heads-that-rest")                                               \
+    X(ONCE, "once", TC_SYM_DATA, "it stayed for fewer calls than rounding could explain",          \
+      "changes of less than rounding", "relations/EventContain_each/frozen-after-three-in-a-row")  \
+    X(EARLY, "early", TC_SYM_DATA, "an average that a script keeps moves from a later step on",    \
+      "averaged_model.py: an average inside of the model",                                         \
+      "relations/EventContain_each/buffers-of-frozen-modules")                                     \
+    /* of who made, owns or keeps weights */                                                       \
+    X(NO_STEP_BEFORE, "no_step_before", TC_SYM_KEPT,                                               \
+      "no step of that optimizer came right before it", "two optimizers that take turns",          \
+      "relations/EventContain_each/frozen-later")                                                  \
+    X(MADE, "made", TC_NO_SYM, "to load and to initialise is to make weights", "resumed runs",     \
+      "relations/EventContain_within/loading-is-always-right")                                     \
+    X(OWN_WRITES, "own_writes", TC_NO_SYM,                                                         \
+      "the script writes to its weights as a part of training", "weights clamped after each step", \
+      "relations/EventContain_restored/swapped-for-evaluation")                                    \
+    X(WRITTEN_ANEW, "written_anew", TC_NO_SYM,                                                     \
+      "the script wrote the weights anew after the evaluation",                                    \
+      "schedule-free optimizers move back within rounding",                                        \
+      "relations/EventContain_restored/put-back-within-rounding")                                  \
+    X(LATER_OWNER, "later_owner", TC_NO_SYM, "an optimizer that has it may be called later",       \
+      "optimizers that begin in a later step",                                                     \
+      "relations/EventContain_owned/an-optimizer-that-comes-later")                                \
+    X(HIDDEN_OWNERS, "hidden_owners", TC_NO_SYM, "an optimizer did not tell what it owns",         \
+      "a release of torch that renamed param_groups",                                              \
+      "relations/EventContain_owned/hidden-owners")                                                \
+    X(BESIDE_FROZEN, "beside_frozen", TC_NO_SYM, "it is a norm or a bias beside frozen weights",   \
+      "forum84911: only the head is given to the optimizer",                                       \
+      "relations/EventContain_owned/norms-beside-frozen-weights")                                  \
+    X(LATER_STEP, "later_step", TC_NO_SYM, "the optimizer may take its first step later",          \
+      "two optimizers with a scheduler each",                                                      \
+      "relations/EventContain_sets/scheduler-of-another-optimizer")                                \
+    /* of copies, on ranks and in one process */                                                   \
+    X(NO_MODULE, "no_module", TC_NO_SYM,                                                           \
+      "an optimizer holds it and no module: it may be a part of all", "the flat copies of ZeRO",   \
+      "relations/Consistent_replica/parts-of-an-optimizer")                                        \
+    X(NOT_SHARED, "not_shared", TC_NO_SYM, "not all ranks that reported have it",                  \
+      "pipeline stages: each rank has layers of its own",                                          \
+      "relations/Consistent_replica/parts-have-replicas")                                          \
+    X(APART, "apart", TC_SYM_DATA, "ranks went their own ways and met again",                      \
+      "local_sgd.py of benchmarks/blind", "relations/Consistent_replica/ranks-that-meet-again")    \
+    X(INCOMPARABLE, "incomparable", TC_SYM_DATA,                                                   \
+      "a digest of a sample compares with none of the whole",                                      \
+      "traincheck-collect --digest-budget", "relations/Consistent_replica/not-all-ranks-reported") \
+    X(CLONES, "clones", TC_NO_SYM,                                                                 \
+      "the two are clones of one template, which go ways of their own",                            \
+      "detectors whose heads are copy.deepcopy() of one",                                          \
+      "relations/Consistent_alias/clones-go-their-own-ways")                                       \
+    /* of operands and results */                                                                  \
+    X(SET_APART, "set_apart", TC_NO_SYM,                                                           \
+      "the script itself gave the layer another mode than the model", "Monte Carlo dropout",       \
+      "relations/APIArg_constant/a-layer-set-apart")                                               \
+    X(SCALED, "scaled", TC_NO_SYM,                                                                 \
+      "gradients may overflow in a scaler, an unscaling and a clipping",                           \
+      "a gradient that overflows while it is clipped",                                             \
+      "relations/APIOutput_finite/gradients-may-overflow")                                         \
+    X(OVERRULED, "overruled", TC_NO_SYM,                                                           \
+      "what the constructor of a package initialises may be overruled",                            \
+      "models that initialise the layers of torch anew",                                           \
+      "relations/APIArg_distinct/inside-an-initialiser")                                           \
+    X(REVISITED, "revisited", TC_NO_SYM,                                                           \
+      "one call of the script came to the tensor by each of its owners",                           \
+      "Module.apply() and tied weights", "relations/APIArg_distinct/applied-twice")
+
+enum tc_excuse {
+    TC_EXCUSE_NONE,
+#define X(name, text, about, why, forced_by, test) TC_EXCUSE_##name,
+    TC_EXCUSE_MAP(X)
+#undef X
+    TC_N_EXCUSES
+};
+
+/* A set of them, a bit each. */
+typedef uint64_t tc_excuses;
+#define TC_EXCUSE_BIT(excuse) (UINT64_C(1) << (excuse))
+
+struct tc_excuse_row {
+    const char *name; /* as files have it: "no_rate" */
+    tc_sym about;
+    const char *why, *forced_by, *test;
+};
+
+/* Of an excuse that is one; lives for ever. */
+const struct tc_excuse_row *tc_excuse_row(enum tc_excuse excuse);
+
+/* Does it excuse a claim about that attribute, which may be TC_NO_SYM? */
+bool tc_excuse_covers(enum tc_excuse excuse, tc_sym attr);
+
+/* The first of the set that does; TC_EXCUSE_NONE if none does. */
+enum tc_excuse tc_excuse_first(tc_excuses set, tc_sym attr);
+
+#endif /* TC_RELATION_EXCUSE_H */
