@@ -16,7 +16,7 @@ struct group {
 /* What one invariant says about a class of equal examples. */
 struct verdict {
     uint32_t judgement;
-    enum tc_outcome outcome; /* UNDECIDED: its context was never learned */
+    enum tc_outcome outcome; /* UNDECIDED: its context was never learned, or it was excused */
 };
 
 struct answer {
@@ -179,6 +179,24 @@ void tc_engine_begin(struct tc_engine *engine, const char *trace)
 
 /* ---- one class of examples ----------------------------------------------------------------- */
 
+/* The attribute that it speaks of; TC_NO_SYM: of none. */
+static tc_sym attribute_of(const struct tc_invariant *x)
+{
+    for (size_t i = 0; i < x->n_params; i++)
+        if (x->params[i].kind == TC_PARAM_CHANGE || x->params[i].kind == TC_PARAM_VARIABLE)
+            return x->params[i].attr;
+    return TC_NO_SYM;
+}
+
+/* What the form says, or else what excuses the whole example, whichever comes first. */
+static enum tc_outcome excused_as(const struct tc_invariant *x, enum tc_outcome outcome,
+                                  tc_excuses excuses)
+{
+    if (tc_excuse_in(outcome))
+        excuses |= TC_EXCUSE_BIT(tc_excuse_in(outcome));
+    return tc_excused_by(tc_excuse_first(excuses, attribute_of(x)));
+}
+
 static void answer_for(struct tc_engine *engine, const struct group *group,
                        const struct tc_example *example, struct answer *answer)
 {
@@ -190,10 +208,16 @@ static void answer_for(struct tc_engine *engine, const struct group *group,
         const struct tc_invariant *x = j->invariant;
         enum tc_outcome outcome = j->relation->holds(engine->symbols, x->params, x->n_params,
                                                      example->outcome, example->n_outcome);
-        if (tc_is_undecided(outcome) || !tc_when_holds(x->when, x->n_when, s->pairs, s->n))
+        const bool is_decided = !tc_is_undecided(outcome);
+        if (!is_decided)
+            outcome = excused_as(x, outcome, example->excuses);
+        if (outcome == TC_UNDECIDED || !tc_when_holds(x->when, x->n_when, s->pairs, s->n))
             continue;
-        if (!tc_context_is_known(j->relation, engine->symbols, x, s->pairs, s->n))
+        if (!tc_context_is_known(j->relation, engine->symbols, x, s->pairs, s->n)) {
+            if (!is_decided)
+                continue;
             outcome = TC_UNDECIDED;
+        }
         tc_vec_push(&answer->items, ((struct verdict){number, outcome}));
     }
 }
@@ -202,10 +226,13 @@ static const struct answer *look_up(struct tc_engine *engine, const struct group
                                     const struct tc_example *example)
 {
     const struct tc_situation *s = example->situation;
-    const tc_sym tuple[] = {(tc_sym)engine->source, example->key,
+    const tc_sym tuple[] = {(tc_sym)engine->source,
+                            example->key,
                             tc_strtab_intern(engine->arrays, s->pairs, s->n * sizeof(*s->pairs)),
                             tc_strtab_intern(engine->arrays, example->outcome,
-                                             example->n_outcome * sizeof(*example->outcome))};
+                                             example->n_outcome * sizeof(*example->outcome)),
+                            (tc_sym)example->excuses,
+                            (tc_sym)(example->excuses >> 32)};
     tc_sym number = tc_strtab_intern(engine->tuples, tuple, sizeof(tuple));
 
     if (number == engine->answers.n) {
@@ -241,6 +268,34 @@ static void leave_unchecked(struct tc_engine *engine, const struct group *group,
         engine->judgements.items[group->judgements.items[i]].unchecked = why;
 }
 
+static void excuse(struct tc_engine *engine, struct tc_judgement *j, enum tc_excuse why, uint64_t n)
+{
+    if (!j->excused) {
+        const size_t size = TC_N_EXCUSES * sizeof(*j->excused);
+        j->excused = tc_arena_alloc(&engine->arena, size);
+        memset(j->excused, 0, size);
+    }
+    j->excused[why] += n;
+}
+
+/* No example tells whether the precondition of each was met. */
+static void on_excused(void *context, tc_sym key, enum tc_excuse why)
+{
+    struct tc_engine *engine = context;
+    uint64_t pointer;
+
+    if (!tc_map_get(&engine->groups, group_id(engine->source, key), &pointer))
+        return;
+    const struct group *group = (const struct group *)(uintptr_t)pointer;
+    for (size_t i = 0; i < group->judgements.n; i++) {
+        uint32_t number = group->judgements.items[i];
+        struct tc_judgement *j = &engine->judgements.items[number];
+        if (tc_excuse_covers(why, attribute_of(j->invariant)) &&
+            !(engine->lacking && engine->lacking[number]))
+            excuse(engine, j, why, 1);
+    }
+}
+
 static void on_example(void *context, const struct tc_event *event,
                        const struct tc_example *example)
 {
@@ -265,6 +320,8 @@ static void on_example(void *context, const struct tc_event *event,
         j->held += outcome == TC_HELD ? n : 0;
         j->broken += outcome == TC_BROKEN ? n : 0;
         j->out_of_context += outcome == TC_UNDECIDED ? n : 0;
+        if (outcome > TC_UNDECIDED)
+            excuse(engine, j, tc_excuse_in(outcome), n);
         if (outcome == TC_BROKEN)
             break_invariant(engine, j, event, example);
     }
@@ -292,7 +349,7 @@ static void note_coverage(struct tc_engine *engine, const struct tc_process *pro
 void tc_engine_judge(void *context, const struct tc_event *event)
 {
     struct tc_engine *engine = context;
-    const struct tc_sink sink = {.example = on_example, .context = engine};
+    const struct tc_sink sink = {on_example, on_excused, engine};
 
     engine->n_example = 0;
     if (event->process && event->process->is_sampled && !engine->is_sampled)

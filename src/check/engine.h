@@ -25,6 +25,7 @@ struct tc_judgement {
     const struct tc_relation *relation; /* NULL when unchecked */
     uint64_t held, broken;              /* examples judged */
     uint64_t out_of_context;            /* examples left alone: context never learned */
+    uint64_t *excused;                  /* [TC_N_EXCUSES] left alone, by why; NULL: none was */
     const char *unchecked;              /* why a part of a run could not be judged, or NULL */
     bool is_sampled;                    /* some trace left out steps that might have decided */
     struct tc_violation *violation;     /* the first, with its repeats; NULL if there is none */

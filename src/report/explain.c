@@ -153,6 +153,22 @@ static void print_verdict(struct tc_strbuf *out, const struct tc_report_input *i
     tc_strbuf_release(&line);
 }
 
+/* "not judged: 12 times, as ...", a line each. */
+static void print_excuses(struct tc_strbuf *out, const struct tc_judgement *j)
+{
+    struct tc_strbuf line = TC_STRBUF_INIT;
+
+    for (unsigned i = TC_EXCUSE_NONE + 1; j->excused && i < TC_N_EXCUSES; i++) {
+        if (!j->excused[i])
+            continue;
+        tc_strbuf_reset(&line);
+        tc_strbuf_addf(&line, "not judged %" PRIu64 " time%s, as %s", j->excused[i],
+                       s(j->excused[i]), tc_excuse_row((enum tc_excuse)i)->why);
+        tc_fold(out, "          ", line.text);
+    }
+    tc_strbuf_release(&line);
+}
+
 /* The head of its group; NULL if it is suppressed. */
 static const struct tc_violation *head_of(const struct tc_groups *groups,
                                           const struct tc_violation *v)
@@ -202,8 +218,10 @@ static void print_one(struct tc_strbuf *out, const struct tc_report_input *input
     print_evidence(out, x);
     if (j->relation)
         tc_fold(out, "look at:  ", j->relation->hint);
-    if (input->config->n_traces || !j->relation)
+    if (input->config->n_traces || !j->relation) {
         print_verdict(out, input, j);
+        print_excuses(out, j);
+    }
     if (j->violation)
         print_violation(out, input, j->violation);
     if (j->violation && !tc_suppressions_reason(input->suppressions, x->id))

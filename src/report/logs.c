@@ -15,10 +15,23 @@ const char *tc_verdict_reason(const struct tc_judgement *j)
                              : j->invariant->unchecked;
     case TC_VERDICT_NOT_TRIGGERED:
         return j->out_of_context ? "met only in contexts that were never learned"
+               : j->excused      ? "met only where it is excused"
                                  : "its precondition was never met";
     default:
         return "";
     }
+}
+
+/* {"no_rate": 12}: in the order of the table. */
+static struct tc_json *excuses_of(const struct tc_judgement *j)
+{
+    struct tc_json *object = tc_json_object();
+
+    for (unsigned i = TC_EXCUSE_NONE + 1; i < TC_N_EXCUSES; i++)
+        if (j->excused[i])
+            tc_json_set_number(object, tc_excuse_row((enum tc_excuse)i)->name,
+                               (double)j->excused[i]);
+    return object;
 }
 
 static struct tc_json *line_of(const struct tc_judgement *j, const struct tc_strtab *symbols,
@@ -33,6 +46,8 @@ static struct tc_json *line_of(const struct tc_judgement *j, const struct tc_str
     tc_json_set_number(object, "broken", (double)j->broken);
     if (j->out_of_context)
         tc_json_set_number(object, "out_of_context", (double)j->out_of_context);
+    if (j->excused)
+        tc_json_set(object, "not_judged", excuses_of(j));
     if (*why)
         tc_json_set_string(object, "why", why);
     if (j->violation) {

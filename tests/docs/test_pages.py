@@ -10,6 +10,7 @@ Without --run only what needs no torch. Numbers are not compared: losses differ 
 import pathlib
 import re
 import statistics
+import subprocess
 import sys
 import unittest
 
@@ -62,6 +63,11 @@ class Pages(unittest.TestCase):
         self.assertEqual([(name.lower(), words.get(n, n), why) for name, n, why in rows],
                          [row for row in told if row[0] != "support"])
         self.assertGreater(len(rows), 5)
+
+    def test_tables_are_those_of_the_code(self):
+        p = subprocess.run([sys.executable, "-B", ROOT / "scripts" / "relation_tables.py", "--check"])
+        self.assertEqual(p.returncode, 0, "run scripts/relation_tables.py")
+        self.assertGreater((DOCS / "relations.md").read_text().count("| `relations/"), 30)
 
     def test_quotes_stand_where_they_are_held(self):
         n = 0
