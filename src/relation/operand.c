@@ -5,7 +5,6 @@
 
 #include "base/banned.h"
 #include "base/hash.h"
-#include "relation/operand_form.h"
 #include "replay/symbols.h"
 
 /* ---- statements ---------------------------------------------------------------------------- */

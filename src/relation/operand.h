@@ -67,4 +67,7 @@ bool tc_operand_is_of_gradients(const struct tc_call *call);
 /* h with the value mixed in, but for identities and contents of tensors; v may be NULL. */
 uint64_t tc_operand_mix(uint64_t h, const struct tc_value *v);
 
+/* Drop what a stronger statement of the same call and precondition says: operand_condense.c. */
+void tc_operand_condense(const struct tc_rows *rows, struct tc_invariant_set *accepted);
+
 #endif /* TC_RELATION_OPERAND_H */

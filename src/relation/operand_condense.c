@@ -2,7 +2,7 @@
 /*
  * operand_condense.c - fewer statements: those that a stronger one implies are left out
  */
-#include "relation/operand_form.h"
+#include "relation/operand.h"
 
 #include <string.h>
 

@@ -19,7 +19,6 @@
 
 #include "invariant/invariant.h"
 #include "relation/excuse.h"
-#include "relation/interest.h"
 #include "relation/situation.h"
 #include "relation/support.h"
 

@@ -203,13 +203,6 @@ static size_t atom_place(const struct tc_call *call, tc_atom atom)
     return low;
 }
 
-bool tc_call_has_atom(const struct tc_call *call, tc_atom atom)
-{
-    size_t i = atom_place(call, atom);
-
-    return i < call->contents.n && call->contents.items[i] == atom;
-}
-
 void tc_call_add_atom(struct tc_call *call, tc_atom atom)
 {
     size_t i = atom_place(call, atom);

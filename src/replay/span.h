@@ -40,6 +40,5 @@ struct tc_call *tc_spans_innermost(const struct tc_spans *spans);
 void tc_spans_leave(struct tc_spans *spans, struct tc_call *call);
 
 void tc_call_add_atom(struct tc_call *call, tc_atom atom);
-bool tc_call_has_atom(const struct tc_call *call, tc_atom atom);
 
 #endif /* TC_REPLAY_SPAN_H */

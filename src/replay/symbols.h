@@ -76,7 +76,6 @@
     X(F_SELF_GRADS, "self.grads")           \
     X(F_SELF_FROZEN, "self.frozen")         \
     X(F_OWNER_TRAINING, "owner.training")   \
-    X(F_V_KIND, "v.kind")                   \
     X(F_V_REQUIRES_GRAD, "v.requires_grad") \
     X(F_V_IS_LEAF, "v.is_leaf")             \
     X(F_V_GRAD, "v.grad")                   \
