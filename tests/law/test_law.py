@@ -55,6 +55,12 @@ class Law(unittest.TestCase):
     def test_a_clean_tree_has_no_breach(self):
         self.assertEqual(self.breaches(CLEAN), [])
 
+    def test_a_circle_is_found_and_a_known_one_is_not(self):
+        units = {"check/a": "check/b", "check/b": "check/c", "check/c": "check/b", "base/safe": "base/strbuf", "base/strbuf": "base/safe"}
+        files = {f"src/{unit}.h": f'#include "{other}.h"\n' for unit, other in units.items()}
+        self.assertEqual([(path, said) for path, _, said in self.breaches(files)],
+                         [("src/check/b", "it includes check/c, which includes it"), ("src/check/c", "it includes check/b, which includes it")])
+
     def test_each_planted_breach_is_found_and_no_other(self):
         for path, text, expected in PLANTED:
             with self.subTest(path=path, expected=expected):
