@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_sequence_follow.c - APISequence/follow: after Ia, which loads state, comes Ib, which loads as
+ * well, before the next root forward
+ *
+ * One example for each load when the next root forward comes. Calls made by torch's own
+ * constructors do not count.
+ */
+#include "relation/api_sequence_setup.h"
+#include "relation/form.h"
+#include "relation/loaded.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "invariant/describe.h"
+#include "replay/symbols.h"
+
+struct load {
+    tc_sym descriptor;
+    struct tc_situation situation;
+    struct tc_loaded loaded;
+};
+
+struct section {
+    TC_VEC(struct load) loads;    /* since the last root forward */
+    unsigned n_gaps;              /* of the process when the section began */
+    tc_sym saved[TC_SETUP_MARKS]; /* "known CLASS" of all whose state was saved so far */
+    size_t n_saved;
+};
+
+struct follow_state {
+    struct tc_map sections; /* process → struct section * */
+};
+
+static void *follow_open(void)
+{
+    return tc_calloc(1, sizeof(struct follow_state));
+}
+
+static void follow_close(void *state)
+{
+    struct follow_state *s = state;
+    uint64_t process, section;
+
+    for (size_t pos = 0; tc_map_each(&s->sections, &pos, &process, &section);)
+        tc_vec_release(&((struct section *)(uintptr_t)section)->loads);
+    tc_setup_free(&s->sections);
+    tc_free(s);
+}
+
+static void set_situation(struct tc_situation *situation, struct tc_strtab *symbols,
+                          const struct tc_event *event)
+{
+    const struct tc_value *strict = tc_value_get(event->call->args, "strict");
+
+    situation->n = 0;
+    if (strict && tc_value_class(symbols, strict) != TC_NO_SYM)
+        tc_situation_set(situation, tc_strtab_intern_text(symbols, "args.strict"),
+                         tc_value_class(symbols, strict));
+}
+
+/* What came after load i, up to the next call of the same API; and what was saved before. */
+static size_t followers(const struct section *section, size_t i, tc_sym out[TC_SETUP_MARKS])
+{
+    size_t n = section->n_saved;
+
+    memcpy(out, section->saved, n * sizeof(*out));
+    for (size_t j = i + 1; j < section->loads.n; j++) {
+        if (section->loads.items[j].descriptor == section->loads.items[i].descriptor)
+            break;
+        tc_setup_add(out, &n, TC_SETUP_MARKS, section->loads.items[j].descriptor);
+    }
+    return n;
+}
+
+static void judge_section(const struct section *section, const struct tc_strtab *symbols,
+                          const struct tc_event *event, const struct tc_sink *sink)
+{
+    for (size_t i = 0; i < section->loads.n; i++) {
+        if (tc_loaded_is_data(&section->loads.items[i].loaded, symbols, event->process)) {
+            tc_sink_excuse(sink, section->loads.items[i].descriptor, TC_EXCUSE_DATA_SET);
+            continue;
+        }
+        tc_sym outcome[TC_SETUP_MARKS];
+        struct tc_example example = {.key = section->loads.items[i].descriptor,
+                                     .situation = &section->loads.items[i].situation,
+                                     .outcome = outcome,
+                                     .n_outcome = followers(section, i, outcome)};
+        sink->example(sink->context, event, &example);
+    }
+}
+
+static void begin_section(struct section *section, const struct tc_process *process)
+{
+    section->loads.n = 0;
+    section->n_gaps = process->n_gaps;
+}
+
+/* What followed the loads may have been left out. */
+static void excuse_section(struct section *section, const struct tc_process *process,
+                           const struct tc_sink *sink)
+{
+    for (size_t i = 0; i < section->loads.n; i++)
+        tc_sink_excuse(sink, section->loads.items[i].descriptor, TC_EXCUSE_GAP);
+    begin_section(section, process);
+}
+
+static struct section *section_of(struct follow_state *s, const struct tc_process *process)
+{
+    return tc_map_struct(&s->sections, (uintptr_t)process, sizeof(struct section));
+}
+
+#define MAX_SECTION 256
+
+static void follow_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                           const struct tc_sink *sink)
+{
+    if (!tc_setup_is_of_script(symbols, event))
+        return;
+    if (event->call->role == TC_ROLE_SAVE) {
+        struct section *section = section_of(state, event->process);
+        tc_setup_add(section->saved, &section->n_saved, TC_SETUP_MARKS,
+                     tc_class_of(symbols, "known ", event->call->fn));
+        return;
+    }
+    bool is_load = event->call->role == TC_ROLE_LOAD && !event->call->parent &&
+                   tc_is_by_the_user(symbols, event->call);
+    if (!is_load && !event->call->is_root)
+        return;
+    struct section *section = section_of(state, event->process);
+    if (section->n_gaps != event->process->n_gaps)
+        excuse_section(section, event->process, sink);
+    if (event->call->is_root) {
+        if (tc_is_training_forward(event->call))
+            judge_section(section, symbols, event, sink);
+        begin_section(section, event->process);
+    } else if (section->loads.n < MAX_SECTION) {
+        struct load load = {.descriptor = event->call->descriptor};
+        set_situation(&load.situation, symbols, event);
+        tc_loaded_read(&load.loaded, symbols, event->call->end->value);
+        tc_vec_push(&section->loads, load);
+    }
+}
+
+static void follow_propose(struct tc_strtab *symbols, tc_sym key,
+                           const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
+{
+    tc_setup_propose(symbols, key, outcomes, true, out);
+}
+
+static tc_sym follow_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
+{
+    (void)symbols;
+    return tc_setup_are_calls(params, n_params) ? params[0].name : TC_NO_SYM;
+}
+
+static bool knows_any(const struct tc_strtab *symbols, const tc_sym *outcome, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (tc_setup_is_known(symbols, outcome[i]))
+            return true;
+    return false;
+}
+
+/* What the run itself saved it can restore, and no more; where it saved nothing, a run before it
+ * did. */
+static enum tc_outcome follow_holds(struct tc_strtab *symbols, const struct tc_param *params,
+                                    size_t n_params, const tc_sym *outcome, size_t n_outcome)
+{
+    (void)n_params;
+    if (tc_outcome_has(outcome, n_outcome, params[1].name))
+        return TC_HELD;
+    if (!knows_any(symbols, outcome, n_outcome))
+        return TC_BROKEN;
+    return tc_outcome_has(outcome, n_outcome, tc_class_of(symbols, "known ", params[1].name))
+               ? TC_BROKEN
+               : TC_EXCUSED_NOT_SAVED;
+}
+
+/* a before c is implied by a before b and b before c; of two calls that each wait for the other one
+ * is enough. */
+static bool has_pair(const struct tc_invariant_set *set, tc_sym a, tc_sym b)
+{
+    for (size_t i = 0; i < set->items.n; i++) {
+        const struct tc_invariant *x = set->items.items[i];
+        if (x->n_when == 0 && x->params[0].name == a && x->params[1].name == b)
+            return true;
+    }
+    return false;
+}
+
+static bool is_chained(const struct tc_invariant_set *set, const struct tc_invariant *pair)
+{
+    for (size_t i = 0; i < set->items.n; i++) {
+        const struct tc_invariant *x = set->items.items[i];
+        tc_sym between = x->params[1].name;
+        if (x != pair && x->n_when == 0 && x->params[0].name == pair->params[0].name &&
+            has_pair(set, between, pair->params[1].name) &&
+            !has_pair(set, pair->params[1].name, between))
+            return true;
+    }
+    return false;
+}
+
+static void condense(const struct tc_rows *rows, struct tc_invariant_set *set)
+{
+    bool *drop = tc_calloc(set->items.n + 1, sizeof(*drop));
+
+    (void)rows;
+    tc_invariant_set_sort(set);
+    for (size_t i = 0; i < set->items.n; i++)
+        drop[i] = is_chained(set, set->items.items[i]);
+    tc_invariant_set_drop(set, drop);
+    tc_free(drop);
+}
+
+static void follow_describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                            size_t n_params, struct tc_strbuf *out)
+{
+    (void)n_params;
+    tc_strbuf_adds(out, "after ");
+    tc_describe_call(symbols, params[0].name, out);
+    tc_strbuf_adds(out, " comes ");
+    tc_describe_call(symbols, params[1].name, out);
+    tc_strbuf_adds(out, " before the model runs again");
+}
+
+static void follow_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                           const struct tc_event *event, const struct tc_example *example,
+                           struct tc_strbuf *out)
+{
+    (void)event;
+    tc_describe_call(symbols, invariant->params[1].name, out);
+    tc_strbuf_adds(out, " did not come; what came was ");
+    tc_setup_explain(symbols, example, out);
+}
+
+const struct tc_source tc_source_follow = {
+    .name = "follow",
+    .is_set = true,
+    .open = follow_open,
+    .close = follow_close,
+    .observe = follow_observe,
+    .condense = condense,
+};
+
+const struct tc_relation tc_api_sequence_follow = {
+    .name = "APISequence/follow",
+    .summary = "after state is loaded comes another load, before the model runs again",
+    .hint = "Is a part of the state not restored?",
+    .fault = TC_FAULT_MISSING,
+    .source = &tc_source_follow,
+    .excused_by = 1u << TC_ROLE_SAVE, /* what was not saved need not be restored */
+    .propose = follow_propose,
+    .key = follow_key,
+    .holds = follow_holds,
+    .describe = follow_describe,
+    .explain = follow_explain,
+};
