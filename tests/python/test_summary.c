@@ -130,10 +130,33 @@ static void a_scale_leaves_out_what_is_not_finite(void **state)
     assert_true(s.n == 256 && s.min == 1 && s.max == 7 && fabs(s.rms - 5) < 1e-12);
 }
 
+static void a_range_has_the_bounds_and_signs_of_what_is_finite(void **state)
+{
+    const float single[] = {3, (float)NAN, -4, (float)INFINITY, -0.0F, 0, 7};
+    const double twice[] = {-1e-300, 1e300, -(double)INFINITY};
+    const uint16_t half[] = {0xc000, 0x3c00, 0x7c00, 0x8000}; /* -2, 1, infinity, -0 */
+    const uint16_t bf16[] = {0xbfc0, 0x7f80, 0x4000};         /* -1.5, infinity, 2 */
+    const float none[] = {(float)NAN, (float)INFINITY};
+    struct tc_range r;
+
+    (void)state;
+    tc_range(single, 7, TC_NUMBER_F32, &r);
+    assert_true(r.min == -4 && r.max == 7 && r.n_negative == 1 && r.n_positive == 2 && r.n == 5);
+    tc_range(twice, 3, TC_NUMBER_F64, &r);
+    assert_true(r.min == -1e-300 && r.max == 1e300 && r.n == 2);
+    tc_range(half, 4, TC_NUMBER_F16, &r);
+    assert_true(r.min == -2 && r.max == 1 && r.n_negative == 1 && r.n_positive == 1 && r.n == 3);
+    tc_range(bf16, 3, TC_NUMBER_BF16, &r);
+    assert_true(r.min == -1.5 && r.max == 2 && r.n == 2);
+    tc_range(none, 2, TC_NUMBER_F32, &r);
+    assert_int_equal(r.n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers_of_each_width_are_counted_alike),
+        cmocka_unit_test(a_range_has_the_bounds_and_signs_of_what_is_finite),
         cmocka_unit_test(booleans_are_counted_and_their_columns_told),
         cmocka_unit_test(a_wide_range_is_not_counted),
         cmocka_unit_test(many_are_counted_as_one_by_one),

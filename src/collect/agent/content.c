@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/agent/content.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/banned.h"
@@ -140,10 +141,37 @@ static void add_summary(struct tc_strbuf *out, const struct tc_memory *m,
     tc_summary_add(out, &summary, as->dtype->integer);
 }
 
-static void add_float(struct tc_strbuf *out, const struct tc_memory *m, const struct tc_tensor *as)
+/* Rounded to three digits: what is told of it are its sign and its order of magnitude. */
+static void add_bound(struct tc_strbuf *out, double x)
 {
-    if (as->n > 1 && !tc_is_constant(m->data, as->n, as->dtype->item_size))
+    const double unit = x == 0 ? 1 : pow(10, floor(log10(fabs(x))) - 2);
+
+    tc_encode_float(out, unit >= 1 ? round(x / unit) * unit : round(x / unit) / round(1 / unit));
+}
+
+static void add_range(struct tc_strbuf *out, const struct tc_memory *m, const struct tc_tensor *as)
+{
+    struct tc_range range;
+
+    tc_range(m->data, as->n, as->dtype->number, &range);
+    if (!range.n)
         return;
+    tc_strbuf_adds(out, ",\"range\":[");
+    add_bound(out, range.min);
+    tc_strbuf_addc(out, ',');
+    add_bound(out, range.max);
+    tc_strbuf_addf(out, ",%zu,%zu]", range.n_negative, range.n_positive);
+}
+
+/* Of a parameter no range: what its elements lie between is no matter of one call. */
+static void add_float(struct tc_strbuf *out, PyObject *tensor, const struct tc_memory *m,
+                      const struct tc_tensor *as)
+{
+    if (as->n > 1 && !tc_is_constant(m->data, as->n, as->dtype->item_size)) {
+        if (!tc_tensor_is_parameter(tensor))
+            add_range(out, m, as);
+        return;
+    }
     tc_strbuf_adds(out, as->n == 1 ? ",\"value\":" : ",\"constant\":");
     tc_encode_float(out, tc_float_at(m->data, as->dtype->number));
 }
@@ -223,6 +251,6 @@ void tc_content_add(struct tc_strbuf *out, PyObject *tensor, const struct tc_ten
     if (memory.data && (members & SCALE))
         add_scale(out, &memory, as);
     if (memory.data && (members & FLOAT))
-        add_float(out, &memory, as);
+        add_float(out, tensor, &memory, as);
     tc_memory_release(&memory);
 }

@@ -199,6 +199,68 @@ bool tc_is_constant(const void *data, size_t n, size_t item_size)
     return memcmp(data, (const char *)data + item_size, (n - 1) * item_size) == 0;
 }
 
+/*
+ * Bits of IEEE numbers, but for the sign, are in the order of the numbers: with those of negative
+ * ones turned round they compare as signed integers, a negative zero as -1. So one loop does for
+ * all widths, without a branch where all are finite; `infinite` is the exponent of those that are
+ * not.
+ */
+#define TC_RANGE(name, type, unsigned_type, infinite)                                          \
+    static type name##_key(type b)                                                             \
+    {                                                                                          \
+        return b < 0 ? (type)(b ^ (type)((unsigned_type)-1 >> 1)) : b;                         \
+    }                                                                                          \
+    static bool name##_is_finite(type b)                                                       \
+    {                                                                                          \
+        return (b & (type)((unsigned_type)-1 >> 1)) < (type)(infinite);                        \
+    }                                                                                          \
+    static void name(const void *data, size_t n, enum tc_number kind, struct tc_range *out)    \
+    {                                                                                          \
+        const type *p = data;                                                                  \
+        type min = (type)((unsigned_type)-1 >> 1), max = (type)(~min);                         \
+        unsigned n_negative = 0, n_positive = 0, n_finite = 0;                                 \
+                                                                                               \
+        for (size_t i = 0; i < n; i++) {                                                       \
+            const type key = name##_key(p[i]);                                                 \
+            const bool is_finite = name##_is_finite(p[i]);                                     \
+            min = is_finite && key < min ? key : min;                                          \
+            max = is_finite && key > max ? key : max;                                          \
+            n_negative += is_finite && key < -1;                                               \
+            n_positive += is_finite && key > 0;                                                \
+            n_finite += is_finite;                                                             \
+        }                                                                                      \
+        min = name##_key(min);                                                                 \
+        max = name##_key(max);                                                                 \
+        *out = (struct tc_range){tc_float_at(&min, kind), tc_float_at(&max, kind), n_negative, \
+                                 n_positive, n_finite};                                        \
+    }
+
+TC_RANGE(range_16, int16_t, uint16_t, 0x7f80)
+TC_RANGE(range_half, int16_t, uint16_t, 0x7c00)
+TC_RANGE(range_32, int32_t, uint32_t, 0x7f800000)
+TC_RANGE(range_64, int64_t, uint64_t, 0x7ff0000000000000)
+
+void tc_range(const void *data, size_t n, enum tc_number kind, struct tc_range *out)
+{
+    switch (kind) {
+    case TC_NUMBER_BF16:
+        range_16(data, n, kind, out);
+        break;
+    case TC_NUMBER_F16:
+        range_half(data, n, kind, out);
+        break;
+    case TC_NUMBER_F32:
+        range_32(data, n, kind, out);
+        break;
+    case TC_NUMBER_F64:
+        range_64(data, n, kind, out);
+        break;
+    case TC_NUMBER_OTHER:
+        *out = (struct tc_range){0};
+        break;
+    }
+}
+
 /* Enough for the order of magnitude, few enough to cost nothing beside the batch's digest. */
 #define N_SCALED ((size_t)256)
 

@@ -47,6 +47,15 @@ struct tc_scale {
 void tc_scale(const void *data, size_t n, size_t item_size, enum tc_number kind,
               struct tc_scale *out);
 
+/* What n > 0 floating point numbers lie between; those that are not finite are left out. */
+struct tc_range {
+    double min, max;
+    size_t n_negative, n_positive, n; /* n: finite ones; 0: the others mean nothing */
+};
+
+/* Reads all of them; n up to 2^32 - 1. */
+void tc_range(const void *data, size_t n, enum tc_number kind, struct tc_range *out);
+
 /* The first element. Not for TC_NUMBER_OTHER. */
 double tc_float_at(const void *data, enum tc_number kind);
 /* Are all n > 0 elements of that size the same? Reads no further than the first that differs. */
