@@ -83,6 +83,16 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
         "one receiver was given {the same operands again|other operands}"),
     ROW(COUNT_EVEN, COUNT, LAW, MANY, "in each step it is called an {even|odd} number of times",
         "it was called an {even|odd} number of times"),
+    ROW(BELOW_ZERO, ARG_VALUE, LAW, MANY, "of the elements of %p %v are below zero",
+        "of the elements of %p %v were below zero"),
+    ROW(ABOVE_ZERO, ARG_VALUE, LAW, MANY, "of the elements of %p %v are above zero",
+        "of the elements of %p %v were above zero"),
+    ROW(ABOVE_ONE, ARG_VALUE, LAW, MANY, "of the elements of %p %v are above one",
+        "of the elements of %p %v were above one"),
+    ROW(ROWS_AGAIN, OUTPUT_VALUE, LAW, MANY, "%v of its rows came before in this pass",
+        "%v of its rows came before in this pass"),
+    ROW(TRAINED_ON, ARG_VALUE, LAW, MANY, "%v of the rows of %p have been trained on",
+        "%v of the rows of %p had been trained on"),
 #undef ROW
 };
 

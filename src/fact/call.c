@@ -18,7 +18,7 @@
 
 /* ---- where tensors come from ---------------------------------------------------------------- */
 
-static void produce(struct tc_fact_watch *w, int64_t serial, tc_sym word)
+static void produce(struct tc_fact_watch *w, int64_t serial, uint64_t word)
 {
     if (w->producers.n >= MAX_PRODUCERS) {
         struct tc_map old = w->old_producers;
@@ -41,7 +41,7 @@ static tc_sym source_of(struct tc_facts *facts, struct tc_fact_watch *w, int64_t
     if (tc_map_get(&w->producers, (uint64_t)serial, &word))
         return (tc_sym)word;
     if (tc_map_get(&w->old_producers, (uint64_t)serial, &word)) {
-        produce(w, serial, (tc_sym)word);
+        produce(w, serial, word);
         return (tc_sym)word;
     }
     variable = tc_process_variable(w->process, serial);
@@ -49,6 +49,29 @@ static tc_sym source_of(struct tc_facts *facts, struct tc_fact_watch *w, int64_t
         return variable->kind;
     return serial <= w->horizon ? TC_NO_SYM
                                 : tc_strtab_intern_text(facts->table.symbols, "outside");
+}
+
+static bool is_computed(const struct tc_fact_watch *w, int64_t serial)
+{
+    uint64_t word;
+
+    if (tc_map_get(&w->producers, (uint64_t)serial, &word) ||
+        tc_map_get(&w->old_producers, (uint64_t)serial, &word))
+        return (word & TC_FACT_COMPUTED) != 0;
+    return tc_process_variable(w->process, serial) != NULL;
+}
+
+/* Which operands a model computed: their content is another one as training goes on. */
+static bool find_computed(const struct tc_fact_watch *w, struct tc_fact_pack *pack, bool are_all)
+{
+    bool has_any = false;
+
+    for (size_t i = 0; i < pack->n_tensors; i++) {
+        pack->is_computed[i] |= are_all || is_computed(w, pack->tensors[i]);
+        tc_strbuf_addc(&pack->bytes, pack->is_computed[i] ? 'c' : '-');
+        has_any |= pack->is_computed[i];
+    }
+    return has_any;
 }
 
 static void find_sources(struct tc_facts *facts, struct tc_fact_watch *w,
@@ -327,15 +350,17 @@ static void add_again(struct tc_fact_reader *reader, const char *path, enum tc_a
         tc_fact_add_json(reader, path, attribute, again == TC_FACT_AGAIN ? "true" : "false");
 }
 
-/* How large what the model is given is beside training. */
-static void compare_scales(const struct tc_facts *facts, struct tc_fact_watch *w,
-                           struct tc_fact_pack *pack, const struct tc_fact_open *open,
-                           const struct tc_call *call)
+/* What the model is given beside what it was given in training: how large, and which rows. */
+static void compare_training(const struct tc_facts *facts, struct tc_fact_watch *w,
+                             struct tc_fact_pack *pack, const struct tc_fact_open *open,
+                             const struct tc_call *call)
 {
     const bool is_training =
         call->stage == tc_strtab_find(facts->table.symbols, "training", strlen("training"));
 
     for (size_t i = 0; call->is_root && i < pack->n_tensors; i++) {
+        pack->trained[i] = tc_fact_meet_trained(&w->history, pack->rows[i], i, is_training);
+        tc_strbuf_adds(&pack->bytes, pack->trained[i] ? pack->trained[i] : "");
         if (isnan(pack->scales[i]))
             continue;
         pack->beside[i] = tc_fact_meet_size(&w->history, tc_hash_mix(open->label, i, 2),
@@ -366,7 +391,7 @@ static void pack_contents(struct tc_facts *facts, struct tc_fact_watch *w,
 {
     if (!facts->pack.has_content)
         return;
-    compare_scales(facts, w, &facts->pack, open, call);
+    compare_training(facts, w, &facts->pack, open, call);
     match_given(w, &facts->pack, call);
     tc_fact_pack_value(&facts->pack, call->equal, 0);
     tc_fact_pack_value(&facts->pack, call->alias, 0);
@@ -441,6 +466,7 @@ static void pack_operands(struct tc_facts *facts, struct tc_fact_watch *w,
     const size_t counts[2] = {call->n_params, call->n_uncleared > 0};
 
     pack_begins(facts, open->subject, 'b');
+    pack->has_content &= call->role != TC_ROLE_COLLECTIVE; /* it may be memory still to be filled */
     tc_fact_pack_value(pack, call->args, 0);
     tc_fact_pack_value(pack, call->self, 0);
     tc_fact_pack_value(pack, call->ctx, 0);
@@ -448,6 +474,7 @@ static void pack_operands(struct tc_facts *facts, struct tc_fact_watch *w,
     if (facts->sources.n)
         tc_strbuf_add(&pack->bytes, facts->sources.items,
                       facts->sources.n * sizeof(*facts->sources.items));
+    open->is_computed = find_computed(w, pack, false) || call->is_root;
     tc_strbuf_add(&pack->bytes, counts, sizeof(counts));
     compare_operands(facts, w, open, call);
     pack_contents(facts, w, open, call);
@@ -469,6 +496,8 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     open->subject = subject_of(facts, w, open, outer, call);
     count(w, open, call);
     w->n_backwards += call->role == TC_ROLE_BACKWARD;
+    if (call->role == TC_ROLE_STEP)
+        tc_fact_step_begins(facts, w, call);
     pack_operands(facts, w, open, call);
     memcpy(open->operands.tensors, facts->pack.tensors,
            facts->pack.n_tensors * sizeof(*facts->pack.tensors));
@@ -498,8 +527,10 @@ static bool is_operand(const struct tc_fact_open *open, int64_t serial)
 static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
                         const struct tc_record *end)
 {
-    struct tc_fact_reader reader = {
-        .table = &facts->table, .out = &facts->entries, .subject = open->subject};
+    struct tc_fact_reader reader = {.table = &facts->table,
+                                    .out = &facts->entries,
+                                    .subject = open->subject,
+                                    .pack = &facts->pack};
     struct tc_strbuf same = TC_STRBUF_INIT;
 
     reader.has_content = facts->pack.has_content;
@@ -523,9 +554,18 @@ static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
     if (open->beside)
         tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_BESIDE,
                          (struct tc_str){open->beside, (uint32_t)strlen(open->beside)});
+    if (open->rows)
+        tc_fact_add_json(&reader, "value", TC_ATTRIBUTE_ROWS_AGAIN, open->rows);
     add_again(&reader, "value", TC_ATTRIBUTE_REPEATS, open->drawn);
     tc_strbuf_release(&same);
     tc_fact_reader_release(&reader);
+}
+
+static void meet_batch(struct tc_fact_watch *w, const struct tc_fact_pack *pack,
+                       struct tc_fact_open *open, int64_t iterator)
+{
+    open->seen = tc_fact_meet_batch(&w->history, pack, iterator);
+    open->rows = tc_fact_meet_rows(&w->history, pack, iterator);
 }
 
 static void pack_result(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_fact_open *open,
@@ -536,6 +576,7 @@ static void pack_result(struct tc_facts *facts, struct tc_fact_watch *w, struct 
 
     pack_begins(facts, open->subject, 'e');
     tc_fact_pack_value(pack, end->value, 0);
+    (void)find_computed(w, pack, open->is_computed);
     tc_strbuf_addc(&pack->bytes, (char)('1' + end->finite));
     tc_fact_pack_value(pack, end->same, 0);
     for (size_t i = 0; i < pack->n_tensors && i < N_ALIASES; i++)
@@ -543,12 +584,12 @@ static void pack_result(struct tc_facts *facts, struct tc_fact_watch *w, struct 
     if (!pack->has_content)
         return;
     if (call->role == TC_ROLE_DATA)
-        open->seen =
-            tc_fact_meet_batch(&w->history, pack, tc_value_int(tc_value_get(call->self, "id"), 0));
+        meet_batch(w, pack, open, tc_value_int(tc_value_get(call->self, "id"), 0));
     else if (!open->operands.n_tensors && pack->n_tensors)
         open->drawn = tc_fact_meet_draw(&w->history, call->descriptor, end->value);
     keep_scalar(w, open, call);
     tc_strbuf_adds(&pack->bytes, open->seen ? open->seen : "");
+    tc_strbuf_adds(&pack->bytes, open->rows ? open->rows : "");
     tc_strbuf_adds(&pack->bytes, open->beside ? open->beside : "");
     tc_strbuf_addc(&pack->bytes, (char)('0' + open->drawn));
 }
@@ -560,7 +601,9 @@ static void give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
     tc_fact_lead lead = open->lead ? open->lead : open->inner ? open->inner : open->flow;
 
     for (size_t i = 0; i < facts->pack.n_tensors; i++) {
-        produce(w, facts->pack.tensors[i], w->labels.items[open->label].fn);
+        produce(w, facts->pack.tensors[i],
+                w->labels.items[open->label].fn |
+                    (facts->pack.is_computed[i] ? TC_FACT_COMPUTED : 0));
         if (lead)
             tc_map_put(&w->taints, (uint64_t)facts->pack.tensors[i], lead);
     }

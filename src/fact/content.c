@@ -10,6 +10,8 @@
 #define MAX_SUMMARIZED 65536
 /* The largest number of parts that a loss is divided by, or times that it is counted. */
 #define MAX_FACTOR 1024.0
+/* By chance a column shows one element once in two to the power of this. */
+#define MIN_BITS 12.0
 /* Of single precision. */
 #define TOLERANCE 1e-4
 
@@ -31,12 +33,22 @@ static bool add_flag(struct tc_strbuf *out, bool value)
     return true;
 }
 
+/* Are there so many rows, and different elements, that a column does not show one by chance? */
+static bool tells_columns(const struct tc_value *summary, int64_t n, int64_t n_columns)
+{
+    const double n_distinct = (double)tc_value_int(tc_value_get(summary, "distinct"), 2);
+
+    return n_columns > 1 && n_distinct > 1 &&
+           (double)(n / n_columns - 1) * log2(n_distinct) >= MIN_BITS;
+}
+
 static bool add_column(const struct tc_value *tensor, const char *key, struct tc_strbuf *out)
 {
     const struct tc_value *summary = tc_value_get(tensor, "summary");
     const struct tc_value *shape = tc_value_get(tensor, "shape"), *element;
 
-    if (!summary || !shape || shape->kind != TC_VALUE_ARRAY || shape->n < 2)
+    if (!summary || !shape || shape->kind != TC_VALUE_ARRAY || shape->n < 2 ||
+        !tells_columns(summary, count_of(tensor), tc_value_int(&shape->items[shape->n - 1], 0)))
         return false;
     element = tc_value_get(summary, key);
     if (!element)
@@ -48,14 +60,14 @@ static bool add_column(const struct tc_value *tensor, const char *key, struct tc
     return true;
 }
 
-static bool first_column(const struct tc_value *tensor, struct tc_strbuf *out)
+static bool first_column(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
 {
-    return add_column(tensor, "first", out);
+    return !is_computed && add_column(tensor, "first", out);
 }
 
-static bool last_column(const struct tc_value *tensor, struct tc_strbuf *out)
+static bool last_column(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
 {
-    return add_column(tensor, "last", out);
+    return !is_computed && add_column(tensor, "last", out);
 }
 
 static bool is_uniform_summary(const struct tc_value *summary)
@@ -68,7 +80,7 @@ static bool is_uniform_summary(const struct tc_value *summary)
            tc_value_int(tc_value_get(summary, "false"), 0) == 0;
 }
 
-static bool uniform(const struct tc_value *tensor, struct tc_strbuf *out)
+static bool uniform(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
 {
     const struct tc_value *summary = tc_value_get(tensor, "summary");
     struct tc_str dtype = tc_value_str(tc_value_get(tensor, "dtype"));
@@ -76,6 +88,7 @@ static bool uniform(const struct tc_value *tensor, struct tc_strbuf *out)
 
     if (n < 2 || n > MAX_SUMMARIZED)
         return false;
+    (void)is_computed; /* a ratio that is always one is computed */
     if (summary)
         return add_flag(out, is_uniform_summary(summary));
     if (!tc_value_is(tc_value_get(tensor, "device"), "cpu") || dtype.size < 5 ||
@@ -84,31 +97,106 @@ static bool uniform(const struct tc_value *tensor, struct tc_strbuf *out)
     return add_flag(out, tc_value_get(tensor, "constant") != NULL);
 }
 
-static bool negative(const struct tc_value *tensor, struct tc_strbuf *out)
+static bool negative(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
 {
     const struct tc_value *n = tc_value_get(tc_value_get(tensor, "summary"), "negative");
 
-    return n && add_flag(out, tc_value_int(n, 0) > 0);
+    return n && !is_computed && add_flag(out, tc_value_int(n, 0) > 0);
 }
 
-static bool zero(const struct tc_value *tensor, struct tc_strbuf *out)
+static bool zero(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
 {
     const struct tc_value *value = tc_value_get(tensor, "value");
 
+    (void)is_computed;
     if (!value || value->kind != TC_VALUE_FLOAT)
         return false;
     return add_flag(out, value->number == 0);
 }
 
+/* Of fewer elements the signs are chance. */
+#define MIN_SIGNED 16
+/* Fewer than this share of the elements are few. */
+#define FEW 0.125
+/* A number so small beside the largest is rounding. */
+#define ROUNDING 1e-6
+
+/* min, max, how many are negative, how many positive. */
+static bool read_range(const struct tc_value *tensor, double range[4])
+{
+    const struct tc_value *v = tc_value_get(tensor, "range");
+
+    if (!v || v->kind != TC_VALUE_ARRAY || v->n != 4 || count_of(tensor) < MIN_SIGNED)
+        return false;
+    for (uint32_t i = 0; i < 4; i++) {
+        if (v->items[i].kind != TC_VALUE_FLOAT && v->items[i].kind != TC_VALUE_INT)
+            return false;
+        range[i] =
+            v->items[i].kind == TC_VALUE_FLOAT ? v->items[i].number : (double)v->items[i].integer;
+    }
+    return true;
+}
+
+/* Of what a model computed the sign is claimed alone where the bound is met, as behind a ReLU:
+ * there it is no chance. So "some" is never claimed of it. */
+static bool add_share(struct tc_strbuf *out, double n, double of, bool is_met)
+{
+    if (n == 0 && !is_met)
+        return false;
+    tc_strbuf_adds(out, n == 0 ? TC_FACT_NONE : n < of ? TC_FACT_FEW : TC_FACT_SOME);
+    return true;
+}
+
+/* below: the bound on this side of zero, n: how many elements lie there, above: the other bound. */
+static bool add_side(struct tc_strbuf *out, double below, double n, double above, double count,
+                     bool is_computed)
+{
+    const bool has_any = below > ROUNDING * above;
+
+    return add_share(out, has_any ? n : 0, is_computed ? count + 1 : FEW * count,
+                     !is_computed || below == 0);
+}
+
+static bool below_zero(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
+{
+    double range[4];
+
+    return read_range(tensor, range) &&
+           add_side(out, -range[0], range[2], range[1], (double)count_of(tensor), is_computed);
+}
+
+static bool above_zero(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
+{
+    double range[4];
+
+    return read_range(tensor, range) &&
+           add_side(out, range[1], range[3], -range[0], (double)count_of(tensor), is_computed);
+}
+
+/* Where none is below zero, as of scaled images. What does not reach one is no bound. */
+static bool above_one(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
+{
+    double range[4];
+
+    if (is_computed || !read_range(tensor, range) || -range[0] > ROUNDING * range[1] ||
+        range[1] < 1)
+        return false;
+    tc_strbuf_adds(out, range[1] > 1 ? TC_FACT_SOME : TC_FACT_NONE);
+    return true;
+}
+
 static const struct {
     enum tc_attribute attribute;
-    bool (*tell)(const struct tc_value *tensor, struct tc_strbuf *out);
+    bool (*tell)(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out);
 } rows[TC_N_CONTENT] = {
-    {TC_ATTRIBUTE_FIRST,    first_column},
-    {TC_ATTRIBUTE_LAST,     last_column },
-    {TC_ATTRIBUTE_UNIFORM,  uniform     },
-    {TC_ATTRIBUTE_NEGATIVE, negative    },
-    {TC_ATTRIBUTE_ZERO,     zero        },
+    {TC_ATTRIBUTE_FIRST,      first_column},
+    {TC_ATTRIBUTE_LAST,       last_column },
+    {TC_ATTRIBUTE_UNIFORM,    uniform     },
+    {TC_ATTRIBUTE_NEGATIVE,   negative    },
+    {TC_ATTRIBUTE_ZERO,       zero        },
+    {TC_ATTRIBUTE_BELOW_ZERO, below_zero  },
+    {TC_ATTRIBUTE_ABOVE_ZERO, above_zero  },
+    {TC_ATTRIBUTE_ABOVE_ONE,  above_one   },
 };
 
 enum tc_attribute tc_fact_content_attribute(size_t i)
@@ -116,9 +204,10 @@ enum tc_attribute tc_fact_content_attribute(size_t i)
     return rows[i].attribute;
 }
 
-bool tc_fact_content(size_t i, const struct tc_value *tensor, struct tc_strbuf *out)
+bool tc_fact_content(size_t i, const struct tc_value *tensor, bool is_computed,
+                     struct tc_strbuf *out)
 {
-    return rows[i].tell(tensor, out);
+    return rows[i].tell(tensor, is_computed, out);
 }
 
 /* The whole number that x is nearly, 0 if it is none. */

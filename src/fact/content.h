@@ -12,11 +12,18 @@
 #include "invariant/fact.h"
 #include <traincheck/value.h>
 
-#define TC_N_CONTENT 5
+#define TC_N_CONTENT 8
+
+/* So few elements that a run may as well have none: breaks "none" alone, and is never claimed. */
+#define TC_FACT_NONE "\"none\""
+#define TC_FACT_FEW  "\"few\""
+#define TC_FACT_SOME "\"some\""
 
 enum tc_attribute tc_fact_content_attribute(size_t i);
-/* Append the value of the i-th of these attributes, as JSON; false where the tensor has none. */
-bool tc_fact_content(size_t i, const struct tc_value *tensor, struct tc_strbuf *out);
+/* is_computed: by a model, so that it is another one as training goes on.
+ * Append the value of the i-th of these attributes, as JSON; false where the tensor has none. */
+bool tc_fact_content(size_t i, const struct tc_value *tensor, bool is_computed,
+                     struct tc_strbuf *out);
 
 /* "1/4 of what API returned" where number is a simple multiple of the result of that call. */
 void tc_fact_factor(double number, double result, const char *api, struct tc_strbuf *out);

@@ -28,6 +28,9 @@ static inline bool tc_fact_lead_is_law(tc_fact_lead lead)
     return lead && !(lead & TC_FACT_LEAD_SETTING);
 }
 
+/* Beside the word for a call: a parameter had a part in the tensor. */
+#define TC_FACT_COMPUTED (UINT64_C(1) << 32)
+
 /* Calls that say the same. */
 struct tc_fact_class {
     struct tc_fact_entry *entries; /* those that break what is expected stand first */
@@ -46,7 +49,9 @@ struct tc_fact_open {
     tc_fact_lead flow;            /* came in with an operand */
     const char *seen;             /* where the batch that it returned was met before; or NULL */
     const char *beside;           /* how large the result is beside training's; or NULL */
+    const char *rows;             /* how many of its rows came before in this pass; or NULL */
     enum tc_fact_again again, here, drawn; /* the operands; to this receiver; the result */
+    bool is_computed;                      /* with a parameter, or with what was so computed */
 };
 
 /* Calls of an API with a class of receivers at one stage. */
@@ -83,9 +88,10 @@ struct tc_fact_setting {
 /* One process. */
 struct tc_fact_watch {
     const struct tc_process *process;
-    TC_VEC(struct tc_fact_open) open;       /* outermost first */
-    size_t n_open;                          /* of the items, which keep their memory */
-    struct tc_map producers, old_producers; /* serial of a tensor → word for the call */
+    TC_VEC(struct tc_fact_open) open; /* outermost first */
+    size_t n_open;                    /* of the items, which keep their memory */
+    /* Serial of a tensor → word for the call, and TC_FACT_COMPUTED where a model did. */
+    struct tc_map producers, old_producers;
     int64_t horizon;      /* who made tensors up to this serial may be forgotten */
     struct tc_map taints; /* serial of a tensor → tc_fact_lead */
     struct tc_strtab *label_tuples, *counter_tuples; /* numbers of the two below */
@@ -150,6 +156,9 @@ void tc_fact_variable(struct tc_facts *facts, struct tc_fact_watch *watch,
 void tc_fact_keep_settings(struct tc_facts *facts, struct tc_fact_watch *watch,
                            const struct tc_record *record, tc_sym name, tc_fact_lead lead);
 void tc_fact_say_start(struct tc_facts *facts, struct tc_fact_watch *watch);
+/* A step that leaves a variable as it was by rounding is told as one that changed it. */
+void tc_fact_step_begins(struct tc_facts *facts, struct tc_fact_watch *watch,
+                         const struct tc_call *step);
 void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *watch,
                          const struct tc_window *window);
 void tc_fact_finish(struct tc_facts *facts);

@@ -6,6 +6,7 @@
 
 #include "base/banned.h"
 #include "base/hash.h"
+#include "fact/content.h"
 
 /* So many calls are known by their operands. */
 #define MAX_KNOWN ((size_t)1 << 18)
@@ -23,6 +24,8 @@ void tc_fact_history_release(struct tc_fact_history *history)
     tc_map_release(&history->operands);
     tc_map_release(&history->draws);
     tc_map_release(&history->sizes);
+    tc_map_release(&history->rows);
+    tc_map_release(&history->trained);
 }
 
 static enum tc_fact_again meet(struct tc_map *map, uint64_t key)
@@ -84,6 +87,52 @@ const char *tc_fact_meet_batch(struct tc_fact_history *history, const struct tc_
     if (is_new)
         *first = (uint64_t)iterator;
     return is_new ? "" : *first == (uint64_t)iterator ? "in this pass" : "in an earlier pass";
+}
+
+/* Digits of a row. */
+#define ROW 8
+
+static const char *share(size_t n, size_t of)
+{
+    return n == 0 ? TC_FACT_NONE : n < of ? TC_FACT_SOME : "\"all\"";
+}
+
+/* Of the first tensor that has rows: those beside it are of the same samples. */
+const char *tc_fact_meet_rows(struct tc_fact_history *history, const struct tc_fact_pack *pack,
+                              int64_t iterator)
+{
+    struct tc_str rows = {NULL, 0};
+    size_t n_again = 0;
+    bool is_new;
+
+    for (size_t i = 0; i < pack->n_tensors && !rows.text; i++)
+        rows = pack->rows[i];
+    if (!rows.text || history->rows.n >= MAX_KNOWN)
+        return NULL;
+    for (size_t at = 0; at + ROW <= rows.size; at += ROW) {
+        uint64_t *last = tc_map_at(&history->rows, tc_hash64(rows.text + at, ROW, 1), &is_new);
+        n_again += !is_new && *last == (uint64_t)iterator;
+        *last = (uint64_t)iterator;
+    }
+    return share(n_again, rows.size / ROW);
+}
+
+const char *tc_fact_meet_trained(struct tc_fact_history *history, struct tc_str rows,
+                                 uint64_t place, bool is_training)
+{
+    size_t n_known = 0;
+    uint64_t known;
+
+    if (!rows.text || history->trained.n >= MAX_KNOWN)
+        return NULL;
+    for (size_t at = 0; at + ROW <= rows.size; at += ROW) {
+        const uint64_t row = tc_hash64(rows.text + at, ROW, place);
+        if (is_training)
+            tc_map_put(&history->trained, row, 1);
+        else
+            n_known += tc_map_get(&history->trained, row, &known);
+    }
+    return is_training ? NULL : share(n_known, rows.size / ROW);
 }
 
 static double as_double(uint64_t bits)

@@ -18,6 +18,8 @@ struct tc_fact_history {
     struct tc_map operands; /* call and serials of its tensors → 1 */
     struct tc_map draws;    /* call and digest of its result → 1 */
     struct tc_map sizes;    /* call and place of an operand → how large in training, a double */
+    struct tc_map rows;     /* digest of a row of a batch → serial of the last iterator with it */
+    struct tc_map trained;  /* digest of a row that the model was given in training → 1 */
 };
 
 void tc_fact_history_release(struct tc_fact_history *history);
@@ -41,5 +43,12 @@ const char *tc_fact_meet_batch(struct tc_fact_history *history, const struct tc_
  * training, and where there was none. */
 const char *tc_fact_meet_size(struct tc_fact_history *history, uint64_t place, double size,
                               bool is_training);
+
+/* How many rows of a batch its iterator gave before, as JSON; NULL if it cannot be told. */
+const char *tc_fact_meet_rows(struct tc_fact_history *history, const struct tc_fact_pack *pack,
+                              int64_t iterator);
+/* In evaluation, how many of the rows were trained on, as JSON; NULL if it cannot be told. */
+const char *tc_fact_meet_trained(struct tc_fact_history *history, struct tc_str rows,
+                                 uint64_t place, bool is_training);
 
 #endif /* TC_FACT_HISTORY_H */

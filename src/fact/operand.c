@@ -63,7 +63,7 @@ static void pack_content(struct tc_fact_pack *p, const struct tc_value *v)
 {
     for (size_t i = 0; p->has_content && i < TC_N_CONTENT; i++) {
         tc_strbuf_addc(&p->bytes, 'c');
-        (void)tc_fact_content(i, v, &p->bytes);
+        (void)tc_fact_content(i, v, false, &p->bytes);
     }
 }
 
@@ -71,6 +71,7 @@ static void keep_tensor(struct tc_fact_pack *p, int64_t serial, const struct tc_
 {
     struct tc_str digest = tc_value_str(tc_value_get(v, "digest"));
     const struct tc_value *rms = tc_value_get(tc_value_get(v, "scale"), "rms");
+    const struct tc_value *grad = tc_value_get(v, "requires_grad");
 
     if (p->n_tensors == TC_FACT_TENSORS)
         return;
@@ -78,6 +79,9 @@ static void keep_tensor(struct tc_fact_pack *p, int64_t serial, const struct tc_
     p->is_given[p->n_tensors] = false;
     p->scales[p->n_tensors] = rms && rms->kind == TC_VALUE_FLOAT ? rms->number : (double)NAN;
     p->beside[p->n_tensors] = NULL;
+    p->rows[p->n_tensors] = tc_value_str(tc_value_get(v, "rows"));
+    p->trained[p->n_tensors] = NULL;
+    p->is_computed[p->n_tensors] = grad && grad->kind == TC_VALUE_BOOL && grad->boolean;
     p->tensors[p->n_tensors++] = serial;
 }
 
@@ -263,13 +267,33 @@ static void add_shape(struct tc_fact_reader *r, const struct tc_value *shape)
     }
 }
 
-static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
+/* The place of a tensor among those of the pack; n if it is not there. */
+static size_t place_of(const struct tc_fact_reader *r, const struct tc_value *tensor, size_t n)
 {
     int64_t serial = tc_value_int(tc_value_get(tensor, "id"), -1);
     size_t i = 0;
 
-    while (i < r->n_sources && r->pack->tensors[i] != serial)
+    while (i < n && r->pack->tensors[i] != serial)
         i++;
+    return i;
+}
+
+static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
+{
+    const size_t at = place_of(r, tensor, r->pack->n_tensors);
+    const bool is_computed = at == r->pack->n_tensors || r->pack->is_computed[at];
+
+    for (size_t i = 0; i < TC_N_CONTENT; i++) {
+        tc_strbuf_reset(&r->text);
+        if (tc_fact_content(i, tensor, is_computed, &r->text))
+            add(r, tc_fact_content_attribute(i));
+    }
+}
+
+static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
+{
+    const size_t i = place_of(r, tensor, r->n_sources);
+
     if (i == r->n_sources)
         return;
     if (r->has_content && r->pack->digests[i])
@@ -278,6 +302,8 @@ static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
         set_text(r, (struct tc_str){r->pack->beside[i], (uint32_t)strlen(r->pack->beside[i])});
         add(r, TC_ATTRIBUTE_BESIDE);
     }
+    if (r->has_content && r->pack->trained[i])
+        add_as_it_is(r, TC_ATTRIBUTE_TRAINED_ON, r->pack->trained[i]);
     if (r->sources[i] == TC_NO_SYM)
         return;
     set_text(r, (struct tc_str){tc_strtab_text(r->table->symbols, r->sources[i]),
@@ -296,11 +322,8 @@ static void read_tensor(struct tc_fact_reader *r, const struct tc_value *v)
             add_shape(r, &v->members[i].value);
         }
     }
-    for (size_t i = 0; r->has_content && i < TC_N_CONTENT; i++) {
-        tc_strbuf_reset(&r->text);
-        if (tc_fact_content(i, v, &r->text))
-            add(r, tc_fact_content_attribute(i));
-    }
+    if (r->has_content)
+        add_content(r, v);
     add_source(r, v);
 }
 

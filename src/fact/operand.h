@@ -31,6 +31,9 @@ struct tc_fact_pack {
     bool is_given[TC_FACT_TENSORS];      /* the model was given the same; set by who knows */
     double scales[TC_FACT_TENSORS];      /* root of their mean square; NAN: not recorded */
     const char *beside[TC_FACT_TENSORS]; /* scales beside those of training, or NULL; set so, too */
+    struct tc_str rows[TC_FACT_TENSORS]; /* a digest of each, 8 digits; no text: not recorded */
+    bool is_computed[TC_FACT_TENSORS];   /* takes a gradient, or a model computed it; set so, too */
+    const char *trained[TC_FACT_TENSORS]; /* how many of them were trained on, or NULL; set so */
     size_t n_tensors;
     bool has_content; /* the trace tells of contents */
 };

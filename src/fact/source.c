@@ -144,6 +144,14 @@ static bool is_idle(const struct tc_fact *fact, const char *value)
     case TC_ATTRIBUTE_AGAIN_HERE:
     case TC_ATTRIBUTE_REPEATS:
         return strcmp(value, "false") != 0;
+    case TC_ATTRIBUTE_BELOW_ZERO:
+    case TC_ATTRIBUTE_ABOVE_ZERO:
+        return strcmp(value, TC_FACT_FEW) == 0;
+    case TC_ATTRIBUTE_ABOVE_ONE:
+    case TC_ATTRIBUTE_ROWS_AGAIN:
+        return strcmp(value, TC_FACT_NONE) != 0;
+    case TC_ATTRIBUTE_TRAINED_ON:
+        return strcmp(value, TC_FACT_SOME) == 0;
     case TC_ATTRIBUTE_COUNT_EVEN:
         return strcmp(value, "true") != 0;
     default:

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "fact/content.h"
 
 void tc_fact_table_init(struct tc_fact_table *table)
 {
@@ -109,12 +110,22 @@ static unsigned last_value(const struct tc_fact_table *table, const struct tc_fa
     return strcmp(json, texts[last]) < 0 ? last : TC_FACT_VALUES;
 }
 
+/* Few are no breach where some are expected. */
+static bool is_vague(const struct tc_fact_table *table, const struct tc_fact_slot *slot,
+                     const char *json)
+{
+    return !strcmp(json, TC_FACT_FEW) &&
+           strcmp(tc_strtab_text(table->symbols, slot->fact.value), TC_FACT_NONE) != 0;
+}
+
 void tc_fact_table_add(struct tc_fact_table *table, uint32_t number, const char *json, size_t size,
                        struct tc_fact_entries *out)
 {
     if (number == UINT32_MAX)
         return;
     struct tc_fact_slot *slot = &table->slots.items[number];
+    if (table->is_judging && is_vague(table, slot, json))
+        return;
     tc_sym value = tc_strtab_find(table->symbols, json, size);
 
     if (!table->is_judging && slot->n_values == TC_FACT_VALUES && !is_known(slot, value) &&

@@ -155,6 +155,21 @@ static void note_change(struct tc_facts *facts, struct tc_fact_watch *w,
     tc_vec_push(&changes->names, event->variable->name);
 }
 
+void tc_fact_step_begins(struct tc_facts *facts, struct tc_fact_watch *w,
+                         const struct tc_call *step)
+{
+    const tc_sym by = tc_strtab_intern_text(facts->table.symbols, "step");
+    struct tc_fact_changes *changes = NULL;
+
+    for (size_t i = 0; i < step->n_params; i++) {
+        const struct tc_variable *v = tc_process_variable(w->process, step->params[i]);
+        if (!v || v->grad != TC_SYM_TINY)
+            continue;
+        changes = changes ? changes : changes_of(w, by, TC_NO_SYM, false);
+        tc_vec_push(&changes->names, v->name);
+    }
+}
+
 static int compare_texts(const void *a, const void *b, void *symbols)
 {
     return strcmp(tc_strtab_text(symbols, *(const tc_sym *)a),

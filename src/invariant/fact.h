@@ -94,7 +94,12 @@ enum tc_fact_field {
     X(REPEATS, "repeats")               \
     X(AGAIN, "again")                   \
     X(AGAIN_HERE, "again_here")         \
-    X(COUNT_EVEN, "count_even")
+    X(COUNT_EVEN, "count_even")         \
+    X(BELOW_ZERO, "below_zero")         \
+    X(ABOVE_ZERO, "above_zero")         \
+    X(ABOVE_ONE, "above_one")           \
+    X(ROWS_AGAIN, "rows_again")         \
+    X(TRAINED_ON, "trained_on")
 
 enum tc_attribute {
 #define X(name, text) TC_ATTRIBUTE_##name,
