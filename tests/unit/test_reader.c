@@ -363,7 +363,7 @@ static void foreign_files_are_refused(void **state)
         {"{\"type\":\"process\",\"schema\":0,\"pid\":1,\"role\":\"main\"}\n", TC_E_FORMAT,
          "\"schema\" is 0"                                                                                      },
         {"{\"type\":\"process\",\"schema\":5}\n",                             TC_E_VERSION,
-         "schema is 5, the newest known here is 4"                                                              },
+         "schema is 5, the newest known here is 5"                                                              },
     };
 
     (void)state;
