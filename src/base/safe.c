@@ -149,3 +149,8 @@ void tc_safe_add(struct tc_strbuf *out, enum tc_safe sink, const char *text, siz
         break;
     }
 }
+
+void tc_safe_adds(struct tc_strbuf *out, enum tc_safe sink, const char *text)
+{
+    tc_safe_add(out, sink, text, strlen(text));
+}

@@ -34,6 +34,7 @@ enum tc_safe {
  * LINE and GITHUB put '?' for what may not stand, XML U+FFFD; JSON and SCRIPT escape.
  */
 void tc_safe_add(struct tc_strbuf *out, enum tc_safe sink, const char *text, size_t size);
+void tc_safe_adds(struct tc_strbuf *out, enum tc_safe sink, const char *text);
 
 /* Is the character at p, of size bytes (0: not UTF-8), one of the first kind above? */
 bool tc_safe_is_hidden(const char *p, size_t size);

@@ -4,15 +4,13 @@
  */
 #include "report/report.h"
 
-#include <string.h>
-
 #include "base/banned.h"
 #include "base/safe.h"
 
 static void add_attribute(struct tc_strbuf *out, const char *name, const char *text)
 {
     tc_strbuf_addf(out, " %s=\"", name);
-    tc_safe_add(out, TC_SAFE_XML, text, strlen(text));
+    tc_safe_adds(out, TC_SAFE_XML, text);
     tc_strbuf_addc(out, '"');
 }
 

@@ -24,25 +24,20 @@ enum side {
     PARALLEL
 };
 
-static void add(struct tc_strbuf *out, const char *text)
-{
-    tc_safe_add(out, TC_SAFE_XML, text, strlen(text));
-}
-
 /* The end of a long text says more than its start: a file's name, a tensor's. */
 static void add_short(struct tc_strbuf *out, const char *text)
 {
     size_t n = strlen(text);
 
     if (n <= MAX_LETTER) {
-        add(out, text);
+        tc_safe_adds(out, TC_SAFE_XML, text);
         return;
     }
     text += n - MAX_LETTER + 1;
     while (((unsigned char)*text & 0xc0) == 0x80)
         text++;
     tc_strbuf_adds(out, "\xe2\x80\xa6");
-    add(out, text);
+    tc_safe_adds(out, TC_SAFE_XML, text);
 }
 
 static void add_line(struct tc_strbuf *out, int y, const char *class, const char *text)

@@ -13,11 +13,6 @@
 
 #define MAX_RANKS 64 /* columns */
 
-static void add(struct tc_strbuf *out, const char *text)
-{
-    tc_safe_add(out, TC_SAFE_XML, text, strlen(text));
-}
-
 /* "layers.0" of "layers.0.norm.weight"; "head" of "head.weight". */
 static size_t layer_of(const char *name)
 {
@@ -119,7 +114,8 @@ static void add_head(const struct tc_plan_report *r, uint32_t n_ranks, struct tc
             if (rank->mesh.items[a].is_joined)
                 continue;
             tc_strbuf_adds(out, "<br><small>");
-            add(out, tc_strtab_text(r->single->names, rank->mesh.items[a].name));
+            tc_safe_adds(out, TC_SAFE_XML,
+                         tc_strtab_text(r->single->names, rank->mesh.items[a].name));
             tc_strbuf_addf(out, " %lld</small>",
                            (long long)tc_plan_group_index(
                                &r->parallel->groups.items[rank->mesh.items[a].group], i));
@@ -143,15 +139,15 @@ static void add_ranks(const struct tc_plan_finding *f, struct tc_strbuf *out)
 static void add_finding(const struct tc_plan_finding *f, size_t number, struct tc_strbuf *out)
 {
     tc_strbuf_addf(out, "<section class=\"finding\" id=\"finding%zu\"><h3>", number);
-    add(out, *f->src ? f->src : f->kind);
+    tc_safe_adds(out, TC_SAFE_XML, *f->src ? f->src : f->kind);
     tc_strbuf_adds(out, "</h3>\n<p>");
-    add(out, f->text);
+    tc_safe_adds(out, TC_SAFE_XML, f->text);
     tc_strbuf_adds(out, "</p>\n");
     add_ranks(f, out);
     tc_plan_draw_html(&f->drawing, out);
     if (*f->hint) {
         tc_strbuf_adds(out, "<p class=\"hint\">Hint: ");
-        add(out, f->hint);
+        tc_safe_adds(out, TC_SAFE_XML, f->hint);
         tc_strbuf_adds(out, "</p>\n");
     }
     tc_strbuf_adds(out, "</section>\n");
@@ -166,9 +162,9 @@ static void add_summary(const struct tc_plan_report *r, struct tc_strbuf *out)
 
     tc_strbuf_addf(out, "<h1 class=\"%s\">Plan %s</h1>\n<p>", answers[v->outcome],
                    answers[v->outcome]);
-    add(out, r->parallel->folder);
+    tc_safe_adds(out, TC_SAFE_XML, r->parallel->folder);
     tc_strbuf_adds(out, " beside ");
-    add(out, r->single->folder);
+    tc_safe_adds(out, TC_SAFE_XML, r->single->folder);
     tc_strbuf_addf(out,
                    ": %u ranks (%u retargeted), %zu results, %llu differ, %llu verified "
                    "(%u random evaluations).</p>\n",
@@ -176,7 +172,7 @@ static void add_summary(const struct tc_plan_report *r, struct tc_strbuf *out)
                    (unsigned long long)v->n_wrong, (unsigned long long)v->n_verified, v->n_seeds);
     for (size_t i = 0; i < v->warnings.n; i++) {
         tc_strbuf_adds(out, "<p class=\"note\">");
-        add(out, v->warnings.items[i]);
+        tc_safe_adds(out, TC_SAFE_XML, v->warnings.items[i]);
         tc_strbuf_adds(out, "</p>\n");
     }
 }

@@ -88,11 +88,6 @@ void tc_plan_report_sarif(const struct tc_plan_report *r, struct tc_strbuf *out)
 
 /* ---- JUnit: a test case for each result ---------------------------------------------------- */
 
-static void add_xml(struct tc_strbuf *out, const char *text)
-{
-    tc_safe_add(out, TC_SAFE_XML, text, strlen(text));
-}
-
 static const struct tc_plan_finding *finding_of(const struct tc_plan_report *r, const char *name)
 {
     for (size_t i = 0; i < r->verdict->findings.n; i++)
@@ -108,11 +103,11 @@ static void add_case(const struct tc_plan_report *r, const struct tc_plan_judged
     const struct tc_plan_finding *f = finding_of(r, name);
 
     tc_strbuf_adds(out, "    <testcase classname=\"plan\" name=\"");
-    add_xml(out, name);
+    tc_safe_adds(out, TC_SAFE_XML, name);
     tc_strbuf_adds(out, "\">");
     if (judged->is_wrong || judged->is_missing) {
         tc_strbuf_adds(out, "<failure message=\"");
-        add_xml(out, f ? f->text : "differs from the single-device result");
+        tc_safe_adds(out, TC_SAFE_XML, f ? f->text : "differs from the single-device result");
         tc_strbuf_adds(out, "\"/>");
     } else if (r->verdict->outcome == TC_PLAN_UNJUDGED || !r->verdict->n_verified) {
         tc_strbuf_adds(out, "<skipped message=\"unjudged\"/>");
@@ -135,9 +130,9 @@ void tc_plan_report_junit(const struct tc_plan_report *r, struct tc_strbuf *out)
         is_judged ? 0 : v->results.n);
     for (size_t i = 0; i < errors; i++) {
         tc_strbuf_adds(out, "    <testcase classname=\"plan\" name=\"");
-        add_xml(out, v->findings.items[i].kind);
+        tc_safe_adds(out, TC_SAFE_XML, v->findings.items[i].kind);
         tc_strbuf_adds(out, "\"><error message=\"");
-        add_xml(out, v->findings.items[i].text);
+        tc_safe_adds(out, TC_SAFE_XML, v->findings.items[i].text);
         tc_strbuf_adds(out, "\"/></testcase>\n");
     }
     for (size_t i = 0; i < v->results.n; i++)
@@ -160,7 +155,7 @@ void tc_plan_report_github(const struct tc_plan_report *r, struct tc_strbuf *out
             tc_strbuf_addf(out, ",line=%lld,", (long long)line);
         }
         tc_strbuf_addf(out, "title=TrainCheck plan %s::", f->kind);
-        tc_safe_add(out, TC_SAFE_GITHUB, f->text, strlen(f->text));
+        tc_safe_adds(out, TC_SAFE_GITHUB, f->text);
         tc_strbuf_addc(out, '\n');
         tc_strbuf_release(&path);
     }
