@@ -227,8 +227,6 @@ static enum tc_status set_environment(struct run *run, struct tc_error *err)
     enum tc_status status;
 
     run->board = tc_board_make(is_replaced(run));
-    if (run->output_dir)
-        announce(run);
     what.board = run->board;
     what.main_pid = is_job(run) ? (long)getpid() : 0;
     what.is_injected = is_replaced(run);
@@ -377,6 +375,7 @@ enum tc_status tc_collect_run(const struct tc_collect_config *config, int *exit_
         status = prepare_output(&run, err);
     if (status != TC_OK)
         goto out;
+    announce(&run);
     if (config->verbose && !config->quiet)
         say_how(&run);
     build_argv(&run);
