@@ -127,9 +127,9 @@ static void add_json_char(struct tc_strbuf *buf, const char *p, size_t size)
     if (!size)
         tc_strbuf_adds(buf, "\xef\xbf\xbd");
     else if (c == '"' || c == '\\')
-        tc_strbuf_addf(buf, "\\%c", c);
+        tc_strbuf_add(buf, (char[]){'\\', *p}, 2);
     else if (c < 0x20 && escapes[c])
-        tc_strbuf_addf(buf, "\\%c", escapes[c]);
+        tc_strbuf_add(buf, (char[]){'\\', escapes[c]}, 2);
     else if (c < 0x80)
         add_escape(buf, c);
     else if (tc_safe_is_hidden(p, size) || tc_safe_is_separator(p, size))

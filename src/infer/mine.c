@@ -27,6 +27,7 @@ struct mining {
     struct tc_failures *failures;     /* or NULL */
     struct tc_mined *mined;
     struct row_list rows, held_out; /* of the source */
+    struct tc_arena of_key;         /* emptied for each key */
 };
 
 /* ---- rows by key --------------------------------------------------------------------------- */
@@ -56,8 +57,9 @@ static void add_situation(const struct tc_evidence *evidence, const struct tc_ro
 
     for (size_t i = 0; i < n; i++) {
         struct tc_strbuf text = TC_STRBUF_INIT;
-        tc_strbuf_addf(&text, "%s=%s", tc_strtab_text(evidence->symbols, pairs[i].field),
-                       tc_strtab_text(evidence->symbols, pairs[i].value));
+        tc_strbuf_adds(&text, tc_strtab_text(evidence->symbols, pairs[i].field));
+        tc_strbuf_addc(&text, '=');
+        tc_strbuf_adds(&text, tc_strtab_text(evidence->symbols, pairs[i].value));
         texts[i] = tc_strbuf_take(&text);
     }
     add_sorted(out, texts, n);
@@ -209,9 +211,9 @@ static void mine_key(struct mining *m, tc_sym key)
     struct tc_deduce_rows rows = learned_rows(m, key);
     struct tc_hypotheses hypotheses = {0};
     struct tc_outcomes outcomes;
-    struct tc_arena arena = TC_ARENA_INIT;
 
-    outcomes_of(&rows, &outcomes, &arena);
+    tc_arena_reset(&m->of_key);
+    outcomes_of(&rows, &outcomes, &m->of_key);
     m->relation->propose(m->evidence->symbols, key, &outcomes, &hypotheses);
     for (size_t i = 0; i < hypotheses.items.n; i++) {
         struct tc_hypothesis *hypothesis = &hypotheses.items.items[i];
@@ -220,7 +222,6 @@ static void mine_key(struct mining *m, tc_sym key)
         test_hypothesis(m, &rows, hypothesis);
     }
     tc_vec_release(&hypotheses.items);
-    tc_arena_release(&arena);
 }
 
 /* ---- what is left -------------------------------------------------------------------------- */
@@ -332,6 +333,7 @@ static void mine_source(struct mining *m, struct tc_invariant_set *set)
     tc_map_release(&m->rows.begins);
     tc_map_release(&m->held_out.begins);
     tc_invariant_set_release(&m->accepted);
+    tc_arena_release(&m->of_key);
 }
 
 void tc_mine(const struct tc_evidence *evidence, const struct tc_mine_options *options,

@@ -28,12 +28,26 @@ const char *tc_attribute_text(enum tc_attribute attribute)
     return attributes[attribute];
 }
 
+/* A part of a text; NULL where there is none. */
+struct word {
+    const char *text;
+    size_t size;
+};
+
+static struct word word_of(const struct tc_json *node)
+{
+    const char *text = tc_json_text(node);
+
+    return (struct word){text, text ? strlen(text) : 0};
+}
+
 /* n if it is none of them. */
-static uint32_t find(const char *const *texts, uint32_t n, const char *text)
+static uint32_t find(const char *const *texts, uint32_t n, struct word word)
 {
     uint32_t i = 0;
 
-    while (i < n && (!text || strcmp(texts[i], text) != 0))
+    while (i < n && (!word.text || strlen(texts[i]) != word.size ||
+                     memcmp(texts[i], word.text, word.size) != 0))
         i++;
     return i;
 }
@@ -81,42 +95,73 @@ static void add_text(struct tc_strbuf *out, const struct tc_strtab *symbols, tc_
 
 void tc_fact_key(const struct tc_fact *fact, const struct tc_strtab *symbols, struct tc_strbuf *out)
 {
-    tc_strbuf_addf(out, "[\"%s\"", kinds[fact->subject.kind]);
+    tc_strbuf_adds(out, "[\"");
+    tc_strbuf_adds(out, kinds[fact->subject.kind]);
+    tc_strbuf_addc(out, '"');
     for (unsigned i = 0; i < TC_FACT_FIELDS; i++)
         add_text(out, symbols, fact->subject.fields[i]);
     add_text(out, symbols, fact->path);
-    tc_strbuf_addf(out, ",\"%s\"]", attributes[fact->attribute]);
+    tc_strbuf_adds(out, ",\"");
+    tc_strbuf_adds(out, attributes[fact->attribute]);
+    tc_strbuf_adds(out, "\"]");
 }
 
-static tc_sym intern(struct tc_strtab *symbols, const char *text)
+static tc_sym intern(struct tc_strtab *symbols, struct word word)
 {
-    return text && *text ? tc_strtab_intern_text(symbols, text) : TC_NO_SYM;
+    return word.size ? tc_strtab_intern(symbols, word.text, word.size) : TC_NO_SYM;
+}
+
+enum {
+    N_WORDS = TC_FACT_FIELDS + 3 /* the kind in front, path and attribute behind */
+};
+
+/* Mining asks each form for each key, and few keys have an escape: no tree is built for the others.
+ */
+static bool split(const char *text, size_t size, struct word *words)
+{
+    const char *end = text + size;
+
+    if (memchr(text, '\\', size))
+        return false;
+    for (unsigned i = 0; i < N_WORDS; i++) {
+        const char *begin = text + 2, *quote;
+        if (end - text < 3 || text[0] != (i ? ',' : '[') || text[1] != '"' ||
+            !(quote = memchr(begin, '"', (size_t)(end - begin))))
+            return false;
+        words[i] = (struct word){begin, (size_t)(quote - begin)};
+        text = quote + 1;
+    }
+    return end - text == 1 && *text == ']';
+}
+
+static bool read_words(struct tc_fact *fact, struct tc_strtab *symbols, const struct word *words)
+{
+    *fact = (struct tc_fact){.subject = tc_subject_of(TC_N_SUBJECTS), .value = TC_NO_SYM};
+    fact->subject.kind = find(kinds, TC_N_SUBJECTS, words[0]);
+    for (unsigned i = 0; i < TC_FACT_FIELDS; i++)
+        fact->subject.fields[i] = intern(symbols, words[1 + i]);
+    fact->path = intern(symbols, words[1 + TC_FACT_FIELDS]);
+    fact->attribute = find(attributes, TC_N_ATTRIBUTES, words[2 + TC_FACT_FIELDS]);
+    return is_whole(fact);
 }
 
 bool tc_fact_of_key(struct tc_fact *fact, struct tc_strtab *symbols, const char *text, size_t size)
 {
+    struct word words[N_WORDS];
     struct tc_json *array = NULL;
-    unsigned place = 0;
+    unsigned n = 0;
+    bool is_read;
 
-    *fact = (struct tc_fact){.subject = tc_subject_of(TC_N_SUBJECTS),
-                             .attribute = TC_N_ATTRIBUTES,
-                             .path = TC_NO_SYM,
-                             .value = TC_NO_SYM};
+    if (split(text, size, words))
+        return read_words(fact, symbols, words);
     if (tc_json_parse(text, size, &array, NULL))
         return false;
-    for (const struct tc_json *c = tc_json_first(array); c; c = tc_json_next(c), place++) {
-        const char *word = tc_json_text(c);
-        if (place == 0)
-            fact->subject.kind = find(kinds, TC_N_SUBJECTS, word);
-        else if (place <= TC_FACT_FIELDS)
-            fact->subject.fields[place - 1] = intern(symbols, word);
-        else if (place == TC_FACT_FIELDS + 1)
-            fact->path = intern(symbols, word);
-        else
-            fact->attribute = find(attributes, TC_N_ATTRIBUTES, word);
-    }
+    for (const struct tc_json *c = tc_json_first(array); c; c = tc_json_next(c), n++)
+        if (n < N_WORDS)
+            words[n] = word_of(c);
+    is_read = n == N_WORDS && read_words(fact, symbols, words);
     tc_json_free(array);
-    return place == TC_FACT_FIELDS + 3 && is_whole(fact);
+    return is_read;
 }
 
 /* ---- descriptors ---------------------------------------------------------------------------- */
@@ -153,14 +198,13 @@ bool tc_fact_read(struct tc_fact *fact, struct tc_strtab *symbols, const struct 
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     *fact = (struct tc_fact){.subject = tc_subject_of(TC_N_SUBJECTS)};
-    fact->subject.kind = find(kinds, TC_N_SUBJECTS, tc_json_text(tc_json_get(subject, "subject")));
-    fact->attribute =
-        find(attributes, TC_N_ATTRIBUTES, tc_json_text(tc_json_get(claim, "attribute")));
+    fact->subject.kind = find(kinds, TC_N_SUBJECTS, word_of(tc_json_get(subject, "subject")));
+    fact->attribute = find(attributes, TC_N_ATTRIBUTES, word_of(tc_json_get(claim, "attribute")));
     for (unsigned i = 0; i < TC_FACT_FIELDS; i++)
-        fact->subject.fields[i] = intern(symbols, tc_json_text(tc_json_get(subject, fields[i])));
+        fact->subject.fields[i] = intern(symbols, word_of(tc_json_get(subject, fields[i])));
     if (!value || !is_whole(fact))
         return false;
-    fact->path = intern(symbols, tc_json_text(tc_json_get(claim, "operand")));
+    fact->path = intern(symbols, word_of(tc_json_get(claim, "operand")));
     tc_json_print(value, &text);
     fact->value = tc_strtab_intern(symbols, text.text, text.size);
     tc_strbuf_release(&text);
