@@ -4,8 +4,8 @@
  *
  * The agent is an extension module that lives once in the user's interpreter.
  * All its state is guarded by the interpreter's lock; only the sink has a lock
- * of its own. Policy - what is traced and what it is called - is Python
- * (python/traincheck_agent); what runs at every traced call is C.
+ * of its own. What its thread tells the board of is atomic. Policy - what is traced and what it is
+ * called - is Python (python/traincheck_agent); what runs at every traced call is C.
  */
 #ifndef TC_COLLECT_AGENT_H
 #define TC_COLLECT_AGENT_H
@@ -123,10 +123,10 @@ struct tc_agent {
     int stack_depth;     /* frames of the user's that are recorded of a call; 0: the nearest line */
     bool is_dark;        /* in a step that sampling leaves out (steps.h) */
     unsigned generation; /* counts forks */
-    int64_t next_call;
+    _Atomic int64_t next_call;
     uint64_t moment; /* counts begins and ends of calls: the user's code runs between two */
     int64_t anchor_ns;
-    uint64_t errors;
+    _Atomic uint64_t errors;
     PyObject *policy;     /* module traincheck_agent.policy */
     PyObject *dynamo;     /* sets dynamo's callback for frames, NULL before dynamo is imported */
     PyObject *package;    /* "traincheck_agent" */

@@ -26,7 +26,8 @@
 static struct {
     struct tc_process_config config;
     pid_t pid;
-    bool was_open, has_torch, has_progress;
+    _Atomic bool was_open, has_torch;
+    bool has_progress;
     char failure[sizeof(((struct tc_board_totals *)0)->failure)]; /* no file could be opened */
 } process;
 
@@ -66,7 +67,8 @@ static void put_process_record(const char *record)
     tc_strbuf_release(&line);
 }
 
-/* The counters are read while other threads count: what is told may be an instant old. */
+/* Also by the sink's thread, which has no other lock: each counter is atomic, all together may be
+ * an instant old. */
 static void tell(const struct tc_sink_stats *stats)
 {
     struct tc_board_totals mine = {

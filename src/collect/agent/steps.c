@@ -18,12 +18,12 @@ struct optimizer {
 };
 
 static struct {
-    int64_t number;
+    _Atomic int64_t number;
     bool has_step; /* the window holds an optimizer step */
     bool has_call;
-    uint64_t n_steps; /* of all optimizers */
-    int64_t previous; /* the last window that held a step */
-    bool predicted;   /* a batch is asked for: records carry the next window's number */
+    uint64_t n_steps;       /* of all optimizers */
+    int64_t previous;       /* the last window that held a step */
+    _Atomic bool predicted; /* a batch is asked for: records carry the next window's number */
     bool asked; /* a batch is asked for, or was the last thing that happened: records are held */
     int64_t asked_t;
     TC_VEC(struct optimizer) optimizers;
