@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Build and run all tests: the C tests under AddressSanitizer and
 # UndefinedBehaviorSanitizer first, those of threads under ThreadSanitizer,
-# then everything in the default build.
+# with both the agent in a Python that trains, then everything in the default build.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/scripts/setup.sh"
@@ -13,7 +13,7 @@ run_sanitized() {
     local folder=$root/build/$1
     say "Building in build/$1/"
     configure_and_build "$folder" -DBUILD_TESTING=ON -DCMAKE_BUILD_TYPE=Debug -DTC_WERROR=ON "-DTC_SANITIZE=$2" \
-        "-DTC_SANITIZE_AGENT=$sanitized_agent"
+        -DTC_SANITIZE_AGENT=ON
     say "C tests with -fsanitize=$2"
     shift 2
     ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
@@ -22,10 +22,8 @@ run_sanitized() {
 }
 
 status=0
-sanitized_agent=ON # and with it the tests of label agent-sanitize
 run_sanitized asan address,undefined -LE 'law|python|torch'
-sanitized_agent=OFF
-run_sanitized tsan thread -L threads
+run_sanitized tsan thread -L 'threads|agent-sanitize'
 say "All tests"
 # Many of these are real processes that are killed, starved and raced. One that fails is run once
 # more, and both outcomes stand in the output: what fails twice fails the run.
