@@ -2,22 +2,22 @@
 /*
  * fuzz_zio.c - frames, and a whole trace file made of the input
  */
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/fs.h"
 #include "fuzz.h"
+#include "scratch.h"
 #include "trace/zio.h"
 #include <traincheck/trace.h>
 
 static void check_frame(const uint8_t *data, size_t size)
 {
-    struct tc_zio *zio = tc_zio_new();
+    static struct tc_zio *zio; /* a trace's writer and reader keep theirs, too */
     struct tc_strbuf text = TC_STRBUF_INIT, packed = TC_STRBUF_INIT;
     struct tc_error err;
     size_t used = 0;
 
+    if (!zio)
+        zio = tc_zio_new();
     if (tc_zio_unpack(zio, data, size, &text, &used, &err) == TC_OK)
         FUZZ_CHECK(used > 0 && used <= size);
     else
@@ -29,21 +29,17 @@ static void check_frame(const uint8_t *data, size_t size)
     FUZZ_CHECK(!size || !memcmp(text.text, data, size));
     tc_strbuf_release(&text);
     tc_strbuf_release(&packed);
-    tc_zio_free(zio);
 }
 
-/* In memory where there is such a folder: fuzzing writes one file for each input. */
 static void check_file(const uint8_t *data, size_t size)
 {
     struct tc_notes *notes = tc_notes_new();
     struct tc_trace_file *file;
     const struct tc_record *record;
     struct tc_error err;
-    char path[64];
+    const char *path = fuzz_path("trace_fuzz.jsonl");
 
-    snprintf(path, sizeof(path), "%s/trace_fuzz_%ld.jsonl",
-             tc_fs_is_dir("/dev/shm") ? "/dev/shm" : ".", (long)getpid());
-    FUZZ_CHECK(tc_fs_write(path, data, size, NULL) == TC_OK);
+    fuzz_put(path, data, size);
     if (tc_trace_file_open(path, notes, &file, &err) == TC_OK) {
         while (tc_trace_file_next(file, &record, &err) == TC_OK)
             FUZZ_CHECK(record->object && record->line > 1);
@@ -52,7 +48,6 @@ static void check_file(const uint8_t *data, size_t size)
         tc_trace_file_close(file);
     }
     tc_notes_free(notes);
-    unlink(path);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scratch.h"
 
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,10 +60,10 @@ const char *fuzz_folder(const char *name)
 
 void fuzz_put(const char *path, const void *data, size_t size)
 {
-    FILE *file = fopen(path, "wb");
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
-    FUZZ_CHECK(file && (!size || fwrite(data, 1, size, file) == size));
-    fclose(file);
+    FUZZ_CHECK(fd >= 0 && (!size || write(fd, data, size) == (ssize_t)size));
+    close(fd);
 }
 
 void fuzz_get(const char *path, struct tc_strbuf *out)
