@@ -5,7 +5,7 @@
 #   tests/fuzz/run.sh [--minutes N] [--build DIR] [TARGET...]
 #
 # What is found stays in DIR/findings, new inputs in DIR/corpus/TARGET (both kept between runs). A line for each target: executions, executions
-# a second, edges covered, findings. The exit status is 1 if anything was found, 2 if a target did not run. How many lines are
+# a second by the clock and of processor time (the same unless the machine has other work), edges covered, findings. The exit status is 1 if anything was found, 2 if a target did not run. How many lines are
 # covered by all that: tests/fuzz/coverage.sh.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -38,19 +38,22 @@ for target in "${targets[@]}"; do
     [ "$target" != trace ] || longest=5120 # two ranks of two steps: what is longer only takes longer
     timeout=$(awk -v m="$minutes" 'BEGIN { print int(m * 60) }')
     # One that crashes is looked at first: the others still have their turn.
-    "$build/tests/bin/fuzz_$target" -max_total_time="$timeout" -timeout=10 -rss_limit_mb=2048 -max_len=$longest -entropic=0 \
+    TIMEFORMAT='%U %S'
+    { time "$build/tests/bin/fuzz_$target" -max_total_time="$timeout" -timeout=10 -rss_limit_mb=2048 -max_len=$longest -entropic=0 \
         -print_final_stats=1 -dict="$root/tests/fuzz/words.dict" -artifact_prefix="$findings/" "$corpus" "$root/tests/fuzz/corpus/$target" \
-        >"$log" 2>&1 || true
+        >"$log" 2>&1 || true; } 2>"$log.time"
     n=$(($(find "$findings" -type f | wc -l) - before))
     found=$((found + n))
     if [ "$n" -eq 0 ] && ! grep -q number_of_executed_units "$log"; then
         failed=1
         echo "$target did not run: $log" >&2
     fi
-    awk -v target="$target" -v n="$n" '
+    awk -v target="$target" -v n="$n" -v time="$(tail -n 1 "$log.time")" '
         /cov: / { for (i = 1; i < NF; i++) if ($i == "cov:") edges = $(i + 1) }
         /number_of_executed_units/ { runs = $2 } /average_exec_per_sec/ { speed = $2 }
-        END { printf "%-10s %10d executions  %7d a second  %6d edges  %d found\n", target, runs, speed, edges, n }' "$log"
+        END { split(time, spent, " ")
+              printf "%-10s %10d executions  %7d a second  %7d of processor time  %6d edges  %d found\n",
+                     target, runs, speed, runs / (spent[1] + spent[2] + 0.01), edges, n }' "$log"
 done
 [ $failed -eq 0 ] || exit 2
 exit $((found > 0))
