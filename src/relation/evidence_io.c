@@ -6,6 +6,7 @@
 
 #include "base/banned.h"
 #include "base/fs.h"
+#include "base/utf8.h"
 #include "replay/symbols.h"
 #include "trace/zio.h"
 #include <traincheck/version.h>
@@ -251,15 +252,31 @@ static enum tc_status read_header(struct tc_evidence *evidence, const struct tc_
     return TC_OK;
 }
 
+/* Written, all bytes that are not UTF-8 are one character: names that differ would become one. */
+static enum tc_status check_utf8(const char *line, size_t size, struct tc_error *err)
+{
+    const char *p = line, *end = line + size;
+
+    for (size_t n; p < end; p += n) {
+        n = (unsigned char)*p < 0x80 ? 1 : tc_utf8_size(p, end);
+        if (!n)
+            return tc_error_set(err, TC_E_FORMAT, "byte %zu: not UTF-8", (size_t)(p - line));
+    }
+    return TC_OK;
+}
+
 static enum tc_status read_line(struct tc_evidence *evidence, const char *line, size_t size,
                                 bool is_first, uint64_t *n_unknown, struct tc_error *err)
 {
     struct tc_json *object = NULL;
-    enum tc_status status = tc_json_parse(line, size, &object, err);
-    const char *name = tc_json_text(tc_json_get(object, "source"));
+    enum tc_status status = check_utf8(line, size, err);
+    const char *name;
 
+    if (!status)
+        status = tc_json_parse(line, size, &object, err);
     if (status)
         return status;
+    name = tc_json_text(tc_json_get(object, "source"));
     if (is_first)
         status = read_header(evidence, object, err);
     else if (!name)

@@ -145,6 +145,7 @@ static void what_is_wrong_is_named(void **state)
     assert_refused(w, HEADER "{\"source\":\"contents\",\"key\":\"k\",\"n\":1,\"when\":[]}\n",
                    TC_E_FORMAT, "\"when\"");
     assert_refused(w, HEADER "no json\n", TC_E_FORMAT, "part.tce:2");
+    assert_refused(w, HEADER ROW(",\"n\":1,\"in\":[\"\xc7\"]"), TC_E_FORMAT, "not UTF-8");
     assert_int_equal(w->evidence.rows.n, 0);
 }
 
