@@ -30,6 +30,20 @@ static enum tc_status read_line(struct tc_suppressions *suppressions, const char
     return TC_OK;
 }
 
+/* As a crash leaves them: what stands behind would be lost without a word. */
+static enum tc_status check_zeros(const struct tc_strbuf *text, const char *path,
+                                  struct tc_error *err)
+{
+    const char *zero = text->size ? memchr(text->text, 0, text->size) : NULL;
+    unsigned line = 1;
+
+    if (!zero)
+        return TC_OK;
+    for (const char *p = text->text; p < zero; p++)
+        line += *p == '\n';
+    return tc_error_set(err, TC_E_FORMAT, "%s: line %u: a zero byte: this is no text", path, line);
+}
+
 enum tc_status tc_suppressions_read(struct tc_suppressions *suppressions, const char *path,
                                     struct tc_error *err)
 {
@@ -37,6 +51,8 @@ enum tc_status tc_suppressions_read(struct tc_suppressions *suppressions, const 
     enum tc_status status = tc_fs_read(path, &text, err);
     const char *line = text.text ? text.text : "";
 
+    if (!status)
+        status = check_zeros(&text, path, err);
     for (unsigned n = 1; !status && *line; n++) {
         size_t size = strcspn(line, "\n");
         status = read_line(suppressions, line, size);
