@@ -18,7 +18,7 @@ struct tc_plan_check_config {
     size_t n_formats;
     const char *output_dir; /* created; NULL: no files are written */
     unsigned jobs;          /* threads; 0: all cores */
-    unsigned seeds;         /* independent evaluations; 0: 2 */
+    unsigned seeds;         /* independent evaluations; 0: 2, and up to 16 for error_bits of 80 */
     bool no_html_report, color, quiet, json;
     void (*write)(void *context, const char *text, size_t size);
     /* Operators evaluated so far, of how many; false ends it with TC_E_INTERRUPTED. */
@@ -37,8 +37,8 @@ struct tc_plan_check_result {
     uint64_t n_results, n_differ, n_verified;
     uint64_t n_ops; /* of all ranks */
     uint32_t world, n_retargeted;
-    /* A wrong "verified" has a chance below 2^-error_bits, where the degree as a polynomial times
-     * the number of outputs is up to 2^21. That is not counted: docs/plans.md. */
+    /* A wrong "verified" has a chance below 2^-error_bits, by the degrees that were counted; 0: the
+     * degrees are too high for a bound. */
     unsigned error_bits;
     uint64_t wall_ns;
 };

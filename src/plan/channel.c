@@ -33,6 +33,8 @@ static void deliver(struct tc_world *w, struct tc_world_rank *to, const struct t
 
     if (t && t->numel == m->n) {
         tc_view_scatter(to->run.slots[t->storage], t, m->data);
+        if (w->watch->ledger)
+            tc_ledger_received(w->watch->ledger, &to->run, op, &m->degree);
         return;
     }
     snprintf(text, sizeof(text),
@@ -63,6 +65,8 @@ void tc_channel_post(struct tc_world *w, struct tc_world_rank *rank, const struc
     if (is_send) {
         m->data = tc_malloc(((size_t)m->n + 1) * sizeof(*m->data));
         tc_view_gather(rank->run.slots[t->storage], t, m->data);
+        if (w->watch->ledger)
+            tc_ledger_sent(w->watch->ledger, &rank->run, op, &m->degree);
     }
     if (!met) {
         append(is_send ? &c->sent : &c->posted, m);

@@ -111,6 +111,16 @@ bool tc_collective_is_even(const struct tc_plan_op *op)
     return kind == ALL_REDUCE || kind == ALL_GATHER || kind == BROADCAST || kind == BARRIER;
 }
 
+bool tc_collective_multiplies(const struct tc_plan_op *op)
+{
+    return !strcmp(reduction_of(op), "prod");
+}
+
+bool tc_collective_chooses(const struct tc_plan_op *op)
+{
+    return !strcmp(reduction_of(op), "max") || !strcmp(reduction_of(op), "min");
+}
+
 /* ---- do they match? ------------------------------------------------------------------------ */
 
 static bool has_even_sizes(enum collective kind)

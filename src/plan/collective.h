@@ -25,6 +25,9 @@ bool tc_collective_run(const struct tc_participant *all, uint32_t n, struct tc_a
 int64_t tc_collective_group(const struct tc_plan_op *op);
 /* Does it give all ranks the same, whatever their places in the group are? */
 bool tc_collective_is_even(const struct tc_plan_op *op);
+/* Does it multiply what ranks give, or take the largest or smallest of it? */
+bool tc_collective_multiplies(const struct tc_plan_op *op);
+bool tc_collective_chooses(const struct tc_plan_op *op);
 /* Of a send or receive. */
 int64_t tc_message_peer(const struct tc_plan_op *op);
 int64_t tc_message_tag(const struct tc_plan_op *op);

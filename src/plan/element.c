@@ -30,6 +30,7 @@ void tc_el_invert(tc_el *a, size_t n)
         a[0] = tc_el_inv(a[0]);
     if (n < 2)
         return;
+    tc_el_count_inverses(n - 1); /* the inverse of the product is the last */
     before = tc_malloc(n * sizeof(*before));
     for (size_t i = 0; i < n; i++) {
         before[i] = product;

@@ -43,6 +43,18 @@ static inline uint64_t tc_field_mul(uint64_t a, uint64_t b)
     return tc_field_reduce(((uint64_t)w & TC_EL_PRIME) + (uint64_t)(w >> 61));
 }
 
+/* What a thread has done since it was last cleared; for the bound of the error. */
+struct tc_el_counts {
+    uint64_t functions[TC_N_FN], inverses;
+};
+
+extern _Thread_local struct tc_el_counts tc_el_counts;
+
+static inline void tc_el_count_inverses(size_t n)
+{
+    tc_el_counts.inverses += n;
+}
+
 /* The same where one of the two is marked. */
 tc_el tc_el_add_marked(tc_el a, tc_el b);
 tc_el tc_el_mul_marked(tc_el a, tc_el b);

@@ -14,6 +14,8 @@
 
 #    define LOW61 TC_EL_PRIME
 
+_Thread_local struct tc_el_counts tc_el_counts;
+
 /* ---- marked elements ----------------------------------------------------------------------- */
 
 static bool is_infinite(tc_el a)
@@ -63,6 +65,7 @@ tc_el tc_el_mul_marked(tc_el a, tc_el b)
 
 tc_el tc_el_inv(tc_el a)
 {
+    tc_el_count_inverses(1);
     a = tc_el_plain(a);
     if (is_infinite(a))
         return 0;
@@ -167,6 +170,7 @@ tc_el tc_el_apply(const struct tc_function *f, tc_el a)
 {
     tc_el known;
 
+    tc_el_counts.functions[f->fn]++;
     a = tc_el_plain(a);
     if (a == TC_EL_UNDEF)
         return a;
@@ -177,6 +181,7 @@ tc_el tc_el_apply(const struct tc_function *f, tc_el a)
 
 tc_el tc_el_apply2(const struct tc_function *f, tc_el a, tc_el b)
 {
+    tc_el_counts.functions[f->fn]++;
     a = tc_el_plain(a);
     b = tc_el_plain(b);
     if (a == TC_EL_UNDEF || b == TC_EL_UNDEF)
@@ -227,6 +232,7 @@ static uint64_t permute_back(uint64_t x)
 tc_el tc_el_sqrt(const struct tc_function *f, tc_el a)
 {
     (void)f;
+    tc_el_counts.functions[TC_FN_SQRT]++;
     a = tc_el_plain(a);
     return a <= 1 || tc_el_is_marked(a) ? a : permute(a) | TC_EL_ROOT;
 }
@@ -238,6 +244,7 @@ bool tc_el_is_root(tc_el a)
 
 tc_el tc_el_scale_root(tc_el a, tc_el square)
 {
+    tc_el_counts.functions[TC_FN_SQRT]++;
     tc_el scaled = tc_el_mul(permute_back(a & LOW61), square);
 
     return scaled <= 1 || tc_el_is_marked(scaled) ? scaled : permute(scaled) | TC_EL_ROOT;

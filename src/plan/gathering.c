@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+#include "plan/degree.h"
+
 #include "base/banned.h"
 
 static void tell_mismatch(struct tc_world *w, const struct tc_gathering *g,
@@ -77,6 +79,8 @@ static void complete(struct tc_world *w, struct tc_gathering *g, struct tc_arena
 
     pthread_mutex_unlock(&w->lock);
     tc_collective_run(g->all, group->n, scratch, failure);
+    if (w->watch->ledger && !*failure)
+        tc_ledger_met(w->watch->ledger, g->all, group->n);
     for (uint32_t i = 0; i < group->n && w->watch->op && !*failure; i++)
         if (w->set->copies.of[group->ranks[i]] == group->ranks[i])
             w->watch->op(w->watch->context, g->all[i].run,

@@ -62,8 +62,8 @@ struct tc_plan_finding {
 struct tc_plan_verdict {
     enum tc_plan_outcome outcome;
     unsigned n_seeds;
-    /* A wrong "verified" has a chance below 2^-error_bits, where the degree as a polynomial times
-     * the number of outputs is up to 2^21. That is not counted: docs/plans.md. */
+    /* A wrong "verified" has a chance below 2^-error_bits, by the degrees that were counted; 0: the
+     * degrees are too high for a bound. */
     unsigned error_bits;
     TC_VEC(struct tc_plan_judged) results;
     uint64_t n_wrong, n_verified;
@@ -74,7 +74,8 @@ struct tc_plan_verdict {
 };
 
 struct tc_verify_config {
-    unsigned seeds, threads;
+    unsigned seeds, most_seeds; /* evaluations, and how many if these do not give error_bits */
+    unsigned error_bits, threads;
     bool explain;
     bool (*progress)(void *context, uint64_t done, uint64_t of); /* operators; may be NULL */
     void *context;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "plan/degree.h"
 #include "plan/eval.h"
 #include "plan/fill.h"
 
@@ -127,6 +128,8 @@ static void finish(struct tc_world *w, struct tc_world_rank *rank)
     const struct tc_plan_program *p = rank->run.plan->program;
 
     allocate(rank, UINT32_MAX); /* results that nothing wrote */
+    if (w->watch->ledger && !w->failed)
+        tc_ledger_done(w->watch->ledger, &rank->run);
     if (w->watch->done && !w->failed)
         w->watch->done(w->watch->context, &rank->run);
     for (uint32_t i = 0; i < p->n_slots; i++)
@@ -178,9 +181,12 @@ static void evaluate(struct tc_world *w, struct tc_world_rank *rank, const struc
         tc_world_fail(w, TC_WORLD_UNFIT, op, rank->run.plan->rank, text.text);
         pthread_mutex_unlock(&w->lock);
         tc_strbuf_release(&text);
-    } else if (w->watch->op) {
-        w->watch->op(w->watch->context, &rank->run, rank->run.pc);
+        return;
     }
+    if (w->watch->ledger)
+        tc_ledger_op(w->watch->ledger, &rank->run, rank->run.pc);
+    if (w->watch->op)
+        w->watch->op(w->watch->context, &rank->run, rank->run.pc);
 }
 
 /* False if the rank must wait. */

@@ -12,6 +12,10 @@
 #include "base/strbuf.h"
 #include "plan/plan.h"
 
+struct tc_degree;
+struct tc_participant;
+struct tc_ledger;
+
 /* One rank while it runs. */
 struct tc_run {
     const struct tc_plan_rank *plan;
@@ -23,6 +27,7 @@ struct tc_world_watch {
     /* After each operator, and for collectives after all have met; on any thread, at once for
      * several ranks. May be NULL. */
     void (*op)(void *context, const struct tc_run *run, uint32_t op);
+    struct tc_ledger *ledger; /* counts degrees; may be NULL */
     /* A rank is done, its results are there. */
     void (*done)(void *context, const struct tc_run *run);
     /* Now and then; false ends it. */

@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "plan/collective.h"
+#include "plan/degree.h"
 #include "plan/world.h"
 
 enum tc_world_state {
@@ -43,6 +44,7 @@ struct tc_message {
     struct tc_message *next;
     uint32_t rank, op;
     tc_el *data; /* of a send */
+    struct tc_degree degree;
     int64_t n;
 };
 

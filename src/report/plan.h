@@ -18,6 +18,8 @@ struct tc_plan_report {
 };
 
 void tc_plan_report_text(const struct tc_plan_report *r, struct tc_strbuf *out);
+/* "error < 2^-83, 7 random evaluations" */
+void tc_plan_add_bound(const struct tc_plan_verdict *verdict, struct tc_strbuf *out);
 /* One object for each finding, then the summary: JSON Lines. */
 void tc_plan_report_json(const struct tc_plan_report *r, struct tc_strbuf *out);
 void tc_plan_report_sarif(const struct tc_plan_report *r, struct tc_strbuf *out);

@@ -165,11 +165,11 @@ static void add_summary(const struct tc_plan_report *r, struct tc_strbuf *out)
     tc_safe_adds(out, TC_SAFE_XML, r->parallel->folder);
     tc_strbuf_adds(out, " beside ");
     tc_safe_adds(out, TC_SAFE_XML, r->single->folder);
-    tc_strbuf_addf(out,
-                   ": %u ranks (%u retargeted), %zu results, %llu differ, %llu verified "
-                   "(%u random evaluations).</p>\n",
+    tc_strbuf_addf(out, ": %u ranks (%u retargeted), %zu results, %llu differ, %llu verified (",
                    r->parallel->world, r->parallel->n_retargeted, v->results.n,
-                   (unsigned long long)v->n_wrong, (unsigned long long)v->n_verified, v->n_seeds);
+                   (unsigned long long)v->n_wrong, (unsigned long long)v->n_verified);
+    tc_plan_add_bound(v, out);
+    tc_strbuf_adds(out, ").</p>\n");
     for (size_t i = 0; i < v->warnings.n; i++) {
         tc_strbuf_adds(out, "<p class=\"note\">");
         tc_safe_adds(out, TC_SAFE_XML, v->warnings.items[i]);

@@ -104,6 +104,8 @@ enum tc_status tc_plan_check(const struct tc_plan_check_config *config,
                              struct tc_plan_check_result *result, struct tc_error *err)
 {
     struct tc_verify_config verify = {.seeds = config->seeds ? config->seeds : 2,
+                                      .most_seeds = config->seeds ? config->seeds : 16,
+                                      .error_bits = 80,
                                       .threads = config->jobs ? config->jobs : tc_pool_cores(),
                                       .explain = true,
                                       .progress = config->progress,

@@ -64,6 +64,16 @@ static void add_ranks(const struct tc_plan_report *r, struct tc_strbuf *out)
     tc_strbuf_adds(out, " \xc2\xb7 ");
 }
 
+/* "error < 2^-83, 7 random evaluations" */
+void tc_plan_add_bound(const struct tc_plan_verdict *v, struct tc_strbuf *out)
+{
+    if (v->error_bits)
+        tc_strbuf_addf(out, "error < 2^-%u, ", v->error_bits);
+    else
+        tc_strbuf_adds(out, "no bound of the error, as degrees are too high; ");
+    tc_strbuf_addf(out, "%u random evaluation%s", v->n_seeds, v->n_seeds == 1 ? "" : "s");
+}
+
 static void add_summary(const struct tc_plan_report *r, struct tc_strbuf *out)
 {
     const struct tc_plan_verdict *v = r->verdict;
@@ -74,13 +84,16 @@ static void add_summary(const struct tc_plan_report *r, struct tc_strbuf *out)
     else if (v->outcome == TC_PLAN_REFUTED && !v->n_wrong)
         tc_strbuf_adds(out, "the job cannot run to its end\n");
     else if (v->n_wrong)
-        tc_strbuf_addf(
-            out, "%llu of %zu results differ \xc2\xb7 %llu verified (%u random evaluations)\n",
-            (unsigned long long)v->n_wrong, v->results.n, (unsigned long long)v->n_verified,
-            v->n_seeds);
+        tc_strbuf_addf(out, "%llu of %zu results differ \xc2\xb7 %llu verified",
+                       (unsigned long long)v->n_wrong, v->results.n,
+                       (unsigned long long)v->n_verified);
     else
-        tc_strbuf_addf(out, "%zu results verified (%u random evaluations)\n", v->results.n,
-                       v->n_seeds);
+        tc_strbuf_addf(out, "%zu results verified", v->results.n);
+    if (v->outcome != TC_PLAN_UNJUDGED && (v->n_wrong || v->outcome == TC_PLAN_VERIFIED)) {
+        tc_strbuf_adds(out, " (");
+        tc_plan_add_bound(v, out);
+        tc_strbuf_adds(out, ")\n");
+    }
 }
 
 static void add_notes(const struct tc_plan_report *r, struct tc_strbuf *out)

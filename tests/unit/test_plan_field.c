@@ -6,7 +6,9 @@
 
 #include <math.h>
 
+#include "plan/degree.h"
 #include "plan/element.h"
+#include "plan/rules.h"
 
 static tc_el any(uint64_t i)
 {
@@ -45,6 +47,17 @@ static void test_scaled_roots_square_to_what_they_were(void **state)
         assert_true(tc_el_square(root) == tc_el_mul(x, tc_el_inv(tc_el_int((int64_t)ranks[i]))));
         assert_false(tc_el_same(root, tc_el_sqrt(&f, x)));
     }
+}
+
+/* An operator that is forgotten there would lower the bound that verdicts print. */
+static void test_every_rule_has_a_degree(void **state)
+{
+    const struct tc_rule *rule;
+
+    (void)state;
+    for (size_t i = 0; (rule = tc_rule_get(i)); i++)
+        if (rule->kind <= TC_RULE_ELEMENTWISE && !tc_degree_form_of(rule))
+            fail_msg("%s has no degree", rule->name);
 }
 
 /* Sums of products stay exact although every one of them is the largest there is. */
@@ -128,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_laws_hold_at_the_edges),
         cmocka_unit_test(test_scaled_roots_square_to_what_they_were),
+        cmocka_unit_test(test_every_rule_has_a_degree),
         cmocka_unit_test(test_dot_does_not_overflow),
         cmocka_unit_test(test_many_inverses_are_those_of_each),
         cmocka_unit_test(test_square_of_root),

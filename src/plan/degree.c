@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * degree.c - the ledger: degrees of storages, functions applied, values inverted
+ */
+#include "plan/degree.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "plan/collective.h"
+#include "plan/eval.h"
+
+#include "base/banned.h"
+
+/* What a storage holds. A root also has the degree of its square, which products may bring back. */
+struct held {
+    struct tc_degree value, square;
+    double n; /* elements of the storage */
+};
+
+struct tracked {
+    struct held *slots;
+    uint32_t next_alloc;
+    uint8_t *is_late; /* for each operator */
+};
+
+/* All applications of a function, whatever its attributes. */
+struct applied {
+    double n;
+    struct tc_degree argument;
+};
+
+/* All values of one level that were inverted: sums over them. */
+struct inverted {
+    double own, inverses;
+};
+
+struct tc_ledger {
+    const struct tc_plan_set *set;
+    struct tracked *ranks;
+    struct tc_map forms; /* address of a rule -> address of its form */
+    struct applied functions[TC_N_FN];
+    struct inverted levels[TC_DEGREE_LEVELS + 1];
+    struct tc_degree result;
+    bool is_too_deep;
+    const struct tc_plan_op *choice;
+    uint64_t n_choices;
+    pthread_mutex_t lock;
+};
+
+struct tc_ledger *tc_ledger_new(const struct tc_plan_set *set)
+{
+    struct tc_ledger *l = tc_calloc(1, sizeof(*l));
+    const struct tc_rule *rule;
+
+    l->set = set;
+    l->ranks = tc_calloc(set->world + 1, sizeof(*l->ranks));
+    for (size_t i = 0; (rule = tc_rule_get(i)); i++)
+        tc_map_put(&l->forms, (uintptr_t)rule, (uintptr_t)tc_degree_form_of(rule));
+    pthread_mutex_init(&l->lock, NULL);
+    return l;
+}
+
+static void drop(struct tracked *t)
+{
+    tc_free(t->slots);
+    tc_free(t->is_late);
+    *t = (struct tracked){0};
+}
+
+void tc_ledger_free(struct tc_ledger *l)
+{
+    if (!l)
+        return;
+    for (uint32_t r = 0; r < l->set->world; r++)
+        drop(&l->ranks[r]);
+    tc_free(l->ranks);
+    tc_map_release(&l->forms);
+    pthread_mutex_destroy(&l->lock);
+    tc_free(l);
+}
+
+/* ---- degrees ------------------------------------------------------------------------------- */
+
+static void raise_to(struct tc_degree *a, struct tc_degree b)
+{
+    a->own = fmax(a->own, b.own);
+    a->inverses = fmax(a->inverses, b.inverses);
+    a->level = a->level > b.level ? a->level : b.level;
+}
+
+static struct tc_degree times(struct tc_degree a, double n)
+{
+    return (struct tc_degree){n * a.own, n * a.inverses, n > 0 ? a.level : 0};
+}
+
+static void multiply_by(struct tc_degree *a, struct tc_degree b)
+{
+    a->own += b.own;
+    a->inverses += b.inverses;
+    a->level = a->level > b.level ? a->level : b.level;
+}
+
+static void hold(struct held *a, const struct held *b)
+{
+    raise_to(&a->value, b->value);
+    raise_to(&a->square, b->square);
+}
+
+/* What a factor may bring into a product. */
+static struct tc_degree as_factor(const struct held *a)
+{
+    struct tc_degree d = a->value;
+
+    raise_to(&d, a->square);
+    return d;
+}
+
+/* ---- late operators ------------------------------------------------------------------------ */
+
+/* What is left of the program uses the storage for more than the same element of a result. */
+static void mark_reads(const struct tc_plan_op *op, bool all, uint8_t *is_mixed)
+{
+    int64_t n = op->n_outs && op->outs[0] ? op->outs[0]->numel : -1;
+
+    for (uint32_t k = 0; k < op->n_reads; k++)
+        if (all || op->reads[k]->numel != n)
+            is_mixed[op->reads[k]->storage] = 1;
+}
+
+static bool has_mixed(const struct tc_plan_op *op, const uint8_t *is_mixed)
+{
+    for (uint32_t k = 0; k < op->n_outs; k++)
+        if (op->outs[k] && is_mixed[op->outs[k]->storage])
+            return true;
+    return false;
+}
+
+/*
+ * Operators after which only elementwise ones follow, up to a result: those of an optimizer. One
+ * element of a result depends on one element of theirs. So it is one application and one inverse,
+ * and not those of all parameters, that a result rests on.
+ */
+static void find_late(struct tracked *t, const struct tc_plan_program *p)
+{
+    uint8_t *is_mixed = tc_calloc(p->n_slots + 1, 1);
+    size_t a = p->allocs.n;
+
+    t->is_late = tc_calloc(p->ops.n + 1, 1);
+    for (size_t i = p->ops.n; i-- > 0;) {
+        const struct tc_plan_op *op = &p->ops.items[i];
+        bool is_plain = tc_degree_is_elementwise(op->rule) && !has_mixed(op, is_mixed);
+        t->is_late[i] = is_plain;
+        mark_reads(op, !is_plain, is_mixed);
+        for (; a > 0 && p->allocs.items[a - 1].op >= i + 1; a--)
+            is_mixed[p->allocs.items[a - 1].slot] = 0; /* held something else before */
+    }
+    tc_free(is_mixed);
+}
+
+/* ---- storages ------------------------------------------------------------------------------ */
+
+/* Drawn elements are variables; the contents of masks and indices are numbers. */
+static void begin(struct tracked *t, const struct tc_plan_rank *rank)
+{
+    find_late(t, rank->program);
+    t->slots = tc_calloc(rank->program->n_slots + 1, sizeof(*t->slots));
+    for (size_t i = 0; i < rank->inits.n; i++)
+        if (!rank->inits.items[i].data && rank->inits.items[i].tensor.storage != TC_PLAN_NO_SLOT)
+            t->slots[rank->inits.items[i].tensor.storage].value.own = 1;
+    for (size_t i = 0; i < rank->consts.n; i++) /* numbers that are no ratios */
+        if (rank->consts.items[i].storage != TC_PLAN_NO_SLOT)
+            raise_to(&t->slots[rank->consts.items[i].storage].value, (struct tc_degree){1, 0, 0});
+}
+
+/* The storages that live once an operator has run. */
+static struct held *slots_of(struct tc_ledger *l, const struct tc_run *run, uint32_t op)
+{
+    struct tracked *t = &l->ranks[run->plan->rank];
+    const struct tc_plan_program *p = run->plan->program;
+
+    if (!t->slots)
+        begin(t, run->plan);
+    for (; t->next_alloc < p->allocs.n; t->next_alloc++) {
+        const struct tc_plan_alloc *a = &p->allocs.items[t->next_alloc];
+        if (a->op > op + 1)
+            break;
+        if (a->op > 0) /* others are there from the start */
+            t->slots[a->slot] = (struct held){0};
+        t->slots[a->slot].n = (double)a->n;
+    }
+    return t->slots;
+}
+
+static uint32_t number_of(const struct tc_run *run, const struct tc_plan_op *op)
+{
+    return (uint32_t)(op - run->plan->program->ops.items);
+}
+
+static void put(struct held *slots, const struct tc_plan_tensor *t, const struct held *what)
+{
+    struct held *slot = &slots[t->storage];
+
+    if ((double)t->numel >= slot->n) {
+        slot->value = what->value;
+        slot->square = what->square;
+    } else {
+        hold(slot, what);
+    }
+}
+
+static struct held of_value(const struct held *slots, const struct tc_plan_value *v)
+{
+    struct held all = {0};
+
+    if (v->kind == TC_PLAN_TENSOR)
+        hold(&all, &slots[v->tensor->storage]);
+    else if (v->kind == TC_PLAN_NUMBER)
+        all.value.own = 1; /* it may be no ratio */
+    for (uint32_t i = 0; v->kind == TC_PLAN_LIST && i < v->n; i++) {
+        struct held item = of_value(slots, &v->items[i]);
+        hold(&all, &item);
+    }
+    return all;
+}
+
+static struct held of_reads(const struct held *slots, const struct tc_plan_op *op)
+{
+    struct held all = {0};
+
+    for (uint32_t k = 0; k < op->n_reads; k++)
+        hold(&all, &slots[op->reads[k]->storage]);
+    return all;
+}
+
+/* ---- operators ----------------------------------------------------------------------------- */
+
+/* Elements of one product along the rows of an operator that multiplies them. */
+static double row_of(const struct tc_plan_op *op)
+{
+    return op->n_reads ? (double)op->reads[0]->numel : 1;
+}
+
+/* How often argument i is a factor; a number is one at least once. */
+static double factors(const struct tc_plan_op *op, const char *counts, uint32_t i)
+{
+    double n = 0;
+
+    if (strlen(counts) > i)
+        n = counts[i] == 'n' ? row_of(op) : counts[i] - '0';
+    return op->args[i].kind == TC_PLAN_NUMBER ? fmax(n, 1) : n;
+}
+
+/* A product with the factors that the text counts. Two roots may be the square of one. */
+static struct tc_degree product(const struct held *slots, const struct tc_plan_op *op,
+                                const char *counts)
+{
+    struct tc_degree all = {0};
+    double n_roots = 0;
+
+    for (uint32_t i = 0; i < op->n_args; i++)
+        if (of_value(slots, &op->args[i]).square.own > 0)
+            n_roots += factors(op, counts, i);
+    for (uint32_t i = 0; i < op->n_args; i++) {
+        struct held arg = of_value(slots, &op->args[i]);
+        multiply_by(&all, times(n_roots > 1 ? as_factor(&arg) : arg.value, factors(op, counts, i)));
+    }
+    return all;
+}
+
+/* A sum: of it all, times the numbers among the arguments. */
+static struct held sum(const struct held *slots, const struct tc_plan_op *op)
+{
+    struct held all = {0};
+    double n_numbers = 0;
+
+    for (uint32_t i = 0; i < op->n_args; i++) {
+        struct held arg = of_value(slots, &op->args[i]);
+        hold(&all, &arg);
+        n_numbers += op->args[i].kind == TC_PLAN_NUMBER;
+    }
+    all.value.own += n_numbers;
+    all.square.own += all.square.own > 0 ? 2 * n_numbers : 0;
+    return all;
+}
+
+/* What one result is, apart from what is inverted. */
+static struct held result_of(const struct held *slots, const struct tc_plan_op *op,
+                             const struct tc_degree_form *form, const char *counts)
+{
+    struct held made = {0};
+
+    if (!counts)
+        made = sum(slots, op);
+    else
+        made.value = product(slots, op, counts);
+    made.value.own += form->functions;
+    if (form->square)
+        made.square = product(slots, op, form->square);
+    else if (counts && op->n_reads == 1) /* a root times a number may stay a root */
+        made.square = of_reads(slots, op).square;
+    return made;
+}
+
+static void count_inverted(struct tc_ledger *l, struct tc_degree what, double n, unsigned *level)
+{
+    *level = what.level + 1;
+    if (*level > TC_DEGREE_LEVELS) {
+        *level = TC_DEGREE_LEVELS;
+        l->is_too_deep = true;
+    }
+    l->levels[*level].own += n * what.own;
+    l->levels[*level].inverses += n * what.inverses;
+}
+
+/* The inverses in each product of the results. */
+static struct tc_degree inverses_of(struct tc_ledger *l, const struct held *slots,
+                                    const struct tc_plan_op *op, const struct tc_degree_form *form,
+                                    double n)
+{
+    struct tc_degree what = {3, 0, 0}; /* of a root: with a factor, and an eps beside it */
+    struct tc_degree all = {0, form->inverses, 0};
+
+    if (form->inverted == TC_DEGREE_NONE)
+        return (struct tc_degree){0};
+    if (form->inverted >= 0) {
+        if ((uint32_t)form->inverted >= op->n_args)
+            return (struct tc_degree){0};
+        what = of_value(slots, &op->args[form->inverted]).value;
+        if (op->args[form->inverted].kind == TC_PLAN_NUMBER || (what.own < 1 && what.inverses < 1))
+            return (struct tc_degree){0}; /* a number */
+    }
+    count_inverted(l, what, n, &all.level);
+    return all;
+}
+
+#define LATE_MOST 4 /* that a rule has for one element */
+
+static double applications(bool is_late, uint64_t n)
+{
+    return is_late && n > LATE_MOST ? LATE_MOST : (double)n;
+}
+
+static void count_functions(struct tc_ledger *l, const struct held *slots,
+                            const struct tc_plan_op *op, const struct tc_degree_form *form,
+                            const struct tc_el_counts *counts, bool is_late)
+{
+    struct tc_degree argument = product(slots, op, form->arguments);
+
+    argument.own = fmax(argument.own + 2, 1); /* an eps, a scale */
+    for (int f = TC_FN_RANDOM + 1; f < TC_N_FN; f++)
+        if (counts->functions[f]) {
+            l->functions[f].n += applications(is_late, counts->functions[f]);
+            raise_to(&l->functions[f].argument, argument);
+        }
+}
+
+static bool depends(const struct held *slots, const struct tc_plan_op *op)
+{
+    struct held all = of_reads(slots, op);
+
+    return all.value.own > 1 || all.value.inverses > 0 || all.square.own > 0;
+}
+
+/* The first result that is not an argument written in place, as running statistics are. */
+static bool is_first(const struct tc_plan_op *op, uint32_t k)
+{
+    for (uint32_t i = 0; i < k; i++) {
+        bool is_read = !op->outs[i];
+        for (uint32_t r = 0; r < op->n_reads && !is_read; r++)
+            is_read = op->reads[r]->storage == op->outs[i]->storage;
+        if (!is_read)
+            return false;
+    }
+    return true;
+}
+
+static void account(struct tc_ledger *l, const struct tc_run *run, const struct tc_plan_op *op,
+                    const struct tc_degree_form *form, const struct tc_el_counts *counts)
+{
+    struct held *slots = slots_of(l, run, number_of(run, op));
+    bool is_late = l->ranks[run->plan->rank].is_late[number_of(run, op)];
+    struct held first = result_of(slots, op, form, form->times), more = first;
+    struct tc_degree inverses =
+        inverses_of(l, slots, op, form, applications(is_late, counts->inverses));
+
+    if (form->more)
+        more = result_of(slots, op, form, form->more);
+    multiply_by(&first.value, inverses);
+    multiply_by(&more.value, inverses);
+    count_functions(l, slots, op, form, counts, is_late);
+    if (form->chooses && depends(slots, op)) {
+        l->choice = l->choice ? l->choice : op;
+        l->n_choices++;
+    }
+    for (uint32_t k = 0; k < op->n_outs; k++)
+        if (op->outs[k])
+            put(slots, op->outs[k], form->more && !is_first(op, k) ? &more : &first);
+}
+
+/* ---- what the evaluation tells ------------------------------------------------------------- */
+
+/* Collectives and messages come by tc_ledger_met and tc_ledger_received. */
+void tc_ledger_op(struct tc_ledger *l, const struct tc_run *run, uint32_t number)
+{
+    const struct tc_plan_op *op = &run->plan->program->ops.items[number];
+    struct tc_el_counts counts = tc_el_counts;
+    uint64_t address = 0;
+
+    if (op->rule->kind > TC_RULE_ELEMENTWISE)
+        return;
+    tc_el_counts = (struct tc_el_counts){0};
+    pthread_mutex_lock(&l->lock);
+    if (tc_map_get(&l->forms, (uintptr_t)op->rule, &address) && address) {
+        const struct tc_degree_form *form = (const struct tc_degree_form *)(uintptr_t)address;
+        struct tc_degree_form own = tc_degree_form_of_op(form, op);
+        account(l, run, op, &own, &counts);
+    }
+    pthread_mutex_unlock(&l->lock);
+}
+
+static struct held *slots_at(struct tc_ledger *l, const struct tc_participant *p)
+{
+    return slots_of(l, p->run, number_of(p->run, p->op));
+}
+
+void tc_ledger_met(struct tc_ledger *l, const struct tc_participant *all, uint32_t n)
+{
+    struct held met = {0};
+
+    pthread_mutex_lock(&l->lock);
+    for (uint32_t i = 0; i < n; i++) {
+        struct held given = of_reads(slots_at(l, &all[i]), all[i].op);
+        if (tc_collective_multiplies(all[i].op)) {
+            multiply_by(&met.value, as_factor(&given));
+            continue;
+        }
+        if (tc_collective_chooses(all[i].op) && given.value.own > 1) {
+            l->choice = l->choice ? l->choice : all[i].op;
+            l->n_choices++;
+        }
+        hold(&met, &given);
+    }
+    met.value.own += 1; /* a factor of the reduction */
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < all[i].op->n_outs; k++)
+            if (all[i].op->outs[k])
+                put(slots_at(l, &all[i]), all[i].op->outs[k], &met);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void tc_ledger_sent(struct tc_ledger *l, const struct tc_run *from, const struct tc_plan_op *op,
+                    struct tc_degree *with)
+{
+    struct held given;
+
+    pthread_mutex_lock(&l->lock);
+    given = of_reads(slots_of(l, from, number_of(from, op)), op);
+    *with = as_factor(&given);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void tc_ledger_received(struct tc_ledger *l, const struct tc_run *to, const struct tc_plan_op *op,
+                        const struct tc_degree *with)
+{
+    struct held got = {.value = *with};
+
+    pthread_mutex_lock(&l->lock);
+    for (uint32_t k = 0; k < op->n_outs; k++)
+        if (op->outs[k])
+            put(slots_of(l, to, number_of(to, op)), op->outs[k], &got);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void tc_ledger_done(struct tc_ledger *l, const struct tc_run *run)
+{
+    pthread_mutex_lock(&l->lock);
+    struct held *slots = slots_of(l, run, UINT32_MAX - 1);
+    for (size_t i = 0; i < run->plan->results.n; i++)
+        raise_to(&l->result, slots[run->plan->results.items[i].tensor.storage].value);
+    drop(&l->ranks[run->plan->rank]);
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* ---- the bound ----------------------------------------------------------------------------- */
+
+/* Degrees of all that is inverted up to a level: of the product that clears the inverses. */
+static void clear_levels(const struct tc_ledger *a, const struct tc_ledger *b, double *all)
+{
+    all[0] = 0;
+    for (unsigned i = 1; i <= TC_DEGREE_LEVELS; i++) {
+        double own = a->levels[i].own + b->levels[i].own;
+        double inverses = a->levels[i].inverses + b->levels[i].inverses;
+        all[i] = all[i - 1] + own + 2 * inverses * all[i - 1];
+    }
+}
+
+static double cleared(struct tc_degree d, const double *all)
+{
+    return fmax(d.own, 1) + 2 * d.inverses * all[d.level];
+}
+
+#define FIELD_BITS 60 /* of 2^61 - 1 elements; a hash draws some of them twice as often */
+
+double tc_ledger_bits(const struct tc_ledger *single, const struct tc_ledger *parallel)
+{
+    double all[TC_DEGREE_LEVELS + 1], chances = 0;
+    struct tc_degree d = single->result;
+
+    if (single->is_too_deep || parallel->is_too_deep)
+        return 0;
+    clear_levels(single, parallel, all);
+    raise_to(&d, parallel->result);
+    chances = cleared(d, all);
+    for (int f = 0; f < TC_N_FN; f++) {
+        double n = single->functions[f].n + parallel->functions[f].n + 1;
+        d = single->functions[f].argument;
+        raise_to(&d, parallel->functions[f].argument);
+        if (n > 1)
+            chances += n * n / 2 * cleared(d, all);
+    }
+    return fmax(FIELD_BITS - log2(chances), 0);
+}
+
+const struct tc_plan_op *tc_ledger_choice(const struct tc_ledger *l, uint64_t *n)
+{
+    *n = l->n_choices;
+    return l->choice;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * findings.c - what is wrong without a look at values, and words for results and ranks
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "plan/judge.h"
+
+#include "base/banned.h"
+
+static const char *text_of(const struct judge *j, tc_sym name)
+{
+    return tc_strtab_text(j->single->names, name);
+}
+
+static const char *keep(struct tc_plan_verdict *v, struct tc_strbuf *text)
+{
+    const char *copy = tc_arena_text(&v->arena, text->text ? text->text : "", text->size);
+
+    tc_strbuf_release(text);
+    return copy;
+}
+
+static void add_finding(struct tc_plan_verdict *v, struct tc_plan_finding f)
+{
+    const char **texts[] = {&f.kind, &f.text, &f.hint, &f.src,    &f.op,
+                            &f.mod,  &f.name, &f.axis, &f.details};
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        *texts[i] = *texts[i] ? *texts[i] : "";
+    tc_vec_push(&v->findings, f);
+}
+
+static const char *op_name(struct tc_plan_verdict *v, const struct tc_plan_op *op)
+{
+    return tc_arena_text(&v->arena, op->name, (size_t)tc_plan_short_name(op));
+}
+
+/* Every operator without a rule, once. */
+static void find_unknown_of(struct judge *j, const struct tc_plan_set *set, struct tc_map *seen)
+{
+    struct tc_plan_verdict *v = j->verdict;
+
+    for (uint32_t r = 0; r < set->world; r++) {
+        const struct tc_plan_rank *rank = &set->ranks[r];
+        for (size_t i = 0; rank->like < 0 && i < rank->program->ops.n; i++) {
+            const struct tc_plan_op *op = &rank->program->ops.items[i];
+            struct tc_strbuf text = TC_STRBUF_INIT;
+            uint64_t key = tc_hash64(op->name, strlen(op->name), 0), known;
+            if (op->rule || tc_map_get(seen, key, &known))
+                continue;
+            tc_map_put(seen, key, 1);
+            tc_strbuf_addf(&text, "operator %s has no rule (%s:%llu); the plan cannot be judged",
+                           op->name, rank->file, (unsigned long long)op->line);
+            uint32_t *ranks = tc_arena_alloc(&v->arena, sizeof(*ranks));
+            *ranks = r;
+            add_finding(v, (struct tc_plan_finding){.kind = "no-rule",
+                                                    .text = keep(v, &text),
+                                                    .src = op->src,
+                                                    .op = op_name(v, op),
+                                                    .mod = op->mod,
+                                                    .ranks = ranks,
+                                                    .n_ranks = 1});
+        }
+    }
+}
+
+void tc_judge_add_fault(struct judge *j, const struct trial *t)
+{
+    static const char *const kinds[] = {"unfit", "mismatch", "deadlock"};
+    struct tc_plan_verdict *v = j->verdict;
+    const struct tc_plan_op *op = t->fault.op;
+    uint32_t *ranks = tc_arena_alloc(&v->arena, sizeof(*ranks));
+
+    *ranks = t->fault.rank;
+    v->outcome =
+        t->fault.kind == TC_WORLD_UNFIT || t->in_single ? TC_PLAN_UNJUDGED : TC_PLAN_REFUTED;
+    add_finding(v, (struct tc_plan_finding){
+                       .kind = kinds[t->fault.kind],
+                       .text = tc_arena_text(&v->arena, t->err.text, strlen(t->err.text)),
+                       .src = op ? op->src : "",
+                       .op = op ? op_name(v, op) : "",
+                       .mod = op ? op->mod : "",
+                       .ranks = ranks,
+                       .n_ranks = 1});
+}
+
+void tc_plan_describe_result(const struct tc_plan_set *single, tc_sym name, struct tc_strbuf *out)
+{
+    const char *text = tc_strtab_text(single->names, name);
+    size_t n = strlen(text);
+    bool is_start = false;
+
+    if (n > 5 && !strcmp(text + n - 5, ".grad")) {
+        tc_strbuf_addf(out, "gradient of %.*s", (int)n - 5, text);
+        return;
+    }
+    for (size_t i = 0; i < single->ranks[0].inits.n; i++)
+        is_start = is_start || single->ranks[0].inits.items[i].name == name;
+    tc_strbuf_addf(out, "%s%s", text, is_start ? " after the step" : "");
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+void tc_plan_describe_ranks(const uint32_t *ranks, size_t n, struct tc_strbuf *out)
+{
+    uint32_t *sorted = tc_malloc((n + 1) * sizeof(*sorted));
+
+    if (n)
+        memcpy(sorted, ranks, n * sizeof(*sorted));
+    qsort(sorted, n, sizeof(*sorted), compare_ranks);
+    for (size_t i = 0, next; i < n; i = next) {
+        for (next = i + 1; next < n && sorted[next] == sorted[next - 1] + 1;)
+            next++;
+        tc_strbuf_addf(out, "%s%u", i ? ", " : "", sorted[i]);
+        if (next > i + 1)
+            tc_strbuf_addf(out, "%s%u", next > i + 2 ? "-" : ", ", sorted[next - 1]);
+    }
+    tc_free(sorted);
+}
+
+void tc_judge_find_missing(struct judge *j)
+{
+    struct tc_plan_verdict *v = j->verdict;
+
+    for (size_t i = 0; i < v->results.n; i++) {
+        struct tc_plan_judged *r = &v->results.items[i];
+        struct tc_strbuf text = TC_STRBUF_INIT;
+        int64_t n = 0;
+        for (int64_t k = 0; k < r->n; k++)
+            n += !r->covered[k];
+        r->is_missing = n > 0;
+        if (!n)
+            continue;
+        tc_plan_describe_result(j->single, r->name, &text);
+        if (n == r->n)
+            tc_strbuf_adds(&text, " is a result of no rank");
+        else
+            tc_strbuf_addf(&text, ": %lld of its %lld elements are on no rank", (long long)n,
+                           (long long)r->n);
+        add_finding(v, (struct tc_plan_finding){.kind = "missing-result",
+                                                .text = keep(v, &text),
+                                                .name = text_of(j, r->name)});
+    }
+}
+
+void tc_judge_find_unknown(struct judge *j)
+{
+    struct tc_map seen = TC_MAP_INIT;
+
+    find_unknown_of(j, j->single, &seen);
+    find_unknown_of(j, j->parallel, &seen);
+    tc_map_release(&seen);
+}
+
+/* ---- the outcome --------------------------------------------------------------------------- */
+
+void tc_judge_conclude(struct judge *j)
+{
+    struct tc_plan_verdict *v = j->verdict;
+
+    tc_judge_find_missing(j);
+    for (size_t i = 0; i < v->results.n; i++) {
+        struct tc_plan_judged *r = &v->results.items[i];
+        if (r->ranks.n)
+            qsort(r->ranks.items, r->ranks.n, sizeof(*r->ranks.items), compare_ranks);
+        v->n_wrong += r->is_wrong || r->is_missing;
+    }
+    v->n_verified = v->results.n - v->n_wrong;
+    v->outcome = v->n_wrong ? TC_PLAN_REFUTED : TC_PLAN_VERIFIED;
+}
+
+void tc_judge_warn_choices(struct judge *j, const struct tc_ledger *ledger)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    uint64_t n;
+    const struct tc_plan_op *op = tc_ledger_choice(ledger, &n);
+
+    if (!op)
+        return;
+    struct tc_str line = tc_plan_line_of(op);
+    tc_strbuf_addf(&text,
+                   "%llu operators choose by an order of values that depend on parameters, the "
+                   "first is %.*s%s%.*s; each evaluation verifies the choice of its random values",
+                   (unsigned long long)n, tc_plan_short_name(op), op->name, line.size ? " at " : "",
+                   (int)line.size, line.text);
+    tc_vec_push(&j->verdict->warnings, keep(j->verdict, &text));
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * judge.h - a verdict while it is found; shared by the files that find it
+ */
+#ifndef TC_PLAN_JUDGE_H
+#define TC_PLAN_JUDGE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "plan/degree.h"
+#include "plan/verify.h"
+
+struct judge;
+
+/* One seed's evaluation. */
+struct trial {
+    struct judge *judge;
+    unsigned seed;      /* its number */
+    struct tc_map sums; /* values that are summed over ranks first */
+    enum tc_status status;
+    struct tc_world_fault fault;
+    bool in_single;               /* the fault is in the reference */
+    struct tc_ledger *degrees[2]; /* of the reference and the job; NULL: not counted */
+    struct tc_error err;
+};
+
+struct judge {
+    const struct tc_plan_set *single, *parallel;
+    const struct tc_verify_config *config;
+    struct tc_plan_verdict *verdict;
+    pthread_mutex_t lock;
+    atomic_uint_fast64_t done;
+    unsigned threads; /* for each seed */
+    bool has_fault;   /* an evaluation ended early, and a finding says why */
+};
+
+/* NULL if the reference has no result of that name. */
+struct tc_plan_judged *tc_judged_of(const struct tc_plan_verdict *v, tc_sym name);
+
+/* Do names, sizes and batches of the two agree? If not they cannot be compared. */
+enum tc_status tc_judge_check_names(const struct judge *j, struct tc_error *err);
+
+/* As tc_world_watch's done: the context is a trial. */
+void tc_trial_take_reference(void *context, const struct tc_run *run);
+void tc_trial_take_results(void *context, const struct tc_run *run);
+/* Once all ranks are done; frees what they were summed in. */
+void tc_trial_compare_sums(struct trial *t);
+
+/* Operators without a rule. */
+void tc_judge_find_unknown(struct judge *j);
+/* Results that no rank has, or not all of. */
+void tc_judge_find_missing(struct judge *j);
+/* Why a trial ended early. */
+void tc_judge_add_fault(struct judge *j, const struct trial *t);
+/* Operators that chose by an order of values: a warning. */
+void tc_judge_warn_choices(struct judge *j, const struct tc_ledger *ledger);
+/* All values are compared: the outcome. */
+void tc_judge_conclude(struct judge *j);
+
+#endif /* TC_PLAN_JUDGE_H */

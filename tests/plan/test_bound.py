@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The bound of the error that a verdict prints: degrees that are known by hand, and what they promise in a small field.
+
+usage: test_bound.py --bin BUILD/bin
+
+Each plan is that of one rank beside one device. Bits of one evaluation are 60 less the logarithm of all chances
+together, as docs/plans.md derives them. No torch.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+OPTIONS = None
+N = 3  # elements of a tensor
+
+
+def tensor(storage, n=N):
+    return ["t", storage, 0, [n], [1], "float32"]
+
+
+def lines_of(ops, out, n):
+    """A plan that starts from a and b and ends with storage `out`; an operator is (name, arguments, storage)."""
+    yield {"plan": 1, "rank": 0, "world": 1}
+    for i, name in enumerate("ab"):
+        yield {"init": "param", "name": name, "t": tensor(i, n), "global": [n], "at": [0]}
+    for name, args, to in ops:
+        sizes = 1 if name.startswith("aten.sum") else n
+        yield {"op": name, "a": args, "out": [tensor(to, sizes)], "src": ["train.py:5, in step", ""]}
+    size = 1 if ops and ops[-1][0].startswith("aten.sum") else n
+    yield {"result": "y", "t": tensor(out, size), "global": [size], "at": [0]}
+
+
+def check(ops, out, n=N):
+    """(summary, text)"""
+    with tempfile.TemporaryDirectory() as temp:
+        folder = pathlib.Path(temp) / "a plan"
+        folder.mkdir()
+        (folder / "plan-rank00000.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines_of(ops, out, n)))
+        command = [OPTIONS.bin / "traincheck-check", "--plan", folder, "--plan-reference", folder, "-o", folder / "out",
+                   "--no-html-report"]
+        done = subprocess.run([*command, "--json"], capture_output=True, text=True)
+        if done.returncode:
+            raise AssertionError(done.stdout + done.stderr)
+        return json.loads(done.stdout.splitlines()[-1]), subprocess.run(command, capture_output=True, text=True).stdout
+
+
+def squares(k):
+    """a multiplied by itself, k times over: degree 2 ** k."""
+    return [("aten.mul.Tensor", {"self": tensor(i + 1 if i else 0), "other": tensor(i + 1 if i else 0)}, i + 2)
+            for i in range(k)], k + 1
+
+
+class Known(unittest.TestCase):
+    def bits(self, ops, out, n=N):
+        said = check(ops, out, n)[0]
+        return said["error_bits"], said["seeds"]
+
+    def expect(self, chances, ops, out):
+        bits, seeds = self.bits(ops, out)
+        self.assertEqual(bits, int(seeds * (60 - math.log2(chances))))
+
+    def test_products_add_degrees(self):
+        for k in (1, 5, 20):
+            self.expect(2 ** k, *squares(k))
+
+    def test_a_sum_is_as_high_as_its_highest_term(self):
+        ops, out = squares(3)
+        ops.append(("aten.add.Tensor", {"self": tensor(out), "other": tensor(1)}, out + 1))
+        self.expect(8, ops, out + 1)
+
+    def test_inverses_are_cleared(self):
+        """a / b has the degree of a, a factor that may be a number, and twice that of all that is inverted."""
+        self.expect(2 + 2 * (N + N), [("aten.div.Tensor", {"self": tensor(0), "other": tensor(1)}, 2)], 2)
+
+    def test_a_function_starts_anew_and_may_collide(self):
+        ops, out = squares(10)
+        exp = ("aten.exp.default", {"self": tensor(out)}, out + 1)
+        total = ("aten.sum.default", {"self": tensor(out + 1)}, out + 2)
+        applications = N + N + 1
+        self.expect(1 + applications ** 2 / 2 * (1024 + 2), [*ops, exp, total], out + 2)
+
+    def test_an_element_of_an_optimizer_step_rests_on_one_application(self):
+        many = 500
+        exp = ("aten.exp.default", {"self": tensor(0, many)}, 2)
+        total = ("aten.sum.default", {"self": tensor(2, many)}, 3)
+        last, seeds = self.bits([exp], 2, many)
+        mixed, as_many = self.bits([exp, total], 3, many)
+        self.assertGreater(last / seeds, mixed / as_many + 10)
+
+    def test_weak_evaluations_are_repeated(self):
+        weak, strong = self.bits(*squares(45)), self.bits(*squares(1))
+        self.assertGreaterEqual(weak[0], 80)
+        self.assertGreater(weak[1], strong[1])
+
+    def test_what_has_no_bound_is_said(self):
+        said, text = check(*squares(61))
+        self.assertEqual((said["error_bits"], said["verdict"]), (0, "verified"))
+        self.assertIn("no bound of the error", text)
+
+    def test_a_choice_by_order_is_said(self):
+        said, text = check([("aten.maximum.default", {"self": tensor(0), "other": tensor(1)}, 2),
+                            ("aten.maximum.default", {"self": tensor(2), "other": tensor(1)}, 3)], 3)
+        self.assertEqual(said["verdict"], "verified")
+        self.assertNotIn("choose", text)  # of what nothing was computed before
+        said, text = check([("aten.mul.Tensor", {"self": tensor(0), "other": tensor(1)}, 2),
+                            ("aten.maximum.default", {"self": tensor(2), "other": tensor(1)}, 3)], 3)
+        self.assertIn("aten.maximum at train.py:5", text)
+
+
+class Expression:
+    """A random program of sums, products and inverses over 4 variables, with the degrees that the tool would count."""
+
+    def __init__(self, seed):
+        chosen = random.Random(seed)
+        self.steps = [(chosen.choice("++**/"), chosen.randrange(4 + i), chosen.randrange(4 + i)) for i in range(6)]
+        self.degrees, self.inverted = [(1, 0, 0)] * 4, {}
+        for how, i, k in self.steps:
+            a, b = self.degrees[i], self.degrees[k]
+            level = max(a[2], b[2])
+            if how == "+":
+                made = max(a[0], b[0]), max(a[1], b[1]), level
+            elif how == "*":
+                made = a[0] + b[0], a[1] + b[1], level
+            else:
+                self.inverted.setdefault(b[2] + 1, []).append(b)
+                made = a[0], a[1] + 1, max(a[2], b[2] + 1)
+            self.degrees.append(made)
+
+    def value(self, at, p):
+        values = list(at)
+        for how, i, k in self.steps:
+            a, b = values[i], values[k]
+            if how == "/" and b == 0:
+                return None
+            values.append((a + b if how == "+" else a * b if how == "*" else a * pow(b, -1, p)) % p)
+        return values[-1]
+
+
+def degree_of(x, y):
+    """That of the difference of two, cleared of all inverses."""
+    cleared = {0: 0}
+    for level in range(1, 9):
+        all_of = x.inverted.get(level, []) + y.inverted.get(level, [])
+        cleared[level] = cleared[level - 1] + sum(own + 2 * inverses * cleared[level - 1] for own, inverses, _ in all_of)
+    own, inverses, level = (max(pair) for pair in zip(x.degrees[-1], y.degrees[-1]))
+    return own + 2 * inverses * cleared[level]
+
+
+class Small(unittest.TestCase):
+    def test_the_bound_holds_in_a_small_field(self):
+        p, large, tried, worst = 101, 2 ** 61 - 1, 0, 0
+        drawn = random.Random(5)
+        for seed in range(150):
+            x, y = Expression(seed), Expression(seed + 1000)
+            far = [drawn.randrange(1, large) for _ in range(4)]
+            degree = degree_of(x, y)
+            if x.value(far, large) == y.value(far, large) or degree > p // 3:
+                continue
+            equal, n = 0, 600
+            for _ in range(n):
+                at = [drawn.randrange(p) for _ in range(4)]
+                values = x.value(at, p), y.value(at, p)
+                equal += values[0] is not None and values[0] == values[1]
+            tried += 1
+            bound = degree / p
+            self.assertLess(equal / n, bound + 5 * math.sqrt(bound * (1 - bound) / n), (seed, degree))
+            worst = max(worst, equal / n / bound)
+        self.assertGreater(tried, 50)
+        self.assertGreater(worst, 0.3)  # and it is no empty promise
+
+
+def main():
+    global OPTIONS
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True, type=pathlib.Path)
+    OPTIONS, rest = parser.parse_known_args()
+    OPTIONS.bin = OPTIONS.bin.resolve()
+    unittest.main(argv=[sys.argv[0], *rest])
+
+
+if __name__ == "__main__":
+    main()
