@@ -1,54 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * degree.c - the ledger: degrees of storages, functions applied, values inverted
+ * degree.c - degrees of storages, functions applied, values inverted, while a job is evaluated
  */
-#include "plan/degree.h"
+#include "plan/ledger.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "plan/collective.h"
 #include "plan/eval.h"
 
 #include "base/banned.h"
-
-/* What a storage holds. A root also has the degree of its square, which products may bring back. */
-struct held {
-    struct tc_degree value, square;
-    double n; /* elements of the storage */
-};
-
-struct tracked {
-    struct held *slots;
-    uint32_t next_alloc;
-    uint8_t *is_late; /* for each operator */
-};
-
-/* All applications of a function, whatever its attributes. */
-struct applied {
-    double n;
-    struct tc_degree argument;
-};
-
-/* All values of one level that were inverted: sums over them. */
-struct inverted {
-    double own, inverses;
-};
-
-struct tc_ledger {
-    const struct tc_plan_set *set;
-    struct tracked *ranks;
-    struct tc_map forms; /* address of a rule -> address of its form */
-    struct applied functions[TC_N_FN];
-    struct inverted levels[TC_DEGREE_LEVELS + 1];
-    struct tc_degree result;
-    bool is_too_deep;
-    const struct tc_plan_op *choice;
-    uint64_t n_choices;
-    pthread_mutex_t lock;
-};
 
 struct tc_ledger *tc_ledger_new(const struct tc_plan_set *set)
 {
@@ -84,13 +46,6 @@ void tc_ledger_free(struct tc_ledger *l)
 
 /* ---- degrees ------------------------------------------------------------------------------- */
 
-static void raise_to(struct tc_degree *a, struct tc_degree b)
-{
-    a->own = fmax(a->own, b.own);
-    a->inverses = fmax(a->inverses, b.inverses);
-    a->level = a->level > b.level ? a->level : b.level;
-}
-
 static struct tc_degree times(struct tc_degree a, double n)
 {
     return (struct tc_degree){n * a.own, n * a.inverses, n > 0 ? a.level : 0};
@@ -105,8 +60,8 @@ static void multiply_by(struct tc_degree *a, struct tc_degree b)
 
 static void hold(struct held *a, const struct held *b)
 {
-    raise_to(&a->value, b->value);
-    raise_to(&a->square, b->square);
+    tc_degree_raise(&a->value, b->value);
+    tc_degree_raise(&a->square, b->square);
 }
 
 /* What a factor may bring into a product. */
@@ -114,50 +69,8 @@ static struct tc_degree as_factor(const struct held *a)
 {
     struct tc_degree d = a->value;
 
-    raise_to(&d, a->square);
+    tc_degree_raise(&d, a->square);
     return d;
-}
-
-/* ---- late operators ------------------------------------------------------------------------ */
-
-/* What is left of the program uses the storage for more than the same element of a result. */
-static void mark_reads(const struct tc_plan_op *op, bool all, uint8_t *is_mixed)
-{
-    int64_t n = op->n_outs && op->outs[0] ? op->outs[0]->numel : -1;
-
-    for (uint32_t k = 0; k < op->n_reads; k++)
-        if (all || op->reads[k]->numel != n)
-            is_mixed[op->reads[k]->storage] = 1;
-}
-
-static bool has_mixed(const struct tc_plan_op *op, const uint8_t *is_mixed)
-{
-    for (uint32_t k = 0; k < op->n_outs; k++)
-        if (op->outs[k] && is_mixed[op->outs[k]->storage])
-            return true;
-    return false;
-}
-
-/*
- * Operators after which only elementwise ones follow, up to a result: those of an optimizer. One
- * element of a result depends on one element of theirs. So it is one application and one inverse,
- * and not those of all parameters, that a result rests on.
- */
-static void find_late(struct tracked *t, const struct tc_plan_program *p)
-{
-    uint8_t *is_mixed = tc_calloc(p->n_slots + 1, 1);
-    size_t a = p->allocs.n;
-
-    t->is_late = tc_calloc(p->ops.n + 1, 1);
-    for (size_t i = p->ops.n; i-- > 0;) {
-        const struct tc_plan_op *op = &p->ops.items[i];
-        bool is_plain = tc_degree_is_elementwise(op->rule) && !has_mixed(op, is_mixed);
-        t->is_late[i] = is_plain;
-        mark_reads(op, !is_plain, is_mixed);
-        for (; a > 0 && p->allocs.items[a - 1].op >= i + 1; a--)
-            is_mixed[p->allocs.items[a - 1].slot] = 0; /* held something else before */
-    }
-    tc_free(is_mixed);
 }
 
 /* ---- storages ------------------------------------------------------------------------------ */
@@ -165,14 +78,15 @@ static void find_late(struct tracked *t, const struct tc_plan_program *p)
 /* Drawn elements are variables; the contents of masks and indices are numbers. */
 static void begin(struct tracked *t, const struct tc_plan_rank *rank)
 {
-    find_late(t, rank->program);
+    t->is_late = tc_degree_find_late(rank->program);
     t->slots = tc_calloc(rank->program->n_slots + 1, sizeof(*t->slots));
     for (size_t i = 0; i < rank->inits.n; i++)
         if (!rank->inits.items[i].data && rank->inits.items[i].tensor.storage != TC_PLAN_NO_SLOT)
             t->slots[rank->inits.items[i].tensor.storage].value.own = 1;
     for (size_t i = 0; i < rank->consts.n; i++) /* numbers that are no ratios */
         if (rank->consts.items[i].storage != TC_PLAN_NO_SLOT)
-            raise_to(&t->slots[rank->consts.items[i].storage].value, (struct tc_degree){1, 0, 0});
+            tc_degree_raise(&t->slots[rank->consts.items[i].storage].value,
+                            (struct tc_degree){1, 0, 0});
 }
 
 /* The storages that live once an operator has run. */
@@ -353,7 +267,7 @@ static void count_functions(struct tc_ledger *l, const struct held *slots,
     for (int f = TC_FN_RANDOM + 1; f < TC_N_FN; f++)
         if (counts->functions[f]) {
             l->functions[f].n += applications(is_late, counts->functions[f]);
-            raise_to(&l->functions[f].argument, argument);
+            tc_degree_raise(&l->functions[f].argument, argument);
         }
 }
 
@@ -479,53 +393,7 @@ void tc_ledger_done(struct tc_ledger *l, const struct tc_run *run)
     pthread_mutex_lock(&l->lock);
     struct held *slots = slots_of(l, run, UINT32_MAX - 1);
     for (size_t i = 0; i < run->plan->results.n; i++)
-        raise_to(&l->result, slots[run->plan->results.items[i].tensor.storage].value);
+        tc_degree_raise(&l->result, slots[run->plan->results.items[i].tensor.storage].value);
     drop(&l->ranks[run->plan->rank]);
     pthread_mutex_unlock(&l->lock);
-}
-
-/* ---- the bound ----------------------------------------------------------------------------- */
-
-/* Degrees of all that is inverted up to a level: of the product that clears the inverses. */
-static void clear_levels(const struct tc_ledger *a, const struct tc_ledger *b, double *all)
-{
-    all[0] = 0;
-    for (unsigned i = 1; i <= TC_DEGREE_LEVELS; i++) {
-        double own = a->levels[i].own + b->levels[i].own;
-        double inverses = a->levels[i].inverses + b->levels[i].inverses;
-        all[i] = all[i - 1] + own + 2 * inverses * all[i - 1];
-    }
-}
-
-static double cleared(struct tc_degree d, const double *all)
-{
-    return fmax(d.own, 1) + 2 * d.inverses * all[d.level];
-}
-
-#define FIELD_BITS 60 /* of 2^61 - 1 elements; a hash draws some of them twice as often */
-
-double tc_ledger_bits(const struct tc_ledger *single, const struct tc_ledger *parallel)
-{
-    double all[TC_DEGREE_LEVELS + 1], chances = 0;
-    struct tc_degree d = single->result;
-
-    if (single->is_too_deep || parallel->is_too_deep)
-        return 0;
-    clear_levels(single, parallel, all);
-    raise_to(&d, parallel->result);
-    chances = cleared(d, all);
-    for (int f = 0; f < TC_N_FN; f++) {
-        double n = single->functions[f].n + parallel->functions[f].n + 1;
-        d = single->functions[f].argument;
-        raise_to(&d, parallel->functions[f].argument);
-        if (n > 1)
-            chances += n * n / 2 * cleared(d, all);
-    }
-    return fmax(FIELD_BITS - log2(chances), 0);
-}
-
-const struct tc_plan_op *tc_ledger_choice(const struct tc_ledger *l, uint64_t *n)
-{
-    *n = l->n_choices;
-    return l->choice;
 }
