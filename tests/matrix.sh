@@ -6,8 +6,8 @@
 # usage: tests/matrix.sh [PYTHON:TORCH ...]        as 3.12:2.15.0; without arguments: all of the table, the newest first
 #
 # Not in CI: a cell downloads up to 3 GB, takes 6 GB on disk while it runs, and some minutes. An interpreter is looked for on PATH
-# and in pyenv; 3.14 and 3.15 are else taken from a tree of Debian's forky, which needs root and debootstrap. What was
-# run before is in build/matrix/*.json and stays in the table. MATRIX_VENVS=DIR keeps the environments, DIR/PYTHON-TORCH.
+# and in pyenv; 3.14 and 3.15 are else taken from a tree of Debian's forky, which needs root and debootstrap. Rows of
+# cells that are not run stay in the table. MATRIX_VENVS=DIR keeps the environments, DIR/PYTHON-TORCH.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../scripts/setup.sh"
@@ -97,10 +97,6 @@ status=0
 [ $# -eq 0 ] || cells=("$@")
 for cell in "${cells[@]}"; do (run_cell "$cell") || status=1; done
 compgen -G "$out/*.json" >/dev/null || fail "no cell was run"
-{
-    sed '/^| Python/,$d' docs/matrix.md
-    python3 -B tests/matrix/table.py "$out"/*.json
-} >"$out/matrix.md"
-cp -- "$out/matrix.md" docs/matrix.md
+python3 -B tests/matrix/table.py docs/matrix.md "$out"/*.json
 say "docs/matrix.md"
 exit $status

@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -21,6 +22,8 @@ sys.path.insert(0, str(HERE.parent / "python"))
 from traced import decode  # noqa: E402
 
 PROGRAMS = "digits", "gpt", "ddp", "compile", "amp"
+LIMIT = 240  # seconds of one program, of which most take 10
+TRIES = 2    # of a program that did not end: gloo of old releases has races of its own. The table says so.
 VERSIONS = "import platform, torch; print(platform.python_version(), torch.__version__)"
 
 
@@ -30,14 +33,41 @@ def free_port():
         return str(s.getsockname()[1])
 
 
-def run(command):
+def run_once(command):
+    """What the command said, or None: then it did not end, and its processes were killed."""
     env = {**os.environ, "MASTER_PORT": free_port(), "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
-    return subprocess.run([str(c) for c in command], capture_output=True, text=True, env=env, timeout=1200)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
+                          start_new_session=True) as process:
+        try:
+            said = process.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # ranks, too
+            process.communicate()
+            return None
+    return subprocess.CompletedProcess(command, process.returncode, *said)
+
+
+def run(command):
+    """As subprocess.run(), with .tries; a program that never ended has the exit status of timeout(1)."""
+    command = [str(c) for c in command]
+    for tries in range(1, TRIES + 1):
+        done = run_once(command)
+        if done:
+            break
+    done = done or subprocess.CompletedProcess(command, 124, "", f"did not end in {LIMIT} s, {TRIES} times\n")
+    done.tries = tries
+    return done
 
 
 def why(done):
     """The last line that it said."""
     return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1][:200]
+
+
+def slow(**programs):
+    """Which programs did not end at their first try; {} when all did."""
+    again = [name for name, done in programs.items() if done.tries > 1]
+    return {"again": again} if again else {}
 
 
 def said(done):
@@ -58,10 +88,10 @@ def judge(options, program, work):
     script = [HERE / "train.py", program]
     plain = run([options.python, *script])
     if plain.returncode:
-        return {"plain": why(plain)}  # this torch cannot do it, with us or without
+        return {"plain": why(plain), **slow(untraced=plain)}  # this torch cannot do it, with us or without
     folder = work / program
-    traced = run([options.bin / "traincheck-collect", "--python", options.python, "-o", folder, *script])
-    found = {"same": said(traced) == said(plain), **read(folder)}
+    traced = run([options.bin / "traincheck-collect", "--python", options.python, "--overwrite", "-o", folder, *script])
+    found = {"same": said(traced) == said(plain), **read(folder), **slow(untraced=plain, traced=traced)}
     if not found["same"]:
         found["why"] = why(traced)
     checked = run([options.bin / "traincheck-check", folder, "-i", "@all", "-o", work / f"{program}-report"])

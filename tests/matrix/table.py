@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Print the table of docs/matrix.md from the cells that tests/matrix.sh has run: table.py CELL.json [...]"""
+"""Put the cells that tests/matrix.sh has run into the table of docs/matrix.md: table.py docs/matrix.md CELL.json [...]
+
+Rows of other cells stay as they are.
+"""
 import json
 import pathlib
 import sys
@@ -12,15 +15,20 @@ def numbers(version):
     return [int(part) for part in version.split("+")[0].split(".")]
 
 
+def again(found):
+    """Of a program that did not end at once."""
+    return f" ({' and '.join(found['again'])}: at the second try)" if "again" in found else ""
+
+
 def word(found):
     if "plain" in found:
-        return "not there"
+        return "did not end, twice" if "again" in found else "not there"
     if is_well(found):
-        return f"{found['steps']} steps"
+        return f"{found['steps']} steps{again(found)}"
     faults = [] if found["same"] else ["**changed**"]
     faults += [f"**{found['alarms']} accused**"] if found["alarms"] else []
     faults += [] if found["steps"] == found["with_params"] else [f"{found['with_params']} of {found['steps']} steps with params"]
-    return ", ".join(faults or ["**switched off**"])
+    return ", ".join(faults or ["**switched off**"]) + again(found)
 
 
 def notes(cell):
@@ -31,14 +39,26 @@ def notes(cell):
                      for note in found) or "none"
 
 
+def row(cell):
+    return [cell["python"], cell["torch"], *(word(cell["programs"][p]) for p in PROGRAMS), notes(cell)]
+
+
+def rows_of(lines):
+    """The rows of a table, by Python and torch."""
+    cells = (line.strip("| ").split(" | ") for line in lines)
+    return {tuple(cell[:2]): cell for cell in cells if cell[0][:1].isdigit()}
+
+
 def main():
-    cells = [json.loads(pathlib.Path(path).read_text()) for path in sys.argv[1:]]
-    cells.sort(key=lambda c: (numbers(c["python"]), numbers(c["torch"])))
-    print("| Python | torch |", " | ".join(PROGRAMS), "| notes |")
-    print("|---" * (len(PROGRAMS) + 3) + "|")
-    for cell in cells:
-        print("|", " | ".join([cell["python"], cell["torch"], *(word(cell["programs"][p]) for p in PROGRAMS),
-                              notes(cell)]), "|")
+    page = pathlib.Path(sys.argv[1])
+    above, header, table = page.read_text().partition("| Python | torch |")
+    rows = rows_of(table.splitlines())
+    for path in sys.argv[2:]:
+        cell = row(json.loads(pathlib.Path(path).read_text()))
+        rows[tuple(cell[:2])] = cell
+    lines = [" ".join([header, " | ".join(PROGRAMS), "| notes |"]), "|---" * (len(PROGRAMS) + 3) + "|"]
+    lines += ["| " + " | ".join(cell) + " |" for cell in sorted(rows.values(), key=lambda c: [numbers(v) for v in c[:2]])]
+    page.write_text(above + "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

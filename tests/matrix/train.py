@@ -90,6 +90,9 @@ def rank_of_ddp(rank):
         assert torch.equal(*weights)
     if rank == 0:
         tell(digest(model))
+    # Up to torch 2.0 a rank may wait in the destructors of gloo for one that has ended: part together, with nothing left.
+    del parallel, optimizer
+    torch.distributed.barrier()
     torch.distributed.destroy_process_group()
 
 
