@@ -7,10 +7,13 @@
  */
 #include <traincheck/online.h>
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "base/arena.h"
@@ -28,6 +31,7 @@
 #define ENDING_MS     3000 /* what a command may need to end when its time is up */
 #define HURRY_MS      5000 /* waited for commands after a signal, however long they may take */
 #define RECORDS       4096 /* read between looks at everything else: some 20 ms */
+#define LOOP_NEEDS    6    /* descriptors, at most: events, rings, signals, wake-ups */
 #define GONE_IS_FINAL 3    /* looks in a row that found no folder where there was one */
 
 struct online {
@@ -247,9 +251,29 @@ static void on_look(uv_timer_t *timer)
 
 /* ---- the run ------------------------------------------------------------------------------- */
 
+/* libuv ends the process where a pipe for signals cannot be made: ask before it does. */
+static int find_descriptors(void)
+{
+    int found[LOOP_NEEDS], n = 0, error = 0;
+
+    while (n < LOOP_NEEDS && !error) {
+        found[n] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+        if (found[n] < 0)
+            error = uv_translate_sys_error(errno);
+        else
+            n++;
+    }
+    while (n > 0)
+        close(found[--n]);
+    return error == UV_EBADF ? 0 : error; /* no standard error: nothing is known */
+}
+
 static enum tc_status init_loop(struct online *o)
 {
-    int error = uv_loop_init(&o->loop);
+    int error = find_descriptors();
+
+    if (!error)
+        error = uv_loop_init(&o->loop);
 
     if (error)
         return tc_error_set(o->err, TC_E_IO, "an event loop cannot be made: %s",
