@@ -9,7 +9,7 @@ usage: test_agent.py --bin BUILD/bin [--preload FILE]... [--python PYTHON] [--st
 
 Each traces a script that trains, saves, fails, forks a loader's workers and starts threads, a job of two gloo ranks, and one
 whose references and blocks of memory are counted over N steps (20,000 for a long look; the tests take 1,000). Blocks are counted
-in eight windows of N/8 steps, of which the median decides: what is lost at each step is lost in each window, while caches
+in eight windows of N/8 steps; the median of the last five decides: what is lost at each step is lost in each window, while caches
 of Python and torch fill in the first ones. Not counted are weak references to what is gone: the agent keeps that of an
 address until the next object stands there, and drops all of them at some 4,096. The total of a debug
 build, sys.gettotalrefcount, says nothing here: torch and the agent are built for the release and count by it only in part.
@@ -97,7 +97,7 @@ def window():
 windows = [window() for _ in range(8)]
 before, after = windows[1], windows[-1]
 more = max(abs(a - b) for a, b in zip(before[1], after[1]))
-blocks = int(statistics.median(b[2] - a[2] for a, b in zip(windows, windows[1:])))
+blocks = int(statistics.median(b[2] - a[2] for a, b in zip(windows[2:], windows[3:])))
 print("references", before[0] == after[0], "shared", more, "blocks", blocks, "kib", after[3] - before[3], "dead", after[4])
 """
 
