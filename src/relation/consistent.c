@@ -92,6 +92,7 @@ void tc_consistent_emit(const struct tc_sink *sink, const struct tc_event *event
 struct tc_snapshot tc_snapshot_of(const struct tc_variable *v)
 {
     return (struct tc_snapshot){.data = v->data,
+                                .algorithm = v->algorithm,
                                 .dtype = v->dtype,
                                 .shape = v->shape,
                                 .has_data = v->has_data,
@@ -101,7 +102,8 @@ struct tc_snapshot tc_snapshot_of(const struct tc_variable *v)
 
 bool tc_snapshots_compare(const struct tc_snapshot *a, const struct tc_snapshot *b)
 {
-    return a->has_data && b->has_data && a->is_sampled == b->is_sampled;
+    return a->has_data && b->has_data && a->is_sampled == b->is_sampled &&
+           a->algorithm == b->algorithm;
 }
 
 void tc_consistent_describe(const struct tc_strtab *symbols, const struct tc_param *params,

@@ -39,13 +39,14 @@ void tc_consistent_emit(const struct tc_sink *sink, const struct tc_event *event
 
 /* What of a variable is compared from one moment or one rank to another. */
 struct tc_snapshot {
-    uint64_t data;
+    uint64_t data, algorithm;
     tc_sym dtype, shape;
     bool has_data, is_sampled, requires_grad;
 };
 
 struct tc_snapshot tc_snapshot_of(const struct tc_variable *variable);
-/* Can their content be compared? A sampled and a full digest never do. */
+/* Can their content be compared? A sampled and a full digest never do, nor those of two
+ * algorithms. */
 bool tc_snapshots_compare(const struct tc_snapshot *a, const struct tc_snapshot *b);
 
 #endif /* TC_RELATION_CONSISTENT_H */

@@ -75,6 +75,7 @@ struct tc_variable {
     tc_sym grad, grad_before; /* class now, and before its last change */
     tc_sym dtype, shape;      /* shape as JSON text */
     uint64_t data;            /* digest */
+    uint64_t algorithm;       /* of the digest, as of its process */
     uint64_t first_data;      /* digest when it was first seen */
     bool has_first;
     uint64_t left_data; /* digest that the last optimizer step, or a load, left */
@@ -149,6 +150,7 @@ struct tc_process {
     const struct tc_value *packages;
     const struct tc_value *selection; /* what was traced; NULL: everything */
     bool has_content;                 /* of tensors */
+    uint64_t digest; /* which algorithm its digests are of: those of two are never compared */
     struct tc_strtab *missing; /* names that the collector did not find; NULL: it found all */
     struct tc_str host;
     int64_t pid, rank, world; /* rank -1 when unknown */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "base/hash.h"
 #include "replay/look.h"
 #include "replay/setting.h"
 #include "replay/span.h"
@@ -64,6 +65,14 @@ void tc_replay_free(struct tc_replay *replay)
     tc_free(replay);
 }
 
+/* Until schema 5 it had no name. */
+static uint64_t algorithm_of(const struct tc_value *process)
+{
+    struct tc_str name = tc_value_str(tc_value_get(process, "digest"));
+
+    return name.text ? tc_hash64(name.text, name.size, 0) : 0;
+}
+
 void tc_replay_add_process(struct tc_replay *replay, const char *file,
                            const struct tc_record *record)
 {
@@ -86,6 +95,7 @@ void tc_replay_add_process(struct tc_replay *replay, const char *file,
     process->selection = tc_value_get(object, "selection");
     process->has_content = tc_value_is(tc_value_get(object, "content"), "batches") ||
                            tc_value_is(tc_value_get(object, "content"), "full");
+    process->digest = algorithm_of(object);
     process->first_t = process->last_t = TC_NONE;
     process->has_samples = tc_value_is(tc_value_get(object, "variables"), "sampled");
     process->window.grads = TC_SYM_NONE;

@@ -88,6 +88,7 @@ static struct tc_variable *variable_at(struct tc_process *process, int64_t seria
     if (*is_new) {
         struct tc_variable *variable = tc_calloc(1, sizeof(*variable));
         variable->serial = serial;
+        variable->algorithm = process->digest;
         variable->root = variable->left_step = TC_NONE;
         variable->data_cause = variable->grad_cause = -1;
         variable->grad_made = variable->stepped = -1;

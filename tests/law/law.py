@@ -41,7 +41,7 @@ DOORS = {
     r"cjson/|cJSON": ["src/base/json.c"],
     r"zstd|zdict": ["src/trace/zio.c"],
     r"uv\.h|uv/": ["src/base/pool.c", "src/online/", "src/collect/"],
-    r"xxhash|xxh3": ["src/base/hash.c", "src/collect/agent/"],
+    r"xxhash|xxh3": ["src/base/hash.c"],
     r"yaml\.h": ["src/collect/config.c"],
     r"cmocka": ["tests/"],
     r"Python\.h|structmember|frameobject|internal/pycore|cpython/": ["src/collect/"],
@@ -49,7 +49,7 @@ DOORS = {
 SYSTEM = re.compile(
     r"(assert|complex|ctype|errno|fenv|float|inttypes|limits|locale|math|setjmp|signal|stdalign"
     r"|stdarg|stdatomic|threads|uchar|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|time|wchar"
-    r"|cpuid|dirent|dlfcn|fcntl|fnmatch|getopt|glob|libgen|link|poll|pthread|pwd|sched|semaphore|spawn"
+    r"|cpuid|immintrin|dirent|dlfcn|fcntl|fnmatch|getopt|glob|libgen|link|poll|pthread|pwd|sched|semaphore|spawn"
     r"|syslog|termios|ucontext|unistd|sys/\w+|linux/\w+|sanitizer/\w+)\.h$")
 PRINTS = re.compile(r"\b(?:stdout|stderr)\b|\b(?:printf|puts|putchar|perror|exit|_exit|abort)\s*\(")
 # app.c is the voice of the tools, arena.c ends the process when memory is out, collect runs the user's job.

@@ -6,8 +6,9 @@
 
 #include <math.h>
 
-#include "base/hash.h"
 #include "collect/agent/digest.h"
+#include "collect/agent/lanes.h"
+#include "collect/agent/wide.h"
 
 static void any_changed_byte_changes_the_digest(void **state)
 {
@@ -26,38 +27,160 @@ static void any_changed_byte_changes_the_digest(void **state)
     }
 }
 
-/* Traces of different machines are compared. */
-static void a_digest_is_the_same_with_wide_registers_and_without(void **state)
+static void fill(unsigned char *data, size_t size, uint64_t seed)
 {
-    static unsigned char data[70001];
-    uint64_t seed = 5;
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(data); i++)
+    for (size_t i = 0; i < size; i++)
         data[i] = (unsigned char)unit_random(&seed);
-    for (size_t size = 1; size <= sizeof(data); size += size / 3 + 1)
-        assert_int_equal(tc_digest(data, size, size), tc_hash64(data, size, size));
 }
 
-static void a_sampled_digest_sees_a_change_between_the_stripes(void **state)
+/* As docs/trace-format.md has it, word by word. */
+static uint64_t sum_as_documented(const unsigned char *data, size_t size)
 {
-    size_t size = (size_t)4 << 20;
-    unsigned char *data = calloc(1, size);
-    uint64_t whole;
+    uint64_t sum = 0;
+
+    for (size_t chunk = 0; chunk * TC_CHUNK_SIZE < size; chunk++) {
+        uint64_t lanes[TC_LANES] = {0};
+
+        for (size_t i = 0; i < TC_LANES * TC_STRIPES; i++) {
+            const uint64_t key = tc_lanes_mix((i + 1) * UINT64_C(0x9e3779b97f4a7c15));
+            uint64_t word = 0;
+
+            for (size_t k = 0; k < 8; k++) {
+                size_t at = chunk * TC_CHUNK_SIZE + 8 * i + k;
+                word |= at < size ? (uint64_t)data[at] << 8 * k : 0;
+            }
+            lanes[i % 8] += ((word ^ key) & UINT32_MAX) * ((word ^ key) >> 32);
+            lanes[(i % 8) ^ 1] += word;
+        }
+        for (size_t l = 0; l < TC_LANES; l++)
+            sum += tc_lanes_mix(lanes[l] + (8 * chunk + l + 1) * UINT64_C(0x9e3779b97f4a7c15));
+    }
+    return sum;
+}
+
+static void the_sum_is_the_documented_one(void **state)
+{
+    static unsigned char data[70001];
+    const size_t n = sizeof(data);
+    uint64_t seed = 6;
 
     (void)state;
-    assert_non_null(data);
-    whole = tc_digest_sampled(data, size, 7);
-    for (size_t i = 0; i < size; i += 99991) {
-        data[i] = 1;
-        assert_int_not_equal(whole, tc_digest_sampled(data, size, 7));
-        data[i] = 0;
+    fill(data, n, 5);
+    for (size_t i = 0; i < 400; i++) {
+        size_t at = i < 300 ? 0 : unit_random(&seed) % 9; /* also where nothing is aligned */
+        size_t size = i < 300 ? i : unit_random(&seed) % (n - 9);
+
+        assert_int_equal(tc_lanes_sum(data + at, size), sum_as_documented(data + at, size));
     }
-    free(data);
+    assert_int_equal(tc_digest(data, n, 9),
+                     tc_lanes_mix(tc_lanes_sum(data, n) +
+                                  tc_lanes_mix(9 + (n + 1) * UINT64_C(0x9e3779b97f4a7c15))));
+}
+
+/* Traces of different machines are compared. */
+static void stripes_are_the_same_with_wide_registers_and_without(void **state)
+{
+    unsigned char data[TC_CHUNK_SIZE + 1];
+    uint64_t keys[TC_LANES * TC_STRIPES];
+
+    (void)state;
+    if (!tc_has_wide_registers())
+        print_message("this processor has no wide registers: compared with nothing\n");
+    fill(data, sizeof(data), 7);
+    for (size_t i = 0; i < N_OF(keys); i++)
+        keys[i] = tc_lanes_key(i);
+    for (size_t n = 0; n <= TC_STRIPES && tc_has_wide_registers(); n++) {
+        struct tc_lanes a =
+                            {
+                                {1, 2},
+                                {3}
+        },
+                        b = a;
+
+        tc_lanes_add(&a, data + n % 2, n, keys);
+        tc_lanes_add_wide(&b, data + n % 2, n, keys);
+        assert_memory_equal(&a, &b, sizeof(a));
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void assert_all_different(uint64_t *digests, size_t n)
+{
+    qsort(digests, n, sizeof(*digests), by_number);
+    for (size_t i = 1; i < n; i++)
+        assert_int_not_equal(digests[i - 1], digests[i]);
+}
+
+#define N_WORDS 600 /* more than a chunk has */
+
+/* What a word may be: bits at random, and what tensors are full of. */
+static void fill_words(uint64_t *words, unsigned kind)
+{
+    uint64_t seed = 11 + kind;
+
+    for (size_t i = 0; i < N_WORDS; i++) {
+        const uint64_t kinds[] = {unit_random(&seed), 0, UINT64_MAX, UINT64_C(0x3f8000003f800000),
+                                  i};
+        words[i] = kinds[kind];
+    }
+}
+
+static void each_bit_changes_half_of_the_digest_and_no_two_the_same(void **state)
+{
+    static uint64_t words[N_WORDS], digests[N_WORDS * 64];
+
+    (void)state;
+    for (unsigned kind = 0; kind < 5; kind++) {
+        uint64_t whole, n_flipped = 0;
+
+        fill_words(words, kind);
+        whole = tc_digest(words, sizeof(words), 1);
+        for (size_t i = 0; i < N_OF(digests); i++) {
+            words[i / 64] ^= UINT64_C(1) << i % 64;
+            digests[i] = tc_digest(words, sizeof(words), 1);
+            n_flipped += (uint64_t)__builtin_popcountll(digests[i] ^ whole);
+            words[i / 64] ^= UINT64_C(1) << i % 64;
+        }
+        assert_in_range(n_flipped * 100 / N_OF(digests), 3180, 3220);
+        assert_all_different(digests, N_OF(digests));
+    }
+}
+
+/* Two words of sampled data that change at once: exchanged, both negated, one up and one down. */
+static void no_two_changes_of_two_words_are_the_same(void **state)
+{
+    enum {
+        N_PAIRS = N_WORDS * (N_WORDS - 1) / 2
+    };
+    static uint64_t words[N_WORDS], digests[N_PAIRS];
+
+    (void)state;
+    for (unsigned change = 0; change < 3; change++) {
+        size_t n = 0;
+
+        fill_words(words, 0);
+        for (size_t i = 0; i < N_WORDS; i++)
+            for (size_t k = i + 1; k < N_WORDS; k++) {
+                const uint64_t a = words[i], b = words[k], sign = UINT64_C(1) << 63;
+
+                words[i] = change == 0 ? b : change == 1 ? a ^ sign : a + 1;
+                words[k] = change == 0 ? a : change == 1 ? b ^ sign : b - 1;
+                digests[n++] = tc_digest(words, sizeof(words), 1);
+                words[i] = a;
+                words[k] = b;
+            }
+        assert_all_different(digests, n);
+    }
 }
 
 /* One element of 1, 2, 4, 8 or 16 bytes, anywhere in memory of any size. */
-static void any_changed_element_changes_both_digests(void **state)
+static void any_changed_element_changes_the_digest(void **state)
 {
     static const size_t sizes[] = {16, 4096, 65536, 65552, 1048592, (size_t)64 << 20};
     uint64_t seed = 2463534242u;
@@ -65,13 +188,12 @@ static void any_changed_element_changes_both_digests(void **state)
     (void)state;
     for (size_t s = 0; s < N_OF(sizes); s++) {
         unsigned char *data = malloc(sizes[s]);
-        uint64_t whole, sampled;
+        uint64_t whole;
 
         assert_non_null(data);
         for (size_t i = 0; i < sizes[s]; i++)
             data[i] = (unsigned char)(i * 2654435761u >> 24);
         whole = tc_digest(data, sizes[s], 3);
-        sampled = tc_digest_sampled(data, sizes[s], 3);
         for (size_t width = 1; width <= 16; width *= 2) {
             size_t n = sizes[s] / width;
             size_t at[] = {0, n - 1, unit_random(&seed) % n, unit_random(&seed) % n};
@@ -82,15 +204,30 @@ static void any_changed_element_changes_both_digests(void **state)
                 for (size_t b = 0; b < width; b++)
                     element[b] ^= 0xa5;
                 assert_int_not_equal(whole, tc_digest(data, sizes[s], 3));
-                assert_int_not_equal(sampled, tc_digest_sampled(data, sizes[s], 3));
                 for (size_t b = 0; b < width; b++)
                     element[b] ^= 0xa5;
             }
         }
         assert_int_equal(whole, tc_digest(data, sizes[s], 3));
-        assert_int_equal(sampled, tc_digest_sampled(data, sizes[s], 3));
         free(data);
     }
+}
+
+static void stripes_see_what_writes_to_all_of_the_data(void **state)
+{
+    static unsigned char data[1 << 20];
+    uint64_t whole = tc_digest_stripes(data, sizeof(data), 7);
+
+    (void)state;
+    for (size_t i = 0; i <= TC_N_STRIPES; i++) {
+        unsigned char *at = data + tc_digest_stripe_at(sizeof(data), i);
+
+        assert_true(at + TC_STRIPE_SIZE <= data + sizeof(data));
+        *at = 1;
+        assert_int_not_equal(whole, tc_digest_stripes(data, sizeof(data), 7));
+        *at = 0;
+    }
+    assert_int_equal(tc_digest_stripes(data, 4096, 7), tc_digest(data, 4096, 7));
 }
 
 static void type_and_shape_seed_the_digest(void **state)
@@ -144,9 +281,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_changed_byte_changes_the_digest),
-        cmocka_unit_test(a_digest_is_the_same_with_wide_registers_and_without),
-        cmocka_unit_test(a_sampled_digest_sees_a_change_between_the_stripes),
-        cmocka_unit_test(any_changed_element_changes_both_digests),
+        cmocka_unit_test(the_sum_is_the_documented_one),
+        cmocka_unit_test(stripes_are_the_same_with_wide_registers_and_without),
+        cmocka_unit_test(each_bit_changes_half_of_the_digest_and_no_two_the_same),
+        cmocka_unit_test(no_two_changes_of_two_words_are_the_same),
+        cmocka_unit_test(any_changed_element_changes_the_digest),
+        cmocka_unit_test(stripes_see_what_writes_to_all_of_the_data),
         cmocka_unit_test(type_and_shape_seed_the_digest),
         cmocka_unit_test(magnitudes_are_those_of_each_type),
         cmocka_unit_test(nan_and_infinity_are_found_anywhere),

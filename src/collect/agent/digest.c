@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/agent/digest.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#    include <cpuid.h>
-#endif
 #include <math.h>
 #include <string.h>
 
 #include "base/banned.h"
 #include "base/hash.h"
+#include "collect/agent/lanes.h"
+#include "collect/agent/wide.h"
 
 #ifdef __GNUC__
 #    define ALWAYS_INLINE __attribute__((always_inline))
@@ -16,39 +15,8 @@
 #    define ALWAYS_INLINE
 #endif
 
-#define STRIPE_SIZE ((size_t)4096)
-#define N_STRIPES   ((size_t)16)
-#define MIN_WIDE    ((size_t)1024)
-
 /* An update of that relative size may be lost in rounding. */
 #define TINY_RATIO 1e-6
-
-/* The processor must have AVX2, and the system must keep its registers. Not __builtin_cpu_supports:
- * it needs a part of the compiler's library that not all can link into a shared object. */
-static bool find_wide_registers(void)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-    unsigned a, b, c, d, kept;
-
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) ||
-        !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & bit_AVX2))
-        return false;
-    __asm__("xgetbv" : "=a"(kept) : "c"(0) : "edx");
-    return (kept & 6) == 6;
-#else
-    return false;
-#endif
-}
-
-/* The question takes microseconds in a virtual machine. */
-static bool has_wide_registers(void)
-{
-    static _Atomic int known; /* 0: not asked yet, 1: no, 2: yes */
-
-    if (!known)
-        known = 1 + find_wide_registers();
-    return known == 2;
-}
 
 uint64_t tc_digest_seed(const char *dtype, const int64_t *shape, size_t n_dims)
 {
@@ -57,39 +25,36 @@ uint64_t tc_digest_seed(const char *dtype, const int64_t *shape, size_t n_dims)
     return tc_hash64(shape, n_dims * sizeof(*shape), seed);
 }
 
+uint64_t tc_digest_of_sum(uint64_t sum, size_t size, uint64_t seed)
+{
+    return tc_lanes_mix(sum + tc_lanes_mix(seed + (size + 1) * TC_LANES_GOLDEN));
+}
+
 uint64_t tc_digest(const void *data, size_t size, uint64_t seed)
 {
-    return size >= MIN_WIDE && has_wide_registers() ? tc_wide_hash(data, size, seed)
-                                                    : tc_hash64(data, size, seed);
+    return tc_digest_of_sum(tc_lanes_sum(data, size), size, seed);
+}
+
+size_t tc_digest_stripe_at(size_t size, size_t i)
+{
+    return i < TC_N_STRIPES ? i * (size / TC_N_STRIPES) : size - TC_STRIPE_SIZE;
+}
+
+bool tc_digest_has_stripes(size_t size)
+{
+    return size > TC_N_STRIPES * TC_STRIPE_SIZE;
 }
 
 uint64_t tc_digest_stripes(const void *data, size_t size, uint64_t seed)
 {
     const unsigned char *bytes = data;
     uint64_t digest = seed;
-    size_t step = size / N_STRIPES;
 
-    if (size <= N_STRIPES * STRIPE_SIZE)
+    if (!tc_digest_has_stripes(size))
         return tc_digest(data, size, seed);
-    for (size_t i = 0; i < N_STRIPES; i++)
-        digest = tc_hash64(bytes + i * step, STRIPE_SIZE, digest);
-    return tc_hash64(bytes + size - STRIPE_SIZE, STRIPE_SIZE, digest);
-}
-
-uint64_t tc_digest_sampled(const void *data, size_t size, uint64_t seed)
-{
-    const unsigned char *bytes = data;
-    uint64_t sum[2] = {0, 0};
-    uint64_t word;
-
-    if (size <= N_STRIPES * STRIPE_SIZE)
-        return tc_digest(data, size, seed);
-    for (size_t i = 0; i + sizeof(word) <= size; i += sizeof(word)) {
-        memcpy(&word, bytes + i, sizeof(word));
-        sum[0] += word;
-        sum[1] += word ^ (word >> 32);
-    }
-    return tc_hash64(sum, sizeof(sum), tc_digest_stripes(data, size, seed));
+    for (size_t i = 0; i <= TC_N_STRIPES; i++)
+        digest = tc_digest(bytes + tc_digest_stripe_at(size, i), TC_STRIPE_SIZE, digest);
+    return digest;
 }
 
 /*
@@ -163,7 +128,7 @@ static inline ALWAYS_INLINE double max_abs(const void *data, size_t n, enum tc_n
     return 0;
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if TC_WIDE
 __attribute__((target("avx2"))) static double max_abs_avx2(const void *data, size_t n,
                                                            enum tc_number kind)
 {
@@ -172,7 +137,7 @@ __attribute__((target("avx2"))) static double max_abs_avx2(const void *data, siz
 
 double tc_max_abs(const void *data, size_t n, enum tc_number kind)
 {
-    return has_wide_registers() ? max_abs_avx2(data, n, kind) : max_abs(data, n, kind);
+    return tc_has_wide_registers() ? max_abs_avx2(data, n, kind) : max_abs(data, n, kind);
 }
 #else
 double tc_max_abs(const void *data, size_t n, enum tc_number kind)

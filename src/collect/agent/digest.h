@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What the record of the process calls the digests below. */
+#define TC_DIGEST_NAME "nh64"
+
 enum tc_number {
     TC_NUMBER_OTHER, /* integers, booleans, complex, quantised: no magnitude is asked */
     TC_NUMBER_F16,
@@ -31,25 +34,27 @@ enum tc_grad_class {
 /* The seed of a digest: equal bytes of another type or shape are another content. */
 uint64_t tc_digest_seed(const char *dtype, const int64_t *shape, size_t n_dims);
 uint64_t tc_digest(const void *data, size_t size, uint64_t seed);
-/* The same hash for processors with AVX2: long data takes less time. */
-uint64_t tc_wide_hash(const void *data, size_t size, uint64_t seed);
+/* The same of a sum that was made elsewhere, as tc_lanes_sum makes it of size bytes. */
+uint64_t tc_digest_of_sum(uint64_t sum, size_t size, uint64_t seed);
 
-/*
- * Digest of a few stripes together with the sum and the sum of magnitudes of all bytes, so that a
- * change anywhere is still likely to be seen. For tensors beyond the budget of a look.
- */
-uint64_t tc_digest_sampled(const void *data, size_t size, uint64_t seed);
-/* Of the stripes alone: what writes to all of the data is seen, for 64 KiB of reading. */
+/* The pieces of large data that stand for the whole: this many and the last one, evenly spaced. */
+#define TC_N_STRIPES   ((size_t)16)
+#define TC_STRIPE_SIZE ((size_t)4096)
+/* Of these alone: what writes to all of the data is seen, for 64 KiB of reading. */
 uint64_t tc_digest_stripes(const void *data, size_t size, uint64_t seed);
+/* Is so much data read in pieces? Then each one's digest is the seed of the next one's. */
+bool tc_digest_has_stripes(size_t size);
+/* Where piece i begins, in bytes: i is at most TC_N_STRIPES. */
+size_t tc_digest_stripe_at(size_t size, size_t i);
 
 /* The largest magnitude of n numbers, INFINITY if one of them is NaN or infinite; 0 for
  * TC_NUMBER_OTHER. */
 double tc_max_abs(const void *data, size_t n, enum tc_number kind);
 
-/* The class of a gradient by the largest magnitudes of it and of its parameter. */
 /* Some of the n numbers are finite, and all others are -inf. Not for TC_NUMBER_OTHER. */
 bool tc_is_masked(const void *data, size_t n, enum tc_number kind);
 
+/* The class of a gradient by the largest magnitudes of it and of its parameter. */
 enum tc_grad_class tc_grad_classify(double grad, double parameter);
 const char *tc_grad_class_name(enum tc_grad_class class);
 

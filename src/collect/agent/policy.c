@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "collect/agent/digest.h"
 #include "collect/agent/embedded.h"
 #include "collect/agent/signature.h"
 #include <traincheck/version.h>
@@ -50,7 +51,7 @@ static bool add_constants(PyObject *module)
     for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++)
         if (PyModule_AddIntConstant(module, constants[i].name, constants[i].value) < 0)
             return false;
-    return true;
+    return PyModule_AddStringConstant(module, "DIGEST", TC_DIGEST_NAME) == 0;
 }
 
 /* The module object must stand in sys.modules before its text runs: the files import each other. */

@@ -26,11 +26,10 @@ void tc_seen_reset(void)
     total = 0;
 }
 
-static uint64_t digest_memory(const struct tc_memory *m, uint64_t seed, bool sampled)
+static uint64_t digest_memory(const struct tc_memory *m, uint64_t seed)
 {
     PyThreadState *state = m->size >= MIN_UNLOCKED ? PyEval_SaveThread() : NULL;
-    uint64_t digest =
-        sampled ? tc_digest_sampled(m->data, m->size, seed) : tc_digest(m->data, m->size, seed);
+    uint64_t digest = tc_digest(m->data, m->size, seed);
 
     if (state)
         PyEval_RestoreThread(state);
@@ -72,7 +71,7 @@ static void see_memory(const struct tc_tracked *v, const struct tc_memory *m, ui
     if (s->sampled)
         s->stripes = tc_digest_stripes(m->data, m->size, seed);
     if (is_written || !v->seen.readable || !s->sampled || s->stripes != v->seen.stripes)
-        s->digest = digest_memory(m, seed, s->sampled);
+        s->digest = digest_memory(m, seed);
 }
 
 static void see_content(const struct tc_tracked *v, PyObject *body, const struct tc_tensor *as,

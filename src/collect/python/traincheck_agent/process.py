@@ -76,7 +76,8 @@ def _record():
               "host": socket.gethostname(), "ppid": os.getppid(), "rank": rank,
               "world_size": world, "argv": arguments(), "cwd": working_folder(),
               "python": sys.version.split()[0], "packages": _packages(),
-              "mode": settings.text("mode", "full"), "content": settings.text("content", "off")}
+              "mode": settings.text("mode", "full"), "content": settings.text("content", "off"),
+              "digest": agent.DIGEST}
     if settings.number("sampling_interval") > 1:
         record["sampling"] = {"interval": settings.number("sampling_interval"),
                               "warm_up": settings.number("warm_up_steps")}
