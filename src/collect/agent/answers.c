@@ -7,7 +7,7 @@
 #include "base/banned.h"
 #include "collect/agent/encode.h"
 #include "collect/agent/identity.h"
-#include "collect/agent/tensor.h"
+#include "collect/agent/look.h"
 
 /* Elements of tensors that are read. To compare two costs a pass where they are equal alone. */
 #define MAX_READ ((size_t)1 << 21)
@@ -48,8 +48,8 @@ static bool read_plain(PyObject *value, struct tc_tensor *tensor)
 static void read_memory(PyObject *value, const struct tc_tensor *tensor, struct tc_memory *memory)
 {
     *memory = (struct tc_memory){0};
-    if (tensor->on_cpu && tensor->n <= MAX_READ)
-        tc_tensor_memory(value, tensor, false, memory);
+    if (tensor->n <= MAX_READ)
+        tc_look_memory(value, tensor, TC_REACH_PLACE, memory);
 }
 
 static bool is_comparable(const struct tc_tensor *a, const struct tc_tensor *b)

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/banned.h"
-#include "collect/agent/dlpack.h"
 #include "collect/agent/encode.h"
 #include "collect/agent/identity.h"
+#include "collect/agent/look.h"
 #include "collect/agent/summary.h"
 
 /* Elements of integers, booleans and constants that are looked through. */
@@ -16,10 +16,8 @@
 #define MAX_WHOLE ((size_t)256 << 10)
 /* Bytes of the operands of an API whose contents are always digested. */
 #define MAX_ARGUMENT ((size_t)64 << 10)
-/* Bytes of a tensor that does not lie in one piece and is copied into one. */
-#define MAX_PACKED ((size_t)512 << 10)
-#define MIN_ROWS   2
-#define MAX_ROWS   256
+#define MIN_ROWS     2
+#define MAX_ROWS     256
 /* Rows that have more bytes together are digested in pieces, from the first byte to the last. */
 #define MAX_ROWS_WHOLE ((size_t)256 << 10)
 #define N_PIECES       4
@@ -43,49 +41,6 @@ static void remember_batch(int64_t serial)
 {
     batches.serials[batches.next++ % (sizeof(batches.serials) / sizeof(batches.serials[0]))] =
         serial;
-}
-
-/* ---- the door ---- */
-
-static void pack(char **out, const char *from, const struct tc_dlpack_view *view, size_t dim,
-                 size_t item_size)
-{
-    if (dim == view->n_dims) {
-        memcpy(*out, from, item_size);
-        *out += item_size;
-        return;
-    }
-    for (int64_t i = 0; i < view->shape[dim]; i++)
-        pack(out, from + i * view->strides[dim] * (int64_t)item_size, view, dim + 1, item_size);
-}
-
-/* Elements that lie apart, as of what expand() and slices show, are brought together here. */
-static void read_apart(PyObject *tensor, const struct tc_tensor *as, struct tc_memory *out)
-{
-    static char packed[MAX_PACKED];
-    char *end = packed;
-    struct tc_dlpack_view view;
-
-    if (!as->address || as->n * as->dtype->item_size > MAX_PACKED ||
-        !tc_dlpack_view(tensor, &view) || view.n_dims != as->n_dims)
-        return;
-    pack(&end, view.data, &view, 0, as->dtype->item_size);
-    out->data = packed;
-}
-
-static void read_memory(PyObject *tensor, const struct tc_tensor *as, struct tc_memory *out)
-{
-    bool is_full = tc_agent.content == TC_CONTENT_FULL;
-
-    memset(out, 0, sizeof(*out));
-    if (as->on_cpu && (as->address || !tc_tensor_is_wrapped(tensor)))
-        tc_tensor_memory(tensor, as, false, out);
-    if (!out->data && as->on_cpu && as->n)
-        read_apart(tensor, as, out);
-    if (!out->data && is_full)
-        tc_tensor_memory(tensor, as, true, out);
-    if (out->is_packed) /* what a wrapper holds is not what it shows */
-        tc_memory_release(out);
 }
 
 /* ---- the members ---- */
@@ -241,7 +196,10 @@ void tc_content_add(struct tc_strbuf *out, PyObject *tensor, const struct tc_ten
 
     if (!members)
         return;
-    read_memory(tensor, as, &memory);
+    tc_look_memory(tensor, as, tc_agent.content == TC_CONTENT_FULL ? TC_REACH_COPY : TC_REACH_APART,
+                   &memory);
+    if (memory.is_packed) /* what a wrapper holds is not what it shows */
+        tc_memory_release(&memory);
     if (memory.data && (members & DIGEST))
         add_digest(out, &memory, as);
     if (memory.data && (members & ROWS))

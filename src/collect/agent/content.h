@@ -2,9 +2,8 @@
 /*
  * content.h - what is recorded of the content of tensors: docs/trace-format.md, "Content"
  *
- * All content comes through one door, which never makes a device wait unless everything is wanted.
- * A way to read accelerators later, as by copies that are collected where a window is cut, has its
- * place behind it.
+ * No device is made to wait unless everything is wanted (--content full): what lies elsewhere than
+ * in this process's memory is not asked.
  */
 #ifndef TC_COLLECT_CONTENT_H
 #define TC_COLLECT_CONTENT_H

@@ -5,7 +5,8 @@
 
 #include "base/banned.h"
 #include "collect/agent/encode.h"
-#include "collect/agent/tensor.h"
+#include "collect/agent/look.h"
+#include "collect/agent/scalar.h"
 
 #define MAX_NUMBERS 64 /* more are left out */
 
@@ -24,37 +25,39 @@ static bool is_numbers(PyObject *value)
     return true;
 }
 
-/* A learning rate may be a tensor of one element; on an accelerator it is not asked for. */
-static bool add_element(struct tc_strbuf *out, PyObject *tensor)
+/*
+ * A learning rate may be a tensor of one element. One that lies elsewhere makes its device wait, so
+ * that it is kept, and read once more only where its version says that it was written.
+ */
+static bool add_element(struct tc_strbuf *out, PyObject *tensor, bool *keep)
 {
     struct tc_tensor as;
-    struct tc_memory memory;
-    PyObject *number = NULL;
+    struct tc_answer answer;
 
-    if (!tc_tensor_read(tensor, &as) || as.n != 1 || !as.on_cpu) {
+    if (!tc_tensor_read(tensor, &as) || as.n != 1 ||
+        (as.dtype->number != TC_NUMBER_F32 && as.dtype->number != TC_NUMBER_F64)) {
         PyErr_Clear();
         return false;
     }
-    tc_tensor_memory(tensor, &as, false, &memory);
-    if (memory.data && as.dtype->number == TC_NUMBER_F32) {
-        float x;
-
-        memcpy(&x, memory.data, sizeof(x));
-        number = PyFloat_FromDouble((double)x);
-    } else if (memory.data && as.dtype->number == TC_NUMBER_F64) {
-        double x;
-
-        memcpy(&x, memory.data, sizeof(x));
-        number = PyFloat_FromDouble(x);
-    }
-    tc_memory_release(&memory);
-    if (number)
-        tc_encode(out, number);
-    Py_XDECREF(number);
-    return number != NULL;
+    tc_look_at(tensor, &as, TC_ASK_VALUE, 0, &answer);
+    if (answer.answered)
+        tc_encode_float(out, answer.value);
+    *keep = answer.answered && tc_look_is_elsewhere(&as);
+    return answer.answered != 0;
 }
 
-/* The value as JSON, or NULL if it is none of these; *keep: it stays what it is while it lives. */
+static int64_t version_of(PyObject *value)
+{
+    uint64_t address;
+    int64_t version = 0;
+
+    if (tc_tensor_is(value))
+        tc_tensor_version(value, &address, &version);
+    return version;
+}
+
+/* The value as JSON, or NULL if it is none of these; *keep: it stays what it is while it lives, and
+ * while its version does. */
 static char *json_of(PyObject *value, bool *keep)
 {
     struct tc_strbuf out = TC_STRBUF_INIT;
@@ -62,7 +65,7 @@ static char *json_of(PyObject *value, bool *keep)
     *keep = is_number(value) || is_numbers(value);
     if (*keep)
         tc_encode(&out, value);
-    else if (!tc_tensor_is(value) || !add_element(&out, value))
+    else if (!tc_tensor_is(value) || !add_element(&out, value, keep))
         tc_strbuf_release(&out);
     return out.text ? tc_strbuf_take(&out) : NULL;
 }
@@ -96,15 +99,17 @@ static struct tc_number_said *find(struct tc_numbers *numbers, PyObject *key)
 /* Take the value; true if it is another than before. */
 static bool take(struct tc_number_said *s, PyObject *value)
 {
+    const int64_t version = version_of(value);
     bool keep, same;
     char *json;
 
-    if (s->value && s->value == value)
+    if (s->value && s->value == value && s->version == version)
         return false;
     json = json_of(value, &keep);
     same = json && s->json ? strcmp(json, s->json) == 0 : json == s->json;
     Py_XDECREF(s->value);
     s->value = keep ? Py_NewRef(value) : NULL;
+    s->version = version;
     tc_free(s->json);
     s->json = json;
     return !same && json;

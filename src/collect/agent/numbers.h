@@ -3,7 +3,7 @@
  * numbers.h - the numbers of a dict, as they were told last
  *
  * A number is a number, a flag, None, a tuple of these, or a tensor of one
- * element on the CPU. All else in the dict is passed over.
+ * element. All else in the dict is passed over.
  */
 #ifndef TC_COLLECT_NUMBERS_H
 #define TC_COLLECT_NUMBERS_H
@@ -12,7 +12,9 @@
 
 struct tc_number_said {
     PyObject *key;   /* interned or not, kept */
-    PyObject *value; /* kept where it cannot change without becoming another object, else NULL */
+    PyObject *value; /* kept where it cannot change without becoming another object or having
+                        another version, else NULL */
+    int64_t version; /* of value, if it is a tensor */
     char *json;
 };
 

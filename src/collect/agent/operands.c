@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "collect/agent/look.h"
 
 /* Elements of tensors that are read. To compare two costs a pass where they are equal alone. */
 #define MAX_READ ((size_t)1 << 21)
@@ -55,11 +56,11 @@ static enum relation compare(const struct tc_operand *a, const struct tc_operand
 
     if (a->tensor == b->tensor || is_shared(&a->as, &b->as))
         return ALIAS;
-    if (!is_like(&a->as, &b->as) || !a->as.is_contiguous || !b->as.is_contiguous || !a->as.on_cpu ||
-        !b->as.on_cpu || a->as.n > MAX_READ)
+    if (!is_like(&a->as, &b->as) || !a->as.is_contiguous || !b->as.is_contiguous ||
+        a->as.n > MAX_READ)
         return UNKNOWN;
-    tc_tensor_memory(a->tensor, &a->as, false, &p);
-    tc_tensor_memory(b->tensor, &b->as, false, &q);
+    tc_look_memory(a->tensor, &a->as, TC_REACH_PLACE, &p);
+    tc_look_memory(b->tensor, &b->as, TC_REACH_PLACE, &q);
     if (p.data && q.data)
         found = memcmp(p.data, q.data, p.size) == 0 ? EQUAL : DIFFERENT;
     tc_memory_release(&p);

@@ -6,6 +6,7 @@
 
 #include "base/banned.h"
 #include "collect/agent/identity.h"
+#include "collect/agent/look.h"
 #include "collect/agent/modules.h"
 
 typedef void param_fn(PyObject *param, size_t group, size_t i, void *context);
@@ -111,6 +112,17 @@ struct owned_look {
     bool has_stepped;
 };
 
+static void ask_param(PyObject *param, size_t group, size_t i, void *context)
+{
+    const struct owned_look *look = context;
+    const struct tc_tracked *v = tc_tracked_find(tc_identity_tensor(param));
+
+    (void)group;
+    (void)i;
+    if (v && v->name)
+        tc_tracked_ask(v, param, look->has_stepped);
+}
+
 static void look_at_param(PyObject *param, size_t group, size_t i, void *context)
 {
     const struct owned_look *look = context;
@@ -127,8 +139,13 @@ void tc_variables_look_at_owned(struct tc_thread *thread, int64_t cause, PyObjec
 {
     struct owned_look look = {thread, cause, has_stepped};
 
-    if (tc_variables_may_look(thread))
-        each_param(optimizer, look_at_param, &look);
+    if (!tc_variables_may_look(thread))
+        return;
+    tc_look_begin();
+    each_param(optimizer, ask_param, &look);
+    tc_look_submit();
+    each_param(optimizer, look_at_param, &look);
+    tc_look_end();
 }
 
 /* As relied.check_groups() of the policy, which tells of it. */

@@ -6,12 +6,11 @@
 
 #include "base/banned.h"
 #include "collect/agent/identity.h"
+#include "collect/agent/look.h"
 #include "collect/agent/modules.h"
 
 /* Tensors up to this size are always digested in full. */
 #define MIN_SAMPLED ((size_t)1 << 20)
-/* Memory above this is read without the interpreter's lock. */
-#define MIN_UNLOCKED ((size_t)1 << 18)
 
 /* Bytes of variables that may be digested in full, and that are. */
 static uint64_t budget = UINT64_C(64) << 20, total;
@@ -26,31 +25,12 @@ void tc_seen_reset(void)
     total = 0;
 }
 
-static uint64_t digest_memory(const struct tc_memory *m, uint64_t seed)
-{
-    PyThreadState *state = m->size >= MIN_UNLOCKED ? PyEval_SaveThread() : NULL;
-    uint64_t digest = tc_digest(m->data, m->size, seed);
-
-    if (state)
-        PyEval_RestoreThread(state);
-    return digest;
-}
-
 static double magnitude(PyObject *body, const struct tc_tensor *as)
 {
-    struct tc_memory m;
-    PyThreadState *state;
-    double max = -1;
+    struct tc_answer answer;
 
-    tc_tensor_memory(body, as, true, &m);
-    if (m.data && !m.is_packed) {
-        state = m.size >= MIN_UNLOCKED ? PyEval_SaveThread() : NULL;
-        max = tc_max_abs(m.data, m.n, as->dtype->number);
-        if (state)
-            PyEval_RestoreThread(state);
-    }
-    tc_memory_release(&m);
-    return max;
+    tc_look_at(body, as, TC_ASK_MAGNITUDE, 0, &answer);
+    return answer.answered ? answer.magnitude : -1;
 }
 
 /* A variable stays with the kind of digest that it had first: the two do not compare. */
@@ -63,30 +43,31 @@ static bool is_sampled(const struct tc_tracked *v, const struct tc_seen *s)
 
 /*
  * Where the version counter says that nothing was written, the stripes are to show that it is so: a
- * model beyond the budget is not read once more in every step.
+ * model beyond the budget is not read once more in every step. A device reads faster than it
+ * answers, so that there all is read.
  */
-static void see_memory(const struct tc_tracked *v, const struct tc_memory *m, uint64_t seed,
-                       bool is_written, struct tc_seen *s)
-{
-    if (s->sampled)
-        s->stripes = tc_digest_stripes(m->data, m->size, seed);
-    if (is_written || !v->seen.readable || !s->sampled || s->stripes != v->seen.stripes)
-        s->digest = digest_memory(m, seed);
-}
-
 static void see_content(const struct tc_tracked *v, PyObject *body, const struct tc_tensor *as,
                         bool is_written, bool is_part, struct tc_seen *s)
 {
-    struct tc_memory m;
+    const uint64_t seed = tc_digest_seed(as->dtype->name, as->shape, as->n_dims);
+    struct tc_answer answer;
 
     s->size = as->n * as->dtype->item_size;
     s->sampled = is_sampled(v, s);
-    tc_tensor_memory(body, as, true, &m);
     /* A part without elements is as good as none. */
-    s->readable = m.data && !(is_part && as->n == 0);
-    if (s->readable)
-        see_memory(v, &m, tc_digest_seed(as->dtype->name, as->shape, as->n_dims), is_written, s);
-    tc_memory_release(&m);
+    s->readable = !(is_part && as->n == 0);
+    if (s->readable && s->sampled && !tc_look_is_elsewhere(as)) {
+        tc_look_at(body, as, TC_ASK_STRIPES, seed, &answer);
+        s->readable = answer.answered != 0;
+        s->stripes = answer.stripes;
+        if (!is_written && v->seen.readable && s->stripes == v->seen.stripes)
+            return;
+    }
+    if (s->readable) {
+        tc_look_at(body, as, TC_ASK_DIGEST, seed, &answer);
+        s->readable = answer.answered != 0;
+        s->digest = s->readable ? answer.digest : s->digest;
+    }
 }
 
 /* The largest magnitude of the tensor's content, -1 where it has none that can be read. */
@@ -214,6 +195,57 @@ static int mode_of(const struct tc_tracked *v)
     PyObject *owner = tc_ref_get(v->owner);
 
     return owner ? tc_module_is_training(owner) : -1;
+}
+
+/* ---- what a look at many asks of this one, before it is seen ---- */
+
+static void add_question(PyObject *tensor, unsigned asked)
+{
+    PyObject *body = tc_tensor_body(tensor);
+    struct tc_tensor as;
+
+    if (body && tc_tensor_read(body, &as) && tc_look_is_elsewhere(&as) &&
+        (asked != TC_ASK_MAGNITUDE || as.dtype->number != TC_NUMBER_OTHER))
+        tc_look_add(body, &as, asked);
+    Py_XDECREF(body);
+    PyErr_Clear();
+}
+
+static bool is_read(const struct tc_tracked *v, PyObject *tensor, bool verify)
+{
+    uint64_t address;
+    int64_t version;
+
+    see_version(tensor, &address, &version);
+    return !v->announced || verify || address != v->seen.address || version != v->seen.version;
+}
+
+static bool is_classified(const struct tc_tracked *v, PyObject *grad)
+{
+    uint64_t address;
+    int64_t version;
+
+    see_version(grad, &address, &version);
+    return tc_ref_get(v->grad) != grad || v->seen.grad == TC_GRAD_NULL ||
+           address != v->seen.grad_address || version != v->seen.grad_version;
+}
+
+void tc_seen_ask(const struct tc_tracked *v, PyObject *tensor, bool verify)
+{
+    PyObject *grad;
+    bool is_due;
+
+    is_due = is_read(v, tensor, verify);
+    if (is_due)
+        add_question(tensor, TC_ASK_DIGEST);
+    grad = tc_tensor_is_leaf(tensor) ? tc_tensor_grad(tensor) : NULL;
+    if (grad && is_classified(v, grad)) {
+        add_question(grad, TC_ASK_MAGNITUDE);
+        if (is_due || v->max_abs < 0)
+            add_question(tensor, TC_ASK_MAGNITUDE);
+    }
+    Py_XDECREF(grad);
+    PyErr_Clear();
 }
 
 bool tc_seen_take(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s, bool verify)

@@ -5,6 +5,7 @@
 
 #include "base/banned.h"
 #include "base/number.h"
+#include "collect/agent/look.h"
 
 struct stats {
     double min, max, sum; /* of the finite elements */
@@ -47,7 +48,7 @@ static bool read_converted(struct stats *s, PyObject *tensor)
     bool done = copy && copy != Py_None && tc_tensor_read(copy, &t);
 
     if (done)
-        tc_tensor_memory(copy, &t, false, &memory);
+        tc_look_memory(copy, &t, TC_REACH_PLACE, &memory);
     if (memory.data)
         read_elements(s, memory.data, memory.n, true);
     done = done && memory.data;
@@ -64,7 +65,7 @@ static bool read_stats(struct stats *s, PyObject *tensor, const struct tc_tensor
 
     if (as->dtype->number != TC_NUMBER_F32 && as->dtype->number != TC_NUMBER_F64)
         return read_converted(s, tensor);
-    tc_tensor_memory(tensor, as, true, &memory);
+    tc_look_memory(tensor, as, TC_REACH_COPY, &memory);
     if (memory.data)
         read_elements(s, memory.data, memory.n, as->dtype->number == TC_NUMBER_F64);
     done = memory.data;

@@ -60,6 +60,8 @@ void tc_tracked_set_name(struct tc_tracked *v, const char *name, int64_t root);
  * written. False, perhaps with a Python error set, if it cannot be read at all.
  */
 bool tc_seen_take(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s, bool verify);
+/* Add to the open look (look.h) what seeing it will ask, where it lies elsewhere. */
+void tc_seen_ask(const struct tc_tracked *v, PyObject *tensor, bool verify);
 void tc_seen_reset(void);
 
 /*
@@ -71,6 +73,8 @@ PyObject *tc_tracked_take_successor(struct tc_tracked *v);
 /* See it, and write a record if there is something new. */
 void tc_tracked_look(struct tc_thread *thread, struct tc_tracked *v, PyObject *tensor,
                      int64_t cause, bool verify);
+/* Before that, within a look at several: what it will ask. */
+void tc_tracked_ask(const struct tc_tracked *v, PyObject *tensor, bool verify);
 bool tc_variables_may_look(const struct tc_thread *thread);
 
 /* Write a record if the variable is new, renamed or changed; s is what is remembered of it. */

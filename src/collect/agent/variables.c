@@ -4,6 +4,7 @@
 #include "base/banned.h"
 #include "base/map.h"
 #include "collect/agent/identity.h"
+#include "collect/agent/look.h"
 #include "collect/agent/tracked.h"
 
 static struct {
@@ -76,6 +77,19 @@ void tc_tracked_look(struct tc_thread *thread, struct tc_tracked *v, PyObject *t
     Py_DECREF(tensor);
 }
 
+void tc_tracked_ask(const struct tc_tracked *v, PyObject *tensor, bool verify)
+{
+    PyObject *shield;
+
+    if (v->announced && !tc_look_is_elsewhere(&v->seen.tensor))
+        return;
+    Py_INCREF(tensor);
+    shield = tc_tensor_shield_of(tensor);
+    tc_seen_ask(v, tensor, verify);
+    tc_tensor_unshield(shield);
+    Py_DECREF(tensor);
+}
+
 static bool is_verified(const struct tc_tracked *v, enum tc_look look)
 {
     return look == TC_LOOK_ALL || (look == TC_LOOK_STEP && v->is_due) ||
@@ -86,6 +100,17 @@ static bool is_verified(const struct tc_tracked *v, enum tc_look look)
 static bool has_just_looked(enum tc_look look)
 {
     return look == TC_LOOK_QUICK && vars.looked_at == tc_agent.moment && !vars.has_news;
+}
+
+static void ask_all(enum tc_look look)
+{
+    for (size_t i = 0; i < vars.all.n; i++) {
+        const struct tc_tracked *v = &vars.all.items[i];
+        PyObject *tensor = tc_ref_get(v->ref);
+
+        if (tensor && v->name)
+            tc_tracked_ask(v, tensor, is_verified(v, look));
+    }
 }
 
 bool tc_variables_may_look(const struct tc_thread *thread)
@@ -100,6 +125,9 @@ void tc_variables_look(struct tc_thread *thread, int64_t cause, enum tc_look loo
         return;
     vars.looked_at = tc_agent.moment;
     vars.has_news = false;
+    tc_look_begin();
+    ask_all(look);
+    tc_look_submit();
     for (size_t i = 0; i < vars.all.n; i++) {
         PyObject *tensor = tc_ref_get(vars.all.items[i].ref);
 
@@ -109,6 +137,7 @@ void tc_variables_look(struct tc_thread *thread, int64_t cause, enum tc_look loo
             tc_tracked_look(thread, &vars.all.items[i], tensor, cause,
                             is_verified(&vars.all.items[i], look));
     }
+    tc_look_end();
 }
 
 void tc_variables_let_go(PyObject *tensor)

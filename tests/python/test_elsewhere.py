@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Content that lies elsewhere than on the CPU: it is asked by operators of torch, leaves the same trace, and comes in one copy.
+
+There need not be an accelerator: the agent is told to take the CPU for one. What this cannot show is a device on which an
+operator is missing or means something else."""
+import unittest
+
+from traced import Case
+
+ELSEWHERE = {"TRAINCHECK_TEST_ELSEWHERE": "1"}
+
+# Parameters and buffers of all kinds and of sizes around those of words, stripes, chunks and slices; gradients of all classes.
+SCRIPT = """
+import torch
+from torch import nn
+
+torch.manual_seed(1)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(9, 7)
+        for dtype in torch.bfloat16, torch.float16, torch.float64, torch.complex64:
+            self.register_parameter("a_" + str(dtype)[6:], nn.Parameter(torch.randn(5, dtype=dtype)))
+        self.tiny = nn.Parameter(torch.full((3,), 1e6))
+        self.empty = nn.Parameter(torch.zeros(0, 4))
+        self.single = nn.Parameter(torch.tensor(2.5))
+        self.apart = nn.Parameter(torch.randn(6, 4).t())
+        self.unused = nn.Parameter(torch.randn(2), requires_grad=False)
+        self.lost = nn.Parameter(torch.randn(4))
+        self.large = nn.Parameter(torch.randn(300_001))
+        for size in 1, 7, 8, 63, 64, 65, 4095, 4096, 4097, 1 << 20, (1 << 20) + 1, (16 << 20) + 4099:
+            self.register_buffer(f"bytes{size}", torch.randint(256, (size,), dtype=torch.uint8))
+        for dtype in torch.bool, torch.int16, torch.int64, torch.float8_e4m3fn:
+            self.register_buffer("a_" + str(dtype)[6:], torch.ones(11).to(dtype))
+        self.register_buffer("odd", torch.randint(256, (5001,), dtype=torch.uint8)[1:])
+        self.register_buffer("sparse", torch.eye(3).to_sparse())
+
+    def forward(self, x, step):
+        for name, buffer in self.named_buffers():
+            if name.startswith("bytes") and buffer.numel() < 10_000 or step == 2 and name != "sparse":
+                buffer.view(torch.uint8)[-1] += 1
+        total = self.layer(x).sum() + (self.tiny * 1e-9).sum() + self.single + self.apart.sum() + self.large.square().mean()
+        total = total + sum(getattr(self, "a_" + name).abs().float().sum() for name in ("bfloat16", "float16", "float64", "complex64"))
+        return total + self.lost.sum() * (float("nan") if step == 1 else 0)
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(4):
+    optimizer.zero_grad(set_to_none=step % 2 == 0)
+    net(torch.randn(2, 9), step).backward()
+    optimizer.step()
+    net.unused.data.add_(1)
+"""
+
+COUNT = """
+import sys
+from traincheck_agent import device, policy, values
+
+n = {"looks": 0, "copies": 0, "read": 0}
+
+def count(module, name, key):
+    function = getattr(module, name)
+
+    def counting(*args):
+        n[key] += 1
+        return function(*args)
+
+    setattr(module, name, counting)
+
+count(policy, "look", "looks")
+count(device, "_to_host", "copies")
+count(values, "_read", "read")
+"""
+
+PLAIN_MODEL = """
+import torch
+from torch import nn
+
+torch.manual_seed(2)
+net = nn.Sequential(*[nn.Linear(3, 3) for _ in range(20)])
+optimizer = torch.optim.Adam(net.parameters())
+for _ in range(3):
+    optimizer.zero_grad()
+    net(torch.randn(2, 3)).sum().backward()
+    optimizer.step()
+print(n["looks"], n["copies"], n["read"])
+"""
+
+# A rate that is a tensor, which a scheduler fills anew after every second of 4 steps.
+RATES = """
+import torch
+
+torch.manual_seed(3)
+net = torch.nn.Linear(3, 3)
+optimizer = torch.optim.SGD(net.parameters(), lr=torch.tensor(0.5))
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
+for step in range(4):
+    optimizer.zero_grad()
+    net(torch.randn(2, 3)).sum().backward()
+    optimizer.step()
+    scheduler.step()
+"""
+
+
+def content(run):
+    """All records but the first, without their times."""
+    records = run.records()
+    for record in records:
+        record.pop("t", None)
+    return records[1:]
+
+
+class Elsewhere(Case):
+    def assert_same(self, here, there):
+        self.assertEqual((here.code, there.code), (0, 0), here.err + there.err)
+        self.assert_no_errors(there)
+        here, there = content(here), content(there)
+        for a, b in zip(here, there):
+            self.assertEqual(a, b)
+        self.assertEqual(len(here), len(there))
+
+    def both(self, text, *options):
+        script = self.script(text)
+        here = self.collect(*options, script)
+        return here, self.collect(*options, script, folder="elsewhere", env=ELSEWHERE)
+
+    def test_it_leaves_the_same_trace(self):
+        here, there = self.both(SCRIPT)
+        self.assert_same(here, there)
+        grads = {r["attrs"].get("grad") for r in content(there) if r["type"] == "var"}
+        self.assertLessEqual({"null", "zero", "tiny", "non_zero", "nan_or_inf"}, grads)
+
+    def test_it_leaves_the_same_trace_beyond_the_budget(self):
+        here, there = self.both(SCRIPT, "--digest-budget", "1MiB")
+        self.assert_same(here, there)
+        self.assertTrue([r for r in content(there) if r["type"] == "var" and str(r["attrs"].get("data")).startswith("~")])
+
+    def test_a_rate_that_is_filled_anew_is_seen(self):
+        here, there = self.both(RATES)
+        self.assert_same(here, there)
+        rates = [r["attrs"]["lr"] for r in content(there) if r["type"] == "var" and "lr" in r["attrs"]]
+        self.assertEqual(rates, [0.5, 0.25, 0.125])
+
+    def test_all_of_a_look_comes_in_one_copy(self):
+        run = self.collect(self.script(COUNT + PLAIN_MODEL), env=ELSEWHERE)
+        looks, copies, read = map(int, run.out.split())
+        self.assertEqual((copies, read), (looks, 0))
+        # 40 variables, each seen a first time and after each of 3 steps, and as many gradients.
+        self.assertLess(looks, 40)
+
+    def test_on_the_cpu_nothing_is_asked_that_way(self):
+        run = self.collect(self.script(COUNT + PLAIN_MODEL))
+        self.assertEqual(run.out, "0 0 0\n")
+
+    def test_a_device_that_lacks_an_operator_is_read_by_copies(self):
+        lacking = "import torch\n" \
+                  "def lacks(*_): raise NotImplementedError('_foreach_norm')\n" \
+                  "torch._foreach_norm = lacks\n"
+        here, there = self.both(lacking + COUNT + PLAIN_MODEL.replace('print(n["looks"], n["copies"], n["read"])', ""))
+        self.assert_same(here, there)
+
+
+if __name__ == "__main__":
+    unittest.main()
