@@ -404,12 +404,13 @@ static void keep_scalar(struct tc_fact_watch *w, struct tc_fact_open *open,
 {
     const struct tc_value *result = call->end->value, *value = tc_value_get(result, "value");
     const struct tc_value *grad = tc_value_get(result, "requires_grad");
+    bool is_training = grad && grad->kind == TC_VALUE_BOOL && grad->boolean;
 
     if (value && value->kind == TC_VALUE_FLOAT && call->role != TC_ROLE_OPERATOR)
         open->beside = tc_fact_meet_size(&w->history, tc_hash_mix(call->descriptor, 0, 3),
-                                         value->number, grad && grad->boolean);
+                                         value->number, is_training);
     if (call->role == TC_ROLE_BACKWARD || call->role == TC_ROLE_OPERATOR || !value ||
-        value->kind != TC_VALUE_FLOAT || !grad || grad->kind != TC_VALUE_BOOL || !grad->boolean)
+        value->kind != TC_VALUE_FLOAT || !is_training)
         return;
     w->scalar = value->number;
     w->scalar_of = call->descriptor;
