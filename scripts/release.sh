@@ -44,8 +44,8 @@ fi
 [ -n "$pythons" ] || fail "no Python with its headers was found: name some"
 say "Building the wheel, with agents for $pythons"
 PATH=$tools:$PATH CC=$release/cc PKG_CONFIG_LIBDIR=$short/prefix/lib/pkgconfig quietly \
-    "$tools/pip" wheel --no-deps --no-build-isolation -w "$release/wheel" . -C "build-dir=$release/build" \
-    -C "cmake.define.TRAINCHECK_PYTHONS=$pythons" -C "cmake.define.TRAINCHECK_LICENSES=$release/prefix/licenses"
+    "$tools/pip" wheel --no-deps --no-build-isolation -w "$release/wheel" . --config-settings "build-dir=$release/build" \
+    --config-settings "cmake.define.TRAINCHECK_PYTHONS=$pythons" --config-settings "cmake.define.TRAINCHECK_LICENSES=$release/prefix/licenses"
 PATH=$tools:$PATH quietly "$tools/auditwheel" repair --plat "manylinux_2_28_$arch" -w "$dist" "$release"/wheel/*.whl
 PATH=$tools:$PATH "$tools/auditwheel" show "$dist"/*.whl | sed -n 2,3p
 
