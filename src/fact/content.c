@@ -12,6 +12,8 @@
 #define MAX_FACTOR 1024.0
 /* By chance a column shows one element once in two to the power of this. */
 #define MIN_BITS 12.0
+/* Of fewer elements it is chance whether integers are all the same, and which signs there are. */
+#define MIN_ELEMENTS 16
 /* Of single precision. */
 #define TOLERANCE 1e-4
 
@@ -90,7 +92,7 @@ static bool uniform(const struct tc_value *tensor, bool is_computed, struct tc_s
         return false;
     (void)is_computed; /* a ratio that is always one is computed */
     if (summary)
-        return add_flag(out, is_uniform_summary(summary));
+        return n >= MIN_ELEMENTS && add_flag(out, is_uniform_summary(summary));
     if (!tc_value_is(tc_value_get(tensor, "device"), "cpu") || dtype.size < 5 ||
         (memcmp(dtype.text, "float", 5) != 0 && memcmp(dtype.text, "bfloa", 5) != 0))
         return false;
@@ -114,8 +116,6 @@ static bool zero(const struct tc_value *tensor, bool is_computed, struct tc_strb
     return add_flag(out, value->number == 0);
 }
 
-/* Of fewer elements the signs are chance. */
-#define MIN_SIGNED 16
 /* Fewer than this share of the elements are few. */
 #define FEW 0.125
 /* A number so small beside the largest is rounding. */
@@ -126,7 +126,7 @@ static bool read_range(const struct tc_value *tensor, double range[4])
 {
     const struct tc_value *v = tc_value_get(tensor, "range");
 
-    if (!v || v->kind != TC_VALUE_ARRAY || v->n != 4 || count_of(tensor) < MIN_SIGNED)
+    if (!v || v->kind != TC_VALUE_ARRAY || v->n != 4 || count_of(tensor) < MIN_ELEMENTS)
         return false;
     for (uint32_t i = 0; i < 4; i++) {
         if (v->items[i].kind != TC_VALUE_FLOAT && v->items[i].kind != TC_VALUE_INT)
