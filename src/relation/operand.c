@@ -111,7 +111,8 @@ static bool is_content(struct tc_str key)
     case 4:
         return is_key(key, "rows", 4);
     case 5:
-        return is_key(key, "stats", 5) || is_key(key, "value", 5);
+        return is_key(key, "stats", 5) || is_key(key, "value", 5) || is_key(key, "range", 5) ||
+               is_key(key, "scale", 5);
     case 6:
         return is_key(key, "digest", 6);
     case 7:
