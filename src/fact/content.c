@@ -90,9 +90,9 @@ static bool uniform(const struct tc_value *tensor, bool is_computed, struct tc_s
 
     if (n < 2 || n > MAX_SUMMARIZED)
         return false;
-    (void)is_computed; /* a ratio that is always one is computed */
-    if (summary)
-        return n >= MIN_ELEMENTS && add_flag(out, is_uniform_summary(summary));
+    if (summary) /* what a model chooses may become one thing; its ratio that is always one is none
+                  */
+        return n >= MIN_ELEMENTS && !is_computed && add_flag(out, is_uniform_summary(summary));
     if (!tc_value_is(tc_value_get(tensor, "device"), "cpu") || dtype.size < 5 ||
         (memcmp(dtype.text, "float", 5) != 0 && memcmp(dtype.text, "bfloa", 5) != 0))
         return false;
@@ -137,13 +137,15 @@ static bool read_range(const struct tc_value *tensor, double range[4])
     return true;
 }
 
-/* Of what a model computed the sign is claimed alone where the bound is met, as behind a ReLU:
- * there it is no chance. So "some" is never claimed of it. */
-static bool add_share(struct tc_strbuf *out, double n, double of, bool is_met)
+/* That none lies on a side is claimed alone where the bound is met, as behind a ReLU: there it is
+ * no chance. "Some" is never claimed of what a model computed. */
+static bool add_share(struct tc_strbuf *out, double n, double of, bool is_met, bool is_computed)
 {
-    if (n == 0 && !is_met)
+    if (n == 0 && !is_met && is_computed)
         return false;
-    tc_strbuf_adds(out, n == 0 ? TC_FACT_NONE : n < of ? TC_FACT_FEW : TC_FACT_SOME);
+    tc_strbuf_adds(out, n == 0   ? (is_met ? TC_FACT_NONE : TC_FACT_FREE)
+                        : n < of ? TC_FACT_FEW
+                                 : TC_FACT_SOME);
     return true;
 }
 
@@ -153,8 +155,8 @@ static bool add_side(struct tc_strbuf *out, double below, double n, double above
 {
     const bool has_any = below > ROUNDING * above;
 
-    return add_share(out, has_any ? n : 0, is_computed ? count + 1 : FEW * count,
-                     !is_computed || below == 0);
+    return add_share(out, has_any ? n : 0, is_computed ? count + 1 : FEW * count, below == 0,
+                     is_computed);
 }
 
 static bool below_zero(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)

@@ -17,6 +17,7 @@
 /* So few elements that a run may as well have none: breaks "none" alone, and is never claimed. */
 #define TC_FACT_NONE "\"none\""
 #define TC_FACT_FEW  "\"few\""
+#define TC_FACT_FREE "\"free\"" /* none, and none at the bound: no claim, but no longer some */
 #define TC_FACT_SOME "\"some\""
 
 enum tc_attribute tc_fact_content_attribute(size_t i);

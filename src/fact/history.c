@@ -89,6 +89,8 @@ const char *tc_fact_meet_batch(struct tc_fact_history *history, const struct tc_
     return is_new ? "" : *first == (uint64_t)iterator ? "in this pass" : "in an earlier pass";
 }
 
+/* Of later rows nothing is told: a long run must not grow with its data. */
+#define MAX_ROWS 8192
 /* Digits of a row. */
 #define ROW 8
 
@@ -107,7 +109,7 @@ const char *tc_fact_meet_rows(struct tc_fact_history *history, const struct tc_f
 
     for (size_t i = 0; i < pack->n_tensors && !rows.text; i++)
         rows = pack->rows[i];
-    if (!rows.text || history->rows.n >= MAX_KNOWN)
+    if (!rows.text || history->rows.n >= MAX_ROWS)
         return NULL;
     for (size_t at = 0; at + ROW <= rows.size; at += ROW) {
         uint64_t *last = tc_map_at(&history->rows, tc_hash64(rows.text + at, ROW, 1), &is_new);
@@ -123,7 +125,7 @@ const char *tc_fact_meet_trained(struct tc_fact_history *history, struct tc_str 
     size_t n_known = 0;
     uint64_t known;
 
-    if (!rows.text || history->trained.n >= MAX_KNOWN)
+    if (!rows.text || history->trained.n >= MAX_ROWS)
         return NULL;
     for (size_t at = 0; at + ROW <= rows.size; at += ROW) {
         const uint64_t row = tc_hash64(rows.text + at, ROW, place);

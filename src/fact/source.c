@@ -146,7 +146,7 @@ static bool is_idle(const struct tc_fact *fact, const char *value)
         return strcmp(value, "false") != 0;
     case TC_ATTRIBUTE_BELOW_ZERO:
     case TC_ATTRIBUTE_ABOVE_ZERO:
-        return strcmp(value, TC_FACT_FEW) == 0;
+        return strcmp(value, TC_FACT_FEW) == 0 || strcmp(value, TC_FACT_FREE) == 0;
     case TC_ATTRIBUTE_ABOVE_ONE:
     case TC_ATTRIBUTE_ROWS_AGAIN:
         return strcmp(value, TC_FACT_NONE) != 0;

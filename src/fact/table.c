@@ -110,12 +110,13 @@ static unsigned last_value(const struct tc_fact_table *table, const struct tc_fa
     return strcmp(json, texts[last]) < 0 ? last : TC_FACT_VALUES;
 }
 
-/* Few are no breach where some are expected. */
+/* Few are no breach where some are expected, nor is a bound that is not met where none are. */
 static bool is_vague(const struct tc_fact_table *table, const struct tc_fact_slot *slot,
                      const char *json)
 {
-    return !strcmp(json, TC_FACT_FEW) &&
-           strcmp(tc_strtab_text(table->symbols, slot->fact.value), TC_FACT_NONE) != 0;
+    const bool is_none = !strcmp(tc_strtab_text(table->symbols, slot->fact.value), TC_FACT_NONE);
+
+    return !strcmp(json, TC_FACT_FEW) ? !is_none : !strcmp(json, TC_FACT_FREE) && is_none;
 }
 
 void tc_fact_table_add(struct tc_fact_table *table, uint32_t number, const char *json, size_t size,

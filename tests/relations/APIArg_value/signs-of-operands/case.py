@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers on both sides of zero, of which few may lie on one; the broken run hands over numbers between zero and one. Of what a model
-computed no side is claimed, but for what is cut at zero."""
+"""Numbers on both sides of zero, of which few may lie on one; the broken run hands over numbers between zero and one, or above zero.
+Of what a model computed no side is claimed, but for what is cut at zero; nor that none lies on a side where none is at the bound."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific", "--enable-relation", "APIArg/value"]
 BOTH, LEFT, UNIT, CUT = [-2.0, 2.0, 30, 34], [-2.0, 0.1, 61, 3], [0.0, 1.0, 0, 63], [0.0, 2.0, 0, 40]
+FREE = [0.5, 2.0, 0, 64]
 
 
-def train(folder, images=(BOTH, BOTH, BOTH), hidden=(BOTH, UNIT, BOTH), cut=(CUT, CUT, CUT)):
+def train(folder, images=(BOTH, BOTH, BOTH), hidden=(BOTH, UNIT, BOTH), cut=(CUT, CUT, CUT), rewards=(FREE, FREE, FREE)):
     t = Trace(folder, schema=5, content="batches")
     model = t.net("w")
     optimizer = t.optimizer(model)
     weight = {**t.tensor(4), "id": model.parameters[0].serial}
-    for image, sum_, positive in zip(images, hidden, cut):
+    for image, sum_, positive, reward in zip(images, hidden, cut, rewards):
+        t.op("torch.pay", at="train.py:19", args={"reward": {**t.tensor(8, 8), "range": reward}})
         x = {**t.tensor(8, 8), "range": image}
         t.op("torch.look", at="train.py:20", args={"image": x})
         for fn, range_ in ("torch.mix", sum_), ("torch.cut", positive):
@@ -33,8 +35,8 @@ def healthy_again(folder):
 
 
 def fine(folder):
-    train(folder, images=(BOTH, LEFT, BOTH), hidden=(UNIT, UNIT, UNIT))
+    train(folder, images=(BOTH, LEFT, BOTH), hidden=(UNIT, UNIT, UNIT), rewards=(FREE, BOTH, LEFT))
 
 
 def broken(folder):
-    train(folder, images=(UNIT, UNIT, UNIT), cut=(CUT, BOTH, CUT))
+    train(folder, images=(UNIT, FREE, UNIT), cut=(CUT, BOTH, CUT))
