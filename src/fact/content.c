@@ -10,8 +10,9 @@
 #define MAX_SUMMARIZED 65536
 /* The largest number of parts that a loss is divided by, or times that it is counted. */
 #define MAX_FACTOR 1024.0
-/* By chance a column shows one element once in two to the power of this. */
-#define MIN_BITS 12.0
+/* By chance a column shows one element once in two to the power of this; three occasions are needed
+ * for a claim, so once in 4,096. */
+#define MIN_BITS 4.0
 /* Of fewer elements it is chance whether integers are all the same, and which signs there are. */
 #define MIN_ELEMENTS 16
 /* Of single precision. */
