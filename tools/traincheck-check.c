@@ -10,5 +10,6 @@ int main(int argc, char **argv)
 {
     struct check_options options = {0};
     struct tc_app app = {.tool = &check_tool};
+    tc_app_hold_stderr();
     return tc_app_main(&app, argc, argv, &options, check_run_any);
 }

@@ -2,6 +2,7 @@
 #include "cli/app.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,6 +21,17 @@ static volatile sig_atomic_t caught_signal;
 static void remember_signal(int number)
 {
     caught_signal = number;
+}
+
+void tc_app_hold_stderr(void)
+{
+    if (fcntl(STDERR_FILENO, F_GETFD) >= 0)
+        return;
+    int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || fd == STDERR_FILENO)
+        return;
+    (void)dup2(fd, STDERR_FILENO);
+    (void)close(fd);
 }
 
 void tc_app_catch_signals(void)

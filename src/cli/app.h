@@ -49,6 +49,12 @@ typedef enum tc_status tc_app_run_fn(struct tc_app *app, void *config, struct tc
  */
 int tc_app_main(struct tc_app *app, int argc, char **argv, void *config, tc_app_run_fn *run);
 
+/*
+ * Where the caller closed stderr, have its place taken: the next file that is opened would get the
+ * number, and with it what is said to stderr. Not for a tool whose job inherits its descriptors.
+ */
+void tc_app_hold_stderr(void);
+
 /* SIGINT and SIGTERM are remembered from here on; the second one ends the process. */
 void tc_app_catch_signals(void);
 bool tc_app_interrupted(void);

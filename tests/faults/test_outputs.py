@@ -144,6 +144,17 @@ class Outputs(runs.Case):
                 self.assertEqual(p.returncode, 2)
                 self.assertIn("error: cannot write to standard output: No space left on device", p.stderr)
 
+    def test_closed_stderr_is_no_place_for_a_file(self):
+        """Its number would be that of the next file, and what is said to stderr would stand in it; libuv ends the process."""
+        for args, code in ((["infer", "run", "-o", "i.jsonl"], 0), (["check", "bad", "-i", "invariants.jsonl", "-o", "out"], 1),
+                           (["onlinecheck", "bad", "-i", "invariants.jsonl", "-o", "live", "--exit-on-idle", "1"], 1)):
+            with self.subTest(tool=args[0]):
+                p = subprocess.run(["sh", "-c", 'exec "$0" "$@" 2>&-', tool(args[0]), *args[1:]], cwd=self.work, stdout=subprocess.PIPE,
+                                   text=True, timeout=60, check=False)
+                self.assertEqual(p.returncode, code)
+        for file in (self.work / "i.jsonl", *(self.work / folder / "violations.jsonl" for folder in ("out", "live"))):
+            self.assertTrue(runs.json_lines(file))
+
     def test_stdout_that_does_not_block_loses_nothing(self):
         """As another program leaves a pipe that it shares with the tool."""
         want = runs.run("infer", "-q", "run", "-o", "-", cwd=self.work, code=0).stdout
