@@ -14,11 +14,12 @@
 
 #define TC_N_CONTENT 8
 
-/* So few elements that a run may as well have none: breaks "none" alone, and is never claimed. */
 #define TC_FACT_NONE "\"none\""
-#define TC_FACT_FEW  "\"few\""
-#define TC_FACT_FREE "\"free\"" /* none, and none at the bound: no claim, but no longer some */
 #define TC_FACT_SOME "\"some\""
+/* So few elements that a run may as well have none: breaks "none" alone, and is never claimed. */
+#define TC_FACT_FEW "\"few\""
+/* None, and none at the bound: breaks "some" alone, and is never claimed. */
+#define TC_FACT_FREE "\"none at all\""
 
 enum tc_attribute tc_fact_content_attribute(size_t i);
 /* is_computed: by a model, so that it is another one as training goes on.
