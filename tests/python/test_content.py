@@ -211,16 +211,6 @@ torch.clamp(ratio, 0.8, 1.2)
     def test_a_ratio_of_policies_is_no_constant(self, run):
         self.assertNotIn("constant", returned(run, "torch.exp")[0])
 
-    @script(LOOP + """
-net = nn.Linear(4, 2)
-F.relu(torch.tensor([-1.23456, 0.0, 0.5, float("inf")])); F.linear(torch.eye(4), net.weight)
-""")
-    def test_a_range_of_an_operand_is_told_with_three_digits_and_none_of_a_parameter(self, run):
-        self.assertEqual(arguments(run, "functional.relu")[0]["input"]["range"], [-1.23, 0.5, 1, 1])
-        given = arguments(run, "functional.linear")[-1]
-        self.assertEqual(given["input"]["range"], [0.0, 1.0, 0, 4])
-        self.assertNotIn("range", given["weight"])
-
     @script(POLICY.replace("ratio = ", "old = log_prob().detach(); ratio = "))
     def test_a_ratio_that_is_always_one_is_told(self, run):
         self.assertEqual(returned(run, "torch.exp")[0]["constant"], 1.0)
@@ -314,6 +304,12 @@ for step in range(4): F.cross_entropy(net(x), y).backward()
 """
 
 
+RANGES = LOOP + """
+net = nn.Linear(4, 2)
+F.relu(torch.tensor([-1.23456, 0.0, 0.5, float("inf")])); F.linear(torch.eye(4), net.weight)
+"""
+
+
 class Levels(Case):
     def members(self, run):
         """All members of content of all tensors, and what the process says of it."""
@@ -337,6 +333,16 @@ class Levels(Case):
     def test_off_records_nothing_of_it(self):
         run = self.traced(LEVELS, options=["--content", "off"])
         self.assertEqual(self.members(run), ("off", set(), set()))
+
+    def test_full_tells_between_what_an_operand_lies_with_three_digits_and_nothing_of_a_parameter(self):
+        run = self.traced(RANGES, options=["--content", "full"])
+        self.assertEqual(arguments(run, "functional.relu")[0]["input"]["range"], [-1.23, 0.5, 1, 1])
+        given = arguments(run, "functional.linear")[-1]
+        self.assertEqual(given["input"]["range"], [0.0, 1.0, 0, 4])
+        self.assertNotIn("range", given["weight"])
+
+    def test_of_batches_alone_no_range_is_told(self):
+        self.assertNotIn("range", arguments(self.traced(RANGES), "functional.relu")[0]["input"])
 
     def test_full_has_digests_of_all_operands_and_results(self):
         run = self.traced(LEVELS, options=["--content", "full"])

@@ -118,12 +118,13 @@ static void add_range(struct tc_strbuf *out, const struct tc_memory *m, const st
     tc_strbuf_addf(out, ",%zu,%zu]", range.n_negative, range.n_positive);
 }
 
-/* Of a parameter no range: what its elements lie between is no matter of one call. */
+/* A range takes a pass over all elements, a third of a step of a small GPT: only in full. Of a
+ * parameter none: what its elements lie between is no matter of one call. */
 static void add_float(struct tc_strbuf *out, PyObject *tensor, const struct tc_memory *m,
                       const struct tc_tensor *as)
 {
     if (as->n > 1 && !tc_is_constant(m->data, as->n, as->dtype->item_size)) {
-        if (!tc_tensor_is_parameter(tensor))
+        if (tc_agent.content == TC_CONTENT_FULL && !tc_tensor_is_parameter(tensor))
             add_range(out, m, as);
         return;
     }
