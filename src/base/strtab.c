@@ -11,6 +11,8 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "base/map.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 
 #include "base/banned.h"
@@ -21,13 +23,16 @@ struct entry {
     const char *text;
     size_t size;
     uint64_t hash;
+    const tc_sym *words; /* NULL: it was not made of any */
+    size_t n_words;
 };
 
 struct tc_strtab {
     struct tc_arena arena;
     TC_VEC(struct entry) entries;
-    tc_sym *index; /* TC_NO_SYM: free */
-    size_t cap;    /* of index, a power of two */
+    tc_sym *index;        /* TC_NO_SYM: free */
+    size_t cap;           /* of index, a power of two */
+    struct tc_map joined; /* hash of words → the text they make */
 };
 
 static tc_sym *new_index(size_t cap)
@@ -49,6 +54,7 @@ void tc_strtab_free(struct tc_strtab *tab)
     if (!tab)
         return;
     tc_vec_release(&tab->entries);
+    tc_map_release(&tab->joined);
     tc_arena_release(&tab->arena);
     tc_free(tab->index);
     tc_free(tab);
@@ -88,7 +94,7 @@ tc_sym tc_strtab_intern(struct tc_strtab *tab, const void *text, size_t size)
 {
     uint64_t hash = tc_hash64(text, size, 0);
     size_t i = find_slot(tab, text, size, hash);
-    struct entry e = {NULL, size, hash};
+    struct entry e = {.size = size, .hash = hash};
 
     if (tab->index[i] != TC_NO_SYM)
         return tab->index[i];
@@ -112,6 +118,75 @@ tc_sym tc_strtab_intern_text(struct tc_strtab *tab, const char *text)
 tc_sym tc_strtab_find(const struct tc_strtab *tab, const void *text, size_t size)
 {
     return tab->index[find_slot(tab, text, size, tc_hash64(text, size, 0))];
+}
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+static void keep_words(struct tc_strtab *tab, tc_sym sym, const tc_sym *words, size_t n)
+{
+    struct entry *e = &tab->entries.items[sym];
+
+    if (e->words)
+        return;
+    e->words = tc_arena_copy(&tab->arena, words, n * sizeof(*words));
+    e->n_words = n;
+}
+
+static tc_sym join_texts(struct tc_strtab *tab, const tc_sym *words, size_t n)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct entry *word = &tab->entries.items[words[i]];
+        if (i)
+            tc_strbuf_addc(&text, ' ');
+        tc_strbuf_add(&text, word->text, word->size);
+    }
+    tc_sym sym = tc_strtab_intern(tab, text.text, text.size);
+    tc_strbuf_release(&text);
+    return sym;
+}
+
+tc_sym tc_strtab_join(struct tc_strtab *tab, const tc_sym *words, size_t n)
+{
+    bool is_new;
+    uint64_t *slot = tc_map_at(&tab->joined, tc_hash64(words, n * sizeof(*words), n), &is_new);
+    const struct entry *e = &tab->entries.items[*slot];
+
+    if (!is_new && e->n_words == n && !memcmp(e->words, words, n * sizeof(*words)))
+        return (tc_sym)*slot;
+    tc_sym sym = join_texts(tab, words, n);
+    keep_words(tab, sym, words, n);
+    *slot = sym;
+    return sym;
+}
+
+bool tc_strtab_split(struct tc_strtab *tab, tc_sym sym, tc_sym *words, size_t n)
+{
+    const struct entry e = tab->entries.items[sym];
+    const char *at = e.text, *end = e.text + e.size, *stops[8];
+    size_t i = 0;
+
+    if (e.n_words == n) {
+        memcpy(words, e.words, n * sizeof(*words));
+        return true;
+    }
+    while (i + 1 < n && (stops[i] = memchr(at, ' ', (size_t)(end - at))))
+        at = stops[i++] + 1;
+    if (i + 1 < n)
+        return false;
+    stops[i] = end;
+    at = e.text;
+    for (i = 0; i < n; at = stops[i++] + 1)
+        words[i] = tc_strtab_intern(tab, at, (size_t)(stops[i] - at));
+    keep_words(tab, sym, words, n);
+    return true;
+}
+
+const tc_sym *tc_strtab_words(const struct tc_strtab *tab, tc_sym sym, size_t *n)
+{
+    *n = tab->entries.items[sym].n_words;
+    return tab->entries.items[sym].words;
 }
 
 const char *tc_strtab_text(const struct tc_strtab *tab, tc_sym sym)

@@ -5,6 +5,9 @@
  * Numbers count from 0 in the order of first appearance. Text is any bytes
  * (arrays of integers are interned the same way); the stored copy is followed
  * by a zero byte, aligned to 8, and never moves.
+ *
+ * A text may be made of others with a space between them, its words: these are kept beside it, so
+ * that who compares words compares numbers, and takes no text apart.
  */
 #ifndef TC_BASE_STRTAB_H
 #define TC_BASE_STRTAB_H
@@ -26,6 +29,12 @@ tc_sym tc_strtab_intern_text(struct tc_strtab *tab, const char *text);
 tc_sym tc_strtab_find(const struct tc_strtab *tab, const void *text, size_t size);
 const char *tc_strtab_text(const struct tc_strtab *tab, tc_sym sym);
 size_t tc_strtab_size(const struct tc_strtab *tab, tc_sym sym); /* bytes */
+/* The text of these words. */
+tc_sym tc_strtab_join(struct tc_strtab *tab, const tc_sym *words, size_t n);
+/* In n words, the last of which has the rest; false if there are fewer. */
+bool tc_strtab_split(struct tc_strtab *tab, tc_sym sym, tc_sym *words, size_t n);
+/* Those that it was made of by tc_strtab_join, or first split into; *n is 0 if it never was. */
+const tc_sym *tc_strtab_words(const struct tc_strtab *tab, tc_sym sym, size_t *n);
 size_t tc_strtab_count(const struct tc_strtab *tab);
 
 #endif /* TC_BASE_STRTAB_H */
