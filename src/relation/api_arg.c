@@ -11,23 +11,18 @@
 
 #include "base/banned.h"
 
-static bool is_argument(struct tc_str path)
-{
-    return tc_str_starts(path, "args.");
-}
-
 /* A loss without any gradient may be told and not trained on: only the contrary is a claim. */
 static bool is_contrary(const struct tc_statement *s)
 {
-    return (tc_str_is(s->left, TC_OPERAND_SOME_GRADIENT) && tc_str_is(s->right, "false")) ||
-           (tc_str_is(s->left, TC_OPERAND_ALL_GRADIENTS) && tc_str_is(s->right, "true"));
+    return (s->left.root == TC_PATH_SOME_GRADIENT && s->right == TC_SYM_FALSE) ||
+           (s->left.root == TC_PATH_ALL_GRADIENTS && s->right == TC_SYM_TRUE);
 }
 
 static bool is_constant(const struct tc_statement *s)
 {
-    return !is_contrary(s) && tc_str_is(s->verb, "is") && !tc_str_is(s->right, "\"not_zero\"") &&
-           !tc_str_is(s->right, "\"left\"") &&
-           (is_argument(s->left) || tc_str_is(s->left, "self.training"));
+    return !is_contrary(s) && s->verb == TC_SYM_IS && s->right != TC_SYM_NOT_ZERO &&
+           s->right != TC_SYM_LEFT &&
+           (tc_path_is_argument(&s->left) || s->left.sym == TC_SYM_F_SELF_TRAINING);
 }
 
 static void constant_propose(struct tc_strtab *symbols, tc_sym key,
@@ -38,7 +33,7 @@ static void constant_propose(struct tc_strtab *symbols, tc_sym key,
 
 static bool is_equality(const struct tc_statement *s)
 {
-    return tc_str_is(s->verb, "equals") && is_argument(s->left);
+    return s->verb == TC_SYM_EQUALS && tc_path_is_argument(&s->left);
 }
 
 static void equal_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,

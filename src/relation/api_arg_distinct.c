@@ -59,7 +59,7 @@ static void distinct_close(void *state)
 /* "init *" for the abstract initialiser, "FN args.NAME" for an operand in workers. */
 static tc_sym initialiser_key(struct tc_strtab *symbols)
 {
-    return tc_strtab_intern_text(symbols, "init *");
+    return TC_ATOM(symbols, TC_SYM_INIT, TC_SYM_ANY);
 }
 
 /* The tensor that is initialised: the receiver, or the first tensor among the operands. */
@@ -119,7 +119,7 @@ static void observe_initialiser(struct distinct_state *s, struct tc_strtab *symb
         *first = outer;
     tc_situation_set(&situation, TC_SYM_F_STAGE,
                      tc_symbols_quote(symbols, tc_symbols_text(symbols, call->stage)));
-    tc_sym outcome[] = {tc_strtab_intern_text(symbols, is_new ? "distinct" : "repeated")};
+    tc_sym outcome[] = {is_new ? TC_SYM_DISTINCT : TC_SYM_REPEATED};
     struct tc_example example = {.key = initialiser_key(symbols),
                                  .situation = &situation,
                                  .outcome = outcome,
@@ -144,26 +144,24 @@ static void distinct_observe(void *state, struct tc_strtab *symbols, const struc
 /* "FN args.NAME" as the two params of an invariant. */
 static bool set_operand(struct tc_strtab *symbols, tc_sym key, struct tc_hypothesis *h)
 {
-    struct tc_str text = tc_symbols_text(symbols, key);
-    const char *space = memchr(text.text, ' ', text.size);
+    tc_sym words[2];
 
-    if (!space)
+    if (!tc_strtab_split(symbols, key, words, 2))
         return false;
     h->n_params = 2;
-    h->params[0].name = tc_strtab_intern(symbols, text.text, (size_t)(space - text.text));
-    h->params[0].role = TC_SYM_EMPTY;
-    h->params[1] = tc_param_of(TC_PARAM_OPERAND, tc_strtab_intern_text(symbols, space + 1),
-                               tc_strtab_intern_text(symbols, "is"),
-                               tc_strtab_intern_text(symbols, "\"distinct\""));
+    h->params[0] = tc_param_call(words[0], TC_SYM_EMPTY);
+    h->params[1] = tc_param_of(TC_PARAM_OPERAND, words[1], TC_SYM_IS, TC_SYM_DISTINCT_VALUE);
     return true;
 }
 
 /* Arrays may well be the same: labels, masks, a row that is drawn again. That they are not is a
  * fact of one script; that seeds are not, of all. */
-static bool is_content(const struct tc_strtab *symbols, const struct tc_outcomes *outcomes)
+static bool is_content(struct tc_strtab *symbols, const struct tc_outcomes *outcomes)
 {
+    tc_sym words[2];
+
     return outcomes->n && outcomes->n_outcome[0] &&
-           strstr(tc_strtab_text(symbols, outcomes->outcome[0][0]), " content");
+           tc_strtab_split(symbols, outcomes->outcome[0][0], words, 2);
 }
 
 static void propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
@@ -173,8 +171,7 @@ static void propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outco
 
     if (is_content(symbols, outcomes))
         h.support = TC_SUPPORT_OWN;
-    h.params[0] =
-        tc_param_call(tc_strtab_intern_text(symbols, "*"), tc_strtab_intern_text(symbols, "init"));
+    h.params[0] = tc_param_call(TC_SYM_ANY, TC_SYM_INIT);
     if (key != initialiser_key(symbols) && !set_operand(symbols, key, &h))
         return;
     tc_vec_push(&out->items, h);
@@ -182,19 +179,13 @@ static void propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outco
 
 static tc_sym key_of(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
 {
-    struct tc_strbuf text = TC_STRBUF_INIT;
-
     if (params[0].kind != TC_PARAM_CALL)
         return TC_NO_SYM;
     if (n_params == 1)
         return initialiser_key(symbols);
     if (n_params != 2 || params[1].kind != TC_PARAM_OPERAND)
         return TC_NO_SYM;
-    tc_strbuf_addf(&text, "%s %s", tc_strtab_text(symbols, params[0].name),
-                   tc_strtab_text(symbols, params[1].name));
-    tc_sym key = tc_strtab_intern(symbols, text.text, text.size);
-    tc_strbuf_release(&text);
-    return key;
+    return TC_ATOM(symbols, params[0].name, params[1].name);
 }
 
 static enum tc_outcome holds(struct tc_strtab *symbols, const struct tc_param *params,
@@ -202,9 +193,11 @@ static enum tc_outcome holds(struct tc_strtab *symbols, const struct tc_param *p
 {
     (void)params;
     (void)n_params;
-    const char *word = n_outcome ? tc_strtab_text(symbols, outcome[0]) : "";
-
-    return !strncmp(word, "distinct", strlen("distinct")) ? TC_HELD : TC_BROKEN;
+    return tc_outcome_has(outcome, n_outcome, TC_SYM_DISTINCT) ||
+                   tc_outcome_has(outcome, n_outcome,
+                                  TC_ATOM(symbols, TC_SYM_DISTINCT, TC_SYM_CONTENT))
+               ? TC_HELD
+               : TC_BROKEN;
 }
 
 /* "args.seed" as a person says it. */

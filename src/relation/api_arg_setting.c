@@ -28,10 +28,10 @@ struct settings {
     size_t n;
 };
 
-static void say(struct settings *s, const char *left, const char *verb, const char *right)
+static void say(struct settings *s, tc_sym left, tc_sym right)
 {
     if (s->n < MAX_SETTINGS)
-        s->said[s->n++] = tc_statement_intern(s->symbols, left, verb, right);
+        s->said[s->n++] = TC_ATOM(s->symbols, left, TC_SYM_IS, right);
 }
 
 static bool is_setting(const struct tc_value *v)
@@ -65,17 +65,16 @@ static bool is_named(struct tc_str key)
 static void read_member(struct settings *s, const char *prefix, const struct tc_member *m,
                         const struct tc_value *defaults)
 {
-    struct tc_strbuf path = TC_STRBUF_INIT, text = TC_STRBUF_INIT;
+    struct tc_strbuf text = TC_STRBUF_INIT;
 
     if (!is_named(m->key) || !is_setting(&m->value))
         return;
-    tc_strbuf_adds(&path, prefix);
-    tc_strbuf_add(&path, m->key.text, m->key.size);
+    tc_sym path = tc_symbols_join(s->symbols, prefix, m->key);
     print_setting(&m->value, &text);
-    say(s, path.text, "is", text.text);
-    if (is_same(tc_value_get(defaults, path.text + strlen(prefix)), &m->value))
-        say(s, "default", "is", path.text);
-    tc_strbuf_release(&path);
+    say(s, path, tc_strtab_intern(s->symbols, text.text, text.size));
+    if (is_same(tc_value_get(defaults, tc_strtab_text(s->symbols, path) + strlen(prefix)),
+                &m->value))
+        say(s, TC_SYM_DEFAULT, path);
     tc_strbuf_release(&text);
 }
 
@@ -128,7 +127,7 @@ static void setting_observe(void *state, struct tc_strtab *symbols, const struct
 
 static bool is_claim(const struct tc_statement *s)
 {
-    return tc_str_starts(s->left, "args.") || tc_str_starts(s->left, "self.");
+    return tc_path_is_argument(&s->left) || s->left.root == TC_PATH_SETTING;
 }
 
 static void setting_propose(struct tc_strtab *symbols, tc_sym key,
@@ -141,12 +140,10 @@ static void setting_propose(struct tc_strtab *symbols, tc_sym key,
 static bool setting_bans(const struct tc_strtab *symbols, const struct tc_param *params,
                          size_t n_params, tc_sym field)
 {
-    struct tc_str name = tc_symbols_text(symbols, field);
-
     (void)params;
     (void)n_params;
-    return tc_str_starts(name, "self.") && field != TC_SYM_F_SELF_TRAINING &&
-           field != TC_SYM_F_SELF_CLASS;
+    return tc_path_read(symbols, field).root == TC_PATH_SETTING &&
+           field != TC_SYM_F_SELF_TRAINING && field != TC_SYM_F_SELF_CLASS;
 }
 
 static const char *setting_undecidable(const struct tc_strtab *symbols,

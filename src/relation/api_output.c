@@ -12,35 +12,35 @@
 
 #include "base/banned.h"
 
-static bool is_result(struct tc_str path)
+static bool is_result(const struct tc_path *path)
 {
-    return tc_str_starts(path, "value") || tc_str_starts(path, "len(");
+    return path->root == TC_PATH_RESULT || path->root == TC_PATH_LENGTH;
 }
 
 static bool is_constant(const struct tc_statement *s)
 {
-    return tc_str_is(s->verb, "is") && is_result(s->left) && !tc_str_is(s->right, "\"not_zero\"") &&
-           !tc_str_is(s->right, "\"finite\"") && !tc_str_is(s->right, "\"not_finite\"");
+    return s->verb == TC_SYM_IS && is_result(&s->left) && s->right != TC_SYM_NOT_ZERO &&
+           s->right != TC_SYM_FINITE && s->right != TC_SYM_NOT_FINITE;
 }
 
 static bool is_equality(const struct tc_statement *s)
 {
-    return tc_str_is(s->verb, "equals") && is_result(s->left);
+    return s->verb == TC_SYM_EQUALS && is_result(&s->left);
 }
 
 static bool is_upper_bound(const struct tc_statement *s)
 {
-    return tc_str_is(s->verb, "at_most");
+    return s->verb == TC_SYM_AT_MOST;
 }
 
 static bool is_lower_bound(const struct tc_statement *s)
 {
-    return tc_str_is(s->verb, "at_least");
+    return s->verb == TC_SYM_AT_LEAST;
 }
 
 static bool is_finite(const struct tc_statement *s)
 {
-    return tc_str_is(s->right, "\"finite\"");
+    return s->right == TC_SYM_FINITE;
 }
 
 static void constant_propose(struct tc_strtab *symbols, tc_sym key,

@@ -18,30 +18,12 @@
 #include "invariant/describe.h"
 #include "replay/symbols.h"
 
-/* ---- tokens -------------------------------------------------------------------------------- */
-
-static struct tc_param param_of_token(struct tc_strtab *symbols, tc_sym token, bool given)
-{
-    const char *text = tc_strtab_text(symbols, token);
-    const char *space = strchr(text, ' ');
-
-    struct tc_param param = tc_param_call(tc_strtab_intern_text(symbols, space + 1),
-                                          tc_strtab_intern(symbols, text, (size_t)(space - text)));
-    param.given = given;
-    return param;
-}
+/* ---- holding ------------------------------------------------------------------------------- */
 
 static enum tc_role role_of(const struct tc_strtab *symbols, const struct tc_param *param)
 {
     return tc_role_parse(tc_symbols_text(symbols, param->role));
 }
-
-static bool is_known(const struct tc_strtab *symbols, tc_sym token)
-{
-    return !strncmp(tc_strtab_text(symbols, token), "known ", strlen("known "));
-}
-
-/* ---- holding ------------------------------------------------------------------------------- */
 
 struct place {
     size_t first, last; /* first SIZE_MAX: absent */
@@ -65,8 +47,7 @@ static struct place place_of(tc_sym token, const tc_sym *outcome, size_t n)
 static struct place place_of_param(struct tc_strtab *symbols, const struct tc_param *param,
                                    const tc_sym *outcome, size_t n)
 {
-    struct place place = place_of(
-        tc_token_of(symbols, tc_strtab_text(symbols, param->role), param->name), outcome, n);
+    struct place place = place_of(tc_token_of_param(symbols, param), outcome, n);
 
     place.is_forward = tc_param_has_role(symbols, param, TC_ROLE_FORWARD);
     place.is_scheduler = tc_param_has_role(symbols, param, TC_ROLE_SCHEDULER);
@@ -85,17 +66,14 @@ static bool is_before(struct place a, struct place b)
     return begins && ends;
 }
 
-static bool has_role(const struct tc_strtab *symbols, enum tc_role role, const tc_sym *outcome,
-                     size_t n)
+static bool has_role(struct tc_strtab *symbols, enum tc_role role, const tc_sym *outcome, size_t n)
 {
-    const char *text = tc_role_text(role);
-    size_t size = strlen(text);
+    struct tc_param param;
 
-    for (size_t i = 0; i < n; i++) {
-        const char *token = tc_strtab_text(symbols, outcome[i]);
-        if (!strncmp(token, text, size) && token[size] == ' ')
+    for (size_t i = 0; i < n; i++)
+        if (tc_param_of_token(symbols, outcome[i], &param) &&
+            tc_param_has_role(symbols, &param, role))
             return true;
-    }
     return false;
 }
 
@@ -127,7 +105,7 @@ static bool is_unused(struct tc_strtab *symbols, const struct tc_param *param,
                       const tc_sym *outcome, size_t n_outcome)
 {
     return tc_window_is_optional(role_of(symbols, param)) &&
-           !has_token(outcome, n_outcome, tc_window_known_class(symbols, param->name));
+           !has_token(outcome, n_outcome, tc_known_class(symbols, param->name));
 }
 
 /* Of a script that has no use for one of the calls it says nothing; what remains is said by others.
@@ -165,7 +143,8 @@ static tc_sym window_key(struct tc_strtab *symbols, const struct tc_param *param
     for (size_t i = 0; i < n_params; i++)
         if (params[i].kind != TC_PARAM_CALL || params[i].role == TC_SYM_EMPTY)
             return TC_NO_SYM;
-    return tc_window_key_sym(symbols);
+    (void)symbols;
+    return TC_SYM_STEP_WINDOW;
 }
 
 /* ---- hypotheses ---------------------------------------------------------------------------- */
@@ -189,7 +168,8 @@ static void propose_one(const struct proposal *p, const tc_sym *tokens, const bo
     bool has_rhythm = false, is_given = false;
 
     for (size_t i = 0; i < n; i++) {
-        hypothesis.params[i] = param_of_token(p->symbols, tokens[i], given[i]);
+        tc_param_of_token(p->symbols, tokens[i], &hypothesis.params[i]);
+        hypothesis.params[i].given = given[i];
         if (given[i] || tc_param_has_role(p->symbols, &hypothesis.params[i], TC_ROLE_COLLECTIVE))
             hypothesis.support = TC_SUPPORT_COIN; /* where it reduces, what it does beside a call */
         has_rhythm |= !given[i] && has_own_rhythm(p, &hypothesis.params[i]);
@@ -209,10 +189,11 @@ struct pair_facts {
 static struct pair_facts pair_facts(const struct proposal *p, tc_sym a, tc_sym b)
 {
     const struct tc_outcomes *outcomes = p->outcomes;
-    const struct tc_param first = param_of_token(p->symbols, a, false);
-    const struct tc_param second = param_of_token(p->symbols, b, false);
     struct pair_facts facts = {0};
+    struct tc_param first, second;
 
+    if (!tc_param_of_token(p->symbols, a, &first) || !tc_param_of_token(p->symbols, b, &second))
+        return facts;
     for (size_t i = 0; i < outcomes->n; i++) {
         const tc_sym *outcome = outcomes->outcome[i];
         struct place x = place_of_param(p->symbols, &first, outcome, outcomes->n_outcome[i]);
@@ -244,29 +225,24 @@ static void propose_pair(const struct proposal *p, tc_sym a, tc_sym b, bool a_al
 
 /* Whether gradients were cleared is what EventContain/each asks, however it is done; where is each
  * script's choice, as long as APISequence/between holds. */
-static bool is_clearing(const struct tc_strtab *symbols, tc_sym token)
+static bool is_member(struct tc_strtab *symbols, tc_sym token)
 {
-    const char *role = tc_role_text(TC_ROLE_ZERO_GRAD), *text = tc_strtab_text(symbols, token);
-    size_t n = strlen(role);
+    struct tc_param param;
 
-    return !strncmp(text, role, n) && text[n] == ' ';
+    return tc_param_of_token(symbols, token, &param) &&
+           !tc_param_has_role(symbols, &param, TC_ROLE_ZERO_GRAD);
 }
 
-static void collect_members(const struct tc_strtab *symbols, const struct tc_outcomes *outcomes,
+static void collect_members(struct tc_strtab *symbols, const struct tc_outcomes *outcomes,
                             struct tc_tokens *members)
 {
     struct tc_map seen = TC_MAP_INIT;
 
-    for (size_t i = 0; i < outcomes->n; i++) {
-        for (size_t j = 0; j < outcomes->n_outcome[i]; j++) {
-            bool is_new;
-            tc_map_at(&seen, outcomes->outcome[i][j], &is_new);
-            if (is_new && tc_is_token(symbols, outcomes->outcome[i][j]) &&
-                !is_clearing(symbols, outcomes->outcome[i][j]) &&
-                !is_known(symbols, outcomes->outcome[i][j]))
+    for (size_t i = 0; i < outcomes->n; i++)
+        for (size_t j = 0; j < outcomes->n_outcome[i]; j++)
+            if (tc_is_first(&seen, outcomes->outcome[i][j]) &&
+                is_member(symbols, outcomes->outcome[i][j]))
                 tc_vec_push(members, outcomes->outcome[i][j]);
-        }
-    }
     tc_map_release(&seen);
 }
 
@@ -370,8 +346,9 @@ static void window_explain(struct tc_strtab *symbols, const struct tc_invariant 
     (void)event;
     explain_missing(symbols, invariant, example, out);
     tc_strbuf_adds(out, "the step has ");
-    for (size_t i = 0; i < example->n_outcome && !is_known(symbols, example->outcome[i]); i++) {
-        struct tc_param param = param_of_token(symbols, example->outcome[i], false);
+    struct tc_param param;
+    for (size_t i = 0;
+         i < example->n_outcome && tc_param_of_token(symbols, example->outcome[i], &param); i++) {
         tc_strbuf_adds(out, i ? ", " : "");
         tc_describe_call(symbols, param.name, out);
     }

@@ -20,12 +20,8 @@ struct tc_tokens {
     size_t n, cap;
 };
 
-/* The key of its examples. */
-tc_sym tc_window_key_sym(struct tc_strtab *symbols);
 /* Is a call of that role missing only from a script that has use for it? */
 bool tc_window_is_optional(enum tc_role role);
-/* In an example: the process has called something of fn's class. */
-tc_sym tc_window_known_class(struct tc_strtab *symbols, tc_sym fn);
 /* In an example: a model was run with gradients since the last step, in this window or in one of
  * an evaluation. */
 tc_sym tc_window_asked(struct tc_strtab *symbols);

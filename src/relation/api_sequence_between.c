@@ -40,11 +40,6 @@ static tc_sym key_of_rule(struct tc_strtab *symbols, const struct rule *rule)
     return tc_strtab_intern_text(symbols, rule->key);
 }
 
-static tc_sym outcome_sym(struct tc_strtab *symbols, bool is_between)
-{
-    return tc_strtab_intern_text(symbols, is_between ? "between" : "outside");
-}
-
 static bool is_of_the_loop(const struct tc_member_call *member)
 {
     return !member->is_void && !member->is_in_step;
@@ -244,7 +239,7 @@ static void judge(const struct rule *rule, struct tc_strtab *symbols, const stru
 {
     const tc_sym key = key_of_rule(symbols, rule);
     const struct tc_member_call *between = find_between(event->window, rule, course, key, sink);
-    const tc_sym outcome[] = {outcome_sym(symbols, between != NULL)};
+    const tc_sym outcome[] = {between ? TC_SYM_BETWEEN : TC_SYM_OUTSIDE};
     struct tc_situation situation;
     struct tc_place place;
 
@@ -299,8 +294,7 @@ static void between_propose(struct tc_strtab *symbols, tc_sym key,
         if (key_of_rule(symbols, &rules[i]) != key)
             continue;
         for (size_t j = 0; j < N_PARAMS; j++)
-            h.params[j] = tc_param_call(tc_strtab_intern_text(symbols, "*"),
-                                        tc_strtab_intern_text(symbols, tc_role_text(roles[j])));
+            h.params[j] = tc_param_call(TC_SYM_ANY, tc_symbols_role(symbols, roles[j]));
         tc_vec_push(&out->items, h);
     }
 }
@@ -327,9 +321,10 @@ static tc_sym between_key(struct tc_strtab *symbols, const struct tc_param *para
 static enum tc_outcome between_holds(struct tc_strtab *symbols, const struct tc_param *params,
                                      size_t n_params, const tc_sym *outcome, size_t n_outcome)
 {
+    (void)symbols;
     (void)params;
     (void)n_params;
-    return tc_outcome_has(outcome, n_outcome, outcome_sym(symbols, false)) ? TC_HELD : TC_BROKEN;
+    return tc_outcome_has(outcome, n_outcome, TC_SYM_OUTSIDE) ? TC_HELD : TC_BROKEN;
 }
 
 static void between_describe(const struct tc_strtab *symbols, const struct tc_param *params,

@@ -121,7 +121,7 @@ static void follow_observe(void *state, struct tc_strtab *symbols, const struct 
     if (event->call->role == TC_ROLE_SAVE) {
         struct section *section = section_of(state, event->process);
         tc_setup_add(section->saved, &section->n_saved, TC_SETUP_MARKS,
-                     tc_class_of(symbols, "known ", event->call->fn));
+                     tc_known_class(symbols, event->call->fn));
         return;
     }
     bool is_load = event->call->role == TC_ROLE_LOAD && !event->call->parent &&
@@ -155,10 +155,10 @@ static tc_sym follow_key(struct tc_strtab *symbols, const struct tc_param *param
     return tc_setup_are_calls(params, n_params) ? params[0].name : TC_NO_SYM;
 }
 
-static bool knows_any(const struct tc_strtab *symbols, const tc_sym *outcome, size_t n)
+static bool knows_any(struct tc_strtab *symbols, const tc_sym *outcome, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (tc_setup_is_known(symbols, outcome[i]))
+        if (tc_setup_mark(symbols, outcome[i]) == TC_SYM_KNOWN)
             return true;
     return false;
 }
@@ -173,7 +173,7 @@ static enum tc_outcome follow_holds(struct tc_strtab *symbols, const struct tc_p
         return TC_HELD;
     if (!knows_any(symbols, outcome, n_outcome))
         return TC_BROKEN;
-    return tc_outcome_has(outcome, n_outcome, tc_class_of(symbols, "known ", params[1].name))
+    return tc_outcome_has(outcome, n_outcome, tc_known_class(symbols, params[1].name))
                ? TC_BROKEN
                : TC_EXCUSED_NOT_SAVED;
 }

@@ -61,7 +61,7 @@ static tc_sym known_package(struct tc_strtab *symbols, tc_sym fn)
     const char *name = tc_strtab_text(symbols, fn);
     tc_sym package = tc_strtab_intern(symbols, name, strcspn(name, "."));
 
-    return tc_token_of(symbols, "known", package);
+    return TC_ATOM(symbols, TC_SYM_KNOWN, package);
 }
 
 /* Of several objects of a class one that has the flag set is enough. */
@@ -115,7 +115,7 @@ static void on_call(struct course *course, struct tc_strtab *symbols, const stru
     } else if (is_preparation(call)) {
         bool is_own = tc_is_by_the_user(symbols, call);
         tc_setup_add(course->marks, &course->n, TC_SETUP_MARKS,
-                     is_own ? call->descriptor : tc_token_of(symbols, "done", call->descriptor));
+                     is_own ? call->descriptor : TC_ATOM(symbols, TC_SYM_DONE, call->descriptor));
     }
 }
 
@@ -170,7 +170,7 @@ static enum tc_outcome run_holds(struct tc_strtab *symbols, const struct tc_para
     (void)n_params;
     if (tc_outcome_has(outcome, n_outcome, params[0].name))
         return TC_HELD;
-    if (tc_outcome_has(outcome, n_outcome, tc_token_of(symbols, "done", params[0].name)))
+    if (tc_outcome_has(outcome, n_outcome, TC_ATOM(symbols, TC_SYM_DONE, params[0].name)))
         return TC_EXCUSED_BY_LIBRARY;
     if (!strncmp(tc_strtab_text(symbols, params[0].name), "torch.", strlen("torch.")))
         return TC_BROKEN;

@@ -38,20 +38,15 @@ void tc_setup_free(struct tc_map *map)
     tc_map_release(map);
 }
 
-bool tc_setup_is_known(const struct tc_strtab *symbols, tc_sym mark)
+tc_sym tc_setup_mark(struct tc_strtab *symbols, tc_sym sym)
 {
-    return !strncmp(tc_strtab_text(symbols, mark), "known ", strlen("known "));
+    tc_sym words[2];
+
+    return tc_strtab_split(symbols, sym, words, 2) ? words[0] : TC_NO_SYM;
 }
 
-/* No call of the script: nothing is claimed of it. */
-static bool is_aside(const struct tc_strtab *symbols, tc_sym mark)
-{
-    return tc_setup_is_known(symbols, mark) ||
-           !strncmp(tc_strtab_text(symbols, mark), "done ", strlen("done "));
-}
-
-void tc_setup_propose(const struct tc_strtab *symbols, tc_sym key,
-                      const struct tc_outcomes *outcomes, bool key_first, struct tc_hypotheses *out)
+void tc_setup_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
+                      bool key_first, struct tc_hypotheses *out)
 {
     struct tc_map seen = TC_MAP_INIT;
 
@@ -63,7 +58,7 @@ void tc_setup_propose(const struct tc_strtab *symbols, tc_sym key,
                                        * saved is restored is no coin. */
                                       .support = key_first ? TC_SUPPORT_USAGE : TC_SUPPORT_COIN,
                                       .min_examples = 1};
-            if (!tc_is_first(&seen, other) || is_aside(symbols, other))
+            if (!tc_is_first(&seen, other) || tc_setup_mark(symbols, other) != TC_NO_SYM)
                 continue;
             h.params[0] = tc_param_call(key_first ? key : other, TC_SYM_EMPTY);
             h.params[1] = tc_param_call(key_first ? other : key, TC_SYM_EMPTY);
@@ -84,7 +79,7 @@ void tc_setup_explain(struct tc_strtab *symbols, const struct tc_example *exampl
     size_t n = 0;
 
     for (size_t i = 0; i < example->n_outcome; i++) {
-        if (is_aside(symbols, example->outcome[i]))
+        if (tc_setup_mark(symbols, example->outcome[i]) != TC_NO_SYM)
             continue;
         tc_strbuf_adds(out, n++ ? ", " : "");
         tc_describe_call(symbols, example->outcome[i], out);

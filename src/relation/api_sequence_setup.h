@@ -22,13 +22,12 @@ void tc_setup_add(tc_sym *set, size_t *n, size_t max, tc_sym sym);
 /* A map and all that its values point to. */
 void tc_setup_free(struct tc_map *map);
 
-/* Is it a mark of what is in use? */
-bool tc_setup_is_known(const struct tc_strtab *symbols, tc_sym mark);
+/* The first word of a mark, KNOWN or DONE; TC_NO_SYM of a call. */
+tc_sym tc_setup_mark(struct tc_strtab *symbols, tc_sym sym);
 
 /* The key and each call of the outcomes as two params; key_first: in this order. */
-void tc_setup_propose(const struct tc_strtab *symbols, tc_sym key,
-                      const struct tc_outcomes *outcomes, bool key_first,
-                      struct tc_hypotheses *out);
+void tc_setup_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
+                      bool key_first, struct tc_hypotheses *out);
 
 /* Are the params two calls? */
 bool tc_setup_are_calls(const struct tc_param *params, size_t n);

@@ -16,11 +16,6 @@
 #include "base/vec.h"
 #include "replay/symbols.h"
 
-tc_sym tc_window_key_sym(struct tc_strtab *symbols)
-{
-    return tc_strtab_intern_text(symbols, "step window");
-}
-
 static bool is_scheduler(const struct tc_member_call *member)
 {
     return member->role == TC_ROLE_SCHEDULER;
@@ -86,10 +81,9 @@ static void add_members(struct tc_strtab *symbols, const struct tc_window *windo
     for (size_t i = 0; i < window->members.n; i++) {
         const struct tc_member_call *member = &window->members.items[i];
         if (are_late == (i < begin && is_scheduler(member)))
-            tc_vec_push(all,
-                        member->is_void || is_modelless[i]
-                            ? TC_NO_SYM
-                            : tc_token_of(symbols, tc_role_text(member->role), member->descriptor));
+            tc_vec_push(all, member->is_void || is_modelless[i]
+                                 ? TC_NO_SYM
+                                 : tc_token_of(symbols, member->role, member->descriptor));
     }
 }
 
@@ -149,22 +143,17 @@ bool tc_window_is_optional(enum tc_role role)
            role == TC_ROLE_UNSCALE || role == TC_ROLE_LIBRARY;
 }
 
-tc_sym tc_window_known_class(struct tc_strtab *symbols, tc_sym fn)
-{
-    return tc_class_of(symbols, "known ", fn);
-}
-
 /* A model was run with gradients since the last step, in this window or in one of an evaluation. */
 tc_sym tc_window_asked(struct tc_strtab *symbols)
 {
-    return tc_strtab_intern_text(symbols, "known root.forward");
+    return TC_ATOM(symbols, TC_SYM_KNOWN, TC_SYM_ROOT_FORWARD);
 }
 
 /* Who freezes the weights of all norms wants their statistics frozen as well, and that is what the
  * evaluation mode is for. */
 tc_sym tc_window_rests(struct tc_strtab *symbols)
 {
-    return tc_strtab_intern_text(symbols, "known root.forward.frozen_norms");
+    return TC_ATOM(symbols, TC_SYM_KNOWN, TC_SYM_FROZEN_NORMS);
 }
 
 static bool has_frozen_norms(struct tc_module_names *names, struct tc_strtab *symbols,
@@ -241,7 +230,7 @@ static void on_call(struct window_state *s, struct tc_strtab *symbols, const str
     uint64_t ignored;
 
     if (tc_window_is_optional(call->role))
-        know(known_to(s, event->process), symbols, tc_window_known_class(symbols, call->fn));
+        know(known_to(s, event->process), symbols, tc_known_class(symbols, call->fn));
     if (!call->is_root || call->raised || tc_value_get(call->ctx, "grad"))
         return;
     tc_map_put(&s->asked, (uintptr_t)event->process, 1);
@@ -280,7 +269,7 @@ static void window_observe(void *state, struct tc_strtab *symbols, const struct 
     if (is_beside(s, event))
         return;
     if (event->window->is_starved) {
-        tc_sink_excuse(sink, tc_window_key_sym(symbols), TC_EXCUSE_PAUSE);
+        tc_sink_excuse(sink, TC_SYM_STEP_WINDOW, TC_EXCUSE_PAUSE);
         return;
     }
     tc_window_situation(&situation, symbols, event);
@@ -292,7 +281,7 @@ static void window_observe(void *state, struct tc_strtab *symbols, const struct 
         tc_vec_push(&tokens, tc_window_asked(symbols));
     if (rests)
         tc_vec_push(&tokens, tc_window_rests(symbols));
-    struct tc_example example = {.key = tc_window_key_sym(symbols),
+    struct tc_example example = {.key = TC_SYM_STEP_WINDOW,
                                  .situation = &situation,
                                  .outcome = tokens.items,
                                  .n_outcome = tokens.n};

@@ -9,11 +9,9 @@
 #include "base/banned.h"
 #include "replay/symbols.h"
 
-tc_sym tc_consistent_agreement(struct tc_strtab *symbols, const char *attr, bool equal)
+tc_sym tc_consistent_agreement(struct tc_strtab *symbols, tc_sym attr, bool equal)
 {
-    const char *const words[] = {attr, equal ? "equal" : "differs"};
-
-    return tc_symbols_words(symbols, words, 2);
+    return TC_ATOM(symbols, attr, equal ? TC_SYM_EQUAL : TC_SYM_DIFFERS);
 }
 
 void tc_consistent_propose(struct tc_strtab *symbols, tc_sym key,
@@ -23,18 +21,18 @@ void tc_consistent_propose(struct tc_strtab *symbols, tc_sym key,
 
     for (size_t i = 0; i < outcomes->n; i++) {
         for (size_t j = 0; j < outcomes->n_outcome[i]; j++) {
-            const char *text = tc_strtab_text(symbols, outcomes->outcome[i][j]);
-            const char *space = strchr(text, ' ');
             struct tc_hypothesis h = {.n_params = 1, .support = TC_SUPPORT_LAW};
-            if (!tc_is_first(&seen, outcomes->outcome[i][j]) || !space || strcmp(space, " equal"))
+            tc_sym words[2];
+            if (!tc_is_first(&seen, outcomes->outcome[i][j]) ||
+                !tc_strtab_split(symbols, outcomes->outcome[i][j], words, 2) ||
+                words[1] != TC_SYM_EQUAL)
                 continue;
-            h.params[0] =
-                (struct tc_param){.kind = TC_PARAM_VARIABLE,
-                                  .name = key,
-                                  .role = TC_NO_SYM,
-                                  .attr = tc_strtab_intern(symbols, text, (size_t)(space - text)),
-                                  .from = TC_NO_SYM,
-                                  .to = tc_strtab_intern_text(symbols, "equal")};
+            h.params[0] = (struct tc_param){.kind = TC_PARAM_VARIABLE,
+                                            .name = key,
+                                            .role = TC_NO_SYM,
+                                            .attr = words[0],
+                                            .from = TC_NO_SYM,
+                                            .to = TC_SYM_EQUAL};
             tc_vec_push(&out->items, h);
         }
     }
@@ -50,7 +48,7 @@ tc_sym tc_consistent_key(struct tc_strtab *symbols, const struct tc_param *param
 enum tc_outcome tc_consistent_holds(struct tc_strtab *symbols, const struct tc_param *params,
                                     size_t n_params, const tc_sym *outcome, size_t n_outcome)
 {
-    const char *attr = tc_strtab_text(symbols, params[0].attr);
+    const tc_sym attr = params[0].attr;
 
     (void)n_params;
     if (tc_outcome_has(outcome, n_outcome, tc_consistent_agreement(symbols, attr, true)))

@@ -11,7 +11,7 @@
 
 #include "relation/form.h"
 
-tc_sym tc_consistent_agreement(struct tc_strtab *symbols, const char *attr, bool equal);
+tc_sym tc_consistent_agreement(struct tc_strtab *symbols, tc_sym attr, bool equal);
 
 void tc_consistent_propose(struct tc_strtab *symbols, tc_sym key,
                            const struct tc_outcomes *outcomes, struct tc_hypotheses *out);

@@ -146,7 +146,7 @@ static void judge_alias(const struct alias *alias, struct tc_strtab *symbols,
     tc_consistent_framework(&s, a);
     tc_consistent_framework(&s, b);
     tc_situation_sort(&s);
-    outcome[0] = tc_consistent_agreement(symbols, "data", x.data == y.data);
+    outcome[0] = tc_consistent_agreement(symbols, TC_SYM_DATA, x.data == y.data);
     tc_consistent_emit(sink, event, a->kind, &s, outcome, 1, b);
 }
 

@@ -59,7 +59,7 @@ static void peer_observe(void *state, struct tc_strtab *symbols, const struct tc
         peers->last = v;
     }
     for (size_t i = 0; i < n; i++) {
-        tc_sym outcome[] = {tc_consistent_agreement(symbols, "dtype", !all[i].differs)};
+        tc_sym outcome[] = {tc_consistent_agreement(symbols, TC_SYM_DTYPE, !all[i].differs)};
         tc_consistent_emit(sink, event, all[i].kind, &none, outcome, 1, all[i].last);
     }
 }

@@ -257,19 +257,6 @@ static void add_statement(struct replica_state *r, struct pending_step *step,
         keep_lowest(r, replica, said);
 }
 
-/* The name with the part behind it, as no path of a module ends. */
-static tc_sym key_of_part(struct tc_strtab *symbols, const struct tc_variable *v)
-{
-    struct tc_strbuf text = TC_STRBUF_INIT;
-    tc_sym key;
-
-    tc_strbuf_addf(&text, "%s part %s", tc_strtab_text(symbols, v->name),
-                   tc_strtab_text(symbols, v->part));
-    key = tc_strtab_intern(symbols, text.text, text.size);
-    tc_strbuf_release(&text);
-    return key;
-}
-
 static void report_variable(struct replica_state *r, struct pending_step *step,
                             struct tc_strtab *symbols, const struct tc_variable *v, int64_t rank)
 {
@@ -278,7 +265,7 @@ static void report_variable(struct replica_state *r, struct pending_step *step,
     add_statement(r, step, &said);
     if (!v->is_sharded || v->part == TC_NO_SYM)
         return;
-    said.key = key_of_part(symbols, v);
+    said.key = TC_ATOM(symbols, v->name, v->part); /* no name has a space */
     said.is_part = true;
     add_statement(r, step, &said);
 }
@@ -409,17 +396,17 @@ static size_t outcome_of(const struct replica *replica, bool has_met, struct tc_
 
     if (replica->variable.is_setting) {
         if (!replica->is_incomparable)
-            out[n++] = tc_consistent_agreement(symbols, "settings", !replica->data_differs);
+            out[n++] = tc_consistent_agreement(symbols, TC_SYM_SETTINGS, !replica->data_differs);
         return n;
     }
     /* Ranks see batches of their own, and so have running statistics of their own. */
     if (!replica->is_incomparable && replica->variable.kind != TC_SYM_BUFFER &&
         !(has_met && is_trained(replica)))
-        out[n++] = tc_consistent_agreement(symbols, "data", !replica->data_differs);
+        out[n++] = tc_consistent_agreement(symbols, TC_SYM_DATA, !replica->data_differs);
     if (replica->is_part) /* the rest is told of the whole */
         return n;
-    out[n++] = tc_consistent_agreement(symbols, "dtype", !replica->dtype_differs);
-    out[n++] = tc_consistent_agreement(symbols, "shape", !replica->shape_differs);
+    out[n++] = tc_consistent_agreement(symbols, TC_SYM_DTYPE, !replica->dtype_differs);
+    out[n++] = tc_consistent_agreement(symbols, TC_SYM_SHAPE, !replica->shape_differs);
     tc_sym_sort(out, n);
     return n;
 }

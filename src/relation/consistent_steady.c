@@ -47,9 +47,9 @@ static void judge_steady(const struct moment *m, const struct tc_variable *v,
     size_t n = 0;
 
     if (is_frozen && tc_snapshots_compare(before, now))
-        outcome[n++] = tc_consistent_agreement(symbols, "data", before->data == now->data);
-    outcome[n++] = tc_consistent_agreement(symbols, "dtype", before->dtype == now->dtype);
-    outcome[n++] = tc_consistent_agreement(symbols, "shape", before->shape == now->shape);
+        outcome[n++] = tc_consistent_agreement(symbols, TC_SYM_DATA, before->data == now->data);
+    outcome[n++] = tc_consistent_agreement(symbols, TC_SYM_DTYPE, before->dtype == now->dtype);
+    outcome[n++] = tc_consistent_agreement(symbols, TC_SYM_SHAPE, before->shape == now->shape);
     tc_consistent_situation(&situation, v);
     tc_consistent_emit(sink, event, v->kind, &situation, outcome, n, v);
 }

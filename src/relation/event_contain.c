@@ -18,40 +18,12 @@
 
 /* ---- some ---------------------------------------------------------------------------------- */
 
-/* "change KIND ATTR FROM TO" taken apart. */
-struct change {
-    struct tc_str kind, attr, from, to;
-};
-
-static bool split_change(struct tc_str atom, struct change *out)
-{
-    struct tc_str *parts[] = {&out->kind, &out->attr, &out->from, &out->to};
-    const char *at = atom.text, *end = atom.text + atom.size;
-
-    if (atom.size < 7 || memcmp(at, "change ", 7))
-        return false;
-    at += 7;
-    for (size_t i = 0; i < 4; i++) {
-        const char *stop = memchr(at, ' ', (size_t)(end - at));
-        if (!stop || i == 3)
-            stop = end;
-        *parts[i] = (struct tc_str){at, (uint32_t)(stop - at)};
-        at = stop < end ? stop + 1 : end;
-    }
-    return out->to.size > 0;
-}
-
 /* What EventContain/sets speaks of. */
 static bool is_setting(const struct tc_strtab *symbols, tc_atom atom)
 {
-    const char *text = tc_strtab_text(symbols, atom);
+    const tc_sym first = tc_atom_first(symbols, atom);
 
-    return !strncmp(text, "set ", 4) || !strncmp(text, "astray ", 7);
-}
-
-static bool is_change(const struct tc_strtab *symbols, tc_atom atom)
-{
-    return !strncmp(tc_strtab_text(symbols, atom), "change ", 7);
+    return first == TC_SYM_SET || first == TC_SYM_ASTRAY;
 }
 
 #define MAX_CONTENTS 512
@@ -131,7 +103,7 @@ static size_t contents_of(struct tc_strtab *symbols, const struct tc_event *even
     if (tc_has_no_rate(situation) || call->is_starved)
         out[n++] = TC_SYM_IDLE;
     for (size_t i = 0; i < call->contents.n && n < MAX_CONTENTS; i++)
-        if (call->is_root ? is_change(symbols, call->contents.items[i])
+        if (call->is_root ? tc_atom_first(symbols, call->contents.items[i]) == TC_SYM_CHANGE
                           : !is_setting(symbols, call->contents.items[i]))
             out[n++] = call->contents.items[i];
     qsort(out, n, sizeof(*out), tc_sym_compare);
@@ -161,43 +133,26 @@ static void some_observe(void *state, struct tc_strtab *symbols, const struct tc
 /* An atom as a parameter; false if it is a mark. */
 static bool param_of_atom(struct tc_strtab *symbols, tc_atom atom, struct tc_param *param)
 {
-    struct tc_str text = tc_symbols_text(symbols, atom);
-    struct change change;
+    tc_sym words[5];
 
-    if (split_change(text, &change)) {
-        *param = (struct tc_param){
-            .kind = TC_PARAM_CHANGE,
-            .name = tc_symbols_str(symbols, change.kind),
-            .role = TC_NO_SYM,
-            .attr = tc_symbols_str(symbols, change.attr),
-            .from = tc_str_is(change.from, "-") ? TC_NO_SYM : tc_symbols_str(symbols, change.from),
-            .to = tc_symbols_str(symbols, change.to)};
+    if (tc_strtab_split(symbols, atom, words, 5) && words[0] == TC_SYM_CHANGE) {
+        *param = tc_param_of(TC_PARAM_CHANGE, words[1], words[2], words[4]);
+        param->role = TC_NO_SYM;
+        param->from = words[3] == TC_SYM_ABSENT ? TC_NO_SYM : words[3];
         return true;
     }
-    const char *role = text.text + strlen("call ");
-    const char *space = text.size > 5 ? strchr(role, ' ') : NULL;
-    if (!space || strncmp(text.text, "call ", 5))
+    if (!tc_strtab_split(symbols, atom, words, 3) || words[0] != TC_SYM_CALL)
         return false;
-    *param = tc_param_call(tc_strtab_intern_text(symbols, space + 1),
-                           tc_strtab_intern(symbols, role, (size_t)(space - role)));
+    *param = tc_param_call(words[2], words[1]);
     return true;
 }
 
 static tc_atom atom_of_param(struct tc_strtab *symbols, const struct tc_param *param)
 {
-    struct tc_strbuf text = TC_STRBUF_INIT;
-
     if (param->kind == TC_PARAM_CALL)
-        tc_strbuf_addf(&text, "call %s %s", tc_strtab_text(symbols, param->role),
-                       tc_strtab_text(symbols, param->name));
-    else
-        tc_strbuf_addf(&text, "change %s %s %s %s", tc_strtab_text(symbols, param->name),
-                       tc_strtab_text(symbols, param->attr),
-                       param->from == TC_NO_SYM ? "-" : tc_strtab_text(symbols, param->from),
-                       tc_strtab_text(symbols, param->to));
-    tc_atom atom = tc_strtab_intern(symbols, text.text, text.size);
-    tc_strbuf_release(&text);
-    return atom;
+        return TC_ATOM(symbols, TC_SYM_CALL, param->role, param->name);
+    return TC_ATOM(symbols, TC_SYM_CHANGE, param->name, param->attr,
+                   param->from == TC_NO_SYM ? TC_SYM_ABSENT : param->from, param->to);
 }
 
 static bool is_first_with(const struct tc_outcomes *outcomes, size_t i, tc_sym sym)

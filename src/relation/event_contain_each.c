@@ -140,16 +140,9 @@ struct each_example {
     const struct tc_situation *base; /* of the call, unsorted */
 };
 
-/* "data changed", "cleared true", "kept true", "optimizer true": the outcomes of one variable. */
-static tc_sym outcome_sym(struct tc_strtab *symbols, tc_sym attr, tc_sym to)
-{
-    const char *const words[] = {tc_strtab_text(symbols, attr), tc_strtab_text(symbols, to)};
-
-    return tc_symbols_words(symbols, words, 2);
-}
-
 #define MAX_OUTCOMES 4
 
+/* "data changed", "cleared true", "kept true", "optimizer true": the outcomes of one variable. */
 static size_t outcome_of(const struct each_example *x, const struct tc_variable *variable,
                          enum tc_since_step since, tc_sym grad, tc_sym out[MAX_OUTCOMES],
                          tc_excuses *excuses)
@@ -165,28 +158,19 @@ static size_t outcome_of(const struct each_example *x, const struct tc_variable 
 
     *excuses = excuse ? TC_EXCUSE_BIT(excuse) : 0;
     if (!excuse)
-        out[n++] =
-            outcome_sym(x->symbols, TC_SYM_DATA, changed ? TC_SYM_CHANGED : TC_SYM_UNCHANGED);
+        out[n++] = TC_ATOM(x->symbols, TC_SYM_DATA, changed ? TC_SYM_CHANGED : TC_SYM_UNCHANGED);
     if (call->role == TC_ROLE_STEP)
-        out[n++] = outcome_sym(x->symbols, TC_SYM_CLEARED,
-                               tc_symbols_bool(!is_uncleared(call, variable->serial)));
+        out[n++] = TC_ATOM(x->symbols, TC_SYM_CLEARED,
+                           tc_symbols_bool(!is_uncleared(call, variable->serial)));
     if (call->role == TC_ROLE_STEP &&
         (is_same = change_stepper(x->each, x->event, variable)) != TC_NO_SYM)
-        out[n++] = outcome_sym(x->symbols, TC_SYM_OPTIMIZER, is_same);
+        out[n++] = TC_ATOM(x->symbols, TC_SYM_OPTIMIZER, is_same);
     if (since != TC_SINCE_UNKNOWN && !call->is_starved)
-        out[n++] = outcome_sym(x->symbols, TC_SYM_KEPT, tc_symbols_bool(since == TC_SINCE_KEPT));
+        out[n++] = TC_ATOM(x->symbols, TC_SYM_KEPT, tc_symbols_bool(since == TC_SINCE_KEPT));
     else if (call->role == TC_ROLE_STEP)
         *excuses |= TC_EXCUSE_BIT(TC_EXCUSE_NO_STEP_BEFORE);
     tc_sym_sort(out, n);
     return n;
-}
-
-static tc_sym each_key_of(struct tc_strtab *symbols, tc_sym descriptor, tc_sym kind)
-{
-    const char *const words[] = {tc_strtab_text(symbols, descriptor),
-                                 tc_strtab_text(symbols, kind)};
-
-    return tc_symbols_words(symbols, words, 2);
 }
 
 static void each_variable(const struct each_example *x, const struct tc_variable *variable,
@@ -195,7 +179,7 @@ static void each_variable(const struct each_example *x, const struct tc_variable
     const struct tc_call *call = x->event->call;
     tc_sym grad = grad_read(call, variable);
     struct tc_situation situation = *x->base;
-    tc_sym outcome[MAX_OUTCOMES], key = each_key_of(x->symbols, call->descriptor, kind);
+    tc_sym outcome[MAX_OUTCOMES], key = TC_ATOM(x->symbols, call->descriptor, kind);
     tc_excuses excuses;
     size_t n = outcome_of(x, variable, since, grad, outcome, &excuses);
 
@@ -250,7 +234,7 @@ static void each_buffer(const struct each_example *x)
         bool is_frozen = tc_modules_rest(&modules, &x->each->modules, x->symbols, v);
         tc_sym kind = is_frozen ? frozen_buffer(x->symbols) : v->kind;
         if (is_frozen && x->event->call->step < STEPS_TO_MOVE)
-            tc_sink_excuse(x->sink, each_key_of(x->symbols, x->event->call->descriptor, kind),
+            tc_sink_excuse(x->sink, TC_ATOM(x->symbols, x->event->call->descriptor, kind),
                            TC_EXCUSE_EARLY);
         else
             each_variable(x, v, kind, TC_SINCE_UNKNOWN);
@@ -318,7 +302,7 @@ static const struct claim *claim_of(const struct tc_strtab *symbols, const struc
 static bool was_met(struct tc_strtab *symbols, const struct tc_outcomes *outcomes, tc_sym attr,
                     tc_sym to)
 {
-    tc_sym sym = outcome_sym(symbols, attr, to);
+    tc_sym sym = TC_ATOM(symbols, attr, to);
 
     for (size_t i = 0; i < outcomes->n; i++)
         if (tc_outcome_has(outcomes->outcome[i], outcomes->n_outcome[i], sym))
@@ -359,7 +343,7 @@ static tc_sym each_key(struct tc_strtab *symbols, const struct tc_param *params,
     if (n_params != 2 || params[0].kind != TC_PARAM_CALL || params[1].kind == TC_PARAM_CALL ||
         !claim_of(symbols, params))
         return TC_NO_SYM;
-    return each_key_of(symbols, params[0].name, params[1].name);
+    return TC_ATOM(symbols, params[0].name, params[1].name);
 }
 
 static enum tc_outcome each_holds(struct tc_strtab *symbols, const struct tc_param *params,
@@ -368,9 +352,9 @@ static enum tc_outcome each_holds(struct tc_strtab *symbols, const struct tc_par
     const struct claim *claim = claim_of(symbols, params);
 
     (void)n_params;
-    if (tc_outcome_has(outcome, n_outcome, outcome_sym(symbols, claim->attr, claim->to)))
+    if (tc_outcome_has(outcome, n_outcome, TC_ATOM(symbols, claim->attr, claim->to)))
         return TC_HELD;
-    return tc_outcome_has(outcome, n_outcome, outcome_sym(symbols, claim->attr, claim->other))
+    return tc_outcome_has(outcome, n_outcome, TC_ATOM(symbols, claim->attr, claim->other))
                ? TC_BROKEN
                : TC_UNDECIDED;
 }

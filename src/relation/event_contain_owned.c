@@ -70,11 +70,6 @@ static bool tells_owner(const struct tc_call *call)
     return !tc_value_get(tc_value_get(call->self, "attrs"), "training");
 }
 
-static tc_sym outcome_sym(struct tc_strtab *symbols, bool is_owned)
-{
-    return tc_strtab_intern_text(symbols, is_owned ? "owned true" : "owned false");
-}
-
 /* Why it may belong to no optimizer that is known. */
 static enum tc_excuse excuse_of(const struct tc_process *process, const struct tc_variable *v,
                                 uint64_t streak)
@@ -102,7 +97,7 @@ static void judge(struct owned_state *s, struct tc_strtab *symbols, const struct
         tc_sink_excuse(sink, v->kind, excuse);
         return;
     }
-    const tc_sym outcome[] = {outcome_sym(symbols, is_owned)};
+    const tc_sym outcome[] = {TC_ATOM(symbols, TC_SYM_OWNED, tc_symbols_bool(is_owned))};
     tc_consistent_situation(&situation, v);
     struct tc_example example = {
         .key = v->kind, .situation = &situation, .outcome = outcome, .n_outcome = 1, .variable = v};
@@ -133,15 +128,15 @@ static void owned_propose(struct tc_strtab *symbols, tc_sym key, const struct tc
     struct tc_hypothesis h = {.n_params = 1, .support = TC_SUPPORT_USAGE};
 
     (void)outcomes;
-    h.params[0] =
-        tc_param_of(TC_PARAM_VARIABLE, key, tc_strtab_intern_text(symbols, "owned"), TC_SYM_TRUE);
+    (void)symbols;
+    h.params[0] = tc_param_of(TC_PARAM_VARIABLE, key, TC_SYM_OWNED, TC_SYM_TRUE);
     tc_vec_push(&out->items, h);
 }
 
 static tc_sym owned_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
 {
-    if (n_params != 1 || params[0].kind != TC_PARAM_VARIABLE || params[0].attr == TC_NO_SYM ||
-        strcmp(tc_strtab_text(symbols, params[0].attr), "owned") != 0)
+    (void)symbols;
+    if (n_params != 1 || params[0].kind != TC_PARAM_VARIABLE || params[0].attr != TC_SYM_OWNED)
         return TC_NO_SYM;
     return params[0].name;
 }
@@ -151,7 +146,9 @@ static enum tc_outcome owned_holds(struct tc_strtab *symbols, const struct tc_pa
 {
     (void)params;
     (void)n_params;
-    return n_outcome && outcome[0] == outcome_sym(symbols, true) ? TC_HELD : TC_BROKEN;
+    return tc_outcome_has(outcome, n_outcome, TC_ATOM(symbols, TC_SYM_OWNED, TC_SYM_TRUE))
+               ? TC_HELD
+               : TC_BROKEN;
 }
 
 static void owned_describe(const struct tc_strtab *symbols, const struct tc_param *params,

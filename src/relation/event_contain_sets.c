@@ -136,8 +136,8 @@ static void sets_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_
 
     (void)outcomes;
     h.params[0] = tc_param_call(key, TC_SYM_EMPTY);
-    h.params[1] = tc_param_of(TC_PARAM_CHANGE, TC_SYM_PARAM_GROUP,
-                              tc_strtab_intern_text(symbols, "settings"), TC_SYM_CHANGED);
+    (void)symbols;
+    h.params[1] = tc_param_of(TC_PARAM_CHANGE, TC_SYM_PARAM_GROUP, TC_SYM_SETTINGS, TC_SYM_CHANGED);
     tc_vec_push(&out->items, h);
 }
 

@@ -24,12 +24,12 @@
 
 static tc_sym key_sym(struct tc_strtab *symbols)
 {
-    return tc_strtab_intern_text(symbols, "change Parameter data");
+    return TC_ATOM(symbols, TC_SYM_CHANGE, TC_SYM_PARAMETER, TC_SYM_DATA);
 }
 
 static tc_sym swap_sym(struct tc_strtab *symbols)
 {
-    return tc_strtab_intern_text(symbols, "swap Parameter data");
+    return TC_ATOM(symbols, TC_SYM_SWAP, TC_SYM_PARAMETER, TC_SYM_DATA);
 }
 
 static bool may_change_weights(const struct tc_call *call)
@@ -110,11 +110,6 @@ static void emit(const struct tc_event *event, const struct tc_variable *v, tc_s
     sink->example(sink->context, event, &example);
 }
 
-static bool is_stage(const struct tc_strtab *symbols, tc_sym stage, const char *name)
-{
-    return !strcmp(tc_strtab_text(symbols, stage), name);
-}
-
 /* To load and to initialise is to make weights: where that is right is not for one call to say. */
 static bool is_always_fine(const struct tc_call *call)
 {
@@ -149,7 +144,7 @@ static void on_change(struct within_state *s, struct tc_strtab *symbols,
     tc_sym stage = event->window->stage;
     uint64_t *left = left_of(s, event);
     struct foreign *foreign = find_foreign(s, event);
-    bool is_made = around || is_stage(symbols, stage, "init");
+    bool is_made = around || stage == TC_SYM_INIT;
 
     if (foreign && *left == v->data)
         restore(s, symbols, event, foreign, sink);
@@ -162,18 +157,13 @@ static void on_change(struct within_state *s, struct tc_strtab *symbols,
                     ((struct foreign){.process = event->process, .serial = v->serial}));
     if (is_made)
         *left = v->data;
-    if (!around || !is_stage(symbols, stage, "training"))
+    if (!around || stage != TC_SYM_TRAINING)
         return;
     if (is_always_fine(around))
         tc_sink_excuse(sink, key_sym(symbols), TC_EXCUSE_MADE);
     else
-        emit(event, v, key_sym(symbols),
-             tc_token_of(symbols, tc_role_text(around->role), around->descriptor), sink);
-}
-
-static bool is_training_forward(const struct tc_strtab *symbols, const struct tc_call *call)
-{
-    return is_stage(symbols, call->stage, "training") && tc_is_training_forward(call);
+        emit(event, v, key_sym(symbols), tc_token_of(symbols, around->role, around->descriptor),
+             sink);
 }
 
 /* The root trains with what the script put into a variable. */
@@ -197,7 +187,7 @@ static void on_forward(struct within_state *s, struct tc_strtab *symbols,
                        const struct tc_event *event, const struct tc_sink *sink)
 {
     int64_t root = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
-    bool trains = is_training_forward(symbols, event->call);
+    bool trains = event->call->stage == TC_SYM_TRAINING && tc_is_training_forward(event->call);
     size_t kept = 0;
 
     for (size_t i = 0; i < s->foreign.n; i++) {
@@ -227,30 +217,25 @@ static void within_observe(void *state, struct tc_strtab *symbols, const struct 
 
 /* ---- within: inside the calls that were seen -------------------------------------------- */
 
-static int compare_texts(const void *a, const void *b)
+static bool is_later(struct tc_strtab *symbols, const struct tc_param *param, tc_sym token)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    return strcmp(tc_strtab_text(symbols, tc_token_of_param(symbols, param)),
+                  tc_strtab_text(symbols, token)) > 0;
 }
 
-/* Distinct tokens as texts, in order; more than max: max + 1. */
-static size_t collect_tokens(const struct tc_strtab *symbols, const struct tc_outcomes *outcomes,
-                             const char **texts, size_t max)
+/* Adds the call of that token, in the order of the texts. */
+static void add_call(struct tc_hypothesis *h, struct tc_strtab *symbols, tc_sym token)
 {
-    struct tc_map seen = TC_MAP_INIT;
-    size_t n = 0;
+    struct tc_param param;
+    size_t i = h->n_params;
 
-    for (size_t i = 0; i < outcomes->n && n <= max; i++) {
-        if (!outcomes->n_outcome[i] || !tc_is_first(&seen, outcomes->outcome[i][0]) ||
-            !tc_is_token(symbols, outcomes->outcome[i][0]))
-            continue;
-        if (n < max)
-            texts[n] = tc_strtab_text(symbols, outcomes->outcome[i][0]);
-        n++;
-    }
-    tc_map_release(&seen);
-    if (n <= max)
-        qsort(texts, n, sizeof(*texts), compare_texts);
-    return n;
+    if (!tc_param_of_token(symbols, token, &param))
+        return;
+    for (; h->n_params < TC_MAX_PARAMS && i > 1 && is_later(symbols, &h->params[i - 1], token); i--)
+        h->params[i] = h->params[i - 1];
+    if (h->n_params < TC_MAX_PARAMS)
+        h->params[i] = param;
+    h->n_params++;
 }
 
 /* Whether a script also writes to its weights by hand (a clamp, a mask, a decay) is its habit. Of
@@ -259,18 +244,15 @@ static void within_propose(struct tc_strtab *symbols, tc_sym key,
                            const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
 {
     struct tc_hypothesis h = {.n_params = 1, .support = TC_SUPPORT_HABIT};
-    const char *texts[TC_MAX_PARAMS - 1];
-    size_t n = collect_tokens(symbols, outcomes, texts, TC_MAX_PARAMS - 1);
+    struct tc_map seen = TC_MAP_INIT;
 
-    if (key != key_sym(symbols) || !n || n > TC_MAX_PARAMS - 1)
-        return;
     h.params[0] = tc_param_of(TC_PARAM_CHANGE, TC_SYM_PARAMETER, TC_SYM_DATA, TC_SYM_CHANGED);
-    for (size_t i = 0; i < n; i++) {
-        const char *space = strchr(texts[i], ' ');
-        tc_sym role = tc_strtab_intern(symbols, texts[i], (size_t)(space - texts[i]));
-        h.params[h.n_params++] = tc_param_call(tc_strtab_intern_text(symbols, space + 1), role);
-    }
-    tc_vec_push(&out->items, h);
+    for (size_t i = 0; key == key_sym(symbols) && i < outcomes->n; i++)
+        if (outcomes->n_outcome[i] && tc_is_first(&seen, outcomes->outcome[i][0]))
+            add_call(&h, symbols, outcomes->outcome[i][0]);
+    tc_map_release(&seen);
+    if (h.n_params > 1 && h.n_params <= TC_MAX_PARAMS)
+        tc_vec_push(&out->items, h);
 }
 
 static tc_sym within_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
@@ -288,8 +270,7 @@ static enum tc_outcome within_holds(struct tc_strtab *symbols, const struct tc_p
                                     size_t n_params, const tc_sym *outcome, size_t n_outcome)
 {
     for (size_t i = 1; n_outcome && i < n_params; i++)
-        if (outcome[0] ==
-            tc_token_of(symbols, tc_strtab_text(symbols, params[i].role), params[i].name))
+        if (outcome[0] == tc_token_of_param(symbols, &params[i]))
             return TC_HELD;
     return TC_BROKEN;
 }

@@ -21,19 +21,27 @@ bool tc_param_has_role(const struct tc_strtab *symbols, const struct tc_param *p
                        enum tc_role role)
 {
     return param->kind == TC_PARAM_CALL && param->role != TC_SYM_EMPTY &&
-           !strcmp(tc_strtab_text(symbols, param->role), tc_role_text(role));
+           param->role == tc_symbols_role(symbols, role);
 }
 
-tc_sym tc_token_of(struct tc_strtab *symbols, const char *role, tc_sym name)
+tc_sym tc_token_of(struct tc_strtab *symbols, enum tc_role role, tc_sym name)
 {
-    const char *const words[] = {role, tc_strtab_text(symbols, name)};
-
-    return tc_symbols_words(symbols, words, 2);
+    return TC_ATOM(symbols, tc_symbols_role(symbols, role), name);
 }
 
-bool tc_is_token(const struct tc_strtab *symbols, tc_sym sym)
+bool tc_param_of_token(struct tc_strtab *symbols, tc_sym token, struct tc_param *param)
 {
-    return strchr(tc_strtab_text(symbols, sym), ' ');
+    tc_sym words[2];
+
+    if (!tc_strtab_split(symbols, token, words, 2) || words[0] == TC_SYM_KNOWN)
+        return false;
+    *param = tc_param_call(words[1], words[0]);
+    return true;
+}
+
+tc_sym tc_token_of_param(struct tc_strtab *symbols, const struct tc_param *param)
+{
+    return TC_ATOM(symbols, param->role, param->name);
 }
 
 struct tc_param tc_param_of(enum tc_param_kind kind, tc_sym name, tc_sym attr, tc_sym to)
@@ -100,6 +108,11 @@ tc_sym tc_class_of(struct tc_strtab *symbols, const char *prefix, tc_sym fn)
 
     return tc_symbols_join(symbols, prefix,
                            (struct tc_str){name, dot ? (uint32_t)(dot - name) : 0});
+}
+
+tc_sym tc_known_class(struct tc_strtab *symbols, tc_sym fn)
+{
+    return TC_ATOM(symbols, TC_SYM_KNOWN, tc_class_of(symbols, "", fn));
 }
 
 bool tc_has_no_rate(const struct tc_situation *situation)

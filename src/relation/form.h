@@ -12,9 +12,13 @@ struct tc_param tc_param_call(tc_sym name, tc_sym role);
 struct tc_param tc_param_of(enum tc_param_kind kind, tc_sym name, tc_sym attr, tc_sym to);
 
 /* A call as it stands in an outcome: "ROLE NAME". */
-tc_sym tc_token_of(struct tc_strtab *symbols, const char *role, tc_sym name);
-/* Could tc_token_of have made it? Rows of evidence come from anywhere. */
-bool tc_is_token(const struct tc_strtab *symbols, tc_sym sym);
+tc_sym tc_token_of(struct tc_strtab *symbols, enum tc_role role, tc_sym name);
+/* As a param; false if it is none, as rows of evidence come from anywhere, or a mark: "known
+ * CLASS".
+ */
+bool tc_param_of_token(struct tc_strtab *symbols, tc_sym token, struct tc_param *param);
+/* The other way round. */
+tc_sym tc_token_of_param(struct tc_strtab *symbols, const struct tc_param *param);
 
 /* Is it a call, and of this role? */
 bool tc_param_has_role(const struct tc_strtab *symbols, const struct tc_param *param,
@@ -29,8 +33,10 @@ bool tc_is_first(struct tc_map *seen, tc_sym sym);
 /* Made by torch itself at the top of the script: its constructors call steps and initialisers. */
 bool tc_is_by_torch(const struct tc_strtab *symbols, const struct tc_call *call);
 
-/* PREFIX and the class that a method belongs to: "known torch.amp.GradScaler" of its step. */
+/* PREFIX and the class that a method belongs to: "uses.accelerate.Accelerator" of its prepare. */
 tc_sym tc_class_of(struct tc_strtab *symbols, const char *prefix, tc_sym fn);
+/* The mark of what is in use: "known torch.amp.GradScaler" of its step. */
+tc_sym tc_known_class(struct tc_strtab *symbols, tc_sym fn);
 
 /* Made neither by a package nor inside one of its entry points, nor while a batch is fetched. */
 bool tc_is_by_the_user(const struct tc_strtab *symbols, const struct tc_call *call);

@@ -119,7 +119,7 @@ void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbo
             add_fact(interest, symbols, param->fact);
         if (param->kind == TC_PARAM_OPERAND || param->kind == TC_PARAM_FACT)
             continue;
-        if (!strcmp(tc_strtab_text(symbols, param->name), "*"))
+        if (param->name == TC_SYM_ANY)
             tc_strtab_intern_text(interest->roles, tc_strtab_text(symbols, param->role));
         else if (param->kind == TC_PARAM_CALL)
             add_descriptor(interest, tc_strtab_text(symbols, param->name));
@@ -127,8 +127,7 @@ void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbo
             interest->settings = true;
         else
             interest->variables = true;
-        interest->owners |=
-            param->attr != TC_NO_SYM && !strcmp(tc_strtab_text(symbols, param->attr), "owned");
+        interest->owners |= param->attr == TC_SYM_OWNED;
         if (param->attr == TC_SYM_KEPT) /* what loads write is meant */
             tc_strtab_intern_text(interest->roles, tc_role_text(TC_ROLE_LOAD));
     }

@@ -9,59 +9,85 @@
 
 /* ---- statements ---------------------------------------------------------------------------- */
 
-bool tc_statement_split(const struct tc_strtab *symbols, tc_sym sym, struct tc_statement *out)
+const char *tc_path_part_text(enum tc_path_part part)
 {
-    const char *text = tc_strtab_text(symbols, sym);
-    const char *first = strchr(text, ' ');
-    const char *second = first ? strchr(first + 1, ' ') : NULL;
-
-    if (!second)
-        return false;
-    out->left = (struct tc_str){text, (uint32_t)(first - text)};
-    out->verb = (struct tc_str){first + 1, (uint32_t)(second - first - 1)};
-    out->right = (struct tc_str){second + 1, (uint32_t)strlen(second + 1)};
-    return true;
-}
-
-tc_sym tc_statement_intern(struct tc_strtab *symbols, const char *left, const char *verb,
-                           const char *right)
-{
-    const char *const words[] = {left, verb, right};
-
-    return tc_symbols_words(symbols, words, 3);
-}
-
-const char *tc_statement_contrary(const char *verb)
-{
-    static const char *const pairs[][2] = {
-        {"equals",   "differs_from"},
-        {"at_most",  "exceeds"     },
-        {"at_least", "below"       }
+    static const char *const texts[TC_PART_OF_MATRIX + 1] = {
+        [TC_PART_CONTENT] = ".content",      [TC_PART_SHAPE] = ".shape",
+        [TC_PART_SHAPE_FIRST] = ".shape[0]", [TC_PART_SHAPE_LAST] = ".shape[-1]",
+        [TC_PART_DTYPE] = ".dtype",
     };
 
-    for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
-        if (!strcmp(verb, pairs[i][0]))
-            return pairs[i][1];
-    return NULL;
+    return texts[part];
+}
+
+static const struct {
+    const char *prefix;
+    enum tc_path_root root;
+} roots[] = {
+    {"args.",     TC_PATH_ARGUMENT},
+    {"self.",     TC_PATH_SETTING },
+    {"value",     TC_PATH_RESULT  },
+    {"len(value", TC_PATH_LENGTH  },
+};
+
+static void read_root(struct tc_path *path)
+{
+    path->name = path->owner;
+    for (size_t i = 0; i < sizeof(roots) / sizeof(*roots); i++) {
+        const uint32_t n = (uint32_t)strlen(roots[i].prefix);
+        if (path->owner.size < n || memcmp(path->owner.text, roots[i].prefix, n) != 0)
+            continue;
+        path->root = roots[i].root;
+        path->name = (struct tc_str){path->owner.text + n, path->owner.size - n};
+    }
+    if (tc_str_is(path->owner, TC_OPERAND_SOME_GRADIENT))
+        path->root = TC_PATH_SOME_GRADIENT;
+    else if (tc_str_is(path->owner, TC_OPERAND_ALL_GRADIENTS))
+        path->root = TC_PATH_ALL_GRADIENTS;
 }
 
 /* Of "args.dtype" dtype is no part, but the operand. */
-static bool has_part(const char *path, const char *part)
+static void read_part(struct tc_path *path)
 {
-    size_t n = strlen(path), m = strlen(part);
-    bool is_operand = n == m + 4 && (!memcmp(path, "args", 4) || !memcmp(path, "self", 4));
-
-    return n > m && !is_operand && !strcmp(path + n - m, part);
+    for (enum tc_path_part part = TC_PART_CONTENT; part <= TC_PART_OF_MATRIX; part++) {
+        const char *text = part == TC_PART_OF_MATRIX ? TC_PART_MATRIX : tc_path_part_text(part);
+        const uint32_t n = (uint32_t)strlen(text);
+        if (path->owner.size <= n || (path->root != TC_PATH_OTHER && path->name.size < n) ||
+            memcmp(path->owner.text + path->owner.size - n, text, n) != 0)
+            continue;
+        path->part = part;
+        path->owner.size -= n;
+        path->name.size -= n;
+        return;
+    }
 }
 
-const char *tc_statement_part(const char *path)
+struct tc_path tc_path_read(const struct tc_strtab *symbols, tc_sym sym)
 {
-    static const char *const parts[] = {".content", ".shape", ".shape[0]", ".shape[-1]", ".dtype"};
+    struct tc_path path = {.sym = sym, .owner = tc_symbols_text(symbols, sym)};
 
-    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-        if (has_part(path, parts[i]))
-            return parts[i];
-    return NULL;
+    read_root(&path);
+    read_part(&path);
+    return path;
+}
+
+bool tc_statement_read(struct tc_strtab *symbols, tc_sym sym, struct tc_statement *out)
+{
+    tc_sym words[3];
+
+    if (!tc_strtab_split(symbols, sym, words, 3))
+        return false;
+    *out = (struct tc_statement){
+        .sym = sym, .left = tc_path_read(symbols, words[0]), .verb = words[1], .right = words[2]};
+    return true;
+}
+
+tc_sym tc_statement_contrary(tc_sym verb)
+{
+    return verb == TC_SYM_EQUALS     ? TC_SYM_DIFFERS_FROM
+           : verb == TC_SYM_AT_MOST  ? TC_SYM_EXCEEDS
+           : verb == TC_SYM_AT_LEAST ? TC_SYM_BELOW
+                                     : TC_NO_SYM;
 }
 
 /* ---- equal calls are read once ------------------------------------------------------------- */

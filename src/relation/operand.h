@@ -26,26 +26,63 @@
 
 extern const struct tc_source tc_source_operands;
 
-/* Part of a path: the dimension that the operand before it names, where the tensor is a matrix. */
-#define TC_PART_MATRIX ".matrix"
-
 /* Of all floating operands together. */
 #define TC_OPERAND_SOME_GRADIENT "args.some.requires_grad"
 #define TC_OPERAND_ALL_GRADIENTS "args.all.requires_grad"
 
-/* A statement taken apart; the parts point into the text of the symbol. */
-struct tc_statement {
-    struct tc_str left, verb, right;
+/* Part of a path: the dimension that the operand before it names, where the tensor is a matrix. */
+#define TC_PART_MATRIX ".matrix"
+
+enum tc_path_root {
+    TC_PATH_OTHER, /* "self", "ctx.autocast", "owner.training", "call", or a value */
+    TC_PATH_ARGUMENT,
+    TC_PATH_SETTING, /* of the receiver */
+    TC_PATH_RESULT,
+    TC_PATH_LENGTH, /* of the result */
+    TC_PATH_SOME_GRADIENT,
+    TC_PATH_ALL_GRADIENTS,
 };
 
-bool tc_statement_split(const struct tc_strtab *symbols, tc_sym sym, struct tc_statement *out);
-tc_sym tc_statement_intern(struct tc_strtab *symbols, const char *left, const char *verb,
-                           const char *right);
+enum tc_path_part {
+    TC_PART_NONE,
+    TC_PART_CONTENT,
+    TC_PART_SHAPE,
+    TC_PART_SHAPE_FIRST,
+    TC_PART_SHAPE_LAST,
+    TC_PART_DTYPE,
+    TC_PART_OF_MATRIX,
+};
 
-/* The verb that says the contrary; NULL for "is", which any other value contradicts. */
-const char *tc_statement_contrary(const char *verb);
-/* ".dtype", ".shape[0]" or another part of a tensor that a path ends in; NULL if in none. */
-const char *tc_statement_part(const char *path);
+/* "args.input.shape[0]": the argument "input", of it shape[0]. */
+struct tc_path {
+    tc_sym sym; /* the whole */
+    enum tc_path_root root;
+    enum tc_path_part part;
+    struct tc_str owner; /* without the part: "args.input" */
+    struct tc_str name;  /* without the root: "input" */
+};
+
+/* An argument, or all of them together. */
+static inline bool tc_path_is_argument(const struct tc_path *path)
+{
+    return path->root == TC_PATH_ARGUMENT || path->root >= TC_PATH_SOME_GRADIENT;
+}
+
+struct tc_path tc_path_read(const struct tc_strtab *symbols, tc_sym sym);
+/* Of a tensor: ".shape[0]"; NULL of a path that ends in none, or is of a matrix. */
+const char *tc_path_part_text(enum tc_path_part part);
+
+/* One statement: what the left is to the right, by a verb from TC_SYM_IS to TC_SYM_REACHES. */
+struct tc_statement {
+    tc_sym sym; /* the whole */
+    struct tc_path left;
+    tc_sym verb, right;
+};
+
+bool tc_statement_read(struct tc_strtab *symbols, tc_sym sym, struct tc_statement *out);
+
+/* The verb that says the contrary; TC_NO_SYM for "is", which any other value contradicts. */
+tc_sym tc_statement_contrary(tc_sym verb);
 
 /* ---- reading one call ---------------------------------------------------------------------- */
 

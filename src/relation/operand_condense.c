@@ -11,29 +11,32 @@
 #include "replay/symbols.h"
 
 /* Does a statement about `strong` of two tensors imply the same about `weak`? */
-static bool is_stronger(const char *strong, const char *weak)
+static bool is_stronger(enum tc_path_part strong, enum tc_path_part weak)
 {
-    if (!strcmp(strong, ".content"))
-        return strcmp(weak, ".content") != 0;
-    return !strcmp(strong, ".shape") && (!strcmp(weak, ".shape[0]") || !strcmp(weak, ".shape[-1]"));
+    if (strong == TC_PART_CONTENT)
+        return weak != TC_PART_CONTENT;
+    return strong == TC_PART_SHAPE && (weak == TC_PART_SHAPE_FIRST || weak == TC_PART_SHAPE_LAST);
 }
 
 /* The tensor, or the mode, of which a path tells a part. */
-static uint64_t owner_of(const char *path)
+static uint64_t owner_of(const struct tc_strtab *symbols, tc_sym path)
 {
-    const char *part = tc_statement_part(path);
+    const struct tc_str owner = tc_path_read(symbols, path).owner;
 
-    return tc_hash64(path, strlen(path) - (part ? strlen(part) : 0), 0);
+    return tc_hash64(owner.text, owner.size, 0);
 }
 
-static const char *part_of(const struct tc_strtab *symbols, const struct tc_invariant *x)
+/* Of a tensor; TC_PART_NONE if x speaks of no part. */
+static enum tc_path_part part_of(const struct tc_strtab *symbols, const struct tc_invariant *x)
 {
-    return tc_statement_part(tc_strtab_text(symbols, x->params[1].name));
+    enum tc_path_part part = tc_path_read(symbols, x->params[1].name).part;
+
+    return part == TC_PART_OF_MATRIX ? TC_PART_NONE : part;
 }
 
-static bool is_equality(const struct tc_strtab *symbols, const struct tc_invariant *x)
+static bool is_equality(const struct tc_invariant *x)
 {
-    return !strcmp(tc_strtab_text(symbols, x->params[1].attr), "equals");
+    return x->params[1].attr == TC_SYM_EQUALS;
 }
 
 /*
@@ -44,14 +47,14 @@ static bool is_equality(const struct tc_strtab *symbols, const struct tc_invaria
 static bool is_link(const struct tc_invariant_set *set, size_t x_at, size_t y_at)
 {
     const struct tc_invariant *x = set->items.items[x_at], *y = set->items.items[y_at];
-    const char *part = part_of(set->symbols, x), *other = part_of(set->symbols, y);
+    const enum tc_path_part part = part_of(set->symbols, x), other = part_of(set->symbols, y);
 
-    if (y_at == x_at || y->params[0].name != x->params[0].name || !other ||
-        !is_equality(set->symbols, y) || (y->n_when && !tc_invariant_same_when(x, y)))
+    if (y_at == x_at || y->params[0].name != x->params[0].name || !other || !is_equality(y) ||
+        (y->n_when && !tc_invariant_same_when(x, y)))
         return false;
     if (is_stronger(other, part))
         return true;
-    return !strcmp(other, part) && (y_at < x_at || (x->n_when && !y->n_when));
+    return other == part && (y_at < x_at || (x->n_when && !y->n_when));
 }
 
 /* Equalities form classes: of a circle of them the last is implied by the others. */
@@ -60,17 +63,17 @@ static bool closes_circle(const struct tc_invariant_set *set, size_t at)
     const struct tc_invariant *x = set->items.items[at];
     struct tc_map reached = TC_MAP_INIT;
     uint64_t unused;
-    bool grew = part_of(set->symbols, x) && is_equality(set->symbols, x);
+    bool grew = part_of(set->symbols, x) && is_equality(x);
 
-    tc_map_put(&reached, owner_of(tc_strtab_text(set->symbols, x->params[1].name)), 1);
+    tc_map_put(&reached, owner_of(set->symbols, x->params[1].name), 1);
     while (grew) {
         grew = false;
         for (size_t i = 0; i < set->items.n; i++) {
             if (!is_link(set, at, i))
                 continue;
             const struct tc_param *link = &set->items.items[i]->params[1];
-            uint64_t left = owner_of(tc_strtab_text(set->symbols, link->name));
-            uint64_t right = owner_of(tc_strtab_text(set->symbols, link->to));
+            uint64_t left = owner_of(set->symbols, link->name);
+            uint64_t right = owner_of(set->symbols, link->to);
             bool a = tc_map_get(&reached, left, &unused), b = tc_map_get(&reached, right, &unused);
             if (a != b) {
                 tc_map_put(&reached, a ? right : left, 1);
@@ -78,8 +81,7 @@ static bool closes_circle(const struct tc_invariant_set *set, size_t at)
             }
         }
     }
-    bool closed =
-        tc_map_get(&reached, owner_of(tc_strtab_text(set->symbols, x->params[1].to)), &unused);
+    bool closed = tc_map_get(&reached, owner_of(set->symbols, x->params[1].to), &unused);
     tc_map_release(&reached);
     return closed;
 }
@@ -115,31 +117,27 @@ static bool is_inner(const struct tc_rows *rows, const struct tc_invariant *x)
 }
 
 /* Constants of inner calls stay: they are how a mode shows. */
-static bool is_constant(const struct tc_strtab *symbols, const struct tc_invariant *x)
+static bool is_constant(const struct tc_invariant *x)
 {
-    return !strcmp(tc_strtab_text(symbols, x->params[1].attr), "is") &&
-           strcmp(tc_strtab_text(symbols, x->params[1].to), "\"finite\"") != 0;
+    return x->params[1].attr == TC_SYM_IS && x->params[1].to != TC_SYM_FINITE;
 }
 
 /* Between an operand and the mode around it, or the contents of two tensors: what the user's bugs
  * break. */
-static bool is_about_mode(const struct tc_strtab *symbols, const struct tc_invariant *x)
+static bool is_about_mode(const struct tc_invariant *x)
 {
-    const char *right = tc_strtab_text(symbols, x->params[1].to);
-
-    return !strcmp(right, "owner.training") || !strcmp(right, "ctx.autocast");
+    return x->params[1].to == TC_SYM_F_OWNER_TRAINING || x->params[1].to == TC_SYM_F_CTX_AUTOCAST;
 }
 
 /* What holds of the dimension in all tensors holds in matrices. */
 static bool implies_of_matrix(const struct tc_strtab *symbols, const struct tc_invariant *x,
                               const struct tc_invariant *y)
 {
-    const char *xl = tc_strtab_text(symbols, x->params[1].name);
-    const char *yl = tc_strtab_text(symbols, y->params[1].name);
-    size_t n = strlen(xl);
+    const struct tc_path path = tc_path_read(symbols, y->params[1].name);
 
-    return x->params[0].name == y->params[0].name && x->params[1].to == y->params[1].to &&
-           !strncmp(xl, yl, n) && !strcmp(yl + n, TC_PART_MATRIX) &&
+    return path.part == TC_PART_OF_MATRIX && x->params[0].name == y->params[0].name &&
+           x->params[1].to == y->params[1].to &&
+           tc_str_same(path.owner, tc_symbols_text(symbols, x->params[1].name)) &&
            (!x->n_when || tc_invariant_same_when(x, y));
 }
 
@@ -147,11 +145,10 @@ static bool is_implied(const struct tc_rows *rows, const struct tc_invariant_set
 {
     const struct tc_invariant *x = set->items.items[i];
 
-    if (!is_constant(rows->symbols, x) && !is_about_mode(rows->symbols, x) && is_inner(rows, x))
+    if (!is_constant(x) && !is_about_mode(x) && is_inner(rows, x))
         return true;
     for (size_t j = 0; j < set->items.n; j++)
-        if ((is_equality(set->symbols, set->items.items[j]) &&
-             is_case_of(x, set->items.items[j])) ||
+        if ((is_equality(set->items.items[j]) && is_case_of(x, set->items.items[j])) ||
             implies_of_matrix(set->symbols, set->items.items[j], x))
             return true;
     return closes_circle(set, i);

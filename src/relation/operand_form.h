@@ -37,6 +37,5 @@ void tc_operand_describe(const struct tc_strtab *symbols, const struct tc_param 
 void tc_operand_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
                         const struct tc_event *event, const struct tc_example *example,
                         struct tc_strbuf *out);
-bool tc_str_starts(struct tc_str text, const char *prefix);
 
 #endif /* TC_RELATION_OPERAND_FORM_H */

@@ -29,15 +29,21 @@ struct reading {
     size_t n_out;
 };
 
-static void state(struct reading *r, const char *left, const char *verb, const char *right)
+static void state(struct reading *r, tc_sym left, tc_sym verb, tc_sym right)
 {
     if (r->n_out < TC_MAX_STATEMENTS)
-        r->out[r->n_out++] = tc_statement_intern(r->symbols, left, verb, right);
+        r->out[r->n_out++] = TC_ATOM(r->symbols, left, verb, right);
 }
 
-static void state_equal(struct reading *r, const char *left, const char *right, bool equal)
+static void state_is(struct reading *r, const char *left, tc_sym right)
 {
-    state(r, left, equal ? "equals" : "differs_from", right);
+    state(r, tc_strtab_intern_text(r->symbols, left), TC_SYM_IS, right);
+}
+
+static void state_equal(struct reading *r, const char *left, tc_sym right, bool equal)
+{
+    state(r, tc_strtab_intern_text(r->symbols, left), equal ? TC_SYM_EQUALS : TC_SYM_DIFFERS_FROM,
+          right);
 }
 
 static bool is_name(struct tc_str key)
@@ -110,21 +116,22 @@ static void read_dimension(struct reading *r, const char *path, int64_t dimensio
     char text[24], of_matrix[MAX_PATH + sizeof(TC_PART_MATRIX)];
 
     snprintf(text, sizeof(text), "%lld", (long long)from_end);
-    state(r, path, "is", text);
+    const tc_sym value = tc_strtab_intern_text(r->symbols, text);
+    state_is(r, path, value);
     snprintf(of_matrix, sizeof(of_matrix), "%s" TC_PART_MATRIX, path);
     if (rank == 2 || from_end == -1)
-        state(r, of_matrix, "is", text);
+        state_is(r, of_matrix, value);
 }
 
 static void read_scalar(struct reading *r, const char *path, struct tc_str name,
                         const struct tc_value *v)
 {
     if (v->kind == TC_VALUE_BOOL) {
-        state(r, path, "is", v->boolean ? "true" : "false");
+        state_is(r, path, tc_symbols_bool(v->boolean));
     } else if (v->kind == TC_VALUE_INT && tc_operand_is_dimension(name) && r->n_tensors) {
         read_dimension(r, path, v->integer);
     } else if (is_number(v) && !is_of_choice(r->call)) {
-        state(r, path, "is", is_zero(v) ? "\"zero\"" : "\"not_zero\"");
+        state_is(r, path, is_zero(v) ? TC_SYM_ZERO : TC_SYM_NOT_ZERO);
     }
 }
 
@@ -169,7 +176,7 @@ static void read_scalars(struct reading *r)
         read_scalar(r, path, m->key, &m->value);
         if (tc_operand_is_same_scalar(&m->value,
                                       tc_value_get(r->call->defaults, path + strlen("args."))))
-            state(r, "default", "is", path);
+            state_is(r, "default", tc_strtab_intern_text(r->symbols, path));
     }
 }
 
@@ -208,7 +215,7 @@ static void compare_part(struct reading *r, const struct tensor *a, const struct
 
     snprintf(left, sizeof(left), "%s.%s", a->path, part);
     snprintf(right, sizeof(right), "%s.%s", b->path, part);
-    state_equal(r, left, right, equal);
+    state_equal(r, left, tc_strtab_intern_text(r->symbols, right), equal);
 }
 
 static void compare_tensors(struct reading *r, const struct tensor *a, const struct tensor *b)
@@ -236,7 +243,7 @@ static void compare_autocast(struct reading *r, const struct tensor *t)
     if (!autocast || autocast->kind != TC_VALUE_OBJECT || !autocast->n || !is_float(t->dtype))
         return;
     snprintf(left, sizeof(left), "%s.dtype", t->path);
-    state_equal(r, left, "ctx.autocast",
+    state_equal(r, left, TC_SYM_F_CTX_AUTOCAST,
                 tc_str_same(t->dtype, tc_value_str(&autocast->members[0].value)));
 }
 
@@ -263,7 +270,8 @@ static void read_arguments(struct reading *r)
     read_tensors(r);
     read_scalars(r);
     if (training && owner && training->kind == TC_VALUE_BOOL && owner->kind == TC_VALUE_BOOL)
-        state_equal(r, "args.training", "owner.training", training->boolean == owner->boolean);
+        state_equal(r, "args.training", TC_SYM_F_OWNER_TRAINING,
+                    training->boolean == owner->boolean);
     for (size_t i = 0; !is_users(r) && i < r->n_tensors; i++)
         for (size_t j = i + 1; j < r->n_tensors; j++)
             compare_tensors(r, &r->tensors[i], &r->tensors[j]);
@@ -273,13 +281,13 @@ static void read_receiver(struct reading *r)
 {
     const struct tc_value *training =
         tc_value_get(tc_value_get(r->call->self, "attrs"), "training");
-    const char *mode = "false";
+    tc_sym mode = TC_SYM_FALSE;
 
     if (!r->call->is_root || !training || training->kind != TC_VALUE_BOOL)
         return;
     if (training->boolean) /* left on without gradients it is no rule, only none of evaluation */
-        mode = tc_value_get(r->call->ctx, "grad") ? "\"left\"" : "true";
-    state(r, "self.training", "is", mode);
+        mode = tc_value_get(r->call->ctx, "grad") ? TC_SYM_LEFT : TC_SYM_TRUE;
+    state(r, TC_SYM_F_SELF_TRAINING, TC_SYM_IS, mode);
 }
 
 /* ---- results ------------------------------------------------------------------------------- */
@@ -316,10 +324,12 @@ static void compare_sizes(struct reading *r, const struct tensor *value)
         for (uint32_t d = 0; d < value->shape->n && d < 4; d++) {
             int64_t size = tc_value_int(&value->shape->items[d], 0);
             snprintf(left, sizeof(left), "%s.shape[%u]", value->path, d);
-            state(r, left, size <= v->integer ? "at_most" : "exceeds", path);
-            state(r, left, size >= v->integer ? "at_least" : "below", path);
+            const tc_sym of = tc_strtab_intern_text(r->symbols, left);
+            const tc_sym asked = tc_strtab_intern_text(r->symbols, path);
+            state(r, of, size <= v->integer ? TC_SYM_AT_MOST : TC_SYM_EXCEEDS, asked);
+            state(r, of, size >= v->integer ? TC_SYM_AT_LEAST : TC_SYM_BELOW, asked);
             if (size == v->integer && size > 1)
-                state(r, left, "reaches", path);
+                state(r, of, TC_SYM_REACHES, asked);
         }
     }
 }
@@ -339,7 +349,7 @@ static void read_length(struct reading *r, const char *path, const struct tc_val
     char left[MAX_PATH + 8];
 
     snprintf(left, sizeof(left), "len(%s)", path);
-    state(r, left, "is", v->n ? "\"not_zero\"" : "\"zero\"");
+    state_is(r, left, v->n ? TC_SYM_NOT_ZERO : TC_SYM_ZERO);
 }
 
 static void read_members(struct reading *r, const struct tc_value *dict)
@@ -388,9 +398,9 @@ static void read_gradients(struct reading *r)
     }
     if (!n)
         return;
-    state(r, TC_OPERAND_SOME_GRADIENT, "is", n_requiring ? "true" : "false");
+    state_is(r, TC_OPERAND_SOME_GRADIENT, tc_symbols_bool(n_requiring > 0));
     if (n > 1)
-        state(r, TC_OPERAND_ALL_GRADIENTS, "is", n_requiring == n ? "true" : "false");
+        state_is(r, TC_OPERAND_ALL_GRADIENTS, tc_symbols_bool(n_requiring == n));
 }
 
 static void read_result(struct reading *r)
@@ -400,8 +410,8 @@ static void read_result(struct reading *r)
     struct tensor tensor;
 
     if (end->finite >= 0 && !tc_operand_is_of_gradients(r->call))
-        state(r, r->call->role == TC_ROLE_BACKWARD ? "self" : "value", "is",
-              end->finite ? "\"finite\"" : "\"not_finite\"");
+        state_is(r, r->call->role == TC_ROLE_BACKWARD ? "self" : "value",
+                 end->finite ? TC_SYM_FINITE : TC_SYM_NOT_FINITE);
     if (!value)
         return;
     if (read_tensor(&tensor, "value", value)) {
@@ -409,7 +419,7 @@ static void read_result(struct reading *r)
         if (is_reduction(r, &tensor))
             read_gradients(r);
     } else if (value->kind == TC_VALUE_BOOL) {
-        state(r, "value", "is", value->boolean ? "true" : "false");
+        state_is(r, "value", tc_symbols_bool(value->boolean));
     } else if (value->kind == TC_VALUE_ARRAY) {
         read_length(r, "value", value);
     } else if (tc_value_get(value, "dict") &&
@@ -435,9 +445,9 @@ size_t tc_operand_read(struct tc_strtab *symbols, const struct tc_call *call,
     struct reading r = {.symbols = symbols, .call = call, .out = out};
 
     if (call->role == TC_ROLE_LOAD || call->role == TC_ROLE_SAVE)
-        state(&r, "call", "is", "rare");
+        state(&r, TC_SYM_CALL, TC_SYM_IS, TC_SYM_RARE);
     if (tc_role_has(call->role, TC_TRAIT_FOREIGN))
-        state(&r, "call", "is", "users");
+        state(&r, TC_SYM_CALL, TC_SYM_IS, TC_SYM_USERS);
     read_receiver(&r);
     read_arguments(&r);
     read_result(&r);

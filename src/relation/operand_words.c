@@ -12,39 +12,31 @@
 #include "replay/symbols.h"
 
 /* "args.input.dtype" is "dtype of input", "value.shape[1]" is "shape[1] of its result". */
-static void describe_path(const char *path, struct tc_strbuf *out)
+static void describe_path(const struct tc_strtab *symbols, tc_sym sym, struct tc_strbuf *out)
 {
-    const char *part = tc_statement_part(path);
-    size_t n = part ? strlen(path) - strlen(part) : strlen(path);
+    static const char size[] = "value.shape[";
+    const char *text = tc_strtab_text(symbols, sym);
+    const struct tc_path path = tc_path_read(symbols, sym);
+    const struct tc_str said = path.root == TC_PATH_ARGUMENT ? path.name : path.owner;
 
-    if (!strncmp(path, "value.shape[", strlen("value.shape["))) {
-        tc_strbuf_addf(out, "%s of the result", path + strlen("value."));
-        return;
-    }
-    if (!strcmp(path, "ctx.autocast")) {
+    if (sym == TC_SYM_F_CTX_AUTOCAST)
         tc_strbuf_adds(out, "the dtype of autocast");
-        return;
-    }
-    if (!strcmp(path, "self")) {
-        tc_strbuf_adds(out, "the receiver");
-        return;
-    }
-    if (!strcmp(path, "owner.training")) {
+    else if (sym == TC_SYM_F_OWNER_TRAINING)
         tc_strbuf_adds(out, "the mode of the module it runs in");
-        return;
+    else if (sym == TC_SYM_SELF)
+        tc_strbuf_adds(out, "the receiver");
+    else if (!strncmp(text, size, sizeof(size) - 1))
+        tc_strbuf_addf(out, "%s of the result", text + strlen("value."));
+    else if (path.part == TC_PART_OF_MATRIX)
+        tc_strbuf_addf(out, "%.*s of a matrix", (int)said.size, said.text);
+    else {
+        if (path.part)
+            tc_strbuf_addf(out, "%s of ", tc_path_part_text(path.part) + 1);
+        if (tc_str_is(path.owner, "value"))
+            tc_strbuf_adds(out, "the result");
+        else
+            tc_strbuf_add(out, said.text, said.size);
     }
-    if (n > strlen(TC_PART_MATRIX) && !strcmp(path + n - strlen(TC_PART_MATRIX), TC_PART_MATRIX)) {
-        tc_strbuf_addf(out, "%.*s of a matrix", (int)(n - 5 - strlen(TC_PART_MATRIX)), path + 5);
-        return;
-    }
-    if (part)
-        tc_strbuf_addf(out, "%s of ", part + 1);
-    if (n == strlen("value") && !strncmp(path, "value", n))
-        tc_strbuf_adds(out, "the result");
-    else if (!strncmp(path, "args.", 5))
-        tc_strbuf_add(out, path + 5, n - 5);
-    else
-        tc_strbuf_add(out, path, n);
 }
 
 static void describe_value(const char *value, struct tc_strbuf *out)
@@ -58,20 +50,21 @@ static void describe_value(const char *value, struct tc_strbuf *out)
 }
 
 /* "len(value.missing_keys) is zero" is "missing_keys of the result is empty". */
-static void describe_length(const char *path, const char *value, struct tc_strbuf *out)
+static void describe_length(struct tc_str member, tc_sym value, struct tc_strbuf *out)
 {
-    const char *member = path + strlen("len(value");
+    if (member.text[0] == '.')
+        tc_strbuf_addf(out, "%.*s of ", (int)member.size - 2, member.text + 1);
+    tc_strbuf_addf(out, "the result is %s", value == TC_SYM_ZERO ? "empty" : "not empty");
+}
 
-    if (*member == '.')
-        tc_strbuf_addf(out, "%.*s of ", (int)strlen(member) - 2, member + 1);
-    tc_strbuf_addf(out, "the result is %s", strcmp(value, "\"zero\"") ? "not empty" : "empty");
+static bool is_of_gradients(const struct tc_path *path)
+{
+    return path->root >= TC_PATH_SOME_GRADIENT;
 }
 
 /* "at least one operand requires a gradient", or the contrary. */
-static void describe_gradients(const char *path, const char *value, struct tc_strbuf *out)
+static void describe_gradients(bool is_some, bool is_true, struct tc_strbuf *out)
 {
-    bool is_some = !strcmp(path, TC_OPERAND_SOME_GRADIENT), is_true = !strcmp(value, "true");
-
     tc_strbuf_adds(out, is_some ? (is_true ? "at least one operand requires a gradient"
                                            : "no operand requires a gradient")
                                 : (is_true ? "all operands require a gradient"
@@ -81,32 +74,31 @@ static void describe_gradients(const char *path, const char *value, struct tc_st
 void tc_operand_describe(const struct tc_strtab *symbols, const struct tc_param *params,
                          size_t n_params, struct tc_strbuf *out)
 {
-    const char *left = tc_strtab_text(symbols, params[1].name);
-    const char *verb = tc_strtab_text(symbols, params[1].attr);
-    const char *right = tc_strtab_text(symbols, params[1].to);
+    const struct tc_path left = tc_path_read(symbols, params[1].name);
+    const tc_sym verb = params[1].attr, right = params[1].to;
 
     (void)n_params;
     tc_strbuf_adds(out, "in ");
     tc_describe_call(symbols, params[0].name, out);
     tc_strbuf_adds(out, ", ");
-    if (!strcmp(left, TC_OPERAND_SOME_GRADIENT) || !strcmp(left, TC_OPERAND_ALL_GRADIENTS)) {
-        describe_gradients(left, right, out);
+    if (is_of_gradients(&left)) {
+        describe_gradients(left.root == TC_PATH_SOME_GRADIENT, right == TC_SYM_TRUE, out);
         return;
     }
-    if (tc_str_starts((struct tc_str){left, (uint32_t)strlen(left)}, "len(value")) {
-        describe_length(left, right, out);
+    if (left.root == TC_PATH_LENGTH) {
+        describe_length(left.name, right, out);
         return;
     }
-    describe_path(left, out);
-    if (!strcmp(verb, "is")) {
+    describe_path(symbols, left.sym, out);
+    if (verb == TC_SYM_IS) {
         tc_strbuf_adds(out, " is ");
-        describe_value(right, out);
+        describe_value(tc_strtab_text(symbols, right), out);
         return;
     }
-    tc_strbuf_adds(out, !strcmp(verb, "equals")    ? " equals "
-                        : !strcmp(verb, "at_most") ? " is at most "
-                                                   : " is at least ");
-    describe_path(right, out);
+    tc_strbuf_adds(out, verb == TC_SYM_EQUALS    ? " equals "
+                        : verb == TC_SYM_AT_MOST ? " is at most "
+                                                 : " is at least ");
+    describe_path(symbols, right, out);
 }
 
 /* The value of a path in the call, as it came. */
@@ -166,26 +158,22 @@ void tc_operand_explain(struct tc_strtab *symbols, const struct tc_invariant *in
                         struct tc_strbuf *out)
 {
     const struct tc_param *p = &invariant->params[1];
-    const char *verb = tc_strtab_text(symbols, p->attr);
-    const char *other = tc_statement_contrary(verb);
+    const struct tc_path left = tc_path_read(symbols, p->name);
 
     (void)example;
     tc_describe_call(symbols, invariant->params[0].name, out);
     tc_strbuf_adds(out, ": ");
-    if (!strcmp(tc_strtab_text(symbols, p->name), TC_OPERAND_SOME_GRADIENT) ||
-        !strcmp(tc_strtab_text(symbols, p->name), TC_OPERAND_ALL_GRADIENTS)) {
-        bool is_true = !strcmp(tc_strtab_text(symbols, p->to), "true");
-        describe_gradients(tc_strtab_text(symbols, p->name), is_true ? "false" : "true", out);
+    if (is_of_gradients(&left)) {
+        describe_gradients(left.root == TC_PATH_SOME_GRADIENT, p->to != TC_SYM_TRUE, out);
         return;
     }
     explain_path(event, tc_strtab_text(symbols, p->name), out);
-    if (!other) {
-        if (!strcmp(tc_strtab_text(symbols, p->to), "\"finite\""))
-            tc_strbuf_adds(out, " holds a NaN or an infinity");
+    if (p->attr == TC_SYM_IS) {
+        tc_strbuf_adds(out, p->to == TC_SYM_FINITE ? " holds a NaN or an infinity" : "");
         return;
     }
-    tc_strbuf_adds(out, !strcmp(other, "differs_from") ? " differs from "
-                        : !strcmp(other, "exceeds")    ? " exceeds "
-                                                       : " is below ");
+    tc_strbuf_adds(out, p->attr == TC_SYM_EQUALS    ? " differs from "
+                        : p->attr == TC_SYM_AT_MOST ? " exceeds "
+                                                    : " is below ");
     explain_path(event, tc_strtab_text(symbols, p->to), out);
 }

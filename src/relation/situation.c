@@ -139,12 +139,11 @@ static bool is_phase(const struct tc_call *call)
 static bool contains_role(const struct tc_strtab *symbols, const struct tc_call *call,
                           enum tc_role role)
 {
-    const char *text = tc_role_text(role);
-    size_t n = strlen(text);
+    const tc_sym wanted = tc_symbols_role(symbols, role);
 
-    for (size_t i = 0; i < call->contents.n; i++) {
-        const char *atom = tc_strtab_text(symbols, call->contents.items[i]);
-        if (!strncmp(atom, "call ", 5) && !strncmp(atom + 5, text, n) && atom[5 + n] == ' ')
+    for (size_t i = 0, n; i < call->contents.n; i++) {
+        const tc_sym *words = tc_strtab_words(symbols, call->contents.items[i], &n);
+        if (n == 3 && words[0] == TC_SYM_CALL && words[1] == wanted)
             return true;
     }
     return false;

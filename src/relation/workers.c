@@ -109,8 +109,8 @@ static void tell(const struct operand *operand, const struct use *use, bool is_r
                  const struct tc_sink *sink)
 {
     const struct tc_situation situation = {.n = 0};
-    const char *words[] = {is_repeated ? "repeated" : "distinct", "content"};
-    tc_sym outcome[] = {tc_symbols_words(symbols, words, operand->is_content ? 2 : 1)};
+    const tc_sym word = is_repeated ? TC_SYM_REPEATED : TC_SYM_DISTINCT;
+    const tc_sym outcome[] = {operand->is_content ? TC_ATOM(symbols, word, TC_SYM_CONTENT) : word};
     struct tc_example example = {.key = operand->key,
                                  .situation = &situation,
                                  .outcome = outcome,
@@ -183,13 +183,7 @@ static uint64_t value_digest(const struct tc_call *call, const struct tc_value *
 
 static tc_sym operand_key(struct tc_strtab *symbols, const struct tc_call *call, struct tc_str name)
 {
-    struct tc_strbuf text = TC_STRBUF_INIT;
-
-    tc_strbuf_addf(&text, "%s args.%.*s", tc_strtab_text(symbols, call->fn), (int)name.size,
-                   name.text);
-    tc_sym key = tc_strtab_intern(symbols, text.text, text.size);
-    tc_strbuf_release(&text);
-    return key;
+    return TC_ATOM(symbols, call->fn, tc_symbols_join(symbols, "args.", name));
 }
 
 static struct operand *operand_at(struct tc_workers *workers, const uint64_t scope[2])

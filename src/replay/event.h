@@ -27,7 +27,7 @@ enum tc_phase {
     TC_PHASE_UNSCALE = 4,
 };
 
-/* One thing inside a call that an invariant may speak of, interned as text:
+/* One thing inside a call that an invariant may speak of, the symbol of its words:
  * "call ROLE FN" or "change KIND ATTR FROM TO". */
 typedef tc_sym tc_atom;
 

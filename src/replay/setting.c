@@ -90,11 +90,12 @@ static struct tc_settings *add(struct tc_process *process, struct tc_strtab *sym
     return settings;
 }
 
-static tc_sym join(struct tc_strtab *symbols, const char *a, const char *between, tc_sym b)
+/* "GROUP.ATTR" */
+static tc_sym path_of(struct tc_strtab *symbols, tc_sym group, tc_sym attr)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    tc_strbuf_addf(&text, "%s%s%s", a, between, tc_strtab_text(symbols, b));
+    tc_strbuf_addf(&text, "%s.%s", tc_strtab_text(symbols, group), tc_strtab_text(symbols, attr));
     tc_sym sym = tc_strtab_intern(symbols, text.text, text.size);
     tc_strbuf_release(&text);
     return sym;
@@ -102,7 +103,7 @@ static tc_sym join(struct tc_strtab *symbols, const char *a, const char *between
 
 tc_atom tc_setting_atom(struct tc_strtab *symbols, tc_sym kind, bool is_idle)
 {
-    return join(symbols, is_idle ? "astray" : "set", " ", kind);
+    return TC_ATOM(symbols, is_idle ? TC_SYM_ASTRAY : TC_SYM_SET, kind);
 }
 
 static struct tc_setting *item_at(struct tc_settings *settings, struct tc_strtab *symbols,
@@ -117,8 +118,7 @@ static struct tc_setting *item_at(struct tc_settings *settings, struct tc_strtab
     if (settings->items.n == MAX_SETTINGS)
         return NULL;
     *is_new = true;
-    struct tc_setting item = {
-        .attr = attr, .path = join(symbols, tc_strtab_text(symbols, settings->name), ".", attr)};
+    struct tc_setting item = {.attr = attr, .path = path_of(symbols, settings->name, attr)};
     tc_vec_push(&settings->items, item);
     return &settings->items.items[settings->items.n - 1];
 }

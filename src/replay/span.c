@@ -218,12 +218,10 @@ void tc_call_add_atom(struct tc_call *call, tc_atom atom)
 /* A call as an atom of what encloses it: only what means something in a training loop. */
 static tc_atom call_atom(struct tc_spans *spans, const struct tc_call *call)
 {
-    const char *const words[] = {"call", tc_role_text(call->role),
-                                 tc_strtab_text(spans->symbols, call->descriptor)};
-
     if (!call->is_root && !tc_role_has(call->role, TC_TRAIT_SUBJECT))
         return TC_NO_SYM;
-    return tc_symbols_words(spans->symbols, words, 3);
+    return TC_ATOM(spans->symbols, TC_SYM_CALL, tc_symbols_role(spans->symbols, call->role),
+                   call->descriptor);
 }
 
 /* A call may end before what is inside it when records were lost: forget dangling parents. */

@@ -18,6 +18,8 @@ struct tc_strtab *tc_symbols_new(void)
 
     for (size_t i = 0; i < TC_SYM_KNOWN_COUNT; i++)
         tc_strtab_intern_text(symbols, known[i]);
+    for (enum tc_role role = 0; role < TC_N_ROLES; role++)
+        tc_strtab_intern_text(symbols, tc_role_text(role));
     return symbols;
 }
 
@@ -39,30 +41,6 @@ tc_sym tc_symbols_join(struct tc_strtab *symbols, const char *prefix, struct tc_
     struct tc_strbuf buf = TC_STRBUF_INIT;
     tc_strbuf_adds(&buf, prefix);
     tc_strbuf_add(&buf, text.text, text.size);
-    tc_sym sym = tc_strtab_intern(symbols, buf.text, buf.size);
-    tc_strbuf_release(&buf);
-    return sym;
-}
-
-tc_sym tc_symbols_words(struct tc_strtab *symbols, const char *const *words, size_t n)
-{
-    struct tc_strbuf buf = TC_STRBUF_INIT;
-    char small[256];
-    size_t size = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        size_t more = strlen(words[i]);
-        if (size + more + 1 > sizeof(small))
-            goto large;
-        if (i)
-            small[size++] = ' ';
-        memcpy(small + size, words[i], more);
-        size += more;
-    }
-    return tc_strtab_intern(symbols, small, size);
-large:
-    for (size_t i = 0; i < n; i++)
-        tc_strbuf_addf(&buf, "%s%s", i ? " " : "", words[i]);
     tc_sym sym = tc_strtab_intern(symbols, buf.text, buf.size);
     tc_strbuf_release(&buf);
     return sym;
@@ -95,6 +73,21 @@ void tc_sym_sort(tc_sym *syms, size_t n)
             syms[j] = syms[j - 1];
         syms[j] = sym;
     }
+}
+
+tc_sym tc_symbols_role(const struct tc_strtab *symbols, enum tc_role role)
+{
+    const char *text = tc_role_text(role);
+
+    return tc_strtab_find(symbols, text, strlen(text));
+}
+
+tc_sym tc_atom_first(const struct tc_strtab *symbols, tc_sym atom)
+{
+    size_t n;
+    const tc_sym *words = tc_strtab_words(symbols, atom, &n);
+
+    return n ? words[0] : TC_NO_SYM;
 }
 
 tc_sym tc_symbols_bool(bool value)

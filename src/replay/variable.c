@@ -110,13 +110,11 @@ struct update {
     bool is_new, has_other_data;
 };
 
-static void add_change(struct update *u, tc_sym attr, const char *from, const char *to)
+static void add_change(struct update *u, tc_sym attr, tc_sym from, tc_sym to)
 {
-    const char *const words[] = {"change", tc_strtab_text(u->symbols, u->variable->kind),
-                                 tc_strtab_text(u->symbols, attr), from, to};
-
     if (!u->is_new && u->cause)
-        tc_call_add_atom(u->cause, tc_symbols_words(u->symbols, words, 5));
+        tc_call_add_atom(u->cause,
+                         TC_ATOM(u->symbols, TC_SYM_CHANGE, u->variable->kind, attr, from, to));
 }
 
 /* Is the change what its cause is for? */
@@ -139,7 +137,7 @@ static void set_data(struct update *u, const struct tc_value *value)
     }
     bool comparable = v->has_data && text.size && is_sampled == v->is_sampled;
     if (comparable && digest != v->data) {
-        add_change(u, TC_SYM_DATA, "-", "changed");
+        add_change(u, TC_SYM_DATA, TC_SYM_ABSENT, TC_SYM_CHANGED);
         u->has_other_data = true;
         v->data_cause = u->cause ? u->cause->id : -1;
     }
@@ -158,25 +156,24 @@ static void set_data(struct update *u, const struct tc_value *value)
 
 /* Absent and zero are one class where changes are named: both mean that nothing is to be applied.
  */
-static const char *grad_change_class(tc_sym grad)
+static tc_sym grad_change_class(tc_sym grad)
 {
-    return grad == TC_SYM_GRAD_NULL || grad == TC_SYM_ZERO ? "clear" : "non_zero";
+    return grad == TC_SYM_GRAD_NULL || grad == TC_SYM_ZERO ? TC_SYM_CLEAR : TC_SYM_NOT_CLEAR;
 }
 
 static void set_grad(struct update *u, const struct tc_value *value)
 {
     struct tc_variable *v = u->variable;
     tc_sym grad = tc_symbols_quote(u->symbols, tc_value_str(value));
-    const char *from = grad_change_class(v->grad);
-    const char *to = grad_change_class(grad);
+    tc_sym from = grad_change_class(v->grad), to = grad_change_class(grad);
 
-    if (strcmp(from, to))
+    if (from != to)
         add_change(u, TC_SYM_GRAD, from, to);
     v->grad_before = v->grad;
     v->grad = grad;
     v->grad_cause = u->cause ? u->cause->id : -1;
     v->is_zero_computed = grad == TC_SYM_ZERO && tc_call_is_within(u->cause, TC_ROLE_BACKWARD);
-    if (strcmp(from, to) && !strcmp(from, "clear"))
+    if (from != to && from == TC_SYM_CLEAR)
         v->grad_made = v->grad_cause;
 }
 
@@ -185,13 +182,8 @@ static void set_dtype(struct update *u, const struct tc_value *value)
     struct tc_str text = tc_value_str(value);
     tc_sym dtype = tc_symbols_quote(u->symbols, text);
 
-    if (dtype != u->variable->dtype) {
-        struct tc_strbuf to = TC_STRBUF_INIT;
-        tc_strbuf_add(&to, text.text, text.size);
-        tc_strbuf_addc(&to, '\0');
-        add_change(u, TC_SYM_DTYPE, "-", to.text);
-        tc_strbuf_release(&to);
-    }
+    if (dtype != u->variable->dtype)
+        add_change(u, TC_SYM_DTYPE, TC_SYM_ABSENT, tc_symbols_str(u->symbols, text));
     u->variable->dtype = dtype;
 }
 
@@ -200,7 +192,7 @@ static void set_requires_grad(struct update *u, const struct tc_value *value)
     bool now = value->kind == TC_VALUE_BOOL && value->boolean;
 
     if (now != u->variable->requires_grad)
-        add_change(u, TC_SYM_REQUIRES_GRAD, now ? "false" : "true", now ? "true" : "false");
+        add_change(u, TC_SYM_REQUIRES_GRAD, tc_symbols_bool(!now), tc_symbols_bool(now));
     u->variable->requires_grad = now;
 }
 

@@ -194,9 +194,9 @@ static void an_outcome_that_says_nothing_decides_nothing(void **state)
     struct tc_strtab *symbols = tc_symbols_new();
     const struct tc_param param = {
         .kind = TC_PARAM_VARIABLE, .name = TC_SYM_PARAMETER, .attr = TC_SYM_DATA};
-    const tc_sym equal = tc_consistent_agreement(symbols, "data", true);
-    const tc_sym differs = tc_consistent_agreement(symbols, "data", false);
-    const tc_sym other = tc_consistent_agreement(symbols, "dtype", false);
+    const tc_sym equal = tc_consistent_agreement(symbols, TC_SYM_DATA, true);
+    const tc_sym differs = tc_consistent_agreement(symbols, TC_SYM_DATA, false);
+    const tc_sym other = tc_consistent_agreement(symbols, TC_SYM_DTYPE, false);
 
     (void)state;
     assert_int_equal(tc_consistent_holds(symbols, &param, 1, &equal, 1), TC_HELD);

@@ -16,11 +16,12 @@ static void known_words_have_their_numbers(void **state)
     struct tc_strtab *symbols = tc_symbols_new();
 
     (void)state;
-    assert_int_equal(tc_strtab_count(symbols), TC_SYM_KNOWN_COUNT);
 #define X(name, text) assert_int_equal(tc_strtab_intern_text(symbols, text), TC_SYM_##name);
     TC_SYM_MAP(X)
 #undef X
-    assert_int_equal(tc_strtab_count(symbols), TC_SYM_KNOWN_COUNT);
+    for (enum tc_role role = 0; role < TC_N_ROLES; role++)
+        assert_string_equal(tc_strtab_text(symbols, tc_symbols_role(symbols, role)),
+                            tc_role_text(role));
     tc_strtab_free(symbols);
 }
 
@@ -72,22 +73,48 @@ static void quoting_gives_json(void **state)
     tc_strtab_free(symbols);
 }
 
-static void words_are_joined_at_every_length(void **state)
+static void atoms_are_made_of_words(void **state)
 {
     struct tc_strtab *symbols = tc_symbols_new();
-    char a[300], b[300], want[700];
+    tc_sym long_word, words[3];
+    char text[300];
+    size_t n;
 
     (void)state;
-    for (size_t n = 1; n < sizeof(a); n++) { /* n + 1 bytes with the zero */
-        memset(a, 'a', n);
-        memset(b, 'b', n);
-        a[n] = b[n] = '\0';
-        snprintf(want, sizeof(want), "%s %s", a, b);
-        tc_sym sym = tc_symbols_words(symbols, (const char *const[]){a, b}, 2);
-        assert_string_equal(tc_strtab_text(symbols, sym), want);
-        assert_int_equal(tc_strtab_size(symbols, sym), 2 * n + 1);
-    }
-    assert_int_equal(tc_symbols_words(symbols, (const char *const[]){"kept"}, 1), TC_SYM_KEPT);
+    memset(text, 'a', sizeof(text));
+    long_word = tc_strtab_intern(symbols, text, sizeof(text));
+    tc_sym atom = TC_ATOM(symbols, TC_SYM_CHANGE, TC_SYM_PARAMETER, TC_SYM_DATA);
+    assert_string_equal(tc_strtab_text(symbols, atom), "change Parameter data");
+    assert_int_equal(TC_ATOM(symbols, TC_SYM_CHANGE, TC_SYM_PARAMETER, TC_SYM_DATA), atom);
+    assert_int_equal(tc_strtab_words(symbols, atom, &n)[1], TC_SYM_PARAMETER);
+    assert_int_equal(n, 3);
+    assert_int_equal(tc_atom_first(symbols, atom), TC_SYM_CHANGE);
+    assert_int_equal(tc_atom_first(symbols, TC_SYM_DATA), TC_NO_SYM);
+    assert_int_equal(TC_ATOM(symbols, TC_SYM_KEPT), TC_SYM_KEPT);
+    atom = TC_ATOM(symbols, long_word, long_word);
+    assert_int_equal(tc_strtab_size(symbols, atom), 2 * sizeof(text) + 1);
+    assert_true(tc_strtab_split(symbols, atom, words, 2));
+    assert_int_equal(words[1], long_word);
+    tc_strtab_free(symbols);
+}
+
+/* As evidence files have them: the last word has what remains. */
+static void texts_are_split_into_words(void **state)
+{
+    struct tc_strtab *symbols = tc_symbols_new();
+    tc_sym text = tc_strtab_intern_text(symbols, "args.mode is \"a b\""), words[5];
+    size_t n;
+
+    (void)state;
+    assert_null(tc_strtab_words(symbols, text, &n));
+    assert_false(tc_strtab_split(symbols, text, words, 5));
+    assert_true(tc_strtab_split(symbols, text, words, 3));
+    assert_int_equal(words[1], TC_SYM_IS);
+    assert_string_equal(tc_strtab_text(symbols, words[2]), "\"a b\"");
+    assert_int_equal(tc_strtab_join(symbols, words, 3), text);
+    assert_true(tc_strtab_split(symbols, text, words, 2)); /* in fewer than it was made of */
+    assert_string_equal(tc_strtab_text(symbols, words[1]), "is \"a b\"");
+    assert_false(tc_strtab_split(symbols, TC_SYM_EMPTY, words, 2));
     tc_strtab_free(symbols);
 }
 
@@ -108,7 +135,8 @@ int main(void)
         cmocka_unit_test(absent_text_is_the_empty_word),
         cmocka_unit_test(joining_is_exact_at_every_length),
         cmocka_unit_test(quoting_gives_json),
-        cmocka_unit_test(words_are_joined_at_every_length),
+        cmocka_unit_test(atoms_are_made_of_words),
+        cmocka_unit_test(texts_are_split_into_words),
         cmocka_unit_test(symbols_are_sorted_by_number),
     };
 
