@@ -83,7 +83,7 @@ static const struct tc_relation *judge_of(struct tc_engine *engine, struct tc_in
         invariant->unchecked = "its relation is not known to this version";
         return NULL;
     }
-    *key = relation->key(engine->symbols, invariant->params, invariant->n_params);
+    *key = tc_relation_key(relation, engine->symbols, invariant->params, invariant->n_params);
     if (*key == TC_NO_SYM) {
         invariant->unchecked = "its params do not fit its relation";
         return NULL;
@@ -206,8 +206,9 @@ static void answer_for(struct tc_engine *engine, const struct group *group,
         uint32_t number = group->judgements.items[i];
         const struct tc_judgement *j = &engine->judgements.items[number];
         const struct tc_invariant *x = j->invariant;
-        enum tc_outcome outcome = j->relation->holds(engine->symbols, x->params, x->n_params,
-                                                     example->outcome, example->n_outcome);
+        enum tc_outcome outcome =
+            tc_relation_holds(j->relation, engine->symbols, x->params, x->n_params,
+                              example->outcome, example->n_outcome);
         const bool is_decided = !tc_is_undecided(outcome);
         if (!is_decided)
             outcome = excused_as(x, outcome, example->excuses);

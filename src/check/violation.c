@@ -214,7 +214,7 @@ static void set_seen(struct tc_violation *v, struct tc_strtab *symbols,
 {
     struct tc_strbuf seen = TC_STRBUF_INIT;
 
-    v->relation->explain(symbols, v->invariant, breach->event, breach->example, &seen);
+    tc_relation_explain(v->relation, symbols, v->invariant, breach->event, breach->example, &seen);
     v->seen = text(v->arena, &seen);
     tc_strbuf_release(&seen);
 }

@@ -136,8 +136,9 @@ static void split(const struct tc_deduce_rows *rows, const struct tc_hypothesis 
     for (size_t i = 0; i < rows->n; i++) {
         size_t n;
         const tc_sym *outcome = tc_row_outcome(rows->evidence, rows->rows[i], &n);
-        enum tc_outcome result = rows->relation->holds(rows->evidence->symbols, hypothesis->params,
-                                                       hypothesis->n_params, outcome, n);
+        enum tc_outcome result =
+            tc_relation_holds(rows->relation, rows->evidence->symbols, hypothesis->params,
+                              hypothesis->n_params, outcome, n);
         if (!tc_is_undecided(result))
             tc_cases_add(result == TC_HELD ? held : broken, rows->evidence, rows->rows[i], &hides);
     }
@@ -297,8 +298,9 @@ void tc_deduce_count(const struct tc_deduce_rows *rows, struct tc_arena *arena,
         size_t n, n_pairs;
         const tc_sym *outcome = tc_row_outcome(rows->evidence, row, &n);
         const struct tc_pair *pairs = tc_row_situation(rows->evidence, row, &n_pairs);
-        enum tc_outcome result = rows->relation->holds(rows->evidence->symbols, invariant->params,
-                                                       invariant->n_params, outcome, n);
+        enum tc_outcome result =
+            tc_relation_holds(rows->relation, rows->evidence->symbols, invariant->params,
+                              invariant->n_params, outcome, n);
         if (tc_is_undecided(result))
             continue;
         if (!tc_when_holds(invariant->when, invariant->n_when, pairs, n_pairs)) {
@@ -345,8 +347,9 @@ enum tc_deduction tc_deduce_validate(const struct tc_deduce_rows *rows,
         const struct tc_row *row = rows->rows[i];
         size_t n;
         const tc_sym *outcome = tc_row_outcome(rows->evidence, row, &n);
-        enum tc_outcome seen = rows->relation->holds(rows->evidence->symbols, invariant->params,
-                                                     invariant->n_params, outcome, n);
+        enum tc_outcome seen =
+            tc_relation_holds(rows->relation, rows->evidence->symbols, invariant->params,
+                              invariant->n_params, outcome, n);
         if (tc_is_undecided(seen) || !is_judged(rows, invariant, row))
             continue;
         if (seen == TC_HELD) {

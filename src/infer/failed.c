@@ -23,7 +23,8 @@ void tc_failures_add(struct tc_failures *failures, const struct tc_deduce_rows *
     struct tc_strbuf text = TC_STRBUF_INIT, line = TC_STRBUF_INIT;
     struct tc_arena arena = TC_ARENA_INIT;
 
-    rows->relation->describe(symbols, invariant->params, invariant->n_params, &text);
+    tc_relation_describe_claim(rows->relation, symbols, invariant->params, invariant->n_params,
+                               &text);
     invariant->text = text.text;
     tc_deduce_count(rows, &arena, invariant);
     tc_invariant_name(invariant, symbols);

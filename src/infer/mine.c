@@ -214,7 +214,7 @@ static void mine_key(struct mining *m, tc_sym key)
 
     tc_arena_reset(&m->of_key);
     outcomes_of(&rows, &outcomes, &m->of_key);
-    m->relation->propose(m->evidence->symbols, key, &outcomes, &hypotheses);
+    tc_relation_propose(m->relation, m->evidence->symbols, key, &outcomes, &hypotheses);
     for (size_t i = 0; i < hypotheses.items.n; i++) {
         struct tc_hypothesis *hypothesis = &hypotheses.items.items[i];
         if (hypothesis->params[0].kind == TC_PARAM_FACT) /* its own, wherever it was moved */
@@ -232,7 +232,7 @@ static void recount(struct mining *m)
     for (size_t i = 0; i < m->accepted.items.n; i++) {
         struct tc_invariant *x = m->accepted.items.items[i];
         m->relation = tc_relation_find(tc_strtab_text(m->evidence->symbols, x->relation));
-        tc_sym key = m->relation->key(m->evidence->symbols, x->params, x->n_params);
+        tc_sym key = tc_relation_key(m->relation, m->evidence->symbols, x->params, x->n_params);
         struct tc_deduce_rows rows = learned_rows(m, key);
         tc_deduce_count(&rows, &m->accepted.arena, x);
     }
@@ -274,7 +274,7 @@ static void confirm(struct mining *m)
     for (size_t i = 0; m->options->held_out && i < m->accepted.items.n; i++) {
         struct tc_invariant *x = m->accepted.items.items[i];
         m->relation = tc_relation_find(tc_strtab_text(m->evidence->symbols, x->relation));
-        tc_sym key = m->relation->key(m->evidence->symbols, x->params, x->n_params);
+        tc_sym key = tc_relation_key(m->relation, m->evidence->symbols, x->params, x->n_params);
         struct tc_deduce_rows rows = held_out_rows(m, key);
         tc_deduce_validate(&rows, x, &counterexample);
         m->mined->n_confirmed += x->held_out > 0;

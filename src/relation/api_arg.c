@@ -25,21 +25,9 @@ static bool is_constant(const struct tc_statement *s)
            (tc_path_is_argument(&s->left) || s->left.sym == TC_SYM_F_SELF_TRAINING);
 }
 
-static void constant_propose(struct tc_strtab *symbols, tc_sym key,
-                             const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
-{
-    tc_operand_propose(symbols, key, outcomes, is_constant, TC_SUPPORT_USAGE, out);
-}
-
 static bool is_equality(const struct tc_statement *s)
 {
     return s->verb == TC_SYM_EQUALS && tc_path_is_argument(&s->left);
-}
-
-static void equal_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
-                          struct tc_hypotheses *out)
-{
-    tc_operand_propose(symbols, key, outcomes, is_equality, TC_SUPPORT_COIN, out);
 }
 
 const struct tc_relation tc_api_arg_constant = {
@@ -47,16 +35,12 @@ const struct tc_relation tc_api_arg_constant = {
     .summary = "an operand of a call is always this, or always in this mode",
     .hint = "Was the mode set before the call (train, eval, no_grad), and is the operand meant so?",
     .fault = TC_FAULT_AT_BEGIN,
-    .source = &tc_source_operands,
-    .bans = tc_operand_bans,
     .has_context = tc_operand_has_context,
     .mode_only = true,
-    .propose = constant_propose,
-    .key = tc_operand_key,
+    .states = is_constant,
+    .usual = TC_SUPPORT_USAGE,
     .undecidable = tc_operand_undecidable,
-    .holds = tc_operand_holds,
-    .describe = tc_operand_describe,
-    .explain = tc_operand_explain,
+    TC_OPERAND_FORM,
 };
 
 const struct tc_relation tc_api_arg_equal = {
@@ -64,11 +48,7 @@ const struct tc_relation tc_api_arg_equal = {
     .summary = "two operands of a call agree, or one agrees with the mode it is used in",
     .hint = "Which of the two comes from the wrong place?",
     .fault = TC_FAULT_AT_BEGIN,
-    .source = &tc_source_operands,
-    .bans = tc_operand_bans,
-    .propose = equal_propose,
-    .key = tc_operand_key,
-    .holds = tc_operand_holds,
-    .describe = tc_operand_describe,
-    .explain = tc_operand_explain,
+    .states = is_equality,
+    .usual = TC_SUPPORT_COIN,
+    TC_OPERAND_FORM,
 };

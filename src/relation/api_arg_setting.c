@@ -130,12 +130,6 @@ static bool is_claim(const struct tc_statement *s)
     return tc_path_is_argument(&s->left) || s->left.root == TC_PATH_SETTING;
 }
 
-static void setting_propose(struct tc_strtab *symbols, tc_sym key,
-                            const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
-{
-    tc_operand_propose(symbols, key, outcomes, is_claim, TC_SUPPORT_EVERY, out);
-}
-
 /* What the object is set to is what is claimed: of such fields none explains it. */
 static bool setting_bans(const struct tc_strtab *symbols, const struct tc_param *params,
                          size_t n_params, tc_sym field)
@@ -183,7 +177,8 @@ const struct tc_relation tc_api_arg_setting = {
     .is_setting = always,
     .bans = setting_bans,
     .mode_only = true,
-    .propose = setting_propose,
+    .states = is_claim,
+    .usual = TC_SUPPORT_EVERY,
     .key = tc_operand_key,
     .undecidable = setting_undecidable,
     .holds = tc_operand_holds,

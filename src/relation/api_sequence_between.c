@@ -12,33 +12,38 @@
  * calls itself, as a closure, is its own business.
  */
 #include "relation/api_sequence.h"
+#include "relation/claims.h"
 
 #include <string.h>
 
 #include "base/banned.h"
 #include "base/map.h"
-#include "invariant/describe.h"
 #include "replay/symbols.h"
 
-static const struct rule {
-    const char *key;
-    enum tc_role what, from, to;
-    const char *sentence, *breach;
-} rules[] = {
-    {"zero_grad", TC_ROLE_ZERO_GRAD, TC_ROLE_BACKWARD, TC_ROLE_STEP,
-     "no zero_grad() comes between a backward and the optimizer step",          " cleared gradients that no step had used"                                       },
-    {"clip",      TC_ROLE_CLIP,      TC_ROLE_BACKWARD, TC_ROLE_UNSCALE,
-     "no clipping comes between a backward and unscaling",                      " saw gradients that were still scaled"                                          },
-    {"clip sum",  TC_ROLE_CLIP,      TC_ROLE_BACKWARD, TC_ROLE_BACKWARD,
-     "no clipping comes between two backwards of one model that one step uses", " saw a part of the gradients that the step used: a backward added to them after"},
-};
-#define N_RULES  (sizeof(rules) / sizeof(*rules))
-#define N_PARAMS 3
+/* A row each: no call of the first role between one of the second and one of the third. */
+#define CLAIM(key_, what, from, to, expected_, seen_)                                             \
+    {                                                                                             \
+        .key = {(key_)}, .roles = {(what), (from), (to)}, .n_roles = 3, .held = {TC_SYM_OUTSIDE}, \
+        .support = TC_SUPPORT_LAW, .expected = (expected_), .seen = (seen_)                       \
+    }
 
-static tc_sym key_of_rule(struct tc_strtab *symbols, const struct rule *rule)
-{
-    return tc_strtab_intern_text(symbols, rule->key);
-}
+static const struct tc_claim rules[] = {
+    CLAIM(TC_SYM_ZERO_GRAD, TC_ROLE_ZERO_GRAD, TC_ROLE_BACKWARD, TC_ROLE_STEP,
+          "no zero_grad() comes between a backward and the optimizer step",
+          "%m cleared gradients that no step had used"),
+    CLAIM(TC_SYM_CLIP, TC_ROLE_CLIP, TC_ROLE_BACKWARD, TC_ROLE_UNSCALE,
+          "no clipping comes between a backward and unscaling",
+          "%m saw gradients that were still scaled"),
+    CLAIM(TC_SYM_CLIP_SUM, TC_ROLE_CLIP, TC_ROLE_BACKWARD, TC_ROLE_BACKWARD,
+          "no clipping comes between two backwards of one model that one step uses",
+          "%m saw a part of the gradients that the step used: a backward added to them after"),
+};
+
+enum {
+    WHAT,
+    FROM,
+    TO
+}; /* its roles */
 
 static bool is_of_the_loop(const struct tc_member_call *member)
 {
@@ -207,11 +212,11 @@ static const struct tc_member_call *find_early_clip(const struct tc_window *wind
 
 /* The first call that stands where it must not, or NULL. */
 static const struct tc_member_call *find_between(const struct tc_window *window,
-                                                 const struct rule *rule,
-                                                 const struct course *course, tc_sym key,
+                                                 const struct tc_claim *rule,
+                                                 const struct course *course,
                                                  const struct tc_sink *sink)
 {
-    if (rule->what == TC_ROLE_CLIP && rule->to == TC_ROLE_BACKWARD)
+    if (rule->roles[WHAT] == TC_ROLE_CLIP && rule->roles[TO] == TC_ROLE_BACKWARD)
         return find_early_clip(window, course);
 
     bool is_waiting = false; /* a backward */
@@ -220,25 +225,25 @@ static const struct tc_member_call *find_between(const struct tc_window *window,
         const struct tc_member_call *member = &window->members.items[i];
         if (!is_of_the_loop(member))
             continue;
-        if (member->role == rule->what && is_waiting) {
+        if (member->role == rule->roles[WHAT] && is_waiting) {
             if (!ids_have(&course->harmless, member->id))
                 return member;
-            tc_sink_excuse(sink, key, TC_EXCUSE_SERVED);
+            tc_sink_excuse(sink, rule->key[0], TC_EXCUSE_SERVED);
         }
-        if (member->role == rule->from)
+        if (member->role == rule->roles[FROM])
             is_waiting = true;
-        else if (member->role == rule->to ||
-                 (rule->to == TC_ROLE_STEP && member->role == TC_ROLE_SCALER))
+        else if (member->role == rule->roles[TO] ||
+                 (rule->roles[TO] == TC_ROLE_STEP && member->role == TC_ROLE_SCALER))
             is_waiting = false;
     }
     return NULL;
 }
 
-static void judge(const struct rule *rule, struct tc_strtab *symbols, const struct tc_event *event,
-                  const struct course *course, const struct tc_sink *sink)
+static void judge(const struct tc_claim *rule, struct tc_strtab *symbols,
+                  const struct tc_event *event, const struct course *course,
+                  const struct tc_sink *sink)
 {
-    const tc_sym key = key_of_rule(symbols, rule);
-    const struct tc_member_call *between = find_between(event->window, rule, course, key, sink);
+    const struct tc_member_call *between = find_between(event->window, rule, course, sink);
     const tc_sym outcome[] = {between ? TC_SYM_BETWEEN : TC_SYM_OUTSIDE};
     struct tc_situation situation;
     struct tc_place place;
@@ -247,12 +252,12 @@ static void judge(const struct rule *rule, struct tc_strtab *symbols, const stru
     tc_place_of(event, &place);
     if (between && between->at != TC_SYM_EMPTY)
         place.at = between->at;
-    struct tc_example example = {.key = key,
+    struct tc_example example = {.key = rule->key[0],
                                  .situation = &situation,
                                  .outcome = outcome,
                                  .n_outcome = 1,
                                  .place = &place,
-                                 .detail = between};
+                                 .member = between};
     sink->example(sink->context, event, &example);
 }
 
@@ -261,8 +266,9 @@ static void on_window(struct course *course, struct tc_strtab *symbols,
 {
     if (!tc_is_step_window(event)) /* its calls belong to the next */
         return;
-    for (size_t i = 0; i < N_RULES; i++)
-        if (has_role(event->window, rules[i].what) && has_role(event->window, rules[i].to))
+    for (size_t i = 0; i < TC_N_CLAIMS(rules); i++)
+        if (has_role(event->window, rules[i].roles[WHAT]) &&
+            has_role(event->window, rules[i].roles[TO]))
             judge(&rules[i], symbols, event, course, sink);
     ids_next_window(&course->harmless);
     ids_next_window(&course->early);
@@ -283,67 +289,6 @@ static void between_observe(void *state, struct tc_strtab *symbols, const struct
         course->is_spent = true;
 }
 
-static void between_propose(struct tc_strtab *symbols, tc_sym key,
-                            const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
-{
-    struct tc_hypothesis h = {.n_params = N_PARAMS, .support = TC_SUPPORT_LAW};
-
-    (void)outcomes;
-    for (size_t i = 0; i < N_RULES; i++) {
-        const enum tc_role roles[N_PARAMS] = {rules[i].what, rules[i].from, rules[i].to};
-        if (key_of_rule(symbols, &rules[i]) != key)
-            continue;
-        for (size_t j = 0; j < N_PARAMS; j++)
-            h.params[j] = tc_param_call(TC_SYM_ANY, tc_symbols_role(symbols, roles[j]));
-        tc_vec_push(&out->items, h);
-    }
-}
-
-/* NULL if the params are those of no rule. */
-static const struct rule *rule_of(const struct tc_strtab *symbols, const struct tc_param *params,
-                                  size_t n_params)
-{
-    for (size_t i = 0; n_params == N_PARAMS && i < N_RULES; i++)
-        if (tc_param_has_role(symbols, &params[0], rules[i].what) &&
-            tc_param_has_role(symbols, &params[1], rules[i].from) &&
-            tc_param_has_role(symbols, &params[2], rules[i].to))
-            return &rules[i];
-    return NULL;
-}
-
-static tc_sym between_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
-{
-    const struct rule *rule = rule_of(symbols, params, n_params);
-
-    return rule ? key_of_rule(symbols, rule) : TC_NO_SYM;
-}
-
-static enum tc_outcome between_holds(struct tc_strtab *symbols, const struct tc_param *params,
-                                     size_t n_params, const tc_sym *outcome, size_t n_outcome)
-{
-    (void)symbols;
-    (void)params;
-    (void)n_params;
-    return tc_outcome_has(outcome, n_outcome, TC_SYM_OUTSIDE) ? TC_HELD : TC_BROKEN;
-}
-
-static void between_describe(const struct tc_strtab *symbols, const struct tc_param *params,
-                             size_t n_params, struct tc_strbuf *out)
-{
-    tc_strbuf_adds(out, rule_of(symbols, params, n_params)->sentence);
-}
-
-static void between_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                            const struct tc_event *event, const struct tc_example *example,
-                            struct tc_strbuf *out)
-{
-    const struct tc_member_call *between = example->detail;
-
-    (void)event;
-    tc_describe_call(symbols, between->descriptor, out);
-    tc_strbuf_adds(out, rule_of(symbols, invariant->params, invariant->n_params)->breach);
-}
-
 const struct tc_source tc_source_clearing = {
     .name = "clearing",
     .is_set = true,
@@ -358,9 +303,6 @@ const struct tc_relation tc_api_sequence_between = {
     .hint = "Does the call stand in the wrong place, or in the loop over micro-batches?",
     .fault = TC_FAULT_AT_BEGIN,
     .source = &tc_source_clearing,
-    .propose = between_propose,
-    .key = between_key,
-    .holds = between_holds,
-    .describe = between_describe,
-    .explain = between_explain,
+    .claims = rules,
+    .n_claims = TC_N_CLAIMS(rules),
 };

@@ -3,28 +3,24 @@
  * consistent.h - what the forms of Consistent have in common: a variable is as another, or as
  * before
  *
- * Outcomes are sets of "ATTR equal" and "ATTR differs". An invariant has one param, the kind of
+ * Outcomes are sets of "ATTR equal" and "ATTR differs". A claim has one param, the kind of
  * variable with the attribute that stays equal.
  */
 #ifndef TC_RELATION_CONSISTENT_H
 #define TC_RELATION_CONSISTENT_H
 
+#include "relation/claims.h"
 #include "relation/form.h"
 
-tc_sym tc_consistent_agreement(struct tc_strtab *symbols, tc_sym attr, bool equal);
+/* The row of an attribute. */
+#define TC_CONSISTENT_CLAIM(attr_, support_, expected_, seen_)                                    \
+    {                                                                                             \
+        .key = {TC_BLANK_KIND}, .kind = TC_BLANK_KIND, .of = TC_PARAM_VARIABLE, .attr = (attr_),  \
+        .to = TC_SYM_EQUAL, .held = {(attr_), TC_SYM_EQUAL}, .broken = {(attr_), TC_SYM_DIFFERS}, \
+        .if_met = true, .support = (support_), .expected = (expected_), .seen = (seen_)           \
+    }
 
-void tc_consistent_propose(struct tc_strtab *symbols, tc_sym key,
-                           const struct tc_outcomes *outcomes, struct tc_hypotheses *out);
-tc_sym tc_consistent_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params);
-enum tc_outcome tc_consistent_holds(struct tc_strtab *symbols, const struct tc_param *params,
-                                    size_t n_params, const tc_sym *outcome, size_t n_outcome);
-/* "data of each Parameter WHAT" */
-void tc_consistent_describe(const struct tc_strtab *symbols, const struct tc_param *params,
-                            const char *what, struct tc_strbuf *out);
-/* "data of model.fc1.weight WHAT" */
-void tc_consistent_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                           const struct tc_example *example, const char *what,
-                           struct tc_strbuf *out);
+tc_sym tc_consistent_agreement(struct tc_strtab *symbols, tc_sym attr, bool equal);
 
 /* The fields of a variable that a comparison may depend on: what it is, not what it is doing. */
 void tc_consistent_situation(struct tc_situation *situation, const struct tc_variable *variable);

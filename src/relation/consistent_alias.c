@@ -166,37 +166,23 @@ static void alias_observe(void *state, struct tc_strtab *symbols, const struct t
             judge_alias(&s->aliases.items[i], symbols, event, sink);
 }
 
-static void alias_describe(const struct tc_strtab *symbols, const struct tc_param *params,
-                           size_t n_params, struct tc_strbuf *out)
-{
-    (void)n_params;
-    tc_consistent_describe(symbols, params, "that started as a copy of another stays equal to it",
-                           out);
-}
-
-static void alias_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                          const struct tc_event *event, const struct tc_example *example,
-                          struct tc_strbuf *out)
-{
-    (void)event;
-    tc_consistent_explain(symbols, invariant, example,
-                          "is no longer that of its copy: the two weights drift", out);
-}
-
 const struct tc_source tc_source_alias = {.name = "alias",
                                           .is_set = true,
                                           .open = alias_open,
                                           .close = alias_close,
                                           .observe = alias_observe};
 
+static const struct tc_claim claims[] = {
+    TC_CONSISTENT_CLAIM(TC_SYM_DATA, TC_SUPPORT_LAW,
+                        "%a of each %k that started as a copy of another stays equal to it",
+                        "%a of %v is no longer that of its copy: the two weights drift"),
+};
+
 const struct tc_relation tc_consistent_alias = {
     .name = "Consistent/alias",
     .summary = "two parameters that start as copies stay copies",
     .hint = "Are the two weights meant to be tied, and are both gradients summed?",
     .source = &tc_source_alias,
-    .propose = tc_consistent_propose,
-    .key = tc_consistent_key,
-    .holds = tc_consistent_holds,
-    .describe = alias_describe,
-    .explain = alias_explain,
+    .claims = claims,
+    .n_claims = TC_N_CLAIMS(claims),
 };

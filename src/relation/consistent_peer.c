@@ -64,43 +64,19 @@ static void peer_observe(void *state, struct tc_strtab *symbols, const struct tc
     }
 }
 
-static void peer_describe(const struct tc_strtab *symbols, const struct tc_param *params,
-                          size_t n_params, struct tc_strbuf *out)
-{
-    (void)n_params;
-    tc_consistent_describe(symbols, params, "of a model is the same", out);
-}
-
-static void peer_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                         const struct tc_event *event, const struct tc_example *example,
-                         struct tc_strbuf *out)
-{
-    (void)event;
-    tc_consistent_explain(symbols, invariant, example, "differs from that of others in the model",
-                          out);
-}
-
 const struct tc_source tc_source_peer = {.name = "peer", .is_set = true, .observe = peer_observe};
 
 /* Norms in a wider type than the rest are a choice. */
-static void peer_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
-                         struct tc_hypotheses *out)
-{
-    size_t n = out->items.n;
-
-    tc_consistent_propose(symbols, key, outcomes, out);
-    while (n < out->items.n)
-        out->items.items[n++].support = TC_SUPPORT_COIN;
-}
+static const struct tc_claim claims[] = {
+    TC_CONSISTENT_CLAIM(TC_SYM_DTYPE, TC_SUPPORT_COIN, "%a of each %k of a model is the same",
+                        "%a of %v differs from that of others in the model"),
+};
 
 const struct tc_relation tc_consistent_peer = {
     .name = "Consistent/peer",
     .summary = "variables of one kind in one model share their dtype",
     .hint = "Was a part of the model converted, or created later with another dtype?",
     .source = &tc_source_peer,
-    .propose = peer_propose,
-    .key = tc_consistent_key,
-    .holds = tc_consistent_holds,
-    .describe = peer_describe,
-    .explain = peer_explain,
+    .claims = claims,
+    .n_claims = TC_N_CLAIMS(claims),
 };

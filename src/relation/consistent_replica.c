@@ -644,18 +644,6 @@ static void replica_observe(void *state, struct tc_strtab *symbols, const struct
 
 /* ---- words --------------------------------------------------------------------------------- */
 
-static void replica_describe(const struct tc_strtab *symbols, const struct tc_param *params,
-                             size_t n_params, struct tc_strbuf *out)
-{
-    bool is_setting = tc_setting_is_kind(tc_symbols_text(symbols, params[0].name));
-
-    (void)n_params;
-    tc_consistent_describe(symbols, params,
-                           is_setting ? "are the same on all ranks in every step"
-                                      : "is the same on all ranks after every step",
-                           out);
-}
-
 #define RANKS_NAMED 8
 
 static void explain_missing(const struct pending_step *step, struct tc_strbuf *out)
@@ -687,8 +675,9 @@ static void replica_explain(struct tc_strtab *symbols, const struct tc_invariant
                        tc_strtab_text(symbols, detail->replica->attr),
                        tc_strtab_text(symbols, example->variable->name));
     else
-        tc_consistent_explain(symbols, invariant, example,
-                              "differs between ranks: the replica has diverged", out);
+        tc_strbuf_addf(out, "%s of %s differs between ranks: the replica has diverged",
+                       tc_strtab_text(symbols, invariant->params[0].attr),
+                       tc_strtab_text(symbols, example->variable->name));
     tc_strbuf_addf(out, " (%lld ranks", (long long)detail->step->world);
     if (detail->replica->n_contents == 2)
         tc_strbuf_addf(out, ", rank %lld is not as rank %lld", (long long)contents[1].rank,
@@ -706,6 +695,16 @@ const struct tc_source tc_source_replica = {
     .held = replica_held,
 };
 
+#define SAME "%a of each %k is the same on all ranks after every step"
+
+static const struct tc_claim claims[] = {
+    TC_CONSISTENT_CLAIM(TC_SYM_DATA, TC_SUPPORT_LAW, SAME, NULL),
+    TC_CONSISTENT_CLAIM(TC_SYM_DTYPE, TC_SUPPORT_LAW, SAME, NULL),
+    TC_CONSISTENT_CLAIM(TC_SYM_SHAPE, TC_SUPPORT_LAW, SAME, NULL),
+    TC_CONSISTENT_CLAIM(TC_SYM_SETTINGS, TC_SUPPORT_LAW,
+                        "%a of each %k are the same on all ranks in every step", NULL),
+};
+
 const struct tc_relation tc_consistent_replica = {
     .name = "Consistent/replica",
     .summary = "the same variable is equal on all ranks after every step",
@@ -713,9 +712,7 @@ const struct tc_relation tc_consistent_replica = {
             "variable on one rank alone?",
     .source = &tc_source_replica,
     .excused_by = 1u << TC_ROLE_UNEVEN,
-    .propose = tc_consistent_propose,
-    .key = tc_consistent_key,
-    .holds = tc_consistent_holds,
-    .describe = replica_describe,
+    .claims = claims,
+    .n_claims = TC_N_CLAIMS(claims),
     .explain = replica_explain,
 };

@@ -99,31 +99,23 @@ static void steady_observe(void *state, struct tc_strtab *symbols, const struct 
         on_step(state, event->process);
 }
 
-static void steady_describe(const struct tc_strtab *symbols, const struct tc_param *params,
-                            size_t n_params, struct tc_strbuf *out)
-{
-    (void)n_params;
-    tc_consistent_describe(symbols, params,
-                           params[0].attr == TC_SYM_DATA
-                               ? "that requires no gradient stays the same from step to step"
-                               : "stays the same from step to step",
-                           out);
-}
-
-static void steady_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                           const struct tc_event *event, const struct tc_example *example,
-                           struct tc_strbuf *out)
-{
-    (void)event;
-    tc_consistent_explain(symbols, invariant, example, "is another than after the step before",
-                          out);
-}
-
 const struct tc_source tc_source_steady = {.name = "steady",
                                            .is_set = true,
                                            .open = steady_open,
                                            .close = steady_close,
                                            .observe = steady_observe};
+
+#define SEEN "%a of %v is another than after the step before"
+
+static const struct tc_claim claims[] = {
+    TC_CONSISTENT_CLAIM(TC_SYM_DATA, TC_SUPPORT_LAW,
+                        "%a of each %k that requires no gradient stays the same from step to step",
+                        SEEN),
+    TC_CONSISTENT_CLAIM(TC_SYM_DTYPE, TC_SUPPORT_LAW,
+                        "%a of each %k stays the same from step to step", SEEN),
+    TC_CONSISTENT_CLAIM(TC_SYM_SHAPE, TC_SUPPORT_LAW,
+                        "%a of each %k stays the same from step to step", SEEN),
+};
 
 const struct tc_relation tc_consistent_steady = {
     .name = "Consistent/steady",
@@ -131,9 +123,6 @@ const struct tc_relation tc_consistent_steady = {
         "dtype and shape of a variable, and content where it is frozen, stay from step to step",
     .hint = "What writes to this variable besides the optimizer?",
     .source = &tc_source_steady,
-    .propose = tc_consistent_propose,
-    .key = tc_consistent_key,
-    .holds = tc_consistent_holds,
-    .describe = steady_describe,
-    .explain = steady_explain,
+    .claims = claims,
+    .n_claims = TC_N_CLAIMS(claims),
 };

@@ -7,6 +7,7 @@
  * model's buffers, those of frozen modules apart from others. Judged when the call returns,
  * variable by variable.
  */
+#include "relation/claims.h"
 #include "relation/form.h"
 #include "relation/frozen.h"
 
@@ -15,11 +16,7 @@
 
 #include "base/banned.h"
 #include "base/hash.h"
-#include "invariant/describe.h"
 #include "replay/symbols.h"
-
-/* A buffer of a module all of whose own parameters require no gradient. */
-#define FROZEN_BUFFER "frozen_buffer"
 
 /* Only the third call in a row without a change counts as "unchanged": once can be rounding. */
 #define CALLS_IN_A_ROW 3
@@ -214,11 +211,6 @@ static void each_owned(const struct each_example *x)
  * it follows has. */
 #define STEPS_TO_MOVE 2
 
-static tc_sym frozen_buffer(struct tc_strtab *symbols)
-{
-    return tc_strtab_intern_text(symbols, FROZEN_BUFFER);
-}
-
 /* Buffers of the root that ran. */
 static void each_buffer(const struct each_example *x)
 {
@@ -232,7 +224,7 @@ static void each_buffer(const struct each_example *x)
         if (v->kind != TC_SYM_BUFFER || v->root != root)
             continue;
         bool is_frozen = tc_modules_rest(&modules, &x->each->modules, x->symbols, v);
-        tc_sym kind = is_frozen ? frozen_buffer(x->symbols) : v->kind;
+        tc_sym kind = is_frozen ? TC_SYM_FROZEN_BUFFER : v->kind;
         if (is_frozen && x->event->call->step < STEPS_TO_MOVE)
             tc_sink_excuse(x->sink, TC_ATOM(x->symbols, x->event->call->descriptor, kind),
                            TC_EXCUSE_EARLY);
@@ -257,154 +249,62 @@ static void each_observe(void *state, struct tc_strtab *symbols, const struct tc
         each_buffer(&x);
 }
 
-/* All that is claimed, a row each. What was broken is told after the variable's name; NULL: by what
- * is known of the variable, see explain_still(). An optimizer that is built anew for a second stage
- * is a choice. */
-static const struct claim {
-    const char *kind; /* of variables */
-    tc_sym attr, to, other;
-    enum tc_support support;
-    const char *expected; /* %c: the call, %k: the kind */
-    const char *seen;
-} claims[] = {
-    {"Parameter",   TC_SYM_DATA,      TC_SYM_CHANGED,   TC_SYM_UNCHANGED, TC_SUPPORT_LAW,
-     "%c changes data of each %k that requires a gradient",                           NULL                                                                      },
-    {"Parameter",   TC_SYM_CLEARED,   TC_SYM_TRUE,      TC_SYM_FALSE,     TC_SUPPORT_LAW,
-     "before %c the gradient of each %k was cleared (zero_grad) since the last step", "still had the gradient of the step before: it was added to, not replaced"},
-    {"Parameter",   TC_SYM_KEPT,      TC_SYM_TRUE,      TC_SYM_FALSE,     TC_SUPPORT_HABIT,
-     "between two calls of %c data of each %k is not written to",                     "was written to since the step before, by no call that loads weights"     },
-    {"Parameter",   TC_SYM_OPTIMIZER, TC_SYM_TRUE,      TC_SYM_FALSE,     TC_SUPPORT_OWN,
-     "%c of one optimizer alone changes each %k",                                     "was stepped by another optimizer before"                                 },
-    {"buffer",      TC_SYM_DATA,      TC_SYM_UNCHANGED, TC_SYM_CHANGED,   TC_SUPPORT_LAW,
-     "%c leaves data of each %k as it is",                                            "changed"                                                                 },
-    {FROZEN_BUFFER, TC_SYM_DATA,      TC_SYM_UNCHANGED, TC_SYM_CHANGED,   TC_SUPPORT_LAW,
-     "%c leaves data of each buffer of a frozen module as it is",                     "changed"                                                                 },
+/* Of each variable of a kind, an attribute; an optimizer that is built anew for a second stage is a
+ * choice. A value that is still the same is explained by what is known of the variable, see
+ * each_explain(). */
+#define CLAIM(kind_, attr_, to_, other_, of_, support_, expected_, seen_)                     \
+    {                                                                                         \
+        .key = {TC_BLANK_CALL, TC_BLANK_KIND}, .of = (of_), .kind = (kind_), .attr = (attr_), \
+        .to = (to_), .held = {(attr_), (to_)}, .broken = {(attr_), (other_)}, .if_met = true, \
+        .support = (support_), .expected = (expected_), .seen = (seen_)                       \
+    }
+
+static const struct tc_claim claims[] = {
+    CLAIM(TC_SYM_PARAMETER, TC_SYM_DATA, TC_SYM_CHANGED, TC_SYM_UNCHANGED, TC_PARAM_CHANGE,
+          TC_SUPPORT_LAW, "%c changes data of each %k that requires a gradient", NULL),
+    CLAIM(TC_SYM_PARAMETER, TC_SYM_CLEARED, TC_SYM_TRUE, TC_SYM_FALSE, TC_PARAM_VARIABLE,
+          TC_SUPPORT_LAW,
+          "before %c the gradient of each %k was cleared (zero_grad) since the last step",
+          "%v still had the gradient of the step before: it was added to, not replaced%r"),
+    CLAIM(TC_SYM_PARAMETER, TC_SYM_KEPT, TC_SYM_TRUE, TC_SYM_FALSE, TC_PARAM_VARIABLE,
+          TC_SUPPORT_HABIT, "between two calls of %c data of each %k is not written to",
+          "%v was written to since the step before, by no call that loads weights%r"),
+    CLAIM(TC_SYM_PARAMETER, TC_SYM_OPTIMIZER, TC_SYM_TRUE, TC_SYM_FALSE, TC_PARAM_VARIABLE,
+          TC_SUPPORT_OWN, "%c of one optimizer alone changes each %k",
+          "%v was stepped by another optimizer before%r"),
+    CLAIM(TC_SYM_BUFFER, TC_SYM_DATA, TC_SYM_UNCHANGED, TC_SYM_CHANGED, TC_PARAM_CHANGE,
+          TC_SUPPORT_LAW, "%c leaves data of each %k as it is", "%v changed%r"),
+    CLAIM(TC_SYM_FROZEN_BUFFER, TC_SYM_DATA, TC_SYM_UNCHANGED, TC_SYM_CHANGED, TC_PARAM_CHANGE,
+          TC_SUPPORT_LAW, "%c leaves data of each buffer of a frozen module as it is",
+          "%v changed%r"),
 };
-
-#define N_CLAIMS (sizeof(claims) / sizeof(*claims))
-
-/* The row of these params. One of another kind, if none has that: as a file may say it of any. */
-static const struct claim *claim_of(const struct tc_strtab *symbols, const struct tc_param *params)
-{
-    const struct claim *found = NULL;
-
-    for (size_t i = 0; i < N_CLAIMS; i++) {
-        if (claims[i].attr != params[1].attr || claims[i].to != params[1].to)
-            continue;
-        if (!strcmp(claims[i].kind, tc_strtab_text(symbols, params[1].name)))
-            return &claims[i];
-        if (!found)
-            found = &claims[i];
-    }
-    return found;
-}
-
-static bool was_met(struct tc_strtab *symbols, const struct tc_outcomes *outcomes, tc_sym attr,
-                    tc_sym to)
-{
-    tc_sym sym = TC_ATOM(symbols, attr, to);
-
-    for (size_t i = 0; i < outcomes->n; i++)
-        if (tc_outcome_has(outcomes->outcome[i], outcomes->n_outcome[i], sym))
-            return true;
-    return false;
-}
-
-static void each_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
-                         struct tc_hypotheses *out)
-{
-    struct tc_str text = tc_symbols_text(symbols, key);
-    const char *space = strrchr(text.text, ' ');
-
-    if (!space)
-        return;
-    tc_sym kind = tc_strtab_intern_text(symbols, space + 1);
-    tc_sym call = tc_strtab_intern(symbols, text.text, (size_t)(space - text.text));
-
-    for (size_t i = 0; i < N_CLAIMS; i++) {
-        struct tc_hypothesis hypothesis = {.n_params = 2, .support = claims[i].support};
-        if (strcmp(claims[i].kind, space + 1) != 0 ||
-            !was_met(symbols, outcomes, claims[i].attr, claims[i].to))
-            continue;
-        hypothesis.params[0] = tc_param_call(call, TC_SYM_EMPTY);
-        hypothesis.params[1] = (struct tc_param){
-            .kind = claims[i].attr == TC_SYM_DATA ? TC_PARAM_CHANGE : TC_PARAM_VARIABLE,
-            .name = kind,
-            .role = TC_NO_SYM,
-            .attr = claims[i].attr,
-            .from = TC_NO_SYM,
-            .to = claims[i].to};
-        tc_vec_push(&out->items, hypothesis);
-    }
-}
-
-static tc_sym each_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
-{
-    if (n_params != 2 || params[0].kind != TC_PARAM_CALL || params[1].kind == TC_PARAM_CALL ||
-        !claim_of(symbols, params))
-        return TC_NO_SYM;
-    return TC_ATOM(symbols, params[0].name, params[1].name);
-}
-
-static enum tc_outcome each_holds(struct tc_strtab *symbols, const struct tc_param *params,
-                                  size_t n_params, const tc_sym *outcome, size_t n_outcome)
-{
-    const struct claim *claim = claim_of(symbols, params);
-
-    (void)n_params;
-    if (tc_outcome_has(outcome, n_outcome, TC_ATOM(symbols, claim->attr, claim->to)))
-        return TC_HELD;
-    return tc_outcome_has(outcome, n_outcome, TC_ATOM(symbols, claim->attr, claim->other))
-               ? TC_BROKEN
-               : TC_UNDECIDED;
-}
 
 /* What buffers are for depends on their module: a mask stays, statistics need not. */
 static bool each_has_context(const struct tc_strtab *symbols, const struct tc_param *params,
                              tc_sym field)
 {
+    (void)symbols;
     return params[1].kind == TC_PARAM_CHANGE && field == TC_SYM_F_V_OWNER &&
-           strcmp(tc_strtab_text(symbols, params[1].name), "Parameter") != 0;
-}
-
-static void each_describe(const struct tc_strtab *symbols, const struct tc_param *params,
-                          size_t n_params, struct tc_strbuf *out)
-{
-    (void)n_params;
-    for (const char *p = claim_of(symbols, params)->expected; *p; p++) {
-        if (*p != '%')
-            tc_strbuf_addc(out, *p);
-        else if (*++p == 'c')
-            tc_describe_call(symbols, params[0].name, out);
-        else
-            tc_strbuf_adds(out, tc_strtab_text(symbols, params[1].name));
-    }
+           params[1].name != TC_SYM_PARAMETER;
 }
 
 /* Why it did not change, as far as its gradient tells. */
-static void explain_still(const struct tc_variable *variable, struct tc_strbuf *out)
-{
-    if (variable->grad == TC_SYM_GRAD_NULL)
-        tc_strbuf_addf(out, "has no gradient, and %d steps have not changed it",
-                       STEPS_FROM_THE_START);
-    else if (is_computed_zero(variable, TC_SYM_ZERO))
-        tc_strbuf_addf(out, "has had a gradient of zero alone, and %d steps have not changed it",
-                       STEPS_FROM_THE_START);
-    else
-        tc_strbuf_addf(out, "stayed the same for %d calls in a row", CALLS_IN_A_ROW);
-}
-
 static void each_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
                          const struct tc_event *event, const struct tc_example *example,
                          struct tc_strbuf *out)
 {
-    const struct claim *claim = claim_of(symbols, invariant->params);
+    const struct tc_variable *v = example->variable;
 
-    tc_strbuf_addf(out, "%s ", tc_strtab_text(symbols, example->variable->name));
-    if (claim->seen)
-        tc_strbuf_adds(out, claim->seen);
+    (void)invariant;
+    tc_strbuf_adds(out, tc_strtab_text(symbols, v->name));
+    if (v->grad == TC_SYM_GRAD_NULL)
+        tc_strbuf_addf(out, " has no gradient, and %d steps have not changed it",
+                       STEPS_FROM_THE_START);
+    else if (is_computed_zero(v, TC_SYM_ZERO))
+        tc_strbuf_addf(out, " has had a gradient of zero alone, and %d steps have not changed it",
+                       STEPS_FROM_THE_START);
     else
-        explain_still(example->variable, out);
+        tc_strbuf_addf(out, " stayed the same for %d calls in a row", CALLS_IN_A_ROW);
     tc_explain_receiver(event, out);
 }
 
@@ -423,10 +323,8 @@ const struct tc_relation tc_event_contain_each = {
             "called in every step?",
     .lag = 2, /* unchanged three times in a row */
     .source = &tc_source_owned,
-    .propose = each_propose,
-    .key = each_key,
-    .holds = each_holds,
+    .claims = claims,
+    .n_claims = TC_N_CLAIMS(claims),
     .has_context = each_has_context,
-    .describe = each_describe,
     .explain = each_explain,
 };

@@ -6,6 +6,7 @@
  * Of a parameter that no optimizer was given nothing else speaks: it is stepped by no call. Judged
  * at the end of each step window, on every parameter that requires a gradient and has got one.
  */
+#include "relation/claims.h"
 #include "relation/consistent.h"
 
 #include <string.h>
@@ -122,53 +123,6 @@ static void owned_observe(void *state, struct tc_strtab *symbols, const struct t
     }
 }
 
-static void owned_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
-                          struct tc_hypotheses *out)
-{
-    struct tc_hypothesis h = {.n_params = 1, .support = TC_SUPPORT_USAGE};
-
-    (void)outcomes;
-    (void)symbols;
-    h.params[0] = tc_param_of(TC_PARAM_VARIABLE, key, TC_SYM_OWNED, TC_SYM_TRUE);
-    tc_vec_push(&out->items, h);
-}
-
-static tc_sym owned_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
-{
-    (void)symbols;
-    if (n_params != 1 || params[0].kind != TC_PARAM_VARIABLE || params[0].attr != TC_SYM_OWNED)
-        return TC_NO_SYM;
-    return params[0].name;
-}
-
-static enum tc_outcome owned_holds(struct tc_strtab *symbols, const struct tc_param *params,
-                                   size_t n_params, const tc_sym *outcome, size_t n_outcome)
-{
-    (void)params;
-    (void)n_params;
-    return tc_outcome_has(outcome, n_outcome, TC_ATOM(symbols, TC_SYM_OWNED, TC_SYM_TRUE))
-               ? TC_HELD
-               : TC_BROKEN;
-}
-
-static void owned_describe(const struct tc_strtab *symbols, const struct tc_param *params,
-                           size_t n_params, struct tc_strbuf *out)
-{
-    (void)n_params;
-    tc_strbuf_addf(out, "each %s that gets a gradient belongs to an optimizer",
-                   tc_strtab_text(symbols, params[0].name));
-}
-
-static void owned_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                          const struct tc_event *event, const struct tc_example *example,
-                          struct tc_strbuf *out)
-{
-    (void)invariant;
-    (void)event;
-    tc_strbuf_addf(out, "%s had a gradient in %d step windows, but no optimizer was given it",
-                   tc_strtab_text(symbols, example->variable->name), WINDOWS_IN_A_ROW);
-}
-
 const struct tc_source tc_source_gradients = {
     .name = "gradients",
     .is_set = true,
@@ -177,14 +131,26 @@ const struct tc_source tc_source_gradients = {
     .observe = owned_observe,
 };
 
+static const struct tc_claim claims[] = {
+    {
+     .key = {TC_BLANK_KIND},
+     .kind = TC_BLANK_KIND,
+     .of = TC_PARAM_VARIABLE,
+     .attr = TC_SYM_OWNED,
+     .to = TC_SYM_TRUE,
+     .held = {TC_SYM_OWNED, TC_SYM_TRUE},
+     .support = TC_SUPPORT_USAGE,
+     .expected = "each %k that gets a gradient belongs to an optimizer",
+     .seen = "%v had a gradient in " TC_TEXT(
+            WINDOWS_IN_A_ROW) " step windows, but no optimizer was given it",
+     }
+};
+
 const struct tc_relation tc_event_contain_owned = {
     .name = "EventContain/owned",
     .summary = "every parameter that gets a gradient in a training step belongs to an optimizer",
     .hint = "Was this parameter made, or put in place of another, after the optimizer was built?",
     .source = &tc_source_gradients,
-    .propose = owned_propose,
-    .key = owned_key,
-    .holds = owned_holds,
-    .describe = owned_describe,
-    .explain = owned_explain,
+    .claims = claims,
+    .n_claims = TC_N_CLAIMS(claims),
 };

@@ -7,13 +7,13 @@
  * and those that train stay as they were. A call that changes nothing says nothing: schedules wait,
  * rest and end.
  */
+#include "relation/claims.h"
 #include "relation/form.h"
 
 #include <string.h>
 
 #include "base/banned.h"
 #include "base/hash.h"
-#include "invariant/describe.h"
 #include "replay/setting.h"
 #include "replay/symbols.h"
 
@@ -129,58 +129,6 @@ static void sets_observe(void *state, struct tc_strtab *symbols, const struct tc
     sink->example(sink->context, event, &example);
 }
 
-static void sets_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
-                         struct tc_hypotheses *out)
-{
-    struct tc_hypothesis h = {.n_params = 2, .support = TC_SUPPORT_USAGE, .min_examples = 1};
-
-    (void)outcomes;
-    h.params[0] = tc_param_call(key, TC_SYM_EMPTY);
-    (void)symbols;
-    h.params[1] = tc_param_of(TC_PARAM_CHANGE, TC_SYM_PARAM_GROUP, TC_SYM_SETTINGS, TC_SYM_CHANGED);
-    tc_vec_push(&out->items, h);
-}
-
-static tc_sym sets_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
-{
-    (void)symbols;
-    if (n_params != 2 || params[0].kind != TC_PARAM_CALL || params[1].kind != TC_PARAM_CHANGE)
-        return TC_NO_SYM;
-    return params[0].name;
-}
-
-static enum tc_outcome sets_holds(struct tc_strtab *symbols, const struct tc_param *params,
-                                  size_t n_params, const tc_sym *outcome, size_t n_outcome)
-{
-    (void)n_params;
-    if (tc_outcome_has(outcome, n_outcome, tc_setting_atom(symbols, params[1].name, false)))
-        return TC_HELD;
-    return tc_outcome_has(outcome, n_outcome, tc_setting_atom(symbols, params[1].name, true))
-               ? TC_BROKEN
-               : TC_UNDECIDED;
-}
-
-static void sets_describe(const struct tc_strtab *symbols, const struct tc_param *params,
-                          size_t n_params, struct tc_strbuf *out)
-{
-    (void)n_params;
-    tc_describe_call(symbols, params[0].name, out);
-    tc_strbuf_addf(out, " changes %s of a %s whose optimizer is at work",
-                   tc_strtab_text(symbols, params[1].attr),
-                   tc_strtab_text(symbols, params[1].name));
-}
-
-static void sets_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                         const struct tc_event *event, const struct tc_example *example,
-                         struct tc_strbuf *out)
-{
-    (void)example;
-    tc_describe_call(symbols, invariant->params[0].name, out);
-    tc_explain_receiver(event, out);
-    tc_strbuf_addf(out, " changed %d times nothing but a %s whose optimizer has never stepped",
-                   CALLS_IN_A_ROW, tc_strtab_text(symbols, invariant->params[1].name));
-}
-
 const struct tc_source tc_source_sets = {
     .name = "sets",
     .is_set = true,
@@ -189,14 +137,28 @@ const struct tc_source tc_source_sets = {
     .observe = sets_observe,
 };
 
+static const struct tc_claim claims[] = {
+    {
+     .key = {TC_BLANK_CALL},
+     .kind = TC_SYM_PARAM_GROUP,
+     .of = TC_PARAM_CHANGE,
+     .attr = TC_SYM_SETTINGS,
+     .to = TC_SYM_CHANGED,
+     .held = {TC_SYM_SET, TC_BLANK_KIND},
+     .broken = {TC_SYM_ASTRAY, TC_BLANK_KIND},
+     .support = TC_SUPPORT_USAGE,
+     .min_examples = 1,
+     .expected = "%c changes %a of a %k whose optimizer is at work",
+     .seen = "%c%r changed " TC_TEXT(
+            CALLS_IN_A_ROW) " times nothing but a %k whose optimizer has never stepped",
+     }
+};
+
 const struct tc_relation tc_event_contain_sets = {
     .name = "EventContain/sets",
     .summary = "what a scheduler changes belongs to an optimizer at work",
     .hint = "Was the scheduler built for another optimizer than the one that steps?",
     .source = &tc_source_sets,
-    .propose = sets_propose,
-    .key = sets_key,
-    .holds = sets_holds,
-    .describe = sets_describe,
-    .explain = sets_explain,
+    .claims = claims,
+    .n_claims = TC_N_CLAIMS(claims),
 };

@@ -10,6 +10,7 @@
  * example, without a call, once a root trains with it: weights that were swapped, and swapped back
  * before that, were never changed.
  */
+#include "relation/claims.h"
 #include "relation/consistent.h"
 
 #include <stdlib.h>
@@ -305,54 +306,20 @@ static void within_explain(struct tc_strtab *symbols, const struct tc_invariant 
 
 /* ---- restored ------------------------------------------------------------------------------ */
 
-static void restored_propose(struct tc_strtab *symbols, tc_sym key,
-                             const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
-{
-    struct tc_hypothesis h = {.n_params = 1, .support = TC_SUPPORT_LAW};
-
-    (void)outcomes;
-    h.params[0] = tc_param_of(TC_PARAM_CHANGE, TC_SYM_PARAMETER, TC_SYM_DATA, TC_SYM_KEPT);
-    if (key == swap_sym(symbols))
-        tc_vec_push(&out->items, h);
-}
-
-static tc_sym restored_key(struct tc_strtab *symbols, const struct tc_param *params,
-                           size_t n_params)
-{
-    if (n_params != 1 || params[0].kind != TC_PARAM_CHANGE || params[0].name != TC_SYM_PARAMETER ||
-        params[0].attr != TC_SYM_DATA || params[0].to != TC_SYM_KEPT)
-        return TC_NO_SYM;
-    return swap_sym(symbols);
-}
-
-static enum tc_outcome restored_holds(struct tc_strtab *symbols, const struct tc_param *params,
-                                      size_t n_params, const tc_sym *outcome, size_t n_outcome)
-{
-    (void)symbols;
-    (void)params;
-    (void)n_params;
-    return tc_outcome_has(outcome, n_outcome, TC_SYM_TRUE) ? TC_HELD : TC_BROKEN;
-}
-
-static void restored_describe(const struct tc_strtab *symbols, const struct tc_param *params,
-                              size_t n_params, struct tc_strbuf *out)
-{
-    (void)n_params;
-    tc_strbuf_addf(out,
-                   "data that the script puts into a %s for an evaluation is taken out again "
-                   "before the model trains on",
-                   tc_strtab_text(symbols, params[0].name));
-}
-
-static void restored_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                             const struct tc_event *event, const struct tc_example *example,
-                             struct tc_strbuf *out)
-{
-    (void)invariant;
-    (void)event;
-    tc_strbuf_addf(out, "the model trains on with what %s was given before an evaluation",
-                   tc_strtab_text(symbols, example->variable->name));
-}
+static const struct tc_claim restored[] = {
+    {
+     .key = {TC_SYM_SWAP, TC_SYM_PARAMETER, TC_SYM_DATA},
+     .kind = TC_SYM_PARAMETER,
+     .of = TC_PARAM_CHANGE,
+     .attr = TC_SYM_DATA,
+     .to = TC_SYM_KEPT,
+     .held = {TC_SYM_TRUE},
+     .support = TC_SUPPORT_LAW,
+     .expected =
+            "data that the script puts into a %k for an evaluation is taken out again before "
+            "the model trains on", .seen = "the model trains on with what %v was given before an evaluation",
+     }
+};
 
 /* Where nothing but certain calls makes weights, none are put in by the script. */
 static void condense(const struct tc_rows *rows, struct tc_invariant_set *set)
@@ -396,9 +363,6 @@ const struct tc_relation tc_event_contain_restored = {
     .summary = "weights that are put in for an evaluation are taken out again",
     .hint = "Are the weights of the training kept, and put back after the evaluation?",
     .source = &tc_source_changes,
-    .propose = restored_propose,
-    .key = restored_key,
-    .holds = restored_holds,
-    .describe = restored_describe,
-    .explain = restored_explain,
+    .claims = restored,
+    .n_claims = TC_N_CLAIMS(restored),
 };

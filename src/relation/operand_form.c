@@ -174,19 +174,18 @@ static void propose_one(const struct subject *x, tc_sym key, const struct tc_sta
     tc_vec_push(&out->items, h);
 }
 
-void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
-                        tc_statement_filter *filter, enum tc_support usual,
-                        struct tc_hypotheses *out)
+void tc_operand_propose(const struct tc_relation *relation, struct tc_strtab *symbols, tc_sym key,
+                        const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
 {
     const struct subject x = {symbols, outcomes, call_is(symbols, outcomes, TC_SYM_USERS),
-                              call_is(symbols, outcomes, TC_SYM_RARE), usual};
+                              call_is(symbols, outcomes, TC_SYM_RARE), relation->usual};
     struct tc_map seen = TC_MAP_INIT;
 
     for (size_t i = 0; i < outcomes->n; i++) {
         for (size_t j = 0; j < outcomes->n_outcome[i]; j++) {
             struct tc_statement s;
             if (tc_is_first(&seen, outcomes->outcome[i][j]) &&
-                tc_statement_read(symbols, outcomes->outcome[i][j], &s) && filter(&s) &&
+                tc_statement_read(symbols, outcomes->outcome[i][j], &s) && relation->states(&s) &&
                 !is_idle(&x, &s))
                 propose_one(&x, key, &s, out);
         }

@@ -13,12 +13,15 @@
 #include "relation/operand.h"
 #include "relation/support.h"
 
-/* Which statements a form proposes. */
-typedef bool tc_statement_filter(const struct tc_statement *statement);
+/* What stands in the struct tc_relation of a form on the source "operands": it adds which
+ * statements it proposes. */
+#define TC_OPERAND_FORM                                                            \
+    .source = &tc_source_operands, .bans = tc_operand_bans, .key = tc_operand_key, \
+    .holds = tc_operand_holds, .describe = tc_operand_describe, .explain = tc_operand_explain
 
-void tc_operand_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
-                        tc_statement_filter *filter, enum tc_support usual,
-                        struct tc_hypotheses *out);
+/* Those that the form states. */
+void tc_operand_propose(const struct tc_relation *relation, struct tc_strtab *symbols, tc_sym key,
+                        const struct tc_outcomes *outcomes, struct tc_hypotheses *out);
 tc_sym tc_operand_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params);
 /* Of a constant: is its value of a form that is ever stated? */
 const char *tc_operand_undecidable(const struct tc_strtab *symbols, const struct tc_param *params,

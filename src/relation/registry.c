@@ -6,6 +6,8 @@
 #include "base/banned.h"
 #include "invariant/describe.h"
 #include "invariant/field.h"
+#include "relation/claims.h"
+#include "relation/operand_form.h"
 
 /* Where examples come from, each once. */
 #define SOURCES(X)         \
@@ -129,10 +131,57 @@ const struct tc_relation *tc_relation_find(const char *name)
     return relation;
 }
 
+void tc_relation_propose(const struct tc_relation *relation, struct tc_strtab *symbols, tc_sym key,
+                         const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
+{
+    if (relation->claims)
+        tc_claims_propose(relation, symbols, key, outcomes, out);
+    else if (relation->states)
+        tc_operand_propose(relation, symbols, key, outcomes, out);
+    else
+        relation->propose(symbols, key, outcomes, out);
+}
+
+tc_sym tc_relation_key(const struct tc_relation *relation, struct tc_strtab *symbols,
+                       const struct tc_param *params, size_t n_params)
+{
+    return relation->claims ? tc_claims_key(relation, symbols, params, n_params)
+                            : relation->key(symbols, params, n_params);
+}
+
+enum tc_outcome tc_relation_holds(const struct tc_relation *relation, struct tc_strtab *symbols,
+                                  const struct tc_param *params, size_t n_params,
+                                  const tc_sym *outcome, size_t n_outcome)
+{
+    return relation->claims
+               ? tc_claims_holds(relation, symbols, params, n_params, outcome, n_outcome)
+               : relation->holds(symbols, params, n_params, outcome, n_outcome);
+}
+
+void tc_relation_explain(const struct tc_relation *relation, struct tc_strtab *symbols,
+                         const struct tc_invariant *invariant, const struct tc_event *event,
+                         const struct tc_example *example, struct tc_strbuf *out)
+{
+    if (relation->claims)
+        tc_claims_explain(relation, symbols, invariant, event, example, out);
+    else
+        relation->explain(symbols, invariant, event, example, out);
+}
+
+void tc_relation_describe_claim(const struct tc_relation *relation, const struct tc_strtab *symbols,
+                                const struct tc_param *params, size_t n_params,
+                                struct tc_strbuf *out)
+{
+    if (relation->claims)
+        tc_claims_describe(relation, symbols, params, n_params, out);
+    else
+        relation->describe(symbols, params, n_params, out);
+}
+
 void tc_relation_describe(const struct tc_relation *relation, const struct tc_strtab *symbols,
                           const struct tc_invariant *invariant, struct tc_strbuf *out)
 {
-    relation->describe(symbols, invariant->params, invariant->n_params, out);
+    tc_relation_describe_claim(relation, symbols, invariant->params, invariant->n_params, out);
     tc_describe_when(symbols, invariant->when, invariant->n_when, out);
 }
 

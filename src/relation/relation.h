@@ -11,8 +11,9 @@
  * clocks. Events of one process come in order, those of different processes in any: which examples
  * a source makes must not depend on it.
  *
- * To add a relation: one .c file that ends in a const struct tc_relation, one
- * row in registry.c, one folder in tests/relations/.
+ * To add a claim on examples that are made already: a row of its form's claims, see claims.h. To
+ * add a relation: one .c file that ends in a const struct tc_relation, one row in registry.c, one
+ * folder in tests/relations/.
  */
 #ifndef TC_RELATION_RELATION_H
 #define TC_RELATION_RELATION_H
@@ -54,12 +55,13 @@ struct tc_example {
     const struct tc_situation *situation; /* sorted */
     const tc_sym *outcome;                /* a sequence, or a set in ascending order */
     size_t n_outcome;
-    const struct tc_variable *variable; /* that it is about, or NULL */
-    const struct tc_place *place;       /* where it stood, if not where the event stands */
-    const void *detail;                 /* what the form's own explain needs to know, or NULL */
-    tc_excuses excuses;                 /* for what the outcome leaves out */
-    const char *unchecked;              /* why nothing can be decided in this run, or NULL */
-    uint64_t n;                         /* equal examples that this one stands for; 0 is one */
+    const struct tc_variable *variable;  /* that it is about, or NULL */
+    const struct tc_place *place;        /* where it stood, if not where the event stands */
+    const struct tc_member_call *member; /* the call of the window that breaks it, or NULL */
+    const void *detail;                  /* what the form's own explain needs to know, or NULL */
+    tc_excuses excuses;                  /* for what the outcome leaves out */
+    const char *unchecked;               /* why nothing can be decided in this run, or NULL */
+    uint64_t n;                          /* equal examples that this one stands for; 0 is one */
     tc_sym cause; /* key of the broken fact that this one follows from; 0 (no key) is none */
 };
 
@@ -131,6 +133,9 @@ struct tc_source {
     void (*condense)(const struct tc_rows *rows, struct tc_invariant_set *accepted);
 };
 
+struct tc_claim;     /* claims.h */
+struct tc_statement; /* operand.h */
+
 /* When that happened which makes an example break the invariant: causes come before effects. */
 enum tc_fault {
     TC_FAULT_AT_END,   /* of the call or window judged: a result, a change, a state */
@@ -159,6 +164,16 @@ struct tc_relation {
                         tc_sym field);
     /* May only fields that say in which mode a call was made explain when it holds? */
     bool mode_only;
+
+    /* A form whose claims are rows has these, and none of the functions below but `explain` for a
+     * row that does not say what was seen: see claims.h. */
+    const struct tc_claim *claims;
+    size_t n_claims;
+
+    /* A form of statements about operands says which it proposes and what supports them, in place
+     * of `propose`: see operand_form.h. */
+    bool (*states)(const struct tc_statement *statement);
+    enum tc_support usual;
 
     /* All claims worth testing on examples of this key. */
     void (*propose)(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
@@ -208,6 +223,22 @@ void tc_sources_close(void *states[TC_MAX_SOURCES]);
 /* NULL if there is none of that name. */
 const struct tc_relation *tc_relation_find(const char *name);
 
+/* What the form's functions answer, or its rows. */
+void tc_relation_propose(const struct tc_relation *relation, struct tc_strtab *symbols, tc_sym key,
+                         const struct tc_outcomes *outcomes, struct tc_hypotheses *out);
+tc_sym tc_relation_key(const struct tc_relation *relation, struct tc_strtab *symbols,
+                       const struct tc_param *params, size_t n_params);
+enum tc_outcome tc_relation_holds(const struct tc_relation *relation, struct tc_strtab *symbols,
+                                  const struct tc_param *params, size_t n_params,
+                                  const tc_sym *outcome, size_t n_outcome);
+void tc_relation_explain(const struct tc_relation *relation, struct tc_strtab *symbols,
+                         const struct tc_invariant *invariant, const struct tc_event *event,
+                         const struct tc_example *example, struct tc_strbuf *out);
+
+/* The sentence of a claim without its precondition. */
+void tc_relation_describe_claim(const struct tc_relation *relation, const struct tc_strtab *symbols,
+                                const struct tc_param *params, size_t n_params,
+                                struct tc_strbuf *out);
 /* The whole sentence: description and precondition. */
 void tc_relation_describe(const struct tc_relation *relation, const struct tc_strtab *symbols,
                           const struct tc_invariant *invariant, struct tc_strbuf *out);

@@ -94,11 +94,15 @@
     /* kinds of variables */                     \
     X(PARAMETER, "Parameter")                    \
     X(BUFFER, "buffer")                          \
+    X(FROZEN_BUFFER, "frozen_buffer")            \
     X(PARAM_GROUP, "param_group")                \
     /* descriptors */                            \
     X(ROOT_FORWARD, "root.forward")              \
     X(FROZEN_NORMS, "root.forward.frozen_norms") \
     X(STEP_WINDOW, "step window")                \
+    X(ZERO_GRAD, "zero_grad")                    \
+    X(CLIP, "clip")                              \
+    X(CLIP_SUM, "clip sum")                      \
     X(BETWEEN, "between")                        \
     X(OUTSIDE, "outside")                        \
     /* fields of situations */                   \

@@ -192,17 +192,20 @@ static void clones_of_one_template_are_no_copies(void **state)
 static void an_outcome_that_says_nothing_decides_nothing(void **state)
 {
     struct tc_strtab *symbols = tc_symbols_new();
-    const struct tc_param param = {
-        .kind = TC_PARAM_VARIABLE, .name = TC_SYM_PARAMETER, .attr = TC_SYM_DATA};
+    const struct tc_param param = {.kind = TC_PARAM_VARIABLE,
+                                   .name = TC_SYM_PARAMETER,
+                                   .attr = TC_SYM_DATA,
+                                   .to = TC_SYM_EQUAL};
+    const struct tc_relation *steady = tc_relation_find("Consistent/steady");
     const tc_sym equal = tc_consistent_agreement(symbols, TC_SYM_DATA, true);
     const tc_sym differs = tc_consistent_agreement(symbols, TC_SYM_DATA, false);
     const tc_sym other = tc_consistent_agreement(symbols, TC_SYM_DTYPE, false);
 
     (void)state;
-    assert_int_equal(tc_consistent_holds(symbols, &param, 1, &equal, 1), TC_HELD);
-    assert_int_equal(tc_consistent_holds(symbols, &param, 1, &differs, 1), TC_BROKEN);
-    assert_int_equal(tc_consistent_holds(symbols, &param, 1, &other, 1), TC_UNDECIDED);
-    assert_int_equal(tc_consistent_holds(symbols, &param, 1, NULL, 0), TC_UNDECIDED);
+    assert_int_equal(tc_relation_holds(steady, symbols, &param, 1, &equal, 1), TC_HELD);
+    assert_int_equal(tc_relation_holds(steady, symbols, &param, 1, &differs, 1), TC_BROKEN);
+    assert_int_equal(tc_relation_holds(steady, symbols, &param, 1, &other, 1), TC_UNDECIDED);
+    assert_int_equal(tc_relation_holds(steady, symbols, &param, 1, NULL, 0), TC_UNDECIDED);
     tc_strtab_free(symbols);
 }
 
