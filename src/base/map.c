@@ -160,3 +160,19 @@ bool tc_map_each(const struct tc_map *map, size_t *pos, uint64_t *key, uint64_t 
     }
     return false;
 }
+
+void *tc_map_next(const struct tc_map *map, size_t *pos)
+{
+    uint64_t key, value;
+
+    return tc_map_each(map, pos, &key, &value) ? (void *)(uintptr_t)value : NULL;
+}
+
+void tc_map_release_structs(struct tc_map *map)
+{
+    void *item;
+
+    for (size_t pos = 0; (item = tc_map_next(map, &pos));)
+        tc_free(item);
+    tc_map_release(map);
+}

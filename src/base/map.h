@@ -39,6 +39,10 @@ uint64_t *tc_map_at(struct tc_map *map, uint64_t key, bool *is_new);
  * new. Whoever releases the map frees them. */
 void *tc_map_struct(struct tc_map *map, uint64_t key, size_t size);
 bool tc_map_remove(struct tc_map *map, uint64_t key);
+/* Of a map to structs: visit them, start with *pos = 0; NULL at the end. */
+void *tc_map_next(const struct tc_map *map, size_t *pos);
+/* Of a map to structs of tc_map_struct: free them, and release it. */
+void tc_map_release_structs(struct tc_map *map);
 /* Visit all: start with *pos = 0; false at the end. */
 bool tc_map_each(const struct tc_map *map, size_t *pos, uint64_t *key, uint64_t *value);
 

@@ -31,29 +31,18 @@ struct initialised {
 
 struct distinct_state {
     struct tc_map processes; /* process → struct initialised * */
-    struct tc_workers *workers;
+    struct tc_workers workers;
 };
 
-static void *distinct_open(void)
-{
-    struct distinct_state *s = tc_calloc(1, sizeof(*s));
-
-    s->workers = tc_workers_new();
-    return s;
-}
-
-static void distinct_close(void *state)
+static void distinct_release(void *state)
 {
     struct distinct_state *s = state;
-    uint64_t process, pointer;
+    struct initialised *initialised;
 
-    for (size_t pos = 0; tc_map_each(&s->processes, &pos, &process, &pointer);) {
-        tc_map_release(&((struct initialised *)(uintptr_t)pointer)->tensors);
-        tc_free((void *)(uintptr_t)pointer);
-    }
-    tc_map_release(&s->processes);
-    tc_workers_free(s->workers);
-    tc_free(s);
+    for (size_t pos = 0; (initialised = tc_map_next(&s->processes, &pos));)
+        tc_map_release(&initialised->tensors);
+    tc_map_release_structs(&s->processes);
+    tc_workers_release(&s->workers);
 }
 
 /* "init *" for the abstract initialiser, "FN args.NAME" for an operand in workers. */
@@ -133,7 +122,7 @@ static void distinct_observe(void *state, struct tc_strtab *symbols, const struc
     struct distinct_state *s = state;
 
     if (event->kind == TC_EVENT_FINISH || (event->process && event->process->is_worker))
-        tc_workers_observe(s->workers, symbols, event, sink);
+        tc_workers_observe(&s->workers, symbols, event, sink);
     else if (event->kind == TC_EVENT_CALL && !event->call->raised &&
              event->call->role == TC_ROLE_INIT)
         observe_initialiser(s, symbols, event, sink);
@@ -236,8 +225,8 @@ static void explain(struct tc_strtab *symbols, const struct tc_invariant *invari
 const struct tc_source tc_source_distinct = {
     .name = "distinct",
     .is_set = true,
-    .open = distinct_open,
-    .close = distinct_close,
+    .state_size = sizeof(struct distinct_state),
+    .release = distinct_release,
     .observe = distinct_observe,
 };
 

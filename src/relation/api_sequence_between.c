@@ -106,24 +106,16 @@ struct course {
     int64_t clipped;
 };
 
-static void *between_open(void)
-{
-    return tc_calloc(1, sizeof(struct tc_map));
-}
-
-static void between_close(void *state)
+static void between_release(void *state)
 {
     struct tc_map *courses = state;
-    uint64_t process, pointer;
+    struct course *course;
 
-    for (size_t pos = 0; tc_map_each(courses, &pos, &process, &pointer);) {
-        struct course *course = (struct course *)(uintptr_t)pointer;
+    for (size_t pos = 0; (course = tc_map_next(courses, &pos));) {
         ids_release(&course->harmless);
         ids_release(&course->early);
-        tc_free(course);
     }
-    tc_map_release(courses);
-    tc_free(courses);
+    tc_map_release_structs(courses);
 }
 
 static struct course *course_of(struct tc_map *courses, const struct tc_process *process)
@@ -154,10 +146,9 @@ static bool asks_for_input(const struct tc_call *call)
 /* Did it clear a gradient that was made after the last step of its owner? */
 static bool clears_in_vain(const struct tc_process *process, const struct tc_call *call)
 {
-    uint64_t serial, pointer;
+    const struct tc_variable *v;
 
-    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);) {
-        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+    for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));) {
         if (v->grad_cause == call->id && v->grad_made > v->stepped)
             return true;
     }
@@ -292,8 +283,8 @@ static void between_observe(void *state, struct tc_strtab *symbols, const struct
 const struct tc_source tc_source_clearing = {
     .name = "clearing",
     .is_set = true,
-    .open = between_open,
-    .close = between_close,
+    .state_size = sizeof(struct tc_map),
+    .release = between_release,
     .observe = between_observe,
 };
 

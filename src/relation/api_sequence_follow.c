@@ -33,20 +33,14 @@ struct follow_state {
     struct tc_map sections; /* process → struct section * */
 };
 
-static void *follow_open(void)
-{
-    return tc_calloc(1, sizeof(struct follow_state));
-}
-
-static void follow_close(void *state)
+static void follow_release(void *state)
 {
     struct follow_state *s = state;
-    uint64_t process, section;
+    struct section *section;
 
-    for (size_t pos = 0; tc_map_each(&s->sections, &pos, &process, &section);)
-        tc_vec_release(&((struct section *)(uintptr_t)section)->loads);
-    tc_setup_free(&s->sections);
-    tc_free(s);
+    for (size_t pos = 0; (section = tc_map_next(&s->sections, &pos));)
+        tc_vec_release(&section->loads);
+    tc_map_release_structs(&s->sections);
 }
 
 static void set_situation(struct tc_situation *situation, struct tc_strtab *symbols,
@@ -239,8 +233,8 @@ static void follow_explain(struct tc_strtab *symbols, const struct tc_invariant 
 const struct tc_source tc_source_follow = {
     .name = "follow",
     .is_set = true,
-    .open = follow_open,
-    .close = follow_close,
+    .state_size = sizeof(struct follow_state),
+    .release = follow_release,
     .observe = follow_observe,
     .condense = condense,
 };

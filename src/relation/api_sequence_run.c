@@ -31,15 +31,9 @@ struct run_state {
     struct tc_map courses; /* process → struct course * */
 };
 
-static void *run_open(void)
+static void run_release(void *state)
 {
-    return tc_calloc(1, sizeof(struct run_state));
-}
-
-static void run_close(void *state)
-{
-    tc_setup_free(&((struct run_state *)state)->courses);
-    tc_free(state);
+    tc_map_release_structs(&((struct run_state *)state)->courses);
 }
 
 static bool is_loop(const struct tc_call *call)
@@ -200,8 +194,8 @@ static void run_explain(struct tc_strtab *symbols, const struct tc_invariant *in
 const struct tc_source tc_source_run = {
     .name = "run",
     .is_set = true,
-    .open = run_open,
-    .close = run_close,
+    .state_size = sizeof(struct run_state),
+    .release = run_release,
     .observe = run_observe,
 };
 

@@ -29,15 +29,6 @@ void tc_setup_add(tc_sym *set, size_t *n, size_t max, tc_sym sym)
     ++*n;
 }
 
-void tc_setup_free(struct tc_map *map)
-{
-    uint64_t key, value;
-
-    for (size_t pos = 0; tc_map_each(map, &pos, &key, &value);)
-        tc_free((void *)(uintptr_t)value);
-    tc_map_release(map);
-}
-
 tc_sym tc_setup_mark(struct tc_strtab *symbols, tc_sym sym)
 {
     tc_sym words[2];

@@ -19,9 +19,6 @@ bool tc_setup_is_of_script(const struct tc_strtab *symbols, const struct tc_even
 /* Into a sorted set of at most max. */
 void tc_setup_add(tc_sym *set, size_t *n, size_t max, tc_sym sym);
 
-/* A map and all that its values point to. */
-void tc_setup_free(struct tc_map *map);
-
 /* The first word of a mark, KNOWN or DONE; TC_NO_SYM of a call. */
 tc_sym tc_setup_mark(struct tc_strtab *symbols, tc_sym sym);
 

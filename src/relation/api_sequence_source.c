@@ -160,12 +160,11 @@ static bool has_frozen_norms(struct tc_module_names *names, struct tc_strtab *sy
                              const struct tc_process *process, int64_t root)
 {
     struct tc_modules modules;
-    uint64_t serial, pointer;
+    const struct tc_variable *v;
     size_t n = 0, n_frozen = 0;
 
     tc_modules_find(names, symbols, process, root, &modules);
-    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);) {
-        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+    for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));) {
         if (v->kind != TC_SYM_BUFFER || v->root != root)
             continue;
         n++;
@@ -183,26 +182,18 @@ struct window_state {
     struct tc_module_names names;
 };
 
-static void *window_open(void)
-{
-    return tc_calloc(1, sizeof(struct window_state));
-}
-
-static void window_close(void *state)
+static void window_release(void *state)
 {
     struct window_state *s = state;
-    uint64_t process, tokens;
+    struct tc_tokens *known;
 
-    for (size_t pos = 0; tc_map_each(&s->known, &pos, &process, &tokens);) {
-        tc_vec_release((struct tc_tokens *)(uintptr_t)tokens);
-        tc_free((void *)(uintptr_t)tokens);
-    }
-    tc_map_release(&s->known);
+    for (size_t pos = 0; (known = tc_map_next(&s->known, &pos));)
+        tc_vec_release(known);
+    tc_map_release_structs(&s->known);
     tc_map_release(&s->trains);
     tc_map_release(&s->asked);
     tc_map_release(&s->rests);
     tc_module_names_release(&s->names);
-    tc_free(s);
 }
 
 static struct tc_tokens *known_to(struct window_state *s, const struct tc_process *process)
@@ -291,8 +282,8 @@ static void window_observe(void *state, struct tc_strtab *symbols, const struct 
 
 const struct tc_source tc_source_window = {
     .name = "window",
-    .open = window_open,
-    .close = window_close,
+    .state_size = sizeof(struct window_state),
+    .release = window_release,
     .observe = window_observe,
     .condense = tc_window_condense,
 };

@@ -23,18 +23,12 @@ struct alias_state {
     struct tc_map seen; /* processes whose aliases are known */
 };
 
-static void *alias_open(void)
-{
-    return tc_calloc(1, sizeof(struct alias_state));
-}
-
-static void alias_close(void *state)
+static void alias_release(void *state)
 {
     struct alias_state *s = state;
 
     tc_vec_release(&s->aliases);
     tc_map_release(&s->seen);
-    tc_free(s);
 }
 
 /* Vectors start as constants (biases, norms), and equal constants are no copies. */
@@ -53,20 +47,19 @@ static void find_aliases(struct alias_state *s, const struct tc_process *process
 {
     struct tc_map by_content = TC_MAP_INIT; /* content to the index into all */
     TC_VEC(struct twins) all = {0};
-    uint64_t serial, pointer;
+    const struct tc_variable *v;
 
-    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);) {
-        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+    for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));) {
         bool is_new;
         if (!may_be_alias(v))
             continue;
         uint64_t *place = tc_map_at(&by_content, v->first_data, &is_new);
         if (is_new) {
             *place = all.n;
-            tc_vec_push(&all, ((struct twins){.a = (int64_t)serial}));
+            tc_vec_push(&all, ((struct twins){.a = v->serial}));
         }
         struct twins *twins = &all.items[*place];
-        twins->b = (int64_t)serial;
+        twins->b = v->serial;
         twins->n++;
     }
     for (size_t i = 0, n = 0; i < all.n && n < MAX_ALIASES; i++) {
@@ -168,8 +161,8 @@ static void alias_observe(void *state, struct tc_strtab *symbols, const struct t
 
 const struct tc_source tc_source_alias = {.name = "alias",
                                           .is_set = true,
-                                          .open = alias_open,
-                                          .close = alias_close,
+                                          .state_size = sizeof(struct alias_state),
+                                          .release = alias_release,
                                           .observe = alias_observe};
 
 static const struct tc_claim claims[] = {

@@ -43,14 +43,13 @@ static void peer_observe(void *state, struct tc_strtab *symbols, const struct tc
 {
     struct peers all[MAX_PEERS];
     struct tc_situation none = {.n = 0};
-    uint64_t serial, pointer;
+    const struct tc_variable *v;
     size_t n = 0;
 
     (void)state;
     if (!tc_is_step_window(event))
         return;
-    for (size_t pos = 0; tc_map_each(&event->process->variables, &pos, &serial, &pointer);) {
-        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+    for (size_t pos = 0; (v = tc_map_next(&event->process->variables, &pos));) {
         struct peers *peers =
             v->root == TC_NONE || !is_floating(symbols, v) ? NULL : peers_at(all, &n, v);
         if (!peers || peers->dtype == v->dtype)

@@ -86,14 +86,6 @@ struct replica_state {
     size_t held;
 };
 
-static void *replica_open(void)
-{
-    struct replica_state *r = tc_calloc(1, sizeof(*r));
-
-    r->situations = tc_strtab_new();
-    return r;
-}
-
 static size_t bytes_of(const struct pending_step *step)
 {
     return sizeof(*step) +
@@ -108,7 +100,7 @@ static void free_step(struct pending_step *step)
     tc_free(step);
 }
 
-static void replica_close(void *state)
+static void replica_release(void *state)
 {
     struct replica_state *r = state;
 
@@ -126,7 +118,6 @@ static void replica_close(void *state)
     tc_generations_release(&r->generations);
     tc_map_release(&r->uneven);
     tc_strtab_free(r->situations);
-    tc_free(r);
 }
 
 static size_t replica_held(const void *state)
@@ -167,6 +158,8 @@ static struct steps *steps_of(struct replica_state *r, const struct tc_process *
     size_t number = tc_generation_of(&r->generations, process);
     const struct steps none = {.given_up = INT64_MIN};
 
+    if (!r->situations)
+        r->situations = tc_strtab_new();
     while (r->steps.n <= number)
         tc_vec_push(&r->steps, none);
     return &r->steps.items[number];
@@ -291,10 +284,10 @@ static void report_settings(struct replica_state *r, struct pending_step *step,
 /* Imported traces tell of no module. */
 static bool tells_roots(const struct tc_process *process)
 {
-    uint64_t serial, pointer;
+    const struct tc_variable *v;
 
-    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);)
-        if (((const struct tc_variable *)(uintptr_t)pointer)->root != TC_NONE)
+    for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));)
+        if (v->root != TC_NONE)
             return true;
     return false;
 }
@@ -308,11 +301,9 @@ static void report_variables(struct replica_state *r, struct pending_step *step,
                              const struct tc_sink *sink)
 {
     const bool needs_root = tells_roots(process);
-    uint64_t serial, pointer;
+    const struct tc_variable *v;
 
-    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);) {
-        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
-
+    for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));) {
         if (!needs_root || v->root != TC_NONE)
             report_variable(r, step, symbols, v, process->rank);
         else
@@ -324,19 +315,21 @@ static void report_variables(struct replica_state *r, struct pending_step *step,
 static void excuse_all(const struct tc_process *process, enum tc_excuse excuse,
                        const struct tc_sink *sink)
 {
-    uint64_t serial, pointer;
+    const struct tc_variable *v;
+    const struct tc_settings *settings;
 
-    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);)
-        tc_sink_excuse(sink, ((const struct tc_variable *)(uintptr_t)pointer)->kind, excuse);
-    for (size_t pos = 0; tc_map_each(&process->settings, &pos, &serial, &pointer);)
-        tc_sink_excuse(sink, ((const struct tc_settings *)(uintptr_t)pointer)->kind, excuse);
+    for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));)
+        tc_sink_excuse(sink, v->kind, excuse);
+    for (size_t pos = 0; (settings = tc_map_next(&process->settings, &pos));)
+        tc_sink_excuse(sink, settings->kind, excuse);
 }
 
 static void report(struct replica_state *r, struct pending_step *step, struct tc_strtab *symbols,
                    const struct tc_event *event, const struct tc_sink *sink)
 {
     const struct tc_process *process = event->process;
-    uint64_t serial, pointer, ignored;
+    const struct tc_settings *settings;
+    uint64_t ignored;
 
     r->held -= bytes_of(step);
     if (step->world < process->world)
@@ -348,8 +341,8 @@ static void report(struct replica_state *r, struct pending_step *step, struct tc
         excuse_all(process, TC_EXCUSE_UNEVEN, sink);
     } else {
         report_variables(r, step, symbols, process, sink);
-        for (size_t pos = 0; tc_map_each(&process->settings, &pos, &serial, &pointer);)
-            report_settings(r, step, (const struct tc_settings *)(uintptr_t)pointer, process->rank);
+        for (size_t pos = 0; (settings = tc_map_next(&process->settings, &pos));)
+            report_settings(r, step, settings, process->rank);
     }
     r->held += bytes_of(step);
 }
@@ -689,8 +682,8 @@ static void replica_explain(struct tc_strtab *symbols, const struct tc_invariant
 const struct tc_source tc_source_replica = {
     .name = "replica",
     .is_set = true,
-    .open = replica_open,
-    .close = replica_close,
+    .state_size = sizeof(struct replica_state),
+    .release = replica_release,
     .observe = replica_observe,
     .held = replica_held,
 };

@@ -19,20 +19,9 @@ struct steady_state {
     struct tc_map moments; /* variable → struct moment * */
 };
 
-static void *steady_open(void)
+static void steady_release(void *state)
 {
-    return tc_calloc(1, sizeof(struct steady_state));
-}
-
-static void steady_close(void *state)
-{
-    struct steady_state *s = state;
-    uint64_t variable, moment;
-
-    for (size_t pos = 0; tc_map_each(&s->moments, &pos, &variable, &moment);)
-        tc_free((void *)(uintptr_t)moment);
-    tc_map_release(&s->moments);
-    tc_free(s);
+    tc_map_release_structs(&((struct steady_state *)state)->moments);
 }
 
 /* Content is compared only where nothing should train it. */
@@ -54,18 +43,18 @@ static void judge_steady(const struct moment *m, const struct tc_variable *v,
     tc_consistent_emit(sink, event, v->kind, &situation, outcome, n, v);
 }
 
-static struct moment *moment_of(struct steady_state *s, uint64_t variable)
+static struct moment *moment_of(struct steady_state *s, const struct tc_variable *v)
 {
-    return tc_map_struct(&s->moments, variable, sizeof(struct moment));
+    return tc_map_struct(&s->moments, (uintptr_t)v, sizeof(struct moment));
 }
 
 static void on_step(struct steady_state *s, const struct tc_process *process)
 {
-    uint64_t serial, pointer;
+    const struct tc_variable *v;
 
-    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);) {
-        struct moment *m = moment_of(s, pointer);
-        m->now = tc_snapshot_of((const struct tc_variable *)(uintptr_t)pointer);
+    for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));) {
+        struct moment *m = moment_of(s, v);
+        m->now = tc_snapshot_of(v);
         m->has_now = true;
     }
 }
@@ -73,13 +62,12 @@ static void on_step(struct steady_state *s, const struct tc_process *process)
 static void on_window(struct steady_state *s, struct tc_strtab *symbols,
                       const struct tc_event *event, const struct tc_sink *sink)
 {
-    uint64_t serial, pointer;
+    const struct tc_variable *v;
 
-    for (size_t pos = 0; tc_map_each(&event->process->variables, &pos, &serial, &pointer);) {
-        struct moment *m = moment_of(s, pointer);
+    for (size_t pos = 0; (v = tc_map_next(&event->process->variables, &pos));) {
+        struct moment *m = moment_of(s, v);
         if (!m->has_now)
             continue;
-        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
         if (m->has_before && m->n_gaps == event->process->n_gaps)
             judge_steady(m, v, symbols, event, sink);
         else if (m->has_before)
@@ -101,8 +89,8 @@ static void steady_observe(void *state, struct tc_strtab *symbols, const struct 
 
 const struct tc_source tc_source_steady = {.name = "steady",
                                            .is_set = true,
-                                           .open = steady_open,
-                                           .close = steady_close,
+                                           .state_size = sizeof(struct steady_state),
+                                           .release = steady_release,
                                            .observe = steady_observe};
 
 #define SEEN "%a of %v is another than after the step before"

@@ -55,13 +55,12 @@ static struct gradients gradients_before(const struct tc_event *event)
 {
     const struct tc_call *call = event->call;
     struct gradients g = {0};
-    uint64_t serial, pointer;
+    const struct tc_variable *v;
 
     for (size_t i = 0; i < call->n_params; i++)
         count_gradient(&g, tc_process_variable(event->process, call->params[i]), call);
-    for (size_t pos = 0;
-         !call->n_params && tc_map_each(&event->process->variables, &pos, &serial, &pointer);)
-        count_gradient(&g, (const struct tc_variable *)(uintptr_t)pointer, call);
+    for (size_t pos = 0; !call->n_params && (v = tc_map_next(&event->process->variables, &pos));)
+        count_gradient(&g, v, call);
     return g;
 }
 
@@ -291,16 +290,12 @@ static void explain_state(const struct tc_event *event, const struct tc_strtab *
 {
     const struct tc_call *call = event->call;
     struct state_count count = {0};
-    uint64_t serial, pointer;
+    const struct tc_variable *v;
 
-    for (size_t i = 0; i < call->n_params; i++) {
-        const struct tc_variable *v = tc_process_variable(event->process, call->params[i]);
-        if (v)
+    for (size_t i = 0; i < call->n_params; i++)
+        if ((v = tc_process_variable(event->process, call->params[i])))
             count_state(&count, v);
-    }
-    for (size_t pos = 0;
-         !call->n_params && tc_map_each(&event->process->variables, &pos, &serial, &pointer);) {
-        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+    for (size_t pos = 0; !call->n_params && (v = tc_map_next(&event->process->variables, &pos));) {
         if (v->kind == kind)
             count_state(&count, v);
     }

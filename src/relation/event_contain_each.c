@@ -33,19 +33,13 @@ struct each_state {
     struct tc_map steppers; /* (process, variable) → the optimizer that stepped it last */
 };
 
-static void *each_open(void)
-{
-    return tc_calloc(1, sizeof(struct each_state));
-}
-
-static void each_close(void *state)
+static void each_release(void *state)
 {
     struct each_state *each = state;
 
     tc_map_release(&each->streaks);
     tc_module_names_release(&each->modules);
     tc_map_release(&each->steppers);
-    tc_free(each);
 }
 
 static bool is_uncleared(const struct tc_call *call, int64_t serial)
@@ -216,11 +210,10 @@ static void each_buffer(const struct each_example *x)
 {
     int64_t root = tc_value_int(tc_value_get(x->event->call->self, "id"), TC_NONE);
     struct tc_modules modules;
-    uint64_t serial, pointer;
+    const struct tc_variable *v;
 
     tc_modules_find(&x->each->modules, x->symbols, x->event->process, root, &modules);
-    for (size_t pos = 0; tc_map_each(&x->event->process->variables, &pos, &serial, &pointer);) {
-        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+    for (size_t pos = 0; (v = tc_map_next(&x->event->process->variables, &pos));) {
         if (v->kind != TC_SYM_BUFFER || v->root != root)
             continue;
         bool is_frozen = tc_modules_rest(&modules, &x->each->modules, x->symbols, v);
@@ -311,8 +304,8 @@ static void each_explain(struct tc_strtab *symbols, const struct tc_invariant *i
 const struct tc_source tc_source_owned = {
     .name = "owned",
     .is_set = true,
-    .open = each_open,
-    .close = each_close,
+    .state_size = sizeof(struct each_state),
+    .release = each_release,
     .observe = each_observe,
 };
 

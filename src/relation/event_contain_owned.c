@@ -23,18 +23,12 @@ struct owned_state {
     struct tc_map streaks; /* (process, variable) → windows with a gradient and without an owner */
 };
 
-static void *owned_open(void)
-{
-    return tc_calloc(1, sizeof(struct owned_state));
-}
-
-static void owned_close(void *state)
+static void owned_release(void *state)
 {
     struct owned_state *s = state;
 
     tc_map_release(&s->owned);
     tc_map_release(&s->streaks);
-    tc_free(s);
 }
 
 static uint64_t id_of(const struct tc_process *process, int64_t serial)
@@ -53,10 +47,9 @@ static bool is_gradient(tc_sym grad)
  * and means that the optimizer has all that is to train. */
 static bool is_beside_frozen(const struct tc_process *process, const struct tc_variable *v)
 {
-    uint64_t serial, pointer;
+    const struct tc_variable *other;
 
-    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);) {
-        const struct tc_variable *other = (const struct tc_variable *)(uintptr_t)pointer;
+    for (size_t pos = 0; (other = tc_map_next(&process->variables, &pos));) {
         if (other->kind == v->kind && other->root == v->root && other->is_matrix &&
             !other->requires_grad)
             return true;
@@ -109,15 +102,14 @@ static void owned_observe(void *state, struct tc_strtab *symbols, const struct t
                           const struct tc_sink *sink)
 {
     struct owned_state *s = state;
-    uint64_t serial, pointer;
+    const struct tc_variable *v;
 
     if (event->kind == TC_EVENT_CALL && tells_owner(event->call))
         for (size_t i = 0; i < event->call->n_params; i++)
             tc_map_put(&s->owned, id_of(event->process, event->call->params[i]), 1);
     if (!tc_is_step_window(event))
         return;
-    for (size_t pos = 0; tc_map_each(&event->process->variables, &pos, &serial, &pointer);) {
-        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+    for (size_t pos = 0; (v = tc_map_next(&event->process->variables, &pos));) {
         if (v->kind == TC_SYM_PARAMETER && v->requires_grad && is_gradient(v->grad))
             judge(s, symbols, event, v, sink);
     }
@@ -126,8 +118,8 @@ static void owned_observe(void *state, struct tc_strtab *symbols, const struct t
 const struct tc_source tc_source_gradients = {
     .name = "gradients",
     .is_set = true,
-    .open = owned_open,
-    .close = owned_close,
+    .state_size = sizeof(struct owned_state),
+    .release = owned_release,
     .observe = owned_observe,
 };
 

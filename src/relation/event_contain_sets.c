@@ -29,20 +29,9 @@ struct sets_state {
     struct tc_map setters; /* (process, receiver) → struct setter * */
 };
 
-static void *sets_open(void)
+static void sets_release(void *state)
 {
-    return tc_calloc(1, sizeof(struct sets_state));
-}
-
-static void sets_close(void *state)
-{
-    struct sets_state *s = state;
-    uint64_t id, pointer;
-
-    for (size_t pos = 0; tc_map_each(&s->setters, &pos, &id, &pointer);)
-        tc_free((void *)(uintptr_t)pointer);
-    tc_map_release(&s->setters);
-    tc_free(s);
+    tc_map_release_structs(&((struct sets_state *)state)->setters);
 }
 
 static struct setter *setter_of(struct sets_state *s, const struct tc_event *event)
@@ -66,10 +55,9 @@ static bool is_setter(const struct tc_event *event, const struct tc_strtab *symb
 /* Is some optimizer of that kind at work? */
 static bool any_at_work(const struct tc_process *process, tc_sym kind)
 {
-    uint64_t serial, pointer;
+    const struct tc_settings *settings;
 
-    for (size_t pos = 0; tc_map_each(&process->settings, &pos, &serial, &pointer);) {
-        const struct tc_settings *settings = (const struct tc_settings *)(uintptr_t)pointer;
+    for (size_t pos = 0; (settings = tc_map_next(&process->settings, &pos));) {
         if (settings->kind == kind && !settings->is_idle)
             return true;
     }
@@ -132,8 +120,8 @@ static void sets_observe(void *state, struct tc_strtab *symbols, const struct tc
 const struct tc_source tc_source_sets = {
     .name = "sets",
     .is_set = true,
-    .open = sets_open,
-    .close = sets_close,
+    .state_size = sizeof(struct sets_state),
+    .release = sets_release,
     .observe = sets_observe,
 };
 

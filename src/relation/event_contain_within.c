@@ -60,19 +60,13 @@ struct within_state {
     struct tc_map writers; /* processes whose script writes to weights as a part of training */
 };
 
-static void *within_open(void)
-{
-    return tc_calloc(1, sizeof(struct within_state));
-}
-
-static void within_close(void *state)
+static void within_release(void *state)
 {
     struct within_state *s = state;
 
     tc_map_release(&s->left);
     tc_map_release(&s->writers);
     tc_vec_release(&s->foreign);
-    tc_free(s);
 }
 
 static uint64_t *left_of(struct within_state *s, const struct tc_event *event)
@@ -339,8 +333,8 @@ static void condense(const struct tc_rows *rows, struct tc_invariant_set *set)
 const struct tc_source tc_source_changes = {
     .name = "changes",
     .is_set = true,
-    .open = within_open,
-    .close = within_close,
+    .state_size = sizeof(struct within_state),
+    .release = within_release,
     .observe = within_observe,
     .condense = condense,
 };

@@ -36,11 +36,10 @@ static bool is_at_rest(const struct tc_variable *v)
 void tc_modules_find(struct tc_module_names *names, struct tc_strtab *symbols,
                      const struct tc_process *process, int64_t root, struct tc_modules *out)
 {
-    uint64_t serial, pointer;
+    const struct tc_variable *v;
 
     *out = (struct tc_modules){.trained = TC_MAP_INIT};
-    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);) {
-        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+    for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));) {
         bool is_new;
         if (v->kind == TC_SYM_PARAMETER && v->root == root)
             *tc_map_at(&out->trained, module_of(names, symbols, v), &is_new) |= !is_at_rest(v);

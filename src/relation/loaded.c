@@ -46,10 +46,9 @@ static bool ends_in(const char *name, const char *key)
 static bool names_variable(const struct tc_strtab *symbols, const struct tc_process *process,
                            tc_sym key)
 {
-    uint64_t serial, pointer;
+    const struct tc_variable *v;
 
-    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);) {
-        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+    for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));) {
         if (ends_in(tc_strtab_text(symbols, v->name), tc_strtab_text(symbols, key)))
             return true;
     }

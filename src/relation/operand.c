@@ -110,19 +110,13 @@ struct operand_state {
  * start over. */
 #define MAX_KEPT 65536
 
-static void *operand_open(void)
-{
-    return tc_calloc(1, sizeof(struct operand_state));
-}
-
-static void operand_close(void *state)
+static void operand_release(void *state)
 {
     struct operand_state *s = state;
 
     tc_map_release(&s->kept);
     tc_map_release(&s->set_by_hand);
     tc_arena_release(&s->arena);
-    tc_free(s);
 }
 
 static bool is_key(struct tc_str key, const char *text, size_t size)
@@ -299,8 +293,8 @@ static void observe(void *state, struct tc_strtab *symbols, const struct tc_even
 const struct tc_source tc_source_operands = {
     .name = "operands",
     .is_set = true,
-    .open = operand_open,
-    .close = operand_close,
+    .state_size = sizeof(struct operand_state),
+    .release = operand_release,
     .observe = observe,
     .condense = tc_operand_condense,
 };

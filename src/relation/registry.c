@@ -95,17 +95,35 @@ uint32_t tc_source_find(const char *name)
     return UINT32_MAX;
 }
 
+void *tc_source_open(const struct tc_source *source)
+{
+    if (source->open)
+        return source->open();
+    return source->state_size ? tc_calloc(1, source->state_size) : NULL;
+}
+
+void tc_source_close(const struct tc_source *source, void *state)
+{
+    if (!state)
+        return;
+    if (source->close) {
+        source->close(state);
+        return;
+    }
+    source->release(state);
+    tc_free(state);
+}
+
 void tc_sources_open(void *states[TC_MAX_SOURCES])
 {
     for (size_t i = 0; tc_sources[i]; i++)
-        states[i] = tc_sources[i]->open ? tc_sources[i]->open() : NULL;
+        states[i] = tc_source_open(tc_sources[i]);
 }
 
 void tc_sources_close(void *states[TC_MAX_SOURCES])
 {
     for (size_t i = 0; tc_sources[i]; i++) {
-        if (states[i])
-            tc_sources[i]->close(states[i]);
+        tc_source_close(tc_sources[i], states[i]);
         states[i] = NULL;
     }
 }

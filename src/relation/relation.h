@@ -116,7 +116,10 @@ struct tc_source {
     bool is_set;        /* outcomes are sets: their order means nothing */
     bool looks_closely; /* it sees TC_EVENT_BEGIN and TC_EVENT_VARIABLE, too */
 
-    /* State across the events of one run, or NULL for none. */
+    /* State across the events of one run: so many zeroed bytes, 0 for none; release frees what they
+     * hold. Or open makes it, and close frees it. */
+    size_t state_size;
+    void (*release)(void *state);
     void *(*open)(void);
     void (*close)(void *state);
     /* For a source whose examples depend on what they are asked for: called for each invariant
@@ -216,6 +219,9 @@ extern const struct tc_source *const tc_sources[];
 /* UINT32_MAX if there is none of that name. */
 uint32_t tc_source_find(const char *name);
 uint32_t tc_source_number(const struct tc_source *source);
+/* The state of one, which may be NULL. */
+void *tc_source_open(const struct tc_source *source);
+void tc_source_close(const struct tc_source *source, void *state);
 /* Open and close the states of all sources, by number. */
 void tc_sources_open(void *states[TC_MAX_SOURCES]);
 void tc_sources_close(void *states[TC_MAX_SOURCES]);

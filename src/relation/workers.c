@@ -45,46 +45,28 @@ struct waiting {
     TC_VEC(struct value *) values;
 };
 
-struct tc_workers {
-    TC_VEC(struct operand *) operands;
-    struct tc_map by_operand; /* hash of (parent, key) → struct operand * */
-    struct tc_map by_value;   /* hash of (parent, key, value) → struct value * */
-    struct tc_map waiting;    /* process → struct waiting * */
-};
-
-struct tc_workers *tc_workers_new(void)
-{
-    return tc_calloc(1, sizeof(struct tc_workers));
-}
-
 static void drop_values(struct operand *operand)
 {
     for (size_t i = 0; i < operand->values.n; i++)
         tc_vec_release(&operand->values.items[i]->uses);
 }
 
-void tc_workers_free(struct tc_workers *workers)
+void tc_workers_release(struct tc_workers *workers)
 {
-    uint64_t process, pointer;
+    struct waiting *waiting;
 
     for (size_t i = 0; i < workers->operands.n; i++) {
         struct operand *operand = workers->operands.items[i];
         drop_values(operand);
-        for (size_t k = 0; k < operand->values.n; k++)
-            tc_free(operand->values.items[k]);
         tc_vec_release(&operand->values);
         tc_vec_release(&operand->processes);
-        tc_free(operand);
     }
-    for (size_t pos = 0; tc_map_each(&workers->waiting, &pos, &process, &pointer);) {
-        tc_vec_release(&((struct waiting *)(uintptr_t)pointer)->values);
-        tc_free((void *)(uintptr_t)pointer);
-    }
+    for (size_t pos = 0; (waiting = tc_map_next(&workers->waiting, &pos));)
+        tc_vec_release(&waiting->values);
     tc_vec_release(&workers->operands);
-    tc_map_release(&workers->by_operand);
-    tc_map_release(&workers->by_value);
-    tc_map_release(&workers->waiting);
-    tc_free(workers);
+    tc_map_release_structs(&workers->by_operand);
+    tc_map_release_structs(&workers->by_value);
+    tc_map_release_structs(&workers->waiting);
 }
 
 /* ---- lifetimes ----------------------------------------------------------------------------- */
@@ -188,33 +170,27 @@ static tc_sym operand_key(struct tc_strtab *symbols, const struct tc_call *call,
 
 static struct operand *operand_at(struct tc_workers *workers, const uint64_t scope[2])
 {
-    bool is_new;
-    uint64_t *slot =
-        tc_map_at(&workers->by_operand, tc_hash64(scope, 2 * sizeof(*scope), 0), &is_new);
+    struct operand *operand = tc_map_struct(
+        &workers->by_operand, tc_hash64(scope, 2 * sizeof(*scope), 0), sizeof(*operand));
 
-    if (is_new) {
-        struct operand *operand = tc_calloc(1, sizeof(*operand));
+    if (operand->key == TC_SYM_EMPTY) { /* new */
         operand->key = (tc_sym)scope[1];
-        *slot = (uintptr_t)operand;
         tc_vec_push(&workers->operands, operand);
     }
-    return (struct operand *)(uintptr_t)*slot;
+    return operand;
 }
 
 static struct value *value_at(struct tc_workers *workers, struct operand *operand,
                               const uint64_t scope[3])
 {
-    bool is_new;
-    uint64_t *slot =
-        tc_map_at(&workers->by_value, tc_hash64(scope, 3 * sizeof(*scope), 0), &is_new);
+    struct value *value =
+        tc_map_struct(&workers->by_value, tc_hash64(scope, 3 * sizeof(*scope), 0), sizeof(*value));
 
-    if (is_new) {
-        struct value *value = tc_calloc(1, sizeof(*value));
+    if (!value->operand) { /* new */
         value->operand = operand;
-        *slot = (uintptr_t)value;
         tc_vec_push(&operand->values, value);
     }
-    return (struct value *)(uintptr_t)*slot;
+    return value;
 }
 
 static bool is_used_by(const struct value *value, const struct tc_process *process)
@@ -229,13 +205,9 @@ static bool is_used_by(const struct value *value, const struct tc_process *proce
 static void wait_for(struct tc_workers *workers, const struct tc_process *process,
                      const struct tc_process *other, struct value *value)
 {
-    bool is_new;
-    uint64_t *slot = tc_map_at(&workers->waiting, (uintptr_t)process, &is_new);
-    struct waiting *waiting;
+    struct waiting *waiting =
+        tc_map_struct(&workers->waiting, (uintptr_t)process, sizeof(*waiting));
 
-    if (is_new)
-        *slot = (uintptr_t)tc_calloc(1, sizeof(*waiting));
-    waiting = (struct waiting *)(uintptr_t)*slot;
     if (!waiting->values.n || tc_process_began(other) < waiting->until_ns)
         waiting->until_ns = tc_process_began(other);
     tc_vec_push(&waiting->values, value);

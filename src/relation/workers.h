@@ -8,10 +8,14 @@
 
 #include "relation/relation.h"
 
-struct tc_workers;
+struct tc_workers {
+    TC_VEC(struct operand *) operands;
+    struct tc_map by_operand; /* hash of (parent, key) → struct operand * */
+    struct tc_map by_value;   /* hash of (parent, key, value) → struct value * */
+    struct tc_map waiting;    /* process → struct waiting * */
+};
 
-struct tc_workers *tc_workers_new(void);
-void tc_workers_free(struct tc_workers *workers);
+void tc_workers_release(struct tc_workers *workers);
 
 /*
  * Events of workers, and the end of the run. An example for each value that a worker gave to an

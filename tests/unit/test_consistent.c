@@ -54,7 +54,7 @@ static void on_event(void *context, const struct tc_event *event)
 static void open_world(struct world *w, const struct tc_source *source)
 {
     *w = (struct world){.symbols = tc_symbols_new(), .source = source};
-    w->state = source->open ? source->open() : NULL;
+    w->state = tc_source_open(source);
     feed_open(&w->feed, w->symbols, FEED_PROCESS, on_event, w);
     feed_apis(&w->feed);
 }
@@ -62,8 +62,7 @@ static void open_world(struct world *w, const struct tc_source *source)
 static void close_world(struct world *w)
 {
     feed_close(&w->feed);
-    if (w->source->close)
-        w->source->close(w->state);
+    tc_source_close(w->source, w->state);
     tc_strtab_free(w->symbols);
 }
 

@@ -177,6 +177,28 @@ static void strtab_texts_do_not_move(void **state)
     tc_strtab_free(tab);
 }
 
+static void map_owns_its_structs(void **state)
+{
+    struct point {
+        int x, y;
+    } * point;
+    struct tc_map map = TC_MAP_INIT;
+    int sum = 0;
+
+    (void)state;
+    for (uint64_t key = 0; key < 100; key++) {
+        point = tc_map_struct(&map, key, sizeof(*point));
+        assert_int_equal(point->x + point->y, 0);
+        point->x = (int)key;
+    }
+    assert_int_equal(((struct point *)tc_map_struct(&map, 7, sizeof(*point)))->x, 7);
+    for (size_t pos = 0; (point = tc_map_next(&map, &pos));)
+        sum += point->x;
+    assert_int_equal(sum, 99 * 100 / 2);
+    tc_map_release_structs(&map);
+    tc_map_release_structs(&map); /* as often as one likes */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +207,7 @@ int main(void)
         cmocka_unit_test(map_is_as_an_array),
         cmocka_unit_test(map_does_not_grow_by_churn),
         cmocka_unit_test(map_order_is_a_function_of_history),
+        cmocka_unit_test(map_owns_its_structs),
         cmocka_unit_test(strtab_numbers_in_order),
         cmocka_unit_test(strtab_texts_do_not_move),
     };

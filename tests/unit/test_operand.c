@@ -50,7 +50,7 @@ static int setup(void **state)
     struct world *w = calloc(1, sizeof(*w));
 
     w->symbols = tc_symbols_new();
-    w->state = tc_source_operands.open();
+    w->state = tc_source_open(&tc_source_operands);
     feed_open(&w->feed, w->symbols, FEED_PROCESS, on_event, w);
     *state = w;
     return 0;
@@ -61,7 +61,7 @@ static int teardown(void **state)
     struct world *w = *state;
 
     feed_close(&w->feed);
-    tc_source_operands.close(w->state);
+    tc_source_close(&tc_source_operands, w->state);
     tc_strtab_free(w->symbols);
     free(w);
     return 0;
