@@ -28,60 +28,63 @@
     /* of the run and of the step */                                                               \
     X(PAUSE, "pause", TC_NO_SYM,                                                                   \
       "the step was a pause: without a gradient, after steps that had one",                        \
-      "StochasticWeightAveraging runs an epoch without backward",                                  \
+      "Lightning, StochasticWeightAveraging: an epoch without backward",                           \
       "relations/APISequence_window/steps-without-gradients")                                      \
     X(GAP, "gap", TC_NO_SYM, "sampling left out steps before it",                                  \
-      "traincheck-collect --sampling-interval", "relations/Consistent_steady/steps-left-out")      \
-    X(NOT_LOOKED, "not_looked", TC_NO_SYM, "no variable was looked at", "traces of calls alone",   \
+      "no script: what --sampling-interval leaves out",                                            \
+      "relations/Consistent_steady/steps-left-out")                                                \
+    X(NOT_LOOKED, "not_looked", TC_NO_SYM, "no variable was looked at",                            \
+      "no script: the definition of the form, for traces of calls alone",                          \
       "relations/EventContain_some/no-variable-looked-at")                                         \
     X(OVERFLOW, "overflow", TC_NO_SYM,                                                             \
       "a gradient was not finite, so that the scaler left out the step",                           \
-      "mixed precision: the scale is too large at first",                                          \
-      "relations/EventContain_some/scaler-skips")                                                  \
-    X(UNEVEN, "uneven", TC_NO_SYM, "ranks may take different numbers of steps", "ddp.join()",      \
-      "relations/Consistent_replica/uneven-inputs")                                                \
+      "unknown: the commit names no script", "relations/EventContain_some/scaler-skips")           \
+    X(UNEVEN, "uneven", TC_NO_SYM, "ranks may take different numbers of steps",                    \
+      "a healthy script with ddp.join()", "relations/Consistent_replica/uneven-inputs")            \
     /* of calls that are missing */                                                                \
     X(UNUSED, "unused", TC_NO_SYM, "the script has called nothing else of that class",             \
-      "pipelines without a scheduler, a scaler or a backward",                                     \
+      "the 56 pipelines learned together: not all have one",                                       \
       "relations/APISequence_window/a-scheduler-that-is-not-used")                                 \
     X(FROZEN_NORMS, "frozen_norms", TC_NO_SYM,                                                     \
       "all norms of the model are frozen, which evaluation mode is for",                           \
       "fine-tuning in evaluation mode with frozen norms",                                          \
       "relations/APISequence_window/eval-mode-for-frozen-norms")                                   \
     X(NO_MODEL, "no_model", TC_NO_SYM, "the step called no model",                                 \
-      "scripts that compute a loss without a model", "relations/APISequence_window/a-late-cut")    \
+      "unknown: the commit names no script", "relations/APISequence_window/a-late-cut")            \
     X(BY_LIBRARY, "by_library", TC_NO_SYM, "a library made the call on the script's behalf",       \
-      "samplers that a library is told the epoch of",                                              \
+      "pipelines on two ranks: a library tells the sampler the epoch",                             \
       "relations/APISequence_run/precondition-uses")                                               \
     X(PACKAGE_UNUSED, "package_unused", TC_NO_SYM, "the script does not use that package",         \
       "pipelines with and without accelerate",                                                     \
       "relations/APISequence_run/a-library-that-is-not-used")                                      \
     X(NOT_SAVED, "not_saved", TC_NO_SYM, "the run has not saved what would be restored",           \
-      "best weights that are loaded for a test",                                                   \
+      "pipelines: best weights that are loaded for a test",                                        \
       "relations/APISequence_follow/what-was-saved-is-restored")                                   \
     X(DATA_SET, "data_set", TC_NO_SYM, "what was loaded is a data set and no state",               \
       "torch.load() of tensors to train on", "relations/APISequence_follow/data-is-no-state")      \
     X(SERVED, "served", TC_NO_SYM, "the gradient had served before it was cleared",                \
-      "adversarial examples; a step that a scaler left out",                                       \
+      "unknown: the commit names no script",                                                       \
       "relations/APISequence_between/gradients-that-served")                                       \
     /* of changes that did not happen */                                                           \
     X(ACCUMULATED, "accumulated", TC_NO_SYM,                                                       \
       "a gradient was there already, or comes when ranks exchange it",                             \
-      "accumulation; sharded parameters", "relations/EventContain_some/gradients-are-accumulated") \
+      "pipelines that accumulate gradients",                                                       \
+      "relations/EventContain_some/gradients-are-accumulated")                                     \
     X(NOTHING_TO_CLEAR, "nothing_to_clear", TC_NO_SYM, "no gradient was there to be cleared",      \
-      "zero_grad() before the first backward",                                                     \
+      "pipelines that accumulate gradients",                                                       \
       "relations/EventContain_some/zero-grad-clears-nothing")                                      \
     X(NO_RATE, "no_rate", TC_SYM_DATA, "the learning rate was zero, or too small to show",         \
-      "schedules that begin or end at a rate of zero",                                             \
-      "relations/EventContain_each/lr-zero-undecided")                                             \
+      "no script: the definition of the form", "relations/EventContain_each/lr-zero-undecided")    \
     X(STEP_INSIDE, "step_inside", TC_NO_SYM, "an optimizer stepped inside the call",               \
       "optimizers in hooks of the backward",                                                       \
       "relations/EventContain_none/step-inside-of-backward")                                       \
-    X(UNREADABLE, "unreadable", TC_SYM_DATA, "its content cannot be read", "meta tensors",         \
+    X(UNREADABLE, "unreadable", TC_SYM_DATA, "its content cannot be read",                         \
+      "no script: content that cannot be read, as of meta tensors",                                \
       "relations/EventContain_each/unreadable-content-undecided")                                  \
     X(TINY_GRADIENT, "tiny_gradient", TC_SYM_DATA,                                                 \
       "its gradient was next to nothing, and rounding hides that",                                 \
-      "gradients of less than rounding", "relations/EventContain_each/tiny-gradient-undecided")    \
+      "no script: the definition of the form",                                                     \
+      "relations/EventContain_each/tiny-gradient-undecided")                                       \
     X(ZERO_GRADIENT, "zero_gradient", TC_SYM_DATA, "its gradient was computed to be zero",         \
       "the last bias of the critic of a WGAN",                                                     \
       "relations/EventContain_each/gradients-that-are-zero")                                       \
@@ -89,50 +92,54 @@
       "alternating_tasks.py: the head of a task without a turn",                                   \
       "relations/EventContain_each/heads-that-rest")                                               \
     X(ONCE, "once", TC_SYM_DATA, "it stayed for fewer calls than rounding could explain",          \
-      "changes of less than rounding", "relations/EventContain_each/frozen-after-three-in-a-row")  \
+      "no script: the definition of the form, for rounding",                                       \
+      "relations/EventContain_each/frozen-after-three-in-a-row")                                   \
     X(EARLY, "early", TC_SYM_DATA, "an average that a script keeps moves from a later step on",    \
-      "averaged_model.py: an average inside of the model",                                         \
+      "one of 12 healthy scripts never seen; which is not told",                                   \
       "relations/EventContain_each/buffers-of-frozen-modules")                                     \
     /* of who made, owns or keeps weights */                                                       \
     X(NO_STEP_BEFORE, "no_step_before", TC_SYM_KEPT,                                               \
-      "no step of that optimizer came right before it", "two optimizers that take turns",          \
+      "no step of that optimizer came right before it", "no script: the definition of the form",   \
       "relations/EventContain_each/frozen-later")                                                  \
-    X(MADE, "made", TC_NO_SYM, "to load and to initialise is to make weights", "resumed runs",     \
+    X(MADE, "made", TC_NO_SYM, "to load and to initialise is to make weights",                     \
+      "no script: the definition of the form, for resumed runs",                                   \
       "relations/EventContain_within/loading-is-always-right")                                     \
     X(OWN_WRITES, "own_writes", TC_NO_SYM,                                                         \
-      "the script writes to its weights as a part of training", "weights clamped after each step", \
+      "the script writes to its weights as a part of training",                                    \
+      "unknown: the commit names no script; its case clamps weights",                              \
       "relations/EventContain_restored/swapped-for-evaluation")                                    \
     X(WRITTEN_ANEW, "written_anew", TC_NO_SYM,                                                     \
       "the script wrote the weights anew after the evaluation",                                    \
       "schedule-free optimizers move back within rounding",                                        \
       "relations/EventContain_restored/put-back-within-rounding")                                  \
     X(LATER_OWNER, "later_owner", TC_NO_SYM, "an optimizer that has it may be called later",       \
-      "optimizers that begin in a later step",                                                     \
+      "no script: the definition of the form",                                                     \
       "relations/EventContain_owned/an-optimizer-that-comes-later")                                \
     X(HIDDEN_OWNERS, "hidden_owners", TC_NO_SYM, "an optimizer did not tell what it owns",         \
-      "a release of torch that renamed param_groups",                                              \
+      "a release of torch with param_groups renamed, made for the test",                           \
       "relations/EventContain_owned/hidden-owners")                                                \
     X(BESIDE_FROZEN, "beside_frozen", TC_NO_SYM, "it is a norm or a bias beside frozen weights",   \
-      "forum84911: only the head is given to the optimizer",                                       \
+      "forum84911, its healthy half: the head alone is given",                                     \
       "relations/EventContain_owned/norms-beside-frozen-weights")                                  \
     X(LATER_STEP, "later_step", TC_NO_SYM, "the optimizer may take its first step later",          \
-      "two optimizers with a scheduler each",                                                      \
+      "no script: the definition of the form",                                                     \
       "relations/EventContain_sets/scheduler-of-another-optimizer")                                \
     /* of copies, on ranks and in one process */                                                   \
     X(NO_MODULE, "no_module", TC_NO_SYM,                                                           \
-      "an optimizer holds it and no module: it may be a part of all", "the flat copies of ZeRO",   \
+      "an optimizer holds it and no module: it may be a part of all",                              \
+      "DeepSpeed ZeRO: flat parts of all weights",                                                 \
       "relations/Consistent_replica/parts-of-an-optimizer")                                        \
     X(NOT_SHARED, "not_shared", TC_NO_SYM, "not all ranks that reported have it",                  \
-      "pipeline stages: each rank has layers of its own",                                          \
-      "relations/Consistent_replica/parts-have-replicas")                                          \
+      "no script: the definition of the form", "relations/Consistent_replica/parts-have-replicas") \
     X(APART, "apart", TC_SYM_DATA, "ranks went their own ways and met again",                      \
       "local_sgd.py of benchmarks/blind", "relations/Consistent_replica/ranks-that-meet-again")    \
     X(INCOMPARABLE, "incomparable", TC_SYM_DATA,                                                   \
       "a digest of a sample compares with none of the whole",                                      \
-      "traincheck-collect --digest-budget", "relations/Consistent_replica/not-all-ranks-reported") \
+      "no script: what --digest-budget leaves of a digest",                                        \
+      "relations/Consistent_replica/not-all-ranks-reported")                                       \
     X(CLONES, "clones", TC_NO_SYM,                                                                 \
       "the two are clones of one template, which go ways of their own",                            \
-      "detectors whose heads are copy.deepcopy() of one",                                          \
+      "unknown: the commit names no script",                                                       \
       "relations/Consistent_alias/clones-go-their-own-ways")                                       \
     /* of operands and results */                                                                  \
     X(SET_APART, "set_apart", TC_NO_SYM,                                                           \
@@ -140,12 +147,10 @@
       "relations/APIArg_constant/a-layer-set-apart")                                               \
     X(SCALED, "scaled", TC_NO_SYM,                                                                 \
       "gradients may overflow in a scaler, an unscaling and a clipping",                           \
-      "a gradient that overflows while it is clipped",                                             \
-      "relations/APIOutput_finite/gradients-may-overflow")                                         \
+      "unknown: the commit names no script", "relations/APIOutput_finite/gradients-may-overflow")  \
     X(OVERRULED, "overruled", TC_NO_SYM,                                                           \
       "what the constructor of a package initialises may be overruled",                            \
-      "models that initialise the layers of torch anew",                                           \
-      "relations/APIArg_distinct/inside-an-initialiser")                                           \
+      "unknown: the commit names no script", "relations/APIArg_distinct/inside-an-initialiser")    \
     X(REVISITED, "revisited", TC_NO_SYM,                                                           \
       "one call of the script came to the tensor by each of its owners",                           \
       "Module.apply() and tied weights", "relations/APIArg_distinct/applied-twice")

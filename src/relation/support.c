@@ -6,7 +6,7 @@
 unsigned tc_support_pipelines(enum tc_support support)
 {
     static const unsigned pipelines[TC_N_SUPPORTS] = {
-#define X(name, pipelines, why) [TC_SUPPORT_##name] = (pipelines),
+#define X(name, pipelines, why, origin, claims) [TC_SUPPORT_##name] = (pipelines),
         TC_SUPPORT_MAP(X)
 #undef X
     };

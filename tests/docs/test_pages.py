@@ -54,19 +54,12 @@ class Pages(unittest.TestCase):
                 self.assertEqual(silent, [])
                 self.assertEqual(sum(m["kind"] == "not run:" for m in blocks(page)), NOT_RUN.get(page, 0))
 
-    def test_support_is_that_of_the_code(self):
-        text = re.sub(r'" *\\\n *"', "", (ROOT / "src" / "relation" / "support.h").read_text())
-        rows = re.findall(r'X\((\w+), (\w+), *(?:\\\n *)?"(.*?)"\)', text)
-        words = {"TC_PIPELINES_ALL": "all", "TC_PIPELINES_ONLY": "only one"}
-        told = re.findall(r"(?m)^\| (\w+) \| ([\w ]+) \| (.*?) \| .* \|$",
-                          (DOCS / "relations.md").read_text().split("## Support")[1].split("##")[0])
-        self.assertEqual([(name.lower(), words.get(n, n), why) for name, n, why in rows],
-                         [row for row in told if row[0] != "support"])
-        self.assertGreater(len(rows), 5)
-
     def test_tables_are_those_of_the_code(self):
         p = subprocess.run([sys.executable, "-B", ROOT / "scripts" / "relation_tables.py", "--check"])
         self.assertEqual(p.returncode, 0, "run scripts/relation_tables.py")
+        told = (DOCS / "relations.md").read_text()
+        for row in ("| law | 2 | ", "| own | only one | ", "| `pause` | "):
+            self.assertIn(row, told)
         self.assertGreater((DOCS / "relations.md").read_text().count("| `relations/"), 30)
 
     def test_quotes_stand_where_they_are_held(self):
