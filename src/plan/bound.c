@@ -31,7 +31,7 @@ static double cleared(struct tc_degree d, const double *all)
     return fmax(d.own, 1) + 2 * d.inverses * all[d.level];
 }
 
-#define FIELD_BITS 60 /* of 2^61 - 1 elements; a hash draws some of them twice as often */
+#define FIELD_BITS 120 /* of (2^61 - 1)^2 elements; a hash draws 0 twice as often in each half */
 
 double tc_ledger_bits(const struct tc_ledger *single, const struct tc_ledger *parallel)
 {

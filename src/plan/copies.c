@@ -44,13 +44,22 @@ static const struct tc_plan_group *group_of(const struct search *s, uint32_t gro
 
 typedef TC_VEC(uint64_t) words;
 
-static void add_all(words *to, const void *p, size_t n)
+static void add_all(words *to, const int64_t *p, size_t n)
 {
-    const uint64_t *from = p; /* int64_t, tc_el */
-
     tc_vec_push(to, n);
-    for (size_t i = 0; i < n && from; i++)
-        tc_vec_push(to, from[i]);
+    for (size_t i = 0; i < n && p; i++)
+        tc_vec_push(to, (uint64_t)p[i]);
+}
+
+static void add_elements(words *to, const tc_el *p, size_t n)
+{
+    tc_vec_push(to, n);
+    for (size_t i = 0; i < n && p; i++) {
+        uint64_t parts[sizeof(*p) / sizeof(uint64_t)];
+        memcpy(parts, &p[i], sizeof(parts));
+        for (size_t k = 0; k < sizeof(parts) / sizeof(*parts); k++)
+            tc_vec_push(to, parts[k]);
+    }
 }
 
 static void add_tensor(words *to, const struct tc_plan_tensor *t)
@@ -81,7 +90,7 @@ static void add_inits(words *to, const struct tc_plan_rank *rank)
         add_tensor(to, &init->tensor);
         add_place(to, &init->place, init->tensor.n_dims);
         tc_vec_push(to, init->data != NULL);
-        add_all(to, init->data, init->data ? (size_t)init->tensor.numel : 0);
+        add_elements(to, init->data, init->data ? (size_t)init->tensor.numel : 0);
     }
 }
 
@@ -91,7 +100,7 @@ static void add_consts(words *to, const struct tc_plan_rank *rank)
         const struct tc_plan_const *c = &rank->consts.items[i];
         tc_vec_push(to, (uint64_t)c->storage << 32 | c->is_fill);
         tc_vec_push(to, (uint64_t)c->n);
-        add_all(to, c->data, c->is_fill ? 1 : (size_t)c->n);
+        add_elements(to, c->data, c->is_fill ? 1 : (size_t)c->n);
     }
 }
 

@@ -2,10 +2,10 @@
 /*
  * element.h - what stands in a tensor while a plan is evaluated
  *
- * An element of the field of integers modulo the prime 2^61 - 1. Sums, products and quotients are
+ * An element of the field of p * p elements, p = 2^61 - 1. Sums, products and quotients are
  * those of the field, so two expressions that are the same by the laws of arithmetic have the same
- * value, and others differ but for a chance of some 2^-60 (Schwartz, Zippel). Functions such as exp
- * are keyed hashes: equal arguments give equal results, and nothing else is known of them.
+ * value, and others differ but for a chance of some 2^-120 (Schwartz, Zippel). Functions such as
+ * exp are keyed hashes: equal arguments give equal results, and nothing else is known of them.
  *
  * With TC_PLAN_REAL elements are doubles and functions the real ones: for the test that holds the
  * rules of operators against torch.
@@ -76,7 +76,7 @@ struct tc_function {
     enum tc_fn fn;
     int variant; /* which of a kind: approximate= of gelu */
     double a, b; /* attributes: bounds, exponents, slopes */
-    uint64_t key;
+    uint64_t keys[2];
 };
 
 /* Functions are drawn anew for each seed. */

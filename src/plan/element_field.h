@@ -2,46 +2,67 @@
 /*
  * element_field.h - elements of the field; included by element.h alone
  *
- * Bits 61 to 63 mark what is more than a number. A root is the value that sqrt gave: a keyed
+ * Numbers re + im * i with i * i = -1, both modulo p = 2^61 - 1. As -1 is no square modulo p, they
+ * are a field of p * p elements: complex numbers, with the integers modulo p for the reals. Whole
+ * numbers and ratios have im = 0.
+ *
+ * Bits 61 to 63 of re mark what is more than a number. A root is the value that sqrt gave: a keyed
  * permutation of its argument, so that squaring it gives the argument back (norms of norms).
  * Infinities and the undefined are no numbers at all.
  */
 #ifndef TC_PLAN_ELEMENT_FIELD_H
 #define TC_PLAN_ELEMENT_FIELD_H
 
-typedef uint64_t tc_el;
+typedef struct tc_el {
+    uint64_t re, im;
+} tc_el;
 
 #define TC_EL_PRIME ((UINT64_C(1) << 61) - 1)
-#define TC_EL_ROOT  (UINT64_C(1) << 61)
-#define TC_EL_MINUS (UINT64_C(1) << 62)       /* -inf */
-#define TC_EL_PLUS  ((UINT64_C(1) << 62) | 1) /* inf */
-#define TC_EL_UNDEF (UINT64_C(1) << 63)
-#define TC_EL_ZERO  UINT64_C(0)
-#define TC_EL_ONE   UINT64_C(1)
+
+/* Marks, and what has nothing but its mark. */
+#define TC_MARK_ROOT  (UINT64_C(1) << 61)
+#define TC_MARK_MINUS (UINT64_C(1) << 62)
+#define TC_MARK_PLUS  ((UINT64_C(1) << 62) | 1)
+#define TC_MARK_UNDEF (UINT64_C(1) << 63)
+
+#define TC_EL_MINUS ((tc_el){TC_MARK_MINUS, 0}) /* -inf */
+#define TC_EL_PLUS  ((tc_el){TC_MARK_PLUS, 0})  /* inf */
+#define TC_EL_UNDEF ((tc_el){TC_MARK_UNDEF, 0})
+#define TC_EL_ZERO  ((tc_el){0, 0})
+#define TC_EL_ONE   ((tc_el){1, 0})
 
 __extension__ typedef unsigned __int128 tc_wide;
 
 static inline bool tc_el_is_marked(tc_el a)
 {
-    return a >> 61;
+    return a.re >> 61;
 }
 
 static inline tc_el tc_el_plain(tc_el a)
 {
-    return a & TC_EL_ROOT ? a & ~TC_EL_ROOT : a;
+    return (tc_el){a.re & TC_MARK_ROOT ? a.re & ~TC_MARK_ROOT : a.re, a.im};
 }
+
+/* ---- the integers modulo p ----------------------------------------------------------------- */
 
 static inline uint64_t tc_field_reduce(uint64_t a)
 {
     return a >= TC_EL_PRIME ? a - TC_EL_PRIME : a;
 }
 
-static inline uint64_t tc_field_mul(uint64_t a, uint64_t b)
+/* Below 2^122 and more: of any sum of products. */
+static inline uint64_t tc_field_reduce_wide(tc_wide w)
 {
-    tc_wide w = (tc_wide)a * b;
-
+    w = (w & TC_EL_PRIME) + (w >> 61); /* up to 2^67 + 2^61 */
     return tc_field_reduce(((uint64_t)w & TC_EL_PRIME) + (uint64_t)(w >> 61));
 }
+
+static inline uint64_t tc_field_neg(uint64_t a)
+{
+    return a ? TC_EL_PRIME - a : 0;
+}
+
+/* ---- their pairs --------------------------------------------------------------------------- */
 
 /* What a thread has done since it was last cleared; for the bound of the error. */
 struct tc_el_counts {
@@ -60,25 +81,40 @@ tc_el tc_el_add_marked(tc_el a, tc_el b);
 tc_el tc_el_mul_marked(tc_el a, tc_el b);
 tc_el tc_el_neg_marked(tc_el a);
 
+static inline tc_el tc_field_add(tc_el a, tc_el b)
+{
+    return (tc_el){tc_field_reduce(a.re + b.re), tc_field_reduce(a.im + b.im)};
+}
+
+/* Three products in the place of four (Karatsuba). */
+static inline tc_el tc_field_mul(tc_el a, tc_el b)
+{
+    tc_wide re = (tc_wide)a.re * b.re, im = (tc_wide)a.im * b.im;
+    tc_wide both = (tc_wide)(a.re + a.im) * (b.re + b.im);
+    const tc_wide square = (tc_wide)TC_EL_PRIME * TC_EL_PRIME;
+
+    return (tc_el){tc_field_reduce_wide(re + (square - im)), tc_field_reduce_wide(both - re - im)};
+}
+
 static inline tc_el tc_el_add(tc_el a, tc_el b)
 {
-    if ((a | b) >> 61)
+    if ((a.re | b.re) >> 61)
         return tc_el_add_marked(a, b);
-    return tc_field_reduce(a + b);
+    return tc_field_add(a, b);
 }
 
 static inline tc_el tc_el_mul(tc_el a, tc_el b)
 {
-    if ((a | b) >> 61)
+    if ((a.re | b.re) >> 61)
         return tc_el_mul_marked(a, b);
     return tc_field_mul(a, b);
 }
 
 static inline tc_el tc_el_neg(tc_el a)
 {
-    if (a >> 61)
+    if (a.re >> 61)
         return tc_el_neg_marked(a);
-    return a ? TC_EL_PRIME - a : 0;
+    return (tc_el){tc_field_neg(a.re), tc_field_neg(a.im)};
 }
 
 static inline tc_el tc_el_sub(tc_el a, tc_el b)
@@ -86,29 +122,48 @@ static inline tc_el tc_el_sub(tc_el a, tc_el b)
     return tc_el_add(a, tc_el_neg(b));
 }
 
+/* The same number, whether or not it is known as a root. */
 static inline bool tc_el_same(tc_el a, tc_el b)
 {
-    return a == b || tc_el_plain(a) == tc_el_plain(b);
+    return tc_el_plain(a).re == tc_el_plain(b).re && a.im == b.im;
 }
 
 static inline bool tc_el_is_undefined(tc_el a)
 {
-    return a == TC_EL_UNDEF;
+    return a.re == TC_MARK_UNDEF;
 }
 
 static inline tc_el tc_el_int(int64_t x)
 {
     uint64_t m = (x < 0 ? -(uint64_t)x : (uint64_t)x) % TC_EL_PRIME;
 
-    return x < 0 && m ? TC_EL_PRIME - m : m;
+    return (tc_el){x < 0 ? tc_field_neg(m) : m, 0};
 }
 
 /* Elements as signed integers: those of index tensors and masks are exact. */
 static inline int64_t tc_el_to_int(tc_el a)
 {
-    a = tc_el_plain(a);
-    return a > TC_EL_PRIME / 2 ? -(int64_t)(TC_EL_PRIME - a) : (int64_t)a;
+    uint64_t re = tc_el_plain(a).re;
+
+    return re > TC_EL_PRIME / 2 ? -(int64_t)(TC_EL_PRIME - re) : (int64_t)re;
 }
+
+/* Is it a whole number or a ratio of two, and no infinity? */
+static inline bool tc_el_is_real(tc_el a)
+{
+    return !tc_el_is_marked(a) && !a.im;
+}
+
+/* An element with the sum of its halves: what Karatsuba's products take, for rows that are met
+ * often.
+ */
+struct tc_spread {
+    uint64_t re, im, both;
+};
+
+/* False if some element is marked: then its products are no plain ones. */
+bool tc_spread_row(const tc_el *a, size_t step, size_t n, struct tc_spread *to);
+tc_el tc_spread_dot(const struct tc_spread *a, const struct tc_spread *b, size_t n);
 
 tc_el tc_el_inv(tc_el a);
 tc_el tc_el_square(tc_el a);

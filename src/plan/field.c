@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * field.c - the field of 2^61 - 1: sums over rows, roots, keyed functions, numbers
+ * field.c - the field of (2^61 - 1)^2 elements: sums over rows, roots, keyed functions, numbers
  */
 #include "plan/element.h"
 
@@ -20,93 +20,183 @@ _Thread_local struct tc_el_counts tc_el_counts;
 
 static bool is_infinite(tc_el a)
 {
-    return a == TC_EL_MINUS || a == TC_EL_PLUS;
+    return a.re == TC_MARK_MINUS || a.re == TC_MARK_PLUS;
+}
+
+static bool is_zero(tc_el a)
+{
+    return !a.re && !a.im;
+}
+
+static bool is_one(tc_el a)
+{
+    return a.re == 1 && !a.im;
 }
 
 tc_el tc_el_add_marked(tc_el a, tc_el b)
 {
     a = tc_el_plain(a);
     b = tc_el_plain(b);
-    if (a == TC_EL_UNDEF || b == TC_EL_UNDEF)
+    if (tc_el_is_undefined(a) || tc_el_is_undefined(b))
         return TC_EL_UNDEF;
     if (is_infinite(a))
-        return is_infinite(b) && a != b ? TC_EL_UNDEF : a;
-    return is_infinite(b) ? b : tc_field_reduce(a + b);
+        return is_infinite(b) && a.re != b.re ? TC_EL_UNDEF : a;
+    return is_infinite(b) ? b : tc_field_add(a, b);
 }
 
 tc_el tc_el_neg_marked(tc_el a)
 {
     a = tc_el_plain(a);
     if (is_infinite(a))
-        return a == TC_EL_MINUS ? TC_EL_PLUS : TC_EL_MINUS;
-    return a == TC_EL_UNDEF ? a : a ? TC_EL_PRIME - a : 0;
+        return a.re == TC_MARK_MINUS ? TC_EL_PLUS : TC_EL_MINUS;
+    return tc_el_is_undefined(a) ? a : (tc_el){tc_field_neg(a.re), tc_field_neg(a.im)};
 }
 
 /* The sign of an element is not known: that of an infinite product is the infinite factor's. */
 tc_el tc_el_mul_marked(tc_el a, tc_el b)
 {
-    if (a == b && a & TC_EL_ROOT)
+    if (a.re == b.re && a.im == b.im && tc_el_is_root(a))
         return tc_el_square(a);
     a = tc_el_plain(a);
     b = tc_el_plain(b);
-    if (a == TC_EL_UNDEF || b == TC_EL_UNDEF)
+    if (tc_el_is_undefined(a) || tc_el_is_undefined(b))
         return TC_EL_UNDEF;
     if (is_infinite(a) || is_infinite(b)) {
-        if (!a || !b)
+        const tc_el minus = {TC_EL_PRIME - 1, 0};
+        if (is_zero(a) || is_zero(b))
             return TC_EL_UNDEF;
         if (is_infinite(a) && is_infinite(b))
-            return a == b ? TC_EL_PLUS : TC_EL_MINUS;
-        if (a == TC_EL_PRIME - 1 || b == TC_EL_PRIME - 1)
+            return a.re == b.re ? TC_EL_PLUS : TC_EL_MINUS;
+        if (tc_el_same(a, minus) || tc_el_same(b, minus))
             return tc_el_neg_marked(is_infinite(a) ? a : b);
         return is_infinite(a) ? a : b;
     }
     return tc_field_mul(a, b);
 }
 
+static uint64_t real_power(uint64_t base, uint64_t exponent)
+{
+    uint64_t r = 1;
+
+    for (; exponent; exponent >>= 1) {
+        if (exponent & 1)
+            r = tc_field_reduce_wide((tc_wide)r * base);
+        base = tc_field_reduce_wide((tc_wide)base * base);
+    }
+    return r;
+}
+
+/* 1 / (re + im i) = (re - im i) / (re^2 + im^2), by Fermat. */
 tc_el tc_el_inv(tc_el a)
 {
     tc_el_count_inverses(1);
     a = tc_el_plain(a);
     if (is_infinite(a))
-        return 0;
-    return !a || a == TC_EL_UNDEF ? TC_EL_UNDEF : tc_el_power(a, TC_EL_PRIME - 2);
+        return TC_EL_ZERO;
+    if (is_zero(a) || tc_el_is_undefined(a))
+        return TC_EL_UNDEF;
+    tc_el turned = {a.re, tc_field_neg(a.im)};
+    tc_el inverse = {real_power(tc_field_mul(a, turned).re, TC_EL_PRIME - 2), 0};
+    return tc_field_mul(turned, inverse);
+}
+
+static int order(uint64_t a, uint64_t b)
+{
+    int64_t x = tc_el_to_int((tc_el){a, 0}), y = tc_el_to_int((tc_el){b, 0});
+
+    return (x > y) - (x < y);
 }
 
 int tc_el_compare(tc_el a, tc_el b)
 {
     a = tc_el_plain(a);
     b = tc_el_plain(b);
-    if (a == b)
+    if (tc_el_same(a, b))
         return 0;
-    if (a == TC_EL_MINUS || b == TC_EL_MINUS)
-        return a == TC_EL_MINUS ? -1 : 1;
+    if (a.re == TC_MARK_MINUS || b.re == TC_MARK_MINUS)
+        return a.re == TC_MARK_MINUS ? -1 : 1;
     if (tc_el_is_marked(a) || tc_el_is_marked(b))
-        return a < b ? -1 : 1;
-    int64_t x = tc_el_to_int(a), y = tc_el_to_int(b);
-    return x < y ? -1 : 1;
+        return a.re < b.re ? -1 : 1;
+    return a.re == b.re ? order(a.im, b.im) : order(a.re, b.re);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-/* Sixteen products of 122 bits fit before the sum must be reduced. */
-tc_el tc_el_dot(const tc_el *a, size_t a_step, const tc_el *b, size_t b_step, size_t n)
+#    define WIDE_ROW 16 /* products of 124 bits that fit into 128 beside what is carried */
+
+/* Products of the real parts, of the others, and of the sums of both. */
+struct products {
+    tc_wide re, im, both;
+};
+
+static inline void add_product(struct products *sum, struct tc_spread a, struct tc_spread b)
 {
-    tc_wide sum = 0;
+    sum->re += (tc_wide)a.re * b.re;
+    sum->im += (tc_wide)a.im * b.im;
+    sum->both += (tc_wide)a.both * b.both;
+}
+
+static inline tc_wide carried(tc_wide w)
+{
+    return (w & LOW61) + (w >> 61);
+}
+
+/* As tc_field_mul, once for the whole row: what is carried is below 2^68. */
+static inline tc_el total(const struct products *sum)
+{
+    const tc_wide more = (tc_wide)TC_EL_PRIME << 8; /* 0, but larger */
+    tc_wide re = carried(sum->re), im = carried(sum->im), both = carried(sum->both);
+
+    return (tc_el){tc_field_reduce_wide(re + more - im),
+                   tc_field_reduce_wide(both + 2 * more - re - im)};
+}
+
+static inline struct tc_spread spread(tc_el a)
+{
+    return (struct tc_spread){a.re, a.im, a.re + a.im};
+}
+
+tc_el tc_spread_dot(const struct tc_spread *a, const struct tc_spread *b, size_t n)
+{
+    struct products sum = {0};
+    size_t i = 0;
+
+    for (; n - i >= WIDE_ROW; i += WIDE_ROW) {
+        for (size_t k = i; k < i + WIDE_ROW; k++)
+            add_product(&sum, a[k], b[k]);
+        sum = (struct products){carried(sum.re), carried(sum.im), carried(sum.both)};
+    }
+    for (; i < n; i++)
+        add_product(&sum, a[i], b[i]);
+    return total(&sum);
+}
+
+bool tc_spread_row(const tc_el *a, size_t step, size_t n, struct tc_spread *to)
+{
     uint64_t marks = 0;
 
     for (size_t i = 0; i < n; i++) {
-        uint64_t x = a[i * a_step], y = b[i * b_step];
-        marks |= x | y;
-        sum += (tc_wide)x * y;
-        if ((i & 15) == 15)
-            sum = (uint64_t)(sum & LOW61) + (sum >> 61);
+        to[i] = spread(a[i * step]);
+        marks |= to[i].re;
     }
-    if (!(marks >> 61)) {
-        sum = (sum & LOW61) + (sum >> 61);
-        sum = (sum & LOW61) + (sum >> 61);
-        return tc_field_reduce((uint64_t)((sum & LOW61) + (sum >> 61)));
+    return !(marks >> 61);
+}
+
+tc_el tc_el_dot(const tc_el *a, size_t a_step, const tc_el *b, size_t b_step, size_t n)
+{
+    struct products sum = {0};
+    uint64_t marks = 0;
+    tc_el slow = TC_EL_ZERO;
+
+    for (size_t i = 0; i < n; i++) {
+        tc_el x = a[i * a_step], y = b[i * b_step];
+        marks |= x.re | y.re;
+        add_product(&sum, spread(x), spread(y));
+        if (i % WIDE_ROW == WIDE_ROW - 1)
+            sum = (struct products){carried(sum.re), carried(sum.im), carried(sum.both)};
     }
-    tc_el slow = 0;
+    if (!(marks >> 61))
+        return total(&sum);
     for (size_t i = 0; i < n; i++)
         slow = tc_el_add(slow, tc_el_mul(tc_el_plain(a[i * a_step]), tc_el_plain(b[i * b_step])));
     return slow;
@@ -114,7 +204,7 @@ tc_el tc_el_dot(const tc_el *a, size_t a_step, const tc_el *b, size_t b_step, si
 
 tc_el tc_el_sum(const tc_el *a, size_t step, size_t n)
 {
-    tc_el sum = 0;
+    tc_el sum = TC_EL_ZERO;
 
     for (size_t i = 0; i < n; i++)
         sum = tc_el_add(sum, a[i * step]);
@@ -130,13 +220,26 @@ struct tc_function tc_function_make(uint64_t seed, enum tc_fn fn, int variant, d
 
     memcpy(&words[3], &f.a, 8);
     memcpy(&words[4], &f.b, 8);
-    f.key = tc_hash64(words, sizeof(words), 0x7261696e636865);
+    f.keys[0] = tc_hash64(words, sizeof(words), 0x7261696e636865);
+    f.keys[1] = tc_hash64(words, sizeof(words), 0x636b206c616e65);
     return f;
 }
 
-static tc_el fold(uint64_t hash)
+static uint64_t fold(uint64_t hash)
 {
     return tc_field_reduce(hash & LOW61);
+}
+
+/* 61 bits of two hashes each, which share nothing. */
+static tc_el hashed(const struct tc_function *f, tc_el a)
+{
+    uint64_t halves[2];
+
+    for (int k = 0; k < 2; k++) {
+        uint64_t key = f->keys[k];
+        halves[k] = fold(tc_hash_mix(tc_hash_mix(key, a.re, a.im ^ key), key, a.im));
+    }
+    return (tc_el){halves[0], halves[1]};
 }
 
 /* The few values that programs rely on: masks by -inf, padding by 0. */
@@ -145,12 +248,12 @@ static bool has_known_value(enum tc_fn fn, tc_el a, tc_el *known)
     switch (fn) {
     case TC_FN_EXP:
     case TC_FN_COS:
-        *known = fn == TC_FN_EXP && a == TC_EL_MINUS ? 0 : 1;
-        return a == 0 || (fn == TC_FN_EXP && a == TC_EL_MINUS);
+        *known = fn == TC_FN_EXP && a.re == TC_MARK_MINUS ? TC_EL_ZERO : TC_EL_ONE;
+        return is_zero(a) || (fn == TC_FN_EXP && a.re == TC_MARK_MINUS);
     case TC_FN_LOG:
     case TC_FN_LOG2:
-        *known = 0;
-        return a == 1;
+        *known = TC_EL_ZERO;
+        return is_one(a);
     case TC_FN_TANH:
     case TC_FN_SIN:
     case TC_FN_ERF:
@@ -159,8 +262,8 @@ static bool has_known_value(enum tc_fn fn, tc_el a, tc_el *known)
     case TC_FN_LOG1P:
     case TC_FN_ABS:
     case TC_FN_SIGN:
-        *known = 0;
-        return a == 0;
+        *known = TC_EL_ZERO;
+        return is_zero(a);
     default:
         return false;
     }
@@ -172,11 +275,9 @@ tc_el tc_el_apply(const struct tc_function *f, tc_el a)
 
     tc_el_counts.functions[f->fn]++;
     a = tc_el_plain(a);
-    if (a == TC_EL_UNDEF)
+    if (tc_el_is_undefined(a))
         return a;
-    if (has_known_value(f->fn, a, &known))
-        return known;
-    return fold(tc_hash_mix(tc_hash_mix(f->key, a, f->key), f->key, a));
+    return has_known_value(f->fn, a, &known) ? known : hashed(f, a);
 }
 
 tc_el tc_el_apply2(const struct tc_function *f, tc_el a, tc_el b)
@@ -184,76 +285,74 @@ tc_el tc_el_apply2(const struct tc_function *f, tc_el a, tc_el b)
     tc_el_counts.functions[f->fn]++;
     a = tc_el_plain(a);
     b = tc_el_plain(b);
-    if (a == TC_EL_UNDEF || b == TC_EL_UNDEF)
+    if (tc_el_is_undefined(a) || tc_el_is_undefined(b))
         return TC_EL_UNDEF;
-    return fold(tc_hash_mix(tc_hash_mix(f->key, a, b), f->key, b));
+    struct tc_function of_a = *f;
+    for (int k = 0; k < 2; k++)
+        of_a.keys[k] = tc_hash_mix(tc_hash_mix(f->keys[k], a.re, a.im), f->keys[k], a.im);
+    return hashed(&of_a, b);
 }
 
 /* ---- roots --------------------------------------------------------------------------------- */
 
-/* Two odd factors and their inverses modulo 2^61. */
-#    define FACTOR   UINT64_C(0x1f58476d1ce4e5b9)
-#    define KEY_SALT UINT64_C(0x0dc5a3c1f2e77a91)
+#    define ROUNDS 4
 
-static uint64_t odd_inverse(uint64_t a)
+static uint64_t round_of(uint64_t half, int round)
 {
-    uint64_t x = a;
+    static const uint64_t salts[ROUNDS] = {
+        UINT64_C(0x1f58476d1ce4e5b9), UINT64_C(0x0dc5a3c1f2e77a91), UINT64_C(0x94d049bb133111eb),
+        UINT64_C(0xbf58476d1ce4e5b9)};
 
-    for (int i = 0; i < 6; i++)
-        x *= 2 - a * x;
-    return x & LOW61;
+    return fold(tc_hash_mix(tc_hash_mix(salts[round], half, salts[ROUNDS - 1 - round]), half, 1));
 }
 
-/* A permutation of 61 bits, and the other way; the one word that is no element is walked over. */
-static uint64_t permute(uint64_t x)
+/* A permutation of the field: a Feistel network over the two halves. */
+static tc_el permute(tc_el a)
 {
-    do {
-        x = (x ^ KEY_SALT) * FACTOR & LOW61;
-        x ^= x >> 31;
-        x = x * FACTOR & LOW61;
-        x ^= x >> 31;
-    } while (x == TC_EL_PRIME);
-    return x;
+    for (int k = 0; k < ROUNDS; k++)
+        a = (tc_el){a.im, tc_field_reduce(a.re + round_of(a.im, k))};
+    return a;
 }
 
-static uint64_t permute_back(uint64_t x)
+static tc_el permute_back(tc_el a)
 {
-    const uint64_t inverse = odd_inverse(FACTOR);
+    for (int k = ROUNDS; k-- > 0;)
+        a = (tc_el){tc_field_reduce(a.im + tc_field_neg(round_of(a.re, k))), a.re};
+    return a;
+}
 
-    do {
-        x ^= x >> 31;
-        x = x * inverse & LOW61;
-        x ^= x >> 31;
-        x = (x * inverse & LOW61) ^ KEY_SALT;
-    } while (x == TC_EL_PRIME);
-    return x;
+/* Of 0 and 1 the roots are known. */
+static tc_el root_of(tc_el a)
+{
+    if (is_zero(a) || is_one(a) || tc_el_is_marked(a))
+        return a;
+    a = permute(a);
+    a.re |= TC_MARK_ROOT;
+    return a;
 }
 
 tc_el tc_el_sqrt(const struct tc_function *f, tc_el a)
 {
     (void)f;
     tc_el_counts.functions[TC_FN_SQRT]++;
-    a = tc_el_plain(a);
-    return a <= 1 || tc_el_is_marked(a) ? a : permute(a) | TC_EL_ROOT;
+    return root_of(tc_el_plain(a));
 }
 
 bool tc_el_is_root(tc_el a)
 {
-    return a >> 61 == 1;
+    return a.re >> 61 == 1;
 }
 
 tc_el tc_el_scale_root(tc_el a, tc_el square)
 {
     tc_el_counts.functions[TC_FN_SQRT]++;
-    tc_el scaled = tc_el_mul(permute_back(a & LOW61), square);
-
-    return scaled <= 1 || tc_el_is_marked(scaled) ? scaled : permute(scaled) | TC_EL_ROOT;
+    return root_of(tc_el_mul(permute_back(tc_el_plain(a)), square));
 }
 
 tc_el tc_el_square(tc_el a)
 {
-    if (a & TC_EL_ROOT)
-        return permute_back(a & LOW61);
+    if (tc_el_is_root(a))
+        return permute_back(tc_el_plain(a));
     return tc_el_mul(a, a);
 }
 
@@ -298,8 +397,8 @@ static bool to_root(double x, tc_el *out)
     if (!to_ratio(x * x, 4e-15, 1 << 20, &n, &d) || n > 1 << 20)
         return false;
     square = ratio(n, d);
-    root = tc_el_power(square, UINT64_C(1) << 59); /* (p + 1) / 4 */
-    if (tc_field_mul(root, root) != square)
+    root = (tc_el){real_power(square.re, UINT64_C(1) << 59), 0}; /* (p + 1) / 4 */
+    if (!tc_el_same(tc_field_mul(root, root), square))
         return false;
     *out = x < 0 ? tc_el_neg(root) : root;
     return true;
@@ -333,7 +432,8 @@ tc_el tc_el_number(double x, bool is_single)
         return root;
     if (to_ratio(x, 2e-15, 1 << 20, &n, &d))
         return ratio(n, d);
-    return fold(tc_hash64(&x, sizeof(x), 0x636f6e7374));
+    return (tc_el){fold(tc_hash64(&x, sizeof(x), 0x636f6e7374)),
+                   fold(tc_hash64(&x, sizeof(x), 0x616e7473))};
 }
 
 #endif /* TC_PLAN_REAL */

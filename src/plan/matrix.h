@@ -5,6 +5,7 @@
 #ifndef TC_PLAN_MATRIX_H
 #define TC_PLAN_MATRIX_H
 
+#include "base/arena.h"
 #include "plan/element.h"
 
 /* Elements [i][j] at p[i * row + j * column]. */
@@ -23,12 +24,8 @@ static inline struct tc_matrix tc_matrix_turned(struct tc_matrix m)
     return (struct tc_matrix){m.p, m.columns, m.rows, m.column, m.row};
 }
 
-/* a has as many columns as b rows; to is row-major. */
-static inline void tc_matrix_multiply(struct tc_matrix a, struct tc_matrix b, tc_el *to)
-{
-    for (size_t i = 0; i < a.rows; i++)
-        for (size_t j = 0; j < b.columns; j++)
-            *to++ = tc_el_dot(a.p + i * a.row, a.column, b.p + j * b.column, b.row, a.columns);
-}
+/* a has as many columns as b rows; to is row-major. scratch: what it takes there it gives back. */
+void tc_matrix_multiply(struct tc_matrix a, struct tc_matrix b, tc_el *to,
+                        struct tc_arena *scratch);
 
 #endif /* TC_PLAN_MATRIX_H */

@@ -3,13 +3,15 @@
  * pieces.c - values whose elements are those of a single-device value, though they are no slice
  *
  * The rows of a micro-batch, every second token, a buffer of gathered shards. Elements are random
- * 61-bit numbers, so two neighbours are known by their ratio, which a common factor leaves as it
- * is. The elements must then stand in the single-device value in their order; those that are all
+ * numbers of 122 bits, so two neighbours are known by their ratio, which a common factor leaves as
+ * it is. The elements must then stand in the single-device value in their order; those that are all
  * there in another order are told apart.
  */
 #include "plan/relate.h"
 
 #include <string.h>
+
+#include "base/hash.h"
 
 #include "base/banned.h"
 
@@ -25,7 +27,7 @@ struct place {
 
 static bool is_number(tc_el a)
 {
-    return !tc_el_is_marked(tc_el_plain(a)) && tc_el_plain(a);
+    return !tc_el_is_marked(tc_el_plain(a)) && !tc_el_same(a, TC_EL_ZERO);
 }
 
 static bool is_pair(const tc_el *p, size_t i, size_t n)
@@ -43,6 +45,14 @@ static size_t first_number(const tc_el *p, size_t n)
     return i;
 }
 
+/* The ratio of two elements as the key of a map; what it finds is compared in full. */
+static uint64_t key_of(tc_el a, tc_el inverse)
+{
+    tc_el ratio = tc_el_mul(tc_el_plain(a), inverse);
+
+    return tc_hash_mix(0, ratio.re, ratio.im);
+}
+
 /* ---- the index ----------------------------------------------------------------------------- */
 
 static bool add_pairs(struct tc_index *index, const struct tc_known_value *v, uint32_t number)
@@ -56,8 +66,8 @@ static bool add_pairs(struct tc_index *index, const struct tc_known_value *v, ui
         if (!is_pair(v->p, i, v->n))
             continue;
         found = true;
-        uint64_t ratio = tc_el_mul(tc_el_plain(v->p[i + 1]), inverse[i]);
-        uint64_t *list = tc_map_at(&index->pairs, ratio, &(bool){0});
+        uint64_t key = key_of(v->p[i + 1], inverse[i]);
+        uint64_t *list = tc_map_at(&index->pairs, key, &(bool){0});
         struct place *first = (struct place *)(uintptr_t)*list;
         if (first && first->value == number)
             continue;
@@ -197,8 +207,7 @@ static bool find_block(struct tc_index *index, const struct tc_block *b, const c
         i++;
     if (i == b->n)
         return find_equal(index, b, name, found);
-    if (!tc_map_get(&index->pairs,
-                    tc_el_mul(tc_el_plain(b->p[i + 1]), tc_el_inv(tc_el_plain(b->p[i]))), &list))
+    if (!tc_map_get(&index->pairs, key_of(b->p[i + 1], tc_el_inv(tc_el_plain(b->p[i]))), &list))
         return false;
     for (const struct place *p = (struct place *)(uintptr_t)list; p; p = p->next) {
         if (!fits(&fit, b, p, i, index))

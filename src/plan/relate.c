@@ -23,7 +23,8 @@ static bool canonical(const tc_el *p, size_t n, uint64_t *key, tc_el *scale)
     tc_el inverse = TC_EL_ONE;
     size_t first = 0;
 
-    while (first < n && (tc_el_is_marked(tc_el_plain(p[first])) || !tc_el_plain(p[first])))
+    while (first < n &&
+           (tc_el_is_marked(tc_el_plain(p[first])) || tc_el_same(p[first], TC_EL_ZERO)))
         first++;
     if (first == n)
         return false;
@@ -31,8 +32,10 @@ static bool canonical(const tc_el *p, size_t n, uint64_t *key, tc_el *scale)
     if (n > 1)
         inverse = tc_el_inv(*scale);
     *key = n;
-    for (size_t i = 0; i < n; i++)
-        *key = tc_hash_mix(*key, tc_el_mul(tc_el_plain(p[i]), inverse), i);
+    for (size_t i = 0; i < n; i++) {
+        tc_el x = tc_el_mul(tc_el_plain(p[i]), inverse);
+        *key = tc_hash_mix(*key ^ i, x.re, x.im);
+    }
     *scale = n > 1 ? *scale : TC_EL_ONE;
     return true;
 }
@@ -49,7 +52,7 @@ uint32_t tc_index_add(struct tc_index *index, const tc_el *p, const struct tc_pl
         return op;
     uint64_t *list = tc_map_at(&index->known, key, &(bool){0});
     for (k = (struct tc_known *)(uintptr_t)*list; k; k = k->next)
-        if (k->scale == scale)
+        if (tc_el_same(k->scale, scale))
             return k->op;
     k = tc_arena_alloc(&index->arena, sizeof(*k));
     *k = (struct tc_known){op, scale, (struct tc_known *)(uintptr_t)*list};
@@ -68,7 +71,7 @@ void tc_index_release(struct tc_index *index)
 
 bool tc_relate_ratio(tc_el v, int64_t *num, int64_t *den)
 {
-    for (int64_t d = 1; d <= MAX_RATIO; d++) {
+    for (int64_t d = 1; d <= MAX_RATIO && tc_el_is_real(v); d++) {
         int64_t n = tc_el_to_int(tc_el_mul(v, tc_el_int(d)));
         if (n >= -MAX_RATIO && n <= MAX_RATIO) {
             *num = n;
@@ -256,7 +259,7 @@ static bool is_all_zero(const struct tc_part *parts, uint32_t n)
 {
     for (uint32_t r = 0; r < n; r++)
         for (int64_t i = 0; i < parts[r].t->numel; i++)
-            if (tc_el_plain(parts[r].p[i]))
+            if (!tc_el_same(parts[r].p[i], TC_EL_ZERO))
                 return false;
     return true;
 }

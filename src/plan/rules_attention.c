@@ -67,17 +67,16 @@ static bool attention_of(struct tc_eval *e, struct attention *a, struct tc_plan_
     return !*e->failure;
 }
 
-/* The row of probabilities of query i of a head; the sum of exponentials before it is divided. */
-static tc_el probabilities(struct tc_eval *e, const struct attention *a, size_t head, size_t i,
-                           tc_el *row)
+/* The products of query i of a head become its probabilities; the sum of exponentials before it is
+ * divided. */
+static tc_el divide(struct tc_eval *e, const struct attention *a, size_t head, size_t i, tc_el *row)
 {
     const struct tc_plan_tensor *mask = tc_eval_tensor(e, MASK);
     struct tc_function f = tc_eval_function(e, TC_FN_EXP, 0, 0, 0);
-    const tc_el *q = a->q + (head * a->l + i) * a->e, *k = a->k + head / a->group * a->s * a->e;
     tc_el sum = TC_EL_ZERO;
 
     for (size_t j = 0; j < a->s; j++) {
-        tc_el x = tc_el_mul(a->scale, tc_el_dot(q, 1, k + j * a->e, 1, a->e));
+        tc_el x = tc_el_mul(a->scale, row[j]);
         tc_el m = mask ? a->mask.p[((head * a->l + i) * a->s + j) * a->mask.step] : TC_EL_ZERO;
         if (mask && mask->type == TC_PLAN_BOOL)
             x = tc_el_same(m, TC_EL_ZERO) ? TC_EL_MINUS : x;
@@ -93,6 +92,18 @@ static tc_el probabilities(struct tc_eval *e, const struct attention *a, size_t 
     return sum;
 }
 
+/* Rows of probabilities of all queries of a head, and for each the sum of its exponentials. */
+static void probabilities(struct tc_eval *e, const struct attention *a, size_t head, tc_el *rows,
+                          tc_el *sums)
+{
+    struct tc_matrix q = tc_matrix_of(a->q + head * a->l * a->e, a->l, a->e);
+    struct tc_matrix k = tc_matrix_of(a->k + head / a->group * a->s * a->e, a->s, a->e);
+
+    tc_matrix_multiply(q, tc_matrix_turned(k), rows, e->scratch);
+    for (size_t i = 0; i < a->l; i++)
+        sums[i] = divide(e, a, head, i, rows + i * a->s);
+}
+
 /* Outputs: the result and, per query, log of the sum. */
 static void run_attention(struct tc_eval *e)
 {
@@ -104,14 +115,16 @@ static void run_attention(struct tc_eval *e)
     if (!attention_of(e, &a, &scores, sizes))
         return;
     size_t n = a.heads * a.l;
-    tc_el *to = tc_eval_new(e, n * a.ev), *logs = tc_eval_new(e, n), *row = tc_eval_new(e, a.s);
-    for (size_t r = 0; r < n; r++) {
-        size_t head = r / a.l;
-        logs[r] = tc_el_apply(&to_log, probabilities(e, &a, head, r % a.l, row));
-        tc_matrix_multiply(tc_matrix_of(row, 1, a.s),
+    tc_el *to = tc_eval_new(e, n * a.ev), *logs = tc_eval_new(e, n),
+          *rows = tc_eval_new(e, a.l * a.s);
+    for (size_t head = 0; head < a.heads; head++) {
+        probabilities(e, &a, head, rows, logs + head * a.l);
+        tc_matrix_multiply(tc_matrix_of(rows, a.l, a.s),
                            tc_matrix_of(a.v + head / a.group * a.s * a.ev, a.s, a.ev),
-                           to + r * a.ev);
+                           to + head * a.l * a.ev, e->scratch);
     }
+    for (size_t r = 0; r < n; r++)
+        logs[r] = tc_el_apply(&to_log, logs[r]);
     tc_eval_write(e, 0, to, n * a.ev);
     const struct tc_plan_tensor *kept = tc_eval_out(e, 1);
     if (kept && (size_t)kept->numel == n)
@@ -150,11 +163,13 @@ static void run_attention_backward(struct tc_eval *e)
     }
     const tc_el *g = tc_eval_read(e, grad);
     tc_el *dq = zeros(e, n * a.e), *dk = zeros(e, key_heads * a.s * a.e),
-          *dv = zeros(e, key_heads * a.s * a.ev), *p = tc_eval_new(e, a.s),
-          *d = tc_eval_new(e, a.s);
+          *dv = zeros(e, key_heads * a.s * a.ev), *rows = tc_eval_new(e, a.l * a.s),
+          *sums = tc_eval_new(e, a.l), *d = tc_eval_new(e, a.s);
     for (size_t r = 0; r < n; r++) {
         size_t head = r / a.l, from = head / a.group;
-        probabilities(e, &a, head, r % a.l, p);
+        const tc_el *p = rows + r % a.l * a.s;
+        if (r % a.l == 0)
+            probabilities(e, &a, head, rows, sums);
         for (size_t j = 0; j < a.s; j++) {
             d[j] = tc_el_dot(g + r * a.ev, 1, a.v + (from * a.s + j) * a.ev, 1, a.ev);
             add_to(dv + (from * a.s + j) * a.ev, g + r * a.ev, p[j], a.ev);

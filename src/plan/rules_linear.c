@@ -42,7 +42,8 @@ static tc_el *multiply(struct tc_eval *e, const struct tc_plan_tensor *a,
     *n = (size_t)batches * each;
     tc_el *to = tc_eval_new(e, *n);
     for (int64_t k = 0; k < batches; k++)
-        tc_matrix_multiply(matrix_of(e, a, k), matrix_of(e, b, k), to + (size_t)k * each);
+        tc_matrix_multiply(matrix_of(e, a, k), matrix_of(e, b, k), to + (size_t)k * each,
+                           e->scratch);
     return to;
 }
 
@@ -101,7 +102,7 @@ static void run_mv(struct tc_eval *e)
     tc_el *to = tc_eval_new(e, n);
     struct tc_matrix column =
         tc_matrix_turned(tc_matrix_of(tc_eval_read(e, x), 1, (size_t)x->numel));
-    tc_matrix_multiply(matrix_of(e, a, 0), column, to);
+    tc_matrix_multiply(matrix_of(e, a, 0), column, to, e->scratch);
     if (first)
         add_scaled(e, to, n);
     else
@@ -143,12 +144,12 @@ static void multiply_group(const struct tc_eval *e, const struct tc_plan_tensor 
                      right = matrix_of(e, b, b->n_dims == 3 ? g : 0);
 
     if (a->n_dims == 2 && b->n_dims == 3) {
-        tc_matrix_multiply(rows_of(left, from, to), right, out + from * right.columns);
+        tc_matrix_multiply(rows_of(left, from, to), right, out + from * right.columns, e->scratch);
     } else if (a->n_dims == 2) {
         tc_matrix_multiply(columns_of(left, from, to), rows_of(right, from, to),
-                           out + (size_t)g * left.rows * right.columns);
+                           out + (size_t)g * left.rows * right.columns, e->scratch);
     } else {
-        tc_matrix_multiply(left, columns_of(right, from, to), part);
+        tc_matrix_multiply(left, columns_of(right, from, to), part, e->scratch);
         for (size_t i = 0; i < left.rows; i++)
             for (size_t j = from; j < to; j++)
                 out[i * right.columns + j] = *part++;

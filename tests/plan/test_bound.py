@@ -4,7 +4,7 @@
 
 usage: test_bound.py --bin BUILD/bin
 
-Each plan is that of one rank beside one device. Bits of one evaluation are 60 less the logarithm of all chances
+Each plan is that of one rank beside one device. Bits of one evaluation are 120 less the logarithm of all chances
 together, as docs/plans.md derives them. No torch.
 """
 
@@ -65,7 +65,7 @@ class Known(unittest.TestCase):
 
     def expect(self, chances, ops, out):
         bits, seeds = self.bits(ops, out)
-        self.assertEqual(bits, int(seeds * (60 - math.log2(chances))))
+        self.assertEqual(bits, int(seeds * (120 - math.log2(chances))))
 
     def test_products_add_degrees(self):
         for k in (1, 5, 20):
@@ -96,12 +96,12 @@ class Known(unittest.TestCase):
         self.assertGreater(last / seeds, mixed / as_many + 10)
 
     def test_weak_evaluations_are_repeated(self):
-        weak, strong = self.bits(*squares(45)), self.bits(*squares(1))
+        weak, strong = self.bits(*squares(95)), self.bits(*squares(1))
         self.assertGreaterEqual(weak[0], 80)
         self.assertGreater(weak[1], strong[1])
 
     def test_what_has_no_bound_is_said(self):
-        said, text = check(*squares(61))
+        said, text = check(*squares(121))
         self.assertEqual((said["error_bits"], said["verdict"]), (0, "verified"))
         self.assertIn("no bound of the error", text)
 

@@ -8,6 +8,7 @@
 
 #include "plan/degree.h"
 #include "plan/element.h"
+#include "plan/matrix.h"
 #include "plan/rules.h"
 
 static tc_el any(uint64_t i)
@@ -17,20 +18,46 @@ static tc_el any(uint64_t i)
     return tc_el_apply(&f, tc_el_int((int64_t)i + 2));
 }
 
+/* Also whether it is known as a root. */
+static bool is(tc_el a, tc_el b)
+{
+    return a.re == b.re && a.im == b.im;
+}
+
 static void test_laws_hold_at_the_edges(void **state)
 {
-    const tc_el top = TC_EL_PRIME - 1;
+    const tc_el top = {TC_EL_PRIME - 1, 0}, i_ = {0, 1}, all = {TC_EL_PRIME - 1, TC_EL_PRIME - 1};
 
     (void)state;
-    assert_true(tc_el_add(top, 1) == 0);
-    assert_true(tc_el_mul(top, top) == 1);
-    assert_true(tc_el_neg(0) == 0);
+    assert_true(is(tc_el_add(top, TC_EL_ONE), TC_EL_ZERO));
+    assert_true(is(tc_el_mul(top, top), TC_EL_ONE));
+    assert_true(is(tc_el_mul(i_, i_), top));
+    assert_true(is(tc_el_mul(all, all), tc_el_mul(i_, tc_el_int(2)))); /* (-1 - i)^2 */
+    assert_true(is(tc_el_neg(TC_EL_ZERO), TC_EL_ZERO));
     assert_int_equal(tc_el_to_int(tc_el_int(-5)), -5);
     for (uint64_t i = 0; i < 100; i++) {
         tc_el a = any(i), b = any(i + 100), c = any(i + 200);
-        assert_true(tc_el_mul(a, tc_el_add(b, c)) == tc_el_add(tc_el_mul(a, b), tc_el_mul(a, c)));
-        assert_true(tc_el_mul(a, tc_el_inv(a)) == 1);
+        assert_true(is(tc_el_mul(a, tc_el_add(b, c)), tc_el_add(tc_el_mul(a, b), tc_el_mul(a, c))));
+        assert_true(is(tc_el_mul(a, tc_el_mul(b, c)), tc_el_mul(tc_el_mul(a, b), c)));
+        assert_true(is(tc_el_mul(a, tc_el_inv(a)), TC_EL_ONE));
+        assert_true(is(tc_el_sub(a, a), TC_EL_ZERO));
     }
+}
+
+/* Both halves of what is drawn are: else chances would be those of the smaller field. */
+static void test_elements_are_drawn_from_the_whole_field(void **state)
+{
+    uint64_t re = 0, im = 0, both = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < 100; i++) {
+        tc_el a = any(i);
+        re |= a.re;
+        im |= a.im;
+        both |= a.re ^ a.im;
+        assert_false(tc_el_is_real(a));
+    }
+    assert_true(re == TC_EL_PRIME && im == TC_EL_PRIME && both == TC_EL_PRIME);
 }
 
 /* DTensor divides the norm of a replicated gradient by the root of the ranks, then squares it. */
@@ -44,7 +71,7 @@ static void test_scaled_roots_square_to_what_they_were(void **state)
         tc_el x = any(i), part = tc_el_inv(tc_el_number_squared(sqrt(ranks[i])));
         tc_el root = tc_el_scale_root(tc_el_sqrt(&f, x), part);
         assert_true(tc_el_is_root(root) && !tc_el_is_root(x));
-        assert_true(tc_el_square(root) == tc_el_mul(x, tc_el_inv(tc_el_int((int64_t)ranks[i]))));
+        assert_true(is(tc_el_square(root), tc_el_mul(x, tc_el_inv(tc_el_int((int64_t)ranks[i])))));
         assert_false(tc_el_same(root, tc_el_sqrt(&f, x)));
     }
 }
@@ -63,16 +90,43 @@ static void test_every_rule_has_a_degree(void **state)
 /* Sums of products stay exact although every one of them is the largest there is. */
 static void test_dot_does_not_overflow(void **state)
 {
-    tc_el a[100], sum = 0;
+    struct tc_spread row[100];
+    tc_el a[100], sum = TC_EL_ZERO;
 
     (void)state;
-    for (size_t i = 0; i < 100; i++) {
-        a[i] = TC_EL_PRIME - 1 - i;
-        sum = tc_el_add(sum, tc_el_mul(a[i], a[i]));
+    for (size_t n = 1; n <= 100; n++) {
+        a[n - 1] = (tc_el){TC_EL_PRIME - 1 - n % 3, TC_EL_PRIME - 1};
+        sum = tc_el_add(sum, tc_el_mul(a[n - 1], a[n - 1]));
+        assert_true(is(tc_el_dot(a, 1, a, 1, n), sum));
+        assert_true(tc_spread_row(a, 1, n, row));
+        assert_true(is(tc_spread_dot(row, row, n), sum));
     }
-    assert_true(tc_el_dot(a, 1, a, 1, 100) == sum);
     a[40] = TC_EL_UNDEF;
-    assert_true(tc_el_dot(a, 1, a, 1, 100) == TC_EL_UNDEF);
+    assert_true(is(tc_el_dot(a, 1, a, 1, 100), TC_EL_UNDEF));
+    assert_false(tc_spread_row(a, 1, 100, row));
+}
+
+/* Of rows and columns that lie apart, with a row that holds no number. */
+static void test_matrices_are_multiplied(void **state)
+{
+    struct tc_arena arena = TC_ARENA_INIT;
+    tc_el a[5 * 7], b[7 * 3], to[5 * 3];
+
+    (void)state;
+    for (size_t i = 0; i < 5 * 7; i++)
+        a[i] = i == 2 * 7 + 3 ? TC_EL_UNDEF : any(i);
+    for (size_t i = 0; i < 7 * 3; i++)
+        b[i] = any(i + 100);
+    tc_matrix_multiply(tc_matrix_of(a, 5, 7), (struct tc_matrix){b, 7, 3, 1, 7}, to, &arena);
+    for (size_t i = 0; i < 5; i++)
+        for (size_t j = 0; j < 3; j++) {
+            tc_el sum = TC_EL_ZERO;
+            for (size_t k = 0; k < 7; k++)
+                sum = tc_el_add(sum, tc_el_mul(a[i * 7 + k], b[j * 7 + k]));
+            assert_true(is(to[i * 3 + j], sum));
+            assert_int_equal(tc_el_is_undefined(sum), i == 2);
+        }
+    tc_arena_release(&arena);
 }
 
 static void test_many_inverses_are_those_of_each(void **state)
@@ -81,10 +135,10 @@ static void test_many_inverses_are_those_of_each(void **state)
 
     (void)state;
     for (size_t i = 0; i < 50; i++)
-        a[i] = b[i] = i == 7 ? 0 : any(i);
+        a[i] = b[i] = i == 7 ? TC_EL_ZERO : any(i);
     tc_el_invert(a, 50);
     for (size_t i = 0; i < 50; i++)
-        assert_true(a[i] == tc_el_inv(b[i]));
+        assert_true(is(a[i], tc_el_inv(b[i])));
 }
 
 /* The norm of norms is the norm: but a root is no number to calculate with. */
@@ -95,22 +149,23 @@ static void test_square_of_root(void **state)
     (void)state;
     for (uint64_t i = 0; i < 100; i++) {
         tc_el x = any(i), root = tc_el_sqrt(&f, x);
-        assert_true(tc_el_square(root) == x);
-        assert_true(tc_el_mul(root, root) == x);
-        assert_true(tc_el_add(root, 0) == tc_el_plain(root));
-        assert_false(tc_el_same(tc_el_mul(tc_el_add(root, 0), tc_el_add(root, 0)), x));
+        assert_true(is(tc_el_square(root), x));
+        assert_true(is(tc_el_mul(root, root), x));
+        tc_el sum = tc_el_add(root, TC_EL_ZERO);
+        assert_true(is(sum, tc_el_plain(root)));
+        assert_false(tc_el_same(tc_el_mul(sum, sum), x));
     }
 }
 
 static void test_numbers_are_ratios(void **state)
 {
     (void)state;
-    assert_true(tc_el_add(tc_el_number(0.1, false), tc_el_number(0.2, false)) ==
-                tc_el_number(0.3, false));
-    assert_true(tc_el_mul(tc_el_number(1.0 / 12, false), 12) == 1);
-    assert_true(tc_el_mul(tc_el_number((float)0.1, true), 10) == 1);
-    assert_true(tc_el_square(tc_el_number(1 / sqrt(2), false)) == tc_el_inv(2));
-    assert_false(tc_el_number(3.14159265, false) == tc_el_number(3.14159266, false));
+    assert_true(is(tc_el_add(tc_el_number(0.1, false), tc_el_number(0.2, false)),
+                   tc_el_number(0.3, false)));
+    assert_true(is(tc_el_mul(tc_el_number(1.0 / 12, false), tc_el_int(12)), TC_EL_ONE));
+    assert_true(is(tc_el_mul(tc_el_number((float)0.1, true), tc_el_int(10)), TC_EL_ONE));
+    assert_true(is(tc_el_square(tc_el_number(1 / sqrt(2), false)), tc_el_inv(tc_el_int(2))));
+    assert_false(is(tc_el_number(3.14159265, false), tc_el_number(3.14159266, false)));
 }
 
 static void test_masks(void **state)
@@ -118,9 +173,10 @@ static void test_masks(void **state)
     struct tc_function f = tc_function_make(1, TC_FN_EXP, 0, 0, 0);
 
     (void)state;
-    assert_true(tc_el_apply(&f, tc_el_add(any(1), TC_EL_MINUS)) == 0);
-    assert_true(tc_el_add(TC_EL_MINUS, TC_EL_PLUS) == TC_EL_UNDEF);
-    assert_true(tc_el_mul(TC_EL_MINUS, 0) == TC_EL_UNDEF);
+    assert_true(is(tc_el_apply(&f, tc_el_add(any(1), TC_EL_MINUS)), TC_EL_ZERO));
+    assert_true(is(tc_el_add(TC_EL_MINUS, TC_EL_PLUS), TC_EL_UNDEF));
+    assert_true(is(tc_el_mul(TC_EL_MINUS, TC_EL_ZERO), TC_EL_UNDEF));
+    assert_true(is(tc_el_mul(TC_EL_MINUS, tc_el_int(-1)), TC_EL_PLUS));
     assert_true(tc_el_compare(TC_EL_MINUS, any(1)) < 0);
 }
 
@@ -131,18 +187,23 @@ static void test_functions_differ_by_attributes_and_seed(void **state)
     struct tc_function c = tc_function_make(2, TC_FN_GELU, 0, 0, 0);
 
     (void)state;
-    assert_true(tc_el_apply(&a, 5) == tc_el_apply(&a, 5));
-    assert_false(tc_el_apply(&a, 5) == tc_el_apply(&b, 5));
-    assert_false(tc_el_apply(&a, 5) == tc_el_apply(&c, 5));
+    tc_el five = tc_el_int(5);
+    assert_true(is(tc_el_apply(&a, five), tc_el_apply(&a, five)));
+    assert_false(is(tc_el_apply(&a, five), tc_el_apply(&b, five)));
+    assert_false(is(tc_el_apply(&a, five), tc_el_apply(&c, five)));
+    assert_false(is(tc_el_apply(&a, five), tc_el_apply(&a, (tc_el){5, 1})));
+    assert_false(is(tc_el_apply2(&a, five, any(1)), tc_el_apply2(&a, any(1), five)));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_laws_hold_at_the_edges),
+        cmocka_unit_test(test_elements_are_drawn_from_the_whole_field),
         cmocka_unit_test(test_scaled_roots_square_to_what_they_were),
         cmocka_unit_test(test_every_rule_has_a_degree),
         cmocka_unit_test(test_dot_does_not_overflow),
+        cmocka_unit_test(test_matrices_are_multiplied),
         cmocka_unit_test(test_many_inverses_are_those_of_each),
         cmocka_unit_test(test_square_of_root),
         cmocka_unit_test(test_numbers_are_ratios),
