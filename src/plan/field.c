@@ -141,10 +141,19 @@ static inline tc_wide carried(tc_wide w)
     return (w & LOW61) + (w >> 61);
 }
 
-/* As tc_field_mul, once for the whole row: what is carried is below 2^68. */
+/* As tc_field_mul, once for a row of WIDE_ROW products at most. */
 static inline tc_el total(const struct products *sum)
 {
-    const tc_wide more = (tc_wide)TC_EL_PRIME << 8; /* 0, but larger */
+    const tc_wide more = (tc_wide)TC_EL_PRIME << 66; /* 0, but larger than 16 * 2^122 */
+
+    return (tc_el){tc_field_reduce_wide(sum->re + (more - sum->im)),
+                   tc_field_reduce_wide(sum->both - sum->re - sum->im)};
+}
+
+/* The same of a longer row. Once it is carried, both may be less than re + im. */
+static tc_el total_carried(const struct products *sum)
+{
+    const tc_wide more = (tc_wide)TC_EL_PRIME << 8; /* larger than what is carried: below 2^68 */
     tc_wide re = carried(sum->re), im = carried(sum->im), both = carried(sum->both);
 
     return (tc_el){tc_field_reduce_wide(re + more - im),
@@ -168,7 +177,7 @@ tc_el tc_spread_dot(const struct tc_spread *a, const struct tc_spread *b, size_t
     }
     for (; i < n; i++)
         add_product(&sum, a[i], b[i]);
-    return total(&sum);
+    return n < WIDE_ROW ? total(&sum) : total_carried(&sum);
 }
 
 bool tc_spread_row(const tc_el *a, size_t step, size_t n, struct tc_spread *to)
@@ -196,7 +205,7 @@ tc_el tc_el_dot(const tc_el *a, size_t a_step, const tc_el *b, size_t b_step, si
             sum = (struct products){carried(sum.re), carried(sum.im), carried(sum.both)};
     }
     if (!(marks >> 61))
-        return total(&sum);
+        return n < WIDE_ROW ? total(&sum) : total_carried(&sum);
     for (size_t i = 0; i < n; i++)
         slow = tc_el_add(slow, tc_el_mul(tc_el_plain(a[i * a_step]), tc_el_plain(b[i * b_step])));
     return slow;

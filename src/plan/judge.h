@@ -31,8 +31,7 @@ struct judge {
     struct tc_plan_verdict *verdict;
     pthread_mutex_t lock;
     atomic_uint_fast64_t done;
-    unsigned threads; /* for each seed */
-    bool has_fault;   /* an evaluation ended early, and a finding says why */
+    bool has_fault; /* an evaluation ended early, and a finding says why */
 };
 
 /* NULL if the reference has no result of that name. */

@@ -59,7 +59,7 @@ uint64_t tc_plan_seed(unsigned number)
     return UINT64_C(0x9e3779b97f4a7c15) * (number + 1);
 }
 
-static void try(void *context, size_t seed)
+static void run_reference(void *context, size_t seed)
 {
     struct trial *t = (struct trial *)context + seed;
     struct judge *j = t->judge;
@@ -68,25 +68,32 @@ static void try(void *context, size_t seed)
 
     t->in_single = true;
     t->status = tc_world_run(j->single, tc_plan_seed(t->seed), 1, &watch, &t->fault, &t->err);
-    if (t->status)
-        return;
+}
+
+static void run_job(struct trial *t)
+{
+    struct judge *j = t->judge;
+    struct tc_world_watch watch = {
+        .done = tc_trial_take_results, .tick = tick, .ledger = t->degrees[1], .context = t};
+
     t->in_single = false;
-    watch.done = tc_trial_take_results;
-    watch.ledger = t->degrees[1];
-    t->status =
-        tc_world_run(j->parallel, tc_plan_seed(t->seed), j->threads, &watch, &t->fault, &t->err);
+    t->status = tc_world_run(j->parallel, tc_plan_seed(t->seed), j->config->threads, &watch,
+                             &t->fault, &t->err);
     tc_trial_compare_sums(t);
 }
 
-/* Trials [from, to); the first that fails decides. */
+/*
+ * Trials [from, to); the first that fails decides. References have one rank: they run side by side.
+ * The job runs with all threads, one evaluation after the other: thousands of ranks that wait for
+ * each other fill the memory once.
+ */
 static enum tc_status run_trials(struct judge *j, struct trial *trials, unsigned from, unsigned to,
                                  struct tc_error *err)
 {
-    unsigned n = to - from, threads = j->config->threads;
-
-    j->threads = threads > n ? threads / n : 1;
-    tc_pool_run(n, threads, try, trials + from);
+    tc_pool_run(to - from, j->config->threads, run_reference, trials + from);
     for (unsigned i = from; i < to; i++) {
+        if (!trials[i].status)
+            run_job(&trials[i]);
         if (!trials[i].status)
             continue;
         if (trials[i].status != TC_E_FORMAT)
@@ -143,7 +150,7 @@ enum tc_status tc_plan_verify(const struct tc_plan_set *single, const struct tc_
                               const struct tc_verify_config *config,
                               struct tc_plan_verdict *verdict, struct tc_error *err)
 {
-    struct judge j = {single, parallel, config, verdict, .threads = 1};
+    struct judge j = {.single = single, .parallel = parallel, .config = config, .verdict = verdict};
     enum tc_status status;
 
     *verdict = (struct tc_plan_verdict){.n_seeds = config->seeds};
