@@ -19,8 +19,8 @@ class Attention(nn.Module):
         self.out = nn.Linear(inner, WIDTH, bias=False)
         self.sinks = nn.Parameter(torch.zeros(self.heads))
         for layer in (self.q, self.k, self.v, self.out):
-            layer.weight.split = True
-        self.sinks.split = not args.bug
+            layer.weight.is_split = True
+        self.sinks.is_split = not args.bug
 
     def forward(self, x):
         x = enter(x, self.group)
@@ -35,7 +35,7 @@ class Attention(nn.Module):
 def clip(model, args, most=0.5):
     total = torch.zeros(())
     for parameter in model.parameters():
-        if getattr(parameter, "split", False) or args.index["tp"] == 0:
+        if getattr(parameter, "is_split", False) or args.index["tp"] == 0:
             total = total + parameter.grad.pow(2).sum()  # place
     if args.tp > 1:
         dist.all_reduce(total, group=args.group["tp"])  # place

@@ -48,7 +48,7 @@ def main():
         given = torch.zeros(ROWS // MICRO, WIDTH, requires_grad=not first)
         made = torch.zeros(ROWS // MICRO, WIDTH if first else CLASSES, requires_grad=True)
         stage = PipelineStage(model, args.index["pp"], args.pp, torch.device("cpu"), input_args=(given,), output_args=(made,))
-        schedule = ScheduleGPipe(stage, MICRO, loss_fn=loss_of)
+        schedule = ScheduleGPipe(stage, MICRO, loss_fn=lambda *both: loss_of(*both) / MICRO, scale_grads=False)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for step in range(4):
         generator = torch.Generator().manual_seed(step)
