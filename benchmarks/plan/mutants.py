@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutants of captured plans: a collective dropped, doubled, averaged, given to another group; a factor changed."""
+"""Mutants of captured plans: a collective dropped, doubled, averaged, given to other ranks; shards swapped; a number
+changed."""
 import copy
 import json
 import pathlib
 
 FACTORS = ("alpha", "other", "value", "scale", "lr")
+ARGUMENTS = ("eps", "beta", "exponent", "momentum", "weight_decay", "beta1", "beta2", "alpha", "scale", "lr", "value", "other",
+             "threshold", "negative_slope", "max")
 
 
 class Job:
@@ -52,6 +55,25 @@ def factor_key(line):
                  and not isinstance(line["a"][k], bool)), None)
 
 
+def argument_key(line):
+    """A number among the arguments of an operator that is none of factor_key()."""
+    if factor_key(line) or not line["op"].startswith("aten.") or line["op"].startswith(("aten.zeros", "aten.full", "aten.fill")):
+        return None
+    return next((k for k in ARGUMENTS if isinstance(line["a"].get(k), (int, float)) and line["a"][k]
+                 and not isinstance(line["a"][k], bool)), None)
+
+
+def has_parts(line):
+    return line["op"].startswith(("c10d.allgather_.", "aten.cat.", "aten.stack.")) and parts_of(line) is not None
+
+
+def parts_of(line):
+    """The list of shards that is gathered into, or put together; all of one size."""
+    a = line["a"]
+    parts = a["output_tensors"][0] if "output_tensors" in a else a.get("tensors")
+    return parts if parts and len(parts) > 1 and len({str(part[3]) for part in parts}) == 1 else None
+
+
 def average(lines, i, head):
     arguments = lines[i]["a"]
     arguments[next(k for k in ("reduce_op", "reduceOp", "op") if arguments.get(k) == "sum")] = "avg"
@@ -62,6 +84,23 @@ def other_group(lines, i, head):
     others = [axis["ranks"] for axis in head["mesh"] if len(axis["ranks"]) == len(ranks) and axis["ranks"] != ranks]
     if others:
         lines[i]["a"][key] = ["pg", others[0]]
+
+
+def smaller_group(lines, i, head):
+    """The half of the group that the rank is in."""
+    key, ranks = group_of(lines[i])
+    half = len(ranks) // 2
+    if half > 1:
+        mine = ranks[:half] if head["rank"] in ranks[:half] else ranks[half:2 * half]
+        lines[i]["a"][key] = ["pg", mine]
+
+
+def double_argument(lines, i, head):
+    lines[i]["a"][argument_key(lines[i])] *= 2
+
+
+def reverse_parts(lines, i, head):
+    parts_of(lines[i]).reverse()
 
 
 def double_factor(lines, i, head):
@@ -75,7 +114,11 @@ KINDS = {
     "doubled": (is_collective, lambda lines, i, head: lines.insert(i, lines[i]), None),
     "average": (is_sum, average, None),
     "other group": (is_collective, other_group, None),
+    "smaller group": (is_sum, smaller_group, None),
+    "parts reversed": (has_parts, reverse_parts, None),
     "factor": (factor_key, double_factor, None),
+    "factor on one": (factor_key, double_factor, (0,)),
+    "argument": (argument_key, double_argument, None),
 }
 
 

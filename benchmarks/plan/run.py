@@ -8,7 +8,9 @@
 
 A set-up must be verified. A bug must be refuted, and the first violation must name the operator and the line that the
 bug's RUN gives: the line marked `# wrong`, or a line of the set-up. A mutant that is verified computes the same (a
-gather done twice, a loss that is only printed), or is a bug of traincheck: its place is printed."""
+gather done twice, a loss that is only printed), or is a bug of traincheck: its place is printed. With --check-survivors
+replay.py runs it in float64, and says how far its results are from those of the job that was not mutated: one that is
+verified and changed is MISSED, and the exit status 1."""
 import argparse
 import ast
 import itertools
@@ -138,30 +140,65 @@ def run_setups(runner, prefix):
     return wrong
 
 
-def run_mutants(runner, prefix, most):
-    total = {}
-    print(f"{'set-up':32} {'kind':15} {'mutants':>7} {'refuted':>7} {'unjudged':>8} {'verified':>8}")
+class Truth:
+    """What float64 says of mutants: replay.py runs them, and the job that was not mutated, on gloo."""
+
+    SAME = 1e-12  # relative; what is changed is far above, rounding below
+
+    def __init__(self, ranks):
+        import replay
+        self.replay = replay
+        self.results = replay.replay(ranks)
+
+    def of(self, ranks):
+        """(is it another computation, in words)"""
+        try:
+            far, name = self.replay.apart(self.replay.summed(self.results, ranks),
+                                          self.replay.summed(self.replay.replay(ranks), ranks))
+        except self.replay.ReplayError as error:
+            return True, str(error).splitlines()[0][:100]
+        return far > self.SAME, f"{far:.1e} in {name}" if far else "the same bits"
+
+
+def judge_mutants(runner, single, job, truth, args):
+    """(kind, place, verdict, is it another computation or None, in words) of each mutant."""
+    for kind, place, ranks in mutants.mutants(job, args.most):
+        mutants.write(ranks, runner.work / "mutant")
+        verdict, _, _ = runner.verdict(single, runner.work / "mutant")
+        is_asked = truth is not None and (args.check_all or verdict == "verified")
+        yield (kind, place, verdict, *(truth.of(ranks) if is_asked else (None, "")))
+
+
+def run_mutants(runner, prefix, args):
+    total, wrong = {}, 0
+    print(f"{'set-up':32} {'kind':15} {'mutants':>7} {'refuted':>7} {'unjudged':>8} {'verified':>8} {'changed':>8}")
     for name, (script, single, parallel, world, layout) in SETUPS.items():
         keys = (f"setups/{script}", single, None, None), (f"setups/{script}", parallel, world, layout)
         if not name.startswith(prefix) or runner.compare(*keys)[0] != "verified":
             continue
-        counts, same = {}, []
-        for kind, place, ranks in mutants.mutants(mutants.Job(runner.capture(*keys[1])[0]), most):
-            mutants.write(ranks, runner.work / "mutant")
-            verdict, _, _ = runner.verdict(runner.capture(*keys[0])[0], runner.work / "mutant")
+        counts, told = {}, []
+        job = mutants.Job(runner.capture(*keys[1])[0])
+        truth = Truth(job.ranks) if args.check_survivors or args.check_all else None
+        for kind, place, verdict, is_changed, words in judge_mutants(runner, runner.capture(*keys[0])[0], job, truth, args):
+            missed = verdict == "verified" and is_changed
+            wrong += bool(missed)
             for count in counts.setdefault(kind, {}), total.setdefault(kind, {}):
                 count[verdict] = count.get(verdict, 0) + 1
-            same += [f"{kind}: {place}"] if verdict not in ("refuted", "unjudged") else []
+                count["changed"] = count.get("changed", 0) + bool(missed)
+            if verdict == "verified" or is_changed is False:
+                told.append(f"{'MISSED ' if missed else ''}{verdict}: {kind}: {place}" + (f": {words}" if words else ""))
         for kind, count in counts.items():
             print_mutants(name, kind, count)
-        print("".join(f"    verified: {place}\n" for place in sorted(set(same))), end="", flush=True)
+        print("".join(f"    {text}\n" for text in sorted(set(told))), end="", flush=True)
     for kind, count in total.items():
         print_mutants("all", kind, count)
+    return wrong
 
 
 def print_mutants(name, kind, count):
-    print(f"{name:32} {kind:15} {sum(count.values()):7} {count.get('refuted', 0):7} {count.get('unjudged', 0):8} "
-          f"{count.get('verified', 0):8}", flush=True)
+    n = sum(count.get(verdict, 0) for verdict in ("refuted", "unjudged", "verified", "error"))
+    print(f"{name:32} {kind:15} {n:7} {count.get('refuted', 0):7} {count.get('unjudged', 0):8} "
+          f"{count.get('verified', 0):8} {count.get('changed', 0):8}", flush=True)
 
 
 # ---- bugs
@@ -221,6 +258,8 @@ def main():
     parser.add_argument("--bin", default="build/bin")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--most", type=int, default=4, help="mutants of each kind of a set-up")
+    parser.add_argument("--check-survivors", action="store_true", help="run mutants that are verified in float64")
+    parser.add_argument("--check-all", action="store_true", help="run all mutants in float64, those that are refuted, too")
     parser.add_argument("--jobs", "-j", type=int, default=2)
     parser.add_argument("--plans", metavar="DIR", help="keep the plans there, and take those that it has")
     parser.add_argument("what", nargs="?", choices=("setups", "bugs", "mutants"))
@@ -234,7 +273,7 @@ def main():
         if args.what in (None, "bugs"):
             wrong += run_bugs(runner, args.prefix)
         if args.what == "mutants":
-            run_mutants(runner, args.prefix, args.most)
+            wrong += run_mutants(runner, args.prefix, args)
     finally:
         runner.close()
     return wrong > 0
