@@ -4,8 +4,8 @@ the single-device job, the healthy parallel job and the one with the bug (--bug)
 
     benchmarks/plan/blind.py --bin build/bin [NAME...]
 
-The healthy job must be verified, the other refuted; the first line that a violation of it names must be one that the
-script marks with `# place`. The marks were set before the first run."""
+The healthy job must be verified, the other refuted; the first violation must name a line that the script marks with
+`# place`, in its first line (right) or in those that follow (below). The marks were set before the first run."""
 import argparse
 import os
 import pathlib
@@ -69,11 +69,17 @@ def try_one(bin_, work, name):
 
 
 def placed(name, text):
-    """The first line that names a place, and whether it or the lines under it name one that the script marks."""
+    """(where the first violation names a line that the script marks, its first line): right, below (in the lines that
+    follow), or wrong."""
     marked = {n for n, line in enumerate((HERE / f"{name}.py").read_text().splitlines(), 1) if line.endswith("# place")}
-    first = next((line for line in text.splitlines() if re.search(r"\.py:\d+", line)), "")
-    named = {int(n) for n in re.findall(rf"{name}\.py:(\d+)", first)}
-    return bool(named & marked), first
+    lines = text.splitlines()
+    start = next((i for i, line in enumerate(lines) if re.match(r"\S+\.py:\d+", line)), len(lines))
+    end = next((i for i in range(start + 1, len(lines)) if not lines[i].startswith("    ")), len(lines))
+
+    def names(part):
+        return bool(marked & {int(n) for n in re.findall(rf"{name}\.py:(\d+)", "\n".join(part))})
+    first = lines[start] if start < len(lines) else ""
+    return "right" if names([first]) else "below" if names(lines[start:end]) else "wrong", first
 
 
 def main():
@@ -91,7 +97,7 @@ def main():
         right, first = placed(name, rows["bug"][1])
         ranks = " ".join(f"{axis}{size}" for axis, size in AXES[name].items())
         detail = first if rows["bug"][0] == "refuted" else rows["bug"][1].strip().splitlines()[0][:200]
-        print(f"| {name} | {ranks} | {rows['healthy'][0]} | {rows['bug'][0]} | {'right' if right else 'wrong'} | {detail} |", flush=True)
+        print(f"| {name} | {ranks} | {rows['healthy'][0]} | {rows['bug'][0]} | {right} | {detail} |", flush=True)
         if rows["healthy"][0] != "verified":
             print(f"    healthy: {rows['healthy'][1].strip().splitlines()[0][:300]}", flush=True)
 

@@ -84,6 +84,23 @@ static uint32_t counterpart(struct tc_story *s, uint32_t op)
     return best;
 }
 
+/* Who uses the value of an operand on one device, if no operator like this one does. */
+uint32_t tc_story_other_use(struct tc_story *s, uint32_t op, uint32_t dep)
+{
+    const struct tc_plan_program *single = s->single->ranks[0].program;
+    const struct tc_related *r = tc_story_relation(s, dep);
+    uint32_t found = TC_NO_OP;
+
+    for (uint32_t i = 0; i < single->ops.n && r->is_found && !r->is_zero; i++) {
+        if (r->op == TC_NO_OP || !reads_value(s, i, r->op))
+            continue;
+        if (is_same_operator(&single->ops.items[i], &s->program->ops.items[op]))
+            return TC_NO_OP;
+        found = found == TC_NO_OP ? i : found;
+    }
+    return found;
+}
+
 /* ---- values -------------------------------------------------------------------------------- */
 
 static struct tc_plan_beside beside(struct tc_story *s, uint32_t op, uint32_t single)

@@ -84,6 +84,10 @@ uint32_t tc_story_departure(struct tc_story *s, uint32_t start, uint32_t *partia
 struct tc_plan_drawing tc_story_draw(struct tc_story *s, const struct tc_plan_judged *judged,
                                      uint32_t op, uint32_t broken);
 
+/* The operator of the single job that uses the value of an operand, where none like `op` does: what
+ * lies between is left out, or is not the same. TC_NO_OP: one does, or nothing uses it. */
+uint32_t tc_story_other_use(struct tc_story *s, uint32_t op, uint32_t dep);
+
 /* ---- tell.c -------------------------------------------------------------------------------- */
 
 /* The value of a result is a single-device value in another relation than it must be. */

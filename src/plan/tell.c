@@ -132,6 +132,24 @@ static bool reads_norms(const struct tc_plan_op *op)
            !strstr(op->name, "rms_norm");
 }
 
+/* "on one device the value of aten.scatter_add (train.py:30) is used by aten.add (train.py:31)" */
+static const char *other_use(struct tc_story *s, uint32_t op)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    for (uint32_t k = 0; k < s->nodes[op].n_deps && !text.size; k++) {
+        uint32_t dep = s->nodes[op].deps[k], user = tc_story_other_use(s, op, dep);
+        if (user == TC_NO_OP)
+            continue;
+        tc_strbuf_adds(&text, "on one device the value of ");
+        add_op(&text, &s->program->ops.items[dep]);
+        tc_strbuf_adds(&text, " is used by ");
+        add_op(&text, &s->single->ranks[0].program->ops.items[user]);
+        tc_strbuf_adds(&text, ": something between them is left out");
+    }
+    return keep(s, &text);
+}
+
 static void add_hint(struct tc_story *s, uint32_t op, struct tc_plan_finding *f)
 {
     const struct tc_plan_op *o = &s->program->ops.items[op];
@@ -150,7 +168,36 @@ static void add_hint(struct tc_story *s, uint32_t op, struct tc_plan_finding *f)
         f->kind = "local-norm";
         f->hint =
             "a norm over the local part: reduce the squares over the ranks that hold other parts";
+    } else {
+        f->hint = other_use(s, op);
     }
+}
+
+/* An operator that adds: operands with unlike factors make a multiple of nothing. */
+static bool adds(const struct tc_plan_op *op)
+{
+    static const char *const names[] = {"aten.add.", "aten.add_.", "aten.sub.", "aten.cat.",
+                                        "aten.stack.", "aten._foreach_add"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!strncmp(op->name, names[i], strlen(names[i])))
+            return true;
+    return false;
+}
+
+static bool has_unlike_factors(struct tc_story *s, uint32_t op)
+{
+    const struct tc_related *first = NULL;
+
+    for (uint32_t k = 0; k < s->nodes[op].n_deps && adds(&s->program->ops.items[op]); k++) {
+        const struct tc_related *r = tc_story_relation(s, s->nodes[op].deps[k]);
+        if (!r->is_found || r->is_zero)
+            continue;
+        if (first && (first->num != r->num || first->den != r->den))
+            return true;
+        first = first ? first : r;
+    }
+    return false;
 }
 
 /* The operand that is a multiple of the single-device value: a linear operator would bear it. */
@@ -185,6 +232,24 @@ static struct tc_plan_finding tell_multiple(struct tc_story *s, const struct tc_
     return f;
 }
 
+static struct tc_plan_finding tell_unlike(struct tc_story *s, const struct tc_plan_judged *judged,
+                                          uint32_t op)
+{
+    struct tc_plan_finding f = finding(s, judged, op);
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_plan_describe_result(s->single, judged->name, &text);
+    tc_strbuf_addf(&text,
+                   " departs at %s: its operands are different multiples of single-device values",
+                   f.op);
+    f.kind = "factor";
+    f.hint = "one of them has a factor too many, or one too few";
+    f.details = operands(s, op);
+    f.drawing = tc_story_draw(s, judged, op, TC_NO_OP);
+    f.text = keep(s, &text);
+    return f;
+}
+
 struct tc_plan_finding tc_story_tell_departure(struct tc_story *s,
                                                const struct tc_plan_judged *judged, uint32_t op,
                                                uint32_t partial)
@@ -194,7 +259,8 @@ struct tc_plan_finding tc_story_tell_departure(struct tc_story *s,
     uint32_t factor = multiple(s, op);
 
     if (partial == TC_NO_OP && factor != TC_NO_OP && !judged->is_undefined)
-        return tell_multiple(s, judged, op, factor);
+        return has_unlike_factors(s, op) ? tell_unlike(s, judged, op)
+                                         : tell_multiple(s, judged, op, factor);
     f.kind = "departure";
     tc_plan_describe_result(s->single, judged->name, &text);
     if (judged->is_undefined) {

@@ -54,12 +54,13 @@ def sum_tied(model, args):
     dist.all_reduce(model.wte.weight.grad, group=args.group["pp"])  # place
 
 
-class Distributed:
+class Distributed(torch.optim.Optimizer):
     """SGD on a flat buffer of which each data rank updates its shard."""
 
     def __init__(self, model, args):
         self.model, self.args = model, args
         self.parameters = list(model.parameters())
+        super().__init__(self.parameters, {})
 
     def step(self):
         args, dp = self.args, self.args.dp

@@ -10,13 +10,14 @@ from parts import arguments
 WIDTH, HIDDEN, CLASSES, ROWS = 6, 10, 7, 8
 
 
-class PartitionedSGD:
+class PartitionedSGD(torch.optim.Optimizer):
     """Gradients averaged over the data ranks; each updates its partition of the flat weights and gathers the others'."""
 
     def __init__(self, parameters, args, lr=0.1):
         self.parameters, self.args, self.lr = list(parameters), args, lr
         self.count = sum(p.numel() for p in self.parameters)
         self.size = -(-self.count // args.dp)
+        super().__init__(self.parameters, {})
 
     def flat(self, tensors):
         whole = torch.zeros(self.size * self.args.dp)

@@ -2,6 +2,7 @@
 """Names of the model's tensors and their places in the single-device ones."""
 import fnmatch
 import gc
+import math
 import re
 import sys
 
@@ -108,7 +109,7 @@ class Layout:
             if not match:
                 raise LayoutError(f"{at}: '{words[3]}' is not parts=A,B,.. (sizes of the blocks, in proportion)")
             parts = [int(n) for n in match[1].split(",")]
-            parts = [1] * parts[0] if len(parts) == 1 else parts
+            parts = [1] * parts[0] if len(parts) == 1 else [n // (math.gcd(*parts) or 1) for n in parts]
         if words[1] != "-" and words[2] not in [name for name, _ in self.axes]:
             raise LayoutError(f"{at}: no axis '{words[2]}': name the axes first, as in: mesh dp=2 tp=4")
         self.rows.append((words[0], None if words[1] == "-" else int(words[1]), words[2], parts))

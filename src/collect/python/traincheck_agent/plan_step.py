@@ -129,6 +129,9 @@ class Capture:
             return
         self._maybe_finish()
         done = self.step - (1 if self.is_within else 0)
+        if self.step and not done:
+            self.job.fail("the script ended, and no torch.optim.Optimizer has made a step: what writes the parameters must be one "
+                          "(a subclass with step())")
         if self.step or self.job.is_wanted:
             self.job.fail(f"the script ended after {done} optimizer step{'s' if done != 1 else ''}; "
                           f"--plan-step {self.wanted} captures number {self.wanted}")
