@@ -65,8 +65,9 @@ static void add_cell(const struct tc_plan_report *r, const char *layer, size_t s
         tc_strbuf_addf(out, "<td class=\"wrong\" title=\"%u of %u differ\">%u</td>", wrong, held,
                        wrong);
     else
-        tc_strbuf_addf(out, "<td class=\"%s\" title=\"%u\"></td>",
-                       r->verdict->n_verified ? "right" : "unknown", held);
+        tc_strbuf_addf(out, "<td class=\"%s\" title=\"%u result%s\">%s</td>",
+                       r->verdict->n_verified ? "right" : "unknown", held, held == 1 ? "" : "s",
+                       r->verdict->n_verified ? "&#10003;" : "?");
 }
 
 /* The findings about tensors of a layer. */
@@ -136,6 +137,22 @@ static void add_ranks(const struct tc_plan_finding *f, struct tc_strbuf *out)
     tc_strbuf_adds(out, "</p>\n");
 }
 
+/* What the drawing does not show: where factors come from. */
+static void add_details(const struct tc_plan_finding *f, struct tc_strbuf *out)
+{
+    static const char drawn[] = "operand from ";
+
+    for (const char *line = f->details; *line;) {
+        size_t n = strcspn(line, "\n");
+        if (strncmp(line, drawn, sizeof(drawn) - 1) != 0) {
+            tc_strbuf_adds(out, "<p class=\"detail\">");
+            tc_safe_add(out, TC_SAFE_XML, line, n);
+            tc_strbuf_adds(out, "</p>\n");
+        }
+        line += n + (line[n] == '\n');
+    }
+}
+
 static void add_finding(const struct tc_plan_finding *f, size_t number, struct tc_strbuf *out)
 {
     tc_strbuf_addf(out, "<section class=\"finding\" id=\"finding%zu\"><h3>", number);
@@ -144,6 +161,7 @@ static void add_finding(const struct tc_plan_finding *f, size_t number, struct t
     tc_safe_adds(out, TC_SAFE_XML, f->text);
     tc_strbuf_adds(out, "</p>\n");
     add_ranks(f, out);
+    add_details(f, out);
     tc_plan_draw_html(&f->drawing, out);
     if (*f->hint) {
         tc_strbuf_adds(out, "<p class=\"hint\">Hint: ");
@@ -165,8 +183,10 @@ static void add_summary(const struct tc_plan_report *r, struct tc_strbuf *out)
     tc_safe_adds(out, TC_SAFE_XML, r->parallel->folder);
     tc_strbuf_adds(out, " beside ");
     tc_safe_adds(out, TC_SAFE_XML, r->single->folder);
-    tc_strbuf_addf(out, ": %u ranks (%u retargeted), %zu results, %llu differ, %llu verified (",
-                   r->parallel->world, r->parallel->n_retargeted, v->results.n,
+    tc_strbuf_addf(out, ": %u ranks", r->parallel->world);
+    if (r->parallel->n_retargeted)
+        tc_strbuf_addf(out, " (%u retargeted)", r->parallel->n_retargeted);
+    tc_strbuf_addf(out, ", %zu results, %llu differ, %llu verified (", v->results.n,
                    (unsigned long long)v->n_wrong, (unsigned long long)v->n_verified);
     tc_plan_add_bound(v, out);
     tc_strbuf_adds(out, ").</p>\n");
