@@ -46,7 +46,7 @@ class PlanPage(Pages, unittest.TestCase):
                 ["broken", "aten.mm", "train.py:10", "Partial(sum) over tp"],
                 ["", "x", "before the step", "Shard(1)"],
                 ["operator", "aten.mm", "train.py:14", "no part of any single-device value"],
-                ["", "gradient of w", "", "must be the single-device value"]])
+                ["", "gradient of w", "must be the single-device value"]])
             self.assertEqual(self.boxes(0)[0], ["", "aten.mm", "train.py:10", "whole"])
             self.assertEqual(self.boxes(0)[2], ["operator", "aten.mm", "train.py:14", "whole"])
             self.assertEqual(self.get("document.querySelectorAll('.broken .cross').length"), 1)
@@ -65,6 +65,19 @@ class PlanPage(Pages, unittest.TestCase):
                                  "rgb(20, 23, 27)" if dark else "rgb(255, 255, 255)")
                 if PICTURES:
                     self.browser.picture(PICTURES / f"plan-{width}{'-dark' if dark else ''}.png")
+
+    def test_a_long_layout_takes_two_lines(self):
+        with tempfile.TemporaryDirectory() as temp:
+            page = self.report(temp, "twice")
+            for path in pathlib.Path(temp).glob("*/plan-*"):
+                path.write_text(path.read_text().replace('"tp"', '"tensor_parallel_ranks"'))
+            subprocess.run([runs.BIN / "traincheck-check", "--plan", "parallel", "--plan-reference", "single", "-o", "report",
+                            "-q"], cwd=temp, capture_output=True, check=False)
+            self.open(page)
+            self.assertEqual(self.boxes(1)[-2][-2:], ["Shard(0) over tensor_parallel_ranks,", "times 2"])
+            self.assertEqual(self.get("[...document.querySelectorAll('.detail')].map(e => e.textContent)"),
+                             ["times 2 from c10d.allreduce_ (train.py:11)"])
+            self.assertEqual(self.get("document.querySelector('td.wrong').textContent"), "1")
 
     def test_the_layer_leads_to_the_finding(self):
         with tempfile.TemporaryDirectory() as temp:
