@@ -176,8 +176,8 @@ static void add_hint(struct tc_story *s, uint32_t op, struct tc_plan_finding *f)
 /* An operator that adds: operands with unlike factors make a multiple of nothing. */
 static bool adds(const struct tc_plan_op *op)
 {
-    static const char *const names[] = {"aten.add.", "aten.add_.", "aten.sub.", "aten.cat.",
-                                        "aten.stack.", "aten._foreach_add"};
+    static const char *const names[] = {"aten.add.", "aten.add_.",  "aten.sub.",
+                                        "aten.cat.", "aten.stack.", "aten._foreach_add"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (!strncmp(op->name, names[i], strlen(names[i])))
