@@ -3,9 +3,12 @@
 
 There need not be an accelerator: the agent is told to take the CPU for one. What this cannot show is a device on which an
 operator is missing or means something else."""
+import pathlib
 import unittest
 
 from traced import Case
+
+PIPELINES = pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "pipelines"
 
 ELSEWHERE = {"TRAINCHECK_TEST_ELSEWHERE": "1"}
 
@@ -103,6 +106,47 @@ for step in range(4):
 """
 
 
+# Operands and results of all forms, dtypes and sizes of which something is asked.
+CALLS = """
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+torch.manual_seed(4)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.norm, self.tokens = nn.Linear(16, 16), nn.LayerNorm(16), nn.Embedding(50, 16)
+
+    def forward(self, x, ids, mask, *more):
+        x = F.relu(self.norm(self.layer(x)))
+        x = F.dropout(x, 0.0)
+        attended = F.softmax((self.tokens(ids).mean(1) + x).masked_fill(mask, float("-inf")), -1)
+        F.softmax(torch.full((3, 4), float("-inf")), -1)
+        return attended.nan_to_num() + F.dropout(x, 0.0, inplace=True)
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+wide = torch.randn(300, 40)
+for step in range(3):
+    x, ids = torch.randn(4, 16), torch.randint(50, (4, 7))
+    mask = torch.zeros(4, 16, dtype=torch.bool)
+    mask[:, 1 + step:] = True
+    batch = [torch.randn(64, 3, 40, 40), torch.randn(5, 20_000, dtype=torch.float64), torch.randn(300, 40)[:, ::2], wide[1:].bfloat16(),
+             torch.randn(4, 16, dtype=torch.complex64), torch.ones(3, 5, dtype=torch.float16), torch.full((2000,), 0.5),
+             torch.zeros(70_000, dtype=torch.int16), torch.randint(256, (3, 5001), dtype=torch.uint8)[:, 1:],
+             torch.tensor(float("nan")), torch.zeros(0, 3), torch.arange(6).expand(5, 6), x.clone(), x, x[:2], torch.eye(4).to_sparse()]
+    F.layer_norm(wide * (float("inf") if step == 1 else 1), (40,))
+    F.mse_loss(wide, wide.clone())
+    F.cross_entropy(torch.randn(8, 5), torch.full((8,), -100))
+    optimizer.zero_grad()
+    net(x, ids, mask, *batch).sum().backward()
+    nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+    optimizer.step()
+"""
+
+
 def content(run):
     """All records but the first, without their times."""
     records = run.records()
@@ -122,8 +166,11 @@ class Elsewhere(Case):
 
     def both(self, text, *options):
         script = self.script(text)
-        here = self.collect(*options, script)
-        return here, self.collect(*options, script, folder="elsewhere", env=ELSEWHERE)
+        return self.compare(script, *options)
+
+    def compare(self, script, *options, args=()):
+        here = self.collect("--overwrite", *options, script, *args)
+        return here, self.collect("--overwrite", *options, script, *args, folder="elsewhere", env=ELSEWHERE)
 
     def test_it_leaves_the_same_trace(self):
         here, there = self.both(SCRIPT)
@@ -146,8 +193,25 @@ class Elsewhere(Case):
         run = self.collect(self.script(COUNT + PLAIN_MODEL), env=ELSEWHERE)
         looks, copies, read = map(int, run.out.split())
         self.assertEqual((copies, read), (looks, 0))
-        # 40 variables, each seen a first time and after each of 3 steps, and as many gradients.
-        self.assertLess(looks, 40)
+        # Each record of a call is a look of its own; 40 variables and as many gradients together are another.
+        asking = [r for r in run.records() if r["type"] in ("call", "return")]
+        self.assertLess(looks, len(asking) + 30)
+
+    def test_it_leaves_the_same_records_of_calls(self):
+        for options in (), ("--content", "full"):
+            here, there = self.both(CALLS, *options)
+            self.assert_same(here, there)
+        said = str(content(there))
+        for member in "digest", "rows", "summary", "scale", "value", "constant", "range", "equal", "same", "finite":
+            self.assertIn(f"'{member}'", said)
+        self.assertIn("'finite': False", said)
+
+    def test_pipelines_leave_the_same_trace(self):
+        for name, *options in ("policy_masks",), ("scaler_overflow",), ("bf16_accumulate",), ("tiny_gpt", "--content", "full"):
+            with self.subTest(name):
+                here, there = self.compare(PIPELINES / f"{name}.py", *options, args=("--steps", "x0.1"))
+                self.assert_same(here, there)
+                self.assertTrue([r for r in content(there) if "finite" in r])
 
     def test_on_the_cpu_nothing_is_asked_that_way(self):
         run = self.collect(self.script(COUNT + PLAIN_MODEL))

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/banned.h"
+#include "collect/agent/line.h"
 #include "collect/agent/process.h"
 #include "collect/agent/sink.h"
 
@@ -36,6 +37,7 @@ static void free_thread(void *p)
 
     tc_vec_release(&thread->stack);
     tc_strbuf_release(&thread->line);
+    tc_holes_free(thread->holes);
     tc_free(thread);
     current = NULL;
 }

@@ -75,6 +75,7 @@ enum tc_class_kind {
 };
 
 struct tc_sig;
+struct tc_holes;
 
 struct tc_class {
     PyObject *ref; /* weak reference to the type */
@@ -107,7 +108,8 @@ struct tc_thread {
                    of */
     enum tc_stage stage;
     struct tc_strbuf line;
-    size_t step_at; /* offset of the step number in line */
+    struct tc_holes *holes; /* of that line (line.h), or NULL */
+    size_t step_at;         /* offset of the step number in line */
 };
 
 /* The one instance. */

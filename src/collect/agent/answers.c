@@ -7,10 +7,13 @@
 #include "base/banned.h"
 #include "collect/agent/encode.h"
 #include "collect/agent/identity.h"
+#include "collect/agent/line.h"
 #include "collect/agent/look.h"
 
 /* Elements of tensors that are read. To compare two costs a pass where they are equal alone. */
 #define MAX_READ ((size_t)1 << 21)
+
+#define SAME ",\"same\":["
 
 enum tc_finite {
     TC_FINITE_NO,
@@ -23,8 +26,9 @@ struct answer {
     PyObject *result;
     struct tc_tensor tensor;
     struct tc_memory memory;
-    bool is_asked; /* some operand was comparable */
-    size_t n;      /* operands that are equal */
+    bool is_elsewhere; /* the device is asked */
+    bool is_asked;     /* some operand was comparable */
+    size_t n;          /* operands that are equal */
 };
 
 /* The last tensor that was looked through. */
@@ -58,31 +62,68 @@ static bool is_comparable(const struct tc_tensor *a, const struct tc_tensor *b)
            memcmp(a->shape, b->shape, a->n_dims * sizeof(a->shape[0])) == 0;
 }
 
-static void compare(struct answer *a, const char *where, const char *name, PyObject *operand)
+static bool may_be_asked(PyObject *value, const struct tc_tensor *tensor)
 {
-    struct tc_tensor tensor;
+    return tensor->n <= MAX_READ && tc_look_is_asked(value, tensor, TC_REACH_PLACE);
+}
+
+static void add_name(struct answer *a, const char *where, const char *name)
+{
+    tc_strbuf_addc(a->out, '"');
+    tc_strbuf_adds(a->out, where);
+    tc_strbuf_adds(a->out, name);
+    tc_strbuf_addc(a->out, '"');
+}
+
+static void compare_here(struct answer *a, const char *where, const char *name, PyObject *operand,
+                         const struct tc_tensor *tensor)
+{
     struct tc_memory memory = {0};
     bool same = operand == a->result;
 
-    if (!tc_tensor_is(operand) || !read_plain(operand, &tensor) ||
-        !is_comparable(&tensor, &a->tensor))
-        return;
     if (!same) {
-        read_memory(operand, &tensor, &memory);
+        read_memory(operand, tensor, &memory);
         if (!memory.data || !a->memory.data)
             goto out;
     }
     if (!a->is_asked)
-        tc_strbuf_adds(a->out, ",\"same\":[");
+        tc_strbuf_adds(a->out, SAME);
     a->is_asked = true;
     if (!same && memcmp(memory.data, a->memory.data, memory.size) != 0)
         goto out;
-    tc_strbuf_adds(a->out, a->n++ ? ",\"" : "\"");
-    tc_strbuf_adds(a->out, where);
-    tc_strbuf_adds(a->out, name);
-    tc_strbuf_addc(a->out, '"');
+    if (a->n++)
+        tc_strbuf_addc(a->out, ',');
+    add_name(a, where, name);
 out:
     tc_memory_release(&memory);
+}
+
+static void compare_elsewhere(struct answer *a, const char *where, const char *name,
+                              PyObject *operand, const struct tc_tensor *tensor)
+{
+    bool same = operand == a->result;
+
+    if (!same && (strcmp(tensor->device, a->tensor.device) != 0 ||
+                  !may_be_asked(operand, tensor) || !may_be_asked(a->result, &a->tensor)))
+        return;
+    if (!a->is_asked)
+        tc_line_open_list(SAME);
+    a->is_asked = true;
+    add_name(a, where, name);
+    tc_line_end_item(a->result, same ? NULL : operand);
+}
+
+static void compare(struct answer *a, const char *where, const char *name, PyObject *operand)
+{
+    struct tc_tensor tensor;
+
+    if (!tc_tensor_is(operand) || !read_plain(operand, &tensor) ||
+        !is_comparable(&tensor, &a->tensor))
+        return;
+    if (a->is_elsewhere)
+        compare_elsewhere(a, where, name, operand, &tensor);
+    else
+        compare_here(a, where, name, operand, &tensor);
 }
 
 static void compare_all(struct answer *a, const struct tc_span *span)
@@ -102,7 +143,9 @@ static void compare_all(struct answer *a, const struct tc_span *span)
         compare(a, "args.", param ? param->shown : PyUnicode_AsUTF8(name),
                 args->items[args->n + (size_t)i]);
     }
-    if (a->is_asked)
+    if (a->is_asked && a->is_elsewhere)
+        tc_line_close_list();
+    else if (a->is_asked)
         tc_strbuf_addc(a->out, ']');
 }
 
@@ -135,7 +178,7 @@ static enum tc_finite finite_of(const struct answer *a, bool is_layer)
     return last.finite;
 }
 
-static void add_finite(struct answer *a, bool is_layer)
+static void write_finite(struct tc_strbuf *out, enum tc_finite finite)
 {
     static const char *const words[] = {
         [TC_FINITE_NO] = ",\"finite\":false",
@@ -143,8 +186,46 @@ static void add_finite(struct answer *a, bool is_layer)
         [TC_FINITE_MASKED] = "",
     };
 
-    if (a->memory.data && a->tensor.dtype->number != TC_NUMBER_OTHER)
-        tc_strbuf_adds(a->out, words[finite_of(a, is_layer)]);
+    tc_strbuf_adds(out, words[finite]);
+}
+
+/* Of the smallest and the largest element, which are NaN where one is. */
+static void fill_finite(struct tc_strbuf *out, const struct tc_hole *hole, const char *text,
+                        const struct tc_piece *pieces)
+{
+    const struct tc_dtype *const *dtype = hole->told;
+    const unsigned char *data = tc_piece_data(&pieces[0]);
+    double min, max;
+
+    (void)text;
+    if (!data)
+        return;
+    min = tc_look_number(data, *dtype, 0);
+    max = tc_look_number(data, *dtype, 1);
+    if (!isfinite(max))
+        write_finite(out, TC_FINITE_NO);
+    else
+        write_finite(out, isfinite(min) ? TC_FINITE_YES : TC_FINITE_MASKED);
+}
+
+static void ask_finite(const struct answer *a)
+{
+    const struct tc_dtype **told = tc_malloc(sizeof(*told)); /* dtypes live for ever */
+
+    *told = a->tensor.dtype;
+    tc_line_open(fill_finite, told);
+    tc_line_ask(TC_WHAT_BOUNDS, a->result, NULL);
+    tc_line_close();
+}
+
+static void add_finite(struct answer *a, bool is_layer)
+{
+    if (a->tensor.dtype->number == TC_NUMBER_OTHER)
+        return;
+    if (a->memory.data)
+        write_finite(a->out, finite_of(a, is_layer));
+    else if (a->is_elsewhere && may_be_asked(a->result, &a->tensor))
+        ask_finite(a);
 }
 
 void tc_answers_add(struct tc_strbuf *out, const struct tc_span *span, PyObject *result)
@@ -154,7 +235,9 @@ void tc_answers_add(struct tc_strbuf *out, const struct tc_span *span, PyObject 
 
     if (!a.result || !tc_tensor_is(a.result) || !read_plain(a.result, &a.tensor))
         return;
-    read_memory(a.result, &a.tensor, &a.memory);
+    a.is_elsewhere = tc_look_is_elsewhere(&a.tensor) && a.tensor.n;
+    if (!a.is_elsewhere)
+        read_memory(a.result, &a.tensor, &a.memory);
     if (!is_backward)
         compare_all(&a, span);
     add_finite(&a, span->api->role == TC_ROLE_LAYER);

@@ -7,6 +7,7 @@
 #include "collect/agent/answers.h"
 #include "collect/agent/encode.h"
 #include "collect/agent/frames.h"
+#include "collect/agent/line.h"
 #include "collect/agent/sink.h"
 #include "collect/agent/steps.h"
 #include "collect/agent/tensor.h"
@@ -130,7 +131,7 @@ void tc_record_call(struct tc_thread *thread, const struct tc_span *span)
     struct tc_strbuf *out = &thread->line;
 
     announce(thread, span->api);
-    tc_strbuf_reset(out);
+    tc_line_begin(thread);
     tc_strbuf_adds(out, "{\"type\":\"call\",\"id\":");
     tc_strbuf_add_int(out, span->id);
     tc_strbuf_adds(out, ",\"fn\":");
@@ -144,45 +145,46 @@ void tc_record_call(struct tc_thread *thread, const struct tc_span *span)
         tc_variables_add_params(out, span->receiver,
                                 span->api->role == TC_ROLE_STEP && !span->is_closure);
     tc_strbuf_adds(out, "}\n");
-    tc_sink_put(out->text, out->size, thread->step_at);
+    tc_line_end(thread, thread->step_at);
 }
 
-static void begin_end(struct tc_strbuf *out, const char *type, const struct tc_span *span)
+static struct tc_strbuf *begin_end(struct tc_thread *thread, const char *type,
+                                   const struct tc_span *span)
 {
-    tc_strbuf_reset(out);
+    struct tc_strbuf *out = tc_line_begin(thread);
+
     tc_strbuf_adds(out, "{\"type\":\"");
     tc_strbuf_adds(out, type);
     tc_strbuf_adds(out, "\",\"id\":");
     tc_strbuf_add_int(out, span->id);
     tc_strbuf_adds(out, ",\"t\":");
     tc_strbuf_add_int(out, tc_agent_now());
+    return out;
 }
 
 void tc_record_return(struct tc_thread *thread, const struct tc_span *span, PyObject *result)
 {
-    struct tc_strbuf *out = &thread->line;
+    struct tc_strbuf *out = begin_end(thread, "return", span);
     struct tc_asked asked = {.is_batch = span->api->role == TC_ROLE_DATA};
 
     asked.content = tc_agent.content && !(span->api->flags & TC_API_UNWRITTEN);
-    begin_end(out, "return", span);
     tc_strbuf_adds(out, ",\"value\":");
     tc_encode_asked(out, result, NULL, &asked);
     if (span->api->flags & TC_API_ASK)
         tc_answers_add(out, span, result);
     tc_strbuf_adds(out, "}\n");
-    tc_sink_put(out->text, out->size, 0);
+    tc_line_end(thread, 0);
 }
 
 void tc_record_raise(struct tc_thread *thread, const struct tc_span *span, PyObject *type,
                      PyObject *value)
 {
-    struct tc_strbuf *out = &thread->line;
+    struct tc_strbuf *out = begin_end(thread, "raise", span);
     const char *name = type ? ((PyTypeObject *)type)->tp_name : "?";
     PyObject *text = value && PyExceptionInstance_Check(value) ? NULL : value;
     Py_ssize_t size = 0;
     const char *msg;
 
-    begin_end(out, "raise", span);
     tc_strbuf_adds(out, ",\"exc\":");
     tc_strbuf_add_json(out, name, strlen(name));
     /* Exceptions that were made already are not asked for their text: __str__ is the user's code.
@@ -196,5 +198,5 @@ void tc_record_raise(struct tc_thread *thread, const struct tc_span *span, PyObj
         tc_strbuf_add_json(out, msg, (size_t)(size < MAX_MESSAGE ? size : MAX_MESSAGE));
     }
     tc_strbuf_adds(out, "}\n");
-    tc_sink_put(out->text, out->size, 0);
+    tc_line_end(thread, 0);
 }

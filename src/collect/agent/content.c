@@ -7,6 +7,7 @@
 #include "base/banned.h"
 #include "collect/agent/encode.h"
 #include "collect/agent/identity.h"
+#include "collect/agent/line.h"
 #include "collect/agent/look.h"
 #include "collect/agent/summary.h"
 
@@ -45,19 +46,58 @@ static void remember_batch(int64_t serial)
 
 /* ---- the members ---- */
 
-static void add_digest(struct tc_strbuf *out, const struct tc_memory *m, const struct tc_tensor *as)
-{
-    const uint64_t seed = tc_digest_seed(as->dtype->name, NULL, 0);
-    const bool is_sampled = m->size > MAX_WHOLE && tc_agent.content != TC_CONTENT_FULL;
+/* What is there of a content: all its bytes, or the parts that a device sent in their place. */
+struct source {
+    const unsigned char *whole;
+    const unsigned char *sum;     /* of all bytes (lanes.h) */
+    const unsigned char *stripes; /* those of digest.h, one after the other */
+    const unsigned char *rows;    /* N_PIECES of each row */
+    const unsigned char *sample;  /* the elements of which a scale is taken */
+    const unsigned char *first;   /* whether all elements are like the first, and that one */
+};
 
-    tc_strbuf_adds(out, ",\"digest\":");
-    tc_encode_digest(out,
-                     is_sampled ? tc_digest_stripes(m->data, m->size, seed)
-                                : tc_digest(m->data, m->size, seed),
-                     is_sampled);
+static size_t size_of(const struct tc_tensor *as)
+{
+    return as->n * as->dtype->item_size;
 }
 
-static uint64_t digest_row(const char *row, size_t size, bool is_whole)
+static bool is_sampled(const struct tc_tensor *as)
+{
+    return size_of(as) > MAX_WHOLE && tc_agent.content != TC_CONTENT_FULL;
+}
+
+static uint64_t digest_of_pieces(const unsigned char *pieces, size_t n, size_t size, uint64_t seed)
+{
+    uint64_t digest = seed;
+
+    for (size_t i = 0; i < n; i++)
+        digest = tc_digest(pieces + i * size, size, digest);
+    return digest;
+}
+
+static uint64_t digest_of(const struct source *from, const struct tc_tensor *as)
+{
+    const uint64_t seed = tc_digest_seed(as->dtype->name, NULL, 0);
+    uint64_t sum;
+
+    if (from->stripes)
+        return digest_of_pieces(from->stripes, TC_N_STRIPES + 1, TC_STRIPE_SIZE, seed);
+    if (from->whole)
+        return is_sampled(as) ? tc_digest_stripes(from->whole, size_of(as), seed)
+                              : tc_digest(from->whole, size_of(as), seed);
+    memcpy(&sum, from->sum, sizeof(sum));
+    return tc_digest_of_sum(sum, size_of(as), seed);
+}
+
+static void add_digest(struct tc_strbuf *out, const struct source *from, const struct tc_tensor *as)
+{
+    if (!from->whole && !from->stripes && !from->sum)
+        return;
+    tc_strbuf_adds(out, ",\"digest\":");
+    tc_encode_digest(out, digest_of(from, as), is_sampled(as));
+}
+
+static uint64_t digest_row(const unsigned char *row, size_t size, bool is_whole)
 {
     uint64_t digest = 0;
 
@@ -68,30 +108,41 @@ static uint64_t digest_row(const char *row, size_t size, bool is_whole)
     return digest;
 }
 
-static void add_rows(struct tc_strbuf *out, const struct tc_memory *m, const struct tc_tensor *as)
+static size_t n_rows(const struct tc_tensor *as)
 {
-    static const char hex[] = "0123456789abcdef";
     const size_t n = as->n_dims > 1 ? (size_t)as->shape[0] : 0;
 
-    if (n < MIN_ROWS || n > MAX_ROWS)
+    return n < MIN_ROWS || n > MAX_ROWS ? 0 : n;
+}
+
+static void add_rows(struct tc_strbuf *out, const struct source *from, const struct tc_tensor *as)
+{
+    static const char hex[] = "0123456789abcdef";
+    const size_t n = n_rows(as), size = n ? size_of(as) / n : 0;
+
+    if (!n || (!from->whole && !from->rows))
         return;
     tc_strbuf_adds(out, ",\"rows\":\"");
     for (size_t i = 0; i < n; i++) {
-        uint64_t digest = digest_row((const char *)m->data + i * (m->size / n), m->size / n,
-                                     m->size <= MAX_ROWS_WHOLE);
+        uint64_t digest =
+            from->whole
+                ? digest_row(from->whole + i * size, size, size_of(as) <= MAX_ROWS_WHOLE)
+                : digest_of_pieces(from->rows + i * N_PIECES * PIECE, N_PIECES, PIECE, 0);
         for (int shift = 28; shift >= 0; shift -= 4)
             tc_strbuf_addc(out, hex[digest >> shift & 15]);
     }
     tc_strbuf_addc(out, '"');
 }
 
-static void add_summary(struct tc_strbuf *out, const struct tc_memory *m,
+static void add_summary(struct tc_strbuf *out, const struct source *from,
                         const struct tc_tensor *as)
 {
     size_t n_columns = as->n_dims > 1 ? (size_t)as->shape[as->n_dims - 1] : 0;
     struct tc_summary summary;
 
-    tc_summarize(m->data, as->n, n_columns, as->dtype->integer, &summary);
+    if (!from->whole)
+        return;
+    tc_summarize(from->whole, as->n, n_columns, as->dtype->integer, &summary);
     tc_strbuf_adds(out, ",\"summary\":");
     tc_summary_add(out, &summary, as->dtype->integer);
 }
@@ -104,11 +155,11 @@ static void add_bound(struct tc_strbuf *out, double x)
     tc_encode_float(out, unit >= 1 ? round(x / unit) * unit : round(x / unit) / round(1 / unit));
 }
 
-static void add_range(struct tc_strbuf *out, const struct tc_memory *m, const struct tc_tensor *as)
+static void add_range(struct tc_strbuf *out, const void *data, const struct tc_tensor *as)
 {
     struct tc_range range;
 
-    tc_range(m->data, as->n, as->dtype->number, &range);
+    tc_range(data, as->n, as->dtype->number, &range);
     if (!range.n)
         return;
     tc_strbuf_adds(out, ",\"range\":[");
@@ -118,26 +169,39 @@ static void add_range(struct tc_strbuf *out, const struct tc_memory *m, const st
     tc_strbuf_addf(out, ",%zu,%zu]", range.n_negative, range.n_positive);
 }
 
+static bool is_constant(const struct source *from, const struct tc_tensor *as)
+{
+    return from->whole ? as->n == 1 || tc_is_constant(from->whole, as->n, as->dtype->item_size)
+                       : from->first[0] == 1;
+}
+
 /* A range takes a pass over all elements, a third of a step of a small GPT: only in full. Of a
  * parameter none: what its elements lie between is no matter of one call. */
-static void add_float(struct tc_strbuf *out, PyObject *tensor, const struct tc_memory *m,
-                      const struct tc_tensor *as)
+static void add_float(struct tc_strbuf *out, const struct source *from, const struct tc_tensor *as,
+                      bool has_range)
 {
-    if (as->n > 1 && !tc_is_constant(m->data, as->n, as->dtype->item_size)) {
-        if (tc_agent.content == TC_CONTENT_FULL && !tc_tensor_is_parameter(tensor))
-            add_range(out, m, as);
+    if (!from->whole && !from->first)
+        return;
+    if (!is_constant(from, as)) {
+        if (has_range)
+            add_range(out, from->whole, as);
         return;
     }
     tc_strbuf_adds(out, as->n == 1 ? ",\"value\":" : ",\"constant\":");
-    tc_encode_float(out, tc_float_at(m->data, as->dtype->number));
+    tc_encode_float(out, tc_float_at(from->whole ? from->whole : from->first + sizeof(uint64_t),
+                                     as->dtype->number));
 }
 
-static void add_scale(struct tc_strbuf *out, const struct tc_memory *m, const struct tc_tensor *as)
+static void add_scale(struct tc_strbuf *out, const struct source *from, const struct tc_tensor *as)
 {
     struct tc_scale scale;
 
-    tc_scale(m->data, as->n, as->dtype->item_size, as->dtype->number, &scale);
-    if (!scale.n)
+    if (from->whole)
+        tc_scale(from->whole, as->n, as->dtype->item_size, as->dtype->number, &scale);
+    else if (from->sample)
+        tc_scale(from->sample, as->n < TC_N_SCALED ? as->n : TC_N_SCALED, as->dtype->item_size,
+                 as->dtype->number, &scale);
+    if ((!from->whole && !from->sample) || !scale.n)
         return;
     tc_strbuf_adds(out, ",\"scale\":{\"rms\":");
     tc_encode_float(out, scale.rms);
@@ -156,6 +220,7 @@ enum member {
     SUMMARY = 4,
     FLOAT = 8,
     SCALE = 16,
+    RANGE = 32, /* with FLOAT */
 };
 
 /* A batch takes no gradient: what does was computed, as the input of a discriminator. */
@@ -170,7 +235,8 @@ static unsigned members_of_batch(const struct tc_tensor *as, int64_t serial, boo
     return DIGEST | ROWS | (as->dtype->number != TC_NUMBER_OTHER && as->n > 1 ? SCALE : 0);
 }
 
-static unsigned members_of(const struct tc_tensor *as, int64_t serial, const struct tc_asked *asked)
+static unsigned members_of(PyObject *tensor, const struct tc_tensor *as, int64_t serial,
+                           const struct tc_asked *asked)
 {
     unsigned members = 0;
 
@@ -186,30 +252,135 @@ static unsigned members_of(const struct tc_tensor *as, int64_t serial, const str
     /* Most floats lie apart where heads of attention do: to bring them together costs more. */
     if (as->n <= MAX_SUMMARIZED && as->dtype->number != TC_NUMBER_OTHER && as->is_contiguous)
         members |= FLOAT;
+    if ((members & FLOAT) && tc_agent.content == TC_CONTENT_FULL &&
+        !tc_tensor_is_parameter(tensor))
+        members |= RANGE;
     return members;
+}
+
+static void add_members(struct tc_strbuf *out, const struct source *from,
+                        const struct tc_tensor *as, unsigned members)
+{
+    if (members & DIGEST)
+        add_digest(out, from, as);
+    if (members & ROWS)
+        add_rows(out, from, as);
+    if (members & SUMMARY)
+        add_summary(out, from, as);
+    if (members & SCALE)
+        add_scale(out, from, as);
+    if (members & FLOAT)
+        add_float(out, from, as, members & RANGE);
+}
+
+/* ---- what lies elsewhere ---- */
+
+/* So few bytes are sent whole: a device takes longer to answer anything about them. */
+#define MAX_SENT ((size_t)4096)
+
+/* What is kept until the answers have come. */
+struct wanted {
+    struct tc_tensor as;
+    unsigned members;
+    unsigned char sent[6]; /* what has been asked (enum tc_what), in that order */
+    size_t n_sent;
+};
+
+/* Members that need all elements, which are few, on the CPU. */
+static bool is_sent_whole(const struct tc_tensor *as, unsigned members)
+{
+    return size_of(as) <= MAX_SENT || members & (SUMMARY | RANGE) ||
+           ((members & ROWS) && n_rows(as) && size_of(as) <= MAX_ROWS_WHOLE);
+}
+
+static void send(struct wanted *w, PyObject *tensor, enum tc_what what)
+{
+    tc_line_ask(what, tensor, NULL);
+    w->sent[w->n_sent++] = (unsigned char)what;
+}
+
+static void send_all(struct wanted *w, PyObject *tensor)
+{
+    if (is_sent_whole(&w->as, w->members)) {
+        send(w, tensor, TC_WHAT_BYTES);
+        return;
+    }
+    if (w->members & DIGEST)
+        send(w, tensor, is_sampled(&w->as) ? TC_WHAT_STRIPES : TC_WHAT_DIGEST);
+    if ((w->members & ROWS) && n_rows(&w->as))
+        send(w, tensor, TC_WHAT_ROWS);
+    if (w->members & SCALE)
+        send(w, tensor, TC_WHAT_SAMPLE);
+    if (w->members & FLOAT)
+        send(w, tensor, TC_WHAT_FIRST);
+}
+
+static void fill_members(struct tc_strbuf *out, const struct tc_hole *hole, const char *text,
+                         const struct tc_piece *pieces)
+{
+    const struct wanted *w = hole->told;
+    struct source from = {0};
+
+    (void)text;
+    for (size_t i = 0; i < w->n_sent; i++) {
+        const unsigned char *data = tc_piece_data(&pieces[i]);
+
+        switch (w->sent[i]) {
+        case TC_WHAT_BYTES:
+            from.whole = data;
+            break;
+        case TC_WHAT_STRIPES:
+            from.stripes = data;
+            break;
+        case TC_WHAT_DIGEST:
+            from.sum = data;
+            break;
+        case TC_WHAT_ROWS:
+            from.rows = data;
+            break;
+        case TC_WHAT_SAMPLE:
+            from.sample = data;
+            break;
+        case TC_WHAT_FIRST:
+            from.first = data;
+            break;
+        }
+    }
+    add_members(out, &from, &w->as, w->members);
+}
+
+static void ask_members(PyObject *tensor, const struct tc_tensor *as, unsigned members)
+{
+    struct wanted *w = tc_calloc(1, sizeof(*w));
+
+    w->as = *as;
+    w->members = members;
+    tc_line_open(fill_members, w);
+    send_all(w, tensor);
+    tc_line_close();
 }
 
 void tc_content_add(struct tc_strbuf *out, PyObject *tensor, const struct tc_tensor *as,
                     int64_t serial, const struct tc_asked *asked)
 {
-    unsigned members = members_of(as, serial, asked);
+    const enum tc_reach reach =
+        tc_agent.content == TC_CONTENT_FULL ? TC_REACH_COPY : TC_REACH_APART;
+    unsigned members = members_of(tensor, as, serial, asked);
     struct tc_memory memory;
+    struct source from = {0};
 
     if (!members)
         return;
-    tc_look_memory(tensor, as, tc_agent.content == TC_CONTENT_FULL ? TC_REACH_COPY : TC_REACH_APART,
-                   &memory);
+    if (tc_look_is_asked(tensor, as, reach)) {
+        ask_members(tensor, as, members);
+        return;
+    }
+    if (tc_look_is_elsewhere(as) && reach != TC_REACH_COPY && as->n)
+        return;
+    tc_look_memory(tensor, as, reach, &memory);
     if (memory.is_packed) /* what a wrapper holds is not what it shows */
         tc_memory_release(&memory);
-    if (memory.data && (members & DIGEST))
-        add_digest(out, &memory, as);
-    if (memory.data && (members & ROWS))
-        add_rows(out, &memory, as);
-    if (memory.data && (members & SUMMARY))
-        add_summary(out, &memory, as);
-    if (memory.data && (members & SCALE))
-        add_scale(out, &memory, as);
-    if (memory.data && (members & FLOAT))
-        add_float(out, tensor, &memory, as);
+    from.whole = memory.data;
+    add_members(out, &from, as, members);
     tc_memory_release(&memory);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/agent/look.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "base/map.h"
 #include "collect/agent/digest.h"
 #include "collect/agent/dlpack.h"
+#include "collect/agent/transfer.h"
 
 /* Memory above this is read without the interpreter's lock. */
 #define MIN_UNLOCKED ((size_t)1 << 18)
@@ -18,17 +20,16 @@
 /* Tests have what lies on the CPU asked as if it lay elsewhere, to compare the two. */
 #define TEST_VARIABLE "TRAINCHECK_TEST_ELSEWHERE"
 
-/* A tensor that lies elsewhere, and what came back. */
-struct question {
-    PyObject *tensor; /* held until the end of the look */
-    unsigned asked, answered;
-    uint64_t sum; /* of its bytes, as lanes.h makes it */
-    double magnitude;
+/* Of a variable that lies elsewhere: the numbers of its questions, -1 where one was not asked. */
+struct asked {
+    int64_t digest, magnitude;
 };
 
+/* The one at variables. */
 static struct {
     bool is_open;
-    TC_VEC(struct question) all;
+    struct tc_questions questions;
+    TC_VEC(struct asked) all;
     struct tc_map by_tensor; /* to index */
 } look;
 
@@ -78,12 +79,25 @@ void tc_look_memory(PyObject *tensor, const struct tc_tensor *as, enum tc_reach 
                     struct tc_memory *out)
 {
     memset(out, 0, sizeof(*out));
-    if (as->on_cpu && (reach == TC_REACH_PLACE || as->address || !tc_tensor_is_wrapped(tensor)))
+    if ((as->on_cpu || as->n == 0) && (reach == TC_REACH_PLACE || as->address || !tc_tensor_is_wrapped(tensor)))
         tc_tensor_memory(tensor, as, false, out);
     if (!out->data && reach >= TC_REACH_APART && as->on_cpu && as->n)
         read_apart(tensor, as, out);
     if (!out->data && reach == TC_REACH_COPY)
         tc_tensor_memory(tensor, as, true, out);
+}
+
+bool tc_look_is_asked(PyObject *tensor, const struct tc_tensor *as, enum tc_reach reach)
+{
+    struct tc_dlpack_view view;
+
+    if (!tc_look_is_elsewhere(as) || as->n == 0 || tc_tensor_is_emptied(tensor, as))
+        return false;
+    if (tc_tensor_is_plain(tensor, as))
+        return true;
+    return reach >= TC_REACH_APART && as->address &&
+           as->n * as->dtype->item_size <= MAX_PACKED && tc_dlpack_view(tensor, &view) &&
+           view.n_dims == as->n_dims;
 }
 
 /* ---- what lies in this process's memory ---- */
@@ -124,8 +138,7 @@ static void read_memory(PyObject *tensor, const struct tc_tensor *as, unsigned a
 
 static void forget_questions(void)
 {
-    for (size_t i = 0; i < look.all.n; i++)
-        Py_DECREF(look.all.items[i].tensor);
+    tc_questions_clear(&look.questions);
     look.all.n = 0;
     tc_map_clear(&look.by_tensor);
 }
@@ -142,96 +155,87 @@ void tc_look_end(void)
     look.is_open = false;
 }
 
-static const struct question *find(PyObject *tensor)
+static const struct asked *find(PyObject *tensor)
 {
     uint64_t i;
 
     return tc_map_get(&look.by_tensor, (uintptr_t)tensor, &i) ? &look.all.items[i] : NULL;
 }
 
-void tc_look_add(PyObject *tensor, const struct tc_tensor *as, unsigned asked)
+static struct asked *find_or_add(PyObject *tensor)
 {
+    const struct asked fresh = {-1, -1};
     bool is_new;
-    uint64_t *slot;
+    uint64_t *slot = tc_map_at(&look.by_tensor, (uintptr_t)tensor, &is_new);
 
-    if (!look.is_open || as->n == 0)
-        return;
-    slot = tc_map_at(&look.by_tensor, (uintptr_t)tensor, &is_new);
     if (is_new) {
-        const struct question fresh = {.tensor = Py_NewRef(tensor)};
-
         *slot = look.all.n;
         tc_vec_push(&look.all, fresh);
     }
-    look.all.items[*slot].asked |= asked;
+    return &look.all.items[*slot];
 }
 
-/* [(tensor, wants a sum, wants a magnitude)]; NULL with a Python error set. */
-static PyObject *put_questions(void)
+void tc_look_add(PyObject *tensor, const struct tc_tensor *as, unsigned asked)
 {
-    PyObject *list = PyList_New((Py_ssize_t)look.all.n);
+    struct asked *a;
 
-    for (size_t i = 0; list && i < look.all.n; i++) {
-        const struct question *q = &look.all.items[i];
-        PyObject *one =
-            Py_BuildValue("(OOO)", q->tensor, q->asked & TC_ASK_DIGEST ? Py_True : Py_False,
-                          q->asked & TC_ASK_MAGNITUDE ? Py_True : Py_False);
-
-        if (!one)
-            Py_CLEAR(list);
-        else
-            PyList_SET_ITEM(list, (Py_ssize_t)i, one);
-    }
-    return list;
-}
-
-/* (sum, magnitude), each None where the question was not asked or has no answer. */
-static void take_answer(struct question *q, PyObject *pair)
-{
-    PyObject *sum, *magnitude;
-
-    if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2)
+    if (!look.is_open || as->n == 0 || tc_tensor_is_emptied(tensor, as))
         return;
-    sum = PyTuple_GET_ITEM(pair, 0);
-    magnitude = PyTuple_GET_ITEM(pair, 1);
-    if (PyLong_Check(sum)) {
-        q->sum = PyLong_AsUnsignedLongLongMask(sum);
-        q->answered |= TC_ASK_DIGEST;
-    }
-    if (PyFloat_Check(magnitude)) {
-        q->magnitude = PyFloat_AS_DOUBLE(magnitude);
-        q->answered |= TC_ASK_MAGNITUDE;
-    }
+    a = find_or_add(tensor);
+    if ((asked & TC_ASK_DIGEST) && a->digest < 0)
+        a->digest = (int64_t)tc_questions_add(&look.questions, TC_WHAT_DIGEST, tensor, NULL);
+    if ((asked & TC_ASK_MAGNITUDE) && a->magnitude < 0)
+        a->magnitude = (int64_t)tc_questions_add(&look.questions, TC_WHAT_MAGNITUDE, tensor, NULL);
 }
 
-/* What is not answered here, as by a device without these operators, is read from a copy. */
 void tc_look_submit(void)
 {
-    PyObject *questions, *answers;
-
-    if (!look.all.n)
-        return;
-    questions = put_questions();
-    answers = questions ? tc_policy_call("look", "(O)", questions) : NULL;
-    if (answers && PyList_Check(answers) && (size_t)PyList_GET_SIZE(answers) == look.all.n)
-        for (size_t i = 0; i < look.all.n; i++)
-            take_answer(&look.all.items[i], PyList_GET_ITEM(answers, (Py_ssize_t)i));
-    Py_XDECREF(answers);
-    Py_XDECREF(questions);
-    PyErr_Clear();
+    tc_questions_submit(&look.questions);
 }
 
+double tc_look_number(const unsigned char *data, const struct tc_dtype *dtype, size_t i)
+{
+    const enum tc_number sent =
+        dtype->number == TC_NUMBER_F64 ? TC_NUMBER_F64 : TC_NUMBER_F32;
+
+    return tc_float_at(data + i * (sent == TC_NUMBER_F64 ? 8 : 4), sent);
+}
+
+static const unsigned char *answer_to(int64_t question)
+{
+    return question < 0 ? NULL : tc_piece_data(&look.questions.pieces.items[question]);
+}
+
+/* What has come of what is asked. */
+static void take_answers(const struct asked *a, const struct tc_tensor *as, unsigned asked,
+                         uint64_t seed, struct tc_answer *out)
+{
+    const unsigned char *sum = asked & TC_ASK_DIGEST ? answer_to(a->digest) : NULL;
+    const unsigned char *magnitude = asked & TC_ASK_MAGNITUDE ? answer_to(a->magnitude) : NULL;
+    uint64_t word;
+
+    if (sum) {
+        memcpy(&word, sum, sizeof(word));
+        out->digest = tc_digest_of_sum(word, as->n * as->dtype->item_size, seed);
+        out->answered |= TC_ASK_DIGEST;
+    }
+    if (magnitude) {
+        out->magnitude = tc_look_number(magnitude, as->dtype, 0);
+        if (!isfinite(out->magnitude))
+            out->magnitude = (double)INFINITY;
+        out->answered |= TC_ASK_MAGNITUDE;
+    }
+}
+
+/* What is not answered, as while a graph is captured, is read from a copy. */
 void tc_look_at(PyObject *tensor, const struct tc_tensor *as, unsigned asked, uint64_t seed,
                 struct tc_answer *out)
 {
-    const struct question *q = tc_look_is_elsewhere(as) ? find(tensor) : NULL;
+    const struct asked *a = tc_look_is_elsewhere(as) ? find(tensor) : NULL;
 
     memset(out, 0, sizeof(*out));
-    if (!q || (asked & ~q->answered)) {
+    if (a)
+        take_answers(a, as, asked, seed, out);
+    if (out->answered != asked)
         read_memory(tensor, as, asked, seed, out);
-        return;
-    }
-    out->answered = asked;
-    out->digest = tc_digest_of_sum(q->sum, as->n * as->dtype->item_size, seed);
-    out->magnitude = q->magnitude;
 }

@@ -57,4 +57,11 @@ enum tc_reach {
 void tc_look_memory(PyObject *tensor, const struct tc_tensor *as, enum tc_reach reach,
                     struct tc_memory *out);
 
+/* Does it lie elsewhere, where its device can be asked all that this process's memory would be at
+ * this reach? Then it is asked with transfer.h. */
+bool tc_look_is_asked(PyObject *tensor, const struct tc_tensor *as, enum tc_reach reach);
+
+/* Numbers as a device sends them: the first is at data. */
+double tc_look_number(const unsigned char *data, const struct tc_dtype *dtype, size_t i);
+
 #endif /* TC_COLLECT_LOOK_H */

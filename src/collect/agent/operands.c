@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "collect/agent/line.h"
 #include "collect/agent/look.h"
+
+#define EQUAL_KEY ",\"equal\":["
 
 /* Elements of tensors that are read. To compare two costs a pass where they are equal alone. */
 #define MAX_READ ((size_t)1 << 21)
@@ -13,6 +16,7 @@ enum relation {
     UNKNOWN, /* not comparable */
     DIFFERENT,
     EQUAL,
+    ASKED, /* of the device on which both lie */
     ALIAS,
 };
 
@@ -49,6 +53,13 @@ static bool is_shared(const struct tc_tensor *a, const struct tc_tensor *b)
            q < p + a->n * a->dtype->item_size;
 }
 
+static bool is_asked(const struct tc_operand *a, const struct tc_operand *b)
+{
+    return strcmp(a->as.device, b->as.device) == 0 &&
+           tc_look_is_asked(a->tensor, &a->as, TC_REACH_PLACE) &&
+           tc_look_is_asked(b->tensor, &b->as, TC_REACH_PLACE);
+}
+
 static enum relation compare(const struct tc_operand *a, const struct tc_operand *b)
 {
     struct tc_memory p, q;
@@ -59,6 +70,8 @@ static enum relation compare(const struct tc_operand *a, const struct tc_operand
     if (!is_like(&a->as, &b->as) || !a->as.is_contiguous || !b->as.is_contiguous ||
         a->as.n > MAX_READ)
         return UNKNOWN;
+    if (tc_look_is_elsewhere(&a->as) || tc_look_is_elsewhere(&b->as))
+        return is_asked(a, b) ? ASKED : UNKNOWN;
     tc_look_memory(a->tensor, &a->as, TC_REACH_PLACE, &p);
     tc_look_memory(b->tensor, &b->as, TC_REACH_PLACE, &q);
     if (p.data && q.data)
@@ -98,21 +111,42 @@ static void add_pairs(struct tc_strbuf *out, const char *key, const struct tc_op
         out->size = start;
 }
 
+/* The same of pairs that are equal, where a device is asked. */
+static void ask_pairs(struct tc_strbuf *out, const struct tc_operands *operands,
+                      const unsigned char *found)
+{
+    size_t at = 0;
+
+    tc_line_open_list(EQUAL_KEY);
+    for (size_t i = 0; i < operands->n; i++)
+        for (size_t k = i + 1; k < operands->n; k++, at++) {
+            if (found[at] != EQUAL && found[at] != ASKED)
+                continue;
+            add_pair(out, &operands->items[i], &operands->items[k]);
+            tc_line_end_item(operands->items[i].tensor,
+                             found[at] == ASKED ? operands->items[k].tensor : NULL);
+        }
+    tc_line_close_list();
+}
+
 void tc_operands_add(struct tc_strbuf *out, struct tc_operands *operands)
 {
     unsigned char found[TC_MAX_OPERANDS * (TC_MAX_OPERANDS - 1) / 2];
     size_t at = 0;
-    bool is_asked = false, is_shared_any = false;
+    bool is_compared = false, has_questions = false, is_shared_any = false;
 
     for (size_t i = 0; i < operands->n; i++)
         for (size_t k = i + 1; k < operands->n; k++) {
             enum relation r = compare(&operands->items[i], &operands->items[k]);
-            is_asked |= r == DIFFERENT || r == EQUAL;
+            is_compared |= r == DIFFERENT || r == EQUAL;
+            has_questions |= r == ASKED;
             is_shared_any |= r == ALIAS;
             found[at++] = (unsigned char)r;
         }
-    if (is_asked)
-        add_pairs(out, ",\"equal\":[", operands, found, EQUAL, true);
+    if (has_questions)
+        ask_pairs(out, operands, found);
+    else if (is_compared)
+        add_pairs(out, EQUAL_KEY, operands, found, EQUAL, true);
     if (is_shared_any)
         add_pairs(out, ",\"alias\":[", operands, found, ALIAS, false);
     while (operands->n)

@@ -261,13 +261,10 @@ void tc_range(const void *data, size_t n, enum tc_number kind, struct tc_range *
     }
 }
 
-/* Enough for the order of magnitude, few enough to cost nothing beside the batch's digest. */
-#define N_SCALED ((size_t)256)
-
 void tc_scale(const void *data, size_t n, size_t item_size, enum tc_number kind,
               struct tc_scale *out)
 {
-    const size_t n_read = n < N_SCALED ? n : N_SCALED;
+    const size_t n_read = n < TC_N_SCALED ? n : TC_N_SCALED;
     double squares = 0;
 
     *out = (struct tc_scale){0};

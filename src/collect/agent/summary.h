@@ -37,6 +37,9 @@ void tc_summarize(const void *data, size_t n, size_t n_columns, enum tc_integer 
 /* Append {"min":...}, or {"true":...} of booleans. */
 void tc_summary_add(struct tc_strbuf *out, const struct tc_summary *summary, enum tc_integer kind);
 
+/* Enough for the order of magnitude, few enough to cost nothing beside the batch's digest. */
+#define TC_N_SCALED ((size_t)256)
+
 /* How large some of n > 0 floating point numbers are, evenly spaced; those that are not finite are
  * left out. */
 struct tc_scale {

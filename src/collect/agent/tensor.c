@@ -199,12 +199,12 @@ static bool is_dispatching(PyObject *tensor)
     return class && class->dispatches;
 }
 
-static bool is_plain_memory(PyObject *tensor, const struct tc_tensor *as)
+bool tc_tensor_is_plain(PyObject *tensor, const struct tc_tensor *as)
 {
     struct tc_dlpack_view view;
     PyObject *contiguous;
 
-    if (!as->on_cpu || !as->dtype->item_size || strncmp(as->dtype->name, "complex", 7) == 0)
+    if (!as->dtype->item_size || strncmp(as->dtype->name, "complex", 7) == 0)
         return false;
     if (as->address)
         return as->is_contiguous;
@@ -246,6 +246,14 @@ static const void *memory_of(PyObject *tensor, const struct tc_tensor *as)
     return (uintptr_t)address == (uint64_t)offset * as->dtype->item_size ? NULL : address;
 }
 
+bool tc_tensor_is_emptied(PyObject *tensor, const struct tc_tensor *as)
+{
+    bool is_emptied = !memory_of(tensor, as);
+
+    PyErr_Clear();
+    return is_emptied;
+}
+
 /* policy.content(tensor) is a contiguous tensor on the CPU with the same content, or None. */
 static PyObject *copy_of(PyObject *tensor)
 {
@@ -277,7 +285,7 @@ void tc_tensor_memory(PyObject *tensor, const struct tc_tensor *as, bool copy,
     memset(out, 0, sizeof(*out));
     out->n = as->n;
     out->size = as->n * as->dtype->item_size;
-    if (is_plain_memory(tensor, as))
+    if (as->on_cpu && tc_tensor_is_plain(tensor, as))
         out->data = memory_of(tensor, as);
     else if (copy)
         read_copy(tensor, out);

@@ -39,6 +39,11 @@ bool tc_tensor_read(PyObject *tensor, struct tc_tensor *out);
 void tc_tensor_memory(PyObject *tensor, const struct tc_tensor *as, bool copy,
                       struct tc_memory *out);
 void tc_memory_release(struct tc_memory *memory);
+/* Strided memory in one piece that holds real numbers, on whatever device. May leave a Python
+ * error. */
+bool tc_tensor_is_plain(PyObject *tensor, const struct tc_tensor *as);
+/* Its storage was taken away, as sharding does with gathered parameters. */
+bool tc_tensor_is_emptied(PyObject *tensor, const struct tc_tensor *as);
 
 /*
  * New reference to the tensor whose memory holds the content: of a distributed one the part of this

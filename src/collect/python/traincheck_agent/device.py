@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Questions about tensors that lie elsewhere than on the CPU: all of a look are answered by operators on their device, and the
-results of one device come in one copy."""
+answers of one device come in one copy."""
+import functools
 import math
-import struct
 import sys
 
 from . import lanes
 from .values import Shield, dispatches
 
-# What carries the bits of a magnitude to the CPU: not all devices have numbers of double precision.
-_NARROW = ("float16", "bfloat16", "float32")
+# As enum tc_what of collect/agent/transfer.h.
+DIGEST, MAGNITUDE, BOUNDS, BYTES, STRIPES, ROWS, SAMPLE, FIRST, SAME = range(9)
+
+_N_STRIPES, _STRIPE = 16, 4096  # as in collect/agent/digest.h
+_N_PIECES, _PIECE = 4, 256      # as in collect/agent/content.c
+_N_SAMPLE = 256                 # as in collect/agent/summary.c
+_ALIGNMENT = 8
 
 
 def _is_readable(tensor):
@@ -18,64 +23,158 @@ def _is_readable(tensor):
                 or tensor.layout is not torch.strided or (tensor.is_cuda and torch.cuda.is_current_stream_capturing()))
 
 
+def _flat(tensor):
+    return tensor.resolve_conj().resolve_neg().contiguous().reshape(-1)
+
+
 def _bytes(tensor):
-    return tensor.resolve_conj().resolve_neg().contiguous().reshape(-1).view(sys.modules["torch"].uint8)
+    return _flat(tensor).view(sys.modules["torch"].uint8)
 
 
-def _magnitudes(tensors):
-    """The bits of the largest magnitudes of tensors of one dtype, as integers of 64 bits."""
+def _bits(tensor):
+    """The elements as integers of their size."""
     torch = sys.modules["torch"]
-    found = torch.stack(torch._foreach_norm(tensors, math.inf))
-    if found.dtype is torch.float64:
-        return found.view(torch.int64)
-    return found.to(torch.float32).view(torch.int32).to(torch.int64)
+    integers = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+    return _flat(tensor).view(integers.get(tensor.element_size(), torch.uint8))
 
 
-def _number(bits, dtype):
-    """The number of these bits; infinity also for what is none."""
-    if dtype == "float64":
-        number = struct.unpack("<d", struct.pack("<q", bits))[0]
-    else:
-        number = struct.unpack("<f", struct.pack("<i", bits))[0]
-    return number if math.isfinite(number) else math.inf
+def _numbers(found):
+    """Bytes of floating point numbers: not all devices have such of double precision, and others need none."""
+    torch = sys.modules["torch"]
+    return (found if found.dtype is torch.float64 else found.to(torch.float32)).view(torch.uint8)
 
 
-def _to_host(parts):
-    """The numbers of all parts, in one copy."""
-    return sys.modules["torch"].cat(parts).tolist()
+@functools.lru_cache(maxsize=64)
+def _zeros(device):
+    torch = sys.modules["torch"]
+    return torch.zeros(_ALIGNMENT, dtype=torch.uint8, device=device)
 
 
-def _answer(questions, answers):
-    """Put into answers what is asked of tensors of one device: [(index, tensor, wants a sum, wants a magnitude)]."""
-    summed = [(i, tensor) for i, tensor, wants_sum, _ in questions if wants_sum]
+# ---- one answer: tensors of bytes, one after the other ----
+
+def _bounds(tensor):
+    torch = sys.modules["torch"]
+    return [_numbers(torch.stack(torch.aminmax(tensor)))]
+
+
+def _stripes(tensor):
+    data = _bytes(tensor)
+    size = data.numel()
+    starts = [i * (size // _N_STRIPES) for i in range(_N_STRIPES)] + [size - _STRIPE]
+    return [data[at:at + _STRIPE] for at in starts]
+
+
+def _rows(tensor):
+    torch = sys.modules["torch"]
+    rows = _bytes(tensor).view(tensor.shape[0], -1)
+    last = rows.shape[1] - _PIECE
+    starts = [last * i // (_N_PIECES - 1) for i in range(_N_PIECES)]
+    return [torch.cat([rows[:, at:at + _PIECE] for at in starts], 1).view(-1)]
+
+
+def _sample(tensor):
+    torch = sys.modules["torch"]
+    data = _flat(tensor)
+    n, n_read = data.numel(), min(data.numel(), _N_SAMPLE)
+    places = torch.arange(n_read, device=data.device) * n // n_read
+    return [data[places].view(torch.uint8)]
+
+
+def _first(tensor):
+    torch = sys.modules["torch"]
+    bits = _bits(tensor)
+    return [(bits == bits[0]).all().to(torch.int64).view(1).view(torch.uint8), bits[:1].view(torch.uint8)]
+
+
+def _same(tensor, other):
+    return [(_bits(tensor) == _bits(other)).all().view(1).view(sys.modules["torch"].uint8)]
+
+
+_SINGLE = {BOUNDS: _bounds, BYTES: lambda tensor: [_bytes(tensor)], STRIPES: _stripes, ROWS: _rows, SAMPLE: _sample, FIRST: _first}
+
+
+# ---- those of a look ----
+
+class _Answers:
+    """What one device sends: bytes, and where in them each answer begins."""
+
+    def __init__(self, device):
+        self.places, self.parts, self.size, self.device = {}, [], 0, device
+
+    def add(self, parts):
+        """Append; returns where they begin."""
+        at = self.size
+        for part in parts:
+            self.parts.append(part)
+            self.size += part.numel()
+        rest = -self.size % _ALIGNMENT
+        if rest:
+            self.parts.append(_zeros(self.device)[:rest])
+            self.size += rest
+        return at
+
+    def add_array(self, numbers, data, item_size):
+        """Of many questions, whose answers have one size."""
+        at = self.add([data])
+        for i, number in enumerate(numbers):
+            self.places[number] = at + i * item_size
+
+
+def _digests(answers, questions):
+    if questions:
+        sums = lanes.sums([_bytes(tensor) for _, _, tensor, _ in questions])
+        answers.add_array([q[0] for q in questions], sums.view(sys.modules["torch"].uint8), 8)
+
+
+def _magnitudes(answers, questions):
+    torch = sys.modules["torch"]
     by_dtype = {}
-    for i, tensor, _, wants_magnitude in questions:
-        dtype = str(tensor.dtype)[6:]
-        if wants_magnitude and (dtype in _NARROW or dtype == "float64"):
-            by_dtype.setdefault(dtype, []).append((i, tensor))
-    parts = [lanes.sums([_bytes(tensor) for _, tensor in summed])] if summed else []
-    parts += [_magnitudes([tensor for _, tensor in of]) for of in by_dtype.values()]
-    if not parts:
-        return
-    numbers = iter(_to_host(parts))
-    for i, _ in summed:
-        answers[i] = next(numbers), None
+    for number, _, tensor, _ in questions:
+        by_dtype.setdefault(tensor.dtype, []).append((number, tensor))
     for dtype, of in by_dtype.items():
-        for i, _ in of:
-            answers[i] = answers[i][0], _number(next(numbers), dtype)
+        found = torch.stack(torch._foreach_norm([tensor for _, tensor in of], math.inf))
+        answers.add_array([number for number, _ in of], _numbers(found), 8 if dtype is torch.float64 else 4)
+
+
+def _to_host(answers):
+    """The bytes of all answers, in one copy."""
+    return sys.modules["torch"].cat(answers.parts).cpu()
+
+
+def _answer(questions, device):
+    """The bytes, on the CPU, and the places of the answers to questions of one device: [(number, what, tensor, other)]."""
+    answers = _Answers(device)
+    _digests(answers, [q for q in questions if q[1] == DIGEST])
+    _magnitudes(answers, [q for q in questions if q[1] == MAGNITUDE])
+    for number, what, tensor, other in questions:
+        if what == SAME:
+            answers.places[number] = answers.add(_same(tensor, other))
+        elif what in _SINGLE:
+            answers.places[number] = answers.add(_SINGLE[what](tensor))
+    return _to_host(answers), answers.places
+
+
+def _answer_by_copies(questions):
+    """The same where an operator is missing, or memory runs out."""
+    here = [(number, what, tensor.cpu(), other if other is None else other.cpu()) for number, what, tensor, other in questions]
+    return _answer(here, sys.modules["torch"].device("cpu"))
 
 
 def look(questions):
-    """Answers for [(tensor, wants a sum, wants a magnitude)]: for each (sum of its bytes or None, largest magnitude or None)."""
+    """Answers to [(what, tensor, other tensor or None)]: of each the place, (number of a transfer, offset) or None where it cannot
+    be answered; and the transfers, one of each device: (tensor on the CPU, its address, its size)."""
     torch = sys.modules["torch"]
-    answers, by_device = [(None, None)] * len(questions), {}
+    found, transfers, by_device = [None] * len(questions), [], {}
     with Shield(), torch.no_grad():
-        for i, (tensor, wants_sum, wants_magnitude) in enumerate(questions):
-            if _is_readable(tensor):
-                by_device.setdefault(tensor.device, []).append((i, tensor.detach(), wants_sum, wants_magnitude))
-        for of in by_device.values():
+        for number, (what, tensor, other) in enumerate(questions):
+            if _is_readable(tensor) and (other is None or _is_readable(other)):
+                by_device.setdefault(tensor.device, []).append((number, what, tensor.detach(), other if other is None else other.detach()))
+        for device, of in by_device.items():
             try:
-                _answer(of, answers)
-            except (RuntimeError, NotImplementedError):  # no such operator there, or no memory left: they are copied
-                pass
-    return answers
+                host, places = _answer(of, device)
+            except (RuntimeError, NotImplementedError):
+                host, places = _answer_by_copies(of)
+            for number, at in places.items():
+                found[number] = len(transfers), at
+            transfers.append((host, host.data_ptr(), host.numel()))
+    return found, transfers
