@@ -46,6 +46,15 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(PRESENT, COUNT, LAW, ONE, "it is called in each run", "it was not called"),
     ROW(BEFORE, BEFORE, LAW, ONE, "it first comes {before|after} %o",
         "it first came {before|after} %o"),
+    ROW(FLOWS, COUNT, LAW, MANY, "%i comes from %w %v time%s in each step",
+        "%i came from %w %v time%s"),
+    ROW(FLOWS_LATER, COUNT, LAW, MANY, "%i comes from %w %v time%s in each step after the first",
+        "%i came from %w %v time%s"),
+    ROW(COUNT_WHERE, COUNT, LAW, MANY, "in a step that calls it, it is called %v time%s",
+        "it was called %v time%s"),
+    ROW(FLOWS_WHERE, COUNT, LAW, MANY, "in a step where %i comes from %w it does so %v time%s",
+        "%i came from %w %v time%s"),
+    ROW(FLOWS_EVER, COUNT, LAW, ONE, "in each run %i comes from %w", "%i never came from %w"),
     ROW(DATA, SET, LAW, MANY, "it changes %v", "it changed %d"),
     ROW(DATA_FIRST, SET, LAW, ONE, "by the end of the first step it changes %v", "it changed %d"),
     ROW(GRADIENTS, SET, LAW, MANY, "it gives gradients to %v", "it gave gradients to %d"),
@@ -93,6 +102,14 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
         "%v of its rows came before in this pass"),
     ROW(TRAINED_ON, ARG_VALUE, LAW, MANY, "%v of the rows of %p have been trained on",
         "%v of the rows of %p had been trained on"),
+    ROW(EARLIER, ARG_VALUE, LAW, MANY, "%p is {what it was|another than} in an earlier step",
+        "%p was {what it was|another than} in an earlier step"),
+    ROW(STILL, ARG_VALUE, LAW, MOST, "%p is {what it was|another than} the last time",
+        "%p was {what it was|another than} the last time"),
+    ROW(MADE_OF, ARG_SOURCE, LAW, MANY, "%p is made by {%v|no model}",
+        "%p was made by {%v|no model}"),
+    ROW(APART, ARG_SOURCE, LAW, MANY, "%p is of the row %v from that of the first",
+        "%p was of the row %v from that of the first"),
 #undef ROW
 };
 
@@ -211,6 +228,8 @@ void tc_fact_describe_subject(const struct tc_fact *fact, const struct tc_strtab
         tc_strbuf_adds(out, " in ");
         add_call(out, symbols, f[TC_FACT_IN], f[TC_FACT_IN_OF]);
     }
+    if (f[TC_FACT_NAME] != TC_NO_SYM && fact->subject.kind == TC_SUBJECT_CALL)
+        tc_strbuf_addf(out, " on what %s made", tc_strtab_text(symbols, f[TC_FACT_NAME]));
     if (f[TC_FACT_STAGE] != TC_NO_SYM)
         tc_strbuf_addf(out, ", %s", tc_strtab_text(symbols, f[TC_FACT_STAGE]));
     if (f[TC_FACT_GRAD] != TC_NO_SYM)
@@ -324,6 +343,28 @@ static void add_difference(struct tc_strbuf *out, const struct tc_fact *fact,
     tc_json_free(is);
 }
 
+/* The operand of a flow. */
+static void add_end(struct tc_strbuf *out, const char *name)
+{
+    if (!strcmp(name, "self"))
+        tc_strbuf_adds(out, "the receiver");
+    else
+        tc_strbuf_addf(out, "tensor %s of the operands", name);
+}
+
+/* Where it comes from: "result 1 of number 2 of tensor()". */
+static void add_start(struct tc_strbuf *out, const struct tc_strtab *symbols, const tc_sym *f)
+{
+    const char *name = tc_strtab_text(symbols, f[TC_FACT_IN]);
+
+    if (f[TC_FACT_IN_OF] != TC_NO_SYM)
+        tc_strbuf_addf(out, "%s of ", tc_strtab_text(symbols, f[TC_FACT_IN_OF]));
+    if (strchr(name, '.'))
+        tc_describe_call(symbols, f[TC_FACT_IN], out);
+    else
+        tc_strbuf_adds(out, name);
+}
+
 /* What a sentence says of one value. */
 struct sentence {
     const struct tc_fact *fact;
@@ -348,6 +389,12 @@ static void add_word(const struct sentence *s, char which)
         break;
     case 'd':
         add_difference(s->out, s->fact, s->symbols, s->value);
+        break;
+    case 'i':
+        add_end(s->out, tc_strtab_text(s->symbols, f[TC_FACT_NAME]));
+        break;
+    case 'w':
+        add_start(s->out, s->symbols, f);
         break;
     case 'o':
         add_call(s->out, s->symbols, f[TC_FACT_IN], f[TC_FACT_IN_OF]);

@@ -40,6 +40,8 @@ struct tc_attribute_row {
  * second run tells what was chance. What is the same by chance more easily needs three. */
 #define TC_SUPPORT_ONE  1
 #define TC_SUPPORT_MANY 3
+/* What happens now and then in a healthy run, as an environment that stands still. */
+#define TC_SUPPORT_MOST 30
 
 const struct tc_attribute_row *tc_attribute_row(enum tc_attribute attribute);
 

@@ -51,14 +51,21 @@ static tc_sym source_of(struct tc_facts *facts, struct tc_fact_watch *w, int64_t
                                 : tc_strtab_intern_text(facts->table.symbols, "outside");
 }
 
-static bool is_computed(const struct tc_fact_watch *w, int64_t serial)
+uint64_t tc_fact_producer(const struct tc_fact_watch *w, int64_t serial)
 {
     uint64_t word;
 
-    if (tc_map_get(&w->producers, (uint64_t)serial, &word) ||
-        tc_map_get(&w->old_producers, (uint64_t)serial, &word))
-        return (word & TC_FACT_COMPUTED) != 0;
-    return tc_process_variable(w->process, serial) != NULL;
+    return tc_map_get(&w->producers, (uint64_t)serial, &word) ||
+                   tc_map_get(&w->old_producers, (uint64_t)serial, &word)
+               ? word
+               : 0;
+}
+
+static bool is_computed(const struct tc_fact_watch *w, int64_t serial)
+{
+    const uint64_t word = tc_fact_producer(w, serial);
+
+    return word ? (word & TC_FACT_COMPUTED) != 0 : tc_process_variable(w->process, serial) != NULL;
 }
 
 /* Which operands a model computed: their content is another one as training goes on. */
@@ -206,14 +213,12 @@ static void count(struct tc_fact_watch *w, const struct tc_fact_open *open,
                   const struct tc_call *call)
 {
     struct tc_fact_label *label = &w->labels.items[open->label];
-    const tc_sym tuple[3] = {label->fn, label->of, call->stage};
-    tc_sym number = tc_strtab_intern(w->counter_tuples, tuple, sizeof(tuple));
+    struct tc_subject subject = tc_subject_of(TC_SUBJECT_WINDOW);
 
-    if (number == w->counters.n)
-        tc_vec_push(&w->counters,
-                    ((struct tc_fact_counter){tuple[0], tuple[1], tuple[2], 0, 0, false}));
-    w->counters.items[number].n++;
-    w->counters.items[number].n_all++;
+    subject.fields[TC_FACT_FN] = label->fn;
+    subject.fields[TC_FACT_OF] = label->of;
+    subject.fields[TC_FACT_STAGE] = call->stage;
+    (void)tc_fact_tally(w, &subject);
     label->n++;
     if (!w->n_windows && !label->order && call->role != TC_ROLE_OPERATOR &&
         (!call->parent || tc_role_has(call->parent->role, TC_TRAIT_OUTER)))
@@ -320,12 +325,6 @@ static void print_pairs(const struct tc_value *pairs, struct tc_strbuf *out)
     }
 }
 
-/* Is the call one of the script's own, and not of torch inside of another? */
-static bool is_of_script(const struct tc_call *call)
-{
-    return !call->parent || tc_role_has(call->parent->role, TC_TRAIT_FOREIGN);
-}
-
 /* What the operands are beside those of calls before. */
 static void compare_operands(struct tc_facts *facts, struct tc_fact_watch *w,
                              struct tc_fact_open *open, const struct tc_call *call)
@@ -333,7 +332,7 @@ static void compare_operands(struct tc_facts *facts, struct tc_fact_watch *w,
     const int64_t receiver = tc_value_int(tc_value_get(call->self, "id"), -1);
     const uint64_t label = w->labels.items[open->label].fn;
 
-    if (!is_of_script(call))
+    if (!tc_fact_is_of_script(call))
         return;
     open->again = tc_fact_meet_operands(&w->history, label, &facts->pack);
     if (receiver >= 0 && tc_value_get(call->self, "object"))
@@ -369,6 +368,27 @@ static void compare_training(const struct tc_facts *facts, struct tc_fact_watch 
     }
 }
 
+/* What a step before this one was given, or the last call: an order that is not drawn anew, an
+ * environment that stands still. */
+static void compare_earlier(struct tc_fact_watch *w, struct tc_fact_pack *pack,
+                            const struct tc_fact_open *open, const struct tc_call *call)
+{
+    const uint64_t fn = w->labels.items[open->label].fn;
+
+    for (size_t i = 0; tc_fact_is_of_script(call) && i < pack->n_tensors; i++) {
+        if (!pack->digests[i] || pack->is_computed[i])
+            continue;
+        if (pack->is_varied[i])
+            pack->earlier[i] = tc_fact_meet_earlier(
+                &w->history, tc_hash_mix(fn, pack->digests[i], i), w->n_windows);
+        if (call->is_root && pack->n_elements[i] > 1)
+            pack->still[i] = tc_fact_meet_last(
+                &w->history, tc_hash_mix(open->label, pack->n_elements[i], i), pack->digests[i]);
+        tc_strbuf_adds(&pack->bytes, pack->earlier[i] ? pack->earlier[i] : "-");
+        tc_strbuf_adds(&pack->bytes, pack->still[i] ? pack->still[i] : "-");
+    }
+}
+
 static void read_contents(struct tc_facts *facts, const struct tc_fact_watch *w,
                           struct tc_fact_reader *reader, const struct tc_call *call)
 {
@@ -392,6 +412,7 @@ static void pack_contents(struct tc_facts *facts, struct tc_fact_watch *w,
     if (!facts->pack.has_content)
         return;
     compare_training(facts, w, &facts->pack, open, call);
+    compare_earlier(w, &facts->pack, open, call);
     match_given(w, &facts->pack, call);
     tc_fact_pack_value(&facts->pack, call->equal, 0);
     tc_fact_pack_value(&facts->pack, call->alias, 0);
@@ -440,10 +461,11 @@ static void read_operands(struct tc_facts *facts, const struct tc_fact_watch *w,
                                     .has_content = facts->pack.has_content,
                                     .pack = &facts->pack,
                                     .sources = facts->sources.items,
-                                    .n_sources = facts->sources.n};
+                                    .n_sources = facts->sources.n,
+                                    .made_subject = open->made_subject};
 
     /* What calls of torch hand to others inside follows from the release alone. */
-    reader.tells_keys = is_of_script(call);
+    reader.tells_keys = tc_fact_is_of_script(call);
     if (call->args)
         tc_fact_read_value(&reader, "args", call->args);
     reader.has_class = true;
@@ -466,9 +488,12 @@ static void pack_operands(struct tc_facts *facts, struct tc_fact_watch *w,
     struct tc_fact_pack *pack = &facts->pack;
     const size_t counts[2] = {call->n_params, call->n_uncleared > 0};
 
+    size_t n_args;
+
     pack_begins(facts, open->subject, 'b');
     pack->has_content &= call->role != TC_ROLE_COLLECTIVE; /* it may be memory still to be filled */
     tc_fact_pack_value(pack, call->args, 0);
+    n_args = pack->n_tensors;
     tc_fact_pack_value(pack, call->self, 0);
     tc_fact_pack_value(pack, call->ctx, 0);
     find_sources(facts, w, pack);
@@ -478,6 +503,9 @@ static void pack_operands(struct tc_facts *facts, struct tc_fact_watch *w,
     open->is_computed = find_computed(w, pack, false) || call->is_root;
     tc_strbuf_add(&pack->bytes, counts, sizeof(counts));
     compare_operands(facts, w, open, call);
+    if (tc_fact_is_of_script(call))
+        tc_fact_flow(facts, w, &w->labels.items[open->label], call->stage, n_args);
+    tc_fact_made(facts, w, open, call, n_args);
     pack_contents(facts, w, open, call);
 }
 
@@ -496,6 +524,7 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     open->label = label_of(facts, w, call);
     open->subject = subject_of(facts, w, open, outer, call);
     count(w, open, call);
+    open->row = tc_fact_is_of_script(call) ? tc_fact_place_in_row(w, open) : 0;
     w->n_backwards += call->role == TC_ROLE_BACKWARD;
     if (call->role == TC_ROLE_STEP)
         tc_fact_step_begins(facts, w, call);
@@ -525,6 +554,17 @@ static bool is_operand(const struct tc_fact_open *open, int64_t serial)
 /* Of the first two tensors of the result. */
 #define N_ALIASES 2
 
+/* Of fewer elements a result may equal an operand by chance, as tanh() of a small number does. */
+#define MIN_ELEMENTS 8
+
+static bool has_many(const struct tc_fact_pack *result)
+{
+    for (size_t i = 0; i < result->n_tensors; i++)
+        if (result->n_elements[i] >= MIN_ELEMENTS)
+            return true;
+    return false;
+}
+
 static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
                         const struct tc_record *end)
 {
@@ -542,8 +582,9 @@ static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
         tc_strbuf_adds(&same, i ? "," : "");
         tc_strbuf_add(&same, name.text, name.size);
     }
-    tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_EQUALS,
-                     (struct tc_str){same.text ? same.text : "", (uint32_t)same.size});
+    if (same.size || has_many(&facts->pack))
+        tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_EQUALS,
+                         (struct tc_str){same.text ? same.text : "", (uint32_t)same.size});
     if (end->finite >= 0)
         tc_fact_add_json(&reader, "value", TC_ATTRIBUTE_FINITE, end->finite ? "true" : "false");
     for (size_t i = 0; i < facts->pack.n_tensors && i < N_ALIASES; i++)
@@ -603,8 +644,9 @@ static void give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
 
     for (size_t i = 0; i < facts->pack.n_tensors; i++) {
         produce(w, facts->pack.tensors[i],
-                w->labels.items[open->label].fn |
-                    (facts->pack.is_computed[i] ? TC_FACT_COMPUTED : 0));
+                tc_fact_word(w->labels.items[open->label].fn, open->row, i) |
+                    (facts->pack.is_computed[i] ? TC_FACT_COMPUTED : 0) |
+                    (uint64_t)open->roots << TC_FACT_ROOTS);
         if (lead)
             tc_map_put(&w->taints, (uint64_t)facts->pack.tensors[i], lead);
     }
@@ -637,7 +679,10 @@ void tc_fact_call_ends(struct tc_facts *facts, struct tc_fact_watch *w, const st
         open->lead = open->lead ? open->lead : lead;
     }
     give_on(facts, w, open, call);
+    tc_fact_give_row(w, open, call, &facts->pack);
     w->n_open--;
+    if (w->n_open)
+        w->open.items[w->n_open - 1].roots |= open->roots;
     if (w->n_open && !w->open.items[w->n_open - 1].inner)
         w->open.items[w->n_open - 1].inner = open->lead ? open->lead : open->inner;
 }

@@ -45,6 +45,23 @@ static bool tells_columns(const struct tc_value *summary, int64_t n, int64_t n_c
            (double)(n / n_columns - 1) * log2(n_distinct) >= MIN_BITS;
 }
 
+/* Is the element of a column also that of many other places, as what fills short rows up? Then it
+ * is chance that no row is long enough to reach the column. Of a mask the first column is none. */
+static bool is_filler(const struct tc_value *summary, const struct tc_value *element,
+                      int64_t n_rows, const char *key)
+{
+    const char *count;
+
+    if (!element || element->kind != TC_VALUE_INT ||
+        (!strcmp(key, "first") && tc_value_int(tc_value_get(summary, "distinct"), 0) <= 2))
+        return false;
+    count = element->integer == 0   ? "zero"
+            : element->integer == 1 ? "one"
+            : element->integer < 0  ? "negative"
+                                    : NULL;
+    return count && tc_value_int(tc_value_get(summary, count), 0) > n_rows;
+}
+
 static bool add_column(const struct tc_value *tensor, const char *key, struct tc_strbuf *out)
 {
     const struct tc_value *summary = tc_value_get(tensor, "summary");
@@ -54,7 +71,10 @@ static bool add_column(const struct tc_value *tensor, const char *key, struct tc
         !tells_columns(summary, count_of(tensor), tc_value_int(&shape->items[shape->n - 1], 0)))
         return false;
     element = tc_value_get(summary, key);
-    if (!element)
+    if (is_filler(summary, element, count_of(tensor) / tc_value_int(&shape->items[shape->n - 1], 1),
+                  key))
+        tc_strbuf_adds(out, TC_FACT_FILLER);
+    else if (!element)
         tc_strbuf_adds(out, "\"mixed\"");
     else if (element->kind == TC_VALUE_BOOL)
         tc_strbuf_addf(out, "\"always %s\"", element->boolean ? "true" : "false");

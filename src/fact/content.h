@@ -17,7 +17,8 @@
 #define TC_FACT_NONE "\"none\""
 #define TC_FACT_SOME "\"some\""
 /* So few elements that a run may as well have none: breaks "none" alone, and is never claimed. */
-#define TC_FACT_FEW "\"few\""
+#define TC_FACT_FILLER "\"what fills short rows\"" /* a column that is one by chance */
+#define TC_FACT_FEW    "\"few\""
 /* None, and none at the bound: breaks "some" alone, and is never claimed. */
 #define TC_FACT_FREE "\"none at all\""
 

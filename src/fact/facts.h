@@ -28,8 +28,13 @@ static inline bool tc_fact_lead_is_law(tc_fact_lead lead)
     return lead && !(lead & TC_FACT_LEAD_SETTING);
 }
 
-/* Beside the word for a call: a parameter had a part in the tensor. */
+/* Beside the word for a call: a parameter had a part in the tensor; and which result it was of how
+ * many calls of that API in a row, as flow.c says. */
 #define TC_FACT_COMPUTED (UINT64_C(1) << 32)
+#define TC_FACT_WHICH    33
+/* And the models that had a part in it, by number; the last bit is for all that are more. */
+#define TC_FACT_ROOTS   40
+#define TC_FACT_N_ROOTS 24
 
 /* Calls that say the same. */
 struct tc_fact_class {
@@ -52,11 +57,16 @@ struct tc_fact_open {
     const char *rows;             /* how many of its rows came before in this pass; or NULL */
     enum tc_fact_again again, here, drawn; /* the operands; to this receiver; the result */
     bool is_computed;                      /* with a parameter, or with what was so computed */
+    uint32_t row;                          /* its place among calls of the API in a row, or 0 */
+    uint32_t roots;                        /* models that had a part in it */
+    uint32_t made_subject;                 /* with what made its first operand, or UINT32_MAX */
+    int64_t index;                         /* of the row that all its operands are of; TC_NONE */
 };
 
-/* Calls of an API with a class of receivers at one stage. */
+/* What is counted in each window: calls of an API with a class of receivers at one stage, or which
+ * of their operands came from which call. */
 struct tc_fact_counter {
-    tc_sym fn, of, stage;
+    struct tc_subject subject;
     uint64_t n, n_all; /* in this window; in all */
     bool is_reported;  /* counted in windows before */
 };
@@ -94,13 +104,14 @@ struct tc_fact_watch {
     struct tc_map producers, old_producers;
     int64_t horizon;      /* who made tensors up to this serial may be forgotten */
     struct tc_map taints; /* serial of a tensor → tc_fact_lead */
-    struct tc_strtab *label_tuples, *counter_tuples; /* numbers of the two below */
+    struct tc_strtab *label_tuples, *counter_tuples; /* numbers of labels; counters by subject */
     TC_VEC(struct tc_fact_label) labels;
     TC_VEC(struct tc_fact_counter) counters;
     TC_VEC(struct tc_fact_changes) changes;
     TC_VEC(struct tc_fact_setting) settings;
     bool has_stepped; /* an optimizer: what is set later is no start */
     uint32_t n_ordered;
+    uint32_t row_label, row;       /* the API called last by the script, and how often in a row */
     uint64_t n_windows;            /* with an optimizer step */
     unsigned n_backwards;          /* in this window */
     tc_fact_lead gradient_lead;    /* in the gradients as they are */
@@ -108,8 +119,10 @@ struct tc_fact_watch {
     struct tc_place last;          /* of its last window */
     uint64_t given[TC_FACT_GIVEN]; /* digests of what a model was given last */
     size_t n_given;
-    double scalar;    /* the last number with a gradient that a call returned */
-    tc_sym scalar_of; /* that call; TC_NO_SYM: none yet */
+    double scalar;        /* the last number with a gradient that a call returned */
+    tc_sym scalar_of;     /* that call; TC_NO_SYM: none yet */
+    TC_VEC(tc_sym) roots; /* names of models whose parameters were operands */
+    struct tc_map rows;   /* serial of what is one row of a tensor → its index, in this window */
     struct tc_fact_history history;
 };
 
@@ -143,7 +156,35 @@ void tc_fact_say(struct tc_facts *facts, const struct tc_subject *subject, tc_sy
 tc_fact_lead tc_fact_settle_said(struct tc_facts *facts, uint64_t times, tc_fact_lead cause,
                                  const struct tc_place *place);
 
+/* Is the call one of the script's own, and not of torch inside of another? */
+static inline bool tc_fact_is_of_script(const struct tc_call *call)
+{
+    return !call->parent || tc_role_has(call->parent->role, TC_TRAIT_FOREIGN);
+}
+
+/* ---- flow.c: from which call to which -------------------------------------------------------- */
+
+/* The place of a call of the script's own among those of its API that come in a row. */
+uint32_t tc_fact_place_in_row(struct tc_fact_watch *watch, const struct tc_fact_open *open);
+/* What produced it: the word of a call that returned it as its i-th tensor. */
+uint64_t tc_fact_word(uint32_t fn, uint32_t row, size_t i);
+/* The operands of a packed call, of which the first n_args are no receiver, in this window. */
+void tc_fact_flow(struct tc_facts *facts, struct tc_fact_watch *watch,
+                  const struct tc_fact_label *label, tc_sym stage, size_t n_args);
+/* The models that the operands of a packed call are made by, and their rows; n_args as above. */
+void tc_fact_made(struct tc_facts *facts, struct tc_fact_watch *watch, struct tc_fact_open *open,
+                  const struct tc_call *call, size_t n_args);
+/* The rows of what it returned. */
+void tc_fact_give_row(struct tc_fact_watch *watch, const struct tc_fact_open *open,
+                      const struct tc_call *call, const struct tc_fact_pack *result);
+/* Count one more of the subject in this window. */
+struct tc_fact_counter *tc_fact_tally(struct tc_fact_watch *watch,
+                                      const struct tc_subject *subject);
+
 /* ---- call.c, window.c, setting.c, finish.c -------------------------------------------------- */
+
+/* What produced the tensor, as tc_fact_word() says; 0 if it is not known. */
+uint64_t tc_fact_producer(const struct tc_fact_watch *watch, int64_t serial);
 
 void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *watch,
                          const struct tc_call *call);

@@ -93,12 +93,19 @@ static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
 /* Its calls of one stage: what is set to zero for each evaluation is set to zero elsewhere, too. */
 static void say_present(struct tc_facts *facts, const struct tc_fact_counter *c)
 {
-    struct tc_subject subject = tc_subject_of(TC_SUBJECT_RUN);
+    struct tc_subject subject = c->subject;
 
-    subject.fields[TC_FACT_FN] = c->fn;
-    subject.fields[TC_FACT_OF] = c->of;
-    subject.fields[TC_FACT_STAGE] = c->stage;
+    subject.kind = TC_SUBJECT_RUN;
     tc_fact_say(facts, &subject, TC_NO_SYM, TC_ATTRIBUTE_PRESENT, "true");
+}
+
+/* What is met a few times a run may not be met in another one. */
+#define MIN_MET 8
+
+static void say_flows(struct tc_facts *facts, const struct tc_fact_counter *c)
+{
+    if (c->n_all >= (facts->table.is_judging ? 1 : MIN_MET))
+        tc_fact_say(facts, &c->subject, TC_NO_SYM, TC_ATTRIBUTE_FLOWS_EVER, "true");
 }
 
 static void say_runs(struct tc_facts *facts, const struct tc_fact_watch *w)
@@ -107,7 +114,9 @@ static void say_runs(struct tc_facts *facts, const struct tc_fact_watch *w)
         if (w->labels.items[i].n)
             say_run(facts, w, &w->labels.items[i]);
     for (size_t i = 0; i < w->counters.n; i++)
-        if (w->counters.items[i].n_all)
+        if (w->counters.items[i].subject.kind == TC_SUBJECT_FLOW)
+            say_flows(facts, &w->counters.items[i]);
+        else if (w->counters.items[i].n_all)
             say_present(facts, &w->counters.items[i]);
 }
 
@@ -159,9 +168,12 @@ static void miss_calls(struct tc_facts *facts)
     for (size_t i = 0; is_whole(facts) && i < facts->table.slots.n; i++) {
         const struct tc_fact_slot *slot = &facts->table.slots.items[i];
         const struct tc_place place = end_of(w);
-        if (slot->fact.attribute != TC_ATTRIBUTE_PRESENT || slot->held || slot->broken)
+        if ((slot->fact.attribute != TC_ATTRIBUTE_PRESENT &&
+             slot->fact.attribute != TC_ATTRIBUTE_FLOWS_EVER) ||
+            slot->held || slot->broken)
             continue;
-        tc_fact_say(facts, &slot->fact.subject, TC_NO_SYM, TC_ATTRIBUTE_PRESENT, "false");
+        tc_fact_say(facts, &slot->fact.subject, TC_NO_SYM, (enum tc_attribute)slot->fact.attribute,
+                    "false");
         tc_fact_settle_said(facts, 1, w->last_lead, &place);
     }
 }

@@ -26,6 +26,8 @@ void tc_fact_history_release(struct tc_fact_history *history)
     tc_map_release(&history->sizes);
     tc_map_release(&history->rows);
     tc_map_release(&history->trained);
+    tc_map_release(&history->earlier);
+    tc_map_release(&history->last);
 }
 
 static enum tc_fact_again meet(struct tc_map *map, uint64_t key)
@@ -135,6 +137,32 @@ const char *tc_fact_meet_trained(struct tc_fact_history *history, struct tc_str 
             n_known += tc_map_get(&history->trained, row, &known);
     }
     return is_training ? NULL : share(n_known, rows.size / ROW);
+}
+
+const char *tc_fact_meet_earlier(struct tc_fact_history *history, uint64_t operand, uint64_t step)
+{
+    uint64_t *first;
+    bool is_new;
+
+    if (history->earlier.n >= MAX_ROWS)
+        return NULL;
+    first = tc_map_at(&history->earlier, operand, &is_new);
+    if (is_new)
+        *first = step;
+    return *first < step ? "true" : "false";
+}
+
+const char *tc_fact_meet_last(struct tc_fact_history *history, uint64_t place, uint64_t digest)
+{
+    uint64_t *last, before;
+    bool is_new;
+
+    if (history->last.n >= MAX_ROWS)
+        return NULL;
+    last = tc_map_at(&history->last, place, &is_new);
+    before = *last;
+    *last = digest;
+    return is_new ? NULL : before == digest ? "true" : "false";
 }
 
 static double as_double(uint64_t bits)

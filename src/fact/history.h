@@ -20,6 +20,8 @@ struct tc_fact_history {
     struct tc_map sizes;    /* call and place of an operand → how large in training, a double */
     struct tc_map rows;     /* digest of a row of a batch → serial of the last iterator with it */
     struct tc_map trained;  /* digest of a row that the model was given in training → 1 */
+    struct tc_map earlier;  /* digest of an operand → the step in which it was met first */
+    struct tc_map last;     /* call and place of an operand → its digest the last time */
 };
 
 void tc_fact_history_release(struct tc_fact_history *history);
@@ -50,5 +52,9 @@ const char *tc_fact_meet_rows(struct tc_fact_history *history, const struct tc_f
 /* In evaluation, how many of the rows were trained on, as JSON; NULL if it cannot be told. */
 const char *tc_fact_meet_trained(struct tc_fact_history *history, struct tc_str rows,
                                  uint64_t place, bool is_training);
+/* Was the operand met in a step before this one? Was it the last one met in this place? As JSON;
+ * NULL if it cannot be told. */
+const char *tc_fact_meet_earlier(struct tc_fact_history *history, uint64_t operand, uint64_t step);
+const char *tc_fact_meet_last(struct tc_fact_history *history, uint64_t place, uint64_t digest);
 
 #endif /* TC_FACT_HISTORY_H */

@@ -234,6 +234,20 @@ static bool from_count(const struct facts_index *x, const struct tc_fact *fact)
            has(x, &fact->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT);
 }
 
+/* Where the count of each step is known, that of those with a call is. */
+static bool from_each(const struct facts_index *x, const struct tc_fact *fact)
+{
+    const tc_sym none = TC_NO_SYM;
+
+    if (fact->attribute == TC_ATTRIBUTE_COUNT_WHERE)
+        return has(x, &fact->subject, none, TC_ATTRIBUTE_COUNT) ||
+               has(x, &fact->subject, none, TC_ATTRIBUTE_COUNT_LATER);
+    if (fact->attribute == TC_ATTRIBUTE_FLOWS_WHERE || fact->attribute == TC_ATTRIBUTE_FLOWS_EVER)
+        return has(x, &fact->subject, none, TC_ATTRIBUTE_FLOWS) ||
+               has(x, &fact->subject, none, TC_ATTRIBUTE_FLOWS_LATER);
+    return false;
+}
+
 static bool varies_later(const struct facts_index *x, const struct tc_fact *count)
 {
     return count->attribute == TC_ATTRIBUTE_COUNT_FIRST &&
@@ -271,6 +285,7 @@ static bool from_counts(const struct facts_index *x, const struct tc_fact *fact)
             (f[TC_FACT_STAGE] == TC_NO_SYM ||
              other->subject.fields[TC_FACT_STAGE] == f[TC_FACT_STAGE]) &&
             other->attribute != TC_ATTRIBUTE_COUNT_EVEN &&
+            other->attribute != TC_ATTRIBUTE_COUNT_WHERE &&
             strcmp(tc_strtab_text(x->symbols, other->value), "0") != 0 &&
             (fact->attribute == TC_ATTRIBUTE_PRESENT ||
              other->attribute != TC_ATTRIBUTE_COUNT_FIRST ||
@@ -278,6 +293,27 @@ static bool from_counts(const struct facts_index *x, const struct tc_fact *fact)
             return true;
     }
     return false;
+}
+
+/* Where all calls of a step have an operand from one call, its source and their count say so; */
+static bool from_flow(const struct facts_index *x, const struct tc_fact *fact)
+{
+    const struct tc_invariant *calls;
+    struct tc_subject window = tc_subject_of(TC_SUBJECT_WINDOW);
+
+    if (fact->attribute == TC_ATTRIBUTE_FLOWS_LATER &&
+        has(x, &fact->subject, TC_NO_SYM, TC_ATTRIBUTE_FLOWS))
+        return true;
+    if (fact->subject.kind != TC_SUBJECT_FLOW || fact->subject.fields[TC_FACT_IN_OF] != TC_NO_SYM)
+        return false;
+    window.fields[TC_FACT_FN] = fact->subject.fields[TC_FACT_FN];
+    window.fields[TC_FACT_OF] = fact->subject.fields[TC_FACT_OF];
+    window.fields[TC_FACT_STAGE] = fact->subject.fields[TC_FACT_STAGE];
+    calls = find(x, &window, TC_NO_SYM,
+                 fact->attribute == TC_ATTRIBUTE_FLOWS         ? TC_ATTRIBUTE_COUNT
+                 : fact->attribute == TC_ATTRIBUTE_FLOWS_LATER ? TC_ATTRIBUTE_COUNT_LATER
+                                                               : TC_ATTRIBUTE_COUNT_WHERE);
+    return calls && tc_invariant_fact(calls)->value == fact->value;
 }
 
 /* Who is never given the same operands is not given them by one receiver. */
@@ -337,6 +373,8 @@ static const struct {
     {"the count of the first step and of the others from that of all", from_count   },
     {"no rule: the count of the first step where later ones vary",     is_chance    },
     {"presence and rate from the count in a step",                     from_counts  },
+    {"the count of a step that has the call from that of each step",   from_each    },
+    {"where all operands of a call in a step come from by its source", from_flow    },
     {"operands that are new to a receiver from those new to all",      from_again   },
     {"one variable that requires a gradient from the set of them",     from_set     },
     {"the settings of a receiver from another call of it",             from_receiver},

@@ -67,6 +67,26 @@ static void pack_content(struct tc_fact_pack *p, const struct tc_value *v)
     }
 }
 
+static uint32_t count_elements(const struct tc_value *shape)
+{
+    int64_t n = 1;
+
+    for (uint32_t i = 0; shape && shape->kind == TC_VALUE_ARRAY && i < shape->n; i++)
+        n *= tc_value_int(&shape->items[i], 0);
+    return n < 0 || n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+/* Of so many elements, so many of them distinct where that is known, two are not alike by chance.
+ */
+#define MIN_ELEMENTS 16
+#define MIN_DISTINCT 8
+
+static bool is_varied(const struct tc_value *v, uint32_t n)
+{
+    return n >= MIN_ELEMENTS && tc_value_int(tc_value_get(tc_value_get(v, "summary"), "distinct"),
+                                             MIN_DISTINCT) >= MIN_DISTINCT;
+}
+
 static void keep_tensor(struct tc_fact_pack *p, int64_t serial, const struct tc_value *v)
 {
     struct tc_str digest = tc_value_str(tc_value_get(v, "digest"));
@@ -81,6 +101,11 @@ static void keep_tensor(struct tc_fact_pack *p, int64_t serial, const struct tc_
     p->beside[p->n_tensors] = NULL;
     p->rows[p->n_tensors] = tc_value_str(tc_value_get(v, "rows"));
     p->trained[p->n_tensors] = NULL;
+    p->earlier[p->n_tensors] = p->still[p->n_tensors] = NULL;
+    p->made[p->n_tensors] = TC_NO_SYM;
+    p->apart[p->n_tensors][0] = '\0';
+    p->n_elements[p->n_tensors] = count_elements(tc_value_get(v, "shape"));
+    p->is_varied[p->n_tensors] = is_varied(v, p->n_elements[p->n_tensors]);
     p->is_computed[p->n_tensors] = grad && grad->kind == TC_VALUE_BOOL && grad->boolean;
     p->tensors[p->n_tensors++] = serial;
 }
@@ -290,6 +315,18 @@ static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
     }
 }
 
+/* A fact of the call with this first operand, and not of all its calls. */
+static void add_made(struct tc_fact_reader *r, tc_sym made)
+{
+    const uint32_t subject = r->subject;
+
+    set_text(r, (struct tc_str){tc_strtab_text(r->table->symbols, made),
+                                (uint32_t)tc_strtab_size(r->table->symbols, made)});
+    r->subject = r->made_subject;
+    add(r, TC_ATTRIBUTE_MADE_OF);
+    r->subject = subject;
+}
+
 static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
 {
     const size_t i = place_of(r, tensor, r->n_sources);
@@ -304,6 +341,14 @@ static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
     }
     if (r->has_content && r->pack->trained[i])
         add_as_it_is(r, TC_ATTRIBUTE_TRAINED_ON, r->pack->trained[i]);
+    if (r->has_content && r->pack->earlier[i])
+        add_as_it_is(r, TC_ATTRIBUTE_EARLIER, r->pack->earlier[i]);
+    if (r->has_content && r->pack->still[i])
+        add_as_it_is(r, TC_ATTRIBUTE_STILL, r->pack->still[i]);
+    if (r->pack->apart[i][0])
+        add_as_it_is(r, TC_ATTRIBUTE_APART, r->pack->apart[i]);
+    if (r->pack->made[i] != TC_NO_SYM && r->made_subject != UINT32_MAX)
+        add_made(r, r->pack->made[i]);
     if (r->sources[i] == TC_NO_SYM)
         return;
     set_text(r, (struct tc_str){tc_strtab_text(r->table->symbols, r->sources[i]),

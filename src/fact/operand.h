@@ -34,6 +34,12 @@ struct tc_fact_pack {
     struct tc_str rows[TC_FACT_TENSORS]; /* a digest of each, 8 digits; no text: not recorded */
     bool is_computed[TC_FACT_TENSORS];   /* takes a gradient, or a model computed it; set so, too */
     const char *trained[TC_FACT_TENSORS]; /* how many of them were trained on, or NULL; set so */
+    uint32_t n_elements[TC_FACT_TENSORS];
+    bool is_varied[TC_FACT_TENSORS];      /* so that it does not come again by chance */
+    const char *earlier[TC_FACT_TENSORS]; /* was it met in an earlier step? JSON, or NULL; set so */
+    const char *still[TC_FACT_TENSORS];   /* and the last time? */
+    tc_sym made[TC_FACT_TENSORS];         /* names of models, or TC_NO_SYM; set so */
+    char apart[TC_FACT_TENSORS][8];       /* rows from the first operand; "": not told; set so */
     size_t n_tensors;
     bool has_content; /* the trace tells of contents */
 };
@@ -54,6 +60,7 @@ struct tc_fact_reader {
     const struct tc_fact_pack *pack;
     const tc_sym *sources;
     size_t n_sources;
+    uint32_t made_subject; /* the call with what made its first operand; UINT32_MAX: none */
 };
 
 void tc_fact_reader_release(struct tc_fact_reader *reader);

@@ -71,6 +71,8 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_vec_release(&w->open);
     tc_vec_release(&w->labels);
     tc_vec_release(&w->counters);
+    tc_vec_release(&w->roots);
+    tc_map_release(&w->rows);
     tc_strtab_free(w->label_tuples);
     tc_strtab_free(w->counter_tuples);
     tc_map_release(&w->producers);
@@ -143,7 +145,12 @@ static bool is_idle(const struct tc_fact *fact, const char *value)
     case TC_ATTRIBUTE_AGAIN:
     case TC_ATTRIBUTE_AGAIN_HERE:
     case TC_ATTRIBUTE_REPEATS:
+    case TC_ATTRIBUTE_EARLIER:
+    case TC_ATTRIBUTE_STILL:
         return strcmp(value, "false") != 0;
+    case TC_ATTRIBUTE_FIRST:
+    case TC_ATTRIBUTE_LAST:
+        return strcmp(value, TC_FACT_FILLER) == 0;
     case TC_ATTRIBUTE_BELOW_ZERO:
     case TC_ATTRIBUTE_ABOVE_ZERO:
         return strcmp(value, TC_FACT_FEW) == 0 || strcmp(value, TC_FACT_FREE) == 0;
@@ -152,6 +159,9 @@ static bool is_idle(const struct tc_fact *fact, const char *value)
         return strcmp(value, TC_FACT_NONE) != 0;
     case TC_ATTRIBUTE_TRAINED_ON:
         return strcmp(value, TC_FACT_SOME) == 0;
+    case TC_ATTRIBUTE_FLOWS:
+    case TC_ATTRIBUTE_FLOWS_LATER:
+        return strcmp(value, "0") == 0;
     case TC_ATTRIBUTE_COUNT_EVEN:
         return strcmp(value, "true") != 0;
     default:

@@ -30,6 +30,11 @@ static const struct tc_subject *subject_of(const struct tc_fact_table *table, ui
     return (const void *)tc_strtab_text(table->subjects, subject);
 }
 
+struct tc_subject tc_fact_table_subject_at(const struct tc_fact_table *table, uint32_t number)
+{
+    return *subject_of(table, number);
+}
+
 /* Numbers stay small: a few thousand subjects, a few hundred attributes. */
 static uint64_t place_of(struct tc_fact_table *table, uint32_t subject, tc_sym path,
                          enum tc_attribute attribute)

@@ -51,6 +51,8 @@ void tc_fact_table_init(struct tc_fact_table *table);
 void tc_fact_table_release(struct tc_fact_table *table);
 
 uint32_t tc_fact_table_subject(struct tc_fact_table *table, const struct tc_subject *subject);
+/* The subject of that number. */
+struct tc_subject tc_fact_table_subject_at(const struct tc_fact_table *table, uint32_t number);
 /* The slot of that number; UINT32_MAX where judging expects nothing of it. */
 uint32_t tc_fact_table_slot(struct tc_fact_table *table, uint32_t subject, tc_sym path,
                             enum tc_attribute attribute);

@@ -15,32 +15,60 @@
 
 /* ---- how often ------------------------------------------------------------------------------ */
 
-static struct tc_subject subject_of(const struct tc_fact_counter *c)
+/* The counter of a subject, made if it is a new one. */
+static struct tc_fact_counter *counter_of(struct tc_fact_watch *w, const struct tc_subject *subject,
+                                          bool is_reported)
 {
-    struct tc_subject subject = tc_subject_of(TC_SUBJECT_WINDOW);
+    tc_sym number = tc_strtab_intern(w->counter_tuples, subject, sizeof(*subject));
 
-    subject.fields[TC_FACT_FN] = c->fn;
-    subject.fields[TC_FACT_OF] = c->of;
-    subject.fields[TC_FACT_STAGE] = c->stage;
-    return subject;
+    if (number == w->counters.n)
+        tc_vec_push(&w->counters, ((struct tc_fact_counter){*subject, 0, 0, is_reported}));
+    return &w->counters.items[number];
+}
+
+struct tc_fact_counter *tc_fact_tally(struct tc_fact_watch *w, const struct tc_subject *subject)
+{
+    struct tc_fact_counter *c = counter_of(w, subject, false);
+
+    c->n++;
+    c->n_all++;
+    return c;
+}
+
+/* The attribute of a flow that stands for one of a call; that one where there is none. */
+static enum tc_attribute of_flow(enum tc_attribute attribute)
+{
+    switch (attribute) {
+    case TC_ATTRIBUTE_COUNT:
+        return TC_ATTRIBUTE_FLOWS;
+    case TC_ATTRIBUTE_COUNT_LATER:
+        return TC_ATTRIBUTE_FLOWS_LATER;
+    case TC_ATTRIBUTE_COUNT_WHERE:
+        return TC_ATTRIBUTE_FLOWS_WHERE;
+    default:
+        return attribute;
+    }
 }
 
 static void say_count(struct tc_facts *facts, const struct tc_fact_counter *c,
                       enum tc_attribute attribute, uint64_t n)
 {
-    const struct tc_subject subject = subject_of(c);
     char number[32];
 
+    if (c->subject.kind == TC_SUBJECT_FLOW) {
+        if (attribute == TC_ATTRIBUTE_COUNT_FIRST)
+            return;
+        attribute = of_flow(attribute);
+    }
     snprintf(number, sizeof(number), "%" PRIu64, n);
-    tc_fact_say(facts, &subject, TC_NO_SYM, attribute, number);
+    tc_fact_say(facts, &c->subject, TC_NO_SYM, attribute, number);
 }
 
 static void say_flag(struct tc_facts *facts, const struct tc_fact_counter *c,
                      enum tc_attribute attribute, bool is)
 {
-    const struct tc_subject subject = subject_of(c);
-
-    tc_fact_say(facts, &subject, TC_NO_SYM, attribute, is ? "true" : "false");
+    if (c->subject.kind == TC_SUBJECT_WINDOW)
+        tc_fact_say(facts, &c->subject, TC_NO_SYM, attribute, is ? "true" : "false");
 }
 
 /* What is met first in a later window was called not once in those before it. */
@@ -57,23 +85,14 @@ static void say_absent(struct tc_facts *facts, const struct tc_fact_counter *c, 
     tc_fact_settle_said(facts, n_windows - 1, 0, place);
 }
 
-static void expect_counter(struct tc_fact_watch *w, const struct tc_subject *subject)
-{
-    const tc_sym tuple[3] = {subject->fields[TC_FACT_FN], subject->fields[TC_FACT_OF],
-                             subject->fields[TC_FACT_STAGE]};
-    tc_sym number = tc_strtab_intern(w->counter_tuples, tuple, sizeof(tuple));
-
-    if (number == w->counters.n)
-        tc_vec_push(&w->counters,
-                    ((struct tc_fact_counter){tuple[0], tuple[1], tuple[2], 0, 0, true}));
-}
-
 /* Judging, a call that never comes is missed from the first window on. */
 static void expect_counters(const struct tc_facts *facts, struct tc_fact_watch *w)
 {
-    for (size_t i = 0; facts->table.is_judging && i < facts->table.slots.n; i++)
-        if (facts->table.slots.items[i].fact.subject.kind == TC_SUBJECT_WINDOW)
-            expect_counter(w, &facts->table.slots.items[i].fact.subject);
+    for (size_t i = 0; facts->table.is_judging && i < facts->table.slots.n; i++) {
+        const struct tc_subject *subject = &facts->table.slots.items[i].fact.subject;
+        if (subject->kind == TC_SUBJECT_WINDOW || subject->kind == TC_SUBJECT_FLOW)
+            counter_of(w, subject, true);
+    }
 }
 
 static void say_counts(struct tc_facts *facts, struct tc_fact_watch *w)
@@ -87,6 +106,8 @@ static void say_counts(struct tc_facts *facts, struct tc_fact_watch *w)
         say_count(facts, c, w->n_windows ? TC_ATTRIBUTE_COUNT_LATER : TC_ATTRIBUTE_COUNT_FIRST,
                   c->n);
         say_flag(facts, c, TC_ATTRIBUTE_COUNT_EVEN, c->n % 2 == 0);
+        if (c->n)
+            say_count(facts, c, TC_ATTRIBUTE_COUNT_WHERE, c->n);
         c->n = 0;
     }
 }
@@ -97,13 +118,10 @@ void tc_fact_say_absent(struct tc_facts *facts, struct tc_fact_watch *w,
 {
     for (size_t i = 0; w->n_windows && i < other->counters.n; i++) {
         const struct tc_fact_counter *c = &other->counters.items[i];
-        const tc_sym tuple[3] = {c->fn, c->of, c->stage};
-        if (tc_strtab_find(w->counter_tuples, tuple, sizeof(tuple)) != TC_NO_SYM)
+        if (tc_strtab_find(w->counter_tuples, &c->subject, sizeof(c->subject)) != TC_NO_SYM)
             continue;
         say_absent(facts, c, w->n_windows, place);
-        tc_strtab_intern(w->counter_tuples, tuple, sizeof(tuple));
-        tc_vec_push(&w->counters,
-                    ((struct tc_fact_counter){tuple[0], tuple[1], tuple[2], 0, 0, true}));
+        counter_of(w, &c->subject, true);
     }
 }
 
@@ -365,4 +383,5 @@ void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *w,
         w->last_lead = lead;
     w->n_windows++;
     w->n_backwards = 0;
+    tc_map_clear(&w->rows);
 }

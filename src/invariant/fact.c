@@ -61,6 +61,14 @@ struct tc_subject tc_subject_of(enum tc_subject_kind kind)
     return subject;
 }
 
+static bool is_flow(const struct tc_fact *fact)
+{
+    return fact->subject.kind == TC_SUBJECT_FLOW || fact->attribute == TC_ATTRIBUTE_FLOWS ||
+           fact->attribute == TC_ATTRIBUTE_FLOWS_LATER ||
+           fact->attribute == TC_ATTRIBUTE_FLOWS_WHERE ||
+           fact->attribute == TC_ATTRIBUTE_FLOWS_EVER;
+}
+
 /* Has it the words that it is told by? A file may hold anything. */
 static bool is_whole(const struct tc_fact *fact)
 {
@@ -69,6 +77,7 @@ static bool is_whole(const struct tc_fact *fact)
     switch (fact->subject.kind) {
     case TC_SUBJECT_CALL:
     case TC_SUBJECT_WINDOW:
+    case TC_SUBJECT_FLOW:
     case TC_SUBJECT_RUN:
         if (words[TC_FACT_FN] == TC_NO_SYM)
             return false;
@@ -78,6 +87,8 @@ static bool is_whole(const struct tc_fact *fact)
     default:
         break;
     }
+    if (is_flow(fact) && (words[TC_FACT_IN] == TC_NO_SYM || words[TC_FACT_NAME] == TC_NO_SYM))
+        return false;
     return fact->attribute < TC_N_ATTRIBUTES &&
            (fact->attribute != TC_ATTRIBUTE_BEFORE || words[TC_FACT_IN] != TC_NO_SYM);
 }

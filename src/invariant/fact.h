@@ -16,12 +16,13 @@
 #include "base/strtab.h"
 
 /* name, text in files */
-#define TC_SUBJECT_MAP(X)                                                   \
-    X(CALL, "call")           /* calls of an API in one context */          \
-    X(WINDOW, "window")       /* calls of an API within one step window */  \
-    X(RUN, "run")             /* calls of an API within one process */      \
-    X(CHANGES, "changes")     /* what one kind of call does to variables */ \
-    X(VARIABLE, "variable")   /* one variable, by its name */               \
+#define TC_SUBJECT_MAP(X)                                                    \
+    X(CALL, "call")           /* calls of an API in one context */           \
+    X(WINDOW, "window")       /* calls of an API within one step window */   \
+    X(FLOW, "flow")           /* operands of calls within one step window */ \
+    X(RUN, "run")             /* calls of an API within one process */       \
+    X(CHANGES, "changes")     /* what one kind of call does to variables */  \
+    X(VARIABLE, "variable")   /* one variable, by its name */                \
     X(VARIABLES, "variables") /* all of them together */
 
 enum tc_subject_kind {
@@ -32,14 +33,14 @@ enum tc_subject_kind {
 };
 
 /* What tells subjects of one kind apart; TC_NO_SYM where it does not apply. */
-#define TC_FACT_FIELD_MAP(X)                                              \
-    X(FN, "fn")       /* an API, root.forward, or a kind of call */       \
-    X(OF, "of")       /* class of the receiver */                         \
-    X(IN, "in")       /* the traced call around it */                     \
-    X(IN_OF, "in_of") /* class of the receiver of that one */             \
-    X(STAGE, "stage")                                                     \
-    X(GRAD, "grad") /* "off" */                                           \
-    X(NAME, "name") /* of a variable; number of a call within a window */ \
+#define TC_FACT_FIELD_MAP(X)                                                \
+    X(FN, "fn")       /* an API, root.forward, or a kind of call */         \
+    X(OF, "of")       /* class of the receiver */                           \
+    X(IN, "in")       /* the traced call around it; of a flow where from */ \
+    X(IN_OF, "in_of") /* class of the receiver of that one; which result */ \
+    X(STAGE, "stage")                                                       \
+    X(GRAD, "grad") /* "off" */                                             \
+    X(NAME, "name") /* of a variable, an operand; number of a call */       \
     X(BY, "by")     /* the call that changed it */
 
 enum tc_fact_field {
@@ -74,6 +75,11 @@ enum tc_fact_field {
     X(RATE, "rate")                     \
     X(PRESENT, "present")               \
     X(BEFORE, "before")                 \
+    X(FLOWS, "flows")                   \
+    X(FLOWS_LATER, "flows_later")       \
+    X(COUNT_WHERE, "count_where")       \
+    X(FLOWS_WHERE, "flows_where")       \
+    X(FLOWS_EVER, "flows_ever")         \
     X(DATA, "data")                     \
     X(DATA_FIRST, "data_first")         \
     X(GRADIENTS, "gradients")           \
@@ -99,7 +105,11 @@ enum tc_fact_field {
     X(ABOVE_ZERO, "above_zero")         \
     X(ABOVE_ONE, "above_one")           \
     X(ROWS_AGAIN, "rows_again")         \
-    X(TRAINED_ON, "trained_on")
+    X(TRAINED_ON, "trained_on")         \
+    X(EARLIER, "earlier")               \
+    X(STILL, "still")                   \
+    X(MADE_OF, "made_of")               \
+    X(APART, "apart")
 
 enum tc_attribute {
 #define X(name, text) TC_ATTRIBUTE_##name,

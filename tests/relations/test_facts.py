@@ -18,7 +18,7 @@ import random_trace
 from oracle import facts
 
 FORMS = "APIArg/value,APIArg/source,APIOutput/value,APISequence/count,APISequence/before,EventContain/set,Consistent/attribute"
-EVERY_ATTRIBUTE, ROUNDS = 1, 12  # a seed whose traces teach every attribute in so many rounds
+EVERY_ATTRIBUTE, ROUNDS = 2, 12  # a seed whose traces teach every attribute in so many rounds
 
 
 def infer(tool, folders, output):
@@ -28,7 +28,7 @@ def infer(tool, folders, output):
         x = json.loads(line)
         subject, claim = x["params"][0], x["params"][1]
         key = tuple(sorted({**{k: v for k, v in subject.items() if k != "subject"}, "kind": subject["subject"]}.items()))
-        if claim["attribute"] in facts.COVERED and subject["subject"] in ("call", "window", "run"):
+        if claim["attribute"] in facts.COVERED and subject["subject"] in ("call", "window", "flow", "run"):
             found[key, claim.get("operand"), claim["attribute"]] = claim["is"], x["evidence"]["held"]
     return found
 

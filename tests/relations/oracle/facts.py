@@ -6,18 +6,21 @@ traces tell of content, which random traces do not hold.
 """
 import collections
 import itertools
+import math
 import pathlib
 
 from .replay import Process
 from .terms import FOREIGN, OUTER
 
 N_SOURCES, N_TENSORS, LONGEST = 6, 32, 8
-MANY = {"source": 3, "uncleared": 3, "again": 3, "again_here": 3, "count": 3, "count_later": 3, "count_even": 3}
+LAST_OF_ROW, LAST_RESULT, MIN_MET, MIN_EQUAL = 8, 7, 8, 8
+MANY = {"source": 3, "uncleared": 3, "again": 3, "again_here": 3, "count": 3, "count_later": 3, "count_even": 3,
+        "count_where": 3, "flows": 3, "flows_later": 3, "flows_where": 3}
 NO_SCALAR = {}  # what is a tensor, or an object, as the value that it is
-IDLE = {"again": True, "again_here": True, "count_even": False, "value": NO_SCALAR, "tensor": None}  # values that are no claim
+IDLE = {"again": True, "again_here": True, "count_even": False, "flows": 0, "flows_later": 0, "value": NO_SCALAR, "tensor": None}  # values that are no claim
 COVERED = {"value", "class", "keys", "length", "tensor", "dtype", "ndim", "shape", "dim", "requires_grad", "source", "autocast",
            "owned", "uncleared", "equals", "finite", "operand", "again", "again_here", "count", "count_first", "count_later",
-           "count_even", "rate", "present", "before"}
+           "count_even", "count_where", "flows", "flows_later", "flows_where", "flows_ever", "rate", "present", "before"}
 
 
 def is_tensor(v):
@@ -34,6 +37,14 @@ def tensors(v):
         return [v["id"]] if "id" in v else []
     items = v.values() if isinstance(v, dict) else v if isinstance(v, list) and len(v) <= LONGEST else ()
     return [serial for item in items for serial in tensors(item)]
+
+
+def sizes(v):
+    """Numbers of elements in the same order."""
+    if is_tensor(v):
+        return [math.prod(v.get("shape", ()))] if "id" in v else []
+    items = v.values() if isinstance(v, dict) else v if isinstance(v, list) and len(v) <= LONGEST else ()
+    return [n for item in items for n in sizes(item)]
 
 
 def statements(v, path, depth=0, has_class=False, tells_keys=False):
@@ -79,6 +90,7 @@ class Facts(Process):
         self.said, self.made, self.met = [], {}, set()
         self.counters, self.n_windows, self.in_all = {}, 0, collections.Counter()
         self.labels, self.order, self.is_over = collections.Counter(), {}, None
+        self.row, self.which, self.flows, self.all_flows = (None, 0), {}, {}, collections.Counter()
 
     def say(self, subject, path, attribute, value):
         self.said.append((tuple(sorted(subject.items())), path, attribute, value))
@@ -101,6 +113,10 @@ class Facts(Process):
         self.counters.setdefault((me, call["stage"]), [0, False])[0] += 1
         self.in_all[me, call["stage"]] += 1
         self.labels[me] += 1
+        is_of_script = not around or around["role"] in FOREIGN
+        if is_of_script:
+            self.row = me, min(self.row[1] + 1 if self.row[0] == me else 1, LAST_OF_ROW)
+        call["row"] = self.row[1] if is_of_script else 0
         if not self.n_windows and (not around or around["role"] in OUTER):
             self.order.setdefault(me, len(self.order))
         self.say_operands(call)
@@ -124,10 +140,27 @@ class Facts(Process):
             self.say(subject, None, "owned", len(call["params"]))
         if call["role"] == "step":
             self.say(subject, None, "uncleared", bool(call.get("uncleared")))
+        if is_of_script:
+            self.flow(call, len(tensors(args)))
         if is_of_script and call["operands"]:
             self.say_again(call, "again", (call["name"], *call["operands"]))
             if is_object(me):
                 self.say_again(call, "again_here", (call["name"], me["id"], "here", *call["operands"]))
+
+    def source(self, serial):
+        variable = self.variables.get(serial)
+        return self.made.get(serial) or (variable["kind"] if variable else "outside")
+
+    def flow(self, call, n_args):
+        """Which operand comes from which call, of calls in a row from which, and as which of its results."""
+        for i, serial in enumerate(call["operands"][:N_SOURCES]):
+            row, result = self.which.get(serial, (0, 0))
+            words = [f"result {result}"] * (result > 0) + [f"number {row}"] * (row > 1)
+            subject = {"kind": "flow", **self.label(call), "stage": call["stage"], "name": str(i + 1) if i < n_args else "self",
+                       "in": self.source(serial)} | ({"in_of": " of ".join(words)} if words else {})
+            key = tuple(subject.items())
+            self.flows.setdefault(key, [0, False])[0] += 1
+            self.all_flows[key] += 1
 
     def say_again(self, call, attribute, what):
         self.say(call["subject"], None, attribute, what in self.met)
@@ -137,9 +170,7 @@ class Facts(Process):
         if is_tensor(v):
             serial = v.get("id")
             if serial in call["operands"][:N_SOURCES]:
-                variable = self.variables.get(serial)
-                self.say(call["subject"], path, "source",
-                         self.made.get(serial) or (variable["kind"] if variable else "outside"))
+                self.say(call["subject"], path, "source", self.source(serial))
         elif isinstance(v, list):
             for i, item in enumerate(v if len(v) <= LONGEST else ()):
                 self.say_sources(call, item, f"{path}[{i}]")
@@ -154,13 +185,14 @@ class Facts(Process):
         if "value" in r:
             for statement in statements(r["value"], "value"):
                 self.say(call["subject"], *statement)
-        self.say(call["subject"], "value", "equals", ",".join(r.get("same") or ()))
+        if r.get("same") or any(n >= MIN_EQUAL for n in sizes(r.get("value"))[:N_TENSORS]):
+            self.say(call["subject"], "value", "equals", ",".join(r.get("same") or ()))
         if r.get("finite") is not None:
             self.say(call["subject"], "value", "finite", r["finite"])
         for path, serial in zip(("value", "value[1]"), tensors(r.get("value"))):
             self.say(call["subject"], path, "operand", serial in call["operands"])
-        for serial in tensors(r.get("value"))[:N_TENSORS]:
-            self.made[serial] = call["name"]
+        for i, serial in enumerate(tensors(r.get("value"))[:N_TENSORS]):
+            self.made[serial], self.which[serial] = call["name"], (call["row"], min(i, LAST_RESULT))
         return call
 
     def window(self):
@@ -176,6 +208,18 @@ class Facts(Process):
             self.say(subject, None, "count", n)
             self.say(subject, None, "count_later" if self.n_windows else "count_first", n)
             self.say(subject, None, "count_even", n % 2 == 0)
+            if n:
+                self.say(subject, None, "count_where", n)
+            counter[:] = 0, True
+        for key, counter in self.flows.items():
+            n, is_known = counter
+            if not is_known:
+                self.say_never(key)
+            self.say(dict(key), None, "flows", n)
+            if self.n_windows:
+                self.say(dict(key), None, "flows_later", n)
+            if n:
+                self.say(dict(key), None, "flows_where", n)
             counter[:] = 0, True
         self.n_windows += 1
 
@@ -184,6 +228,12 @@ class Facts(Process):
         for i in range(self.n_windows):
             self.say(subject, None, "count", 0)
             self.say(subject, None, "count_later" if i else "count_first", 0)
+
+    def say_never(self, key):
+        for i in range(self.n_windows):
+            self.say(dict(key), None, "flows", 0)
+            if i:
+                self.say(dict(key), None, "flows_later", 0)
 
     def say_order(self):
         for a, b in itertools.combinations(sorted(self.order, key=lambda x: [v for _, v in x]), 2):
@@ -200,6 +250,9 @@ class Facts(Process):
                 self.say({"kind": "run", **dict(label)}, None, "rate", n == self.n_windows)
         for label, stage in self.in_all:
             self.say({"kind": "run", **dict(label), "stage": stage}, None, "present", True)
+        for key, n in self.all_flows.items():
+            if n >= MIN_MET:
+                self.say(dict(key), None, "flows_ever", True)
 
 
 def of_run(folder):
@@ -217,6 +270,9 @@ def of_run(folder):
             for label, stage in other.counters:
                 if (label, stage) not in p.counters and not other.is_worker:
                     p.say_absent(label, stage)
+            for key in () if other.is_worker else other.flows:
+                if key not in p.flows:
+                    p.say_never(key)
         for subject, path, attribute, value in p.said:
             said[subject, path, attribute].append(value)
     return said

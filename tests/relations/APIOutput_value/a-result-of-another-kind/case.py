@@ -11,8 +11,8 @@ def train(folder, finite=True, same=None, is_own=False):
     optimizer = t.optimizer(model)
     for _ in range(3):
         t.zero_grad(optimizer)
-        x = t.tensor(4)
-        t.op("lib.attend", at="train.py:30", args={"0": x}, value=x if is_own else t.tensor(4), finite=finite, same=same)
+        x = t.tensor(8)
+        t.op("lib.attend", at="train.py:30", args={"0": x}, value=x if is_own else t.tensor(8), finite=finite, same=same)
         t.backward(model)
         t.step(optimizer)
         t.cut()

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * flow.c - what flows from call to call within a step
+ *
+ * Where an operand comes from is a fact of a call where it comes from one place always. The sums
+ * and products of a script share a context, so what is told of them is how often each pair of calls
+ * is met in a step: "the receiver of mul() comes twice from exp()". A target that is made of other
+ * rewards, a term that has gone, a detach that is missing changes such a number.
+ *
+ * Calls of one API in a row, as those that make the tensors of a batch, are told apart by their
+ * place, and the results of one call by theirs.
+ */
+#include "fact/facts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "replay/symbols.h"
+
+/* Further calls of a row, and further results, are one. */
+#define MAX_ROW    8
+#define MAX_RESULT 7
+
+uint32_t tc_fact_place_in_row(struct tc_fact_watch *w, const struct tc_fact_open *open)
+{
+    if (w->row_label != open->label + 1)
+        w->row = 0;
+    w->row_label = open->label + 1;
+    w->row += w->row < MAX_ROW;
+    return w->row;
+}
+
+uint64_t tc_fact_word(uint32_t fn, uint32_t row, size_t i)
+{
+    const uint64_t result = i < MAX_RESULT ? i : MAX_RESULT;
+
+    return fn | ((uint64_t)row | result << 4) << TC_FACT_WHICH;
+}
+
+/* "number 2" of calls in a row, "result 1" of one call, from 0 on. */
+static tc_sym which(struct tc_strtab *symbols, uint64_t word)
+{
+    const unsigned row = (unsigned)(word >> TC_FACT_WHICH & 15);
+    const unsigned result = (unsigned)(word >> (TC_FACT_WHICH + 4) & 7);
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    tc_sym sym = TC_NO_SYM;
+
+    if (result)
+        tc_strbuf_addf(&text, "result %u", result);
+    if (row > 1)
+        tc_strbuf_addf(&text, "%snumber %u", result ? " of " : "", row);
+    if (text.size)
+        sym = tc_strtab_intern(symbols, text.text, text.size);
+    tc_strbuf_release(&text);
+    return sym;
+}
+
+/* The receiver, or the place among the operands. */
+static tc_sym operand_name(struct tc_strtab *symbols, size_t i, size_t n_args)
+{
+    char text[32] = "self";
+
+    if (i < n_args)
+        snprintf(text, sizeof(text), "%zu", i + 1);
+    return tc_strtab_intern_text(symbols, text);
+}
+
+void tc_fact_flow(struct tc_facts *facts, struct tc_fact_watch *w,
+                  const struct tc_fact_label *label, tc_sym stage, size_t n_args)
+{
+    struct tc_subject subject = tc_subject_of(TC_SUBJECT_FLOW);
+    struct tc_strtab *symbols = facts->table.symbols;
+
+    subject.fields[TC_FACT_FN] = label->fn;
+    subject.fields[TC_FACT_OF] = label->of;
+    subject.fields[TC_FACT_STAGE] = stage;
+    for (size_t i = 0; i < facts->sources.n; i++) {
+        if (facts->sources.items[i] == TC_NO_SYM)
+            continue;
+        subject.fields[TC_FACT_NAME] = operand_name(symbols, i, n_args);
+        subject.fields[TC_FACT_IN] = facts->sources.items[i];
+        subject.fields[TC_FACT_IN_OF] = which(symbols, tc_fact_producer(w, facts->pack.tensors[i]));
+        (void)tc_fact_tally(w, &subject);
+    }
+}
+
+/* ---- models --------------------------------------------------------------------------------- */
+
+/* "qf1" of "qf1.fc.weight"; of a variable that has no name but the optimizer's nothing is known. */
+static struct tc_str root_of(const char *name)
+{
+    const char *dot = strchr(name, '.');
+
+    if (!dot || strstr(name, ".param_groups["))
+        return (struct tc_str){NULL, 0};
+    return (struct tc_str){name, (uint32_t)(dot - name)};
+}
+
+static uint32_t bit_of(struct tc_facts *facts, struct tc_fact_watch *w, tc_sym name)
+{
+    const struct tc_str root = root_of(tc_strtab_text(facts->table.symbols, name));
+    tc_sym sym;
+    size_t i = 0;
+
+    if (!root.text)
+        return 0;
+    sym = tc_symbols_str(facts->table.symbols, root);
+    while (i < w->roots.n && w->roots.items[i] != sym)
+        i++;
+    if (i == w->roots.n && i < TC_FACT_N_ROOTS - 1)
+        tc_vec_push(&w->roots, sym);
+    return UINT32_C(1) << i;
+}
+
+/* A variable is of its own model, whatever was written to it. */
+static uint32_t roots_of(struct tc_facts *facts, struct tc_fact_watch *w, int64_t serial)
+{
+    const struct tc_variable *variable = tc_process_variable(w->process, serial);
+
+    if (variable && variable->name != TC_NO_SYM)
+        return bit_of(facts, w, variable->name);
+    return (uint32_t)(tc_fact_producer(w, serial) >> TC_FACT_ROOTS);
+}
+
+static int compare_words(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Their names, in the order of their letters. */
+static tc_sym name_roots(struct tc_facts *facts, const struct tc_fact_watch *w, uint32_t roots)
+{
+    const char *names[TC_FACT_N_ROOTS];
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    size_t n = 0;
+    tc_sym sym;
+
+    for (size_t i = 0; i < w->roots.n; i++)
+        if (roots >> i & 1)
+            names[n++] = tc_strtab_text(facts->table.symbols, w->roots.items[i]);
+    if (n)
+        qsort(names, n, sizeof(*names), compare_words);
+    for (size_t i = 0; i < n; i++)
+        tc_strbuf_addf(&text, "%s%s", i ? ", " : "", names[i]);
+    sym = tc_strtab_intern(facts->table.symbols, text.text ? text.text : "", text.size);
+    tc_strbuf_release(&text);
+    return sym;
+}
+
+/* The call with the models of its first operand. */
+static uint32_t subject_made(struct tc_facts *facts, uint32_t call, tc_sym made)
+{
+    struct tc_subject subject = tc_fact_table_subject_at(&facts->table, call);
+
+    subject.fields[TC_FACT_NAME] = made;
+    return tc_fact_table_subject(&facts->table, &subject);
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+/* So many are known in a window; rows further apart than this are far from each other. */
+#define MAX_ROWS_KNOWN 8192
+#define MAX_APART      8
+
+static int64_t row_of(const struct tc_fact_watch *w, int64_t serial)
+{
+    uint64_t row;
+
+    return tc_map_get(&w->rows, (uint64_t)serial, &row) ? (int64_t)row : TC_NONE;
+}
+
+/* The row of all operands that are of one; TC_NONE if they are of several, or one is of none. */
+static int64_t common_row(const struct tc_fact_watch *w, const struct tc_fact_pack *pack)
+{
+    const int64_t row = pack->n_tensors ? row_of(w, pack->tensors[0]) : TC_NONE;
+
+    for (size_t i = 1; i < pack->n_tensors; i++)
+        if (row_of(w, pack->tensors[i]) != row)
+            return TC_NONE;
+    return row;
+}
+
+void tc_fact_give_row(struct tc_fact_watch *w, const struct tc_fact_open *open,
+                      const struct tc_call *call, const struct tc_fact_pack *result)
+{
+    const struct tc_value *index = tc_value_get(call->args, "index");
+    int64_t row = open->index;
+
+    if (call->role != TC_ROLE_OPERATOR || !result->n_tensors)
+        return;
+    if (index)
+        row = tc_value_int(index, TC_NONE);
+    if (row == TC_NONE)
+        return;
+    if (w->rows.n >= MAX_ROWS_KNOWN)
+        tc_map_clear(&w->rows);
+    tc_map_put(&w->rows, (uint64_t)result->tensors[0], (uint64_t)row);
+}
+
+static void tell_apart(const struct tc_fact_watch *w, struct tc_fact_pack *pack, size_t first)
+{
+    const int64_t row = row_of(w, pack->tensors[first]);
+
+    for (size_t i = 0; row != TC_NONE && i < pack->n_tensors; i++) {
+        const int64_t other = row_of(w, pack->tensors[i]);
+        if (i == first || other == TC_NONE)
+            continue;
+        if (llabs(other - row) <= MAX_APART)
+            snprintf(pack->apart[i], sizeof(pack->apart[i]), "%" PRId64, other - row);
+        else
+            snprintf(pack->apart[i], sizeof(pack->apart[i]), "\"far\"");
+    }
+}
+
+void tc_fact_made(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_fact_open *open,
+                  const struct tc_call *call, size_t n_args)
+{
+    struct tc_fact_pack *pack = &facts->pack;
+    const size_t first = n_args < pack->n_tensors ? n_args : 0; /* the receiver */
+    uint32_t made[TC_FACT_TENSORS];
+
+    open->roots = 0;
+    open->made_subject = UINT32_MAX;
+    open->index = common_row(w, pack);
+    for (size_t i = 0; i < pack->n_tensors; i++)
+        open->roots |= made[i] = roots_of(facts, w, pack->tensors[i]);
+    if (pack->n_tensors < 2 || pack->n_tensors > TC_FACT_SOURCES || !tc_fact_is_of_script(call))
+        return;
+    tell_apart(w, pack, first);
+    for (size_t i = 0; i < pack->n_tensors; i++)
+        tc_strbuf_adds(&pack->bytes, pack->apart[i]);
+    if (w->roots.n < 2 || !made[first])
+        return;
+    open->made_subject = subject_made(facts, open->subject, name_roots(facts, w, made[first]));
+    tc_strbuf_add(&pack->bytes, &open->made_subject, sizeof(open->made_subject));
+    for (size_t i = 0; i < pack->n_tensors; i++) {
+        pack->made[i] = i == first ? TC_NO_SYM : name_roots(facts, w, made[i]);
+        tc_strbuf_add(&pack->bytes, &pack->made[i], sizeof(pack->made[i]));
+    }
+}
