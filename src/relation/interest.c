@@ -81,16 +81,6 @@ static void add_last_word(struct tc_interest *interest, const char *value)
     tc_strbuf_release(&name);
 }
 
-/* By whatever calls a tensor came there. */
-static void add_flow(struct tc_interest *interest)
-{
-    static const enum tc_role computing[] = {TC_ROLE_OPERATOR, TC_ROLE_FUNCTION, TC_ROLE_FILL,
-                                             TC_ROLE_LAYER,    TC_ROLE_FORWARD,  TC_ROLE_METHOD};
-
-    for (size_t i = 0; i < sizeof(computing) / sizeof(*computing); i++)
-        tc_strtab_intern_text(interest->roles, tc_role_text(computing[i]));
-}
-
 /* Calls by name, those around them and those that operands come from; variables. */
 static void add_fact(struct tc_interest *interest, const struct tc_strtab *symbols,
                      const struct tc_fact *fact)
@@ -108,9 +98,6 @@ static void add_fact(struct tc_interest *interest, const struct tc_strtab *symbo
     interest->content |= fact->attribute >= TC_ATTRIBUTE_CONTENT;
     if (fact->attribute == TC_ATTRIBUTE_FACTOR)
         add_last_word(interest, value);
-    if (fact->subject.kind == TC_SUBJECT_FLOW || fact->attribute == TC_ATTRIBUTE_MADE_OF ||
-        fact->attribute == TC_ATTRIBUTE_APART)
-        add_flow(interest);
     interest->variables |= fact->attribute == TC_ATTRIBUTE_MADE_OF;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         tc_sym name = fact->subject.fields[names[i]];
