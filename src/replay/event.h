@@ -85,6 +85,7 @@ struct tc_variable {
     int64_t grad_made; /* id of the call in which the gradient last came to be */
     int64_t stepped;   /* id of the last optimizer step that owned it; -1 before the first */
     bool has_data, is_sampled, requires_grad, is_leaf, is_matrix;
+    bool is_empty;         /* it has no element, and so no content that could change */
     bool is_zero_computed; /* a backward made the gradient zero */
     bool is_sharded;       /* other processes hold other parts of it */
     tc_sym part;           /* which part this is, as JSON text; TC_NO_SYM where that is not told */

@@ -135,7 +135,8 @@ static void set_data(struct update *u, const struct tc_value *value)
         char c = text.text[i];
         digest = digest << 4 | (uint64_t)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
     }
-    bool comparable = v->has_data && text.size && is_sampled == v->is_sampled;
+    bool has_data = text.size && !v->is_empty;
+    bool comparable = v->has_data && has_data && is_sampled == v->is_sampled;
     if (comparable && digest != v->data) {
         add_change(u, TC_SYM_DATA, TC_SYM_ABSENT, TC_SYM_CHANGED);
         u->has_other_data = true;
@@ -145,7 +146,7 @@ static void set_data(struct update *u, const struct tc_value *value)
         v->left_data = digest;
     if (is_sampled != v->is_sampled)
         v->left_step = TC_NONE;
-    v->has_data = text.size > 0;
+    v->has_data = has_data;
     if (u->is_new) {
         v->first_data = digest;
         v->has_first = v->has_data;
@@ -207,10 +208,20 @@ static tc_sym json_text(struct tc_strtab *symbols, const struct tc_value *value)
     return sym;
 }
 
+/* Does a tensor of that shape have no element? So has one whose shard is given back after use. */
+static bool has_no_element(const struct tc_value *shape)
+{
+    for (uint32_t i = 0; shape->kind == TC_VALUE_ARRAY && i < shape->n; i++)
+        if (shape->items[i].kind == TC_VALUE_INT && shape->items[i].integer == 0)
+            return true;
+    return false;
+}
+
 static void set_shape(struct update *u, const struct tc_value *value)
 {
     u->variable->shape = json_text(u->symbols, value);
     u->variable->is_matrix = value->kind == TC_VALUE_ARRAY && value->n >= 2;
+    u->variable->is_empty = has_no_element(value);
 }
 
 static void set_is_leaf(struct update *u, const struct tc_value *value)
@@ -253,7 +264,7 @@ static const struct {
     {"data",          set_data         },
     {"grad",          set_grad         },
     {"dtype",         set_dtype        },
-    {"shape",         set_shape        },
+    {"shape",         ignore           }, /* is set already */
     {"requires_grad", set_requires_grad},
     {"is_leaf",       set_is_leaf      },
     {"owner",         set_owner        },
@@ -302,6 +313,14 @@ static void set_framework(struct update *u, struct tc_str name, const struct tc_
     tc_strbuf_release(&text);
 }
 
+/* What the shape is, its content depends on. */
+static void set_shape_first(struct update *u, const struct tc_value *attrs)
+{
+    for (uint32_t i = 0; i < attrs->n; i++)
+        if (tc_str_is(attrs->members[i].key, "shape"))
+            set_shape(u, &attrs->members[i].value);
+}
+
 static void set_attribute(struct update *u, const struct tc_member *member)
 {
     for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
@@ -326,8 +345,10 @@ struct tc_applied tc_variable_apply(struct tc_process *process, struct tc_strtab
         variable->kind = tc_symbols_str(symbols, record->kind);
     if (record->root != TC_NONE)
         variable->root = record->root;
-    if (record->attrs && record->attrs->kind == TC_VALUE_OBJECT)
+    if (record->attrs && record->attrs->kind == TC_VALUE_OBJECT) {
+        set_shape_first(&u, record->attrs);
         for (uint32_t i = 0; i < record->attrs->n; i++)
             set_attribute(&u, &record->attrs->members[i]);
+    }
     return (struct tc_applied){variable, is_new, u.has_other_data};
 }

@@ -155,9 +155,12 @@ class Process:
                                                  "stepped": -1, "is_zero_computed": False, "framework": {},
                                                  "first": r["attrs"].get("data")})
         v.update({k: r[k] for k in ("name", "kind", "root") if k in r})
+        if 0 in r["attrs"].get("shape", v.get("shape", [])):  # no element, no content
+            r["attrs"].pop("data", None)
+            v.pop("data", None)
         known = {"data", "grad", "dtype", "shape", "device", "layout", "requires_grad", "is_leaf", "owner", "training",
                  "sharded", "part"}
-        has_other_data = not is_new and r["attrs"].get("data", v.get("data")) != v.get("data")
+        has_other_data = "data" in v and r["attrs"].get("data", v["data"]) != v["data"]
         for attr, value in r["attrs"].items():
             before = v.get(attr)
             if attr not in known:
@@ -171,7 +174,7 @@ class Process:
                 v["is_zero_computed"] = value == "zero" and any(c["role"] == "backward" for c in self.around(cause))
                 if v["grad_before"] in ("null", "zero") and value not in ("null", "zero"):
                     v["grad_made"] = v["grad_cause"]
-            if is_new or before == value:
+            if is_new or before == value or attr == "data" and not has_other_data:
                 continue
             if attr == "data":
                 v["data_cause"] = cause["id"] if cause else -1
