@@ -88,13 +88,19 @@ static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
     subject.fields[TC_FACT_OF] = label->of;
     if (w->n_windows)
         tc_fact_say(facts, &subject, TC_NO_SYM, TC_ATTRIBUTE_RATE, rate_of(label->n, w->n_windows));
+    tc_fact_say(facts, &subject, TC_NO_SYM, TC_ATTRIBUTE_PRESENT, "true");
 }
 
-/* Its calls of one stage: what is set to zero for each evaluation is set to zero elsewhere, too. */
+/*
+ * Its calls of one stage: what is set to zero for each evaluation is set to zero elsewhere, too.
+ * The stage of what is called once and after the last step is that in which the run happened to end.
+ */
 static void say_present(struct tc_facts *facts, const struct tc_fact_counter *c)
 {
     struct tc_subject subject = c->subject;
 
+    if (!facts->table.is_judging && c->n_all == 1 && c->n == 1)
+        return;
     subject.kind = TC_SUBJECT_RUN;
     tc_fact_say(facts, &subject, TC_NO_SYM, TC_ATTRIBUTE_PRESENT, "true");
 }

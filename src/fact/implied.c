@@ -270,6 +270,24 @@ static bool is_chance(const struct facts_index *x, const struct tc_fact *fact)
     return false;
 }
 
+/* A call that each run makes in some stage, each run makes. */
+static bool from_stages(const struct facts_index *x, const struct tc_fact *fact)
+{
+    const tc_sym *f = fact->subject.fields;
+
+    if (fact->attribute != TC_ATTRIBUTE_PRESENT || f[TC_FACT_STAGE] != TC_NO_SYM)
+        return false;
+    for (size_t i = 0; i < x->set->items.n; i++) {
+        const struct tc_fact *other = tc_invariant_fact(x->set->items.items[i]);
+        if (other->attribute == TC_ATTRIBUTE_PRESENT &&
+            other->subject.fields[TC_FACT_STAGE] != TC_NO_SYM &&
+            other->subject.fields[TC_FACT_FN] == f[TC_FACT_FN] &&
+            other->subject.fields[TC_FACT_OF] == f[TC_FACT_OF])
+            return true;
+    }
+    return false;
+}
+
 /* A call that is counted, and not only as never made, is missed by that count. */
 static bool from_counts(const struct facts_index *x, const struct tc_fact *fact)
 {
@@ -372,6 +390,7 @@ static const struct {
     {"a parameter from the variable that it is",                       from_source  },
     {"the count of the first step and of the others from that of all", from_count   },
     {"no rule: the count of the first step where later ones vary",     is_chance    },
+    {"presence from that in a stage",                                  from_stages  },
     {"presence and rate from the count in a step",                     from_counts  },
     {"the count of a step that has the call from that of each step",   from_each    },
     {"where all operands of a call in a step come from by its source", from_flow    },

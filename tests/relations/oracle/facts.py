@@ -248,8 +248,10 @@ class Facts(Process):
         for label, n in self.labels.items():
             if self.n_windows:
                 self.say({"kind": "run", **dict(label)}, None, "rate", n == self.n_windows)
+            self.say({"kind": "run", **dict(label)}, None, "present", True)
         for label, stage in self.in_all:
-            self.say({"kind": "run", **dict(label), "stage": stage}, None, "present", True)
+            if self.in_all[label, stage] > 1 or not self.counters[label, stage][0]:
+                self.say({"kind": "run", **dict(label), "stage": stage}, None, "present", True)
         for key, n in self.all_flows.items():
             if n >= MIN_MET:
                 self.say(dict(key), None, "flows_ever", True)
