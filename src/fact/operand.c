@@ -303,12 +303,24 @@ static size_t place_of(const struct tc_fact_reader *r, const struct tc_value *te
     return i;
 }
 
+/*
+ * An element of a list, as of what stack() makes a batch of, may be one sample: that a row of text
+ * is blanks alone, or drawn twice, is chance. Of the batch it is none.
+ */
+static bool is_sample(const struct tc_fact_reader *r)
+{
+    return r->path.size && strchr(r->path.text, '[');
+}
+
 static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
 {
     const size_t at = place_of(r, tensor, r->pack->n_tensors);
     const bool is_computed = at == r->pack->n_tensors || r->pack->is_computed[at];
 
     for (size_t i = 0; i < TC_N_CONTENT; i++) {
+        if (tc_fact_content_attribute(i) == TC_ATTRIBUTE_UNIFORM && is_sample(r) &&
+            tc_value_get(tensor, "summary"))
+            continue;
         tc_strbuf_reset(&r->text);
         if (tc_fact_content(i, tensor, is_computed, &r->text))
             add(r, tc_fact_content_attribute(i));
@@ -339,9 +351,9 @@ static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
         set_text(r, (struct tc_str){r->pack->beside[i], (uint32_t)strlen(r->pack->beside[i])});
         add(r, TC_ATTRIBUTE_BESIDE);
     }
-    if (r->has_content && r->pack->trained[i])
+    if (r->has_content && r->pack->trained[i] && !is_sample(r))
         add_as_it_is(r, TC_ATTRIBUTE_TRAINED_ON, r->pack->trained[i]);
-    if (r->has_content && r->pack->earlier[i])
+    if (r->has_content && r->pack->earlier[i] && !is_sample(r))
         add_as_it_is(r, TC_ATTRIBUTE_EARLIER, r->pack->earlier[i]);
     if (r->has_content && r->pack->still[i])
         add_as_it_is(r, TC_ATTRIBUTE_STILL, r->pack->still[i]);
