@@ -17,15 +17,21 @@ struct optimizer {
     bool given_up;  /* never stepped, though a window was closed without it */
 };
 
+/* The diagram stands in steps.h. */
+enum batch {
+    BATCH_NONE,
+    BATCH_HELD,
+    BATCH_EXPECTED,
+};
+
 static struct {
     _Atomic int64_t number;
     bool has_step; /* the window holds an optimizer step */
     bool has_call;
-    uint64_t n_steps;       /* of all optimizers */
-    int64_t previous;       /* the last window that held a step */
-    _Atomic bool predicted; /* a batch is asked for: records carry the next window's number */
-    bool asked; /* a batch is asked for, or was the last thing that happened: records are held */
-    int64_t asked_t;
+    uint64_t n_steps;         /* of all optimizers */
+    int64_t previous;         /* the last window that held a step */
+    _Atomic enum batch batch; /* other threads ask for the number */
+    int64_t asked_t;          /* when the batch was asked for */
     TC_VEC(struct optimizer) optimizers;
     int64_t interval, warm_up; /* sampling */
     int64_t dark_since;        /* the first step that is not traced */
@@ -33,7 +39,7 @@ static struct {
 
 int64_t tc_steps_number(void)
 {
-    return steps.number + (steps.predicted ? 1 : 0);
+    return steps.number + (steps.batch == BATCH_EXPECTED);
 }
 
 void tc_steps_add(struct tc_thread *thread, struct tc_strbuf *out)
@@ -102,7 +108,8 @@ static bool all_stepped(void)
 
 static bool may_cut(const struct tc_thread *thread)
 {
-    return thread->number == 0 && thread->n_core == 0 && !tc_agent.worker && !steps.predicted;
+    return thread->number == 0 && thread->n_core == 0 && !tc_agent.worker &&
+           steps.batch != BATCH_EXPECTED;
 }
 
 /* ---- sampling ---- */
@@ -116,7 +123,8 @@ static bool is_lit(int64_t number)
 /* While it is not known to which of two steps records belong, they are made for either. */
 static void set_light(void)
 {
-    tc_agent.is_dark = !is_lit(steps.number) && !(steps.predicted && is_lit(steps.number + 1));
+    tc_agent.is_dark =
+        !is_lit(steps.number) && !(steps.batch == BATCH_EXPECTED && is_lit(steps.number + 1));
 }
 
 /* It is known now: they are of the step of that number. */
@@ -220,9 +228,9 @@ static void catch_up(struct tc_thread *thread, bool was_dark)
 /* What is held belongs to the window that is open. */
 static void keep_batch(void)
 {
-    if (!steps.asked || steps.predicted)
+    if (steps.batch != BATCH_HELD)
         return;
-    steps.asked = false;
+    steps.batch = BATCH_NONE;
     tc_sink_release(NULL, 0);
 }
 
@@ -247,7 +255,7 @@ static void cut_before_batch(struct tc_thread *thread, const char *why)
     bool was_dark = !is_lit(steps.number);
 
     turn_page(thread, steps.asked_t, why);
-    steps.asked = false;
+    steps.batch = BATCH_NONE;
     tc_sink_release(thread->line.text, thread->line.size);
     catch_up(thread, was_dark);
 }
@@ -272,7 +280,7 @@ void tc_steps_candidate_of(struct tc_thread *thread, const char *why, int64_t se
 void tc_steps_set_stage(struct tc_thread *thread, enum tc_stage stage)
 {
     if (thread->stage != stage && may_cut(thread)) {
-        if (steps.asked && steps.has_call) {
+        if (steps.batch == BATCH_HELD && steps.has_call) {
             cut_before_batch(thread, "stage");
             if (thread->stage == TC_STAGE_EVALUATION)
                 look_at_all(thread);
@@ -328,8 +336,7 @@ bool tc_steps_data_begin(struct tc_thread *thread)
     if (steps.has_step)
         look_at_all(thread);
     steps.asked_t = tc_agent_now();
-    steps.asked = true;
-    steps.predicted = steps.has_step;
+    steps.batch = steps.has_step ? BATCH_EXPECTED : BATCH_HELD;
     set_light();
     tc_sink_hold();
     return true;
@@ -337,13 +344,13 @@ bool tc_steps_data_begin(struct tc_thread *thread)
 
 void tc_steps_data_end(bool got_batch)
 {
-    bool predicted = steps.predicted;
+    const bool is_expected = steps.batch == BATCH_EXPECTED;
 
-    if (!steps.asked)
+    if (steps.batch == BATCH_NONE)
         return;
-    steps.predicted = false;
+    steps.batch = BATCH_HELD;
     set_light();
-    if (predicted && got_batch) {
+    if (is_expected && got_batch) {
         drop_if_dark(steps.number + 1);
         cut_before_batch(tc_thread_current(), "data");
     } else if (!got_batch) {
@@ -355,7 +362,7 @@ void tc_steps_data_end(bool got_batch)
 
 void tc_steps_finish(struct tc_thread *thread)
 {
-    if (steps.predicted) /* left by an exit inside of the loader */
+    if (steps.batch == BATCH_EXPECTED) /* left by an exit inside of the loader */
         tc_steps_data_end(false);
     keep_batch();
     if (!tc_agent.worker && (steps.has_call || steps.has_step))
@@ -365,7 +372,8 @@ void tc_steps_finish(struct tc_thread *thread)
 void tc_steps_reset(void)
 {
     steps.number = 0;
-    steps.has_step = steps.has_call = steps.predicted = steps.asked = false;
+    steps.has_step = steps.has_call = false;
+    steps.batch = BATCH_NONE;
     steps.n_steps = 0;
     steps.previous = 0;
     tc_vec_release(&steps.optimizers);

@@ -4,6 +4,26 @@
  *
  * A window may be cut at a *candidate*: the next batch, zero_grad, a mode
  * switch or a root forward, on the main thread and outside every traced call.
+ *
+ * Where a batch is asked for it is not known yet to which window its call belongs: records are held
+ * until it is. enum batch of steps.c:
+ *
+ *           a batch is asked for,
+ *           no optimizer has stepped
+ *     ┌──────────────────────────────▶ HELD ────────┐  the stage changes: cut before the batch
+ *     │                                             │  any other cut, the next batch, the end:
+ *   NONE ◀──────────────────────────────────────────┤    it belongs to the open window
+ *     │                                             │
+ *     └──────────────────────────▶ EXPECTED ────────┘  there was one: cut before it
+ *           a batch is asked for,                      there was none, or an exit inside of the
+ *           all optimizers have stepped                  loader: it gets the open number
+ *
+ *   NONE       records are written as they come
+ *   HELD       a batch is asked for, or is the last thing that happened
+ *   EXPECTED   a batch is asked for that would begin the next window; nothing else may cut it
+ *
+ * Sampling asks beside it whether the open window is traced, and in EXPECTED whether the next one
+ * is.
  */
 #ifndef TC_COLLECT_STEPS_H
 #define TC_COLLECT_STEPS_H
