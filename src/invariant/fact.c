@@ -23,11 +23,6 @@ static const char *const attributes[TC_N_ATTRIBUTES] = {
 #undef X
 };
 
-const char *tc_attribute_text(enum tc_attribute attribute)
-{
-    return attributes[attribute];
-}
-
 /* A part of a text; NULL where there is none. */
 struct word {
     const char *text;

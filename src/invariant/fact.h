@@ -148,6 +148,4 @@ struct tc_json *tc_fact_claim_to_json(const struct tc_fact *fact, const struct t
 bool tc_fact_read(struct tc_fact *fact, struct tc_strtab *symbols, const struct tc_json *subject,
                   const struct tc_json *claim);
 
-const char *tc_attribute_text(enum tc_attribute attribute);
-
 #endif /* TC_INVARIANT_FACT_H */

@@ -15,7 +15,7 @@ static PyObject *names[TC_N_ATTRIBUTES];
 static PyGetSetDef *getters[TC_N_ATTRIBUTES];
 
 static struct {
-    PyTypeObject *tensor, *parameter, *dtype_type, *device_type, *size_type;
+    PyTypeObject *tensor, *parameter, *dtype_type, *device_type;
     PyObject *strided;
     PyObject *is_grad_enabled, *is_inference_mode_enabled, *is_any_autocast; /* builtins */
     PyObject *n_function_modes, *is_wrapped, *no_functions;                  /* may be NULL */
@@ -51,12 +51,11 @@ static bool find_types(PyObject *module)
     torch.tensor = (PyTypeObject *)PyObject_GetAttrString(module, "Tensor");
     torch.dtype_type = (PyTypeObject *)PyObject_GetAttrString(module, "dtype");
     torch.device_type = (PyTypeObject *)PyObject_GetAttrString(module, "device");
-    torch.size_type = (PyTypeObject *)PyObject_GetAttrString(module, "Size");
     torch.strided = PyObject_GetAttrString(module, "strided");
     torch.is_grad_enabled = PyObject_GetAttrString(module, "is_grad_enabled");
     torch.is_inference_mode_enabled = PyObject_GetAttrString(module, "is_inference_mode_enabled");
-    return torch.tensor && torch.dtype_type && torch.device_type && torch.size_type &&
-           torch.strided && torch.is_grad_enabled && torch.is_inference_mode_enabled;
+    return torch.tensor && torch.dtype_type && torch.device_type && torch.strided &&
+           torch.is_grad_enabled && torch.is_inference_mode_enabled;
 }
 
 /* Parameters are tensors that add nothing to reading. */
@@ -128,11 +127,6 @@ bool tc_tensor_is_parameter(PyObject *object)
 bool tc_device_is(PyObject *object)
 {
     return torch.device_type && Py_TYPE(object) == torch.device_type;
-}
-
-bool tc_size_is(PyObject *object)
-{
-    return torch.size_type && Py_TYPE(object) == torch.size_type;
 }
 
 bool tc_layout_is_strided(PyObject *layout)

@@ -54,7 +54,6 @@ bool tc_tensor_is_parameter(PyObject *object);
 /* Inside a transform of torch.func (vmap, grad): a tensor without memory of its own. */
 bool tc_tensor_is_wrapped(PyObject *tensor);
 bool tc_device_is(PyObject *object);
-bool tc_size_is(PyObject *object);
 bool tc_layout_is_strided(PyObject *layout);
 /* Names of a torch.dtype; NULL if the object is none. */
 const struct tc_dtype *tc_dtype_of(PyObject *object);
