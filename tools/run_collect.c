@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cli/opt_value.h"
 #include "collect/python.h"
 
 #include "base/banned.h"

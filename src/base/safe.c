@@ -10,35 +10,6 @@
 
 #include "base/banned.h"
 
-/* First and last bytes of the characters of two or three bytes that show nothing and steer. */
-static const struct {
-    const char *first, *last;
-} hidden[] = {
-    {"\xc2\x80",     "\xc2\x9f"    }, /* C1 */
-    {"\xd8\x9c",     "\xd8\x9c"    }, /* U+061C */
-    {"\xe2\x80\x8e", "\xe2\x80\x8f"}, /* U+200E, U+200F */
-    {"\xe2\x80\xaa", "\xe2\x80\xae"}, /* U+202A to U+202E */
-    {"\xe2\x81\xa6", "\xe2\x81\xa9"}, /* U+2066 to U+2069 */
-};
-
-bool tc_safe_is_hidden(const char *p, size_t size)
-{
-    unsigned char c = (unsigned char)*p;
-
-    if (size < 2)
-        return !size || c < 0x20 || c == 0x7f;
-    for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
-        if (strlen(hidden[i].first) == size && memcmp(p, hidden[i].first, size) >= 0 &&
-            memcmp(p, hidden[i].last, size) <= 0)
-            return true;
-    return false;
-}
-
-bool tc_safe_is_separator(const char *p, size_t size)
-{
-    return size == 3 && (!memcmp(p, "\xe2\x80\xa8", 3) || !memcmp(p, "\xe2\x80\xa9", 3));
-}
-
 /* Would the character at p, which is after before (0: at the start), mark a command? */
 static bool is_mark(const char *p, const char *end, char before)
 {
@@ -64,8 +35,8 @@ static void add_to_log(struct tc_strbuf *out, enum tc_safe sink, const char *tex
     for (size_t n; text < end; text += n ? n : 1) {
         n = tc_utf8_size(text, end);
         bool is_newline = sink != TC_SAFE_LINE && n == 1 && (*text == '\n' || *text == '\r');
-        bool is_out = (tc_safe_is_hidden(text, n) && !is_newline) || is_mark(text, end, before) ||
-                      tc_safe_is_separator(text, n);
+        bool is_out = (tc_utf8_is_hidden(text, n) && !is_newline) || is_mark(text, end, before) ||
+                      tc_utf8_is_separator(text, n);
         before = is_out ? '?' : is_newline ? '\n' : *text;
         if (is_out)
             tc_strbuf_addc(out, '?');
@@ -111,7 +82,7 @@ static void add_xml(struct tc_strbuf *out, const char *text, size_t size)
         bool is_none = n == 3 && !memcmp(text, "\xef\xbf", 2) && (unsigned char)text[2] >= 0xbe;
         if (entity)
             tc_strbuf_adds(out, entity);
-        else if (is_none || tc_safe_is_hidden(text, n))
+        else if (is_none || tc_utf8_is_hidden(text, n))
             tc_strbuf_adds(out, "\xef\xbf\xbd");
         else
             tc_strbuf_add(out, text, n);

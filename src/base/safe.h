@@ -36,9 +36,4 @@ enum tc_safe {
 void tc_safe_add(struct tc_strbuf *out, enum tc_safe sink, const char *text, size_t size);
 void tc_safe_adds(struct tc_strbuf *out, enum tc_safe sink, const char *text);
 
-/* Is the character at p, of size bytes (0: not UTF-8), one of the first kind above? */
-bool tc_safe_is_hidden(const char *p, size_t size);
-/* U+2028 or U+2029, at which a line may end? */
-bool tc_safe_is_separator(const char *p, size_t size);
-
 #endif /* TC_BASE_SAFE_H */

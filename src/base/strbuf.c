@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/safe.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 
@@ -132,7 +131,7 @@ static void add_json_char(struct tc_strbuf *buf, const char *p, size_t size)
         tc_strbuf_add(buf, (char[]){'\\', escapes[c]}, 2);
     else if (c < 0x80)
         add_escape(buf, c);
-    else if (tc_safe_is_hidden(p, size) || tc_safe_is_separator(p, size))
+    else if (tc_utf8_is_hidden(p, size) || tc_utf8_is_separator(p, size))
         add_escape(buf, code_of(p, size));
     else
         tc_strbuf_add(buf, p, size);

@@ -4,7 +4,7 @@
  */
 #include "base/utf8.h"
 
-#include <stdbool.h>
+#include <string.h>
 
 #include "base/banned.h"
 
@@ -55,4 +55,33 @@ size_t tc_utf8_put(uint32_t code, char out[4])
     }
     out[0] = (char)(lead[size] | code);
     return size;
+}
+
+/* First and last bytes of the characters of two or three bytes that show nothing and steer. */
+static const struct {
+    const char *first, *last;
+} hidden[] = {
+    {"\xc2\x80",     "\xc2\x9f"    }, /* C1 */
+    {"\xd8\x9c",     "\xd8\x9c"    }, /* U+061C */
+    {"\xe2\x80\x8e", "\xe2\x80\x8f"}, /* U+200E, U+200F */
+    {"\xe2\x80\xaa", "\xe2\x80\xae"}, /* U+202A to U+202E */
+    {"\xe2\x81\xa6", "\xe2\x81\xa9"}, /* U+2066 to U+2069 */
+};
+
+bool tc_utf8_is_hidden(const char *p, size_t size)
+{
+    unsigned char c = (unsigned char)*p;
+
+    if (size < 2)
+        return !size || c < 0x20 || c == 0x7f;
+    for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
+        if (strlen(hidden[i].first) == size && memcmp(p, hidden[i].first, size) >= 0 &&
+            memcmp(p, hidden[i].last, size) <= 0)
+            return true;
+    return false;
+}
+
+bool tc_utf8_is_separator(const char *p, size_t size)
+{
+    return size == 3 && (!memcmp(p, "\xe2\x80\xa8", 3) || !memcmp(p, "\xe2\x80\xa9", 3));
 }

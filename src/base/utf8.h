@@ -5,6 +5,7 @@
 #ifndef TC_BASE_UTF8_H
 #define TC_BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,5 +13,11 @@
 size_t tc_utf8_size(const char *p, const char *end);
 /* Bytes written to out, 1 to 4; code must be no surrogate and at most 0x10ffff. */
 size_t tc_utf8_put(uint32_t code, char out[4]);
+
+/* Is the character at p, of size bytes (0: not UTF-8), a control character (C0, DEL, C1) or one
+ * that reorders text (U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069, U+061C)? */
+bool tc_utf8_is_hidden(const char *p, size_t size);
+/* U+2028 or U+2029, at which a line may end? */
+bool tc_utf8_is_separator(const char *p, size_t size);
 
 #endif /* TC_BASE_UTF8_H */

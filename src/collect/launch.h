@@ -5,7 +5,7 @@
 #ifndef TC_COLLECT_LAUNCH_H
 #define TC_COLLECT_LAUNCH_H
 
-#include "collect/collect.h"
+#include "collect/job.h"
 #include "collect/python.h"
 #include <traincheck/error.h>
 

@@ -6,7 +6,7 @@
 #define TC_COLLECT_PLAN_H
 
 #include "base/strbuf.h"
-#include "collect/collect.h"
+#include "collect/job.h"
 #include <traincheck/error.h>
 
 /* Do the options of plans go together? Errors name the option, and files that are not there. */

@@ -6,7 +6,7 @@
 #define TC_COLLECT_SELECT_H
 
 #include "base/strbuf.h"
-#include "collect/collect.h"
+#include "collect/job.h"
 #include <traincheck/error.h>
 
 #define TC_SETTINGS_VARIABLE "TRAINCHECK_COLLECT"

@@ -10,7 +10,6 @@
 
 #include "base/banned.h"
 #include "base/fs.h"
-#include "base/safe.h"
 #include "base/utf8.h"
 #include "invariant/keys.h"
 #include "invariant/python.h"
@@ -105,7 +104,7 @@ static bool is_name_sound(const struct tc_invariant_set *set, tc_sym name)
 
     for (size_t n; p < end; p += n ? n : 1) {
         n = tc_utf8_size(p, end);
-        if (tc_safe_is_hidden(p, n) || tc_safe_is_separator(p, n))
+        if (tc_utf8_is_hidden(p, n) || tc_utf8_is_separator(p, n))
             return false;
     }
     return true;
