@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learn from traces written by hand and check others by what was learned.
 
-usage: run.py --bin BUILD/bin [--only WORD] [--keep DIR] [CASE...]
+usage: run.py --bin BUILD/bin [--only WORD] [--keep DIR] [--update] [CASE...]
 
 A case is a folder FORM/CASE below this one; EventContain_some stands for the
 relation EventContain/some. Its case.py writes traces with trace_writer.py:
@@ -96,11 +96,13 @@ def with_wildcard(line, want):
     return anywhere if anywhere in want else line
 
 
-def compare(case, name, got):
-    """Lines of a difference to the file of expectations, which may be absent."""
+def compare(case, name, got, update=False):
+    """Lines of a difference to the file of expectations, which may be absent; with update the file is written anew."""
     file = case / name
     if not file.exists():
         return []
+    if update:
+        file.write_text("".join(f"{line}\n" for line in got), encoding="utf-8")
     want = file.read_text(encoding="utf-8").splitlines()
     got = [with_wildcard(line, want) for line in got]
     return list(difflib.unified_diff(want, got, f"expected: {name}", f"got: {name}", lineterm=""))
@@ -113,12 +115,12 @@ def learn(bin_dir, relation, traces, options, work):
     return invariants, failed
 
 
-def run_case(case, bin_dir, work):
+def run_case(case, bin_dir, work, update=False):
     module = load(case)
     relation = case.parent.name.replace("_", "/")
     traces = write_traces(module, work)
     invariants, failed = learn(bin_dir, relation, traces["healthy"], getattr(module, "OPTIONS", []), work)
-    lines = compare(case, "expected_invariants", sorted(x["text"] for x in json_lines(invariants)[1:]))
+    lines = compare(case, "expected_invariants", sorted(x["text"] for x in json_lines(invariants)[1:]), update)
     dropped = sorted(json_lines(failed), key=lambda x: (x["why"], x["text"]))
     lines += compare(case, "expected_failed", ["\t".join([x["why"], x.get("broken_at", "-"), x["text"]])
                                                for x in dropped])
@@ -153,6 +155,8 @@ def main():
     parser.add_argument("--bin", required=True, type=pathlib.Path, help="where the tools are")
     parser.add_argument("--only", default="", help="only cases with this word in their path")
     parser.add_argument("--keep", type=pathlib.Path, help="leave traces and reports there")
+    parser.add_argument("--update", action="store_true",
+                        help="after a new claim: rewrite expected_invariants; review the difference")
     parser.add_argument("cases", nargs="*", default=[HERE])
     args = parser.parse_args()
     cases = [c for folder in args.cases for c in cases_below(folder) if args.only in str(c.relative_to(HERE))]
@@ -162,7 +166,7 @@ def main():
         with tempfile.TemporaryDirectory() as scratch:
             work = args.keep / name if args.keep else pathlib.Path(scratch)
             try:
-                lines = run_case(case, args.bin.resolve(), work)
+                lines = run_case(case, args.bin.resolve(), work, args.update)
             except Failure as e:
                 lines = [str(e)]
         if lines:
