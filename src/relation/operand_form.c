@@ -106,7 +106,7 @@ static bool is_value(const struct tc_statement *s)
  * author wanted. */
 static bool is_choice(const struct tc_statement *s)
 {
-    return s->left.part == TC_PART_CONTENT || tc_str_is(s->left.name, "content") ||
+    return s->left.part == TC_PART_CONTENT ||
            (is_value(s) && (is_flag(s->right) || s->right == TC_SYM_ZERO));
 }
 
