@@ -2,6 +2,8 @@
 /*
  * agree.c - names and sizes must agree before anything is evaluated
  */
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "plan/fill.h"
@@ -12,6 +14,22 @@
 static const char *text_of(const struct judge *j, tc_sym name)
 {
     return tc_strtab_text(j->single->names, name);
+}
+
+/* An error at a line of the parallel plan. */
+TC_PRINTF(5, 6)
+static enum tc_status fail_at(const struct judge *j, const struct tc_plan_rank *rank, uint64_t line,
+                              struct tc_error *err, const char *fmt, ...)
+{
+    char text[400];
+    va_list args;
+
+    va_start(args, fmt);
+    if (vsnprintf(text, sizeof(text), fmt, args) < 0)
+        *text = '\0';
+    va_end(args);
+    return tc_error_set(err, TC_E_FORMAT, "%s/%s:%llu: %s", j->parallel->folder, rank->file,
+                        (unsigned long long)line, text);
 }
 
 static bool same_global(const struct tc_plan_place *a, const struct tc_plan_place *b)
@@ -30,13 +48,14 @@ static enum tc_status check_results(const struct judge *j, const struct tc_plan_
         for (uint32_t d = 0; d < r->place.n_global; d++)
             numel *= r->place.global[d];
         if (!judged)
-            return tc_error_set(err, TC_E_FORMAT, "%s:%llu: the reference has no result '%s'",
-                                rank->file, (unsigned long long)r->line, text_of(j, r->name));
+            return fail_at(j, rank, r->line, err, "the reference (%s) has no result '%s'",
+                           j->single->folder, text_of(j, r->name));
         if (numel != judged->n)
-            return tc_error_set(err, TC_E_FORMAT,
-                                "%s:%llu: '%s' has %lld elements in all, but %lld in the reference",
-                                rank->file, (unsigned long long)r->line, text_of(j, r->name),
-                                (long long)numel, (long long)judged->n);
+            return fail_at(
+                j, rank, r->line, err,
+                "'%s' has %lld elements in all, but %lld in the reference (%s); are both "
+                "plans of one model?",
+                text_of(j, r->name), (long long)numel, (long long)judged->n, j->single->folder);
     }
     return TC_OK;
 }
@@ -67,26 +86,23 @@ static enum tc_status check_init(const struct judge *j, const struct tc_plan_ran
                                  struct tc_error *err)
 {
     const char *name = text_of(j, init->name);
-    unsigned long long line = init->line;
 
     if (!single)
-        return tc_error_set(err, TC_E_FORMAT,
-                            "%s:%llu: %s: no place in the single-device job is known; give "
-                            "--plan-layout to traincheck-collect",
-                            rank->file, line, name);
+        return fail_at(j, rank, init->line, err,
+                       "%s: no place in the single-device job is known; give --plan-layout to "
+                       "traincheck-collect",
+                       name);
     if (!same_global(&init->place, &single->place))
-        return tc_error_set(
-            err, TC_E_FORMAT,
-            "%s:%llu: %s: its single-device sizes ('global') are others than in the "
-            "reference",
-            rank->file, line, name);
+        return fail_at(j, rank, init->line, err,
+                       "%s: its single-device sizes ('global') are others than in the reference",
+                       name);
     if (init->data && single->data && single->tensor.numel) {
         int64_t at = first_difference(init, single);
         if (at >= 0)
-            return tc_error_set(err, TC_E_FORMAT,
-                                "%s:%llu: %s: element %lld is not what the reference has there; do "
-                                "both runs read the same batch?",
-                                rank->file, line, name, (long long)at);
+            return fail_at(j, rank, init->line, err,
+                           "%s: element %lld is not what the reference has there; do both runs "
+                           "read the same batch?",
+                           name, (long long)at);
     }
     return TC_OK;
 }

@@ -249,6 +249,27 @@ class TestLibraries(PlanCase):
         written = {t[1] for op in plan.ops for t in op["out"] if t} | set(plan.consts)
         self.assertTrue(set(reads) <= written | {i["t"][1] for i in plan.inits.values()})  # nothing comes from nowhere
 
+    def test_a_strided_shard_lies_in_pieces(self):
+        self.plan(HEADER + """
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor, distribute_tensor
+from torch.distributed.tensor.placement_types import _StridedShard
+class Fused(nn.Module):  # gate and up projection in one: each rank has a part of both
+    def __init__(self, mesh):
+        super().__init__()
+        self.weight = nn.Parameter(distribute_tensor(torch.ones(12, 5), mesh, [_StridedShard(0, split_factor=2)]))
+    def forward(self, x):
+        return self.weight.to_local() @ x
+dist.init_process_group("gloo")
+model = Fused(init_device_mesh("cpu", (2,)))
+optimizer = torch.optim.SGD(model.parameters(), lr=1)
+for step in range(3):
+    model(torch.randn(5, 3)).sum().backward()
+    optimizer.step()
+""", "--plan-world", "2")
+        self.assertEqual([(p.inits["weight"]["global"], p.inits["weight"]["pieces"]) for p in self.read()],
+                         [([12, 5], [[[3 * k, 0], [3, 5], [6 * k + 3 * rank, 0]] for k in range(2)]) for rank in range(2)])
+
     def test_shards_and_gathers_of_fsdp2(self):
         self.plan(LIBRARY, "--plan-world", "2", args=["fsdp"])
         first, second = self.read()
@@ -336,6 +357,10 @@ if os.environ["RANK"] == "1":
     sys.exit("no data")
 """, "--plan-world", "2", "--plan-step", "1", code=125)
         self.assertIn("rank 0 of 2: the script ended after 0 optimizer steps", run.said)
+
+    def test_another_number_of_ranks_in_the_script_is_an_error(self):
+        run = self.plan(HEADER + 'dist.init_process_group("gloo", rank=0, world_size=4)\n', "--plan-world", "2", code=1)
+        self.assertIn("the script says world_size=4, but --plan-world 2 was given", run.err)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ that trains writes the plan of its own rank."""
 import importlib.util
 import json
 import os
+import re
 import sys
 import time
 
@@ -68,14 +69,17 @@ def _torch():
     """torch, if plans can be captured with it; else the process ends."""
     try:
         import torch
+    except ImportError as error:
+        _end(f"--plan: {error}")
+    version = tuple(int(part) for part in re.findall(r"\d+", torch.__version__)[:2])
+    if version < _OLDEST:
+        _end(f"--plan needs torch {_OLDEST[0]}.{_OLDEST[1]} or newer; this is {torch.__version__}")
+    try:
         import torch.distributed
         import torch.testing._internal.distributed.fake_pg  # noqa: F401
         from torch.utils._python_dispatch import TorchDispatchMode  # noqa: F401
     except ImportError as error:
         _end(f"--plan: {error}")
-    version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
-    if version < _OLDEST:
-        _end(f"--plan needs torch {_OLDEST[0]}.{_OLDEST[1]} or newer; this is {torch.__version__}")
     return torch
 
 

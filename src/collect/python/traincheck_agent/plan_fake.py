@@ -29,7 +29,11 @@ def _replace(name, function):
 
 def _started(rank, world):
     def wrap(original):
-        def init_process_group(backend=None, *_args, pg_options=None, device_id=None, **_kwargs):
+        def init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, *_args, pg_options=None,
+                               device_id=None, **_kwargs):
+            if world_size not in (-1, None, world):
+                raise ValueError(f"init_process_group: the script says world_size={world_size}, but "
+                                 f"--plan-world {world} was given")
             from torch.testing._internal.distributed.fake_pg import FakeStore
             return original("fake", store=FakeStore(), rank=rank, world_size=world)
         return init_process_group

@@ -188,6 +188,42 @@ def _as_place(whole, by, runs):
     return {"global": whole, "pieces": [list(piece) for piece in pieces]}
 
 
+def _chunk(items, n, position):
+    """As torch.chunk: the last ones may be shorter, or empty."""
+    size = -(-len(items) // n)
+    return items[position * size:(position + 1) * size]
+
+
+def _strided_runs(size, splits):
+    """Runs (local, length, global) of what is left of a dimension after splits (groups, ranks, position): of each of
+    the groups the rank has one chunk, as of the two blocks of a fused gate and up projection."""
+    left = list(range(size))
+    for groups, n, position in splits:
+        left = [i for g in range(groups) for i in _chunk(_chunk(left, groups, g), n, position)]
+    runs = []
+    for here, there in enumerate(left):
+        if runs and there == runs[-1][2] + runs[-1][1]:
+            runs[-1][1] += 1
+        else:
+            runs.append([here, 1, there])
+    return [tuple(run) for run in runs]
+
+
+def _strided(tensor):
+    """PLACE of a DTensor with a _StridedShard that leaves the rank more than one block; None for all others."""
+    if not any(getattr(p, "split_factor", 1) > 1 for p in tensor.placements):
+        return None
+    splits = [[] for _ in tensor.shape]
+    for p, n, position in zip(tensor.placements, tensor.device_mesh.shape, tensor.device_mesh.get_coordinate()):
+        if hasattr(p, "dim"):
+            splits[p.dim].append((getattr(p, "split_factor", 1), n, position))
+    runs = [_strided_runs(size, of_dim) for size, of_dim in zip(tensor.shape, splits)]
+    sizes = [sum(length for _, length, _ in of_dim) for of_dim in runs]
+    if all(len(of_dim) == 1 for of_dim in runs) or sizes != list(local(tensor).shape):
+        return None
+    return _as_place(list(tensor.shape), [], runs)
+
+
 def of_dtensor(tensor):
     """(PLACE, names of the axes over which it is Partial) of a DTensor."""
     from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
@@ -199,8 +235,10 @@ def of_dtensor(tensor):
     names = mesh.mesh_dim_names or tuple(f"axis{i}" for i in range(mesh.ndim))
     partial = [name for name, p in zip(names, placements) if p.is_partial()]
     by = [[p.dim, name] for name, p in zip(names, placements) if p.is_shard()]
-    place = {"global": list(tensor.shape), "at": [int(a) for a in at]}
-    return {**place, "by": by} if by else place, partial
+    place = _strided(tensor)
+    if place is None:
+        place = {"global": list(tensor.shape), "at": [int(a) for a in at], **({"by": by} if by else {})}
+    return place, partial
 
 
 _meshes = []  # those that were made
