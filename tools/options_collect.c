@@ -85,13 +85,12 @@ const struct tc_opt_tool collect_tool = {
         "Options of ours stand before the script; all that follows it belongs to the script.",
     .usage = "[OPTION]... SCRIPT [ARGUMENT]...\n[OPTION]... -m MODULE [ARGUMENT]...\n"
              "[OPTION]... -- COMMAND [ARGUMENT]...",
-    .examples =
-        "  traincheck-collect -o trace train.py --epochs 2\n"
-        "  traincheck-collect -i @all -o trace train.py --epochs 2\n"
-        "  traincheck-collect -i invariants.jsonl -- torchrun --nproc-per-node 2 train.py\n"
-        "  traincheck-collect --plan single train.py --tp 1\n"
-        "  traincheck-collect --plan parallel --plan-world 8 train.py --tp 4 --dp 2\n"
-        "  traincheck-collect --plan parallel -- torchrun --nproc-per-node 8 train.py --tp 4 --dp 2\n",
+    .examples = "  traincheck-collect -o trace train.py --epochs 2\n"
+                "  traincheck-collect -i @all -o trace train.py --epochs 2\n"
+                "  traincheck-collect -i invariants.jsonl -- torchrun --nproc-per-node 2 train.py\n"
+                "  traincheck-collect --plan single train.py --tp 1\n"
+                "  traincheck-collect --plan parallel --plan-world 8 train.py --tp 4 --dp 2\n"
+                "  traincheck-collect --plan parallel -- torchrun --nproc-per-node 8 train.py\n",
     .exit_codes = "The job's own, 128 + N if signal N ended it.\n"
                   "125  the collector failed before the job started\n",
     .options = options,
