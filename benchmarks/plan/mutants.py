@@ -17,21 +17,24 @@ class Job:
         self.ranks = [[json.loads(line) for line in path.open()] for path in sorted(pathlib.Path(folder).glob("plan-*.jsonl"))]
 
     def operators(self, is_wanted):
-        """For each operator that is wanted, its line on each rank; [] if the ranks do not run one program."""
+        """[{rank: number of the line}] of each operator that is wanted: on all ranks where they run one program, else on one."""
         lines = [[i for i, line in enumerate(rank) if "op" in line and is_wanted(line)] for rank in self.ranks]
-        return list(zip(*lines)) if len({len(found) for found in lines}) == 1 else []
+        if len({len(found) for found in lines}) == 1:
+            return [dict(enumerate(at)) for at in zip(*lines)]
+        return [{rank: i} for rank, found in enumerate(lines) for i in found]
 
     def changed(self, at, change, ranks=None):
         """A copy whose operator is `change`d: (lines, number, head) -> None."""
         made = [list(rank) for rank in self.ranks]
-        for rank, i in enumerate(at):
+        for rank, i in at.items():
             if ranks is None or rank in ranks:
                 made[rank][i] = copy.deepcopy(made[rank][i])
                 change(made[rank], i, made[rank][0])
         return made
 
     def place(self, at):
-        line = self.ranks[0][at[0]]
+        rank = min(at)
+        line = self.ranks[rank][at[rank]]
         return f"{line['op']} {line['src'][0].split(', in')[0]}"
 
 

@@ -54,26 +54,33 @@ static void fill_const(const struct tc_plan_const *c, tc_el *slot)
 }
 
 /* What torch draws with a mean of its own is drawn alike here: nothing is known of it. */
-static void fill_init(const struct tc_plan_init *init, const struct tc_strtab *names, uint64_t seed,
-                      tc_el *slot)
+void tc_plan_draw_init(const struct tc_plan_init *init, const struct tc_strtab *names,
+                       uint64_t seed, tc_el *out)
 {
     size_t n = (size_t)init->tensor.numel;
     const char *name = tc_strtab_text(names, init->name);
     uint64_t key = tc_hash64(name, tc_strtab_size(names, init->name), seed);
     struct tc_function f = tc_function_make(key, TC_FN_VARIABLE, 0, 0, 0);
     int64_t *places = tc_malloc((n + 1) * sizeof(*places));
-    tc_el *data = tc_malloc((n + 1) * sizeof(*data));
 
     tc_plan_places(&init->tensor, &init->place, places);
     for (size_t i = 0; i < n; i++) {
-        data[i] = places[i] < 0 ? TC_EL_UNDEF : tc_el_apply(&f, tc_el_int(places[i] + 2));
+        out[i] = places[i] < 0 ? TC_EL_UNDEF : tc_el_apply(&f, tc_el_int(places[i] + 2));
         if (init->data)
-            data[i] = init->data[i];
+            out[i] = init->data[i];
     }
+    tc_free(places);
+}
+
+static void fill_init(const struct tc_plan_init *init, const struct tc_strtab *names, uint64_t seed,
+                      tc_el *slot)
+{
+    tc_el *data = tc_malloc(((size_t)init->tensor.numel + 1) * sizeof(*data));
+
+    tc_plan_draw_init(init, names, seed, data);
     if (slot)
         tc_view_scatter(slot, &init->tensor, data);
     tc_free(data);
-    tc_free(places);
 }
 
 void tc_plan_fill(const struct tc_plan_rank *rank, const struct tc_strtab *names, uint64_t seed,

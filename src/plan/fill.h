@@ -11,6 +11,10 @@
 void tc_plan_fill(const struct tc_plan_rank *rank, const struct tc_strtab *names, uint64_t seed,
                   tc_el *const *slots);
 
+/* What a tensor that the step starts from holds, in row-major order: out has room for numel. */
+void tc_plan_draw_init(const struct tc_plan_init *init, const struct tc_strtab *names,
+                       uint64_t seed, tc_el *out);
+
 /*
  * For each element of a tensor in row-major order: its number in the flattened single-device
  * tensor, or -1 where it is in no piece.

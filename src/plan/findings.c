@@ -162,18 +162,48 @@ void tc_judge_find_unknown(struct judge *j)
 
 /* ---- the outcome --------------------------------------------------------------------------- */
 
+/* They count as neither verified nor wrong: a warning tells of them. */
+static uint64_t set_apart_reduced_in_step(struct judge *j)
+{
+    struct tc_plan_verdict *v = j->verdict;
+    struct tc_strbuf text = TC_STRBUF_INIT, first = TC_STRBUF_INIT;
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < v->results.n; i++) {
+        struct tc_plan_judged *r = &v->results.items[i];
+        if (!tc_judge_is_reduced_in_step(j, r))
+            continue;
+        if (!n++)
+            tc_plan_describe_result(j->single, r->name, &first);
+        r->is_wrong = false;
+        r->is_set_apart = true;
+        r->ranks.n = 0;
+    }
+    if (n) {
+        tc_strbuf_adds(&text, first.text);
+        if (n > 1)
+            tc_strbuf_addf(&text, " (and of %llu more)", (unsigned long long)n - 1);
+        tc_strbuf_adds(&text, " is not that of one device before the optimizer's step, but the "
+                              "parameter after it is: it is taken to be reduced within the step");
+        tc_vec_push(&v->warnings, keep(v, &text));
+    }
+    tc_strbuf_release(&first);
+    return n;
+}
+
 void tc_judge_conclude(struct judge *j)
 {
     struct tc_plan_verdict *v = j->verdict;
 
     tc_judge_find_missing(j);
+    uint64_t n_apart = set_apart_reduced_in_step(j);
     for (size_t i = 0; i < v->results.n; i++) {
         struct tc_plan_judged *r = &v->results.items[i];
         if (r->ranks.n)
             qsort(r->ranks.items, r->ranks.n, sizeof(*r->ranks.items), compare_ranks);
         v->n_wrong += r->is_wrong || r->is_missing;
     }
-    v->n_verified = v->results.n - v->n_wrong;
+    v->n_verified = v->results.n - v->n_wrong - n_apart;
     v->outcome = v->n_wrong ? TC_PLAN_REFUTED : TC_PLAN_VERIFIED;
 }
 

@@ -52,6 +52,8 @@ void tc_judge_find_unknown(struct judge *j);
 void tc_judge_find_missing(struct judge *j);
 /* Why a trial ended early. */
 void tc_judge_add_fault(struct judge *j, const struct trial *t);
+/* A gradient that differs before the optimizer's step, though the parameter after it does not. */
+bool tc_judge_is_reduced_in_step(const struct judge *j, const struct tc_plan_judged *gradient);
 /* Operators that chose by an order of values: a warning. */
 void tc_judge_warn_choices(struct judge *j, const struct tc_ledger *ledger);
 /* All values are compared: the outcome. */

@@ -112,7 +112,8 @@ static unsigned evaluations(const struct judge *j, double bits)
     double n = bits > 0 ? ceil(c->error_bits / bits) : c->seeds;
 
     for (size_t i = 0; i < j->verdict->results.n; i++)
-        if (j->verdict->results.items[i].is_wrong)
+        if (j->verdict->results.items[i].is_wrong &&
+            !tc_judge_is_reduced_in_step(j, &j->verdict->results.items[i]))
             return c->seeds;
     return n > c->most_seeds ? c->most_seeds : n > c->seeds ? (unsigned)n : c->seeds;
 }

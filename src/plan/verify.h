@@ -21,6 +21,7 @@ struct tc_plan_judged {
     tc_el **values;            /* for each seed; row-major */
     uint8_t *covered;          /* 1 for each element that some rank has */
     bool is_wrong, is_missing; /* missing: not all of it is on some rank */
+    bool is_set_apart;         /* reduced within the optimizer's step: not compared */
     bool is_undefined;         /* it depends on memory that nothing wrote */
     TC_VEC(uint32_t) ranks;    /* on which it is wrong, in order */
 };

@@ -88,7 +88,7 @@ static void add_summary(const struct tc_plan_report *r, struct tc_strbuf *out)
                        (unsigned long long)v->n_wrong, v->results.n,
                        (unsigned long long)v->n_verified);
     else
-        tc_strbuf_addf(out, "%zu results verified", v->results.n);
+        tc_strbuf_addf(out, "%llu results verified", (unsigned long long)v->n_verified);
     if (v->outcome != TC_PLAN_UNJUDGED && (v->n_wrong || v->outcome == TC_PLAN_VERIFIED)) {
         tc_strbuf_adds(out, " (");
         tc_plan_add_bound(v, out);

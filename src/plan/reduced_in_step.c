@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reduced_in_step.c - gradients that only the optimizer's step reduces
+ *
+ * Optimizers that shard their state sum the gradients when step() is called, and some keep their
+ * own shard of the sum only. What the ranks have before is no gradient of one device. The job is
+ * right all the same if the parameter after the step is: the step starts from random values, so a
+ * parameter that it changes tells what gradient it used.
+ */
+#include <string.h>
+
+#include "plan/explain.h"
+#include "plan/fill.h"
+#include "plan/judge.h"
+
+#include "base/banned.h"
+
+static const struct tc_plan_init *init_of(const struct tc_plan_rank *rank, tc_sym name)
+{
+    for (size_t i = 0; i < rank->inits.n; i++)
+        if (rank->inits.items[i].name == name)
+            return &rank->inits.items[i];
+    return NULL;
+}
+
+/* Is it another value than before the step? With a learning rate of 0 it tells nothing. */
+static bool has_moved(const struct judge *j, const struct tc_plan_judged *parameter)
+{
+    const struct tc_plan_init *init = init_of(&j->single->ranks[0], parameter->name);
+    bool moved = false;
+
+    if (!init || init->tensor.numel != parameter->n || !parameter->values[0])
+        return false;
+    tc_el *before = tc_malloc(((size_t)parameter->n + 1) * sizeof(*before));
+    tc_plan_draw_init(init, j->single->names, tc_plan_seed(0), before);
+    for (int64_t i = 0; i < parameter->n && !moved; i++)
+        moved = !tc_el_same(before[i], parameter->values[0][i]);
+    tc_free(before);
+    return moved;
+}
+
+bool tc_judge_is_reduced_in_step(const struct judge *j, const struct tc_plan_judged *gradient)
+{
+    const char *name = tc_strtab_text(j->single->names, gradient->name);
+    size_t n = strlen(name);
+
+    if (!gradient->is_wrong || n < 6 || strcmp(name + n - 5, ".grad") != 0)
+        return false;
+    tc_sym sym = tc_strtab_find(j->single->names, name, n - 5);
+    const struct tc_plan_judged *parameter =
+        sym == TC_NO_SYM ? NULL : tc_judged_of(j->verdict, sym);
+    return parameter && !parameter->is_wrong && !parameter->is_missing && has_moved(j, parameter);
+}
