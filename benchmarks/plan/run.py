@@ -5,6 +5,7 @@
     benchmarks/plan/run.py --bin build/bin setups megatron      set-ups whose name begins so
     benchmarks/plan/run.py --bin build/bin bugs                 the bugs
     benchmarks/plan/run.py --bin build/bin mutants              mutants of the set-ups, --most of each kind
+    benchmarks/plan/run.py --bin build/bin real                 the set-ups' plans from real ranks (gloo), too
 
 A set-up must be verified. A bug must be refuted, and the first violation must name the operator and the line that the
 bug's RUN gives: the line marked `# wrong`, or a line of the set-up. A mutant that is verified computes the same (a
@@ -201,6 +202,53 @@ def print_mutants(name, kind, count):
           f"{count.get('verified', 0):8} {count.get('changed', 0):8}", flush=True)
 
 
+# ---- real ranks
+
+def capture_real(runner, script, options, world, layout):
+    """(folder of the plans of a job on gloo, or None; what was said)"""
+    folder = runner.work / "real"
+    shutil.rmtree(folder, ignore_errors=True)
+    more = ["--plan-layout", HERE / "setups" / f"{layout}.layout"] if layout else []
+    done = runner.run("traincheck-collect", "--python", runner.python, "--plan", folder, *more, "--", runner.python, "-m",
+                      "torch.distributed.run", "--standalone", "--nproc-per-node", world, f"{script}.py", *options.split())
+    return (None if done.returncode else folder), done.stderr
+
+
+def words_of(rank):
+    """Names and lines of a rank's operators."""
+    return [(line["op"], line["src"][0]) for line in rank if "op" in line]
+
+
+def run_real(runner, prefix):
+    """The plan of fake ranks beside that of real ones: operators, verdict, results in float64."""
+    import replay
+    wrong = 0
+    print(f"{'set-up':32} {'ranks':>5} {'fake':>6} {'real':>6} {'operators':10} {'verdict':9} results in float64")
+    for name, (script, single, parallel, world, layout) in SETUPS.items():
+        if not name.startswith(prefix):
+            continue
+        reference, _ = runner.capture(f"setups/{script}", single)
+        fake, _ = runner.capture(f"setups/{script}", parallel, world, layout)
+        folder, said = capture_real(runner, f"setups/{script}", parallel, world, layout)
+        if not (reference and fake and folder):
+            print(f"{name:32} {world:5} no plan: {(said.strip().splitlines() or ['?'])[-1][:100]}", flush=True)
+            wrong += 1
+            continue
+        plans = [replay.plans_of(fake), replay.plans_of(folder)]
+        words = [[words_of(rank) for rank in plan] for plan in plans]
+        verdict, _, _ = runner.verdict(reference, folder)
+        try:
+            results = [replay.summed(replay.replay(plan), plan) for plan in plans]
+            far = f"{replay.apart(*results)[0]:.0e}"
+        except replay.ReplayError as error:
+            far = str(error)[:60]
+        same = "equal" if words[0] == words[1] else "differ"
+        wrong += same != "equal" or verdict != "verified"
+        counts = [sum(map(len, ranks)) for ranks in words]
+        print(f"{name:32} {world:5} {counts[0]:6} {counts[1]:6} {same:10} {verdict:9} {far}", flush=True)
+    return wrong
+
+
 # ---- bugs
 
 def declared(path):
@@ -262,7 +310,7 @@ def main():
     parser.add_argument("--check-all", action="store_true", help="run all mutants in float64, those that are refuted, too")
     parser.add_argument("--jobs", "-j", type=int, default=2)
     parser.add_argument("--plans", metavar="DIR", help="keep the plans there, and take those that it has")
-    parser.add_argument("what", nargs="?", choices=("setups", "bugs", "mutants"))
+    parser.add_argument("what", nargs="?", choices=("setups", "bugs", "mutants", "real"))
     parser.add_argument("prefix", nargs="?", default="")
     args = parser.parse_args()
     runner = Runner(args.bin, args.python, args.jobs, args.plans)
@@ -272,6 +320,8 @@ def main():
             wrong += run_setups(runner, args.prefix)
         if args.what in (None, "bugs"):
             wrong += run_bugs(runner, args.prefix)
+        if args.what == "real":
+            wrong += run_real(runner, args.prefix)
         if args.what == "mutants":
             wrong += run_mutants(runner, args.prefix, args)
     finally:

@@ -86,6 +86,24 @@ static struct tc_plan_finding finding(struct tc_story *s, const struct tc_plan_j
     return f;
 }
 
+/* Another value of the single job, as a gradient that lacks a micro-batch; or its own, misplaced.
+ */
+static void tell_placement(struct tc_story *s, const struct tc_related *r, struct tc_strbuf *text,
+                           struct tc_plan_finding *f)
+{
+    const struct tc_plan_program *single = s->single->ranks[0].program;
+
+    tc_relate_describe(r, &s->grid, text);
+    f->kind = "placement";
+    tc_strbuf_addf(text, ", which is another place than its own, last written by %s", f->op);
+    if (r->op == TC_NO_OP || r->op >= single->ops.n)
+        return;
+    struct tc_strbuf hint = TC_STRBUF_INIT;
+    tc_strbuf_adds(&hint, "on one device it is the value of ");
+    add_op(&hint, &single->ops.items[r->op]);
+    f->hint = keep(s, &hint);
+}
+
 /* The value is a single-device value in another relation than it must be. */
 struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
                                              const struct tc_plan_judged *judged,
@@ -114,9 +132,7 @@ struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
         f.kind = "factor";
         f.hint = "a mean over ranks or micro-batches is a sum, or the other way round";
     } else {
-        tc_relate_describe(r, &s->grid, &text);
-        tc_strbuf_addf(&text, ", which is another place than its own, last written by %s", f.op);
-        f.kind = "placement";
+        tell_placement(s, r, &text, &f);
     }
     if (at != TC_NO_OP) {
         f.details = is_factor ? factors(s, at) : operands(s, at);

@@ -188,6 +188,28 @@ class TestStep(PlanCase):
             self.assertEqual((real.inits, real.results, real.consts), (fake.inits, fake.results, fake.consts))
 
 
+    def test_what_gloo_copies_while_a_job_waits_is_no_operator(self):
+        script = self.script(HEADER + """
+dist.init_process_group("gloo")
+model = nn.Linear(4, 6, bias=False)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+for step in range(3):
+    optimizer.zero_grad()
+    model(torch.ones(2, 4)).sum().backward()
+    part = torch.empty(12)
+    dist.reduce_scatter_tensor(part, model.weight.grad.view(-1))
+    dist.all_gather_into_tensor(model.weight.grad.view(-1), part)
+    optimizer.step()
+dist.destroy_process_group()
+""")
+        run = self.execute([BIN / "traincheck-collect", "--plan", self.work / "waits", "--", PYTHON, "-m", "torch.distributed.run",
+                            "--standalone", "--nproc-per-node", "2", script], self.work)
+        self.assertEqual(run.code, 0, run.err)
+        for plan in self.read("waits"):
+            self.assertEqual(len(plan.named("c10d._reduce_scatter_base_")), 1)
+            self.assertEqual(plan.named("aten.copy_"), [])
+
+
 LIBRARY = HEADER + """
 import contextlib
 from torch.distributed.device_mesh import init_device_mesh

@@ -52,9 +52,23 @@ class Capture:
             import torch.distributed.device_mesh  # noqa: F401
             self._end_before(torch.distributed, "destroy_process_group")
             plan_place.watch_meshes()
+            self._leave_out_waits()
         atexit.register(self._at_exit)
         self.mode = _mode(self.recorder)
         self.mode.__enter__()
+
+    def _leave_out_waits(self):
+        """Gloo copies the part of a reduce-scatter out of its own buffer in wait(): that is no operator of the script."""
+        work, recorder = sys.modules["torch.distributed"].Work, self.recorder
+        original = work.wait
+
+        def wait(*args, **kwargs):
+            was_active, recorder.active = recorder.active, False
+            try:
+                return original(*args, **kwargs)
+            finally:
+                recorder.active = was_active
+        work.wait = wait
 
     def _end_before(self, owner, name):
         original = getattr(owner, name)
