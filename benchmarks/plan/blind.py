@@ -26,6 +26,8 @@ VERDICT = {0: "verified", 1: "refuted", 2: "error", 3: "unjudged"}
 
 
 def capture(bin_, folder, name, axes, extra=()):
+    if any(folder.glob("plan-rank*")):
+        return None
     script, world = HERE / f"{name}.py", 1
     command = [bin_ / "traincheck-collect", "--plan", folder]
     for size in axes.values():
@@ -85,7 +87,7 @@ def placed(name, text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--work", type=pathlib.Path)
+    parser.add_argument("--work", type=pathlib.Path, metavar="DIR", help="keep the plans there, and take those that it has")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"

@@ -124,6 +124,12 @@ def operators(folder):
     return sum(line.startswith('{"op"') for path in folder.glob("plan-*") for line in path.open())
 
 
+def bound_of(text):
+    """` (error < 2^-83, 2 random evaluations)` of a verdict."""
+    found = re.search(r" verified( \([^)]*\))", text)
+    return found[1] if found else ""
+
+
 def run_setups(runner, prefix):
     wrong = 0
     print(f"{'set-up':32} {'ranks':>5} {'operators':>9} {'capture':>8} {'verify':>7}  verdict")
@@ -135,7 +141,7 @@ def run_setups(runner, prefix):
         folder, told = runner.capture(*both[1])
         wrong += verdict != "verified"
         n, took = (operators(folder), f"{told:.1f} s") if folder else ("-", "-")
-        print(f"{name:32} {world:5} {n:>9} {took:>8} {seconds:5.2f} s  {verdict}", flush=True)
+        print(f"{name:32} {world:5} {n:>9} {took:>8} {seconds:5.2f} s  {verdict}{bound_of(text)}", flush=True)
         if verdict != "verified":
             print("    " + "\n    ".join(text.strip().splitlines()[:6]), flush=True)
     return wrong
