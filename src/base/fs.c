@@ -197,28 +197,54 @@ void tc_fs_list_free(char **names, size_t n)
     tc_free(names);
 }
 
-enum tc_status tc_fs_read(const char *path, struct tc_strbuf *out, struct tc_error *err)
+static enum tc_status too_large(struct tc_error *err, const char *path, size_t max)
+{
+    return tc_error_set(err, TC_E_FORMAT,
+                        "%s: more than %zu MiB, which is the most that is read of such a file",
+                        path, max >> 20);
+}
+
+static enum tc_status read_fd(int fd, const char *path, size_t max, struct tc_strbuf *out,
+                              struct tc_error *err)
 {
     size_t before = out->size;
-    enum tc_status status = TC_OK;
-    ssize_t got = 1;
+
+    for (ssize_t got = 1; got;) {
+        if (out->cap - out->size < 2)
+            tc_strbuf_reserve(out, READ_SIZE);
+        got = read(fd, out->text + out->size, out->cap - out->size - 1);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return io_error(err, path);
+        out->size += (size_t)got;
+        if (out->size - before > max)
+            return too_large(err, path, max);
+    }
+    return TC_OK;
+}
+
+enum tc_status tc_fs_read(const char *path, size_t max, struct tc_strbuf *out, struct tc_error *err)
+{
+    size_t before = out->size;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
+    enum tc_status status;
+    struct stat st;
 
     if (fd < 0)
         return io_error(err, path);
-    while (got) {
-        tc_strbuf_reserve(out, READ_SIZE);
-        got = read(fd, out->text + out->size, READ_SIZE);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0) {
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        st.st_size = 0;
+    if ((uint64_t)st.st_size > max) {
+        status = too_large(err, path, max);
+    } else {
+        /* One byte more shows the end without a larger buffer. */
+        tc_strbuf_reserve(out, (size_t)st.st_size + 1);
+        status = read_fd(fd, path, max, out, err);
+        if (status != TC_OK)
             out->size = before;
-            status = io_error(err, path);
-            break;
-        }
-        out->size += (size_t)got;
+        out->text[out->size] = '\0';
     }
-    out->text[out->size] = '\0';
     close(fd);
     return status;
 }

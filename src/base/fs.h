@@ -31,8 +31,17 @@ char *tc_fs_installed(const char *name);
 /* Names in a folder in strcmp order, without . and ..; caller frees with tc_fs_list_free. */
 enum tc_status tc_fs_list(const char *dir, char ***names, size_t *n, struct tc_error *err);
 void tc_fs_list_free(char **names, size_t n);
-/* Append a whole file to out; TC_E_NOTFOUND if there is none, TC_E_IO otherwise (a folder too). */
-enum tc_status tc_fs_read(const char *path, struct tc_strbuf *out, struct tc_error *err);
+/* Most bytes of a file that people write (options, names, ids), and of one that a tool writes and
+ * reads at once. */
+#define TC_FS_MAX_SMALL ((size_t)16 << 20)
+#define TC_FS_MAX_LARGE ((size_t)256 << 20)
+/*
+ * Append a whole file to out; TC_E_NOTFOUND if there is none, TC_E_FORMAT if it has more than max
+ * bytes, TC_E_IO otherwise (a folder too). A device or a FIFO may have no end: no more than twice
+ * max is read.
+ */
+enum tc_status tc_fs_read(const char *path, size_t max, struct tc_strbuf *out,
+                          struct tc_error *err);
 /*
  * A file that is written bit by bit and is there when it is whole: under another name beside it,
  * then by rename. Symbolic links are followed, and a file that is replaced keeps its mode. What is

@@ -44,6 +44,16 @@ size_t tc_utf8_size(const char *p, const char *end)
     return size;
 }
 
+const char *tc_utf8_find_other(const char *p, const char *end)
+{
+    for (size_t n; p < end; p += n) {
+        n = (unsigned char)*p < 0x80 ? 1 : tc_utf8_size(p, end);
+        if (!n)
+            return p;
+    }
+    return NULL;
+}
+
 size_t tc_utf8_put(uint32_t code, char out[4])
 {
     size_t size = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;

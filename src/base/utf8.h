@@ -11,6 +11,8 @@
 
 /* Bytes of the character at p, which is before end; 0 if it is not UTF-8 or cut off by end. */
 size_t tc_utf8_size(const char *p, const char *end);
+/* The first byte of [p, end) that begins no character; NULL if all of it is UTF-8. */
+const char *tc_utf8_find_other(const char *p, const char *end);
 /* Bytes written to out, 1 to 4; code must be no surrogate and at most 0x10ffff. */
 size_t tc_utf8_put(uint32_t code, char out[4]);
 

@@ -48,7 +48,7 @@ enum tc_status tc_suppressions_read(struct tc_suppressions *suppressions, const 
                                     struct tc_error *err)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
-    enum tc_status status = tc_fs_read(path, &text, err);
+    enum tc_status status = tc_fs_read(path, TC_FS_MAX_SMALL, &text, err);
     const char *line = text.text ? text.text : "";
 
     if (!status)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/collect.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <yaml.h>
 
 #include "base/arena.h"
 #include "base/banned.h"
+#include "base/fs.h"
 #include "base/strtab.h"
 
 struct reader {
@@ -166,21 +165,18 @@ enum tc_status tc_collect_config_read(const char *path, tc_collect_option_fn *se
                                       struct tc_error *err)
 {
     struct reader r = {.path = path, .set = set, .context = context, .err = err};
-    FILE *file = fopen(path, "rb");
-    enum tc_status status;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    enum tc_status status = tc_fs_read(path, TC_FS_MAX_SMALL, &text, err);
 
-    if (!file)
-        return tc_error_set(err, errno == ENOENT ? TC_E_NOTFOUND : TC_E_IO, "%s: %s", path,
-                            strerror(errno));
-    if (!yaml_parser_initialize(&r.parser)) {
-        fclose(file);
-        return tc_error_set(err, TC_E_NOMEM, "%s: out of memory", path);
+    if (status == TC_OK && !yaml_parser_initialize(&r.parser))
+        status = tc_error_set(err, TC_E_NOMEM, "%s: out of memory", path);
+    if (status == TC_OK) {
+        yaml_parser_set_input_string(&r.parser, (const unsigned char *)text.text, text.size);
+        r.keys = tc_strtab_new();
+        status = read_options(&r);
+        tc_strtab_free(r.keys);
+        yaml_parser_delete(&r.parser);
     }
-    yaml_parser_set_input_file(&r.parser, file);
-    r.keys = tc_strtab_new();
-    status = read_options(&r);
-    tc_strtab_free(r.keys);
-    yaml_parser_delete(&r.parser);
-    fclose(file);
+    tc_strbuf_release(&text);
     return status;
 }

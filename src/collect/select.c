@@ -105,7 +105,7 @@ static enum tc_status add_lines(const char *path, const char *text, struct tc_st
 static enum tc_status add_apis_file(const char *path, struct tc_strbuf *out, struct tc_error *err)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
-    enum tc_status status = tc_fs_read(path, &text, err);
+    enum tc_status status = tc_fs_read(path, TC_FS_MAX_SMALL, &text, err);
 
     if (status == TC_OK)
         status = add_lines(path, text.text, out, err);

@@ -329,6 +329,32 @@ static enum tc_status read_line(struct tc_invariant_set *set, const char *line, 
     return status;
 }
 
+static enum tc_status check_utf8(const char *line, size_t size, struct tc_error *err)
+{
+    const char *other = tc_utf8_find_other(line, line + size);
+
+    if (!other)
+        return TC_OK;
+    return tc_error_set(err, TC_E_FORMAT, "column %zu: byte 0x%02x: not UTF-8",
+                        (size_t)(other - line) + 1, (unsigned char)*other);
+}
+
+static enum tc_status read_text_line(struct tc_invariant_set *set, const char *line, size_t size,
+                                     bool has_no_end, struct tc_error *err)
+{
+    enum tc_status status = check_utf8(line, size, err);
+
+    if (status)
+        return status;
+    status = read_line(set, line, size, err);
+    /* Written whole, the last line ends like all others. */
+    if (status && has_no_end && line[0] == '{')
+        status = tc_error_set(
+            err, TC_E_FORMAT,
+            "the file ends within this line, after %zu bytes of it: it was cut off", size);
+    return status;
+}
+
 static bool is_blank(const char *line, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -340,7 +366,7 @@ static bool is_blank(const char *line, size_t size)
 static enum tc_status read_text(const char *path, struct tc_strbuf *text, struct tc_error *err)
 {
     if (!tc_fs_is_dir(path))
-        return tc_fs_read(path, text, err);
+        return tc_fs_read(path, TC_FS_MAX_LARGE, text, err);
     return tc_error_set(err, TC_E_IO,
                         "%s: a folder, not an invariant file as traincheck-infer writes it", path);
 }
@@ -372,14 +398,7 @@ enum tc_status tc_invariant_set_read_file(struct tc_invariant_set *set, const ch
         if (is_blank(start, size))
             continue;
         is_empty = false;
-        status = read_line(set, start, size, err);
-        if (status && !end &&
-            start[0] == '{') /* written whole, the last line ends like all others */
-            status =
-                tc_error_set(err, TC_E_FORMAT,
-                             "the file ends within this line, after %zu bytes of it: it was cut "
-                             "off",
-                             size);
+        status = read_text_line(set, start, size, !end, err);
         if (status)
             tc_error_prefix(err, "%s:%u", path, line);
     }

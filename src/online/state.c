@@ -127,7 +127,7 @@ static enum tc_status load(struct tc_state *state, const char *trace, struct tc_
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
     size_t size = 0;
-    enum tc_status status = tc_fs_read(state->path, &text, err);
+    enum tc_status status = tc_fs_read(state->path, TC_FS_MAX_LARGE, &text, err);
 
     if (status == TC_OK && text.size)
         status = read_lines(state, &text, trace, &size, err);

@@ -11,6 +11,8 @@
 #include "trace/zio.h"
 #include <traincheck/version.h>
 
+#define MAX_TEXT ((size_t)1 << 30) /* bytes, unpacked */
+
 /* ---- writing ------------------------------------------------------------------------------- */
 
 static int compare_strings(const void *a, const void *b)
@@ -255,14 +257,10 @@ static enum tc_status read_header(struct tc_evidence *evidence, const struct tc_
 /* Written, all bytes that are not UTF-8 are one character: names that differ would become one. */
 static enum tc_status check_utf8(const char *line, size_t size, struct tc_error *err)
 {
-    const char *p = line, *end = line + size;
+    const char *other = tc_utf8_find_other(line, line + size);
 
-    for (size_t n; p < end; p += n) {
-        n = (unsigned char)*p < 0x80 ? 1 : tc_utf8_size(p, end);
-        if (!n)
-            return tc_error_set(err, TC_E_FORMAT, "byte %zu: not UTF-8", (size_t)(p - line));
-    }
-    return TC_OK;
+    return other ? tc_error_set(err, TC_E_FORMAT, "byte %zu: not UTF-8", (size_t)(other - line))
+                 : TC_OK;
 }
 
 static enum tc_status read_line(struct tc_evidence *evidence, const char *line, size_t size,
@@ -295,8 +293,13 @@ static enum tc_status unpack_all(const struct tc_strbuf *packed, struct tc_strbu
     struct tc_zio *zio = tc_zio_new();
     enum tc_status status = TC_OK;
 
-    for (size_t at = 0, used; at < packed->size && !status; at += used)
+    for (size_t at = 0, used; at < packed->size && !status; at += used) {
         status = tc_zio_unpack(zio, packed->text + at, packed->size - at, text, &used, err);
+        if (!status && text->size > MAX_TEXT)
+            status = tc_error_set(err, TC_E_FORMAT,
+                                  "more than %zu MiB when unpacked, which is the most that is read",
+                                  MAX_TEXT >> 20);
+    }
     if (status == TC_END)
         status = tc_error_set(err, TC_E_FORMAT, "the file is cut off");
     tc_zio_free(zio);
@@ -307,7 +310,7 @@ enum tc_status tc_evidence_read(struct tc_evidence *evidence, const char *path, 
                                 struct tc_error *err)
 {
     struct tc_strbuf packed = TC_STRBUF_INIT, text = TC_STRBUF_INIT;
-    enum tc_status status = tc_fs_read(path, &packed, err);
+    enum tc_status status = tc_fs_read(path, TC_FS_MAX_LARGE, &packed, err);
     unsigned line = 0;
 
     if (!status) {

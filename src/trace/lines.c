@@ -110,6 +110,13 @@ static enum tc_status add_text(struct tc_lines *l, struct tc_error *err)
     return status;
 }
 
+/* Of a file that holds no lines at all, a hole of terabytes for one, nothing more is read. */
+static enum tc_status too_long(const struct tc_lines *l, struct tc_error *err)
+{
+    return tc_error_set(err, TC_E_FORMAT, "%s: not a trace: its first line has more than %zu MiB",
+                        l->name, MAX_LINE >> 20);
+}
+
 enum tc_status tc_lines_next(struct tc_lines *lines, struct tc_str *out, struct tc_error *err)
 {
     struct tc_lines *l = lines;
@@ -127,6 +134,8 @@ enum tc_status tc_lines_next(struct tc_lines *lines, struct tc_str *out, struct 
         status = add_text(l, err);
         if (status != TC_OK)
             return status;
+        if (l->is_skipping && !l->number)
+            return too_long(l, err);
     }
 }
 

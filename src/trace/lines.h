@@ -16,7 +16,8 @@ enum tc_status tc_lines_open(const char *path, const char *name, struct tc_notes
 void tc_lines_close(struct tc_lines *lines);
 
 /* The next line that is not blank, without its newline; valid until the next call. TC_END when no
- * whole line is left: called again it looks whether the file has grown. */
+ * whole line is left: called again it looks whether the file has grown. A line longer than a frame
+ * may be is noted and skipped; TC_E_FORMAT if it is the first. */
 enum tc_status tc_lines_next(struct tc_lines *lines, struct tc_str *out, struct tc_error *err);
 
 /* Will the next line come without reading from the file? lines may be NULL. */

@@ -81,7 +81,7 @@ static enum tc_status read_folder(const char *dir, struct tc_error *err)
         char *path = tc_fs_join(dir, names[i]);
         struct tc_strbuf text = TC_STRBUF_INIT;
 
-        status = tc_fs_read(path, &text, err);
+        status = tc_fs_read(path, TC_FS_MAX_SMALL, &text, err);
         tc_vec_push(&inputs, text);
         tc_free(path);
     }

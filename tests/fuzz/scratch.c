@@ -69,5 +69,5 @@ void fuzz_put(const char *path, const void *data, size_t size)
 void fuzz_get(const char *path, struct tc_strbuf *out)
 {
     tc_strbuf_reset(out);
-    FUZZ_CHECK(tc_fs_read(path, out, NULL) == TC_OK);
+    FUZZ_CHECK(tc_fs_read(path, TC_FS_MAX_LARGE, out, NULL) == TC_OK);
 }

@@ -51,7 +51,7 @@ static void read_back(struct tc_strbuf *out)
     struct tc_zio *zio = tc_zio_new();
     size_t at = 0, used;
 
-    assert_int_equal(tc_fs_read(path, &raw, NULL), TC_OK);
+    assert_int_equal(tc_fs_read(path, TC_FS_MAX_LARGE, &raw, NULL), TC_OK);
     while (at < raw.size) {
         assert_int_equal(tc_zio_unpack(zio, raw.text + at, raw.size - at, out, &used, NULL), TC_OK);
         at += used;

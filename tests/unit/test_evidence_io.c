@@ -106,11 +106,11 @@ static void written_and_read_is_written_again_alike(void **state)
 
     assert_int_equal(read_text(w, HEADER ROW(",\"n\":7,\"in\":[\"b\",\"a\"]")), TC_OK);
     assert_int_equal(tc_evidence_write(&w->evidence, w->path, &w->err), TC_OK);
-    assert_int_equal(tc_fs_read(w->path, &one, &w->err), TC_OK);
+    assert_int_equal(tc_fs_read(w->path, TC_FS_MAX_SMALL, &one, &w->err), TC_OK);
     tc_evidence_init(&again);
     assert_int_equal(tc_evidence_read(&again, w->path, &w->n_unknown, &w->err), TC_OK);
     assert_int_equal(tc_evidence_write(&again, w->path, &w->err), TC_OK);
-    assert_int_equal(tc_fs_read(w->path, &two, &w->err), TC_OK);
+    assert_int_equal(tc_fs_read(w->path, TC_FS_MAX_SMALL, &two, &w->err), TC_OK);
     assert_int_equal(one.size, two.size);
     assert_memory_equal(one.text, two.text, one.size);
     tc_strbuf_release(&one);

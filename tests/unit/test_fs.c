@@ -5,6 +5,8 @@
 #include "unit.h"
 
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 
@@ -88,7 +90,7 @@ static void reading_appends(void **state)
         tc_strbuf_addc(&in, (char)(i * 31));
     assert_int_equal(tc_fs_write(path, in.text, in.size, &err), TC_OK);
     tc_strbuf_adds(&out, "head");
-    assert_int_equal(tc_fs_read(path, &out, &err), TC_OK);
+    assert_int_equal(tc_fs_read(path, TC_FS_MAX_SMALL, &out, &err), TC_OK);
     assert_int_equal(out.size, in.size + 4);
     assert_memory_equal(out.text, "head", 4);
     assert_memory_equal(out.text + 4, in.text, in.size);
@@ -106,10 +108,10 @@ static void read_errors_are_told_apart(void **state)
     size_t n;
 
     (void)state;
-    assert_int_equal(tc_fs_read(path, &out, &err), TC_E_NOTFOUND);
+    assert_int_equal(tc_fs_read(path, TC_FS_MAX_SMALL, &out, &err), TC_E_NOTFOUND);
     assert_non_null(strstr(err.text, path));
     assert_non_null(strstr(err.text, "No such file"));
-    assert_int_equal(tc_fs_read(dir, &out, &err), TC_E_IO);
+    assert_int_equal(tc_fs_read(dir, TC_FS_MAX_SMALL, &out, &err), TC_E_IO);
     assert_non_null(strstr(err.text, "directory"));
     assert_int_equal(out.size, 0);
     assert_int_equal(tc_fs_list(path, &names, &n, &err), TC_E_NOTFOUND);
@@ -117,6 +119,34 @@ static void read_errors_are_told_apart(void **state)
     assert_true(tc_fs_exists(dir));
     tc_strbuf_release(&out);
     free(path);
+    unit_remove(dir);
+}
+
+static void reading_is_bounded(void **state)
+{
+    char *dir = unit_folder(), *path = tc_fs_join(dir, "f"), *zero = tc_fs_join(dir, "zero");
+    struct tc_strbuf out = TC_STRBUF_INIT;
+    struct tc_error err;
+
+    (void)state;
+    tc_strbuf_adds(&out, "head");
+    assert_int_equal(tc_fs_write(path, "text", 4, &err), TC_OK);
+    assert_int_equal(tc_fs_read(path, 4, &out, &err), TC_OK);
+    assert_string_equal(out.text, "headtext");
+    assert_int_equal(tc_fs_read(path, 3, &out, &err), TC_E_FORMAT);
+    assert_non_null(strstr(err.text, "the most that is read"));
+    assert_string_equal(out.text, "headtext");
+    assert_int_equal(truncate(path, (off_t)1 << 40), 0); /* a hole: nothing of it is read */
+    assert_int_equal(tc_fs_read(path, TC_FS_MAX_SMALL, &out, &err), TC_E_FORMAT);
+    assert_true(out.cap < 4096);
+    if (mknod(zero, S_IFCHR | 0600, makedev(1, 5)) == 0) { /* needs root */
+        assert_int_equal(tc_fs_read(zero, 1 << 20, &out, &err), TC_E_FORMAT);
+        assert_true(out.cap <= 4 << 20);
+        assert_string_equal(out.text, "headtext");
+    }
+    tc_strbuf_release(&out);
+    free(path);
+    free(zero);
     unit_remove(dir);
 }
 
@@ -134,7 +164,7 @@ static void writing_replaces_at_once(void **state)
     assert_int_equal(tc_fs_write(path, "new", 3, &err), TC_OK);
     assert_int_equal(stat(path, &after), 0);
     assert_true(before.st_ino != after.st_ino); /* another file: readers of the old one keep it */
-    assert_int_equal(tc_fs_read(path, &out, &err), TC_OK);
+    assert_int_equal(tc_fs_read(path, TC_FS_MAX_SMALL, &out, &err), TC_OK);
     assert_string_equal(out.text, "new");
     assert_int_equal(tc_fs_list(dir, &names, &n, &err), TC_OK);
     assert_int_equal(n, 1);
@@ -183,6 +213,7 @@ int main(void)
         cmocka_unit_test(a_file_in_the_way_is_named),
         cmocka_unit_test(reading_appends),
         cmocka_unit_test(read_errors_are_told_apart),
+        cmocka_unit_test(reading_is_bounded),
         cmocka_unit_test(writing_replaces_at_once),
         cmocka_unit_test(failed_writing_leaves_nothing),
         cmocka_unit_test(read_only_places_are_refused),

@@ -204,7 +204,8 @@ static void the_table_is_that_of_the_page(void **state)
     struct tc_error err;
 
     (void)state;
-    assert_int_equal(tc_fs_read(TC_SOURCE_DIR "/docs/trace-format.md", &page, &err), TC_OK);
+    assert_int_equal(
+        tc_fs_read(TC_SOURCE_DIR "/docs/trace-format.md", TC_FS_MAX_SMALL, &page, &err), TC_OK);
     for (enum tc_record_type type = TC_RECORD_PROCESS; type < TC_RECORD_UNKNOWN; type++)
         check_row(page.text, type);
     tc_strbuf_release(&page);

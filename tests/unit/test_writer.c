@@ -50,7 +50,7 @@ static size_t read_frames(struct tc_strbuf *text, size_t *largest)
     size_t n = 0, used;
 
     *largest = 0;
-    assert_int_equal(tc_fs_read(path, &bytes, NULL), TC_OK);
+    assert_int_equal(tc_fs_read(path, TC_FS_MAX_LARGE, &bytes, NULL), TC_OK);
     for (size_t at = 0; at < bytes.size; at += used, n++) {
         size_t before = text->size;
 
@@ -158,7 +158,7 @@ static void flush_writes_what_there_is(void **state)
     add(writer, "a\n", 0);
     assert_int_equal(tc_writer_flush(writer, NULL), TC_OK);
     assert_int_equal(read_frames(&back, &largest), 1);
-    assert_int_equal(tc_fs_read(path, &bytes, NULL), TC_OK);
+    assert_int_equal(tc_fs_read(path, TC_FS_MAX_LARGE, &bytes, NULL), TC_OK);
     assert_int_equal(tc_writer_file_bytes(writer), bytes.size);
     assert_int_equal(tc_writer_close(writer, NULL), TC_OK);
     assert_int_equal(tc_writer_close(NULL, NULL), TC_OK);
@@ -188,7 +188,7 @@ static void an_abandoned_writer_writes_nothing(void **state)
     add(writer, "a\n", 0);
     tc_writer_abandon(writer);
     tc_writer_abandon(NULL);
-    assert_int_equal(tc_fs_read(path, &bytes, NULL), TC_OK);
+    assert_int_equal(tc_fs_read(path, TC_FS_MAX_LARGE, &bytes, NULL), TC_OK);
     assert_int_equal(bytes.size, 0);
     tc_strbuf_release(&bytes);
 }

@@ -13,6 +13,8 @@ _WRAPPERS = {"DistributedDataParallel": "module", "DataParallel": "module",
              "FullyShardedDataParallel": "_fsdp_wrapped_module", "OptimizedModule": "_orig_mod",
              "CheckpointWrapper": "_checkpoint_wrapped_module"}
 
+_MAX_SMALL = 16 << 20  # bytes, as TC_FS_MAX_SMALL of base/fs.h
+
 
 class LayoutError(Exception):
     """The layout file says something that cannot be."""
@@ -84,6 +86,20 @@ class Names:
                 n += 1
 
 
+def _read_small(path):
+    """The text of a file that people write; a device or a FIFO may have no end."""
+    with open(path, "rb") as file:
+        data = file.read(_MAX_SMALL + 1)
+    if len(data) > _MAX_SMALL:
+        raise LayoutError(f"{path}: more than {_MAX_SMALL >> 20} MiB, which is the most that is read of such a file")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        raise LayoutError(f"{path}:{line}: column {column}: byte 0x{data[error.start]:02x}: not UTF-8") from None
+
+
 class Layout:
     """The lines of --plan-layout: `mesh dp=2 tp=4`, then `GLOB DIM AXIS [parts=A,B,..]`."""
 
@@ -92,11 +108,10 @@ class Layout:
         self.rows = []  # (glob, dim, axis, parts)
         self.rank, self.world, self.path = rank, world, path
         if path:
-            with open(path, encoding="utf-8") as lines:
-                for number, line in enumerate(lines, 1):
-                    words = line.split("#")[0].split()
-                    if words:
-                        self._read(f"{path}:{number}", words)
+            for number, line in enumerate(_read_small(path).split("\n"), 1):
+                words = line.split("#")[0].split()
+                if words:
+                    self._read(f"{path}:{number}", words)
 
     def _read(self, at, words):
         if words[0] == "mesh":
