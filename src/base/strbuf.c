@@ -16,6 +16,8 @@
 
 #include "base/banned.h"
 
+#define FIRST_SIZE 128 /* bytes: most names and lines need no more */
+
 void tc_strbuf_release(struct tc_strbuf *buf)
 {
     tc_free(buf->text);
@@ -31,7 +33,7 @@ void tc_strbuf_reset(struct tc_strbuf *buf)
 
 void tc_strbuf_reserve(struct tc_strbuf *buf, size_t more)
 {
-    size_t need = buf->size + more + 1, cap = buf->cap ? buf->cap : 32;
+    size_t need = buf->size + more + 1, cap = buf->cap ? buf->cap : FIRST_SIZE;
 
     if (need <= more)
         tc_out_of_memory();

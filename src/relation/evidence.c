@@ -166,19 +166,17 @@ static tc_sym translate_situation(const struct translation *t, const struct tc_r
 static void merge_row(const struct translation *t, const struct tc_row *source,
                       const uint32_t *pipelines)
 {
-    struct tc_row row = {.source = source->source,
-                         .key = translate(t, source->key),
-                         .situation = translate_situation(t, source),
-                         .outcome = translate_outcome(t, source),
-                         .count = source->count,
-                         .first = TC_NO_SYM};
+    const struct tc_row like = {.source = source->source,
+                                .key = translate(t, source->key),
+                                .situation = translate_situation(t, source),
+                                .outcome = translate_outcome(t, source)};
+    struct tc_row *row = row_at(t->into, &like);
 
-    if (source->first != TC_NO_SYM)
-        row.first = translate(t, source->first);
+    row->count += source->count;
     for (size_t i = 0; i < source->pipelines.n; i++)
-        tc_row_add_pipeline(&row, pipelines[source->pipelines.items[i]]);
-    tc_evidence_add_row(t->into, &row);
-    tc_vec_release(&row.pipelines);
+        tc_row_add_pipeline(row, pipelines[source->pipelines.items[i]]);
+    if (source->first != TC_NO_SYM)
+        merge_first(row, t->into->symbols, translate(t, source->first));
 }
 
 void tc_evidence_merge(struct tc_evidence *into, const struct tc_evidence *from)

@@ -16,8 +16,9 @@
 
 #include "base/banned.h"
 
-#define READ_SIZE ((size_t)128 << 10)
-#define MAX_TRIES 16 /* frames tried behind one that looks unfinished */
+#define READ_SIZE (((size_t)128 << 10) - 1) /* a text of it takes 128 KiB */
+#define LEAST     (((size_t)4 << 10) - 1)   /* to read of a file that may be growing */
+#define MAX_TRIES 16                        /* frames tried behind one that looks unfinished */
 
 struct tc_frames {
     int fd; /* -1 while parked */
@@ -53,10 +54,24 @@ static enum tc_status open_file(struct tc_frames *f, struct tc_error *err)
     return TC_OK;
 }
 
+/* Bytes to ask for: no more than a small file has, of which a folder may hold thousands. */
+static size_t wanted(const struct tc_frames *f, size_t rest)
+{
+    size_t want = rest > READ_SIZE ? rest : READ_SIZE;
+    struct stat st;
+    uint64_t left = UINT64_MAX;
+
+    if (fstat(f->fd, &st) == 0)
+        left = (uint64_t)st.st_size > f->n_bytes ? (uint64_t)st.st_size - f->n_bytes : 0;
+    if (left < LEAST)
+        return LEAST;
+    return left < want ? (size_t)left : want;
+}
+
 /* Read as much as is waiting already, so that a long frame is looked at few times. */
 static enum tc_status fill(struct tc_frames *f, size_t *got, struct tc_error *err)
 {
-    size_t rest = f->raw.size - f->pos, want = rest > READ_SIZE ? rest : READ_SIZE;
+    size_t rest = f->raw.size - f->pos, want;
     enum tc_status status = f->fd < 0 ? open_file(f, err) : TC_OK;
     ssize_t n;
 
@@ -67,6 +82,7 @@ static enum tc_status fill(struct tc_frames *f, size_t *got, struct tc_error *er
         f->raw.size = rest;
         f->pos = 0;
     }
+    want = wanted(f, rest);
     tc_strbuf_reserve(&f->raw, want);
     do
         n = pread(f->fd, f->raw.text + rest, want, (off_t)f->n_bytes);
