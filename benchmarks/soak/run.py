@@ -216,9 +216,16 @@ class Soak:
         name = f"killed{self.n_collected}"
         self.n_collected += 1
         process = self.collect(name, 60)
-        timer = threading.Timer(2 + self.chance.random(), process.kill)
-        timer.start()
+        threading.Thread(target=self.kill_once_it_traces, args=(process, self.work / name, self.chance.random())).start()
         return process
+
+    @staticmethod
+    def kill_once_it_traces(process, folder, later):
+        """On a busy machine Python alone takes seconds to start."""
+        while process.poll() is None and not any(folder.glob("trace_*")):
+            time.sleep(0.1)
+        time.sleep(later)
+        process.kill()
 
     def fill(self):
         """No byte is left for some seconds."""
