@@ -146,7 +146,9 @@ struct tc_call *tc_spans_enter(struct tc_spans *spans, const struct tc_record *r
     call->stage = tc_symbols_str(spans->symbols, record->stage);
     call->at = tc_symbols_str(spans->symbols, record->at);
     call->by = tc_symbols_str(spans->symbols, record->by);
-    call->parent = tc_spans_find(spans, record->parent);
+    if (record->parent !=
+        record->id) /* it is among the open ones by now: no call is inside itself */
+        call->parent = tc_spans_find(spans, record->parent);
     if (call->parent)
         call->parent->n_open++;
     call->is_root = tc_value_is(tc_value_get(record->self, "role"), "root");

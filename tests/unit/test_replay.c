@@ -283,6 +283,17 @@ static void a_parent_may_end_before_its_child(void **state)
     expect(f, "scaler\nstep\nadd\nadd\n");
 }
 
+static void no_call_is_inside_itself(void **state)
+{
+    struct fixture *f = *state;
+
+    feed_call(&f->feed, 1, "scaler", ",\"parent\":1");
+    feed_call(&f->feed, 2, "step", ",\"parent\":1");
+    feed_return(&f->feed, 2);
+    feed_return(&f->feed, 1);
+    expect(f, "step\nscaler {call step step}\n");
+}
+
 static void a_variable_may_come_without_anything(void **state)
 {
     struct fixture *f = *state;
@@ -348,6 +359,7 @@ int main(void)
         T(a_killed_process_has_no_last_window),
         T(records_that_do_not_match_are_noted),
         T(a_parent_may_end_before_its_child),
+        T(no_call_is_inside_itself),
         T(a_variable_may_come_without_anything),
         cmocka_unit_test(a_rank_may_come_later),
     };
