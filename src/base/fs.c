@@ -58,6 +58,9 @@ static enum tc_status make_dir(const char *path, mode_t mode, struct tc_error *e
     saved = errno;
     if (tc_fs_is_dir(path))
         return TC_OK;
+    if (saved == EEXIST && !tc_fs_exists(path))
+        return tc_error_set(err, TC_E_IO, "%s: a symbolic link that leads nowhere, not a folder",
+                            path);
     return tc_error_set(err, TC_E_IO, "%s: cannot create folder: %s", path, strerror(saved));
 }
 

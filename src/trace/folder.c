@@ -7,7 +7,9 @@
  */
 #include "trace/folder.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/fs.h"
@@ -132,6 +134,15 @@ static enum tc_status no_trace(const char *path, struct tc_error *err)
     return TC_E_NOTFOUND;
 }
 
+enum tc_status tc_trace_folder_missing(const char *path, struct tc_error *err)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0 && errno == EACCES)
+        return tc_error_set(err, TC_E_IO, "%s: %s", path, strerror(errno));
+    return tc_error_set(err, TC_E_NOTFOUND, "%s: no such trace folder or file", path);
+}
+
 static enum tc_status add_all(struct tc_trace_folder *folder, const char *path,
                               struct tc_error *err)
 {
@@ -139,7 +150,7 @@ static enum tc_status add_all(struct tc_trace_folder *folder, const char *path,
     enum tc_status status;
 
     if (!is_dir && !tc_fs_exists(path))
-        return tc_error_set(err, TC_E_NOTFOUND, "%s: no such trace folder or file", path);
+        return tc_trace_folder_missing(path, err);
     status = is_dir ? add_dir(folder, path, err) : add_file(folder, path, err);
     if (status == TC_OK)
         status = tc_trace_folder_add_foreign(folder, err);

@@ -53,6 +53,8 @@ bool tc_is_foreign_name(const char *name);
 void tc_trace_folder_add_other(struct tc_trace_folder *folder, const char *path, const char *why);
 /* Open what other tools wrote among the others, as one run; the rest is noted. */
 enum tc_status tc_trace_folder_add_foreign(struct tc_trace_folder *folder, struct tc_error *err);
+/* Why there is nothing at path: no such file, or a folder above it that may not be searched. */
+enum tc_status tc_trace_folder_missing(const char *path, struct tc_error *err);
 void tc_trace_folder_add(struct tc_trace_folder *folder, struct tc_trace_file *take);
 
 #endif /* TC_TRACE_FOLDER_H */

@@ -37,8 +37,7 @@ static enum tc_status find_candidates(struct tc_trace_folder *folder, struct tc_
 
     if (!tc_fs_is_dir(folder->watched)) {
         if (!tc_fs_exists(folder->watched))
-            return tc_error_set(err, TC_E_NOTFOUND, "%s: no such trace folder or file",
-                                folder->watched);
+            return tc_trace_folder_missing(folder->watched, err);
         add_candidate(folder, folder->watched);
         return TC_OK;
     }

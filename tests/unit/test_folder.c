@@ -5,6 +5,8 @@
 #include "trace_make.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "trace/batch.h"
 
@@ -389,6 +391,26 @@ static void nothing_to_read_is_said_so(void **state)
     free(file);
 }
 
+static void a_folder_that_may_not_be_searched_is_said_so(void **state)
+{
+    char *above = tc_fs_join(dir, "closed"), *path = tc_fs_join(above, "run");
+    struct tc_trace_folder *folder;
+    struct tc_error err;
+    uid_t user = geteuid();
+
+    (void)state;
+    assert_int_equal(mkdir(above, 0700), 0);
+    assert_int_equal(chmod(above, 0), 0);
+    if (user == 0) /* may search any folder */
+        assert_int_equal(seteuid(65534), 0);
+    assert_int_equal(tc_trace_folder_open(path, notes, &folder, &err), TC_E_IO);
+    assert_non_null(strstr(err.text, "Permission denied"));
+    assert_int_equal(seteuid(user), 0);
+    assert_int_equal(rmdir(above), 0);
+    free(path);
+    free(above);
+}
+
 static void a_newer_schema_is_an_error_at_once(void **state)
 {
     static const char newer[] = "{\"type\":\"process\",\"schema\":7}\n";
@@ -444,6 +466,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(foreign_files_are_noted, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_to_read_is_said_so, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_folder_that_may_not_be_searched_is_said_so, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_newer_schema_is_an_error_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(times_beyond_int64_do_no_harm, setup, teardown),
     };

@@ -150,6 +150,19 @@ static void reading_is_bounded(void **state)
     unit_remove(dir);
 }
 
+static void links_to_nothing_are_no_folders(void **state)
+{
+    char *dir = unit_folder(), *link = tc_fs_join(dir, "link");
+    struct tc_error err;
+
+    (void)state;
+    assert_int_equal(symlink("nowhere", link), 0);
+    assert_int_equal(tc_fs_mkdirs(link, &err), TC_E_IO);
+    assert_non_null(strstr(err.text, "a symbolic link that leads nowhere"));
+    free(link);
+    unit_remove(dir);
+}
+
 static void writing_replaces_at_once(void **state)
 {
     char *dir = unit_folder(), *path = tc_fs_join(dir, "f"), **names;
@@ -214,6 +227,7 @@ int main(void)
         cmocka_unit_test(reading_appends),
         cmocka_unit_test(read_errors_are_told_apart),
         cmocka_unit_test(reading_is_bounded),
+        cmocka_unit_test(links_to_nothing_are_no_folders),
         cmocka_unit_test(writing_replaces_at_once),
         cmocka_unit_test(failed_writing_leaves_nothing),
         cmocka_unit_test(read_only_places_are_refused),
