@@ -5,8 +5,8 @@
 usage: TRAINCHECK_TEST_ELSEWHERE=1 traincheck-collect -q --overwrite -o DIR benchmarks/collect/looks.py PROGRAM     cnn gpt resnet lstm vae
 
 No accelerator is needed: the variable has the agent take the CPU for one. Operators are those of torch that work on memory, as its
-profiler counts them on the CPU; on a device some are one launch for many tensors (torch.cat, torch._foreach_norm). Each copy makes the
-training thread wait once. BENCH_STEPS is the number of steps (default 20).
+profiler counts them on the CPU; on a device some are one launch for many tensors (torch.cat, torch._foreach_norm). Nobody waits for a
+copy. BENCH_STEPS is the number of steps (default 20). With --content off on the collector variables are asked and `same` and `finite`.
 """
 
 import collections
@@ -43,13 +43,13 @@ class Counts:
         self.n["operators"] += sum(e.cpu_parent is None and e.name.startswith("aten::") and e.name not in VIEWS
                                    for e in profile.function_events)
         self.n["looks"] += 1
-        self.n["tensors"] += len(asked)
+        self.n["questions"] += len(asked)
         return answers
 
-    def to_host(self, parts, function=device._to_host):
+    def to_host(self, answers, function=device._to_host):
         self.n["copies"] += 1
-        self.n["bytes"] += sum(part.numel() * 8 for part in parts)
-        return function(parts)
+        self.n["bytes"] += answers.size
+        return function(answers)
 
     def read(self, tensor, function=values._read):
         self.n["copies of a single tensor"] += 1
@@ -58,7 +58,7 @@ class Counts:
     def report(self, name):
         n_steps = max(self.steps - WARM_UP, 1)
         figures = ", ".join(f"{self.n[key] / n_steps:.1f} {key}" for key in (
-            "looks", "tensors", "operators", "copies", "bytes", "copies of a single tensor"))
+            "looks", "questions", "operators", "copies", "bytes", "copies of a single tensor"))
         print(f"{name}: per step {figures}, {n_steps} steps", file=sys.stderr)
 
 

@@ -172,6 +172,14 @@ class Thread(Preloaded):
     def test_small(self):
         self.small(0)
 
+    def test_late_answers(self):
+        """The writing thread takes answers of a device that the script has asked."""
+        here = pathlib.Path(__file__).resolve().parent.parent / "python"
+        self.env |= {"TRAINCHECK_TEST_ELSEWHERE": "1", "STANDIN": OPTIONS.standin, "STANDIN_SCRIPT": str(here / "standin.py"), "ASKS_DRIVER": "1"}
+        text = SMALL.replace("WORKERS", "0")
+        late = "import os, runpy\nif 'STANDIN' in os.environ: runpy.run_path(os.environ['STANDIN_SCRIPT'])\n"
+        self.assertEqual(self.traced(late + text), self.plain(text))
+
 
 class Debug(Agent):
     def environment(self):
@@ -189,6 +197,7 @@ if __name__ == "__main__":
     parser.add_argument("--bin", type=lambda name: pathlib.Path(name).resolve(), required=True)
     parser.add_argument("--preload", action="append", default=[])
     parser.add_argument("--python", default=os.environ.get("TRAINCHECK_TEST_PYTHON", sys.executable))
+    parser.add_argument("--standin", default="build/tests/python/standin/libcuda.so.1", help="of the driver; for `thread`")
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("kind", choices=("address", "thread", "debug"))
     OPTIONS = parser.parse_args()

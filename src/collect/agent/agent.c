@@ -8,7 +8,6 @@
 #include <stdarg.h>
 
 #include "base/banned.h"
-#include "collect/agent/line.h"
 
 struct tc_agent tc_agent;
 

@@ -152,6 +152,9 @@ void tc_agent_failed(struct tc_api *api, const char *what);
 void tc_agent_switched_off(const char *text);
 void tc_agent_note(const char *code, const char *text, int64_t count);
 
+/* Of a thread that ends, perhaps without the interpreter's lock: between two lines (line.h). */
+void tc_holes_free(struct tc_holes *holes);
+
 /*
  * Call a function of the policy, as PyObject_CallMethod. Tracers and profilers of the user's, and
  * dynamo while it compiles, look at every frame that runs; the policy's are hidden from them.

@@ -103,8 +103,8 @@ static void compare_elsewhere(struct answer *a, const char *where, const char *n
 {
     bool same = operand == a->result;
 
-    if (!same && (strcmp(tensor->device, a->tensor.device) != 0 ||
-                  !may_be_asked(operand, tensor) || !may_be_asked(a->result, &a->tensor)))
+    if (!same && (strcmp(tensor->device, a->tensor.device) != 0 || !may_be_asked(operand, tensor) ||
+                  !may_be_asked(a->result, &a->tensor)))
         return;
     if (!a->is_asked)
         tc_line_open_list(SAME);

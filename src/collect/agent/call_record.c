@@ -8,7 +8,7 @@
 #include "collect/agent/encode.h"
 #include "collect/agent/frames.h"
 #include "collect/agent/line.h"
-#include "collect/agent/sink.h"
+#include "collect/agent/queue.h"
 #include "collect/agent/steps.h"
 #include "collect/agent/tensor.h"
 #include "collect/agent/variables.h"
@@ -67,7 +67,7 @@ static void announce(struct tc_thread *thread, struct tc_api *api)
     if (api->defaults)
         tc_strbuf_addf(out, ",\"defaults\":%s", api->defaults);
     tc_strbuf_adds(out, "}\n");
-    tc_sink_put(out->text, out->size, 0);
+    tc_queue_put(out->text, out->size, 0);
 }
 
 /* The enclosing call in the trace, or NULL. */

@@ -125,9 +125,8 @@ static void add_rows(struct tc_strbuf *out, const struct source *from, const str
     tc_strbuf_adds(out, ",\"rows\":\"");
     for (size_t i = 0; i < n; i++) {
         uint64_t digest =
-            from->whole
-                ? digest_row(from->whole + i * size, size, size_of(as) <= MAX_ROWS_WHOLE)
-                : digest_of_pieces(from->rows + i * N_PIECES * PIECE, N_PIECES, PIECE, 0);
+            from->whole ? digest_row(from->whole + i * size, size, size_of(as) <= MAX_ROWS_WHOLE)
+                        : digest_of_pieces(from->rows + i * N_PIECES * PIECE, N_PIECES, PIECE, 0);
         for (int shift = 28; shift >= 0; shift -= 4)
             tc_strbuf_addc(out, hex[digest >> shift & 15]);
     }
@@ -252,8 +251,7 @@ static unsigned members_of(PyObject *tensor, const struct tc_tensor *as, int64_t
     /* Most floats lie apart where heads of attention do: to bring them together costs more. */
     if (as->n <= MAX_SUMMARIZED && as->dtype->number != TC_NUMBER_OTHER && as->is_contiguous)
         members |= FLOAT;
-    if ((members & FLOAT) && tc_agent.content == TC_CONTENT_FULL &&
-        !tc_tensor_is_parameter(tensor))
+    if ((members & FLOAT) && tc_agent.content == TC_CONTENT_FULL && !tc_tensor_is_parameter(tensor))
         members |= RANGE;
     return members;
 }

@@ -2,8 +2,8 @@
 /*
  * content.h - what is recorded of the content of tensors: docs/trace-format.md, "Content"
  *
- * No device is made to wait unless everything is wanted (--content full): what lies elsewhere than
- * in this process's memory is not asked.
+ * What lies elsewhere than in this process's memory leaves a hole in the current thread's line
+ * (line.h).
  */
 #ifndef TC_COLLECT_CONTENT_H
 #define TC_COLLECT_CONTENT_H

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "collect/agent/queue.h"
 #include "collect/agent/sink.h"
 
 /* At the end of an item of a list: it stands anyway, or if the answer is yes. */
@@ -14,6 +15,7 @@
 struct tc_holes {
     struct tc_questions questions;
     TC_VEC(struct tc_hole) all;
+    struct tc_strbuf filled; /* the line without them */
 };
 
 static struct tc_holes *holes_of(struct tc_thread *thread)
@@ -37,6 +39,7 @@ void tc_holes_free(struct tc_holes *holes)
         return;
     tc_vec_release(&holes->all);
     tc_questions_release(&holes->questions);
+    tc_strbuf_release(&holes->filled);
     tc_free(holes);
 }
 
@@ -124,32 +127,102 @@ void tc_line_close_list(void)
 
 /* ---- the end ---- */
 
-static void fill(struct tc_strbuf *out, const struct tc_strbuf *line, const struct tc_holes *holes)
+static void fill(struct tc_strbuf *out, const char *line, size_t size, const struct tc_hole *holes,
+                 size_t n_holes, const struct tc_piece *pieces)
 {
     size_t at = 0;
 
-    for (size_t i = 0; i < holes->all.n; i++) {
-        const struct tc_hole *hole = &holes->all.items[i];
-
-        tc_strbuf_add(out, line->text + at, hole->at - at);
-        hole->fill(out, hole, line->text + hole->at,
-                   holes->questions.pieces.items + hole->first);
-        at = hole->at + hole->size;
+    for (size_t i = 0; i < n_holes; i++) {
+        tc_strbuf_add(out, line + at, holes[i].at - at);
+        holes[i].fill(out, &holes[i], line + holes[i].at, pieces + holes[i].first);
+        at = holes[i].at + holes[i].size;
     }
-    tc_strbuf_add(out, line->text + at, line->size - at);
+    tc_strbuf_add(out, line + at, size - at);
+}
+
+/* A line whose answers are still to come. */
+struct late {
+    struct tc_deferred head;
+    struct tc_hole *holes;
+    struct tc_piece *pieces;
+    size_t n_holes, step_at, size;
+    char text[];
+};
+
+static void run_late(struct tc_deferred *self)
+{
+    static struct tc_strbuf filled; /* the queue's lock is held */
+    const struct late *l = (const struct late *)(void *)self;
+
+    tc_strbuf_reset(&filled);
+    fill(&filled, l->text, l->size, l->holes, l->n_holes, l->pieces);
+    tc_sink_put_late(filled.text, filled.size, l->step_at);
+}
+
+static void free_late(struct tc_deferred *self)
+{
+    struct late *l = (struct late *)(void *)self;
+
+    for (size_t i = 0; i < l->n_holes; i++)
+        tc_free(l->holes[i].told);
+    tc_free(l->holes);
+    tc_free(l->pieces);
+    tc_free(l);
+}
+
+static void *copy(const void *items, size_t size)
+{
+    return size ? memcpy(tc_malloc(size), items, size) : NULL;
+}
+
+/* Its holes and what they are told go with it. */
+static void put_later(const struct tc_strbuf *line, struct tc_holes *holes, size_t step_at)
+{
+    const size_t n_pieces = holes->questions.pieces.n;
+    const size_t of_holes = holes->all.n * sizeof(struct tc_hole);
+    const size_t of_pieces = n_pieces * sizeof(struct tc_piece);
+    struct late *l = tc_calloc(1, sizeof(*l) + line->size);
+
+    l->head = (struct tc_deferred){
+        .run = run_late, .free = free_late, .size = sizeof(*l) + line->size + of_holes + of_pieces};
+    l->holes = copy(holes->all.items, of_holes);
+    l->n_holes = holes->all.n;
+    l->pieces = copy(holes->questions.pieces.items, of_pieces);
+    l->step_at = step_at;
+    l->size = line->size;
+    memcpy(l->text, line->text, line->size);
+    l->head.pieces = l->pieces;
+    l->head.n_pieces = n_pieces;
+    for (size_t i = 0; i < n_pieces; i++)
+        tc_piece_hold(&l->pieces[i]);
+    holes->all.n = 0;
+    tc_queue_add(&l->head);
+}
+
+static bool have_come(const struct tc_questions *questions)
+{
+    for (size_t i = 0; i < questions->pieces.n; i++)
+        if (!tc_piece_has_come(&questions->pieces.items[i]))
+            return false;
+    return true;
 }
 
 void tc_line_end(struct tc_thread *thread, size_t step_at)
 {
-    static struct tc_strbuf filled;
+    struct tc_holes *holes = thread->holes;
 
-    if (!thread->holes || !thread->holes->all.n) {
-        tc_sink_put(thread->line.text, thread->line.size, step_at);
+    if (!holes || !holes->all.n) {
+        tc_queue_put(thread->line.text, thread->line.size, step_at);
         return;
     }
-    tc_questions_submit(&thread->holes->questions);
-    tc_strbuf_reset(&filled);
-    fill(&filled, &thread->line, thread->holes);
-    tc_sink_put(filled.text, filled.size, step_at);
-    forget(thread->holes);
+    tc_questions_submit(&holes->questions);
+    if (tc_queue_is_idle() && have_come(&holes->questions)) {
+        tc_strbuf_reset(&holes->filled);
+        fill(&holes->filled, thread->line.text, thread->line.size, holes->all.items, holes->all.n,
+             holes->questions.pieces.items);
+        tc_sink_put(holes->filled.text, holes->filled.size, step_at);
+    } else {
+        put_later(&thread->line, holes, step_at);
+    }
+    forget(holes);
 }

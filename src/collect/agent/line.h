@@ -44,7 +44,4 @@ void tc_line_open_list(const char *key);
 void tc_line_end_item(PyObject *tensor, PyObject *other);
 void tc_line_close_list(void);
 
-/* Of a thread that ends, perhaps without the interpreter's lock: between two lines. */
-void tc_holes_free(struct tc_holes *holes);
-
 #endif /* TC_COLLECT_LINE_H */

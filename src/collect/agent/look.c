@@ -79,7 +79,8 @@ void tc_look_memory(PyObject *tensor, const struct tc_tensor *as, enum tc_reach 
                     struct tc_memory *out)
 {
     memset(out, 0, sizeof(*out));
-    if ((as->on_cpu || as->n == 0) && (reach == TC_REACH_PLACE || as->address || !tc_tensor_is_wrapped(tensor)))
+    if ((as->on_cpu || as->n == 0) &&
+        (reach == TC_REACH_PLACE || as->address || !tc_tensor_is_wrapped(tensor)))
         tc_tensor_memory(tensor, as, false, out);
     if (!out->data && reach >= TC_REACH_APART && as->on_cpu && as->n)
         read_apart(tensor, as, out);
@@ -90,42 +91,47 @@ void tc_look_memory(PyObject *tensor, const struct tc_tensor *as, enum tc_reach 
 bool tc_look_is_asked(PyObject *tensor, const struct tc_tensor *as, enum tc_reach reach)
 {
     struct tc_dlpack_view view;
+    bool is_plain;
 
     if (!tc_look_is_elsewhere(as) || as->n == 0 || tc_tensor_is_emptied(tensor, as))
         return false;
-    if (tc_tensor_is_plain(tensor, as))
-        return true;
-    return reach >= TC_REACH_APART && as->address &&
-           as->n * as->dtype->item_size <= MAX_PACKED && tc_dlpack_view(tensor, &view) &&
-           view.n_dims == as->n_dims;
+    is_plain = tc_tensor_is_plain(tensor, as);
+    PyErr_Clear();
+    return is_plain ||
+           (reach >= TC_REACH_APART && as->address && as->n * as->dtype->item_size <= MAX_PACKED &&
+            tc_dlpack_view(tensor, &view) && view.n_dims == as->n_dims);
 }
 
 /* ---- what lies in this process's memory ---- */
 
 static void read_bytes(const struct tc_memory *m, const struct tc_tensor *as, unsigned asked,
-                       uint64_t seed, struct tc_answer *out)
+                       uint64_t seed, struct tc_figure *out)
 {
-    if (asked & TC_ASK_DIGEST)
-        out->digest = tc_digest(m->data, m->size, seed);
-    if (asked & TC_ASK_STRIPES)
-        out->stripes = tc_digest_stripes(m->data, m->size, seed);
-    if (asked & TC_ASK_MAGNITUDE)
-        out->magnitude = tc_max_abs(m->data, m->n, as->dtype->number);
-    if (asked & TC_ASK_VALUE)
-        out->value = tc_float_at(m->data, as->dtype->number);
-    out->answered = asked;
+    switch (asked) {
+    case TC_ASK_DIGEST:
+        out->value.digest = tc_digest(m->data, m->size, seed);
+        break;
+    case TC_ASK_STRIPES:
+        out->value.digest = tc_digest_stripes(m->data, m->size, seed);
+        break;
+    case TC_ASK_MAGNITUDE:
+        out->value.number = tc_max_abs(m->data, m->n, as->dtype->number);
+        break;
+    case TC_ASK_VALUE:
+        out->value.number = tc_float_at(m->data, as->dtype->number);
+        break;
+    }
+    out->is_known = true;
 }
 
 static void read_memory(PyObject *tensor, const struct tc_tensor *as, unsigned asked, uint64_t seed,
-                        struct tc_answer *out)
+                        struct tc_figure *out)
 {
     struct tc_memory m;
     PyThreadState *state;
 
     tc_tensor_memory(tensor, as, true, &m);
-    if (m.is_packed)
-        asked &= ~(TC_ASK_MAGNITUDE | TC_ASK_VALUE);
-    if (m.data) {
+    if (m.data && !(m.is_packed && asked & (TC_ASK_MAGNITUDE | TC_ASK_VALUE))) {
         state = m.size >= MIN_UNLOCKED ? PyEval_SaveThread() : NULL;
         read_bytes(&m, as, asked, seed, out);
         if (state)
@@ -195,47 +201,63 @@ void tc_look_submit(void)
 
 double tc_look_number(const unsigned char *data, const struct tc_dtype *dtype, size_t i)
 {
-    const enum tc_number sent =
-        dtype->number == TC_NUMBER_F64 ? TC_NUMBER_F64 : TC_NUMBER_F32;
+    const enum tc_number sent = dtype->number == TC_NUMBER_F64 ? TC_NUMBER_F64 : TC_NUMBER_F32;
 
     return tc_float_at(data + i * (sent == TC_NUMBER_F64 ? 8 : 4), sent);
 }
 
-static const unsigned char *answer_to(int64_t question)
+bool tc_figure_digest(const struct tc_figure *figure, uint64_t *out)
 {
-    return question < 0 ? NULL : tc_piece_data(&look.questions.pieces.items[question]);
+    const unsigned char *data = tc_piece_data(&figure->piece);
+    uint64_t sum;
+
+    if (data) {
+        memcpy(&sum, data, sizeof(sum));
+        *out = tc_digest_of_sum(sum, figure->size, figure->seed);
+    } else if (figure->is_known) {
+        *out = figure->value.digest;
+    }
+    return data || figure->is_known;
 }
 
-/* What has come of what is asked. */
-static void take_answers(const struct asked *a, const struct tc_tensor *as, unsigned asked,
-                         uint64_t seed, struct tc_answer *out)
+bool tc_figure_number(const struct tc_figure *figure, double *out)
 {
-    const unsigned char *sum = asked & TC_ASK_DIGEST ? answer_to(a->digest) : NULL;
-    const unsigned char *magnitude = asked & TC_ASK_MAGNITUDE ? answer_to(a->magnitude) : NULL;
-    uint64_t word;
+    const unsigned char *data = tc_piece_data(&figure->piece);
 
-    if (sum) {
-        memcpy(&word, sum, sizeof(word));
-        out->digest = tc_digest_of_sum(word, as->n * as->dtype->item_size, seed);
-        out->answered |= TC_ASK_DIGEST;
+    if (data) {
+        *out = tc_look_number(data, figure->dtype, 0);
+        if (!isfinite(*out))
+            *out = (double)INFINITY;
+    } else if (figure->is_known) {
+        *out = figure->value.number;
     }
-    if (magnitude) {
-        out->magnitude = tc_look_number(magnitude, as->dtype, 0);
-        if (!isfinite(out->magnitude))
-            out->magnitude = (double)INFINITY;
-        out->answered |= TC_ASK_MAGNITUDE;
-    }
+    return data || figure->is_known;
+}
+
+static const struct tc_piece *answer_to(PyObject *tensor, unsigned asked)
+{
+    const struct asked *a = find(tensor);
+    const int64_t question = !a                          ? -1
+                             : asked == TC_ASK_DIGEST    ? a->digest
+                             : asked == TC_ASK_MAGNITUDE ? a->magnitude
+                                                         : -1;
+
+    return question < 0 ? NULL : &look.questions.pieces.items[question];
 }
 
 /* What is not answered, as while a graph is captured, is read from a copy. */
 void tc_look_at(PyObject *tensor, const struct tc_tensor *as, unsigned asked, uint64_t seed,
-                struct tc_answer *out)
+                struct tc_figure *out)
 {
-    const struct asked *a = tc_look_is_elsewhere(as) ? find(tensor) : NULL;
+    const struct tc_piece *piece = tc_look_is_elsewhere(as) ? answer_to(tensor, asked) : NULL;
 
     memset(out, 0, sizeof(*out));
-    if (a)
-        take_answers(a, as, asked, seed, out);
-    if (out->answered != asked)
+    out->dtype = as->dtype;
+    if (!piece || !piece->transfer) {
         read_memory(tensor, as, asked, seed, out);
+        return;
+    }
+    out->piece = *piece;
+    out->seed = seed;
+    out->size = as->n * as->dtype->item_size;
 }

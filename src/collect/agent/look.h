@@ -10,19 +10,29 @@
 #define TC_COLLECT_LOOK_H
 
 #include "collect/agent/tensor.h"
+#include "collect/agent/transfer.h"
 
-/* Questions, each with what of an answer it fills. */
-#define TC_ASK_DIGEST    0x1u /* digest: of all bytes */
-#define TC_ASK_STRIPES   0x2u /* stripes: of the pieces that stand for large data */
-#define TC_ASK_MAGNITUDE 0x4u /* magnitude */
-#define TC_ASK_VALUE     0x8u /* value: of one floating point number */
+/* Questions about variables. No device is asked for stripes or values. */
+#define TC_ASK_DIGEST    0x1u /* of all bytes */
+#define TC_ASK_STRIPES   0x2u /* of the pieces that stand for large data */
+#define TC_ASK_MAGNITUDE 0x4u /* the largest one; INFINITY where a number is NaN or infinite */
+#define TC_ASK_VALUE     0x8u /* of one floating point number */
 
-struct tc_answer {
-    unsigned answered; /* which questions were; of a wrapper (tensor.h) no number is known */
-    uint64_t digest, stripes;
-    double magnitude; /* the largest one; INFINITY where a number is NaN or infinite */
-    double value;
+/* The answer to one of them: known, or still to come. */
+struct tc_figure {
+    struct tc_piece piece; /* transfer NULL: it is known */
+    bool is_known; /* else nothing can be read, as where a wrapper (tensor.h) has no number */
+    union {
+        uint64_t digest; /* or stripes */
+        double number;
+    } value;
+    const struct tc_dtype *dtype;
+    uint64_t seed, size; /* of a digest that is to come */
 };
+
+/* Once it has come; false where it is not known. Need no lock of the interpreter. */
+bool tc_figure_digest(const struct tc_figure *figure, uint64_t *out);
+bool tc_figure_number(const struct tc_figure *figure, double *out);
 
 /*
  * Between begin and end a look gathers questions: add those that lie elsewhere, then submit. The
@@ -35,12 +45,12 @@ void tc_look_submit(void);
 void tc_look_end(void);
 
 /*
- * The answers for a tensor, as it has just been read. seed: of its digests. What was not added to
+ * The answer for a tensor, as it has just been read. seed: of its digests. What was not added to
  * the open look is asked for itself, which waits for the device. Leaves no Python error. May let go
- * of the interpreter's lock while it reads.
+ * of the interpreter's lock while it reads. The piece is not held.
  */
 void tc_look_at(PyObject *tensor, const struct tc_tensor *as, unsigned asked, uint64_t seed,
-                struct tc_answer *out);
+                struct tc_figure *out);
 
 /* Does the tensor lie where only a device reads it? Then it is worth adding to a look. */
 bool tc_look_is_elsewhere(const struct tc_tensor *as);

@@ -10,6 +10,7 @@
 #include "collect/agent/modules.h"
 #include "collect/agent/policy.h"
 #include "collect/agent/process.h"
+#include "collect/agent/queue.h"
 #include "collect/agent/settings.h"
 #include "collect/agent/sink.h"
 #include "collect/agent/slots.h"
@@ -246,6 +247,7 @@ static PyObject *flush(PyObject *self, PyObject *unused)
 {
     (void)self;
     (void)unused;
+    tc_queue_drain();
     tc_sink_flush();
     Py_RETURN_NONE;
 }

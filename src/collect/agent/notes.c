@@ -10,6 +10,7 @@
 
 #include "base/banned.h"
 #include "collect/agent/process.h"
+#include "collect/agent/queue.h"
 #include "collect/agent/sink.h"
 
 #define MAX_NOTED 200 /* notes of errors in one trace */
@@ -27,7 +28,7 @@ void tc_agent_note(const char *code, const char *text, int64_t count)
     if (count)
         tc_strbuf_addf(&line, ",\"count\":%lld", (long long)count);
     tc_strbuf_addf(&line, ",\"t\":%lld}\n", (long long)tc_agent_now());
-    tc_sink_put(line.text, line.size, 0);
+    tc_queue_put(line.text, line.size, 0);
     tc_strbuf_release(&line);
 }
 

@@ -32,18 +32,18 @@ static bool is_numbers(PyObject *value)
 static bool add_element(struct tc_strbuf *out, PyObject *tensor, bool *keep)
 {
     struct tc_tensor as;
-    struct tc_answer answer;
+    struct tc_figure figure;
 
     if (!tc_tensor_read(tensor, &as) || as.n != 1 ||
         (as.dtype->number != TC_NUMBER_F32 && as.dtype->number != TC_NUMBER_F64)) {
         PyErr_Clear();
         return false;
     }
-    tc_look_at(tensor, &as, TC_ASK_VALUE, 0, &answer);
-    if (answer.answered)
-        tc_encode_float(out, answer.value);
-    *keep = answer.answered && tc_look_is_elsewhere(&as);
-    return answer.answered != 0;
+    tc_look_at(tensor, &as, TC_ASK_VALUE, 0, &figure);
+    if (figure.is_known)
+        tc_encode_float(out, figure.value.number);
+    *keep = figure.is_known && tc_look_is_elsewhere(&as);
+    return figure.is_known;
 }
 
 static int64_t version_of(PyObject *value)

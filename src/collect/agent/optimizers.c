@@ -6,8 +6,10 @@
 
 #include "base/banned.h"
 #include "collect/agent/identity.h"
+#include "collect/agent/line.h"
 #include "collect/agent/look.h"
 #include "collect/agent/modules.h"
+#include "collect/agent/queue.h"
 
 typedef void param_fn(PyObject *param, size_t group, size_t i, void *context);
 
@@ -166,14 +168,8 @@ static bool shows_params(PyObject *optimizer)
 
 struct params {
     struct tc_strbuf *out;
-    bool only_uncleared;
     size_t n;
 };
-
-static bool is_uncleared(const struct tc_tracked *v)
-{
-    return !v->cleared && v->seen.grad != TC_GRAD_NULL;
-}
 
 static void add_param(PyObject *param, size_t group, size_t i, void *context)
 {
@@ -182,18 +178,82 @@ static void add_param(PyObject *param, size_t group, size_t i, void *context)
 
     (void)group;
     (void)i;
-    if (!v || !v->announced || (p->only_uncleared && !is_uncleared(v)))
+    if (!v || !v->announced)
         return;
-    if (p->only_uncleared && p->n == 0)
-        tc_strbuf_adds(p->out, ",\"uncleared\":[");
     if (p->n++)
         tc_strbuf_addc(p->out, ',');
     tc_strbuf_add_int(p->out, v->serial);
 }
 
+/* Variables of an optimizer, for what depends on their gradients and may have to wait for them. */
+struct owned {
+    struct tc_deferred head; /* for stepped() */
+    size_t n, cap;
+    struct {
+        struct tc_told *told;
+        int64_t serial;
+    } items[];
+};
+
+static void count_owned(PyObject *param, size_t group, size_t i, void *context)
+{
+    (void)param;
+    (void)group;
+    (void)i;
+    ++*(size_t *)context;
+}
+
+static void add_owned(PyObject *param, size_t group, size_t i, void *context)
+{
+    struct owned *owned = context;
+    const struct tc_tracked *v = tc_tracked_find(tc_identity_tensor(param));
+
+    (void)group;
+    (void)i;
+    if (!v || !v->announced || owned->n == owned->cap)
+        return;
+    owned->items[owned->n].told = v->told;
+    owned->items[owned->n++].serial = v->serial;
+}
+
+/* To be freed with tc_free. */
+static struct owned *owned_by(PyObject *optimizer)
+{
+    size_t n = 0, size;
+    struct owned *owned;
+
+    each_param(optimizer, count_owned, &n);
+    size = sizeof(*owned) + n * sizeof(owned->items[0]);
+    owned = tc_calloc(1, size);
+    owned->cap = n;
+    owned->head.size = size;
+    each_param(optimizer, add_owned, owned);
+    return owned;
+}
+
+static void fill_uncleared(struct tc_strbuf *out, const struct tc_hole *hole, const char *text,
+                           const struct tc_piece *pieces)
+{
+    const struct owned *owned = hole->told;
+    size_t n = 0;
+
+    (void)text;
+    (void)pieces;
+    for (size_t i = 0; i < owned->n; i++) {
+        const struct tc_told *told = owned->items[i].told;
+
+        if (told->cleared || told->grad == TC_GRAD_NULL)
+            continue;
+        tc_strbuf_adds(out, n++ ? "," : ",\"uncleared\":[");
+        tc_strbuf_add_int(out, owned->items[i].serial);
+    }
+    if (n)
+        tc_strbuf_addc(out, ']');
+}
+
 void tc_variables_add_params(struct tc_strbuf *out, PyObject *optimizer, bool with_uncleared)
 {
-    struct params p = {out, false, 0};
+    struct params p = {out, 0};
 
     if (!tc_agent.track || (!is_module(optimizer) && !shows_params(optimizer)))
         return;
@@ -202,25 +262,35 @@ void tc_variables_add_params(struct tc_strbuf *out, PyObject *optimizer, bool wi
     tc_strbuf_addc(out, ']');
     if (!with_uncleared)
         return;
-    p = (struct params){out, true, 0};
-    each_param(optimizer, add_param, &p);
-    if (p.n)
-        tc_strbuf_addc(out, ']');
+    tc_line_open(fill_uncleared, owned_by(optimizer));
+    tc_line_close();
 }
 
-static void use_grad(PyObject *param, size_t group, size_t i, void *context)
+static void run_stepped(struct tc_deferred *self)
 {
-    struct tc_tracked *v = tc_tracked_find(tc_identity_tensor(param));
+    const struct owned *owned = (const struct owned *)(void *)self;
 
-    (void)group;
-    (void)i;
-    (void)context;
-    if (v && v->seen.grad != TC_GRAD_NULL && v->seen.grad != TC_GRAD_ZERO)
-        v->cleared = false;
+    for (size_t i = 0; i < owned->n; i++) {
+        struct tc_told *told = owned->items[i].told;
+
+        if (told->grad != TC_GRAD_NULL && told->grad != TC_GRAD_ZERO)
+            told->cleared = false;
+    }
+}
+
+static void free_stepped(struct tc_deferred *self)
+{
+    tc_free(self);
 }
 
 void tc_variables_stepped(PyObject *optimizer)
 {
-    if (tc_agent.track)
-        each_param(optimizer, use_grad, NULL);
+    struct owned *owned;
+
+    if (!tc_agent.track)
+        return;
+    owned = owned_by(optimizer);
+    owned->head.run = run_stepped;
+    owned->head.free = free_stepped;
+    tc_queue_do(&owned->head);
 }

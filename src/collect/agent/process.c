@@ -10,6 +10,7 @@
 
 #include "base/banned.h"
 #include "base/fs.h"
+#include "collect/agent/queue.h"
 #include "collect/agent/settings.h"
 #include "collect/agent/sink.h"
 #include "collect/agent/steps.h"
@@ -98,6 +99,7 @@ bool tc_process_open(const char *path, const char *record)
         .drop = process.config.drop,
         .wait_begin = let_go,
         .wait_end = take_again,
+        .serve = tc_queue_serve,
         .report = tell,
     };
     struct tc_sink_stats stats;
@@ -173,6 +175,10 @@ void tc_process_finish_windows(void)
     thread->guard++;
     if (tc_sink_is_open() && thread->number == 0)
         tc_steps_finish(thread);
+    tc_queue_drain();
+    if (tc_queue_n_waits())
+        tc_agent_note("waited", "records waited for an accelerator: their queue was full",
+                      (int64_t)tc_queue_n_waits());
     thread->guard--;
     if (PyErr_Occurred())
         PyErr_Clear();
@@ -185,6 +191,7 @@ void tc_process_finish(int exit_status)
     if (getpid() != process.pid)
         return; /* a child of a fork that we were not told of */
     tc_agent.enabled = false;
+    tc_queue_finish();
     if (tc_sink_is_open()) {
         put_end_record(exit_status);
         tc_sink_close();
@@ -284,6 +291,7 @@ void tc_process_join(const char *path, bool has_progress)
 
 void tc_process_before_fork(void)
 {
+    tc_queue_drain();
     tc_sink_pause();
     tc_progress_stop();
 }
@@ -297,6 +305,7 @@ void tc_process_after_fork(void)
 
 void tc_process_forked(void)
 {
+    tc_queue_abandon();
     tc_sink_abandon();
     process.pid = getpid();
     process.config.closing_line = process.has_progress = false;

@@ -25,14 +25,6 @@ void tc_seen_reset(void)
     total = 0;
 }
 
-static double magnitude(PyObject *body, const struct tc_tensor *as)
-{
-    struct tc_answer answer;
-
-    tc_look_at(body, as, TC_ASK_MAGNITUDE, 0, &answer);
-    return answer.answered ? answer.magnitude : -1;
-}
-
 /* A variable stays with the kind of digest that it had first: the two do not compare. */
 static bool is_sampled(const struct tc_tracked *v, const struct tc_seen *s)
 {
@@ -47,61 +39,63 @@ static bool is_sampled(const struct tc_tracked *v, const struct tc_seen *s)
  * answers, so that there all is read.
  */
 static void see_content(const struct tc_tracked *v, PyObject *body, const struct tc_tensor *as,
-                        bool is_written, bool is_part, struct tc_seen *s)
+                        bool is_written, bool is_part, struct tc_seen *s, struct tc_news *news)
 {
     const uint64_t seed = tc_digest_seed(as->dtype->name, as->shape, as->n_dims);
-    struct tc_answer answer;
+    struct tc_figure stripes;
 
     s->size = as->n * as->dtype->item_size;
     s->sampled = is_sampled(v, s);
     /* A part without elements is as good as none. */
     s->readable = !(is_part && as->n == 0);
     if (s->readable && s->sampled && !tc_look_is_elsewhere(as)) {
-        tc_look_at(body, as, TC_ASK_STRIPES, seed, &answer);
-        s->readable = answer.answered != 0;
-        s->stripes = answer.stripes;
+        tc_look_at(body, as, TC_ASK_STRIPES, seed, &stripes);
+        s->readable = stripes.is_known;
+        s->stripes = stripes.value.digest;
         if (!is_written && v->seen.readable && s->stripes == v->seen.stripes)
             return;
     }
+    news->is_read = true;
     if (s->readable) {
-        tc_look_at(body, as, TC_ASK_DIGEST, seed, &answer);
-        s->readable = answer.answered != 0;
-        s->digest = s->readable ? answer.digest : s->digest;
+        tc_look_at(body, as, TC_ASK_DIGEST, seed, &news->digest);
+        s->readable = news->digest.is_known || news->digest.piece.transfer;
     }
+    news->is_readable = s->readable;
 }
 
-/* The largest magnitude of the tensor's content, -1 where it has none that can be read. */
-static double magnitude_of(PyObject *tensor)
+/* The largest magnitude of the tensor's content, not known where it has none that can be read. */
+static void ask_magnitude(PyObject *tensor, struct tc_figure *out)
 {
     PyObject *body = tc_tensor_body(tensor);
     struct tc_tensor as;
-    double max = -1;
 
+    *out = (struct tc_figure){0};
     if (body && tc_tensor_read(body, &as) && as.dtype->number != TC_NUMBER_OTHER)
-        max = magnitude(body, &as);
+        tc_look_at(body, &as, TC_ASK_MAGNITUDE, 0, out);
     Py_XDECREF(body);
     PyErr_Clear();
-    return max;
 }
 
 /* Magnitudes of the parameter are asked only where its gradient is small in itself. */
-static enum tc_grad_class classify(struct tc_tracked *v, PyObject *tensor, PyObject *grad)
+static enum tc_gradient classify(struct tc_tracked *v, PyObject *tensor, PyObject *grad,
+                                 struct tc_news *news)
 {
     struct tc_tensor as;
-    double max;
 
     if (!tc_tensor_read(grad, &as)) {
         PyErr_Clear();
-        return TC_GRAD_NON_ZERO;
+        return TC_GRADIENT_UNREADABLE;
     }
     if (as.n == 0)
-        return TC_GRAD_ZERO;
-    max = magnitude_of(grad);
-    if (max < 0)
-        return TC_GRAD_NON_ZERO;
-    if (v->max_abs < 0)
-        v->max_abs = magnitude_of(tensor);
-    return tc_grad_classify(max, v->max_abs);
+        return TC_GRADIENT_EMPTY;
+    ask_magnitude(grad, &news->grad);
+    if (!news->grad.is_known && !news->grad.piece.transfer)
+        return TC_GRADIENT_UNREADABLE;
+    if (!v->has_magnitude) {
+        ask_magnitude(tensor, &news->own);
+        v->has_magnitude = news->has_own = true;
+    }
+    return TC_GRADIENT_READ;
 }
 
 /* Where the content of a gradient stands, and how often it was written to. */
@@ -131,24 +125,24 @@ static int64_t grad_serial(struct tc_tracked *v, PyObject *grad)
     return serial;
 }
 
-static void see_grad(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s)
+static void see_grad(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s,
+                     struct tc_news *news)
 {
     PyObject *grad = s->is_leaf ? tc_tensor_grad(tensor) : NULL;
 
+    s->has_grad = grad != NULL;
     if (!grad) {
-        s->grad = TC_GRAD_NULL;
         s->grad_serial = 0;
-        v->cleared = true;
+        news->gradient = TC_GRADIENT_ABSENT;
         Py_CLEAR(v->grad);
         return;
     }
     s->grad_serial = grad_serial(v, grad);
     see_version(grad, &s->grad_address, &s->grad_version);
     if (s->grad_serial != v->seen.grad_serial || s->grad_address != v->seen.grad_address ||
-        s->grad_version != v->seen.grad_version || v->seen.grad == TC_GRAD_NULL)
-        s->grad = classify(v, tensor, grad);
-    if (s->grad == TC_GRAD_ZERO || (v->announced && s->grad_serial != v->seen.grad_serial))
-        v->cleared = true;
+        s->grad_version != v->seen.grad_version || !v->seen.has_grad)
+        news->gradient = classify(v, tensor, grad, news);
+    news->is_other_gradient = v->announced && s->grad_serial != v->seen.grad_serial;
     Py_DECREF(grad);
 }
 
@@ -165,7 +159,7 @@ static void see_placement(struct tc_tracked *v, PyObject *tensor)
 
 /* body holds the content of tensor. */
 static bool see_body(struct tc_tracked *v, PyObject *tensor, PyObject *body, struct tc_seen *s,
-                     bool verify)
+                     struct tc_news *news, bool verify)
 {
     struct tc_tensor as;
     bool moved;
@@ -178,15 +172,17 @@ static bool see_body(struct tc_tracked *v, PyObject *tensor, PyObject *body, str
         return false;
     s->is_leaf = tc_tensor_is_leaf(tensor);
     s->layout = tc_tensor_layout(tensor);
-    see_content(v, body, &as, moved || s->version != v->seen.version, body != tensor, s);
+    see_content(v, body, &as, moved || s->version != v->seen.version, body != tensor, s, news);
     if (!v->announced && !s->sampled)
         total += s->size;
     if (moved && body != tensor)
         see_placement(v, tensor);
     if (moved && v->announced)
         tc_identity_rebind(tensor, v->serial);
-    if (s->digest != v->seen.digest)
-        v->max_abs = -1;
+    if (news->is_read && !(news->digest.is_known && news->digest.value.digest == v->seen.digest))
+        v->has_magnitude = false;
+    if (news->is_read)
+        s->digest = news->digest.value.digest;
     return true;
 }
 
@@ -226,8 +222,8 @@ static bool is_classified(const struct tc_tracked *v, PyObject *grad)
     int64_t version;
 
     see_version(grad, &address, &version);
-    return tc_ref_get(v->grad) != grad || v->seen.grad == TC_GRAD_NULL ||
-           address != v->seen.grad_address || version != v->seen.grad_version;
+    return tc_ref_get(v->grad) != grad || !v->seen.has_grad || address != v->seen.grad_address ||
+           version != v->seen.grad_version;
 }
 
 void tc_seen_ask(const struct tc_tracked *v, PyObject *tensor, bool verify)
@@ -241,25 +237,28 @@ void tc_seen_ask(const struct tc_tracked *v, PyObject *tensor, bool verify)
     grad = tc_tensor_is_leaf(tensor) ? tc_tensor_grad(tensor) : NULL;
     if (grad && is_classified(v, grad)) {
         add_question(grad, TC_ASK_MAGNITUDE);
-        if (is_due || v->max_abs < 0)
+        if (is_due || !v->has_magnitude)
             add_question(tensor, TC_ASK_MAGNITUDE);
     }
     Py_XDECREF(grad);
     PyErr_Clear();
 }
 
-bool tc_seen_take(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s, bool verify)
+bool tc_seen_take(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s, struct tc_news *news,
+                  bool verify)
 {
     PyObject *body = tc_tensor_body(tensor);
     bool is_read;
 
     *s = v->seen;
-    is_read = body && see_body(v, tensor, body, s, verify);
+    *news = (struct tc_news){.is_due = verify, .is_first = !v->announced, .is_renamed = v->renamed};
+    is_read = body && see_body(v, tensor, body, s, news, verify);
     Py_XDECREF(body);
     if (!is_read)
         return false;
     s->tensor.requires_grad = tc_tensor_requires_grad(tensor);
-    see_grad(v, tensor, s);
+    see_grad(v, tensor, s, news);
+    news->is_sampled = s->sampled;
     s->training = mode_of(v);
     return true;
 }

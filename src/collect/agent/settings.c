@@ -7,7 +7,7 @@
 #include "collect/agent/encode.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/numbers.h"
-#include "collect/agent/sink.h"
+#include "collect/agent/queue.h"
 #include "collect/agent/steps.h"
 
 /* Groups of one owner: more are left out. */
@@ -240,7 +240,7 @@ static void look_at(struct tc_thread *thread, const struct owner *o, size_t inde
     if (!add_changes(thread, o, index, g, dict, cause))
         return;
     tc_strbuf_adds(&thread->line, "}}\n");
-    tc_sink_put(thread->line.text, thread->line.size, thread->step_at);
+    tc_queue_put(thread->line.text, thread->line.size, thread->step_at);
     g->announced = true;
 }
 

@@ -183,6 +183,16 @@ static bool has_request(void)
            atomic_load(&rescue_wanted) != atomic_load(&rescue_served);
 }
 
+/* Called and returns with the lock held. */
+static void fetch_late(void)
+{
+    if (!sink.config.serve)
+        return;
+    pthread_mutex_unlock(&sink.lock);
+    sink.config.serve();
+    pthread_mutex_lock(&sink.lock);
+}
+
 static void *run(void *unused)
 {
     struct tc_strbuf mine = TC_STRBUF_INIT;
@@ -192,6 +202,7 @@ static void *run(void *unused)
     while (!sink.stopping || (sink.lines.size && !sink.retry_ns)) {
         if (!has_request() && sink.lines.size < WAKE_SIZE)
             tc_thread_wait(&sink.work, &sink.lock, TICK_NS);
+        fetch_late();
         serve(&mine);
     }
     pthread_mutex_unlock(&sink.lock);
@@ -276,13 +287,23 @@ static void wait_done(void)
     pthread_mutex_lock(&sink.lock);
 }
 
-/* Is there room for size more bytes? Lines that are held cannot be written, so they are let
- * through. */
+/* Lines that are held cannot be written, so they are let through. */
+static bool is_full(size_t size)
+{
+    return !sink.held && !sink.paused && !sink.failed && sink.lines.size &&
+           sink.lines.size + size > sink.config.limit;
+}
+
+static bool drops(void)
+{
+    return sink.config.drop || sink.retry_ns;
+}
+
+/* Is there room for size more bytes? */
 static bool make_room(size_t size)
 {
-    while (!sink.held && !sink.paused && !sink.failed && sink.lines.size &&
-           sink.lines.size + size > sink.config.limit) {
-        if (sink.config.drop || sink.retry_ns)
+    while (is_full(size)) {
+        if (drops())
             return false;
         wait_done();
     }
@@ -367,9 +388,34 @@ void tc_sink_put_last(const char *line, size_t size)
     pthread_mutex_unlock(&sink.lock);
 }
 
+void tc_sink_put_late(const char *line, size_t size, size_t step_at)
+{
+    if (!sink.open)
+        return;
+    pthread_mutex_lock(&sink.lock);
+    if (sink.failed || (is_full(size) && drops()))
+        count_lost(line, step_at);
+    else
+        put(line, size, step_at);
+    pthread_mutex_unlock(&sink.lock);
+}
+
+void tc_sink_wait_for_room(void)
+{
+    if (!sink.open)
+        return;
+    pthread_mutex_lock(&sink.lock);
+    make_room(0);
+    pthread_mutex_unlock(&sink.lock);
+}
+
 void tc_sink_hold(void)
 {
-    sink.held = sink.open;
+    if (!sink.open)
+        return;
+    pthread_mutex_lock(&sink.lock);
+    sink.held = true;
+    pthread_mutex_unlock(&sink.lock);
 }
 
 void tc_sink_relabel(int64_t step)
@@ -379,7 +425,11 @@ void tc_sink_relabel(int64_t step)
 
 void tc_sink_drop_calls(void)
 {
+    if (!sink.open)
+        return;
+    pthread_mutex_lock(&sink.lock);
     sink.stats.records -= tc_held_drop_calls(&sink.held_lines);
+    pthread_mutex_unlock(&sink.lock);
 }
 
 static uint64_t count_lines(const char *lines, size_t size)

@@ -31,6 +31,9 @@ struct tc_sink_config {
     /* Called around waiting for the disk, to let go of the interpreter's lock and take it again. */
     void *(*wait_begin)(void);
     void (*wait_end)(void *state);
+    /* Called from the writing thread before each round, to put late what waits elsewhere; or NULL.
+     */
+    void (*serve)(void);
     /* Called from the writing thread after each round; or NULL. */
     void (*report)(const struct tc_sink_stats *stats);
 };
@@ -44,6 +47,9 @@ bool tc_sink_is_open(void);
 void tc_sink_put(const char *line, size_t size, size_t step_at);
 /* The same whether there is room or not, and without waiting: the interpreter may be gone. */
 void tc_sink_put_last(const char *line, size_t size);
+/* The same without waiting, by any thread: who has the interpreter's lock waits afterwards. */
+void tc_sink_put_late(const char *line, size_t size, size_t step_at);
+void tc_sink_wait_for_room(void);
 
 /*
  * While held, lines are kept apart until it is known what stands before them: release puts lines

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "collect/agent/queue.h"
 #include "collect/agent/settings.h"
-#include "collect/agent/sink.h"
 #include "collect/agent/variables.h"
 
 /* What is known of an optimizer, in counts of optimizer steps since the start. */
@@ -131,7 +131,7 @@ static void set_light(void)
 static void drop_if_dark(int64_t number)
 {
     if (!is_lit(number))
-        tc_sink_drop_calls();
+        tc_queue_drop_calls();
 }
 
 void tc_steps_set_sampling(unsigned interval, unsigned warm_up)
@@ -207,7 +207,7 @@ static void put_lines(const struct tc_strbuf *lines)
     for (size_t at = 0; at < lines->size;) {
         size_t size = strcspn(lines->text + at, "\n") + 1;
 
-        tc_sink_put(lines->text + at, size, 0);
+        tc_queue_put(lines->text + at, size, 0);
         at += size;
     }
 }
@@ -231,7 +231,7 @@ static void keep_batch(void)
     if (steps.batch != BATCH_HELD)
         return;
     steps.batch = BATCH_NONE;
-    tc_sink_release(NULL, 0);
+    tc_queue_release(NULL, 0);
 }
 
 /* Weights may have been changed by a step, or put in for an evaluation and taken out. */
@@ -256,7 +256,7 @@ static void cut_before_batch(struct tc_thread *thread, const char *why)
 
     turn_page(thread, steps.asked_t, why);
     steps.batch = BATCH_NONE;
-    tc_sink_release(thread->line.text, thread->line.size);
+    tc_queue_release(thread->line.text, thread->line.size);
     catch_up(thread, was_dark);
 }
 
@@ -338,7 +338,7 @@ bool tc_steps_data_begin(struct tc_thread *thread)
     steps.asked_t = tc_agent_now();
     steps.batch = steps.has_step ? BATCH_EXPECTED : BATCH_HELD;
     set_light();
-    tc_sink_hold();
+    tc_queue_hold();
     return true;
 }
 
@@ -354,7 +354,7 @@ void tc_steps_data_end(bool got_batch)
         drop_if_dark(steps.number + 1);
         cut_before_batch(tc_thread_current(), "data");
     } else if (!got_batch) {
-        tc_sink_relabel(steps.number);
+        tc_queue_relabel(steps.number);
         drop_if_dark(steps.number);
         keep_batch();
     }

@@ -9,7 +9,7 @@
 /* Values are told apart in a set of bits: 128 KiB of it at most. */
 #define MAX_RANGE ((uint64_t)1 << 20)
 
-static uint64_t bits[MAX_RANGE / 64];
+static __thread uint64_t bits[MAX_RANGE / 64];
 
 static size_t clear_bits(uint64_t range)
 {

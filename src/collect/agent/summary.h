@@ -30,7 +30,7 @@ struct tc_summary {
 
 /*
  * Of n > 0 elements that lie in rows of n_columns; 0 columns: not in rows. Not for
- * TC_INTEGER_NONE. Not reentrant: the caller holds the interpreter's lock.
+ * TC_INTEGER_NONE. Needs no lock.
  */
 void tc_summarize(const void *data, size_t n, size_t n_columns, enum tc_integer kind,
                   struct tc_summary *out);

@@ -6,18 +6,20 @@
  *   optimizers.c  those that an optimizer owns
  *   roots.c       those that root modules hold, and what they are called
  *   seen.c        what a look sees of one
+ *   told.c        what of it depends on its content
  *   var_record.c  what is written of it
  */
 #ifndef TC_COLLECT_TRACKED_H
 #define TC_COLLECT_TRACKED_H
 
-#include "collect/agent/tensor.h"
+#include "collect/agent/told.h"
 #include "collect/agent/variables.h"
 
 /* What a look sees; two of them are compared. */
 struct tc_seen {
     struct tc_tensor tensor;
-    uint64_t address, digest;
+    uint64_t address;
+    uint64_t digest;  /* of what has been read here */
     uint64_t stripes; /* of a sampled digest */
     size_t size;      /* of the content here, in bytes */
     int64_t version;
@@ -25,7 +27,7 @@ struct tc_seen {
     const char *layout;
     bool is_leaf;
     int training; /* -1: no module holds it */
-    enum tc_grad_class grad;
+    bool has_grad;
     int64_t grad_serial;
     uint64_t grad_address;
     int64_t grad_version;
@@ -41,11 +43,10 @@ struct tc_tracked {
     bool is_due;    /* its optimizer has stepped */
     bool announced; /* its first record is written */
     bool renamed;
-    bool cleared;    /* the gradient was absent, zero or another tensor since the last step */
-    char *placement; /* of a distributed tensor, as JSON members */
-    char *extra;     /* that, and scalar attributes hung on the tensor, as JSON members */
-    double max_abs;  /* of the content, -1 if not computed */
+    bool has_magnitude; /* that of its content has been asked since it was written */
+    char *placement;    /* of a distributed tensor, as JSON members */
     struct tc_seen seen;
+    struct tc_told *told; /* owned; stays where it is */
 };
 
 /* Pointers are valid until the next variable is met. NULL if the serial is no variable's. */
@@ -59,7 +60,8 @@ void tc_tracked_set_name(struct tc_tracked *v, const char *name, int64_t root);
  * See the tensor as it is now. verify: read the content though its version says that nothing was
  * written. False, perhaps with a Python error set, if it cannot be read at all.
  */
-bool tc_seen_take(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s, bool verify);
+bool tc_seen_take(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s, struct tc_news *news,
+                  bool verify);
 /* Add to the open look (look.h) what seeing it will ask, where it lies elsewhere. */
 void tc_seen_ask(const struct tc_tracked *v, PyObject *tensor, bool verify);
 void tc_seen_reset(void);
@@ -79,7 +81,7 @@ bool tc_variables_may_look(const struct tc_thread *thread);
 
 /* Write a record if the variable is new, renamed or changed; s is what is remembered of it. */
 void tc_tracked_record(struct tc_thread *thread, struct tc_tracked *v, PyObject *tensor,
-                       const struct tc_seen *s, int64_t cause, bool verify);
+                       const struct tc_seen *s, struct tc_news *news, int64_t cause);
 
 void tc_roots_reset(void);
 

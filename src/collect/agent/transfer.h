@@ -22,7 +22,7 @@ enum tc_what {
     TC_WHAT_SAME,      /* 1: 1 where the bytes are those of another tensor, which has as many */
 };
 
-/* What one device sends: bytes in this process's memory. */
+/* What one device sends: bytes in this process's memory, once they have come. */
 struct tc_transfer;
 
 /* Where an answer lies. */
@@ -31,8 +31,30 @@ struct tc_piece {
     size_t at;                    /* a multiple of 8, but for magnitudes */
 };
 
-/* NULL where there is no answer. */
+/*
+ * Pieces hold nothing by themselves. These need no lock of the interpreter. give_up: what has not
+ * come never will, as at the end.
+ */
+void tc_piece_hold(const struct tc_piece *piece);
+void tc_piece_let_go(const struct tc_piece *piece);
+void tc_piece_give_up(const struct tc_piece *piece);
+/* Has its transfer come, or is there none to come? */
+bool tc_piece_has_come(const struct tc_piece *piece);
+/* Of one that has come: NULL where there is no answer. */
 const unsigned char *tc_piece_data(const struct tc_piece *piece);
+
+/* The same of a transfer, or NULL. */
+struct tc_transfer *tc_transfer_hold(struct tc_transfer *transfer);
+void tc_transfer_let_go(struct tc_transfer *transfer);
+/* With the interpreter's lock, which may be let go of: has it come by now? And wait until it has.
+ */
+bool tc_transfer_ask(struct tc_transfer *transfer);
+void tc_transfer_wait(struct tc_transfer *transfer);
+
+/* Bytes of all that are held. */
+size_t tc_transfers_size(void);
+/* In a forked child: those of the parent are never asked. */
+void tc_transfers_abandon(void);
 
 struct tc_question {
     PyObject *tensor, *other; /* owned; other is NULL but for SAME */
@@ -42,8 +64,8 @@ struct tc_question {
 /* Of one look. */
 struct tc_questions {
     TC_VEC(struct tc_question) all;
-    TC_VEC(struct tc_piece) pieces; /* once submitted, one of each */
-    TC_VEC(struct tc_transfer *) transfers; /* owned */
+    TC_VEC(struct tc_piece) pieces;         /* once submitted, one of each */
+    TC_VEC(struct tc_transfer *) transfers; /* held */
 };
 
 /* Returns the number of the question. other: NULL but for SAME. */

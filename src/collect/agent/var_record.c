@@ -9,40 +9,27 @@
 #include "base/banned.h"
 #include "collect/agent/encode.h"
 #include "collect/agent/identity.h"
+#include "collect/agent/queue.h"
 #include "collect/agent/sink.h"
 #include "collect/agent/steps.h"
 
-struct attrs {
-    struct tc_strbuf *out;
-    size_t n;
-};
+/* What is told of a variable beside its content: each with a comma before it. */
 
-static void key(struct attrs *a, const char *name)
+static void key(struct tc_strbuf *out, const char *name)
 {
-    if (a->n++)
-        tc_strbuf_addc(a->out, ',');
-    tc_strbuf_addf(a->out, "\"%s\":", name);
+    tc_strbuf_addf(out, ",\"%s\":", name);
 }
 
-static void add_bool(struct attrs *a, const char *name, bool value)
+static void add_bool(struct tc_strbuf *out, const char *name, bool value)
 {
-    key(a, name);
-    tc_strbuf_adds(a->out, value ? "true" : "false");
+    key(out, name);
+    tc_strbuf_adds(out, value ? "true" : "false");
 }
 
-static void add_text(struct attrs *a, const char *name, const char *value)
+static void add_text(struct tc_strbuf *out, const char *name, const char *value)
 {
-    key(a, name);
-    tc_strbuf_add_json(a->out, value, strlen(value));
-}
-
-static void add_data(struct attrs *a, const struct tc_seen *s)
-{
-    key(a, "data");
-    if (s->readable)
-        tc_encode_digest(a->out, s->digest, s->sampled);
-    else
-        tc_strbuf_adds(a->out, "null");
+    key(out, name);
+    tc_strbuf_add_json(out, value, strlen(value));
 }
 
 static bool same_shape(const struct tc_tensor *a, const struct tc_tensor *b)
@@ -51,28 +38,28 @@ static bool same_shape(const struct tc_tensor *a, const struct tc_tensor *b)
            memcmp(a->shape, b->shape, a->n_dims * sizeof(a->shape[0])) == 0;
 }
 
-static void add_form(struct attrs *a, const struct tc_seen *s, const struct tc_seen *old)
+static void add_form(struct tc_strbuf *out, const struct tc_seen *s, const struct tc_seen *old)
 {
     if (!old || s->tensor.dtype != old->tensor.dtype)
-        add_text(a, "dtype", s->tensor.dtype->name);
+        add_text(out, "dtype", s->tensor.dtype->name);
     if (!old || !same_shape(&s->tensor, &old->tensor)) {
-        key(a, "shape");
-        tc_encode_shape(a->out, &s->tensor);
+        key(out, "shape");
+        tc_encode_shape(out, &s->tensor);
     }
     if (!old || strcmp(s->tensor.device, old->tensor.device) != 0)
-        add_text(a, "device", s->tensor.device);
+        add_text(out, "device", s->tensor.device);
     if (!old || strcmp(s->layout, old->layout) != 0)
-        add_text(a, "layout", s->layout);
+        add_text(out, "layout", s->layout);
 }
 
-static void add_flags(struct attrs *a, const struct tc_seen *s, const struct tc_seen *old)
+static void add_flags(struct tc_strbuf *out, const struct tc_seen *s, const struct tc_seen *old)
 {
     if (!old || s->tensor.requires_grad != old->tensor.requires_grad)
-        add_bool(a, "requires_grad", s->tensor.requires_grad);
+        add_bool(out, "requires_grad", s->tensor.requires_grad);
     if (!old || s->is_leaf != old->is_leaf)
-        add_bool(a, "is_leaf", s->is_leaf);
+        add_bool(out, "is_leaf", s->is_leaf);
     if (s->training >= 0 && (!old || s->training != old->training))
-        add_bool(a, "training", s->training);
+        add_bool(out, "training", s->training);
 }
 
 /* Which part of it is here, and attributes in the tensor's own dict that are scalar and true: what
@@ -100,48 +87,28 @@ static char *extra_of(PyObject *tensor, const char *placement)
     return out.size ? tc_strbuf_take(&out) : NULL;
 }
 
-static void add_extra(struct attrs *a, struct tc_tracked *v, PyObject *tensor)
+static void add_owner(struct tc_strbuf *out, const struct tc_tracked *v)
 {
-    char *extra = extra_of(tensor, v->placement);
-    bool same = extra && v->extra ? strcmp(extra, v->extra) == 0 : extra == v->extra;
+    const struct tc_class *class = tc_class_of(Py_TYPE(tc_ref_get(v->owner)));
 
-    if (!same && extra) {
-        if (a->n++)
-            tc_strbuf_addc(a->out, ',');
-        tc_strbuf_adds(a->out, extra);
-    }
-    tc_free(v->extra);
-    v->extra = extra;
+    key(out, "owner");
+    tc_strbuf_adds(out, class ? class->name : "null");
+    PyErr_Clear();
 }
 
-static void add_attrs(struct tc_strbuf *out, struct tc_tracked *v, PyObject *tensor,
-                      const struct tc_seen *s, size_t *n)
+static void add_rest(struct tc_strbuf *out, const struct tc_tracked *v, const struct tc_seen *s)
 {
     const struct tc_seen *old = v->announced ? &v->seen : NULL;
-    struct attrs a = {out, 0};
-    const struct tc_class *class;
 
-    if (!old || s->digest != old->digest || s->readable != old->readable)
-        add_data(&a, s);
-    if (!old || s->grad != old->grad)
-        add_text(&a, "grad", tc_grad_class_name(s->grad));
-    add_form(&a, s, old);
-    add_flags(&a, s, old);
-    if (tc_ref_get(v->owner) && (!old || v->renamed)) {
-        class = tc_class_of(Py_TYPE(tc_ref_get(v->owner)));
-        key(&a, "owner");
-        tc_strbuf_adds(out, class ? class->name : "null");
-        PyErr_Clear();
-    }
-    add_extra(&a, v, tensor);
-    *n = a.n;
+    add_form(out, s, old);
+    add_flags(out, s, old);
+    if (tc_ref_get(v->owner) && (!old || v->renamed))
+        add_owner(out, v);
 }
 
-static void begin_record(struct tc_thread *thread, const struct tc_tracked *v, int64_t cause)
+static void add_begin(struct tc_thread *thread, struct tc_strbuf *out, const struct tc_tracked *v,
+                      int64_t cause)
 {
-    struct tc_strbuf *out = &thread->line;
-
-    tc_strbuf_reset(out);
     tc_strbuf_adds(out, "{\"type\":\"var\",\"var\":");
     tc_strbuf_add_int(out, v->serial);
     tc_strbuf_adds(out, ",\"t\":");
@@ -160,39 +127,139 @@ static void begin_record(struct tc_thread *thread, const struct tc_tracked *v, i
     tc_strbuf_adds(out, ",\"attrs\":{");
 }
 
-static void write_record(struct tc_thread *thread, struct tc_tracked *v, PyObject *tensor,
-                         const struct tc_seen *s, int64_t cause)
+/* The texts of a record, which are valid until the next one; release extra. */
+static void render(struct tc_thread *thread, const struct tc_tracked *v, PyObject *tensor,
+                   const struct tc_seen *s, int64_t cause, struct tc_telling *out)
 {
-    size_t n;
+    static struct tc_strbuf begin, rest;
 
-    begin_record(thread, v, cause);
-    add_attrs(&thread->line, v, tensor, s, &n);
-    if (n || v->renamed) {
-        tc_strbuf_adds(&thread->line, "}}\n");
-        tc_sink_put(thread->line.text, thread->line.size, thread->step_at);
-    }
-    v->seen = *s;
-    v->announced = true;
-    v->renamed = false;
+    tc_strbuf_reset(&begin);
+    tc_strbuf_reset(&rest);
+    add_begin(thread, &begin, v, cause);
+    add_rest(&rest, v, s);
+    *out = (struct tc_telling){.begin = begin.text,
+                               .begin_size = begin.size,
+                               .step_at = thread->step_at,
+                               .rest = rest.text,
+                               .rest_size = rest.size,
+                               .extra = extra_of(tensor, v->placement)};
+}
+
+/* ---- what is told later ---- */
+
+/* A look whose answers are still to come, with its texts behind it. */
+struct late {
+    struct tc_deferred head;
+    struct tc_told *told;
+    struct tc_news news;
+    struct tc_telling telling;
+    struct tc_piece pieces[3];
+    char texts[];
+};
+
+static void run_late(struct tc_deferred *self)
+{
+    static struct tc_strbuf line; /* the queue's lock is held */
+    struct late *l = (struct late *)(void *)self;
+    unsigned what = tc_told_take(l->told, &l->news);
+
+    tc_strbuf_reset(&line);
+    if (tc_told_write(l->told, &l->news, what, &l->telling, &line))
+        tc_sink_put_late(line.text, line.size, l->telling.step_at);
+}
+
+static void free_late(struct tc_deferred *self)
+{
+    tc_free(self);
+}
+
+static char *keep(char **at, const char *text, size_t size)
+{
+    char *kept = *at;
+
+    if (size)
+        memcpy(*at, text, size);
+    *at += size;
+    return kept;
+}
+
+static void add_piece(struct late *l, const struct tc_figure *figure)
+{
+    if (!figure->piece.transfer)
+        return;
+    tc_piece_hold(&figure->piece);
+    l->pieces[l->head.n_pieces++] = figure->piece;
+}
+
+static void tell_later(struct tc_told *told, const struct tc_news *news,
+                       const struct tc_telling *telling)
+{
+    const size_t extra_size = telling->extra ? strlen(telling->extra) + 1 : 0;
+    const size_t size = sizeof(struct late) + telling->begin_size + telling->rest_size + extra_size;
+    struct late *l = tc_calloc(1, size);
+    char *at = l->texts;
+
+    l->head =
+        (struct tc_deferred){.run = run_late, .free = free_late, .pieces = l->pieces, .size = size};
+    l->told = told;
+    l->news = *news;
+    l->telling = *telling;
+    l->telling.begin = keep(&at, telling->begin, telling->begin_size);
+    l->telling.rest = keep(&at, telling->rest, telling->rest_size);
+    l->telling.extra = extra_size ? keep(&at, telling->extra, extra_size) : NULL;
+    add_piece(l, &news->digest);
+    add_piece(l, &news->grad);
+    add_piece(l, &news->own);
+    tc_queue_add(&l->head);
+}
+
+/* ---- what is told now ---- */
+
+static bool has_come(const struct tc_news *news)
+{
+    return tc_piece_has_come(&news->digest.piece) && tc_piece_has_come(&news->grad.piece) &&
+           tc_piece_has_come(&news->own.piece);
 }
 
 /* The common case, nothing new, must not cost more than a few attributes. */
-static bool is_unchanged(const struct tc_tracked *v, const struct tc_seen *s)
+static bool is_changed(const struct tc_tracked *v, const struct tc_seen *s)
 {
-    return v->announced && !v->renamed && s->digest == v->seen.digest &&
-           s->readable == v->seen.readable && s->grad == v->seen.grad &&
-           s->training == v->seen.training && s->is_leaf == v->seen.is_leaf &&
-           s->tensor.requires_grad == v->seen.tensor.requires_grad &&
-           s->tensor.dtype == v->seen.tensor.dtype &&
-           strcmp(s->tensor.device, v->seen.tensor.device) == 0 &&
-           same_shape(&s->tensor, &v->seen.tensor);
+    return !v->announced || s->training != v->seen.training || s->is_leaf != v->seen.is_leaf ||
+           s->tensor.requires_grad != v->seen.tensor.requires_grad ||
+           s->tensor.dtype != v->seen.tensor.dtype ||
+           strcmp(s->tensor.device, v->seen.tensor.device) != 0 ||
+           !same_shape(&s->tensor, &v->seen.tensor);
+}
+
+static void tell_now(struct tc_thread *thread, const struct tc_tracked *v, PyObject *tensor,
+                     const struct tc_seen *s, const struct tc_news *news, int64_t cause)
+{
+    const unsigned what = tc_told_take(v->told, news);
+    struct tc_telling telling;
+
+    if (!(what & TC_TELL_RECORD))
+        return;
+    render(thread, v, tensor, s, cause, &telling);
+    tc_strbuf_reset(&thread->line);
+    if (tc_told_write(v->told, news, what, &telling, &thread->line))
+        tc_sink_put(thread->line.text, thread->line.size, telling.step_at);
+    tc_free(telling.extra);
 }
 
 void tc_tracked_record(struct tc_thread *thread, struct tc_tracked *v, PyObject *tensor,
-                       const struct tc_seen *s, int64_t cause, bool verify)
+                       const struct tc_seen *s, struct tc_news *news, int64_t cause)
 {
-    if (!is_unchanged(v, s) || verify)
-        write_record(thread, v, tensor, s, cause);
-    else
-        v->seen = *s;
+    struct tc_telling telling;
+
+    news->is_changed = is_changed(v, s);
+    if (tc_queue_is_idle() && has_come(news)) {
+        tell_now(thread, v, tensor, s, news, cause);
+    } else {
+        render(thread, v, tensor, s, cause, &telling);
+        tell_later(v->told, news, &telling);
+        tc_free(telling.extra);
+    }
+    v->renamed = false;
+    v->seen = *s;
+    v->announced = true;
 }

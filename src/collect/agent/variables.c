@@ -23,7 +23,7 @@ struct tc_tracked *tc_tracked_find(int64_t serial)
 
 struct tc_tracked *tc_tracked_meet(PyObject *tensor, int64_t serial)
 {
-    struct tc_tracked fresh = {.serial = serial, .cleared = true, .max_abs = -1};
+    struct tc_tracked fresh = {.serial = serial};
     struct tc_tracked *v = tc_tracked_find(serial);
 
     if (v && tc_ref_get(v->ref) == tensor)
@@ -46,6 +46,7 @@ struct tc_tracked *tc_tracked_meet(PyObject *tensor, int64_t serial)
         PyErr_Clear();
         return NULL;
     }
+    fresh.told = tc_told_new();
     tc_map_put(&vars.by_serial, (uint64_t)serial, vars.all.n);
     tc_vec_push(&vars.all, fresh);
     return &vars.all.items[vars.all.n - 1];
@@ -65,12 +66,13 @@ void tc_tracked_look(struct tc_thread *thread, struct tc_tracked *v, PyObject *t
 {
     PyObject *shield;
     struct tc_seen s;
+    struct tc_news news;
 
     Py_INCREF(tensor);
     shield = tc_tensor_shield_of(tensor);
     v->is_due = false;
-    if (tc_seen_take(v, tensor, &s, verify))
-        tc_tracked_record(thread, v, tensor, &s, cause, verify);
+    if (tc_seen_take(v, tensor, &s, &news, verify))
+        tc_tracked_record(thread, v, tensor, &s, &news, cause);
     else
         PyErr_Clear();
     tc_tensor_unshield(shield);
@@ -160,7 +162,7 @@ void tc_variables_reset(void)
         Py_XDECREF(vars.all.items[i].grad);
         tc_free(vars.all.items[i].name);
         tc_free(vars.all.items[i].placement);
-        tc_free(vars.all.items[i].extra);
+        tc_told_free(vars.all.items[i].told);
     }
     tc_vec_release(&vars.all);
     tc_map_clear(&vars.by_serial);

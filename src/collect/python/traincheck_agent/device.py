@@ -136,13 +136,40 @@ def _magnitudes(answers, questions):
         answers.add_array([number for number, _ in of], _numbers(found), 8 if dtype is torch.float64 else 4)
 
 
-def _to_host(answers):
-    """The bytes of all answers, in one copy."""
-    return sys.modules["torch"].cat(answers.parts).cpu()
+# ---- the way to the CPU ----
 
+def _event(device):
+    """A new event of the device, or None where it has none for its streams: then one waits for the copy."""
+    module = getattr(sys.modules["torch"], device.type, None)
+    has_events = device.type != "cpu" and hasattr(module, "Event") and hasattr(module, "current_stream")
+    return module.Event() if has_events else None
+
+
+def _to_host(answers):
+    """The bytes of all answers in one copy, which is on its way: (tensor on the CPU, the event behind it or None)."""
+    torch = sys.modules["torch"]
+    data, event = torch.cat(answers.parts), _event(answers.device)
+    if event is None:
+        return data.cpu(), None
+    host = torch.empty(data.shape, dtype=torch.uint8, device="cpu", pin_memory=True)
+    host.copy_(data, non_blocking=True)
+    event.record(getattr(torch, answers.device.type).current_stream(answers.device))
+    return host, event
+
+
+def has_come(event):
+    return event.query()
+
+
+def wait_for(event):
+    event.synchronize()
+    return True
+
+
+# ---- looks ----
 
 def _answer(questions, device):
-    """The bytes, on the CPU, and the places of the answers to questions of one device: [(number, what, tensor, other)]."""
+    """The bytes on their way to the CPU, and the places of the answers to questions of one device: [(number, what, tensor, other)]."""
     answers = _Answers(device)
     _digests(answers, [q for q in questions if q[1] == DIGEST])
     _magnitudes(answers, [q for q in questions if q[1] == MAGNITUDE])
@@ -162,7 +189,8 @@ def _answer_by_copies(questions):
 
 def look(questions):
     """Answers to [(what, tensor, other tensor or None)]: of each the place, (number of a transfer, offset) or None where it cannot
-    be answered; and the transfers, one of each device: (tensor on the CPU, its address, its size)."""
+    be answered; and the transfers, one of each device: (tensor on the CPU, its address, its size, the event behind it or None, the
+    driver's own pointer to that event or 0)."""
     torch = sys.modules["torch"]
     found, transfers, by_device = [None] * len(questions), [], {}
     with Shield(), torch.no_grad():
@@ -171,10 +199,10 @@ def look(questions):
                 by_device.setdefault(tensor.device, []).append((number, what, tensor.detach(), other if other is None else other.detach()))
         for device, of in by_device.items():
             try:
-                host, places = _answer(of, device)
-            except (RuntimeError, NotImplementedError):
-                host, places = _answer_by_copies(of)
+                (host, event), places = _answer(of, device)
+            except (RuntimeError, NotImplementedError, TypeError):
+                (host, event), places = _answer_by_copies(of)
             for number, at in places.items():
                 found[number] = len(transfers), at
-            transfers.append((host, host.data_ptr(), host.numel()))
+            transfers.append((host, host.data_ptr(), host.numel(), event, getattr(event, "cuda_event", 0)))
     return found, transfers
