@@ -93,7 +93,8 @@ static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
 
 /*
  * Its calls of one stage: what is set to zero for each evaluation is set to zero elsewhere, too.
- * The stage of what is called once and after the last step is that in which the run happened to end.
+ * The stage of what is called once and after the last step is that in which the run happened to
+ * end.
  */
 static void say_present(struct tc_facts *facts, const struct tc_fact_counter *c)
 {
