@@ -281,6 +281,7 @@ static void work(void *context, size_t i)
     bool is_new;
 
     (void)i;
+    tc_el_counts = (struct tc_el_counts){0}; /* of another evaluation, on this thread */
     pthread_mutex_lock(&w->lock);
     while (!w->failed && w->n_done < w->set->copies.n_distinct) {
         struct tc_world_rank *rank = next_rank(w, &is_new);
