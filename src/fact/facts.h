@@ -32,6 +32,7 @@ static inline bool tc_fact_lead_is_law(tc_fact_lead lead)
  * many calls of that API in a row, as flow.c says. */
 #define TC_FACT_COMPUTED (UINT64_C(1) << 32)
 #define TC_FACT_WHICH    33
+#define TC_FACT_N_STARTS 128
 /* And the models that had a part in it, by number; the last bit is for all that are more. */
 #define TC_FACT_ROOTS   40
 #define TC_FACT_N_ROOTS 24
@@ -136,6 +137,7 @@ struct tc_facts {
     struct tc_fact_pack pack;
     struct tc_fact_entries entries; /* of the occasion at hand */
     TC_VEC(tc_sym) sources;
+    tc_sym ends[TC_FACT_SOURCES + 1], starts[TC_FACT_N_STARTS]; /* words of flow.c, once made */
     const struct tc_sink *sink; /* where examples go; set with each event */
     const struct tc_event *event;
 };
@@ -164,6 +166,7 @@ static inline bool tc_fact_is_of_script(const struct tc_call *call)
 
 /* ---- flow.c: from which call to which -------------------------------------------------------- */
 
+void tc_fact_flow_init(struct tc_facts *facts);
 /* The place of a call of the script's own among those of its API that come in a row. */
 uint32_t tc_fact_place_in_row(struct tc_fact_watch *watch, const struct tc_fact_open *open);
 /* What produced it: the word of a call that returned it as its i-th tensor. */

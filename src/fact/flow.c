@@ -40,39 +40,59 @@ uint64_t tc_fact_word(uint32_t fn, uint32_t row, size_t i)
     return fn | ((uint64_t)row | result << 4) << TC_FACT_WHICH;
 }
 
-/* "number 2" of calls in a row, "result 1" of one call, from 0 on. */
-static tc_sym which(struct tc_strtab *symbols, uint64_t word)
+void tc_fact_flow_init(struct tc_facts *facts)
 {
-    const unsigned row = (unsigned)(word >> TC_FACT_WHICH & 15);
-    const unsigned result = (unsigned)(word >> (TC_FACT_WHICH + 4) & 7);
+    for (size_t i = 0; i <= TC_FACT_SOURCES; i++)
+        facts->ends[i] = TC_NO_SYM;
+    for (size_t i = 0; i < TC_FACT_N_STARTS; i++)
+        facts->starts[i] = TC_NO_SYM;
+}
+
+/* "number 2" of calls in a row, "result 1" of one call, from 0 on. */
+static tc_sym make_start(struct tc_strtab *symbols, unsigned row, unsigned result)
+{
     struct tc_strbuf text = TC_STRBUF_INIT;
-    tc_sym sym = TC_NO_SYM;
+    tc_sym sym;
 
     if (result)
         tc_strbuf_addf(&text, "result %u", result);
     if (row > 1)
         tc_strbuf_addf(&text, "%snumber %u", result ? " of " : "", row);
-    if (text.size)
-        sym = tc_strtab_intern(symbols, text.text, text.size);
+    sym = tc_strtab_intern(symbols, text.text, text.size);
     tc_strbuf_release(&text);
     return sym;
 }
 
-/* The receiver, or the place among the operands. */
-static tc_sym operand_name(struct tc_strtab *symbols, size_t i, size_t n_args)
+static tc_sym start_of(struct tc_facts *facts, uint64_t word)
 {
+    const unsigned which = (unsigned)(word >> TC_FACT_WHICH) & (TC_FACT_N_STARTS - 1);
+    const unsigned row = which & 15, result = which >> 4;
+
+    if (row < 2 && !result)
+        return TC_NO_SYM;
+    if (facts->starts[which] == TC_NO_SYM)
+        facts->starts[which] = make_start(facts->table.symbols, row, result);
+    return facts->starts[which];
+}
+
+/* The receiver, or the place among the operands. */
+static tc_sym end_of(struct tc_facts *facts, size_t i, size_t n_args)
+{
+    const size_t place = i < n_args ? i + 1 : 0;
     char text[32] = "self";
 
-    if (i < n_args)
-        snprintf(text, sizeof(text), "%zu", i + 1);
-    return tc_strtab_intern_text(symbols, text);
+    if (facts->ends[place] == TC_NO_SYM) {
+        if (place)
+            snprintf(text, sizeof(text), "%zu", place);
+        facts->ends[place] = tc_strtab_intern_text(facts->table.symbols, text);
+    }
+    return facts->ends[place];
 }
 
 void tc_fact_flow(struct tc_facts *facts, struct tc_fact_watch *w,
                   const struct tc_fact_label *label, tc_sym stage, size_t n_args)
 {
     struct tc_subject subject = tc_subject_of(TC_SUBJECT_FLOW);
-    struct tc_strtab *symbols = facts->table.symbols;
 
     subject.fields[TC_FACT_FN] = label->fn;
     subject.fields[TC_FACT_OF] = label->of;
@@ -80,9 +100,10 @@ void tc_fact_flow(struct tc_facts *facts, struct tc_fact_watch *w,
     for (size_t i = 0; i < facts->sources.n; i++) {
         if (facts->sources.items[i] == TC_NO_SYM)
             continue;
-        subject.fields[TC_FACT_NAME] = operand_name(symbols, i, n_args);
+        subject.fields[TC_FACT_NAME] = end_of(facts, i, n_args);
         subject.fields[TC_FACT_IN] = facts->sources.items[i];
-        subject.fields[TC_FACT_IN_OF] = which(symbols, tc_fact_producer(w, facts->pack.tensors[i]));
+        subject.fields[TC_FACT_IN_OF] =
+            start_of(facts, tc_fact_producer(w, facts->pack.tensors[i]));
         (void)tc_fact_tally(w, &subject);
     }
 }

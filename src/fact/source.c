@@ -22,6 +22,7 @@ static void *facts_open(void)
     struct tc_facts *facts = tc_calloc(1, sizeof(*facts));
 
     tc_fact_table_init(&facts->table);
+    tc_fact_flow_init(facts);
     facts->class_tuples = tc_strtab_new();
     return facts;
 }
