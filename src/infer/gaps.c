@@ -42,6 +42,15 @@ struct tc_str tc_folder_script(const struct tc_trace_folder *folder)
     return script;
 }
 
+bool tc_folder_has_operators(const struct tc_trace_folder *folder)
+{
+    const struct tc_record *process = main_process(folder);
+    const struct tc_value *said = process ? tc_value_get(process->object, "operators") : NULL;
+
+    return !process || (said && said->kind == TC_VALUE_BOOL && said->boolean) ||
+           !tc_value_is(tc_value_get(process->object, "mode"), "full");
+}
+
 void tc_gaps_note(const struct tc_trace_folder *folder, const struct tc_replay_counts *counts,
                   const char *name, struct tc_notes *notes)
 {

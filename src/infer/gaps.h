@@ -14,6 +14,9 @@ struct tc_str tc_folder_torch(const struct tc_trace_folder *folder);
 /* The script that its first main process ran, as the command named it, or "". */
 struct tc_str tc_folder_script(const struct tc_trace_folder *folder);
 
+/* Can it hold what lines of the script compute? A selective trace holds what was asked for. */
+bool tc_folder_has_operators(const struct tc_trace_folder *folder);
+
 /* Note under the name of the trace what it lacks for some relations. Such a trace is no error: what
  * it shows is learned. */
 void tc_gaps_note(const struct tc_trace_folder *folder, const struct tc_replay_counts *counts,

@@ -142,6 +142,18 @@ static void note_versions(const struct gathering *g, struct tc_notes *notes)
     }
 }
 
+/* A trace tells of what it was asked to tell. */
+static void note_no_operators(const struct gathering *g, struct tc_notes *notes)
+{
+    for (size_t i = 0; i < g->n_jobs; i++)
+        if (g->jobs[i].learned.has_operators || !g->jobs[i].learned.counts.n_calls)
+            return;
+    if (g->n_jobs && g->config->specific && !g->config->evidence)
+        tc_notes_add(notes, "no-operators", "", 0,
+                     "what the script's own lines compute is in no trace: with traincheck-collect "
+                     "--operators, for all runs alike, more is found");
+}
+
 /* Of one script more can be learned than of several. */
 static void note_one_script(const struct gathering *g, struct tc_notes *notes)
 {
@@ -227,6 +239,7 @@ enum tc_status tc_gather(const struct tc_infer_config *config, const char *const
     g.n_threads = config->jobs ? config->jobs : tc_pool_cores();
     tc_pool_run(g.n_jobs, g.n_threads, learn_job, &g);
     note_versions(&g, notes);
+    note_no_operators(&g, notes);
     note_one_script(&g, notes);
     enum tc_status status = merge_all(&g, evidence, result, notes, err);
     for (size_t i = 0; i < g.n_jobs; i++)

@@ -12,8 +12,9 @@
 struct tc_learned {
     struct tc_replay_counts counts;
     uint64_t n_files, file_bytes, json_bytes;
-    char torch[32];   /* its version; "" when unknown */
-    char script[256]; /* that ran, as the command named it; "" when unknown */
+    char torch[32];     /* its version; "" when unknown */
+    bool has_operators; /* what lines of the script compute was asked for */
+    char script[256];   /* that ran, as the command named it; "" when unknown */
 };
 
 struct tc_learn_options {

@@ -30,6 +30,7 @@ class Operators(Case):
         run = self.traced(SCRIPT, options=options)
         self.assert_no_errors(run)
         self.assertIn("[1.0, -1.0, -3.0] [1.0, 4.0] torch.Size([1, 3])", run.out)
+        self.head = next(r for r in run.records() if r["type"] == "process")
         role = {r["fn"]: r["role"] for r in run.records() if r["type"] == "api"}
         return [r for r in run.records() if r["type"] == "call" and role[r["fn"]] == "operator"]
 
@@ -37,12 +38,14 @@ class Operators(Case):
         calls = self.calls("--operators")
         self.assertEqual([r["fn"].removeprefix("torch.").removeprefix("Tensor.") for r in calls],
                          ["reshape", "__getitem__", "mul", "div", "rsub", "eq", "sum", "minimum", "mul_",
-                          "sum", "__getitem__", "__getitem__", "sum"])
+                          "sum", "__getitem__", "tensor", "__getitem__", "sum"])
+        self.assertIs(self.head["operators"], True)
         self.assertEqual(calls[4]["args"], {"other": 1})
         self.assertEqual(calls[7]["alias"], [["args.input", "args.other"]])
 
     def test_without_the_option_there_are_none(self):
         self.assertEqual(self.calls(), [])
+        self.assertNotIn("operators", self.head)
 
 
 if __name__ == "__main__":

@@ -78,6 +78,8 @@ def _record():
               "python": sys.version.split()[0], "packages": _packages(),
               "mode": settings.text("mode", "full"), "content": settings.text("content", "off"),
               "digest": agent.DIGEST}
+    if settings.flag("operators") and settings.selected is None:
+        record["operators"] = True
     if settings.number("sampling_interval") > 1:
         record["sampling"] = {"interval": settings.number("sampling_interval"),
                               "warm_up": settings.number("warm_up_steps")}

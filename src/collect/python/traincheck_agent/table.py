@@ -123,7 +123,7 @@ OPERATORS = """add sub mul div pow remainder matmul mm mv dot outer addmm baddbm
     unbind narrow tril triu
     gather scatter scatter_add index_select index_add masked_fill masked_select take_along_dim topk sort argsort
     multinomial bernoulli one_hot
-    clone detach float half double long int bool type_as to new_tensor requires_grad_ detach_ retain_grad
+    clone detach tensor as_tensor float half double long int bool type_as to new_tensor requires_grad_ detach_ retain_grad
     add_ sub_ mul_ div_ pow_ lerp_ addcmul_ addcdiv_ neg_ clamp_ masked_fill_ scatter_ scatter_add_ index_add_ index_copy_
     bernoulli_
     fake_quantize_per_tensor_affine fake_quantize_per_channel_affine quantize_per_tensor""".split()
