@@ -214,7 +214,7 @@ void tc_fact_give_row(struct tc_fact_watch *w, const struct tc_fact_open *open,
         return;
     if (index)
         row = tc_value_int(index, TC_NONE);
-    if (row == TC_NONE)
+    if (row < -INT32_MAX || row > INT32_MAX) /* none, TC_NONE among them */
         return;
     if (w->rows.n >= MAX_ROWS_KNOWN)
         tc_map_clear(&w->rows);

@@ -69,11 +69,17 @@ static void pack_content(struct tc_fact_pack *p, const struct tc_value *v)
 
 static uint32_t count_elements(const struct tc_value *shape)
 {
-    int64_t n = 1;
+    uint64_t n = 1;
 
-    for (uint32_t i = 0; shape && shape->kind == TC_VALUE_ARRAY && i < shape->n; i++)
-        n *= tc_value_int(&shape->items[i], 0);
-    return n < 0 || n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+    for (uint32_t i = 0; shape && shape->kind == TC_VALUE_ARRAY && i < shape->n; i++) {
+        const int64_t size = tc_value_int(&shape->items[i], 0);
+        if (size < 0 || size > UINT32_MAX)
+            return UINT32_MAX;
+        n *= (uint64_t)size;
+        if (n > UINT32_MAX)
+            return UINT32_MAX;
+    }
+    return (uint32_t)n;
 }
 
 /* Of so many elements, so many of them distinct where that is known, two are not alike by chance.
