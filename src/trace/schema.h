@@ -38,6 +38,7 @@
     X(unix_ns,      INT,    OPTIONAL, TC_NOWHERE)  \
     X(mode,         STR,    OPTIONAL, TC_NOWHERE)  \
     X(content,      STR,    OPTIONAL, TC_NOWHERE)  \
+    X(operators,    BOOL,   OPTIONAL, TC_NOWHERE)  \
     X(digest,       STR,    OPTIONAL, TC_NOWHERE)  \
     X(invariants,   STR,    OPTIONAL, TC_NOWHERE)  \
     X(selection,    OBJECT, OPTIONAL, TC_NOWHERE)  \
