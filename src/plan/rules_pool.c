@@ -12,6 +12,15 @@ struct pool {
     int64_t kernel[2], stride[2], padding[2], dilation[2];
 };
 
+/* Sizes of a file: windows larger than the padded input are no pooling. */
+static bool fits(const struct pool *p, unsigned d)
+{
+    const int64_t size = d ? p->w : p->h;
+
+    return p->stride[d] > 0 && p->dilation[d] > 0 && p->dilation[d] <= size && p->kernel[d] > 0 &&
+           p->padding[d] >= 0 && p->padding[d] <= size && p->kernel[d] <= size + 2 * p->padding[d];
+}
+
 static bool pool_of(struct tc_eval *e, const struct tc_plan_tensor *x,
                     const struct tc_plan_tensor *y, unsigned first, struct pool *p)
 {
@@ -34,6 +43,20 @@ static bool pool_of(struct tc_eval *e, const struct tc_plan_tensor *x,
     return true;
 }
 
+/* A pooling with windows of its own; says why not. */
+static bool windows_of(struct tc_eval *e, const struct tc_plan_tensor *x,
+                       const struct tc_plan_tensor *y, unsigned first, bool is_dilated,
+                       struct pool *p)
+{
+    if (!pool_of(e, x, y, first, p))
+        return false;
+    if (!is_dilated)
+        p->dilation[0] = p->dilation[1] = 1;
+    if (!fits(p, 0) || !fits(p, 1))
+        tc_eval_fail(e, "windows that do not fit");
+    return !*e->failure;
+}
+
 /* Position k of the window of output (i, j) in its plane; -1 in the padding. */
 static int64_t inside(const struct pool *p, int64_t i, int64_t j, int64_t k)
 {
@@ -49,7 +72,7 @@ static void run_max_pool(struct tc_eval *e)
     const struct tc_plan_tensor *t = tc_eval_tensor(e, 0), *out = tc_eval_out(e, 0);
     struct pool p;
 
-    if (!pool_of(e, t, out, 1, &p))
+    if (!windows_of(e, t, out, 1, true, &p))
         return;
     const tc_el *from = tc_eval_read(e, t);
     size_t n = (size_t)(p.planes * p.oh * p.ow);
@@ -97,8 +120,66 @@ static void run_max_pool_backward(struct tc_eval *e)
     tc_eval_write(e, 0, to, (size_t)t->numel);
 }
 
-/* Windows of equal size, each the mean of its elements: avg_pool2d without padding, and adaptive
- * pooling to sizes that divide the input. */
+/* How far the window of output i reaches along dimension d, the padding on both sides included, and
+ * that beyond it left out. */
+static int64_t reach(const struct pool *p, unsigned d, int64_t i)
+{
+    int64_t begin = i * p->stride[d] - p->padding[d], end = (d ? p->w : p->h) + p->padding[d];
+
+    return begin + p->kernel[d] < end ? p->kernel[d] : end - begin;
+}
+
+/* What the sum over the window of output (i, j) is divided by: the elements of the input in it,
+ * with those of the padding if they count, or what the caller says. */
+static int64_t divisor_of(struct tc_eval *e, const struct pool *p, unsigned first, int64_t i,
+                          int64_t j)
+{
+    int64_t said = tc_eval_int(e, first + 5, 0), n = 0;
+
+    if (said)
+        return said;
+    if (tc_eval_bool(e, first + 4, true))
+        return reach(p, 0, i) * reach(p, 1, j);
+    for (int64_t k = 0; k < p->kernel[0] * p->kernel[1]; k++)
+        n += inside(p, i, j, k) >= 0;
+    return n;
+}
+
+/*
+ * self kernel_size stride padding ceil_mode count_include_pad divisor_override
+ * variant 1: grad_output before self, spread over the windows.
+ * The means of torch.nn.AvgPool2d:
+ * https://docs.pytorch.org/docs/stable/generated/torch.nn.AvgPool2d.html
+ */
+static void run_avg_pool(struct tc_eval *e)
+{
+    const unsigned is_backward = (unsigned)e->op->rule->variant, first = 1 + is_backward;
+    const struct tc_plan_tensor *in = tc_eval_tensor(e, 0), *out = tc_eval_out(e, 0);
+    struct pool p;
+
+    if (!windows_of(e, is_backward ? out : in, is_backward ? in : out, first, false, &p))
+        return;
+    const tc_el *from = tc_eval_read(e, in);
+    const int64_t plane = p.h * p.w, part = p.oh * p.ow;
+    tc_el *to = tc_eval_new(e, (size_t)out->numel);
+    for (int64_t i = 0; i < out->numel; i++)
+        to[i] = TC_EL_ZERO;
+    for (int64_t o = 0; o < p.planes * part; o++) {
+        int64_t i = o / p.ow % p.oh, j = o % p.ow, n = divisor_of(e, &p, first, i, j);
+        tc_el inverse = n ? tc_el_inv(tc_el_int(n)) : TC_EL_ZERO;
+        for (int64_t k = 0; k < p.kernel[0] * p.kernel[1]; k++) {
+            int64_t at = inside(&p, i, j, k), x = o / part * plane + at;
+            if (at < 0)
+                continue;
+            tc_el *add = &to[is_backward ? x : o];
+            *add = tc_el_add(*add, tc_el_mul(inverse, from[is_backward ? o : x]));
+        }
+    }
+    tc_eval_write(e, 0, to, (size_t)out->numel);
+}
+
+/* Windows of equal size, each the mean of its elements: adaptive pooling to sizes that divide the
+ * input. */
 static bool even_pool(struct tc_eval *e, const struct tc_plan_tensor *x,
                       const struct tc_plan_tensor *y, struct pool *p)
 {
@@ -142,7 +223,12 @@ const struct tc_rule tc_rules_pool[] = {
      TC_RULE_PLAIN, 0, 0},
     {"aten.max_pool2d_with_indices_backward",                  "grad_output self indices", run_max_pool_backward,
      TC_RULE_PLAIN, 0, 0},
-    {"aten._adaptive_avg_pool2d",                             "self", run_mean_pool, TC_RULE_PLAIN, 0, 0},
-    {"aten._adaptive_avg_pool2d_backward",                              "grad_output", run_mean_pool, TC_RULE_PLAIN, 1, 0},
-    {0},
+    {"aten.avg_pool2d",
+     "self kernel_size stride padding ceil_mode count_include_pad divisor_override", run_avg_pool,
+     TC_RULE_PLAIN, 0, 0},
+    {"aten.avg_pool2d_backward",
+     "grad_output self kernel_size stride padding ceil_mode count_include_pad divisor_override", run_avg_pool, TC_RULE_PLAIN, 1, 0},
+    {"aten._adaptive_avg_pool2d","self", run_mean_pool, TC_RULE_PLAIN, 0, 0},
+    {"aten._adaptive_avg_pool2d_backward",                  "grad_output", run_mean_pool, TC_RULE_PLAIN, 1, 0},
+    {0                            },
 };

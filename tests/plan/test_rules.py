@@ -220,6 +220,11 @@ def layers():
     line, kernel = numbers(2, 2, 5), numbers(3, 2, 3)
     yield lambda: F.conv1d(line, kernel, padding=1), [line, kernel]
     yield lambda: F.adaptive_avg_pool2d(image, 2), [image]
+    yield lambda: F.avg_pool2d(image, 2), [image]
+    odd = numbers(2, 3, 5, 7)
+    for how in ({"padding": 1}, {"padding": 1, "count_include_pad": False}, {"ceil_mode": True, "count_include_pad": False},
+                {"ceil_mode": True, "padding": (1, 0), "stride": (2, 3)}, {"divisor_override": 5, "stride": 1}):
+        yield lambda: F.avg_pool2d(odd, (3, 2), **how), [odd]
     groups = numbers(2, 4, 3)
     yield lambda: F.group_norm(groups, 2, b, b), [groups, b]
     q, k, v = numbers(1, 2, 3, 4), numbers(1, 2, 5, 4), numbers(1, 2, 5, 4).detach().mul(2).requires_grad_()
