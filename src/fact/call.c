@@ -554,7 +554,8 @@ static bool is_operand(const struct tc_fact_open *open, int64_t serial)
 /* Of the first two tensors of the result. */
 #define N_ALIASES 2
 
-/* Of fewer elements a result may equal an operand by chance, as tanh() of a small number does. */
+/* Of fewer elements a result may equal an operand by chance, as tanh() of a small number does:
+ * whether it does is told of neither. */
 #define MIN_ELEMENTS 8
 
 static bool has_many(const struct tc_fact_pack *result)
@@ -582,7 +583,7 @@ static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
         tc_strbuf_adds(&same, i ? "," : "");
         tc_strbuf_add(&same, name.text, name.size);
     }
-    if (same.size || has_many(&facts->pack))
+    if (has_many(&facts->pack))
         tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_EQUALS,
                          (struct tc_str){same.text ? same.text : "", (uint32_t)same.size});
     if (end->finite >= 0)

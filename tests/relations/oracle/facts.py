@@ -185,7 +185,7 @@ class Facts(Process):
         if "value" in r:
             for statement in statements(r["value"], "value"):
                 self.say(call["subject"], *statement)
-        if r.get("same") or any(n >= MIN_EQUAL for n in sizes(r.get("value"))[:N_TENSORS]):
+        if any(n >= MIN_EQUAL for n in sizes(r.get("value"))[:N_TENSORS]):
             self.say(call["subject"], "value", "equals", ",".join(r.get("same") or ()))
         if r.get("finite") is not None:
             self.say(call["subject"], "value", "finite", r["finite"])
