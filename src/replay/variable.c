@@ -27,7 +27,8 @@ static tc_sym share(size_t n, size_t of)
  * not traced, a change may have any cause. */
 static enum tc_since_step since_step(const struct tc_variable *v, const struct tc_call *call)
 {
-    if (!v || !v->has_data || v->left_step == TC_NONE || call->step - v->left_step > 1)
+    if (!v || !v->has_data || v->left_step == TC_NONE ||
+        (call->step > v->left_step && (uint64_t)call->step - (uint64_t)v->left_step > 1))
         return TC_SINCE_UNKNOWN;
     return v->data == v->left_data ? TC_SINCE_KEPT : TC_SINCE_MOVED;
 }
