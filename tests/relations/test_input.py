@@ -152,10 +152,20 @@ class Interrupted(Case):
             os.link(file, run / file.name)
             self.runs.append(str(run))
 
+    @staticmethod
+    def wait_until_caught(p, signal_number):
+        """Until the tool has a handler of its own: a slow machine may take long to start it."""
+        status = pathlib.Path(f"/proc/{p.pid}/status")
+        while p.poll() is None:
+            caught = next(line for line in status.read_text().splitlines() if line.startswith("SigCgt:"))
+            if int(caught.split()[1], 16) >> (signal_number - 1) & 1:
+                return
+            time.sleep(0.01)
+
     def interrupt(self, signal_number, *options):
         p = subprocess.Popen([str(BIN / "traincheck-infer"), "-j1", "--overwrite", *options, *self.runs], cwd=self.work,
                              stderr=subprocess.PIPE, text=True)
-        time.sleep(0.3)
+        self.wait_until_caught(p, signal_number)
         p.send_signal(signal_number)
         err = p.communicate(timeout=60)[1]
         self.assertEqual(p.returncode, 128 + signal_number, err)
