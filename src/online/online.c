@@ -326,13 +326,6 @@ static void begin_commands(struct online *o)
     tc_causes_init(&o->causes, &o->check, o->state, o->commands);
 }
 
-static void on_enough(uv_timer_t *timer)
-{
-    bool *is_over = timer->data;
-
-    *is_over = true;
-}
-
 static void say_left_over(struct online *o)
 {
     size_t n = tc_commands_left(o->commands);
@@ -349,23 +342,39 @@ static void say_left_over(struct online *o)
             n);
 }
 
-/* Let commands end, so that their failures are told and none is lost; but not for ever. */
+/* Until when they are waited for, in the loop's time. */
+static uint64_t end_of_wait(const struct online *o)
+{
+    const uint64_t limit_ms = 1000 * (uint64_t)o->config->on_violation_limit_s;
+
+    return limit_ms ? uv_now(&o->loop) + limit_ms + ENDING_MS : UINT64_MAX;
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    (void)timer;
+}
+
+/*
+ * Let commands end, so that their failures are told and none is lost; but not for ever, and not for
+ * long after a signal, whether it ended the check or comes while they are waited for.
+ */
 static void wait_for_commands(struct online *o)
 {
-    uint64_t limit_ms = 1000 * (uint64_t)o->config->on_violation_limit_s;
-    uint64_t wait_ms = limit_ms ? limit_ms + ENDING_MS : 0;
-    bool is_over = false;
+    bool is_hurried = false;
 
     if (!o->commands)
         return;
-    if (o->status == TC_E_INTERRUPTED && (!wait_ms || wait_ms > HURRY_MS))
-        wait_ms = HURRY_MS;
-    o->soon.data = &is_over;
-    if (wait_ms)
-        uv_timer_start(&o->soon, on_enough, wait_ms, 0);
-    while (tc_commands_pending(o->commands) && !is_over)
+    uint64_t end = end_of_wait(o);
+    uv_timer_start(&o->look, on_tick, 0, LOOK_MS);
+    while (tc_commands_pending(o->commands) && uv_now(&o->loop) < end) {
+        if (!is_hurried && (o->status == TC_E_INTERRUPTED || is_interrupted(o))) {
+            is_hurried = true;
+            end = end - uv_now(&o->loop) > HURRY_MS ? uv_now(&o->loop) + HURRY_MS : end;
+        }
         uv_run(&o->loop, UV_RUN_ONCE);
-    uv_timer_stop(&o->soon);
+    }
+    uv_timer_stop(&o->look);
     say_left_over(o);
 }
 

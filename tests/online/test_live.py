@@ -281,6 +281,15 @@ class Live(live.Case):
         third.wait()
         self.assertEqual(len(self.told()), len(told))
 
+    def test_a_signal_while_commands_are_waited_for(self):
+        """The run is over and reported, its command may take a minute more: the check does not, once it is told to end."""
+        self.write_two_causes()
+        checker = self.follow_trace("--on-violation", "sleep 99", "--on-violation-timeout", "90")
+        self.wait_until((self.work / "report" / "violations_summary.json").exists)
+        checker.process.send_signal(signal.SIGTERM)
+        checker.wait()
+        self.assertIn("could not end before the check did", checker.stderr())
+
     def test_the_recipe_that_ends_a_job(self):
         """With a job of two processes in place of the one in the page."""
         recipe = (pathlib.Path(__file__).parents[2] / "docs/online.md").read_text()
