@@ -155,7 +155,7 @@ for step in range(3):
 LATE = """
 import os, runpy
 if "STANDIN" in os.environ:
-    globals().update(runpy.run_path(os.environ["STANDIN_SCRIPT"]))
+    globals().update({name: value for name, value in runpy.run_path(os.environ["STANDIN_SCRIPT"]).items() if name[:2] != "__"})
 """
 
 
