@@ -56,6 +56,12 @@ TC_API const struct tc_value *tc_value_get(const struct tc_value *object, const 
 /* Is v a string with exactly this text? v may be NULL. */
 TC_API bool tc_value_is(const struct tc_value *v, const char *text);
 
+/* Is v the boolean true? v may be NULL. */
+static inline bool tc_value_is_true(const struct tc_value *v)
+{
+    return v && v->kind == TC_VALUE_BOOL && v->boolean;
+}
+
 /* The text of a string value, else an absent tc_str. v may be NULL. */
 TC_API struct tc_str tc_value_str(const struct tc_value *v);
 

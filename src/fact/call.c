@@ -165,9 +165,8 @@ static struct tc_str class_of_receiver(const struct tc_call *call)
     if (call->role != TC_ROLE_OPERATOR ||
         !tc_value_is(tc_value_get(call->self, "tensor"), "Parameter"))
         return tc_value_str(tc_value_get(call->self, "object"));
-    return grad && grad->kind == TC_VALUE_BOOL && grad->boolean
-               ? tc_value_str(tc_value_get(call->self, "tensor"))
-               : (struct tc_str){frozen, sizeof(frozen) - 1};
+    return tc_value_is_true(grad) ? tc_value_str(tc_value_get(call->self, "tensor"))
+                                  : (struct tc_str){frozen, sizeof(frozen) - 1};
 }
 
 static uint32_t label_of(struct tc_facts *facts, struct tc_fact_watch *w,
@@ -425,7 +424,7 @@ static void keep_scalar(struct tc_fact_watch *w, struct tc_fact_open *open,
 {
     const struct tc_value *result = call->end->value, *value = tc_value_get(result, "value");
     const struct tc_value *grad = tc_value_get(result, "requires_grad");
-    bool is_training = grad && grad->kind == TC_VALUE_BOOL && grad->boolean;
+    bool is_training = tc_value_is_true(grad);
 
     if (value && value->kind == TC_VALUE_FLOAT && call->role != TC_ROLE_OPERATOR)
         open->beside = tc_fact_meet_size(&w->history, tc_hash_mix(call->descriptor, 0, 3),

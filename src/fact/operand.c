@@ -112,7 +112,7 @@ static void keep_tensor(struct tc_fact_pack *p, int64_t serial, const struct tc_
     p->apart[p->n_tensors][0] = '\0';
     p->n_elements[p->n_tensors] = count_elements(tc_value_get(v, "shape"));
     p->is_varied[p->n_tensors] = is_varied(v, p->n_elements[p->n_tensors]);
-    p->is_computed[p->n_tensors] = grad && grad->kind == TC_VALUE_BOOL && grad->boolean;
+    p->is_computed[p->n_tensors] = tc_value_is_true(grad);
     p->tensors[p->n_tensors++] = serial;
 }
 

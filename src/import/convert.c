@@ -191,8 +191,7 @@ static void fill_call(struct tc_conversion *c, const struct tc_python_line *line
 {
     const struct tc_value *bound = tc_value_get(line->object, "is_bound_method");
     const struct tc_value *self = tc_value_get(tc_value_get(line->object, "args"), "0");
-    bool has_self =
-        self && (api->is_method || (bound && bound->kind == TC_VALUE_BOOL && bound->boolean));
+    bool has_self = self && (api->is_method || tc_value_is_true(bound));
 
     record->fn = api->fn;
     record->step = c->step == TC_NONE ? -1 : c->step;

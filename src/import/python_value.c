@@ -80,11 +80,6 @@ struct tc_value tc_python_dtype(const struct tc_value *dtype)
     return tc_value_of_str(text);
 }
 
-static bool is_true(const struct tc_value *value)
-{
-    return value && value->kind == TC_VALUE_BOOL && value->boolean;
-}
-
 const char *tc_python_device(const struct tc_value *attributes)
 {
     static const char *const devices[][2] = {
@@ -95,7 +90,7 @@ const char *tc_python_device(const struct tc_value *attributes)
     };
 
     for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++)
-        if (is_true(tc_value_get(attributes, devices[i][0])))
+        if (tc_value_is_true(tc_value_get(attributes, devices[i][0])))
             return devices[i][1];
     return "cpu";
 }

@@ -47,7 +47,7 @@ bool tc_folder_has_operators(const struct tc_trace_folder *folder)
     const struct tc_record *process = main_process(folder);
     const struct tc_value *said = process ? tc_value_get(process->object, "operators") : NULL;
 
-    return !process || (said && said->kind == TC_VALUE_BOOL && said->boolean) ||
+    return !process || tc_value_is_true(said) ||
            !tc_value_is(tc_value_get(process->object, "mode"), "full");
 }
 

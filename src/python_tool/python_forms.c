@@ -111,7 +111,7 @@ static bool describe_variable(struct tc_strtab *symbols, const struct tc_python_
         .grad = grad && grad->kind != TC_VALUE_NULL ? TC_SYM_NON_ZERO : TC_SYM_GRAD_NULL,
         .dtype = dtype.text ? tc_symbols_quote(symbols, last_part(dtype)) : TC_SYM_NULL,
         .shape = TC_SYM_NULL,
-        .requires_grad = required && required->kind == TC_VALUE_BOOL && required->boolean};
+        .requires_grad = tc_value_is_true(required)};
     if (shape) {
         struct tc_strbuf text = TC_STRBUF_INIT;
         tc_value_print(shape, &text);

@@ -237,7 +237,7 @@ void tc_python_judge_threshold(struct tc_python_judge *judge)
     const struct tc_python_function *function =
         tc_python_trace_function(judge->trace, tc_python_param(judge, 1, "api_full_name"));
     const struct tc_value *is_input = tc_python_param_value(judge, 0, "is_input");
-    bool first_is_input = is_input && is_input->kind == TC_VALUE_BOOL && is_input->boolean;
+    bool first_is_input = tc_value_is_true(is_input);
 
     if (judge->params->n != 3 || !is_input) {
         judge->unchecked = "its params are not an argument, a call and an output";

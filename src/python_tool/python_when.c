@@ -99,7 +99,7 @@ const char *tc_python_when_parse(struct tc_python_trace *trace, const struct tc_
     *out = (struct tc_python_when){0};
     if (!list || list->kind != TC_VALUE_ARRAY)
         return "its precondition lacks the group that its relation asks for";
-    out->inverted = inverted && inverted->kind == TC_VALUE_BOOL && inverted->boolean;
+    out->inverted = tc_value_is_true(inverted);
     for (uint32_t i = 0; i < list->n && !why; i++)
         why = parse_conjunction(trace, &list->items[i], out);
     return why;

@@ -132,7 +132,7 @@ static bool asks_gradient(const struct tc_value *operand)
 {
     const struct tc_value *requires_grad = tc_value_get(operand, "requires_grad");
 
-    return requires_grad && requires_grad->kind == TC_VALUE_BOOL && requires_grad->boolean;
+    return tc_value_is_true(requires_grad);
 }
 
 static bool asks_for_input(const struct tc_call *call)

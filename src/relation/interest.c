@@ -138,11 +138,6 @@ void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbo
     interest->digest = tc_hash64(invariant->id, strlen(invariant->id), interest->digest);
 }
 
-static bool is_true(const struct tc_value *value)
-{
-    return value && value->kind == TC_VALUE_BOOL && value->boolean;
-}
-
 static void add_names(struct tc_strtab *names, const struct tc_value *array)
 {
     if (!array || array->kind != TC_VALUE_ARRAY)
@@ -158,9 +153,9 @@ void tc_interest_add_selection(struct tc_interest *interest, const struct tc_val
 {
     add_names(interest->apis, tc_value_get(selection, "apis"));
     add_names(interest->roles, tc_value_get(selection, "roles"));
-    interest->variables |= is_true(tc_value_get(selection, "variables"));
-    interest->settings |= is_true(tc_value_get(selection, "settings"));
-    interest->content |= is_true(tc_value_get(selection, "content"));
+    interest->variables |= tc_value_is_true(tc_value_get(selection, "variables"));
+    interest->settings |= tc_value_is_true(tc_value_get(selection, "settings"));
+    interest->content |= tc_value_is_true(tc_value_get(selection, "content"));
 }
 
 /* The first of needed that is not in traced. */

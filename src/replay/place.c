@@ -25,7 +25,7 @@ bool tc_call_is_training(const struct tc_call *call)
     const struct tc_value *mode =
         call ? tc_value_get(tc_value_get(call->self, "attrs"), "training") : NULL;
 
-    return mode && mode->kind == TC_VALUE_BOOL && mode->boolean;
+    return tc_value_is_true(mode);
 }
 
 bool tc_call_is_within(const struct tc_call *call, enum tc_role role)

@@ -130,7 +130,7 @@ static void set(struct tc_settings *settings, struct tc_strtab *symbols,
     bool is_new;
 
     if (tc_str_is(member->key, "idle")) {
-        settings->is_idle = member->value.kind == TC_VALUE_BOOL && member->value.boolean;
+        settings->is_idle = tc_value_is_true(&member->value);
         return;
     }
     struct tc_setting *item = item_at(settings, symbols, member->key, &is_new);

@@ -191,7 +191,7 @@ static void set_dtype(struct update *u, const struct tc_value *value)
 
 static void set_requires_grad(struct update *u, const struct tc_value *value)
 {
-    bool now = value->kind == TC_VALUE_BOOL && value->boolean;
+    bool now = tc_value_is_true(value);
 
     if (now != u->variable->requires_grad)
         add_change(u, TC_SYM_REQUIRES_GRAD, tc_symbols_bool(!now), tc_symbols_bool(now));
@@ -227,7 +227,7 @@ static void set_shape(struct update *u, const struct tc_value *value)
 
 static void set_is_leaf(struct update *u, const struct tc_value *value)
 {
-    u->variable->is_leaf = value->kind == TC_VALUE_BOOL && value->boolean;
+    u->variable->is_leaf = tc_value_is_true(value);
 }
 
 static void set_owner(struct update *u, const struct tc_value *value)
@@ -243,7 +243,7 @@ static void set_training(struct update *u, const struct tc_value *value)
 
 static void set_sharded(struct update *u, const struct tc_value *value)
 {
-    u->variable->is_sharded = value->kind == TC_VALUE_BOOL && value->boolean;
+    u->variable->is_sharded = tc_value_is_true(value);
 }
 
 static void ignore(struct update *u, const struct tc_value *value)
