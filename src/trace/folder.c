@@ -39,6 +39,13 @@ bool tc_is_trace_name(const char *name)
     return false;
 }
 
+void tc_trace_folder_wait(struct tc_trace_folder *folder, size_t member)
+{
+    const struct tc_trace_member *m = &folder->members.items[member];
+
+    tc_turns_push(&folder->waiting, (struct tc_turn){m->progress.step, m->time_ns, member});
+}
+
 void tc_trace_folder_add(struct tc_trace_folder *folder, struct tc_trace_file *file)
 {
     const struct tc_record *process = tc_trace_file_process(file);
@@ -48,6 +55,7 @@ void tc_trace_folder_add(struct tc_trace_folder *folder, struct tc_trace_file *f
     member.time_ns = member.anchor_ns;
     tc_trace_file_park(file);
     tc_vec_push(&folder->members, member);
+    tc_trace_folder_wait(folder, folder->members.n - 1);
 }
 
 static enum tc_status add_file(struct tc_trace_folder *folder, const char *path,
@@ -211,6 +219,7 @@ void tc_trace_folder_close(struct tc_trace_folder *folder)
     tc_vec_release(&folder->others);
     tc_vec_release(&folder->members);
     tc_vec_release(&folder->candidates);
+    tc_turns_release(&folder->waiting);
     tc_vec_release(&folder->hot);
     tc_free(folder->rejected);
     tc_free(folder->watched);
@@ -245,22 +254,20 @@ void tc_trace_folder_limit(struct tc_trace_folder *folder, int64_t step)
 
 /* ---- turns --------------------------------------------------------------------------------- */
 
-static bool is_behind(const struct tc_trace_member *a, const struct tc_trace_member *b)
+/* The member whose turn it is, which waits no more; the one that had the last turn waits again. */
+static size_t next_turn(struct tc_trace_folder *folder)
 {
-    return a->progress.step < b->progress.step ||
-           (a->progress.step == b->progress.step && a->time_ns < b->time_ns);
-}
+    const struct tc_turn *first;
+    size_t member;
 
-static size_t next_turn(const struct tc_trace_folder *folder)
-{
-    const struct tc_trace_member *members = folder->members.items;
-    size_t first = NO_MEMBER;
-
-    for (size_t i = 0; i < folder->members.n; i++)
-        if (!members[i].progress.is_dry && members[i].progress.step <= folder->limit &&
-            (first == NO_MEMBER || is_behind(&members[i], &members[first])))
-            first = i;
-    return first;
+    if (folder->turn != NO_MEMBER)
+        tc_trace_folder_wait(folder, folder->turn);
+    first = tc_turns_first(&folder->waiting);
+    if (!first || first->step > folder->limit)
+        return NO_MEMBER;
+    member = first->member;
+    tc_turns_pop(&folder->waiting);
+    return member;
 }
 
 /* Make the member the newest of those that are hot. */

@@ -9,6 +9,7 @@
 
 #include "base/strtab.h"
 #include "base/vec.h"
+#include "trace/turns.h"
 
 /* One file that is a trace. */
 struct tc_trace_member {
@@ -36,6 +37,7 @@ struct tc_trace_folder {
     TC_VEC(struct tc_trace_other) others;
     TC_VEC(struct tc_trace_member) members;
     TC_VEC(struct tc_trace_candidate) candidates;
+    struct tc_turns waiting; /* members that are neither read now nor dry */
     TC_VEC(size_t) hot;      /* members that are not parked, the latest turn last */
     size_t turn;             /* the member being read, SIZE_MAX if none is */
     uint64_t json_bytes;     /* decoded so far */
@@ -56,5 +58,7 @@ enum tc_status tc_trace_folder_add_foreign(struct tc_trace_folder *folder, struc
 /* Why there is nothing at path: no such file, or a folder above it that may not be searched. */
 enum tc_status tc_trace_folder_missing(const char *path, struct tc_error *err);
 void tc_trace_folder_add(struct tc_trace_folder *folder, struct tc_trace_file *take);
+/* A member that is to have a turn again. */
+void tc_trace_folder_wait(struct tc_trace_folder *folder, size_t member);
 
 #endif /* TC_TRACE_FOLDER_H */

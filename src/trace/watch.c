@@ -76,41 +76,42 @@ static enum tc_status try_candidate(struct tc_trace_folder *folder, const char *
     return status;
 }
 
-static void drop_candidate(struct tc_trace_folder *folder, size_t i)
+/* TC_OK: it is a member now; TC_END: it has not grown since it was looked at. */
+static enum tc_status look_at_candidate(struct tc_trace_folder *folder,
+                                        struct tc_trace_candidate *candidate, struct tc_error *err)
 {
-    struct tc_trace_candidate *items = folder->candidates.items;
+    int64_t size = size_of(candidate->path);
+    enum tc_status status;
 
-    tc_free(items[i].path);
-    memmove(&items[i], &items[i + 1], (--folder->candidates.n - i) * sizeof(*items));
+    if (size <= 0 || size == candidate->size)
+        return TC_END;
+    candidate->size = size;
+    status = try_candidate(folder, candidate->path, err);
+    if (status == TC_OK)
+        folder->members.items[folder->members.n - 1].progress.size = size;
+    return status;
 }
 
 static enum tc_status try_candidates(struct tc_trace_folder *folder, size_t *n_grown,
                                      struct tc_error *err)
 {
-    for (size_t i = 0; i < folder->candidates.n;) {
-        struct tc_trace_candidate *candidate = &folder->candidates.items[i];
-        int64_t size = size_of(candidate->path);
-        enum tc_status status;
+    struct tc_trace_candidate *items = folder->candidates.items;
+    enum tc_status status = TC_OK;
+    size_t n_kept = 0;
 
-        if (size <= 0 || size == candidate->size) {
-            i++;
-            continue;
-        }
-        candidate->size = size;
-        status = try_candidate(folder, candidate->path, err);
-        if (status == TC_E_VERSION)
-            return status;
-        if (status != TC_OK) {
-            /* What may be another tool's is read at the end, but it does grow. */
-            *n_grown += !tc_is_trace_name(tc_fs_base(candidate->path));
-            i++;
-            continue;
-        }
-        folder->members.items[folder->members.n - 1].progress.size = size;
-        drop_candidate(folder, i);
-        ++*n_grown;
+    for (size_t i = 0; i < folder->candidates.n; i++) {
+        if (status != TC_E_VERSION)
+            status = look_at_candidate(folder, &items[i], err);
+        /* What may be another tool's is read at the end, but it does grow. */
+        *n_grown += status == TC_OK || (status != TC_END && status != TC_E_VERSION &&
+                                        !tc_is_trace_name(tc_fs_base(items[i].path)));
+        if (status == TC_OK)
+            tc_free(items[i].path);
+        else
+            items[n_kept++] = items[i];
     }
-    return TC_OK;
+    folder->candidates.n = n_kept;
+    return status == TC_E_VERSION ? status : TC_OK;
 }
 
 static void look_at_members(struct tc_trace_folder *folder, size_t *n_grown)
@@ -125,6 +126,8 @@ static void look_at_members(struct tc_trace_folder *folder, size_t *n_grown)
         if (size < 0 || size == m->progress.size)
             continue;
         m->progress.size = size;
+        if (m->progress.is_dry)
+            tc_trace_folder_wait(folder, i);
         m->progress.is_dry = false;
         ++*n_grown;
     }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "trace/batch.h"
+#include "trace/turns.h"
 
 #define N_FILES 9
 
@@ -143,6 +144,39 @@ static void a_thousand_files_need_few_descriptors(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(n, 3000);
     assert_int_equal(tc_notes_count(notes), 0);
+}
+
+/* By step, then time, then the order of the members, in whatever order they came. */
+static void who_waits_has_its_turn_in_order(void **state)
+{
+    enum {
+        N = 1000
+    };
+    static bool is_seen[N];
+    struct tc_turns turns = {0};
+    struct tc_turn last = {-1, 0, 0};
+    size_t n = 0;
+
+    (void)state;
+    memset(is_seen, 0, sizeof(is_seen));
+    for (size_t i = 0; i < N; i++) {
+        size_t member = i * 617 % N;
+
+        tc_turns_push(&turns,
+                      (struct tc_turn){(int64_t)(member % 7), (int64_t)(member % 31) - 9, member});
+    }
+    for (const struct tc_turn *first; (first = tc_turns_first(&turns)); tc_turns_pop(&turns), n++) {
+        bool is_later = first->step != last.step         ? first->step > last.step
+                        : first->time_ns != last.time_ns ? first->time_ns > last.time_ns
+                                                         : first->member > last.member;
+
+        assert_true(is_later);
+        assert_false(is_seen[first->member]);
+        is_seen[first->member] = true;
+        last = *first;
+    }
+    assert_int_equal(n, N);
+    tc_turns_release(&turns);
 }
 
 /* All records of a batch live together, and are those that would come one by one. */
@@ -458,6 +492,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(files_are_read_in_turns, setup, teardown),
+        cmocka_unit_test(who_waits_has_its_turn_in_order),
         cmocka_unit_test_setup_teardown(a_thousand_files_need_few_descriptors, setup, teardown),
         cmocka_unit_test_setup_teardown(batches_hold_what_comes_one_by_one, setup, teardown),
         cmocka_unit_test_setup_teardown(a_folder_grows, setup, teardown),
