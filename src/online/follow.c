@@ -4,6 +4,8 @@
 #include <inttypes.h>
 
 #include "base/arena.h"
+#include "base/hash.h"
+#include "base/map.h"
 #include "base/vec.h"
 
 #include "base/banned.h"
@@ -187,41 +189,71 @@ uint64_t tc_follow_grown_ms(const struct tc_follow *f)
     return f->grown_ms;
 }
 
-/* Has a process begun that took the place of this one? A launcher restarts a rank after its end. */
-static bool is_replaced(const struct tc_follow *f, const struct tc_process *process)
+/* What is asked of all processes to find those that another one took the place of. */
+struct successors {
+    struct tc_map latest;  /* rank -> unix_ns of its last start */
+    struct tc_map parents; /* host and pid -> the process */
+};
+
+static uint64_t place_of(const struct tc_process *process, int64_t pid)
 {
-    for (size_t i = 0; i < f->files.n; i++) {
-        const struct tc_process *other = tc_replay_process(f->replay, i);
-        if (!other->is_worker && other->rank == process->rank && other->rank >= 0 &&
-            other->unix_ns > tc_process_lived_until(process))
-            return true;
-    }
-    return false;
+    return tc_hash64(process->host.text, process->host.size, (uint64_t)pid);
 }
 
-/* A worker goes with the process that it works for. */
-static bool is_left_behind(const struct tc_follow *f, const struct tc_process *process)
+static void add_successor(struct successors *s, const struct tc_process *process)
 {
-    if (!process->is_worker)
-        return is_replaced(f, process);
-    for (size_t i = 0; i < f->files.n; i++) {
-        const struct tc_process *other = tc_replay_process(f->replay, i);
-        if (!other->is_worker && other->pid == process->parent_pid &&
-            tc_str_same(other->host, process->host))
-            return is_replaced(f, other);
+    bool is_new;
+    uint64_t *latest, *parent;
+
+    if (process->is_worker)
+        return;
+    parent = tc_map_at(&s->parents, place_of(process, process->pid), &is_new);
+    if (is_new)
+        *parent = (uintptr_t)process;
+    if (process->rank < 0)
+        return;
+    latest = tc_map_at(&s->latest, (uint64_t)process->rank, &is_new);
+    if (is_new || process->unix_ns > (int64_t)*latest)
+        *latest = (uint64_t)process->unix_ns;
+}
+
+/* Has a process begun that took the place of this one? A launcher restarts a rank after its end.
+ * A worker goes with the process that it works for. */
+static bool is_left_behind(const struct successors *s, const struct tc_process *process)
+{
+    uint64_t found;
+
+    if (process->is_worker) {
+        if (!tc_map_get(&s->parents, place_of(process, process->parent_pid), &found))
+            return false;
+        process = (const struct tc_process *)(uintptr_t)found;
     }
-    return false;
+    return process->rank >= 0 && tc_map_get(&s->latest, (uint64_t)process->rank, &found) &&
+           (int64_t)found > tc_process_lived_until(process);
+}
+
+/* All was read, and who did not end well was replaced. */
+static bool are_over(const struct tc_follow *f)
+{
+    struct successors successors = {.latest = TC_MAP_INIT};
+    bool is_over = true;
+
+    for (size_t i = 0; i < f->files.n && is_over; i++)
+        is_over = tc_trace_folder_progress(f->folder, i).is_dry;
+    for (size_t i = 0; i < f->files.n && is_over; i++)
+        add_successor(&successors, tc_replay_process(f->replay, i));
+    for (size_t i = 0; i < f->files.n && is_over; i++)
+        is_over = tc_trace_folder_progress(f->folder, i).has_ended ||
+                  is_left_behind(&successors, tc_replay_process(f->replay, i));
+    tc_map_release(&successors.latest);
+    tc_map_release(&successors.parents);
+    return is_over;
 }
 
 bool tc_follow_has_ended(const struct tc_follow *f)
 {
-    for (size_t i = 0; i < f->files.n; i++) {
-        const struct tc_trace_progress progress = tc_trace_folder_progress(f->folder, i);
-        if (!progress.is_dry ||
-            (!progress.has_ended && !is_left_behind(f, tc_replay_process(f->replay, i))))
-            return false;
-    }
-    return f->files.n && !tc_trace_folder_n_candidates(f->folder) && has_all_ranks(f);
+    return f->files.n && !tc_trace_folder_n_candidates(f->folder) && are_over(f) &&
+           has_all_ranks(f);
 }
 
 void tc_follow_count(struct tc_follow *f)

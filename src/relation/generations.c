@@ -15,7 +15,9 @@ static int64_t gap(const struct tc_process *a, const struct tc_process *b)
         later = tc_process_began(b);
         earlier = tc_process_lived_until(a);
     }
-    return __builtin_sub_overflow(later, earlier, &ns) ? INT64_MAX : ns;
+    if (!__builtin_sub_overflow(later, earlier, &ns))
+        return ns;
+    return later < earlier ? INT64_MIN : INT64_MAX;
 }
 
 static bool work_together(const struct tc_process *a, const struct tc_process *b)
@@ -27,19 +29,51 @@ static bool work_together(const struct tc_process *a, const struct tc_process *b
     return gap(a, b) <= (tc_str_same(a->host, b->host) ? 0 : SKEW_NS);
 }
 
-static bool takes(const struct tc_generation *generation, const struct tc_process *process)
+static void widen(struct tc_generation *generation, const struct tc_process *member)
 {
-    if (tc_ranks_have(&generation->ranks, process->rank))
-        return false;
+    int64_t began = tc_process_began(member), until = tc_process_lived_until(member);
+
+    if (began > generation->last_began)
+        generation->last_began = began;
+    if (until < generation->lived_until)
+        generation->lived_until = until;
+}
+
+/* Is it sure that it works with all members? Not to look at each keeps thousands of ranks from a
+ * cost that grows with their square. */
+static bool is_sure(const struct tc_generation *generation, const struct tc_process *process)
+{
+    if (process->restart >= 0)
+        return generation->restart == process->restart;
+    return tc_process_began(process) <= generation->lived_until &&
+           generation->last_began <= tc_process_lived_until(process);
+}
+
+static bool works_with_all(struct tc_generation *generation, const struct tc_process *process)
+{
+    if (is_sure(generation, process))
+        return true;
+    generation->last_began = INT64_MIN;
+    generation->lived_until = INT64_MAX;
+    for (size_t i = 0; i < generation->members.n; i++)
+        widen(generation, generation->members.items[i]);
+    if (is_sure(generation, process))
+        return true;
     for (size_t i = 0; i < generation->members.n; i++)
         if (!work_together(generation->members.items[i], process))
             return false;
     return true;
 }
 
+static bool takes(struct tc_generation *generation, const struct tc_process *process)
+{
+    return !tc_ranks_have(&generation->ranks, process->rank) && works_with_all(generation, process);
+}
+
 static size_t find(struct tc_generations *g, const struct tc_process *process)
 {
-    struct tc_generation blank = {.ranks = {0}};
+    struct tc_generation blank = {
+        .lived_until = INT64_MAX, .last_began = INT64_MIN, .restart = process->restart};
     size_t i = 0;
 
     while (i < g->items.n && !takes(&g->items.items[i], process))
@@ -49,6 +83,15 @@ static size_t find(struct tc_generations *g, const struct tc_process *process)
     return i;
 }
 
+static void add(struct tc_generation *generation, const struct tc_process *process)
+{
+    tc_vec_push(&generation->members, process);
+    tc_ranks_add(&generation->ranks, process->rank);
+    widen(generation, process);
+    if (generation->restart != process->restart)
+        generation->restart = -1;
+}
+
 size_t tc_generation_of(struct tc_generations *g, const struct tc_process *process)
 {
     bool is_new;
@@ -56,8 +99,7 @@ size_t tc_generation_of(struct tc_generations *g, const struct tc_process *proce
 
     if (is_new) {
         *slot = find(g, process);
-        tc_vec_push(&g->items.items[*slot].members, process);
-        tc_ranks_add(&g->items.items[*slot].ranks, process->rank);
+        add(&g->items.items[*slot], process);
     }
     return (size_t)*slot;
 }

@@ -15,6 +15,10 @@
 struct tc_generation {
     TC_VEC(const struct tc_process *) members;
     struct tc_ranks ranks; /* of the members */
+    /* Not after any member lived until, and not before any began: members live on, and bounds lag
+     * behind. */
+    int64_t lived_until, last_began;
+    int64_t restart; /* of each member; -1: they have none, or not all the same one */
 };
 
 /* All zero is none. */
