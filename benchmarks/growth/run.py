@@ -76,12 +76,12 @@ def variables(folder, n):
 
 def ranks(folder, n):
     for rank in range(n):
-        write(folder, f"trace_h_r{rank}_p{rank + 1}.jsonl", steps(20, rank, n))
+        write(folder, f"trace_h_r{rank}_p{rank + 1}.jsonl", steps(4, rank, n, 2))
 
 
 def files(folder, n):
     for i in range(n):
-        write(folder, f"trace_h_r-_p{i + 1}.jsonl", [process() | {"pid": i + 1}, *list(steps(20))[1:]])
+        write(folder, f"trace_h_r-_p{i + 1}.jsonl", [process() | {"pid": i + 1}, *list(steps(4, n_steps=2))[1:]])
 
 
 def invariants(folder, n):
@@ -97,9 +97,9 @@ def invariants(folder, n):
 # name, maker, the smallest number, tools
 CASES = [
     ("apis", apis, 10000, ("infer", "check")),
-    ("variables", variables, 2000, ("infer", "check")),
-    ("ranks", ranks, 64, ("infer", "check")),
-    ("files", files, 200, ("infer", "check")),
+    ("variables", variables, 5000, ("infer", "check")),
+    ("ranks", ranks, 2500, ("infer", "check")),
+    ("files", files, 5000, ("infer", "check")),
     ("invariants", invariants, 5000, ("check",)),
 ]
 
