@@ -20,8 +20,11 @@ static bool is_mark(const char *p, const char *end, char before)
 
 static void add_github(struct tc_strbuf *out, const char *p, size_t size, bool is_property)
 {
-    if (strchr(is_property ? "%\r\n:," : "%\r\n", *p))
-        tc_strbuf_addf(out, "%%%02X", (unsigned char)*p);
+    static const char hex[] = "0123456789ABCDEF";
+    unsigned char c = (unsigned char)*p;
+
+    if (c == '%' || c == '\r' || c == '\n' || (is_property && (c == ':' || c == ',')))
+        tc_strbuf_add(out, (char[]){'%', hex[c >> 4], hex[c & 15]}, 3);
     else
         tc_strbuf_add(out, p, size);
 }
@@ -103,6 +106,7 @@ static void add_script(struct tc_strbuf *out, const char *json, size_t size)
 
 void tc_safe_add(struct tc_strbuf *out, enum tc_safe sink, const char *text, size_t size)
 {
+    tc_strbuf_reserve(out, size);
     switch (sink) {
     case TC_SAFE_LINE:
     case TC_SAFE_GITHUB:

@@ -62,7 +62,9 @@ void tc_strbuf_adds(struct tc_strbuf *buf, const char *text)
 
 void tc_strbuf_addc(struct tc_strbuf *buf, char c)
 {
-    tc_strbuf_add(buf, &c, 1);
+    tc_strbuf_reserve(buf, 1);
+    buf->text[buf->size++] = c;
+    buf->text[buf->size] = '\0';
 }
 
 void tc_strbuf_addv(struct tc_strbuf *buf, const char *fmt, va_list args)
@@ -105,7 +107,11 @@ void tc_strbuf_add_int(struct tc_strbuf *buf, int64_t n)
 
 static void add_escape(struct tc_strbuf *buf, uint32_t code)
 {
-    tc_strbuf_addf(buf, "\\u%04x", (unsigned)code);
+    static const char hex[] = "0123456789abcdef";
+    const char text[] = {
+        '\\', 'u', hex[code >> 12 & 15], hex[code >> 8 & 15], hex[code >> 4 & 15], hex[code & 15]};
+
+    tc_strbuf_add(buf, text, sizeof(text));
 }
 
 /* The code of a character of two or three bytes. */
@@ -149,6 +155,7 @@ void tc_strbuf_add_json(struct tc_strbuf *buf, const char *text, size_t size)
 {
     const char *p = text, *end = text + size, *plain = text;
 
+    tc_strbuf_reserve(buf, size + 2);
     tc_strbuf_addc(buf, '"');
     while (p < end) {
         unsigned char c = (unsigned char)*p;
