@@ -14,13 +14,14 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "json_blocks.h"
 #include "scratch.h"
 #include <traincheck/check.h>
 #include <traincheck/infer.h>
 
 #define MARK "\n---\n"
 
-static const char *trace, *first, *second, *learned, *evidence, *out, *metrics, *sets[2];
+static const char *trace, *first, *second, *learned, *evidence, *out, *metrics, *sets[3];
 
 static bool is_specific;
 
@@ -36,6 +37,21 @@ static const char invariants[] =
     "{\"relation\":\"APIArg/constant\",\"params\":[{\"call\":\"root.forward\"},{\"operand\":\"self."
     "training\",\"is\":true}],\"when\":[]}\n";
 
+/* Every other line of the invariants that corpus.py made, so that an input is judged by half. */
+static void make_half(const char *path, size_t which)
+{
+    struct tc_strbuf all = TC_STRBUF_INIT, half = TC_STRBUF_INIT;
+    size_t number = 0;
+
+    fuzz_get(FUZZ_SET, &all);
+    for (const char *line = all.text, *end; (end = strchr(line, '\n')); line = end + 1)
+        if (number++ == 0 || number % 2 == which) /* the first line says what it is */
+            tc_strbuf_add(&half, line, (size_t)(end + 1 - line));
+    fuzz_put(path, half.text, half.size);
+    tc_strbuf_release(&half);
+    tc_strbuf_release(&all);
+}
+
 static void make_folders(void)
 {
     trace = fuzz_folder("t");
@@ -46,8 +62,9 @@ static void make_folders(void)
     evidence = fuzz_path("e.tce");
     metrics = fuzz_path("metrics");
     sets[0] = fuzz_path("by_hand.jsonl");
-    sets[1] = FUZZ_SET; /* made by corpus.py */
     fuzz_put(sets[0], invariants, sizeof(invariants) - 1);
+    for (size_t i = 1; i < 3; i++)
+        make_half(sets[i] = fuzz_path(i == 1 ? "some.jsonl" : "others.jsonl"), i - 1);
 }
 
 static void write_nothing(void *context, const char *text, size_t size)
@@ -177,6 +194,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     unlink(second);
     if (mark)
         fuzz_put(second, mark + strlen(MARK), size - n - strlen(MARK) + 1);
+    fuzz_json_begin();
     go(tc_hash64(data, size, 0));
+    fuzz_json_end();
     return 0;
 }
