@@ -68,9 +68,11 @@ static struct tc_json *stretches(const struct tc_track *track)
 
     for (size_t i = 0; i < track->stretches.n; i++) {
         const struct tc_stretch *s = &track->stretches.items[i];
-        struct tc_json *object = tc_json_object();
+        struct tc_json *object;
+
         if (s->first_step < 0)
             continue;
+        object = tc_json_object();
         tc_json_set_string(object, "stage", s->stage);
         tc_json_set_number(object, "first_step", (double)s->first_step);
         tc_json_set_number(object, "last_step", (double)s->last_step);
