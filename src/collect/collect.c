@@ -15,6 +15,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "collect/board.h"
+#include "collect/claim.h"
 #include "collect/launch.h"
 #include "collect/plan.h"
 #include "collect/progress.h"
@@ -37,6 +38,7 @@ static void release(struct run *run)
     tc_free(run->output_dir);
     tc_free(run->board);
     tc_vec_release(&run->argv);
+    tc_claim_leave();
 }
 
 /* traincheck_<script>_<date-time> */
@@ -124,13 +126,22 @@ static enum tc_status clear_output(const struct tc_collect_config *config, const
     return status;
 }
 
+/* Will this process become the interpreter by exec? */
+static bool is_replaced(const struct run *run)
+{
+    return run->config->form != TC_COLLECT_COMMAND && !run->python.library && !run->config->strict;
+}
+
 static enum tc_status prepare_output(struct run *run, struct tc_error *err)
 {
+    bool is_shared;
     enum tc_status status;
 
     run->made_output = !tc_fs_exists(run->output_dir);
     status = tc_fs_mkdirs_private(run->output_dir, err);
     if (status == TC_OK)
+        status = tc_claim_folder(run->output_dir, is_replaced(run), &is_shared, err);
+    if (status == TC_OK && !is_shared)
         status = clear_output(run->config, run->output_dir, err);
     return status;
 }
@@ -178,12 +189,6 @@ static void build_argv(struct run *run)
     for (size_t i = 0; i < config->n_target; i++)
         tc_vec_push(&run->argv, (char *)config->target[i]);
     tc_vec_push(&run->argv, NULL);
-}
-
-/* Will this process become the interpreter by exec? */
-static bool is_replaced(const struct run *run)
-{
-    return run->config->form != TC_COLLECT_COMMAND && !run->python.library && !run->config->strict;
 }
 
 /* Is this process the interpreter, hosted or by exec? Then it closes the run itself. */

@@ -170,6 +170,45 @@ print([i for i, fd in enumerate(own) if os.fstat(fd).st_size])
         self.assertNotIn("traincheck", run.out)
 
 
+    def test_two_at_once_in_one_folder(self):
+        """The second is refused while the first one runs, also where it would overwrite, and alters nothing."""
+        script = self.script(START + "yard.many(4); print('ready', flush=True); sys.stdin.readline(); yard.work(1)\n")
+        folder, env = self.work / "trace", {**os.environ, **self.env}
+        command = [BIN / "traincheck-collect", "--python", PYTHON, "--instrument", "yard", "-o", folder]
+        for form in [script], ["--", PYTHON, script]:
+            first = subprocess.Popen([str(a) for a in (*command, "--overwrite", *form)], stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.work, env=env)
+            self.assertEqual(first.stdout.readline(), "ready\n")
+            for options in [], ["--overwrite"]:
+                second = subprocess.run([str(a) for a in (*command, *options, *form)], stdin=subprocess.DEVNULL,
+                                        capture_output=True, text=True, cwd=self.work, env=env, check=False)
+                self.assertEqual((second.returncode, second.stdout), (125, ""))
+                self.assertIn(f"{folder}: another traincheck-collect is writing there; name another folder", second.stderr)
+            first.communicate("\n")
+            self.assertEqual(first.returncode, 0)
+            after = self.collect("--instrument", "yard", "--overwrite", script, stdin="\n", env=self.env)
+            self.assertEqual((after.code, self.works(after)), (0, [5]))
+
+    def test_several_of_one_job_in_one_folder(self):
+        """Who was started as one of several shares the folder: the ranks of mpirun traincheck-collect."""
+        script = self.script(START + "yard.many(4); print('ready', flush=True); sys.stdin.readline()\n")
+        folder = self.work / "trace"
+        command = [str(a) for a in (BIN / "traincheck-collect", "--python", PYTHON, "--instrument", "yard", "-o", folder, script)]
+        ranks = []
+        for _ in range(2):  # the second begins when the first one has written
+            ranks.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                          cwd=self.work, env={**os.environ, **self.env, "OMPI_COMM_WORLD_SIZE": "2"}))
+            self.assertEqual(ranks[-1].stdout.readline(), "ready\n")
+        alone = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=self.work,
+                               env={**os.environ, **self.env}, check=False)
+        self.assertEqual(alone.returncode, 125)
+        self.assertIn("another traincheck-collect is writing there", alone.stderr)
+        for rank in ranks:
+            rank.communicate("\n")
+            self.assertEqual(rank.returncode, 0)
+        self.assertEqual(len(list(folder.glob("trace_*"))), 2)
+
+
 class Names(Surroundings):
     """Bytes that are no UTF-8, in a locale that knows ASCII alone or UTF-8."""
 
