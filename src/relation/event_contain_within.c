@@ -54,8 +54,14 @@ struct foreign {
     bool was_replaced;  /* and then the script wrote to it again */
 };
 
+/* The content that the last of such calls left, or that was found behind a gap of sampling. */
+struct left {
+    uint64_t data;
+    unsigned n_gaps; /* of the process */
+};
+
 struct within_state {
-    struct tc_map left; /* (process, variable) → content that the last of such calls left */
+    struct tc_map left; /* (process, variable) → struct left * */
     TC_VEC(struct foreign) foreign;
     struct tc_map writers; /* processes whose script writes to weights as a part of training */
 };
@@ -64,19 +70,20 @@ static void within_release(void *state)
 {
     struct within_state *s = state;
 
-    tc_map_release(&s->left);
+    tc_map_release_structs(&s->left);
     tc_map_release(&s->writers);
     tc_vec_release(&s->foreign);
 }
 
-static uint64_t *left_of(struct within_state *s, const struct tc_event *event)
+static struct left *left_of(struct within_state *s, const struct tc_event *event)
 {
     const uint64_t who[] = {(uintptr_t)event->process, (uint64_t)event->variable->serial};
-    bool is_new;
-    uint64_t *left = tc_map_at(&s->left, tc_hash64(who, sizeof(who), 0), &is_new);
+    const uint64_t key = tc_hash64(who, sizeof(who), 0);
+    const bool is_new = !tc_map_get(&s->left, key, &(uint64_t){0});
+    struct left *left = tc_map_struct(&s->left, key, sizeof(*left));
 
     if (is_new)
-        *left = event->variable->first_data;
+        left->data = event->variable->first_data;
     return left;
 }
 
@@ -137,21 +144,25 @@ static void on_change(struct within_state *s, struct tc_strtab *symbols,
     const struct tc_variable *v = event->variable;
     const struct tc_call *around = call_around(event->call);
     tc_sym stage = event->window->stage;
-    uint64_t *left = left_of(s, event);
+    struct left *left = left_of(s, event);
     struct foreign *foreign = find_foreign(s, event);
-    bool is_made = around || stage == TC_SYM_INIT;
+    const bool is_behind_gap = left->n_gaps != event->process->n_gaps;
+    const bool is_made = around || stage == TC_SYM_INIT || is_behind_gap;
 
-    if (foreign && *left == v->data)
+    left->n_gaps = event->process->n_gaps;
+    if (is_behind_gap && !around)
+        tc_sink_excuse(sink, key_sym(symbols), TC_EXCUSE_GAP);
+    if (foreign && left->data == v->data)
         restore(s, symbols, event, foreign, sink);
     else if (foreign && is_made)
         *foreign = s->foreign.items[--s->foreign.n];
     else if (foreign)
         foreign->was_replaced = foreign->was_evaluated;
-    else if (!is_made && *left != v->data)
+    else if (!is_made && left->data != v->data)
         tc_vec_push(&s->foreign,
                     ((struct foreign){.process = event->process, .serial = v->serial}));
     if (is_made)
-        *left = v->data;
+        left->data = v->data;
     if (!around || stage != TC_SYM_TRAINING)
         return;
     if (is_always_fine(around))
