@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "check/coverage.h"
 
 struct tc_choice_set {
     const struct tc_invariant_file *file;
@@ -90,6 +91,28 @@ static void compare_torch(struct tc_choice *choice, const struct tc_value *packa
     }
 }
 
+/* One remark for all: what to add the next time. */
+static void note_needs(struct tc_choice *choice, const struct tc_process *process,
+                       struct tc_notes *notes)
+{
+    const unsigned lacks = tc_coverage_lacks(process);
+
+    for (unsigned need = 0; need < TC_N_NEEDS; need++) {
+        size_t n = 0;
+        if (!(lacks & TC_NEED_BIT(need)) || choice->needs_noted & TC_NEED_BIT(need))
+            continue;
+        for (size_t i = 0; i < choice->set->items.n; i++)
+            n += (choice->set->items.items[i]->needs & TC_NEED_BIT(need)) != 0;
+        if (!n)
+            continue;
+        choice->needs_noted |= TC_NEED_BIT(need);
+        tc_notes_add(notes, "not-collected", "", 0,
+                     "%zu invariant%s need%s what this trace was not asked for: trace with "
+                     "traincheck-collect %s, as the runs learned from",
+                     n, n == 1 ? "" : "s", n == 1 ? "s" : "", tc_need_option((enum tc_need)need));
+    }
+}
+
 void tc_choice_meet(struct tc_choice *choice, const struct tc_process *process,
                     struct tc_notes *notes)
 {
@@ -102,6 +125,8 @@ void tc_choice_meet(struct tc_choice *choice, const struct tc_process *process,
         meet_packages(choice->sets.items[i], packages);
     if (!process->is_worker)
         compare_torch(choice, packages, notes);
+    if (!process->is_worker)
+        note_needs(choice, process, notes);
 }
 
 /* ---- what follows -------------------------------------------------------------------------- */

@@ -20,6 +20,7 @@ struct tc_choice {
     TC_VEC(struct tc_choice_set *) sets; /* one for each file that is optional */
     int64_t world;                       /* processes of the largest run */
     bool is_silent;                      /* a trace does not say what it imports */
+    unsigned needs_noted;                /* bits of enum tc_need */
     bool is_noted;                       /* that torch is another than that of learning */
 };
 

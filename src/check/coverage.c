@@ -10,11 +10,51 @@ struct answers {
     const char **reasons; /* by invariant */
 };
 
-/* What says that something of a process cannot be known only ever gets more. */
-static size_t count_facts(const struct tc_process *process)
+/* A selection names the operators that it holds. */
+unsigned tc_coverage_lacks(const struct tc_process *process)
 {
-    return (process->selection != NULL) + process->hides_owners +
-           (process->missing ? tc_strtab_count(process->missing) : 0);
+    unsigned lacks = 0;
+
+    if (!process->has_operators && !process->selection)
+        lacks |= TC_NEED_BIT(TC_NEED_OPERATORS);
+    if (!process->has_content)
+        lacks |= TC_NEED_BIT(TC_NEED_CONTENT);
+    if (!process->has_content || process->has_full_content)
+        lacks |= TC_NEED_BIT(TC_NEED_CONTENT_BATCHES);
+    if (!process->has_full_content)
+        lacks |= TC_NEED_BIT(TC_NEED_CONTENT_FULL);
+    return lacks;
+}
+
+static void collect_needs(struct tc_coverage *coverage, const struct tc_invariant_set *set)
+{
+    if (coverage->set == set)
+        return;
+    coverage->set = set;
+    coverage->needs = 0;
+    for (size_t i = 0; i < set->items.n; i++)
+        coverage->needs |= set->items.items[i]->needs;
+}
+
+/* What says that something of a process cannot be known only ever gets more. */
+static size_t count_facts(const struct tc_coverage *coverage, const struct tc_process *process)
+{
+    return (process->selection != NULL) + (tc_coverage_lacks(process) & coverage->needs ? 1 : 0) +
+           process->hides_owners + (process->missing ? tc_strtab_count(process->missing) : 0);
+}
+
+/* What the collector was not asked for was not collected, and so it is not missing. */
+static bool lacks_needs(const struct tc_process *process, unsigned needs, struct tc_strbuf *why)
+{
+    const unsigned lacks = tc_coverage_lacks(process) & needs;
+
+    for (unsigned i = 0; i < TC_N_NEEDS; i++)
+        if (lacks & TC_NEED_BIT(i)) {
+            tc_strbuf_addf(why, "learned from traces with %s, without which this one was taken",
+                           tc_need_option((enum tc_need)i));
+            return true;
+        }
+    return false;
 }
 
 static bool is_lacking(const struct tc_process *process, const struct tc_interest *traced,
@@ -48,7 +88,8 @@ static const char *reason(const struct tc_process *process, const struct tc_inte
         return NULL;
     tc_interest_init(&needed);
     tc_interest_add(&needed, symbols, invariant);
-    if (is_lacking(process, traced, &needed, &text))
+    if (lacks_needs(process, invariant->needs, &text) ||
+        is_lacking(process, traced, &needed, &text))
         why = tc_arena_text(arena, text.text, text.size);
     tc_strbuf_release(&text);
     tc_interest_release(&needed);
@@ -73,10 +114,12 @@ const char *const *tc_coverage_of(struct tc_coverage *coverage, const struct tc_
                                   const struct tc_invariant_set *set, struct tc_arena *arena,
                                   bool *is_new)
 {
-    size_t n_facts = count_facts(process);
     struct answers *answers;
+    size_t n_facts;
 
     *is_new = false;
+    collect_needs(coverage, set);
+    n_facts = count_facts(coverage, process);
     if (!n_facts)
         return NULL;
     answers = tc_map_struct(&coverage->answers, (uintptr_t)process, sizeof(*answers));

@@ -14,6 +14,8 @@
 
 /* Of the processes of one run. */
 struct tc_coverage {
+    const struct tc_invariant_set *set; /* whose needs these are, once looked at */
+    unsigned needs;                     /* of any invariant of the set */
     struct tc_map answers; /* of each that lacks something → what that keeps from being judged */
 };
 
@@ -25,6 +27,9 @@ struct tc_coverage {
 const char *const *tc_coverage_of(struct tc_coverage *coverage, const struct tc_process *process,
                                   const struct tc_invariant_set *set, struct tc_arena *arena,
                                   bool *is_new);
+
+/* Bits of enum tc_need: what the process was not asked for. */
+unsigned tc_coverage_lacks(const struct tc_process *process);
 
 /* The run is over: its processes are no more. */
 void tc_coverage_reset(struct tc_coverage *coverage);

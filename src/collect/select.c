@@ -50,7 +50,10 @@ static enum tc_status add_selection(const struct tc_collect_config *config, stru
         add(out, "variables", interest.variables ? "1" : "0");
         add(out, "settings", interest.settings ? "1" : "0");
         if (config->content == TC_COLLECT_CONTENT_DEFAULT)
-            add(out, "content", interest.content ? "batches" : "off");
+            add(out, "content",
+                interest.full_content ? "full"
+                : interest.content    ? "batches"
+                                      : "off");
         tc_strbuf_addf(out, "digest=%016llx\n", (unsigned long long)interest.digest);
         for (size_t i = 0; i < tc_strtab_count(interest.apis); i++)
             add(out, "api", tc_strtab_text(interest.apis, (tc_sym)i));

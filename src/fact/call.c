@@ -47,8 +47,9 @@ static tc_sym source_of(struct tc_facts *facts, struct tc_fact_watch *w, int64_t
     variable = tc_process_variable(w->process, serial);
     if (variable)
         return variable->kind;
-    return serial <= w->horizon ? TC_NO_SYM
-                                : tc_strtab_intern_text(facts->table.symbols, "outside");
+    return w->process->is_sampled || serial <= w->horizon
+               ? TC_NO_SYM /* it may have been made in a step that is left out */
+               : tc_strtab_intern_text(facts->table.symbols, "outside");
 }
 
 uint64_t tc_fact_producer(const struct tc_fact_watch *w, int64_t serial)
@@ -178,7 +179,10 @@ static uint32_t label_of(struct tc_facts *facts, struct tc_fact_watch *w,
     tc_sym label = tc_strtab_intern(w->label_tuples, pair, sizeof(pair));
 
     if (label == w->labels.n)
-        tc_vec_push(&w->labels, ((struct tc_fact_label){.fn = pair[0], .of = pair[1]}));
+        tc_vec_push(&w->labels,
+                    ((struct tc_fact_label){.fn = pair[0],
+                                            .of = pair[1],
+                                            .is_operator = call->role == TC_ROLE_OPERATOR}));
     return label;
 }
 
@@ -227,9 +231,14 @@ static void count(struct tc_fact_watch *w, const struct tc_fact_open *open,
 /* ---- open calls ----------------------------------------------------------------------------- */
 
 /* Records of calls may be lost: what stands above the parent has ended. */
-static struct tc_fact_open *around(struct tc_fact_watch *w, const struct tc_call *call)
+static struct tc_fact_open *around(const struct tc_facts *facts, struct tc_fact_watch *w,
+                                   const struct tc_call *call)
 {
-    while (w->n_open && (!call->parent || w->open.items[w->n_open - 1].id != call->parent->id))
+    const struct tc_call *parent = call->parent;
+
+    while (parent && tc_fact_passes_over(facts, parent))
+        parent = parent->parent;
+    while (w->n_open && (!parent || w->open.items[w->n_open - 1].id != parent->id))
         w->n_open--;
     return w->n_open ? &w->open.items[w->n_open - 1] : NULL;
 }
@@ -511,7 +520,7 @@ static void pack_operands(struct tc_facts *facts, struct tc_fact_watch *w,
 void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
                          const struct tc_call *call)
 {
-    struct tc_fact_open *outer = around(w, call);
+    struct tc_fact_open *outer = around(facts, w, call);
     size_t depth = outer ? w->n_open : 0;
     struct tc_fact_open *open = open_one(w, call->id);
     struct tc_fact_class *known;

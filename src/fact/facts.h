@@ -76,7 +76,8 @@ struct tc_fact_label {
     tc_sym fn, of;
     uint64_t n;        /* calls in all */
     bool is_of_script; /* called at the top of the script */
-    uint32_t order;    /* place of the first such call before the first step; 0: none */
+    bool is_operator;
+    uint32_t order; /* place of the first such call before the first step; 0: none */
 };
 
 /* A kind of call and what it did to variables in this window. */
@@ -129,7 +130,8 @@ struct tc_fact_watch {
 
 struct tc_facts {
     struct tc_fact_table table;
-    struct tc_map watches;              /* process → struct tc_fact_watch * */
+    bool has_operators;    /* judging: some fact was learned with them; else they are passed over */
+    struct tc_map watches; /* process → struct tc_fact_watch * */
     TC_VEC(struct tc_fact_watch *) all; /* in the order in which they were met */
     struct tc_strtab *class_tuples;     /* packed calls; their numbers are those of classes */
     TC_VEC(struct tc_fact_class) classes;
@@ -144,6 +146,12 @@ struct tc_facts {
 
 struct tc_fact_watch *tc_fact_watch_of(struct tc_facts *facts, const struct tc_process *process);
 void tc_fact_watch_free(struct tc_fact_watch *watch);
+
+/* To facts that were learned without operators these are no calls. */
+static inline bool tc_fact_passes_over(const struct tc_facts *facts, const struct tc_call *call)
+{
+    return facts->table.is_judging && !facts->has_operators && call->role == TC_ROLE_OPERATOR;
+}
 
 /* ---- occasion.c: what was seen is counted, or judged ---------------------------------------- */
 
@@ -206,6 +214,8 @@ void tc_fact_step_begins(struct tc_facts *facts, struct tc_fact_watch *watch,
 void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *watch,
                          const struct tc_window *window);
 void tc_fact_finish(struct tc_facts *facts);
+/* needs.c: tell of the operators that the process called, and how much of contents is recorded. */
+void tc_fact_tell_needs(struct tc_facts *facts, const struct tc_fact_watch *watch);
 /* Which calls came before which, of those that came before the end of the first step. */
 void tc_fact_say_order(struct tc_facts *facts, struct tc_fact_watch *watch);
 void tc_fact_say_trainable(struct tc_facts *facts, const struct tc_fact_watch *watch,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "fact/needs.h"
 #include "replay/symbols.h"
 
 /* Pairs grow with the square. */
@@ -223,6 +224,8 @@ void tc_fact_finish(struct tc_facts *facts)
     if (facts->table.is_judging)
         miss_calls(facts);
     count_classes(facts);
+    for (size_t i = 0; !facts->table.is_judging && i < facts->all.n; i++)
+        tc_fact_tell_needs(facts, facts->all.items[i]);
     for (size_t i = 0; i < facts->table.slots.n; i++) {
         const struct tc_fact_slot *slot = &facts->table.slots.items[i];
         if (!facts->table.is_judging)

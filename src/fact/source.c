@@ -89,10 +89,16 @@ static void facts_expect(void *state, struct tc_strtab *symbols,
     struct tc_facts *facts = state;
 
     facts->table.symbols = symbols;
+    facts->has_operators |= (invariant->needs & TC_NEED_BIT(TC_NEED_OPERATORS)) != 0;
     tc_fact_table_expect(&facts->table, tc_invariant_fact(invariant));
 }
 
 /* ---- events --------------------------------------------------------------------------------- */
+
+static bool is_told(const struct tc_facts *facts, const struct tc_call *call)
+{
+    return call->th == 0 && !tc_fact_passes_over(facts, call);
+}
 
 /* Of main processes; of their calls those of the main thread, whose order is the script's. */
 static void facts_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
@@ -109,9 +115,9 @@ static void facts_observe(void *state, struct tc_strtab *symbols, const struct t
     if (!event->process || event->process->is_worker)
         return;
     w = tc_fact_watch_of(facts, event->process);
-    if (event->kind == TC_EVENT_BEGIN && event->call->th == 0)
+    if (event->kind == TC_EVENT_BEGIN && is_told(facts, event->call))
         tc_fact_call_begins(facts, w, event->call);
-    else if (event->kind == TC_EVENT_CALL && event->call->th == 0)
+    else if (event->kind == TC_EVENT_CALL && is_told(facts, event->call))
         tc_fact_call_ends(facts, w, event->call);
     else if (event->kind == TC_EVENT_VARIABLE)
         tc_fact_variable(facts, w, event);

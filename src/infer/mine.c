@@ -6,6 +6,7 @@
 
 #include "base/banned.h"
 #include "base/map.h"
+#include "fact/needs.h"
 #include "fact/profile.h"
 
 extern const struct tc_source tc_source_facts;
@@ -266,6 +267,14 @@ static void condense(struct mining *m)
     m->mined->n_implied += before - m->accepted.items.n;
 }
 
+static void find_needs(struct mining *m)
+{
+    const struct tc_rows rows = {m->evidence->symbols, m, each_row};
+
+    if (m->source == &tc_source_facts)
+        tc_fact_find_needs(&rows, &m->accepted);
+}
+
 /* What held-out traces say of the invariants that are left. */
 static void confirm(struct mining *m)
 {
@@ -326,6 +335,7 @@ static void mine_source(struct mining *m, struct tc_invariant_set *set)
     if (m->source == &tc_source_facts && m->options->profile)
         tc_fact_profile(m->evidence->symbols, &m->accepted, m->options->profile);
     condense(m);
+    find_needs(m);
     confirm(m);
     hand_over(m, set);
     tc_free(m->rows.items);

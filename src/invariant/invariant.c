@@ -9,6 +9,24 @@
 #include "base/banned.h"
 #include "base/hash.h"
 
+static const struct {
+    const char *text, *option;
+} needs[TC_N_NEEDS] = {
+#define X(name, text, option) [TC_NEED_##name] = {text, option},
+    TC_NEED_MAP(X)
+#undef X
+};
+
+const char *tc_need_text(enum tc_need need)
+{
+    return needs[need].text;
+}
+
+const char *tc_need_option(enum tc_need need)
+{
+    return needs[need].option;
+}
+
 void tc_invariant_set_init(struct tc_invariant_set *set, struct tc_strtab *symbols)
 {
     *set = (struct tc_invariant_set){.symbols = symbols};

@@ -42,6 +42,26 @@ struct tc_param {
     const struct tc_fact *fact; /* of a fact; lives as long as the invariant */
 };
 
+/* What a trace must have been asked for, or an invariant cannot be judged by it; its text in files,
+ * and how a trace comes to hold it. */
+#define TC_NEED_MAP(X)                                                       \
+    X(OPERATORS, "operators", "--operators")                                 \
+    X(CONTENT, "content", "--content batches (the default)")                 \
+    X(CONTENT_BATCHES, "content batches", "--content batches (the default)") \
+    X(CONTENT_FULL, "content full", "--content full")
+
+enum tc_need {
+#define X(name, text, option) TC_NEED_##name,
+    TC_NEED_MAP(X)
+#undef X
+    TC_N_NEEDS
+};
+
+#define TC_NEED_BIT(need) (1u << (need))
+
+const char *tc_need_text(enum tc_need need);
+const char *tc_need_option(enum tc_need need);
+
 struct tc_clause {
     tc_sym field, value;
     bool negated;
@@ -76,6 +96,7 @@ struct tc_invariant {
     size_t n_when;
     struct tc_context *contexts; /* by field */
     size_t n_contexts;
+    unsigned needs; /* TC_NEED_BIT of each */
     uint64_t held, broken,
         excluded; /* examples: positive, negative outside the precondition, not covered */
     uint64_t pipelines;

@@ -104,6 +104,16 @@ static struct tc_json *evidence_to_json(const struct tc_invariant *invariant,
     return object;
 }
 
+static struct tc_json *needs_to_json(unsigned needs)
+{
+    struct tc_json *array = tc_json_array();
+
+    for (unsigned i = 0; i < TC_N_NEEDS; i++)
+        if (needs & TC_NEED_BIT(i))
+            tc_json_append(array, tc_json_string(tc_need_text((enum tc_need)i)));
+    return array;
+}
+
 struct tc_json *tc_invariant_to_json(const struct tc_invariant *invariant,
                                      const struct tc_strtab *symbols)
 {
@@ -128,6 +138,8 @@ struct tc_json *tc_invariant_to_json(const struct tc_invariant *invariant,
     tc_json_set_string(object, "relation", tc_strtab_text(symbols, invariant->relation));
     tc_json_set(object, "params", params);
     tc_json_set(object, "when", when);
+    if (invariant->needs)
+        tc_json_set(object, "needs", needs_to_json(invariant->needs));
     tc_json_set_string(object, "text", invariant->text ? invariant->text : "");
     tc_json_set(object, "evidence", evidence_to_json(invariant, symbols));
     return object;

@@ -205,6 +205,26 @@ static void read_evidence(struct tc_invariant_set *set, const struct tc_json *ev
         read_contexts(set, contexts, invariant);
 }
 
+static bool read_need(const struct tc_json *need, struct tc_invariant *invariant)
+{
+    const char *text = tc_json_text(need);
+
+    for (unsigned i = 0; text && i < TC_N_NEEDS; i++)
+        if (!strcmp(text, tc_need_text((enum tc_need)i))) {
+            invariant->needs |= TC_NEED_BIT(i);
+            return true;
+        }
+    return false;
+}
+
+static bool read_needs(const struct tc_json *needs, struct tc_invariant *invariant)
+{
+    for (const struct tc_json *need = tc_json_first(needs); need; need = tc_json_next(need))
+        if (!read_need(need, invariant))
+            return false;
+    return !needs || tc_json_is_array(needs);
+}
+
 /* NULL if it is no string. */
 static const char *copy_text(struct tc_invariant_set *set, const struct tc_json *string)
 {
@@ -256,6 +276,8 @@ static enum tc_status read_invariant(struct tc_invariant_set *set, struct tc_jso
         invariant->unchecked = "its params are not understood by this version";
     else if (!read_when(set, tc_json_get(document, "when"), invariant))
         invariant->unchecked = "its precondition is not understood by this version";
+    else if (!read_needs(tc_json_get(document, "needs"), invariant))
+        invariant->unchecked = "what it needs of a trace is not understood by this version";
     else if (!are_names_sound(set, invariant))
         invariant->unchecked = "a name in it has a control character";
     else

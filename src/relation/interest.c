@@ -135,6 +135,8 @@ void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbo
     add_excuses(interest, tc_strtab_text(symbols, invariant->relation));
     for (size_t i = 0; i < invariant->n_when; i++)
         add_clause(interest, symbols, &invariant->when[i]);
+    interest->content |= (invariant->needs & TC_NEED_BIT(TC_NEED_CONTENT)) != 0;
+    interest->full_content |= (invariant->needs & TC_NEED_BIT(TC_NEED_CONTENT_FULL)) != 0;
     interest->digest = tc_hash64(invariant->id, strlen(invariant->id), interest->digest);
 }
 

@@ -27,6 +27,7 @@ struct tc_interest {
     bool settings;           /* some invariant speaks of parameter groups or scalers */
     bool owners;             /* some invariant asks which parameters optimizers have */
     bool content;            /* some invariant speaks of the content of operands */
+    bool full_content;       /* ... as --content full tells it */
     uint64_t digest;         /* XXH3 over the invariants' ids, in order */
 };
 

@@ -151,6 +151,8 @@ struct tc_process {
     const struct tc_value *packages;
     const struct tc_value *selection; /* what was traced; NULL: everything */
     bool has_content;                 /* of tensors */
+    bool has_full_content;            /* of all of them */
+    bool has_operators;               /* what lines of the script compute was asked for */
     uint64_t digest; /* which algorithm its digests are of: those of two are never compared */
     struct tc_strtab *missing; /* names that the collector did not find; NULL: it found all */
     struct tc_str host;

@@ -95,6 +95,8 @@ void tc_replay_add_process(struct tc_replay *replay, const char *file,
     process->selection = tc_value_get(object, "selection");
     process->has_content = tc_value_is(tc_value_get(object, "content"), "batches") ||
                            tc_value_is(tc_value_get(object, "content"), "full");
+    process->has_full_content = tc_value_is(tc_value_get(object, "content"), "full");
+    process->has_operators = tc_value_is_true(tc_value_get(object, "operators"));
     process->digest = algorithm_of(object);
     process->first_t = process->last_t = TC_NONE;
     process->has_samples = tc_value_is(tc_value_get(object, "variables"), "sampled");

@@ -12,7 +12,7 @@ def parameter(t, model):
 
 
 def train(folder, other=None, shift=1):
-    t = Trace(folder)
+    t = Trace(folder, operators=True)
     models = {name: t.model(name, {"weight": {}}) for name in ("q1", "q2", "q1_target", "q2_target")}
     optimizer = t.optimizer(models["q1"])
     t.stage = "training"

@@ -9,7 +9,7 @@ FREE = [0.5, 2.0, 0, 64]
 
 
 def train(folder, images=(BOTH, BOTH, BOTH), hidden=(BOTH, UNIT, BOTH), cut=(CUT, CUT, CUT), rewards=(FREE, FREE, FREE)):
-    t = Trace(folder, schema=5, content="batches")
+    t = Trace(folder, schema=5, content="full")
     model = t.net("w")
     optimizer = t.optimizer(model)
     weight = {**t.tensor(4), "id": model.parameters[0].serial}

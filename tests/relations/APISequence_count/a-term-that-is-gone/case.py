@@ -8,7 +8,7 @@ MUL, CLAMP, LOOK = "torch.Tensor.mul", "torch.clamp", "torch.look"
 
 
 def train(folder, steps=4, is_broken=False):
-    t = Trace(folder)
+    t = Trace(folder, operators=True)
     model = t.net("w")
     optimizer = t.optimizer(model)
     for step in range(steps):

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fact/needs.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "fact/facts.h"
+#include "replay/symbols.h"
+
+/* Keys of examples that are no facts. */
+#define KEY_OPERATORS "operators"
+#define KEY_CONTENT   "content"
+
+/* ---- learning ------------------------------------------------------------------------------- */
+
+static void tell(struct tc_facts *facts, const char *key, tc_sym value)
+{
+    static const struct tc_situation no_situation = {.n = 0};
+    const struct tc_example example = {.key = tc_strtab_intern_text(facts->table.symbols, key),
+                                       .situation = &no_situation,
+                                       .outcome = &value,
+                                       .n_outcome = 1};
+
+    facts->sink->example(facts->sink->context, facts->event, &example);
+}
+
+void tc_fact_tell_needs(struct tc_facts *facts, const struct tc_fact_watch *w)
+{
+    if (w->process->has_content)
+        tell(facts, KEY_CONTENT, w->process->has_full_content ? TC_SYM_TRUE : TC_SYM_FALSE);
+    if (!w->process->has_operators)
+        return;
+    tell(facts, KEY_OPERATORS, TC_SYM_EMPTY);
+    for (size_t i = 0; i < w->labels.n; i++)
+        if (w->labels.items[i].is_operator)
+            tell(facts, KEY_OPERATORS, w->labels.items[i].fn);
+}
+
+/* ---- what each fact needs ------------------------------------------------------------------- */
+
+struct told {
+    bool has_operators, has_content, has_full_content;
+    struct tc_map operators; /* their symbols */
+};
+
+static void on_operator(void *context, const struct tc_example *row)
+{
+    struct told *told = context;
+
+    told->has_operators = true;
+    for (size_t i = 0; i < row->n_outcome; i++)
+        if (row->outcome[i] != TC_SYM_EMPTY)
+            tc_map_put(&told->operators, row->outcome[i], 1);
+}
+
+static void on_content(void *context, const struct tc_example *row)
+{
+    struct told *told = context;
+
+    told->has_content = true;
+    told->has_full_content |= row->n_outcome && row->outcome[0] == TC_SYM_TRUE;
+}
+
+static bool is_operator(const struct told *told, tc_sym name)
+{
+    uint64_t ignored;
+
+    return name != TC_NO_SYM && tc_map_get(&told->operators, name, &ignored);
+}
+
+/* A source is the name of a call in quotation marks. */
+static bool comes_from_operator(const struct told *told, const struct tc_strtab *symbols,
+                                const struct tc_fact *fact)
+{
+    const size_t size = tc_strtab_size(symbols, fact->value);
+
+    return fact->attribute == TC_ATTRIBUTE_SOURCE && size > 2 &&
+           is_operator(told,
+                       tc_strtab_find(symbols, tc_strtab_text(symbols, fact->value) + 1, size - 2));
+}
+
+static bool names_operator(const struct told *told, const struct tc_strtab *symbols,
+                           const struct tc_fact *fact)
+{
+    const tc_sym *fields = fact->subject.fields;
+
+    return is_operator(told, fields[TC_FACT_FN]) || is_operator(told, fields[TC_FACT_IN]) ||
+           is_operator(told, fields[TC_FACT_BY]) || comes_from_operator(told, symbols, fact);
+}
+
+/* Is it about what was computed through several calls? Without the operators among them a chain
+ * ends, and a tensor is taken for one of the script's data. */
+static bool follows_chains(const struct tc_fact *fact)
+{
+    switch (fact->attribute) {
+    case TC_ATTRIBUTE_FIRST:
+    case TC_ATTRIBUTE_LAST:
+    case TC_ATTRIBUTE_UNIFORM:
+    case TC_ATTRIBUTE_NEGATIVE:
+    case TC_ATTRIBUTE_BELOW_ZERO:
+    case TC_ATTRIBUTE_ABOVE_ZERO:
+    case TC_ATTRIBUTE_ABOVE_ONE:
+    case TC_ATTRIBUTE_EARLIER:
+    case TC_ATTRIBUTE_STILL:
+    case TC_ATTRIBUTE_MADE_OF:
+    case TC_ATTRIBUTE_APART:
+        return true;
+    default:
+        return fact->subject.kind == TC_SUBJECT_FLOW;
+    }
+}
+
+/* Is it about a content that comes again? Which tensors are known again depends on how much of
+ * their content is recorded. */
+static bool compares_content(const struct tc_fact *fact)
+{
+    switch (fact->attribute) {
+    case TC_ATTRIBUTE_ALIKE:
+    case TC_ATTRIBUTE_GIVEN:
+    case TC_ATTRIBUTE_SEEN:
+    case TC_ATTRIBUTE_REPEATS:
+    case TC_ATTRIBUTE_AGAIN:
+    case TC_ATTRIBUTE_AGAIN_HERE:
+    case TC_ATTRIBUTE_ROWS_AGAIN:
+    case TC_ATTRIBUTE_TRAINED_ON:
+    case TC_ATTRIBUTE_EARLIER:
+    case TC_ATTRIBUTE_STILL:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_of_content(const struct tc_fact *fact)
+{
+    return fact->attribute >= TC_ATTRIBUTE_CONTENT && fact->attribute != TC_ATTRIBUTE_COUNT_EVEN &&
+           fact->attribute != TC_ATTRIBUTE_MADE_OF && fact->attribute != TC_ATTRIBUTE_APART;
+}
+
+static unsigned needs_of(const struct told *told, const struct tc_strtab *symbols,
+                         const struct tc_fact *fact)
+{
+    unsigned needs = 0;
+
+    if (told->has_operators && (names_operator(told, symbols, fact) || follows_chains(fact)))
+        needs |= TC_NEED_BIT(TC_NEED_OPERATORS);
+    if (fact->attribute == TC_ATTRIBUTE_BELOW_ZERO || fact->attribute == TC_ATTRIBUTE_ABOVE_ZERO ||
+        fact->attribute == TC_ATTRIBUTE_ABOVE_ONE)
+        return needs | TC_NEED_BIT(TC_NEED_CONTENT_FULL);
+    if (compares_content(fact) && told->has_content)
+        return needs |
+               TC_NEED_BIT(told->has_full_content ? TC_NEED_CONTENT_FULL : TC_NEED_CONTENT_BATCHES);
+    return needs | (told->has_content && is_of_content(fact) ? TC_NEED_BIT(TC_NEED_CONTENT) : 0);
+}
+
+void tc_fact_find_needs(const struct tc_rows *rows, struct tc_invariant_set *set)
+{
+    struct told told = {0};
+
+    rows->each(rows, tc_strtab_intern_text(rows->symbols, KEY_OPERATORS), on_operator, &told);
+    rows->each(rows, tc_strtab_intern_text(rows->symbols, KEY_CONTENT), on_content, &told);
+    for (size_t i = 0; i < set->items.n; i++)
+        set->items.items[i]->needs =
+            needs_of(&told, rows->symbols, tc_invariant_fact(set->items.items[i]));
+    tc_map_release(&told.operators);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * needs.h - what a trace must have been asked for, or facts look broken that are not
+ *
+ * A trace that was not asked for a script's own operators lacks their calls, and so the links of
+ * what was computed by them; one that was asked for less content knows fewer tensors again.
+ */
+#ifndef TC_FACT_NEEDS_H
+#define TC_FACT_NEEDS_H
+
+#include "relation/relation.h"
+
+/* Give each fact of the set what it needs, by what was told while learning. */
+void tc_fact_find_needs(const struct tc_rows *rows, struct tc_invariant_set *set);
+
+#endif /* TC_FACT_NEEDS_H */
