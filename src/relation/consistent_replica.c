@@ -15,6 +15,9 @@
  * what trains differs are kept back, and of what trains nothing is said in them once all of it is
  * equal again.
  *
+ * A weight that differs from the start, where others are the same, is this rank's part of a whole:
+ * tensor parallelism by hand leaves no mark of that on it.
+ *
  * A step waits until every rank of the world has reported it. Nothing here depends on which rank
  * comes first: a step is a set of reports, told from where its lowest rank stood. Steps that wait
  * for a rank in vain are judged with those present when an event says that the wait is over, or
@@ -57,7 +60,10 @@ struct replica {
     struct content contents[2];  /* those of the lowest ranks, lowest first */
     unsigned n_contents;
     bool data_differs, dtype_differs, shape_differs, is_incomparable;
-    bool is_part; /* of the ranks that hold one part of it; others hold other parts */
+    bool is_part;        /* of the ranks that hold one part of it; others hold other parts */
+    uint64_t first_data; /* on the rank that reported first, when it was first seen */
+    bool first_differs;  /* on another one it was another */
+    bool is_own;         /* each rank has one of its own, and always had */
 };
 
 struct pending_step {
@@ -227,8 +233,11 @@ static void add_statement(struct replica_state *r, struct pending_step *step,
     uint64_t *at = tc_map_at(&step->by_name, said->key, &is_new);
 
     if (is_new) {
-        struct replica replica = {
-            .rank = INT64_MAX, .last_rank = -1, .attr = said->attr, .is_part = said->is_part};
+        struct replica replica = {.rank = INT64_MAX,
+                                  .last_rank = -1,
+                                  .attr = said->attr,
+                                  .is_part = said->is_part,
+                                  .first_data = said->variable->first_data};
         *at = step->variables.n;
         tc_vec_push(&step->variables, replica);
     }
@@ -242,6 +251,8 @@ static void add_statement(struct replica_state *r, struct pending_step *step,
                                 replica->last_rank == said->rank;
     replica->last_rank = said->rank;
     replica->data_differs |= other->data != now.data;
+    replica->first_differs |=
+        said->variable->has_first && replica->first_data != said->variable->first_data;
     replica->dtype_differs |= other->dtype != now.dtype;
     replica->shape_differs |= other->shape != now.shape;
     replica->n_ranks++;
@@ -378,7 +389,8 @@ static int by_serial(const void *a, const void *b)
 static bool is_trained(const struct replica *replica)
 {
     return !replica->variable.is_setting && !replica->is_incomparable && !replica->is_part &&
-           replica->variable.kind == TC_SYM_PARAMETER && replica->variable.requires_grad;
+           !replica->is_own && replica->variable.kind == TC_SYM_PARAMETER &&
+           replica->variable.requires_grad;
 }
 
 /* The answers; at most three. has_met: ranks that went their own ways on purpose. */
@@ -393,7 +405,7 @@ static size_t outcome_of(const struct replica *replica, bool has_met, struct tc_
         return n;
     }
     /* Ranks see batches of their own, and so have running statistics of their own. */
-    if (!replica->is_incomparable && replica->variable.kind != TC_SYM_BUFFER &&
+    if (!replica->is_incomparable && replica->variable.kind != TC_SYM_BUFFER && !replica->is_own &&
         !(has_met && is_trained(replica)))
         out[n++] = tc_consistent_agreement(symbols, TC_SYM_DATA, !replica->data_differs);
     if (replica->is_part) /* the rest is told of the whole */
@@ -408,6 +420,7 @@ static size_t outcome_of(const struct replica *replica, bool has_met, struct tc_
 static tc_excuses excuses_of(const struct replica *replica, bool has_met)
 {
     return (has_met && is_trained(replica) ? TC_EXCUSE_BIT(TC_EXCUSE_APART) : 0) |
+           (replica->is_own ? TC_EXCUSE_BIT(TC_EXCUSE_OWN_PART) : 0) |
            (replica->is_incomparable ? TC_EXCUSE_BIT(TC_EXCUSE_INCOMPARABLE) : 0);
 }
 
@@ -488,6 +501,21 @@ static void tell_apart(const struct replica_state *r, struct steps *steps, bool 
     steps->has_parted = !has_met;
 }
 
+/* Where nothing that trains began alike, nobody has seen to it that anything does. */
+static void find_own(struct pending_step *step)
+{
+    bool has_replicas = false;
+
+    for (size_t i = 0; i < step->variables.n; i++) {
+        const struct replica *replica = &step->variables.items[i];
+        has_replicas |= is_trained(replica) && is_shared(step, replica) && !replica->first_differs;
+    }
+    for (size_t i = 0; has_replicas && i < step->variables.n; i++) {
+        struct replica *replica = &step->variables.items[i];
+        replica->is_own = is_trained(replica) && replica->first_differs && replica->data_differs;
+    }
+}
+
 enum replicas {
     NOTHING_TRAINS,
     TOGETHER,
@@ -519,8 +547,10 @@ static void settle(struct replica_state *r, struct steps *steps, size_t at,
                    const struct tc_sink *sink)
 {
     struct pending_step **items = steps->items.items, *step = items[at];
-    enum replicas replicas = replicas_in(step);
+    enum replicas replicas;
 
+    find_own(step);
+    replicas = replicas_in(step);
     if (step->ranks.n < step->world && step->step > steps->given_up)
         steps->given_up = step->step;
     r->held -= bytes_of(step);

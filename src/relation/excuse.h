@@ -131,6 +131,10 @@
       "relations/Consistent_replica/parts-of-an-optimizer")                                        \
     X(NOT_SHARED, "not_shared", TC_NO_SYM, "not all ranks that reported have it",                  \
       "no script: the definition of the form", "relations/Consistent_replica/parts-have-replicas") \
+    X(OWN_PART, "own_part", TC_SYM_DATA,                                                           \
+      "it differs between ranks from the start, as parts of a whole do, where others are equal",   \
+      "tensor parallelism by hand: dropout_differs_in_replicated_part of benchmarks/blind",        \
+      "relations/Consistent_replica/parts-without-marks")                                          \
     X(APART, "apart", TC_SYM_DATA, "ranks went their own ways and met again",                      \
       "local_sgd.py of benchmarks/blind", "relations/Consistent_replica/ranks-that-meet-again")    \
     X(INCOMPARABLE, "incomparable", TC_SYM_DATA,                                                   \

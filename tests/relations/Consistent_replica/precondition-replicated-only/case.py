@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensor parallelism splits w and replicates b: each rank has its own w, and one b."""
+"""Tensor parallelism splits w and replicates b: each rank has its own w, and one b. As both parts
+of w begin with zeros, only its mark tells that it is none of one."""
 from trace_writer import Trace
 
 
 def rank(folder, number, drifts_from=None):
     t = Trace(folder, rank=number, world=2, pid=number + 1)
     t.stage = "training"
-    model = t.model("model", {"w": {"content": 70 + number, "attrs": {"tensor_model_parallel": True}},
+    model = t.model("model", {"w": {"content": 70, "attrs": {"tensor_model_parallel": True}},
                               "b": {"content": 80}})
     optimizer = t.optimizer(model)
     for i in range(6):
@@ -14,6 +15,8 @@ def rank(folder, number, drifts_from=None):
         t.forward(model)
         t.backward(model)
         t.step(optimizer)
+        if i == 0 and number == 1:
+            t.change(model.var("w"))
         if i == drifts_from and number == 1:
             t.change(model.var("b"))
         t.cut()
