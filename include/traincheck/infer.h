@@ -49,7 +49,7 @@ struct tc_infer_result {
     uint64_t n_invariants, n_rows;
     uint64_t n_facts, n_differed; /* of one script: held in all runs, had other values in another */
     uint64_t n_held_out, n_confirmed;   /* traces to validate on; invariants that held on any */
-    struct tc_infer_count per_form[32]; /* invariants, in order of the registry; n == 0 left out */
+    struct tc_infer_count per_form[64]; /* invariants, in order of the registry; n == 0 left out */
     size_t n_forms;
     struct tc_infer_count dropped[16]; /* hypotheses by reason */
     size_t n_dropped;

@@ -75,7 +75,7 @@ class InferResult(c.Structure):
     _fields_ = [(name, c.c_uint64) for name in (
         "n_pipelines", "n_files", "n_records", "n_calls", "n_windows", "json_bytes", "file_bytes", "wall_ns",
         "n_invariants", "n_rows", "n_facts", "n_differed", "n_held_out", "n_confirmed")] + [
-            ("per_form", InferCount * 32), ("n_forms", c.c_size_t), ("dropped", InferCount * 16), ("n_dropped", c.c_size_t)]
+            ("per_form", InferCount * 64), ("n_forms", c.c_size_t), ("dropped", InferCount * 16), ("n_dropped", c.c_size_t)]
 
 
 STRUCTS = [Error, Note, CheckConfig, CheckSet, CheckResult, OnlineConfig, InferConfig, InferCount, InferResult]

@@ -15,7 +15,7 @@
 #include <traincheck/version.h>
 
 #define DEFAULT_MIN_SUPPORT 3
-#define MAX_RELATIONS       32
+#define MAX_RELATIONS       64
 
 struct inference {
     const struct tc_infer_config *config;

@@ -3,9 +3,11 @@
  * api_arg.c - APIArg(Ia, operand, ...): what the operands of a call are
  *
  *   constant   an operand is always this: a boolean, zero, or a dimension counted from the end
+ *   upper      a number of the receiver is at most another
  *   equal      two operands agree, or an operand agrees with the mode it is used in
  *
- * The receiver's own settings are situation and no facts, but for the mode of a root module.
+ * The receiver's own settings are situation and no facts, but for the mode of a root module, and
+ * for how far a schedule has come beside how far it goes.
  */
 #include "relation/operand_form.h"
 
@@ -30,6 +32,11 @@ static bool is_equality(const struct tc_statement *s)
     return s->verb == TC_SYM_EQUALS && tc_path_is_argument(&s->left);
 }
 
+static bool is_upper_bound(const struct tc_statement *s)
+{
+    return s->verb == TC_SYM_AT_MOST && s->left.root == TC_PATH_SETTING;
+}
+
 const struct tc_relation tc_api_arg_constant = {
     .name = "APIArg/constant",
     .summary = "an operand of a call is always this, or always in this mode",
@@ -50,5 +57,15 @@ const struct tc_relation tc_api_arg_equal = {
     .fault = TC_FAULT_AT_BEGIN,
     .states = is_equality,
     .usual = TC_SUPPORT_COIN,
+    TC_OPERAND_FORM,
+};
+
+const struct tc_relation tc_api_arg_upper = {
+    .name = "APIArg/upper",
+    .summary = "a schedule has not come further than it goes",
+    .hint = "Is the length of the schedule counted in what it is stepped by: epochs, or batches?",
+    .fault = TC_FAULT_AT_BEGIN,
+    .states = is_upper_bound,
+    .usual = TC_SUPPORT_USAGE,
     TC_OPERAND_FORM,
 };

@@ -30,7 +30,7 @@ static bool is_equality(const struct tc_statement *s)
 
 static bool is_upper_bound(const struct tc_statement *s)
 {
-    return s->verb == TC_SYM_AT_MOST;
+    return s->verb == TC_SYM_AT_MOST && s->left.root != TC_PATH_SETTING;
 }
 
 static bool is_lower_bound(const struct tc_statement *s)

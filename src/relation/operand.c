@@ -44,6 +44,8 @@ static void read_root(struct tc_path *path)
         path->root = TC_PATH_SOME_GRADIENT;
     else if (tc_str_is(path->owner, TC_OPERAND_ALL_GRADIENTS))
         path->root = TC_PATH_ALL_GRADIENTS;
+    else if (tc_str_is(path->owner, TC_OPERAND_SOME_KNOWN))
+        path->root = TC_PATH_SOME_KNOWN;
 }
 
 /* Of "args.dtype" dtype is no part, but the operand. */

@@ -14,6 +14,8 @@
  *                                           are equal and more than one
  *   "args.some.requires_grad is true"       of what makes one number of several tensors, as losses
  *   "args.all.requires_grad is false"       do: at least one operand, not every one
+ *   "args.state_dict.some.known is true"    some key of what is loaded is one of the receiver's
+ *   "self.last_epoch at_most self.T_max"    of the whole numbers that a schedule has
  *   "default is args.p"                     the argument has the default of its signature
  *   "call is rare"                          it loads or saves state: a run has few of these
  *
@@ -29,6 +31,8 @@ extern const struct tc_source tc_source_operands;
 /* Of all floating operands together. */
 #define TC_OPERAND_SOME_GRADIENT "args.some.requires_grad"
 #define TC_OPERAND_ALL_GRADIENTS "args.all.requires_grad"
+/* Of the keys of a state dict. */
+#define TC_OPERAND_SOME_KNOWN "args.state_dict.some.known"
 
 /* Part of a path: the dimension that the operand before it names, where the tensor is a matrix. */
 #define TC_PART_MATRIX ".matrix"
@@ -41,6 +45,7 @@ enum tc_path_root {
     TC_PATH_LENGTH, /* of the result */
     TC_PATH_SOME_GRADIENT,
     TC_PATH_ALL_GRADIENTS,
+    TC_PATH_SOME_KNOWN,
 };
 
 enum tc_path_part {

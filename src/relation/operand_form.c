@@ -85,10 +85,11 @@ static bool is_flag(tc_sym value)
 }
 
 /* A switch that all pipelines happen to leave in one position: as likely as a coin. That a loss has
- * something to train is no switch. */
+ * something to train, and something to train it by, is no switch; nor is that a load finds what it
+ * is given. */
 static bool is_coin(const struct tc_statement *s)
 {
-    return s->left.root != TC_PATH_SOME_GRADIENT && s->verb == TC_SYM_IS && is_flag(s->right);
+    return s->left.root < TC_PATH_SOME_GRADIENT && s->verb == TC_SYM_IS && is_flag(s->right);
 }
 
 /* That two whole shapes agree is no coin that falls by chance. */

@@ -277,6 +277,31 @@ static void read_arguments(struct reading *r)
             compare_tensors(r, &r->tensors[i], &r->tensors[j]);
 }
 
+static void compare_counts(struct reading *r, const struct tc_member *a, const struct tc_member *b)
+{
+    char left[MAX_PATH], right[MAX_PATH];
+
+    if (a->value.kind != TC_VALUE_INT || b->value.kind != TC_VALUE_INT || b->value.integer < 2 ||
+        !make_path(left, "self", a->key) || !make_path(right, "self", b->key))
+        return;
+    state(r, tc_strtab_intern_text(r->symbols, left),
+          a->value.integer <= b->value.integer ? TC_SYM_AT_MOST : TC_SYM_EXCEEDS,
+          tc_strtab_intern_text(r->symbols, right));
+}
+
+/* How far a schedule has come, and how far it goes. */
+static void read_schedule(struct reading *r)
+{
+    const struct tc_value *attrs = tc_value_get(r->call->self, "attrs");
+
+    if (r->call->role != TC_ROLE_SCHEDULER || !attrs || attrs->kind != TC_VALUE_OBJECT)
+        return;
+    for (uint32_t i = 0; i < attrs->n; i++)
+        for (uint32_t j = 0; j < attrs->n; j++)
+            if (i != j)
+                compare_counts(r, &attrs->members[i], &attrs->members[j]);
+}
+
 static void read_receiver(struct reading *r)
 {
     const struct tc_value *training =
@@ -403,6 +428,27 @@ static void read_gradients(struct reading *r)
         state_is(r, TC_OPERAND_ALL_GRADIENTS, tc_symbols_bool(n_requiring == n));
 }
 
+/* Longer lists are cut in a trace. */
+static bool is_whole(const struct tc_value *array)
+{
+    return array && array->kind == TC_VALUE_ARRAY &&
+           !(array->n && array->items[array->n - 1].kind == TC_VALUE_OBJECT);
+}
+
+/* What load_state_dict() returns: the names that are missing, and those that are not known. Where
+ * all that is given is not known, nothing is loaded. */
+static void read_loaded(struct reading *r, const struct tc_value *value)
+{
+    const struct tc_value *given = tc_value_get(tc_value_get(r->call->args, "state_dict"), "dict");
+
+    if (r->call->role != TC_ROLE_LOAD || value->n != 2 || !given ||
+        given->kind != TC_VALUE_OBJECT || !given->n || !is_whole(&value->items[0]) ||
+        !is_whole(&value->items[1]))
+        return;
+    state_is(r, TC_OPERAND_SOME_KNOWN,
+             tc_symbols_bool(!value->items[0].n || value->items[1].n < given->n));
+}
+
 static void read_result(struct reading *r)
 {
     const struct tc_record *end = r->call->end;
@@ -422,6 +468,7 @@ static void read_result(struct reading *r)
         state_is(r, "value", tc_symbols_bool(value->boolean));
     } else if (value->kind == TC_VALUE_ARRAY) {
         read_length(r, "value", value);
+        read_loaded(r, value);
     } else if (tc_value_get(value, "dict") &&
                tc_value_get(value, "dict")->kind == TC_VALUE_OBJECT) {
         read_members(r, tc_value_get(value, "dict"));
@@ -449,6 +496,7 @@ size_t tc_operand_read(struct tc_strtab *symbols, const struct tc_call *call,
     if (tc_role_has(call->role, TC_TRAIT_FOREIGN))
         state(&r, TC_SYM_CALL, TC_SYM_IS, TC_SYM_USERS);
     read_receiver(&r);
+    read_schedule(&r);
     read_arguments(&r);
     read_result(&r);
     return sort_unique(out, r.n_out);

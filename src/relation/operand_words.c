@@ -59,7 +59,7 @@ static void describe_length(struct tc_str member, tc_sym value, struct tc_strbuf
 
 static bool is_of_gradients(const struct tc_path *path)
 {
-    return path->root >= TC_PATH_SOME_GRADIENT;
+    return path->root == TC_PATH_SOME_GRADIENT || path->root == TC_PATH_ALL_GRADIENTS;
 }
 
 /* "at least one operand requires a gradient", or the contrary. */
@@ -83,6 +83,10 @@ void tc_operand_describe(const struct tc_strtab *symbols, const struct tc_param 
     tc_strbuf_adds(out, ", ");
     if (is_of_gradients(&left)) {
         describe_gradients(left.root == TC_PATH_SOME_GRADIENT, right == TC_SYM_TRUE, out);
+        return;
+    }
+    if (left.root == TC_PATH_SOME_KNOWN) {
+        tc_strbuf_adds(out, "some of the names that are loaded are the module's");
         return;
     }
     if (left.root == TC_PATH_LENGTH) {
@@ -165,6 +169,11 @@ void tc_operand_explain(struct tc_strtab *symbols, const struct tc_invariant *in
     tc_strbuf_adds(out, ": ");
     if (is_of_gradients(&left)) {
         describe_gradients(left.root == TC_PATH_SOME_GRADIENT, p->to != TC_SYM_TRUE, out);
+        return;
+    }
+    if (left.root == TC_PATH_SOME_KNOWN) {
+        tc_strbuf_adds(out,
+                       "none of the names that are loaded is the module's: nothing was loaded");
         return;
     }
     explain_path(event, tc_strtab_text(symbols, p->name), out);

@@ -10,24 +10,27 @@
 #include "relation/operand_form.h"
 
 /* Where examples come from, each once. */
-#define SOURCES(X)         \
-    X(tc_source_contents)  \
-    X(tc_source_owned)     \
-    X(tc_source_changes)   \
-    X(tc_source_gradients) \
-    X(tc_source_sets)      \
-    X(tc_source_window)    \
-    X(tc_source_clearing)  \
-    X(tc_source_operands)  \
-    X(tc_source_replica)   \
-    X(tc_source_alias)     \
-    X(tc_source_peer)      \
-    X(tc_source_steady)    \
-    X(tc_source_run)       \
-    X(tc_source_follow)    \
-    X(tc_source_distinct)  \
-    X(tc_source_settings)  \
-    X(tc_source_facts)     \
+#define SOURCES(X)          \
+    X(tc_source_contents)   \
+    X(tc_source_owned)      \
+    X(tc_source_changes)    \
+    X(tc_source_gradients)  \
+    X(tc_source_sets)       \
+    X(tc_source_window)     \
+    X(tc_source_clearing)   \
+    X(tc_source_operands)   \
+    X(tc_source_replica)    \
+    X(tc_source_alias)      \
+    X(tc_source_peer)       \
+    X(tc_source_steady)     \
+    X(tc_source_apart)      \
+    X(tc_source_statistics) \
+    X(tc_source_undone)     \
+    X(tc_source_run)        \
+    X(tc_source_follow)     \
+    X(tc_source_distinct)   \
+    X(tc_source_settings)   \
+    X(tc_source_facts)      \
     X(tc_source_python)
 
 /* Every form, in the order of reports. */
@@ -36,12 +39,15 @@
     X(tc_consistent_alias)       \
     X(tc_consistent_peer)        \
     X(tc_consistent_steady)      \
+    X(tc_consistent_apart)       \
+    X(tc_consistent_statistics)  \
     X(tc_event_contain_some)     \
     X(tc_event_contain_none)     \
     X(tc_event_contain_each)     \
     X(tc_event_contain_within)   \
     X(tc_event_contain_restored) \
     X(tc_event_contain_owned)    \
+    X(tc_event_contain_undone)   \
     X(tc_event_contain_sets)     \
     X(tc_api_sequence_window)    \
     X(tc_api_sequence_between)   \
@@ -49,6 +55,7 @@
     X(tc_api_sequence_follow)    \
     X(tc_api_arg_constant)       \
     X(tc_api_arg_equal)          \
+    X(tc_api_arg_upper)          \
     X(tc_api_arg_distinct)       \
     X(tc_api_arg_setting)        \
     X(tc_api_output_constant)    \

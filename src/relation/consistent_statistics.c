@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * consistent_statistics.c - Consistent/statistics: an average has statistics of its own weights
+ *
+ * An average is a model whose parameters change though no optimizer steps them. Statistics are
+ * buffers that forwards write to: which these are the models tell that train. An average that is
+ * asked in evaluation mode needs some that were made since it was made, by a pass over data or by
+ * copying those of its model.
+ *
+ * An example for each evaluation of such a model that has buffers of this kind.
+ */
+#include "relation/claims.h"
+#include "relation/consistent.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/hash.h"
+#include "replay/symbols.h"
+
+struct statistics_state {
+    struct tc_map moving; /* (process, class of the owner, last part of the name) that forwards
+                             write to */
+};
+
+static void statistics_release(void *state)
+{
+    tc_map_release(&((struct statistics_state *)state)->moving);
+}
+
+static uint64_t kind_of(const struct tc_strtab *symbols, const struct tc_process *process,
+                        const struct tc_variable *v)
+{
+    const char *name = tc_strtab_text(symbols, v->name), *leaf = strrchr(name, '.');
+
+    leaf = leaf ? leaf + 1 : name;
+    return tc_hash64(leaf, strlen(leaf), (uintptr_t)process ^ v->owner);
+}
+
+/* Is it inside of the forward of a model? */
+static bool is_forward(const struct tc_call *call)
+{
+    while (call && !call->is_root)
+        call = call->parent;
+    return call != NULL;
+}
+
+static bool has_changed(const struct tc_variable *v)
+{
+    return v->has_first && v->has_data && !v->is_sampled && v->data != v->first_data;
+}
+
+/* Counters of batches are no statistics, and nothing is computed from them. */
+static bool is_statistic(const struct statistics_state *s, const struct tc_strtab *symbols,
+                         const struct tc_process *process, const struct tc_variable *v)
+{
+    uint64_t ignored;
+
+    return v->kind == TC_SYM_BUFFER && strstr(tc_strtab_text(symbols, v->dtype), "float") &&
+           tc_map_get(&s->moving, kind_of(symbols, process, v), &ignored);
+}
+
+/* Of one root. */
+struct average {
+    bool is_stepped, has_moved;            /* its parameters */
+    bool has_made;                         /* one of its statistics */
+    const struct tc_variable *a_statistic; /* that was not made; NULL: none */
+};
+
+static struct average look_at(const struct statistics_state *s, const struct tc_strtab *symbols,
+                              const struct tc_process *process, int64_t root)
+{
+    struct average average = {0};
+    const struct tc_variable *v;
+
+    for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));) {
+        if (v->root != root)
+            continue;
+        if (v->kind == TC_SYM_PARAMETER) {
+            average.is_stepped |= v->stepped >= 0;
+            average.has_moved |= has_changed(v);
+        } else if (is_statistic(s, symbols, process, v)) {
+            average.has_made |= has_changed(v);
+            if (!has_changed(v) &&
+                (!average.a_statistic || v->serial < average.a_statistic->serial))
+                average.a_statistic = v;
+        }
+    }
+    return average;
+}
+
+static void judge(const struct statistics_state *s, struct tc_strtab *symbols,
+                  const struct tc_event *event, const struct tc_sink *sink)
+{
+    const int64_t root = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
+    const struct average average = look_at(s, symbols, event->process, root);
+    const struct tc_situation none = {.n = 0};
+    tc_sym outcome[1];
+
+    if (average.is_stepped || !average.has_moved || (!average.has_made && !average.a_statistic))
+        return;
+    outcome[0] = average.has_made ? TC_SYM_CHANGED : TC_SYM_UNCHANGED;
+    tc_consistent_emit(sink, event, TC_SYM_BUFFER, &none, outcome, 1, average.a_statistic);
+}
+
+static void statistics_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                               const struct tc_sink *sink)
+{
+    struct statistics_state *s = state;
+
+    if (!event->process || event->process->is_worker || event->process->has_samples)
+        return;
+    if (event->kind == TC_EVENT_CHANGE && event->variable->kind == TC_SYM_BUFFER &&
+        is_forward(event->call))
+        tc_map_put(&s->moving, kind_of(symbols, event->process, event->variable), 1);
+    else if (event->kind == TC_EVENT_CALL && event->call->is_root && !event->call->raised &&
+             !tc_call_is_training(event->call))
+        judge(s, symbols, event, sink);
+}
+
+const struct tc_source tc_source_statistics = {.name = "statistics",
+                                               .is_set = true,
+                                               .state_size = sizeof(struct statistics_state),
+                                               .release = statistics_release,
+                                               .observe = statistics_observe};
+
+static const struct tc_claim claims[] = {
+    {
+     .key = {TC_SYM_BUFFER},
+     .kind = TC_SYM_BUFFER,
+     .of = TC_PARAM_VARIABLE,
+     .attr = TC_SYM_DATA,
+     .to = TC_SYM_CHANGED,
+     .held = {TC_SYM_CHANGED},
+     .broken = {TC_SYM_UNCHANGED},
+     .if_met = true,
+     .support = TC_SUPPORT_LAW,
+     .expected = "an average of weights is evaluated with statistics that were made since",
+     .seen = "the weights have changed, %v never has: statistics of other weights",
+     },
+};
+
+const struct tc_relation tc_consistent_statistics = {
+    .name = "Consistent/statistics",
+    .summary = "an average of weights is evaluated with statistics that were made since",
+    .hint = "Does update_bn(), or a copy of the buffers, follow the averaging?",
+    .source = &tc_source_statistics,
+    .claims = claims,
+    .n_claims = TC_N_CLAIMS(claims),
+};
