@@ -14,8 +14,10 @@ target_compile_options(tc_plain_flags INTERFACE
 
 # For files that check at run time whether the processor has what they use.
 set(TC_WIDE_FLAGS "")
+set(TC_WIDEST_FLAGS "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(TC_WIDE_FLAGS -mavx2)
+  set(TC_WIDEST_FLAGS -O3 -mavx512f -mavx512ifma)
 endif()
 
 add_library(tc_flags INTERFACE)

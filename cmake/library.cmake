@@ -37,6 +37,7 @@ tc_embed_text(core report/html/report.css tc_text_report_css)
 tc_embed_text(core report/html/report.js tc_text_report_js)
 tc_embed_text(core report/html/plan.css tc_text_plan_css)
 add_library(traincheck_objects OBJECT ${core})
+set_source_files_properties(src/plan/matrix_wide.c PROPERTIES COMPILE_OPTIONS "${TC_WIDEST_FLAGS}")
 target_link_libraries(traincheck_objects PRIVATE tc_flags ${TC_CORE_LIBRARIES})
 set_target_properties(traincheck_objects PROPERTIES
   POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)

@@ -35,6 +35,13 @@ static inline tc_el tc_el_add(tc_el a, tc_el b)
     return a + b;
 }
 
+static inline bool tc_el_add_rows(const tc_el *a, const tc_el *b, tc_el *to, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = a[i] + b[i];
+    return true;
+}
+
 static inline tc_el tc_el_mul(tc_el a, tc_el b)
 {
     return a * b;

@@ -12,30 +12,31 @@
 
 #include "base/banned.h"
 
-static int64_t flat_index(const struct tc_plan_place *place, const struct tc_plan_piece *piece,
-                          const int64_t *index)
+/* Where a row of the piece begins, in the tensor and in the single-device tensor. */
+static int64_t row_at(const int64_t *index, const int64_t *at, const int64_t *sizes,
+                      uint32_t n_dims)
 {
-    int64_t at = 0;
+    int64_t place = 0;
 
-    for (uint32_t d = 0; d < place->n_global; d++)
-        at = at * place->global[d] + piece->at[d] + index[d];
-    return at;
+    for (uint32_t d = 0; d < n_dims; d++)
+        place = place * sizes[d] + at[d] + index[d];
+    return place;
 }
 
 static void place_piece(const struct tc_plan_tensor *t, const struct tc_plan_place *place,
                         const struct tc_plan_piece *piece, int64_t *out)
 {
-    int64_t index[TC_PLAN_MAX_DIMS] = {0}, n = 1;
+    int64_t index[TC_PLAN_MAX_DIMS] = {0}, row = 1, n = 1;
 
     for (uint32_t d = 0; d < t->n_dims; d++)
-        n *= piece->sizes[d];
-    for (int64_t i = 0; i < n; i++) {
-        int64_t at = 0;
-        for (uint32_t d = 0; d < t->n_dims; d++)
-            at = at * t->sizes[d] + piece->local[d] + index[d];
-        out[at] = flat_index(place, piece, index);
-        for (uint32_t d = t->n_dims; d-- > 0 && ++index[d] == piece->sizes[d];)
-            index[d] = 0;
+        n *= row = piece->sizes[d];
+    for (int64_t done = 0; done < n; done += row) {
+        int64_t from = row_at(index, piece->local, t->sizes, t->n_dims);
+        int64_t to = row_at(index, piece->at, place->global, t->n_dims);
+        for (int64_t i = 0; i < row; i++)
+            out[from + i] = to + i;
+        for (uint32_t d = t->n_dims; d-- > 1 && ++index[d - 1] == piece->sizes[d - 1];)
+            index[d - 1] = 0;
     }
 }
 

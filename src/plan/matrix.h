@@ -24,8 +24,27 @@ static inline struct tc_matrix tc_matrix_turned(struct tc_matrix m)
     return (struct tc_matrix){m.p, m.columns, m.rows, m.column, m.row};
 }
 
+/* Row i of a by column j of b. */
+static inline tc_el tc_matrix_dot(struct tc_matrix a, size_t i, struct tc_matrix b, size_t j)
+{
+    return tc_el_dot(a.p + i * a.row, a.column, b.p + j * b.column, b.row, a.columns);
+}
+
 /* a has as many columns as b rows; to is row-major. scratch: what it takes there it gives back. */
 void tc_matrix_multiply(struct tc_matrix a, struct tc_matrix b, tc_el *to,
                         struct tc_arena *scratch);
+
+/* ---- eight columns at once; for matrix.c --------------------------------------------------- */
+
+/* Element [i][j] goes to p[i * row + j * column]. */
+struct tc_matrix_out {
+    tc_el *p;
+    size_t row, column;
+};
+
+/* Does this processor have what tc_matrix_multiply_wide takes? */
+bool tc_matrix_has_wide(void);
+void tc_matrix_multiply_wide(struct tc_matrix a, struct tc_matrix b, struct tc_matrix_out to,
+                             struct tc_arena *scratch);
 
 #endif /* TC_PLAN_MATRIX_H */

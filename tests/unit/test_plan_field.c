@@ -106,27 +106,61 @@ static void test_dot_does_not_overflow(void **state)
     assert_false(tc_spread_row(a, 1, 100, row));
 }
 
-/* Of rows and columns that lie apart, with a row that holds no number. */
-static void test_matrices_are_multiplied(void **state)
+/* Each element of the product, with a row of the first and a column of the other that hold no
+ * number. */
+static void check_product(size_t rows, size_t n, size_t columns, bool is_turned)
 {
     struct tc_arena arena = TC_ARENA_INIT;
-    tc_el a[5 * 7], b[7 * 3], to[5 * 3];
+    struct tc_matrix x = {tc_calloc(rows * n, sizeof(tc_el)), rows, n, n, 1};
+    struct tc_matrix y = {tc_calloc(n * columns, sizeof(tc_el)), n, columns, columns, 1};
+    tc_el *a = (tc_el *)(uintptr_t)x.p, *b = (tc_el *)(uintptr_t)y.p,
+          *to = tc_calloc(rows * columns, sizeof(tc_el));
 
-    (void)state;
-    for (size_t i = 0; i < 5 * 7; i++)
-        a[i] = i == 2 * 7 + 3 ? TC_EL_UNDEF : any(i);
-    for (size_t i = 0; i < 7 * 3; i++)
-        b[i] = any(i + 100);
-    tc_matrix_multiply(tc_matrix_of(a, 5, 7), (struct tc_matrix){b, 7, 3, 1, 7}, to, &arena);
-    for (size_t i = 0; i < 5; i++)
-        for (size_t j = 0; j < 3; j++) {
+    if (is_turned)
+        y.row = 1, y.column = n;
+    for (size_t i = 0; i < rows * n; i++)
+        a[i] = i % 3 ? any(i) : (tc_el){TC_EL_PRIME - 1, TC_EL_PRIME - 1 - i % 2};
+    for (size_t i = 0; i < n * columns; i++)
+        b[i] = i % 3 ? any(i + 100) : (tc_el){TC_EL_PRIME - 1 - i % 2, TC_EL_PRIME - 1};
+    a[rows / 2 * n + n / 2] = TC_EL_UNDEF;
+    b[n / 2 * y.row + columns / 2 * y.column] = TC_EL_PLUS;
+    tc_matrix_multiply(x, y, to, &arena);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < columns; j++) {
             tc_el sum = TC_EL_ZERO;
-            for (size_t k = 0; k < 7; k++)
-                sum = tc_el_add(sum, tc_el_mul(a[i * 7 + k], b[j * 7 + k]));
-            assert_true(is(to[i * 3 + j], sum));
-            assert_int_equal(tc_el_is_undefined(sum), i == 2);
+            for (size_t k = 0; k < n; k++)
+                sum = tc_el_add(sum, tc_el_mul(a[i * n + k], b[k * y.row + j * y.column]));
+            assert_true(is(to[i * columns + j], sum));
+            assert_int_equal(tc_el_is_undefined(sum), i == rows / 2);
         }
     tc_arena_release(&arena);
+    tc_free(a);
+    tc_free(b);
+    tc_free(to);
+}
+
+/* Fewer and more columns than the processor takes at once, one row and several, and rows that are
+ * longer than a sum may be. */
+static void test_matrices_are_multiplied(void **state)
+{
+    static const size_t sizes[][3] = {
+        {5,  7,    3 },
+        {1,  1,    1 },
+        {2,  5,    8 },
+        {3,  24,   40},
+        {5,  3,    17},
+        {19, 6,    1 },
+        {12, 4,    7 },
+        {1,  1023, 9 },
+        {3,  2100, 11},
+        {9,  1,    8 }
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        check_product(sizes[i][0], sizes[i][1], sizes[i][2], false);
+        check_product(sizes[i][0], sizes[i][1], sizes[i][2], true);
+    }
 }
 
 static void test_many_inverses_are_those_of_each(void **state)
