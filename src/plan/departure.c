@@ -11,8 +11,6 @@
 
 #include "base/banned.h"
 
-#define MAX_FACTOR 64
-
 bool tc_story_has_all(const struct tc_story *s, const struct tc_part *parts)
 {
     for (uint32_t r = 0; r < s->grid.n; r++)
@@ -172,59 +170,4 @@ uint32_t tc_story_departure(struct tc_story *s, uint32_t start, uint32_t *partia
     tc_vec_release(&stack);
     tc_free(seen);
     return best;
-}
-
-/* ---- factors ------------------------------------------------------------------------------- */
-
-/* Numbers of ranks and micro-batches; larger ones are chance, or sizes of tensors. */
-static bool has_factor(const struct tc_related *r)
-{
-    bool is_small = r->num >= -MAX_FACTOR && r->num <= MAX_FACTOR && r->den <= MAX_FACTOR;
-
-    return r->is_found && !r->is_zero && is_small && (r->num != 1 || r->den != 1);
-}
-
-/* Does an operand have the factor? What relates to nothing is looked through. */
-static bool inherits(struct tc_story *s, uint32_t op, const struct tc_related *r, uint8_t *seen)
-{
-    for (uint32_t k = 0; k < s->nodes[op].n_deps; k++) {
-        uint32_t dep = s->nodes[op].deps[k];
-        const struct tc_related *of = tc_story_relation(s, dep);
-        if (seen[dep]++)
-            continue;
-        if (of->is_found ? has_factor(of) && of->num == r->num && of->den == r->den
-                         : inherits(s, dep, r, seen))
-            return true;
-    }
-    return false;
-}
-
-/* The same line of another micro-batch. */
-static bool is_listed(const struct tc_story *s, const uint32_t *ops, uint32_t n, uint32_t op)
-{
-    for (uint32_t k = 0; k < n; k++)
-        if (!strcmp(s->program->ops.items[ops[k]].name, s->program->ops.items[op].name) &&
-            !strcmp(s->program->ops.items[ops[k]].src, s->program->ops.items[op].src))
-            return true;
-    return false;
-}
-
-uint32_t tc_story_factors(struct tc_story *s, uint32_t op, uint32_t *ops, uint32_t most)
-{
-    uint32_t n = 0, n_ops = (uint32_t)s->program->ops.n;
-    uint8_t *seen = tc_malloc(n_ops + 1), *reached = tc_calloc(n_ops + 1, 1);
-
-    reached[op] = 1;
-    for (uint32_t i = op + 1; i-- > 0;)
-        for (uint32_t k = 0; reached[i] && k < s->nodes[i].n_deps; k++)
-            reached[s->nodes[i].deps[k]] = 1;
-    for (uint32_t i = 0; i <= op && n < most; i++) {
-        memset(seen, 0, n_ops + 1);
-        if (reached[i] && has_factor(tc_story_relation(s, i)) && !is_listed(s, ops, n, i) &&
-            !inherits(s, i, tc_story_relation(s, i), seen))
-            ops[n++] = i;
-    }
-    tc_free(seen);
-    tc_free(reached);
-    return n;
 }

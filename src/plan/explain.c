@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "plan/eval.h"
+#include "plan/rules.h"
 
 #include "base/banned.h"
 
@@ -51,34 +51,125 @@ static void add_new(struct tc_story *s, struct tc_plan_finding f)
     tc_vec_push(&s->verdict->findings, f);
 }
 
+/* A result that changes later is a copy. */
+static uint32_t copied_from(const struct tc_story *s, uint32_t writer)
+{
+    bool is_copy = !strncmp(s->program->ops.items[writer].name, "aten.clone", 10);
+
+    return is_copy && s->nodes[writer].n_deps ? s->nodes[writer].deps[0] : writer;
+}
+
+/* A gradient that is a sum over ranks until the optimizer's step sums it is no fault: the parameter
+ * tells. */
+static bool is_told_by_parameter(struct tc_story *s, const struct tc_plan_result *result,
+                                 const struct tc_related *r, uint32_t writer)
+{
+    return tc_relate_is_partial(r, &s->grid) && writer != TC_NO_OP &&
+           tc_story_is_reduced_later(s, result, copied_from(s, writer));
+}
+
+/* ---- along messages ------------------------------------------------------------------------ */
+
+/* Messages that rank `from` sends to or receives from another one, before an operator. */
+static uint32_t count_messages(const struct tc_story *s, enum tc_rule_kind kind, int64_t peer,
+                               uint32_t op)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < op; i++)
+        n += s->program->ops.items[i].rule->kind == kind &&
+             tc_plan_peer(s->parallel, s->rank, &s->program->ops.items[i]) == peer;
+    return n;
+}
+
+/* What is wrong came with a message: the rank that sent it is looked at next. */
+static bool came_with_message(struct tc_story *s, const struct tc_plan_judged *judged, uint32_t op)
+{
+    if (op == TC_NO_OP || s->is_last || s->program->ops.items[op].rule->kind != TC_RULE_RECEIVE)
+        return false;
+    s->sender = tc_plan_peer(s->parallel, s->rank, &s->program->ops.items[op]);
+    s->message = count_messages(s, TC_RULE_RECEIVE, s->sender, op);
+    s->wrong = judged;
+    return true;
+}
+
+/* The operator that sends a message to another rank. */
+static uint32_t find_sent(const struct tc_story *s, const struct tc_story *receiver)
+{
+    for (uint32_t i = 0; i < s->program->ops.n; i++)
+        if (s->program->ops.items[i].rule->kind == TC_RULE_SEND &&
+            tc_plan_peer(s->parallel, s->rank, &s->program->ops.items[i]) ==
+                (int64_t)receiver->rank->rank &&
+            count_messages(s, TC_RULE_SEND, receiver->rank->rank, i) == receiver->message)
+            return i;
+    return TC_NO_OP;
+}
+
+/* ---- one wrong value ----------------------------------------------------------------------- */
+
+static void tell_departure(struct tc_story *s, const struct tc_plan_judged *judged, uint32_t start)
+{
+    uint32_t partial = TC_NO_OP, op = tc_story_departure(s, start, &partial);
+
+    if (op == TC_NO_OP || came_with_message(s, judged, op))
+        return;
+    for (uint32_t k = 0; k < s->nodes[op].n_deps && partial == TC_NO_OP; k++)
+        if (tc_story_is_short(s, op, s->nodes[op].deps[k]) &&
+            came_with_message(s, judged, s->nodes[op].deps[k]))
+            return;
+    if (!is_told(s, op))
+        add_new(s, tc_story_tell_departure(s, judged, op, partial));
+}
+
+/* The value is a single-device value in another relation than it must be. */
+static void tell_related(struct tc_story *s, const struct tc_plan_judged *judged,
+                         const struct tc_related *r, uint32_t writer)
+{
+    if (writer != TC_NO_OP && r->num != r->den && !tc_relate_is_partial(r, &s->grid) &&
+        came_with_message(s, judged, tc_story_factor_origin(s, writer, r)))
+        return;
+    struct tc_plan_finding f = tc_story_tell_related(s, judged, r, writer);
+    uint32_t key = (uint32_t)tc_hash64(f.src, strlen(f.src), r->num + 64 * r->den) | 1u << 31;
+    if (!is_told(s, key))
+        tc_vec_push(&s->verdict->findings, f);
+}
+
 static void tell(struct tc_story *s, size_t i, uint32_t writer)
 {
     const struct tc_plan_result *result = &s->rank->results.items[i];
     const struct tc_plan_judged *judged = NULL;
-    uint32_t partial = TC_NO_OP;
     uint64_t number;
 
     if (tc_map_get(&s->verdict->by_name, result->name, &number))
         judged = &s->verdict->results.items[number];
-    if (!judged || follows_from_gradient(s, judged) || !tc_story_has_all(s, s->results[i]))
+    if (!judged || (!s->is_after_step && follows_from_gradient(s, judged)) ||
+        !tc_story_has_all(s, s->results[i]))
         return;
     struct tc_related r = tc_relate(&s->index, &s->grid, s->results[i], NULL);
-    if (r.is_found && !r.is_zero && !tc_story_is_reversed(s, &r)) {
-        struct tc_plan_finding f = tc_story_tell_related(s, judged, &r, writer);
-        uint32_t key = (uint32_t)tc_hash64(f.src, strlen(f.src), r.num + 64 * r.den) | 1u << 31;
-        if (!is_told(s, key))
-            tc_vec_push(&s->verdict->findings, f);
+    if (is_told_by_parameter(s, result, &r, writer))
+        s->is_after_step = true;
+    else if (r.is_found && !r.is_zero && !tc_story_is_reversed(s, &r))
+        tell_related(s, judged, &r, writer);
+    else if (writer != TC_NO_OP)
+        tell_departure(s, judged, writer);
+}
+
+/* What was sent is no single-device value, a multiple of one, or lacks a part. */
+static void tell_sent(struct tc_story *s)
+{
+    const struct tc_story_node *node = s->sent == TC_NO_OP ? NULL : &s->nodes[s->sent];
+
+    if (!node || !node->n_deps)
         return;
-    }
-    if (writer == TC_NO_OP)
-        return;
-    uint32_t op = tc_story_departure(s, writer, &partial);
-    if (op == TC_NO_OP)
-        return;
-    if (s->program->ops.items[op].rule->kind == TC_RULE_RECEIVE && !s->is_last)
-        s->sender = tc_plan_peer(s->parallel, s->rank, &s->program->ops.items[op]);
-    else if (!is_told(s, op))
-        add_new(s, tc_story_tell_departure(s, judged, op, partial));
+    uint32_t made = node->deps[0], user = TC_NO_OP;
+    const struct tc_related *r = tc_story_relation(s, made);
+    uint32_t missing = r->is_found ? tc_story_left_out(s, s->sent, &user) : TC_NO_OP;
+    if (missing != TC_NO_OP)
+        add_new(s, tc_story_tell_left_out(s, s->wrong, s->sent, missing, user));
+    else if (r->is_found && !r->is_zero && r->num != r->den)
+        tell_related(s, s->wrong, r, made);
+    else if (!r->is_found)
+        tell_departure(s, s->wrong, made);
 }
 
 struct wrong {
@@ -132,7 +223,6 @@ static enum tc_status explain_family(struct tc_story *s, const struct tc_verify_
 {
     enum tc_status status = TC_OK;
 
-    s->program = s->rank->program;
     if (!tc_story_find_family(s)) {
         warn(s,
              "the ranks run different programs on one tensor: where they depart is not searched");
@@ -141,17 +231,21 @@ static enum tc_status explain_family(struct tc_story *s, const struct tc_verify_
     tc_story_find_deps(s);
     struct wrong *list = tc_arena_alloc(&s->arena, (s->rank->results.n + 1) * sizeof(*list));
     size_t n = find_wrong(s, list), shown = n < MAX_TRIES ? n : MAX_TRIES;
-    s->told = tc_arena_alloc(&s->arena, (shown + 1) * sizeof(*s->told));
+    s->told = tc_arena_alloc(&s->arena, (shown + 2) * sizeof(*s->told));
     s->results = tc_arena_zalloc(&s->arena, (s->rank->results.n + 1) * sizeof(*s->results));
     for (size_t i = 0; i < shown; i++) {
         s->results[list[i].result] = tc_calloc(s->grid.n, sizeof(**s->results));
         if (list[i].writer != TC_NO_OP)
             tc_story_want(s, list[i].writer);
     }
+    if (s->sent != TC_NO_OP)
+        tc_story_want(s, s->sent);
     if (!tc_story_make_room(s))
         warn(s, "too large to search where it departs: verify a smaller layout with the same bug");
     else
         status = tc_story_record(s, config, err);
+    if (!status)
+        tell_sent(s);
     for (size_t i = 0; i < shown && !status && s->verdict->findings.n < MAX_FINDINGS; i++)
         tell(s, list[i].result, list[i].writer);
     return status;
@@ -163,7 +257,8 @@ enum tc_status tc_plan_explain(const struct tc_plan_set *single, const struct tc
                                struct tc_plan_verdict *verdict, struct tc_error *err)
 {
     struct tc_story first = {
-        .single = single, .parallel = parallel, .verdict = verdict, .sender = -1};
+        .single = single, .parallel = parallel, .verdict = verdict, .sender = -1, .sent = TC_NO_OP};
+    struct tc_story receiver = {0};
     struct tc_map seen = TC_MAP_INIT;
     enum tc_status status = TC_OK;
     uint64_t known;
@@ -172,10 +267,15 @@ enum tc_status tc_plan_explain(const struct tc_plan_set *single, const struct tc
     for (const struct tc_plan_rank *at = first.rank; at && !status;) {
         struct tc_story s = first;
         s.rank = at;
+        s.program = at->program;
+        s.wrong = receiver.wrong;
+        if (receiver.rank)
+            s.sent = find_sent(&s, &receiver);
         s.is_last = tc_map_get(&seen, at->rank, &known);
         tc_map_put(&seen, at->rank, 1);
         status = explain_family(&s, config, err);
         tc_story_release(&s);
+        receiver = s;
         bool goes_on = !verdict->findings.n && s.sender >= 0 && !s.is_last;
         at = goes_on ? &parallel->ranks[parallel->copies.of[s.sender]] : NULL;
     }

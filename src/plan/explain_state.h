@@ -29,16 +29,24 @@ struct tc_story {
     const struct tc_plan_rank *rank; /* the one that is spoken of */
     const struct tc_plan_program *program;
     struct tc_grid grid;
-    uint32_t *place; /* of each rank in the grid, TC_NO_OP outside */
+    uint32_t *place;           /* of each rank in the grid, TC_NO_OP outside */
+    uint64_t *families;        /* of each rank that is no copy: those that are searched together */
+    const uint32_t **known_as; /* for each rank: of its operators, those of `program` that they
+                                  stand for; NULL: it runs that program */
     struct tc_story_node *nodes;
     struct tc_part **results; /* of each result of the rank, by place */
     struct tc_index index;
     struct tc_story_node *singles; /* of each operator of the single job: deps and inits alone */
     uint32_t *first;               /* for each of these, the first one that made the same value */
+    uint8_t *trusted; /* for each operator: a right result depends on it; NULL: not known yet */
     struct tc_arena arena;
     uint32_t *told; /* operators that a finding is about */
     size_t n_told;
-    int64_t sender;      /* a rank whose message is wrong on arrival; -1: none seen */
+    int64_t sender;   /* a rank whose message is wrong on arrival; -1: none seen */
+    uint32_t message; /* which one of those from it to this rank */
+    uint32_t sent;    /* the operator that sends what another rank found wrong; or TC_NO_OP */
+    const struct tc_plan_judged *wrong; /* the result that it found wrong */
+    bool is_after_step;  /* gradients are summed within the step: its parameters are looked at */
     bool is_last;        /* a message may be what a finding is about */
     struct tc_map parts; /* elements that the micro-batches of a line have of a value */
     bool is_all_related; /* the relations of all wanted operators are known */
@@ -49,9 +57,17 @@ struct tc_story {
 /* The grid of the ranks that do what s->rank does; false if they cannot be searched together. */
 bool tc_story_find_family(struct tc_story *s);
 
+/* ---- align.c ------------------------------------------------------------------------------- */
+
+/* Which operators of a program that differs somewhere stand for which of s->program; NULL: most
+ * stand for none. In the arena. */
+const uint32_t *tc_story_align(struct tc_story *s, const struct tc_plan_rank *rank);
+
 /* ---- record.c ------------------------------------------------------------------------------ */
 
-/* What depends on what, in both jobs. */
+/* What depends on what in a program; the caller frees it. */
+struct tc_story_node *tc_story_find_nodes(struct tc_story *s, const struct tc_plan_rank *rank);
+/* The same in both jobs. */
 void tc_story_find_deps(struct tc_story *s);
 /* Who wrote the result last; TC_NO_OP: nobody. */
 uint32_t tc_story_writer(const struct tc_story *s, const struct tc_plan_result *r);
@@ -68,14 +84,39 @@ void tc_story_release(struct tc_story *s);
 bool tc_story_has_all(const struct tc_story *s, const struct tc_part *parts);
 const struct tc_related *tc_story_relation(struct tc_story *s, uint32_t op);
 bool tc_story_is_reversed(const struct tc_story *s, const struct tc_related *r);
-/* Where a value gets its factor, one after the other: operators whose factor no operand of theirs
- * has. Their number, most at most. */
-uint32_t tc_story_factors(struct tc_story *s, uint32_t op, uint32_t *ops, uint32_t most);
 /* Where the sum that an operator has a part of was split. */
 uint32_t tc_story_origin(struct tc_story *s, uint32_t op, const struct tc_related *r);
 /* The operator at which the job departs, and in *partial its operand that is a part of a sum;
  * TC_NO_OP: none. */
 uint32_t tc_story_departure(struct tc_story *s, uint32_t start, uint32_t *partial);
+
+/* ---- factor.c ------------------------------------------------------------------------------ */
+
+/* Where a value gets its factor, one after the other: operators whose factor no operand of theirs
+ * has. Their number, most at most. */
+uint32_t tc_story_factors(struct tc_story *s, uint32_t op, uint32_t *ops, uint32_t most);
+/* Of these the one that explains the factor of r; op itself if none does. */
+uint32_t tc_story_factor_origin(struct tc_story *s, uint32_t op, const struct tc_related *r);
+/* Of the summands of an operator, which are different multiples: where the one begins whose factor
+ * few others have. */
+uint32_t tc_story_odd_summand(struct tc_story *s, uint32_t op);
+
+/* ---- left_out.c ---------------------------------------------------------------------------- */
+
+/* On one device the value of an operand is added to another one that the job never makes: the first
+ * operator of the single job that is missing, and in *user the one that adds. TC_NO_OP: none. */
+uint32_t tc_story_left_out(struct tc_story *s, uint32_t op, uint32_t *user);
+/* What one device does with a value on its way to a result, if that is the one way: it changes
+ * every element alike. TC_NO_OP: none, or another operator than such a one. */
+uint32_t tc_story_next_use(struct tc_story *s, tc_sym result, uint32_t value);
+/* Does one device add something to the value of this operand before it is used? */
+bool tc_story_is_short(struct tc_story *s, uint32_t op, uint32_t dep);
+
+/* Does the optimizer, or what else runs later, sum over ranks what this operator made of the
+ * result?
+ */
+bool tc_story_is_reduced_later(const struct tc_story *s, const struct tc_plan_result *r,
+                               uint32_t op);
 
 /* ---- drawing.c ----------------------------------------------------------------------------- */
 
@@ -94,6 +135,9 @@ uint32_t tc_story_other_use(struct tc_story *s, uint32_t op, uint32_t dep);
 struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
                                              const struct tc_plan_judged *judged,
                                              const struct tc_related *r, uint32_t writer);
+struct tc_plan_finding tc_story_tell_left_out(struct tc_story *s,
+                                              const struct tc_plan_judged *judged, uint32_t op,
+                                              uint32_t missing, uint32_t user);
 struct tc_plan_finding tc_story_tell_departure(struct tc_story *s,
                                                const struct tc_plan_judged *judged, uint32_t op,
                                                uint32_t partial);

@@ -10,11 +10,11 @@
 
 #include "base/banned.h"
 
-/* Ranks that do the same to tensors of the same names. Of copies one is spoken of: along their axis
- * all values are equal. */
+/* Ranks that have tensors of the same names. Of copies one is spoken of: along their axis all
+ * values are equal. */
 static uint64_t names_of(const struct tc_plan_rank *rank)
 {
-    uint64_t hash = rank->program->signature;
+    uint64_t hash = rank->results.n;
 
     for (size_t i = 0; i < rank->results.n; i++)
         hash = tc_hash_mix(hash, rank->results.items[i].name, i);
@@ -23,7 +23,29 @@ static uint64_t names_of(const struct tc_plan_rank *rank)
 
 static bool is_kin(const struct tc_story *s, uint32_t rank, uint64_t family)
 {
-    return s->parallel->copies.of[rank] == rank && names_of(&s->parallel->ranks[rank]) == family;
+    return s->parallel->copies.of[rank] == rank && s->families[rank] == family;
+}
+
+/* A rank of another program that is much like the first rank's belongs to its family. */
+static void find_families(struct tc_story *s, uint64_t family)
+{
+    const struct tc_plan_set *set = s->parallel;
+
+    s->families = tc_arena_zalloc(&s->arena, set->world * sizeof(*s->families));
+    s->known_as = tc_arena_zalloc(&s->arena, set->world * sizeof(*s->known_as));
+    for (uint32_t r = 0; r < set->world; r++) {
+        const struct tc_plan_rank *rank = &set->ranks[r];
+        if (set->copies.of[r] != r || names_of(rank) != family)
+            continue;
+        bool is_same = rank->program->signature == s->program->signature &&
+                       rank->program->ops.n == s->program->ops.n;
+        for (uint32_t k = 0; k < r && !is_same && !s->known_as[r]; k++)
+            if (set->ranks[k].program == rank->program)
+                s->known_as[r] = s->known_as[k];
+        if (!is_same && !s->known_as[r])
+            s->known_as[r] = tc_story_align(s, rank);
+        s->families[r] = is_same || s->known_as[r] ? family : ~family;
+    }
 }
 
 static bool is_axis(const struct tc_story *s, const struct tc_plan_axis *axis, uint64_t family)
@@ -88,8 +110,7 @@ static bool place_ranks(struct tc_story *s, uint64_t family)
     s->place = tc_arena_alloc(&s->arena, s->parallel->world * sizeof(*s->place));
     for (uint32_t r = 0; r < s->parallel->world; r++) {
         const struct tc_plan_rank *rank = &s->parallel->ranks[r];
-        bool fits = is_kin(s, r, family) && rank->program->ops.n == s->program->ops.n;
-        s->place[r] = !fits ? TC_NO_OP : is_flat ? next++ : place_of(s, rank);
+        s->place[r] = !is_kin(s, r, family) ? TC_NO_OP : is_flat ? next++ : place_of(s, rank);
         if (s->grid.n_axes == 0)
             s->place[r] = rank == s->rank ? 0 : TC_NO_OP;
         if (s->place[r] < s->grid.n && !seen[s->place[r]]++)
@@ -104,6 +125,7 @@ bool tc_story_find_family(struct tc_story *s)
 {
     uint64_t family = names_of(s->rank);
 
+    find_families(s, family);
     find_axes(s, family);
     return place_ranks(s, family);
 }

@@ -221,6 +221,79 @@ static bool find_block(struct tc_index *index, const struct tc_block *b, const c
     return best >= 0;
 }
 
+/* ---- one block in several values ----------------------------------------------------------- */
+
+#    define MIN_RUN 2 /* elements: a single one may be anything */
+
+/* How many elements from `i` on follow each other in the value from `at` on, times a factor. */
+static size_t run_length(const struct fit *fit, const struct tc_block *b, size_t i, size_t at)
+{
+    size_t n = 0;
+
+    while (i + n < b->n && at + n < fit->value->n && is_at(fit, b->p[i + n], at + n))
+        n++;
+    return n;
+}
+
+/* The longest run that begins with two neighbours; 0: none. factor: that of the runs before it, if
+ * there are some. */
+static size_t longest_run(struct tc_index *index, const struct tc_block *b, size_t i,
+                          const tc_el *inverse, struct fit *best)
+{
+    size_t most = 0;
+    uint64_t list;
+    int64_t num, den;
+
+    if (!is_pair(b->p, i, b->n) ||
+        !tc_map_get(&index->pairs, key_of(b->p[i + 1], tc_el_inv(tc_el_plain(b->p[i]))), &list))
+        return 0;
+    for (const struct place *p = (struct place *)(uintptr_t)list; p; p = p->next) {
+        struct fit fit = {.value = &index->values.items[p->value]};
+        tc_el factor = tc_el_mul(tc_el_plain(b->p[i]), tc_el_inv(fit.value->p[p->at]));
+        fit.inverse = tc_el_inv(factor);
+        if (inverse ? !tc_el_same(fit.inverse, *inverse) : !tc_relate_ratio(factor, &num, &den))
+            continue;
+        size_t n = run_length(&fit, b, i, p->at);
+        if (n > most) {
+            most = n;
+            *best = fit;
+        }
+    }
+    return most;
+}
+
+/* All elements are in runs of single-device values with one factor; zeros pad. */
+static bool is_joined(struct tc_index *index, const struct tc_block *b, struct fit *first)
+{
+    struct fit fit;
+    bool has_first = first->value != NULL;
+
+    for (size_t i = 0; i < b->n;) {
+        if (tc_el_same(b->p[i], TC_EL_ZERO)) {
+            i++;
+            continue;
+        }
+        size_t n = longest_run(index, b, i, has_first ? &first->inverse : NULL, &fit);
+        if (n < MIN_RUN)
+            return false;
+        if (!has_first)
+            *first = fit;
+        has_first = true;
+        i += n;
+    }
+    return has_first;
+}
+
+static bool are_joined(struct tc_index *index, const struct tc_block *blocks, uint32_t n,
+                       struct fit *fit)
+{
+    *fit = (struct fit){0};
+    for (uint32_t k = 0; k < n; k++)
+        if (!is_joined(index, &blocks[k], fit))
+            return false;
+    return n > 0;
+}
+
 /* ---- the blocks of all ranks --------------------------------------------------------------- */
 
 /* All blocks in one value with one factor. */
@@ -312,23 +385,40 @@ static void set_found(const struct tc_index *index, const struct tc_grid *grid,
     found->is_part = fit->value->has_pairs && n < fit->value->n;
 }
 
-bool tc_relate_pieces(struct tc_index *index, const struct tc_grid *grid,
-                      const struct tc_block *blocks, const char *name, struct tc_related *found)
+/* In one value, or with `joined` in several. */
+static bool find(struct tc_index *index, const struct tc_block *blocks, uint32_t n,
+                 const char *name, bool joined, struct fit *fit)
+{
+    return joined ? are_joined(index, blocks, n, fit) : find_all(index, blocks, n, name, fit);
+}
+
+static bool relate(struct tc_index *index, const struct tc_grid *grid,
+                   const struct tc_block *blocks, const char *name, bool joined,
+                   struct tc_related *found)
 {
     struct tc_arena arena = TC_ARENA_INIT;
     struct fit fit;
-    bool is_found = find_all(index, blocks, grid->n, name, &fit);
+    bool is_found = find(index, blocks, grid->n, name, joined, &fit);
 
     if (is_found)
         set_found(index, grid, blocks, &fit, -1, found);
     for (unsigned a = 0; a < grid->n_axes && !is_found; a++) {
         const struct tc_block *sums = sum_axis(&arena, grid, blocks, a);
-        is_found = sums && find_all(index, sums, grid->n / grid->sizes[a], name, &fit);
+        is_found = sums && find(index, sums, grid->n / grid->sizes[a], name, joined, &fit);
         if (is_found)
             set_found(index, grid, blocks, &fit, (int)a, found);
     }
+    found->is_joined = is_found && joined;
+    found->is_part = found->is_part && !joined;
     tc_arena_release(&arena);
     return is_found;
+}
+
+bool tc_relate_pieces(struct tc_index *index, const struct tc_grid *grid,
+                      const struct tc_block *blocks, const char *name, struct tc_related *found)
+{
+    return relate(index, grid, blocks, name, false, found) ||
+           relate(index, grid, blocks, name, true, found);
 }
 
 #endif /* TC_PLAN_REAL */

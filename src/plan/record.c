@@ -5,6 +5,7 @@
 #include "plan/explain_state.h"
 
 #include "plan/eval.h"
+#include "plan/fill.h"
 
 #include "base/banned.h"
 
@@ -41,7 +42,7 @@ static void find_reads(struct tc_story *s, const struct tc_plan_rank *rank, uint
     }
 }
 
-static struct tc_story_node *find_deps(struct tc_story *s, const struct tc_plan_rank *rank)
+struct tc_story_node *tc_story_find_nodes(struct tc_story *s, const struct tc_plan_rank *rank)
 {
     const struct tc_plan_program *p = rank->program;
     uint32_t *last = tc_malloc((p->n_slots + 1) * sizeof(*last));
@@ -62,8 +63,8 @@ static struct tc_story_node *find_deps(struct tc_story *s, const struct tc_plan_
 
 void tc_story_find_deps(struct tc_story *s)
 {
-    s->nodes = find_deps(s, s->rank);
-    s->singles = find_deps(s, &s->single->ranks[0]);
+    s->nodes = tc_story_find_nodes(s, s->rank);
+    s->singles = tc_story_find_nodes(s, &s->single->ranks[0]);
     s->first =
         tc_arena_zalloc(&s->arena, (s->single->ranks[0].program->ops.n + 1) * sizeof(*s->first));
 }
@@ -116,9 +117,25 @@ static void index_op(void *context, const struct tc_run *run, uint32_t i)
             continue;
         tc_el *p = tc_malloc(((size_t)t->numel + 1) * sizeof(*p));
         tc_view_gather(run->slots[t->storage], t, p);
-        uint32_t first = tc_index_add(&s->index, p, t, op, i);
+        uint32_t first = tc_index_add(&s->index, p, t, op->name, i);
         if (t == first_out(op))
             s->first[i] = first;
+        tc_free(p);
+    }
+}
+
+/* Parameters and state as they are before the step: what is gathered from them is known, too. */
+static void index_inits(struct tc_story *s)
+{
+    const struct tc_plan_rank *rank = &s->single->ranks[0];
+
+    for (size_t i = 0; i < rank->inits.n; i++) {
+        const struct tc_plan_init *init = &rank->inits.items[i];
+        if (init->data)
+            continue;
+        tc_el *p = tc_malloc(((size_t)init->tensor.numel + 1) * sizeof(*p));
+        tc_plan_draw_init(init, s->single->names, tc_plan_seed(0), p);
+        tc_index_add(&s->index, p, &init->tensor, "", TC_NO_OP);
         tc_free(p);
     }
 }
@@ -138,7 +155,11 @@ static void record_op(void *context, const struct tc_run *run, uint32_t i)
     uint32_t place = s->place[run->plan->rank];
     const struct tc_plan_tensor *t = first_out(&run->plan->program->ops.items[i]);
 
-    if (place != TC_NO_OP && s->nodes[i].parts && t)
+    if (place == TC_NO_OP || !t)
+        return;
+    const uint32_t *known_as = s->known_as[run->plan->rank];
+    i = known_as ? known_as[i] : i;
+    if (i != TC_NO_OP && s->nodes[i].parts)
         record(run, t, &s->nodes[i].parts[place]);
 }
 
@@ -174,6 +195,8 @@ enum tc_status tc_story_record(struct tc_story *s, const struct tc_verify_config
 {
     struct tc_world_watch watch = {.op = index_op, .context = s};
     struct tc_world_fault fault;
+
+    index_inits(s);
     enum tc_status status = tc_world_run(s->single, tc_plan_seed(0), 1, &watch, &fault, err);
 
     watch.op = record_op;

@@ -41,7 +41,7 @@ static bool canonical(const tc_el *p, size_t n, uint64_t *key, tc_el *scale)
 }
 
 uint32_t tc_index_add(struct tc_index *index, const tc_el *p, const struct tc_plan_tensor *t,
-                      const struct tc_plan_op *of, uint32_t op)
+                      const char *name, uint32_t op)
 {
     size_t n = (size_t)t->numel;
     struct tc_known *k;
@@ -57,7 +57,7 @@ uint32_t tc_index_add(struct tc_index *index, const tc_el *p, const struct tc_pl
     k = tc_arena_alloc(&index->arena, sizeof(*k));
     *k = (struct tc_known){op, scale, (struct tc_known *)(uintptr_t)*list};
     *list = (uintptr_t)k;
-    tc_pieces_add(index, p, t, of->name, op);
+    tc_pieces_add(index, p, t, name, op);
     return op;
 }
 
@@ -319,6 +319,8 @@ void tc_relate_describe(const struct tc_related *r, const struct tc_grid *grid,
         tc_strbuf_addf(out, "%s over %s", p->kind == TC_REVERSED ? " in the wrong order" : "",
                        grid->names[a]);
     }
+    if (r->is_joined)
+        tc_strbuf_addf(out, "%sof several values", out->size > before ? ", " : "");
     if (r->is_part)
         tc_strbuf_addf(out, "%spart", out->size > before ? ", " : "");
     if (r->is_mixed)

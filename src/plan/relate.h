@@ -15,7 +15,7 @@
 /* ---- values of the single job -------------------------------------------------------------- */
 
 struct tc_known {
-    uint32_t op; /* UINT32_MAX: an init */
+    uint32_t op; /* UINT32_MAX: what the step starts from */
     tc_el scale; /* its first element that is not 0 */
     struct tc_known *next;
 };
@@ -38,9 +38,9 @@ struct tc_index {
     struct tc_arena arena;
 };
 
-/* The operator that made this value first. */
+/* The operator that made this value first. name: of the operator, "" if it is none. */
 uint32_t tc_index_add(struct tc_index *index, const tc_el *p, const struct tc_plan_tensor *t,
-                      const struct tc_plan_op *of, uint32_t op);
+                      const char *name, uint32_t op);
 void tc_index_release(struct tc_index *index);
 
 /* ---- relations ----------------------------------------------------------------------------- */
@@ -63,10 +63,11 @@ struct tc_placement {
 
 struct tc_related {
     bool is_found;
-    bool is_zero;  /* all values are 0 */
-    bool is_exact; /* some single value has the factor 1 */
-    bool is_part;  /* the ranks have some of its elements: one of several micro-batches */
-    bool is_mixed; /* not in its order */
+    bool is_zero;   /* all values are 0 */
+    bool is_exact;  /* some single value has the factor 1 */
+    bool is_part;   /* the ranks have some of its elements: one of several micro-batches */
+    bool is_mixed;  /* not in its order */
+    bool is_joined; /* runs of elements of several values: a flat buffer; op is that of the first */
     struct tc_placement axes[TC_RELATE_MAX_AXES];
     int64_t num, den; /* times num / den */
     uint32_t op;      /* of the single job */

@@ -86,15 +86,43 @@ static struct tc_plan_finding finding(struct tc_story *s, const struct tc_plan_j
     return f;
 }
 
+/* A value that one device has on its way to the result, and changes: what it does next is missing
+ * here, and its line is the place. */
+static bool tell_unfinished(struct tc_story *s, const struct tc_plan_judged *judged,
+                            const struct tc_related *r, struct tc_strbuf *text,
+                            struct tc_plan_finding *f)
+{
+    uint32_t next = tc_story_next_use(s, judged->name, r->op);
+
+    if (next == TC_NO_OP)
+        return false;
+    const struct tc_plan_op *op = &s->single->ranks[0].program->ops.items[next];
+    f->kind = "left-out";
+    f->src = op->src;
+    f->mod = op->mod;
+    f->op = tc_arena_text(&s->verdict->arena, op->name, (size_t)tc_plan_short_name(op));
+    tc_strbuf_addf(text, "what it is on one device before %s: that is left out here", f->op);
+    f->hint = "one device goes on with this value, the parallel job does not";
+    return true;
+}
+
 /* Another value of the single job, as a gradient that lacks a micro-batch; or its own, misplaced.
  */
-static void tell_placement(struct tc_story *s, const struct tc_related *r, struct tc_strbuf *text,
+static void tell_placement(struct tc_story *s, const struct tc_plan_judged *judged,
+                           const struct tc_related *r, struct tc_strbuf *text,
                            struct tc_plan_finding *f)
 {
     const struct tc_plan_program *single = s->single->ranks[0].program;
 
-    tc_relate_describe(r, &s->grid, text);
     f->kind = "placement";
+    if (r->is_joined) {
+        tc_strbuf_addf(text, "put together from several single-device values, last written by %s",
+                       f->op);
+        return;
+    }
+    if (tell_unfinished(s, judged, r, text, f))
+        return;
+    tc_relate_describe(r, &s->grid, text);
     tc_strbuf_addf(text, ", which is another place than its own, last written by %s", f->op);
     if (r->op == TC_NO_OP || r->op >= single->ops.n)
         return;
@@ -111,9 +139,14 @@ struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
 {
     bool is_partial = tc_relate_is_partial(r, &s->grid);
     bool is_factor = !is_partial && r->is_found && (r->num != 1 || r->den != 1);
-    uint32_t at = is_partial && writer != TC_NO_OP ? tc_story_origin(s, writer, r) : writer;
-    struct tc_plan_finding f = finding(s, judged, at);
+    uint32_t at = writer;
     struct tc_strbuf text = TC_STRBUF_INIT, axes = TC_STRBUF_INIT;
+
+    if (writer != TC_NO_OP && is_partial)
+        at = tc_story_origin(s, writer, r);
+    else if (writer != TC_NO_OP && is_factor)
+        at = tc_story_factor_origin(s, writer, r);
+    struct tc_plan_finding f = finding(s, judged, at);
 
     tc_plan_describe_result(s->single, judged->name, &text);
     tc_strbuf_adds(&text, " is ");
@@ -128,15 +161,19 @@ struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
     } else if (is_factor) {
         tc_strbuf_addf(&text, r->den == 1 ? "%lld times" : "%lld/%lld times", (long long)r->num,
                        (long long)r->den);
-        tc_strbuf_addf(&text, " the single-device value, last written by %s", f.op);
+        tc_strbuf_addf(&text, " the single-device value: a factor of %s", f.op);
+        if (writer != at) {
+            tc_strbuf_adds(&text, ", last written by ");
+            add_op(&text, &s->program->ops.items[writer]);
+        }
         f.kind = "factor";
         f.hint = "a mean over ranks or micro-batches is a sum, or the other way round";
     } else {
-        tell_placement(s, r, &text, &f);
+        tell_placement(s, judged, r, &text, &f);
     }
     if (at != TC_NO_OP) {
-        f.details = is_factor ? factors(s, at) : operands(s, at);
-        f.drawing = tc_story_draw(s, judged, at, TC_NO_OP);
+        f.details = is_factor ? factors(s, writer) : operands(s, at);
+        f.drawing = tc_story_draw(s, judged, is_factor ? writer : at, TC_NO_OP);
     }
     f.text = keep(s, &text);
     return f;
@@ -231,11 +268,19 @@ static struct tc_plan_finding tell_multiple(struct tc_story *s, const struct tc_
                                             uint32_t op, uint32_t dep)
 {
     const struct tc_related *r = tc_story_relation(s, dep);
-    struct tc_plan_finding f = finding(s, judged, dep);
+    uint32_t at = tc_story_factor_origin(s, dep, r);
+    struct tc_plan_finding f = finding(s, judged, at);
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     tc_plan_describe_result(s->single, judged->name, &text);
-    tc_strbuf_addf(&text, " departs after %s: its value is %lld", f.op, (long long)r->num);
+    tc_strbuf_addf(&text, " departs after %s: ", f.op);
+    if (at == dep) {
+        tc_strbuf_adds(&text, "its value");
+    } else {
+        tc_strbuf_adds(&text, "the value of ");
+        add_op(&text, &s->program->ops.items[dep]);
+    }
+    tc_strbuf_addf(&text, " is %lld", (long long)r->num);
     if (r->den != 1)
         tc_strbuf_addf(&text, "/%lld", (long long)r->den);
     tc_strbuf_adds(&text, " times the single-device value, and is used by ");
@@ -251,13 +296,14 @@ static struct tc_plan_finding tell_multiple(struct tc_story *s, const struct tc_
 static struct tc_plan_finding tell_unlike(struct tc_story *s, const struct tc_plan_judged *judged,
                                           uint32_t op)
 {
-    struct tc_plan_finding f = finding(s, judged, op);
+    uint32_t odd = tc_story_odd_summand(s, op);
+    struct tc_plan_finding f = finding(s, judged, odd);
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     tc_plan_describe_result(s->single, judged->name, &text);
-    tc_strbuf_addf(&text,
-                   " departs at %s: its operands are different multiples of single-device values",
-                   f.op);
+    tc_strbuf_addf(&text, " departs after %s: what ", f.op);
+    add_op(&text, &s->program->ops.items[op]);
+    tc_strbuf_adds(&text, " adds are different multiples of single-device values");
     f.kind = "factor";
     f.hint = "one of them has a factor too many, or one too few";
     f.details = operands(s, op);
@@ -266,14 +312,49 @@ static struct tc_plan_finding tell_unlike(struct tc_story *s, const struct tc_pl
     return f;
 }
 
+/* The place is that of what is missing: the plan of one device has its line. */
+struct tc_plan_finding tc_story_tell_left_out(struct tc_story *s,
+                                              const struct tc_plan_judged *judged, uint32_t op,
+                                              uint32_t missing, uint32_t user)
+{
+    const struct tc_plan_op *ops = s->single->ranks[0].program->ops.items;
+    struct tc_plan_finding f = finding(s, judged, op);
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    f.src = ops[missing].src;
+    f.mod = ops[missing].mod;
+    f.op = tc_arena_text(&s->verdict->arena, ops[missing].name,
+                         (size_t)tc_plan_short_name(&ops[missing]));
+    f.kind = "left-out";
+    tc_plan_describe_result(s->single, judged->name, &text);
+    tc_strbuf_addf(&text, " lacks what %s of one device begins: it is added by ", f.op);
+    add_op(&text, &ops[user]);
+    tc_strbuf_adds(&text, " there, and is no part of what reaches ");
+    add_op(&text, &s->program->ops.items[op]);
+    f.hint = "no gradient goes this way: something is detached, or autograd knows nothing of it";
+    f.details = operands(s, op);
+    f.drawing = tc_story_draw(s, judged, op, TC_NO_OP);
+    f.text = keep(s, &text);
+    return f;
+}
+
+static bool is_on_all_ranks(const struct tc_story *s, uint32_t op)
+{
+    return tc_story_has_all(s, s->nodes[op].parts);
+}
+
 struct tc_plan_finding tc_story_tell_departure(struct tc_story *s,
                                                const struct tc_plan_judged *judged, uint32_t op,
                                                uint32_t partial)
 {
     struct tc_plan_finding f = finding(s, judged, op);
     struct tc_strbuf text = TC_STRBUF_INIT, axes = TC_STRBUF_INIT;
-    uint32_t factor = multiple(s, op);
+    uint32_t factor = multiple(s, op), user = TC_NO_OP;
+    bool is_plain = partial == TC_NO_OP && factor == TC_NO_OP && !judged->is_undefined;
+    uint32_t missing = is_plain ? tc_story_left_out(s, op, &user) : TC_NO_OP;
 
+    if (missing != TC_NO_OP)
+        return tc_story_tell_left_out(s, judged, op, missing, user);
     if (partial == TC_NO_OP && factor != TC_NO_OP && !judged->is_undefined)
         return has_unlike_factors(s, op) ? tell_unlike(s, judged, op)
                                          : tell_multiple(s, judged, op, factor);
@@ -293,6 +374,10 @@ struct tc_plan_finding tc_story_tell_departure(struct tc_story *s,
         f.kind = "missing-reduction";
         f.axis = keep(s, &axes);
         f.hint = "sum it over these ranks before it is used";
+    } else if (!is_on_all_ranks(s, op)) {
+        tc_strbuf_addf(&text, " departs at %s, which rank %u runs and not all others do", f.op,
+                       s->rank->rank);
+        f.hint = "what only some ranks compute must not reach the result, or must be sent to all";
     } else {
         tc_strbuf_addf(&text,
                        " departs at %s: its operands are single-device values, what it makes of "

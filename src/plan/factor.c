@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * factor.c - where a value that is a multiple of the single-device value gets its factor
+ *
+ * A right job has factors, too: a loss that is multiplied by the ranks, and divided with the
+ * gradients. So each operator is asked by what it multiplies, beside the single device, and of
+ * several that which explains the factor of the result is the one.
+ */
+#include "plan/explain_state.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+#define MAX_FACTOR  64
+#define MAX_ORIGINS 16
+
+/* Numbers of ranks and micro-batches; larger ones are chance, or sizes of tensors. */
+static bool is_small(const struct tc_related *r)
+{
+    return r->is_found && !r->is_zero && r->num >= -MAX_FACTOR && r->num <= MAX_FACTOR &&
+           r->den <= MAX_FACTOR;
+}
+
+static bool has_factor(const struct tc_related *r)
+{
+    return is_small(r) && (r->num != 1 || r->den != 1);
+}
+
+static bool is_equal(const struct tc_related *a, const struct tc_related *b)
+{
+    return a->num == b->num && a->den == b->den;
+}
+
+/* ---- where a factor begins ----------------------------------------------------------------- */
+
+/* Does an operand have the factor? What relates to nothing is looked through. */
+static bool inherits(struct tc_story *s, uint32_t op, const struct tc_related *r, uint8_t *seen)
+{
+    for (uint32_t k = 0; k < s->nodes[op].n_deps; k++) {
+        uint32_t dep = s->nodes[op].deps[k];
+        const struct tc_related *of = tc_story_relation(s, dep);
+        if (seen[dep]++)
+            continue;
+        if (of->is_found ? has_factor(of) && is_equal(of, r) : inherits(s, dep, r, seen))
+            return true;
+    }
+    return false;
+}
+
+/* The same line of another micro-batch. */
+static bool is_listed(const struct tc_story *s, const uint32_t *ops, uint32_t n, uint32_t op)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (!strcmp(s->program->ops.items[ops[k]].name, s->program->ops.items[op].name) &&
+            !strcmp(s->program->ops.items[ops[k]].src, s->program->ops.items[op].src))
+            return true;
+    return false;
+}
+
+/* The operators from which a value may have its factor: back along operands that have one, or that
+ * relate to nothing. A byte for each; the caller frees it. */
+static uint8_t *find_reached(struct tc_story *s, uint32_t op)
+{
+    uint8_t *reached = tc_calloc(s->program->ops.n + 1, 1);
+
+    reached[op] = 1;
+    for (uint32_t i = op + 1; i-- > 0;)
+        for (uint32_t k = 0; reached[i] && k < s->nodes[i].n_deps; k++) {
+            uint32_t dep = s->nodes[i].deps[k];
+            const struct tc_related *r = tc_story_relation(s, dep);
+            reached[dep] = reached[dep] || !r->is_found || has_factor(r);
+        }
+    return reached;
+}
+
+uint32_t tc_story_factors(struct tc_story *s, uint32_t op, uint32_t *ops, uint32_t most)
+{
+    uint32_t n = 0, n_ops = (uint32_t)s->program->ops.n;
+    uint8_t *seen = tc_malloc(n_ops + 1), *reached = find_reached(s, op);
+
+    for (uint32_t i = 0; i <= op && n < most; i++) {
+        memset(seen, 0, n_ops + 1);
+        if (reached[i] && has_factor(tc_story_relation(s, i)) && !is_listed(s, ops, n, i) &&
+            !inherits(s, i, tc_story_relation(s, i), seen))
+            ops[n++] = i;
+    }
+    tc_free(seen);
+    tc_free(reached);
+    return n;
+}
+
+/* ---- which of them is wrong ---------------------------------------------------------------- */
+
+/* What a right result is made of has the factors that it must have. */
+static const uint8_t *find_trusted(struct tc_story *s)
+{
+    uint64_t number;
+
+    if (s->trusted)
+        return s->trusted;
+    s->trusted = tc_arena_zalloc(&s->arena, s->program->ops.n + 1);
+    for (size_t i = 0; i < s->rank->results.n; i++) {
+        const struct tc_plan_result *r = &s->rank->results.items[i];
+        if (!tc_map_get(&s->verdict->by_name, r->name, &number) ||
+            s->verdict->results.items[number].is_wrong)
+            continue;
+        uint32_t writer = tc_story_writer(s, r);
+        if (writer != TC_NO_OP)
+            s->trusted[writer] = 1;
+    }
+    for (size_t i = s->program->ops.n; i-- > 0;)
+        for (uint32_t k = 0; s->trusted[i] && k < s->nodes[i].n_deps; k++)
+            s->trusted[s->nodes[i].deps[k]] = 1;
+    return s->trusted;
+}
+
+/* By what an operator multiplies: its factor over those of its operands. A sign is no matter. */
+static double step_of(struct tc_story *s, uint32_t op)
+{
+    const struct tc_related *r = tc_story_relation(s, op);
+    double step = (double)r->num / (double)r->den;
+
+    for (uint32_t k = 0; k < s->nodes[op].n_deps; k++) {
+        const struct tc_related *of = tc_story_relation(s, s->nodes[op].deps[k]);
+        if (!has_factor(of))
+            continue;
+        step *= (double)of->den / (double)of->num;
+        break;
+    }
+    return fabs(step);
+}
+
+static bool is_about(double a, double b)
+{
+    return fabs(a - b) < 1e-9 * fabs(b);
+}
+
+/* Does the single job run it, too, at this line? */
+static bool is_in_single(const struct tc_story *s, uint32_t op)
+{
+    const struct tc_plan_program *single = s->single->ranks[0].program;
+    const struct tc_plan_op *o = &s->program->ops.items[op];
+
+    for (size_t i = 0; i < single->ops.n; i++)
+        if (!strcmp(single->ops.items[i].name, o->name) &&
+            !strcmp(single->ops.items[i].src, o->src) &&
+            !strcmp(single->ops.items[i].node, o->node))
+            return true;
+    return false;
+}
+
+/* The operand that is one number on each rank, made by an operator; TC_NO_OP: none. */
+static uint32_t number_read(const struct tc_story *s, uint32_t op)
+{
+    for (uint32_t k = 0; k < s->nodes[op].n_deps; k++) {
+        uint32_t dep = s->nodes[op].deps[k];
+        const struct tc_story_node *node = &s->nodes[dep];
+        if (dep < op && s->program->ops.items[dep].n_reads && node->parts && node->parts[0].p &&
+            node->parts[0].t->numel == 1)
+            return dep;
+    }
+    return TC_NO_OP;
+}
+
+static bool is_product_of_tensors(const struct tc_plan_op *op)
+{
+    return op->n_reads > 1 &&
+           (!strncmp(op->name, "aten.mul.", 9) || !strncmp(op->name, "aten.div.", 9));
+}
+
+/* A number that all ranks have is known by nothing: whether it has a factor shows in the first
+ * tensor that is made of it. Of the operators on the number it is one that one device does not run;
+ * else that operator, or the number's last if it only multiplies by it. */
+static uint32_t of_number(const struct tc_story *s, uint32_t op)
+{
+    uint32_t last = number_read(s, op);
+
+    for (uint32_t at = last; at != TC_NO_OP; at = number_read(s, at))
+        if (!is_in_single(s, at))
+            return at;
+    return last != TC_NO_OP && is_product_of_tensors(&s->program->ops.items[op]) ? last : op;
+}
+
+/* That which multiplies by just what is too much; else the first that goes its way; else the
+ * first. */
+uint32_t tc_story_factor_origin(struct tc_story *s, uint32_t op, const struct tc_related *r)
+{
+    uint32_t ops[MAX_ORIGINS], n = tc_story_factors(s, op, ops, MAX_ORIGINS), left = 0;
+    double wrong = fabs((double)r->num / (double)r->den);
+    const uint8_t *trusted = find_trusted(s);
+
+    for (uint32_t k = 0; k < n; k++)
+        if (!trusted[ops[k]] && !is_about(step_of(s, ops[k]), 1))
+            ops[left++] = ops[k];
+    for (uint32_t k = 0; k < left; k++)
+        if (is_about(step_of(s, ops[k]), wrong))
+            return of_number(s, ops[k]);
+    for (uint32_t k = 0; k < left; k++)
+        if ((step_of(s, ops[k]) > 1) == (wrong > 1))
+            return of_number(s, ops[k]);
+    return left ? of_number(s, ops[0]) : op;
+}
+
+/* ---- of summands with unlike factors, the odd one ------------------------------------------ */
+
+static bool is_backward(const struct tc_story *s, uint32_t op)
+{
+    return *s->program->ops.items[op].node != '\0';
+}
+
+/* How many values of the backward pass, or of all else, have this factor. */
+static uint32_t count_alike(struct tc_story *s, uint32_t op)
+{
+    const struct tc_related *r = tc_story_relation(s, op);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < s->program->ops.n; i++)
+        if (s->nodes[i].parts && is_backward(s, i) == is_backward(s, op)) {
+            const struct tc_related *of = tc_story_relation(s, i);
+            n += is_small(of) && is_equal(of, r);
+        }
+    return n;
+}
+
+/* Back to where the branch of a summand leaves what has the common factor. */
+static uint32_t branch_start(struct tc_story *s, uint32_t op)
+{
+    for (bool moved = true; moved;) {
+        const struct tc_related *r = tc_story_relation(s, op);
+        moved = false;
+        for (uint32_t k = 0; k < s->nodes[op].n_deps && !moved; k++) {
+            uint32_t dep = s->nodes[op].deps[k];
+            const struct tc_related *of = tc_story_relation(s, dep);
+            moved = dep < op && is_backward(s, dep) && s->nodes[dep].n_deps && is_small(of) &&
+                    is_equal(of, r);
+            op = moved ? dep : op;
+        }
+    }
+    return op;
+}
+
+/* Has it a factor that is wrong nowhere else? */
+static bool is_trusted(struct tc_story *s, uint32_t op)
+{
+    uint32_t ops[MAX_ORIGINS], n = tc_story_factors(s, op, ops, MAX_ORIGINS);
+    const uint8_t *trusted = find_trusted(s);
+
+    for (uint32_t k = 0; k < n; k++)
+        if (!trusted[ops[k]])
+            return false;
+    return n > 0;
+}
+
+uint32_t tc_story_odd_summand(struct tc_story *s, uint32_t op)
+{
+    uint32_t odd = op, fewest = UINT32_MAX;
+
+    for (uint32_t k = 0; k < s->nodes[op].n_deps; k++) {
+        uint32_t dep = s->nodes[op].deps[k], n;
+        if (!is_small(tc_story_relation(s, dep)) || is_trusted(s, dep) ||
+            (n = count_alike(s, dep)) >= fewest)
+            continue;
+        fewest = n;
+        odd = dep;
+    }
+    if (odd == op)
+        return op;
+    const struct tc_related *r = tc_story_relation(s, odd);
+    return has_factor(r) ? tc_story_factor_origin(s, odd, r) : branch_start(s, odd);
+}
