@@ -32,3 +32,5 @@ def average(parameters, group, ranks):
     for parameter in parameters:
         dist.all_reduce(parameter.grad, group=group)
         parameter.grad /= ranks
+
+# SPDX-License-Identifier: Apache-2.0
