@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Puts text files into a C file as byte arrays:
 #
-#   cmake -DOUT=x.c -DFILES="a.py;b.py" -DPACKAGE=name -P embed.cmake
+#   cmake -DOUT=x.c -DFILES="a.py;b.py" -DPACKAGE=name -DKERNEL="k.h;k.c" -P embed.cmake
 #
-# in the order given; __init__.py is the package itself. In angle brackets stands what is no file: coverage.py and the
+# in the order given; __init__.py is the package itself, and KERNEL the source that devices are given. In angle brackets stands what is no file: coverage.py and the
 # like leave it out.
 
 include(${CMAKE_CURRENT_LIST_DIR}/bytes.cmake)
@@ -23,6 +23,13 @@ foreach(file IN LISTS FILES)
     "    {\"${module}\", \"<embedded ${PACKAGE}/${stem}.py>\", (const char *)file${i}},\n")
   math(EXPR i "${i} + 1")
 endforeach()
+set(parts "")
+foreach(file IN LISTS KERNEL)
+  tc_bytes("${file}" bytes)
+  string(APPEND arrays "static const unsigned char file${i}[] = ${bytes};\n")
+  string(APPEND parts "(const char *)file${i}, ")
+  math(EXPR i "${i} + 1")
+endforeach()
 file(WRITE "${OUT}" "/* Made by cmake/embed.cmake. */
 #include \"collect/agent/embedded.h\"
 
@@ -30,4 +37,5 @@ ${arrays}
 const struct tc_embedded tc_embedded[] = {
 ${rows}    {0, 0, 0},
 };
+const char *const tc_kernel_source[] = {${parts}0};
 ")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Content that lies elsewhere than on the CPU: it is asked by operators of torch, leaves the same trace, and comes in one copy.
+"""Content that lies elsewhere than on the CPU: it is asked by operators of torch or by a kernel, leaves the same trace, and comes in one copy.
 
 There need not be an accelerator: the agent is told to take the CPU for one. What this cannot show is a device on which an
 operator is missing or means something else."""
+import json
 import os
 import pathlib
 import unittest
@@ -59,6 +60,7 @@ for step in range(4):
     net.unused.data.add_(1)
 """
 
+
 COUNT = """
 import sys
 from traincheck_agent import device, policy, values
@@ -79,7 +81,16 @@ count(device, "_to_host", "copies")
 count(values, "_read", "read")
 """
 
-PLAIN_MODEL = """
+# What STANDIN_SCRIPT makes of the device.
+STANDS_IN = """
+import os, runpy
+if "STANDIN" in os.environ:
+    globals().update({name: value for name, value in runpy.run_path(os.environ["STANDIN_SCRIPT"]).items() if name[:2] != "__"})
+if os.environ.get("LACKING"):
+    exec(os.environ["LACKING"])
+"""
+
+PLAIN_MODEL = STANDS_IN + COUNT + """
 import torch
 from torch import nn
 
@@ -90,9 +101,13 @@ for _ in range(3):
     optimizer.zero_grad()
     net(torch.randn(2, 3)).sum().backward()
     optimizer.step()
-if "n" in globals():
-    print(n["looks"], n["copies"], n["read"])
+print(n["looks"], n["copies"], n["read"])
+if "waited" in globals():
+    print(len(waited), driver.standin_early() > 0)
+if "counts" in globals():
+    print(*[counts()[name] for name in ("cuLaunchKernel", "cuMemcpyDtoHAsync_v2", "cuEventSynchronize")])
 """
+
 
 # A rate that is a tensor, which a scheduler fills anew after every second of 4 steps.
 RATES = """
@@ -151,14 +166,6 @@ for step in range(3):
 """
 
 
-# With answers that come late, where the driver's stand-in is told.
-LATE = """
-import os, runpy
-if "STANDIN" in os.environ:
-    globals().update({name: value for name, value in runpy.run_path(os.environ["STANDIN_SCRIPT"]).items() if name[:2] != "__"})
-"""
-
-
 # The device has no such operator, the CPU has.
 LACKING = """
 import torch
@@ -178,116 +185,227 @@ def answer_by_copies(questions):
 torch._foreach_norm, device._answer_by_copies = lacks, answer_by_copies
 """
 
-REPORT = """
-if "STANDIN" in os.environ:
-    print(len(waited), driver.standin_early() > 0)
+
+EVERYTHING = STANDS_IN + SCRIPT + RATES + CALLS
+
+# A gradient that is never cleared.
+UNCLEARED = PLAIN_MODEL.replace("optimizer.zero_grad()", "")
+
+# One child for each call of the driver and of the compiler that is to fail from then on: to import torch takes longer than all else.
+FAILING = STANDS_IN + """
+import sys, torch
+from torch import nn
+
+def train():
+    torch.manual_seed(2)
+    net = nn.Sequential(nn.Linear(8, 3000), nn.ReLU(), nn.Linear(3000, 2))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(4):
+        optimizer.zero_grad()
+        net(torch.randn(2, 8)).sum().backward()
+        optimizer.step()
+    return float(sum(p.double().sum() for p in net.parameters()))
+
+for case in sys.argv[1:]:
+    sys.stdout.flush()
+    child = os.fork()
+    if not child:
+        os.environ["STANDIN_FAILS"] = case
+        print(case, os.getpid(), train(), flush=True)
+        sys.exit()
+    os.waitpid(child, 0)
+"""
+
+# What is called but once, and what is called again and again: that fails from the first or from the fifth call on.
+ONCE = ("nvrtcCreateProgram nvrtcCompileProgram nvrtcGetCUBINSize nvrtcGetCUBIN cuInit cuDeviceGet cuDeviceGetAttribute"
+        " cuDevicePrimaryCtxRetain cuModuleLoadData cuModuleGetFunction").split()
+OFTEN = ("cuCtxPushCurrent_v2 cuMemAlloc_v2 cuMemHostAlloc cuMemHostGetDevicePointer_v2 cuEventCreate cuStreamIsCapturing cuMemsetD8Async"
+         " cuLaunchKernel cuMemcpyDtoHAsync_v2 cuEventRecord cuEventQuery").split()
+# What these say is of no account.
+UNHEARD = "cuEventSynchronize cuGetErrorName cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2".split()
+CASES = [f"{name}:1" for name in ONCE + UNHEARD] + [f"{name}:{n}" for name in OFTEN for n in (1, 5)]
+
+ALL_CONTENT = "--content", "full", "--digest-budget", "1MiB"
+
+RUN_SCRIPT = """
+import sys
+sys.path.insert(0, os.path.dirname(sys.argv[1]))
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+CAPTURED = STANDS_IN + """
+import torch
+
+torch.manual_seed(2)
+net = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(4):
+    if "STANDIN" in os.environ:
+        driver.standin_capture(STREAM, step == 2)
+        before = counts()["cuLaunchKernel"]
+    optimizer.zero_grad()
+    net(torch.randn(2, 4)).sum().backward()
+    optimizer.step()
+    if "STANDIN" in os.environ:
+        print(step == 2, counts()["cuLaunchKernel"] > before)
 """
 
 
-def content(run):
-    """All records but the first, without their times."""
-    records = run.records()
-    for record in records:
-        record.pop("t", None)
-    return records[1:]
+def content(records):
+    """All but the first, without their times, and without what the agent says of the device."""
+    return [{key: value for key, value in record.items() if key not in ("t", "events")} for record in records[1:]
+            if record.get("code") != "no-kernel"]
 
 
-class Elsewhere(Case):
+class Compared(Case):
+    """Tensors on the CPU are taken for those of another device, and leave the trace that they leave otherwise."""
+    STANDS_IN = {"TRAINCHECK_TEST_ELSEWHERE": "1"}
+    known = {}  # runs that know only the CPU
+
+    def run_here(self, script, options, args):
+        key = script.read_text(), options, args
+        if key not in self.known:
+            run = self.collect("--overwrite", *options, script, *args)
+            self.assertEqual(run.code, 0, run.err)
+            self.known[key] = run, [run.records(file) for file in run.files()]
+        return self.known[key]
+
+    def run_there(self, script, options=(), args=(), **env):
+        there = self.collect("--overwrite", *options, script, *args, folder="elsewhere", env={**self.STANDS_IN, **env})
+        self.assertEqual(there.code, 0, there.err)
+        return there
+
     def assert_same(self, here, there):
-        self.assertEqual((here.code, there.code), (0, 0), here.err + there.err)
-        self.assert_no_errors(there)
         here, there = content(here), content(there)
         for a, b in zip(here, there):
             self.assertEqual(a, b)
         self.assertEqual(len(here), len(there))
 
-    def both(self, text, *options):
-        script = self.script(text)
-        return self.compare(script, *options)
+    def compare(self, script, *options, args=(), **env):
+        """The run on the CPU, and the one elsewhere."""
+        here, records = self.run_here(script, options, args)
+        there = self.run_there(script, options, args, **env)
+        self.assert_no_errors(there)
+        self.assertEqual(len(records), len(there.files()))
+        for one, file in zip(records, there.files()):
+            self.assert_same(one, there.records(file))
+        return here, there
 
-    def compare(self, script, *options, args=(), env=ELSEWHERE):
-        here = self.collect("--overwrite", *options, script, *args)
-        return here, self.collect("--overwrite", *options, script, *args, folder="elsewhere", env=env)
+    def compare_text(self, text, *options, **env):
+        return self.compare(self.script(text), *options, **env)
+
+    def notes(self, run, code):
+        return [r["text"] for r in run.records() if r.get("code") == code]
+
+
+class Elsewhere(Compared):
+    """Any other device, which operators of torch ask."""
 
     def test_it_leaves_the_same_trace(self):
-        here, there = self.both(SCRIPT)
-        self.assert_same(here, there)
-        grads = {r["attrs"].get("grad") for r in content(there) if r["type"] == "var"}
+        _, there = self.compare_text(EVERYTHING)
+        records = there.records()
+        grads = {r["attrs"].get("grad") for r in records if r["type"] == "var"}
         self.assertLessEqual({"null", "zero", "tiny", "non_zero", "nan_or_inf"}, grads)
+        self.assertLessEqual({0.5, 0.25, 0.125}, {r["attrs"].get("lr") for r in records if r["type"] == "var"})
+        for member in "digest", "rows", "summary", "scale", "value", "constant", "equal", "same", "finite":
+            self.assertIn(f"'{member}'", str(records))
+        self.assertIn("'finite': False", str(records))
 
-    def test_it_leaves_the_same_trace_beyond_the_budget(self):
-        here, there = self.both(SCRIPT, "--digest-budget", "1MiB")
-        self.assert_same(here, there)
-        self.assertTrue([r for r in content(there) if r["type"] == "var" and str(r["attrs"].get("data")).startswith("~")])
-
-    def test_a_rate_that_is_filled_anew_is_seen(self):
-        here, there = self.both(RATES)
-        self.assert_same(here, there)
-        rates = [r["attrs"]["lr"] for r in content(there) if r["type"] == "var" and "lr" in r["attrs"]]
-        self.assertEqual(rates, [0.5, 0.25, 0.125])
+    def test_it_leaves_the_same_trace_of_all_content_beyond_the_budget(self):
+        _, there = self.compare_text(EVERYTHING, *ALL_CONTENT)
+        self.assertTrue([r for r in there.records() if r["type"] == "var" and str(r["attrs"].get("data")).startswith("~")])
+        self.assertIn("'range'", str(there.records()))
 
     def test_all_of_a_look_comes_in_one_copy(self):
-        run = self.collect(self.script(COUNT + PLAIN_MODEL), env=ELSEWHERE)
-        looks, copies, read = map(int, run.out.split())
+        here, there = self.compare_text(PLAIN_MODEL)
+        self.assertEqual(here.out, "0 0 0\n")
+        looks, copies, read = map(int, there.out.split())
         self.assertEqual((copies, read), (looks, 0))
         # Each record of a call is a look of its own; 40 variables and as many gradients together are another.
-        asking = [r for r in run.records() if r["type"] in ("call", "return")]
+        asking = [r for r in there.records() if r["type"] in ("call", "return")]
         self.assertLess(looks, len(asking) + 30)
 
-    def test_it_leaves_the_same_records_of_calls(self):
-        for options in (), ("--content", "full"):
-            here, there = self.both(CALLS, *options)
-            self.assert_same(here, there)
-        said = str(content(there))
-        for member in "digest", "rows", "summary", "scale", "value", "constant", "range", "equal", "same", "finite":
-            self.assertIn(f"'{member}'", said)
-        self.assertIn("'finite': False", said)
-
-    def test_pipelines_leave_the_same_trace(self):
-        for name, *options in ("policy_masks",), ("scaler_overflow", "--content", "full"):
-            with self.subTest(name):
-                here, there = self.compare(PIPELINES / f"{name}.py", *options, args=("--steps", "x0.1"))
-                self.assert_same(here, there)
-                self.assertTrue([r for r in content(there) if "finite" in r])
-
-    def test_on_the_cpu_nothing_is_asked_that_way(self):
-        run = self.collect(self.script(COUNT + PLAIN_MODEL))
-        self.assertEqual(run.out, "0 0 0\n")
-
     def test_a_device_that_lacks_an_operator_is_read_by_copies(self):
-        here, there = self.both(LACKING + PLAIN_MODEL)
-        self.assert_same(here, there)
+        self.compare_text(PLAIN_MODEL, LACKING=LACKING)
 
 
-class Late(Case):
-    assert_same, compare = Elsewhere.assert_same, Elsewhere.compare
-
-    def run_late(self, text, *options, asks_driver=True, **env):
-        env |= {**ELSEWHERE, "STANDIN": STANDIN, "STANDIN_SCRIPT": str(HERE / "standin.py")} | ({"ASKS_DRIVER": "1"} if asks_driver else {})
-        return self.compare(self.script(LATE + text), *options, env=env)
+class Late(Compared):
+    """Its answers come late."""
+    STANDS_IN = {"TRAINCHECK_TEST_ELSEWHERE": "1", "STANDIN": STANDIN, "STANDIN_SCRIPT": str(HERE / "standin.py")}
+    DRIVER = {"ASKS_DRIVER": "1"}
 
     def test_it_leaves_the_same_trace_in_the_same_order(self):
-        for asks_driver in False, True:
-            with self.subTest(asks_driver=asks_driver):
-                here, there = self.run_late(SCRIPT + CALLS, asks_driver=asks_driver)
-                self.assert_same(here, there)
+        self.compare_text(EVERYTHING, **self.DRIVER)
 
     def test_the_training_does_not_wait(self):
-        _, there = self.run_late(PLAIN_MODEL + REPORT)
-        self.assertEqual(there.out, "0 True\n")
+        _, there = self.compare_text(PLAIN_MODEL, **self.DRIVER)
+        self.assertEqual(there.out.splitlines()[-1], "0 True")
 
     def test_a_device_that_is_lost_costs_answers_and_no_records(self):
-        here, there = self.run_late(PLAIN_MODEL, STANDIN_FAILS_AT="40")
-        self.assertEqual(there.code, 0, there.err)
+        script = self.script(PLAIN_MODEL)
+        (here,), there = self.run_here(script, (), ())[1], self.run_there(script, STANDIN_FAILS_AT="40", **self.DRIVER)
         self.assert_whole(there)
-        kinds = [[(r["type"], r.get("fn")) for r in content(run) if r["type"] in ("call", "return", "step")] for run in (here, there)]
+        kinds = [[(r["type"], r.get("fn")) for r in content(records) if r["type"] in ("call", "return", "step")]
+                 for records in (here, there.records())]
         self.assertEqual(*kinds)
-        self.assertIn("the device is lost", str([r.get("text") for r in there.records() if r.get("code") == "switched-off"]))
+        self.assertIn("the device is lost", str(self.notes(there, "switched-off")))
 
     def test_gradients_that_are_never_cleared_are_told(self):
-        here, there = self.run_late(PLAIN_MODEL.replace("optimizer.zero_grad()", ""))
-        self.assert_same(here, there)
-        self.assertTrue([r for r in content(there) if r.get("uncleared")])
+        _, there = self.compare_text(UNCLEARED)
+        self.assertTrue([r for r in there.records() if r.get("uncleared")])
+
+
+class Kernel(Compared):
+    """A device of CUDA: its driver, and the compiler of its kernel, are stand-ins."""
+    STANDS_IN = {"TRAINCHECK_TEST_ELSEWHERE": "cuda", "LD_LIBRARY_PATH": str(pathlib.Path(STANDIN).resolve().parent), "STANDIN": STANDIN,
+                 "STANDIN_SCRIPT": str(HERE / "standin_kernel.py")}
+
+    def test_it_leaves_the_same_trace_in_the_same_order(self):
+        _, there = self.compare_text(EVERYTHING)
+        self.assertEqual(self.notes(there, "no-kernel"), [])
+
+    def test_it_leaves_the_same_trace_of_all_content_beyond_the_budget(self):
+        self.compare_text(EVERYTHING, *ALL_CONTENT)
+
+    def test_a_look_is_one_launch_and_one_copy_and_nobody_waits(self):
+        _, there = self.compare_text(PLAIN_MODEL)
+        asked_of_torch, said = there.out.splitlines()
+        launches, copies, waits = map(int, said.split())
+        self.assertEqual((asked_of_torch, copies, waits), ("0 0 0", launches, 0))
+        self.assertGreater(launches, 100)
+
+    def test_pipelines_leave_the_same_trace(self):
+        script = self.script(STANDS_IN + RUN_SCRIPT)
+        for name, *options in ("policy_masks",), ("scaler_overflow", "--content", "full"):
+            with self.subTest(name):
+                _, there = self.compare(script, *options, args=(PIPELINES / f"{name}.py", "--steps", "x0.1"))
+                self.assertTrue([r for r in there.records() if "finite" in r])
+
+    def test_whatever_fails_training_goes_on_and_the_trace_is_whole(self):
+        script = self.script(FAILING)
+        here, records = self.run_here(script, (), tuple(CASES))
+        there = self.run_there(script, (), CASES)
+        expected = {r[0]["pid"]: r for r in records}
+        found = {r[0]["pid"]: r for file in there.files() for r in [there.records(file)]}
+        for one, other in zip(here.out.splitlines(), there.out.splitlines(), strict=True):
+            case, pid, trained = other.split()
+            with self.subTest(case):
+                self.assertEqual((case, trained), (one.split()[0], one.split()[2]))
+                self.assert_same(expected[int(one.split()[1])], found[int(pid)])
+                name = case.split(":")[0]
+                notes = [r["text"] for r in found[int(pid)] if r.get("code") in ("no-kernel", "switched-off")]
+                self.assertEqual([name.removesuffix("_v2") in text for text in notes], [] if name in UNHEARD else [True])
+
+    def test_nothing_is_launched_into_a_capture(self):
+        there = self.run_there(self.script(CAPTURED))
+        self.assertEqual(there.out, "False True\nFalse True\nTrue False\nFalse True\n")
+        self.assertEqual(self.notes(there, "no-kernel"), [])
+
+    def test_without_a_driver_torch_is_asked(self):
+        (self.work / "libcuda.so.1").write_text("")
+        _, there = self.compare_text(PLAIN_MODEL, LD_LIBRARY_PATH=str(self.work), STANDIN_SCRIPT=str(HERE / "traced.py"))
+        self.assertEqual(self.notes(there, "no-kernel"), ["cuda:0 is asked by operators of torch: libcuda.so.1 was not found"])
 
 
 if __name__ == "__main__":

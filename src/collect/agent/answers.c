@@ -7,6 +7,7 @@
 #include "base/banned.h"
 #include "collect/agent/encode.h"
 #include "collect/agent/identity.h"
+#include "collect/agent/kernel.h"
 #include "collect/agent/line.h"
 #include "collect/agent/look.h"
 
@@ -189,32 +190,25 @@ static void write_finite(struct tc_strbuf *out, enum tc_finite finite)
     tc_strbuf_adds(out, words[finite]);
 }
 
-/* Of the smallest and the largest element, which are NaN where one is. */
 static void fill_finite(struct tc_strbuf *out, const struct tc_hole *hole, const char *text,
                         const struct tc_piece *pieces)
 {
-    const struct tc_dtype *const *dtype = hole->told;
-    const unsigned char *data = tc_piece_data(&pieces[0]);
-    double min, max;
+    const unsigned char *flags = tc_piece_data(&pieces[0]);
 
+    (void)hole;
     (void)text;
-    if (!data)
+    if (!flags)
         return;
-    min = tc_look_number(data, *dtype, 0);
-    max = tc_look_number(data, *dtype, 1);
-    if (!isfinite(max))
+    if (*flags & TC_KERNEL_INFINITE || !(*flags & TC_KERNEL_NUMBER))
         write_finite(out, TC_FINITE_NO);
     else
-        write_finite(out, isfinite(min) ? TC_FINITE_YES : TC_FINITE_MASKED);
+        write_finite(out, *flags & TC_KERNEL_LOWEST ? TC_FINITE_MASKED : TC_FINITE_YES);
 }
 
 static void ask_finite(const struct answer *a)
 {
-    const struct tc_dtype **told = tc_malloc(sizeof(*told)); /* dtypes live for ever */
-
-    *told = a->tensor.dtype;
-    tc_line_open(fill_finite, told);
-    tc_line_ask(TC_WHAT_BOUNDS, a->result, NULL);
+    tc_line_open(fill_finite, NULL);
+    tc_line_ask(TC_WHAT_FINITE, a->result, NULL);
     tc_line_close();
 }
 

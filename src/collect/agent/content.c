@@ -21,8 +21,6 @@
 #define MAX_ROWS     256
 /* Rows that have more bytes together are digested in pieces, from the first byte to the last. */
 #define MAX_ROWS_WHOLE ((size_t)256 << 10)
-#define N_PIECES       4
-#define PIECE          ((size_t)256)
 
 /* Serials of the last batches, so that they are known where they are handed on. */
 static struct {
@@ -50,10 +48,10 @@ static void remember_batch(int64_t serial)
 struct source {
     const unsigned char *whole;
     const unsigned char *sum;     /* of all bytes (lanes.h) */
-    const unsigned char *stripes; /* those of digest.h, one after the other */
-    const unsigned char *rows;    /* N_PIECES of each row */
+    const unsigned char *stripes; /* the sum of each of those of digest.h */
+    const unsigned char *rows;    /* the sums of TC_N_PIECES of each row */
     const unsigned char *sample;  /* the elements of which a scale is taken */
-    const unsigned char *first;   /* whether all elements are like the first, and that one */
+    const unsigned char *first;   /* whether an element is unlike the first, and that one */
 };
 
 static size_t size_of(const struct tc_tensor *as)
@@ -66,12 +64,15 @@ static bool is_sampled(const struct tc_tensor *as)
     return size_of(as) > MAX_WHOLE && tc_agent.content != TC_CONTENT_FULL;
 }
 
-static uint64_t digest_of_pieces(const unsigned char *pieces, size_t n, size_t size, uint64_t seed)
+/* Of the sums of n pieces, each of so many bytes. */
+static uint64_t digest_of_pieces(const unsigned char *sums, size_t n, size_t size, uint64_t seed)
 {
-    uint64_t digest = seed;
+    uint64_t digest = seed, sum;
 
-    for (size_t i = 0; i < n; i++)
-        digest = tc_digest(pieces + i * size, size, digest);
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&sum, sums + i * sizeof(sum), sizeof(sum));
+        digest = tc_digest_of_sum(sum, size, digest);
+    }
     return digest;
 }
 
@@ -101,10 +102,10 @@ static uint64_t digest_row(const unsigned char *row, size_t size, bool is_whole)
 {
     uint64_t digest = 0;
 
-    if (is_whole || size <= N_PIECES * PIECE)
+    if (is_whole || size <= TC_N_PIECES * TC_PIECE_SIZE)
         return tc_digest(row, size, 0);
-    for (size_t i = 0; i < N_PIECES; i++)
-        digest = tc_digest(row + (size - PIECE) * i / (N_PIECES - 1), PIECE, digest);
+    for (size_t i = 0; i < TC_N_PIECES; i++)
+        digest = tc_digest(row + tc_piece_at(size, i), TC_PIECE_SIZE, digest);
     return digest;
 }
 
@@ -126,7 +127,8 @@ static void add_rows(struct tc_strbuf *out, const struct source *from, const str
     for (size_t i = 0; i < n; i++) {
         uint64_t digest =
             from->whole ? digest_row(from->whole + i * size, size, size_of(as) <= MAX_ROWS_WHOLE)
-                        : digest_of_pieces(from->rows + i * N_PIECES * PIECE, N_PIECES, PIECE, 0);
+                        : digest_of_pieces(from->rows + i * TC_N_PIECES * sizeof(digest),
+                                           TC_N_PIECES, TC_PIECE_SIZE, 0);
         for (int shift = 28; shift >= 0; shift -= 4)
             tc_strbuf_addc(out, hex[digest >> shift & 15]);
     }
@@ -171,7 +173,7 @@ static void add_range(struct tc_strbuf *out, const void *data, const struct tc_t
 static bool is_constant(const struct source *from, const struct tc_tensor *as)
 {
     return from->whole ? as->n == 1 || tc_is_constant(from->whole, as->n, as->dtype->item_size)
-                       : from->first[0] == 1;
+                       : from->first[0] == 0;
 }
 
 /* A range takes a pass over all elements, a third of a step of a small GPT: only in full. Of a

@@ -4,7 +4,10 @@
 #include "base/banned.h"
 
 #define MAJOR 1 /* of the interface that is described here */
-#define CPU   1
+/* Kinds of devices. */
+#define CPU          1
+#define CUDA         2
+#define CUDA_MANAGED 13
 
 /* The parts of dlpack.h that are used; its specification fixes their layout. */
 struct dl_tensor {
@@ -48,6 +51,11 @@ void tc_dlpack_init(PyObject *tensor_class)
     PyErr_Clear();
 }
 
+bool tc_dlpack_is_there(void)
+{
+    return to_tensor;
+}
+
 bool tc_dlpack_view(PyObject *tensor, struct tc_dlpack_view *out)
 {
     struct dl_tensor t;
@@ -64,6 +72,7 @@ bool tc_dlpack_view(PyObject *tensor, struct tc_dlpack_view *out)
     out->n_dims = (size_t)t.n_dims;
     out->type = (uint32_t)t.code << 24 | (uint32_t)t.bits << 16 | t.lanes;
     out->on_cpu = t.device_type == CPU;
+    out->cuda = t.device_type == CUDA || t.device_type == CUDA_MANAGED ? t.device_id : -1;
     return true;
 }
 

@@ -17,10 +17,13 @@ struct tc_dlpack_view {
     size_t n_dims;
     uint32_t type; /* equal for equal dtypes, and only for those */
     bool on_cpu;
+    int cuda; /* number of the device of CUDA, -1: it is none */
 };
 
 /* Take the interface from torch.Tensor, if it has one. Leaves no Python error. */
 void tc_dlpack_init(PyObject *tensor_class);
+/* Has it one? */
+bool tc_dlpack_is_there(void);
 /* False, without a Python error, where the tensor cannot be told this way. */
 bool tc_dlpack_view(PyObject *tensor, struct tc_dlpack_view *out);
 bool tc_dlpack_is_contiguous(const struct tc_dlpack_view *view);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * embedded.h - the Python files of the policy, put into the agent at build time
+ * embedded.h - the Python files of the policy and the kernel's source, put into the agent at build
+ * time
  */
 #ifndef TC_COLLECT_EMBEDDED_H
 #define TC_COLLECT_EMBEDDED_H
@@ -13,5 +14,8 @@ struct tc_embedded {
 
 /* In order of import; the last has no name. */
 extern const struct tc_embedded tc_embedded[];
+
+/* The parts of kernel.c for a device's compiler, one after the other; the last is NULL. */
+extern const char *const tc_kernel_source[];
 
 #endif /* TC_COLLECT_EMBEDDED_H */

@@ -92,7 +92,7 @@ static void fill_list(struct tc_strbuf *out, const struct tc_hole *hole, const c
             tc_strbuf_add(out, at, (size_t)(next - at));
             continue;
         }
-        if (next[-1] == IS_ASKED && !*tc_piece_data(&pieces[n_asked++]))
+        if (next[-1] == IS_ASKED && *tc_piece_data(&pieces[n_asked++]))
             continue;
         if (n++)
             tc_strbuf_addc(out, ',');

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/agent/transfer.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/banned.h"
-
-/* The name of the driver's library, and what it answers while an event has not passed. */
-#define CUDA_DRIVER    "libcuda.so.1"
-#define CUDA_NOT_READY 600
-#define CUDA_RELAXED   2 /* a mode of capture: what the thread does is no part of any */
+#include "collect/agent/cuda_table.h"
 
 enum state {
     ON_ITS_WAY,
@@ -23,9 +17,10 @@ struct tc_transfer {
     _Atomic enum state state;
     const unsigned char *data;
     size_t size;
+    struct tc_cuda_job *job;  /* of the kernel, or NULL; then what torch has is */
     void *event;              /* of CUDA's driver, or NULL */
     PyObject *host;           /* the tensor that holds the bytes */
-    PyObject *after;          /* the event behind them, as torch has it; NULL once they are here */
+    PyObject *after;          /* the event behind them; NULL once they are here */
     struct tc_transfer *next; /* of those that nobody holds */
 };
 
@@ -42,6 +37,7 @@ void tc_transfers_abandon(void)
 {
     atomic_store(&unheld, NULL);
     atomic_store(&total, 0);
+    tc_cuda_abandon();
 }
 
 /* ---- holding ---- */
@@ -69,8 +65,10 @@ static void free_unheld(void)
 
     for (struct tc_transfer *t = atomic_exchange(&unheld, NULL); t; t = next) {
         next = t->next;
+        if (t->job)
+            tc_cuda_give_back(t->job, atomic_load(&t->state) == HERE);
         Py_XDECREF(t->after);
-        Py_DECREF(t->host);
+        Py_XDECREF(t->host);
         tc_free(t);
     }
 }
@@ -87,50 +85,30 @@ void tc_piece_let_go(const struct tc_piece *piece)
 
 /* ---- coming ---- */
 
-/*
- * torch's own way to ask an event needs the interpreter, and may spoil the capture of a graph by
- * another thread. The driver is there if torch has loaded it.
- */
-static struct {
-    int (*query)(void *event);
-    int (*exchange_capture_mode)(int *mode);
-} cuda;
-static pthread_once_t cuda_once = PTHREAD_ONCE_INIT;
-
-static void find_cuda(void)
+/* torch's own way to ask an event needs the interpreter, and may spoil the capture of a graph by
+ * another thread. False: the driver does not know. */
+static bool ask_driver(struct tc_transfer *transfer)
 {
-    void *library = dlopen(CUDA_DRIVER, RTLD_NOW | RTLD_NOLOAD);
+    const int said =
+        transfer->job ? tc_cuda_ask(transfer->job) : tc_cuda_ask_event(transfer->event);
 
-    if (!library)
-        return;
-    *(void **)&cuda.query = dlsym(library, "cuEventQuery");
-    *(void **)&cuda.exchange_capture_mode = dlsym(library, "cuThreadExchangeStreamCaptureMode");
+    if (said > 0)
+        atomic_store(&transfer->state, HERE);
+    return said >= 0;
 }
 
-/* What the driver says to anything but "it has passed" and "not yet" torch is asked about. */
-static enum state ask_cuda(struct tc_transfer *transfer, bool *is_sure)
+static bool knows_driver(const struct tc_transfer *transfer)
 {
-    int mode = CUDA_RELAXED, said;
-
-    if (cuda.exchange_capture_mode)
-        cuda.exchange_capture_mode(&mode);
-    said = cuda.query(transfer->event);
-    if (cuda.exchange_capture_mode)
-        cuda.exchange_capture_mode(&mode);
-    *is_sure = said == 0 || said == CUDA_NOT_READY;
-    if (said == 0)
-        atomic_store(&transfer->state, HERE);
-    return atomic_load(&transfer->state);
+    return transfer->job || transfer->event;
 }
 
 bool tc_piece_has_come(const struct tc_piece *piece)
 {
     struct tc_transfer *t = piece->transfer;
-    bool is_sure;
 
     if (!t || atomic_load(&t->state) != ON_ITS_WAY)
         return true;
-    return t->event && ask_cuda(t, &is_sure) != ON_ITS_WAY;
+    return knows_driver(t) && ask_driver(t) && atomic_load(&t->state) != ON_ITS_WAY;
 }
 
 void tc_piece_give_up(const struct tc_piece *piece)
@@ -167,20 +145,38 @@ static void take_state(struct tc_transfer *transfer, PyObject *said)
     Py_XDECREF(said);
 }
 
+static void wait_for_job(struct tc_transfer *transfer)
+{
+    if (tc_cuda_wait(transfer->job)) {
+        atomic_store(&transfer->state, HERE);
+    } else {
+        PyErr_SetString(PyExc_RuntimeError, "the device is lost");
+        take_state(transfer, NULL);
+    }
+}
+
 bool tc_transfer_ask(struct tc_transfer *transfer)
 {
-    bool is_sure = false;
+    const bool is_sure = knows_driver(transfer) && ask_driver(transfer);
 
-    if (transfer->event)
-        ask_cuda(transfer, &is_sure);
-    if (!is_sure && atomic_load(&transfer->state) == ON_ITS_WAY)
-        take_state(transfer, tc_policy_call("has_come", "(O)", transfer->after));
+    if (!is_sure && atomic_load(&transfer->state) == ON_ITS_WAY) {
+        if (transfer->job) {
+            tc_cuda_distrust(transfer->job);
+            wait_for_job(transfer);
+        } else {
+            take_state(transfer, tc_policy_call("has_come", "(O)", transfer->after));
+        }
+    }
     return atomic_load(&transfer->state) != ON_ITS_WAY;
 }
 
 void tc_transfer_wait(struct tc_transfer *transfer)
 {
-    if (atomic_load(&transfer->state) == ON_ITS_WAY)
+    if (atomic_load(&transfer->state) != ON_ITS_WAY)
+        return;
+    if (transfer->job)
+        wait_for_job(transfer);
+    else
         take_state(transfer, tc_policy_call("wait_for", "(O)", transfer->after));
 }
 
@@ -196,13 +192,29 @@ size_t tc_questions_add(struct tc_questions *questions, enum tc_what what, PyObj
     return questions->all.n - 1;
 }
 
+static struct tc_transfer *add_transfer(struct tc_questions *questions, const void *data,
+                                        size_t size, enum state state)
+{
+    struct tc_transfer *transfer = tc_calloc(1, sizeof(*transfer));
+
+    atomic_init(&transfer->n_holders, 1);
+    atomic_init(&transfer->state, state);
+    transfer->data = data;
+    transfer->size = size;
+    atomic_fetch_add(&total, size);
+    tc_vec_push(&questions->transfers, transfer);
+    return transfer;
+}
+
+/* ---- asked by operators of torch ---- */
+
 /* [(what, tensor, other or None)]; NULL with a Python error set. */
 static PyObject *put_questions(const struct tc_questions *questions)
 {
-    PyObject *list = PyList_New((Py_ssize_t)questions->all.n);
+    PyObject *list = PyList_New((Py_ssize_t)questions->left.n);
 
-    for (size_t i = 0; list && i < questions->all.n; i++) {
-        const struct tc_question *q = &questions->all.items[i];
+    for (size_t i = 0; list && i < questions->left.n; i++) {
+        const struct tc_question *q = &questions->all.items[questions->left.items[i]];
         PyObject *one =
             Py_BuildValue("(iOO)", (int)q->what, q->tensor, q->other ? q->other : Py_None);
 
@@ -224,60 +236,52 @@ static bool take_transfer(struct tc_questions *questions, PyObject *told)
 
     if (!PyArg_ParseTuple(told, "OKnOK", &host, &address, &size, &after, &event) || size < 0)
         return false;
-    if (event)
-        pthread_once(&cuda_once, find_cuda);
-    transfer = tc_calloc(1, sizeof(*transfer));
-    atomic_init(&transfer->n_holders, 1);
-    atomic_init(&transfer->state, after == Py_None ? HERE : ON_ITS_WAY);
+    transfer = add_transfer(questions, (const void *)(uintptr_t)address, (size_t)size,
+                            after == Py_None ? HERE : ON_ITS_WAY);
     transfer->host = Py_NewRef(host);
     transfer->after = after == Py_None ? NULL : Py_NewRef(after);
-    transfer->event = cuda.query ? (void *)(uintptr_t)event : NULL;
-    transfer->data = (const unsigned char *)(uintptr_t)address;
-    transfer->size = (size_t)size;
-    atomic_fetch_add(&total, transfer->size);
-    tc_vec_push(&questions->transfers, transfer);
+    transfer->event = event && tc_cuda_is_loaded() ? (void *)(uintptr_t)event : NULL;
     return true;
 }
 
-/* (number of the transfer, offset), or None */
-static void take_place(const struct tc_questions *questions, PyObject *told, struct tc_piece *piece)
+/* (number of the transfer, offset), or None; first is that of transfer 0. */
+static void take_place(const struct tc_questions *questions, PyObject *told, size_t first,
+                       struct tc_piece *piece)
 {
     Py_ssize_t number, at;
 
     if (told == Py_None || !PyArg_ParseTuple(told, "nn", &number, &at))
         return;
-    if (number < 0 || (size_t)number >= questions->transfers.n || at < 0 ||
-        (size_t)at >= questions->transfers.items[number]->size)
+    if (number < 0 || first + (size_t)number >= questions->transfers.n || at < 0 ||
+        (size_t)at >= questions->transfers.items[first + (size_t)number]->size)
         return;
-    piece->transfer = questions->transfers.items[number];
+    piece->transfer = questions->transfers.items[first + (size_t)number];
     piece->at = (size_t)at;
 }
 
 /* ([place of the answer], [transfer]) */
 static void take_answers(struct tc_questions *questions, PyObject *answers)
 {
+    const size_t first = questions->transfers.n;
     PyObject *places, *transfers;
 
     if (!PyArg_ParseTuple(answers, "O!O!", &PyList_Type, &places, &PyList_Type, &transfers) ||
-        (size_t)PyList_GET_SIZE(places) != questions->all.n)
+        (size_t)PyList_GET_SIZE(places) != questions->left.n)
         return;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(transfers); i++)
         if (!take_transfer(questions, PyList_GET_ITEM(transfers, i)))
             return;
-    for (size_t i = 0; i < questions->all.n; i++)
-        take_place(questions, PyList_GET_ITEM(places, (Py_ssize_t)i), &questions->pieces.items[i]);
+    for (size_t i = 0; i < questions->left.n; i++)
+        take_place(questions, PyList_GET_ITEM(places, (Py_ssize_t)i), first,
+                   &questions->pieces.items[questions->left.items[i]]);
 }
 
-void tc_questions_submit(struct tc_questions *questions)
+static void ask_torch(struct tc_questions *questions)
 {
     PyObject *list, *answers;
 
-    const struct tc_piece none = {0};
-
-    if (!questions->all.n)
+    if (!questions->left.n)
         return;
-    for (size_t i = 0; i < questions->all.n; i++)
-        tc_vec_push(&questions->pieces, none);
     list = put_questions(questions);
     answers = list ? tc_policy_call("look", "(O)", list) : NULL;
     if (answers)
@@ -285,6 +289,54 @@ void tc_questions_submit(struct tc_questions *questions)
     Py_XDECREF(answers);
     Py_XDECREF(list);
     PyErr_Clear();
+}
+
+/* ---- asked by the kernel ---- */
+
+static struct tc_table tables[TC_CUDA_MAX_DEVICES];
+
+static void take_job(struct tc_questions *questions, const struct tc_table *table,
+                     struct tc_cuda_job *job)
+{
+    struct tc_transfer *transfer = add_transfer(questions, job->host, job->host_size, ON_ITS_WAY);
+
+    transfer->job = job;
+    for (size_t i = 0; i < table->asked.n; i++) {
+        struct tc_piece *piece = &questions->pieces.items[table->asked.items[i].number];
+
+        piece->transfer = transfer;
+        piece->at = tc_table_place(table, &table->asked.items[i]);
+    }
+}
+
+/* What cannot be asked this way is left to torch. */
+static void ask_kernel(struct tc_questions *questions, struct tc_table *table)
+{
+    bool is_captured;
+    struct tc_cuda_job *job = tc_table_start(table, (int)(table - tables), &is_captured);
+
+    if (job)
+        take_job(questions, table, job);
+    else if (!is_captured)
+        for (size_t i = 0; i < table->asked.n; i++)
+            tc_vec_push(&questions->left, table->asked.items[i].number);
+    tc_table_clear(table);
+}
+
+void tc_questions_submit(struct tc_questions *questions)
+{
+    const struct tc_piece none = {0};
+
+    questions->left.n = 0;
+    for (size_t i = 0; i < questions->all.n; i++) {
+        tc_vec_push(&questions->pieces, none);
+        if (!tc_table_add(tables, &questions->all.items[i], i))
+            tc_vec_push(&questions->left, i);
+    }
+    for (size_t i = 0; questions->left.n < questions->all.n && i < TC_CUDA_MAX_DEVICES; i++)
+        if (tables[i].asked.n)
+            ask_kernel(questions, &tables[i]);
+    ask_torch(questions);
 }
 
 void tc_questions_clear(struct tc_questions *questions)
@@ -304,4 +356,5 @@ void tc_questions_release(struct tc_questions *questions)
     tc_vec_release(&questions->all);
     tc_vec_release(&questions->pieces);
     tc_vec_release(&questions->transfers);
+    tc_vec_release(&questions->left);
 }

@@ -2,25 +2,13 @@
 /*
  * transfer.h - questions to devices, and the one copy in which the answers of a look come
  *
- * device.py of the policy asks them by operators of torch.
+ * A device of CUDA is asked by one launch of the kernel (cuda_table.h); any other, and all that the
+ * kernel does not answer, by operators of torch in device.py of the policy.
  */
 #ifndef TC_COLLECT_TRANSFER_H
 #define TC_COLLECT_TRANSFER_H
 
-#include "collect/agent/agent.h"
-
-/* What is asked of one tensor, and the bytes of the answer. device.py has the same numbers. */
-enum tc_what {
-    TC_WHAT_DIGEST,    /* 8: the sum of all bytes (lanes.h) */
-    TC_WHAT_MAGNITUDE, /* the largest magnitude, as f32, or f64 of an f64; NaN where there is one */
-    TC_WHAT_BOUNDS,    /* two such: the smallest and the largest element; NaN where there is one */
-    TC_WHAT_BYTES,     /* all, in logical order */
-    TC_WHAT_STRIPES,   /* the pieces of digest.h that stand for large data */
-    TC_WHAT_ROWS,      /* the pieces of content.h that stand for each row */
-    TC_WHAT_SAMPLE,    /* the elements of which a scale is taken (summary.h) */
-    TC_WHAT_FIRST,     /* 8: 1 where all elements have the bits of the first; then that element */
-    TC_WHAT_SAME,      /* 1: 1 where the bytes are those of another tensor, which has as many */
-};
+#include "collect/agent/question.h"
 
 /* What one device sends: bytes in this process's memory, once they have come. */
 struct tc_transfer;
@@ -56,16 +44,12 @@ size_t tc_transfers_size(void);
 /* In a forked child: those of the parent are never asked. */
 void tc_transfers_abandon(void);
 
-struct tc_question {
-    PyObject *tensor, *other; /* owned; other is NULL but for SAME */
-    enum tc_what what;
-};
-
 /* Of one look. */
 struct tc_questions {
     TC_VEC(struct tc_question) all;
     TC_VEC(struct tc_piece) pieces;         /* once submitted, one of each */
     TC_VEC(struct tc_transfer *) transfers; /* held */
+    TC_VEC(size_t) left;                    /* numbers of those that torch is asked */
 };
 
 /* Returns the number of the question. other: NULL but for SAME. */

@@ -3,13 +3,14 @@
 answers of one device come in one copy."""
 import functools
 import math
+import pathlib
 import sys
 
 from . import lanes
 from .values import Shield, dispatches
 
 # As enum tc_what of collect/agent/transfer.h.
-DIGEST, MAGNITUDE, BOUNDS, BYTES, STRIPES, ROWS, SAMPLE, FIRST, SAME = range(9)
+DIGEST, MAGNITUDE, FINITE, BYTES, STRIPES, ROWS, SAMPLE, FIRST, SAME = range(9)
 
 _N_STRIPES, _STRIPE = 16, 4096  # as in collect/agent/digest.h
 _N_PIECES, _PIECE = 4, 256      # as in collect/agent/content.c
@@ -50,18 +51,27 @@ def _zeros(device):
     return torch.zeros(_ALIGNMENT, dtype=torch.uint8, device=device)
 
 
+@functools.lru_cache(maxsize=64)
+def _weights(device):
+    """What a smallest and a largest element that are finite add to the flags, of bytes."""
+    torch = sys.modules["torch"]
+    return torch.tensor([254, 5], dtype=torch.uint8, device=device)
+
+
 # ---- one answer: tensors of bytes, one after the other ----
 
-def _bounds(tensor):
+def _finite(tensor):
+    """The flags of collect/agent/kernel.h: 4 there are numbers, 2 and -inf, 1 NaN or inf."""
     torch = sys.modules["torch"]
-    return [_numbers(torch.stack(torch.aminmax(tensor)))]
+    is_finite = torch.isfinite(torch.stack(torch.aminmax(tensor)))
+    return [(1 + (is_finite * _weights(tensor.device)).sum(dtype=torch.uint8)).view(1)]
 
 
 def _stripes(tensor):
     data = _bytes(tensor)
     size = data.numel()
     starts = [i * (size // _N_STRIPES) for i in range(_N_STRIPES)] + [size - _STRIPE]
-    return [data[at:at + _STRIPE] for at in starts]
+    return [lanes.sums_of_pieces(sys.modules["torch"].stack([data[at:at + _STRIPE] for at in starts]))]
 
 
 def _rows(tensor):
@@ -69,7 +79,7 @@ def _rows(tensor):
     rows = _bytes(tensor).view(tensor.shape[0], -1)
     last = rows.shape[1] - _PIECE
     starts = [last * i // (_N_PIECES - 1) for i in range(_N_PIECES)]
-    return [torch.cat([rows[:, at:at + _PIECE] for at in starts], 1).view(-1)]
+    return [lanes.sums_of_pieces(torch.stack([rows[:, at:at + _PIECE] for at in starts], 1).view(-1, _PIECE))]
 
 
 def _sample(tensor):
@@ -83,14 +93,14 @@ def _sample(tensor):
 def _first(tensor):
     torch = sys.modules["torch"]
     bits = _bits(tensor)
-    return [(bits == bits[0]).all().to(torch.int64).view(1).view(torch.uint8), bits[:1].view(torch.uint8)]
+    return [(bits != bits[0]).any().to(torch.int64).view(1).view(torch.uint8), bits[:1].view(torch.uint8)]
 
 
 def _same(tensor, other):
-    return [(_bits(tensor) == _bits(other)).all().view(1).view(sys.modules["torch"].uint8)]
+    return [(_bits(tensor) != _bits(other)).any().view(1).view(sys.modules["torch"].uint8)]
 
 
-_SINGLE = {BOUNDS: _bounds, BYTES: lambda tensor: [_bytes(tensor)], STRIPES: _stripes, ROWS: _rows, SAMPLE: _sample, FIRST: _first}
+_SINGLE = {FINITE: _finite, BYTES: lambda tensor: [_bytes(tensor)], STRIPES: _stripes, ROWS: _rows, SAMPLE: _sample, FIRST: _first}
 
 
 # ---- those of a look ----
@@ -164,6 +174,28 @@ def has_come(event):
 def wait_for(event):
     event.synchronize()
     return True
+
+
+# ---- the kernel of CUDA (collect/agent/cuda.h) ----
+
+def nvrtc_paths():
+    """Where the compiler of kernels may be: loaded or known to the system, and in packages beside torch."""
+    torch = sys.modules["torch"]
+    version = (torch.version.cuda or "").split(".")[0]
+    names = [f"libnvrtc.so.{version}"] if version in ("12", "13") else ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"]
+    site = pathlib.Path(torch.__file__).resolve().parents[1]
+    return names + [str(path) for name in names for folder in ("nvidia/*/lib", "torch/lib") for path in sorted(site.glob(f"{folder}/{name}"))]
+
+
+def stream_of(index, tensors):
+    """The current stream of a device of CUDA, as its driver has it. Memory that was allocated for another stream is not given away
+    before these tensors have been read."""
+    torch = sys.modules["torch"]
+    stream = torch.cuda.current_stream(index)
+    with Shield():
+        for tensor in tensors:
+            tensor.record_stream(stream)
+    return stream.cuda_stream
 
 
 # ---- looks ----

@@ -68,6 +68,13 @@ def _chunks(data, numbers):
     return _mix(products + beside + places * _signed(GOLDEN)).sum(1)
 
 
+def sums_of_pieces(pieces):
+    """The bytes of the sum of each row, of a chunk at most."""
+    torch = sys.modules["torch"]
+    filled = torch.nn.functional.pad(pieces, (0, -pieces.shape[1] % CHUNK)).reshape(-1)
+    return _chunks(filled, torch.zeros(len(pieces), dtype=torch.int64, device=pieces.device)).view(torch.uint8)
+
+
 def _add_small(found, owners, group):
     """Add to found the sums of a group of small tensors, which are those of owners."""
     torch = sys.modules["torch"]

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run by a traced script whose tensors on the CPU are taken for those of a device of CUDA (TRAINCHECK_TEST_ELSEWHERE=cuda), which
+standin_cuda.c and standin_nvrtc.c on LD_LIBRARY_PATH are.
+
+torch knows of no such device: its current stream is told here. With STANDIN_REPORT what was called of the driver is written to that
+file at the end."""
+import atexit
+import ctypes
+import json
+import os
+
+from traincheck_agent import policy
+
+driver = ctypes.CDLL("libcuda.so.1")
+driver.standin_calls.argtypes = ctypes.c_char_p,
+driver.standin_bytes.restype = ctypes.c_size_t
+driver.standin_capture.argtypes = ctypes.c_void_p, ctypes.c_bool
+driver.standin_delays.argtypes = ctypes.c_bool,
+driver.standin_delays("STANDIN_PROMPT" not in os.environ)
+STREAM = 16
+NAMES = ("cuLaunchKernel", "cuMemsetD8Async", "cuMemcpyDtoHAsync_v2", "cuEventSynchronize", "cuMemAlloc_v2", "cuMemHostAlloc",
+         "cuEventQuery")
+
+policy.stream_of = lambda index, tensors: STREAM
+
+
+def counts():
+    return {name: driver.standin_calls(name.encode()) for name in NAMES} | {"bytes": driver.standin_bytes()}
+
+
+def report():
+    with open(os.environ["STANDIN_REPORT"], "w", encoding="utf-8") as file:
+        json.dump(counts(), file)
+
+
+if "STANDIN_REPORT" in os.environ:
+    atexit.register(report)
