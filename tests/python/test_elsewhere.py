@@ -193,7 +193,9 @@ UNCLEARED = PLAIN_MODEL.replace("optimizer.zero_grad()", "")
 
 # One child for each call of the driver and of the compiler that is to fail from then on: to import torch takes longer than all else.
 FAILING = STANDS_IN + """
-import sys, torch
+import atexit, sys
+import torch
+import torch._dynamo  # an optimizer would import it, in each child
 from torch import nn
 
 def train():
@@ -212,7 +214,8 @@ for case in sys.argv[1:]:
     if not child:
         os.environ["STANDIN_FAILS"] = case
         print(case, os.getpid(), train(), flush=True)
-        sys.exit()
+        atexit._run_exitfuncs()
+        os._exit(0)  # to take torch down takes longer, too
     os.waitpid(child, 0)
 """
 
