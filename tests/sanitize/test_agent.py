@@ -8,7 +8,7 @@ usage: test_agent.py --bin BUILD/bin [--preload FILE]... [--python PYTHON] [--st
   debug            PYTHONMALLOC=debug and -X dev; PYTHON may be a debug build of CPython, as python3.11-dbg of Debian
 
 Each traces a script that trains, saves, fails, forks a loader's workers and starts threads, a job of two gloo ranks, and one
-whose references and blocks of memory are counted over N steps (20,000 for a long look; the tests take 1,000). Blocks are counted
+whose references and blocks of memory are counted over N steps (20,000 for a long look; the tests take 1,600). Blocks are counted
 in eight windows of N/8 steps; the median of the last five decides: what is lost at each step is lost in each window, while caches
 of Python and torch fill in the first ones. Not counted are weak references to what is gone: the agent keeps that of an
 address until the next object stands there, and drops all of them at some 4,096. The total of a debug
@@ -141,7 +141,7 @@ class Agent(unittest.TestCase):
         print(f"{OPTIONS.steps} steps: {said.strip()}", file=sys.stderr, flush=True)
         self.assertIn("references True", said)
         self.assertLess(shared, 50)  # None and the like, which a leak would not show otherwise
-        self.assertLess(blocks, OPTIONS.steps // 16)  # half a block a step
+        self.assertLess(blocks, OPTIONS.steps // 12)  # two blocks in three steps; what comes and goes is below 80 a window, however long
         self.assertLess(dead, 8192)
         self.assertLess(kib, 8192)
 
@@ -198,7 +198,7 @@ if __name__ == "__main__":
     parser.add_argument("--preload", action="append", default=[])
     parser.add_argument("--python", default=os.environ.get("TRAINCHECK_TEST_PYTHON", sys.executable))
     parser.add_argument("--standin", default="build/tests/python/standin/libcuda.so.1", help="of the driver; for `thread`")
-    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--steps", type=int, default=1600)
     parser.add_argument("kind", choices=("address", "thread", "debug"))
     OPTIONS = parser.parse_args()
     del sys.argv[1:]
