@@ -201,10 +201,13 @@ def is_worth(s, outcomes):
     return verb != "at_least" or any((left, "reaches", right) in o for o in outcomes)
 
 
+OF_ALL_OPERANDS = ("args.some.requires_grad", "args.all.requires_grad", "args.state_dict.some.known")
+
+
 def claim_of(key, s, outcomes, pipelines):
     left, verb, right = s
     is_switch = verb == "is" and left.startswith("args.") and right in ("true", "false")
-    is_flag = is_switch and left != "args.some.requires_grad"
+    is_flag = is_switch and left not in OF_ALL_OPERANDS
     is_about_argument = left.startswith("args.") or right.startswith("args.")
     if pipelines == 7 and verb == "equals" and left.endswith(".shape") and right.endswith(".shape"):
         pipelines = 4
