@@ -5,8 +5,8 @@
 usage: tiny.py DIR [BUG]     writes DIR/single and DIR/parallel
 
 y = x @ w, loss gradient g = y, w.grad = x.T @ g. Rank r has half of x's columns and half of w's rows; an all-reduce
-sums the partial products. BUG: no_reduce, twice, mismatch, deadlock, unknown, undefined, missing; or sizes that weaken the
-proof: square, slim.
+sums the partial products. BUG: no_reduce, twice, mismatch, deadlock, unread, unknown, undefined, missing; or sizes that
+weaken the proof: square, slim.
 """
 
 import json
@@ -46,6 +46,8 @@ def plan(rank, world, bug):
             reduce = op("c10d.broadcast_.default", {"tensors": [y], "process_group": pg, "root_rank": 0}, [y], 12)
         if bug != "no_reduce" and not (bug == "deadlock" and rank == 1):
             lines += [reduce] * (2 if bug == "twice" else 1)
+    if bug == "unread" and world > 1 and rank == 0:
+        lines.append(op("c10d.send.default", {"tensors": [y], "process_group": pg, "dst": 1, "tag": 0}, [], 12))
     if bug == "unknown":
         lines.append(op("aten.foo.default", {"self": y}, [y], 13))
     if bug == "undefined" and world > 1:

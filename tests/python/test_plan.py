@@ -363,6 +363,16 @@ for step in range(4):
         self.assertTrue({"größe.weight", "größe.bias"} <= set(plan.inits), set(plan.inits))
 
 
+STEPS = """
+model = nn.Linear(3, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(4):
+    model(torch.ones(1, 3)).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
 class TestFailures(PlanCase):
     def test_a_script_that_ends_too_early_fails(self):
         run = self.plan(HEADER + """
@@ -379,6 +389,30 @@ if os.environ["RANK"] == "1":
     sys.exit("no data")
 """, "--plan-world", "2", "--plan-step", "1", code=125)
         self.assertIn("rank 0 of 2: the script ended after 0 optimizer steps", run.said)
+
+    def test_no_plans_are_left_of_a_job_of_which_a_rank_fails(self):
+        run = self.plan(HEADER + """
+dist.init_process_group("gloo")
+if os.environ["RANK"] == "1":
+    raise ValueError("no data")
+""" + STEPS, "--plan-world", "2", code=1)
+        self.assertIn("rank 1 of 2: the script ended with status 1 and no plan", run.said)
+        self.assertEqual(self.read(), [])
+
+    def test_a_job_that_calls_no_init_process_group_is_no_job_of_two(self):
+        run = self.plan(HEADER + STEPS, "--plan-world", "2", code=125)
+        self.assertIn("rank 0 of 2: the script is a job of 1: it calls no init_process_group", run.said)
+        self.assertEqual(self.read(), [])
+
+    def test_a_script_without_torch_makes_no_plan_and_says_so(self):
+        run = self.plan("print(1)\n", code=125)
+        self.assertIn("the script ended without importing torch: there is no plan", run.said)
+
+    def test_torch_that_was_imported_before_the_script_is_captured(self):
+        (self.work / "early").mkdir()
+        (self.work / "early/sitecustomize.py").write_text("import torch\n")
+        self.plan(HEADER + STEPS, env={"PYTHONPATH": str(self.work / "early")})
+        self.assertEqual(len(self.read()), 1)
 
     def test_another_number_of_ranks_in_the_script_is_an_error(self):
         run = self.plan(HEADER + 'dist.init_process_group("gloo", rank=0, world_size=4)\n', "--plan-world", "2", code=1)

@@ -3,6 +3,7 @@
 
 With --plan-world a process that has imported torch forks one child for each rank; without it every process of the job
 that trains writes the plan of its own rank."""
+import atexit
 import importlib.util
 import json
 import os
@@ -139,6 +140,8 @@ class _Ranks:
         os.close(read)
         told = json.loads(told) if told else {}
         status = os.waitstatus_to_exitcode(state)
+        if "ops" in told and told["world"] != self.world:
+            told = {"error": f"the script is a job of {told['world']}: it calls no init_process_group, or a smaller one"}
         if status or "ops" not in told:
             self._failed(rank, status, told, output)
         if output is not None:
@@ -153,10 +156,22 @@ class _Ranks:
         if output is not None:
             text = os.pread(output, 1 << 20, max(0, os.fstat(output).st_size - (1 << 16)))
             sys.stderr.write(text.decode(errors="replace"))
+        self._remove_plans()
         why = told.get("error") or (f"the script ended by signal {-status}" if status < 0 else
                                     f"the script ended with status {status} and no plan")
         _say(f"rank {rank} of {self.world}: {why}")
         os._exit(status if status > 0 else 128 - status if status < 0 else _FAILED)
+
+    def _remove_plans(self):
+        """Those of the ranks that were done: a part of a job is no plan of it."""
+        for pid in self.running:
+            os.waitpid(pid, 0)
+        for rank in self.ranks:
+            for suffix in ("", ".part"):
+                try:
+                    os.unlink(os.path.join(settings.text("plan"), f"plan-rank{rank:05d}.jsonl{suffix}"))
+                except FileNotFoundError:
+                    pass
 
     def _progress(self, rank):
         if sys.stderr.isatty() and not settings.flag("quiet") and len(self.ranks) > 1:
@@ -233,10 +248,30 @@ class _Finder:
         return spec
 
 
+def _at_exit():
+    """Of the script's own process: a run without torch makes no plan."""
+    if "torch" not in sys.modules and getattr(sys, "last_type", None) is None:
+        _end("--plan: the script ended without importing torch: there is no plan")
+
+
+def _await_torch():
+    """torch may be there already: a sitecustomize or a .pth file has imported it."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        sys.meta_path.insert(0, _Finder)
+        if settings.number("main_pid") == os.getpid():
+            atexit.register(_at_exit)
+    elif getattr(torch.__spec__, "_initializing", False):
+        _end("--plan: torch is being imported before the script starts: what imports it (a sitecustomize, a .pth file) "
+             "must not start the capture")
+    else:
+        torch_imported()
+
+
 def start():
     os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")  # compiled code has no operators to be seen
     world = settings.number("plan_world")
     if not world:
-        sys.meta_path.insert(0, _Finder)
+        _await_torch()
     elif settings.number("main_pid") == os.getpid():
         _fork_ranks(world)
