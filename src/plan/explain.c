@@ -125,10 +125,12 @@ static void tell_departure(struct tc_story *s, const struct tc_plan_judged *judg
 static void tell_related(struct tc_story *s, const struct tc_plan_judged *judged,
                          const struct tc_related *r, uint32_t writer)
 {
-    if (writer != TC_NO_OP && r->num != r->den && !tc_relate_is_partial(r, &s->grid) &&
-        came_with_message(s, judged, tc_story_factor_origin(s, writer, r)))
-        return;
     struct tc_plan_finding f = tc_story_tell_related(s, judged, r, writer);
+    if (writer != TC_NO_OP && r->num != r->den && !tc_relate_is_partial(r, &s->grid) &&
+        came_with_message(s, judged, tc_story_factor_origin(s, writer, r))) {
+        s->received = f;
+        return;
+    }
     uint32_t key = (uint32_t)tc_hash64(f.src, strlen(f.src), r->num + 64 * r->den) | 1u << 31;
     if (!is_told(s, key))
         tc_vec_push(&s->verdict->findings, f);
@@ -154,6 +156,16 @@ static void tell(struct tc_story *s, size_t i, uint32_t writer)
         tell_departure(s, judged, writer);
 }
 
+/* If the sender runs nothing that one device does not, its factor may be right, and what is left
+ * out is a division after it: that is said where it arrived. */
+static void tell_sent_multiple(struct tc_story *s, const struct tc_related *r, uint32_t made)
+{
+    if (s->received.text && tc_story_is_in_single(s, tc_story_factor_origin(s, made, r)))
+        tc_vec_push(&s->verdict->findings, s->received);
+    else
+        tell_related(s, s->wrong, r, made);
+}
+
 /* What was sent is no single-device value, a multiple of one, or lacks a part. */
 static void tell_sent(struct tc_story *s)
 {
@@ -167,7 +179,7 @@ static void tell_sent(struct tc_story *s)
     if (missing != TC_NO_OP)
         add_new(s, tc_story_tell_left_out(s, s->wrong, s->sent, missing, user));
     else if (r->is_found && !r->is_zero && r->num != r->den)
-        tell_related(s, s->wrong, r, made);
+        tell_sent_multiple(s, r, made);
     else if (!r->is_found)
         tell_departure(s, s->wrong, made);
 }
@@ -269,6 +281,7 @@ enum tc_status tc_plan_explain(const struct tc_plan_set *single, const struct tc
         s.rank = at;
         s.program = at->program;
         s.wrong = receiver.wrong;
+        s.received = receiver.received;
         if (receiver.rank)
             s.sent = find_sent(&s, &receiver);
         s.is_last = tc_map_get(&seen, at->rank, &known);

@@ -46,6 +46,7 @@ struct tc_story {
     uint32_t message; /* which one of those from it to this rank */
     uint32_t sent;    /* the operator that sends what another rank found wrong; or TC_NO_OP */
     const struct tc_plan_judged *wrong; /* the result that it found wrong */
+    struct tc_plan_finding received;    /* what it would have told; no text: nothing */
     bool is_after_step;  /* gradients are summed within the step: its parameters are looked at */
     bool is_last;        /* a message may be what a finding is about */
     struct tc_map parts; /* elements that the micro-batches of a line have of a value */
@@ -97,6 +98,8 @@ uint32_t tc_story_departure(struct tc_story *s, uint32_t start, uint32_t *partia
 uint32_t tc_story_factors(struct tc_story *s, uint32_t op, uint32_t *ops, uint32_t most);
 /* Of these the one that explains the factor of r; op itself if none does. */
 uint32_t tc_story_factor_origin(struct tc_story *s, uint32_t op, const struct tc_related *r);
+/* Does the single job run this operator, too, at its line? */
+bool tc_story_is_in_single(const struct tc_story *s, uint32_t op);
 /* Of the summands of an operator, which are different multiples: where the one begins whose factor
  * few others have. */
 uint32_t tc_story_odd_summand(struct tc_story *s, uint32_t op);

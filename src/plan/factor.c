@@ -137,8 +137,7 @@ static bool is_about(double a, double b)
     return fabs(a - b) < 1e-9 * fabs(b);
 }
 
-/* Does the single job run it, too, at this line? */
-static bool is_in_single(const struct tc_story *s, uint32_t op)
+bool tc_story_is_in_single(const struct tc_story *s, uint32_t op)
 {
     const struct tc_plan_program *single = s->single->ranks[0].program;
     const struct tc_plan_op *o = &s->program->ops.items[op];
@@ -178,7 +177,7 @@ static uint32_t of_number(const struct tc_story *s, uint32_t op)
     uint32_t last = number_read(s, op);
 
     for (uint32_t at = last; at != TC_NO_OP; at = number_read(s, at))
-        if (!is_in_single(s, at))
+        if (!tc_story_is_in_single(s, at))
             return at;
     return last != TC_NO_OP && is_product_of_tensors(&s->program->ops.items[op]) ? last : op;
 }
