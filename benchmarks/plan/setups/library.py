@@ -3,8 +3,8 @@
 Configurations only: no weights are fetched. --mode single is the single-device program."""
 import argparse
 import os
-import tempfile
 
+import models
 import torch
 import torch.distributed as dist
 
@@ -24,17 +24,9 @@ def config_of(args):
 def build(args):
     """The model, alike on all ranks."""
     import transformers
-    from safetensors.torch import save_file
     torch.manual_seed(0)
     model = transformers.AutoModelForCausalLM.from_config(config_of(args))
-    if args.mode != "tp":
-        return model
-    with tempfile.TemporaryDirectory() as folder:  # tensor parallelism is a matter of loading
-        model.config.architectures = [type(model).__name__]
-        model.config.save_pretrained(folder)
-        save_file(model.state_dict(), os.path.join(folder, "model.safetensors"), metadata={"format": "pt"})
-        return transformers.AutoModelForCausalLM.from_pretrained(folder, tp_plan="auto",
-                                                                 attn_implementation="eager")
+    return models.split(model) if args.mode == "tp" else model
 
 
 def batch_of(number, args, rank, ranks):

@@ -40,6 +40,18 @@ def transformers_model(args):
     return makers[args.model]()
 
 
+def split(model):
+    """The same model in tensor parallelism, which transformers makes a matter of loading."""
+    import transformers
+    from safetensors.torch import save_file
+    with tempfile.TemporaryDirectory() as folder:
+        model.config.architectures = [type(model).__name__]
+        model.config.save_pretrained(folder)
+        save_file(model.state_dict(), os.path.join(folder, "model.safetensors"), metadata={"format": "pt"})
+        return transformers.AutoModelForCausalLM.from_pretrained(
+            folder, tp_plan="auto", attn_implementation=model.config._attn_implementation)
+
+
 def build(args):
     """The model, alike on all ranks."""
     torch.manual_seed(0)
@@ -49,14 +61,7 @@ def build(args):
     model = transformers_model(args)
     if args.mode != "tp":
         return model
-    import transformers
-    from safetensors.torch import save_file
-    with tempfile.TemporaryDirectory() as folder:  # tensor parallelism is a matter of loading
-        model.config.architectures = [type(model).__name__]
-        model.config.save_pretrained(folder)
-        save_file(model.state_dict(), os.path.join(folder, "model.safetensors"), metadata={"format": "pt"})
-        return transformers.AutoModelForCausalLM.from_pretrained(
-            folder, tp_plan="auto", attn_implementation=model.config._attn_implementation)
+    return split(model)
 
 
 def freeze_statistics(model):
