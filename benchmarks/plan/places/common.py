@@ -5,7 +5,21 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "blind"))
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
+import torch.nn as nn  # noqa: E402
 from parts import arguments, enter, leave  # noqa: E402, F401
+
+
+VOCABULARY, WIDTH, BATCH, LENGTH = 17, 6, 9, 5  # of the pipelines
+
+
+def two_stages(args):
+    """The layers of this rank, or all of them."""
+    model = nn.ModuleDict({"embed": nn.Embedding(VOCABULARY, WIDTH), "first": nn.Linear(WIDTH, WIDTH),
+                           "second": nn.Linear(WIDTH, WIDTH), "head": nn.Linear(WIDTH, VOCABULARY)})
+    if args.pp > 1:
+        for name in ("second", "head") if args.rank == 0 else ("embed", "first"):
+            del model[name]
+    return model
 
 
 def tokens_of(step, vocabulary, batch, length):

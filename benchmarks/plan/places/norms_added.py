@@ -1,12 +1,9 @@
 """For clipping the stages of a pipeline add their norms in the place of the squares of these."""
 import torch
 import torch.distributed as dist
-import torch.nn as nn
 import torch.nn.functional as F
 
-from common import arguments, receive_forward, send_forward, tokens_of
-
-VOCABULARY, WIDTH, BATCH, LENGTH = 17, 6, 9, 5
+from common import BATCH, LENGTH, VOCABULARY, WIDTH, arguments, receive_forward, send_forward, tokens_of, two_stages
 
 
 def clip(parameters, args):
@@ -23,11 +20,7 @@ def clip(parameters, args):
 def main():
     args = arguments("pp")
     torch.manual_seed(1)
-    model = nn.ModuleDict({"embed": nn.Embedding(VOCABULARY, WIDTH), "first": nn.Linear(WIDTH, WIDTH),
-                           "second": nn.Linear(WIDTH, WIDTH), "head": nn.Linear(WIDTH, VOCABULARY)})
-    if args.pp > 1:
-        for name in ("second", "head") if args.rank == 0 else ("embed", "first"):
-            del model[name]
+    model = two_stages(args)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for step in range(4):
         tokens, targets = tokens_of(step, VOCABULARY, BATCH, LENGTH)

@@ -1,21 +1,14 @@
 """A skip connection of a pipeline's second stage reads a copy of what came in that autograd knows nothing of."""
 import torch
-import torch.nn as nn
 import torch.nn.functional as F
 
-from common import arguments, receive_forward, send_forward, tokens_of
-
-VOCABULARY, WIDTH, BATCH, LENGTH = 17, 6, 9, 5
+from common import BATCH, LENGTH, VOCABULARY, WIDTH, arguments, receive_forward, send_forward, tokens_of, two_stages
 
 
 def main():
     args = arguments("pp")
     torch.manual_seed(1)
-    model = nn.ModuleDict({"embed": nn.Embedding(VOCABULARY, WIDTH), "first": nn.Linear(WIDTH, WIDTH),
-                           "second": nn.Linear(WIDTH, WIDTH), "head": nn.Linear(WIDTH, VOCABULARY)})
-    if args.pp > 1:
-        for name in ("second", "head") if args.rank == 0 else ("embed", "first"):
-            del model[name]
+    model = two_stages(args)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for step in range(4):
         tokens, targets = tokens_of(step, VOCABULARY, BATCH, LENGTH)

@@ -1,21 +1,16 @@
 """The last stage of a pipeline written by hand divides the loss of each micro-batch by their number twice."""
 import torch
-import torch.nn as nn
 import torch.nn.functional as F
 
-from common import arguments, receive_forward, send_forward, tokens_of
+from common import BATCH, LENGTH, VOCABULARY, WIDTH, arguments, receive_forward, send_forward, tokens_of, two_stages
 
-VOCABULARY, WIDTH, BATCH, LENGTH, MICRO = 17, 6, 9, 5, 3
+MICRO = 3
 
 
 def main():
     args = arguments("pp")
     torch.manual_seed(1)
-    model = nn.ModuleDict({"embed": nn.Embedding(VOCABULARY, WIDTH), "first": nn.Linear(WIDTH, WIDTH),
-                           "second": nn.Linear(WIDTH, WIDTH), "head": nn.Linear(WIDTH, VOCABULARY)})
-    if args.pp > 1:
-        for name in ("second", "head") if args.rank == 0 else ("embed", "first"):
-            del model[name]
+    model = two_stages(args)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for step in range(4):
         tokens, targets = tokens_of(step, VOCABULARY, BATCH, LENGTH)
