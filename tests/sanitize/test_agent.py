@@ -16,6 +16,7 @@ build, sys.gettotalrefcount, says nothing here: torch and the agent are built fo
 """
 
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -172,13 +173,22 @@ class Thread(Preloaded):
     def test_small(self):
         self.small(0)
 
-    def test_late_answers(self):
-        """The writing thread takes answers of a device that the script has asked."""
+    def late(self, script, elsewhere):
+        standin = pathlib.Path(OPTIONS.standin).resolve()
         here = pathlib.Path(__file__).resolve().parent.parent / "python"
-        self.env |= {"TRAINCHECK_TEST_ELSEWHERE": "1", "STANDIN": OPTIONS.standin, "STANDIN_SCRIPT": str(here / "standin.py"), "ASKS_DRIVER": "1"}
+        self.env |= {"TRAINCHECK_TEST_ELSEWHERE": elsewhere, "STANDIN": str(standin), "STANDIN_SCRIPT": str(here / script), "ASKS_DRIVER": "1",
+                     "LD_LIBRARY_PATH": str(standin.parent), "STANDIN_REPORT": str(self.work / "report.json")}
         text = SMALL.replace("WORKERS", "0")
         late = "import os, runpy\nif 'STANDIN' in os.environ: runpy.run_path(os.environ['STANDIN_SCRIPT'])\n"
         self.assertEqual(self.traced(late + text), self.plain(text))
+
+    def test_late_answers(self):
+        """The writing thread takes answers of a device that the script has asked."""
+        self.late("standin.py", "1")
+
+    def test_late_answers_of_the_kernel(self):
+        self.late("standin_kernel.py", "cuda")
+        self.assertGreater(json.loads((self.work / "report.json").read_text())["cuLaunchKernel"], 0)
 
 
 class Debug(Agent):

@@ -190,24 +190,39 @@ static void write_finite(struct tc_strbuf *out, enum tc_finite finite)
     tc_strbuf_adds(out, words[finite]);
 }
 
+static enum tc_finite finite_of_flags(unsigned flags)
+{
+    if (flags & TC_KERNEL_INFINITE || !(flags & TC_KERNEL_NUMBER))
+        return TC_FINITE_NO;
+    return flags & TC_KERNEL_LOWEST ? TC_FINITE_MASKED : TC_FINITE_YES;
+}
+
+/* Of the smallest and the largest element, which are NaN where one is. */
+static enum tc_finite finite_of_bounds(const unsigned char *data, const struct tc_dtype *dtype)
+{
+    if (!isfinite(tc_look_number(data, dtype, 1)))
+        return TC_FINITE_NO;
+    return isfinite(tc_look_number(data, dtype, 0)) ? TC_FINITE_YES : TC_FINITE_MASKED;
+}
+
 static void fill_finite(struct tc_strbuf *out, const struct tc_hole *hole, const char *text,
                         const struct tc_piece *pieces)
 {
-    const unsigned char *flags = tc_piece_data(&pieces[0]);
+    const struct tc_dtype *const *dtype = hole->told;
+    const unsigned char *data = tc_piece_data(&pieces[0]);
 
-    (void)hole;
     (void)text;
-    if (!flags)
-        return;
-    if (*flags & TC_KERNEL_INFINITE || !(*flags & TC_KERNEL_NUMBER))
-        write_finite(out, TC_FINITE_NO);
-    else
-        write_finite(out, *flags & TC_KERNEL_LOWEST ? TC_FINITE_MASKED : TC_FINITE_YES);
+    if (data)
+        write_finite(out, tc_piece_is_of_kernel(&pieces[0]) ? finite_of_flags(*data)
+                                                            : finite_of_bounds(data, *dtype));
 }
 
 static void ask_finite(const struct answer *a)
 {
-    tc_line_open(fill_finite, NULL);
+    const struct tc_dtype **told = tc_malloc(sizeof(*told)); /* dtypes live for ever */
+
+    *told = a->tensor.dtype;
+    tc_line_open(fill_finite, told);
     tc_line_ask(TC_WHAT_FINITE, a->result, NULL);
     tc_line_close();
 }

@@ -275,8 +275,10 @@ static void add_members(struct tc_strbuf *out, const struct source *from,
 
 /* ---- what lies elsewhere ---- */
 
-/* So few bytes are sent whole: a device takes longer to answer anything about them. */
-#define MAX_SENT ((size_t)4096)
+/* So few bytes are sent whole: operators take longer to answer anything about them. The kernel
+ * answers all at once, in some 32 bytes. */
+#define MAX_SENT        ((size_t)4096)
+#define MAX_SENT_KERNEL ((size_t)32)
 
 /* What is kept until the answers have come. */
 struct wanted {
@@ -289,7 +291,9 @@ struct wanted {
 /* Members that need all elements, which are few, on the CPU. */
 static bool is_sent_whole(const struct tc_tensor *as, unsigned members)
 {
-    return size_of(as) <= MAX_SENT || members & (SUMMARY | RANGE) ||
+    const size_t max_sent = tc_look_has_kernel(as) ? MAX_SENT_KERNEL : MAX_SENT;
+
+    return size_of(as) <= max_sent || members & (SUMMARY | RANGE) ||
            ((members & ROWS) && n_rows(as) && size_of(as) <= MAX_ROWS_WHOLE);
 }
 

@@ -38,6 +38,13 @@ static bool is_cpu_taken_for_cuda(void)
     return taken;
 }
 
+int tc_table_device(const char *name)
+{
+    if (strncmp(name, "cuda:", 5) == 0)
+        return (int)strtol(name + 5, NULL, 10);
+    return is_cpu_taken_for_cuda() && strcmp(name, "cpu") == 0 ? 0 : -1;
+}
+
 /* Dimensions of one element say nothing, and neighbours that lie in one piece are one. */
 static bool take_dims(struct tc_kernel_item *item, const struct tc_dlpack_view *view)
 {

@@ -26,6 +26,9 @@ struct tc_table {
     TC_VEC(PyObject *) tensors; /* of items, borrowed */
 };
 
+/* The number of a device of CUDA by its name in torch, -1: it is none. */
+int tc_table_device(const char *name);
+
 /* Tensors of which the kernel answers this are in the table of their device from now on, one of
  * TC_CUDA_MAX_DEVICES tables. False, without a Python error, where it does not. */
 bool tc_table_add(struct tc_table *tables, const struct tc_question *question, size_t number);

@@ -7,6 +7,7 @@
 
 #include "base/banned.h"
 #include "base/map.h"
+#include "collect/agent/cuda_table.h"
 #include "collect/agent/digest.h"
 #include "collect/agent/dlpack.h"
 #include "collect/agent/transfer.h"
@@ -45,6 +46,13 @@ static bool is_forced_elsewhere(void)
 bool tc_look_is_elsewhere(const struct tc_tensor *as)
 {
     return !as->on_cpu || is_forced_elsewhere();
+}
+
+bool tc_look_has_kernel(const struct tc_tensor *as)
+{
+    const int device = tc_table_device(as->device);
+
+    return device >= 0 && tc_cuda_has_kernel(device);
 }
 
 /* ---- bytes ---- */

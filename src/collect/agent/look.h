@@ -71,6 +71,9 @@ void tc_look_memory(PyObject *tensor, const struct tc_tensor *as, enum tc_reach 
  * this reach? Then it is asked with transfer.h. */
 bool tc_look_is_asked(PyObject *tensor, const struct tc_tensor *as, enum tc_reach reach);
 
+/* Is its device one whose answers cost less than bytes? */
+bool tc_look_has_kernel(const struct tc_tensor *as);
+
 /* Numbers as a device sends them: the first is at data. */
 double tc_look_number(const unsigned char *data, const struct tc_dtype *dtype, size_t i);
 

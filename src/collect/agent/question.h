@@ -11,7 +11,8 @@
 enum tc_what {
     TC_WHAT_DIGEST,    /* 8: the sum of all bytes (lanes.h) */
     TC_WHAT_MAGNITUDE, /* the largest magnitude, as f32, or f64 of an f64; NaN where there is one */
-    TC_WHAT_FINITE,    /* 1: flags (TC_KERNEL_INFINITE and so on) of its elements */
+    TC_WHAT_FINITE,    /* of the kernel 1: its flags; of torch the smallest and the largest element,
+                          as magnitudes are sent, NaN where there is one */
     TC_WHAT_BYTES,     /* all, in logical order */
     TC_WHAT_STRIPES,   /* 8 of each piece that stands for large data (digest.h): its sum */
     TC_WHAT_ROWS,      /* 8 of each piece of each row (see below): its sum */

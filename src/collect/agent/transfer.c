@@ -15,6 +15,7 @@ enum state {
 struct tc_transfer {
     atomic_uint n_holders;
     _Atomic enum state state;
+    atomic_bool is_unsure; /* the driver could not say */
     const unsigned char *data;
     size_t size;
     struct tc_cuda_job *job;  /* of the kernel, or NULL; then what torch has is */
@@ -86,20 +87,21 @@ void tc_piece_let_go(const struct tc_piece *piece)
 /* ---- coming ---- */
 
 /* torch's own way to ask an event needs the interpreter, and may spoil the capture of a graph by
- * another thread. False: the driver does not know. */
-static bool ask_driver(struct tc_transfer *transfer)
+ * another thread. */
+static void ask_driver(struct tc_transfer *transfer)
 {
     const int said =
         transfer->job ? tc_cuda_ask(transfer->job) : tc_cuda_ask_event(transfer->event);
 
     if (said > 0)
         atomic_store(&transfer->state, HERE);
-    return said >= 0;
+    if (said < 0)
+        atomic_store(&transfer->is_unsure, true);
 }
 
 static bool knows_driver(const struct tc_transfer *transfer)
 {
-    return transfer->job || transfer->event;
+    return (transfer->job || transfer->event) && !atomic_load(&transfer->is_unsure);
 }
 
 bool tc_piece_has_come(const struct tc_piece *piece)
@@ -108,7 +110,9 @@ bool tc_piece_has_come(const struct tc_piece *piece)
 
     if (!t || atomic_load(&t->state) != ON_ITS_WAY)
         return true;
-    return knows_driver(t) && ask_driver(t) && atomic_load(&t->state) != ON_ITS_WAY;
+    if (knows_driver(t))
+        ask_driver(t);
+    return atomic_load(&t->state) != ON_ITS_WAY;
 }
 
 void tc_piece_give_up(const struct tc_piece *piece)
@@ -117,6 +121,11 @@ void tc_piece_give_up(const struct tc_piece *piece)
 
     if (piece->transfer)
         atomic_compare_exchange_strong(&piece->transfer->state, &expected, LOST);
+}
+
+bool tc_piece_is_of_kernel(const struct tc_piece *piece)
+{
+    return piece->transfer && piece->transfer->job;
 }
 
 const unsigned char *tc_piece_data(const struct tc_piece *piece)
@@ -157,9 +166,7 @@ static void wait_for_job(struct tc_transfer *transfer)
 
 bool tc_transfer_ask(struct tc_transfer *transfer)
 {
-    const bool is_sure = knows_driver(transfer) && ask_driver(transfer);
-
-    if (!is_sure && atomic_load(&transfer->state) == ON_ITS_WAY) {
+    if (atomic_load(&transfer->state) == ON_ITS_WAY && !knows_driver(transfer)) {
         if (transfer->job) {
             tc_cuda_distrust(transfer->job);
             wait_for_job(transfer);

@@ -28,14 +28,16 @@ void tc_piece_let_go(const struct tc_piece *piece);
 void tc_piece_give_up(const struct tc_piece *piece);
 /* Has its transfer come, or is there none to come? */
 bool tc_piece_has_come(const struct tc_piece *piece);
+/* Does the kernel answer, or torch? */
+bool tc_piece_is_of_kernel(const struct tc_piece *piece);
 /* Of one that has come: NULL where there is no answer. */
 const unsigned char *tc_piece_data(const struct tc_piece *piece);
 
 /* The same of a transfer, or NULL. */
 struct tc_transfer *tc_transfer_hold(struct tc_transfer *transfer);
 void tc_transfer_let_go(struct tc_transfer *transfer);
-/* With the interpreter's lock, which may be let go of: has it come by now? And wait until it has.
- */
+/* With the interpreter's lock, which may be let go of: has it come by now? A driver that can be
+ * asked without it (tc_piece_has_come) is not asked again. And wait until it has. */
 bool tc_transfer_ask(struct tc_transfer *transfer);
 void tc_transfer_wait(struct tc_transfer *transfer);
 

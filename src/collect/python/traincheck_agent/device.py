@@ -51,20 +51,12 @@ def _zeros(device):
     return torch.zeros(_ALIGNMENT, dtype=torch.uint8, device=device)
 
 
-@functools.lru_cache(maxsize=64)
-def _weights(device):
-    """What a smallest and a largest element that are finite add to the flags, of bytes."""
-    torch = sys.modules["torch"]
-    return torch.tensor([254, 5], dtype=torch.uint8, device=device)
-
-
 # ---- one answer: tensors of bytes, one after the other ----
 
 def _finite(tensor):
-    """The flags of collect/agent/kernel.h: 4 there are numbers, 2 and -inf, 1 NaN or inf."""
+    """The smallest and the largest."""
     torch = sys.modules["torch"]
-    is_finite = torch.isfinite(torch.stack(torch.aminmax(tensor)))
-    return [(1 + (is_finite * _weights(tensor.device)).sum(dtype=torch.uint8)).view(1)]
+    return [_numbers(torch.stack(torch.aminmax(tensor)))]
 
 
 def _stripes(tensor):
