@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -32,10 +33,11 @@ LATE = "import os, runpy, sys\n" \
 
 
 def records(folder):
-    """Of each process, without its first record and all times."""
+    """Of each process, without its first record, all times and the names of temporary folders."""
     found = []
     for file in sorted(folder.glob("trace_*")):
-        found.append([{key: value for key, value in json.loads(line).items() if key != "t"} for line in decode(file).splitlines()[1:]])
+        lines = re.sub(r"/tmp\w{6,}", "/tmp", decode(file)).splitlines()[1:]
+        found.append([{key: value for key, value in json.loads(line).items() if key != "t"} for line in lines])
     return found
 
 

@@ -3,10 +3,11 @@
 """What looks at variables that lie elsewhere than on the CPU ask of their device, per step: looks, operators, copies, bytes.
 
 usage: TRAINCHECK_TEST_ELSEWHERE=1 traincheck-collect -q --overwrite -o DIR benchmarks/collect/looks.py PROGRAM     cnn gpt resnet lstm vae
+       TRAINCHECK_TEST_ELSEWHERE=cuda LD_LIBRARY_PATH=build/tests/python/standin traincheck-collect ... PROGRAM     what the kernel does
 
 No accelerator is needed: the variable has the agent take the CPU for one. Operators are those of torch that work on memory, as its
 profiler counts them on the CPU; on a device some are one launch for many tensors (torch.cat, torch._foreach_norm). Nobody waits for a
-copy. BENCH_STEPS is the number of steps (default 20). With --content off on the collector variables are asked and `same` and `finite`.
+copy. With `cuda` a stand-in for its driver counts what is called of it. BENCH_STEPS is the number of steps (default 20). With --content off on the collector variables are asked and `same` and `finite`.
 """
 
 import collections
@@ -20,6 +21,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from traincheck_agent import device, policy, values  # there while the collector traces
 
+TESTS = pathlib.Path(__file__).resolve().parents[2] / "tests" / "python"
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 WARM_UP = 3
 # Of these no memory is read or written.
@@ -30,12 +32,15 @@ VIEWS = {f"aten::{name}" for name in (
 
 class Counts:
     def __init__(self):
-        self.n, self.steps = collections.Counter(), 0
+        self.n, self.steps, self.first, self.last = collections.Counter(), 0, {}, {}
+        self.driver = runpy.run_path(str(TESTS / "standin_kernel.py"))["counts"] if os.environ["TRAINCHECK_TEST_ELSEWHERE"] == "cuda" else dict
 
     def step(self, *_):
         self.steps += 1
+        self.last = self.driver()
         if self.steps == WARM_UP:
             self.n.clear()
+            self.first = self.last
 
     def look(self, asked, function=policy.look):
         with torch.autograd.profiler.profile() as profile:
@@ -59,6 +64,7 @@ class Counts:
         n_steps = max(self.steps - WARM_UP, 1)
         figures = ", ".join(f"{self.n[key] / n_steps:.1f} {key}" for key in (
             "looks", "questions", "operators", "copies", "bytes", "copies of a single tensor"))
+        figures += "".join(f", {(self.last[key] - self.first[key]) / n_steps:.1f} {key}" for key in self.last)
         print(f"{name}: per step {figures}, {n_steps} steps", file=sys.stderr)
 
 

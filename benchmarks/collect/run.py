@@ -37,6 +37,8 @@ import harness  # noqa: E402
 HERE = pathlib.Path(__file__).resolve().parent
 # Steps of a run: five seconds or so, as shorter ones measure the machine's moods.
 PROGRAMS = {"cnn": 60, "gpt": 100, "resnet": 40, "lstm": 300, "vae": 400, "ddp": 100}
+# Those of programs/device.py, on an accelerator: not unless asked for (device.sh asks for all).
+ON_DEVICE = {"resnet50": 40, "gpt2": 40, "gpt2-compiled": 40, "llama1b": 30}
 MODES = ("full", "selective", "sampled", "again", "no-content", "upstream", "upstream-selective", "operators")
 WARM_UP = 8  # steps left out of the medians
 N_INVARIANTS = 100
@@ -49,7 +51,7 @@ def parse():
     parser.add_argument("--python", default=sys.executable, help="interpreter with torch")
     parser.add_argument("--upstream", type=pathlib.Path,
                         help="bin/ of a virtual environment with the Python tool and torch")
-    parser.add_argument("--only", nargs="+", choices=PROGRAMS, default=list(PROGRAMS), metavar="PROGRAM")
+    parser.add_argument("--only", nargs="+", choices=[*PROGRAMS, *ON_DEVICE], default=list(PROGRAMS), metavar="PROGRAM")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=None, metavar="MODE")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--steps", type=int, help="of each run (default: as many as take five seconds)")
@@ -73,14 +75,14 @@ class Program:
     def __init__(self, name, arguments, work):
         self.name, self.arguments, self.work = name, arguments, work / name
         self.work.mkdir()
-        self.script = HERE / "programs" / f"{name}.py"
-        self.steps = arguments.steps or PROGRAMS[name]
+        self.script = HERE / "programs" / ("device.py" if name in ON_DEVICE else f"{name}.py")
+        self.steps = arguments.steps or PROGRAMS.get(name) or ON_DEVICE[name]
 
     def _execute(self, command, steps=None):
         out = self.work / "figures.json"
         out.unlink(missing_ok=True)
         env = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", **os.environ,
-               "BENCH_STEPS": str(steps or self.steps), "BENCH_OUT": str(out),
+               "BENCH_STEPS": str(steps or self.steps), "BENCH_OUT": str(out), "BENCH_MODEL": self.name,
                "BENCH_BEGIN": repr(time.monotonic())}
         done = harness.run_limited(command, self.arguments.limit, cwd=self.work, env=env)
         if done.returncode:
@@ -172,6 +174,8 @@ def step_of(figures, clock):
 
 
 def compare(plain, traced):
+    if plain.get("losses") != traced.get("losses"):
+        raise harness.Failed("the losses are not those of the plain run, bit for bit")
     return {
         "step": step_of(traced, "wall") / step_of(plain, "wall"),
         "cpu": step_of(traced, "thread") / step_of(plain, "thread"),
@@ -189,7 +193,7 @@ def range_of(pairs, what, form):
 
 def print_row(name, mode, pairs):
     middle = {what: statistics.median(pair[what] for pair in pairs) for what in pairs[0]}
-    print(f"{name:7} {mode:18} {middle['plain_ms']:8.1f}  {range_of(pairs, 'step', '{:6.2f}')}  "
+    print(f"{name:13} {mode:18} {middle['plain_ms']:8.1f}  {range_of(pairs, 'step', '{:6.2f}')}  "
           f"{range_of(pairs, 'cpu', '{:6.3f}')}  {range_of(pairs, 'start', '{:6.2f}')}  "
           f"{middle['bytes']:10.0f}  {middle['rss_mb']:6.1f}", flush=True)
 
@@ -219,7 +223,7 @@ def measure(program, modes, n_pairs):
 def main():
     arguments = parse()
     figures = {}
-    print(f"{'program':7} {'mode':18} {'plain ms':>8}  {'step min/median/max':20}  {'cpu min/median/max':20}  "
+    print(f"{'program':13} {'mode':18} {'plain ms':>8}  {'step min/median/max':20}  {'cpu min/median/max':20}  "
           f"{'start s min/med/max':20}  {'bytes/step':>10}  {'MB':>6}")
     with tempfile.TemporaryDirectory(prefix="tc-bench-") as work:
         for name in arguments.only:
@@ -229,7 +233,7 @@ def main():
                 if isinstance(pairs, list):
                     print_row(name, mode, pairs)
                 else:
-                    print(f"{name:7} {mode:18} {pairs}", flush=True)
+                    print(f"{name:13} {mode:18} {pairs}", flush=True)
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
 

@@ -19,8 +19,8 @@ class Meter:
         """A step has ended."""
         self._marks.append((time.monotonic(), time.thread_time(), time.process_time()))
 
-    def write(self):
-        """Call it last, where the peak of memory has been reached."""
+    def write(self, **more):
+        """Call it last, where the peak of memory has been reached. more: figures of the program's own."""
         path = os.environ.get("BENCH_OUT")
         if not path:
             return
@@ -32,6 +32,7 @@ class Meter:
             "thread": _differences(thread),
             "process": _differences(process),
             "rss_kb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+            **more,
         }
         with open(path, "w", encoding="utf-8") as out:
             json.dump(figures, out)

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What tracing costs on a machine with a GPU, and whether the kernel does right there.
+#
+# usage: device.sh [--bin FOLDER] [--python PYTHON] [--pairs N] [--steps N] [--only PROGRAM ...]
+#
+# Needs the tools (--bin: bin/ of a build or of an environment with the wheel; default build/bin, or what is on PATH) and a
+# Python with torch for CUDA (default python3). Prints
+#   1. the device, its driver, torch, and the libraries that the agent would load;
+#   2. bandwidth of the kernel, and the time of a look at 200 small tensors;
+#   3. the time of a step of ResNet-50, GPT-2 small (eager and compiled, bfloat16) and a Llama of 1.2 billion parameters, traced
+#      full, selective and with --content off: each pair interleaved with a plain run, whose losses must be the same bits;
+#   4. notes of the agent in a trace of GPT-2, which say so where it did not use the kernel;
+#   5. what compute-sanitizer finds in the kernel, where it is installed.
+# Some 40 minutes. Exit status 1 if anything is wrong.
+#
+# BENCH_DEVICE=cpu BENCH_TINY=1 LD_LIBRARY_PATH=$PWD/build/tests/python/standin tries all of it without a GPU.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+bin='' python=python3 pairs=3 steps='' only=(resnet50 gpt2 gpt2-compiled llama1b)
+while [ $# -gt 0 ]; do
+    case $1 in
+    --bin) bin=$2; shift 2 ;;
+    --python) python=$2; shift 2 ;;
+    --pairs) pairs=$2; shift 2 ;;
+    --steps) steps=$2; shift 2 ;;
+    --only) shift; only=(); while [ $# -gt 0 ] && [ "${1#--}" = "$1" ]; do only+=("$1"); shift; done ;;
+    *) sed -n '3,18s/^# \{0,1\}//p' "$0"; [ "$1" = --help ]; exit ;;
+    esac
+done
+if [ -z "$bin" ]; then
+    bin=$root/build/bin
+    [ -x "$bin/traincheck-collect" ] || bin=$(dirname "$(command -v traincheck-collect || echo "$bin/x")")
+fi
+[ -x "$bin/traincheck-collect" ] || { echo "device.sh: no traincheck-collect in $bin: name its folder with --bin" >&2; exit 2; }
+export CUBLAS_WORKSPACE_CONFIG=:4096:8 # deterministic sums of cuBLAS
+wrong=0
+
+echo "== device"
+command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.mem --format=csv,noheader
+"$python" - <<'PY' || exit 2
+import os, sys, torch
+print(f"torch {torch.__version__}, CUDA {torch.version.cuda}, Python {sys.version.split()[0]}")
+if not torch.cuda.is_available() and "BENCH_DEVICE" not in os.environ:
+    sys.exit("device.sh: this torch sees no GPU")
+PY
+
+echo "== kernel"
+"$python" "$here/kernel_speed.py" || wrong=1
+
+echo "== steps"
+"$python" "$here/run.py" --bin "$bin" --python "$python" --only "${only[@]}" --modes full selective no-content --pairs "$pairs" \
+    ${steps:+--steps "$steps"} | tee "${TMPDIR:-/tmp}/device-steps.$$" || wrong=1
+grep -q 'not those of the plain run\|exit ' "${TMPDIR:-/tmp}/device-steps.$$" && wrong=1
+rm -f "${TMPDIR:-/tmp}/device-steps.$$"
+
+echo "== notes"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+if BENCH_MODEL=gpt2 BENCH_STEPS=5 "$bin/traincheck-collect" -q --python "$python" -o "$work/trace" "$here/programs/device.py"; then
+    "$python" - "$root" "$work/trace" <<'PY' || wrong=1
+import json, pathlib, sys
+sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / "tests" / "python"))
+from traced import decode
+notes = [json.loads(line) for file in pathlib.Path(sys.argv[2]).glob("trace_*") for line in decode(file).splitlines() if '"type":"note"' in line]
+for note in notes:
+    print(note["code"], note.get("text", ""), note.get("count", ""))
+bad = [n for n in notes if n["code"] in ("no-kernel", "switched-off")]
+print("the kernel was NOT used" if bad else "no note says that the kernel was not used")
+sys.exit(bool(bad))
+PY
+else
+    wrong=1
+fi
+
+echo "== compute-sanitizer"
+sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -n 1)
+if [ -n "$sanitizer" ]; then
+    for tool in memcheck racecheck initcheck; do
+        echo "-- $tool"
+        "$sanitizer" --tool "$tool" --error-exitcode 1 --kernel-name kernel_substring=tc_look "$python" "$here/kernel_speed.py" --check || wrong=1
+    done
+else
+    echo "NOT DONE: compute-sanitizer is not installed"
+fi
+[ $wrong = 0 ] && echo "all is well" || echo "something is wrong: see above"
+exit $wrong
