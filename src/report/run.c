@@ -15,7 +15,8 @@
 #include "trace/notes.h"
 
 /* Codes of notes after which something of a trace stayed unread. */
-static const char *const damage[] = {"bad-frame", "bad-json", "bad-record", "not-a-trace", "lost"};
+static const char *const damage[] = {"bad-frame",  "hole",        "bad-json",
+                                     "bad-record", "not-a-trace", "lost"};
 
 static uint64_t now_ns(void)
 {

@@ -68,6 +68,29 @@ static size_t wanted(const struct tc_frames *f, size_t rest)
     return left < want ? (size_t)left : want;
 }
 
+/* A hole of terabytes takes no disk, but would take hours to read: of one that is longer than any
+ * frame and line only the last zeros are read, which break what they stand in as all of them would.
+ */
+static void skip_hole(struct tc_frames *f)
+{
+    struct stat st;
+    uint64_t end;
+    off_t data;
+
+    if (fstat(f->fd, &st) != 0 || (uint64_t)st.st_size < f->n_bytes + TC_ZIO_MAX_FRAME)
+        return;
+    data = lseek(f->fd, (off_t)f->n_bytes, SEEK_DATA);
+    if (data < 0 && errno != ENXIO) /* the file system does not know */
+        return;
+    end = data < 0 ? (uint64_t)st.st_size : (uint64_t)data;
+    if (end < f->n_bytes + TC_ZIO_MAX_FRAME)
+        return;
+    tc_notes_add(f->notes, "hole", f->name, 0,
+                 "bytes %llu to %llu are a hole in the file and are skipped",
+                 (unsigned long long)f->n_bytes, (unsigned long long)end);
+    f->n_bytes = end - LEAST;
+}
+
 /* Read as much as is waiting already, so that a long frame is looked at few times. */
 static enum tc_status fill(struct tc_frames *f, size_t *got, struct tc_error *err)
 {
@@ -82,6 +105,7 @@ static enum tc_status fill(struct tc_frames *f, size_t *got, struct tc_error *er
         f->raw.size = rest;
         f->pos = 0;
     }
+    skip_hole(f);
     want = wanted(f, rest);
     tc_strbuf_reserve(&f->raw, want);
     do

@@ -2,7 +2,7 @@
 /*
  * frames.h - the bytes of a trace file as JSON text, one zstd frame at a time; private to lines.c
  *
- * What is damaged is noted ("bad-frame") and skipped up to the next frame.
+ * What is damaged is noted ("bad-frame", "hole") and skipped up to the next frame.
  */
 #ifndef TC_TRACE_FRAMES_H
 #define TC_TRACE_FRAMES_H

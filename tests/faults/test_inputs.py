@@ -24,6 +24,11 @@ IS_SANITIZED = "--sanitized" in sys.argv  # its shadow takes more
 SMALL, LARGE = "16 MiB", "256 MiB"
 
 
+def frame(data):
+    """One of zstd, with one block as it is."""
+    return b"\x28\xb5\x2f\xfd\xa0" + len(data).to_bytes(4, "little") + (len(data) << 3 | 1).to_bytes(3, "little") + data
+
+
 class Inputs(runs.Case):
     def setUp(self):
         super().setUp()
@@ -102,9 +107,29 @@ class Inputs(runs.Case):
 
     def test_trace_without_lines(self):
         with open(self.work / "trace_1.jsonl", "wb") as file:
+            file.write(b"x" * (65 * MIB))
+        with open(self.work / "trace_2.jsonl", "wb") as file:
             file.truncate(1 << 40)
-        p = runs.run("infer", "-q", "trace_1.jsonl", "-o", "x.jsonl", cwd=self.work, code=2)
-        self.assertIn("not a trace: its first line has more than 64 MiB", p.stderr)
+        for name, why in ("trace_1.jsonl", "its first line has more than 64 MiB"), ("trace_2.jsonl", "line 1: byte 1: "):
+            p = runs.run("infer", "-q", name, "-o", "x.jsonl", cwd=self.work, code=2)
+            self.assertIn(f"not a trace: {why}", p.stderr)
+
+    def test_hole_in_a_trace(self):
+        """It is skipped, said, and what stands behind it is read."""
+        plain = next((self.work / "run").glob("trace_*.jsonl")).read_bytes()
+        lines = plain.splitlines(keepends=True)
+        head, rest = b"".join(lines[:-2]), b"".join(lines[-2:])
+        for name, before, behind in (("trace_1.jsonl", head, b"\n" + rest), ("trace_1.jsonl.zst", frame(head), frame(rest))):
+            folder = self.work / name.replace(".", "_")
+            folder.mkdir()
+            with open(folder / name, "wb") as file:
+                file.write(before)
+                file.seek((1 << 40) - len(before), os.SEEK_CUR)
+                file.write(behind)
+            p = runs.run("check", str(folder), "-i", "invariants.jsonl", "-o", "out", cwd=self.work)
+            self.assertRegex(p.stderr, rf"{name}: bytes \d+ to \d+ are a hole in the file and are skipped")
+            self.assertIn(f"read {len(lines)} records", p.stderr)
+            self.assertNotIn("no end in this trace", p.stderr)
 
     def test_invariants_in_latin_1(self):
         lines = (self.work / "invariants.jsonl").read_bytes().splitlines(keepends=True)
