@@ -73,7 +73,7 @@ def run_cell(line: str, cell: str) -> Optional[Report]:
     options = _parse(line)
     with tempfile.TemporaryDirectory() as folder:
         script = pathlib.Path(folder, "cell.py")
-        script.write_text(cell)
+        script.write_text(cell, encoding="utf-8")
         trace = options.output or os.path.join(folder, "trace")
         extent = ["--overwrite"] if options.output else [word for name in options.invariants for word in ("-i", name)]
         status = _stream([_tool("traincheck-collect"), "--python", sys.executable, *extent, "-o", trace, str(script)])

@@ -3,7 +3,18 @@
 
 import dataclasses
 import html
+import re
 from typing import Any, Dict, List, Optional
+
+# As src/base/safe.h has it for a line: what steers a terminal or turns the direction of text, and what begins a command in the log
+# of a service that runs CI jobs.
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_MARK = re.compile("(?<=#)#|(?:^|(?<= )):(?=:)")
+
+
+def _shown(text: Any) -> str:
+    """Names and texts of a trace may come from anybody: as people may see them. The fields keep them as they are."""
+    return _MARK.sub("?", _STEERING.sub("?", str(text)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +46,7 @@ class Violation:
 
     def __str__(self) -> str:
         place = [self.at, None if self.step is None else f"step {self.step}", None if self.rank is None else f"rank {self.rank}"]
-        return f"{', '.join(filter(None, place))}: expected: {self.expected}; seen: {self.seen} ({self.relation} {self.id})"
+        return _shown(f"{', '.join(filter(None, place))}: expected: {self.expected}; seen: {self.seen} ({self.relation} {self.id})")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +100,7 @@ class Report:
         if not rows:
             return f"<p>TrainCheck: {head}</p>"
         names = ("at", "step", "rank", "expected", "seen", "hint")
-        cells = ["".join(f"<td style='text-align: left'>{'' if x is None else html.escape(str(x))}</td>" for x in row)
+        cells = ["".join(f"<td style='text-align: left'>{'' if x is None else html.escape(_shown(x))}</td>" for x in row)
                  for row in rows]
         return (f"<p><b>TrainCheck: {head}</b></p><table><tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>"
                 f"{''.join(f'<tr>{row}</tr>' for row in cells)}</table>")

@@ -5,6 +5,7 @@ usage: test_package.py --bin BUILD/bin
 """
 
 import argparse
+import dataclasses
 import json
 import pathlib
 import subprocess
@@ -42,6 +43,19 @@ class Package(live.Case):
         self.assertEqual([v.step for v in report.causes][:1], [3])
         self.assertIn("step 3", str(report))
         self.assertIsNone(report.output_dir)
+
+    def test_what_is_shown_steers_nothing(self):
+        """A name of the trace that would set a terminal's title, or begin a command in the log of a CI job."""
+        write_loop(self.trace, broken_from=3)
+        report = libtraincheck.check(self.trace, self.invariants)
+        at = "::error::x\x1b]0;title\x07 ::add-mask::y##[error]\u202e<script>\n::error::z"
+        report = dataclasses.replace(report, violations=[dataclasses.replace(v, at=at) for v in report.violations])
+        self.assertEqual(report.causes[0].at, at)  # the field is as it was
+        shown = "?:error::x?]0;title? ?:add-mask::y#?[error]?"
+        for text in str(report.causes[0]), str(report), report._repr_html_():
+            self.assertIn(shown, text)
+            self.assertNotRegex(text.replace("\n  ", ""), "[\x00-\x1f\x7f-\x9f\u202e]")
+        self.assertNotIn("<script>", report._repr_html_())
 
     def test_a_healthy_run_is_true(self):
         report = libtraincheck.check([self.work / "healthy0", self.work / "healthy1"], [self.invariants],
