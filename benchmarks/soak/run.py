@@ -222,7 +222,7 @@ class Soak:
     @staticmethod
     def kill_once_it_traces(process, folder, later):
         """On a busy machine Python alone takes seconds to start."""
-        while process.poll() is None and not any(folder.glob("trace_*")):
+        while process.poll() is None and not any(file.stat().st_size for file in folder.glob("trace_*")):
             time.sleep(0.1)
         time.sleep(later)
         process.kill()
@@ -275,7 +275,7 @@ class Soak:
         for process in filter(None, killed):
             process.wait()
         try:
-            self.checker.wait(timeout=120)
+            self.checker.wait(timeout=max(120, seconds))  # a busy machine may leave it behind the job
         except subprocess.TimeoutExpired:
             self.checker.send_signal(signal.SIGTERM)
             self.expect(False, "onlinecheck did not end with the job")
