@@ -29,6 +29,7 @@
     X(tc_source_run)        \
     X(tc_source_follow)     \
     X(tc_source_distinct)   \
+    X(tc_source_givers)     \
     X(tc_source_settings)   \
     X(tc_source_facts)      \
     X(tc_source_python)
@@ -56,6 +57,7 @@
     X(tc_api_arg_constant)       \
     X(tc_api_arg_equal)          \
     X(tc_api_arg_upper)          \
+    X(tc_api_arg_never)          \
     X(tc_api_arg_distinct)       \
     X(tc_api_arg_setting)        \
     X(tc_api_output_constant)    \

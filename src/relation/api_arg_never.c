@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_arg_never.c - APIArg/never: a loss is not given what that function returned
+ *
+ * A loss of classes has its own way to make of scores what it needs: probabilities, or their
+ * logarithms. What a function of one tensor has made of them before is then done twice, or in vain:
+ * softmax() before cross_entropy(), relu() behind the last layer. Where numbers are fitted such a
+ * function may well be the last one.
+ *
+ * A loss of classes is given integers and makes one number, with a gradient. Each call of one is an
+ * example, which says of each function of one tensor with a gradient that this process has called
+ * so far whether its first operand came straight from it. A script that never calls the function
+ * teaches nothing of it.
+ */
+#include "relation/relation.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "invariant/describe.h"
+#include "relation/form.h"
+#include "replay/symbols.h"
+
+/* Functions of one process that are followed, and results of them that are known. */
+#define MAX_FUNCTIONS 32
+#define MAX_RESULTS   65536
+
+struct givers {
+    struct tc_map results; /* serial of a tensor → the function that returned it */
+    tc_sym functions[MAX_FUNCTIONS];
+    size_t n_functions;
+};
+
+struct never_state {
+    struct tc_map givers; /* process → struct givers * */
+};
+
+static void never_release(void *state)
+{
+    struct never_state *s = state;
+    struct givers *givers;
+
+    for (size_t pos = 0; (givers = tc_map_next(&s->givers, &pos));)
+        tc_map_release(&givers->results);
+    tc_map_release_structs(&s->givers);
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+static size_t count_tensors(const struct tc_call *call)
+{
+    size_t n = tc_value_get(call->self, "tensor") != NULL;
+
+    for (uint32_t i = 0; call->args && call->args->kind == TC_VALUE_OBJECT && i < call->args->n;
+         i++)
+        n += tc_value_get(&call->args->members[i].value, "tensor") != NULL;
+    return n;
+}
+
+/* The first tensor among the operands; NULL if there is none. */
+static const struct tc_value *first_tensor(const struct tc_call *call)
+{
+    for (uint32_t i = 0; call->args && call->args->kind == TC_VALUE_OBJECT && i < call->args->n;
+         i++)
+        if (tc_value_get(&call->args->members[i].value, "tensor"))
+            return &call->args->members[i].value;
+    return NULL;
+}
+
+static bool takes_gradient(const struct tc_value *tensor)
+{
+    const struct tc_value *asks = tc_value_get(tensor, "requires_grad");
+
+    return tc_value_is_true(asks);
+}
+
+/* Is an operand one of classes, given by their numbers? */
+static bool has_classes(const struct tc_call *call)
+{
+    for (uint32_t i = 0; call->args && call->args->kind == TC_VALUE_OBJECT && i < call->args->n;
+         i++)
+        if (tc_value_is(tc_value_get(&call->args->members[i].value, "dtype"), "int64"))
+            return true;
+    return false;
+}
+
+static bool is_loss(const struct tc_call *call, const struct tc_value *value)
+{
+    const struct tc_value *shape = tc_value_get(value, "shape");
+
+    return shape && shape->kind == TC_VALUE_ARRAY && !shape->n && takes_gradient(value) &&
+           has_classes(call);
+}
+
+static void note_result(struct givers *givers, const struct tc_call *call, int64_t serial)
+{
+    size_t i = 0;
+
+    while (i < givers->n_functions && givers->functions[i] != call->descriptor)
+        i++;
+    if (i == MAX_FUNCTIONS)
+        return;
+    if (i == givers->n_functions)
+        givers->functions[givers->n_functions++] = call->descriptor;
+    if (givers->results.n >= MAX_RESULTS)
+        tc_map_clear(&givers->results);
+    tc_map_put(&givers->results, (uint64_t)serial, call->descriptor);
+}
+
+static void judge(const struct givers *givers, struct tc_strtab *symbols,
+                  const struct tc_event *event, const struct tc_sink *sink)
+{
+    const struct tc_value *operand = first_tensor(event->call);
+    const struct tc_situation none = {.n = 0};
+    tc_sym outcome[MAX_FUNCTIONS];
+    uint64_t giver = TC_NO_SYM;
+
+    if (!operand || !takes_gradient(operand) || !givers->n_functions)
+        return;
+    tc_map_get(&givers->results, (uint64_t)tc_value_int(tc_value_get(operand, "id"), TC_NONE),
+               &giver);
+    for (size_t i = 0; i < givers->n_functions; i++)
+        outcome[i] = TC_ATOM(symbols, giver == givers->functions[i] ? TC_SYM_TRUE : TC_SYM_FALSE,
+                             givers->functions[i]);
+    tc_sym_sort(outcome, givers->n_functions);
+    const struct tc_example example = {.key = event->call->descriptor,
+                                       .situation = &none,
+                                       .outcome = outcome,
+                                       .n_outcome = givers->n_functions};
+    sink->example(sink->context, event, &example);
+}
+
+static void never_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                          const struct tc_sink *sink)
+{
+    struct never_state *s = state;
+    const struct tc_call *call = event->call;
+
+    if (event->kind != TC_EVENT_CALL || event->process->is_worker || call->raised ||
+        call->role != TC_ROLE_FUNCTION || !tc_value_get(call->end->value, "tensor"))
+        return;
+    struct givers *givers =
+        tc_map_struct(&s->givers, (uintptr_t)event->process, sizeof(struct givers));
+    if (is_loss(call, call->end->value))
+        judge(givers, symbols, event, sink);
+    else if (takes_gradient(call->end->value) && count_tensors(call) == 1)
+        note_result(givers, call, tc_value_int(tc_value_get(call->end->value, "id"), TC_NONE));
+}
+
+const struct tc_source tc_source_givers = {.name = "givers",
+                                           .is_set = true,
+                                           .state_size = sizeof(struct never_state),
+                                           .release = never_release,
+                                           .observe = never_observe};
+
+/* ---- the form ------------------------------------------------------------------------------- */
+
+static void never_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
+                          struct tc_hypotheses *out)
+{
+    struct tc_map seen = TC_MAP_INIT;
+
+    for (size_t i = 0; i < outcomes->n; i++)
+        for (size_t j = 0; j < outcomes->n_outcome[i]; j++) {
+            struct tc_hypothesis h = {.n_params = 2, .support = TC_SUPPORT_USAGE};
+            tc_sym words[2];
+            if (!tc_strtab_split(symbols, outcomes->outcome[i][j], words, 2) ||
+                words[0] != TC_SYM_FALSE || !tc_is_first(&seen, words[1]))
+                continue;
+            h.params[0] = tc_param_call(key, TC_SYM_EMPTY);
+            h.params[1] = tc_param_call(words[1], TC_SYM_EMPTY);
+            tc_vec_push(&out->items, h);
+        }
+    tc_map_release(&seen);
+}
+
+static tc_sym never_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
+{
+    (void)symbols;
+    return n_params == 2 && params[0].kind == TC_PARAM_CALL && params[1].kind == TC_PARAM_CALL
+               ? params[0].name
+               : TC_NO_SYM;
+}
+
+static enum tc_outcome never_holds(struct tc_strtab *symbols, const struct tc_param *params,
+                                   size_t n_params, const tc_sym *outcome, size_t n_outcome)
+{
+    (void)n_params;
+    if (tc_outcome_has(outcome, n_outcome, TC_ATOM(symbols, TC_SYM_TRUE, params[1].name)))
+        return TC_BROKEN;
+    return tc_outcome_has(outcome, n_outcome, TC_ATOM(symbols, TC_SYM_FALSE, params[1].name))
+               ? TC_HELD
+               : TC_UNDECIDED;
+}
+
+static void never_describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                           size_t n_params, struct tc_strbuf *out)
+{
+    (void)n_params;
+    tc_describe_call(symbols, params[0].name, out);
+    tc_strbuf_adds(out, " is not given what ");
+    tc_describe_call(symbols, params[1].name, out);
+    tc_strbuf_adds(out, " returned");
+}
+
+static void never_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                          const struct tc_event *event, const struct tc_example *example,
+                          struct tc_strbuf *out)
+{
+    (void)event;
+    (void)example;
+    tc_strbuf_adds(out, "its first operand came straight from ");
+    tc_describe_call(symbols, invariant->params[1].name, out);
+}
+
+const struct tc_relation tc_api_arg_never = {
+    .name = "APIArg/never",
+    .summary = "a loss is not given what that function returned",
+    .hint = "Does the loss itself do what this function does?",
+    .fault = TC_FAULT_AT_BEGIN,
+    .source = &tc_source_givers,
+    .propose = never_propose,
+    .key = never_key,
+    .holds = never_holds,
+    .describe = never_describe,
+    .explain = never_explain,
+};
