@@ -58,10 +58,12 @@ static bool is_beside_frozen(const struct tc_process *process, const struct tc_v
 }
 
 /* A module clears the gradients of what it holds, whoever owns it: only an optimizer's calls tell
- * what is owned. Of a module, and of nothing else, a trace always has the mode. */
+ * what is owned. Of a module a trace always has the mode. An optimizer may have one, too: a
+ * schedule-free one does. */
 static bool tells_owner(const struct tc_call *call)
 {
-    return !tc_value_get(tc_value_get(call->self, "attrs"), "training");
+    return call->role == TC_ROLE_STEP ||
+           !tc_value_get(tc_value_get(call->self, "attrs"), "training");
 }
 
 /* Why it may belong to no optimizer that is known. */

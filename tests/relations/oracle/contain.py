@@ -185,7 +185,7 @@ def restored_claims(key, outcomes):
 
 
 def gradients(p, what, x):
-    if what == "call" and "training" not in x.get("self", {}).get("attrs", {}):  # a module clears, and owns nothing
+    if what == "call" and (x["role"] == "step" or "training" not in x.get("self", {}).get("attrs", {})):  # a module clears, and owns nothing
         p.state["owners"].update(dict.fromkeys(x["params"]))
     if what != "window" or not p.has_step:
         return
