@@ -29,6 +29,8 @@ class Pipeline:
         self.exercises, self.packages = entry["exercises"], entry.get("packages", [])
         self.ranks, self.launcher = entry.get("ranks", 1), entry.get("launcher")
         self.kin = entry.get("kin", [])
+        self.variant = ""
+        self.python, self.env = None, {}  # another interpreter than the others', and what it needs of the environment
 
     def variants(self, variant):
         """The script's arguments for 'seed=3,lr=x0.5'; no variant, no arguments."""
@@ -91,10 +93,10 @@ class Tools:
             raise Failed(f"{' '.join(map(str, command))}: exit status {p.returncode}: {last_lines(p.stderr)}")
         return p
 
-    def job(self, script, arguments=(), launcher=None, ranks=1):
+    def job(self, script, arguments=(), launcher=None, ranks=1, python=None):
         """What runs a script: itself, or a launcher and what the collector needs before it."""
         if launcher == "torchrun":
-            return ["--", self.python, "-m", "torch.distributed.run", "--standalone",
+            return ["--", python or self.python, "-m", "torch.distributed.run", "--standalone",
                     f"--nproc-per-node={ranks}", script, *arguments]
         return [script, *arguments]
 
@@ -105,7 +107,7 @@ class Tools:
             self._agent = digest(self.bin / "traincheck-collect", *agents)
         return self._agent
 
-    def trace(self, name, script, arguments=(), launcher=None, ranks=1, invariants=None):
+    def trace(self, name, script, arguments=(), launcher=None, ranks=1, invariants=None, python=None, extra_env=None):
         """The folder with the trace of a script, collected unless there is one of the same script and build.
 
         With reuse, one of any build will do. Returns (folder, collected now).
@@ -129,11 +131,11 @@ class Tools:
         if (same or (self.reuse and have.get("key") == key and not have.get("failed"))) and out.is_dir():
             return out, False
         env = dict(os.environ, OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false",
-                   PYTHONDONTWRITEBYTECODE="1")
+                   PYTHONDONTWRITEBYTECODE="1", **(extra_env or {}))
         select = [*self.collect, *(["-i", invariants] if invariants else [])]
         have = {"key": key, "agent": self.agent()}
-        command = [self.bin / "traincheck-collect", "--python", self.python, "-o", out, "--overwrite", *select,
-                   *self.job(script, arguments, launcher, ranks)]
+        command = [self.bin / "traincheck-collect", "--python", python or self.python, "-o", out, "--overwrite", *select,
+                   *self.job(script, arguments, launcher, ranks, python)]
         try:
             try:
                 p = self.run(*command, env=env)
@@ -148,8 +150,9 @@ class Tools:
         return out, True
 
     def trace_pipeline(self, pipeline, variant=""):
-        name = pipeline.name + (f"+{variant}" if variant else "")
-        return self.trace(name, pipeline.script, pipeline.variants(variant), pipeline.launcher, pipeline.ranks)
+        name = pipeline.name + (f"+{variant}" if variant and "+" not in pipeline.name else "")
+        return self.trace(name, pipeline.script, pipeline.variants(variant), pipeline.launcher, pipeline.ranks,
+                          python=pipeline.python, extra_env=pipeline.env)
 
     def infer(self, traces, out, options=()):
         """Learn into the file `out`; returns the invariants as dicts."""

@@ -3,6 +3,7 @@
 """Make the shipped sets from traces of healthy pipelines; regenerate.sh calls this.
 
 usage: regenerate.sh [--bin BUILD/bin] [--python PYTHON] [--work DIR] [--reuse] [--verify] [--traces-only]
+                     [--deepspeed-python PYTHON]
 
 sets.json gives each pipeline of ../benchmarks/pipelines one role. Invariants are learned from those of `learn`; what breaks
 on a pipeline of `prune` is dropped; those of `validate`, and the healthy scripts of ../examples, decide about nothing and tell
@@ -14,6 +15,7 @@ they are. The files here are replaced unless an invariant breaks on a pipeline o
 """
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -29,7 +31,7 @@ MARK = "<!-- regenerate.sh -->\n"
 class Plan:
     """sets.json, with the pipelines that it names."""
 
-    def __init__(self):
+    def __init__(self, deepspeed_python):
         document = json.loads((HERE / "sets.json").read_text())
         self.sets, self.roles = document["sets"], document["roles"]
         self.pipelines = harness.pipelines()
@@ -38,11 +40,26 @@ class Plan:
             example.script = HERE.parent / "examples" / name / "train.py"
             self.pipelines[example.name] = example
             self.roles["validate"].append(example.name)
+        self.add_deepspeed(document["deepspeed"], deepspeed_python)
         named = [n for names in self.roles.values() for n in names]
         for name in sorted(set(named) ^ set(self.pipelines)):
             raise harness.Failed(f"sets.json: {name}: each pipeline has one role, and each role is of a pipeline")
         if len(named) != len(set(named)):
             raise harness.Failed("sets.json: a pipeline has two roles")
+
+    def add_deepspeed(self, roles, python):
+        """Its jobs run with an interpreter of their own, beside which the ninja stands that it builds with. They are few, so that
+        what is learned from them is pruned and validated by the same jobs with other seeds, rates and lengths."""
+        for role, name in [(role, name) for role in roles for name in roles[role]]:
+            script, _, variant = name.partition("+")
+            job = harness.Pipeline(f"deepspeed/{name}", {"exercises": "", "packages": ["deepspeed"], "ranks": 2,
+                                                         "launcher": "torchrun"})
+            job.script = harness.HERE / "deepspeed" / "healthy" / f"{script}.py"
+            job.variant = variant
+            job.python = os.path.abspath(python)
+            job.env = {"DS_ACCELERATOR": "cpu", "PATH": os.path.dirname(job.python) + os.pathsep + os.environ["PATH"]}
+            self.pipelines[job.name] = job
+            self.roles[role].append(job.name)
 
     def is_for(self, name, pipeline):
         """Is the set for runs like this pipeline?"""
@@ -72,11 +89,12 @@ def verdicts(tools, trace, files):
         return logs, harness.read_lines(report / "violations.jsonl")
 
 
-def versions(tools, packages):
+def versions(tools, plan, packages):
     """{package: version} of the interpreter that ran the pipelines."""
+    python = next((p.python for p in plan.pipelines.values() if p.python and packages == p.packages), tools.python)
     program = ("import importlib.metadata as m, json, sys\n"
                "print(json.dumps({p: m.version(p).split('+')[0] for p in sys.argv[1:]}))")
-    return json.loads(tools.run(tools.python, "-c", program, *sorted({"torch", *packages})).stdout)
+    return json.loads(tools.run(python, "-c", program, *sorted({"torch", *packages})).stdout)
 
 
 def learn(tools, plan, traces):
@@ -96,7 +114,7 @@ def write_sets(tools, plan, header, learned, folder):
     folder.mkdir(exist_ok=True)
     files = {}
     for name, runs in plan.sets.items():
-        more = {"for": runs, "learned_with": versions(tools, runs["packages"])}
+        more = {"for": runs, "learned_with": versions(tools, plan, runs["packages"])}
         lines = [line for line, supporters in learned if plan.set_of(supporters) == name]
         files[name] = folder / f"{name}.jsonl"
         head = json.dumps({**header, **more}, separators=(",", ":"), ensure_ascii=False)
@@ -150,11 +168,13 @@ def update_readme(text):
 
 def run():
     p = harness.parser(__doc__)
+    p.add_argument("--deepspeed-python", metavar="PYTHON", default=sys.executable,
+                   help="an interpreter with torch, scikit-learn, deepspeed and ninja (default: this one)")
     p.add_argument("--verify", action="store_true", help="change nothing; fail if anything would change")
     p.add_argument("--traces-only", action="store_true", help="collect what is missing, and end")
     args = p.parse_args()
-    tools, plan = harness.tools(args), Plan()
-    traces = {name: tools.trace_pipeline(pipeline)[0] for name, pipeline in plan.pipelines.items()}
+    tools, plan = harness.tools(args), Plan(args.deepspeed_python)
+    traces = {name: tools.trace_pipeline(pipeline, pipeline.variant)[0] for name, pipeline in plan.pipelines.items()}
     if args.traces_only:
         return 0
     header, learned = learn(tools, plan, traces)
