@@ -31,7 +31,7 @@ MARK = "<!-- regenerate.sh -->\n"
 class Plan:
     """sets.json, with the pipelines that it names."""
 
-    def __init__(self, deepspeed_python):
+    def __init__(self, deepspeed_python=sys.executable):
         document = json.loads((HERE / "sets.json").read_text())
         self.sets, self.roles = document["sets"], document["roles"]
         self.pipelines = harness.pipelines()
@@ -52,7 +52,7 @@ class Plan:
         what is learned from them is pruned and validated by the same jobs with other seeds, rates and lengths."""
         for role, name in [(role, name) for role in roles for name in roles[role]]:
             script, _, variant = name.partition("+")
-            job = harness.Pipeline(f"deepspeed/{name}", {"exercises": "", "packages": ["deepspeed"], "ranks": 2,
+            job = harness.Pipeline(f"deepspeed_{name}", {"exercises": "", "packages": ["deepspeed"], "ranks": 2,
                                                          "launcher": "torchrun"})
             job.script = harness.HERE / "deepspeed" / "healthy" / f"{script}.py"
             job.variant = variant
