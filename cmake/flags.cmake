@@ -9,6 +9,7 @@ target_compile_definitions(tc_plain_flags INTERFACE _GNU_SOURCE)
 target_compile_options(tc_plain_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
   -Wwrite-strings -Wformat=2 -Wundef
+  "SHELL:-include ${PROJECT_SOURCE_DIR}/src/base/banned.h"
   $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation> # messages are cut off on purpose
   $<$<BOOL:${TC_WERROR}>:-Werror>)
 

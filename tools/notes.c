@@ -3,8 +3,6 @@
 
 #include <inttypes.h>
 
-#include "base/banned.h"
-
 #define SHOWN 8
 
 static void say_note(struct tc_app *app, const struct tc_note *note)

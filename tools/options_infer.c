@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "infer.h"
 
-#include "base/banned.h"
-
 #define AT(member) offsetof(struct infer_options, member)
 
 static const struct tc_opt options[] = {

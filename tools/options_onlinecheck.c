@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "options_check.h"
 
-#include "base/banned.h"
-
 #define AT(member) offsetof(struct check_options, member)
 
 static const struct tc_opt onlinecheck_options[] = {

@@ -11,8 +11,6 @@
 #include "notes.h"
 #include "track.h"
 
-#include "base/banned.h"
-
 enum {
     EXIT_NONE,
     EXIT_VIOLATIONS,

@@ -6,8 +6,6 @@
 #include "cli/opt_value.h"
 #include "collect/python.h"
 
-#include "base/banned.h"
-
 void collect_version(struct tc_strbuf *out)
 {
     struct tc_python python = {0};

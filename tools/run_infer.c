@@ -9,7 +9,6 @@
 
 #include "notes.h"
 
-#include "base/banned.h"
 #include "base/fs.h"
 
 static enum tc_status list_relations(struct tc_app *app)

@@ -3,7 +3,6 @@
 
 #include <traincheck/online.h>
 
-#include "base/banned.h"
 #include "online/loop.h"
 
 static void found(void *context, const char *json, size_t size)

@@ -9,8 +9,6 @@
 
 #include <traincheck/plan.h>
 
-#include "base/banned.h"
-
 enum {
     EXIT_VERIFIED,
     EXIT_REFUTED,

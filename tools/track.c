@@ -16,8 +16,6 @@
 #include "base/interpreter.h"
 #include "base/vec.h"
 
-#include "base/banned.h"
-
 #define WAIT_S  120 /* a tracker may have to upload */
 #define LOOK_MS 20
 

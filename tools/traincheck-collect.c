@@ -4,8 +4,6 @@
  */
 #include "collect.h"
 
-#include "base/banned.h"
-
 int main(int argc, char **argv)
 {
     struct collect_options options = {.content = TC_CONTENT_NOT_GIVEN};

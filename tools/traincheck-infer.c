@@ -4,8 +4,6 @@
  */
 #include "infer.h"
 
-#include "base/banned.h"
-
 int main(int argc, char **argv)
 {
     struct infer_options options = {0};

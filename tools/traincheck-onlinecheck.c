@@ -4,8 +4,6 @@
  */
 #include "check.h"
 
-#include "base/banned.h"
-
 int main(int argc, char **argv)
 {
     struct check_options options = {

@@ -29,8 +29,6 @@
 #    define ASAN_UNPOISON_MEMORY_REGION(p, size) ((void)(p), (void)(size))
 #endif
 
-#include "base/banned.h"
-
 #define ALIGNMENT   _Alignof(max_align_t)
 #define FIRST_BLOCK ((size_t)8 << 10)
 #define LARGE_BLOCK ((size_t)1 << 20) /* blocks stop doubling here */

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/banned.h"
-
 const char *tc_version(void)
 {
     return TC_VERSION;

@@ -21,8 +21,6 @@
 #include "base/arena.h"
 #include "base/vec.h"
 
-#include "base/banned.h"
-
 #define READ_SIZE ((size_t)64 << 10)
 #define MAX_TEMP  100 /* names tried for a temporary file */
 #define MAX_LINKS 40  /* as the kernel follows */

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/banned.h"
 #include "base/fs.h"
 #include "base/vec.h"
 

@@ -16,8 +16,6 @@
 #include "base/arena.h"
 #include "base/number.h"
 
-#include "base/banned.h"
-
 #define INDENT 2 /* spaces */
 
 static cJSON *node_of(const struct tc_json *json)

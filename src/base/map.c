@@ -9,8 +9,6 @@
 #include "base/arena.h"
 #include "base/vec.h"
 
-#include "base/banned.h"
-
 enum slot_state {
     SLOT_FREE,
     SLOT_USED,

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 static unsigned min3(unsigned a, unsigned b, unsigned c)
 {
     unsigned ab = a < b ? a : b;

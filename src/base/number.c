@@ -17,8 +17,6 @@
 #include "base/arena.h"
 #include "base/vec.h"
 
-#include "base/banned.h"
-
 #define MAX_EXACT    9007199254740992.0 /* 2^53 */
 #define MAX_DECIMALS 6
 

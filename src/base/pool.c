@@ -11,8 +11,6 @@
 #include "base/arena.h"
 #include "base/vec.h"
 
-#include "base/banned.h"
-
 struct batch {
     void (*job)(void *context, size_t i);
     void *context;

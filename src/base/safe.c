@@ -8,8 +8,6 @@
 
 #include "base/utf8.h"
 
-#include "base/banned.h"
-
 /* Would the character at p, which is after before (0: at the start), mark a command? */
 static bool is_mark(const char *p, const char *end, char before)
 {

@@ -14,8 +14,6 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 
-#include "base/banned.h"
-
 #define FIRST_SIZE 128 /* bytes: most names and lines need no more */
 
 void tc_strbuf_release(struct tc_strbuf *buf)

@@ -15,8 +15,6 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-#include "base/banned.h"
-
 #define MIN_CAP ((size_t)64)
 
 struct entry {

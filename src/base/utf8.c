@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 /* The second byte has a range of its own after some leads: table 3-7 of the Unicode standard. */
 static bool is_second_ok(uint8_t lead, uint8_t second)
 {

@@ -7,8 +7,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/banned.h"
-
 void *tc_vec_grow(void *items, size_t *cap, size_t item_size)
 {
     size_t more = *cap ? *cap * 2 : 8;

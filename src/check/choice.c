@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "check/coverage.h"
 
 struct tc_choice_set {

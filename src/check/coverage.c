@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check/coverage.h"
 
-#include "base/banned.h"
 #include "relation/interest.h"
 
 /* Of one process, as far as its records have been read. */

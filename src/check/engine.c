@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "check/coverage.h"
 #include "replay/symbols.h"
 

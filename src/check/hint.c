@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "replay/symbols.h"
 
 static bool all_frozen(const struct tc_violation *v)

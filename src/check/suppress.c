@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/fs.h"
 
 #define BLANK " \t\r"

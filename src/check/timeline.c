@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 void tc_timeline_release(struct tc_timeline *timeline)
 {
     for (size_t i = 0; i < timeline->tracks.n; i++)

@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/banned.h"
 #include "base/fs.h"
 #include "base/safe.h"
 

@@ -5,8 +5,6 @@
 
 #include "cli/opt_value.h"
 
-#include "base/banned.h"
-
 /* What all tools have: answered here, never stored. Those without help are for packagers. */
 enum {
     HELP,

@@ -13,8 +13,6 @@
 
 #include "cli/opt_value.h"
 
-#include "base/banned.h"
-
 enum argument {
     ARGUMENT_OTHER,
     ARGUMENT_DIR,

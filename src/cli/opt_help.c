@@ -5,8 +5,6 @@
 
 #include <traincheck/version.h>
 
-#include "base/banned.h"
-
 #define WIDTH  80
 #define INDENT 29 /* where the sentences start */
 

@@ -8,8 +8,6 @@
 
 #include <traincheck/version.h>
 
-#include "base/banned.h"
-
 /* Text for roff: hyphens are minus signs, backslashes stay, no line starts a request. */
 static void add_roff(struct tc_strbuf *out, const char *text, size_t size)
 {

@@ -5,8 +5,6 @@
 
 #include "base/near.h"
 
-#include "base/banned.h"
-
 const struct tc_opt *tc_opt_nearest(const struct tc_opt_tool *tool, const char *name)
 {
     const struct tc_opt *opt, *best = NULL;

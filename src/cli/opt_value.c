@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
-
 bool tc_opt_takes_value(const struct tc_opt *opt)
 {
     return opt->kind != TC_OPT_FLAG && opt->kind != TC_OPT_COUNT;

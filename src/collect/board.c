@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/banned.h"
 #include "base/fs.h"
 
 #define MAGIC     UINT64_C(0x647261426b636355)

@@ -21,8 +21,6 @@
 
 #include "base/fs.h"
 
-#include "base/banned.h"
-
 /* One for the folder, and one for the job of several that it is of. */
 static struct {
     int fd;

@@ -5,7 +5,6 @@
 #include <yaml.h>
 
 #include "base/arena.h"
-#include "base/banned.h"
 #include "base/fs.h"
 #include "base/strtab.h"
 

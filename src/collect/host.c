@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/banned.h"
 #include "base/fs.h"
 #include "base/interpreter.h"
 #include "base/strbuf.h"

@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/banned.h"
 #include "base/fs.h"
 #include "base/strbuf.h"
 #include "base/vec.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/fs.h"
 
 /* Of options that mean nothing without --plan the first that was given, or NULL. */

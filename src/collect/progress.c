@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "base/banned.h"
 #include "base/fs.h"
 #include "base/strbuf.h"
 #include "collect/board.h"

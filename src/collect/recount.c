@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/banned.h"
 #include "base/fs.h"
 #include "base/vec.h"
 #include "trace/zio.h"

@@ -4,8 +4,6 @@
 #include <signal.h>
 #include <time.h>
 
-#include "base/banned.h"
-
 bool tc_thread_start(pthread_t *out, void *(*run)(void *))
 {
     sigset_t all, old;

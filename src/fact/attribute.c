@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "fact/operand.h"
 #include "invariant/describe.h"
 

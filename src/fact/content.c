@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/banned.h"
-
 /* Of more elements the collector does not ask whether all are the same. */
 #define MAX_SUMMARIZED 65536
 /* The largest number of parts that a loss is divided by, or times that it is counted. */

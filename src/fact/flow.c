@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "replay/symbols.h"
 
 /* Further calls of a row, and further results, are one. */

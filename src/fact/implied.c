@@ -12,7 +12,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "fact/attribute.h"
 
 /* The facts by what identifies them, and the calls by the one around them. */

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "fact/facts.h"
 #include "replay/symbols.h"
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/hash.h"
 #include "base/number.h"
 #include "fact/content.h"

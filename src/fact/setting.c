@@ -9,7 +9,6 @@
 
 #include <math.h>
 
-#include "base/banned.h"
 #include "base/number.h"
 #include "replay/symbols.h"
 

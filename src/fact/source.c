@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "base/banned.h"
 #include "fact/attribute.h"
 #include "fact/content.h"
 #include "fact/facts.h"

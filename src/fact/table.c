@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "fact/content.h"
 
 void tc_fact_table_init(struct tc_fact_table *table)

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "relation/form.h"
 #include "replay/symbols.h"
 

@@ -6,8 +6,6 @@
 #include "base/hash.h"
 #include "import/python_value.h"
 
-#include "base/banned.h"
-
 static bool ends_with(struct tc_str text, const char *suffix)
 {
     size_t size = strlen(suffix);

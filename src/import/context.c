@@ -5,8 +5,6 @@
 
 #include "import/python_value.h"
 
-#include "base/banned.h"
-
 /* Managers that were built and never entered are forgotten, oldest first. */
 #define MAX_MANAGERS 64
 

@@ -13,8 +13,6 @@
 #include "import/variables.h"
 #include "trace/schema.h"
 
-#include "base/banned.h"
-
 struct tc_conversion {
     const struct tc_torch_apis *apis;
     struct tc_notes *notes;

@@ -11,8 +11,6 @@
 #include "trace/notes.h"
 #include "trace/scan.h"
 
-#include "base/banned.h"
-
 struct held {
     struct tc_strbuf text;
     struct tc_arena arena;

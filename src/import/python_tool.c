@@ -18,8 +18,6 @@
 #include "trace/foreign.h"
 #include <traincheck/version.h>
 
-#include "base/banned.h"
-
 struct source {
     struct tc_lines_by_time *lines;
     struct tc_python_line line;

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 void tc_make_object(struct tc_object_maker *maker, struct tc_arena *arena, uint32_t cap)
 {
     *maker = (struct tc_object_maker){.arena = arena, .cap = cap};

@@ -9,8 +9,6 @@
 #include "trace/lines.h"
 #include "trace/scan.h"
 
-#include "base/banned.h"
-
 #define LINES_TO_RECOGNISE 16
 /* A file that several processes wrote is read once for each of them. */
 #define MAX_PROCESSES 4096

@@ -8,8 +8,6 @@
 #include "base/map.h"
 #include "base/vec.h"
 
-#include "base/banned.h"
-
 extern const char tc_torch_apis_text[]; /* torch_apis.tsv */
 
 struct row {

@@ -10,8 +10,6 @@
 #include "import/python_value.h"
 #include "trace/scan.h"
 
-#include "base/banned.h"
-
 /* Attributes that every tensor has and that say nothing about training, or what others say. */
 static const char *const plain[] = {"itemsize",     "nbytes", "ndim",   "name", "grad_fn",
                                     "retains_grad", "layout", "device", "imag", "requires_grad",

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 static void insert(struct tc_pipelines *pipelines, uint32_t pipeline)
 {
     size_t i = pipelines->n;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "infer/cases.h"
 #include "infer/clauses.h"
 #include "invariant/field.h"

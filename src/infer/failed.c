@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/json.h"
 #include "relation/evidence_io.h"
 

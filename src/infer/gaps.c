@@ -3,8 +3,6 @@
 
 #include <inttypes.h>
 
-#include "base/banned.h"
-
 /* As many examples as most relations ask for. */
 #define FEW_STEPS 3
 

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <threads.h>
 
-#include "base/banned.h"
 #include "base/fs.h"
 #include "base/pool.h"
 #include "infer/learn.h"

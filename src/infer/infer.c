@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/banned.h"
 #include "base/fs.h"
 #include "infer/gather.h"
 #include "infer/mine.h"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/fs.h"
 #include "infer/gaps.h"
 #include "replay/symbols.h"

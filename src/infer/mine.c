@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/map.h"
 #include "fact/needs.h"
 #include "fact/profile.h"

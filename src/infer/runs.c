@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "fact/attribute.h"
 #include "relation/relation.h"
 

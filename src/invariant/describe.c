@@ -4,8 +4,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/banned.h"
-
 const char *tc_describe_join(size_t i, size_t n)
 {
     return i == 0 ? "" : i + 1 == n ? " and " : ", ";

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 static const char *const kinds[TC_N_SUBJECTS] = {
 #define X(name, text) [TC_SUBJECT_##name] = (text),
     TC_SUBJECT_MAP(X)

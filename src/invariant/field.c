@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 enum {
     OPEN = 1,    /* its values are never closed */
     CLOSED = 2,  /* its values are always closed */

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "invariant/keys.h"
 
 const char *const tc_param_keys[] = {

@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "trace/scan.h"
 
 bool tc_is_python_invariant(const char *line, size_t size)

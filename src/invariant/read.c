@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/fs.h"
 #include "base/utf8.h"
 #include "invariant/keys.h"

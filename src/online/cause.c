@@ -6,8 +6,6 @@
 
 #include "base/arena.h"
 
-#include "base/banned.h"
-
 void tc_causes_init(struct tc_causes *causes, const struct tc_check *check, struct tc_state *state,
                     struct tc_commands *commands)
 {

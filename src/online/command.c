@@ -12,8 +12,6 @@
 #include "base/arena.h"
 #include "base/vec.h"
 
-#include "base/banned.h"
-
 #define MAX_RUNNING 4
 #define MAX_WAITING 10000 /* a command that hangs must not fill memory */
 #define GRACE_MS    2000  /* between SIGTERM and SIGKILL */

@@ -8,8 +8,6 @@
 #include "base/map.h"
 #include "base/vec.h"
 
-#include "base/banned.h"
-
 /* When so much waits for slower ranks, the faster ones are not read on: their files can wait. */
 #define MAX_HELD ((size_t)16 << 20)
 

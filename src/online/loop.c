@@ -3,7 +3,6 @@
 
 #include <uv.h>
 
-#include "base/banned.h"
 #include "base/vec.h"
 
 void tc_loop_use_own_memory(void)

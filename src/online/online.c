@@ -23,8 +23,6 @@
 #include "online/state.h"
 #include "online/teller.h"
 
-#include "base/banned.h"
-
 #define LOOK_MS       200  /* between looks at the folder without events */
 #define SOON_MS       5    /* after an event: several writes are one look */
 #define GRACE_MS      1000 /* after the last process ended, a further one may begin */

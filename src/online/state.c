@@ -14,8 +14,6 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 
-#include "base/banned.h"
-
 #define STATE_SCHEMA 1
 
 struct tc_state {

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/banned.h"
-
 static void on_found(void *context, const struct tc_violation *violation)
 {
     struct tc_teller *teller = context;

@@ -9,8 +9,6 @@
 #include "plan/fill.h"
 #include "plan/judge.h"
 
-#include "base/banned.h"
-
 static const char *text_of(const struct judge *j, tc_sym name)
 {
     return tc_strtab_text(j->single->names, name);

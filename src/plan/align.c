@@ -12,8 +12,6 @@
 
 #include "base/hash.h"
 
-#include "base/banned.h"
-
 #define ROUNDS 3 /* of operands that are looked at */
 
 static uint64_t text_key(const char *text, uint64_t key)

@@ -6,8 +6,6 @@
 
 #include <math.h>
 
-#include "base/banned.h"
-
 void tc_degree_raise(struct tc_degree *a, struct tc_degree to)
 {
     a->own = fmax(a->own, to.own);

@@ -9,8 +9,6 @@
 #include "base/hash.h"
 #include "plan/eval.h"
 
-#include "base/banned.h"
-
 static struct tc_channel *channel_of(struct tc_world *w, uint32_t from, uint32_t to, int64_t tag)
 {
     uint64_t key = tc_hash_mix(0, (uint64_t)from << 32 | to, (uint64_t)tag);

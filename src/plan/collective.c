@@ -13,8 +13,6 @@
 
 #include "plan/eval.h"
 
-#include "base/banned.h"
-
 enum collective {
     ALL_REDUCE,
     ALL_GATHER,

@@ -9,8 +9,6 @@
 #include "plan/fill.h"
 #include "plan/judge.h"
 
-#include "base/banned.h"
-
 /* Values that are summed over ranks before they are compared. */
 struct sum {
     tc_sym name;

@@ -23,8 +23,6 @@
 #include "plan/collective.h"
 #include "plan/rules.h"
 
-#include "base/banned.h"
-
 #define NONE UINT32_MAX
 
 struct search {

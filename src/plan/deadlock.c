@@ -4,8 +4,6 @@
  */
 #include "plan/world_state.h"
 
-#include "base/banned.h"
-
 static void add_waiting(struct tc_world *w, const struct tc_gathering *g, struct tc_strbuf *text,
                         const struct tc_plan_op **at, uint32_t *rank)
 {

@@ -10,8 +10,6 @@
 #include "plan/collective.h"
 #include "plan/eval.h"
 
-#include "base/banned.h"
-
 struct tc_ledger *tc_ledger_new(const struct tc_plan_set *set)
 {
     struct tc_ledger *l = tc_calloc(1, sizeof(*l));

@@ -13,8 +13,6 @@
 
 #include "plan/rules.h"
 
-#include "base/banned.h"
-
 #define NONE   TC_DEGREE_NONE
 #define HASHED TC_DEGREE_HASHED
 

@@ -9,8 +9,6 @@
 #include "base/hash.h"
 #include "plan/eval.h"
 
-#include "base/banned.h"
-
 bool tc_story_has_all(const struct tc_story *s, const struct tc_part *parts)
 {
     for (uint32_t r = 0; r < s->grid.n; r++)

@@ -7,8 +7,6 @@
 #include "base/arena.h"
 #include "base/vec.h"
 
-#include "base/banned.h"
-
 tc_el tc_el_power(tc_el base, uint64_t exponent)
 {
     tc_el r = TC_EL_ONE;

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/banned.h"
-
 /* ---- arguments ----------------------------------------------------------------------------- */
 
 static const struct tc_plan_value none = {.kind = TC_PLAN_NONE};

@@ -13,8 +13,6 @@
 #include "base/hash.h"
 #include "plan/rules.h"
 
-#include "base/banned.h"
-
 #define MAX_FINDINGS 5
 #define MAX_TRIES    64
 

@@ -11,8 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/banned.h"
-
 #define MAX_FACTOR  64
 #define MAX_ORIGINS 16
 

@@ -8,8 +8,6 @@
 
 #include "base/hash.h"
 
-#include "base/banned.h"
-
 /* Ranks that have tensors of the same names. Of copies one is spoken of: along their axis all
  * values are equal. */
 static uint64_t names_of(const struct tc_plan_rank *rank)

@@ -8,8 +8,6 @@
 
 #include "base/hash.h"
 
-#include "base/banned.h"
-
 #ifndef TC_PLAN_REAL
 
 #    define LOW61 TC_EL_PRIME

@@ -10,8 +10,6 @@
 #include "base/hash.h"
 #include "plan/eval.h"
 
-#include "base/banned.h"
-
 /* Where a row of the piece begins, in the tensor and in the single-device tensor. */
 static int64_t row_at(const int64_t *index, const int64_t *at, const int64_t *sizes,
                       uint32_t n_dims)

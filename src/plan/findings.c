@@ -8,8 +8,6 @@
 #include "base/hash.h"
 #include "plan/judge.h"
 
-#include "base/banned.h"
-
 static const char *text_of(const struct judge *j, tc_sym name)
 {
     return tc_strtab_text(j->single->names, name);

@@ -8,8 +8,6 @@
 
 #include "plan/degree.h"
 
-#include "base/banned.h"
-
 static void tell_mismatch(struct tc_world *w, const struct tc_gathering *g,
                           const struct tc_participant *a, const struct tc_participant *b,
                           const char *how)

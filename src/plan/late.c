@@ -4,8 +4,6 @@
  */
 #include "plan/ledger.h"
 
-#include "base/banned.h"
-
 /* What is left of the program uses the storage for more than the same element of a result. */
 static void mark_reads(const struct tc_plan_op *op, bool all, uint8_t *is_mixed)
 {

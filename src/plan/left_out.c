@@ -8,8 +8,6 @@
 
 #include "plan/rules.h"
 
-#include "base/banned.h"
-
 /* Operators of the single job whose value the parallel job has: a byte for each. The caller frees
  * it. */
 static uint8_t *find_known(struct tc_story *s)

@@ -11,8 +11,6 @@
 #include "trace/lines.h"
 #include "trace/notes.h"
 
-#include "base/banned.h"
-
 void tc_plan_init(struct tc_plan_set *set, const char *folder, struct tc_strtab *names)
 {
     *set = (struct tc_plan_set){

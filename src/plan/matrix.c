@@ -7,8 +7,6 @@
  */
 #include "plan/matrix.h"
 
-#include "base/banned.h"
-
 #ifdef TC_PLAN_REAL
 
 void tc_matrix_multiply(struct tc_matrix a, struct tc_matrix b, tc_el *to, struct tc_arena *scratch)

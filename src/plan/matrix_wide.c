@@ -14,8 +14,6 @@
 #    include <immintrin.h>
 #    include <string.h>
 
-#    include "base/banned.h"
-
 #    define LANES   8
 #    define LIMB    52
 #    define MOST    1024 /* products of 3 * 2^52 a weight that are added before they are reduced */

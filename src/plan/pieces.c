@@ -13,8 +13,6 @@
 
 #include "base/hash.h"
 
-#include "base/banned.h"
-
 #ifndef TC_PLAN_REAL
 
 #    define MAX_ELEMENTS ((size_t)1 << 21) /* of all values that are known by their elements */

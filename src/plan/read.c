@@ -9,8 +9,6 @@
 #include "plan/read_op.h"
 #include "trace/scan.h"
 
-#include "base/banned.h"
-
 /* ---- head ---------------------------------------------------------------------------------- */
 
 static enum tc_status read_axis(struct tc_plan_reader *r, const struct tc_value *v)

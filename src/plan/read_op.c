@@ -9,8 +9,6 @@
 #include "plan/read_op.h"
 #include "plan/rules.h"
 
-#include "base/banned.h"
-
 /* An op line as read, before its arguments are put in the rule's order. */
 struct raw {
     struct tc_plan_argument *args;

@@ -7,8 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/banned.h"
-
 #define MAX_ELEMENTS (INT64_C(1) << 32)
 #define MAX_STORAGES (1u << 24)
 

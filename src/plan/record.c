@@ -7,8 +7,6 @@
 #include "plan/eval.h"
 #include "plan/fill.h"
 
-#include "base/banned.h"
-
 #define MAX_BYTES ((size_t)1 << 30) /* of recorded values */
 
 /* What lies there before the first operator; NULL: a constant, or nothing. */

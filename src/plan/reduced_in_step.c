@@ -13,8 +13,6 @@
 #include "plan/fill.h"
 #include "plan/judge.h"
 
-#include "base/banned.h"
-
 static const struct tc_plan_init *init_of(const struct tc_plan_rank *rank, tc_sym name)
 {
     for (size_t i = 0; i < rank->inits.n; i++)

@@ -4,8 +4,6 @@
  */
 #include "plan/collective.h"
 
-#include "base/banned.h"
-
 static enum tc_status fail(const struct tc_plan_rank *rank, struct tc_error *err, const char *what)
 {
     return tc_error_set(err, TC_E_FORMAT, "%s:%llu: field 'like': %s", rank->file,

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 static const struct tc_rule *const tables[] = {
     tc_rules_elementwise, tc_rules_function,  tc_rules_reduce,      tc_rules_copy,
     tc_rules_fill,        tc_rules_linear,    tc_rules_norm,        tc_rules_index,

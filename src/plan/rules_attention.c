@@ -11,8 +11,6 @@
 
 #include "plan/matrix.h"
 
-#include "base/banned.h"
-
 enum argument {
     Q,
     K,

@@ -7,8 +7,6 @@
  */
 #include "plan/eval.h"
 
-#include "base/banned.h"
-
 #define MAX_SPACE 3
 
 struct convolution {

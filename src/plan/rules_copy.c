@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 /* clone, _to_copy, copy_: casts are the identity, precision is out of scope. */
 static void run_copy(struct tc_eval *e)
 {

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 /* All inputs, flattened, in a row: the first output. */
 static void run_copy_in(struct tc_eval *e)
 {

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 enum form {
     PLAIN, /* f(x) */
     TIMES, /* x * f(x) */

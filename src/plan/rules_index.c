@@ -4,8 +4,6 @@
  */
 #include "plan/eval.h"
 
-#include "base/banned.h"
-
 /* Index k of an index tensor, within [0, size); -1 after a failure. */
 static int64_t place(struct tc_eval *e, const tc_el *index, size_t k, int64_t size)
 {

@@ -6,8 +6,6 @@
 
 #include "plan/matrix.h"
 
-#include "base/banned.h"
-
 /* A matrix as it lies in its storage, without a copy: batch b of a tensor of two or three
  * dimensions. */
 static struct tc_matrix matrix_of(const struct tc_eval *e, const struct tc_plan_tensor *t,

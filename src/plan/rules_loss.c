@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 /* torch's numbers for reduction=. */
 enum reduction {
     NONE,

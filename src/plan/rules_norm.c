@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 /* Rows of n elements. Element k of row r stands in input[at(r, k)]. */
 struct layout {
     size_t rows, n;

@@ -6,8 +6,6 @@
  */
 #include "plan/eval.h"
 
-#include "base/banned.h"
-
 enum argument {
     SELF,
     GRAD,

@@ -4,8 +4,6 @@
  */
 #include "plan/eval.h"
 
-#include "base/banned.h"
-
 /* The last two dimensions of an input, and the windows over them. */
 struct pool {
     int64_t planes, h, w, oh, ow;

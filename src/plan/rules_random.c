@@ -6,8 +6,6 @@
  */
 #include "plan/eval.h"
 
-#include "base/banned.h"
-
 static struct tc_function draw_of(struct tc_eval *e)
 {
     const struct tc_plan_op *op = e->op;

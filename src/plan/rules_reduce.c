@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 enum reduction {
     SUM,
     MEAN,

@@ -8,8 +8,6 @@
  */
 #include "plan/eval.h"
 
-#include "base/banned.h"
-
 struct entry {
     tc_el value;
     size_t place;

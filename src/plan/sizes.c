@@ -7,8 +7,6 @@
  */
 #include "plan/sizes.h"
 
-#include "base/banned.h"
-
 #define MAX_WARNINGS 4
 
 static const char *keep(struct tc_plan_verdict *v, struct tc_strbuf *text)

@@ -11,8 +11,6 @@
 
 #include "plan/rules.h"
 
-#include "base/banned.h"
-
 #define BEFORE 0          /* filled by init and const lines */
 #define AFTER  UINT32_MAX /* a result */
 

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 #define MAX_FACTORS 4
 
 static const char *keep(struct tc_story *s, struct tc_strbuf *text)

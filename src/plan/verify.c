@@ -9,8 +9,6 @@
 #include "plan/judge.h"
 #include "plan/sizes.h"
 
-#include "base/banned.h"
-
 /* ---- the reference ------------------------------------------------------------------------- */
 
 static enum tc_status prepare(struct judge *j, struct tc_error *err)

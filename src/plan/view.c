@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 /* Calls for each innermost row: odometer over the outer dimensions. */
 struct walk {
     unsigned n;

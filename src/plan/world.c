@@ -12,8 +12,6 @@
 #include "plan/eval.h"
 #include "plan/fill.h"
 
-#include "base/banned.h"
-
 struct tc_str tc_plan_line_of(const struct tc_plan_op *op)
 {
     const char *comma = strstr(op->src, ", in ");

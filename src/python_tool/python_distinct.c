@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "trace/scan.h"
 
 /* Lists of integers (sizes, mostly) count as the same from this share of common elements on. */

@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "relation/form.h"
 #include "replay/symbols.h"
 #include "trace/scan.h"

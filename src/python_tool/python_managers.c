@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/hash.h"
 
 #define PREFIX "meta_vars.context_managers."

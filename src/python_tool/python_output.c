@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "trace/scan.h"
 
 /* The attributes of the tensors among values, in order. */

@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 /* A function with more of its records in a row is noise to the tool: recursion, mostly. */
 #define MAX_ROW 4
 

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 /* States that share less of their common span than this have nothing to do with each other. */
 #define MIN_OVERLAP 0.01
 

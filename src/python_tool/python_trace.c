@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/hash.h"
 
 /* Records of one function that follow each other on one thread. */

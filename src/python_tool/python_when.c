@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 /* ---- reading ------------------------------------------------------------------------------- */
 
 static bool is_same_path(const struct tc_value *a, const struct tc_value *b)

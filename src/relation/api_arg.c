@@ -11,8 +11,6 @@
  */
 #include "relation/operand_form.h"
 
-#include "base/banned.h"
-
 /* A loss without any gradient may be told and not trained on: only the contrary is a claim. */
 static bool is_contrary(const struct tc_statement *s)
 {

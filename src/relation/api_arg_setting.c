@@ -12,7 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/number.h"
 #include "base/strbuf.h"
 #include "relation/form.h"

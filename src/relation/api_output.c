@@ -10,8 +10,6 @@
  */
 #include "relation/operand_form.h"
 
-#include "base/banned.h"
-
 static bool is_result(const struct tc_path *path)
 {
     return path->root == TC_PATH_RESULT || path->root == TC_PATH_LENGTH;

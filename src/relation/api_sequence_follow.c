@@ -12,7 +12,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "invariant/describe.h"
 #include "replay/symbols.h"
 

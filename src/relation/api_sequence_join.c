@@ -4,8 +4,6 @@
  */
 #include "relation/api_sequence.h"
 
-#include "base/banned.h"
-
 static bool is_single(const struct tc_invariant *i)
 {
     return i->n_params == 1;

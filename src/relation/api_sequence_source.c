@@ -11,7 +11,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "replay/symbols.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "relation/claims.h"
 
-#include "base/banned.h"
 #include "invariant/describe.h"
 #include "relation/form.h"
 #include "replay/symbols.h"

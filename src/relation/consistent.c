@@ -4,7 +4,6 @@
  */
 #include "relation/consistent.h"
 
-#include "base/banned.h"
 #include "replay/symbols.h"
 
 tc_sym tc_consistent_agreement(struct tc_strtab *symbols, tc_sym attr, bool equal)

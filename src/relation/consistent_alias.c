@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "replay/symbols.h"
 
 struct alias {

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "replay/symbols.h"
 
 /* One kind of variable in one root. */

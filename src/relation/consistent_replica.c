@@ -28,7 +28,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "relation/generations.h"
 #include "replay/setting.h"
 #include "replay/symbols.h"

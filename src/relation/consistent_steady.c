@@ -6,7 +6,6 @@
  */
 #include "relation/consistent.h"
 
-#include "base/banned.h"
 #include "replay/symbols.h"
 
 struct moment {

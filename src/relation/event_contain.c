@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "invariant/describe.h"
 #include "replay/symbols.h"
 

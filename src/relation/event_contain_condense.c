@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 static bool is_some(const struct tc_invariant_set *set, size_t i)
 {
     return !strcmp(tc_strtab_text(set->symbols, set->items.items[i]->relation),

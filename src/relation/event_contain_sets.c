@@ -12,7 +12,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/hash.h"
 #include "replay/setting.h"
 #include "replay/symbols.h"

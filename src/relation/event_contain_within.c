@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/hash.h"
 #include "invariant/describe.h"
 #include "replay/symbols.h"

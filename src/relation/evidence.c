@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "replay/symbols.h"
 
 void tc_evidence_init(struct tc_evidence *evidence)

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/fs.h"
 #include "base/utf8.h"
 #include "replay/symbols.h"

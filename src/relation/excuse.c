@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "relation/excuse.h"
 
-#include "base/banned.h"
-
 _Static_assert(TC_N_EXCUSES <= 64, "a set of excuses has 64 bits");
 
 const struct tc_excuse_row *tc_excuse_row(enum tc_excuse excuse)

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "replay/symbols.h"
 
 struct tc_param tc_param_call(tc_sym name, tc_sym role)

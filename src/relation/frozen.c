@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "replay/symbols.h"
 
 void tc_module_names_release(struct tc_module_names *names)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "relation/generations.h"
 
-#include "base/banned.h"
-
 /* By so much may clocks of two hosts differ; the next start comes later. */
 #define SKEW_NS INT64_C(60000000000)
 

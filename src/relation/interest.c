@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/hash.h"
 #include "invariant/field.h"
 #include "relation/relation.h"

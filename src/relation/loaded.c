@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "replay/symbols.h"
 
 static bool is_tensor(const struct tc_value *value)

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "replay/symbols.h"
 
 #define MAX_TENSORS 6

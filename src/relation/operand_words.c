@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "invariant/describe.h"
 #include "replay/symbols.h"
 

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/vec.h"
 
 bool tc_ranks_have(const struct tc_ranks *ranks, int64_t rank)

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "invariant/describe.h"
 #include "invariant/field.h"
 #include "relation/claims.h"

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "replay/symbols.h"
 
 /* Below this a number is as good as zero beside a float32 of one: half its machine epsilon. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "relation/support.h"
 
-#include "base/banned.h"
-
 unsigned tc_support_pipelines(enum tc_support support)
 {
     static const unsigned pipelines[TC_N_SUPPORTS] = {

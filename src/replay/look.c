@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/look.h"
 
-#include "base/banned.h"
 #include "replay/symbols.h"
 
 static struct tc_batches *batches_of(struct tc_process *process, int64_t root)

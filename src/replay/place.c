@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "replay/symbols.h"
 
 int64_t tc_process_time(const struct tc_process *process, int64_t t)

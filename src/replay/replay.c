@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/hash.h"
 #include "replay/look.h"
 #include "replay/setting.h"

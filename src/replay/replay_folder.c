@@ -2,7 +2,6 @@
 /*
  * replay_folder.c - a whole folder, read by the same thread or by another
  */
-#include "base/banned.h"
 #include "base/pool.h"
 #include "replay/replay.h"
 #include "trace/batch.h"

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "replay/symbols.h"
 
 void tc_spans_init(struct tc_spans *spans, struct tc_strtab *symbols)

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/strbuf.h"
 
 static const char *const known[TC_SYM_KNOWN_COUNT] = {

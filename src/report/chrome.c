@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/fs.h"
 #include "invariant/describe.h"
 #include "replay/replay.h"

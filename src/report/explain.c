@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "report/fold.h"
 
 static const char *text_of(const struct tc_strtab *symbols, tc_sym sym)

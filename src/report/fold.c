@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/safe.h"
 
 static bool is_continued(char c)

@@ -4,7 +4,6 @@
  */
 #include "report/report.h"
 
-#include "base/banned.h"
 #include "base/safe.h"
 
 static void print_group(const struct tc_group *group, bool names_run, struct tc_strbuf *out)

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/safe.h"
 #include "report/html/embedded.h"
 

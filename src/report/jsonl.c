@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "base/banned.h"
-
 static struct tc_json *parsed(const char *json)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;

@@ -4,7 +4,6 @@
  */
 #include "report/report.h"
 
-#include "base/banned.h"
 #include "base/safe.h"
 
 static void add_attribute(struct tc_strbuf *out, const char *name, const char *text)

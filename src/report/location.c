@@ -5,8 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/banned.h"
-
 /* The part of path below the working folder, or all of it. */
 static const char *from_here(const char *path)
 {

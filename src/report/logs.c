@@ -4,8 +4,6 @@
  */
 #include "report/report.h"
 
-#include "base/banned.h"
-
 const char *tc_verdict_reason(const struct tc_judgement *j)
 {
     switch (tc_engine_verdict(j)) {

@@ -7,8 +7,6 @@
 
 #include <inttypes.h>
 
-#include "base/banned.h"
-
 static void add_family(struct tc_strbuf *out, const char *name, const char *help)
 {
     tc_strbuf_addf(out, "# HELP traincheck_%s %s\n# TYPE traincheck_%s gauge\n", name, help, name);

@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/safe.h"
 
 #define WIDTH      330 /* of a figure, in its own units */

@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/safe.h"
 #include "report/html/embedded.h"
 

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/banned.h"
 #include "base/fs.h"
 #include "base/pool.h"
 

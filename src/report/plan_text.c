@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 #define BOLD  "\033[1m"
 #define RED   "\033[31m"
 #define RESET "\033[0m"

@@ -8,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/banned.h"
 #include "base/fs.h"
 #include "base/pool.h"
 #include "replay/symbols.h"

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include <traincheck/version.h>
 
 static struct tc_json *message(const char *text)

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "base/banned.h"
 #include <traincheck/version.h>
 
 static struct tc_json *counts(const struct tc_check_result *result)

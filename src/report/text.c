@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/fs.h"
 #include "invariant/describe.h"
 #include "report/fold.h"

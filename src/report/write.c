@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/fs.h"
 
 /* Every report, in the order of writing. */

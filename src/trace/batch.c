@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/batch.h"
 
-#include "base/banned.h"
-
 /* Bytes of text and values: what a core's own cache holds, beside what is done with them. */
 #define ENOUGH ((size_t)128 << 10)
 

@@ -16,8 +16,6 @@
 #include "base/strbuf.h"
 #include "trace/notes.h"
 
-#include "base/banned.h"
-
 /* Files that are not parked: at about 1.5 MB each. */
 #define MAX_HOT 16
 

@@ -10,8 +10,6 @@
 #include "base/fs.h"
 #include "trace/folder.h"
 
-#include "base/banned.h"
-
 static const struct tc_trace_format *const formats[] = {&tc_python_tool_format};
 #define N_FORMATS (sizeof(formats) / sizeof(*formats))
 

@@ -14,8 +14,6 @@
 #include "base/vec.h"
 #include "trace/zio.h"
 
-#include "base/banned.h"
-
 #define READ_SIZE (((size_t)128 << 10) - 1) /* a text of it takes 128 KiB */
 #define LEAST     (((size_t)4 << 10) - 1)   /* to read of a file that may be growing */
 #define MAX_TRIES 16                        /* frames tried behind one that looks unfinished */

@@ -14,8 +14,6 @@
 #include "trace/frames.h"
 #include "trace/zio.h"
 
-#include "base/banned.h"
-
 #define MAX_LINE TC_ZIO_MAX_FRAME /* bytes; a file without newlines must not fill memory */
 
 struct tc_lines {

@@ -13,8 +13,6 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 
-#include "base/banned.h"
-
 /* keys holds "code\0file"; a symbol of it is an index into all. A note that was taken back has
  * count 0. */
 struct tc_notes {

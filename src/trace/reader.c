@@ -15,8 +15,6 @@
 #include "trace/schema.h"
 #include <traincheck/version.h>
 
-#include "base/banned.h"
-
 struct tc_trace_file {
     char *path;
     struct tc_notes *notes;

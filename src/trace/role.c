@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/role.h"
 
-#include "base/banned.h"
-
 static const struct {
     const char *text;
     unsigned traits;

@@ -16,8 +16,6 @@
 #include "base/vec.h"
 #include "trace/scan_text.h"
 
-#include "base/banned.h"
-
 #define FEW_MEMBERS 64 /* a stack of this size covers nearly every trace line */
 
 struct scanner {

@@ -9,8 +9,6 @@
 #include "base/number.h"
 #include "base/utf8.h"
 
-#include "base/banned.h"
-
 bool tc_text_fail(struct tc_text *t, const char *expected)
 {
     size_t at = (size_t)(t->p - t->begin) + 1;

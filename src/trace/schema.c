@@ -8,8 +8,6 @@
 
 #include "base/arena.h"
 
-#include "base/banned.h"
-
 #define IS_REQUIRED true
 #define IS_OPTIONAL false
 #define ROW(key_, kind_, need_, place_) \

@@ -3,8 +3,6 @@
 
 #include <stdbool.h>
 
-#include "base/banned.h"
-
 static bool is_before(const struct tc_turn *a, const struct tc_turn *b)
 {
     if (a->step != b->step)

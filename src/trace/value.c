@@ -10,8 +10,6 @@
 #include "base/strbuf.h"
 #include "trace/scan.h"
 
-#include "base/banned.h"
-
 bool tc_str_is(struct tc_str s, const char *text)
 {
     return s.text && strlen(text) == s.size && !memcmp(s.text, text, s.size);

@@ -11,8 +11,6 @@
 #include "base/arena.h"
 #include "base/fs.h"
 
-#include "base/banned.h"
-
 /* -1 if there is no such file. */
 static int64_t size_of(const char *path)
 {

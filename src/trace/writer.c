@@ -15,8 +15,6 @@
 #include "base/vec.h"
 #include "trace/zio.h"
 
-#include "base/banned.h"
-
 struct tc_writer {
     int fd; /* -1: closed by another hand, and gone */
     dev_t device;

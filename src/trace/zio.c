@@ -12,8 +12,6 @@
 #include "base/arena.h"
 #include "base/vec.h"
 
-#include "base/banned.h"
-
 /* Bytes a frame of TC_ZIO_MAX_FRAME can have; an incomplete one that is longer will never end well.
  */
 #define MAX_PACKED ZSTD_compressBound(TC_ZIO_MAX_FRAME)

@@ -6,8 +6,6 @@
 
 #include "plan/element.h"
 
-#include "base/banned.h"
-
 tc_el tc_el_dot(const tc_el *a, size_t a_step, const tc_el *b, size_t b_step, size_t n)
 {
     tc_el sum = 0;

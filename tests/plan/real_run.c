@@ -13,8 +13,6 @@
 #include "plan/eval.h"
 #include "plan/fill.h"
 
-#include "base/banned.h"
-
 static void allocate(const struct tc_plan_program *p, tc_el **slots, uint32_t *next, uint32_t until)
 {
     for (; *next < p->allocs.n && p->allocs.items[*next].op <= until; ++*next) {

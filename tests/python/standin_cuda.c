@@ -150,7 +150,7 @@ static void start(void)
 
     for (int i = 0; colon && i < N_CALLS; i++)
         if (strncmp(fails, names[i], (size_t)(colon - fails)) == 0 && !names[i][colon - fails])
-            atomic_store(&fails_at[i], (unsigned)atoi(colon + 1));
+            atomic_store(&fails_at[i], (unsigned)strtoul(colon + 1, NULL, 10));
     if (pthread_create(&thread, NULL, run, NULL) != 0)
         abort();
     pthread_detach(thread);

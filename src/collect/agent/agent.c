@@ -7,8 +7,6 @@
 #include <pthread.h>
 #include <stdarg.h>
 
-#include "base/banned.h"
-
 struct tc_agent tc_agent;
 
 static __thread struct tc_thread *current;

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "collect/agent/encode.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/kernel.h"

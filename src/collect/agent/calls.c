@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "collect/agent/call_record.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/modules.h"

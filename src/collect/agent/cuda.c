@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/banned.h"
 #include "collect/agent/embedded.h"
 #include "collect/agent/kernel.h"
 

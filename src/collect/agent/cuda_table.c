@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "collect/agent/dlpack.h"
 #include "collect/agent/torch.h"
 

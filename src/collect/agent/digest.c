@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/hash.h"
 #include "collect/agent/lanes.h"
 #include "collect/agent/wide.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/agent/dlpack.h"
 
-#include "base/banned.h"
-
 #define MAJOR 1 /* of the interface that is described here */
 /* Kinds of devices. */
 #define CPU          1

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/modules.h"
 #include "collect/agent/scalar.h"

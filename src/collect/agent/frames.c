@@ -4,7 +4,6 @@
 #include <frameobject.h> /* PyFrame_GetBack, before Python 3.11 */
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/map.h"
 
 #define MAX_FRAMES 200

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/banned.h"
-
 void tc_held_add(struct tc_held *held, const char *line, size_t size, size_t step_at)
 {
     if (step_at)

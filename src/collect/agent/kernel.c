@@ -18,8 +18,6 @@
 #        define ON_DEVICE 1
 #    else
 #        include <string.h>
-
-#        include "base/banned.h"
 #        define ON_DEVICE 0
 #    endif
 #endif

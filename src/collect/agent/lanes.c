@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "collect/agent/wide.h"
 
 #define STRIPE_SIZE (TC_LANES * sizeof(uint64_t))

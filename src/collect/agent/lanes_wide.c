@@ -9,8 +9,6 @@
 #ifdef __AVX2__
 #    include <immintrin.h>
 
-#    include "base/banned.h"
-
 #    define N_WIDE 2 /* registers of a stripe */
 #    define AHEAD \
         32 /* registers: what is fetched before it is needed, and may lie behind the end */

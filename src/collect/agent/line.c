@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "collect/agent/queue.h"
 #include "collect/agent/sink.h"
 

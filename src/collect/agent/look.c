@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/map.h"
 #include "collect/agent/cuda_table.h"
 #include "collect/agent/digest.h"

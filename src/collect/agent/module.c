@@ -4,7 +4,6 @@
  */
 #include "collect/agent/agent.h"
 
-#include "base/banned.h"
 #include "collect/agent/digest.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/modules.h"

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "collect/agent/encode.h"
 #include "collect/agent/signature.h"
 

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/banned.h"
 #include "collect/agent/process.h"
 #include "collect/agent/queue.h"
 #include "collect/agent/sink.h"

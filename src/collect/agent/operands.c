@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "collect/agent/line.h"
 #include "collect/agent/look.h"
 

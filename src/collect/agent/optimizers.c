@@ -4,7 +4,6 @@
  */
 #include "collect/agent/tracked.h"
 
-#include "base/banned.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/line.h"
 #include "collect/agent/look.h"

@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "collect/agent/sink.h"
 
 /* Bytes that wait: of records, and of answers. */

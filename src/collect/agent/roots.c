@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/map.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/modules.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/agent/signature.h"
 
-#include "base/banned.h"
 #include "collect/agent/encode.h"
 #include "collect/agent/tensor.h"
 

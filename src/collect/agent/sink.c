@@ -8,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/banned.h"
 #include "base/strbuf.h"
 #include "collect/agent/held.h"
 #include "collect/thread.h"

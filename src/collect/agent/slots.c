@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 
-#include "base/banned.h"
 #include "base/map.h"
 #include "collect/agent/calls.h"
 #include "collect/agent/frames.h"

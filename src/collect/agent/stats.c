@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "base/banned.h"
 #include "base/number.h"
 #include "collect/agent/look.h"
 

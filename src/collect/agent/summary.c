@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/banned.h"
-
 /* Values are told apart in a set of bits: 128 KiB of it at most. */
 #define MAX_RANGE ((uint64_t)1 << 20)
 

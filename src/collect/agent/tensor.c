@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "base/hash.h"
 #include "collect/agent/dlpack.h"
 #include "collect/agent/identity.h"

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
-
 struct thunk {
     PyCFunction function; /* that it stands in for */
     int flags;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/banned.h"
 #include "collect/agent/encode.h"
 
 struct tc_told *tc_told_new(void)

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/banned.h"
 #include "collect/agent/dlpack.h"
 
 #define N_DTYPES 64

@@ -3,7 +3,6 @@
 
 #include <stdatomic.h>
 
-#include "base/banned.h"
 #include "collect/agent/cuda_table.h"
 
 enum state {

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "base/banned.h"
 #include "collect/agent/encode.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/queue.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/agent/variables.h"
 
-#include "base/banned.h"
 #include "base/map.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/look.h"

@@ -5,8 +5,6 @@
 #    include <cpuid.h>
 #endif
 
-#include "base/banned.h"
-
 /* Not __builtin_cpu_supports: it needs a part of the compiler's library that not all can link into
  * a shared object. */
 static bool find_wide_registers(void)
