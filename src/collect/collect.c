@@ -16,7 +16,7 @@
 #include "collect/board.h"
 #include "collect/claim.h"
 #include "collect/launch.h"
-#include "collect/plan.h"
+#include "collect/plan_capture.h"
 #include "collect/progress.h"
 #include "collect/python.h"
 #include "collect/recount.h"

@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "fact/operand.h"
+#include "fact/operand_facts.h"
 #include "invariant/describe.h"
 
 /* What is told of an occasion stands after the verb of the expected sentence: see attribute.h. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "fact/content.h"
+#include "fact/tensor_content.h"
 #include "relation/form.h"
 #include "replay/symbols.h"
 

@@ -15,7 +15,7 @@
 #define TC_FACT_FACTS_H
 
 #include "fact/history.h"
-#include "fact/operand.h"
+#include "fact/operand_facts.h"
 #include "relation/relation.h"
 
 /* A broken fact that others follow from: its slot plus one, and whether it is a changed setting; 0

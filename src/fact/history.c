@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "fact/content.h"
+#include "fact/tensor_content.h"
 
 /* So many calls are known by their operands. */
 #define MAX_KNOWN ((size_t)1 << 18)

@@ -10,7 +10,7 @@
 #define TC_FACT_HISTORY_H
 
 #include "base/map.h"
-#include "fact/operand.h"
+#include "fact/operand_facts.h"
 #include "replay/event.h"
 
 struct tc_fact_history {

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "fact/attribute.h"
-#include "fact/content.h"
 #include "fact/facts.h"
 #include "fact/implied.h"
+#include "fact/tensor_content.h"
 #include "relation/relation.h"
 #include "replay/symbols.h"
 

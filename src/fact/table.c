@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "fact/content.h"
+#include "fact/tensor_content.h"
 
 void tc_fact_table_init(struct tc_fact_table *table)
 {

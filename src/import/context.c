@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "import/python_value.h"
+#include "import/typed_value.h"
 
 /* Managers that were built and never entered are forgotten, oldest first. */
 #define MAX_MANAGERS 64

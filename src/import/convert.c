@@ -7,10 +7,10 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "import/calls.h"
 #include "import/context.h"
-#include "import/python_value.h"
-#include "import/variables.h"
+#include "import/open_calls.h"
+#include "import/state_changes.h"
+#include "import/typed_value.h"
 #include "trace/schema.h"
 
 struct tc_conversion {

@@ -8,7 +8,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "trace/lines.h"
-#include "trace/notes.h"
+#include "trace/reader_notes.h"
 #include "trace/scan.h"
 
 struct held {

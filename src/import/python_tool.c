@@ -12,9 +12,9 @@
 #include "base/vec.h"
 #include "import/convert.h"
 #include "import/lines_by_time.h"
-#include "import/python_value.h"
 #include "import/survey.h"
 #include "import/torch_apis.h"
+#include "import/typed_value.h"
 #include "trace/foreign.h"
 #include <traincheck/version.h>
 

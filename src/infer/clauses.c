@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "infer/bits.h"
-#include "invariant/field.h"
+#include "invariant/situation_field.h"
 
 /* Pairs are tried on so many clauses, triples on so many; in the order of fields, so the best come
  * first. */

@@ -6,7 +6,7 @@
 
 #include "infer/cases.h"
 #include "infer/clauses.h"
-#include "invariant/field.h"
+#include "invariant/situation_field.h"
 
 /* A precondition must cover this share of the pipelines in which the hypothesis held. */
 #define MIN_COVER 0.8

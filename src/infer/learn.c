@@ -7,7 +7,7 @@
 #include "base/fs.h"
 #include "infer/gaps.h"
 #include "replay/symbols.h"
-#include "trace/notes.h"
+#include "trace/reader_notes.h"
 
 /* When an example was met: later files may hold earlier ones. */
 struct met {

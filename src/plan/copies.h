@@ -8,7 +8,7 @@
 #ifndef TC_PLAN_COPIES_H
 #define TC_PLAN_COPIES_H
 
-#include "plan/plan.h"
+#include "plan/program.h"
 
 /* Find them, once all programs are read. What is not certain is no copy. */
 void tc_plan_find_copies(struct tc_plan_set *set);

@@ -5,7 +5,7 @@
 #ifndef TC_PLAN_EXPLAIN_STATE_H
 #define TC_PLAN_EXPLAIN_STATE_H
 
-#include "plan/explain.h"
+#include "plan/explanation.h"
 #include "plan/relate.h"
 
 #define TC_NO_OP UINT32_MAX

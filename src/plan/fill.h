@@ -5,7 +5,7 @@
 #ifndef TC_PLAN_FILL_H
 #define TC_PLAN_FILL_H
 
-#include "plan/plan.h"
+#include "plan/program.h"
 
 /* Slots of everything that init and const lines fill are allocated. */
 void tc_plan_fill(const struct tc_plan_rank *rank, const struct tc_strtab *names, uint64_t seed,

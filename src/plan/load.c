@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "plan/copies.h"
 #include "trace/lines.h"
-#include "trace/notes.h"
+#include "trace/reader_notes.h"
 
 void tc_plan_init(struct tc_plan_set *set, const char *folder, struct tc_strtab *names)
 {

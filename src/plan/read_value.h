@@ -5,7 +5,7 @@
 #ifndef TC_PLAN_READ_VALUE_H
 #define TC_PLAN_READ_VALUE_H
 
-#include "plan/plan.h"
+#include "plan/program.h"
 
 /* What a line is read into. */
 struct tc_plan_reader {

@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "plan/explain.h"
+#include "plan/explanation.h"
 #include "plan/fill.h"
 #include "plan/judge.h"
 

@@ -5,7 +5,7 @@
 #ifndef TC_PLAN_RULES_H
 #define TC_PLAN_RULES_H
 
-#include "plan/plan.h"
+#include "plan/program.h"
 
 struct tc_eval;
 

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/pool.h"
-#include "plan/explain.h"
+#include "plan/explanation.h"
 #include "plan/judge.h"
 #include "plan/sizes.h"
 

@@ -10,7 +10,7 @@
 #define TC_PLAN_WORLD_H
 
 #include "base/strbuf.h"
-#include "plan/plan.h"
+#include "plan/program.h"
 
 struct tc_degree;
 struct tc_participant;

@@ -2,7 +2,7 @@
 /*
  * python_contain.c - APIContainRelation: a call contains another call, or a change of a variable
  */
-#include "python_tool/rules.h"
+#include "python_tool/python_rules.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /*
  * python_distinct.c - DistinctArgumentRelation: no two calls of a step have the same arguments
  */
-#include "python_tool/rules.h"
+#include "python_tool/python_rules.h"
 
 #include <math.h>
 #include <stdlib.h>

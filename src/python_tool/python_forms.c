@@ -4,7 +4,7 @@
  *
  * Keys are invariants: every one has examples of its own, which say whether it held.
  */
-#include "python_tool/rules.h"
+#include "python_tool/python_rules.h"
 
 #include <string.h>
 

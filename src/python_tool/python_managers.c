@@ -5,7 +5,7 @@
  * One is active from the return of its __enter__ to the call of its __exit__, if both were made on
  * the thread of its __init__.
  */
-#include "python_tool/rules.h"
+#include "python_tool/python_rules.h"
 
 #include <stdlib.h>
 #include <string.h>

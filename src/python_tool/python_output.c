@@ -3,7 +3,7 @@
  * python_output.c - ConsistentOutputRelation, ConsistentInputOutputRelation, ThresholdRelation:
  * what a call returns has a fixed property, one of its arguments, or is bounded by one
  */
-#include "python_tool/rules.h"
+#include "python_tool/python_rules.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * it. Lead: after each A a B of its own before the next A; the last A is not judged. Only calls
  * that meet the precondition are judged, and only functions that never stand in long rows.
  */
-#include "python_tool/rules.h"
+#include "python_tool/python_rules.h"
 
 #include <string.h>
 

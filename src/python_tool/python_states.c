@@ -2,7 +2,7 @@
 /*
  * python_states.c - ConsistencyRelation: two attributes hold equal values while both last
  */
-#include "python_tool/rules.h"
+#include "python_tool/python_rules.h"
 
 #include <string.h>
 

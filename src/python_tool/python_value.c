@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "python_tool/rules.h"
+#include "python_tool/python_rules.h"
 
 #include <math.h>
 #include <stdlib.h>

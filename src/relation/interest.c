@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "invariant/field.h"
+#include "invariant/situation_field.h"
 #include "relation/relation.h"
 #include "replay/setting.h"
 #include "replay/symbols.h"

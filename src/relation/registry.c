@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "invariant/describe.h"
-#include "invariant/field.h"
+#include "invariant/situation_field.h"
 #include "relation/claims.h"
 #include "relation/operand_form.h"
 

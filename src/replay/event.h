@@ -47,7 +47,7 @@ struct tc_call {
     tc_sym stage, at, by;
     enum tc_role role;
     bool is_root; /* forward of a root module */
-    bool is_look; /* looks at training, or is part of what does: look.h */
+    bool is_look; /* looks at training, or is part of what does: training_look.h */
     bool raised;
     bool has_step;          /* an optimizer stepped inside it */
     bool is_partial;        /* sampling left out something inside it: no event tells of it */
@@ -174,7 +174,7 @@ struct tc_process {
     struct tc_map settings;  /* serial → struct tc_settings * */
     struct tc_map starved; /* optimizer → 0, or 1 + its steps in a row that had no gradient after
                               one that had */
-    struct tc_map batches; /* root → struct tc_batches *, see look.h */
+    struct tc_map batches; /* root → struct tc_batches *, see training_look.h */
     struct tc_window window; /* the open one */
     unsigned phases;
     struct tc_recent_call recent[TC_RECENT_CALLS]; /* what the loop called last, newest last */

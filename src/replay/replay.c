@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "replay/look.h"
 #include "replay/setting.h"
 #include "replay/span.h"
 #include "replay/symbols.h"
+#include "replay/training_look.h"
 #include "replay/variable.h"
 #include "replay/window.h"
 #include "trace/batch.h"

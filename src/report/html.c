@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/safe.h"
-#include "report/html/embedded.h"
+#include "report/html/parts.h"
 
 static const char *const verdicts[] = {
     [TC_VERDICT_FAILED] = "failed",

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/safe.h"
-#include "report/html/embedded.h"
+#include "report/html/parts.h"
 
 #define MAX_RANKS 64 /* columns */
 

@@ -5,7 +5,7 @@
 #ifndef TC_REPORT_PLAN_HTML_H
 #define TC_REPORT_PLAN_HTML_H
 
-#include "report/plan.h"
+#include "report/plan_report.h"
 
 /* Two figures, or nothing if nothing is drawn. */
 void tc_plan_draw_html(const struct tc_plan_drawing *drawing, struct tc_strbuf *out);

@@ -2,7 +2,7 @@
 /*
  * plan_machine.c - findings on a plan for code scanning, test reports and pull requests
  */
-#include "report/plan.h"
+#include "report/plan_report.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /*
  * plan_run.c - the whole of a plan's verification: reading, verdict, reports
  */
-#include "report/plan.h"
+#include "report/plan_report.h"
 
 #include <string.h>
 #include <time.h>

@@ -2,7 +2,7 @@
 /*
  * plan_text.c - the verdict on a plan as a person reads it in a terminal, and as JSON Lines
  */
-#include "report/plan.h"
+#include "report/plan_report.h"
 
 #include <string.h>
 

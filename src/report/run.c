@@ -11,7 +11,7 @@
 #include "base/fs.h"
 #include "base/pool.h"
 #include "replay/symbols.h"
-#include "trace/notes.h"
+#include "trace/reader_notes.h"
 
 /* Codes of notes after which something of a trace stayed unread. */
 static const char *const damage[] = {"bad-frame",  "hole",        "bad-json",

@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "base/fs.h"
 #include "base/strbuf.h"
-#include "trace/notes.h"
+#include "trace/reader_notes.h"
 
 /* Files that are not parked: at about 1.5 MB each. */
 #define MAX_HOT 16

@@ -11,8 +11,8 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
-#include "trace/frames.h"
 #include "trace/zio.h"
+#include "trace/zstd_frames.h"
 
 #define MAX_LINE TC_ZIO_MAX_FRAME /* bytes; a file without newlines must not fill memory */
 

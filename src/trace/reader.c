@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "trace/foreign.h"
 #include "trace/lines.h"
-#include "trace/notes.h"
+#include "trace/reader_notes.h"
 #include "trace/schema.h"
 #include <traincheck/version.h>
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "plan/plan.h"
+#include "plan/program.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

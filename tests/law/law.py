@@ -8,6 +8,7 @@ usage: law.py [ROOT]     prints one line per breach, exits with 1 if there is an
 * doors: each third-party header is included in one place only (DOORS)
 * circles: no unit (a .c file with its header) includes another that, by whatever way, includes it (CIRCLES)
 * no file includes banned.h: the build does
+* no two units of src/ have the same name, whatever their folders
 * src/ neither prints nor exits; a tool's main file is short, so is every function
 """
 
@@ -64,7 +65,7 @@ CIRCLES = [set(units.split()) for units in (
     " collect/agent/signature collect/agent/stats collect/agent/steps collect/agent/tensor collect/agent/torch collect/agent/tracked"
     " collect/agent/variables",
     "plan/collective plan/degree plan/ledger plan/world plan/world_state",
-    "plan/explain plan/explain_state plan/judge plan/sizes plan/verify",
+    "plan/explain_state plan/explanation plan/judge plan/sizes plan/verify",
 )]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
@@ -170,6 +171,14 @@ def check_circles(root):
                 yield unit, other
 
 
+def check_names(root):
+    """(unit, another of the same name in a folder before its own)"""
+    first = {}
+    for unit in sorted({file.relative_to(root / "src").with_suffix("") for file in (root / "src").rglob("*.[ch]")}):
+        if first.setdefault(unit.name, unit) != unit:
+            yield unit.as_posix(), first[unit.name].as_posix()
+
+
 def breaches(root):
     """Yield (path, line, text) for all that the tree under root breaks."""
     root = pathlib.Path(root)
@@ -183,6 +192,8 @@ def breaches(root):
                     yield path, line, said
     for unit, other in check_circles(root):
         yield f"src/{unit}", 1, f"it includes {other}, which includes it"
+    for unit, other in check_names(root):
+        yield f"src/{unit}", 1, f"it has the name of src/{other}"
 
 
 def main():

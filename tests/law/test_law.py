@@ -67,6 +67,11 @@ class Law(unittest.TestCase):
                 self.assertEqual([p for p, _, _ in found], [path])
                 self.assertIn(expected, found[0][2])
 
+    def test_a_name_is_given_once(self):
+        files = {f"src/{name}": "" for name in ("base/json.c", "base/json.h", "check/json.h", "report/html/json.c", "report/run.c")}
+        self.assertEqual([(path, said) for path, _, said in self.breaches(files)],
+                         [(f"src/{path}", "it has the name of src/base/json") for path in ("check/json", "report/html/json")])
+
     def test_comments_and_strings_are_no_code(self):
         text = '/* printf( */\nconst char *s = "exit(1)"; // abort()\n'
         self.assertEqual(self.breaches({"src/base/x.c": text}), [])

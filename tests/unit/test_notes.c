@@ -4,7 +4,7 @@
  */
 #include "unit.h"
 
-#include "trace/notes.h"
+#include "trace/reader_notes.h"
 
 static void notes_are_counted_by_file_and_code(void **state)
 {

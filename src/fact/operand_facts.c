@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fact/operand_facts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/number.h"
+#include "fact/tensor_content.h"
+
+/* Scalars that a trace tells of a tensor, each an attribute. One more is one more row. */
+static const struct {
+    const char *key;
+    enum tc_attribute attribute;
+} tensor_rows[] = {
+    {"tensor",        TC_ATTRIBUTE_TENSOR       },
+    {"array",         TC_ATTRIBUTE_TENSOR       },
+    {"dtype",         TC_ATTRIBUTE_DTYPE        },
+    {"requires_grad", TC_ATTRIBUTE_REQUIRES_GRAD},
+};
+
+#define N_TENSOR_ROWS (sizeof(tensor_rows) / sizeof(*tensor_rows))
+
+static bool is_tensor(const struct tc_value *v)
+{
+    return v->kind == TC_VALUE_OBJECT && v->n && v->members[0].value.kind == TC_VALUE_STR &&
+           (tc_str_is(v->members[0].key, "tensor") || tc_str_is(v->members[0].key, "array"));
+}
+
+static bool is_object(const struct tc_value *v)
+{
+    return v->kind == TC_VALUE_OBJECT && v->n && v->members[0].value.kind == TC_VALUE_STR &&
+           tc_str_is(v->members[0].key, "object");
+}
+
+/* The row of a key, N_TENSOR_ROWS if it says nothing here. */
+static size_t row_of(struct tc_str key)
+{
+    size_t i = 0;
+
+    while (i < N_TENSOR_ROWS && !tc_str_is(key, tensor_rows[i].key))
+        i++;
+    return i;
+}
+
+/* ---- packing -------------------------------------------------------------------------------- */
+
+static void pack(struct tc_fact_pack *p, char tag, const void *data, size_t size)
+{
+    tc_strbuf_addc(&p->bytes, tag);
+    tc_strbuf_add(&p->bytes, data, size);
+}
+
+static void pack_text(struct tc_fact_pack *p, char tag, struct tc_str text)
+{
+    pack(p, tag, &text.size, sizeof(text.size));
+    tc_strbuf_add(&p->bytes, text.text, text.size);
+}
+
+static void pack_content(struct tc_fact_pack *p, const struct tc_value *v)
+{
+    for (size_t i = 0; p->has_content && i < TC_N_CONTENT; i++) {
+        tc_strbuf_addc(&p->bytes, 'c');
+        (void)tc_fact_content(i, v, false, &p->bytes);
+    }
+}
+
+static uint32_t count_elements(const struct tc_value *shape)
+{
+    uint64_t n = 1;
+
+    for (uint32_t i = 0; shape && shape->kind == TC_VALUE_ARRAY && i < shape->n; i++) {
+        const int64_t size = tc_value_int(&shape->items[i], 0);
+        if (size < 0 || size > UINT32_MAX)
+            return UINT32_MAX;
+        n *= (uint64_t)size;
+        if (n > UINT32_MAX)
+            return UINT32_MAX;
+    }
+    return (uint32_t)n;
+}
+
+/* Of so many elements, so many of them distinct where that is known, two are not alike by chance.
+ */
+#define MIN_ELEMENTS 16
+#define MIN_DISTINCT 8
+
+static bool is_varied(const struct tc_value *v, uint32_t n)
+{
+    return n >= MIN_ELEMENTS && tc_value_int(tc_value_get(tc_value_get(v, "summary"), "distinct"),
+                                             MIN_DISTINCT) >= MIN_DISTINCT;
+}
+
+static void keep_tensor(struct tc_fact_pack *p, int64_t serial, const struct tc_value *v)
+{
+    struct tc_str digest = tc_value_str(tc_value_get(v, "digest"));
+    const struct tc_value *rms = tc_value_get(tc_value_get(v, "scale"), "rms");
+    const struct tc_value *grad = tc_value_get(v, "requires_grad");
+
+    if (p->n_tensors == TC_FACT_TENSORS)
+        return;
+    p->digests[p->n_tensors] = digest.text ? tc_hash64(digest.text, digest.size, 1) : 0;
+    p->is_given[p->n_tensors] = false;
+    p->scales[p->n_tensors] = rms && rms->kind == TC_VALUE_FLOAT ? rms->number : (double)NAN;
+    p->beside[p->n_tensors] = NULL;
+    p->rows[p->n_tensors] = tc_value_str(tc_value_get(v, "rows"));
+    p->trained[p->n_tensors] = NULL;
+    p->earlier[p->n_tensors] = p->still[p->n_tensors] = NULL;
+    p->made[p->n_tensors] = TC_NO_SYM;
+    p->apart[p->n_tensors][0] = '\0';
+    p->n_elements[p->n_tensors] = count_elements(tc_value_get(v, "shape"));
+    p->is_varied[p->n_tensors] = is_varied(v, p->n_elements[p->n_tensors]);
+    p->is_computed[p->n_tensors] = tc_value_is_true(grad);
+    p->tensors[p->n_tensors++] = serial;
+}
+
+static void pack_tensor(struct tc_fact_pack *p, const struct tc_value *v, unsigned depth)
+{
+    pack(p, 'T', NULL, 0);
+    pack_content(p, v);
+    for (uint32_t i = 0; i < v->n; i++) {
+        struct tc_str key = v->members[i].key;
+        const struct tc_value *value = &v->members[i].value;
+        if (key.size == 2 && !memcmp(key.text, "id", 2)) {
+            keep_tensor(p, tc_value_int(value, -1), v);
+            continue;
+        }
+        bool is_shape = tc_str_is(key, "shape");
+        if (!is_shape && row_of(key) == N_TENSOR_ROWS)
+            continue;
+        tc_strbuf_addc(&p->bytes, is_shape ? 's' : key.text[0]);
+        tc_fact_pack_value(p, value, depth + 1);
+    }
+}
+
+static void pack_members(struct tc_fact_pack *p, const struct tc_value *v, unsigned depth)
+{
+    bool has_id = is_object(v);
+
+    pack(p, 'O', &v->n, sizeof(v->n));
+    for (uint32_t i = 0; i < v->n; i++) {
+        if (has_id && tc_str_is(v->members[i].key, "id"))
+            continue;
+        pack_text(p, 'k', v->members[i].key);
+        tc_fact_pack_value(p, &v->members[i].value, depth + 1);
+    }
+}
+
+static void pack_array(struct tc_fact_pack *p, const struct tc_value *v, unsigned depth)
+{
+    pack(p, 'A', &v->n, sizeof(v->n));
+    for (uint32_t i = 0; i < v->n && v->n <= TC_FACT_LIST; i++)
+        tc_fact_pack_value(p, &v->items[i], depth + 1);
+    if (v->n > TC_FACT_LIST) { /* the last one may count those left out */
+        int64_t more = tc_value_int(tc_value_get(&v->items[v->n - 1], "more"), -1);
+        pack(p, 'm', &more, sizeof(more));
+    }
+}
+
+void tc_fact_pack_value(struct tc_fact_pack *p, const struct tc_value *v, unsigned depth)
+{
+    if (!v || depth > TC_FACT_DEPTH) {
+        pack(p, '-', NULL, 0);
+        return;
+    }
+    switch (v->kind) {
+    case TC_VALUE_NULL:
+        pack(p, 'n', NULL, 0);
+        break;
+    case TC_VALUE_BOOL:
+        pack(p, v->boolean ? 't' : 'f', NULL, 0);
+        break;
+    case TC_VALUE_INT:
+        pack(p, 'i', &v->integer, sizeof(v->integer));
+        break;
+    case TC_VALUE_FLOAT:
+        pack(p, 'd', &v->number, sizeof(v->number));
+        break;
+    case TC_VALUE_STR:
+        pack_text(p, 'S', (struct tc_str){v->text, v->n});
+        break;
+    case TC_VALUE_ARRAY:
+        pack_array(p, v, depth);
+        break;
+    case TC_VALUE_OBJECT:
+        if (is_tensor(v))
+            pack_tensor(p, v, depth);
+        else
+            pack_members(p, v, depth);
+        break;
+    }
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+void tc_fact_reader_release(struct tc_fact_reader *reader)
+{
+    tc_strbuf_release(&reader->path);
+    tc_strbuf_release(&reader->text);
+}
+
+static void add(struct tc_fact_reader *r, enum tc_attribute attribute)
+{
+    tc_sym path =
+        r->path.size ? tc_strtab_intern(r->table->symbols, r->path.text, r->path.size) : TC_NO_SYM;
+
+    tc_fact_table_add(r->table, tc_fact_table_slot(r->table, r->subject, path, attribute),
+                      r->text.text, r->text.size, r->out);
+}
+
+static void add_as_it_is(struct tc_fact_reader *r, enum tc_attribute attribute, const char *json)
+{
+    tc_strbuf_reset(&r->text);
+    tc_strbuf_adds(&r->text, json);
+    add(r, attribute);
+}
+
+/* As it comes back from a file: what is not plain ASCII is spelled by the writer of documents. */
+static void set_text(struct tc_fact_reader *r, struct tc_str text)
+{
+    bool is_plain = true;
+
+    for (uint32_t i = 0; i < text.size; i++)
+        is_plain &= text.text[i] >= 0x20 && text.text[i] < 0x7f && text.text[i] != '"' &&
+                    text.text[i] != '\\' && text.text[i] != '/';
+    tc_strbuf_reset(&r->text);
+    tc_strbuf_add_json(&r->text, text.text, text.size);
+    if (!is_plain) {
+        struct tc_json *node = NULL;
+        if (tc_json_parse(r->text.text, r->text.size, &node, NULL))
+            return;
+        tc_strbuf_reset(&r->text);
+        tc_json_print(node, &r->text);
+        tc_json_free(node);
+    }
+}
+
+/* A number has one kind in a file. */
+static void set_scalar(struct tc_fact_reader *r, const struct tc_value *v)
+{
+    tc_strbuf_reset(&r->text);
+    switch (v->kind) {
+    case TC_VALUE_BOOL:
+        tc_strbuf_adds(&r->text, v->boolean ? "true" : "false");
+        break;
+    case TC_VALUE_INT:
+        tc_strbuf_add_number(&r->text, (double)v->integer);
+        break;
+    case TC_VALUE_FLOAT:
+        if (isfinite(v->number))
+            tc_strbuf_add_number(&r->text, v->number);
+        else
+            tc_strbuf_adds(&r->text, "\"not finite\"");
+        break;
+    case TC_VALUE_STR:
+        set_text(r, (struct tc_str){v->text, v->n});
+        break;
+    default:
+        tc_strbuf_adds(&r->text, "null");
+    }
+}
+
+static void add_count(struct tc_fact_reader *r, enum tc_attribute attribute, double n)
+{
+    tc_strbuf_reset(&r->text);
+    tc_strbuf_add_number(&r->text, n);
+    add(r, attribute);
+}
+
+static void set_path(struct tc_fact_reader *r, size_t size)
+{
+    r->path.size = size;
+    if (r->path.text)
+        r->path.text[size] = '\0';
+}
+
+static void add_shape(struct tc_fact_reader *r, const struct tc_value *shape)
+{
+    size_t size = r->path.size;
+
+    if (shape->kind != TC_VALUE_ARRAY)
+        return;
+    add_count(r, TC_ATTRIBUTE_NDIM, shape->n);
+    tc_strbuf_reset(&r->text);
+    tc_strbuf_addc(&r->text, '[');
+    for (uint32_t i = 0; i < shape->n; i++) {
+        tc_strbuf_adds(&r->text, i ? "," : "");
+        tc_strbuf_add_int(&r->text, tc_value_int(&shape->items[i], 0));
+    }
+    tc_strbuf_addc(&r->text, ']');
+    add(r, TC_ATTRIBUTE_SHAPE);
+    for (uint32_t i = 0; i < shape->n; i++) {
+        tc_strbuf_addf(&r->path, "[%u]", (unsigned)i);
+        add_count(r, TC_ATTRIBUTE_DIM, (double)tc_value_int(&shape->items[i], 0));
+        set_path(r, size);
+    }
+}
+
+/* The place of a tensor among those of the pack; n if it is not there. */
+static size_t place_of(const struct tc_fact_reader *r, const struct tc_value *tensor, size_t n)
+{
+    int64_t serial = tc_value_int(tc_value_get(tensor, "id"), -1);
+    size_t i = 0;
+
+    while (i < n && r->pack->tensors[i] != serial)
+        i++;
+    return i;
+}
+
+/*
+ * An element of a list, as of what stack() makes a batch of, may be one sample: that a row of text
+ * is blanks alone, or drawn twice, is chance. Of the batch it is none.
+ */
+static bool is_sample(const struct tc_fact_reader *r)
+{
+    return r->path.size && strchr(r->path.text, '[');
+}
+
+static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
+{
+    const size_t at = place_of(r, tensor, r->pack->n_tensors);
+    const bool is_computed = at == r->pack->n_tensors || r->pack->is_computed[at];
+
+    for (size_t i = 0; i < TC_N_CONTENT; i++) {
+        if (tc_fact_content_attribute(i) == TC_ATTRIBUTE_UNIFORM && is_sample(r) &&
+            tc_value_get(tensor, "summary"))
+            continue;
+        tc_strbuf_reset(&r->text);
+        if (tc_fact_content(i, tensor, is_computed, &r->text))
+            add(r, tc_fact_content_attribute(i));
+    }
+}
+
+/* A fact of the call with this first operand, and not of all its calls. */
+static void add_made(struct tc_fact_reader *r, tc_sym made)
+{
+    const uint32_t subject = r->subject;
+
+    set_text(r, (struct tc_str){tc_strtab_text(r->table->symbols, made),
+                                (uint32_t)tc_strtab_size(r->table->symbols, made)});
+    r->subject = r->made_subject;
+    add(r, TC_ATTRIBUTE_MADE_OF);
+    r->subject = subject;
+}
+
+static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
+{
+    const size_t i = place_of(r, tensor, r->n_sources);
+
+    if (i == r->n_sources)
+        return;
+    if (r->has_content && r->pack->digests[i])
+        add_as_it_is(r, TC_ATTRIBUTE_GIVEN, r->pack->is_given[i] ? "true" : "false");
+    if (r->has_content && r->pack->beside[i]) {
+        set_text(r, (struct tc_str){r->pack->beside[i], (uint32_t)strlen(r->pack->beside[i])});
+        add(r, TC_ATTRIBUTE_BESIDE);
+    }
+    if (r->has_content && r->pack->trained[i] && !is_sample(r))
+        add_as_it_is(r, TC_ATTRIBUTE_TRAINED_ON, r->pack->trained[i]);
+    if (r->has_content && r->pack->earlier[i] && !is_sample(r))
+        add_as_it_is(r, TC_ATTRIBUTE_EARLIER, r->pack->earlier[i]);
+    if (r->has_content && r->pack->still[i])
+        add_as_it_is(r, TC_ATTRIBUTE_STILL, r->pack->still[i]);
+    if (r->pack->apart[i][0])
+        add_as_it_is(r, TC_ATTRIBUTE_APART, r->pack->apart[i]);
+    if (r->pack->made[i] != TC_NO_SYM && r->made_subject != UINT32_MAX)
+        add_made(r, r->pack->made[i]);
+    if (r->sources[i] == TC_NO_SYM)
+        return;
+    set_text(r, (struct tc_str){tc_strtab_text(r->table->symbols, r->sources[i]),
+                                (uint32_t)tc_strtab_size(r->table->symbols, r->sources[i])});
+    add(r, TC_ATTRIBUTE_SOURCE);
+}
+
+static void read_tensor(struct tc_fact_reader *r, const struct tc_value *v)
+{
+    for (uint32_t i = 0; i < v->n; i++) {
+        size_t row = row_of(v->members[i].key);
+        if (row < N_TENSOR_ROWS) {
+            set_scalar(r, &v->members[i].value);
+            add(r, tensor_rows[row].attribute);
+        } else if (tc_str_is(v->members[i].key, "shape")) {
+            add_shape(r, &v->members[i].value);
+        }
+    }
+    if (r->has_content)
+        add_content(r, v);
+    add_source(r, v);
+}
+
+static void read_value(struct tc_fact_reader *r, const struct tc_value *v, unsigned depth);
+
+static void read_member(struct tc_fact_reader *r, struct tc_str key, const struct tc_value *v,
+                        unsigned depth)
+{
+    size_t size = r->path.size;
+
+    tc_strbuf_addc(&r->path, '.');
+    tc_strbuf_add(&r->path, key.text, key.size);
+    read_value(r, v, depth + 1);
+    set_path(r, size);
+}
+
+static void read_members(struct tc_fact_reader *r, const struct tc_value *v, unsigned depth)
+{
+    struct tc_strbuf keys = TC_STRBUF_INIT;
+
+    for (uint32_t i = 0; i < v->n; i++) {
+        struct tc_str key = v->members[i].key;
+        tc_strbuf_adds(&keys, i ? "," : "");
+        tc_strbuf_add(&keys, key.text, key.size);
+        read_member(r, key, &v->members[i].value, depth);
+    }
+    if (depth || r->tells_keys) {
+        set_text(r, (struct tc_str){keys.text ? keys.text : "", (uint32_t)keys.size});
+        add(r, TC_ATTRIBUTE_KEYS);
+    }
+    tc_strbuf_release(&keys);
+}
+
+/* Scalar attributes alone: what an object holds beyond them are objects of their own. */
+static void read_object(struct tc_fact_reader *r, const struct tc_value *v, unsigned depth)
+{
+    const struct tc_value *attrs = tc_value_get(v, "attrs");
+
+    if (depth || !r->has_class) {
+        set_scalar(r, &v->members[0].value);
+        add(r, TC_ATTRIBUTE_CLASS);
+    }
+    for (uint32_t i = 0; attrs && attrs->kind == TC_VALUE_OBJECT && i < attrs->n; i++)
+        if (attrs->members[i].value.kind < TC_VALUE_ARRAY)
+            read_member(r, attrs->members[i].key, &attrs->members[i].value, depth);
+}
+
+static void read_array(struct tc_fact_reader *r, const struct tc_value *v, unsigned depth)
+{
+    const struct tc_value *last = v->n ? &v->items[v->n - 1] : NULL;
+    int64_t more = last ? tc_value_int(tc_value_get(last, "more"), -1) : -1;
+    size_t size = r->path.size;
+
+    add_count(r, TC_ATTRIBUTE_LENGTH, more < 0 ? v->n : (double)v->n - 1 + (double)more);
+    for (uint32_t i = 0; i < v->n && v->n <= TC_FACT_LIST; i++) {
+        tc_strbuf_addf(&r->path, "[%u]", (unsigned)i);
+        read_value(r, &v->items[i], depth + 1);
+        set_path(r, size);
+    }
+}
+
+/* A mask where there was none, none where there was a mask: what has no such attribute says so, or
+ * the claim about what it was would have no occasion. */
+static void read_kind(struct tc_fact_reader *r, const struct tc_value *v)
+{
+    const bool has_tensor = is_tensor(v);
+
+    if (v->kind >= TC_VALUE_ARRAY)
+        add_as_it_is(r, TC_ATTRIBUTE_VALUE, has_tensor ? TC_FACT_A_TENSOR : TC_FACT_AN_OBJECT);
+    if (!has_tensor)
+        add_as_it_is(r, TC_ATTRIBUTE_TENSOR, TC_FACT_NO_TENSOR);
+}
+
+static void read_value(struct tc_fact_reader *r, const struct tc_value *v, unsigned depth)
+{
+    if (depth > TC_FACT_DEPTH)
+        return;
+    read_kind(r, v);
+    if (v->kind == TC_VALUE_ARRAY) {
+        read_array(r, v, depth);
+    } else if (v->kind != TC_VALUE_OBJECT) {
+        set_scalar(r, v);
+        add(r, TC_ATTRIBUTE_VALUE);
+    } else if (is_tensor(v)) {
+        read_tensor(r, v);
+    } else if (is_object(v)) {
+        read_object(r, v, depth);
+    } else if (v->n == 1 && tc_str_is(v->members[0].key, "dict") &&
+               v->members[0].value.kind == TC_VALUE_OBJECT) {
+        read_members(r, &v->members[0].value, depth);
+    } else {
+        read_members(r, v, depth);
+    }
+}
+
+void tc_fact_read_value(struct tc_fact_reader *r, const char *path, const struct tc_value *value)
+{
+    tc_strbuf_reset(&r->path);
+    tc_strbuf_adds(&r->path, path);
+    read_value(r, value, 0);
+}
+
+void tc_fact_add_json(struct tc_fact_reader *r, const char *path, enum tc_attribute attribute,
+                      const char *json)
+{
+    tc_strbuf_reset(&r->path);
+    if (path)
+        tc_strbuf_adds(&r->path, path);
+    add_as_it_is(r, attribute, json);
+}
+
+void tc_fact_add_text(struct tc_fact_reader *r, const char *path, enum tc_attribute attribute,
+                      struct tc_str text)
+{
+    tc_strbuf_reset(&r->path);
+    if (path)
+        tc_strbuf_adds(&r->path, path);
+    set_text(r, text);
+    add(r, attribute);
+}
+
+/* An array of scalars, as JSON. */
+static void print_array(struct tc_fact_reader *r, const struct tc_value *v)
+{
+    struct tc_strbuf all = TC_STRBUF_INIT;
+
+    tc_strbuf_addc(&all, '[');
+    for (uint32_t i = 0; i < v->n; i++) {
+        tc_strbuf_adds(&all, i ? "," : "");
+        set_scalar(r, &v->items[i]);
+        tc_strbuf_add(&all, r->text.text, r->text.size);
+    }
+    tc_strbuf_addc(&all, ']');
+    tc_strbuf_release(&r->text);
+    r->text = all;
+}
+
+void tc_fact_add_value(struct tc_fact_reader *r, const char *path, enum tc_attribute attribute,
+                       const struct tc_value *value)
+{
+    tc_strbuf_reset(&r->path);
+    if (path)
+        tc_strbuf_adds(&r->path, path);
+    if (value->kind == TC_VALUE_ARRAY)
+        print_array(r, value);
+    else
+        set_scalar(r, value);
+    add(r, attribute);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fact/tensor_content.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of more elements the collector does not ask whether all are the same. */
+#define MAX_SUMMARIZED 65536
+/* The largest number of parts that a loss is divided by, or times that it is counted. */
+#define MAX_FACTOR 1024.0
+/* By chance a column shows one element once in two to the power of this; three occasions are needed
+ * for a claim, so once in 4,096. */
+#define MIN_BITS 4.0
+/* Of fewer elements it is chance whether integers are all the same, and which signs there are. */
+#define MIN_ELEMENTS 16
+/* Of single precision. */
+#define TOLERANCE 1e-4
+
+static int64_t count_of(const struct tc_value *tensor)
+{
+    const struct tc_value *shape = tc_value_get(tensor, "shape");
+    int64_t n = 1;
+
+    if (!shape || shape->kind != TC_VALUE_ARRAY)
+        return 0;
+    for (uint32_t i = 0; i < shape->n; i++)
+        n *= tc_value_int(&shape->items[i], 0);
+    return n;
+}
+
+static bool add_flag(struct tc_strbuf *out, bool value)
+{
+    tc_strbuf_adds(out, value ? "true" : "false");
+    return true;
+}
+
+/* Are there so many rows, and different elements, that a column does not show one by chance? */
+static bool tells_columns(const struct tc_value *summary, int64_t n, int64_t n_columns)
+{
+    const double n_distinct = (double)tc_value_int(tc_value_get(summary, "distinct"), 2);
+
+    return n_columns > 1 && n_distinct > 1 &&
+           (double)(n / n_columns - 1) * log2(n_distinct) >= MIN_BITS;
+}
+
+/* Is the element of a column also that of many other places, as what fills short rows up? Then it
+ * is chance that no row is long enough to reach the column. Of a mask the first column is none. */
+static bool is_filler(const struct tc_value *summary, const struct tc_value *element,
+                      int64_t n_rows, const char *key)
+{
+    const char *count;
+
+    if (!element || element->kind != TC_VALUE_INT ||
+        (!strcmp(key, "first") && tc_value_int(tc_value_get(summary, "distinct"), 0) <= 2))
+        return false;
+    count = element->integer == 0   ? "zero"
+            : element->integer == 1 ? "one"
+            : element->integer < 0  ? "negative"
+                                    : NULL;
+    return count && tc_value_int(tc_value_get(summary, count), 0) > n_rows;
+}
+
+static bool add_column(const struct tc_value *tensor, const char *key, struct tc_strbuf *out)
+{
+    const struct tc_value *summary = tc_value_get(tensor, "summary");
+    const struct tc_value *shape = tc_value_get(tensor, "shape"), *element;
+
+    if (!summary || !shape || shape->kind != TC_VALUE_ARRAY || shape->n < 2 ||
+        !tells_columns(summary, count_of(tensor), tc_value_int(&shape->items[shape->n - 1], 0)))
+        return false;
+    element = tc_value_get(summary, key);
+    if (is_filler(summary, element, count_of(tensor) / tc_value_int(&shape->items[shape->n - 1], 1),
+                  key))
+        tc_strbuf_adds(out, TC_FACT_FILLER);
+    else if (!element)
+        tc_strbuf_adds(out, "\"mixed\"");
+    else if (element->kind == TC_VALUE_BOOL)
+        tc_strbuf_addf(out, "\"always %s\"", element->boolean ? "true" : "false");
+    else
+        tc_strbuf_addf(out, "\"always %lld\"", (long long)tc_value_int(element, 0));
+    return true;
+}
+
+static bool first_column(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
+{
+    return !is_computed && add_column(tensor, "first", out);
+}
+
+static bool last_column(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
+{
+    return !is_computed && add_column(tensor, "last", out);
+}
+
+static bool is_uniform_summary(const struct tc_value *summary)
+{
+    const struct tc_value *min = tc_value_get(summary, "min"), *max = tc_value_get(summary, "max");
+
+    if (min && max)
+        return tc_value_int(min, 0) == tc_value_int(max, 0);
+    return tc_value_int(tc_value_get(summary, "true"), 0) == 0 ||
+           tc_value_int(tc_value_get(summary, "false"), 0) == 0;
+}
+
+static bool uniform(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
+{
+    const struct tc_value *summary = tc_value_get(tensor, "summary");
+    struct tc_str dtype = tc_value_str(tc_value_get(tensor, "dtype"));
+    int64_t n = count_of(tensor);
+
+    if (n < 2 || n > MAX_SUMMARIZED)
+        return false;
+    if (summary) /* what a model chooses may become one thing; its ratio that is always one is none
+                  */
+        return n >= MIN_ELEMENTS && !is_computed && add_flag(out, is_uniform_summary(summary));
+    if (!tc_value_is(tc_value_get(tensor, "device"), "cpu") || dtype.size < 5 ||
+        (memcmp(dtype.text, "float", 5) != 0 && memcmp(dtype.text, "bfloa", 5) != 0))
+        return false;
+    return add_flag(out, tc_value_get(tensor, "constant") != NULL);
+}
+
+static bool negative(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
+{
+    const struct tc_value *n = tc_value_get(tc_value_get(tensor, "summary"), "negative");
+
+    return n && !is_computed && add_flag(out, tc_value_int(n, 0) > 0);
+}
+
+static bool zero(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
+{
+    const struct tc_value *value = tc_value_get(tensor, "value");
+
+    (void)is_computed;
+    if (!value || value->kind != TC_VALUE_FLOAT)
+        return false;
+    return add_flag(out, value->number == 0);
+}
+
+/* Fewer than this share of the elements are few. */
+#define FEW 0.125
+/* A number so small beside the largest is rounding. */
+#define ROUNDING 1e-6
+
+/* min, max, how many are negative, how many positive. */
+static bool read_range(const struct tc_value *tensor, double range[4])
+{
+    const struct tc_value *v = tc_value_get(tensor, "range");
+
+    if (!v || v->kind != TC_VALUE_ARRAY || v->n != 4 || count_of(tensor) < MIN_ELEMENTS)
+        return false;
+    for (uint32_t i = 0; i < 4; i++) {
+        if (v->items[i].kind != TC_VALUE_FLOAT && v->items[i].kind != TC_VALUE_INT)
+            return false;
+        range[i] =
+            v->items[i].kind == TC_VALUE_FLOAT ? v->items[i].number : (double)v->items[i].integer;
+    }
+    return true;
+}
+
+/* That none lies on a side is claimed alone where the bound is met, as behind a ReLU: there it is
+ * no chance. "Some" is never claimed of what a model computed. */
+static bool add_share(struct tc_strbuf *out, double n, double of, bool is_met, bool is_computed)
+{
+    if (n == 0 && !is_met && is_computed)
+        return false;
+    tc_strbuf_adds(out, n == 0   ? (is_met ? TC_FACT_NONE : TC_FACT_FREE)
+                        : n < of ? TC_FACT_FEW
+                                 : TC_FACT_SOME);
+    return true;
+}
+
+/* below: the bound on this side of zero, n: how many elements lie there, above: the other bound. */
+static bool add_side(struct tc_strbuf *out, double below, double n, double above, double count,
+                     bool is_computed)
+{
+    const bool has_any = below > ROUNDING * above;
+
+    return add_share(out, has_any ? n : 0, is_computed ? count + 1 : FEW * count, below == 0,
+                     is_computed);
+}
+
+static bool below_zero(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
+{
+    double range[4];
+
+    return read_range(tensor, range) &&
+           add_side(out, -range[0], range[2], range[1], (double)count_of(tensor), is_computed);
+}
+
+static bool above_zero(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
+{
+    double range[4];
+
+    return read_range(tensor, range) &&
+           add_side(out, range[1], range[3], -range[0], (double)count_of(tensor), is_computed);
+}
+
+/* Where none is below zero, as of scaled images. What does not reach one is no bound. */
+static bool above_one(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
+{
+    double range[4];
+
+    if (is_computed || !read_range(tensor, range) || -range[0] > ROUNDING * range[1] ||
+        range[1] < 1)
+        return false;
+    tc_strbuf_adds(out, range[1] > 1 ? TC_FACT_SOME : TC_FACT_NONE);
+    return true;
+}
+
+static const struct {
+    enum tc_attribute attribute;
+    bool (*tell)(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out);
+} rows[TC_N_CONTENT] = {
+    {TC_ATTRIBUTE_FIRST,      first_column},
+    {TC_ATTRIBUTE_LAST,       last_column },
+    {TC_ATTRIBUTE_UNIFORM,    uniform     },
+    {TC_ATTRIBUTE_NEGATIVE,   negative    },
+    {TC_ATTRIBUTE_ZERO,       zero        },
+    {TC_ATTRIBUTE_BELOW_ZERO, below_zero  },
+    {TC_ATTRIBUTE_ABOVE_ZERO, above_zero  },
+    {TC_ATTRIBUTE_ABOVE_ONE,  above_one   },
+};
+
+enum tc_attribute tc_fact_content_attribute(size_t i)
+{
+    return rows[i].attribute;
+}
+
+bool tc_fact_content(size_t i, const struct tc_value *tensor, bool is_computed,
+                     struct tc_strbuf *out)
+{
+    return rows[i].tell(tensor, is_computed, out);
+}
+
+/* The whole number that x is nearly, 0 if it is none. */
+static double whole(double x)
+{
+    double n = round(x);
+
+    return n >= 1 && n <= MAX_FACTOR && fabs(x - n) <= TOLERANCE * n ? n : 0;
+}
+
+#define NO_FACTOR "no simple multiple of "
+
+bool tc_fact_is_no_factor(const char *json)
+{
+    return !strncmp(json, "\"" NO_FACTOR, sizeof(NO_FACTOR));
+}
+
+void tc_fact_factor(double number, double result, const char *api, struct tc_strbuf *out)
+{
+    double times = result != 0 ? whole(number / result) : 0;
+    double parts = number != 0 ? whole(result / number) : 0;
+
+    if (times == 1)
+        tc_strbuf_addf(out, "what %s returned", api);
+    else if (times)
+        tc_strbuf_addf(out, "%.0f times what %s returned", times, api);
+    else if (parts)
+        tc_strbuf_addf(out, "1/%.0f of what %s returned", parts, api);
+    else
+        tc_strbuf_addf(out, NO_FACTOR "what %s returned", api);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tensor_content.h - what a trace tells of the content of one tensor, in few words
+ *
+ * Numbers of elements differ from batch to batch: what is claimed has few values, so that calls of
+ * a loop go on saying the same.
+ */
+#ifndef TC_FACT_TENSOR_CONTENT_H
+#define TC_FACT_TENSOR_CONTENT_H
+
+#include "base/strbuf.h"
+#include "invariant/fact.h"
+#include <traincheck/value.h>
+
+#define TC_N_CONTENT 8
+
+#define TC_FACT_NONE "\"none\""
+#define TC_FACT_SOME "\"some\""
+/* So few elements that a run may as well have none: breaks "none" alone, and is never claimed. */
+#define TC_FACT_FILLER "\"what fills short rows\"" /* a column that is one by chance */
+#define TC_FACT_FEW    "\"few\""
+/* None, and none at the bound: breaks "some" alone, and is never claimed. */
+#define TC_FACT_FREE "\"none at all\""
+
+enum tc_attribute tc_fact_content_attribute(size_t i);
+/* is_computed: by a model, so that it is another one as training goes on.
+ * Append the value of the i-th of these attributes, as JSON; false where the tensor has none. */
+bool tc_fact_content(size_t i, const struct tc_value *tensor, bool is_computed,
+                     struct tc_strbuf *out);
+
+/* "1/4 of what API returned" where number is a simple multiple of the result of that call. */
+void tc_fact_factor(double number, double result, const char *api, struct tc_strbuf *out);
+/* That it is no simple multiple is seen, but never claimed: a term of the loss that is zero now and
+ * then makes it one. json: the value as a fact has it. */
+bool tc_fact_is_no_factor(const char *json);
+
+#endif /* TC_FACT_TENSOR_CONTENT_H */

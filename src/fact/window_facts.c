@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * window_facts.c - step windows: how often what was called, and what changed which variables
+ */
+#include "fact/facts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relation/form.h"
+#include "replay/symbols.h"
+
+/* ---- how often ------------------------------------------------------------------------------ */
+
+/* The counter of a subject, made if it is a new one. */
+static struct tc_fact_counter *counter_of(struct tc_fact_watch *w, const struct tc_subject *subject,
+                                          bool is_reported)
+{
+    tc_sym number = tc_strtab_intern(w->counter_tuples, subject, sizeof(*subject));
+
+    if (number == w->counters.n)
+        tc_vec_push(&w->counters, ((struct tc_fact_counter){*subject, 0, 0, is_reported}));
+    return &w->counters.items[number];
+}
+
+struct tc_fact_counter *tc_fact_tally(struct tc_fact_watch *w, const struct tc_subject *subject)
+{
+    struct tc_fact_counter *c = counter_of(w, subject, false);
+
+    c->n++;
+    c->n_all++;
+    return c;
+}
+
+/* The attribute of a flow that stands for one of a call; that one where there is none. */
+static enum tc_attribute of_flow(enum tc_attribute attribute)
+{
+    switch (attribute) {
+    case TC_ATTRIBUTE_COUNT:
+        return TC_ATTRIBUTE_FLOWS;
+    case TC_ATTRIBUTE_COUNT_LATER:
+        return TC_ATTRIBUTE_FLOWS_LATER;
+    case TC_ATTRIBUTE_COUNT_WHERE:
+        return TC_ATTRIBUTE_FLOWS_WHERE;
+    default:
+        return attribute;
+    }
+}
+
+static void say_count(struct tc_facts *facts, const struct tc_fact_counter *c,
+                      enum tc_attribute attribute, uint64_t n)
+{
+    char number[32];
+
+    if (c->subject.kind == TC_SUBJECT_FLOW) {
+        if (attribute == TC_ATTRIBUTE_COUNT_FIRST)
+            return;
+        attribute = of_flow(attribute);
+    }
+    snprintf(number, sizeof(number), "%" PRIu64, n);
+    tc_fact_say(facts, &c->subject, TC_NO_SYM, attribute, number);
+}
+
+static void say_flag(struct tc_facts *facts, const struct tc_fact_counter *c,
+                     enum tc_attribute attribute, bool is)
+{
+    if (c->subject.kind == TC_SUBJECT_WINDOW)
+        tc_fact_say(facts, &c->subject, TC_NO_SYM, attribute, is ? "true" : "false");
+}
+
+/* What is met first in a later window was called not once in those before it. */
+static void say_absent(struct tc_facts *facts, const struct tc_fact_counter *c, uint64_t n_windows,
+                       const struct tc_place *place)
+{
+    say_count(facts, c, TC_ATTRIBUTE_COUNT_FIRST, 0);
+    tc_fact_settle_said(facts, 1, 0, place);
+    say_count(facts, c, TC_ATTRIBUTE_COUNT, 0);
+    tc_fact_settle_said(facts, n_windows, 0, place);
+    if (n_windows < 2)
+        return;
+    say_count(facts, c, TC_ATTRIBUTE_COUNT_LATER, 0);
+    tc_fact_settle_said(facts, n_windows - 1, 0, place);
+}
+
+/* Judging, a call that never comes is missed from the first window on. */
+static void expect_counters(const struct tc_facts *facts, struct tc_fact_watch *w)
+{
+    for (size_t i = 0; facts->table.is_judging && i < facts->table.slots.n; i++) {
+        const struct tc_subject *subject = &facts->table.slots.items[i].fact.subject;
+        if (subject->kind == TC_SUBJECT_WINDOW || subject->kind == TC_SUBJECT_FLOW)
+            counter_of(w, subject, true);
+    }
+}
+
+static void say_counts(struct tc_facts *facts, struct tc_fact_watch *w)
+{
+    for (size_t i = 0; i < w->counters.n; i++) {
+        struct tc_fact_counter *c = &w->counters.items[i];
+        if (!c->is_reported && w->n_windows)
+            say_absent(facts, c, w->n_windows, NULL);
+        c->is_reported = true;
+        say_count(facts, c, TC_ATTRIBUTE_COUNT, c->n);
+        say_count(facts, c, w->n_windows ? TC_ATTRIBUTE_COUNT_LATER : TC_ATTRIBUTE_COUNT_FIRST,
+                  c->n);
+        say_flag(facts, c, TC_ATTRIBUTE_COUNT_EVEN, c->n % 2 == 0);
+        if (c->n)
+            say_count(facts, c, TC_ATTRIBUTE_COUNT_WHERE, c->n);
+        c->n = 0;
+    }
+}
+
+/* Learning, what other processes of the run called and this one did not. */
+void tc_fact_say_absent(struct tc_facts *facts, struct tc_fact_watch *w,
+                        const struct tc_fact_watch *other, const struct tc_place *place)
+{
+    for (size_t i = 0; w->n_windows && i < other->counters.n; i++) {
+        const struct tc_fact_counter *c = &other->counters.items[i];
+        if (tc_strtab_find(w->counter_tuples, &c->subject, sizeof(c->subject)) != TC_NO_SYM)
+            continue;
+        say_absent(facts, c, w->n_windows, place);
+        counter_of(w, &c->subject, true);
+    }
+}
+
+/* ---- which variables ------------------------------------------------------------------------ */
+
+/* The call that is meant by a change inside it. */
+static tc_sym changer(struct tc_facts *facts, const struct tc_call *cause, enum tc_role *role)
+{
+    const struct tc_call *c = cause;
+
+    while (c && c->role != TC_ROLE_STEP && c->role != TC_ROLE_BACKWARD && !c->is_root)
+        c = c->parent;
+    *role = c ? c->role : TC_ROLE_FUNCTION;
+    if (c && c->role == TC_ROLE_STEP)
+        return tc_strtab_intern_text(facts->table.symbols, "step");
+    if (c && c->role == TC_ROLE_BACKWARD)
+        return tc_strtab_intern_text(facts->table.symbols, "backward");
+    if (c)
+        return TC_SYM_ROOT_FORWARD;
+    return cause ? cause->descriptor : tc_strtab_intern_text(facts->table.symbols, "nobody");
+}
+
+static struct tc_fact_changes *changes_of(struct tc_fact_watch *w, tc_sym by, tc_sym number,
+                                          bool is_gradient)
+{
+    for (size_t i = 0; i < w->changes.n; i++) {
+        struct tc_fact_changes *c = &w->changes.items[i];
+        if (c->by == by && c->number == number && c->is_gradient == is_gradient)
+            return c;
+    }
+    tc_vec_push(&w->changes, ((struct tc_fact_changes){by, number, is_gradient, {0}}));
+    return &w->changes.items[w->changes.n - 1];
+}
+
+static void note_change(struct tc_facts *facts, struct tc_fact_watch *w,
+                        const struct tc_event *event, bool is_gradient)
+{
+    enum tc_role role;
+    tc_sym by = changer(facts, event->call, &role), number = TC_NO_SYM;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    struct tc_fact_changes *changes;
+
+    if (is_gradient && role == TC_ROLE_BACKWARD) {
+        tc_strbuf_add_int(&text, w->n_backwards);
+        number = tc_strtab_intern(facts->table.symbols, text.text, text.size);
+        tc_strbuf_release(&text);
+    }
+    changes = changes_of(w, by, number, is_gradient);
+    tc_vec_push(&changes->names, event->variable->name);
+}
+
+void tc_fact_step_begins(struct tc_facts *facts, struct tc_fact_watch *w,
+                         const struct tc_call *step)
+{
+    const tc_sym by = tc_strtab_intern_text(facts->table.symbols, "step");
+    struct tc_fact_changes *changes = NULL;
+
+    for (size_t i = 0; i < step->n_params; i++) {
+        const struct tc_variable *v = tc_process_variable(w->process, step->params[i]);
+        if (!v || v->grad != TC_SYM_TINY)
+            continue;
+        changes = changes ? changes : changes_of(w, by, TC_NO_SYM, false);
+        tc_vec_push(&changes->names, v->name);
+    }
+}
+
+static int compare_texts(const void *a, const void *b, void *symbols)
+{
+    return strcmp(tc_strtab_text(symbols, *(const tc_sym *)a),
+                  tc_strtab_text(symbols, *(const tc_sym *)b));
+}
+
+/* Distinct names in the order of their letters, as JSON. */
+void tc_fact_print_names(struct tc_strtab *symbols, tc_sym *names, size_t n, struct tc_strbuf *out)
+{
+    const char *before = "[";
+
+    if (n)
+        qsort_r(names, n, sizeof(*names), compare_texts, symbols);
+    for (size_t i = 0; i < n; i++) {
+        if (i && names[i] == names[i - 1])
+            continue;
+        tc_strbuf_adds(out, before);
+        tc_strbuf_add_json(out, tc_strtab_text(symbols, names[i]),
+                           tc_strtab_size(symbols, names[i]));
+        before = ",";
+    }
+    tc_strbuf_adds(out, *before == '[' ? "[]" : "]");
+}
+
+static void say_changes(struct tc_facts *facts, struct tc_fact_watch *w)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    uint64_t n_gradients = 0;
+
+    for (size_t i = 0; i < w->changes.n; i++) {
+        struct tc_fact_changes *c = &w->changes.items[i];
+        struct tc_subject subject = tc_subject_of(TC_SUBJECT_CHANGES);
+        if (c->is_gradient && !c->names.n)
+            continue;
+        n_gradients += c->is_gradient;
+        subject.fields[TC_FACT_FN] = c->by;
+        subject.fields[TC_FACT_NAME] = c->number;
+        tc_strbuf_reset(&text);
+        tc_fact_print_names(facts->table.symbols, c->names.items, c->names.n, &text);
+        tc_fact_say(facts, &subject, TC_NO_SYM,
+                    c->is_gradient ? TC_ATTRIBUTE_GRADIENTS
+                    : w->n_windows ? TC_ATTRIBUTE_DATA
+                                   : TC_ATTRIBUTE_DATA_FIRST,
+                    text.text);
+        c->names.n = 0;
+    }
+    const struct tc_subject all = tc_subject_of(TC_SUBJECT_CHANGES);
+    tc_strbuf_reset(&text);
+    tc_strbuf_add_int(&text, (int64_t)n_gradients);
+    tc_fact_say(facts, &all, TC_NO_SYM, TC_ATTRIBUTE_GRADIENT_CALLS, text.text);
+    tc_strbuf_release(&text);
+}
+
+/* ---- one variable --------------------------------------------------------------------------- */
+
+/* What is told of a tensor in other ways. */
+static const char *const left_out[] = {"data", "grad", "is_leaf", "owner", "device", "layout"};
+
+static const struct {
+    const char *key;
+    enum tc_attribute attribute;
+} variable_rows[] = {
+    {"dtype",         TC_ATTRIBUTE_DTYPE        },
+    {"shape",         TC_ATTRIBUTE_SHAPE        },
+    {"requires_grad", TC_ATTRIBUTE_REQUIRES_GRAD},
+};
+
+static void say_attribute(struct tc_fact_reader *reader, const struct tc_member *m)
+{
+    struct tc_strbuf path = TC_STRBUF_INIT;
+
+    for (size_t i = 0; i < sizeof(left_out) / sizeof(*left_out); i++)
+        if (tc_str_is(m->key, left_out[i]))
+            return;
+    for (size_t i = 0; i < sizeof(variable_rows) / sizeof(*variable_rows); i++)
+        if (tc_str_is(m->key, variable_rows[i].key)) {
+            tc_fact_add_value(reader, NULL, variable_rows[i].attribute, &m->value);
+            return;
+        }
+    tc_strbuf_add(&path, m->key.text, m->key.size);
+    tc_fact_add_value(reader, path.text, TC_ATTRIBUTE_VALUE, &m->value);
+    tc_strbuf_release(&path);
+}
+
+/* As it was first seen; or as a call set it later. */
+static void say_attributes(struct tc_facts *facts, const struct tc_event *event, tc_sym name)
+{
+    struct tc_subject subject = tc_subject_of(TC_SUBJECT_VARIABLE);
+    const struct tc_value *attrs = event->record->attrs;
+    enum tc_role role;
+
+    subject.fields[TC_FACT_NAME] = name;
+    if (!event->is_new)
+        subject.fields[TC_FACT_BY] = changer(facts, event->call, &role);
+    struct tc_fact_reader reader = {.table = &facts->table,
+                                    .out = &facts->entries,
+                                    .subject = tc_fact_table_subject(&facts->table, &subject)};
+    for (uint32_t i = 0; i < attrs->n; i++)
+        say_attribute(&reader, &attrs->members[i]);
+    tc_fact_reader_release(&reader);
+}
+
+static bool is_cleared(const struct tc_value *grad)
+{
+    return tc_value_is(grad, "null") || tc_value_is(grad, "zero");
+}
+
+/* A window is the place of what happens to a variable: the call that did it may have begun long
+ * ago. */
+static struct tc_place place_of(const struct tc_fact_watch *w, const struct tc_event *event)
+{
+    const struct tc_process *process = w->process;
+    const struct tc_record *record = event->record;
+    int64_t t = tc_process_time(process, record->t);
+
+    return (struct tc_place){.file = process->file,
+                             .rank = process->rank,
+                             .step = record->step == TC_NONE ? 0 : record->step,
+                             .unix_ns = process->unix_ns ? t : 0,
+                             .begin_ns = t,
+                             .end_ns = t,
+                             .window = process->window.number,
+                             .order = event->order,
+                             .stage = event->call ? event->call->stage : TC_SYM_EMPTY,
+                             .at = event->call ? tc_call_at(event->call) : TC_SYM_EMPTY,
+                             .call = event->call ? event->call->descriptor : TC_SYM_EMPTY};
+}
+
+void tc_fact_variable(struct tc_facts *facts, struct tc_fact_watch *w, const struct tc_event *event)
+{
+    const struct tc_value *attrs = event->record->attrs, *grad;
+    tc_fact_lead lead = 0;
+    tc_sym name = event->variable ? event->variable->name
+                                  : tc_symbols_str(facts->table.symbols, event->record->name);
+
+    if (!attrs || attrs->kind != TC_VALUE_OBJECT)
+        return;
+    if (event->variable || event->is_new)
+        say_attributes(facts, event, name);
+    if (facts->entries.n) {
+        const struct tc_place place = place_of(w, event);
+        lead = tc_fact_settle_said(facts, 1, w->last_lead, &place);
+        if (!w->last_lead && tc_fact_lead_is_law(lead))
+            w->last_lead = lead;
+    }
+    if (!event->variable)
+        tc_fact_keep_settings(facts, w, event->record, name, lead);
+    grad = tc_value_get(attrs, "grad");
+    if (event->variable && !event->is_new && tc_value_get(attrs, "data"))
+        note_change(facts, w, event, false);
+    if (event->variable && grad && !is_cleared(grad))
+        note_change(facts, w, event, true);
+}
+
+/* ---- the end of a window -------------------------------------------------------------------- */
+
+void tc_fact_say_trainable(struct tc_facts *facts, const struct tc_fact_watch *w,
+                           enum tc_attribute attribute)
+{
+    const struct tc_subject subject = tc_subject_of(TC_SUBJECT_VARIABLES);
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    TC_VEC(tc_sym) names = {0};
+    uint64_t serial, pointer;
+
+    for (size_t pos = 0; tc_map_each(&w->process->variables, &pos, &serial, &pointer);) {
+        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+        bool is_parameter = v->kind == TC_SYM_PARAMETER;
+        if (attribute == TC_ATTRIBUTE_EXIST ? is_parameter || v->kind == TC_SYM_BUFFER
+                                            : is_parameter && v->requires_grad)
+            tc_vec_push(&names, v->name);
+    }
+    tc_fact_print_names(facts->table.symbols, names.items, names.n, &text);
+    tc_fact_say(facts, &subject, TC_NO_SYM, attribute, text.text);
+    tc_vec_release(&names);
+    tc_strbuf_release(&text);
+}
+
+void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *w,
+                         const struct tc_window *window)
+{
+    if (!window->has_step || w->process->is_sampled)
+        return;
+    if (!w->n_windows) {
+        expect_counters(facts, w);
+        tc_fact_say_order(facts, w);
+        tc_fact_say_trainable(facts, w, TC_ATTRIBUTE_TRAINABLE);
+    }
+    say_counts(facts, w);
+    say_changes(facts, w);
+    tc_place_of(facts->event, &w->last);
+    tc_fact_lead lead = tc_fact_settle_said(facts, 1, w->last_lead, NULL);
+    if (!w->last_lead && tc_fact_lead_is_law(lead))
+        w->last_lead = lead;
+    w->n_windows++;
+    w->n_backwards = 0;
+    tc_map_clear(&w->rows);
+}

@@ -1,0 +1,10 @@
+/*
+ * parts.h - the parts of the pages, put in by cmake/embed_text.cmake
+ */
+#ifndef TC_REPORT_HTML_PARTS_H
+#define TC_REPORT_HTML_PARTS_H
+
+extern const char tc_text_report_html[], tc_text_report_css[], tc_text_report_js[];
+extern const char tc_text_plan_css[];
+
+#endif /* TC_REPORT_HTML_PARTS_H */
