@@ -128,10 +128,7 @@ static enum tc_status clear_output(const struct tc_collect_config *config, const
 /* Will this process become the interpreter by exec? */
 static bool is_replaced(const struct run *run)
 {
-    const struct tc_collect_config *config = run->config;
-
-    return config->form != TC_COLLECT_COMMAND && !run->python.library && !config->strict &&
-           !config->plan; /* something is left to do after the job */
+    return run->config->form != TC_COLLECT_COMMAND && !run->python.library && !run->config->strict;
 }
 
 static enum tc_status prepare_output(struct run *run, struct tc_error *err)
@@ -302,22 +299,6 @@ static enum tc_status report_plans(const struct run *run, int *exit_status, stru
     return status;
 }
 
-/* In this process the agent says what there is, unless it never heard of torch. */
-static enum tc_status report_no_plan(const struct run *run, int *exit_status, struct tc_error *err)
-{
-    struct tc_strbuf ignored = TC_STRBUF_INIT;
-    size_t n;
-    enum tc_status status = tc_plan_describe(run->output_dir, &ignored, &n, err);
-
-    if (status == TC_OK && !n && *exit_status == 0) {
-        fprintf(stderr, "traincheck-collect: no plan in %s: the script made no optimizer step\n",
-                run->output_dir);
-        *exit_status = TC_COLLECT_FAILED;
-    }
-    tc_strbuf_release(&ignored);
-    return status;
-}
-
 /* A job that failed by itself keeps its own status. */
 static void apply_strict(int *exit_status)
 {
@@ -409,8 +390,6 @@ enum tc_status tc_collect_run(const struct tc_collect_config *config, int *exit_
         goto out;
     if (!is_job(&run) && config->plan)
         status = report_plans(&run, exit_status, err);
-    else if (config->plan)
-        status = report_no_plan(&run, exit_status, err);
     else if (!is_job(&run) && !config->quiet)
         report_child(&run);
     if (config->strict)

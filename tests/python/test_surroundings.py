@@ -325,13 +325,6 @@ os.environ.clear(); start()
         self.assertIn("; not traced: 6 starts of Python without the job's environment", run.said)
         self.assertEqual(len([r for r in run.records() if r.get("code") == "not-traced"]), 6)
 
-    def test_a_plan_of_what_has_none(self):
-        """A gate that asks for a plan and gets none must not read success."""
-        command = [BIN / "traincheck-collect", "--python", PYTHON, "--plan", "plan", self.script("print('alone')")]
-        run = self.execute(command, self.work / "plan", self.env)
-        self.assertEqual((run.code, run.out), (125, "alone\n"))
-        self.assertRegex(run.said, "no plan in .*: the script made no optimizer step|0 plans in")
-
     def test_a_process_that_compiles_for_torch(self):
         """It runs nothing of the script's: nobody is to be told that it is not traced."""
         entry = self.work / "site/torch/_inductor/compile_worker/__main__.py"
