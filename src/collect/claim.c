@@ -14,12 +14,14 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/hash.h"
 
 /* One for the folder, and one for the job of several that it is of. */
 static struct {
@@ -41,27 +43,52 @@ void tc_claim_leave(void)
     }
 }
 
-/* As torchrun, Slurm, Open MPI and MPICH tell the processes that they start. */
-static bool is_one_of_several(void)
-{
-    static const char *const sizes[] = {"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE",
-                                        "PMI_SIZE"};
+/*
+ * How launchers tell the processes that they start of how many they are, and of which job: the
+ * rendezvous of torchrun, a step of Slurm, a name space of PMIx. Two jobs of a host at one time
+ * differ in it, and a wrapper between launcher and collector does not change it.
+ */
+static const struct launcher {
+    const char *size, *job[2];
+} launchers[] = {
+    {"WORLD_SIZE",           {"MASTER_ADDR", "MASTER_PORT"}   },
+    {"SLURM_NTASKS",         {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+    {"OMPI_COMM_WORLD_SIZE", {"PMIX_NAMESPACE", NULL}         },
+    {"PMI_SIZE",             {NULL, NULL}                     },
+};
 
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-        const char *size = getenv(sizes[i]);
+static const struct launcher *find_launcher(void)
+{
+    for (size_t i = 0; i < sizeof(launchers) / sizeof(*launchers); i++) {
+        const char *size = getenv(launchers[i].size);
 
         if (size && strtol(size, NULL, 10) > 1)
-            return true;
+            return &launchers[i];
     }
-    return false;
+    return NULL;
+}
+
+/* Where a launcher names no job its processes have one parent. */
+static uint64_t job_of(const struct launcher *launcher)
+{
+    uint64_t job = 0;
+
+    for (size_t i = 0; i < 2 && launcher->job[i]; i++) {
+        const char *word = getenv(launcher->job[i]);
+
+        if (word)
+            job = tc_hash64(word, strlen(word), job + i);
+    }
+    return job ? job : (uint64_t)getppid();
 }
 
 /* False if another process has it. Where there are no such sockets nobody is kept away. */
-static bool claim(size_t which, const struct stat *folder, long job)
+static bool claim(size_t which, const struct stat *folder, uint64_t job)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
-    int n = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "traincheck-collect %jx %jx %ld",
-                     (uintmax_t)folder->st_dev, (uintmax_t)folder->st_ino, job);
+    int n =
+        snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "traincheck-collect %zu %jx %jx %jx",
+                 which, (uintmax_t)folder->st_dev, (uintmax_t)folder->st_ino, (uintmax_t)job);
     size_t size = offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n;
     int fd = tc_fs_move_away(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     bool is_taken =
@@ -77,12 +104,13 @@ static bool claim(size_t which, const struct stat *folder, long job)
 enum tc_status tc_claim_folder(const char *dir, bool is_replaced, bool *is_shared,
                                struct tc_error *err)
 {
+    const struct launcher *launcher = find_launcher();
     struct stat folder;
 
     *is_shared = false;
     if (stat(dir, &folder) != 0)
         return TC_OK;
-    if (is_one_of_several() && !claim(1, &folder, (long)getppid())) {
+    if (launcher && !claim(1, &folder, job_of(launcher))) {
         *is_shared = true;
         return TC_OK;
     }

@@ -190,23 +190,28 @@ print([i for i, fd in enumerate(own) if os.fstat(fd).st_size])
             self.assertEqual((after.code, self.works(after)), (0, [5]))
 
     def test_several_of_one_job_in_one_folder(self):
-        """Who was started as one of several shares the folder: the ranks of mpirun traincheck-collect."""
+        """Who was started as one of several shares the folder with his job alone, whatever shell stands before him."""
         script = self.script(START + "yard.many(4); print('ready', flush=True); sys.stdin.readline()\n")
-        folder = self.work / "trace"
-        command = [str(a) for a in (BIN / "traincheck-collect", "--python", PYTHON, "--instrument", "yard", "-o", folder, script)]
-        ranks = []
-        for _ in range(2):  # the second begins when the first one has written
-            ranks.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                          cwd=self.work, env={**os.environ, **self.env, "OMPI_COMM_WORLD_SIZE": "2"}))
-            self.assertEqual(ranks[-1].stdout.readline(), "ready\n")
-        alone = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=self.work,
-                               env={**os.environ, **self.env}, check=False)
-        self.assertEqual(alone.returncode, 125)
-        self.assertIn("another traincheck-collect is writing there", alone.stderr)
-        for rank in ranks:
-            rank.communicate("\n")
-            self.assertEqual(rank.returncode, 0)
-        self.assertEqual(len(list(folder.glob("trace_*"))), 2)
+        torchrun = {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"}
+        slurm = {"SLURM_NTASKS": "2", "SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0"}
+        for i, (job, another) in enumerate((({"OMPI_COMM_WORLD_SIZE": "2"}, {}), (torchrun, {"MASTER_PORT": "29501"}),
+                                            (slurm, {"SLURM_STEP_ID": "1"}))):
+            folder = self.work / f"trace{i}"
+            command = [str(a) for a in (BIN / "traincheck-collect", "--python", PYTHON, "--instrument", "yard", "-o", folder, script)]
+            ranks = []
+            for rank in range(2):  # the second begins when the first one has written
+                shell = ["sh", "-c", '"$@"; exit $?', "sh"] if rank and another else []
+                ranks.append(subprocess.Popen([*shell, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                              text=True, cwd=self.work, env={**os.environ, **self.env, **job}))
+                self.assertEqual(ranks[-1].stdout.readline(), "ready\n")
+            alone = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=self.work,
+                                   env={**os.environ, **self.env, **(another and {**job, **another})}, check=False)
+            self.assertEqual(alone.returncode, 125)
+            self.assertIn("another traincheck-collect is writing there", alone.stderr)
+            for rank in ranks:
+                rank.communicate("\n")
+                self.assertEqual(rank.returncode, 0)
+            self.assertEqual(len(list(folder.glob("trace_*"))), 2)
 
 
 class Names(Surroundings):
