@@ -45,10 +45,10 @@ def log_of(nvrtc, program):
 def compile_for(nvrtc, source, generation):
     """What is wrong, or None; and the bytes of the code."""
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    options = [f"--gpu-architecture=sm_{generation}".encode(), b"-Werror=all-warnings"]
+    options = [f"--gpu-architecture=sm_{generation}".encode()]
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, b"kernel.c", 0, None, None)
     said = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
-    if said:
+    if said or "warning" in log_of(nvrtc, program):  # only newer releases can make errors of warnings
         return f"error {said}: {log_of(nvrtc, program)}", 0
     nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size))
     code = ctypes.create_string_buffer(size.value)
