@@ -2,7 +2,7 @@
 """Run by a traced script whose tensors on the CPU are taken for those of a device of CUDA (TRAINCHECK_TEST_ELSEWHERE=cuda), which
 standin_cuda.c and standin_nvrtc.c on LD_LIBRARY_PATH are.
 
-torch knows of no such device: its current stream is told here. With STANDIN_REPORT what was called of the driver is written to that
+torch knows of no such device: its current stream is told here. A build of torch for CUDA has loaded a compiler of its own. With STANDIN_REPORT what was called of the driver is written to that
 file at the end."""
 import atexit
 import ctypes
@@ -22,6 +22,7 @@ NAMES = ("cuLaunchKernel", "cuMemsetD8Async", "cuMemcpyDtoHAsync_v2", "cuEventSy
          "cuEventQuery")
 
 policy.stream_of = lambda index, tensors: STREAM
+policy.nvrtc_paths = lambda: [os.path.join(os.path.dirname(os.environ["STANDIN"]), "libnvrtc.so.13")]
 
 
 def counts():
