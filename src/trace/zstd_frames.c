@@ -52,35 +52,20 @@ static enum tc_status open_file(struct tc_frames *f, struct tc_error *err)
     return TC_OK;
 }
 
-/* Bytes to ask for: no more than a small file has, of which a folder may hold thousands. */
-static size_t wanted(const struct tc_frames *f, size_t rest)
-{
-    size_t want = rest > READ_SIZE ? rest : READ_SIZE;
-    struct stat st;
-    uint64_t left = UINT64_MAX;
-
-    if (fstat(f->fd, &st) == 0)
-        left = (uint64_t)st.st_size > f->n_bytes ? (uint64_t)st.st_size - f->n_bytes : 0;
-    if (left < LEAST)
-        return LEAST;
-    return left < want ? (size_t)left : want;
-}
-
 /* A hole of terabytes takes no disk, but would take hours to read: of one that is longer than any
  * frame and line only the last zeros are read, which break what they stand in as all of them would.
  */
-static void skip_hole(struct tc_frames *f)
+static void skip_hole(struct tc_frames *f, uint64_t size)
 {
-    struct stat st;
     uint64_t end;
     off_t data;
 
-    if (fstat(f->fd, &st) != 0 || (uint64_t)st.st_size < f->n_bytes + TC_ZIO_MAX_FRAME)
+    if (size < f->n_bytes + TC_ZIO_MAX_FRAME)
         return;
     data = lseek(f->fd, (off_t)f->n_bytes, SEEK_DATA);
     if (data < 0 && errno != ENXIO) /* the file system does not know */
         return;
-    end = data < 0 ? (uint64_t)st.st_size : (uint64_t)data;
+    end = data < 0 ? size : (uint64_t)data;
     if (end < f->n_bytes + TC_ZIO_MAX_FRAME)
         return;
     tc_notes_add(f->notes, "hole", f->name, 0,
@@ -89,11 +74,24 @@ static void skip_hole(struct tc_frames *f)
     f->n_bytes = end - LEAST;
 }
 
+/* Bytes to ask for of a file of that size, where rest are not yet decoded: no more than a small
+ * file has, of which a folder may hold thousands. */
+static size_t wanted(const struct tc_frames *f, uint64_t size, size_t rest)
+{
+    const size_t want = rest > READ_SIZE ? rest : READ_SIZE;
+    const uint64_t left = size > f->n_bytes ? size - f->n_bytes : 0;
+
+    if (left < LEAST)
+        return LEAST;
+    return left < want ? (size_t)left : want;
+}
+
 /* Read as much as is waiting already, so that a long frame is looked at few times. */
 static enum tc_status fill(struct tc_frames *f, size_t *got, struct tc_error *err)
 {
     size_t rest = f->raw.size - f->pos, want;
     enum tc_status status = f->fd < 0 ? open_file(f, err) : TC_OK;
+    struct stat st;
     ssize_t n;
 
     if (status != TC_OK)
@@ -103,8 +101,10 @@ static enum tc_status fill(struct tc_frames *f, size_t *got, struct tc_error *er
         f->raw.size = rest;
         f->pos = 0;
     }
-    skip_hole(f);
-    want = wanted(f, rest);
+    if (fstat(f->fd, &st) < 0)
+        return io_error(f, err);
+    skip_hole(f, (uint64_t)st.st_size);
+    want = wanted(f, (uint64_t)st.st_size, rest);
     tc_strbuf_reserve(&f->raw, want);
     do
         n = pread(f->fd, f->raw.text + rest, want, (off_t)f->n_bytes);
