@@ -27,6 +27,9 @@ def candidates():
 def find(given):
     for path in [given] if given else candidates():
         try:
+            if "/" in path:  # it loads these by their name, and has no path to where it lies itself
+                for builtins in sorted(pathlib.Path(path).parent.glob("libnvrtc-builtins.so.*")):
+                    ctypes.CDLL(str(builtins))
             return ctypes.CDLL(path)
         except OSError:
             if given:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Questions about tensors that lie elsewhere than on the CPU: all of a look are answered by operators on their device, and the
 answers of one device come in one copy."""
+import contextlib
 import functools
 import math
 import pathlib
@@ -171,12 +172,18 @@ def wait_for(event):
 # ---- the kernel of CUDA (collect/agent/cuda.h) ----
 
 def nvrtc_paths():
-    """Where the compiler of kernels may be: loaded or known to the system, and in packages beside torch."""
+    """Where the compiler of kernels may be: loaded or known to the system, and in packages beside torch. Those load a second library by
+    its name, which the loader does not find beside them: it is loaded here."""
     torch = sys.modules["torch"]
     version = (torch.version.cuda or "").split(".")[0]
     names = [f"libnvrtc.so.{version}"] if version in ("12", "13") else ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"]
     site = pathlib.Path(torch.__file__).resolve().parents[1]
-    return names + [str(path) for name in names for folder in ("nvidia/*/lib", "torch/lib") for path in sorted(site.glob(f"{folder}/{name}"))]
+    paths = [path for name in names for folder in ("nvidia/*/lib", "torch/lib") for path in sorted(site.glob(f"{folder}/{name}"))]
+    import ctypes  # only jobs on a GPU need it
+    for builtins in sorted({path for found in paths for path in found.parent.glob("libnvrtc-builtins.so.*")}):
+        with contextlib.suppress(OSError):
+            ctypes.CDLL(str(builtins))
+    return names + [str(path) for path in paths]
 
 
 def stream_of(index, tensors):
