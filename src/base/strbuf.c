@@ -44,27 +44,6 @@ void tc_strbuf_reserve(struct tc_strbuf *buf, size_t more)
     buf->cap = cap;
 }
 
-void tc_strbuf_add(struct tc_strbuf *buf, const void *data, size_t size)
-{
-    tc_strbuf_reserve(buf, size);
-    if (size)
-        memcpy(buf->text + buf->size, data, size);
-    buf->size += size;
-    buf->text[buf->size] = '\0';
-}
-
-void tc_strbuf_adds(struct tc_strbuf *buf, const char *text)
-{
-    tc_strbuf_add(buf, text, strlen(text));
-}
-
-void tc_strbuf_addc(struct tc_strbuf *buf, char c)
-{
-    tc_strbuf_reserve(buf, 1);
-    buf->text[buf->size++] = c;
-    buf->text[buf->size] = '\0';
-}
-
 void tc_strbuf_addv(struct tc_strbuf *buf, const char *fmt, va_list args)
 {
     va_list again;

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <traincheck/error.h>
 
@@ -24,9 +25,28 @@ struct tc_strbuf {
 void tc_strbuf_release(struct tc_strbuf *buf);
 void tc_strbuf_reset(struct tc_strbuf *buf); /* empty, keeps its memory */
 void tc_strbuf_reserve(struct tc_strbuf *buf, size_t more);
-void tc_strbuf_add(struct tc_strbuf *buf, const void *data, size_t size);
-void tc_strbuf_adds(struct tc_strbuf *buf, const char *text);
-void tc_strbuf_addc(struct tc_strbuf *buf, char c);
+
+/* Inline, as what is packed of a call comes in pieces of a few bytes. */
+static inline void tc_strbuf_add(struct tc_strbuf *buf, const void *data, size_t size)
+{
+    if (size >= buf->cap - buf->size)
+        tc_strbuf_reserve(buf, size);
+    if (size)
+        memcpy(buf->text + buf->size, data, size);
+    buf->size += size;
+    buf->text[buf->size] = '\0';
+}
+
+static inline void tc_strbuf_adds(struct tc_strbuf *buf, const char *text)
+{
+    tc_strbuf_add(buf, text, strlen(text));
+}
+
+static inline void tc_strbuf_addc(struct tc_strbuf *buf, char c)
+{
+    tc_strbuf_add(buf, &c, 1);
+}
+
 TC_PRINTF(2, 3)
 void tc_strbuf_addf(struct tc_strbuf *buf, const char *fmt, ...);
 TC_PRINTF(2, 0)

@@ -64,6 +64,8 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(TRAINABLE_LAST, ATTRIBUTE, LAW, ONE, "at the end a gradient is required by %v",
         "a gradient was required by %d"),
     ROW(EXIST, ATTRIBUTE, LAW, ONE, "there are %v", "there were %d"),
+    ROW(CALLS, SET, LAW, MANY, "nothing is called in it but %c", "it called %c"),
+    ROW(ORDER, BEFORE, LAW, MANY, "it calls, in this order, %c", "it called %x"),
     ROW(FIRST, ARG_VALUE, LAW, MANY, "the first column of %p is %v",
         "the first column of %p was %v"),
     ROW(LAST, ARG_VALUE, LAW, MANY, "the last column of %p is %v", "the last column of %p was %v"),
@@ -109,6 +111,7 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
         "%p was made by {%v|no model}"),
     ROW(APART, ARG_SOURCE, LAW, MANY, "%p is of the row %v from that of the first",
         "%p was of the row %v from that of the first"),
+    ROW(ABOUT, ARG_VALUE, LAW, MANY, "in the first three steps %p is about as in %v", "%p was %v"),
 #undef ROW
 };
 
@@ -218,6 +221,13 @@ void tc_fact_describe_subject(const struct tc_fact *fact, const struct tc_strtab
         return;
     case TC_SUBJECT_CHANGES:
         add_changer(out, fact, symbols);
+        return;
+    case TC_SUBJECT_INSIDE:
+        if (f[TC_FACT_FN] != TC_NO_SYM)
+            break;
+        tc_strbuf_addf(out, "the script in %s",
+                       f[TC_FACT_STAGE] == TC_NO_SYM ? "a step"
+                                                     : tc_strtab_text(symbols, f[TC_FACT_STAGE]));
         return;
     default:
         break;
@@ -342,6 +352,72 @@ static void add_difference(struct tc_strbuf *out, const struct tc_fact *fact,
     tc_json_free(is);
 }
 
+/* ---- names of calls ------------------------------------------------------------------------- */
+
+static void add_calls(struct tc_strbuf *out, const struct tc_json *names)
+{
+    size_t n = 0;
+
+    for (const struct tc_json *c = tc_json_first(names); c; c = tc_json_next(c)) {
+        if (!tc_json_text(c))
+            continue;
+        if (++n > SHOWN_NAMES)
+            break;
+        tc_strbuf_adds(out, n > 1 ? ", " : "");
+        tc_describe_call_name(tc_json_text(c), out);
+    }
+    tc_strbuf_adds(out, n > SHOWN_NAMES ? ", ..." : "");
+}
+
+/* The place of a name, n of them if it is none. */
+static size_t place_in(const struct tc_json *names, const char *name)
+{
+    const struct tc_json *c = tc_json_first(names);
+    size_t i = 0;
+
+    for (; c && (!tc_json_text(c) || !name || strcmp(tc_json_text(c), name) != 0); i++)
+        c = tc_json_next(c);
+    return i;
+}
+
+/* The first call that came too late, and the one of those before it that is expected last. */
+static void add_overtaken(struct tc_strbuf *out, const struct tc_json *seen,
+                          const struct tc_json *expected)
+{
+    const char *before = NULL;
+
+    for (const struct tc_json *c = tc_json_first(seen); c; c = tc_json_next(c)) {
+        const char *name = tc_json_text(c);
+        if (!before || place_in(expected, name) > place_in(expected, before)) {
+            before = name;
+            continue;
+        }
+        tc_describe_call_name(before, out);
+        tc_strbuf_adds(out, " before ");
+        tc_describe_call_name(name, out);
+        return;
+    }
+    add_calls(out, seen);
+}
+
+static void add_order(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym value,
+                      bool is_seen, struct tc_strbuf *out)
+{
+    const tc_sym expected = fact->value;
+    struct tc_json *was = NULL, *is = NULL;
+
+    if (!tc_json_parse(tc_strtab_text(symbols, expected), tc_strtab_size(symbols, expected), &was,
+                       NULL) &&
+        !tc_json_parse(tc_strtab_text(symbols, value), tc_strtab_size(symbols, value), &is, NULL)) {
+        if (is_seen)
+            add_overtaken(out, is, was);
+        else
+            add_calls(out, is);
+    }
+    tc_json_free(was);
+    tc_json_free(is);
+}
+
 /* The operand of a flow. */
 static void add_end(struct tc_strbuf *out, const char *name)
 {
@@ -394,6 +470,10 @@ static void add_word(const struct sentence *s, char which)
         break;
     case 'w':
         add_start(s->out, s->symbols, f);
+        break;
+    case 'c':
+    case 'x':
+        add_order(s->fact, s->symbols, s->value, which == 'x', s->out);
         break;
     case 'o':
         add_call(s->out, s->symbols, f[TC_FACT_IN], f[TC_FACT_IN_OF]);

@@ -32,7 +32,7 @@ struct tc_attribute_row {
     enum tc_fact_nature nature;
     unsigned support; /* occasions at least, in all runs together */
     /* Sentences. %p: the operand; %v: the value; %s: s unless the value is 1; %d: how the set seen
-     * differs; %o: the other call; {yes|no}: by the value. */
+     * differs; %o: the other call; %c: calls; %x: those out of order; {yes|no}: by the value. */
     const char *expected, *seen;
 };
 

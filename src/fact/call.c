@@ -247,7 +247,7 @@ static struct tc_fact_open *open_one(struct tc_fact_watch *w, int64_t id)
     if (w->n_open == w->open.n)
         tc_vec_push(&w->open, (struct tc_fact_open){0});
     struct tc_fact_open *open = &w->open.items[w->n_open++];
-    *open = (struct tc_fact_open){.id = id};
+    *open = (struct tc_fact_open){.id = id, .inside = TC_FACT_NO_INSIDE};
     return open;
 }
 
@@ -489,6 +489,20 @@ static void read_operands(struct tc_facts *facts, const struct tc_fact_watch *w,
     tc_fact_reader_release(&reader);
 }
 
+/* Of a call of the script's own: what torch hands on inside of it is the same again. */
+static void meet_scalar(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_fact_open *open,
+                        const char *path, const struct tc_value *tensor, bool is_told)
+{
+    const tc_fact_lead cause = open->lead ? open->lead : open->inner ? open->inner : open->flow;
+    tc_fact_lead lead;
+
+    if (!is_told)
+        return;
+    lead = tc_fact_meet_scalar(facts, w, open->subject, path, tensor, cause);
+    note_lead(w, lead, cause);
+    open->lead = open->lead ? open->lead : lead;
+}
+
 static void pack_operands(struct tc_facts *facts, struct tc_fact_watch *w,
                           struct tc_fact_open *open, const struct tc_call *call)
 {
@@ -540,12 +554,18 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
            facts->pack.n_tensors * sizeof(*facts->pack.tensors));
     open->operands.n_tensors = facts->pack.n_tensors;
     open->flow = taint_of(w, &open->operands);
+    cause = open->flow ? open->flow : lead_around(w);
+    if (tc_fact_is_of_script(call))
+        open->lead = tc_fact_call_inside(facts, w, outer, call, cause);
+    note_lead(w, open->lead, cause);
+    cause = cause ? cause : open->lead;
     known = class_of(facts);
     if (!known)
         read_operands(facts, w, open, call);
-    cause = open->flow ? open->flow : lead_around(w);
-    open->lead = settle(facts, known, open->subject, cause);
-    note_lead(w, open->lead, cause);
+    tc_fact_lead lead = settle(facts, known, open->subject, cause);
+    note_lead(w, lead, cause);
+    open->lead = open->lead ? open->lead : lead;
+    meet_scalar(facts, w, open, "self", call->self, call->role == TC_ROLE_BACKWARD);
 }
 
 /* ---- a call ends ---------------------------------------------------------------------------- */
@@ -686,6 +706,11 @@ void tc_fact_call_ends(struct tc_facts *facts, struct tc_fact_watch *w, const st
         note_lead(w, lead, cause);
         open->lead = open->lead ? open->lead : lead;
     }
+    if (!call->raised)
+        meet_scalar(facts, w, open, "value", call->end->value,
+                    tc_fact_is_of_script(call) && call->role != TC_ROLE_OPERATOR);
+    tc_fact_inside_ends(facts, w, open->inside);
+    note_lead(w, tc_fact_settle_said(facts, 1, open->lead, NULL), open->lead);
     give_on(facts, w, open, call);
     tc_fact_give_row(w, open, call, &facts->pack);
     w->n_open--;

@@ -61,15 +61,27 @@ struct tc_fact_open {
     uint32_t row;                          /* its place among calls of the API in a row, or 0 */
     uint32_t roots;                        /* models that had a part in it */
     uint32_t made_subject;                 /* with what made its first operand, or UINT32_MAX */
+    uint32_t inside;                       /* what it calls, or TC_FACT_NO_INSIDE */
     int64_t index;                         /* of the row that all its operands are of; TC_NONE */
+};
+
+/* What is said of a counter at the end of a window. */
+enum tc_fact_tally {
+    TC_FACT_TALLY_ALL,
+    TC_FACT_TALLY_FIRST,
+    TC_FACT_TALLY_LATER,
+    TC_FACT_TALLY_WHERE,
+    TC_FACT_TALLY_EVEN,
+    TC_FACT_N_TALLIES,
 };
 
 /* What is counted in each window: calls of an API with a class of receivers at one stage, or which
  * of their operands came from which call. */
 struct tc_fact_counter {
     struct tc_subject subject;
-    uint64_t n, n_all; /* in this window; in all */
-    bool is_reported;  /* counted in windows before */
+    uint64_t n, n_all;                 /* in this window; in all */
+    bool is_reported;                  /* counted in windows before */
+    uint32_t slots[TC_FACT_N_TALLIES]; /* once looked up; UINT32_MAX: nothing is to be said */
 };
 
 struct tc_fact_label {
@@ -92,6 +104,46 @@ struct tc_fact_setting {
     int64_t serial;          /* of the group */
     tc_sym name, key, value; /* value: JSON text */
     tc_fact_lead lead;       /* broke where it was set */
+};
+
+/* Calls that stand in one call of the script, at one stage, or in its steps. */
+#define TC_FACT_NO_INSIDE UINT32_MAX
+
+/* What happened within one subject. */
+struct tc_fact_inside {
+    struct tc_subject subject;
+    bool is_top;             /* of the script: an occasion is a step */
+    struct tc_map calls;     /* API → the occasion, from 1 on, in which it was met last */
+    TC_VEC(tc_sym) all;      /* all of them */
+    TC_VEC(tc_sym) sequence; /* those of this occasion, in the order of their first calls */
+    uint64_t occasion;
+    struct tc_strtab *orders; /* sequences, as bytes; NULL before there is one */
+    uint64_t n_ordered;       /* occasions of these */
+    bool is_varied;           /* there were too many different ones */
+    bool is_broken;           /* judging: a call was made that never was */
+    bool is_expected;         /* judging: what follows was read */
+    uint32_t calls_slot, order_slot;
+    struct tc_map expected_calls, expected_order; /* API → its place from 1 on */
+};
+
+struct tc_fact_insides {
+    struct tc_strtab *tuples; /* packed subjects */
+    TC_VEC(struct tc_fact_inside) items;
+    tc_sym stage; /* the script's last one, and its number */
+    uint32_t top;
+};
+
+/* From the smallest to the largest, of so many. */
+struct tc_fact_range {
+    double low, high;
+    uint64_t n;
+};
+
+/* A number that a call returned, or was given, in the first steps. */
+struct tc_fact_scalar {
+    uint32_t subject;
+    tc_sym path;
+    struct tc_fact_range range;
 };
 
 /* So many operands of a model are compared with those of other calls. */
@@ -126,6 +178,9 @@ struct tc_fact_watch {
     TC_VEC(tc_sym) roots; /* names of models whose parameters were operands */
     struct tc_map rows;   /* serial of what is one row of a tensor → its index, in this window */
     struct tc_fact_history history;
+    struct tc_fact_insides insides;
+    struct tc_map scalar_places; /* subject and path → place */
+    TC_VEC(struct tc_fact_scalar) scalars;
 };
 
 struct tc_facts {
@@ -191,6 +246,39 @@ void tc_fact_give_row(struct tc_fact_watch *watch, const struct tc_fact_open *op
 /* Count one more of the subject in this window. */
 struct tc_fact_counter *tc_fact_tally(struct tc_fact_watch *watch,
                                       const struct tc_subject *subject);
+
+/* ---- inside.c: which calls the script makes, and in which order --------------------------------
+ */
+
+void tc_fact_insides_release(struct tc_fact_insides *insides);
+/* A call of the script's own begins, in `around` (NULL: at the top), and follows from `cause`.
+ * Returns what breaks by it. */
+tc_fact_lead tc_fact_call_inside(struct tc_facts *facts, struct tc_fact_watch *watch,
+                                 struct tc_fact_open *around, const struct tc_call *call,
+                                 tc_fact_lead cause);
+/* A call with others inside ends, or a step of the script: say what is to be settled. */
+void tc_fact_inside_ends(struct tc_facts *facts, struct tc_fact_watch *watch, uint32_t inside);
+void tc_fact_tops_end(struct tc_facts *facts, struct tc_fact_watch *watch);
+/* Learning, at the end of a run. */
+void tc_fact_say_insides(struct tc_facts *facts, struct tc_fact_watch *watch);
+
+/* ---- early_number.c: how large losses and norms are in the first steps
+ * --------------------------------
+ */
+
+/* The value of an operand or a result, that of path, if it is a number; returns what breaks by it.
+ */
+tc_fact_lead tc_fact_meet_scalar(struct tc_facts *facts, struct tc_fact_watch *watch,
+                                 uint32_t subject, const char *path, const struct tc_value *tensor,
+                                 tc_fact_lead cause);
+/* Learning, at the end of a run. */
+void tc_fact_say_scalars(struct tc_facts *facts, struct tc_fact_watch *watch);
+/* A number, or two of them; false if it is neither. */
+bool tc_fact_read_range(const char *text, size_t size, struct tc_fact_range *range);
+void tc_fact_print_range(const struct tc_fact_range *range, struct tc_strbuf *out);
+/* The other is added; false if what comes out is too wide to be claimed. */
+bool tc_fact_join_ranges(struct tc_fact_range *range, const struct tc_fact_range *other);
+bool tc_fact_is_about(const struct tc_fact_range *seen, const struct tc_fact_range *expected);
 
 /* ---- call.c, window.c, setting.c, finish.c -------------------------------------------------- */
 

@@ -127,6 +127,13 @@ static void say_runs(struct tc_facts *facts, const struct tc_fact_watch *w)
             say_present(facts, &w->counters.items[i]);
 }
 
+/* What is gathered while a run lasts, each with how often it was met. */
+static void say_learned(struct tc_facts *facts, struct tc_fact_watch *w)
+{
+    tc_fact_say_insides(facts, w);
+    tc_fact_say_scalars(facts, w);
+}
+
 static void finish_process(struct tc_facts *facts, struct tc_fact_watch *w)
 {
     const struct tc_place place = end_of(w);
@@ -141,6 +148,8 @@ static void finish_process(struct tc_facts *facts, struct tc_fact_watch *w)
         tc_fact_say_trainable(facts, w, TC_ATTRIBUTE_EXIST);
     }
     tc_fact_settle_said(facts, 1, w->last_lead, &place);
+    if (!facts->table.is_judging && w->process->has_ended && !w->process->has_failed)
+        say_learned(facts, w);
     for (size_t i = 0; !facts->table.is_judging && i < facts->all.n; i++)
         tc_fact_say_absent(facts, w, facts->all.items[i], &place);
 }

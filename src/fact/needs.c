@@ -103,6 +103,7 @@ static bool follows_chains(const struct tc_fact *fact)
     case TC_ATTRIBUTE_STILL:
     case TC_ATTRIBUTE_MADE_OF:
     case TC_ATTRIBUTE_APART:
+    case TC_ATTRIBUTE_CALLS:
         return true;
     default:
         return fact->subject.kind == TC_SUBJECT_FLOW;

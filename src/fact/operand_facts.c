@@ -12,12 +12,16 @@
 /* Scalars that a trace tells of a tensor, each an attribute. One more is one more row. */
 static const struct {
     const char *key;
+    size_t size;
     enum tc_attribute attribute;
 } tensor_rows[] = {
-    {"tensor",        TC_ATTRIBUTE_TENSOR       },
-    {"array",         TC_ATTRIBUTE_TENSOR       },
-    {"dtype",         TC_ATTRIBUTE_DTYPE        },
-    {"requires_grad", TC_ATTRIBUTE_REQUIRES_GRAD},
+#define ROW(key, attribute)                            \
+    {                                                  \
+        key, sizeof(key) - 1, TC_ATTRIBUTE_##attribute \
+    }
+    ROW("tensor", TENSOR), ROW("array", TENSOR), ROW("dtype", DTYPE),
+    ROW("requires_grad", REQUIRES_GRAD)
+#undef ROW
 };
 
 #define N_TENSOR_ROWS (sizeof(tensor_rows) / sizeof(*tensor_rows))
@@ -39,7 +43,8 @@ static size_t row_of(struct tc_str key)
 {
     size_t i = 0;
 
-    while (i < N_TENSOR_ROWS && !tc_str_is(key, tensor_rows[i].key))
+    while (i < N_TENSOR_ROWS &&
+           (key.size != tensor_rows[i].size || memcmp(key.text, tensor_rows[i].key, key.size) != 0))
         i++;
     return i;
 }
@@ -58,27 +63,12 @@ static void pack_text(struct tc_fact_pack *p, char tag, struct tc_str text)
     tc_strbuf_add(&p->bytes, text.text, text.size);
 }
 
-static void pack_content(struct tc_fact_pack *p, const struct tc_value *v)
+static void pack_content(struct tc_fact_pack *p, const struct tc_fact_tensor *t)
 {
     for (size_t i = 0; p->has_content && i < TC_N_CONTENT; i++) {
         tc_strbuf_addc(&p->bytes, 'c');
-        (void)tc_fact_content(i, v, false, &p->bytes);
+        (void)tc_fact_content(i, t, false, &p->bytes);
     }
-}
-
-static uint32_t count_elements(const struct tc_value *shape)
-{
-    uint64_t n = 1;
-
-    for (uint32_t i = 0; shape && shape->kind == TC_VALUE_ARRAY && i < shape->n; i++) {
-        const int64_t size = tc_value_int(&shape->items[i], 0);
-        if (size < 0 || size > UINT32_MAX)
-            return UINT32_MAX;
-        n *= (uint64_t)size;
-        if (n > UINT32_MAX)
-            return UINT32_MAX;
-    }
-    return (uint32_t)n;
 }
 
 /* Of so many elements, so many of them distinct where that is known, two are not alike by chance.
@@ -86,50 +76,49 @@ static uint32_t count_elements(const struct tc_value *shape)
 #define MIN_ELEMENTS 16
 #define MIN_DISTINCT 8
 
-static bool is_varied(const struct tc_value *v, uint32_t n)
+static bool is_varied(const struct tc_fact_tensor *t)
 {
-    return n >= MIN_ELEMENTS && tc_value_int(tc_value_get(tc_value_get(v, "summary"), "distinct"),
-                                             MIN_DISTINCT) >= MIN_DISTINCT;
+    return t->n_elements >= MIN_ELEMENTS &&
+           tc_value_int(tc_value_get(t->summary, "distinct"), MIN_DISTINCT) >= MIN_DISTINCT;
 }
 
-static void keep_tensor(struct tc_fact_pack *p, int64_t serial, const struct tc_value *v)
+static void keep_tensor(struct tc_fact_pack *p, const struct tc_fact_tensor *t)
 {
-    struct tc_str digest = tc_value_str(tc_value_get(v, "digest"));
-    const struct tc_value *rms = tc_value_get(tc_value_get(v, "scale"), "rms");
-    const struct tc_value *grad = tc_value_get(v, "requires_grad");
+    const struct tc_str digest = tc_value_str(t->digest);
+    const struct tc_value *rms = tc_value_get(t->scale, "rms");
+    const size_t i = p->n_tensors;
 
-    if (p->n_tensors == TC_FACT_TENSORS)
+    if (i == TC_FACT_TENSORS)
         return;
-    p->digests[p->n_tensors] = digest.text ? tc_hash64(digest.text, digest.size, 1) : 0;
-    p->is_given[p->n_tensors] = false;
-    p->scales[p->n_tensors] = rms && rms->kind == TC_VALUE_FLOAT ? rms->number : (double)NAN;
-    p->beside[p->n_tensors] = NULL;
-    p->rows[p->n_tensors] = tc_value_str(tc_value_get(v, "rows"));
-    p->trained[p->n_tensors] = NULL;
-    p->earlier[p->n_tensors] = p->still[p->n_tensors] = NULL;
-    p->made[p->n_tensors] = TC_NO_SYM;
-    p->apart[p->n_tensors][0] = '\0';
-    p->n_elements[p->n_tensors] = count_elements(tc_value_get(v, "shape"));
-    p->is_varied[p->n_tensors] = is_varied(v, p->n_elements[p->n_tensors]);
-    p->is_computed[p->n_tensors] = tc_value_is_true(grad);
-    p->tensors[p->n_tensors++] = serial;
+    p->n_tensors++;
+    p->digests[i] = digest.text ? tc_hash64(digest.text, digest.size, 1) : 0;
+    p->is_given[i] = false;
+    p->scales[i] = rms && rms->kind == TC_VALUE_FLOAT ? rms->number : (double)NAN;
+    p->beside[i] = p->trained[i] = p->earlier[i] = p->still[i] = NULL;
+    p->rows[i] = tc_value_str(t->rows);
+    p->made[i] = TC_NO_SYM;
+    p->apart[i][0] = '\0';
+    p->n_elements[i] = t->shape && t->shape->kind == TC_VALUE_ARRAY ? t->n_elements : 1;
+    p->is_varied[i] = is_varied(t);
+    p->is_computed[i] = tc_value_is_true(t->requires_grad);
+    p->tensors[i] = tc_value_int(t->id, -1);
 }
 
 static void pack_tensor(struct tc_fact_pack *p, const struct tc_value *v, unsigned depth)
 {
+    struct tc_fact_tensor t;
+
+    tc_fact_tensor(&t, v);
     pack(p, 'T', NULL, 0);
-    pack_content(p, v);
+    pack_content(p, &t);
+    if (t.id)
+        keep_tensor(p, &t);
     for (uint32_t i = 0; i < v->n; i++) {
-        struct tc_str key = v->members[i].key;
         const struct tc_value *value = &v->members[i].value;
-        if (key.size == 2 && !memcmp(key.text, "id", 2)) {
-            keep_tensor(p, tc_value_int(value, -1), v);
+        const bool is_shape = value == t.shape;
+        if (!is_shape && row_of(v->members[i].key) == N_TENSOR_ROWS)
             continue;
-        }
-        bool is_shape = tc_str_is(key, "shape");
-        if (!is_shape && row_of(key) == N_TENSOR_ROWS)
-            continue;
-        tc_strbuf_addc(&p->bytes, is_shape ? 's' : key.text[0]);
+        tc_strbuf_addc(&p->bytes, is_shape ? 's' : v->members[i].key.text[0]);
         tc_fact_pack_value(p, value, depth + 1);
     }
 }
@@ -321,13 +310,14 @@ static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
 {
     const size_t at = place_of(r, tensor, r->pack->n_tensors);
     const bool is_computed = at == r->pack->n_tensors || r->pack->is_computed[at];
+    struct tc_fact_tensor t;
 
+    tc_fact_tensor(&t, tensor);
     for (size_t i = 0; i < TC_N_CONTENT; i++) {
-        if (tc_fact_content_attribute(i) == TC_ATTRIBUTE_UNIFORM && is_sample(r) &&
-            tc_value_get(tensor, "summary"))
+        if (tc_fact_content_attribute(i) == TC_ATTRIBUTE_UNIFORM && is_sample(r) && t.summary)
             continue;
         tc_strbuf_reset(&r->text);
-        if (tc_fact_content(i, tensor, is_computed, &r->text))
+        if (tc_fact_content(i, &t, is_computed, &r->text))
             add(r, tc_fact_content_attribute(i));
     }
 }

@@ -5,6 +5,7 @@
  * An example is one slot with one value. Learning tells of all at the end of a run, with how often
  * each was met; judging tells of each breach, and of what held in sum.
  */
+#include <math.h>
 #include <string.h>
 
 #include "fact/attribute.h"
@@ -72,6 +73,8 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_vec_release(&w->labels);
     tc_vec_release(&w->counters);
     tc_vec_release(&w->roots);
+    tc_vec_release(&w->scalars);
+    tc_map_release(&w->scalar_places);
     tc_map_release(&w->rows);
     tc_strtab_free(w->label_tuples);
     tc_strtab_free(w->counter_tuples);
@@ -79,6 +82,7 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_map_release(&w->old_producers);
     tc_map_release(&w->taints);
     tc_fact_history_release(&w->history);
+    tc_fact_insides_release(&w->insides);
     tc_free(w);
 }
 
@@ -175,23 +179,58 @@ static bool is_idle(const struct tc_fact *fact, const char *value)
     }
 }
 
+static bool range_of(const struct tc_strtab *symbols, tc_sym value, struct tc_fact_range *range)
+{
+    return tc_fact_read_range(tc_strtab_text(symbols, value), tc_strtab_size(symbols, value),
+                              range);
+}
+
+/* The one value that was met; TC_NO_SYM where there were several. */
+static tc_sym only_value(const struct tc_outcomes *outcomes)
+{
+    const tc_sym value =
+        outcomes->n && outcomes->n_outcome[0] == 1 ? outcomes->outcome[0][0] : TC_NO_SYM;
+
+    for (size_t i = 1; i < outcomes->n; i++)
+        if (outcomes->n_outcome[i] != 1 || outcomes->outcome[i][0] != value)
+            return TC_NO_SYM;
+    return value;
+}
+
+/* The range of all that was met; TC_NO_SYM where it is too wide. */
+static tc_sym common_range(struct tc_strtab *symbols, const struct tc_outcomes *outcomes)
+{
+    struct tc_fact_range all = {INFINITY, -INFINITY, 0}, range;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    bool is_narrow = false;
+
+    for (size_t i = 0; i < outcomes->n; i++) {
+        if (outcomes->n_outcome[i] != 1 || !range_of(symbols, outcomes->outcome[i][0], &range))
+            return TC_NO_SYM;
+        is_narrow = tc_fact_join_ranges(&all, &range);
+    }
+    if (!is_narrow)
+        return TC_NO_SYM;
+    tc_fact_print_range(&all, &text);
+    const tc_sym value = tc_strtab_intern(symbols, text.text, text.size);
+    tc_strbuf_release(&text);
+    return value;
+}
+
 /* One value throughout is a claim; a key with two is none. */
 static void propose(enum tc_fact_form form, struct tc_strtab *symbols, tc_sym key,
                     const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
 {
     struct tc_fact fact;
-    tc_sym value = outcomes->n && outcomes->n_outcome[0] == 1 ? outcomes->outcome[0][0] : TC_NO_SYM;
 
-    for (size_t i = 1; i < outcomes->n; i++)
-        if (outcomes->n_outcome[i] != 1 || outcomes->outcome[i][0] != value)
-            return;
-    if (value == TC_NO_SYM ||
-        !tc_fact_of_key(&fact, symbols, tc_strtab_text(symbols, key),
+    if (!tc_fact_of_key(&fact, symbols, tc_strtab_text(symbols, key),
                         tc_strtab_size(symbols, key)) ||
         tc_fact_form(&fact, symbols) != form)
         return;
+    const tc_sym value = fact.attribute == TC_ATTRIBUTE_ABOUT ? common_range(symbols, outcomes)
+                                                              : only_value(outcomes);
     fact.value = value;
-    if (is_idle(&fact, tc_strtab_text(symbols, value)))
+    if (value == TC_NO_SYM || is_idle(&fact, tc_strtab_text(symbols, value)))
         return;
     struct tc_hypothesis hypothesis = {
         .n_params = 1,
@@ -220,10 +259,14 @@ static tc_sym key_of(enum tc_fact_form form, struct tc_strtab *symbols,
 static enum tc_outcome holds(struct tc_strtab *symbols, const struct tc_param *params,
                              size_t n_params, const tc_sym *outcome, size_t n_outcome)
 {
-    (void)symbols;
+    struct tc_fact_range seen, expected;
+
     (void)n_params;
     if (n_outcome != 1)
         return TC_UNDECIDED;
+    if (params[0].fact->attribute == TC_ATTRIBUTE_ABOUT && range_of(symbols, outcome[0], &seen) &&
+        range_of(symbols, params[0].fact->value, &expected))
+        return tc_fact_is_about(&seen, &expected) ? TC_HELD : TC_BROKEN;
     return outcome[0] == params[0].fact->value ? TC_HELD : TC_BROKEN;
 }
 

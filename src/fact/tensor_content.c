@@ -16,17 +16,61 @@
 /* Of single precision. */
 #define TOLERANCE 1e-4
 
-static int64_t count_of(const struct tc_value *tensor)
+/* ---- members -------------------------------------------------------------------------------- */
+
+/* No more than can be counted; 0 where it has no shape. */
+static uint32_t count_of(const struct tc_value *shape)
 {
-    const struct tc_value *shape = tc_value_get(tensor, "shape");
-    int64_t n = 1;
+    uint64_t n = 1;
 
     if (!shape || shape->kind != TC_VALUE_ARRAY)
         return 0;
-    for (uint32_t i = 0; i < shape->n; i++)
-        n *= tc_value_int(&shape->items[i], 0);
-    return n;
+    for (uint32_t i = 0; i < shape->n; i++) {
+        const int64_t size = tc_value_int(&shape->items[i], 0);
+        if (size < 0 || size > UINT32_MAX)
+            return UINT32_MAX;
+        n *= (uint64_t)size;
+        if (n > UINT32_MAX)
+            return UINT32_MAX;
+    }
+    return (uint32_t)n;
 }
+
+static const struct {
+    const char *name;
+    size_t size, offset;
+} members[] = {
+#define MEMBER(name)                                                            \
+    {                                                                           \
+#        name, sizeof(#        name) - 1, offsetof(struct tc_fact_tensor, name) \
+    }
+    MEMBER(id),    MEMBER(dtype),    MEMBER(shape), MEMBER(requires_grad), MEMBER(device),
+    MEMBER(value), MEMBER(constant), MEMBER(range), MEMBER(summary),       MEMBER(digest),
+    MEMBER(scale), MEMBER(rows)
+#undef MEMBER
+};
+
+/* Where a member of that name is kept; NULL if nothing is told of it. */
+static const struct tc_value **place_of(struct tc_fact_tensor *t, struct tc_str key)
+{
+    for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
+        if (members[i].size == key.size && !memcmp(members[i].name, key.text, key.size))
+            return (const struct tc_value **)((char *)t + members[i].offset);
+    return NULL;
+}
+
+void tc_fact_tensor(struct tc_fact_tensor *t, const struct tc_value *tensor)
+{
+    *t = (struct tc_fact_tensor){0};
+    for (uint32_t i = tensor->n; i-- > 0;) { /* of two of one name the first */
+        const struct tc_value **place = place_of(t, tensor->members[i].key);
+        if (place)
+            *place = &tensor->members[i].value;
+    }
+    t->n_elements = count_of(t->shape);
+}
+
+/* ---- attributes ----------------------------------------------------------------------------- */
 
 static bool add_flag(struct tc_strbuf *out, bool value)
 {
@@ -60,17 +104,17 @@ static bool is_filler(const struct tc_value *summary, const struct tc_value *ele
     return count && tc_value_int(tc_value_get(summary, count), 0) > n_rows;
 }
 
-static bool add_column(const struct tc_value *tensor, const char *key, struct tc_strbuf *out)
+static bool add_column(const struct tc_fact_tensor *tensor, const char *key, struct tc_strbuf *out)
 {
-    const struct tc_value *summary = tc_value_get(tensor, "summary");
-    const struct tc_value *shape = tc_value_get(tensor, "shape"), *element;
+    const struct tc_value *summary = tensor->summary;
+    const struct tc_value *shape = tensor->shape, *element;
 
     if (!summary || !shape || shape->kind != TC_VALUE_ARRAY || shape->n < 2 ||
-        !tells_columns(summary, count_of(tensor), tc_value_int(&shape->items[shape->n - 1], 0)))
+        !tells_columns(summary, tensor->n_elements, tc_value_int(&shape->items[shape->n - 1], 0)))
         return false;
     element = tc_value_get(summary, key);
-    if (is_filler(summary, element, count_of(tensor) / tc_value_int(&shape->items[shape->n - 1], 1),
-                  key))
+    if (is_filler(summary, element,
+                  tensor->n_elements / tc_value_int(&shape->items[shape->n - 1], 1), key))
         tc_strbuf_adds(out, TC_FACT_FILLER);
     else if (!element)
         tc_strbuf_adds(out, "\"mixed\"");
@@ -81,12 +125,14 @@ static bool add_column(const struct tc_value *tensor, const char *key, struct tc
     return true;
 }
 
-static bool first_column(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
+static bool first_column(const struct tc_fact_tensor *tensor, bool is_computed,
+                         struct tc_strbuf *out)
 {
     return !is_computed && add_column(tensor, "first", out);
 }
 
-static bool last_column(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
+static bool last_column(const struct tc_fact_tensor *tensor, bool is_computed,
+                        struct tc_strbuf *out)
 {
     return !is_computed && add_column(tensor, "last", out);
 }
@@ -101,33 +147,33 @@ static bool is_uniform_summary(const struct tc_value *summary)
            tc_value_int(tc_value_get(summary, "false"), 0) == 0;
 }
 
-static bool uniform(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
+static bool uniform(const struct tc_fact_tensor *tensor, bool is_computed, struct tc_strbuf *out)
 {
-    const struct tc_value *summary = tc_value_get(tensor, "summary");
-    struct tc_str dtype = tc_value_str(tc_value_get(tensor, "dtype"));
-    int64_t n = count_of(tensor);
+    const struct tc_value *summary = tensor->summary;
+    struct tc_str dtype = tc_value_str(tensor->dtype);
+    int64_t n = tensor->n_elements;
 
     if (n < 2 || n > MAX_SUMMARIZED)
         return false;
     if (summary) /* what a model chooses may become one thing; its ratio that is always one is none
                   */
         return n >= MIN_ELEMENTS && !is_computed && add_flag(out, is_uniform_summary(summary));
-    if (!tc_value_is(tc_value_get(tensor, "device"), "cpu") || dtype.size < 5 ||
+    if (!tc_value_is(tensor->device, "cpu") || dtype.size < 5 ||
         (memcmp(dtype.text, "float", 5) != 0 && memcmp(dtype.text, "bfloa", 5) != 0))
         return false;
-    return add_flag(out, tc_value_get(tensor, "constant") != NULL);
+    return add_flag(out, tensor->constant != NULL);
 }
 
-static bool negative(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
+static bool negative(const struct tc_fact_tensor *tensor, bool is_computed, struct tc_strbuf *out)
 {
-    const struct tc_value *n = tc_value_get(tc_value_get(tensor, "summary"), "negative");
+    const struct tc_value *n = tc_value_get(tensor->summary, "negative");
 
     return n && !is_computed && add_flag(out, tc_value_int(n, 0) > 0);
 }
 
-static bool zero(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
+static bool zero(const struct tc_fact_tensor *tensor, bool is_computed, struct tc_strbuf *out)
 {
-    const struct tc_value *value = tc_value_get(tensor, "value");
+    const struct tc_value *value = tensor->value;
 
     (void)is_computed;
     if (!value || value->kind != TC_VALUE_FLOAT)
@@ -141,11 +187,11 @@ static bool zero(const struct tc_value *tensor, bool is_computed, struct tc_strb
 #define ROUNDING 1e-6
 
 /* min, max, how many are negative, how many positive. */
-static bool read_range(const struct tc_value *tensor, double range[4])
+static bool read_range(const struct tc_fact_tensor *tensor, double range[4])
 {
-    const struct tc_value *v = tc_value_get(tensor, "range");
+    const struct tc_value *v = tensor->range;
 
-    if (!v || v->kind != TC_VALUE_ARRAY || v->n != 4 || count_of(tensor) < MIN_ELEMENTS)
+    if (!v || v->kind != TC_VALUE_ARRAY || v->n != 4 || tensor->n_elements < MIN_ELEMENTS)
         return false;
     for (uint32_t i = 0; i < 4; i++) {
         if (v->items[i].kind != TC_VALUE_FLOAT && v->items[i].kind != TC_VALUE_INT)
@@ -178,24 +224,24 @@ static bool add_side(struct tc_strbuf *out, double below, double n, double above
                      is_computed);
 }
 
-static bool below_zero(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
+static bool below_zero(const struct tc_fact_tensor *tensor, bool is_computed, struct tc_strbuf *out)
 {
     double range[4];
 
     return read_range(tensor, range) &&
-           add_side(out, -range[0], range[2], range[1], (double)count_of(tensor), is_computed);
+           add_side(out, -range[0], range[2], range[1], (double)tensor->n_elements, is_computed);
 }
 
-static bool above_zero(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
+static bool above_zero(const struct tc_fact_tensor *tensor, bool is_computed, struct tc_strbuf *out)
 {
     double range[4];
 
     return read_range(tensor, range) &&
-           add_side(out, range[1], range[3], -range[0], (double)count_of(tensor), is_computed);
+           add_side(out, range[1], range[3], -range[0], (double)tensor->n_elements, is_computed);
 }
 
 /* Where none is below zero, as of scaled images. What does not reach one is no bound. */
-static bool above_one(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out)
+static bool above_one(const struct tc_fact_tensor *tensor, bool is_computed, struct tc_strbuf *out)
 {
     double range[4];
 
@@ -208,7 +254,7 @@ static bool above_one(const struct tc_value *tensor, bool is_computed, struct tc
 
 static const struct {
     enum tc_attribute attribute;
-    bool (*tell)(const struct tc_value *tensor, bool is_computed, struct tc_strbuf *out);
+    bool (*tell)(const struct tc_fact_tensor *tensor, bool is_computed, struct tc_strbuf *out);
 } rows[TC_N_CONTENT] = {
     {TC_ATTRIBUTE_FIRST,      first_column},
     {TC_ATTRIBUTE_LAST,       last_column },
@@ -225,7 +271,7 @@ enum tc_attribute tc_fact_content_attribute(size_t i)
     return rows[i].attribute;
 }
 
-bool tc_fact_content(size_t i, const struct tc_value *tensor, bool is_computed,
+bool tc_fact_content(size_t i, const struct tc_fact_tensor *tensor, bool is_computed,
                      struct tc_strbuf *out)
 {
     return rows[i].tell(tensor, is_computed, out);

@@ -22,10 +22,19 @@
 /* None, and none at the bound: breaks "some" alone, and is never claimed. */
 #define TC_FACT_FREE "\"none at all\""
 
+/* The members of a tensor's value that facts ask for; NULL where it has none of that name. */
+struct tc_fact_tensor {
+    const struct tc_value *id, *dtype, *shape, *requires_grad, *device;
+    const struct tc_value *value, *constant, *range, *summary, *digest, *scale, *rows;
+    uint32_t n_elements; /* UINT32_MAX: that many or more */
+};
+
+void tc_fact_tensor(struct tc_fact_tensor *t, const struct tc_value *tensor);
+
 enum tc_attribute tc_fact_content_attribute(size_t i);
 /* is_computed: by a model, so that it is another one as training goes on.
  * Append the value of the i-th of these attributes, as JSON; false where the tensor has none. */
-bool tc_fact_content(size_t i, const struct tc_value *tensor, bool is_computed,
+bool tc_fact_content(size_t i, const struct tc_fact_tensor *tensor, bool is_computed,
                      struct tc_strbuf *out);
 
 /* "1/4 of what API returned" where number is a simple multiple of the result of that call. */

@@ -4,8 +4,6 @@
  */
 #include "fact/facts.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,14 +12,20 @@
 
 /* ---- how often ------------------------------------------------------------------------------ */
 
+#define NOT_LOOKED_UP (UINT32_MAX - 1)
+
 /* The counter of a subject, made if it is a new one. */
 static struct tc_fact_counter *counter_of(struct tc_fact_watch *w, const struct tc_subject *subject,
                                           bool is_reported)
 {
     tc_sym number = tc_strtab_intern(w->counter_tuples, subject, sizeof(*subject));
+    struct tc_fact_counter c = {.subject = *subject, .is_reported = is_reported};
 
-    if (number == w->counters.n)
-        tc_vec_push(&w->counters, ((struct tc_fact_counter){*subject, 0, 0, is_reported}));
+    if (number == w->counters.n) {
+        for (size_t i = 0; i < TC_FACT_N_TALLIES; i++)
+            c.slots[i] = NOT_LOOKED_UP;
+        tc_vec_push(&w->counters, c);
+    }
     return &w->counters.items[number];
 }
 
@@ -34,53 +38,65 @@ struct tc_fact_counter *tc_fact_tally(struct tc_fact_watch *w, const struct tc_s
     return c;
 }
 
-/* The attribute of a flow that stands for one of a call; that one where there is none. */
-static enum tc_attribute of_flow(enum tc_attribute attribute)
+/* Of a flow there are no first window and no parity. */
+static const struct {
+    enum tc_attribute of_call, of_flow;
+    bool is_of_flow;
+} tallies[TC_FACT_N_TALLIES] = {
+    [TC_FACT_TALLY_ALL] = {TC_ATTRIBUTE_COUNT,       TC_ATTRIBUTE_FLOWS,       true },
+    [TC_FACT_TALLY_FIRST] = {TC_ATTRIBUTE_COUNT_FIRST, TC_ATTRIBUTE_FLOWS,       false},
+    [TC_FACT_TALLY_LATER] = {TC_ATTRIBUTE_COUNT_LATER, TC_ATTRIBUTE_FLOWS_LATER, true },
+    [TC_FACT_TALLY_WHERE] = {TC_ATTRIBUTE_COUNT_WHERE, TC_ATTRIBUTE_FLOWS_WHERE, true },
+    [TC_FACT_TALLY_EVEN] = {TC_ATTRIBUTE_COUNT_EVEN,  TC_ATTRIBUTE_FLOWS,       false},
+};
+
+/* Each is looked up when it is first said: learning, that makes it a fact. */
+static uint32_t slot_of(struct tc_facts *facts, struct tc_fact_counter *c, enum tc_fact_tally tally)
 {
-    switch (attribute) {
-    case TC_ATTRIBUTE_COUNT:
-        return TC_ATTRIBUTE_FLOWS;
-    case TC_ATTRIBUTE_COUNT_LATER:
-        return TC_ATTRIBUTE_FLOWS_LATER;
-    case TC_ATTRIBUTE_COUNT_WHERE:
-        return TC_ATTRIBUTE_FLOWS_WHERE;
-    default:
-        return attribute;
-    }
+    const bool is_flow = c->subject.kind == TC_SUBJECT_FLOW;
+
+    if (c->slots[tally] != NOT_LOOKED_UP)
+        return c->slots[tally];
+    c->slots[tally] = UINT32_MAX;
+    if (!is_flow || tallies[tally].is_of_flow)
+        c->slots[tally] = tc_fact_table_slot(
+            &facts->table, tc_fact_table_subject(&facts->table, &c->subject), TC_NO_SYM,
+            is_flow ? tallies[tally].of_flow : tallies[tally].of_call);
+    return c->slots[tally];
 }
 
-static void say_count(struct tc_facts *facts, const struct tc_fact_counter *c,
-                      enum tc_attribute attribute, uint64_t n)
+static void say_count(struct tc_facts *facts, struct tc_fact_counter *c, enum tc_fact_tally tally,
+                      uint64_t n)
 {
-    char number[32];
+    const uint32_t slot = slot_of(facts, c, tally);
+    struct tc_strbuf *text = &facts->pack.bytes;
 
-    if (c->subject.kind == TC_SUBJECT_FLOW) {
-        if (attribute == TC_ATTRIBUTE_COUNT_FIRST)
-            return;
-        attribute = of_flow(attribute);
-    }
-    snprintf(number, sizeof(number), "%" PRIu64, n);
-    tc_fact_say(facts, &c->subject, TC_NO_SYM, attribute, number);
+    if (slot == UINT32_MAX)
+        return;
+    tc_strbuf_reset(text);
+    tc_strbuf_add_int(text, (int64_t)n);
+    tc_fact_table_add(&facts->table, slot, text->text, text->size, &facts->entries);
 }
 
-static void say_flag(struct tc_facts *facts, const struct tc_fact_counter *c,
-                     enum tc_attribute attribute, bool is)
+static void say_even(struct tc_facts *facts, struct tc_fact_counter *c)
 {
-    if (c->subject.kind == TC_SUBJECT_WINDOW)
-        tc_fact_say(facts, &c->subject, TC_NO_SYM, attribute, is ? "true" : "false");
+    const char *text = c->n % 2 == 0 ? "true" : "false";
+
+    tc_fact_table_add(&facts->table, slot_of(facts, c, TC_FACT_TALLY_EVEN), text, strlen(text),
+                      &facts->entries);
 }
 
 /* What is met first in a later window was called not once in those before it. */
-static void say_absent(struct tc_facts *facts, const struct tc_fact_counter *c, uint64_t n_windows,
+static void say_absent(struct tc_facts *facts, struct tc_fact_counter *c, uint64_t n_windows,
                        const struct tc_place *place)
 {
-    say_count(facts, c, TC_ATTRIBUTE_COUNT_FIRST, 0);
+    say_count(facts, c, TC_FACT_TALLY_FIRST, 0);
     tc_fact_settle_said(facts, 1, 0, place);
-    say_count(facts, c, TC_ATTRIBUTE_COUNT, 0);
+    say_count(facts, c, TC_FACT_TALLY_ALL, 0);
     tc_fact_settle_said(facts, n_windows, 0, place);
     if (n_windows < 2)
         return;
-    say_count(facts, c, TC_ATTRIBUTE_COUNT_LATER, 0);
+    say_count(facts, c, TC_FACT_TALLY_LATER, 0);
     tc_fact_settle_said(facts, n_windows - 1, 0, place);
 }
 
@@ -101,12 +117,11 @@ static void say_counts(struct tc_facts *facts, struct tc_fact_watch *w)
         if (!c->is_reported && w->n_windows)
             say_absent(facts, c, w->n_windows, NULL);
         c->is_reported = true;
-        say_count(facts, c, TC_ATTRIBUTE_COUNT, c->n);
-        say_count(facts, c, w->n_windows ? TC_ATTRIBUTE_COUNT_LATER : TC_ATTRIBUTE_COUNT_FIRST,
-                  c->n);
-        say_flag(facts, c, TC_ATTRIBUTE_COUNT_EVEN, c->n % 2 == 0);
+        say_count(facts, c, TC_FACT_TALLY_ALL, c->n);
+        say_count(facts, c, w->n_windows ? TC_FACT_TALLY_LATER : TC_FACT_TALLY_FIRST, c->n);
+        say_even(facts, c);
         if (c->n)
-            say_count(facts, c, TC_ATTRIBUTE_COUNT_WHERE, c->n);
+            say_count(facts, c, TC_FACT_TALLY_WHERE, c->n);
         c->n = 0;
     }
 }
@@ -116,11 +131,9 @@ void tc_fact_say_absent(struct tc_facts *facts, struct tc_fact_watch *w,
                         const struct tc_fact_watch *other, const struct tc_place *place)
 {
     for (size_t i = 0; w->n_windows && i < other->counters.n; i++) {
-        const struct tc_fact_counter *c = &other->counters.items[i];
-        if (tc_strtab_find(w->counter_tuples, &c->subject, sizeof(c->subject)) != TC_NO_SYM)
-            continue;
-        say_absent(facts, c, w->n_windows, place);
-        counter_of(w, &c->subject, true);
+        const struct tc_subject *subject = &other->counters.items[i].subject;
+        if (tc_strtab_find(w->counter_tuples, subject, sizeof(*subject)) == TC_NO_SYM)
+            say_absent(facts, counter_of(w, subject, true), w->n_windows, place);
     }
 }
 
@@ -374,6 +387,7 @@ void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *w,
         tc_fact_say_order(facts, w);
         tc_fact_say_trainable(facts, w, TC_ATTRIBUTE_TRAINABLE);
     }
+    tc_fact_tops_end(facts, w);
     say_counts(facts, w);
     say_changes(facts, w);
     tc_place_of(facts->event, &w->last);

@@ -20,6 +20,7 @@
     X(CALL, "call")           /* calls of an API in one context */           \
     X(WINDOW, "window")       /* calls of an API within one step window */   \
     X(FLOW, "flow")           /* operands of calls within one step window */ \
+    X(INSIDE, "inside")       /* calls that stand in a call, or in a step */ \
     X(RUN, "run")             /* calls of an API within one process */       \
     X(CHANGES, "changes")     /* what one kind of call does to variables */  \
     X(VARIABLE, "variable")   /* one variable, by its name */                \
@@ -87,6 +88,8 @@ enum tc_fact_field {
     X(TRAINABLE, "trainable")           \
     X(TRAINABLE_LAST, "trainable_last") \
     X(EXIST, "exist")                   \
+    X(CALLS, "calls")                   \
+    X(ORDER, "order")                   \
     X(FIRST, "first")                   \
     X(LAST, "last")                     \
     X(UNIFORM, "uniform")               \
@@ -109,7 +112,8 @@ enum tc_fact_field {
     X(EARLIER, "earlier")               \
     X(STILL, "still")                   \
     X(MADE_OF, "made_of")               \
-    X(APART, "apart")
+    X(APART, "apart")                   \
+    X(ABOUT, "about")
 
 enum tc_attribute {
 #define X(name, text) TC_ATTRIBUTE_##name,

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * early_number.c - how large losses and norms are before training has changed them
+ *
+ * A loss that is summed and not averaged, divided twice, or taken over padding is a multiple of
+ * what it was, from the first step on. What it is then depends on the script and hardly on the
+ * seed, and on the learning rate not yet.
+ */
+#include "fact/facts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "replay/symbols.h"
+
+/* So many steps are early. */
+#define EARLY 3
+/* Numbers are alike within this factor, and are told to be others beyond it. */
+#define ALIKE 1.5
+/* Smaller ones are nothing. */
+#define NOTHING 1e-6
+
+bool tc_fact_read_range(const char *text, size_t size, struct tc_fact_range *range)
+{
+    struct tc_json *json = NULL;
+
+    if (tc_json_parse(text, size, &json, NULL))
+        return false;
+    const struct tc_json *low = tc_json_is_array(json) ? tc_json_first(json) : json;
+    const struct tc_json *high = tc_json_is_array(json) && low ? tc_json_next(low) : low;
+    const bool is_range = low && high && tc_json_is_number(low) && tc_json_is_number(high);
+    if (is_range)
+        *range = (struct tc_fact_range){tc_json_to_number(low, 0), tc_json_to_number(high, 0), 0};
+    tc_json_free(json);
+    return is_range;
+}
+
+void tc_fact_print_range(const struct tc_fact_range *range, struct tc_strbuf *out)
+{
+    tc_strbuf_addf(out, "[%.4g,%.4g]", range->low, range->high);
+}
+
+bool tc_fact_join_ranges(struct tc_fact_range *range, const struct tc_fact_range *other)
+{
+    range->low = fmin(range->low, other->low);
+    range->high = fmax(range->high, other->high);
+    const double small = fmin(fabs(range->low), fabs(range->high));
+    const double large = fmax(fabs(range->low), fabs(range->high));
+
+    return range->low * range->high > 0 && small > NOTHING && large <= ALIKE * small;
+}
+
+bool tc_fact_is_about(const struct tc_fact_range *seen, const struct tc_fact_range *expected)
+{
+    const bool is_negative = expected->low < 0;
+    const double low = is_negative ? ALIKE * expected->low : expected->low / ALIKE;
+    const double high = is_negative ? expected->high / ALIKE : ALIKE * expected->high;
+
+    return seen->low >= low && seen->high <= high;
+}
+
+static struct tc_fact_scalar *scalar_of(struct tc_fact_watch *w, uint32_t subject, tc_sym path)
+{
+    bool is_new;
+    uint64_t *place =
+        tc_map_at(&w->scalar_places, (uint64_t)subject << 32 | (uint64_t)path, &is_new);
+
+    if (is_new) {
+        *place = w->scalars.n;
+        tc_vec_push(&w->scalars, ((struct tc_fact_scalar){
+                                     subject, path, {INFINITY, -INFINITY, 0}
+        }));
+    }
+    return &w->scalars.items[*place];
+}
+
+static tc_fact_lead judge(struct tc_facts *facts, uint32_t subject, tc_sym path, double number,
+                          tc_fact_lead cause)
+{
+    const uint32_t slot = tc_fact_table_slot(&facts->table, subject, path, TC_ATTRIBUTE_ABOUT);
+    struct tc_fact_range expected;
+    char text[32];
+    int size;
+
+    if (slot == UINT32_MAX)
+        return 0;
+    const tc_sym value = facts->table.slots.items[slot].fact.value;
+    const char *known = tc_strtab_text(facts->table.symbols, value);
+    const struct tc_fact_range seen = {number, number, 1};
+    if (tc_fact_read_range(known, strlen(known), &expected) && tc_fact_is_about(&seen, &expected)) {
+        tc_fact_table_add(&facts->table, slot, known, strlen(known), &facts->entries);
+    } else {
+        size = snprintf(text, sizeof(text), "%.4g", number);
+        tc_fact_table_add(&facts->table, slot, text, (size_t)size, &facts->entries);
+    }
+    return tc_fact_settle_said(facts, 1, cause, NULL);
+}
+
+tc_fact_lead tc_fact_meet_scalar(struct tc_facts *facts, struct tc_fact_watch *w, uint32_t subject,
+                                 const char *name, const struct tc_value *tensor,
+                                 tc_fact_lead cause)
+{
+    const struct tc_value *value = tc_value_get(tensor, "value");
+
+    if (w->n_windows >= EARLY || w->process->is_sampled || !value ||
+        value->kind != TC_VALUE_FLOAT || !isfinite(value->number))
+        return 0;
+    const tc_sym path = tc_strtab_intern_text(facts->table.symbols, name);
+    if (facts->table.is_judging)
+        return judge(facts, subject, path, value->number, cause);
+    struct tc_fact_range *range = &scalar_of(w, subject, path)->range;
+    range->low = fmin(range->low, value->number);
+    range->high = fmax(range->high, value->number);
+    range->n++;
+    return 0;
+}
+
+void tc_fact_say_scalars(struct tc_facts *facts, struct tc_fact_watch *w)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    for (size_t i = 0; w->n_windows >= EARLY && i < w->scalars.n; i++) {
+        const struct tc_fact_scalar *s = &w->scalars.items[i];
+        const struct tc_subject subject = tc_fact_table_subject_at(&facts->table, s->subject);
+        tc_strbuf_reset(&text);
+        tc_fact_print_range(&s->range, &text);
+        tc_fact_say(facts, &subject, s->path, TC_ATTRIBUTE_ABOUT, text.text);
+        tc_fact_settle_said(facts, s->range.n, 0, NULL);
+    }
+    tc_strbuf_release(&text);
+}
