@@ -122,10 +122,10 @@ void tc_choice_meet(struct tc_choice *choice, const struct tc_process *process,
         choice->world = process->world;
     for (size_t i = 0; i < choice->sets.n; i++)
         meet_packages(choice->sets.items[i], packages);
-    if (!process->is_worker)
-        compare_torch(choice, packages, notes);
-    if (!process->is_worker)
-        note_needs(choice, process, notes);
+    if (process->is_worker)
+        return;
+    compare_torch(choice, packages, notes);
+    note_needs(choice, process, notes);
 }
 
 /* ---- what follows -------------------------------------------------------------------------- */

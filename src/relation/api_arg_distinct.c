@@ -53,12 +53,10 @@ static tc_sym initialiser_key(struct tc_strtab *symbols)
 /* The tensor that is initialised: the receiver, or the first tensor among the operands. */
 static int64_t target_of(const struct tc_call *call)
 {
-    if (tc_value_get(call->self, "tensor"))
-        return tc_value_int(tc_value_get(call->self, "id"), TC_NONE);
-    for (uint32_t i = 0; call->args && i < call->args->n; i++)
-        if (tc_value_get(&call->args->members[i].value, "tensor"))
-            return tc_value_int(tc_value_get(&call->args->members[i].value, "id"), TC_NONE);
-    return TC_NONE;
+    const struct tc_value *target =
+        tc_value_get(call->self, "tensor") ? call->self : tc_call_next_tensor(call, &(uint32_t){0});
+
+    return tc_value_int(tc_value_get(target, "id"), TC_NONE);
 }
 
 /* The call that the script makes itself, of which this one is a part. */

@@ -127,17 +127,10 @@ static struct course *course_of(struct tc_map *courses, const struct tc_process 
     return course;
 }
 
-static bool asks_gradient(const struct tc_value *operand)
-{
-    const struct tc_value *requires_grad = tc_value_get(operand, "requires_grad");
-
-    return tc_value_is_true(requires_grad);
-}
-
 static bool asks_for_input(const struct tc_call *call)
 {
     for (uint32_t i = 0; call->args && i < call->args->n; i++)
-        if (asks_gradient(&call->args->members[i].value))
+        if (tc_requires_gradient(&call->args->members[i].value))
             return true;
     return false;
 }

@@ -32,13 +32,23 @@ struct contrast {
     tc_sym group, attr;
 };
 
+/* Of one process. */
+struct contrasts {
+    struct tc_map items; /* (optimizer, attribute) → struct contrast * */
+};
+
 struct apart_state {
-    struct tc_map contrasts; /* (process, optimizer, attribute) → struct contrast * */
+    struct tc_map processes; /* process → struct contrasts * */
 };
 
 static void apart_release(void *state)
 {
-    tc_map_release_structs(&((struct apart_state *)state)->contrasts);
+    struct apart_state *s = state;
+    struct contrasts *contrasts;
+
+    for (size_t pos = 0; (contrasts = tc_map_next(&s->processes, &pos));)
+        tc_map_release_structs(&contrasts->items);
+    tc_map_release_structs(&s->processes);
 }
 
 /* "optimizer" of "optimizer.param_groups[0]"; no text where it has no such name. */
@@ -49,12 +59,10 @@ static struct tc_str owner_of(const struct tc_strtab *symbols, tc_sym group)
     return (struct tc_str){end ? name : NULL, end ? (uint32_t)(end - name) : 0};
 }
 
-static struct contrast *contrast_of(struct apart_state *s, const struct tc_process *process,
-                                    struct tc_str owner, tc_sym attr)
+static struct contrast *contrast_of(struct contrasts *contrasts, struct tc_str owner, tc_sym attr)
 {
-    const uint64_t key = tc_hash64(owner.text, owner.size, (uintptr_t)process ^ attr);
-
-    return tc_map_struct(&s->contrasts, key, sizeof(struct contrast));
+    return tc_map_struct(&contrasts->items, tc_hash64(owner.text, owner.size, attr),
+                         sizeof(struct contrast));
 }
 
 static void meet(struct contrast *c, const struct tc_settings *group,
@@ -91,6 +99,8 @@ static void judge(struct contrast *c, struct tc_strtab *symbols, const struct tc
 static void on_step(struct apart_state *s, struct tc_strtab *symbols, const struct tc_event *event,
                     const struct tc_sink *sink)
 {
+    struct contrasts *contrasts =
+        tc_map_struct(&s->processes, (uintptr_t)event->process, sizeof(*contrasts));
     const struct tc_settings *group;
     struct contrast *c;
 
@@ -98,10 +108,10 @@ static void on_step(struct apart_state *s, struct tc_strtab *symbols, const stru
         const struct tc_str owner = owner_of(symbols, group->name);
         for (size_t i = 0; owner.text && i < group->items.n; i++)
             if (group->items.items[i].has_used)
-                meet(contrast_of(s, event->process, owner, group->items.items[i].attr), group,
+                meet(contrast_of(contrasts, owner, group->items.items[i].attr), group,
                      &group->items.items[i]);
     }
-    for (size_t pos = 0; (c = tc_map_next(&s->contrasts, &pos));) {
+    for (size_t pos = 0; (c = tc_map_next(&contrasts->items, &pos));) {
         if (!c->was_met && c->n_groups)
             c->differed = c->differs;
         if (c->n_groups > 1 && c->differed)

@@ -17,14 +17,40 @@
 #include "base/hash.h"
 #include "replay/symbols.h"
 
+/* Of one root. */
+struct average {
+    uint64_t version;                      /* of its process when this was so; 0: never looked at */
+    bool is_stepped, has_moved;            /* its parameters */
+    bool has_made;                         /* one of its statistics */
+    const struct tc_variable *a_statistic; /* that was not made; NULL: none */
+};
+
+/* Of one process. */
+struct course {
+    struct tc_map averages; /* root → struct average * */
+    uint64_t n_changes;     /* of variables, and optimizer steps */
+};
+
 struct statistics_state {
-    struct tc_map moving; /* (process, class of the owner, last part of the name) that forwards
-                             write to */
+    struct tc_map moving;  /* (process, class of the owner, last part of the name) that forwards
+                              write to */
+    struct tc_map courses; /* process → struct course * */
 };
 
 static void statistics_release(void *state)
 {
-    tc_map_release(&((struct statistics_state *)state)->moving);
+    struct statistics_state *s = state;
+    struct course *course;
+
+    for (size_t pos = 0; (course = tc_map_next(&s->courses, &pos));)
+        tc_map_release_structs(&course->averages);
+    tc_map_release_structs(&s->courses);
+    tc_map_release(&s->moving);
+}
+
+static struct course *course_of(struct statistics_state *s, const struct tc_process *process)
+{
+    return tc_map_struct(&s->courses, (uintptr_t)process, sizeof(struct course));
 }
 
 static uint64_t kind_of(const struct tc_strtab *symbols, const struct tc_process *process,
@@ -59,13 +85,6 @@ static bool is_statistic(const struct statistics_state *s, const struct tc_strta
            tc_map_get(&s->moving, kind_of(symbols, process, v), &ignored);
 }
 
-/* Of one root. */
-struct average {
-    bool is_stepped, has_moved;            /* its parameters */
-    bool has_made;                         /* one of its statistics */
-    const struct tc_variable *a_statistic; /* that was not made; NULL: none */
-};
-
 static struct average look_at(const struct statistics_state *s, const struct tc_strtab *symbols,
                               const struct tc_process *process, int64_t root)
 {
@@ -88,11 +107,25 @@ static struct average look_at(const struct statistics_state *s, const struct tc_
     return average;
 }
 
-static void judge(const struct statistics_state *s, struct tc_strtab *symbols,
+/* Evaluations follow each other and change nothing: their variables are looked at once for all. */
+static struct average average_of(struct statistics_state *s, const struct tc_strtab *symbols,
+                                 const struct tc_process *process, int64_t root)
+{
+    struct course *course = course_of(s, process);
+    struct average *average = tc_map_struct(&course->averages, (uint64_t)root, sizeof(*average));
+    const uint64_t version = 1 + course->n_changes + process->variables.n;
+
+    if (average->version != version)
+        *average = look_at(s, symbols, process, root);
+    average->version = version;
+    return *average;
+}
+
+static void judge(struct statistics_state *s, struct tc_strtab *symbols,
                   const struct tc_event *event, const struct tc_sink *sink)
 {
     const int64_t root = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
-    const struct average average = look_at(s, symbols, event->process, root);
+    const struct average average = average_of(s, symbols, event->process, root);
     const struct tc_situation none = {.n = 0};
     tc_sym outcome[1];
 
@@ -109,6 +142,9 @@ static void statistics_observe(void *state, struct tc_strtab *symbols, const str
 
     if (!event->process || event->process->is_worker || event->process->has_samples)
         return;
+    if (event->kind == TC_EVENT_CHANGE ||
+        (event->kind == TC_EVENT_CALL && event->call->role == TC_ROLE_STEP))
+        course_of(s, event->process)->n_changes++;
     if (event->kind == TC_EVENT_CHANGE && event->variable->kind == TC_SYM_BUFFER &&
         is_forward(event->call))
         tc_map_put(&s->moving, kind_of(symbols, event->process, event->variable), 1);

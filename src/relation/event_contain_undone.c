@@ -9,34 +9,42 @@
  */
 #include "relation/claims.h"
 
-#include <string.h>
-
 #include "relation/form.h"
 #include "replay/symbols.h"
 
 /* What a load wrote to a matrix, as long as the model has not trained with it. */
 struct fresh {
-    const struct tc_process *process;
     int64_t serial;
     bool is_undone;
     tc_sym at; /* of the initialiser */
 };
 
+/* Of one process. */
+struct writes {
+    struct tc_map fresh;  /* serial → struct fresh * */
+    struct tc_map looked; /* root → n when its weights were looked for last */
+    uint64_t n;           /* calls that wrote to weights */
+};
+
 struct undone_state {
-    TC_VEC(struct fresh) items;
+    struct tc_map processes; /* process → struct writes * */
 };
 
 static void undone_release(void *state)
 {
-    tc_vec_release(&((struct undone_state *)state)->items);
+    struct undone_state *s = state;
+    struct writes *writes;
+
+    for (size_t pos = 0; (writes = tc_map_next(&s->processes, &pos));) {
+        tc_map_release_structs(&writes->fresh);
+        tc_map_release(&writes->looked);
+    }
+    tc_map_release_structs(&s->processes);
 }
 
-static struct fresh *find(struct undone_state *s, const struct tc_process *process, int64_t serial)
+static struct writes *writes_of(struct undone_state *s, const struct tc_process *process)
 {
-    for (size_t i = 0; i < s->items.n; i++)
-        if (s->items.items[i].process == process && s->items.items[i].serial == serial)
-            return &s->items.items[i];
-    return NULL;
+    return tc_map_struct(&s->processes, (uintptr_t)process, sizeof(struct writes));
 }
 
 /* A matrix, or what has more dimensions. */
@@ -58,78 +66,109 @@ static int64_t weight_of(const struct tc_call *call)
     return is_weight(operand) ? tc_value_int(tc_value_get(operand, "id"), TC_NONE) : TC_NONE;
 }
 
-static void on_write(struct undone_state *s, const struct tc_process *process,
-                     const struct tc_call *call)
+static void on_write(struct writes *writes, const struct tc_call *call)
 {
     const int64_t serial = weight_of(call);
-    struct fresh *fresh = serial == TC_NONE ? NULL : find(s, process, serial);
+    uint64_t known;
+    struct fresh *fresh;
 
     if (serial == TC_NONE)
         return;
+    writes->n++;
     if (tc_call_is_within(call, TC_ROLE_LOAD)) {
-        const struct fresh loaded = {.process = process, .serial = serial};
-        if (!fresh)
-            tc_vec_push(&s->items, loaded);
-        else
-            *fresh = loaded;
-    } else if (fresh && !fresh->is_undone && call->role == TC_ROLE_INIT) {
+        fresh = tc_map_struct(&writes->fresh, (uint64_t)serial, sizeof(*fresh));
+        *fresh = (struct fresh){.serial = serial};
+    } else if (call->role == TC_ROLE_INIT && tc_map_get(&writes->fresh, (uint64_t)serial, &known)) {
+        fresh = (struct fresh *)(uintptr_t)known;
+        fresh->at = fresh->is_undone ? fresh->at : tc_call_at(call);
         fresh->is_undone = true;
-        fresh->at = tc_call_at(call);
     }
 }
 
+/* What is known of the fresh weights of one root. */
+struct survey {
+    size_t n, n_undone;
+    int64_t first_undone;            /* serial */
+    tc_sym at;                       /* of its initialiser */
+    const struct tc_variable *first; /* by serial */
+};
+
 /* Those of the root, which are then fresh no more. */
-static void on_forward(struct undone_state *s, const struct tc_event *event,
+static struct survey take(struct writes *writes, const struct tc_process *process, int64_t root)
+{
+    struct survey survey = {.at = TC_SYM_EMPTY, .first_undone = INT64_MAX};
+    struct fresh *fresh;
+
+    for (size_t pos = 0; (fresh = tc_map_next(&writes->fresh, &pos));) {
+        const struct tc_variable *v = tc_process_variable(process, fresh->serial);
+        if (!v || v->root != root)
+            continue;
+        survey.n++;
+        survey.n_undone += fresh->is_undone;
+        if (!survey.first || v->serial < survey.first->serial)
+            survey.first = v;
+        if (fresh->is_undone && fresh->serial < survey.first_undone) {
+            survey.first_undone = fresh->serial;
+            survey.at = fresh->at;
+        }
+        tc_map_remove(&writes->fresh, (uint64_t)fresh->serial);
+        tc_free(fresh);
+    }
+    return survey;
+}
+
+/* Weights of the root are looked for only where there may be some that the last look did not see:
+ * those of a teacher that never trains stay fresh for the whole run. */
+static bool is_news(struct writes *writes, const struct tc_process *process, int64_t root)
+{
+    const uint64_t now = writes->n + process->variables.n;
+    bool is_new;
+    uint64_t *looked = tc_map_at(&writes->looked, (uint64_t)root, &is_new);
+    const bool is_news = is_new || *looked != now;
+
+    *looked = now;
+    return is_news;
+}
+
+static void on_forward(struct writes *writes, const struct tc_event *event,
                        const struct tc_sink *sink)
 {
     const int64_t root = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
     const struct tc_situation none = {.n = 0};
-    const struct tc_variable *first = NULL;
-    size_t kept = 0, n = 0, n_undone = 0;
-    tc_sym outcome, at = TC_SYM_EMPTY;
+    struct survey survey;
     struct tc_place place;
+    tc_sym outcome;
 
-    for (size_t i = 0; i < s->items.n; i++) {
-        const struct fresh fresh = s->items.items[i];
-        const struct tc_variable *v = fresh.process == event->process
-                                          ? tc_process_variable(event->process, fresh.serial)
-                                          : NULL;
-        if (!v || v->root != root) {
-            s->items.items[kept++] = fresh;
-            continue;
-        }
-        n++;
-        n_undone += fresh.is_undone;
-        at = at == TC_SYM_EMPTY && fresh.is_undone ? fresh.at : at;
-        first = !first || v->serial < first->serial ? v : first;
-    }
-    s->items.n = kept;
-    if (!n)
+    if (!writes->fresh.n || !is_news(writes, event->process, root))
         return;
-    outcome = n_undone == n ? TC_SYM_CHANGED : TC_SYM_KEPT;
+    survey = take(writes, event->process, root);
+    if (!survey.n)
+        return;
+    outcome = survey.n_undone == survey.n ? TC_SYM_CHANGED : TC_SYM_KEPT;
     tc_place_of(event, &place);
-    place.at = at == TC_SYM_EMPTY ? place.at : at;
+    place.at = survey.at == TC_SYM_EMPTY ? place.at : survey.at;
     const struct tc_example example = {.key = TC_SYM_PARAMETER,
                                        .situation = &none,
                                        .outcome = &outcome,
                                        .n_outcome = 1,
                                        .place = &place,
-                                       .variable = first};
+                                       .variable = survey.first};
     sink->example(sink->context, event, &example);
 }
 
 static void undone_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                            const struct tc_sink *sink)
 {
+    struct undone_state *s = state;
     const struct tc_call *call = event->call;
 
     (void)symbols;
     if (event->kind != TC_EVENT_CALL || event->process->is_worker || call->raised)
         return;
     if (call->role == TC_ROLE_INIT || call->role == TC_ROLE_FILL)
-        on_write(state, event->process, call);
+        on_write(writes_of(s, event->process), call);
     else if (call->is_root && tc_is_training_forward(call))
-        on_forward(state, event, sink);
+        on_forward(writes_of(s, event->process), event, sink);
 }
 
 const struct tc_source tc_source_undone = {.name = "undone",

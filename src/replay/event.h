@@ -245,6 +245,12 @@ tc_sym tc_call_at(const struct tc_call *call);
 /* Is the receiver a module in training mode? NULL has no receiver. */
 bool tc_call_is_training(const struct tc_call *call);
 
+/* The tensors among the arguments; start with *pos = 0. NULL at the end. */
+const struct tc_value *tc_call_next_tensor(const struct tc_call *call, uint32_t *pos);
+
+/* Is it a tensor, or an operand, that requires a gradient? NULL requires none. */
+bool tc_requires_gradient(const struct tc_value *operand);
+
 /* Has the call, or one that it is a part of, that role? NULL has none. */
 bool tc_call_is_within(const struct tc_call *call, enum tc_role role);
 

@@ -19,6 +19,25 @@ tc_sym tc_call_at(const struct tc_call *call)
     return call->at;
 }
 
+const struct tc_value *tc_call_next_tensor(const struct tc_call *call, uint32_t *pos)
+{
+    const struct tc_value *args = call->args;
+
+    while (args && args->kind == TC_VALUE_OBJECT && *pos < args->n) {
+        const struct tc_value *operand = &args->members[(*pos)++].value;
+        if (tc_value_get(operand, "tensor"))
+            return operand;
+    }
+    return NULL;
+}
+
+bool tc_requires_gradient(const struct tc_value *operand)
+{
+    const struct tc_value *requires_grad = tc_value_get(operand, "requires_grad");
+
+    return tc_value_is_true(requires_grad);
+}
+
 bool tc_call_is_training(const struct tc_call *call)
 {
     const struct tc_value *mode =

@@ -19,12 +19,7 @@ static struct tc_batches *batches_of(struct tc_process *process, int64_t root)
 /* Serial of the first tensor among the operands, or TC_NONE. */
 static int64_t batch_of(const struct tc_call *call)
 {
-    const struct tc_value *args = call->args;
-
-    for (uint32_t i = 0; args && args->kind == TC_VALUE_OBJECT && i < args->n; i++)
-        if (tc_value_get(&args->members[i].value, "tensor"))
-            return tc_value_int(tc_value_get(&args->members[i].value, "id"), TC_NONE);
-    return TC_NONE;
+    return tc_value_int(tc_value_get(tc_call_next_tensor(call, &(uint32_t){0}), "id"), TC_NONE);
 }
 
 void tc_look_begins(struct tc_process *process, struct tc_call *call)
