@@ -11,11 +11,14 @@
  */
 #include "relation/operand_form.h"
 
+#include "replay/symbols.h"
+
 /* A loss without any gradient may be told and not trained on: only the contrary is a claim. */
 static bool is_contrary(const struct tc_statement *s)
 {
-    return (s->left.root == TC_PATH_SOME_GRADIENT && s->right == TC_SYM_FALSE) ||
-           (s->left.root == TC_PATH_ALL_GRADIENTS && s->right == TC_SYM_TRUE);
+    const struct tc_operand_whole *whole = tc_operand_whole(s->left.root);
+
+    return whole && s->right != whole->claimed;
 }
 
 static bool is_constant(const struct tc_statement *s)

@@ -11,6 +11,11 @@
  * example, which says of each function of one tensor with a gradient that this process has called
  * so far whether its first operand came straight from it. A script that never calls the function
  * teaches nothing of it.
+ *
+ * A loss of two distributions is given a target that a function of one tensor made: softmax(). Each
+ * call of what may be one, of a first operand with a gradient and a target of its shape, is an
+ * example, which says whether the first came from that function as well: kl_div() takes
+ * logarithms there.
  */
 #include "relation/relation.h"
 
@@ -18,6 +23,7 @@
 
 #include "invariant/describe.h"
 #include "relation/form.h"
+#include "relation/operand.h"
 #include "replay/symbols.h"
 
 /* Functions of one process that are followed, and results of them that are known. */
@@ -50,35 +56,18 @@ static size_t count_tensors(const struct tc_call *call)
 {
     size_t n = tc_value_get(call->self, "tensor") != NULL;
 
-    for (uint32_t i = 0; call->args && call->args->kind == TC_VALUE_OBJECT && i < call->args->n;
-         i++)
-        n += tc_value_get(&call->args->members[i].value, "tensor") != NULL;
+    for (uint32_t pos = 0; tc_call_next_tensor(call, &pos);)
+        n++;
     return n;
-}
-
-/* The first tensor among the operands; NULL if there is none. */
-static const struct tc_value *first_tensor(const struct tc_call *call)
-{
-    for (uint32_t i = 0; call->args && call->args->kind == TC_VALUE_OBJECT && i < call->args->n;
-         i++)
-        if (tc_value_get(&call->args->members[i].value, "tensor"))
-            return &call->args->members[i].value;
-    return NULL;
-}
-
-static bool takes_gradient(const struct tc_value *tensor)
-{
-    const struct tc_value *asks = tc_value_get(tensor, "requires_grad");
-
-    return tc_value_is_true(asks);
 }
 
 /* Is an operand one of classes, given by their numbers? */
 static bool has_classes(const struct tc_call *call)
 {
-    for (uint32_t i = 0; call->args && call->args->kind == TC_VALUE_OBJECT && i < call->args->n;
-         i++)
-        if (tc_value_is(tc_value_get(&call->args->members[i].value, "dtype"), "int64"))
+    const struct tc_value *operand;
+
+    for (uint32_t pos = 0; (operand = tc_call_next_tensor(call, &pos));)
+        if (tc_value_is(tc_value_get(operand, "dtype"), "int64"))
             return true;
     return false;
 }
@@ -87,46 +76,96 @@ static bool is_loss(const struct tc_call *call, const struct tc_value *value)
 {
     const struct tc_value *shape = tc_value_get(value, "shape");
 
-    return shape && shape->kind == TC_VALUE_ARRAY && !shape->n && takes_gradient(value) &&
+    return shape && shape->kind == TC_VALUE_ARRAY && !shape->n && tc_requires_gradient(value) &&
            has_classes(call);
 }
 
-static void note_result(struct givers *givers, const struct tc_call *call, int64_t serial)
+static bool is_one_shape(const struct tc_value *a, const struct tc_value *b)
+{
+    const struct tc_value *x = tc_value_get(a, "shape"), *y = tc_value_get(b, "shape");
+    bool is_same = x && y && x->kind == TC_VALUE_ARRAY && y->kind == TC_VALUE_ARRAY && x->n == y->n;
+
+    for (uint32_t i = 0; is_same && i < x->n; i++)
+        is_same = tc_operand_is_same_scalar(&x->items[i], &y->items[i]);
+    return is_same;
+}
+
+/* A function of which the loss at hand may be given the result. */
+static void meet_function(struct givers *givers, tc_sym function)
 {
     size_t i = 0;
 
-    while (i < givers->n_functions && givers->functions[i] != call->descriptor)
+    while (i < givers->n_functions && givers->functions[i] != function)
         i++;
-    if (i == MAX_FUNCTIONS)
-        return;
-    if (i == givers->n_functions)
-        givers->functions[givers->n_functions++] = call->descriptor;
+    if (i == givers->n_functions && i < MAX_FUNCTIONS)
+        givers->functions[givers->n_functions++] = function;
+}
+
+static void note_result(struct givers *givers, const struct tc_call *call,
+                        const struct tc_value *value)
+{
+    if (tc_requires_gradient(value))
+        meet_function(givers, call->descriptor);
     if (givers->results.n >= MAX_RESULTS)
         tc_map_clear(&givers->results);
-    tc_map_put(&givers->results, (uint64_t)serial, call->descriptor);
+    tc_map_put(&givers->results, (uint64_t)tc_value_int(tc_value_get(value, "id"), TC_NONE),
+               call->descriptor);
+}
+
+/* TC_NO_SYM: no function of one tensor returned it. */
+static tc_sym giver_of(const struct givers *givers, const struct tc_value *operand)
+{
+    uint64_t giver;
+
+    return tc_map_get(&givers->results,
+                      (uint64_t)tc_value_int(tc_value_get(operand, "id"), TC_NONE), &giver)
+               ? (tc_sym)giver
+               : TC_NO_SYM;
+}
+
+/* Of each function: does the first operand come from it? */
+static void tell(const struct givers *givers, const tc_sym *functions, size_t n,
+                 struct tc_strtab *symbols, const struct tc_event *event,
+                 const struct tc_sink *sink)
+{
+    const struct tc_value *operand = tc_call_next_tensor(event->call, &(uint32_t){0});
+    const tc_sym giver = giver_of(givers, operand);
+    const struct tc_situation none = {.n = 0};
+    tc_sym outcome[MAX_FUNCTIONS];
+
+    for (size_t i = 0; i < n; i++)
+        outcome[i] =
+            TC_ATOM(symbols, giver == functions[i] ? TC_SYM_TRUE : TC_SYM_FALSE, functions[i]);
+    tc_sym_sort(outcome, n);
+    const struct tc_example example = {
+        .key = event->call->descriptor, .situation = &none, .outcome = outcome, .n_outcome = n};
+    sink->example(sink->context, event, &example);
+}
+
+/* What made the target, if the call may be a loss of two distributions; else TC_NO_SYM. */
+static tc_sym giver_of_target(const struct givers *givers, const struct tc_call *call)
+{
+    uint32_t pos = 0;
+    const struct tc_value *operand = tc_call_next_tensor(call, &pos);
+    const struct tc_value *target = tc_call_next_tensor(call, &pos);
+
+    return target && is_one_shape(operand, target) ? giver_of(givers, target) : TC_NO_SYM;
 }
 
 static void judge(const struct givers *givers, struct tc_strtab *symbols,
                   const struct tc_event *event, const struct tc_sink *sink)
 {
-    const struct tc_value *operand = first_tensor(event->call);
-    const struct tc_situation none = {.n = 0};
-    tc_sym outcome[MAX_FUNCTIONS];
-    uint64_t giver = TC_NO_SYM;
+    const struct tc_call *call = event->call;
+    tc_sym function;
 
-    if (!operand || !takes_gradient(operand) || !givers->n_functions)
+    if (!tc_requires_gradient(tc_call_next_tensor(call, &(uint32_t){0})))
         return;
-    tc_map_get(&givers->results, (uint64_t)tc_value_int(tc_value_get(operand, "id"), TC_NONE),
-               &giver);
-    for (size_t i = 0; i < givers->n_functions; i++)
-        outcome[i] = TC_ATOM(symbols, giver == givers->functions[i] ? TC_SYM_TRUE : TC_SYM_FALSE,
-                             givers->functions[i]);
-    tc_sym_sort(outcome, givers->n_functions);
-    const struct tc_example example = {.key = event->call->descriptor,
-                                       .situation = &none,
-                                       .outcome = outcome,
-                                       .n_outcome = givers->n_functions};
-    sink->example(sink->context, event, &example);
+    if (is_loss(call, call->end->value)) {
+        if (givers->n_functions)
+            tell(givers, givers->functions, givers->n_functions, symbols, event, sink);
+    } else if ((function = giver_of_target(givers, call)) != TC_NO_SYM) {
+        tell(givers, &function, 1, symbols, event, sink);
+    }
 }
 
 static void never_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
@@ -140,10 +179,10 @@ static void never_observe(void *state, struct tc_strtab *symbols, const struct t
         return;
     struct givers *givers =
         tc_map_struct(&s->givers, (uintptr_t)event->process, sizeof(struct givers));
-    if (is_loss(call, call->end->value))
+    if (count_tensors(call) == 1)
+        note_result(givers, call, call->end->value);
+    else
         judge(givers, symbols, event, sink);
-    else if (takes_gradient(call->end->value) && count_tensors(call) == 1)
-        note_result(givers, call, tc_value_int(tc_value_get(call->end->value, "id"), TC_NONE));
 }
 
 const struct tc_source tc_source_givers = {.name = "givers",

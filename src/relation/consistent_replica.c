@@ -18,6 +18,11 @@
  * A weight that differs from the start, where others are the same, is this rank's part of a whole:
  * tensor parallelism by hand leaves no mark of that on it.
  *
+ * Ranks that have all of their weights in common share the work, so that each is given a batch of
+ * its own. What models are given for training in a step is compared as one thing more: that it is
+ * equal counts from the third step in a row on, and only where everything that trains is known to
+ * be a replica. Parts of one model, in a tensor or a pipeline, are rightly given the same.
+ *
  * A step waits until every rank of the world has reported it. Nothing here depends on which rank
  * comes first: a step is a set of reports, told from where its lowest rank stood. Steps that wait
  * for a rank in vain are judged with those present when an event says that the wait is over, or
@@ -28,6 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "relation/generations.h"
 #include "replay/setting.h"
 #include "replay/symbols.h"
@@ -38,6 +44,9 @@
 
 /* So many steps may ranks go their own ways before they meet again. */
 #define MAX_APART 64
+
+/* So many steps in a row may all ranks have the same batch. */
+#define MAX_ALIKE 2
 
 /* Ranks of a world above this are not followed one by one. */
 #define MAX_RANKS 65536
@@ -63,6 +72,7 @@ struct replica {
     uint64_t first_data; /* on the rank that reported first, when it was first seen */
     bool first_differs;  /* on another one it was another */
     bool is_own;         /* each rank has one of its own, and always had */
+    bool is_untold;      /* a batch of which nothing can be said */
 };
 
 struct pending_step {
@@ -77,6 +87,7 @@ struct pending_step {
 struct steps {
     TC_VEC(struct pending_step *) items; /* by step */
     TC_VEC(struct pending_step *) apart; /* settled but not told, until the ranks meet again */
+    unsigned n_alike;                    /* with one batch for all ranks, in a row */
     size_t longest;  /* so many steps in a row were they apart, at most, before they met again */
     bool has_parted; /* they did not: later steps are told at once */
     struct tc_ranks absent; /* not waited for until they report again */
@@ -87,7 +98,8 @@ struct replica_state {
     struct tc_generations generations;
     TC_VEC(struct steps) steps; /* by generation */
     struct tc_strtab *situations;
-    struct tc_map uneven; /* processes whose steps are not those of the other ranks */
+    struct tc_map batches; /* process → digest of what models were given in the open window */
+    struct tc_map uneven;  /* processes whose steps are not those of the other ranks */
     size_t held;
 };
 
@@ -122,6 +134,7 @@ static void replica_release(void *state)
     tc_vec_release(&r->steps);
     tc_generations_release(&r->generations);
     tc_map_release(&r->uneven);
+    tc_map_release(&r->batches);
     tc_strtab_free(r->situations);
 }
 
@@ -291,6 +304,38 @@ static void report_settings(struct replica_state *r, struct pending_step *step,
     }
 }
 
+/* What the process was given in this window, if that is known. */
+static void report_batch(struct replica_state *r, struct pending_step *step,
+                         const struct tc_process *process)
+{
+    struct tc_variable v = {.serial = TC_NONE,
+                            .name = TC_SYM_BATCH,
+                            .kind = TC_SYM_BATCH,
+                            .has_data = true,
+                            .is_setting = true};
+    const struct statement said = {
+        .variable = &v, .key = TC_SYM_BATCH, .attr = TC_SYM_BATCH, .rank = process->rank};
+
+    if (tc_map_get(&r->batches, (uintptr_t)process, &v.data))
+        add_statement(r, step, &said);
+    tc_map_remove(&r->batches, (uintptr_t)process);
+}
+
+/* A model is given something to train on. */
+static void on_forward(struct replica_state *r, const struct tc_event *event)
+{
+    const struct tc_value *operand;
+
+    for (uint32_t pos = 0; (operand = tc_call_next_tensor(event->call, &pos));) {
+        const struct tc_str digest = tc_value_str(tc_value_get(operand, "digest"));
+        bool is_new;
+        if (!digest.text)
+            continue;
+        uint64_t *batch = tc_map_at(&r->batches, (uintptr_t)event->process, &is_new);
+        *batch = tc_hash64(digest.text, digest.size, *batch);
+    }
+}
+
 /* Imported traces tell of no module. */
 static bool tells_roots(const struct tc_process *process)
 {
@@ -351,6 +396,7 @@ static void report(struct replica_state *r, struct pending_step *step, struct tc
         excuse_all(process, TC_EXCUSE_UNEVEN, sink);
     } else {
         report_variables(r, step, symbols, process, sink);
+        report_batch(r, step, process);
         for (size_t pos = 0; (settings = tc_map_next(&process->settings, &pos));)
             report_settings(r, step, settings, process->rank);
     }
@@ -398,6 +444,10 @@ static size_t outcome_of(const struct replica *replica, bool has_met, struct tc_
 {
     size_t n = 0;
 
+    if (replica->variable.kind == TC_SYM_BATCH) {
+        out[n++] = tc_consistent_agreement(symbols, TC_SYM_DATA, !replica->data_differs);
+        return n;
+    }
     if (replica->variable.is_setting) {
         if (!replica->is_incomparable)
             out[n++] = tc_consistent_agreement(symbols, TC_SYM_SETTINGS, !replica->data_differs);
@@ -474,9 +524,9 @@ static void tell(const struct replica_state *r, struct pending_step *step, bool 
     size_t n = 0;
 
     for (size_t i = 0; i < step->variables.n; i++)
-        if (is_shared(step, &step->variables.items[i]))
+        if (is_shared(step, &step->variables.items[i]) && !step->variables.items[i].is_untold)
             sorted[n++] = &step->variables.items[i];
-        else
+        else if (!step->variables.items[i].is_untold)
             tc_sink_excuse(sink, step->variables.items[i].variable.kind, TC_EXCUSE_NOT_SHARED);
     qsort(sorted, n, sizeof(*sorted), by_serial);
     for (size_t i = 0; i < n; i++) {
@@ -540,6 +590,35 @@ static enum replicas replicas_in(const struct pending_step *step)
     return !n_differ ? TOGETHER : 2 * n_differ < n ? IN_PART : APART;
 }
 
+/* Has each rank all that trains, and the same? */
+static bool are_replicas(const struct pending_step *step)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < step->variables.n; i++) {
+        const struct replica *replica = &step->variables.items[i];
+        if (replica->variable.kind != TC_SYM_PARAMETER || !replica->variable.requires_grad)
+            continue;
+        if (!is_trained(replica) || !is_shared(step, replica) || replica->data_differs)
+            return false;
+        n++;
+    }
+    return n > 0;
+}
+
+/* Of the batch nothing is said where ranks may be parts of one model, nor while it may be chance
+ * that they are given the same. */
+static void weigh_batch(struct steps *steps, struct pending_step *step)
+{
+    uint64_t at;
+
+    if (!tc_map_get(&step->by_name, TC_SYM_BATCH, &at))
+        return;
+    struct replica *batch = &step->variables.items[at];
+    steps->n_alike = batch->data_differs ? 0 : steps->n_alike + 1;
+    batch->is_untold = !are_replicas(step) || (!batch->data_differs && steps->n_alike <= MAX_ALIKE);
+}
+
 /* A step that all ranks have reported, or that nobody waits for any more. */
 static void settle(struct replica_state *r, struct steps *steps, size_t at,
                    struct tc_strtab *symbols, const struct tc_event *event,
@@ -549,6 +628,7 @@ static void settle(struct replica_state *r, struct steps *steps, size_t at,
     enum replicas replicas;
 
     find_own(step);
+    weigh_batch(steps, step);
     replicas = replicas_in(step);
     if (step->ranks.n < step->world && step->step > steps->given_up)
         steps->given_up = step->step;
@@ -649,6 +729,9 @@ static void replica_observe(void *state, struct tc_strtab *symbols, const struct
     }
     if (event->kind == TC_EVENT_CALL && event->call->role == TC_ROLE_UNEVEN)
         tc_map_put(&r->uneven, (uintptr_t)event->process, 1);
+    if (event->kind == TC_EVENT_CALL && !event->process->is_worker && event->process->world > 1 &&
+        tc_is_training_forward(event->call))
+        on_forward(r, event);
     if (!is_replica(event))
         return;
     struct steps *steps = steps_of(r, event->process);
@@ -725,6 +808,19 @@ static const struct tc_claim claims[] = {
     TC_CONSISTENT_CLAIM(TC_SYM_SHAPE, TC_SUPPORT_LAW, SAME, NULL),
     TC_CONSISTENT_CLAIM(TC_SYM_SETTINGS, TC_SUPPORT_LAW,
                         "%a of each %k are the same on all ranks in every step", NULL),
+    {
+             .key = {TC_SYM_BATCH},
+             .kind = TC_SYM_BATCH,
+             .of = TC_PARAM_VARIABLE,
+             .attr = TC_SYM_DATA,
+             .to = TC_SYM_DIFFERS,
+             .held = {TC_SYM_DATA, TC_SYM_DIFFERS},
+             .broken = {TC_SYM_DATA, TC_SYM_EQUAL},
+             .if_met = true,
+             .support = TC_SUPPORT_USAGE,
+             .expected = "ranks that have the same weights are given batches of their own",
+             .seen = "all ranks were given the same batch, in a third step in a row",
+             },
 };
 
 const struct tc_relation tc_consistent_replica = {

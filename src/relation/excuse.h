@@ -149,6 +149,9 @@
     X(SET_APART, "set_apart", TC_NO_SYM,                                                           \
       "the script itself gave the layer another mode than the model", "Monte Carlo dropout",       \
       "relations/APIArg_constant/a-layer-set-apart")                                               \
+    X(TOLD, "told", TC_NO_SYM, "a model that trains was asked for it without gradients",           \
+      "activity10 of benchmarks/blind/second: a loss of validation outside of no_grad",            \
+      "relations/APIArg_constant/a-loss-that-is-told")                                             \
     X(SCALED, "scaled", TC_NO_SYM,                                                                 \
       "gradients may overflow in a scaler, an unscaling and a clipping",                           \
       "unknown: the commit names no script", "relations/APIOutput_finite/gradients-may-overflow")  \

@@ -55,10 +55,12 @@ static void add_clause(struct tc_interest *interest, const struct tc_strtab *sym
 }
 
 /* What excuses a violation must be in the trace, or a selective one would accuse where a full one
- * does not. */
-static void add_excuses(struct tc_interest *interest, const char *name)
+ * does not; and so must what decides about it. */
+static void add_form(struct tc_interest *interest, const char *name)
 {
     const struct tc_relation *relation = tc_relation_find(name);
+
+    interest->content |= relation && relation->needs_content;
 
     for (unsigned role = 0; relation && role < TC_N_ROLES; role++)
         if (relation->excused_by & 1u << role)
@@ -128,10 +130,11 @@ void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbo
         else
             interest->variables = true;
         interest->owners |= param->attr == TC_SYM_OWNED;
+        interest->content |= param->name == TC_SYM_BATCH;
         if (param->attr == TC_SYM_KEPT) /* what loads write is meant */
             tc_strtab_intern_text(interest->roles, tc_role_text(TC_ROLE_LOAD));
     }
-    add_excuses(interest, tc_strtab_text(symbols, invariant->relation));
+    add_form(interest, tc_strtab_text(symbols, invariant->relation));
     for (size_t i = 0; i < invariant->n_when; i++)
         add_clause(interest, symbols, &invariant->when[i]);
     interest->content |= (invariant->needs & TC_NEED_BIT(TC_NEED_CONTENT)) != 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "relation/form.h"
 #include "replay/symbols.h"
 
 /* ---- statements ---------------------------------------------------------------------------- */
@@ -29,6 +30,20 @@ static const struct {
     {"len(value", TC_PATH_LENGTH  },
 };
 
+static const struct tc_operand_whole wholes[] = {
+#define X(name, path, claimed, held, broken) {TC_PATH_##name, path, claimed, held, broken},
+    TC_OPERAND_WHOLE_MAP(X)
+#undef X
+};
+
+const struct tc_operand_whole *tc_operand_whole(enum tc_path_root root)
+{
+    for (size_t i = 0; i < sizeof(wholes) / sizeof(*wholes); i++)
+        if (wholes[i].root == root)
+            return &wholes[i];
+    return NULL;
+}
+
 static void read_root(struct tc_path *path)
 {
     path->name = path->owner;
@@ -39,12 +54,9 @@ static void read_root(struct tc_path *path)
         path->root = roots[i].root;
         path->name = (struct tc_str){path->owner.text + n, path->owner.size - n};
     }
-    if (tc_str_is(path->owner, TC_OPERAND_SOME_GRADIENT))
-        path->root = TC_PATH_SOME_GRADIENT;
-    else if (tc_str_is(path->owner, TC_OPERAND_ALL_GRADIENTS))
-        path->root = TC_PATH_ALL_GRADIENTS;
-    else if (tc_str_is(path->owner, TC_OPERAND_SOME_KNOWN))
-        path->root = TC_PATH_SOME_KNOWN;
+    for (size_t i = 0; i < sizeof(wholes) / sizeof(*wholes); i++)
+        if (tc_str_is(path->owner, wholes[i].path))
+            path->root = wholes[i].root;
 }
 
 /* Of "args.dtype" dtype is no part, but the operand. */
@@ -105,6 +117,8 @@ struct operand_state {
     struct tc_arena arena;
     struct tc_map kept;        /* fingerprint → struct reading_kept * */
     struct tc_map set_by_hand; /* (process, module) whose own mode the script has set */
+    struct tc_map trained; /* (process, model) that was asked with gradients, in training mode */
+    struct tc_map told;    /* (process, tensor) that such a model gave without */
 };
 
 /* Readings grow with the kinds of calls, not with the length of a run; if a run has ever new ones,
@@ -117,6 +131,8 @@ static void operand_release(void *state)
 
     tc_map_release(&s->kept);
     tc_map_release(&s->set_by_hand);
+    tc_map_release(&s->trained);
+    tc_map_release(&s->told);
     tc_arena_release(&s->arena);
 }
 
@@ -269,10 +285,59 @@ static bool is_set_apart(const struct operand_state *s, const struct tc_event *e
            tc_map_get(&s->set_by_hand, receiver_of(event, layer), &ignored);
 }
 
+/* ---- answers that are told ------------------------------------------------------------------ */
+
+/* A model that trains is asked without gradients to tell how good it is. A teacher is asked so to
+ * be learned from: it never trains. What is computed in evaluation needs no excuse, as a
+ * precondition tells it. */
+static void note_answer(struct operand_state *s, const struct tc_event *event)
+{
+    const struct tc_value *value = event->call->end->value;
+    const int64_t who[] = {(int64_t)(uintptr_t)event->process,
+                           tc_value_int(tc_value_get(value, "id"), TC_NONE)};
+    uint64_t ignored;
+
+    if (tc_is_training_forward(event->call))
+        tc_map_put(&s->trained, receiver_of(event, event->call), 1);
+    if (!tc_value_get(value, "tensor") || !tc_value_get(event->call->ctx, "grad") ||
+        !tc_map_get(&s->trained, receiver_of(event, event->call), &ignored))
+        return;
+    if (s->told.n >= MAX_KEPT)
+        tc_map_clear(&s->told);
+    tc_map_put(&s->told, tc_hash64(who, sizeof(who), 0), 1);
+}
+
+static bool is_told(const struct operand_state *s, const struct tc_event *event)
+{
+    const struct tc_value *operand = tc_call_next_tensor(event->call, &(uint32_t){0});
+    const int64_t who[] = {(int64_t)(uintptr_t)event->process,
+                           tc_value_int(tc_value_get(operand, "id"), TC_NONE)};
+    uint64_t ignored;
+
+    return s->told.n && operand && event->call->stage == TC_SYM_TRAINING &&
+           tc_map_get(&s->told, tc_hash64(who, sizeof(who), 0), &ignored);
+}
+
+/* The outcome without that nothing in it has a gradient; returns how many are left. */
+static size_t leave_out_gradients(struct tc_strtab *symbols, const struct reading_kept *kept,
+                                  tc_sym out[TC_MAX_STATEMENTS])
+{
+    const tc_sym path =
+        tc_strtab_intern_text(symbols, tc_operand_whole(TC_PATH_SOME_GRADIENT)->path);
+    const tc_sym left_out = TC_ATOM(symbols, path, TC_SYM_IS, TC_SYM_FALSE);
+    size_t n = 0;
+
+    for (size_t i = 0; i < kept->n_outcome; i++)
+        if (kept->outcome[i] != left_out)
+            out[n++] = kept->outcome[i];
+    return n;
+}
+
 static void observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                     const struct tc_sink *sink)
 {
     struct operand_state *s = state;
+    tc_sym told[TC_MAX_STATEMENTS];
 
     if (event->kind != TC_EVENT_CALL || event->call->raised || event->process->is_worker)
         return;
@@ -288,7 +353,15 @@ static void observe(void *state, struct tc_strtab *symbols, const struct tc_even
                                  .outcome = kept->outcome,
                                  .n_outcome = kept->n_outcome,
                                  .excuses = kept->excuses};
+    if (is_told(s, event)) {
+        example.n_outcome = leave_out_gradients(symbols, kept, told);
+        example.outcome = told;
+        if (example.n_outcome < kept->n_outcome)
+            example.excuses |= TC_EXCUSE_BIT(TC_EXCUSE_TOLD);
+    }
     sink->example(sink->context, event, &example);
+    if (event->call->is_root)
+        note_answer(s, event);
 }
 
 const struct tc_source tc_source_operands = {

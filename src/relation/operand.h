@@ -15,6 +15,7 @@
  *   "args.some.requires_grad is true"       of what makes one number of several tensors, as losses
  *   "args.all.requires_grad is false"       do: at least one operand, not every one
  *   "args.state_dict.some.known is true"    some key of what is loaded is one of the receiver's
+ *   "args.parameters.some.given is true"    of a clipping, or of what it calls
  *   "self.last_epoch at_most self.T_max"    of the whole numbers that a schedule has
  *   "default is args.p"                     the argument has the default of its signature
  *   "call is rare"                          it loads or saves state: a run has few of these
@@ -28,11 +29,18 @@
 
 extern const struct tc_source tc_source_operands;
 
-/* Of all floating operands together. */
-#define TC_OPERAND_SOME_GRADIENT "args.some.requires_grad"
-#define TC_OPERAND_ALL_GRADIENTS "args.all.requires_grad"
-/* Of the keys of a state dict. */
-#define TC_OPERAND_SOME_KNOWN "args.state_dict.some.known"
+/* What is said of all operands together: the name of its root, the path, which of true and false is
+ * claimed, as the other never is, and both in words. */
+#define TC_OPERAND_WHOLE_MAP(X)                                                           \
+    X(SOME_GRADIENT, "args.some.requires_grad", TC_SYM_TRUE,                              \
+      "at least one operand requires a gradient", "no operand requires a gradient")       \
+    X(ALL_GRADIENTS, "args.all.requires_grad", TC_SYM_FALSE,                              \
+      "not all operands require a gradient", "all operands require a gradient")           \
+    X(SOME_KNOWN, "args.state_dict.some.known", TC_SYM_TRUE,                              \
+      "some of the names that are loaded are the module's",                               \
+      "none of the names that are loaded is the module's: nothing was loaded")            \
+    X(SOME_GIVEN, "args.parameters.some.given", TC_SYM_TRUE, "some parameters are given", \
+      "no parameter was given: a generator that was used up before?")
 
 /* Part of a path: the dimension that the operand before it names, where the tensor is a matrix. */
 #define TC_PART_MATRIX ".matrix"
@@ -43,10 +51,20 @@ enum tc_path_root {
     TC_PATH_SETTING, /* of the receiver */
     TC_PATH_RESULT,
     TC_PATH_LENGTH, /* of the result */
-    TC_PATH_SOME_GRADIENT,
-    TC_PATH_ALL_GRADIENTS,
-    TC_PATH_SOME_KNOWN,
+#define X(name, path, claimed, held, broken) TC_PATH_##name,
+    TC_OPERAND_WHOLE_MAP(X)
+#undef X
 };
+
+struct tc_operand_whole {
+    enum tc_path_root root;
+    const char *path;
+    tc_sym claimed;
+    const char *held, *broken;
+};
+
+/* NULL: the root is no such. */
+const struct tc_operand_whole *tc_operand_whole(enum tc_path_root root);
 
 enum tc_path_part {
     TC_PART_NONE,

@@ -59,6 +59,11 @@ static bool is_position(struct tc_str key)
     return key.size > 0 && key.text[0] >= '0' && key.text[0] <= '9';
 }
 
+static void state_whole(struct reading *r, enum tc_path_root root, bool is_so)
+{
+    state_is(r, tc_operand_whole(root)->path, tc_symbols_bool(is_so));
+}
+
 /* "prefix.key"; false if it would not fit or would not be one word. */
 static bool make_path(char out[MAX_PATH], const char *prefix, struct tc_str key)
 {
@@ -261,6 +266,17 @@ static bool is_users(const struct reading *r)
     return tc_role_has(r->call->role, TC_TRAIT_FOREIGN);
 }
 
+/* A clipping, or another function of parameters. A generator of them is read where the library has
+ * made a list of it. */
+static void read_clipped(struct reading *r)
+{
+    const struct tc_value *parameters = tc_value_get(r->call->args, "parameters");
+
+    if (parameters && parameters->kind == TC_VALUE_ARRAY &&
+        (r->call->role == TC_ROLE_CLIP || r->call->role == TC_ROLE_FUNCTION))
+        state_whole(r, TC_PATH_SOME_GIVEN, parameters->n > 0);
+}
+
 static void read_arguments(struct reading *r)
 {
     const struct tc_value *training = tc_value_get(r->call->args, "training");
@@ -268,6 +284,7 @@ static void read_arguments(struct reading *r)
 
     read_tensors(r);
     read_scalars(r);
+    read_clipped(r);
     if (training && owner && training->kind == TC_VALUE_BOOL && owner->kind == TC_VALUE_BOOL)
         state_equal(r, "args.training", TC_SYM_F_OWNER_TRAINING,
                     training->boolean == owner->boolean);
@@ -422,9 +439,9 @@ static void read_gradients(struct reading *r)
     }
     if (!n)
         return;
-    state_is(r, TC_OPERAND_SOME_GRADIENT, tc_symbols_bool(n_requiring > 0));
+    state_whole(r, TC_PATH_SOME_GRADIENT, n_requiring > 0);
     if (n > 1)
-        state_is(r, TC_OPERAND_ALL_GRADIENTS, tc_symbols_bool(n_requiring == n));
+        state_whole(r, TC_PATH_ALL_GRADIENTS, n_requiring == n);
 }
 
 /* Longer lists are cut in a trace. */
@@ -444,8 +461,7 @@ static void read_loaded(struct reading *r, const struct tc_value *value)
         given->kind != TC_VALUE_OBJECT || !given->n || !is_whole(&value->items[0]) ||
         !is_whole(&value->items[1]))
         return;
-    state_is(r, TC_OPERAND_SOME_KNOWN,
-             tc_symbols_bool(!value->items[0].n || value->items[1].n < given->n));
+    state_whole(r, TC_PATH_SOME_KNOWN, !value->items[0].n || value->items[1].n < given->n);
 }
 
 static void read_result(struct reading *r)

@@ -56,36 +56,19 @@ static void describe_length(struct tc_str member, tc_sym value, struct tc_strbuf
     tc_strbuf_addf(out, "the result is %s", value == TC_SYM_ZERO ? "empty" : "not empty");
 }
 
-static bool is_of_gradients(const struct tc_path *path)
-{
-    return path->root == TC_PATH_SOME_GRADIENT || path->root == TC_PATH_ALL_GRADIENTS;
-}
-
-/* "at least one operand requires a gradient", or the contrary. */
-static void describe_gradients(bool is_some, bool is_true, struct tc_strbuf *out)
-{
-    tc_strbuf_adds(out, is_some ? (is_true ? "at least one operand requires a gradient"
-                                           : "no operand requires a gradient")
-                                : (is_true ? "all operands require a gradient"
-                                           : "not all operands require a gradient"));
-}
-
 void tc_operand_describe(const struct tc_strtab *symbols, const struct tc_param *params,
                          size_t n_params, struct tc_strbuf *out)
 {
     const struct tc_path left = tc_path_read(symbols, params[1].name);
+    const struct tc_operand_whole *whole = tc_operand_whole(left.root);
     const tc_sym verb = params[1].attr, right = params[1].to;
 
     (void)n_params;
     tc_strbuf_adds(out, "in ");
     tc_describe_call(symbols, params[0].name, out);
     tc_strbuf_adds(out, ", ");
-    if (is_of_gradients(&left)) {
-        describe_gradients(left.root == TC_PATH_SOME_GRADIENT, right == TC_SYM_TRUE, out);
-        return;
-    }
-    if (left.root == TC_PATH_SOME_KNOWN) {
-        tc_strbuf_adds(out, "some of the names that are loaded are the module's");
+    if (whole) {
+        tc_strbuf_adds(out, right == whole->claimed ? whole->held : whole->broken);
         return;
     }
     if (left.root == TC_PATH_LENGTH) {
@@ -162,17 +145,13 @@ void tc_operand_explain(struct tc_strtab *symbols, const struct tc_invariant *in
 {
     const struct tc_param *p = &invariant->params[1];
     const struct tc_path left = tc_path_read(symbols, p->name);
+    const struct tc_operand_whole *whole = tc_operand_whole(left.root);
 
     (void)example;
     tc_describe_call(symbols, invariant->params[0].name, out);
     tc_strbuf_adds(out, ": ");
-    if (is_of_gradients(&left)) {
-        describe_gradients(left.root == TC_PATH_SOME_GRADIENT, p->to != TC_SYM_TRUE, out);
-        return;
-    }
-    if (left.root == TC_PATH_SOME_KNOWN) {
-        tc_strbuf_adds(out,
-                       "none of the names that are loaded is the module's: nothing was loaded");
+    if (whole) {
+        tc_strbuf_adds(out, p->to == whole->claimed ? whole->broken : whole->held);
         return;
     }
     explain_path(event, tc_strtab_text(symbols, p->name), out);

@@ -25,10 +25,12 @@
     X(tc_source_apart)      \
     X(tc_source_statistics) \
     X(tc_source_undone)     \
+    X(tc_source_copied)     \
     X(tc_source_run)        \
     X(tc_source_follow)     \
     X(tc_source_distinct)   \
     X(tc_source_givers)     \
+    X(tc_source_draws)      \
     X(tc_source_settings)   \
     X(tc_source_facts)      \
     X(tc_source_python)
@@ -48,6 +50,7 @@
     X(tc_event_contain_restored) \
     X(tc_event_contain_owned)    \
     X(tc_event_contain_undone)   \
+    X(tc_event_contain_copied)   \
     X(tc_event_contain_sets)     \
     X(tc_api_sequence_window)    \
     X(tc_api_sequence_between)   \
@@ -64,6 +67,7 @@
     X(tc_api_output_lower)       \
     X(tc_api_output_upper)       \
     X(tc_api_output_finite)      \
+    X(tc_api_output_distinct)    \
     X(tc_fact_arg_value)         \
     X(tc_fact_arg_source)        \
     X(tc_fact_output_value)      \

@@ -154,6 +154,7 @@ struct tc_relation {
     bool is_specific;    /* says what is a fact of one script: learned on demand only */
     unsigned excused_by; /* 1 << enum tc_role: calls that excuse what would break it; a selection
                             holds them */
+    bool needs_content;  /* of tensors, in a trace that it is judged on */
     unsigned lag;        /* steps by which it may tell of a fault late */
     const struct tc_source *source;
 
@@ -213,7 +214,7 @@ extern const struct tc_relation *const tc_python_relations[];
 const struct tc_relation *tc_relation_judged(size_t i);
 
 /* All sources, ended by NULL. */
-#define TC_MAX_SOURCES 24
+#define TC_MAX_SOURCES 32
 extern const struct tc_source *const tc_sources[];
 
 /* UINT32_MAX if there is none of that name. */

@@ -96,6 +96,7 @@
     X(BUFFER, "buffer")                          \
     X(FROZEN_BUFFER, "frozen_buffer")            \
     X(PARAM_GROUP, "param_group")                \
+    X(BATCH, "batch")                            \
     /* descriptors */                            \
     X(ROOT_FORWARD, "root.forward")              \
     X(FROZEN_NORMS, "root.forward.frozen_norms") \

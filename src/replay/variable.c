@@ -123,6 +123,14 @@ static bool is_meant(const struct tc_call *cause)
     return tc_call_is_within(cause, TC_ROLE_LOAD) || tc_call_is_within(cause, TC_ROLE_INIT);
 }
 
+/* A forward may let an average that the model keeps follow it: that writes to no weight that is
+ * trained. */
+static bool is_followed(const struct tc_variable *v, const struct tc_call *cause)
+{
+    return v->kind == TC_SYM_PARAMETER && !v->requires_grad &&
+           tc_call_is_within(cause, TC_ROLE_FORWARD);
+}
+
 static void set_data(struct update *u, const struct tc_value *value)
 {
     struct tc_variable *v = u->variable;
@@ -138,7 +146,8 @@ static void set_data(struct update *u, const struct tc_value *value)
     bool has_data = text.size && !v->is_empty;
     bool comparable = v->has_data && has_data && is_sampled == v->is_sampled;
     if (comparable && digest != v->data) {
-        add_change(u, TC_SYM_DATA, TC_SYM_ABSENT, TC_SYM_CHANGED);
+        if (!is_followed(v, u->cause))
+            add_change(u, TC_SYM_DATA, TC_SYM_ABSENT, TC_SYM_CHANGED);
         u->has_other_data = true;
         v->data_cause = u->cause ? u->cause->id : -1;
     }

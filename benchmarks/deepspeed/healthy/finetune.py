@@ -50,9 +50,11 @@ def main():
         training_data=data,
         config={"train_micro_batch_size_per_gpu": BATCH, "gradient_clipping": 1.0},
     )
-    done = 0
+    done = epoch = 0
     while done < args.steps:
         engine.train()
+        loader.data_sampler.set_epoch(epoch)
+        epoch += 1
         for x, y in loader:
             loss = F.cross_entropy(engine(x), y)
             engine.backward(loss)

@@ -50,6 +50,8 @@ def about_arguments(p, call):
                 yield f"args.{name}.matrix", "is", text(from_end)
         elif is_number(v) and call["role"] not in ("seed", "init", "fill"):
             yield f"args.{name}", "is", text("zero" if v == 0 else "not_zero")
+    if isinstance(args.get("parameters"), list) and call["role"] in ("clip", "function"):
+        yield "args.parameters.some.given", "is", text(bool(args["parameters"]))
     owner = next((c for c in p.around(call["above"]) if c["role"] in ("forward", "layer")), None)
     if "training" in args and owner:
         yield "args.training", "equals" if args["training"] == owner["self"]["attrs"]["training"] else "differs_from", \
@@ -201,7 +203,7 @@ def is_worth(s, outcomes):
     return verb != "at_least" or any((left, "reaches", right) in o for o in outcomes)
 
 
-OF_ALL_OPERANDS = ("args.some.requires_grad", "args.all.requires_grad", "args.state_dict.some.known")
+OF_ALL_OPERANDS = ("args.some.requires_grad", "args.all.requires_grad", "args.state_dict.some.known", "args.parameters.some.given")
 
 
 def claim_of(key, s, outcomes, pipelines):
@@ -238,7 +240,8 @@ def is_result(path):
     return path.startswith(("value", "len("))
 
 
-CONTRARIES = {("args.some.requires_grad", "false"), ("args.all.requires_grad", "true")}
+CONTRARIES = {("args.some.requires_grad", "false"), ("args.all.requires_grad", "true"), ("args.state_dict.some.known", "false"),
+              ("args.parameters.some.given", "false")}
 NO_FACT = ('"not_zero"', '"left"', '"finite"', '"not_finite"')
 
 arg_constant_claims = statement_claims(

@@ -180,6 +180,9 @@ class Process:
                 v["data_cause"] = cause["id"] if cause else -1
             change = {"data": ("-", "changed"), "dtype": ("-", value), "requires_grad": (text(before), text(value)),
                       "grad": tuple("clear" if g in ("null", "zero") else "non_zero" for g in (before, value))}.get(attr)
+            if attr == "data" and v["kind"] == "Parameter" and not v.get("requires_grad") \
+                    and any(c["role"] == "forward" for c in self.around(cause)):
+                continue  # an average that a forward lets follow
             if cause and change and change[0] != change[1]:
                 cause["inside"].add(("change", v["kind"], attr, *change))
         if has_other_data and not self.is_worker:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A forward that writes to a weight: nothing but the step may."""
+"""A forward that writes to a weight: nothing but the step may. An average that the model keeps, and that requires no gradient, may follow in it."""
 from trace_writer import Trace
 
 
-def train(folder, changes=(), **kwargs):
+def train(folder, changes=(), frozen=(), **kwargs):
     t = Trace(folder, **kwargs)
-    model = t.net("w", "b")
+    model = t.net("w", "b", *frozen, frozen=frozen)
     optimizer = t.optimizer(model)
     for i in range(6):
         t.zero_grad(optimizer)
@@ -22,6 +22,10 @@ def healthy(folder):
 
 def fine(folder):
     train(folder, changes=["w"], is_blind=True)
+
+
+def fine_average(folder):
+    train(folder, changes=["average"], frozen=["average"])
 
 
 def broken(folder):

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_output_distinct.c - APIOutput/distinct: what is drawn for training is drawn anew
+ *
+ * An order of the data, or a choice of rows, that comes again in a later step while the same
+ * optimizer goes on: a generator was seeded anew, or a sampler was not told the epoch.
+ *
+ * A draw is a call without tensors or data that returns integers: 16 or more, 8 of them distinct,
+ * so that they do not come again by chance. Functions that always return the same, as arange(), are
+ * told by the scripts that are learned from. It is judged at the next step of an optimizer: one
+ * that has not stepped before begins another training, which may well be seeded as the one before,
+ * and so does a load, after which the order of an epoch is drawn again to go on within it. What a
+ * backward computes again, and what evaluations draw, is none.
+ */
+#include "relation/relation.h"
+
+#include "base/hash.h"
+#include "invariant/describe.h"
+#include "relation/form.h"
+#include "replay/symbols.h"
+
+#define MIN_ELEMENTS 16
+#define MIN_DISTINCT 8
+/* Longer lists are data. */
+#define MAX_SIZES 8
+/* Draws of one process that are known. */
+#define MAX_DRAWS 65536
+
+struct draw {
+    tc_sym function;
+    uint64_t key; /* in `known` */
+    bool is_repeated;
+    struct tc_place place;
+};
+
+/* Of one process. */
+struct draws {
+    struct tc_map known; /* (function, content) → number of steps when it was drawn, from 1 on */
+    struct tc_map stepped;       /* optimizers, by serial */
+    TC_VEC(struct draw) pending; /* since the last step */
+    uint64_t n_steps;
+};
+
+struct distinct_state {
+    struct tc_map processes; /* process → struct draws * */
+};
+
+static void distinct_release(void *state)
+{
+    struct distinct_state *s = state;
+    struct draws *draws;
+
+    for (size_t pos = 0; (draws = tc_map_next(&s->processes, &pos));) {
+        tc_map_release(&draws->known);
+        tc_map_release(&draws->stepped);
+        tc_vec_release(&draws->pending);
+    }
+    tc_map_release_structs(&s->processes);
+}
+
+/* ---- what a draw is ------------------------------------------------------------------------- */
+
+/* A number, a generator, a size: nothing that has elements of its own. */
+static bool is_no_data(const struct tc_value *v)
+{
+    if (v->kind == TC_VALUE_ARRAY) {
+        bool is_size = v->n <= MAX_SIZES;
+        for (uint32_t i = 0; is_size && i < v->n; i++)
+            is_size = v->items[i].kind == TC_VALUE_INT;
+        return is_size;
+    }
+    return !tc_value_get(v, "tensor") && !tc_value_get(v, "array") && !tc_value_get(v, "dict");
+}
+
+static bool is_of_numbers(const struct tc_value *args)
+{
+    bool is_so = true;
+
+    for (uint32_t i = 0; is_so && args && args->kind == TC_VALUE_OBJECT && i < args->n; i++)
+        is_so = is_no_data(&args->members[i].value);
+    return is_so;
+}
+
+/* Integers in such a number that they are not drawn again by chance. */
+static bool is_rich(const struct tc_value *value)
+{
+    const struct tc_value *shape = tc_value_get(value, "shape");
+    const struct tc_value *distinct = tc_value_get(tc_value_get(value, "summary"), "distinct");
+    int64_t n = 1;
+
+    for (uint32_t i = 0; shape && shape->kind == TC_VALUE_ARRAY && i < shape->n; i++)
+        n *= tc_value_int(&shape->items[i], 0);
+    return n >= MIN_ELEMENTS && tc_value_int(distinct, 0) >= MIN_DISTINCT;
+}
+
+/* The digest of what was drawn; no text where the call is no draw. */
+static struct tc_str digest_of(const struct tc_call *call)
+{
+    const struct tc_value *value = call->end->value;
+
+    if (call->role != TC_ROLE_FUNCTION || call->self ||
+        (call->stage != TC_SYM_TRAINING && call->stage != TC_SYM_INIT) ||
+        !tc_value_get(value, "tensor") || !is_of_numbers(call->args) || !is_rich(value) ||
+        tc_call_is_within(call, TC_ROLE_BACKWARD))
+        return (struct tc_str){0};
+    return tc_value_str(tc_value_get(value, "digest"));
+}
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+static void forget(struct draws *draws)
+{
+    tc_map_clear(&draws->known);
+    draws->pending.n = 0;
+}
+
+/* What was drawn for this step is the first of another training. */
+static void begin_anew(struct draws *draws)
+{
+    tc_map_clear(&draws->known);
+    for (size_t i = 0; i < draws->pending.n; i++) {
+        struct draw *draw = &draws->pending.items[i];
+        tc_map_put(&draws->known, draw->key, draws->n_steps + 1);
+        draw->is_repeated = false;
+    }
+}
+
+static void on_draw(struct draws *draws, const struct tc_event *event, struct tc_str digest)
+{
+    const tc_sym function = event->call->descriptor;
+    struct draw draw = {.function = function, .key = tc_hash64(digest.text, digest.size, function)};
+    bool is_new;
+
+    if (draws->known.n >= MAX_DRAWS)
+        forget(draws);
+    uint64_t *when = tc_map_at(&draws->known, draw.key, &is_new);
+    if (is_new)
+        *when = draws->n_steps + 1;
+    draw.is_repeated = *when != draws->n_steps + 1;
+    tc_place_of(event, &draw.place);
+    tc_vec_push(&draws->pending, draw);
+}
+
+static void judge(const struct draw *draw, const struct tc_event *event, const struct tc_sink *sink)
+{
+    const struct tc_situation none = {.n = 0};
+    const tc_sym outcome = draw->is_repeated ? TC_SYM_REPEATED : TC_SYM_DISTINCT;
+    const struct tc_example example = {.key = draw->function,
+                                       .situation = &none,
+                                       .outcome = &outcome,
+                                       .n_outcome = 1,
+                                       .place = &draw->place};
+
+    sink->example(sink->context, event, &example);
+}
+
+static void on_step(struct draws *draws, const struct tc_event *event, const struct tc_sink *sink)
+{
+    const int64_t optimizer = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
+    bool is_new;
+
+    tc_map_at(&draws->stepped, (uint64_t)optimizer, &is_new);
+    if (is_new)
+        begin_anew(draws);
+    for (size_t i = 0; i < draws->pending.n; i++)
+        judge(&draws->pending.items[i], event, sink);
+    draws->pending.n = 0;
+    draws->n_steps++;
+}
+
+static void distinct_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                             const struct tc_sink *sink)
+{
+    struct distinct_state *s = state;
+    struct tc_str digest;
+
+    (void)symbols;
+    if (event->kind != TC_EVENT_CALL || event->process->is_worker || event->call->raised)
+        return;
+    struct draws *draws =
+        tc_map_struct(&s->processes, (uintptr_t)event->process, sizeof(struct draws));
+    if (event->call->role == TC_ROLE_STEP)
+        on_step(draws, event, sink);
+    else if (event->call->role == TC_ROLE_LOAD)
+        forget(draws);
+    else if ((digest = digest_of(event->call)).text)
+        on_draw(draws, event, digest);
+}
+
+const struct tc_source tc_source_draws = {.name = "draws",
+                                          .is_set = true,
+                                          .state_size = sizeof(struct distinct_state),
+                                          .release = distinct_release,
+                                          .observe = distinct_observe};
+
+/* ---- the form ------------------------------------------------------------------------------- */
+
+static void distinct_propose(struct tc_strtab *symbols, tc_sym key,
+                             const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
+{
+    struct tc_hypothesis h = {.n_params = 2, .support = TC_SUPPORT_USAGE};
+
+    (void)outcomes;
+    h.params[0] = tc_param_call(key, TC_SYM_EMPTY);
+    h.params[1] = tc_param_of(TC_PARAM_OPERAND, tc_strtab_intern_text(symbols, "value"), TC_SYM_IS,
+                              TC_SYM_DISTINCT_VALUE);
+    tc_vec_push(&out->items, h);
+}
+
+static tc_sym distinct_key(struct tc_strtab *symbols, const struct tc_param *params,
+                           size_t n_params)
+{
+    (void)symbols;
+    return n_params == 2 && params[0].kind == TC_PARAM_CALL && params[1].kind == TC_PARAM_OPERAND
+               ? params[0].name
+               : TC_NO_SYM;
+}
+
+static enum tc_outcome distinct_holds(struct tc_strtab *symbols, const struct tc_param *params,
+                                      size_t n_params, const tc_sym *outcome, size_t n_outcome)
+{
+    (void)symbols;
+    (void)params;
+    (void)n_params;
+    return tc_outcome_has(outcome, n_outcome, TC_SYM_REPEATED) ? TC_BROKEN : TC_HELD;
+}
+
+static void distinct_describe(const struct tc_strtab *symbols, const struct tc_param *params,
+                              size_t n_params, struct tc_strbuf *out)
+{
+    (void)n_params;
+    tc_strbuf_adds(out, "what ");
+    tc_describe_call(symbols, params[0].name, out);
+    tc_strbuf_adds(out, " draws for a training is drawn anew");
+}
+
+static void distinct_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                             const struct tc_event *event, const struct tc_example *example,
+                             struct tc_strbuf *out)
+{
+    (void)event;
+    (void)example;
+    tc_describe_call(symbols, invariant->params[0].name, out);
+    tc_strbuf_adds(out, " returned what it had returned for a step before, in the same order");
+}
+
+const struct tc_relation tc_api_output_distinct = {
+    .name = "APIOutput/distinct",
+    .summary = "what is drawn for a training is drawn anew",
+    .hint = "Is a generator seeded in each epoch, or a sampler not told the epoch (set_epoch)?",
+    .excused_by = 1u << TC_ROLE_LOAD | 1u << TC_ROLE_STEP,
+    .needs_content = true,
+    .source = &tc_source_draws,
+    .propose = distinct_propose,
+    .key = distinct_key,
+    .holds = distinct_holds,
+    .describe = distinct_describe,
+    .explain = distinct_explain,
+};
