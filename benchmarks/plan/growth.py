@@ -6,7 +6,8 @@ usage: growth.py --bin BUILD/bin [--jobs N] [TPxDPxLAYERS[xPP]...]     default 2
 Each layer is x + gelu(x @ A) @ B with A split by columns and B by rows over tp, forward, backward, all-reduces over
 tp and dp, and SGD. With PP the layers are the stages of a pipeline, with MICRO micro-batches in GPipe's order. One rank
 of each stage and tp position is written out; its copies along dp are retargeted (`like`). No torch.
-With --one-batch all of dp have the rows of the first, as after traincheck-collect --plan-ranks. The layout of Llama 3 405B:
+With --one-batch all of dp have the rows of the first, as after traincheck-collect --plan-ranks. With --broken the layer in the
+middle lacks its forward all-reduce over tp: how long does it take to refute the plan and to say where? The layout of Llama 3 405B:
 
     growth.py --bin build/bin --one-batch 8x64x126x16
 """
@@ -189,6 +190,13 @@ def write(folder, layout, change=lambda lines, rank: lines):
             f.writelines(json.dumps(line) + "\n" for line in rank_lines(layout, rank, change))
 
 
+def without_reduction(layout):
+    """Drops the all-reduce of the middle layer's forward, of every micro-batch."""
+    module = f"layers.{layout.layers // 2}"
+    is_dropped = lambda line: line.get("mod") == module and line["op"].startswith("c10d.") and line["src"][0].startswith("train.py:13,")
+    return lambda lines, rank: [line for line in lines if not is_dropped(line)]
+
+
 def processor_time():
     """Seconds that all processes took which have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -200,6 +208,7 @@ def main():
     parser.add_argument("--bin", required=True, type=pathlib.Path)
     parser.add_argument("--jobs", default="2")
     parser.add_argument("--one-batch", action="store_true", help="all of dp have one batch")
+    parser.add_argument("--broken", action="store_true", help="a reduction is missing in the middle layer")
     parser.add_argument("layout", nargs="*", default=DEFAULT)
     options = parser.parse_args()
     print("tp   dp    layers  pp  ranks  operators   seconds  of processor  us/operator/seed  peak MB (so far)")
@@ -207,12 +216,12 @@ def main():
         layout = Layout(*map(int, name.split("x")), one_batch=options.one_batch)
         with tempfile.TemporaryDirectory() as temp:
             folder = pathlib.Path(temp)
-            write(folder, layout)
+            write(folder, layout, *[without_reduction(layout)] * options.broken)
             before = processor_time()
             run = subprocess.run([options.bin / "traincheck-check", "--plan", folder / "parallel", "--plan-reference",
                                   folder / "single", "-o", folder / "out", "--json", "-j", options.jobs,
                                   "--no-html-report", "-q"], capture_output=True, text=True)
-            if run.returncode:
+            if run.returncode != options.broken:
                 sys.exit(f"{name}: {run.stdout}{run.stderr}")
             said = json.loads(run.stdout.splitlines()[-1])
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
