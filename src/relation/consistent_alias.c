@@ -5,8 +5,10 @@
  */
 #include "relation/consistent.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/nh64.h"
 #include "replay/symbols.h"
 
 struct alias {
@@ -30,10 +32,68 @@ static void alias_release(void *state)
     tc_map_release(&s->seen);
 }
 
-/* Vectors start as constants (biases, norms), and equal constants are no copies. */
+/* Vectors start as constants (biases, norms), and equal constants are no copies; no more are two
+ * matrices of zeros. */
 static bool may_be_alias(const struct tc_variable *v)
 {
     return v->kind == TC_SYM_PARAMETER && v->is_matrix && v->has_first && !v->is_sampled;
+}
+
+#define MAX_DIMS 64
+
+/* Sizes of the shape, written as "[3,4]". Returns how many; MAX_DIMS + 1 if there are more. */
+static size_t read_shape(const char *text, int64_t *sizes)
+{
+    size_t n = 0;
+    char *end;
+
+    for (text += *text == '['; n <= MAX_DIMS; text = end + (*end == ',')) {
+        const int64_t size = strtoll(text, &end, 10);
+        if (end == text)
+            break;
+        if (n < MAX_DIMS)
+            sizes[n] = size;
+        n++;
+    }
+    return n;
+}
+
+/* Bytes of an element by the bits that a type's name tells, as bfloat16 and float8_e5m2 do; 0 if it
+ * tells none. */
+static size_t element_size(const char *dtype)
+{
+    return strtoul(dtype + strcspn(dtype, "0123456789"), NULL, 10) / 8;
+}
+
+/* The digest of zeros; size in bytes. The type's name is quoted. */
+static uint64_t digest_of_zeros(const char *dtype, size_t size, const int64_t *shape, size_t n_dims)
+{
+    dtype += *dtype == '"';
+    return tc_nh64_of_zeros(size, tc_nh64_seed(dtype, strcspn(dtype, "\""), shape, n_dims));
+}
+
+/* Of a process so many bytes are asked for zeros, which takes some milliseconds. */
+#define MAX_ZEROS ((size_t)1 << 30)
+
+/* May all of it have been zero at first, as the second factor of a low-rank adapter is? What is
+ * beyond `left` may. */
+static bool may_be_zero(const struct tc_variable *v, const struct tc_strtab *symbols, size_t *left)
+{
+    const char *dtype = tc_strtab_text(symbols, v->dtype);
+    const size_t element = element_size(dtype);
+    int64_t shape[MAX_DIMS];
+    const size_t n_dims = read_shape(tc_strtab_text(symbols, v->shape), shape);
+    size_t size = element;
+
+    if (element == 0 || n_dims > MAX_DIMS)
+        return false;
+    for (size_t i = 0; i < n_dims; i++)
+        if (shape[i] <= 0 || __builtin_mul_overflow(size, (size_t)shape[i], &size))
+            return false;
+    if (size > *left)
+        return true;
+    *left -= size;
+    return v->first_data == digest_of_zeros(dtype, size, shape, n_dims);
 }
 
 /* Content that two have, and no third: what many share is a constant or a template. */
@@ -42,11 +102,13 @@ struct twins {
     size_t n;
 };
 
-static void find_aliases(struct alias_state *s, const struct tc_process *process)
+static void find_aliases(struct alias_state *s, const struct tc_process *process,
+                         const struct tc_strtab *symbols)
 {
     struct tc_map by_content = TC_MAP_INIT; /* content to the index into all */
     TC_VEC(struct twins) all = {0};
     const struct tc_variable *v;
+    size_t left = MAX_ZEROS;
 
     for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));) {
         bool is_new;
@@ -62,7 +124,8 @@ static void find_aliases(struct alias_state *s, const struct tc_process *process
         twins->n++;
     }
     for (size_t i = 0, n = 0; i < all.n && n < MAX_ALIASES; i++) {
-        if (all.items[i].n != 2)
+        if (all.items[i].n != 2 ||
+            may_be_zero(tc_process_variable(process, all.items[i].a), symbols, &left))
             continue;
         tc_vec_push(&s->aliases, ((struct alias){process, all.items[i].a, all.items[i].b}));
         n++;
@@ -152,7 +215,7 @@ static void alias_observe(void *state, struct tc_strtab *symbols, const struct t
         return;
     tc_map_at(&s->seen, (uintptr_t)event->process, &is_new);
     if (is_new)
-        find_aliases(s, event->process);
+        find_aliases(s, event->process, symbols);
     for (size_t i = 0; i < s->aliases.n; i++)
         if (s->aliases.items[i].process == event->process)
             judge_alias(&s->aliases.items[i], symbols, event, sink);

@@ -77,6 +77,22 @@ static void the_sum_is_the_documented_one(void **state)
                                   tc_lanes_mix(9 + (n + 1) * UINT64_C(0x9e3779b97f4a7c15))));
 }
 
+static void the_digest_of_zeros_needs_no_memory(void **state)
+{
+    static const unsigned char zeros[3 * TC_CHUNK_SIZE];
+    static const size_t sizes[] = {
+        0, 1, 7, 64, TC_CHUNK_SIZE - 1, TC_CHUNK_SIZE, TC_CHUNK_SIZE + 1, sizeof(zeros)};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        const int64_t shape[] = {(int64_t)sizes[i] / 4, 4};
+        const uint64_t seed = tc_digest_seed("bfloat16", shape, 2);
+
+        assert_int_equal(seed, tc_nh64_seed("bfloat16", 8, shape, 2));
+        assert_int_equal(tc_digest(zeros, sizes[i], seed), tc_nh64_of_zeros(sizes[i], seed));
+    }
+}
+
 /* Traces of different machines are compared. */
 static void stripes_are_the_same_with_wide_registers_and_without(void **state)
 {
@@ -282,6 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_changed_byte_changes_the_digest),
         cmocka_unit_test(the_sum_is_the_documented_one),
+        cmocka_unit_test(the_digest_of_zeros_needs_no_memory),
         cmocka_unit_test(stripes_are_the_same_with_wide_registers_and_without),
         cmocka_unit_test(each_bit_changes_half_of_the_digest_and_no_two_the_same),
         cmocka_unit_test(no_two_changes_of_two_words_are_the_same),

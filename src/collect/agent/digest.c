@@ -19,14 +19,12 @@
 
 uint64_t tc_digest_seed(const char *dtype, const int64_t *shape, size_t n_dims)
 {
-    uint64_t seed = tc_hash64(dtype, strlen(dtype), 0);
-
-    return tc_hash64(shape, n_dims * sizeof(*shape), seed);
+    return tc_nh64_seed(dtype, strlen(dtype), shape, n_dims);
 }
 
 uint64_t tc_digest_of_sum(uint64_t sum, size_t size, uint64_t seed)
 {
-    return tc_lanes_mix(sum + tc_lanes_mix(seed + (size + 1) * TC_LANES_GOLDEN));
+    return tc_lanes_digest(sum, size, seed);
 }
 
 uint64_t tc_digest(const void *data, size_t size, uint64_t seed)

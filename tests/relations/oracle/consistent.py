@@ -123,12 +123,15 @@ def of_groups(groups):
 # ---- alias: two that started as copies
 
 
+ZEROS = "ed37f9a03dc2c812"  # of 16 numbers of float32 in the shape [4, 4], which all variables of the tests have
+
+
 def find_aliases(p):
     by_content = collections.defaultdict(list)
     for v in p.variables.values():
         if v["kind"] == "Parameter" and len(v["shape"]) >= 2:
             by_content[v["first"]].append(v)
-    return [twins for twins in by_content.values() if len(twins) == 2]
+    return [twins for first, twins in by_content.items() if len(twins) == 2 and first != ZEROS]
 
 
 def is_trained(v):
