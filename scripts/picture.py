@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Take the picture of a report that the README shows.
+"""Take the picture of a report that the README or a page shows.
 
 usage: picture.py REPORT/report.html docs/report.png     after ./quickstart.sh: build/quickstart/report/report.html
+       picture.py REPORT/report.html docs/plan.png 740   of the broken script of examples/tensor-parallel
 
-It needs Chromium. The window is as wide as the README is shown, and as high as the first story and the timeline.
+It needs Chromium. The window is as wide as the README is shown, and as high as the first story and the timeline unless
+its height in pixels is given.
 """
 
 import pathlib
@@ -18,11 +20,12 @@ LARGEST = 150_000  # bytes: it stands in git
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
     browser = Browser()
     try:
-        browser.show(WIDTH, HEIGHT)
+        browser.send("Emulation.setScrollbarsHidden", hidden=True)
+        browser.show(WIDTH, int(sys.argv[3]) if len(sys.argv) == 4 else HEIGHT)
         browser.open(sys.argv[1])
         browser.picture(sys.argv[2], whole=False)
     finally:
