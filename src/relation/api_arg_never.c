@@ -17,12 +17,8 @@
  * example, which says whether the first came from that function as well: kl_div() takes
  * logarithms there.
  */
-#include "relation/relation.h"
+#include "relation/claims.h"
 
-#include <string.h>
-
-#include "invariant/describe.h"
-#include "relation/form.h"
 #include "relation/operand.h"
 #include "replay/symbols.h"
 
@@ -193,63 +189,17 @@ const struct tc_source tc_source_givers = {.name = "givers",
 
 /* ---- the form ------------------------------------------------------------------------------- */
 
-static void never_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
-                          struct tc_hypotheses *out)
-{
-    struct tc_map seen = TC_MAP_INIT;
-
-    for (size_t i = 0; i < outcomes->n; i++)
-        for (size_t j = 0; j < outcomes->n_outcome[i]; j++) {
-            struct tc_hypothesis h = {.n_params = 2, .support = TC_SUPPORT_USAGE};
-            tc_sym words[2];
-            if (!tc_strtab_split(symbols, outcomes->outcome[i][j], words, 2) ||
-                words[0] != TC_SYM_FALSE || !tc_is_first(&seen, words[1]))
-                continue;
-            h.params[0] = tc_param_call(key, TC_SYM_EMPTY);
-            h.params[1] = tc_param_call(words[1], TC_SYM_EMPTY);
-            tc_vec_push(&out->items, h);
-        }
-    tc_map_release(&seen);
-}
-
-static tc_sym never_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
-{
-    (void)symbols;
-    return n_params == 2 && params[0].kind == TC_PARAM_CALL && params[1].kind == TC_PARAM_CALL
-               ? params[0].name
-               : TC_NO_SYM;
-}
-
-static enum tc_outcome never_holds(struct tc_strtab *symbols, const struct tc_param *params,
-                                   size_t n_params, const tc_sym *outcome, size_t n_outcome)
-{
-    (void)n_params;
-    if (tc_outcome_has(outcome, n_outcome, TC_ATOM(symbols, TC_SYM_TRUE, params[1].name)))
-        return TC_BROKEN;
-    return tc_outcome_has(outcome, n_outcome, TC_ATOM(symbols, TC_SYM_FALSE, params[1].name))
-               ? TC_HELD
-               : TC_UNDECIDED;
-}
-
-static void never_describe(const struct tc_strtab *symbols, const struct tc_param *params,
-                           size_t n_params, struct tc_strbuf *out)
-{
-    (void)n_params;
-    tc_describe_call(symbols, params[0].name, out);
-    tc_strbuf_adds(out, " is not given what ");
-    tc_describe_call(symbols, params[1].name, out);
-    tc_strbuf_adds(out, " returned");
-}
-
-static void never_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                          const struct tc_event *event, const struct tc_example *example,
-                          struct tc_strbuf *out)
-{
-    (void)event;
-    (void)example;
-    tc_strbuf_adds(out, "its first operand came straight from ");
-    tc_describe_call(symbols, invariant->params[1].name, out);
-}
+static const struct tc_claim claims[] = {
+    {
+     .key = {TC_BLANK_CALL},
+     .calls = {TC_BLANK_CALL, TC_BLANK_OTHER},
+     .held = {TC_SYM_FALSE, TC_BLANK_OTHER},
+     .broken = {TC_SYM_TRUE, TC_BLANK_OTHER},
+     .support = TC_SUPPORT_USAGE,
+     .expected = "%c is not given what %o returned",
+     .seen = "its first operand came straight from %o",
+     }
+};
 
 const struct tc_relation tc_api_arg_never = {
     .name = "APIArg/never",
@@ -257,9 +207,6 @@ const struct tc_relation tc_api_arg_never = {
     .hint = "Does the loss itself do what this function does?",
     .fault = TC_FAULT_AT_BEGIN,
     .source = &tc_source_givers,
-    .propose = never_propose,
-    .key = never_key,
-    .holds = never_holds,
-    .describe = never_describe,
-    .explain = never_explain,
+    .claims = claims,
+    .n_claims = TC_N_CLAIMS(claims),
 };

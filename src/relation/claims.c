@@ -7,8 +7,29 @@
 
 /* What an invariant puts in place of the blanks. */
 struct blanks {
-    tc_sym call, kind;
+    tc_sym call, kind, other;
 };
+
+/* NULL of a word that is none. */
+static tc_sym *find_blank(struct blanks *blanks, tc_sym word)
+{
+    return word == TC_BLANK_CALL    ? &blanks->call
+           : word == TC_BLANK_KIND  ? &blanks->kind
+           : word == TC_BLANK_OTHER ? &blanks->other
+                                    : NULL;
+}
+
+static bool is_blank(tc_sym word)
+{
+    return word <= TC_BLANK_CALL && word >= TC_BLANK_OTHER;
+}
+
+static tc_sym fill_word(tc_sym word, struct blanks blanks)
+{
+    const tc_sym *blank = find_blank(&blanks, word);
+
+    return blank ? *blank : word;
+}
 
 static size_t count_words(const tc_sym words[TC_CLAIM_WORDS])
 {
@@ -19,9 +40,9 @@ static size_t count_words(const tc_sym words[TC_CLAIM_WORDS])
     return n;
 }
 
-static bool has_call(const struct tc_claim *claim)
+static bool has_other(const struct tc_claim *claim)
 {
-    return claim->key[0] == TC_BLANK_CALL;
+    return claim->held[count_words(claim->held) - 1] == TC_BLANK_OTHER;
 }
 
 static bool is_of_any_kind(const struct tc_claim *claim)
@@ -37,9 +58,7 @@ static tc_sym fill(struct tc_strtab *symbols, const tc_sym words[TC_CLAIM_WORDS]
     size_t n = count_words(words);
 
     for (size_t i = 0; i < n; i++)
-        filled[i] = words[i] == TC_BLANK_CALL   ? blanks->call
-                    : words[i] == TC_BLANK_KIND ? blanks->kind
-                                                : words[i];
+        filled[i] = fill_word(words[i], *blanks);
     return n == 1 ? filled[0] : tc_strtab_join(symbols, filled, n);
 }
 
@@ -52,14 +71,13 @@ static bool read_key(struct tc_strtab *symbols, const struct tc_claim *claim, tc
     size_t n = count_words(claim->key);
     tc_sym words[TC_CLAIM_WORDS] = {key};
 
-    *blanks = (struct blanks){TC_NO_SYM, claim->kind};
+    *blanks = (struct blanks){TC_NO_SYM, claim->kind, TC_NO_SYM};
     if (n > 1 && !tc_strtab_split(symbols, key, words, n))
         return false;
     for (size_t i = 0; i < n; i++) {
-        if (claim->key[i] == TC_BLANK_CALL)
-            blanks->call = words[i];
-        else if (claim->key[i] == TC_BLANK_KIND)
-            blanks->kind = words[i];
+        tc_sym *blank = find_blank(blanks, claim->key[i]);
+        if (blank)
+            *blank = words[i];
         else if (claim->key[i] != words[i])
             return false;
     }
@@ -82,11 +100,40 @@ static void propose_one(const struct tc_strtab *symbols, const struct tc_claim *
     for (size_t i = 0; i < claim->n_roles; i++)
         h.params[h.n_params++] =
             tc_param_call(TC_SYM_ANY, tc_symbols_role(symbols, claim->roles[i]));
-    if (has_call(claim))
-        h.params[h.n_params++] = tc_param_call(blanks->call, TC_SYM_EMPTY);
+    for (size_t i = 0; i < count_words(claim->calls); i++)
+        h.params[h.n_params++] = tc_param_call(fill_word(claim->calls[i], *blanks), TC_SYM_EMPTY);
     if (claim->attr != TC_SYM_EMPTY)
         h.params[h.n_params++] = tc_param_of(claim->of, blanks->kind, claim->attr, claim->to);
     tc_vec_push(&out->items, h);
+}
+
+/* The other call of which an atom says so; TC_NO_SYM if it says something else. */
+static tc_sym other_in(struct tc_strtab *symbols, const struct tc_claim *claim, tc_sym atom)
+{
+    const size_t n = count_words(claim->held);
+    tc_sym words[TC_CLAIM_WORDS];
+
+    if (!tc_strtab_split(symbols, atom, words, n))
+        return TC_NO_SYM;
+    for (size_t i = 0; i + 1 < n; i++)
+        if (words[i] != claim->held[i])
+            return TC_NO_SYM;
+    return words[n - 1];
+}
+
+static void propose_others(struct tc_strtab *symbols, const struct tc_claim *claim,
+                           struct blanks blanks, const struct tc_outcomes *outcomes,
+                           struct tc_hypotheses *out)
+{
+    struct tc_map seen = TC_MAP_INIT;
+
+    for (size_t i = 0; i < outcomes->n; i++)
+        for (size_t j = 0; j < outcomes->n_outcome[i]; j++) {
+            blanks.other = other_in(symbols, claim, outcomes->outcome[i][j]);
+            if (blanks.other != TC_NO_SYM && tc_is_first(&seen, blanks.other))
+                propose_one(symbols, claim, &blanks, out);
+        }
+    tc_map_release(&seen);
 }
 
 void tc_claims_propose(const struct tc_relation *relation, struct tc_strtab *symbols, tc_sym key,
@@ -95,8 +142,11 @@ void tc_claims_propose(const struct tc_relation *relation, struct tc_strtab *sym
     for (size_t i = 0; i < relation->n_claims; i++) {
         const struct tc_claim *claim = &relation->claims[i];
         struct blanks blanks;
-        if (read_key(symbols, claim, key, &blanks) &&
-            (!claim->if_met || was_met(outcomes, fill(symbols, claim->held, &blanks))))
+        if (!read_key(symbols, claim, key, &blanks))
+            continue;
+        if (has_other(claim))
+            propose_others(symbols, claim, blanks, outcomes, out);
+        else if (!claim->if_met || was_met(outcomes, fill(symbols, claim->held, &blanks)))
             propose_one(symbols, claim, &blanks, out);
     }
 }
@@ -112,11 +162,20 @@ static bool have_roles(const struct tc_strtab *symbols, const struct tc_claim *c
     return true;
 }
 
+static bool have_calls(const struct tc_claim *claim, const struct tc_param *params)
+{
+    for (size_t i = 0; i < count_words(claim->calls); i++)
+        if (params[i].kind != TC_PARAM_CALL ||
+            (!is_blank(claim->calls[i]) && params[i].name != claim->calls[i]))
+            return false;
+    return true;
+}
+
 /* The param that speaks of a variable; NULL where the claim has none. */
 static const struct tc_param *variable_of(const struct tc_claim *claim,
                                           const struct tc_param *params)
 {
-    return claim->attr == TC_SYM_EMPTY ? NULL : &params[claim->n_roles + has_call(claim)];
+    return claim->attr == TC_SYM_EMPTY ? NULL : &params[claim->n_roles + count_words(claim->calls)];
 }
 
 /* Do the params say this, of whatever kind of variable? */
@@ -124,10 +183,10 @@ static bool is_said(const struct tc_strtab *symbols, const struct tc_claim *clai
                     const struct tc_param *params, size_t n_params)
 {
     const struct tc_param *variable = variable_of(claim, params);
-    const size_t n = claim->n_roles + has_call(claim) + (variable != NULL);
+    const size_t n = claim->n_roles + count_words(claim->calls) + (variable != NULL);
 
     if (n_params != n || !have_roles(symbols, claim, params) ||
-        (has_call(claim) && params[claim->n_roles].kind != TC_PARAM_CALL))
+        !have_calls(claim, params + claim->n_roles))
         return false;
     return !variable || (variable->kind == claim->of && variable->attr == claim->attr &&
                          variable->to == claim->to);
@@ -155,8 +214,14 @@ const struct tc_claim *tc_claim_of(const struct tc_relation *relation,
 static struct blanks blanks_of(const struct tc_claim *claim, const struct tc_param *params)
 {
     const struct tc_param *variable = variable_of(claim, params);
+    struct blanks blanks = {TC_NO_SYM, variable ? variable->name : TC_NO_SYM, TC_NO_SYM};
 
-    return (struct blanks){params[0].name, variable ? variable->name : TC_NO_SYM};
+    for (size_t i = 0; i < count_words(claim->calls); i++) {
+        tc_sym *blank = find_blank(&blanks, claim->calls[i]);
+        if (blank)
+            *blank = params[claim->n_roles + i].name;
+    }
+    return blanks;
 }
 
 tc_sym tc_claims_key(const struct tc_relation *relation, struct tc_strtab *symbols,
@@ -202,6 +267,8 @@ static void add_name(const struct said *said, char letter, struct tc_strbuf *out
 
     if (letter == 'c')
         tc_describe_call(said->symbols, blanks.call, out);
+    else if (letter == 'o')
+        tc_describe_call(said->symbols, blanks.other, out);
     else if (letter == 'k')
         tc_strbuf_adds(out, tc_strtab_text(said->symbols, blanks.kind));
     else if (letter == 'a')

@@ -7,26 +7,29 @@
  * claim whose examples are made already: add a row.
  *
  * Words of keys, params and atoms are symbols, or blanks that an invariant fills: TC_BLANK_CALL is
- * the call, TC_BLANK_KIND the kind of variable. They end where a word is TC_SYM_EMPTY, as what a
- * row leaves out is.
+ * the call, TC_BLANK_KIND the kind of variable, TC_BLANK_OTHER another call, each of which the
+ * outcomes tell as the last word of `held`. They end where a word is TC_SYM_EMPTY, as what a row
+ * leaves out is.
  */
 #ifndef TC_RELATION_CLAIMS_H
 #define TC_RELATION_CLAIMS_H
 
 #include "relation/relation.h"
 
-#define TC_BLANK_CALL (TC_NO_SYM - 1)
-#define TC_BLANK_KIND (TC_NO_SYM - 2)
+#define TC_BLANK_CALL  (TC_NO_SYM - 1)
+#define TC_BLANK_KIND  (TC_NO_SYM - 2)
+#define TC_BLANK_OTHER (TC_NO_SYM - 3)
 
 #define TC_CLAIM_WORDS 3
 
 struct tc_claim {
     tc_sym key[TC_CLAIM_WORDS]; /* of its examples */
 
-    /* The params: calls by role, whichever API has it; or a call, where the key has that blank, and
-     * a variable, or a change of one. */
+    /* The params: calls by role, whichever API has it; calls by name; and a variable, or a change
+     * of one. */
     enum tc_role roles[TC_CLAIM_WORDS];
     size_t n_roles;
+    tc_sym calls[TC_CLAIM_WORDS];
     enum tc_param_kind of; /* TC_PARAM_VARIABLE or TC_PARAM_CHANGE */
     tc_sym kind;           /* of variables */
     tc_sym attr, to;
@@ -39,8 +42,8 @@ struct tc_claim {
     unsigned min_examples; /* see struct tc_hypothesis */
     bool if_met;           /* proposed only where it held once */
 
-    /* %c the call, %k the kind, %a the attribute, %v the variable, %m the call of the window, %r
-     * the class of the receiver. seen NULL: the form's own explain says it. */
+    /* %c the call, %o the other one, %k the kind, %a the attribute, %v the variable, %m the call of
+     * the window, %r the class of the receiver. seen NULL: the form's own explain says it. */
     const char *expected, *seen;
 };
 

@@ -244,11 +244,12 @@ static void each_observe(void *state, struct tc_strtab *symbols, const struct tc
 /* Of each variable of a kind, an attribute; an optimizer that is built anew for a second stage is a
  * choice. A value that is still the same is explained by what is known of the variable, see
  * each_explain(). */
-#define CLAIM(kind_, attr_, to_, other_, of_, support_, expected_, seen_)                     \
-    {                                                                                         \
-        .key = {TC_BLANK_CALL, TC_BLANK_KIND}, .of = (of_), .kind = (kind_), .attr = (attr_), \
-        .to = (to_), .held = {(attr_), (to_)}, .broken = {(attr_), (other_)}, .if_met = true, \
-        .support = (support_), .expected = (expected_), .seen = (seen_)                       \
+#define CLAIM(kind_, attr_, to_, other_, of_, support_, expected_, seen_)             \
+    {                                                                                 \
+        .key = {TC_BLANK_CALL, TC_BLANK_KIND}, .calls = {TC_BLANK_CALL}, .of = (of_), \
+        .kind = (kind_), .attr = (attr_), .to = (to_), .held = {(attr_), (to_)},      \
+        .broken = {(attr_), (other_)}, .if_met = true, .support = (support_),         \
+        .expected = (expected_), .seen = (seen_)                                      \
     }
 
 static const struct tc_claim claims[] = {

@@ -127,6 +127,7 @@ const struct tc_source tc_source_sets = {
 static const struct tc_claim claims[] = {
     {
      .key = {TC_BLANK_CALL},
+     .calls = {TC_BLANK_CALL},
      .kind = TC_SYM_PARAM_GROUP,
      .of = TC_PARAM_CHANGE,
      .attr = TC_SYM_SETTINGS,
