@@ -7,12 +7,12 @@
  * constructors do not count.
  */
 #include "relation/api_sequence_setup.h"
+#include "relation/claims.h"
 #include "relation/form.h"
 #include "relation/loaded.h"
 
 #include <string.h>
 
-#include "invariant/describe.h"
 #include "replay/symbols.h"
 
 struct load {
@@ -136,40 +136,40 @@ static void follow_observe(void *state, struct tc_strtab *symbols, const struct 
     }
 }
 
-static void follow_propose(struct tc_strtab *symbols, tc_sym key,
-                           const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
-{
-    tc_setup_propose(symbols, key, outcomes, true, out);
-}
-
-static tc_sym follow_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
-{
-    (void)symbols;
-    return tc_setup_are_calls(params, n_params) ? params[0].name : TC_NO_SYM;
-}
-
 static bool knows_any(struct tc_strtab *symbols, const tc_sym *outcome, size_t n)
 {
+    tc_sym words[2];
+
     for (size_t i = 0; i < n; i++)
-        if (tc_setup_mark(symbols, outcome[i]) == TC_SYM_KNOWN)
+        if (tc_strtab_split(symbols, outcome[i], words, 2) && words[0] == TC_SYM_KNOWN)
             return true;
     return false;
 }
 
 /* What the run itself saved it can restore, and no more; where it saved nothing, a run before it
  * did. */
-static enum tc_outcome follow_holds(struct tc_strtab *symbols, const struct tc_param *params,
-                                    size_t n_params, const tc_sym *outcome, size_t n_outcome)
+static enum tc_excuse excuse_of(struct tc_strtab *symbols, tc_sym other, const tc_sym *outcome,
+                                size_t n)
 {
-    (void)n_params;
-    if (tc_outcome_has(outcome, n_outcome, params[1].name))
-        return TC_HELD;
-    if (!knows_any(symbols, outcome, n_outcome))
-        return TC_BROKEN;
-    return tc_outcome_has(outcome, n_outcome, tc_known_class(symbols, params[1].name))
-               ? TC_BROKEN
-               : TC_EXCUSED_NOT_SAVED;
+    return !knows_any(symbols, outcome, n) ||
+                   tc_outcome_has(outcome, n, tc_known_class(symbols, other))
+               ? TC_EXCUSE_NONE
+               : TC_EXCUSE_NOT_SAVED;
 }
+
+/* That what was saved is restored is no coin. */
+static const struct tc_claim claims[] = {
+    {
+     .key = {TC_BLANK_CALL},
+     .calls = {TC_BLANK_CALL, TC_BLANK_OTHER},
+     .held = {TC_BLANK_OTHER},
+     .excuse = excuse_of,
+     .support = TC_SUPPORT_USAGE,
+     .min_examples = 1,
+     .expected = "after %c comes %o before the model runs again",
+     .seen = "%o did not come; what came was %l",
+     }
+};
 
 /* a before c is implied by a before b and b before c; of two calls that each wait for the other one
  * is enough. */
@@ -208,27 +208,6 @@ static void condense(const struct tc_rows *rows, struct tc_invariant_set *set)
     tc_free(drop);
 }
 
-static void follow_describe(const struct tc_strtab *symbols, const struct tc_param *params,
-                            size_t n_params, struct tc_strbuf *out)
-{
-    (void)n_params;
-    tc_strbuf_adds(out, "after ");
-    tc_describe_call(symbols, params[0].name, out);
-    tc_strbuf_adds(out, " comes ");
-    tc_describe_call(symbols, params[1].name, out);
-    tc_strbuf_adds(out, " before the model runs again");
-}
-
-static void follow_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                           const struct tc_event *event, const struct tc_example *example,
-                           struct tc_strbuf *out)
-{
-    (void)event;
-    tc_describe_call(symbols, invariant->params[1].name, out);
-    tc_strbuf_adds(out, " did not come; what came was ");
-    tc_setup_explain(symbols, example, out);
-}
-
 const struct tc_source tc_source_follow = {
     .name = "follow",
     .is_set = true,
@@ -245,9 +224,6 @@ const struct tc_relation tc_api_sequence_follow = {
     .fault = TC_FAULT_MISSING,
     .source = &tc_source_follow,
     .excused_by = 1u << TC_ROLE_SAVE, /* what was not saved need not be restored */
-    .propose = follow_propose,
-    .key = follow_key,
-    .holds = follow_holds,
-    .describe = follow_describe,
-    .explain = follow_explain,
+    .claims = claims,
+    .n_claims = TC_N_CLAIMS(claims),
 };

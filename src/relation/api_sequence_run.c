@@ -6,11 +6,11 @@
  * count.
  */
 #include "relation/api_sequence_setup.h"
+#include "relation/claims.h"
 #include "relation/form.h"
 
 #include <string.h>
 
-#include "invariant/describe.h"
 #include "replay/symbols.h"
 
 #define MAX_USES 16
@@ -143,52 +143,30 @@ static void run_observe(void *state, struct tc_strtab *symbols, const struct tc_
     sink->example(sink->context, event, &example);
 }
 
-static void run_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
-                        struct tc_hypotheses *out)
+static enum tc_excuse excuse_of(struct tc_strtab *symbols, tc_sym other, const tc_sym *outcome,
+                                size_t n)
 {
-    tc_setup_propose(symbols, key, outcomes, false, out);
+    if (tc_outcome_has(outcome, n, TC_ATOM(symbols, TC_SYM_DONE, other)))
+        return TC_EXCUSE_BY_LIBRARY;
+    if (!strncmp(tc_strtab_text(symbols, other), "torch.", strlen("torch.")))
+        return TC_EXCUSE_NONE;
+    return tc_outcome_has(outcome, n, known_package(symbols, other)) ? TC_EXCUSE_NONE
+                                                                     : TC_EXCUSE_PACKAGE_UNUSED;
 }
 
-static tc_sym run_key(struct tc_strtab *symbols, const struct tc_param *params, size_t n_params)
-{
-    (void)symbols;
-    return tc_setup_are_calls(params, n_params) && params[1].name == TC_SYM_ROOT_FORWARD
-               ? TC_SYM_ROOT_FORWARD
-               : TC_NO_SYM;
-}
-
-static enum tc_outcome run_holds(struct tc_strtab *symbols, const struct tc_param *params,
-                                 size_t n_params, const tc_sym *outcome, size_t n_outcome)
-{
-    (void)n_params;
-    if (tc_outcome_has(outcome, n_outcome, params[0].name))
-        return TC_HELD;
-    if (tc_outcome_has(outcome, n_outcome, TC_ATOM(symbols, TC_SYM_DONE, params[0].name)))
-        return TC_EXCUSED_BY_LIBRARY;
-    if (!strncmp(tc_strtab_text(symbols, params[0].name), "torch.", strlen("torch.")))
-        return TC_BROKEN;
-    return tc_outcome_has(outcome, n_outcome, known_package(symbols, params[0].name))
-               ? TC_BROKEN
-               : TC_EXCUSED_PACKAGE_UNUSED;
-}
-
-static void run_describe(const struct tc_strtab *symbols, const struct tc_param *params,
-                         size_t n_params, struct tc_strbuf *out)
-{
-    (void)n_params;
-    tc_describe_call(symbols, params[0].name, out);
-    tc_strbuf_adds(out, " comes before the first root forward of a run");
-}
-
-static void run_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                        const struct tc_event *event, const struct tc_example *example,
-                        struct tc_strbuf *out)
-{
-    (void)event;
-    tc_describe_call(symbols, invariant->params[0].name, out);
-    tc_strbuf_adds(out, " was not called before; what came was ");
-    tc_setup_explain(symbols, example, out);
-}
+/* The code of one pipeline decides about order. */
+static const struct tc_claim claims[] = {
+    {
+     .key = {TC_SYM_ROOT_FORWARD},
+     .calls = {TC_BLANK_OTHER, TC_SYM_ROOT_FORWARD},
+     .held = {TC_BLANK_OTHER},
+     .excuse = excuse_of,
+     .support = TC_SUPPORT_COIN,
+     .min_examples = 1,
+     .expected = "%o comes before the first root forward of a run",
+     .seen = "%o was not called before; what came was %l",
+     }
+};
 
 const struct tc_source tc_source_run = {
     .name = "run",
@@ -204,9 +182,6 @@ const struct tc_relation tc_api_sequence_run = {
     .hint = "Is a call of the set-up missing?",
     .fault = TC_FAULT_MISSING,
     .source = &tc_source_run,
-    .propose = run_propose,
-    .key = run_key,
-    .holds = run_holds,
-    .describe = run_describe,
-    .explain = run_explain,
+    .claims = claims,
+    .n_claims = TC_N_CLAIMS(claims),
 };

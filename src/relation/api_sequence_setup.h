@@ -19,18 +19,4 @@ bool tc_setup_is_of_script(const struct tc_strtab *symbols, const struct tc_even
 /* Into a sorted set of at most max. */
 void tc_setup_add(tc_sym *set, size_t *n, size_t max, tc_sym sym);
 
-/* The first word of a mark, KNOWN or DONE; TC_NO_SYM of a call. */
-tc_sym tc_setup_mark(struct tc_strtab *symbols, tc_sym sym);
-
-/* The key and each call of the outcomes as two params; key_first: in this order. */
-void tc_setup_propose(struct tc_strtab *symbols, tc_sym key, const struct tc_outcomes *outcomes,
-                      bool key_first, struct tc_hypotheses *out);
-
-/* Are the params two calls? */
-bool tc_setup_are_calls(const struct tc_param *params, size_t n);
-
-/* The calls of the outcome, without its marks; "nothing". */
-void tc_setup_explain(struct tc_strtab *symbols, const struct tc_example *example,
-                      struct tc_strbuf *out);
-
 #endif /* TC_RELATION_API_SEQUENCE_SETUP_H */

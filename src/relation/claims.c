@@ -113,6 +113,8 @@ static tc_sym other_in(struct tc_strtab *symbols, const struct tc_claim *claim, 
     const size_t n = count_words(claim->held);
     tc_sym words[TC_CLAIM_WORDS];
 
+    if (n == 1)
+        return tc_strtab_split(symbols, atom, words, 2) ? TC_NO_SYM : atom;
     if (!tc_strtab_split(symbols, atom, words, n))
         return TC_NO_SYM;
     for (size_t i = 0; i + 1 < n; i++)
@@ -242,8 +244,12 @@ enum tc_outcome tc_claims_holds(const struct tc_relation *relation, struct tc_st
     const struct tc_claim *claim = tc_claim_of(relation, symbols, params, n_params);
     const struct blanks blanks = blanks_of(claim, params);
 
+    enum tc_excuse excuse = TC_EXCUSE_NONE;
+
     if (tc_outcome_has(outcome, n_outcome, fill(symbols, claim->held, &blanks)))
         return TC_HELD;
+    if (claim->excuse && (excuse = claim->excuse(symbols, blanks.other, outcome, n_outcome)))
+        return tc_excused_by(excuse);
     return claim->broken[0] == TC_SYM_EMPTY ||
                    tc_outcome_has(outcome, n_outcome, fill(symbols, claim->broken, &blanks))
                ? TC_BROKEN
@@ -261,6 +267,21 @@ struct said {
     const struct tc_example *example;
 };
 
+/* What else stands where the other call is looked for; "nothing". */
+static void list_others(const struct said *said, struct tc_strbuf *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < said->example->n_outcome; i++) {
+        if (tc_atom_first(said->symbols, said->example->outcome[i]) != TC_NO_SYM)
+            continue;
+        tc_strbuf_adds(out, n++ ? ", " : "");
+        tc_describe_call(said->symbols, said->example->outcome[i], out);
+    }
+    if (!n)
+        tc_strbuf_adds(out, "nothing");
+}
+
 static void add_name(const struct said *said, char letter, struct tc_strbuf *out)
 {
     const struct blanks blanks = blanks_of(said->claim, said->params);
@@ -269,6 +290,8 @@ static void add_name(const struct said *said, char letter, struct tc_strbuf *out
         tc_describe_call(said->symbols, blanks.call, out);
     else if (letter == 'o')
         tc_describe_call(said->symbols, blanks.other, out);
+    else if (letter == 'l')
+        list_others(said, out);
     else if (letter == 'k')
         tc_strbuf_adds(out, tc_strtab_text(said->symbols, blanks.kind));
     else if (letter == 'a')

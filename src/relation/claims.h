@@ -8,8 +8,8 @@
  *
  * Words of keys, params and atoms are symbols, or blanks that an invariant fills: TC_BLANK_CALL is
  * the call, TC_BLANK_KIND the kind of variable, TC_BLANK_OTHER another call, each of which the
- * outcomes tell as the last word of `held`. They end where a word is TC_SYM_EMPTY, as what a row
- * leaves out is.
+ * outcomes tell as the last word of `held`, where atoms of more words are marks. They end where a
+ * word is TC_SYM_EMPTY, as what a row leaves out is.
  */
 #ifndef TC_RELATION_CLAIMS_H
 #define TC_RELATION_CLAIMS_H
@@ -38,12 +38,17 @@ struct tc_claim {
      * where neither was seen. */
     tc_sym held[TC_CLAIM_WORDS], broken[TC_CLAIM_WORDS];
 
+    /* Why what does not hold is not broken, of the other call; NULL: it always is. */
+    enum tc_excuse (*excuse)(struct tc_strtab *symbols, tc_sym other, const tc_sym *outcome,
+                             size_t n_outcome);
+
     enum tc_support support;
     unsigned min_examples; /* see struct tc_hypothesis */
     bool if_met;           /* proposed only where it held once */
 
-    /* %c the call, %o the other one, %k the kind, %a the attribute, %v the variable, %m the call of
-     * the window, %r the class of the receiver. seen NULL: the form's own explain says it. */
+    /* %c the call, %o the other one, %l all those that were seen, %k the kind, %a the attribute, %v
+     * the variable, %m the call of the window, %r the class of the receiver. seen NULL: the form's
+     * own explain says it. */
     const char *expected, *seen;
 };
 
