@@ -12,11 +12,9 @@
  * and so does a load, after which the order of an epoch is drawn again to go on within it. What a
  * backward computes again, and what evaluations draw, is none.
  */
-#include "relation/relation.h"
+#include "relation/claims.h"
 
 #include "base/hash.h"
-#include "invariant/describe.h"
-#include "relation/form.h"
 #include "replay/symbols.h"
 
 #define MIN_ELEMENTS 16
@@ -195,54 +193,20 @@ const struct tc_source tc_source_draws = {.name = "draws",
 
 /* ---- the form ------------------------------------------------------------------------------- */
 
-static void distinct_propose(struct tc_strtab *symbols, tc_sym key,
-                             const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
-{
-    struct tc_hypothesis h = {.n_params = 2, .support = TC_SUPPORT_USAGE};
-
-    (void)outcomes;
-    h.params[0] = tc_param_call(key, TC_SYM_EMPTY);
-    h.params[1] = tc_param_of(TC_PARAM_OPERAND, tc_strtab_intern_text(symbols, "value"), TC_SYM_IS,
-                              TC_SYM_DISTINCT_VALUE);
-    tc_vec_push(&out->items, h);
-}
-
-static tc_sym distinct_key(struct tc_strtab *symbols, const struct tc_param *params,
-                           size_t n_params)
-{
-    (void)symbols;
-    return n_params == 2 && params[0].kind == TC_PARAM_CALL && params[1].kind == TC_PARAM_OPERAND
-               ? params[0].name
-               : TC_NO_SYM;
-}
-
-static enum tc_outcome distinct_holds(struct tc_strtab *symbols, const struct tc_param *params,
-                                      size_t n_params, const tc_sym *outcome, size_t n_outcome)
-{
-    (void)symbols;
-    (void)params;
-    (void)n_params;
-    return tc_outcome_has(outcome, n_outcome, TC_SYM_REPEATED) ? TC_BROKEN : TC_HELD;
-}
-
-static void distinct_describe(const struct tc_strtab *symbols, const struct tc_param *params,
-                              size_t n_params, struct tc_strbuf *out)
-{
-    (void)n_params;
-    tc_strbuf_adds(out, "what ");
-    tc_describe_call(symbols, params[0].name, out);
-    tc_strbuf_adds(out, " draws for a training is drawn anew");
-}
-
-static void distinct_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                             const struct tc_event *event, const struct tc_example *example,
-                             struct tc_strbuf *out)
-{
-    (void)event;
-    (void)example;
-    tc_describe_call(symbols, invariant->params[0].name, out);
-    tc_strbuf_adds(out, " returned what it had returned for a step before, in the same order");
-}
+static const struct tc_claim claims[] = {
+    {
+     .key = {TC_BLANK_CALL},
+     .calls = {TC_BLANK_CALL},
+     .of = TC_PARAM_OPERAND,
+     .kind = TC_SYM_VALUE,
+     .attr = TC_SYM_IS,
+     .to = TC_SYM_DISTINCT_VALUE,
+     .held = {TC_SYM_DISTINCT},
+     .support = TC_SUPPORT_USAGE,
+     .expected = "what %c draws for a training is drawn anew",
+     .seen = "%c returned what it had returned for a step before, in the same order",
+     }
+};
 
 const struct tc_relation tc_api_output_distinct = {
     .name = "APIOutput/distinct",
@@ -251,9 +215,6 @@ const struct tc_relation tc_api_output_distinct = {
     .excused_by = 1u << TC_ROLE_LOAD | 1u << TC_ROLE_STEP,
     .needs_content = true,
     .source = &tc_source_draws,
-    .propose = distinct_propose,
-    .key = distinct_key,
-    .holds = distinct_holds,
-    .describe = distinct_describe,
-    .explain = distinct_explain,
+    .claims = claims,
+    .n_claims = TC_N_CLAIMS(claims),
 };

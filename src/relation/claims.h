@@ -25,13 +25,13 @@
 struct tc_claim {
     tc_sym key[TC_CLAIM_WORDS]; /* of its examples */
 
-    /* The params: calls by role, whichever API has it; calls by name; and a variable, or a change
-     * of one. */
+    /* The params: calls by role, whichever API has it; calls by name; and a variable, a change of
+     * one, or an operand. */
     enum tc_role roles[TC_CLAIM_WORDS];
     size_t n_roles;
     tc_sym calls[TC_CLAIM_WORDS];
-    enum tc_param_kind of; /* TC_PARAM_VARIABLE or TC_PARAM_CHANGE */
-    tc_sym kind;           /* of variables */
+    enum tc_param_kind of; /* TC_PARAM_VARIABLE, _CHANGE or _OPERAND */
+    tc_sym kind;           /* of variables; which operand */
     tc_sym attr, to;
 
     /* Atoms in the outcome. Without `broken` it is broken wherever it does not hold, else undecided

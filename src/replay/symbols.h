@@ -97,6 +97,7 @@
     X(FROZEN_BUFFER, "frozen_buffer")            \
     X(PARAM_GROUP, "param_group")                \
     X(BATCH, "batch")                            \
+    X(VALUE, "value")                            \
     /* descriptors */                            \
     X(ROOT_FORWARD, "root.forward")              \
     X(FROZEN_NORMS, "root.forward.frozen_norms") \
