@@ -16,8 +16,8 @@
 #define MAX_USES 16
 
 struct course {
-    /* What the script called before the loop, what libraries did ("done API"), and which packages
-     * are known. */
+    /* What the script called before the loop, what libraries did ("done API"), and of which
+     * packages members of windows are ("known PACKAGE"). */
     tc_sym marks[TC_SETUP_MARKS];
     size_t n;
     struct tc_situation uses; /* of classes that a library called on its own account */
@@ -95,11 +95,10 @@ static void on_call(struct course *course, struct tc_strtab *symbols, const stru
 {
     const struct tc_call *call = event->call;
 
-    if (call->role == TC_ROLE_LIBRARY) {
+    if (tc_role_has(call->role, TC_TRAIT_MEMBER))
         tc_setup_add(course->marks, &course->n, TC_SETUP_MARKS, known_package(symbols, call->fn));
-        if (!tc_is_by_the_user(symbols, call))
-            add_use(course, symbols, call);
-    }
+    if (call->role == TC_ROLE_LIBRARY && !tc_is_by_the_user(symbols, call))
+        add_use(course, symbols, call);
     if (course->is_running)
         return;
     if (is_loop(call)) {
@@ -148,8 +147,6 @@ static enum tc_excuse excuse_of(struct tc_strtab *symbols, tc_sym other, const t
 {
     if (tc_outcome_has(outcome, n, TC_ATOM(symbols, TC_SYM_DONE, other)))
         return TC_EXCUSE_BY_LIBRARY;
-    if (!strncmp(tc_strtab_text(symbols, other), "torch.", strlen("torch.")))
-        return TC_EXCUSE_NONE;
     return tc_outcome_has(outcome, n, known_package(symbols, other)) ? TC_EXCUSE_NONE
                                                                      : TC_EXCUSE_PACKAGE_UNUSED;
 }

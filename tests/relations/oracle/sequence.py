@@ -130,10 +130,10 @@ def run_course(p, what, x):
     """What came before the loop; and, until its first step ends, which packages are in use."""
     before, uses, state = p.state["before"] if p else {}, p.state["uses"] if p else {}, p.state["run"] if p else {}
     if what == "call" and is_of_the_script(x) and "told" not in state:
-        if x["role"] == "library":
+        if x["role"] in MEMBERS:
             before[package_of(x["fn"])] = True
-            if not is_by_the_user(p, x):
-                uses[f"uses.{class_of(x['fn'])}"] = "true"
+        if x["role"] == "library" and not is_by_the_user(p, x):
+            uses[f"uses.{class_of(x['fn'])}"] = "true"
         if x["root"] or x["role"] in ("backward", "step"):
             state["running"] = True
         elif "running" not in state and x["role"] in MEMBERS - {"zero_grad"}:
@@ -230,7 +230,7 @@ def decide_run(fn, outcome):
         return HELD
     if ("done", fn) in outcome:
         return UNDECIDED
-    return BROKE if fn.startswith("torch.") or package_of(fn) in outcome else UNDECIDED
+    return BROKE if package_of(fn) in outcome else UNDECIDED
 
 
 def run_claims(key, outcomes):
