@@ -581,14 +581,11 @@ static bool is_operand(const struct tc_fact_open *open, int64_t serial)
 /* Of the first two tensors of the result. */
 #define N_ALIASES 2
 
-/* Of fewer elements a result may equal an operand by chance, as tanh() of a small number does:
- * whether it does is told of neither. */
-#define MIN_ELEMENTS 8
-
+/* Whether a result equals an operand is told of neither where it may do so by chance. */
 static bool has_many(const struct tc_fact_pack *result)
 {
     for (size_t i = 0; i < result->n_tensors; i++)
-        if (result->n_elements[i] >= MIN_ELEMENTS)
+        if (result->n_elements[i] >= TC_MIN_EQUAL)
             return true;
     return false;
 }

@@ -6,12 +6,10 @@
 
 #include "base/hash.h"
 #include "fact/tensor_content.h"
+#include "relation/form.h"
 
 /* So many calls are known by their operands. */
 #define MAX_KNOWN ((size_t)1 << 18)
-/* A draw of so many elements, of which so many differ, is no repetition by chance. */
-#define MIN_DRAWN    16
-#define MIN_DISTINCT 8
 /* Sizes are alike up to this factor: a loss falls between epochs, and batches differ. */
 #define MAX_RATIO 5.0
 /* Weight of the newest number in the mean of those in training. */
@@ -51,25 +49,12 @@ enum tc_fact_again tc_fact_meet_operands(struct tc_fact_history *history, uint64
     return meet(&history->operands, key);
 }
 
-static bool is_long(const struct tc_value *result)
-{
-    const struct tc_value *shape = tc_value_get(result, "shape");
-    const struct tc_value *summary = tc_value_get(result, "summary");
-    int64_t n = 1;
-
-    if (!shape || shape->kind != TC_VALUE_ARRAY || !summary)
-        return false;
-    for (uint32_t i = 0; i < shape->n; i++)
-        n *= tc_value_int(&shape->items[i], 0);
-    return n >= MIN_DRAWN && tc_value_int(tc_value_get(summary, "distinct"), 0) >= MIN_DISTINCT;
-}
-
 enum tc_fact_again tc_fact_meet_draw(struct tc_fact_history *history, uint64_t call,
                                      const struct tc_value *result)
 {
     const struct tc_str digest = tc_value_str(tc_value_get(result, "digest"));
 
-    if (!digest.text || !is_long(result))
+    if (!digest.text || !tc_is_rich(result))
         return TC_FACT_NEVER_ASKED;
     return meet(&history->draws, tc_hash64(digest.text, digest.size, call));
 }

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/number.h"
 #include "fact/tensor_content.h"
+#include "relation/support.h"
 
 /* Scalars that a trace tells of a tensor, each an attribute. One more is one more row. */
 static const struct {
@@ -71,15 +72,11 @@ static void pack_content(struct tc_fact_pack *p, const struct tc_fact_tensor *t)
     }
 }
 
-/* Of so many elements, so many of them distinct where that is known, two are not alike by chance.
- */
-#define MIN_ELEMENTS 16
-#define MIN_DISTINCT 8
-
+/* Are two of them not alike by chance, as far as is known? */
 static bool is_varied(const struct tc_fact_tensor *t)
 {
-    return t->n_elements >= MIN_ELEMENTS &&
-           tc_value_int(tc_value_get(t->summary, "distinct"), MIN_DISTINCT) >= MIN_DISTINCT;
+    return t->n_elements >= TC_MIN_ELEMENTS &&
+           tc_value_int(tc_value_get(t->summary, "distinct"), TC_MIN_DISTINCT) >= TC_MIN_DISTINCT;
 }
 
 static void keep_tensor(struct tc_fact_pack *p, const struct tc_fact_tensor *t)

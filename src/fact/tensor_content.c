@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "relation/support.h"
+#include "replay/event.h"
+
 /* Of more elements the collector does not ask whether all are the same. */
 #define MAX_SUMMARIZED 65536
 /* The largest number of parts that a loss is divided by, or times that it is counted. */
@@ -11,30 +14,10 @@
 /* By chance a column shows one element once in two to the power of this; three occasions are needed
  * for a claim, so once in 4,096. */
 #define MIN_BITS 4.0
-/* Of fewer elements it is chance whether integers are all the same, and which signs there are. */
-#define MIN_ELEMENTS 16
 /* Of single precision. */
 #define TOLERANCE 1e-4
 
 /* ---- members -------------------------------------------------------------------------------- */
-
-/* No more than can be counted; 0 where it has no shape. */
-static uint32_t count_of(const struct tc_value *shape)
-{
-    uint64_t n = 1;
-
-    if (!shape || shape->kind != TC_VALUE_ARRAY)
-        return 0;
-    for (uint32_t i = 0; i < shape->n; i++) {
-        const int64_t size = tc_value_int(&shape->items[i], 0);
-        if (size < 0 || size > UINT32_MAX)
-            return UINT32_MAX;
-        n *= (uint64_t)size;
-        if (n > UINT32_MAX)
-            return UINT32_MAX;
-    }
-    return (uint32_t)n;
-}
 
 static const struct {
     const char *name;
@@ -67,7 +50,7 @@ void tc_fact_tensor(struct tc_fact_tensor *t, const struct tc_value *tensor)
         if (place)
             *place = &tensor->members[i].value;
     }
-    t->n_elements = count_of(t->shape);
+    t->n_elements = tc_count_elements(t->shape);
 }
 
 /* ---- attributes ----------------------------------------------------------------------------- */
@@ -157,7 +140,7 @@ static bool uniform(const struct tc_fact_tensor *tensor, bool is_computed, struc
         return false;
     if (summary) /* what a model chooses may become one thing; its ratio that is always one is none
                   */
-        return n >= MIN_ELEMENTS && !is_computed && add_flag(out, is_uniform_summary(summary));
+        return n >= TC_MIN_ELEMENTS && !is_computed && add_flag(out, is_uniform_summary(summary));
     if (!tc_value_is(tensor->device, "cpu") || dtype.size < 5 ||
         (memcmp(dtype.text, "float", 5) != 0 && memcmp(dtype.text, "bfloa", 5) != 0))
         return false;
@@ -191,7 +174,7 @@ static bool read_range(const struct tc_fact_tensor *tensor, double range[4])
 {
     const struct tc_value *v = tensor->range;
 
-    if (!v || v->kind != TC_VALUE_ARRAY || v->n != 4 || tensor->n_elements < MIN_ELEMENTS)
+    if (!v || v->kind != TC_VALUE_ARRAY || v->n != 4 || tensor->n_elements < TC_MIN_ELEMENTS)
         return false;
     for (uint32_t i = 0; i < 4; i++) {
         if (v->items[i].kind != TC_VALUE_FLOAT && v->items[i].kind != TC_VALUE_INT)

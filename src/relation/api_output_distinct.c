@@ -15,10 +15,9 @@
 #include "relation/claims.h"
 
 #include "base/hash.h"
+#include "relation/form.h"
 #include "replay/symbols.h"
 
-#define MIN_ELEMENTS 16
-#define MIN_DISTINCT 8
 /* Longer lists are data. */
 #define MAX_SIZES 8
 /* Draws of one process that are known. */
@@ -79,18 +78,6 @@ static bool is_of_numbers(const struct tc_value *args)
     return is_so;
 }
 
-/* Integers in such a number that they are not drawn again by chance. */
-static bool is_rich(const struct tc_value *value)
-{
-    const struct tc_value *shape = tc_value_get(value, "shape");
-    const struct tc_value *distinct = tc_value_get(tc_value_get(value, "summary"), "distinct");
-    int64_t n = 1;
-
-    for (uint32_t i = 0; shape && shape->kind == TC_VALUE_ARRAY && i < shape->n; i++)
-        n *= tc_value_int(&shape->items[i], 0);
-    return n >= MIN_ELEMENTS && tc_value_int(distinct, 0) >= MIN_DISTINCT;
-}
-
 /* The digest of what was drawn; no text where the call is no draw. */
 static struct tc_str digest_of(const struct tc_call *call)
 {
@@ -98,7 +85,7 @@ static struct tc_str digest_of(const struct tc_call *call)
 
     if (call->role != TC_ROLE_FUNCTION || call->self ||
         (call->stage != TC_SYM_TRAINING && call->stage != TC_SYM_INIT) ||
-        !tc_value_get(value, "tensor") || !is_of_numbers(call->args) || !is_rich(value) ||
+        !tc_value_get(value, "tensor") || !is_of_numbers(call->args) || !tc_is_rich(value) ||
         tc_call_is_within(call, TC_ROLE_BACKWARD))
         return (struct tc_str){0};
     return tc_value_str(tc_value_get(value, "digest"));

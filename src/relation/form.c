@@ -58,6 +58,14 @@ bool tc_outcome_has(const tc_sym *outcome, size_t n, tc_sym sym)
     return n && bsearch(&sym, outcome, n, sizeof(*outcome), tc_sym_compare);
 }
 
+bool tc_is_rich(const struct tc_value *tensor)
+{
+    const struct tc_value *distinct = tc_value_get(tc_value_get(tensor, "summary"), "distinct");
+
+    return tc_count_elements(tc_value_get(tensor, "shape")) >= TC_MIN_ELEMENTS &&
+           tc_value_int(distinct, 0) >= TC_MIN_DISTINCT;
+}
+
 bool tc_is_first(struct tc_map *seen, tc_sym sym)
 {
     bool is_new;

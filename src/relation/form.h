@@ -24,6 +24,9 @@ tc_sym tc_token_of_param(struct tc_strtab *symbols, const struct tc_param *param
 bool tc_param_has_role(const struct tc_strtab *symbols, const struct tc_param *param,
                        enum tc_role role);
 
+/* Is it a tensor of integers that are not drawn again by chance? */
+bool tc_is_rich(const struct tc_value *tensor);
+
 /* Is it in the set? */
 bool tc_outcome_has(const tc_sym *outcome, size_t n, tc_sym sym);
 

@@ -11,6 +11,13 @@
 
 #include <limits.h>
 
+/* Of so many elements, so many of them distinct, two contents are not alike by chance, nor are all
+ * elements the same, nor of one sign. */
+#define TC_MIN_ELEMENTS 16
+#define TC_MIN_DISTINCT 8
+/* Of so many a result does not equal an operand by chance, as tanh() of a small number does. */
+#define TC_MIN_EQUAL 8
+
 /* In place of a number: all that are given; the only one. */
 #define TC_PIPELINES_ALL  (UINT_MAX - 1)
 #define TC_PIPELINES_ONLY UINT_MAX

@@ -251,6 +251,9 @@ const struct tc_value *tc_call_next_tensor(const struct tc_call *call, uint32_t 
 /* Is it a tensor, or an operand, that requires a gradient? NULL requires none. */
 bool tc_requires_gradient(const struct tc_value *operand);
 
+/* Of a tensor of that shape, no more than can be counted; 0 where there is no shape. */
+uint32_t tc_count_elements(const struct tc_value *shape);
+
 /* Has the call, or one that it is a part of, that role? NULL has none. */
 bool tc_call_is_within(const struct tc_call *call, enum tc_role role);
 

@@ -38,6 +38,23 @@ bool tc_requires_gradient(const struct tc_value *operand)
     return tc_value_is_true(requires_grad);
 }
 
+uint32_t tc_count_elements(const struct tc_value *shape)
+{
+    uint64_t n = 1;
+
+    if (!shape || shape->kind != TC_VALUE_ARRAY)
+        return 0;
+    for (uint32_t i = 0; i < shape->n; i++) {
+        const int64_t size = tc_value_int(&shape->items[i], 0);
+        if (size < 0 || size > UINT32_MAX)
+            return UINT32_MAX;
+        n *= (uint64_t)size;
+        if (n > UINT32_MAX)
+            return UINT32_MAX;
+    }
+    return (uint32_t)n;
+}
+
 bool tc_call_is_training(const struct tc_call *call)
 {
     const struct tc_value *mode =

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/strbuf.h"
+#include "replay/event.h"
 #include "trace/scan.h"
 
 static struct tc_arena arena;
@@ -50,6 +51,17 @@ static void getters_forgive(void **state)
     assert_null(tc_value_str(tc_value_get(v, "n")).text);
     assert_null(tc_value_str(NULL).text);
     assert_false(tc_value_is(NULL, "x"));
+}
+
+static void elements_are_counted(void **state)
+{
+    (void)state;
+    assert_int_equal(tc_count_elements(NULL), 0);
+    assert_int_equal(tc_count_elements(scan("\"2\"")), 0);
+    assert_int_equal(tc_count_elements(scan("[]")), 1);
+    assert_int_equal(tc_count_elements(scan("[2,3]")), 6);
+    assert_int_equal(tc_count_elements(scan("[-1]")), UINT32_MAX);
+    assert_int_equal(tc_count_elements(scan("[4294967295,4294967295,4294967295]")), UINT32_MAX);
 }
 
 static void printing_gives_the_same_text(void **state)
@@ -140,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strings_compare),
         cmocka_unit_test(getters_forgive),
+        cmocka_unit_test(elements_are_counted),
         cmocka_unit_test(printing_gives_the_same_text),
         cmocka_unit_test(floats_come_back_as_floats),
         cmocka_unit_test(json_is_cut_at_the_size_given),
