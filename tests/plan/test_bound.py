@@ -8,17 +8,16 @@ Each plan is that of one rank beside one device. Bits of one evaluation are 120 
 together, as docs/plans.md derives them. No torch.
 """
 
-import argparse
 import json
 import math
 import pathlib
 import random
 import subprocess
-import sys
 import tempfile
 import unittest
 
-OPTIONS = None
+from options import OPTIONS, main
+
 N = 3  # elements of a tensor
 
 
@@ -177,14 +176,5 @@ class Small(unittest.TestCase):
         self.assertGreater(worst, 0.3)  # and it is no empty promise
 
 
-def main():
-    global OPTIONS
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True, type=pathlib.Path)
-    OPTIONS, rest = parser.parse_known_args()
-    OPTIONS.bin = OPTIONS.bin.resolve()
-    unittest.main(argv=[sys.argv[0], *rest])
-
-
 if __name__ == "__main__":
-    main()
+    main("--bin")

@@ -8,17 +8,16 @@ The plans are those of benchmarks/plan/growth.py: 126 layers over pp 6, dp 4 and
 position written out, on one batch. No torch.
 """
 
-import argparse
 import importlib.util
 import json
 import pathlib
 import subprocess
-import sys
 import tempfile
 import unittest
 
+from options import OPTIONS, main
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-OPTIONS = None
 
 
 def growth():
@@ -139,13 +138,5 @@ def with_partial_results(lines):
     return out
 
 
-def main():
-    global OPTIONS
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True, type=pathlib.Path)
-    OPTIONS, rest = parser.parse_known_args()
-    unittest.main(argv=[sys.argv[0], *rest])
-
-
 if __name__ == "__main__":
-    main()
+    main("--bin")

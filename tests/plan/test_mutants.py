@@ -8,19 +8,18 @@ The plan is that of benchmarks/plan/growth.py, two layers over tp 2 and dp 2: ea
 parameter (but for one, see collectives), so no mutant is the same computation. No torch.
 """
 
-import argparse
 import copy
 import importlib.util
 import json
 import pathlib
 import subprocess
-import sys
 import tempfile
 import unittest
 
+from options import OPTIONS, main
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TP, DP, LAYERS = 2, 2, 2
-OPTIONS = None
 
 
 def growth():
@@ -117,13 +116,5 @@ class Mutants(unittest.TestCase):
         self.assert_refuted(lambda lines, i, rank: lines[i]["a"].update(alpha=-0.25), places(has_factor))
 
 
-def main():
-    global OPTIONS
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True, type=pathlib.Path)
-    OPTIONS, rest = parser.parse_known_args()
-    unittest.main(argv=[sys.argv[0], *rest])
-
-
 if __name__ == "__main__":
-    main()
+    main("--bin")

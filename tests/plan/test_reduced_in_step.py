@@ -8,17 +8,16 @@ Two data ranks, y = x @ w, written by hand. The gradient that is told is that of
 of it. No torch.
 """
 
-import argparse
 import json
 import pathlib
 import subprocess
-import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree as xml
 
+from options import OPTIONS, main
+
 ROWS, WIDTH, OUT = 6, 4, 5
-OPTIONS = None
 
 
 def tensor(storage, rows, columns):
@@ -82,13 +81,5 @@ class ReducedInStep(unittest.TestCase):
         self.assertIn("1 of 2 results differ", said)
 
 
-def main():
-    global OPTIONS
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True, type=pathlib.Path)
-    OPTIONS, rest = parser.parse_known_args()
-    unittest.main(argv=[sys.argv[0], *rest])
-
-
 if __name__ == "__main__":
-    main()
+    main("--bin")

@@ -9,7 +9,6 @@ with their inputs and results. plan_real, the rules with doubles in the place of
 inputs. Rules that are not compared stand in NOT_COMPARED with the reason; a new rule without a sample fails the test.
 """
 
-import argparse
 import importlib.util
 import itertools
 import json
@@ -26,12 +25,13 @@ import torch
 import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from options import OPTIONS, main
+
 # torch's test helpers import it for a base class that the samples do not use.
 if not importlib.util.find_spec("expecttest"):
     sys.modules["expecttest"] = types.SimpleNamespace(TestCase=unittest.TestCase)
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
 
-OPTIONS = None
 MOST = 4           # cases of one overload
 MOST_ELEMENTS = 300
 
@@ -353,13 +353,5 @@ class Rules(unittest.TestCase):
         self.assertFalse(missing, " ".join(sorted(missing)))
 
 
-def main():
-    global OPTIONS
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--run", required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    unittest.main(argv=[sys.argv[0], *rest])
-
-
 if __name__ == "__main__":
-    main()
+    main("--run")
