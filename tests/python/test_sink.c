@@ -6,6 +6,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "base/fs.h"
 #include "base/strbuf.h"
@@ -212,6 +213,40 @@ static void what_a_lasting_failure_loses_is_told_by_its_steps(void **state)
     assert_int_equal(stats.last_lost, 9);
 }
 
+/* Frames go by age, and lines come all the time: what is fetched last stands in no frame yet. */
+static void steps_that_are_in_the_file_are_not_told_as_lost(void **state)
+{
+    struct rlimit old, none;
+    struct timespec pause = {0, 5000000};
+    struct tc_sink_stats stats;
+    struct tc_strbuf found = TC_STRBUF_INIT;
+    char line[32];
+    const char *last = NULL;
+
+    (void)state;
+    getrlimit(RLIMIT_FSIZE, &old);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
+    signal(SIGXFSZ, SIG_IGN); /* so that the write fails instead */
+    open_sink(1 << 20, false);
+    for (int step = 0; step < 300; step++) { /* 1.5 s: at least two frames */
+        snprintf(line, sizeof(line), "{\"step\":%d}\n", step);
+        put(line);
+        nanosleep(&pause, NULL);
+    }
+    setrlimit(RLIMIT_FSIZE, &none);
+    tc_sink_close();
+    setrlimit(RLIMIT_FSIZE, &old);
+    tc_sink_stats(&stats);
+    read_back(&found);
+    for (const char *p = found.text; (p = strstr(p, ":")); p++)
+        last = p + 1;
+    assert_non_null(last);
+    assert_int_equal(stats.first_lost, strtol(last, NULL, 10));
+    assert_int_equal(stats.last_lost, 299);
+    assert_int_equal(stats.dropped, 299 - stats.first_lost);
+    tc_strbuf_release(&found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +257,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(nothing_is_lost_when_the_buffer_is_small, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_dropped_is_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(what_a_lasting_failure_loses_is_told_by_its_steps, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(steps_that_are_in_the_file_are_not_told_as_lost, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(an_existing_file_is_refused, setup, teardown),
     };

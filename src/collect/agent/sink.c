@@ -18,6 +18,7 @@
 #define RETRY_NS     UINT64_C(100000000)  /* after a failed write; doubled with each further one */
 #define MAX_RETRY_NS UINT64_C(5000000000) /* up to this */
 #define LAST_TRIES   20                   /* at the end of the process, RETRY_NS apart */
+#define MAX_FETCHES  32                   /* remembered until they are in the file */
 
 struct sink {
     pthread_mutex_t lock;
@@ -35,9 +36,14 @@ struct sink {
         uint64_t n;
         int64_t first_step, last_step; /* -1: unknown */
     } lost;                            /* records since the last note of that */
-    /* Of what was fetched: records, the last step, and the one up to which all is in the file. */
-    uint64_t fetched;
-    int64_t fetched_step, safe_step; /* fetched_step -1: none was seen */
+    /* What was fetched and may not be in the file yet, oldest first: all records up to it, and its
+     * last step. A frame holds several. */
+    struct {
+        uint64_t records;
+        int64_t step;
+    } fetches[MAX_FETCHES];
+    size_t n_fetches;
+    int64_t fetched_step, safe_step; /* of all, -1: none was seen; up to which all is in the file */
     bool running;                    /* there is a thread, or one that is about to end */
     bool paused;                     /* none may be started */
     bool idle;                       /* the thread has nothing fetched and no open frame */
@@ -97,13 +103,25 @@ static void settle(enum tc_status status, const struct tc_error *err)
         sink.retry_ns = 0;
 }
 
+static void forget_written(void)
+{
+    size_t n = 0;
+
+    while (n < sink.n_fetches && sink.fetches[n].records <= sink.stats.file_records) {
+        if (sink.fetches[n].step >= 0)
+            sink.safe_step = sink.fetches[n].step;
+        n++;
+    }
+    sink.n_fetches -= n;
+    memmove(sink.fetches, sink.fetches + n, sink.n_fetches * sizeof(*sink.fetches));
+}
+
 /* Called when the writer has written or failed, and nothing of what was fetched is elsewhere. */
 static void count_written(void)
 {
     sink.stats.file_bytes = tc_writer_file_bytes(sink.writer);
     sink.stats.file_records = tc_writer_file_lines(sink.writer);
-    if (sink.stats.file_records >= sink.fetched && sink.fetched_step >= 0)
-        sink.safe_step = sink.fetched_step;
+    forget_written();
 }
 
 /* The step of the last line that has one. */
@@ -118,10 +136,16 @@ static int64_t last_step(const struct tc_strbuf *lines, int64_t otherwise)
     return otherwise;
 }
 
+/* Where there are too many, two count as the later one. */
 static void note_fetched(const struct tc_strbuf *lines)
 {
-    sink.fetched = sink.stats.records;
+    if (!lines->size)
+        return;
     sink.fetched_step = last_step(lines, sink.fetched_step);
+    if (sink.n_fetches == MAX_FETCHES)
+        sink.n_fetches--;
+    sink.fetches[sink.n_fetches].records = sink.stats.records;
+    sink.fetches[sink.n_fetches++].step = sink.fetched_step;
 }
 
 /* Called with the lock held. */
