@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/plan_capture.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/fs.h"
 
@@ -75,17 +77,37 @@ static enum tc_status check_ranks(const struct tc_collect_config *config, struct
     return TC_OK;
 }
 
+/* Each process of the job reads it when its first step begins: what is wrong is told before. */
+static enum tc_status check_layout(const char *path, struct tc_error *err)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    struct stat info;
+    enum tc_status status;
+
+    if (!path)
+        return TC_OK;
+    if (stat(path, &info) != 0)
+        return errno == ENOENT ? tc_error_set(err, TC_E_NOTFOUND, "%s: no such layout file", path)
+                               : tc_error_set(err, TC_E_IO, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(info.st_mode))
+        return tc_error_set(err, TC_E_FORMAT, "%s: %s, not a layout file", path,
+                            S_ISDIR(info.st_mode) ? "a folder" : "no regular file");
+    status = tc_fs_read(path, TC_FS_MAX_SMALL, &text, err);
+    tc_strbuf_release(&text);
+    return status;
+}
+
 enum tc_status tc_plan_check_options(const struct tc_collect_config *config, struct tc_error *err)
 {
     const char *option = config->plan ? about_traces(config) : needs_plan(config);
+    enum tc_status status;
 
     if (option && config->plan)
         return tc_error_set(err, TC_E_USAGE, "%s is about traces; --plan writes none", option);
     if (option)
         return tc_error_set(err, TC_E_USAGE, "%s needs --plan", option);
-    if (config->plan_layout && !tc_fs_exists(config->plan_layout))
-        return tc_error_set(err, TC_E_NOTFOUND, "%s: no such layout file", config->plan_layout);
-    return check_ranks(config, err);
+    status = check_layout(config->plan_layout, err);
+    return status == TC_OK ? check_ranks(config, err) : status;
 }
 
 bool tc_plan_is_file(const char *name)
