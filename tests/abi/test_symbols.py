@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The shared library exports what symbols.txt says, and public structs have the sizes it says.
 
