@@ -16,6 +16,7 @@
 #include "collect/board.h"
 #include "collect/claim.h"
 #include "collect/launch.h"
+#include "collect/peers.h"
 #include "collect/plan_capture.h"
 #include "collect/progress.h"
 #include "collect/python.h"
@@ -26,8 +27,9 @@ struct run {
     const struct tc_collect_config *config;
     struct tc_python python;
     char *output_dir;
-    bool made_output;    /* it was not there before */
-    char *board;         /* path of it, for the processes below; NULL if there is none */
+    bool made_output; /* it was not there before */
+    char *board;      /* path of it, for the processes below; NULL if there is none */
+    char job[TC_JOB_SIZE];
     TC_VEC(char *) argv; /* borrowed strings */
 };
 
@@ -86,41 +88,42 @@ static enum tc_status name_output(struct run *run, struct tc_error *err)
     return status;
 }
 
-typedef bool is_ours_fn(const char *name);
-
-static enum tc_status remove_files(const char *dir, is_ours_fn *is_ours, char **names, size_t n,
-                                   struct tc_error *err)
+/* Of an earlier run: it is in the way, or replaced. */
+static bool is_old(const struct run *run, const char *name)
 {
-    for (size_t i = 0; i < n; i++) {
-        char *path = is_ours(names[i]) ? tc_fs_join(dir, names[i]) : NULL;
-
-        if (path && unlink(path) != 0) {
-            tc_error_set(err, TC_E_IO, "%s: %s", path, strerror(errno));
-            tc_free(path);
-            return TC_E_IO;
-        }
-        tc_free(path);
-    }
-    return TC_OK;
+    if (run->config->plan)
+        return tc_plan_is_file(name);
+    return is_trace(name) && !tc_peers_is_of_job(run->output_dir, name, run->job);
 }
 
-static enum tc_status clear_output(const struct tc_collect_config *config, const char *dir,
-                                   struct tc_error *err)
+static enum tc_status remove_old(const struct run *run, const char *name, struct tc_error *err)
 {
-    is_ours_fn *is_ours = config->plan ? tc_plan_is_file : is_trace;
-    char **names;
-    size_t n, n_ours = 0;
-    enum tc_status status = tc_fs_list(dir, &names, &n, err);
+    char *path = tc_fs_join(run->output_dir, name);
+    enum tc_status status = TC_OK;
 
-    if (status != TC_OK)
-        return status;
-    for (size_t i = 0; i < n; i++)
-        n_ours += is_ours(names[i]);
-    if (n_ours && !config->overwrite)
-        status = tc_error_set(err, TC_E_USAGE, "%s holds %s already; --overwrite replaces %s", dir,
-                              config->plan ? "plans" : "a trace", config->plan ? "them" : "it");
-    else if (n_ours)
-        status = remove_files(dir, is_ours, names, n, err);
+    if (unlink(path) != 0)
+        status = tc_error_set(err, TC_E_IO, "%s: %s", path, strerror(errno));
+    tc_free(path);
+    return status;
+}
+
+static enum tc_status clear_output(const struct run *run, struct tc_error *err)
+{
+    const struct tc_collect_config *config = run->config;
+    char **names;
+    size_t n;
+    enum tc_status status = tc_fs_list(run->output_dir, &names, &n, err);
+
+    for (size_t i = 0; i < n && status == TC_OK; i++) {
+        if (!is_old(run, names[i]))
+            continue;
+        if (config->overwrite)
+            status = remove_old(run, names[i], err);
+        else
+            status = tc_error_set(err, TC_E_USAGE, "%s holds %s already; --overwrite replaces %s",
+                                  run->output_dir, config->plan ? "plans" : "a trace",
+                                  config->plan ? "them" : "it");
+    }
     tc_fs_list_free(names, n);
     return status;
 }
@@ -141,7 +144,7 @@ static enum tc_status prepare_output(struct run *run, struct tc_error *err)
     if (status == TC_OK)
         status = tc_claim_folder(run->output_dir, is_replaced(run), &is_shared, err);
     if (status == TC_OK && !is_shared)
-        status = clear_output(run->config, run->output_dir, err);
+        status = clear_output(run, err);
     return status;
 }
 
@@ -227,11 +230,13 @@ static void announce(const struct run *run)
 static enum tc_status set_environment(struct run *run, struct tc_error *err)
 {
     struct tc_strbuf settings = TC_STRBUF_INIT;
-    struct tc_select_run what = {run->output_dir, run->python.inject, NULL, 0, false};
+    struct tc_select_run what = {.output_dir = run->output_dir, .inject = run->python.inject};
     enum tc_status status;
 
     run->board = tc_board_make(is_replaced(run));
+    tc_peers_name_job(run->job);
     what.board = run->board;
+    what.job = run->job;
     what.main_pid = is_job(run) ? (long)getpid() : 0;
     what.is_injected = is_replaced(run);
     status = tc_select_settings(run->config, &what, &settings, err);

@@ -128,6 +128,8 @@ static void add_run(const struct tc_select_run *run, struct tc_strbuf *out)
     add(out, "inject", run->inject);
     if (run->board)
         add(out, "board", run->board);
+    if (run->job && *run->job)
+        add(out, "job", run->job);
     add_number(out, "main_pid", (uint64_t)run->main_pid);
     add_flag(out, "injected", run->is_injected);
 }

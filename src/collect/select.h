@@ -16,6 +16,7 @@ struct tc_select_run {
     const char *output_dir; /* absolute; NULL with list_apis */
     const char *inject;     /* folder of the sitecustomize of children */
     const char *board;      /* path of the run's board, or NULL */
+    const char *job;        /* as of tc_peers_name_job(), or NULL */
     long main_pid;          /* the process that writes the closing line; 0: the collector does */
     bool is_injected;       /* main_pid has no shared library */
 };

@@ -30,6 +30,7 @@
     X(local_rank,   INT,    OPTIONAL, TC_NOWHERE)  \
     X(world_size,   INT,    OPTIONAL, TC_NOWHERE)  \
     X(restart,      INT,    OPTIONAL, TC_NOWHERE)  \
+    X(job,          STR,    OPTIONAL, TC_NOWHERE)  \
     X(argv,         ARRAY,  OPTIONAL, TC_NOWHERE)  \
     X(cwd,          STR,    OPTIONAL, TC_NOWHERE)  \
     X(python,       STR,    OPTIONAL, TC_NOWHERE)  \

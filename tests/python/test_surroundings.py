@@ -214,6 +214,56 @@ print([i for i, fd in enumerate(own) if os.fstat(fd).st_size])
             self.assertEqual(len(list(folder.glob("trace_*"))), 2)
 
 
+    def one_node(self, *options, **env):
+        """A rank of a job: its exit status, and how many traces the folder has then."""
+        run = self.collect("--instrument", "yard", *options, self.script(START + "yard.many(2)"), env={**self.env, **env})
+        if run.code:
+            self.assertEqual(run.code, 125)
+            self.assertIn("holds a trace already", run.said)
+        return run.code, len(run.files())
+
+    def moved(self, age=0):
+        """What is in the folder becomes the trace of another host, written some time ago."""
+        for file in (self.work / "trace").glob("trace_*"):
+            if "_r" in file.name and not file.name.startswith("trace_elsewhere"):
+                file = file.rename(file.with_name("trace_elsewhere_r" + file.name.rsplit("_r", 1)[1]))
+            written = file.stat().st_mtime - age
+            os.utime(file, (written, written))
+        return self.work / "trace"
+
+    def test_nodes_of_one_job_in_one_folder(self):
+        """A node that begins later finds what another one has written: it joins where that is of its own job."""
+        for job, another in (({"MASTER_ADDR": "a", "MASTER_PORT": "1"}, {"MASTER_ADDR": "a", "MASTER_PORT": "2"}),
+                             ({"PMIX_NAMESPACE": "prte-1"}, {"PMIX_NAMESPACE": "prte-2"}),
+                             ({"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "MASTER_PORT": "1"}, {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "1"})):
+            shutil.rmtree(self.work / "trace", ignore_errors=True)
+            self.assertEqual(self.one_node(**job), (0, 1))
+            self.assertEqual(self.one_node(**job), (125, 1))  # this host again: a second run
+            self.moved()
+            self.assertEqual(self.one_node(), (125, 1))
+            self.assertEqual(self.one_node(**another), (125, 1))
+            self.assertEqual(self.one_node(**job), (0, 2))
+            self.assertEqual(self.one_node("--overwrite", **job), (0, 2))  # its own alone
+            self.moved(3600)
+            self.assertEqual(self.one_node(**job), (125, 2))
+            self.assertEqual(self.one_node("--overwrite", **job), (0, 1))
+
+    def test_a_node_that_has_only_begun_to_write(self):
+        folder, job = self.work / "trace", {"MASTER_ADDR": "a"}
+        folder.mkdir()
+        (folder / "trace_elsewhere_r0_p1.jsonl.zst").touch()
+        self.assertEqual(self.one_node(), (125, 1))
+        self.assertEqual(self.one_node(**job), (0, 2))
+
+    def test_a_job_that_is_started_again(self):
+        job = {"SLURM_JOB_ID": "7"}
+        self.assertEqual(self.one_node(**job), (0, 1))
+        self.moved(3600)
+        self.assertEqual(self.one_node(**job, SLURM_RESTART_COUNT="1"), (0, 2))
+        self.assertEqual(self.one_node(**job, SLURM_RESTART_COUNT="2"), (0, 3))
+        self.assertEqual(self.one_node(SLURM_JOB_ID="8", SLURM_RESTART_COUNT="2"), (125, 3))
+
+
 class Names(Surroundings):
     """Bytes that are no UTF-8, in a locale that knows ASCII alone or UTF-8."""
 

@@ -83,6 +83,8 @@ def _record():
     if settings.number("sampling_interval") > 1:
         record["sampling"] = {"interval": settings.number("sampling_interval"),
                               "warm_up": settings.number("warm_up_steps")}
+    if settings.text("job"):
+        record["job"] = settings.text("job")
     if settings.text("digest"):
         record["invariants"] = settings.text("digest")
     if settings.selected is not None:
