@@ -15,16 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/vec.h"
 
-#define READ_SIZE ((size_t)64 << 10)
-#define MAX_TEMP  100 /* names tried for a temporary file */
-#define MAX_LINKS 40  /* as the kernel follows */
-#define MAX_ABOVE 5   /* folders above a shared library that may be the prefix */
+#define READ_SIZE    ((size_t)64 << 10)
+#define MAX_TEMP     100 /* names tried for a temporary file */
+#define MAX_LINKS    40  /* as the kernel follows */
+#define FD_NAME_SIZE 32  /* /proc/self/fd/N */
+#define MAX_ABOVE    5   /* folders above a shared library that may be the prefix */
 
 static enum tc_status io_error(struct tc_error *err, const char *path)
 {
@@ -275,19 +277,61 @@ enum tc_status tc_fs_write_all(int fd, const void *data, size_t size)
     return TC_OK;
 }
 
-/* A file beside path that nobody else has; its name goes to temp. */
-static int open_temp(const char *path, mode_t mode, struct tc_strbuf *temp)
+/* The i-th name beside the target. */
+static const char *name_temp(struct tc_fs_writer *writer, unsigned i)
+{
+    tc_strbuf_reset(&writer->temp);
+    tc_strbuf_addf(&writer->temp, "%s.%ld-%u.tmp", writer->target.text, (long)getpid(), i);
+    return writer->temp.text;
+}
+
+/* A file beside the target that nobody else has. */
+static int open_named(struct tc_fs_writer *writer)
 {
     int fd = -1;
 
     for (unsigned i = 0; i < MAX_TEMP && fd < 0; i++) {
-        tc_strbuf_reset(temp);
-        tc_strbuf_addf(temp, "%s.%ld-%u.tmp", path, (long)getpid(), i);
-        fd = open(temp->text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        fd = open(name_temp(writer, i), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST)
             break;
     }
     return fd;
+}
+
+static const char *name_fd(char name[FD_NAME_SIZE], int fd)
+{
+    snprintf(name, FD_NAME_SIZE, "/proc/self/fd/%d", fd);
+    return name;
+}
+
+/* A file without a name is gone with its process, whatever ends that. Not all file systems have
+ * them: NFS has none. */
+static int open_unnamed(const struct tc_fs_writer *writer)
+{
+    const char *slash = strrchr(writer->target.text, '/');
+    struct tc_strbuf folder = TC_STRBUF_INIT;
+    char name[FD_NAME_SIZE];
+    int fd;
+
+    if (slash)
+        tc_strbuf_add(&folder, writer->target.text, (size_t)(slash + 1 - writer->target.text));
+    else
+        tc_strbuf_adds(&folder, ".");
+    fd = open(folder.text, O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
+    if (fd >= 0 && access(name_fd(name, fd), F_OK) != 0) { /* it gets its name through that */
+        close(fd);
+        fd = -1;
+    }
+    tc_strbuf_release(&folder);
+    return fd;
+}
+
+static int open_beside(struct tc_fs_writer *writer)
+{
+    int fd = open_unnamed(writer);
+
+    writer->is_unnamed = fd >= 0;
+    return fd >= 0 ? fd : open_named(writer);
 }
 
 /* The number of an open file that the path stands for, or -1. */
@@ -352,7 +396,8 @@ static int open_target(struct tc_fs_writer *writer)
         return open(writer->target.text, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     if (!writer->is_replacing && errno != ENOENT)
         return -1;
-    int fd = open_temp(writer->target.text, 0666, &writer->temp);
+    writer->is_beside = true;
+    int fd = open_beside(writer);
     if (fd >= 0 && writer->is_replacing && fchmod(fd, st.st_mode & 07777) < 0)
         errno = 0; /* not ours to set: the new file has the usual mode */
     return fd;
@@ -388,18 +433,58 @@ static bool is_on_disk(const struct tc_fs_writer *writer)
     return !writer->is_replacing || fsync(writer->fd) == 0 || errno == EINVAL || errno == ENOTSUP;
 }
 
+/* Where a file cannot get a name: all of it into one that has. */
+static bool copy_to_named(struct tc_fs_writer *writer)
+{
+    int fd = open_named(writer);
+    struct stat info;
+    off_t at = 0;
+    ssize_t n = 1;
+
+    if (fd < 0 || fstat(writer->fd, &info) < 0)
+        return false;
+    while (at < info.st_size && n > 0)
+        n = sendfile(fd, writer->fd, &at, (size_t)(info.st_size - at));
+    (void)!fchmod(fd, info.st_mode & 07777);
+    close(writer->fd);
+    writer->fd = fd;
+    return at == info.st_size && is_on_disk(writer);
+}
+
+static bool link_to(const struct tc_fs_writer *writer, const char *path)
+{
+    char name[FD_NAME_SIZE];
+
+    return linkat(AT_FDCWD, name_fd(name, writer->fd), AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
+}
+
+/* The target's own if that is free. */
+static bool give_name(struct tc_fs_writer *writer)
+{
+    if (!writer->is_replacing && link_to(writer, writer->target.text))
+        return true;
+    for (unsigned i = 0; i < MAX_TEMP; i++) {
+        if (link_to(writer, name_temp(writer, i)))
+            return true;
+        if (errno != EEXIST)
+            break;
+    }
+    tc_strbuf_reset(&writer->temp);
+    return copy_to_named(writer);
+}
+
 enum tc_status tc_fs_writer_close(struct tc_fs_writer *writer, enum tc_status status,
                                   struct tc_error *err)
 {
-    bool is_temp = writer->temp.size > 0;
-
-    if (is_temp && status == TC_OK && !is_on_disk(writer))
+    if (writer->is_beside && status == TC_OK && !is_on_disk(writer))
+        status = io_error(err, writer->path);
+    if (writer->is_unnamed && status == TC_OK && !give_name(writer))
         status = io_error(err, writer->path);
     if (close(writer->fd) < 0 && status == TC_OK)
         status = io_error(err, writer->path);
-    if (is_temp && status == TC_OK && rename(writer->temp.text, writer->target.text) < 0)
+    if (writer->temp.size && status == TC_OK && rename(writer->temp.text, writer->target.text) < 0)
         status = io_error(err, writer->path);
-    if (is_temp && status != TC_OK)
+    if (writer->temp.size && status != TC_OK)
         unlink(writer->temp.text);
     tc_strbuf_release(&writer->target);
     tc_strbuf_release(&writer->temp);

@@ -43,17 +43,19 @@ void tc_fs_list_free(char **names, size_t n);
 enum tc_status tc_fs_read(const char *path, size_t max, struct tc_strbuf *out,
                           struct tc_error *err);
 /*
- * A file that is written bit by bit and is there when it is whole: under another name beside it,
- * then by rename. Symbolic links are followed, and a file that is replaced keeps its mode. What is
- * no regular file (a device, a FIFO, a descriptor as /dev/stdout or /dev/fd/3) is never replaced:
- * it is written into, so that what came before an error has arrived.
+ * A file that is written bit by bit and is there when it is whole: without a name, or where the
+ * file system has no such files under another one beside it, then by rename. Symbolic links are
+ * followed, and a file that is replaced keeps its mode. What is no regular file (a device, a FIFO,
+ * a descriptor as /dev/stdout or /dev/fd/3) is never replaced: it is written into, so that what
+ * came before an error has arrived.
  */
 struct tc_fs_writer {
     const char *path;        /* borrowed */
     struct tc_strbuf target; /* where the symbolic links lead */
-    struct tc_strbuf temp;   /* empty: written into what is there */
+    struct tc_strbuf temp;   /* its other name, empty while there is none */
     int fd;
-    bool is_replacing;
+    bool is_beside; /* else it is written into what is there */
+    bool is_unnamed, is_replacing;
 };
 
 /* After an error there is nothing to close. */

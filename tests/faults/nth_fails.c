@@ -2,9 +2,9 @@
 /*
  * nth_fails.c - preloaded into a tool: its Nth call of one kind fails
  *
- * NTH_FAILS=KIND:N, KIND one of malloc write open rename fsync mmap. Exactly one call fails; if it
- * was reached, the file NTH_FAILS_REACHED is there afterwards. With NTH_FAILS_IN only calls count
- * that come from the loaded object whose path holds that text.
+ * NTH_FAILS=KIND:N, KIND one of malloc write open link rename fsync mmap. Exactly one call fails;
+ * if it was reached, the file NTH_FAILS_REACHED is there afterwards. With NTH_FAILS_IN only calls
+ * count that come from the loaded object whose path holds that text.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -112,7 +112,7 @@ int open(const char *path, int flags, ...)
     mode_t mode;
 
     va_start(args, flags);
-    mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
+    mode = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(args, mode_t) : 0;
     va_end(args);
     if (fails("open", EACCES, CALLER))
         return -1;
@@ -126,6 +126,13 @@ int rename(const char *from, const char *to)
     return fails("rename", EACCES, CALLER)
                ? -1
                : (int)syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to);
+}
+
+int linkat(int from_folder, const char *from, int folder, const char *to, int flags)
+{
+    return fails("link", EPERM, CALLER)
+               ? -1
+               : (int)syscall(SYS_linkat, from_folder, from, folder, to, flags);
 }
 
 int fsync(int fd)

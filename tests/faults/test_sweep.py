@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Nth malloc, write, open, rename, fsync or mmap of a tool fails, for each N until none is reached.
+"""The Nth malloc, write, open, link, rename, fsync or mmap of a tool fails, for each N until none is reached.
 
 usage: test_sweep.py --bin BUILD/bin --library FILE [--stride N] [--jobs N] [--agent PYTHON] [--preload FILE] [TEST...]
 
@@ -26,7 +26,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "report"))
 import runs  # noqa: E402
 
-KINDS = ("malloc", "write", "open", "rename", "fsync", "mmap")
+KINDS = ("malloc", "write", "open", "link", "rename", "fsync", "mmap")
 LIBRARY, STRIDE, JOBS, AGENT, PRELOAD = None, 1, 1, None, None
 EACH, FEW = 40, 8  # of each kind these are all tried; few where each takes a second
 ENDS = {"infer": {0, 2}, "check": {0, 1, 2, 3}, "onlinecheck": {0, 1, 2, 3}}

@@ -4,8 +4,11 @@
  */
 #include "unit.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -218,6 +221,35 @@ static void read_only_places_are_refused(void **state)
     assert_int_equal(tc_fs_mkdirs("/proc/traincheck/x", &err), TC_E_IO);
 }
 
+/* Where the file system has files without a name. */
+static void what_is_killed_while_it_writes_leaves_nothing(void **state)
+{
+    char *dir = unit_folder(), *path = tc_fs_join(dir, "out"), **names;
+    int unnamed = open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    struct tc_fs_writer writer;
+    size_t n;
+
+    (void)state;
+    for (int round = 0; round < 2 && unnamed >= 0; round++) { /* there is no old file, then one */
+        pid_t child = fork();
+
+        if (!child) {
+            if (tc_fs_writer_open(&writer, path, NULL) == TC_OK)
+                tc_fs_writer_add(&writer, "new", 3, NULL);
+            raise(SIGKILL);
+        }
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        assert_int_equal(tc_fs_list(dir, &names, &n, NULL), TC_OK);
+        assert_int_equal(n, round);
+        tc_fs_list_free(names, n);
+        assert_int_equal(tc_fs_write(path, "old", 3, NULL), TC_OK);
+    }
+    if (unnamed >= 0)
+        close(unnamed);
+    free(path);
+    unit_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +262,7 @@ int main(void)
         cmocka_unit_test(links_to_nothing_are_no_folders),
         cmocka_unit_test(writing_replaces_at_once),
         cmocka_unit_test(failed_writing_leaves_nothing),
+        cmocka_unit_test(what_is_killed_while_it_writes_leaves_nothing),
         cmocka_unit_test(read_only_places_are_refused),
     };
 
