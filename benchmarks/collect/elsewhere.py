@@ -3,83 +3,101 @@
 """Compare the traces of pipelines with those of the same pipelines whose tensors are asked as if they lay on an accelerator.
 
 usage: elsewhere.py [--bin build/bin] [--python PYTHON] [--kernel | --late] [--standin build/tests/python/standin] [--steps x0.1]
-                    [--options "--content full"] [PIPELINE ...]
+                    [--options "--content full"] [-j JOBS] [PIPELINE ...]
 
-Without PIPELINE all that run in one process. All records must be the same, in the same order, but for their times.
---kernel: the device is one of CUDA; its driver and the compiler of its kernel are stand-ins, which the build has. --late: operators of
-torch ask it, and the answers come late by that stand-in. Without either they come at once.
+Without PIPELINE all, those of several ranks too. All records must be the same, in the same order, but for their times and what
+processes are called. --kernel: the device is one of CUDA; its driver and the compiler of its kernel are stand-ins, which the build
+has. --late: operators of torch ask it, and the answers come late by that stand-in. Without either they come at once.
 
-Prints a line for each, with --kernel what was called of the driver; exit status 1 if one differs. Each runs twice: some 30 s, and 40
-minutes for all."""
+Prints a line for each, with --kernel what was called of the driver. A pipeline that differs is run once more as it is: where that
+differs from itself, too, it shows nothing. Exit status 1 if another one differs. Each runs twice: some 30 s, and 50 minutes for all."""
 
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PIPELINES = ROOT / "benchmarks" / "pipelines"
 TESTS = ROOT / "tests" / "python"
-sys.path.insert(0, str(TESTS))
+sys.path[:0] = [str(TESTS), str(ROOT / "benchmarks")]
+import harness  # noqa: E402
 from traced import decode  # noqa: E402
 
-LATE = "import os, runpy, sys\n" \
-       "if 'STANDIN' in os.environ:\n    runpy.run_path(os.environ['STANDIN_SCRIPT'])\n" \
-       "sys.path.insert(0, os.path.dirname(sys.argv[1]))\nsys.argv = sys.argv[1:]\nrunpy.run_path(sys.argv[0], run_name='__main__')\n"
+NAMES = "t", "pid", "ppid", "tid"  # what differs from run to run
+LIMIT_S = 600
+
+
+def order(file):
+    """Ranks by their number, processes of one rank as they were started."""
+    rank, pid = re.search(r"_r([-\d]+)_p(\d+)", file.name).groups()
+    return -1 if rank == "-" else int(rank), int(pid)
 
 
 def records(folder):
     """Of each process, without its first record, all times and the names of temporary folders."""
     found = []
-    for file in sorted(folder.glob("trace_*")):
+    for file in sorted(folder.glob("trace_*"), key=order):
         lines = re.sub(r"/tmp\w{6,}", "/tmp", decode(file)).splitlines()[1:]
-        found.append([{key: value for key, value in json.loads(line).items() if key != "t"} for line in lines])
+        found.append([{key: value for key, value in json.loads(line).items() if key not in NAMES} for line in lines])
     return found
 
 
-def trace(args, script, folder, env):
+def trace(args, pipeline, folder, env):
     work = folder.with_name(folder.name + "-work")
     work.mkdir()
-    (work / "late.py").write_text(LATE)
-    steps = ["--steps", args.steps] if args.steps else []
-    command = [args.bin / "traincheck-collect", "--python", args.python, "-q", "-o", folder, *args.options.split(), "late.py", script, *steps]
-    done = subprocess.run(command, cwd=work, env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", **env}, capture_output=True,
-                          text=True, check=False)
+    tools = harness.Tools(args.bin, args.python, work)
+    job = tools.job(pipeline.script, ["--steps", args.steps] if args.steps else [], pipeline.launcher, pipeline.ranks)
+    if job[0] != "--":  # a process of its own, which reads PYTHONPATH with the agent in it
+        job = ["--", tools.python, *job]
+    command = [args.bin / "traincheck-collect", "--python", tools.python, "-q", "-o", folder, *args.options.split(), *job]
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", **env}
+    done = harness.run_limited(command, LIMIT_S, cwd=work, env=env)
     if done.returncode:
-        sys.exit(f"{script.name}: exit status {done.returncode}\n{done.stderr[-2000:]}")
+        raise harness.Failed(f"exit status {done.returncode}\n{done.stderr[-2000:]}")
     return records(folder)
 
 
-def there(args, report):
+def there(args, work):
     """The environment in which the CPU is taken for an accelerator."""
-    standin = {"STANDIN": str(args.standin / "libcuda.so.1")}
+    standin = {"STANDIN": str(args.standin / "libcuda.so.1"), "PYTHONPATH": str(TESTS / "stands_in")}
     if args.kernel:
         return standin | {"TRAINCHECK_TEST_ELSEWHERE": "cuda", "STANDIN_SCRIPT": str(TESTS / "standin_kernel.py"),
-                          "STANDIN_REPORT": str(report), "LD_LIBRARY_PATH": str(args.standin)}
+                          "STANDIN_REPORT": str(work / "report_{}.json"), "LD_LIBRARY_PATH": str(args.standin)}
     if args.late:
         return standin | {"TRAINCHECK_TEST_ELSEWHERE": "1", "STANDIN_SCRIPT": str(TESTS / "standin.py"), "ASKS_DRIVER": "1"}
     return {"TRAINCHECK_TEST_ELSEWHERE": "1"}
 
 
-def counts(report):
-    n = json.loads(report.read_text()) if report.exists() else None
+def counts(work):
+    """What all processes called of the driver."""
+    reports = [json.loads(file.read_text()) for file in work.glob("report_*.json")]
+    n = {key: sum(report[key] for report in reports) for key in reports[0]} if reports else None
     return "" if n is None else (f", {n['cuLaunchKernel']} launches, {n['cuMemcpyDtoHAsync_v2']} copies of {n['bytes']:,} bytes, "
                                  f"{n['cuEventSynchronize']} waits")
 
 
-def compare(args, name):
-    """What differs, or None; the number of records; what was called."""
+def compare(args, pipeline):
+    """What is said of the pipeline: "the same", "different", "not the same twice" or "failed"; and the rest of the line."""
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
-        a = trace(args, PIPELINES / f"{name}.py", work / "cpu", {})
-        b = trace(args, PIPELINES / f"{name}.py", work / "elsewhere", there(args, work / "report.json"))
-        called = counts(work / "report.json")
-    n = sum(map(len, a))
-    return difference(a, b), n, called
+        try:
+            here = trace(args, pipeline, work / "cpu", {})
+            differs = difference(here, trace(args, pipeline, work / "elsewhere", there(args, work)))
+            own = difference(here, trace(args, pipeline, work / "again", {})) if differs else None
+        except (harness.Failed, harness.subprocess.TimeoutExpired) as e:
+            return "failed", f": {e}"
+        said = "the same" if not differs else "not the same twice" if own else "different"
+        text = f" as on the CPU itself: {own}\n  here {differs}" if own else f": {differs}" if differs else f", {sum(map(len, here))} records"
+        return said, text + counts(work)
+
+
+def around(text, at):
+    return text[max(0, at - 150):at + 250]
 
 
 def difference(a, b):
@@ -88,15 +106,12 @@ def difference(a, b):
     for one, other in zip(a, b):
         for i, (x, y) in enumerate(zip(one, other)):
             if x != y:
-                return f"record {i + 2}:\n    {json.dumps(x)[:1000]}\n    {json.dumps(y)[:1000]}"
+                texts = json.dumps(x), json.dumps(y)
+                at = len(os.path.commonprefix(texts))
+                return f"record {i + 2}:\n    {around(texts[0], at)}\n    {around(texts[1], at)}"
         if len(one) != len(other):
             return f"{len(one)} records and {len(other)}"
     return None
-
-
-def all_names():
-    listed = json.loads((PIPELINES / "pipelines.json").read_text())
-    return [name for name, entry in listed.items() if entry.get("ranks", 1) == 1]
 
 
 def main():
@@ -109,15 +124,19 @@ def main():
     parser.add_argument("--standin", type=lambda path: pathlib.Path(path).resolve(), default=ROOT / "build" / "tests" / "python" / "standin")
     parser.add_argument("--steps", help="of each pipeline, as x0.1")
     parser.add_argument("--options", default="", help="of traincheck-collect")
+    parser.add_argument("-j", "--jobs", type=int, default=1, help="pipelines at a time")
     parser.add_argument("pipelines", nargs="*", metavar="PIPELINE")
     args = parser.parse_args()
     args.bin = args.bin.resolve()
-    n_different = 0
-    for name in args.pipelines or all_names():
-        differs, n, called = compare(args, name)
-        n_different += differs is not None
-        print(f"{name}: {n} records, " + ("the same" if differs is None else f"different: {differs}") + called, flush=True)
-    sys.exit(n_different > 0)
+    pipelines, n = harness.pipelines(args.pipelines), {}
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        futures = {pool.submit(compare, args, pipeline): name for name, pipeline in pipelines.items()}
+        for future in concurrent.futures.as_completed(futures):
+            said, text = future.result()
+            n[said] = n.get(said, 0) + 1
+            print(f"{futures[future]}: {said}{text}", flush=True)
+    print(f"of {len(pipelines)}: " + ", ".join(f"{count} {said}" for said, count in n.items()))
+    sys.exit(bool(n.keys() & {"different", "failed"}))
 
 
 if __name__ == "__main__":

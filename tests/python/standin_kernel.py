@@ -2,8 +2,8 @@
 """Run by a traced script whose tensors on the CPU are taken for those of a device of CUDA (TRAINCHECK_TEST_ELSEWHERE=cuda), which
 standin_cuda.c and standin_nvrtc.c on LD_LIBRARY_PATH are.
 
-torch knows of no such device: its current stream is told here. A build of torch for CUDA has loaded a compiler of its own. With STANDIN_REPORT what was called of the driver is written to that
-file at the end."""
+torch knows of no such device: its current stream is told here. A build of torch for CUDA has loaded a compiler of its own. With
+STANDIN_REPORT what was called of the driver is written to that file at the end; {} in its name is the number of the process."""
 import atexit
 import ctypes
 import json
@@ -30,7 +30,7 @@ def counts():
 
 
 def report():
-    with open(os.environ["STANDIN_REPORT"], "w", encoding="utf-8") as file:
+    with open(os.environ["STANDIN_REPORT"].format(os.getpid()), "w", encoding="utf-8") as file:
         json.dump(counts(), file)
 
 
