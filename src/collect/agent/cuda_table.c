@@ -384,3 +384,11 @@ void tc_table_clear(struct tc_table *table)
 {
     table->items.n = table->tiles.n = table->asked.n = table->tensors.n = 0;
 }
+
+void tc_table_release(struct tc_table *table)
+{
+    tc_vec_release(&table->items);
+    tc_vec_release(&table->tiles);
+    tc_vec_release(&table->asked);
+    tc_vec_release(&table->tensors);
+}

@@ -41,5 +41,6 @@ struct tc_cuda_job *tc_table_start(struct tc_table *table, int device, bool *is_
 size_t tc_table_place(const struct tc_table *table, const struct tc_in_table *asked);
 
 void tc_table_clear(struct tc_table *table);
+void tc_table_release(struct tc_table *table);
 
 #endif /* TC_COLLECT_CUDA_TABLE_H */

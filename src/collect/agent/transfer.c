@@ -299,7 +299,32 @@ static void ask_torch(struct tc_questions *questions)
 
 /* ---- asked by the kernel ---- */
 
-static struct tc_table tables[TC_CUDA_MAX_DEVICES];
+/* Those of one look, of which each is a device's. While the policy is asked another thread may have
+ * a look of its own: it takes others. */
+struct tables {
+    struct tc_table of[TC_CUDA_MAX_DEVICES];
+};
+
+static struct tables *spare;
+
+static struct tables *take_tables(void)
+{
+    struct tables *tables = spare ? spare : tc_calloc(1, sizeof(*tables));
+
+    spare = NULL;
+    return tables;
+}
+
+static void give_tables_back(struct tables *tables)
+{
+    if (!spare) {
+        spare = tables;
+        return;
+    }
+    for (size_t i = 0; i < TC_CUDA_MAX_DEVICES; i++)
+        tc_table_release(&tables->of[i]);
+    tc_free(tables);
+}
 
 static void take_job(struct tc_questions *questions, const struct tc_table *table,
                      struct tc_cuda_job *job)
@@ -316,10 +341,10 @@ static void take_job(struct tc_questions *questions, const struct tc_table *tabl
 }
 
 /* What cannot be asked this way is left to torch. */
-static void ask_kernel(struct tc_questions *questions, struct tc_table *table)
+static void ask_kernel(struct tc_questions *questions, struct tc_table *table, int device)
 {
     bool is_captured;
-    struct tc_cuda_job *job = tc_table_start(table, (int)(table - tables), &is_captured);
+    struct tc_cuda_job *job = tc_table_start(table, device, &is_captured);
 
     if (job)
         take_job(questions, table, job);
@@ -332,16 +357,18 @@ static void ask_kernel(struct tc_questions *questions, struct tc_table *table)
 void tc_questions_submit(struct tc_questions *questions)
 {
     const struct tc_piece none = {0};
+    struct tables *tables = take_tables();
 
     questions->left.n = 0;
     for (size_t i = 0; i < questions->all.n; i++) {
         tc_vec_push(&questions->pieces, none);
-        if (!tc_table_add(tables, &questions->all.items[i], i))
+        if (!tc_table_add(tables->of, &questions->all.items[i], i))
             tc_vec_push(&questions->left, i);
     }
-    for (size_t i = 0; questions->left.n < questions->all.n && i < TC_CUDA_MAX_DEVICES; i++)
-        if (tables[i].asked.n)
-            ask_kernel(questions, &tables[i]);
+    for (int i = 0; questions->left.n < questions->all.n && i < TC_CUDA_MAX_DEVICES; i++)
+        if (tables->of[i].asked.n)
+            ask_kernel(questions, &tables->of[i], i);
+    give_tables_back(tables);
     ask_torch(questions);
 }
 
