@@ -253,6 +253,17 @@ bool tc_tensor_is_emptied(PyObject *tensor, const struct tc_tensor *as)
     return is_emptied;
 }
 
+/* The same of what lies elsewhere, where to read it would fail. Not all devices have addresses. */
+static bool has_nothing(PyObject *tensor, const struct tc_tensor *as)
+{
+    bool is_known = !as->on_cpu && !is_dispatching(tensor);
+    const void *address = is_known ? memory_of(tensor, as) : NULL;
+
+    is_known = is_known && !PyErr_Occurred();
+    PyErr_Clear();
+    return is_known && !address;
+}
+
 /* policy.content(tensor) is a contiguous tensor on the CPU with the same content, or None. */
 static PyObject *copy_of(PyObject *tensor)
 {
@@ -286,7 +297,7 @@ void tc_tensor_memory(PyObject *tensor, const struct tc_tensor *as, bool copy,
     out->size = as->n * as->dtype->item_size;
     if (as->on_cpu && tc_tensor_is_plain(tensor, as))
         out->data = memory_of(tensor, as);
-    else if (copy)
+    else if (copy && !has_nothing(tensor, as))
         read_copy(tensor, out);
     if (!out->data && !PyErr_Occurred() && as->n == 0)
         out->data = nothing;
