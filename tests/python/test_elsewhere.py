@@ -123,6 +123,26 @@ for step in range(4):
 """
 
 
+# A rate that is written in place, a scale that changes now and then, numbers that come back to what they were.
+NUMBERS = """
+import torch
+
+torch.manual_seed(3)
+net = torch.nn.Linear(3, 3)
+optimizer = torch.optim.Adam(net.parameters(), lr=torch.tensor(0.5), betas=(torch.tensor(0.5), torch.tensor(0.75)))
+scaler = torch.amp.GradScaler("cpu", init_scale=4.0, growth_interval=2)
+for step in range(6):
+    optimizer.zero_grad()
+    scaler.scale(net(torch.randn(2, 3)).sum() * (float("inf") if step == 3 else 1)).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    if step < 4:
+        optimizer.param_groups[0]["lr"].mul_(1 if step % 2 else 0.5)
+    elif step == 4:
+        optimizer.param_groups[0]["lr"] = 0.0625
+"""
+
+
 # Operands and results of all forms, dtypes and sizes of which something is asked.
 CALLS = """
 import torch
@@ -187,7 +207,13 @@ torch._foreach_norm, device._answer_by_copies = lacks, answer_by_copies
 # A gradient that is never cleared.
 UNCLEARED = RATES.replace("optimizer.zero_grad()", "")
 
-EVERYTHING = STANDS_IN + SCRIPT + RATES + UNCLEARED + CALLS + """
+NUMBERS_COUNTED = STANDS_IN + COUNT + NUMBERS + """
+print(n["looks"], n["copies"], n["read"])
+if "counts" in globals():
+    print(counts()["cuEventSynchronize"])
+"""
+
+EVERYTHING = STANDS_IN + SCRIPT + RATES + NUMBERS + UNCLEARED + CALLS + """
 if "waited" in globals():
     print(len(waited), driver.standin_early() > 0)
 """
@@ -330,6 +356,15 @@ class Elsewhere(Compared):
         asking = [r for r in there.records() if r["type"] in ("call", "return")]
         self.assertLess(looks, len(asking) + 30)
 
+    def test_numbers_that_are_tensors_come_with_a_look(self):
+        here, there = self.compare_text(NUMBERS_COUNTED)
+        self.assertEqual(here.out, "0 0 0\n")
+        looks, copies, read = map(int, there.out.split())
+        self.assertEqual((copies, read), (looks, 0))
+        found = [r["attrs"] for r in there.records() if r["type"] == "var"]
+        self.assertEqual([a["lr"] for a in found if "lr" in a], [0.5, 0.25, 0.125, 0.0625])
+        self.assertEqual([a["scale"] for a in found if "scale" in a], [4.0, 8.0, 4.0, 8.0])
+
     def test_a_device_that_lacks_an_operator_is_read_by_copies(self):
         self.compare_text(PLAIN_MODEL, LACKING=LACKING)
 
@@ -343,6 +378,11 @@ class Late(Compared):
         _, there = self.compare_text(EVERYTHING, **self.DRIVER)
         self.assertTrue([r for r in there.records() if r.get("uncleared")])
         self.assertEqual(there.out, "0 True\n")
+
+    def test_numbers_that_are_tensors_come_late(self):
+        _, there = self.compare_text(NUMBERS_COUNTED.replace("print(n", "print(len(waited) if 'waited' in globals() else 0, n[\"read\"]) or (n"),
+                                     **self.DRIVER)
+        self.assertEqual(there.out, "0 0\n")
 
     def test_a_device_that_is_lost_costs_answers_and_no_records(self):
         script = self.script(PLAIN_MODEL)
@@ -372,6 +412,10 @@ class Kernel(Compared):
         launches, copies, waits = map(int, said.split())
         self.assertEqual((asked_of_torch, copies, waits), ("0 0 0", launches, 0))
         self.assertGreater(launches, 100)
+
+    def test_nobody_waits_for_numbers_that_are_tensors(self):
+        _, there = self.compare_text(NUMBERS_COUNTED)
+        self.assertEqual(there.out, "0 0 0\n0\n")
 
     def test_pipelines_leave_the_same_trace(self):
         script = self.script(STANDS_IN + RUN_SCRIPT)

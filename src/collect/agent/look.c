@@ -131,13 +131,16 @@ static void read_bytes(const struct tc_memory *m, const struct tc_tensor *as, un
     out->is_known = true;
 }
 
+/* What lies elsewhere is copied, for which training waits. */
 static void read_memory(PyObject *tensor, const struct tc_tensor *as, unsigned asked, uint64_t seed,
                         struct tc_figure *out)
 {
+    struct tc_tensor there = *as;
     struct tc_memory m;
     PyThreadState *state;
 
-    tc_tensor_memory(tensor, as, true, &m);
+    there.on_cpu = !tc_look_is_elsewhere(as);
+    tc_tensor_memory(tensor, &there, true, &m);
     if (m.data && !(m.is_packed && asked & (TC_ASK_MAGNITUDE | TC_ASK_VALUE))) {
         state = m.size >= MIN_UNLOCKED ? PyEval_SaveThread() : NULL;
         read_bytes(&m, as, asked, seed, out);

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "collect/agent/encode.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/numbers.h"
 #include "collect/agent/queue.h"
+#include "collect/agent/sink.h"
 #include "collect/agent/steps.h"
 
 /* Groups of one owner: more are left out. */
@@ -15,9 +15,9 @@
 /* A parameter group, or a scaler: one variable. */
 struct group {
     int64_t serial;
-    bool announced;
-    bool is_idle; /* as it was told last */
+    bool is_idle; /* as a look saw it last */
     struct tc_numbers numbers;
+    struct tc_numbers_told *told; /* owned */
 };
 
 struct owner {
@@ -30,10 +30,16 @@ struct owner {
 
 static TC_VEC(struct owner) owners;
 
+static void release_group(struct group *g)
+{
+    tc_numbers_release(&g->numbers);
+    tc_numbers_told_let_go(g->told);
+}
+
 static void release_owner(struct owner *o)
 {
     for (size_t i = 0; i < o->groups.n; i++)
-        tc_numbers_release(&o->groups.items[i].numbers);
+        release_group(&o->groups.items[i]);
     tc_vec_release(&o->groups);
     Py_XDECREF(o->ref);
     tc_free(o->name);
@@ -172,100 +178,198 @@ void tc_settings_meet_scaler(PyObject *scaler)
 
 /* ---- records ---- */
 
-static void begin_record(struct tc_thread *thread, const struct owner *o, size_t index,
-                         struct group *g, int64_t cause)
+/* A look at all that may have changed. */
+struct settings_look {
+    struct tc_thread *thread;
+    int64_t cause;
+    struct tc_questions questions;
+    TC_VEC(struct group_news *) all;
+};
+
+/* What it sees of one group. The parts of a record: up to its name, its name, and the rest up to
+ * the attributes. */
+struct group_news {
+    struct tc_deferred head;
+    int64_t serial;
+    struct tc_numbers_told *told; /* held */
+    struct tc_number_news numbers;
+    struct tc_strbuf begin, name, rest;
+    size_t step_at; /* in rest */
+    bool tells_idle, is_idle;
+};
+
+static void add_name(struct tc_strbuf *out, const struct owner *o, size_t index)
 {
-    struct tc_strbuf *out = &thread->line;
+    struct tc_strbuf name = TC_STRBUF_INIT;
 
-    tc_strbuf_reset(out);
-    tc_strbuf_addf(out, "{\"type\":\"var\",\"var\":%lld,\"t\":%lld", (long long)g->serial,
-                   (long long)tc_agent_now());
-    if (!g->announced) {
-        struct tc_strbuf name = TC_STRBUF_INIT;
+    tc_strbuf_adds(&name, o->name);
+    if (!o->is_scaler)
+        tc_strbuf_addf(&name, ".param_groups[%zu]", index);
+    tc_strbuf_adds(out, ",\"name\":");
+    tc_strbuf_add_json(out, name.text, name.size);
+    tc_strbuf_addf(out, ",\"kind\":\"%s\"", o->is_scaler ? "scaler" : "param_group");
+    tc_strbuf_release(&name);
+}
 
-        tc_strbuf_adds(&name, o->name);
-        if (!o->is_scaler)
-            tc_strbuf_addf(&name, ".param_groups[%zu]", index);
-        tc_strbuf_adds(out, ",\"name\":");
-        tc_strbuf_add_json(out, name.text, name.size);
-        tc_strbuf_addf(out, ",\"kind\":\"%s\"", o->is_scaler ? "scaler" : "param_group");
-        tc_strbuf_release(&name);
+static void render(const struct settings_look *look, const struct owner *o, size_t index,
+                   struct group_news *news)
+{
+    tc_strbuf_addf(&news->begin, "{\"type\":\"var\",\"var\":%lld,\"t\":%lld",
+                   (long long)news->serial, (long long)tc_agent_now());
+    add_name(&news->name, o, index);
+    tc_steps_add(look->thread, &news->rest);
+    news->step_at = look->thread->step_at;
+    if (look->cause)
+        tc_strbuf_addf(&news->rest, ",\"cause\":%lld", (long long)look->cause);
+    tc_strbuf_adds(&news->rest, ",\"attrs\":{");
+}
+
+/* False, with nothing appended, where all is as it was told. */
+static bool write_record(const struct group_news *news, struct tc_strbuf *out, size_t *step_at)
+{
+    const size_t start = out->size;
+    size_t attrs;
+
+    tc_strbuf_add(out, news->begin.text, news->begin.size);
+    if (!news->told->is_announced)
+        tc_strbuf_add(out, news->name.text, news->name.size);
+    *step_at = out->size - start + news->step_at;
+    tc_strbuf_add(out, news->rest.text, news->rest.size);
+    attrs = out->size;
+    if (news->tells_idle)
+        tc_strbuf_adds(out, news->is_idle ? ",\"idle\":true" : ",\"idle\":false");
+    tc_numbers_tell(out, news->told, &news->numbers);
+    if (out->size == attrs) {
+        out->size = start;
+        return false;
     }
-    tc_steps_add(thread, out);
-    if (cause)
-        tc_strbuf_addf(out, ",\"cause\":%lld", (long long)cause);
-    tc_strbuf_adds(out, ",\"attrs\":{");
+    memmove(out->text + attrs, out->text + attrs + 1, out->size - attrs - 1); /* the comma */
+    out->size--;
+    tc_strbuf_adds(out, "}}\n");
+    news->told->is_announced = true;
+    return true;
 }
 
-/* The next attribute of the record, which begins with the first. */
-static void add_key(struct tc_thread *thread, const struct owner *o, size_t index, struct group *g,
-                    int64_t cause, bool is_first)
+static void run_news(struct tc_deferred *self)
 {
-    if (is_first)
-        begin_record(thread, o, index, g, cause);
-    else
-        tc_strbuf_addc(&thread->line, ',');
+    static struct tc_strbuf line; /* the queue's lock is held */
+    size_t step_at;
+
+    tc_strbuf_reset(&line);
+    if (write_record((const struct group_news *)(void *)self, &line, &step_at))
+        tc_sink_put_late(line.text, line.size, step_at);
 }
 
-static size_t add_changes(struct tc_thread *thread, const struct owner *o, size_t index,
-                          struct group *g, PyObject *dict, int64_t cause)
+static void free_news(struct tc_deferred *self)
 {
+    struct group_news *news = (struct group_news *)(void *)self;
+
+    tc_number_news_release(&news->numbers);
+    tc_numbers_told_let_go(news->told);
+    tc_strbuf_release(&news->begin);
+    tc_strbuf_release(&news->name);
+    tc_strbuf_release(&news->rest);
+    tc_free(news);
+}
+
+static bool have_come(const struct group_news *news)
+{
+    for (size_t i = 0; i < news->numbers.pieces.n; i++)
+        if (!tc_piece_has_come(&news->numbers.pieces.items[i]))
+            return false;
+    return true;
+}
+
+/* Takes the news over. */
+static void put(struct tc_thread *thread, struct group_news *news)
+{
+    size_t step_at;
+
+    news->head.pieces = news->numbers.pieces.items;
+    news->head.n_pieces = news->numbers.pieces.n;
+    if (!tc_queue_is_idle() || !have_come(news)) {
+        tc_queue_add(&news->head);
+        return;
+    }
+    tc_strbuf_reset(&thread->line);
+    if (write_record(news, &thread->line, &step_at))
+        tc_sink_put(thread->line.text, thread->line.size, step_at);
+    for (size_t i = 0; i < news->head.n_pieces; i++)
+        tc_piece_let_go(&news->head.pieces[i]);
+    free_news(&news->head);
+}
+
+static struct tc_numbers *numbers_of(int64_t serial)
+{
+    for (size_t i = 0; i < owners.n; i++)
+        for (size_t k = 0; k < owners.items[i].groups.n; k++)
+            if (owners.items[i].groups.items[k].serial == serial)
+                return &owners.items[i].groups.items[k].numbers;
+    return NULL;
+}
+
+static void finish(struct settings_look *look)
+{
+    if (look->questions.all.n)
+        tc_questions_submit(&look->questions);
+    for (size_t i = 0; i < look->all.n; i++) {
+        struct group_news *news = look->all.items[i];
+
+        if (look->questions.all.n)
+            tc_numbers_place(numbers_of(news->serial), &look->questions, &news->numbers);
+        put(look->thread, news);
+    }
+    tc_questions_clear(&look->questions);
+    tc_questions_release(&look->questions);
+    tc_vec_release(&look->all);
+}
+
+static void look_at(struct settings_look *look, const struct owner *o, size_t index,
+                    struct group *g, PyObject *dict)
+{
+    struct tc_number_news numbers = {0};
+    struct group_news *news;
     PyObject *key, *value;
     Py_ssize_t pos = 0;
-    size_t n = 0;
 
-    if (o->is_idle != g->is_idle) {
-        add_key(thread, o, index, g, cause, n++ == 0);
-        tc_strbuf_adds(&thread->line, o->is_idle ? "\"idle\":true" : "\"idle\":false");
-        g->is_idle = o->is_idle;
-    }
     g->numbers.next = 0;
-    while (PyDict_Next(dict, &pos, &key, &value)) {
-        const char *json = tc_numbers_take(&g->numbers, key, value);
-
-        if (!json)
-            continue;
-        add_key(thread, o, index, g, cause, n++ == 0);
-        tc_encode_str(&thread->line, key);
-        tc_strbuf_addc(&thread->line, ':');
-        tc_strbuf_adds(&thread->line, json);
-    }
-    return n;
-}
-
-static void look_at(struct tc_thread *thread, const struct owner *o, size_t index, struct group *g,
-                    PyObject *dict, int64_t cause)
-{
-    if (!add_changes(thread, o, index, g, dict, cause))
+    while (PyDict_Next(dict, &pos, &key, &value))
+        tc_numbers_take(&g->numbers, key, value, &look->questions, &numbers);
+    if (!numbers.all.n && o->is_idle == g->is_idle)
         return;
-    tc_strbuf_adds(&thread->line, "}}\n");
-    tc_queue_put(thread->line.text, thread->line.size, thread->step_at);
-    g->announced = true;
+    news = tc_calloc(1, sizeof(*news));
+    news->head =
+        (struct tc_deferred){.run = run_news, .free = free_news, .size = sizeof(*news) + 512};
+    news->serial = g->serial;
+    news->told = tc_numbers_told_hold(g->told);
+    news->numbers = numbers;
+    news->tells_idle = o->is_idle != g->is_idle;
+    news->is_idle = g->is_idle = o->is_idle;
+    render(look, o, index, news);
+    tc_vec_push(&look->all, news);
 }
 
 static struct group *group_at(struct owner *o, size_t index)
 {
     while (o->groups.n <= index) {
-        struct group fresh = {.serial = tc_identity_fresh()};
+        struct group fresh = {.serial = tc_identity_fresh(), .told = tc_numbers_told_new()};
 
         tc_vec_push(&o->groups, fresh);
     }
     return &o->groups.items[index];
 }
 
-static void look_at_owner(struct tc_thread *thread, struct owner *o, PyObject *object,
-                          int64_t cause)
+static void look_at_owner(struct settings_look *look, struct owner *o, PyObject *object)
 {
     PyObject *found =
         o->is_scaler ? tc_policy_call("scaler_settings", "(O)", object) : groups_of(object);
 
     if (found && PyDict_Check(found))
-        look_at(thread, o, 0, group_at(o, 0), found, cause);
+        look_at(look, o, 0, group_at(o, 0), found);
     else if (found && PyList_Check(found))
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(found) && i < MAX_GROUPS; i++)
             if (PyDict_Check(PyList_GET_ITEM(found, i)))
-                look_at(thread, o, (size_t)i, group_at(o, (size_t)i), PyList_GET_ITEM(found, i),
-                        cause);
+                look_at(look, o, (size_t)i, group_at(o, (size_t)i), PyList_GET_ITEM(found, i));
     Py_XDECREF(found);
     PyErr_Clear();
 }
@@ -275,7 +379,7 @@ static bool may_look(const struct tc_thread *thread)
     return is_looking() && thread->number == 0 && owners.n && tc_agent_ready();
 }
 
-static void look_by_name(struct tc_thread *thread, struct owner *o, int64_t cause)
+static void look_by_name(struct settings_look *look, struct owner *o)
 {
     PyObject *object = tc_ref_get(o->ref);
 
@@ -284,25 +388,31 @@ static void look_by_name(struct tc_thread *thread, struct owner *o, int64_t caus
     Py_INCREF(object);
     if (!o->name)
         o->name = name_of(object);
-    look_at_owner(thread, o, object, cause);
+    look_at_owner(look, o, object);
     Py_DECREF(object);
 }
 
 void tc_settings_look(struct tc_thread *thread, int64_t cause, bool has_idle)
 {
+    struct settings_look look = {.thread = thread, .cause = cause};
+
     if (!may_look(thread))
         return;
     for (size_t i = 0; i < owners.n; i++)
         if (has_idle || !owners.items[i].is_idle)
-            look_by_name(thread, &owners.items[i], cause);
+            look_by_name(&look, &owners.items[i]);
+    finish(&look);
 }
 
 void tc_settings_look_at(struct tc_thread *thread, int64_t cause, PyObject *optimizer)
 {
+    struct settings_look look = {.thread = thread, .cause = cause};
     struct owner *o = may_look(thread) ? owner_of(optimizer) : NULL;
 
-    if (o)
-        look_by_name(thread, o, cause);
+    if (!o)
+        return;
+    look_by_name(&look, o);
+    finish(&look);
 }
 
 void tc_settings_reset(void)

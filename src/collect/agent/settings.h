@@ -3,7 +3,8 @@
  * settings.h - variables that are no tensors: the parameter groups of optimizers, the scale of a
  * gradient scaler
  *
- * They are plain numbers in the interpreter's memory: a look at them asks no device for anything.
+ * They are plain numbers in the interpreter's memory, but for tensors of one element: those that
+ * lie elsewhere are asked together, and the records wait for the answers (queue.h).
  */
 #ifndef TC_COLLECT_SETTINGS_H
 #define TC_COLLECT_SETTINGS_H
