@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "plan/ledger_state.h"
+
 void tc_degree_raise(struct tc_degree *a, struct tc_degree to)
 {
     a->own = fmax(a->own, to.own);

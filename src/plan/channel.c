@@ -8,6 +8,8 @@
 
 #include "base/hash.h"
 #include "plan/eval.h"
+#include "plan/ledger.h"
+#include "plan/world.h"
 
 static struct tc_channel *channel_of(struct tc_world *w, uint32_t from, uint32_t to, int64_t tag)
 {

@@ -6,13 +6,7 @@
 #define TC_PLAN_COLLECTIVE_H
 
 #include "base/strbuf.h"
-#include "plan/world.h"
-
-/* A rank at a collective. */
-struct tc_participant {
-    struct tc_run *run;
-    const struct tc_plan_op *op;
-};
+#include "plan/evaluation.h"
 
 /* Say how the two differ, if they do: kinds, sizes, reductions. They are of one group. */
 bool tc_collective_differs(const struct tc_participant *a, const struct tc_participant *b,

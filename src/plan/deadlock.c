@@ -4,6 +4,8 @@
  */
 #include "plan/world_state.h"
 
+#include "plan/world.h"
+
 static void add_waiting(struct tc_world *w, const struct tc_gathering *g, struct tc_strbuf *text,
                         const struct tc_plan_op **at, uint32_t *rank)
 {

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * degree.h - how likely a wrong "verified" is: degrees of values, counted while a plan is evaluated
- *
- * Each value is a polynomial of random variables: elements of the tensors that the step starts
- * from, values of keyed functions, and inverses 1/v. Two that differ as such are equal at a random
- * point with a chance of at most their degree over the size of the field, once the inverses are
- * cleared (Schwartz 1980, Zippel 1979). docs/plans.md has the derivation.
+ * degree.h - degrees of values as polynomials, and what the rules of operators make of them
  */
 #ifndef TC_PLAN_DEGREE_H
 #define TC_PLAN_DEGREE_H
 
-#include "plan/world.h"
+#include "plan/program.h"
 
 /* Inverses of values that hold inverses themselves are one level higher. */
 #define TC_DEGREE_LEVELS 8
@@ -21,28 +16,6 @@ struct tc_degree {
     double inverses; /* of all inverses */
     unsigned level;  /* of the highest inverse; 0: it has none */
 };
-
-/* What is counted over an evaluation of one job. */
-struct tc_ledger;
-
-struct tc_ledger *tc_ledger_new(const struct tc_plan_set *set);
-void tc_ledger_free(struct tc_ledger *ledger);
-
-/* To be called as those of tc_world_watch are, from any thread. */
-void tc_ledger_op(struct tc_ledger *ledger, const struct tc_run *run, uint32_t op);
-void tc_ledger_met(struct tc_ledger *ledger, const struct tc_participant *all, uint32_t n);
-void tc_ledger_sent(struct tc_ledger *ledger, const struct tc_run *from,
-                    const struct tc_plan_op *op, struct tc_degree *with);
-void tc_ledger_received(struct tc_ledger *ledger, const struct tc_run *to,
-                        const struct tc_plan_op *op, const struct tc_degree *with);
-void tc_ledger_done(struct tc_ledger *ledger, const struct tc_run *run);
-
-/* Bits that one evaluation of both jobs gives: a wrong "equal" has a chance below 2^-bits. 0: no
- * bound. */
-double tc_ledger_bits(const struct tc_ledger *single, const struct tc_ledger *parallel);
-/* The first operator that chose by an order of values that depend on parameters, and how many did;
- * NULL if none. */
-const struct tc_plan_op *tc_ledger_choice(const struct tc_ledger *ledger, uint64_t *n);
 
 /* ---- the forms of operators ---------------------------------------------------------------- */
 

@@ -5,8 +5,8 @@
 #ifndef TC_PLAN_EXPLAIN_STATE_H
 #define TC_PLAN_EXPLAIN_STATE_H
 
-#include "plan/explanation.h"
 #include "plan/relate.h"
+#include "plan/verdict.h"
 
 #define TC_NO_OP UINT32_MAX
 

@@ -5,12 +5,13 @@
  * From a result that is wrong, back through the operators that made it: to those whose value
  * relates to no single-device value while all their operands do. There the job departs.
  */
-#include "plan/explain_state.h"
+#include "plan/explanation.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "plan/explain_state.h"
 #include "plan/rules.h"
 
 #define MAX_FINDINGS 5

@@ -5,10 +5,7 @@
 #ifndef TC_PLAN_EXPLANATION_H
 #define TC_PLAN_EXPLANATION_H
 
-#include "plan/verify.h"
-
-/* The seed with that number. */
-uint64_t tc_plan_seed(unsigned number);
+#include "plan/verdict.h"
 
 /* Evaluates both once more and adds findings for the results that are wrong. */
 enum tc_status tc_plan_explain(const struct tc_plan_set *single, const struct tc_plan_set *parallel,

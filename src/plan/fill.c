@@ -52,6 +52,11 @@ static void fill_const(const struct tc_plan_const *c, tc_el *slot)
         slot[i] = c->data[c->is_fill ? 0 : i];
 }
 
+uint64_t tc_plan_seed(unsigned number)
+{
+    return UINT64_C(0x9e3779b97f4a7c15) * (number + 1);
+}
+
 /* What torch draws with a mean of its own is drawn alike here: nothing is known of it. */
 void tc_plan_draw_init(const struct tc_plan_init *init, const struct tc_strtab *names,
                        uint64_t seed, tc_el *out)

@@ -7,6 +7,9 @@
 
 #include "plan/program.h"
 
+/* The seed of the evaluation with that number. */
+uint64_t tc_plan_seed(unsigned number);
+
 /* Slots of everything that init and const lines fill are allocated. */
 void tc_plan_fill(const struct tc_plan_rank *rank, const struct tc_strtab *names, uint64_t seed,
                   tc_el *const *slots);

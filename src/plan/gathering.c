@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "plan/degree.h"
+#include "plan/ledger.h"
 
 static void tell_mismatch(struct tc_world *w, const struct tc_gathering *g,
                           const struct tc_participant *a, const struct tc_participant *b,

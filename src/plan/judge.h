@@ -8,8 +8,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "plan/degree.h"
-#include "plan/verify.h"
+#include "plan/ledger.h"
+#include "plan/verdict.h"
 
 struct judge;
 

@@ -2,7 +2,7 @@
 /*
  * late.c - operators after which only elementwise ones follow
  */
-#include "plan/ledger.h"
+#include "plan/ledger_state.h"
 
 /* What is left of the program uses the storage for more than the same element of a result. */
 static void mark_reads(const struct tc_plan_op *op, bool all, uint8_t *is_mixed)

@@ -1,55 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ledger.h - what is counted for the bound of the error; shared by the files that count it
+ * ledger.h - how likely a wrong "verified" is: degrees of values, counted while a plan is evaluated
+ *
+ * Each value is a polynomial of random variables: elements of the tensors that the step starts
+ * from, values of keyed functions, and inverses 1/v. Two that differ as such are equal at a random
+ * point with a chance of at most their degree over the size of the field, once the inverses are
+ * cleared (Schwartz 1980, Zippel 1979). docs/plans.md has the derivation.
  */
 #ifndef TC_PLAN_LEDGER_H
 #define TC_PLAN_LEDGER_H
 
-#include <pthread.h>
-
-#include "base/map.h"
 #include "plan/degree.h"
-#include "plan/element.h"
+#include "plan/evaluation.h"
 
-/* What a storage holds. A root also has the degree of its square, which products may bring back. */
-struct held {
-    struct tc_degree value, square;
-    double n; /* elements of the storage */
-};
+/* What is counted over an evaluation of one job. */
+struct tc_ledger;
 
-struct tracked {
-    struct held *slots;
-    uint32_t next_alloc;
-    uint8_t *is_late; /* for each operator */
-};
+struct tc_ledger *tc_ledger_new(const struct tc_plan_set *set);
+void tc_ledger_free(struct tc_ledger *ledger);
 
-/* All applications of a function, whatever its attributes. */
-struct applied {
-    double n;
-    struct tc_degree argument;
-};
+/* To be called as those of tc_world_watch are, from any thread. */
+void tc_ledger_op(struct tc_ledger *ledger, const struct tc_run *run, uint32_t op);
+void tc_ledger_met(struct tc_ledger *ledger, const struct tc_participant *all, uint32_t n);
+void tc_ledger_sent(struct tc_ledger *ledger, const struct tc_run *from,
+                    const struct tc_plan_op *op, struct tc_degree *with);
+void tc_ledger_received(struct tc_ledger *ledger, const struct tc_run *to,
+                        const struct tc_plan_op *op, const struct tc_degree *with);
+void tc_ledger_done(struct tc_ledger *ledger, const struct tc_run *run);
 
-/* All values of one level that were inverted: sums over them. */
-struct inverted {
-    double own, inverses;
-};
-
-struct tc_ledger {
-    const struct tc_plan_set *set;
-    struct tracked *ranks;
-    struct tc_map forms; /* address of a rule -> address of its form */
-    struct applied functions[TC_N_FN];
-    struct inverted levels[TC_DEGREE_LEVELS + 1];
-    struct tc_degree result;
-    bool is_too_deep;
-    const struct tc_plan_op *choice;
-    uint64_t n_choices;
-    pthread_mutex_t lock;
-};
-
-/* To what is at least as high in all respects. */
-void tc_degree_raise(struct tc_degree *a, struct tc_degree to);
-/* For each operator: do only elementwise ones follow? The caller frees it. */
-uint8_t *tc_degree_find_late(const struct tc_plan_program *program);
+/* Bits that one evaluation of both jobs gives: a wrong "equal" has a chance below 2^-bits. 0: no
+ * bound. */
+double tc_ledger_bits(const struct tc_ledger *single, const struct tc_ledger *parallel);
+/* The first operator that chose by an order of values that depend on parameters, and how many did;
+ * NULL if none. */
+const struct tc_plan_op *tc_ledger_choice(const struct tc_ledger *ledger, uint64_t *n);
 
 #endif /* TC_PLAN_LEDGER_H */

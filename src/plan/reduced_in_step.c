@@ -9,7 +9,6 @@
  */
 #include <string.h>
 
-#include "plan/explanation.h"
 #include "plan/fill.h"
 #include "plan/judge.h"
 

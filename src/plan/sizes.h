@@ -5,7 +5,7 @@
 #ifndef TC_PLAN_SIZES_H
 #define TC_PLAN_SIZES_H
 
-#include "plan/verify.h"
+#include "plan/verdict.h"
 
 /* Adds warnings to the verdict that name the tensors and their dimensions. */
 void tc_plan_warn_sizes(const struct tc_plan_set *single, const struct tc_plan_set *parallel,

@@ -2,10 +2,13 @@
 /*
  * verify.c - the verdict: every result of every rank is its part of the single-device result
  */
+#include "plan/verify.h"
+
 #include <math.h>
 
 #include "base/pool.h"
 #include "plan/explanation.h"
+#include "plan/fill.h"
 #include "plan/judge.h"
 #include "plan/sizes.h"
 
@@ -50,11 +53,6 @@ static bool tick(void *context)
 
     return t->seed != 0 || !c->progress ||
            c->progress(c->context, atomic_load(&t->judge->done), of);
-}
-
-uint64_t tc_plan_seed(unsigned number)
-{
-    return UINT64_C(0x9e3779b97f4a7c15) * (number + 1);
 }
 
 static void run_reference(void *context, size_t seed)

@@ -2,15 +2,16 @@
 /*
  * world.c - all ranks of a job, evaluated in lock-step
  */
-#include "plan/world_state.h"
+#include "plan/world.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/pool.h"
-#include "plan/degree.h"
 #include "plan/eval.h"
 #include "plan/fill.h"
+#include "plan/ledger.h"
+#include "plan/world_state.h"
 
 struct tc_str tc_plan_line_of(const struct tc_plan_op *op)
 {

@@ -11,7 +11,6 @@
 #include "base/map.h"
 #include "plan/collective.h"
 #include "plan/degree.h"
-#include "plan/world.h"
 
 enum tc_world_state {
     TC_WORLD_NEW,

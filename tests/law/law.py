@@ -64,8 +64,6 @@ CIRCLES = [set(units.split()) for units in (
     " collect/agent/modules collect/agent/numbers collect/agent/operands collect/agent/process collect/agent/scalar collect/agent/settings"
     " collect/agent/signature collect/agent/stats collect/agent/steps collect/agent/tensor collect/agent/torch collect/agent/tracked"
     " collect/agent/variables",
-    "plan/collective plan/degree plan/ledger plan/world plan/world_state",
-    "plan/explain_state plan/explanation plan/judge plan/sizes plan/verify",
 )]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * degree.c - degrees of storages, functions applied, values inverted, while a job is evaluated
+ * ledger.c - degrees of storages, functions applied, values inverted, while a job is evaluated
  */
 #include "plan/ledger.h"
 
@@ -9,6 +9,7 @@
 
 #include "plan/collective.h"
 #include "plan/eval.h"
+#include "plan/ledger_state.h"
 
 struct tc_ledger *tc_ledger_new(const struct tc_plan_set *set)
 {
