@@ -28,6 +28,14 @@ static inline PyObject *Py_NewRef(PyObject *object)
 }
 #endif
 
+/* What a weak reference, or NULL, refers to: borrowed; NULL if it died. */
+static inline PyObject *tc_ref_get(PyObject *ref)
+{
+    PyObject *object = ref ? ((PyWeakReference *)ref)->wr_object : NULL;
+
+    return object == Py_None ? NULL : object;
+}
+
 enum tc_stage {
     TC_STAGE_INIT,
     TC_STAGE_TRAINING,
@@ -67,28 +75,7 @@ enum tc_content {
     TC_CONTENT_FULL,
 };
 
-enum tc_class_kind {
-    TC_CLASS_OTHER,
-    TC_CLASS_MODULE,
-    TC_CLASS_OPTIMIZER,
-    TC_CLASS_TENSOR
-};
-
-struct tc_sig;
 struct tc_holes;
-
-struct tc_class {
-    PyObject *ref; /* weak reference to the type */
-    char *name;    /* as JSON string */
-    enum tc_class_kind kind;
-    bool opaque;              /* reading its attributes would run the user's code */
-    bool dispatches;          /* a tensor that may have no memory of its own */
-    bool distributed;         /* a tensor of which this process holds a part */
-    bool part;                /* a module that is called where another one is only looked at */
-    const struct tc_sig *sig; /* modules: of forward */
-    struct tc_api *layer;     /* modules of torch.nn: their own API; NULL: not traced */
-    struct tc_api *forward;   /* other modules: Module.__call__; NULL: not traced unless root */
-};
 
 struct tc_open_call {
     int64_t id;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "collect/agent/encode.h"
+#include "collect/agent/classes.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/kernel.h"
 #include "collect/agent/line.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "collect/agent/answers.h"
-#include "collect/agent/encode.h"
+#include "collect/agent/arguments.h"
 #include "collect/agent/frames.h"
 #include "collect/agent/line.h"
 #include "collect/agent/queue.h"
@@ -120,7 +120,7 @@ static void add_operands(struct tc_strbuf *out, const struct tc_span *span)
         tc_encode_self(out, span->receiver, span->is_root, &asked);
     }
     tc_strbuf_addc(out, ',');
-    tc_sig_add_args(out, span->sig, &span->args, &asked);
+    tc_arguments_add(out, span->sig, &span->args, &asked);
     tc_operands_add(out, &operands);
     tc_agent.stats = has_stats;
 }

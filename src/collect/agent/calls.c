@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collect/agent/call_record.h"
+#include "collect/agent/classes.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/modules.h"
 #include "collect/agent/settings.h"

@@ -4,10 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "collect/agent/encode.h"
-#include "collect/agent/identity.h"
 #include "collect/agent/line.h"
 #include "collect/agent/look.h"
+#include "collect/agent/scalar.h"
 #include "collect/agent/summary.h"
 
 /* Elements of integers, booleans and constants that are looked through. */

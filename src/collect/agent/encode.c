@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collect/agent/classes.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/modules.h"
 #include "collect/agent/scalar.h"
@@ -22,21 +23,6 @@ struct encoder {
 };
 
 static void encode(struct encoder *e, PyObject *value);
-
-void tc_encode_digest(struct tc_strbuf *out, uint64_t digest, bool is_sampled)
-{
-    static const char hex[] = "0123456789abcdef";
-    char text[20];
-    size_t n = 0;
-
-    text[n++] = '"';
-    if (is_sampled)
-        text[n++] = '~';
-    for (int shift = 60; shift >= 0; shift -= 4)
-        text[n++] = hex[digest >> shift & 15];
-    text[n++] = '"';
-    tc_strbuf_add(out, text, n);
-}
 
 void tc_encode_shape(struct tc_strbuf *out, const struct tc_tensor *tensor)
 {

@@ -17,7 +17,5 @@ void tc_encode_asked(struct tc_strbuf *out, PyObject *value, const char *name,
 void tc_encode_self(struct tc_strbuf *out, PyObject *value, bool is_root,
                     const struct tc_asked *asked);
 void tc_encode_shape(struct tc_strbuf *out, const struct tc_tensor *tensor);
-/* "%016x" of a digest in quotes. */
-void tc_encode_digest(struct tc_strbuf *out, uint64_t digest, bool is_sampled);
 
 #endif /* TC_COLLECT_ENCODE_H */

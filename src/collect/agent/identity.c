@@ -3,7 +3,6 @@
 
 #include "base/hash.h"
 #include "base/map.h"
-#include "collect/agent/modules.h"
 #include "collect/agent/tensor.h"
 
 struct known {
@@ -18,15 +17,7 @@ struct known {
 static struct tc_map by_address;
 static TC_VEC(struct known) known;
 static size_t sweep_at = MIN_SWEPT;
-static struct tc_map classes; /* address of the type to struct tc_class */
 static int64_t last_serial;
-
-PyObject *tc_ref_get(PyObject *ref)
-{
-    PyObject *object = ref ? ((PyWeakReference *)ref)->wr_object : NULL;
-
-    return object == Py_None ? NULL : object;
-}
 
 /*
  * A step's tensors stand where those of the step before stood, or nearly so: without this, each
@@ -176,19 +167,4 @@ void tc_identity_restore(PyObject *object, int64_t serial)
 
     if (k)
         k->serial = serial;
-}
-
-struct tc_class *tc_class_of(PyTypeObject *type)
-{
-    struct tc_class *class;
-    bool is_new;
-    uint64_t *slot = tc_map_at(&classes, (uint64_t)(uintptr_t)type, &is_new);
-
-    class = (struct tc_class *)(uintptr_t)*slot;
-    if (class && tc_ref_get(class->ref) == (PyObject *)type)
-        return class;
-    class = tc_module_describe_class(type);
-    if (class) /* one that describes another class of that address is left to its readers */
-        tc_map_put(&classes, (uint64_t)(uintptr_t)type, (uint64_t)(uintptr_t) class);
-    return class;
 }

@@ -23,10 +23,4 @@ void tc_identity_rebind(PyObject *tensor, int64_t serial);
 int64_t tc_identity_forget(PyObject *object);
 void tc_identity_restore(PyObject *object, int64_t serial);
 
-/* Borrowed; NULL if it died. */
-PyObject *tc_ref_get(PyObject *ref);
-
-/* What is known of a type; NULL with a Python error set. Lives as long as the type. */
-struct tc_class *tc_class_of(PyTypeObject *type);
-
 #endif /* TC_COLLECT_IDENTITY_H */

@@ -4,9 +4,9 @@
  */
 #include "collect/agent/agent.h"
 
+#include "collect/agent/classes.h"
 #include "collect/agent/digest.h"
 #include "collect/agent/identity.h"
-#include "collect/agent/modules.h"
 #include "collect/agent/policy.h"
 #include "collect/agent/process.h"
 #include "collect/agent/queue.h"

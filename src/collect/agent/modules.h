@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * modules.h - classes and APIs as the policy describes them, and the structure
- * of torch modules
+ * modules.h - the structure of torch modules
  */
 #ifndef TC_COLLECT_MODULES_H
 #define TC_COLLECT_MODULES_H
 
 #include "collect/agent/agent.h"
-
-/* APIs are numbered from 0 and live for ever. */
-int tc_api_add(const char *fn, enum tc_role role, unsigned flags, int group, const char *defaults);
-struct tc_api *tc_api_get(long index);
-/* Ask the policy what to call a class; NULL with a Python error set. */
-struct tc_class *tc_module_describe_class(PyTypeObject *type);
 
 /* Deeper than any module: a cycle. */
 #define TC_MODULE_MAX_DEPTH 200

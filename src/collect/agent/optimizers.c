@@ -4,6 +4,7 @@
  */
 #include "collect/agent/tracked.h"
 
+#include "collect/agent/classes.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/line.h"
 #include "collect/agent/look.h"

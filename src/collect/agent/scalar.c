@@ -101,3 +101,18 @@ bool tc_encode_scalar(struct tc_strbuf *out, PyObject *value)
         return false;
     return true;
 }
+
+void tc_encode_digest(struct tc_strbuf *out, uint64_t digest, bool is_sampled)
+{
+    static const char hex[] = "0123456789abcdef";
+    char text[20];
+    size_t n = 0;
+
+    text[n++] = '"';
+    if (is_sampled)
+        text[n++] = '~';
+    for (int shift = 60; shift >= 0; shift -= 4)
+        text[n++] = hex[digest >> shift & 15];
+    text[n++] = '"';
+    tc_strbuf_add(out, text, n);
+}

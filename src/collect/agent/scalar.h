@@ -15,5 +15,7 @@ bool tc_encode_scalar(struct tc_strbuf *out, PyObject *value);
 void tc_encode_float(struct tc_strbuf *out, double number);
 /* A Python str with its quotes, whole. */
 void tc_encode_str(struct tc_strbuf *out, PyObject *text);
+/* "%016x" of a digest in quotes. */
+void tc_encode_digest(struct tc_strbuf *out, uint64_t digest, bool is_sampled);
 
 #endif /* TC_COLLECT_SCALAR_H */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "collect/agent/classes.h"
+#include "collect/agent/encode.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/numbers.h"
 #include "collect/agent/queue.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/agent/signature.h"
 
-#include "collect/agent/encode.h"
-#include "collect/agent/tensor.h"
+#include <string.h>
+
+#include "collect/agent/torch.h"
 
 /* ---- as the policy describes them ---- */
 
@@ -24,14 +25,16 @@ static bool read_param(PyObject *item, struct tc_param *out)
     out->name = Py_NewRef(name);
     PyUnicode_InternInPlace(&out->name);
     out->shown = copy(PyUnicode_AsUTF8(shown));
-    tc_encode_str(&key, shown);
+    if (!out->shown)
+        return false;
+    tc_strbuf_add_json(&key, out->shown, strlen(out->shown));
     tc_strbuf_addc(&key, ':');
     out->key = tc_strbuf_take(&key);
     out->fallback = copy(fallback);
     out->positional = positional;
     out->accepts = (enum tc_accepts)accepts;
     out->required = required;
-    return out->shown != NULL;
+    return true;
 }
 
 static bool read_params(PyObject *params, struct tc_sig *sig)
@@ -76,7 +79,7 @@ static bool is_named(const struct tc_param *param, PyObject *name)
     return param->name == name || PyUnicode_Compare(param->name, name) == 0;
 }
 
-static PyObject *by_name(const struct tc_arguments *args, const struct tc_param *param)
+PyObject *tc_sig_value_named(const struct tc_arguments *args, const struct tc_param *param)
 {
     for (Py_ssize_t i = 0; args->names && i < PyTuple_GET_SIZE(args->names); i++)
         if (is_named(param, PyTuple_GET_ITEM(args->names, i)))
@@ -100,8 +103,7 @@ const struct tc_param *tc_sig_at(const struct tc_sig *sig, size_t position)
     return NULL;
 }
 
-/* Are the arguments by position all one value? */
-static bool is_gathered(const struct tc_sig *sig, const struct tc_arguments *args)
+bool tc_sig_is_gathered(const struct tc_sig *sig, const struct tc_arguments *args)
 {
     return sig->is_variadic && args->n > 0 && PyLong_Check(args->items[0]);
 }
@@ -126,7 +128,7 @@ static bool is_accepted(enum tc_accepts accepts, PyObject *value)
 static bool takes_param(const struct tc_param *param, const struct tc_arguments *args,
                         size_t *position)
 {
-    PyObject *named = by_name(args, param);
+    PyObject *named = tc_sig_value_named(args, param);
     PyObject *value = named;
 
     if (param->positional && *position < args->n) {
@@ -148,7 +150,7 @@ static bool takes(const struct tc_sig *sig, const struct tc_arguments *args)
 {
     size_t position = 0;
 
-    if (args->n > sig->n_positional && !is_gathered(sig, args))
+    if (args->n > sig->n_positional && !tc_sig_is_gathered(sig, args))
         return false;
     for (size_t i = 0; i < sig->n; i++)
         if (!takes_param(&sig->params[i], args, &position))
@@ -169,100 +171,4 @@ const struct tc_sig *tc_sig_choose(const struct tc_sig *sig, const struct tc_arg
     while (sig && !takes(sig, args))
         sig = sig->next;
     return sig ? sig : &by_position;
-}
-
-/* ---- the record ---- */
-
-struct writer {
-    struct tc_strbuf *out;
-    const struct tc_sig *sig;
-    const struct tc_arguments *args;
-    const struct tc_asked *asked;
-    size_t n, position; /* written; taken by position */
-};
-
-static void comma(struct writer *w)
-{
-    if (w->n++)
-        tc_strbuf_addc(w->out, ',');
-}
-
-static void add_value(struct writer *w, const char *name, PyObject *value)
-{
-    char path[TC_MAX_OPERAND_NAME];
-
-    if (w->asked->operands)
-        snprintf(path, sizeof(path), "args.%s", name);
-    tc_encode_asked(w->out, value, path, w->asked);
-}
-
-static void add_gathered(struct writer *w)
-{
-    tc_strbuf_addc(w->out, '[');
-    for (; w->position < w->args->n; w->position++) {
-        if (w->position)
-            tc_strbuf_addc(w->out, ',');
-        tc_encode(w->out, w->args->items[w->position]); /* sizes */
-    }
-    tc_strbuf_addc(w->out, ']');
-}
-
-static void add_param(struct writer *w, const struct tc_param *param)
-{
-    bool is_next = param->positional && w->position < w->args->n;
-    PyObject *value = is_next ? w->args->items[w->position] : by_name(w->args, param);
-
-    if (!value && !param->fallback)
-        return;
-    comma(w);
-    tc_strbuf_adds(w->out, param->key);
-    if (is_next && is_gathered(w->sig, w->args)) {
-        add_gathered(w);
-        return;
-    }
-    w->position += is_next;
-    if (value)
-        add_value(w, param->shown, value);
-    else
-        tc_strbuf_adds(w->out, param->fallback);
-}
-
-/* What the signature does not name: by position, then by the names given. */
-static void add_others(struct writer *w)
-{
-    PyObject *names = w->args->names;
-    char position[24];
-
-    for (; w->position < w->args->n; w->position++) {
-        comma(w);
-        snprintf(position, sizeof(position), "%zu", w->position);
-        tc_strbuf_addf(w->out, "\"%s\":", position);
-        add_value(w, position, w->args->items[w->position]);
-    }
-    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
-        PyObject *name = PyTuple_GET_ITEM(names, i);
-        const char *text;
-
-        if (tc_sig_named(w->sig, name))
-            continue;
-        comma(w);
-        tc_encode_str(w->out, name);
-        tc_strbuf_addc(w->out, ':');
-        text = PyUnicode_AsUTF8(name);
-        if (!text)
-            PyErr_Clear();
-        add_value(w, text ? text : "?", w->args->items[w->args->n + (size_t)i]);
-    }
-}
-
-void tc_sig_add_args(struct tc_strbuf *out, const struct tc_sig *sig,
-                     const struct tc_arguments *args, const struct tc_asked *asked)
-{
-    struct writer w = {.out = out, .sig = sig, .args = args, .asked = asked};
-
-    tc_strbuf_adds(out, "\"args\":{");
-    for (size_t i = 0; i < sig->n; i++)
-        add_param(&w, &sig->params[i]);
-    add_others(&w);
-    tc_strbuf_addc(out, '}');
 }

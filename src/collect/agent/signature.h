@@ -52,11 +52,9 @@ const struct tc_sig *tc_sig_choose(const struct tc_sig *sig, const struct tc_arg
 /* The parameter of the argument at a position, or of that name; NULL if there is none. */
 const struct tc_param *tc_sig_at(const struct tc_sig *sig, size_t position);
 const struct tc_param *tc_sig_named(const struct tc_sig *sig, PyObject *name);
-
-struct tc_asked;
-
-/* Add "args":{...}, defaults filled in, with what is asked of the content of tensors. */
-void tc_sig_add_args(struct tc_strbuf *out, const struct tc_sig *sig,
-                     const struct tc_arguments *args, const struct tc_asked *asked);
+/* What is given by the name of the parameter, borrowed; NULL if nothing is. */
+PyObject *tc_sig_value_named(const struct tc_arguments *args, const struct tc_param *param);
+/* Are the arguments by position all one value? */
+bool tc_sig_is_gathered(const struct tc_sig *sig, const struct tc_arguments *args);
 
 #endif /* TC_COLLECT_SIGNATURE_H */

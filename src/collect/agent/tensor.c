@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "collect/agent/classes.h"
 #include "collect/agent/dlpack.h"
-#include "collect/agent/identity.h"
 
 #define MAX_TOLD 64
 

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
+#include "collect/agent/classes.h"
 #include "collect/agent/encode.h"
-#include "collect/agent/identity.h"
 #include "collect/agent/queue.h"
 #include "collect/agent/sink.h"
 #include "collect/agent/steps.h"
