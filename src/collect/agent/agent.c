@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <time.h>
 
 struct tc_agent tc_agent;
 
@@ -17,6 +18,14 @@ const char *tc_stage_name(enum tc_stage stage)
     static const char *const names[] = {"init", "training", "evaluation", "checkpointing"};
 
     return names[stage];
+}
+
+int64_t tc_agent_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec - tc_agent.anchor_ns;
 }
 
 /* ---- threads ---- */

@@ -115,7 +115,9 @@ struct tc_agent {
     _Atomic int64_t next_call;
     uint64_t moment; /* counts begins and ends of calls: the user's code runs between two */
     int64_t anchor_ns;
+    _Atomic int64_t step; /* that records made now are of (steps.h) */
     _Atomic uint64_t errors;
+    char failure[128];    /* why no file can be written, or empty */
     PyObject *policy;     /* module traincheck_agent.policy */
     PyObject *dynamo;     /* sets dynamo's callback for frames, NULL before dynamo is imported */
     PyObject *package;    /* "traincheck_agent" */

@@ -5,7 +5,7 @@
 #ifndef TC_COLLECT_ANSWERS_H
 #define TC_COLLECT_ANSWERS_H
 
-#include "collect/agent/calls.h"
+#include "collect/agent/call_span.h"
 
 /* Add ,"same":[...] and ,"finite":... where the questions can be asked cheaply. */
 void tc_answers_add(struct tc_strbuf *out, const struct tc_span *span, PyObject *result);

@@ -5,10 +5,10 @@
 
 #include "collect/agent/answers.h"
 #include "collect/agent/arguments.h"
+#include "collect/agent/classes.h"
 #include "collect/agent/frames.h"
 #include "collect/agent/line.h"
 #include "collect/agent/queue.h"
-#include "collect/agent/steps.h"
 #include "collect/agent/tensor.h"
 #include "collect/agent/variables.h"
 
@@ -81,7 +81,7 @@ static const struct tc_open_call *parent_of_next(const struct tc_thread *thread)
 static bool is_outside(const struct tc_thread *thread)
 {
     for (size_t i = 0; i < thread->stack.n; i++)
-        if (!tc_call_is_container(thread->stack.items[i].api))
+        if (!tc_api_is_container(thread->stack.items[i].api))
             return false;
     return true;
 }
@@ -94,7 +94,7 @@ static void add_place(struct tc_thread *thread, struct tc_strbuf *out)
         tc_strbuf_adds(out, ",\"th\":");
         tc_strbuf_add_int(out, thread->number);
     }
-    tc_steps_add(thread, out);
+    tc_line_add_step(thread, out);
     if (parent) {
         tc_strbuf_adds(out, ",\"parent\":");
         tc_strbuf_add_int(out, parent->id);

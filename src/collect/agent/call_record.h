@@ -5,7 +5,7 @@
 #ifndef TC_COLLECT_CALL_RECORD_H
 #define TC_COLLECT_CALL_RECORD_H
 
-#include "collect/agent/calls.h"
+#include "collect/agent/call_span.h"
 
 void tc_record_call(struct tc_thread *thread, const struct tc_span *span);
 void tc_record_return(struct tc_thread *thread, const struct tc_span *span, PyObject *result);

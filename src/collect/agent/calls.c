@@ -12,11 +12,6 @@
 #include "collect/agent/tensor.h"
 #include "collect/agent/variables.h"
 
-bool tc_call_is_container(const struct tc_api *api)
-{
-    return api->role == TC_ROLE_LIBRARY || api->role == TC_ROLE_METHOD;
-}
-
 static const struct tc_open_call *top_call(const struct tc_thread *thread)
 {
     return thread->stack.n ? &thread->stack.items[thread->stack.n - 1] : NULL;
@@ -182,7 +177,7 @@ static void push(struct tc_thread *thread, const struct tc_span *span)
     struct tc_open_call open = {span->id, span->is_recorded, span->api, span->receiver};
 
     tc_vec_push(&thread->stack, open);
-    thread->n_core += !tc_call_is_container(span->api);
+    thread->n_core += !tc_api_is_container(span->api);
 }
 
 static void open_span(struct tc_thread *thread, struct tc_span *span)
@@ -197,7 +192,7 @@ static void open_span(struct tc_thread *thread, struct tc_span *span)
     before(thread, span);
     span->id = tc_agent.next_call++;
     span->is_open = true;
-    span->is_recorded = !tc_agent.is_dark || tc_call_is_container(span->api);
+    span->is_recorded = !tc_agent.is_dark || tc_api_is_container(span->api);
     if (span->is_recorded)
         tc_record_call(thread, span);
     tc_steps_count_call(thread, span->api);
@@ -304,7 +299,7 @@ static void pop(struct tc_thread *thread, const struct tc_span *span)
         const struct tc_open_call *top = top_call(thread);
         bool is_mine = top->id == span->id;
 
-        thread->n_core -= !tc_call_is_container(top->api);
+        thread->n_core -= !tc_api_is_container(top->api);
         thread->stack.n--;
         if (is_mine)
             break;

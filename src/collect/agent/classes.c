@@ -52,6 +52,11 @@ struct tc_api *tc_api_get(long index)
     return index >= 0 && (size_t)index < apis.n ? apis.items[index] : NULL;
 }
 
+bool tc_api_is_container(const struct tc_api *api)
+{
+    return api->role == TC_ROLE_LIBRARY || api->role == TC_ROLE_METHOD;
+}
+
 /* Ask the policy what to call a class; NULL with a Python error set. */
 static struct tc_class *describe(PyTypeObject *type)
 {

@@ -30,6 +30,8 @@ struct tc_class {
 /* APIs are numbered from 0 and live for ever. */
 int tc_api_add(const char *fn, enum tc_role role, unsigned flags, int group, const char *defaults);
 struct tc_api *tc_api_get(long index);
+/* Calls of libraries and of the user's methods: what is inside of them is the training. */
+bool tc_api_is_container(const struct tc_api *api);
 /* What is known of a type; NULL with a Python error set. Lives as long as the type. */
 struct tc_class *tc_class_of(PyTypeObject *type);
 

@@ -50,6 +50,16 @@ struct tc_strbuf *tc_line_begin(struct tc_thread *thread)
     return &thread->line;
 }
 
+void tc_line_add_step(struct tc_thread *thread, struct tc_strbuf *out)
+{
+    tc_strbuf_adds(out, ",\"step\":");
+    thread->step_at = out->size;
+    tc_strbuf_add_int(out, tc_agent.step);
+    tc_strbuf_adds(out, ",\"stage\":\"");
+    tc_strbuf_adds(out, tc_stage_name(thread->stage));
+    tc_strbuf_addc(out, '"');
+}
+
 void tc_line_open(tc_filler *fill, void *told)
 {
     struct tc_thread *thread = tc_thread_current();

@@ -27,6 +27,8 @@ struct tc_hole {
 
 /* The line of the current thread: empty, with its type. */
 struct tc_strbuf *tc_line_begin(struct tc_thread *thread);
+/* Add "step":n,"stage":"..." and note in the thread where the number stands. */
+void tc_line_add_step(struct tc_thread *thread, struct tc_strbuf *out);
 /* What is written between the two is text for the filler. told is taken over, and freed. */
 void tc_line_open(tc_filler *fill, void *told);
 void tc_line_close(void);

@@ -4,11 +4,11 @@
  */
 #include "collect/agent/agent.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "collect/agent/process.h"
 #include "collect/agent/queue.h"
 #include "collect/agent/sink.h"
 
@@ -106,7 +106,7 @@ bool tc_agent_ready(void)
     tc_agent.enabled = false; /* nothing can be written: the job goes on alone */
     tc_strbuf_adds(&why, "no trace file");
     describe_error(&why);
-    tc_process_cannot_open(why.text);
+    snprintf(tc_agent.failure, sizeof(tc_agent.failure), "%s", why.text);
     tc_strbuf_release(&why);
     return false;
 }

@@ -28,7 +28,6 @@ static struct {
     pid_t pid;
     _Atomic bool was_open, has_torch;
     bool has_progress;
-    char failure[sizeof(((struct tc_board_totals *)0)->failure)]; /* no file could be opened */
 } process;
 
 static int64_t clock_ns(clockid_t clock)
@@ -37,11 +36,6 @@ static int64_t clock_ns(clockid_t clock)
 
     clock_gettime(clock, &t);
     return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
-int64_t tc_agent_now(void)
-{
-    return clock_ns(CLOCK_MONOTONIC) - tc_agent.anchor_ns;
 }
 
 static void *let_go(void)
@@ -74,7 +68,7 @@ static void tell(const struct tc_sink_stats *stats)
     struct tc_board_totals mine = {
         .files = process.was_open,
         .file_id = stats->file_id,
-        .steps = (uint64_t)tc_steps_number(),
+        .steps = (uint64_t)tc_agent.step,
         .calls = (uint64_t)tc_agent.next_call,
         .records = stats->file_records,
         .dropped = stats->dropped,
@@ -87,7 +81,7 @@ static void tell(const struct tc_sink_stats *stats)
     };
 
     snprintf(mine.failure, sizeof(mine.failure), "%s",
-             stats->failure[0] ? stats->failure : process.failure);
+             stats->failure[0] ? stats->failure : tc_agent.failure);
     tc_board_tell(&mine);
 }
 
@@ -113,11 +107,6 @@ bool tc_process_open(const char *path, const char *record)
     tell(&stats); /* from now on the file is known, however the process ends */
     put_process_record(record);
     return true;
-}
-
-void tc_process_cannot_open(const char *why)
-{
-    snprintf(process.failure, sizeof(process.failure), "%s", why);
 }
 
 void tc_process_torch_met(void)
@@ -256,7 +245,7 @@ static void catch_all_fatal(void)
 static void on_low_memory(void)
 {
     tc_agent.enabled = false;
-    memcpy(process.failure, "out of memory", sizeof("out of memory"));
+    memcpy(tc_agent.failure, "out of memory", sizeof("out of memory"));
 }
 
 void tc_process_reserve_memory(void)

@@ -23,8 +23,6 @@ void tc_process_reserve_memory(void);
 void tc_process_start(const struct tc_process_config *config);
 /* Open the file and write its first line; false with a Python error set. */
 bool tc_process_open(const char *path, const char *record);
-/* No file can be written: why, for the closing line. */
-void tc_process_cannot_open(const char *why);
 void tc_process_torch_met(void);
 /* Last look, last window, end record, close. exit_status -1: unknown. The interpreter may be gone.
  */

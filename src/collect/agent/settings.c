@@ -6,10 +6,10 @@
 #include "collect/agent/classes.h"
 #include "collect/agent/encode.h"
 #include "collect/agent/identity.h"
+#include "collect/agent/line.h"
 #include "collect/agent/numbers.h"
 #include "collect/agent/queue.h"
 #include "collect/agent/sink.h"
-#include "collect/agent/steps.h"
 
 /* Groups of one owner: more are left out. */
 #define MAX_GROUPS 1024
@@ -219,7 +219,7 @@ static void render(const struct settings_look *look, const struct owner *o, size
     tc_strbuf_addf(&news->begin, "{\"type\":\"var\",\"var\":%lld,\"t\":%lld",
                    (long long)news->serial, (long long)tc_agent_now());
     add_name(&news->name, o, index);
-    tc_steps_add(look->thread, &news->rest);
+    tc_line_add_step(look->thread, &news->rest);
     news->step_at = look->thread->step_at;
     if (look->cause)
         tc_strbuf_addf(&news->rest, ",\"cause\":%lld", (long long)look->cause);

@@ -24,32 +24,17 @@ enum batch {
 };
 
 static struct {
-    _Atomic int64_t number;
+    int64_t number;
     bool has_step; /* the window holds an optimizer step */
     bool has_call;
-    uint64_t n_steps;         /* of all optimizers */
-    int64_t previous;         /* the last window that held a step */
-    _Atomic enum batch batch; /* other threads ask for the number */
-    int64_t asked_t;          /* when the batch was asked for */
+    uint64_t n_steps; /* of all optimizers */
+    int64_t previous; /* the last window that held a step */
+    enum batch batch;
+    int64_t asked_t; /* when the batch was asked for */
     TC_VEC(struct optimizer) optimizers;
     int64_t interval, warm_up; /* sampling */
     int64_t dark_since;        /* the first step that is not traced */
 } steps;
-
-int64_t tc_steps_number(void)
-{
-    return steps.number + (steps.batch == BATCH_EXPECTED);
-}
-
-void tc_steps_add(struct tc_thread *thread, struct tc_strbuf *out)
-{
-    tc_strbuf_adds(out, ",\"step\":");
-    thread->step_at = out->size;
-    tc_strbuf_add_int(out, tc_steps_number());
-    tc_strbuf_adds(out, ",\"stage\":\"");
-    tc_strbuf_adds(out, tc_stage_name(thread->stage));
-    tc_strbuf_addc(out, '"');
-}
 
 static struct optimizer *known(int64_t serial)
 {
@@ -119,9 +104,11 @@ static bool is_lit(int64_t number)
            (number - steps.warm_up) % steps.interval == 0;
 }
 
-/* While it is not known to which of two steps records belong, they are made for either. */
-static void set_light(void)
+/* What other parts know of it. While it is not known to which of two steps records belong, they are
+ * made for either. */
+static void show_step(void)
 {
+    tc_agent.step = steps.number + (steps.batch == BATCH_EXPECTED);
     tc_agent.is_dark =
         !is_lit(steps.number) && !(steps.batch == BATCH_EXPECTED && is_lit(steps.number + 1));
 }
@@ -137,7 +124,7 @@ void tc_steps_set_sampling(unsigned interval, unsigned warm_up)
 {
     steps.interval = interval;
     steps.warm_up = warm_up;
-    set_light();
+    show_step();
 }
 
 /* The note between two steps of which only one is traced. */
@@ -186,7 +173,7 @@ static void next_window(void)
     }
     steps.has_step = false;
     steps.has_call = false;
-    set_light();
+    show_step();
 }
 
 /* Close the window and open the next; in line what the trace says of it. */
@@ -336,7 +323,7 @@ bool tc_steps_data_begin(struct tc_thread *thread)
         look_at_all(thread);
     steps.asked_t = tc_agent_now();
     steps.batch = steps.has_step ? BATCH_EXPECTED : BATCH_HELD;
-    set_light();
+    show_step();
     tc_queue_hold();
     return true;
 }
@@ -348,7 +335,7 @@ void tc_steps_data_end(bool got_batch)
     if (steps.batch == BATCH_NONE)
         return;
     steps.batch = BATCH_HELD;
-    set_light();
+    show_step();
     if (is_expected && got_batch) {
         drop_if_dark(steps.number + 1);
         cut_before_batch(tc_thread_current(), "data");
@@ -376,5 +363,5 @@ void tc_steps_reset(void)
     steps.n_steps = 0;
     steps.previous = 0;
     tc_vec_release(&steps.optimizers);
-    set_light();
+    show_step();
 }

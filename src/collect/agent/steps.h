@@ -30,11 +30,6 @@
 
 #include "collect/agent/agent.h"
 
-/* Number of the current window. */
-int64_t tc_steps_number(void);
-/* Add "step":n,"stage":"..." and note in the thread where the number stands. */
-void tc_steps_add(struct tc_thread *thread, struct tc_strbuf *out);
-
 void tc_steps_candidate(struct tc_thread *thread, const char *why);
 /* The same for zero_grad of an optimizer: it is the next iteration if that one has stepped already.
  */

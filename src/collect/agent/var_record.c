@@ -8,9 +8,9 @@
 
 #include "collect/agent/classes.h"
 #include "collect/agent/encode.h"
+#include "collect/agent/line.h"
 #include "collect/agent/queue.h"
 #include "collect/agent/sink.h"
-#include "collect/agent/steps.h"
 
 /* What is told of a variable beside its content: each with a comma before it. */
 
@@ -120,7 +120,7 @@ static void add_begin(struct tc_thread *thread, struct tc_strbuf *out, const str
     }
     if (!v->announced)
         tc_strbuf_addf(out, ",\"kind\":\"%s\"", v->is_buffer ? "buffer" : "Parameter");
-    tc_steps_add(thread, out);
+    tc_line_add_step(thread, out);
     if (cause)
         tc_strbuf_addf(out, ",\"cause\":%lld", (long long)cause);
     tc_strbuf_adds(out, ",\"attrs\":{");
