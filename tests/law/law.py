@@ -6,7 +6,7 @@ usage: law.py [ROOT]     prints one line per breach, exits with 1 if there is an
 
 * layers: who may include whose headers (USES)
 * doors: each third-party header is included in one place only (DOORS)
-* circles: no unit (a .c file with its header) includes another that, by whatever way, includes it (CIRCLES)
+* circles: no unit (a .c file with its header) includes another that, by whatever way, includes it
 * no file includes banned.h: the build does
 * no two units of src/ have the same name, whatever their folders
 * src/ neither prints nor exits; a tool's main file is short, so is every function
@@ -56,11 +56,6 @@ PRINTS = re.compile(r"\b(?:stdout|stderr)\b|\b(?:printf|puts|putchar|perror|exit
 # app.c is the voice of the tools, arena.c ends the process when memory is out, collect runs the user's job.
 MAY_PRINT = ("src/cli/app.c", "src/base/arena.c", "src/collect/")
 MAX_MAIN, MAX_FUNCTION = 40, 60
-
-# Units that include each other, as they were when the law was made, and those that they are being divided into. A set may lose units and none may gain one; none is added.
-CIRCLES = [set(units.split()) for units in (
-    "collect/agent/tracked collect/agent/variables",
-)]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 
@@ -156,12 +151,12 @@ def reached_from(unit, includes):
 
 
 def check_circles(root):
-    """(unit, another that it includes and that includes it), of those that CIRCLES does not have."""
+    """(unit, another that it includes and that includes it)"""
     includes = includes_of(root)
     reached = {unit: reached_from(unit, includes) for unit in includes}
     for unit in includes:
         for other in sorted(includes[unit]):
-            if unit in reached.get(other, ()) and not any({unit, other} <= circle for circle in CIRCLES):
+            if unit in reached.get(other, ()):
                 yield unit, other
 
 

@@ -54,8 +54,8 @@ class Law(unittest.TestCase):
     def test_a_clean_tree_has_no_breach(self):
         self.assertEqual(self.breaches(CLEAN), [])
 
-    def test_a_circle_is_found_and_a_known_one_is_not(self):
-        units = {"check/a": "check/b", "check/b": "check/c", "check/c": "check/b", "collect/agent/tracked": "collect/agent/variables", "collect/agent/variables": "collect/agent/tracked"}
+    def test_a_circle_is_found(self):
+        units = {"check/a": "check/b", "check/b": "check/c", "check/c": "check/b"}
         files = {f"src/{unit}.h": f'#include "{other}.h"\n' for unit, other in units.items()}
         self.assertEqual([(path, said) for path, _, said in self.breaches(files)],
                          [("src/check/b", "it includes check/c, which includes it"), ("src/check/c", "it includes check/b, which includes it")])

@@ -8,9 +8,9 @@
 #include "collect/agent/classes.h"
 #include "collect/agent/frames.h"
 #include "collect/agent/line.h"
+#include "collect/agent/params_record.h"
 #include "collect/agent/queue.h"
-#include "collect/agent/tensor.h"
-#include "collect/agent/variables.h"
+#include "collect/agent/torch.h"
 
 #define MAX_MESSAGE 200
 
@@ -141,8 +141,7 @@ void tc_record_call(struct tc_thread *thread, const struct tc_span *span)
     add_operands(out, span);
     add_context(out);
     if (span->serial)
-        tc_variables_add_params(out, span->receiver,
-                                span->api->role == TC_ROLE_STEP && !span->is_closure);
+        tc_params_add(out, span->receiver, span->api->role == TC_ROLE_STEP && !span->is_closure);
     tc_strbuf_adds(out, "}\n");
     tc_line_end(thread, thread->step_at);
 }

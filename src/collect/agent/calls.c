@@ -7,6 +7,9 @@
 #include "collect/agent/classes.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/modules.h"
+#include "collect/agent/owned.h"
+#include "collect/agent/params_record.h"
+#include "collect/agent/roots.h"
 #include "collect/agent/settings.h"
 #include "collect/agent/steps.h"
 #include "collect/agent/tensor.h"
@@ -56,12 +59,12 @@ static void before_forward(struct tc_thread *thread, struct tc_span *span,
     span->is_root =
         span->is_counted && thread->n_modules == 0 && !class->part && !is_in_backward(thread);
     if (span->is_counted && !span->is_root && !tc_agent.worker)
-        tc_variables_meet_called(thread, span->receiver);
+        tc_roots_meet_called(thread, span->receiver);
     if (!span->is_root || tc_agent.worker)
         return;
     tc_steps_candidate(thread, "forward");
     if (thread->number == 0)
-        tc_variables_meet_root(span->receiver);
+        tc_roots_meet(span->receiver);
     tc_steps_set_stage(thread, tc_module_root_is_training(span->receiver) && tc_grad_enabled()
                                    ? TC_STAGE_TRAINING
                                    : TC_STAGE_EVALUATION);
@@ -84,7 +87,7 @@ static void before_optimizer(struct tc_thread *thread, struct tc_span *span)
         tc_steps_set_stage(thread, TC_STAGE_TRAINING);
     }
     if (thread->number == 0) {
-        tc_variables_meet_optimizer(span->receiver);
+        tc_owned_meet(span->receiver);
         tc_settings_meet_optimizer(span->receiver, true);
     }
     if (thread->n_core > 0) {
@@ -114,7 +117,7 @@ static void before_mode(struct tc_thread *thread, const struct tc_span *span)
     PyObject *mode = argument(span, "mode", 0);
     bool is_eval = strstr(span->api->fn, ".eval\"") || mode == Py_False;
 
-    if (!tc_variables_holds_root(span->receiver))
+    if (!tc_roots_are_in(span->receiver))
         return;
     tc_steps_candidate(thread, "mode");
     tc_steps_set_stage(thread, is_eval ? TC_STAGE_EVALUATION : TC_STAGE_TRAINING);
@@ -219,7 +222,7 @@ static void pass_over(struct tc_thread *thread, const struct tc_span *span)
     if (!tc_agent.track || tc_agent.worker)
         return;
     shield = tc_tensor_shield();
-    tc_variables_meet_called(thread, span->receiver);
+    tc_roots_meet_called(thread, span->receiver);
     tc_tensor_unshield(shield);
     if (PyErr_Occurred())
         tc_agent_failed(NULL, "call");
@@ -331,7 +334,7 @@ static void close_span(struct tc_thread *thread, struct tc_span *span, PyObject 
         tc_steps_data_end(result != NULL);
     if (span->api->role == TC_ROLE_STEP && result) {
         if (span->is_recorded)
-            tc_variables_stepped(span->receiver);
+            tc_params_stepped(span->receiver);
         tc_steps_after_step(thread, span->serial);
     }
 }

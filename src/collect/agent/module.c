@@ -7,15 +7,16 @@
 #include "collect/agent/classes.h"
 #include "collect/agent/digest.h"
 #include "collect/agent/identity.h"
+#include "collect/agent/owned.h"
 #include "collect/agent/policy.h"
 #include "collect/agent/process.h"
 #include "collect/agent/queue.h"
+#include "collect/agent/seen.h"
 #include "collect/agent/settings.h"
 #include "collect/agent/sink.h"
 #include "collect/agent/slots.h"
 #include "collect/agent/steps.h"
 #include "collect/agent/tensor.h"
-#include "collect/agent/variables.h"
 #include "collect/board.h"
 
 PyMODINIT_FUNC PyInit__traincheck_agent(void);
@@ -105,7 +106,7 @@ static PyObject *start(PyObject *self, PyObject *args)
     config.closing_line = closing_line;
     config.is_injected = is_injected;
     if (budget)
-        tc_variables_set_budget(budget);
+        tc_seen_set_budget(budget);
     tc_process_start(&config);
     (void)tc_thread_current();
     tc_agent.track = track;
@@ -220,7 +221,7 @@ static PyObject *optimizer_born(PyObject *self, PyObject *optimizer)
     (void)self;
     if (tc_thread_current()->number == 0) {
         tc_steps_optimizer_born(tc_identity(optimizer));
-        tc_variables_meet_optimizer(optimizer);
+        tc_owned_meet(optimizer);
         tc_settings_meet_optimizer(optimizer, false);
     }
     Py_RETURN_NONE;
@@ -229,7 +230,7 @@ static PyObject *optimizer_born(PyObject *self, PyObject *optimizer)
 static PyObject *let_go(PyObject *self, PyObject *tensor)
 {
     (void)self;
-    tc_variables_let_go(tensor);
+    tc_tracked_let_go(tensor);
     Py_RETURN_NONE;
 }
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * roots.c - variables that root modules hold, and what they are called
- */
-#include "collect/agent/tracked.h"
+#include "collect/agent/roots.h"
 
 #include <string.h>
 
@@ -85,7 +82,7 @@ static PyObject *buffer_now(const struct tc_tracked *v)
     return found && is_member(found, true) && !tc_tensor_is_wrapped(found) ? found : NULL;
 }
 
-PyObject *tc_tracked_take_successor(struct tc_tracked *v)
+PyObject *tc_roots_take_successor(struct tc_tracked *v)
 {
     PyObject *tensor = v->is_buffer ? buffer_now(v) : NULL, *ref;
 
@@ -172,7 +169,7 @@ static bool holds_root(PyObject *module, int depth)
     return false;
 }
 
-bool tc_variables_holds_root(PyObject *module)
+bool tc_roots_are_in(PyObject *module)
 {
     return holds_root(module, 0);
 }
@@ -190,7 +187,7 @@ static bool name_root(PyObject *module)
     return text != NULL;
 }
 
-void tc_variables_meet_root(PyObject *module)
+void tc_roots_meet(PyObject *module)
 {
     struct walk w = {.root = tc_identity(module)};
 
@@ -270,7 +267,7 @@ static bool name_called(const struct tc_thread *thread, PyObject *module, int64_
     return true;
 }
 
-void tc_variables_meet_called(const struct tc_thread *thread, PyObject *module)
+void tc_roots_meet_called(const struct tc_thread *thread, PyObject *module)
 {
     struct walk w = {.path = &path};
     PyObject *parameter;

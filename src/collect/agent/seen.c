@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * seen.c - what a look sees of one variable
- */
-#include "collect/agent/tracked.h"
+#include "collect/agent/seen.h"
 
 #include "collect/agent/identity.h"
 #include "collect/agent/look.h"
@@ -14,7 +11,7 @@
 /* Bytes of variables that may be digested in full, and that are. */
 static uint64_t budget = UINT64_C(64) << 20, total;
 
-void tc_variables_set_budget(uint64_t bytes)
+void tc_seen_set_budget(uint64_t bytes)
 {
     budget = bytes;
 }

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/agent/told.h"
 
-#include <string.h>
-
 #include "base/arena.h"
-#include "collect/agent/encode.h"
 
 struct tc_told *tc_told_new(void)
 {
@@ -77,55 +74,4 @@ unsigned tc_told_take(struct tc_told *told, const struct tc_news *news)
     if (what || news->is_due || news->is_changed || news->is_renamed)
         what |= TC_TELL_RECORD;
     return what;
-}
-
-static void add_data(struct tc_strbuf *out, const struct tc_told *told, bool is_sampled)
-{
-    tc_strbuf_adds(out, ",\"data\":");
-    if (told->readable)
-        tc_encode_digest(out, told->digest, is_sampled);
-    else
-        tc_strbuf_adds(out, "null");
-}
-
-/* What is hung on the tensor is told where it is new; what was taken away is not. */
-static void add_extra(struct tc_strbuf *out, struct tc_told *told, const char *extra)
-{
-    bool same = extra && told->extra ? strcmp(extra, told->extra) == 0 : extra == told->extra;
-
-    if (same)
-        return;
-    if (extra) {
-        tc_strbuf_addc(out, ',');
-        tc_strbuf_adds(out, extra);
-    }
-    tc_free(told->extra);
-    told->extra = extra ? tc_strdup(extra) : NULL;
-}
-
-bool tc_told_write(struct tc_told *told, const struct tc_news *news, unsigned what,
-                   const struct tc_telling *telling, struct tc_strbuf *out)
-{
-    const size_t start = out->size, attrs = start + telling->begin_size;
-
-    if (!(what & TC_TELL_RECORD))
-        return false;
-    tc_strbuf_add(out, telling->begin, telling->begin_size);
-    if (what & TC_TELL_DATA)
-        add_data(out, told, news->is_sampled);
-    if (what & TC_TELL_GRAD)
-        tc_strbuf_addf(out, ",\"grad\":\"%s\"", tc_grad_class_name(told->grad));
-    if (telling->rest_size)
-        tc_strbuf_add(out, telling->rest, telling->rest_size);
-    add_extra(out, told, telling->extra);
-    if (out->size == attrs && !news->is_renamed) {
-        out->size = start;
-        return false;
-    }
-    if (out->size > attrs) { /* the first has no comma before it */
-        memmove(out->text + attrs, out->text + attrs + 1, out->size - attrs - 1);
-        out->size--;
-    }
-    tc_strbuf_adds(out, "}}\n");
-    return true;
 }

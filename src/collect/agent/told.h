@@ -45,23 +45,11 @@ struct tc_news {
     struct tc_figure grad, own; /* largest magnitudes: of the gradient, of the variable */
 };
 
-/* The parts of a record: texts that belong to the caller. */
-struct tc_telling {
-    const char *begin; /* up to the attributes */
-    size_t begin_size, step_at;
-    const char *rest; /* other attributes, each behind a comma */
-    size_t rest_size;
-    char *extra; /* attributes hung on the tensor, or NULL */
-};
-
 /* Take the news; returns what of a record they make: */
 #define TC_TELL_NOTHING 0x0u
 #define TC_TELL_RECORD  0x1u
 #define TC_TELL_DATA    0x2u
 #define TC_TELL_GRAD    0x4u
 unsigned tc_told_take(struct tc_told *told, const struct tc_news *news);
-/* Append the record, if it says something; false, with nothing appended, if not. */
-bool tc_told_write(struct tc_told *told, const struct tc_news *news, unsigned what,
-                   const struct tc_telling *telling, struct tc_strbuf *out);
 
 #endif /* TC_COLLECT_TOLD_H */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * var_record.c - the records of a variable: complete once, then what has changed
- */
-#include "collect/agent/tracked.h"
+#include "collect/agent/var_record.h"
 
 #include <string.h>
 
@@ -12,7 +9,70 @@
 #include "collect/agent/queue.h"
 #include "collect/agent/sink.h"
 
-/* What is told of a variable beside its content: each with a comma before it. */
+/* The parts of a record: texts that belong to the caller. */
+struct telling {
+    const char *begin; /* up to the attributes */
+    size_t begin_size, step_at;
+    const char *rest; /* other attributes, each behind a comma */
+    size_t rest_size;
+    char *extra; /* attributes hung on the tensor, or NULL */
+};
+
+/* ---- what depends on its content ---- */
+
+static void add_data(struct tc_strbuf *out, const struct tc_told *told, bool is_sampled)
+{
+    tc_strbuf_adds(out, ",\"data\":");
+    if (told->readable)
+        tc_encode_digest(out, told->digest, is_sampled);
+    else
+        tc_strbuf_adds(out, "null");
+}
+
+/* What is hung on the tensor is told where it is new; what was taken away is not. */
+static void add_extra(struct tc_strbuf *out, struct tc_told *told, const char *extra)
+{
+    bool same = extra && told->extra ? strcmp(extra, told->extra) == 0 : extra == told->extra;
+
+    if (same)
+        return;
+    if (extra) {
+        tc_strbuf_addc(out, ',');
+        tc_strbuf_adds(out, extra);
+    }
+    tc_free(told->extra);
+    told->extra = extra ? tc_strdup(extra) : NULL;
+}
+
+/* Append the record, if it says something; false, with nothing appended, if not. */
+static bool write_news(struct tc_told *told, const struct tc_news *news, unsigned what,
+                       const struct telling *telling, struct tc_strbuf *out)
+{
+    const size_t start = out->size, attrs = start + telling->begin_size;
+
+    if (!(what & TC_TELL_RECORD))
+        return false;
+    tc_strbuf_add(out, telling->begin, telling->begin_size);
+    if (what & TC_TELL_DATA)
+        add_data(out, told, news->is_sampled);
+    if (what & TC_TELL_GRAD)
+        tc_strbuf_addf(out, ",\"grad\":\"%s\"", tc_grad_class_name(told->grad));
+    if (telling->rest_size)
+        tc_strbuf_add(out, telling->rest, telling->rest_size);
+    add_extra(out, told, telling->extra);
+    if (out->size == attrs && !news->is_renamed) {
+        out->size = start;
+        return false;
+    }
+    if (out->size > attrs) { /* the first has no comma before it */
+        memmove(out->text + attrs, out->text + attrs + 1, out->size - attrs - 1);
+        out->size--;
+    }
+    tc_strbuf_adds(out, "}}\n");
+    return true;
+}
+
+/* ---- what is told of a variable beside its content: each with a comma before it ---- */
 
 static void key(struct tc_strbuf *out, const char *name)
 {
@@ -128,7 +188,7 @@ static void add_begin(struct tc_thread *thread, struct tc_strbuf *out, const str
 
 /* The texts of a record, which are valid until the next one; release extra. */
 static void render(struct tc_thread *thread, const struct tc_tracked *v, PyObject *tensor,
-                   const struct tc_seen *s, int64_t cause, struct tc_telling *out)
+                   const struct tc_seen *s, int64_t cause, struct telling *out)
 {
     static struct tc_strbuf begin, rest;
 
@@ -136,12 +196,12 @@ static void render(struct tc_thread *thread, const struct tc_tracked *v, PyObjec
     tc_strbuf_reset(&rest);
     add_begin(thread, &begin, v, cause);
     add_rest(&rest, v, s);
-    *out = (struct tc_telling){.begin = begin.text,
-                               .begin_size = begin.size,
-                               .step_at = thread->step_at,
-                               .rest = rest.text,
-                               .rest_size = rest.size,
-                               .extra = extra_of(tensor, v->placement)};
+    *out = (struct telling){.begin = begin.text,
+                            .begin_size = begin.size,
+                            .step_at = thread->step_at,
+                            .rest = rest.text,
+                            .rest_size = rest.size,
+                            .extra = extra_of(tensor, v->placement)};
 }
 
 /* ---- what is told later ---- */
@@ -151,7 +211,7 @@ struct late {
     struct tc_deferred head;
     struct tc_told *told;
     struct tc_news news;
-    struct tc_telling telling;
+    struct telling telling;
     struct tc_piece pieces[3];
     char texts[];
 };
@@ -163,7 +223,7 @@ static void run_late(struct tc_deferred *self)
     unsigned what = tc_told_take(l->told, &l->news);
 
     tc_strbuf_reset(&line);
-    if (tc_told_write(l->told, &l->news, what, &l->telling, &line))
+    if (write_news(l->told, &l->news, what, &l->telling, &line))
         tc_sink_put_late(line.text, line.size, l->telling.step_at);
 }
 
@@ -191,7 +251,7 @@ static void add_piece(struct late *l, const struct tc_figure *figure)
 }
 
 static void tell_later(struct tc_told *told, const struct tc_news *news,
-                       const struct tc_telling *telling)
+                       const struct telling *telling)
 {
     const size_t extra_size = telling->extra ? strlen(telling->extra) + 1 : 0;
     const size_t size = sizeof(struct late) + telling->begin_size + telling->rest_size + extra_size;
@@ -234,21 +294,21 @@ static void tell_now(struct tc_thread *thread, const struct tc_tracked *v, PyObj
                      const struct tc_seen *s, const struct tc_news *news, int64_t cause)
 {
     const unsigned what = tc_told_take(v->told, news);
-    struct tc_telling telling;
+    struct telling telling;
 
     if (!(what & TC_TELL_RECORD))
         return;
     render(thread, v, tensor, s, cause, &telling);
     tc_strbuf_reset(&thread->line);
-    if (tc_told_write(v->told, news, what, &telling, &thread->line))
+    if (write_news(v->told, news, what, &telling, &thread->line))
         tc_sink_put(thread->line.text, thread->line.size, telling.step_at);
     tc_free(telling.extra);
 }
 
-void tc_tracked_record(struct tc_thread *thread, struct tc_tracked *v, PyObject *tensor,
-                       const struct tc_seen *s, struct tc_news *news, int64_t cause)
+void tc_var_record(struct tc_thread *thread, struct tc_tracked *v, PyObject *tensor,
+                   const struct tc_seen *s, struct tc_news *news, int64_t cause)
 {
-    struct tc_telling telling;
+    struct telling telling;
 
     news->is_changed = is_changed(v, s);
     if (tc_queue_is_idle() && has_come(news)) {
