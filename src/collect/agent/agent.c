@@ -36,7 +36,8 @@ static void free_thread(void *p)
 
     tc_vec_release(&thread->stack);
     tc_strbuf_release(&thread->line);
-    tc_holes_free(thread->holes);
+    if (thread->holes)
+        thread->free_holes(thread->holes);
     tc_free(thread);
     current = NULL;
 }

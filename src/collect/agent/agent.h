@@ -96,7 +96,9 @@ struct tc_thread {
     enum tc_stage stage;
     struct tc_strbuf line;
     struct tc_holes *holes; /* of that line (line.h), or NULL */
-    size_t step_at;         /* offset of the step number in line */
+    /* As the thread ends, between two lines, perhaps without the interpreter's lock. */
+    void (*free_holes)(struct tc_holes *holes);
+    size_t step_at; /* offset of the step number in line */
 };
 
 /* The one instance. */
@@ -140,9 +142,6 @@ void tc_agent_failed(struct tc_api *api, const char *what);
 /* Count an error of ours, and note it. */
 void tc_agent_switched_off(const char *text);
 void tc_agent_note(const char *code, const char *text, int64_t count);
-
-/* Of a thread that ends, perhaps without the interpreter's lock: between two lines (line.h). */
-void tc_holes_free(struct tc_holes *holes);
 
 /*
  * Call a function of the policy, as PyObject_CallMethod. Tracers and profilers of the user's, and

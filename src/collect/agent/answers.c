@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collect/agent/classes.h"
+#include "collect/agent/digest.h"
 #include "collect/agent/identity.h"
 #include "collect/agent/kernel.h"
 #include "collect/agent/line.h"

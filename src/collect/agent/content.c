@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "collect/agent/digest.h"
 #include "collect/agent/line.h"
 #include "collect/agent/look.h"
 #include "collect/agent/scalar.h"

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collect/agent/digest.h"
 #include "collect/agent/dlpack.h"
+#include "collect/agent/summary.h"
 #include "collect/agent/torch.h"
 
 /* Tests have the CPU taken for a device of CUDA (look.c has the same variable for any device). */

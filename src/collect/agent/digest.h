@@ -12,16 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collect/agent/kinds.h"
+
 /* What the record of the process calls the digests below. */
 #define TC_DIGEST_NAME "nh64"
-
-enum tc_number {
-    TC_NUMBER_OTHER, /* integers, booleans, complex, quantised: no magnitude is asked */
-    TC_NUMBER_F16,
-    TC_NUMBER_BF16,
-    TC_NUMBER_F32,
-    TC_NUMBER_F64,
-};
 
 enum tc_grad_class {
     TC_GRAD_NULL,

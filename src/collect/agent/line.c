@@ -17,10 +17,20 @@ struct tc_holes {
     struct tc_strbuf filled; /* the line without them */
 };
 
+static void free_holes(struct tc_holes *holes)
+{
+    tc_vec_release(&holes->all);
+    tc_questions_release(&holes->questions);
+    tc_strbuf_release(&holes->filled);
+    tc_free(holes);
+}
+
 static struct tc_holes *holes_of(struct tc_thread *thread)
 {
-    if (!thread->holes)
+    if (!thread->holes) {
         thread->holes = tc_calloc(1, sizeof(*thread->holes));
+        thread->free_holes = free_holes;
+    }
     return thread->holes;
 }
 
@@ -30,16 +40,6 @@ static void forget(struct tc_holes *holes)
         tc_free(holes->all.items[i].told);
     holes->all.n = 0;
     tc_questions_clear(&holes->questions);
-}
-
-void tc_holes_free(struct tc_holes *holes)
-{
-    if (!holes)
-        return;
-    tc_vec_release(&holes->all);
-    tc_questions_release(&holes->questions);
-    tc_strbuf_release(&holes->filled);
-    tc_free(holes);
 }
 
 struct tc_strbuf *tc_line_begin(struct tc_thread *thread)

@@ -9,6 +9,7 @@
 #include "collect/agent/cuda_table.h"
 #include "collect/agent/digest.h"
 #include "collect/agent/dlpack.h"
+#include "collect/agent/summary.h"
 #include "collect/agent/transfer.h"
 
 /* Memory above this is read without the interpreter's lock. */

@@ -7,18 +7,12 @@
 #ifndef TC_COLLECT_SUMMARY_H
 #define TC_COLLECT_SUMMARY_H
 
-#include "base/strbuf.h"
-#include "collect/agent/digest.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-enum tc_integer {
-    TC_INTEGER_NONE, /* of another kind */
-    TC_INTEGER_BOOL,
-    TC_INTEGER_U8,
-    TC_INTEGER_I8,
-    TC_INTEGER_I16,
-    TC_INTEGER_I32,
-    TC_INTEGER_I64,
-};
+#include "base/strbuf.h"
+#include "collect/agent/kinds.h"
 
 struct tc_summary {
     int64_t min, max;

@@ -8,6 +8,7 @@
 #ifndef TC_COLLECT_TOLD_H
 #define TC_COLLECT_TOLD_H
 
+#include "collect/agent/digest.h"
 #include "collect/agent/look.h"
 
 /* Of one variable. */

@@ -6,8 +6,7 @@
 #define TC_COLLECT_TORCH_H
 
 #include "collect/agent/agent.h"
-#include "collect/agent/digest.h"
-#include "collect/agent/summary.h"
+#include "collect/agent/kinds.h"
 
 /* Attributes and methods of torch.Tensor that are read. */
 #define TC_ATTRIBUTE_MAP(X) \
