@@ -280,6 +280,21 @@ void tc_fact_print_range(const struct tc_fact_range *range, struct tc_strbuf *ou
 bool tc_fact_join_ranges(struct tc_fact_range *range, const struct tc_fact_range *other);
 bool tc_fact_is_about(const struct tc_fact_range *seen, const struct tc_fact_range *expected);
 
+/* ---- how_often.c: whether a call is made at all, and as often as there are steps ------------ */
+
+struct tc_fact_met {
+    uint64_t n, n_windows;
+};
+
+/* PRESENT or RATE of a run: judging that it holds or not, learning the two numbers. */
+void tc_fact_say_met(struct tc_facts *facts, const struct tc_subject *subject,
+                     enum tc_attribute attribute, const struct tc_fact_met *met);
+/* What such numbers say, "true" or "false"; any other value as it is. */
+tc_sym tc_fact_met_value(struct tc_strtab *symbols, enum tc_attribute attribute, tc_sym value);
+/* Were runs of one length so different that another one may break the claim? */
+bool tc_fact_met_by_chance(const struct tc_strtab *symbols, enum tc_attribute attribute,
+                           const struct tc_outcomes *outcomes);
+
 /* ---- call.c, window.c, setting.c, finish.c -------------------------------------------------- */
 
 /* What produced the tensor, as tc_fact_word() says; 0 if it is not known. */

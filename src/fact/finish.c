@@ -73,22 +73,17 @@ static struct tc_place end_of(const struct tc_fact_watch *w)
                              .call = TC_SYM_EMPTY};
 }
 
-/* More or less often: how much depends on how long the run is. */
-static const char *rate_of(uint64_t n, uint64_t n_windows)
-{
-    return n == n_windows ? "true" : "false";
-}
-
 static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
                     const struct tc_fact_label *label)
 {
     struct tc_subject subject = tc_subject_of(TC_SUBJECT_RUN);
+    const struct tc_fact_met met = {label->n, w->n_windows};
 
     subject.fields[TC_FACT_FN] = label->fn;
     subject.fields[TC_FACT_OF] = label->of;
     if (w->n_windows)
-        tc_fact_say(facts, &subject, TC_NO_SYM, TC_ATTRIBUTE_RATE, rate_of(label->n, w->n_windows));
-    tc_fact_say(facts, &subject, TC_NO_SYM, TC_ATTRIBUTE_PRESENT, "true");
+        tc_fact_say_met(facts, &subject, TC_ATTRIBUTE_RATE, &met);
+    tc_fact_say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &met);
 }
 
 /*
@@ -96,14 +91,15 @@ static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
  * The stage of what is called once and after the last step is that in which the run happened to
  * end.
  */
-static void say_present(struct tc_facts *facts, const struct tc_fact_counter *c)
+static void say_present(struct tc_facts *facts, const struct tc_fact_counter *c, uint64_t n_windows)
 {
+    const struct tc_fact_met met = {c->n_all, n_windows};
     struct tc_subject subject = c->subject;
 
     if (!facts->table.is_judging && c->n_all == 1 && c->n == 1)
         return;
     subject.kind = TC_SUBJECT_RUN;
-    tc_fact_say(facts, &subject, TC_NO_SYM, TC_ATTRIBUTE_PRESENT, "true");
+    tc_fact_say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &met);
 }
 
 /* What is met a few times a run may not be met in another one. */
@@ -124,7 +120,7 @@ static void say_runs(struct tc_facts *facts, const struct tc_fact_watch *w)
         if (w->counters.items[i].subject.kind == TC_SUBJECT_FLOW)
             say_flows(facts, &w->counters.items[i]);
         else if (w->counters.items[i].n_all)
-            say_present(facts, &w->counters.items[i]);
+            say_present(facts, &w->counters.items[i], w->n_windows);
 }
 
 /* What is gathered while a run lasts, each with how often it was met. */

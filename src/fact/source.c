@@ -185,15 +185,27 @@ static bool range_of(const struct tc_strtab *symbols, tc_sym value, struct tc_fa
                               range);
 }
 
-/* The one value that was met; TC_NO_SYM where there were several. */
-static tc_sym only_value(const struct tc_outcomes *outcomes)
+static tc_sym value_of(struct tc_strtab *symbols, enum tc_attribute attribute, tc_sym seen)
 {
-    const tc_sym value =
-        outcomes->n && outcomes->n_outcome[0] == 1 ? outcomes->outcome[0][0] : TC_NO_SYM;
+    return attribute == TC_ATTRIBUTE_PRESENT || attribute == TC_ATTRIBUTE_RATE
+               ? tc_fact_met_value(symbols, attribute, seen)
+               : seen;
+}
 
-    for (size_t i = 1; i < outcomes->n; i++)
-        if (outcomes->n_outcome[i] != 1 || outcomes->outcome[i][0] != value)
+/* The one value that was met; TC_NO_SYM where there were several. */
+static tc_sym only_value(struct tc_strtab *symbols, enum tc_attribute attribute,
+                         const struct tc_outcomes *outcomes)
+{
+    tc_sym value = TC_NO_SYM;
+
+    for (size_t i = 0; i < outcomes->n; i++) {
+        const tc_sym other = outcomes->n_outcome[i] == 1
+                                 ? value_of(symbols, attribute, outcomes->outcome[i][0])
+                                 : TC_NO_SYM;
+        value = i ? value : other;
+        if (other == TC_NO_SYM || other != value)
             return TC_NO_SYM;
+    }
     return value;
 }
 
@@ -227,15 +239,17 @@ static void propose(enum tc_fact_form form, struct tc_strtab *symbols, tc_sym ke
                         tc_strtab_size(symbols, key)) ||
         tc_fact_form(&fact, symbols) != form)
         return;
-    const tc_sym value = fact.attribute == TC_ATTRIBUTE_ABOUT ? common_range(symbols, outcomes)
-                                                              : only_value(outcomes);
+    const enum tc_attribute attribute = (enum tc_attribute)fact.attribute;
+    const tc_sym value = attribute == TC_ATTRIBUTE_ABOUT ? common_range(symbols, outcomes)
+                                                         : only_value(symbols, attribute, outcomes);
     fact.value = value;
-    if (value == TC_NO_SYM || is_idle(&fact, tc_strtab_text(symbols, value)))
+    if (value == TC_NO_SYM || is_idle(&fact, tc_strtab_text(symbols, value)) ||
+        tc_fact_met_by_chance(symbols, attribute, outcomes))
         return;
     struct tc_hypothesis hypothesis = {
         .n_params = 1,
         .support = TC_SUPPORT_EVERY,
-        .min_examples = tc_attribute_row((enum tc_attribute)fact.attribute)->support,
+        .min_examples = tc_attribute_row(attribute)->support,
         .fact = fact,
     };
     hypothesis.params[0] = tc_param_fact(&hypothesis.fact);
@@ -267,7 +281,10 @@ static enum tc_outcome holds(struct tc_strtab *symbols, const struct tc_param *p
     if (params[0].fact->attribute == TC_ATTRIBUTE_ABOUT && range_of(symbols, outcome[0], &seen) &&
         range_of(symbols, params[0].fact->value, &expected))
         return tc_fact_is_about(&seen, &expected) ? TC_HELD : TC_BROKEN;
-    return outcome[0] == params[0].fact->value ? TC_HELD : TC_BROKEN;
+    return value_of(symbols, (enum tc_attribute)params[0].fact->attribute, outcome[0]) ==
+                   params[0].fact->value
+               ? TC_HELD
+               : TC_BROKEN;
 }
 
 static bool is_setting(const struct tc_strtab *symbols, const struct tc_invariant *invariant,

@@ -247,11 +247,11 @@ class Facts(Process):
             return
         for label, n in self.labels.items():
             if self.n_windows:
-                self.say({"kind": "run", **dict(label)}, None, "rate", n == self.n_windows)
-            self.say({"kind": "run", **dict(label)}, None, "present", True)
+                self.say({"kind": "run", **dict(label)}, None, "rate", (n, self.n_windows))
+            self.say({"kind": "run", **dict(label)}, None, "present", (n, self.n_windows))
         for label, stage in self.in_all:
             if self.in_all[label, stage] > 1 or not self.counters[label, stage][0]:
-                self.say({"kind": "run", **dict(label), "stage": stage}, None, "present", True)
+                self.say({"kind": "run", **dict(label), "stage": stage}, None, "present", (self.in_all[label, stage], self.n_windows))
         for key, n in self.all_flows.items():
             if n >= MIN_MET:
                 self.say(dict(key), None, "flows_ever", True)
@@ -280,11 +280,23 @@ def of_run(folder):
     return said
 
 
+def by_chance(attribute, values):
+    """Runs of one length differ in how often a call is made, and one of them is near to what would break the claim."""
+    differ = any(steps == others and n != m for n, steps in values for m, others in values)
+    if attribute == "present":
+        return differ and any(n < MIN_MET for n, _ in values)
+    return differ and any(n < 2 * steps and steps < 2 * n for n, steps in values)
+
+
 def infer(folders):
     """{(subject, path, attribute): (value, occasions)} of what was the same throughout."""
     runs, found = [of_run(folder) for folder in folders], {}
     for key in set().union(*runs):
         values = [v for run in runs for v in run.get(key, ())]
+        if key[2] in ("rate", "present"):
+            if by_chance(key[2], values):
+                continue
+            values = [key[2] == "present" or n == steps for n, steps in values]
         is_one = all(isinstance(v, bool) == isinstance(values[0], bool) and v == values[0] for v in values)
         if is_one and all(key in run for run in runs) and len(values) >= MANY.get(key[2], 1) and values[0] is not IDLE.get(key[2], IDLE):
             found[key] = values[0], len(values)
