@@ -254,6 +254,19 @@ static bool varies_later(const struct facts_index *x, const struct tc_fact *coun
            !has(x, &count->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT);
 }
 
+/* In each run it is called in a stage, and of no step of that is told how often. */
+static bool varies_always(const struct facts_index *x, const struct tc_fact *present)
+{
+    struct tc_subject window = present->subject;
+
+    window.kind = TC_SUBJECT_WINDOW;
+    return present->attribute == TC_ATTRIBUTE_PRESENT &&
+           window.fields[TC_FACT_STAGE] != TC_NO_SYM &&
+           !has(x, &window, TC_NO_SYM, TC_ATTRIBUTE_COUNT_FIRST) &&
+           !has(x, &window, TC_NO_SYM, TC_ATTRIBUTE_COUNT_LATER) &&
+           !has(x, &window, TC_NO_SYM, TC_ATTRIBUTE_COUNT);
+}
+
 /* How often a call is made in the first step is chance where it varies in later ones, in whatever
  * stage: two runs may have drawn alike. */
 static bool is_chance(const struct facts_index *x, const struct tc_fact *fact)
@@ -262,7 +275,8 @@ static bool is_chance(const struct facts_index *x, const struct tc_fact *fact)
 
     for (size_t i = 0; fact->attribute == TC_ATTRIBUTE_COUNT_FIRST && i < x->set->items.n; i++) {
         const struct tc_fact *other = tc_invariant_fact(x->set->items.items[i]);
-        if (varies_later(x, other) && other->subject.fields[TC_FACT_FN] == f[TC_FACT_FN] &&
+        if ((varies_later(x, other) || varies_always(x, other)) &&
+            other->subject.fields[TC_FACT_FN] == f[TC_FACT_FN] &&
             other->subject.fields[TC_FACT_OF] == f[TC_FACT_OF])
             return true;
     }
