@@ -186,13 +186,17 @@ void tc_fact_reader_release(struct tc_fact_reader *reader)
     tc_strbuf_release(&reader->text);
 }
 
-static void add(struct tc_fact_reader *r, enum tc_attribute attribute)
+static uint32_t slot_of(const struct tc_fact_reader *r, enum tc_attribute attribute)
 {
     tc_sym path =
         r->path.size ? tc_strtab_intern(r->table->symbols, r->path.text, r->path.size) : TC_NO_SYM;
 
-    tc_fact_table_add(r->table, tc_fact_table_slot(r->table, r->subject, path, attribute),
-                      r->text.text, r->text.size, r->out);
+    return tc_fact_table_slot(r->table, r->subject, path, attribute);
+}
+
+static void add(struct tc_fact_reader *r, enum tc_attribute attribute)
+{
+    tc_fact_table_add(r->table, slot_of(r, attribute), r->text.text, r->text.size, r->out);
 }
 
 static void add_as_it_is(struct tc_fact_reader *r, enum tc_attribute attribute, const char *json)
@@ -303,6 +307,21 @@ static bool is_sample(const struct tc_fact_reader *r)
     return r->path.size && strchr(r->path.text, '[');
 }
 
+/* Judging, is a column claimed to be mixed? What shows one element by chance is no breach of that,
+ * and otherwise as any other. */
+static bool is_chance(struct tc_fact_reader *r, enum tc_attribute attribute)
+{
+    if (r->text.text[r->text.size - 1] != TC_FACT_DOUBT)
+        return false;
+    r->text.text[--r->text.size] = '\0';
+    if (!r->table->is_judging)
+        return false;
+    const uint32_t slot = slot_of(r, attribute);
+    return slot != UINT32_MAX &&
+           !strcmp(tc_strtab_text(r->table->symbols, r->table->slots.items[slot].fact.value),
+                   TC_FACT_MIXED);
+}
+
 static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
 {
     const size_t at = place_of(r, tensor, r->pack->n_tensors);
@@ -314,7 +333,8 @@ static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
         if (tc_fact_content_attribute(i) == TC_ATTRIBUTE_UNIFORM && is_sample(r) && t.summary)
             continue;
         tc_strbuf_reset(&r->text);
-        if (tc_fact_content(i, &t, is_computed, &r->text))
+        if (tc_fact_content(i, &t, is_computed, &r->text) &&
+            !is_chance(r, tc_fact_content_attribute(i)))
             add(r, tc_fact_content_attribute(i));
     }
 }

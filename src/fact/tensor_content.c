@@ -87,6 +87,25 @@ static bool is_filler(const struct tc_value *summary, const struct tc_value *ele
     return count && tc_value_int(tc_value_get(summary, count), 0) > n_rows;
 }
 
+/* By chance a column of others shows one element alone so seldom that it breaks a claim. */
+#define SURE_BITS 12.0
+
+/* Is the element so frequent that the rows of a column may all show it by chance? */
+static bool is_doubtful(const struct tc_value *summary, const struct tc_value *element, int64_t n,
+                        int64_t n_rows)
+{
+    const bool is_bool = element->kind == TC_VALUE_BOOL;
+    const char *key = is_bool                 ? (element->boolean ? "true" : "false")
+                      : element->integer == 0 ? "zero"
+                      : element->integer == 1 ? "one"
+                      : element->integer < 0  ? "negative"
+                                              : NULL;
+    const double n_distinct = (double)tc_value_int(tc_value_get(summary, "distinct"), 2);
+    const double n_like = key ? (double)tc_value_int(tc_value_get(summary, key), 0) : 0;
+
+    return (double)n_rows * log2(n_like > 0 ? (double)n / n_like : n_distinct) < SURE_BITS;
+}
+
 static bool add_column(const struct tc_fact_tensor *tensor, const char *key, struct tc_strbuf *out)
 {
     const struct tc_value *summary = tensor->summary;
@@ -95,16 +114,21 @@ static bool add_column(const struct tc_fact_tensor *tensor, const char *key, str
     if (!summary || !shape || shape->kind != TC_VALUE_ARRAY || shape->n < 2 ||
         !tells_columns(summary, tensor->n_elements, tc_value_int(&shape->items[shape->n - 1], 0)))
         return false;
+    const int64_t n_rows = tensor->n_elements / tc_value_int(&shape->items[shape->n - 1], 1);
     element = tc_value_get(summary, key);
-    if (is_filler(summary, element,
-                  tensor->n_elements / tc_value_int(&shape->items[shape->n - 1], 1), key))
+    if (!element) {
+        tc_strbuf_adds(out, TC_FACT_MIXED);
+        return true;
+    }
+    const bool is_fill = is_filler(summary, element, n_rows, key);
+    if (is_fill)
         tc_strbuf_adds(out, TC_FACT_FILLER);
-    else if (!element)
-        tc_strbuf_adds(out, "\"mixed\"");
     else if (element->kind == TC_VALUE_BOOL)
         tc_strbuf_addf(out, "\"always %s\"", element->boolean ? "true" : "false");
     else
         tc_strbuf_addf(out, "\"always %lld\"", (long long)tc_value_int(element, 0));
+    if (is_fill || is_doubtful(summary, element, tensor->n_elements, n_rows))
+        tc_strbuf_addc(out, TC_FACT_DOUBT);
     return true;
 }
 

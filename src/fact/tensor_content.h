@@ -14,11 +14,14 @@
 
 #define TC_N_CONTENT 8
 
-#define TC_FACT_NONE "\"none\""
-#define TC_FACT_SOME "\"some\""
-/* So few elements that a run may as well have none: breaks "none" alone, and is never claimed. */
+#define TC_FACT_NONE  "\"none\""
+#define TC_FACT_SOME  "\"some\""
+#define TC_FACT_MIXED "\"mixed\""
+/* Behind the value of a column: it may be by chance that it shows one element alone. */
+#define TC_FACT_DOUBT  '?'
 #define TC_FACT_FILLER "\"what fills short rows\"" /* a column that is one by chance */
-#define TC_FACT_FEW    "\"few\""
+/* So few elements that a run may as well have none: breaks "none" alone, and is never claimed. */
+#define TC_FACT_FEW "\"few\""
 /* None, and none at the bound: breaks "some" alone, and is never claimed. */
 #define TC_FACT_FREE "\"none at all\""
 

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Eight rows are drawn of which most elements are true: now and then a column shows them alone, and short rows reach none of the last
+places. In the broken run a column is true, and true is rare."""
+from trace_writer import Trace
+
+OPTIONS = ["--specific"]
+
+
+def mask(t, is_first, n_true):
+    return {**t.tensor(8, 16, dtype="bool"), "summary": {"true": n_true, "false": 128 - n_true, **({"first": True} if is_first else {})}}
+
+
+def words(t, fills):
+    return {**t.tensor(8, 16, dtype="int64"), "summary": {"min": 0, "max": 9, "distinct": 9, "negative": 0, "zero": 40, "one": 9,
+                                                          **({"last": 0} if fills else {})}}
+
+
+def train(folder, columns, n_true=102, fills=False):
+    t = Trace(folder, schema=5, content="batches")
+    model = t.net("w")
+    optimizer = t.optimizer(model)
+    for is_first in columns:
+        t.op("torch.lt", at="train.py:20", value=mask(t, is_first, n_true))
+        t.op("torch.pad", at="train.py:21", value=words(t, fills))
+        t.train_step(model, optimizer)
+        t.cut()
+    t.end()
+
+
+def healthy(folder):
+    train(folder, (False, False, False))
+
+
+def healthy_again(folder):
+    train(folder, (False, False, False))
+
+
+def fine(folder):
+    train(folder, (False, True, False), fills=True)
+
+
+def broken(folder):
+    train(folder, (True, True, True), n_true=12)
