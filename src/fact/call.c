@@ -711,8 +711,10 @@ void tc_fact_call_ends(struct tc_facts *facts, struct tc_fact_watch *w, const st
     give_on(facts, w, open, call);
     tc_fact_give_row(w, open, call, &facts->pack);
     w->n_open--;
-    if (w->n_open)
+    if (w->n_open) {
         w->open.items[w->n_open - 1].roots |= open->roots;
+        w->open.items[w->n_open - 1].is_computed |= open->is_computed;
+    }
     if (w->n_open && !w->open.items[w->n_open - 1].inner)
         w->open.items[w->n_open - 1].inner = open->lead ? open->lead : open->inner;
 }
