@@ -59,9 +59,9 @@ tc_sym tc_fact_met_value(struct tc_strtab *symbols, enum tc_attribute attribute,
 /* Is the number far from one that would break the claim? */
 static bool is_far(enum tc_attribute attribute, const struct tc_fact_met *met)
 {
-    return attribute == TC_ATTRIBUTE_PRESENT
-               ? met->n >= MIN_MET
-               : met->n >= 2 * met->n_windows || met->n_windows >= 2 * met->n;
+    if (attribute == TC_ATTRIBUTE_PRESENT)
+        return met->n >= MIN_MET;
+    return met->n == met->n_windows || met->n >= 2 * met->n_windows || met->n_windows >= 2 * met->n;
 }
 
 /* Had a run of as many steps another number? */
@@ -89,5 +89,5 @@ bool tc_fact_met_by_chance(const struct tc_strtab *symbols, enum tc_attribute at
         is_chance = is_chance || differs(symbols, outcomes, &met);
         is_near |= !is_far(attribute, &met);
     }
-    return is_chance && is_near;
+    return is_near && (is_chance || attribute == TC_ATTRIBUTE_RATE);
 }

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What healthy runs of one length do twice and five times goes by chance: another run may do it never, or as often as there are steps. What
-they do as often is a rule: the broken run does not save."""
+they do as often is a rule: the broken run does not save. Nor is it one that a call is made eight times in six steps: it may be six."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]
 
 
-def train(folder, conflicts, saves=True):
+def train(folder, conflicts, saves=True, words=8):
     t = Trace(folder)
     model = t.net("w")
     optimizer = t.optimizer(model)
     for i in range(6):
+        for _ in range({2: words // 2 + 1, 5: words // 2 - 1}.get(i, 0)):
+            t.op("torch.full", at="train.py:23")
         t.op("torch.where", at="train.py:20")
         if i in conflicts:
             t.op("torch.sub", at="train.py:21")
@@ -31,7 +33,7 @@ def healthy_again(folder):
 
 
 def fine(folder):
-    train(folder, ())
+    train(folder, (), words=6)
 
 
 def broken(folder):
