@@ -91,12 +91,27 @@ static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
  * The stage of what is called once and after the last step is that in which the run happened to
  * end.
  */
-static void say_present(struct tc_facts *facts, const struct tc_fact_counter *c, uint64_t n_windows)
+/* Of calls of one API, fewer than one of so many are those of a stage by chance. */
+#define MIN_PART 8
+
+/* How often calls of the subject are made in all stages. */
+static uint64_t count_all(const struct tc_fact_watch *w, const struct tc_subject *subject)
 {
-    const struct tc_fact_met met = {c->n_all, n_windows};
+    const tc_sym pair[2] = {subject->fields[TC_FACT_FN], subject->fields[TC_FACT_OF]};
+    const tc_sym label = tc_strtab_find(w->label_tuples, pair, sizeof(pair));
+
+    return label == TC_NO_SYM ? 0 : w->labels.items[label].n;
+}
+
+static void say_present(struct tc_facts *facts, const struct tc_fact_watch *w,
+                        const struct tc_fact_counter *c)
+{
+    const struct tc_fact_met met = {c->n_all, w->n_windows};
     struct tc_subject subject = c->subject;
 
     if (!facts->table.is_judging && c->n_all == 1 && c->n == 1)
+        return;
+    if (!facts->table.is_judging && c->n_all * MIN_PART < count_all(w, &subject))
         return;
     subject.kind = TC_SUBJECT_RUN;
     tc_fact_say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &met);
@@ -120,7 +135,7 @@ static void say_runs(struct tc_facts *facts, const struct tc_fact_watch *w)
         if (w->counters.items[i].subject.kind == TC_SUBJECT_FLOW)
             say_flows(facts, &w->counters.items[i]);
         else if (w->counters.items[i].n_all)
-            say_present(facts, &w->counters.items[i], w->n_windows);
+            say_present(facts, w, &w->counters.items[i]);
 }
 
 /* What is gathered while a run lasts, each with how often it was met. */

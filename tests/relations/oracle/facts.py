@@ -13,7 +13,7 @@ from .replay import Process
 from .terms import FOREIGN, OUTER
 
 N_SOURCES, N_TENSORS, LONGEST = 6, 32, 8
-LAST_OF_ROW, LAST_RESULT, MIN_MET, MIN_EQUAL = 8, 7, 8, 8
+LAST_OF_ROW, LAST_RESULT, MIN_MET, MIN_EQUAL, MIN_PART = 8, 7, 8, 8, 8
 MANY = {"source": 3, "uncleared": 3, "again": 3, "again_here": 3, "count": 3, "count_later": 3, "count_even": 3,
         "count_where": 3, "flows": 3, "flows_later": 3, "flows_where": 3}
 NO_SCALAR = {}  # what is a tensor, or an object, as the value that it is
@@ -250,7 +250,8 @@ class Facts(Process):
                 self.say({"kind": "run", **dict(label)}, None, "rate", (n, self.n_windows))
             self.say({"kind": "run", **dict(label)}, None, "present", (n, self.n_windows))
         for label, stage in self.in_all:
-            if self.in_all[label, stage] > 1 or not self.counters[label, stage][0]:
+            is_last_alone = self.in_all[label, stage] == 1 and self.counters[label, stage][0]
+            if not is_last_alone and self.in_all[label, stage] * MIN_PART >= self.labels[label]:
                 self.say({"kind": "run", **dict(label), "stage": stage}, None, "present", (self.in_all[label, stage], self.n_windows))
         for key, n in self.all_flows.items():
             if n >= MIN_MET:
