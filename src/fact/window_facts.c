@@ -119,9 +119,10 @@ static void say_counts(struct tc_facts *facts, struct tc_fact_watch *w)
         c->is_reported = true;
         say_count(facts, c, TC_FACT_TALLY_ALL, c->n);
         say_count(facts, c, w->n_windows ? TC_FACT_TALLY_LATER : TC_FACT_TALLY_FIRST, c->n);
-        say_even(facts, c);
-        if (c->n)
+        if (c->n) {
+            say_even(facts, c);
             say_count(facts, c, TC_FACT_TALLY_WHERE, c->n);
+        }
         c->n = 0;
     }
 }

@@ -14,7 +14,7 @@ from .terms import FOREIGN, OUTER
 
 N_SOURCES, N_TENSORS, LONGEST = 6, 32, 8
 LAST_OF_ROW, LAST_RESULT, MIN_MET, MIN_EQUAL, MIN_PART = 8, 7, 8, 8, 8
-MANY = {"source": 3, "uncleared": 3, "again": 3, "again_here": 3, "count": 3, "count_later": 3, "count_even": 3,
+MANY = {"source": 3, "uncleared": 3, "again": 3, "again_here": 3, "count": 3, "count_later": 3, "count_even": 12,
         "count_where": 3, "flows": 3, "flows_later": 3, "flows_where": 3}
 NO_SCALAR = {}  # what is a tensor, or an object, as the value that it is
 IDLE = {"again": True, "again_here": True, "count_even": False, "flows": 0, "flows_later": 0, "value": NO_SCALAR, "tensor": None}  # values that are no claim
@@ -207,8 +207,8 @@ class Facts(Process):
             subject = {"kind": "window", **dict(label), "stage": stage}
             self.say(subject, None, "count", n)
             self.say(subject, None, "count_later" if self.n_windows else "count_first", n)
-            self.say(subject, None, "count_even", n % 2 == 0)
             if n:
+                self.say(subject, None, "count_even", n % 2 == 0)
                 self.say(subject, None, "count_where", n)
             counter[:] = 0, True
         for key, counter in self.flows.items():

@@ -16,7 +16,7 @@ def train(folder, ends=1, fills=0, mask=(1, None, 20, 44)):
     t = Trace(folder, schema=5, content="batches")
     model = t.net("w")
     optimizer = t.optimizer(model)
-    for _ in range(4):
+    for _ in range(6):
         first, last, zero, one = mask
         t.op("torch.look", at="train.py:20", args={"ended": integers(t, None, ends, 0, 16, 9), "filled": integers(t, None, fills, 30, 3, 9),
                                                    "mask": integers(t, first, last, zero, one, 2)})

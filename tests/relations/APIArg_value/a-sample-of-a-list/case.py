@@ -12,7 +12,7 @@ def integers(t, *shape, digest, low=0, high=9):
                         "one": 0}}
 
 
-def train(folder, steps=4, low=0, blank=None, twice=False):
+def train(folder, steps=6, low=0, blank=None, twice=False):
     t = Trace(folder, schema=5, content="batches")
     model = t.net("w")
     optimizer = t.optimizer(model)

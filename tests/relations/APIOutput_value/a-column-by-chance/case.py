@@ -28,15 +28,15 @@ def train(folder, columns, n_true=102, fills=False):
 
 
 def healthy(folder):
-    train(folder, (False, False, False))
+    train(folder, (False,) * 6)
 
 
 def healthy_again(folder):
-    train(folder, (False, False, False))
+    train(folder, (False,) * 6)
 
 
 def fine(folder):
-    train(folder, (False, True, False), fills=True)
+    train(folder, (False, True, False, False), fills=True)
 
 
 def broken(folder):

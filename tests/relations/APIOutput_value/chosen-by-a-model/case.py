@@ -15,7 +15,7 @@ def train(folder, chosen, padded=0):
     t = Trace(folder, schema=5, content="batches")
     model = t.net("w")
     optimizer = t.optimizer(model)
-    for _ in range(4):
+    for _ in range(6):
         t.op("torch.pad", at="train.py:20", value=words(t, padded))
         t.enter("generate", at="train.py:21", self={"object": "__main__.Net", "id": model["id"], "attrs": {"training": False}})
         t.forward(model)

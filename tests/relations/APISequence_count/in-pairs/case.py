@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done to an image in some steps is done to its mask as well: so often, never an odd number of times. How often in the
+"""What is done to an image in some steps is done to its mask as well: so often, never an odd number of times, where it is done at all. How often in the
 first step is chance, though both runs drew alike."""
 from trace_writer import Trace
 
@@ -19,11 +19,11 @@ def train(folder, flips=(2, 0, 4, 2)):
 
 
 def healthy(folder):
-    train(folder)
+    train(folder, flips=(2, 0, 4, 2, 6, 2, 4, 0, 2))
 
 
 def healthy_again(folder):
-    train(folder, flips=(2, 2, 0, 0))
+    train(folder, flips=(2, 2, 0, 0, 4, 6, 2, 2, 4))
 
 
 def fine(folder):
