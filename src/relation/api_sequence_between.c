@@ -4,7 +4,8 @@
  *
  *   zero_grad   between a backward and the optimizer step that it is for: the gradient is lost.
  *               A scaler may leave out the step; and the gradient was not for a step at all where
- *               it was for an input of the model, or where the script moved the weights by it
+ *               it was for an input of the model, or where the script moved the weights by it.
+ *               Now and then a script clips it, sees how large it is and leaves out the step
  *   clip        between a backward and the unscaling of its gradients: the limit is another; and
  *               between two backwards of one model that a step adds up: it is no limit of the sum
  *
@@ -97,6 +98,7 @@ static void ids_release(struct ids *ids)
 struct course {
     bool asks_input;     /* a root was given a tensor that requires a gradient */
     bool is_spent;       /* the gradients of the last backward have served */
+    bool has_plain;      /* a step that cleared none before it */
     struct ids harmless; /* calls that cleared none in vain */
     struct ids early;    /* clippings that another backward followed */
     int64_t asked;       /* the root that ran last with gradients, or TC_NONE */
@@ -193,6 +195,42 @@ static const struct tc_member_call *find_early_clip(const struct tc_window *wind
     return NULL;
 }
 
+static bool is_end(const struct tc_member_call *member)
+{
+    return member->role == TC_ROLE_STEP || member->role == TC_ROLE_SCALER;
+}
+
+/* Was what the call cleared clipped, and another backward made for the step? */
+static bool is_dropped(const struct tc_window *window, size_t at)
+{
+    bool was_clipped = false;
+
+    for (size_t i = 0; i < window->members.n; i++) {
+        const struct tc_member_call *member = &window->members.items[i];
+        if (i == at || !is_of_the_loop(member))
+            continue;
+        if (i > at && (is_end(member) || !was_clipped))
+            return false;
+        if (i > at && member->role == TC_ROLE_BACKWARD)
+            return true;
+        if (i < at && (is_end(member) || member->role == TC_ROLE_BACKWARD ||
+                       member->role == TC_ROLE_ZERO_GRAD))
+            was_clipped = false;
+        else if (i < at && member->role == TC_ROLE_CLIP)
+            was_clipped = true;
+    }
+    return false;
+}
+
+/* Why what the call clears may be cleared. */
+static enum tc_excuse excuse_of(const struct tc_window *window, const struct course *course,
+                                size_t at)
+{
+    if (ids_have(&course->harmless, window->members.items[at].id))
+        return TC_EXCUSE_SERVED;
+    return course->has_plain && is_dropped(window, at) ? TC_EXCUSE_DROPPED : TC_EXCUSE_NONE;
+}
+
 /* The first call that stands where it must not, or NULL. */
 static const struct tc_member_call *find_between(const struct tc_window *window,
                                                  const struct tc_claim *rule,
@@ -209,9 +247,10 @@ static const struct tc_member_call *find_between(const struct tc_window *window,
         if (!is_of_the_loop(member))
             continue;
         if (member->role == rule->roles[WHAT] && is_waiting) {
-            if (!ids_have(&course->harmless, member->id))
+            const enum tc_excuse excuse = excuse_of(window, course, i);
+            if (excuse == TC_EXCUSE_NONE)
                 return member;
-            tc_sink_excuse(sink, rule->key[0], TC_EXCUSE_SERVED);
+            tc_sink_excuse(sink, rule->key[0], excuse);
         }
         if (member->role == rule->roles[FROM])
             is_waiting = true;
@@ -223,8 +262,7 @@ static const struct tc_member_call *find_between(const struct tc_window *window,
 }
 
 static void judge(const struct tc_claim *rule, struct tc_strtab *symbols,
-                  const struct tc_event *event, const struct course *course,
-                  const struct tc_sink *sink)
+                  const struct tc_event *event, struct course *course, const struct tc_sink *sink)
 {
     const struct tc_member_call *between = find_between(event->window, rule, course, sink);
     const tc_sym outcome[] = {between ? TC_SYM_BETWEEN : TC_SYM_OUTSIDE};
@@ -242,6 +280,7 @@ static void judge(const struct tc_claim *rule, struct tc_strtab *symbols,
                                  .place = &place,
                                  .member = between};
     sink->example(sink->context, event, &example);
+    course->has_plain |= !between && rule->roles[WHAT] == TC_ROLE_ZERO_GRAD;
 }
 
 static void on_window(struct course *course, struct tc_strtab *symbols,

@@ -65,6 +65,10 @@
     X(SERVED, "served", TC_NO_SYM, "the gradient had served before it was cleared",                \
       "unknown: the commit names no script",                                                       \
       "relations/APISequence_between/gradients-that-served")                                       \
+    X(DROPPED, "dropped", TC_NO_SYM,                                                               \
+      "the script clipped a gradient and left out its step, as it does not always",                \
+      "steps_left_out_when_wild.py of benchmarks/blind/third",                                     \
+      "relations/APISequence_between/dropped-after-a-look")                                        \
     /* of changes that did not happen */                                                           \
     X(ACCUMULATED, "accumulated", TC_NO_SYM,                                                       \
       "a gradient was there already, or comes when ranks exchange it",                             \

@@ -77,6 +77,13 @@ def serves(p, call):
     return p.state["between"].get("spent") or (bool(p.variables) and not in_vain)
 
 
+def is_dropped(loop, at):
+    """Was what this call cleared clipped, and another backward made for the step?"""
+    before = [c["role"] for c in loop[:at] if c["role"] in ("backward", "clip", "zero_grad", "step", "scaler")]
+    after = [c["role"] for c in loop[at + 1:] if c["role"] in ("backward", "step", "scaler")]
+    return before[-1:] == ["clip"] and after[:1] == ["backward"]
+
+
 def follow_clips(state, call):
     """A clipping is early if the model that ran before it gets another backward before a step or a zero_grad."""
     if call["root"] and "grad" not in (call.get("ctx") or {}):
@@ -111,11 +118,13 @@ def between(p, what, r):
     loop = [c for c in p.members if not c.get("raised") and all(a["role"] != "step" for a in p.around(c["above"]))]
     for key, (role, begin, end) in RULES.items():
         last, is_between = None, key == "clip sum" and any(c.get("early") for c in loop)
-        for c in loop if key != "clip sum" else ():
-            is_between |= c["role"] == role and last == begin and not c.get("serves")
+        for i, c in enumerate(loop if key != "clip sum" else ()):
+            is_excused = c.get("serves") or state.get("plain") and is_dropped(loop, i)
+            is_between |= c["role"] == role and last == begin and not is_excused
             last = c["role"] if c["role"] in (begin, end) or (end == "step" and c["role"] == "scaler") else last
         if {role, end} <= {c["role"] for c in loop}:
             yield key, situation_of_window(p, r), is_between
+            state["plain"] = state.get("plain") or key == "zero_grad" and not is_between
 
 
 def is_of_the_script(call):
