@@ -20,6 +20,7 @@
 struct owned_state {
     struct tc_map owned;   /* (process, variable) that some optimizer has */
     struct tc_map streaks; /* (process, variable) → windows with a gradient and without an owner */
+    struct tc_map written; /* (process, variable) that the script wrote to since it was judged */
 };
 
 static void owned_release(void *state)
@@ -28,6 +29,7 @@ static void owned_release(void *state)
 
     tc_map_release(&s->owned);
     tc_map_release(&s->streaks);
+    tc_map_release(&s->written);
 }
 
 static uint64_t id_of(const struct tc_process *process, int64_t serial)
@@ -86,8 +88,11 @@ static void judge(struct owned_state *s, struct tc_strtab *symbols, const struct
     uint64_t *streak = tc_map_at(&s->streaks, id, &is_new);
     struct tc_situation situation;
 
-    *streak = is_owned ? 0 : *streak + 1;
-    enum tc_excuse excuse = is_owned ? TC_EXCUSE_NONE : excuse_of(event->process, v, *streak);
+    const bool is_written = tc_map_remove(&s->written, id);
+    *streak = is_owned || is_written ? 0 : *streak + 1;
+    enum tc_excuse excuse = is_owned     ? TC_EXCUSE_NONE
+                            : is_written ? TC_EXCUSE_BY_HAND
+                                         : excuse_of(event->process, v, *streak);
     if (excuse) {
         tc_sink_excuse(sink, v->kind, excuse);
         return;
@@ -108,6 +113,8 @@ static void owned_observe(void *state, struct tc_strtab *symbols, const struct t
     if (event->kind == TC_EVENT_CALL && tells_owner(event->call))
         for (size_t i = 0; i < event->call->n_params; i++)
             tc_map_put(&s->owned, id_of(event->process, event->call->params[i]), 1);
+    if (event->kind == TC_EVENT_CHANGE && !event->call)
+        tc_map_put(&s->written, id_of(event->process, event->variable->serial), 1);
     if (!tc_is_step_window(event))
         return;
     for (size_t pos = 0; (v = tc_map_next(&event->process->variables, &pos));) {

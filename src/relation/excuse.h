@@ -24,146 +24,150 @@
  * name, as files have it, the attribute that it excuses (TC_NO_SYM: whatever is claimed),
  * why, after "not judged, as ...", what forced it, the test below tests/ that holds it
  */
-#define TC_EXCUSE_MAP(X)                                                                           \
-    /* of the run and of the step */                                                               \
-    X(PAUSE, "pause", TC_NO_SYM,                                                                   \
-      "the step was a pause: without a gradient, after steps that had one",                        \
-      "Lightning, StochasticWeightAveraging: an epoch without backward",                           \
-      "relations/APISequence_window/steps-without-gradients")                                      \
-    X(GAP, "gap", TC_NO_SYM, "sampling left out steps before it",                                  \
-      "no script: what --sampling-interval leaves out",                                            \
-      "relations/Consistent_steady/steps-left-out")                                                \
-    X(NOT_LOOKED, "not_looked", TC_NO_SYM, "no variable was looked at",                            \
-      "no script: the definition of the form, for traces of calls alone",                          \
-      "relations/EventContain_some/no-variable-looked-at")                                         \
-    X(OVERFLOW, "overflow", TC_NO_SYM,                                                             \
-      "a gradient was not finite, so that the scaler left out the step",                           \
-      "unknown: the commit names no script", "relations/EventContain_some/scaler-skips")           \
-    X(UNEVEN, "uneven", TC_NO_SYM, "ranks may take different numbers of steps",                    \
-      "a healthy script with ddp.join()", "relations/Consistent_replica/uneven-inputs")            \
-    /* of calls that are missing */                                                                \
-    X(UNUSED, "unused", TC_NO_SYM, "the script has called nothing else of that class",             \
-      "the 56 pipelines learned together: not all have one",                                       \
-      "relations/APISequence_window/a-scheduler-that-is-not-used")                                 \
-    X(FROZEN_NORMS, "frozen_norms", TC_NO_SYM,                                                     \
-      "all norms of the model are frozen, which evaluation mode is for",                           \
-      "fine-tuning in evaluation mode with frozen norms",                                          \
-      "relations/APISequence_window/eval-mode-for-frozen-norms")                                   \
-    X(NO_MODEL, "no_model", TC_NO_SYM, "the step called no model",                                 \
-      "unknown: the commit names no script", "relations/APISequence_window/a-late-cut")            \
-    X(BY_LIBRARY, "by_library", TC_NO_SYM, "a library made the call on the script's behalf",       \
-      "pipelines on two ranks: a library tells the sampler the epoch",                             \
-      "relations/APISequence_run/precondition-uses")                                               \
-    X(PACKAGE_UNUSED, "package_unused", TC_NO_SYM, "the script does not use that package",         \
-      "pipelines with and without accelerate",                                                     \
-      "relations/APISequence_run/a-library-that-is-not-used")                                      \
-    X(NOT_SAVED, "not_saved", TC_NO_SYM, "the run has not saved what would be restored",           \
-      "pipelines: best weights that are loaded for a test",                                        \
-      "relations/APISequence_follow/what-was-saved-is-restored")                                   \
-    X(DATA_SET, "data_set", TC_NO_SYM, "what was loaded is a data set and no state",               \
-      "torch.load() of tensors to train on", "relations/APISequence_follow/data-is-no-state")      \
-    X(SERVED, "served", TC_NO_SYM, "the gradient had served before it was cleared",                \
-      "unknown: the commit names no script",                                                       \
-      "relations/APISequence_between/gradients-that-served")                                       \
-    X(DROPPED, "dropped", TC_NO_SYM,                                                               \
-      "the script clipped a gradient and left out its step, as it does not always",                \
-      "steps_left_out_when_wild.py of benchmarks/blind/third",                                     \
-      "relations/APISequence_between/dropped-after-a-look")                                        \
-    /* of changes that did not happen */                                                           \
-    X(ACCUMULATED, "accumulated", TC_NO_SYM,                                                       \
-      "a gradient was there already, or comes when ranks exchange it",                             \
-      "pipelines that accumulate gradients",                                                       \
-      "relations/EventContain_some/gradients-are-accumulated")                                     \
-    X(NOTHING_TO_CLEAR, "nothing_to_clear", TC_NO_SYM, "no gradient was there to be cleared",      \
-      "pipelines that accumulate gradients",                                                       \
-      "relations/EventContain_some/zero-grad-clears-nothing")                                      \
-    X(NO_RATE, "no_rate", TC_SYM_DATA, "the learning rate was zero, or too small to show",         \
-      "no script: the definition of the form", "relations/EventContain_each/lr-zero-undecided")    \
-    X(STEP_INSIDE, "step_inside", TC_NO_SYM, "an optimizer stepped inside the call",               \
-      "optimizers in hooks of the backward",                                                       \
-      "relations/EventContain_none/step-inside-of-backward")                                       \
-    X(UNREADABLE, "unreadable", TC_SYM_DATA, "its content cannot be read",                         \
-      "no script: content that cannot be read, as of meta tensors",                                \
-      "relations/EventContain_each/unreadable-content-undecided")                                  \
-    X(TINY_GRADIENT, "tiny_gradient", TC_SYM_DATA,                                                 \
-      "its gradient was next to nothing, and rounding hides that",                                 \
-      "no script: the definition of the form",                                                     \
-      "relations/EventContain_each/tiny-gradient-undecided")                                       \
-    X(ZERO_GRADIENT, "zero_gradient", TC_SYM_DATA, "its gradient was computed to be zero",         \
-      "the last bias of the critic of a WGAN",                                                     \
-      "relations/EventContain_each/gradients-that-are-zero")                                       \
-    X(RESTING, "resting", TC_SYM_DATA, "it had no gradient, and may have one in a later step",     \
-      "alternating_tasks.py: the head of a task without a turn",                                   \
-      "relations/EventContain_each/heads-that-rest")                                               \
-    X(ONCE, "once", TC_SYM_DATA, "it stayed for fewer calls than rounding could explain",          \
-      "no script: the definition of the form, for rounding",                                       \
-      "relations/EventContain_each/frozen-after-three-in-a-row")                                   \
-    X(EARLY, "early", TC_SYM_DATA, "an average that a script keeps moves from a later step on",    \
-      "one of 12 healthy scripts never seen; which is not told",                                   \
-      "relations/EventContain_each/buffers-of-frozen-modules")                                     \
-    /* of who made, owns or keeps weights */                                                       \
-    X(NO_STEP_BEFORE, "no_step_before", TC_SYM_KEPT,                                               \
-      "no step of that optimizer came right before it", "no script: the definition of the form",   \
-      "relations/EventContain_each/frozen-later")                                                  \
-    X(MADE, "made", TC_NO_SYM, "to load and to initialise is to make weights",                     \
-      "no script: the definition of the form, for resumed runs",                                   \
-      "relations/EventContain_within/loading-is-always-right")                                     \
-    X(OWN_WRITES, "own_writes", TC_NO_SYM,                                                         \
-      "the script writes to its weights as a part of training",                                    \
-      "unknown: the commit names no script; its case clamps weights",                              \
-      "relations/EventContain_restored/swapped-for-evaluation")                                    \
-    X(WRITTEN_ANEW, "written_anew", TC_NO_SYM,                                                     \
-      "the script wrote the weights anew after the evaluation",                                    \
-      "schedule-free optimizers move back within rounding",                                        \
-      "relations/EventContain_restored/put-back-within-rounding")                                  \
-    X(LATER_OWNER, "later_owner", TC_NO_SYM, "an optimizer that has it may be called later",       \
-      "no script: the definition of the form",                                                     \
-      "relations/EventContain_owned/an-optimizer-that-comes-later")                                \
-    X(HIDDEN_OWNERS, "hidden_owners", TC_NO_SYM, "an optimizer did not tell what it owns",         \
-      "a release of torch with param_groups renamed, made for the test",                           \
-      "relations/EventContain_owned/hidden-owners")                                                \
-    X(BESIDE_FROZEN, "beside_frozen", TC_NO_SYM, "it is a norm or a bias beside frozen weights",   \
-      "forum84911, its healthy half: the head alone is given",                                     \
-      "relations/EventContain_owned/norms-beside-frozen-weights")                                  \
-    X(LATER_STEP, "later_step", TC_NO_SYM, "the optimizer may take its first step later",          \
-      "no script: the definition of the form",                                                     \
-      "relations/EventContain_sets/scheduler-of-another-optimizer")                                \
-    /* of copies, on ranks and in one process */                                                   \
-    X(NO_MODULE, "no_module", TC_NO_SYM,                                                           \
-      "an optimizer holds it and no module: it may be a part of all",                              \
-      "DeepSpeed ZeRO: flat parts of all weights",                                                 \
-      "relations/Consistent_replica/parts-of-an-optimizer")                                        \
-    X(NOT_SHARED, "not_shared", TC_NO_SYM, "not all ranks that reported have it",                  \
-      "no script: the definition of the form", "relations/Consistent_replica/parts-have-replicas") \
-    X(OWN_PART, "own_part", TC_SYM_DATA,                                                           \
-      "it differs between ranks from the start, as parts of a whole do, where others are equal",   \
-      "tensor parallelism by hand: dropout_differs_in_replicated_part of benchmarks/blind",        \
-      "relations/Consistent_replica/parts-without-marks")                                          \
-    X(APART, "apart", TC_SYM_DATA, "ranks went their own ways and met again",                      \
-      "local_sgd.py of benchmarks/blind", "relations/Consistent_replica/ranks-that-meet-again")    \
-    X(INCOMPARABLE, "incomparable", TC_SYM_DATA,                                                   \
-      "a digest of a sample compares with none of the whole",                                      \
-      "no script: what --digest-budget leaves of a digest",                                        \
-      "relations/Consistent_replica/not-all-ranks-reported")                                       \
-    X(CLONES, "clones", TC_NO_SYM,                                                                 \
-      "the two are clones of one template, which go ways of their own",                            \
-      "unknown: the commit names no script",                                                       \
-      "relations/Consistent_alias/clones-go-their-own-ways")                                       \
-    /* of operands and results */                                                                  \
-    X(SET_APART, "set_apart", TC_NO_SYM,                                                           \
-      "the script itself gave the layer another mode than the model", "Monte Carlo dropout",       \
-      "relations/APIArg_constant/a-layer-set-apart")                                               \
-    X(TOLD, "told", TC_NO_SYM, "a model that trains was asked for it without gradients",           \
-      "activity10 of benchmarks/blind/second: a loss of validation outside of no_grad",            \
-      "relations/APIArg_constant/a-loss-that-is-told")                                             \
-    X(SCALED, "scaled", TC_NO_SYM,                                                                 \
-      "gradients may overflow in a scaler, an unscaling and a clipping",                           \
-      "unknown: the commit names no script", "relations/APIOutput_finite/gradients-may-overflow")  \
-    X(OVERRULED, "overruled", TC_NO_SYM,                                                           \
-      "what the constructor of a package initialises may be overruled",                            \
-      "unknown: the commit names no script", "relations/APIArg_distinct/inside-an-initialiser")    \
-    X(REVISITED, "revisited", TC_NO_SYM,                                                           \
-      "one call of the script came to the tensor by each of its owners",                           \
+#define TC_EXCUSE_MAP(X)                                                                             \
+    /* of the run and of the step */                                                                 \
+    X(PAUSE, "pause", TC_NO_SYM,                                                                     \
+      "the step was a pause: without a gradient, after steps that had one",                          \
+      "Lightning, StochasticWeightAveraging: an epoch without backward",                             \
+      "relations/APISequence_window/steps-without-gradients")                                        \
+    X(GAP, "gap", TC_NO_SYM, "sampling left out steps before it",                                    \
+      "no script: what --sampling-interval leaves out",                                              \
+      "relations/Consistent_steady/steps-left-out")                                                  \
+    X(NOT_LOOKED, "not_looked", TC_NO_SYM, "no variable was looked at",                              \
+      "no script: the definition of the form, for traces of calls alone",                            \
+      "relations/EventContain_some/no-variable-looked-at")                                           \
+    X(OVERFLOW, "overflow", TC_NO_SYM,                                                               \
+      "a gradient was not finite, so that the scaler left out the step",                             \
+      "unknown: the commit names no script", "relations/EventContain_some/scaler-skips")             \
+    X(UNEVEN, "uneven", TC_NO_SYM, "ranks may take different numbers of steps",                      \
+      "a healthy script with ddp.join()", "relations/Consistent_replica/uneven-inputs")              \
+    /* of calls that are missing */                                                                  \
+    X(UNUSED, "unused", TC_NO_SYM, "the script has called nothing else of that class",               \
+      "the 56 pipelines learned together: not all have one",                                         \
+      "relations/APISequence_window/a-scheduler-that-is-not-used")                                   \
+    X(FROZEN_NORMS, "frozen_norms", TC_NO_SYM,                                                       \
+      "all norms of the model are frozen, which evaluation mode is for",                             \
+      "fine-tuning in evaluation mode with frozen norms",                                            \
+      "relations/APISequence_window/eval-mode-for-frozen-norms")                                     \
+    X(NO_MODEL, "no_model", TC_NO_SYM, "the step called no model",                                   \
+      "unknown: the commit names no script", "relations/APISequence_window/a-late-cut")              \
+    X(BY_LIBRARY, "by_library", TC_NO_SYM, "a library made the call on the script's behalf",         \
+      "pipelines on two ranks: a library tells the sampler the epoch",                               \
+      "relations/APISequence_run/precondition-uses")                                                 \
+    X(PACKAGE_UNUSED, "package_unused", TC_NO_SYM, "the script does not use that package",           \
+      "pipelines with and without accelerate",                                                       \
+      "relations/APISequence_run/a-library-that-is-not-used")                                        \
+    X(NOT_SAVED, "not_saved", TC_NO_SYM, "the run has not saved what would be restored",             \
+      "pipelines: best weights that are loaded for a test",                                          \
+      "relations/APISequence_follow/what-was-saved-is-restored")                                     \
+    X(DATA_SET, "data_set", TC_NO_SYM, "what was loaded is a data set and no state",                 \
+      "torch.load() of tensors to train on", "relations/APISequence_follow/data-is-no-state")        \
+    X(SERVED, "served", TC_NO_SYM, "the gradient had served before it was cleared",                  \
+      "unknown: the commit names no script",                                                         \
+      "relations/APISequence_between/gradients-that-served")                                         \
+    X(DROPPED, "dropped", TC_NO_SYM,                                                                 \
+      "the script clipped a gradient and left out its step, as it does not always",                  \
+      "steps_left_out_when_wild.py of benchmarks/blind/third",                                       \
+      "relations/APISequence_between/dropped-after-a-look")                                          \
+    /* of changes that did not happen */                                                             \
+    X(ACCUMULATED, "accumulated", TC_NO_SYM,                                                         \
+      "a gradient was there already, or comes when ranks exchange it",                               \
+      "pipelines that accumulate gradients",                                                         \
+      "relations/EventContain_some/gradients-are-accumulated")                                       \
+    X(NOTHING_TO_CLEAR, "nothing_to_clear", TC_NO_SYM, "no gradient was there to be cleared",        \
+      "pipelines that accumulate gradients",                                                         \
+      "relations/EventContain_some/zero-grad-clears-nothing")                                        \
+    X(NO_RATE, "no_rate", TC_SYM_DATA, "the learning rate was zero, or too small to show",           \
+      "no script: the definition of the form", "relations/EventContain_each/lr-zero-undecided")      \
+    X(STEP_INSIDE, "step_inside", TC_NO_SYM, "an optimizer stepped inside the call",                 \
+      "optimizers in hooks of the backward",                                                         \
+      "relations/EventContain_none/step-inside-of-backward")                                         \
+    X(UNREADABLE, "unreadable", TC_SYM_DATA, "its content cannot be read",                           \
+      "no script: content that cannot be read, as of meta tensors",                                  \
+      "relations/EventContain_each/unreadable-content-undecided")                                    \
+    X(TINY_GRADIENT, "tiny_gradient", TC_SYM_DATA,                                                   \
+      "its gradient was next to nothing, and rounding hides that",                                   \
+      "no script: the definition of the form",                                                       \
+      "relations/EventContain_each/tiny-gradient-undecided")                                         \
+    X(ZERO_GRADIENT, "zero_gradient", TC_SYM_DATA, "its gradient was computed to be zero",           \
+      "the last bias of the critic of a WGAN",                                                       \
+      "relations/EventContain_each/gradients-that-are-zero")                                         \
+    X(RESTING, "resting", TC_SYM_DATA, "it had no gradient, and may have one in a later step",       \
+      "alternating_tasks.py: the head of a task without a turn",                                     \
+      "relations/EventContain_each/heads-that-rest")                                                 \
+    X(ONCE, "once", TC_SYM_DATA, "it stayed for fewer calls than rounding could explain",            \
+      "no script: the definition of the form, for rounding",                                         \
+      "relations/EventContain_each/frozen-after-three-in-a-row")                                     \
+    X(EARLY, "early", TC_SYM_DATA, "an average that a script keeps moves from a later step on",      \
+      "one of 12 healthy scripts never seen; which is not told",                                     \
+      "relations/EventContain_each/buffers-of-frozen-modules")                                       \
+    /* of who made, owns or keeps weights */                                                         \
+    X(NO_STEP_BEFORE, "no_step_before", TC_SYM_KEPT,                                                 \
+      "no step of that optimizer came right before it", "no script: the definition of the form",     \
+      "relations/EventContain_each/frozen-later")                                                    \
+    X(MADE, "made", TC_NO_SYM, "to load and to initialise is to make weights",                       \
+      "no script: the definition of the form, for resumed runs",                                     \
+      "relations/EventContain_within/loading-is-always-right")                                       \
+    X(OWN_WRITES, "own_writes", TC_NO_SYM,                                                           \
+      "the script writes to its weights as a part of training",                                      \
+      "unknown: the commit names no script; its case clamps weights",                                \
+      "relations/EventContain_restored/swapped-for-evaluation")                                      \
+    X(WRITTEN_ANEW, "written_anew", TC_NO_SYM,                                                       \
+      "the script wrote the weights anew after the evaluation",                                      \
+      "schedule-free optimizers move back within rounding",                                          \
+      "relations/EventContain_restored/put-back-within-rounding")                                    \
+    X(LATER_OWNER, "later_owner", TC_NO_SYM, "an optimizer that has it may be called later",         \
+      "no script: the definition of the form",                                                       \
+      "relations/EventContain_owned/an-optimizer-that-comes-later")                                  \
+    X(HIDDEN_OWNERS, "hidden_owners", TC_NO_SYM, "an optimizer did not tell what it owns",           \
+      "a release of torch with param_groups renamed, made for the test",                             \
+      "relations/EventContain_owned/hidden-owners")                                                  \
+    X(BY_HAND, "by_hand", TC_NO_SYM,                                                                 \
+      "the script itself writes to it, as from a copy that it trains",                               \
+      "the reference of specforge663_norm_of_a_shard of benchmarks/blind/third: shards are trained", \
+      "relations/EventContain_owned/trained-as-a-copy")                                              \
+    X(BESIDE_FROZEN, "beside_frozen", TC_NO_SYM, "it is a norm or a bias beside frozen weights",     \
+      "forum84911, its healthy half: the head alone is given",                                       \
+      "relations/EventContain_owned/norms-beside-frozen-weights")                                    \
+    X(LATER_STEP, "later_step", TC_NO_SYM, "the optimizer may take its first step later",            \
+      "no script: the definition of the form",                                                       \
+      "relations/EventContain_sets/scheduler-of-another-optimizer")                                  \
+    /* of copies, on ranks and in one process */                                                     \
+    X(NO_MODULE, "no_module", TC_NO_SYM,                                                             \
+      "an optimizer holds it and no module: it may be a part of all",                                \
+      "DeepSpeed ZeRO: flat parts of all weights",                                                   \
+      "relations/Consistent_replica/parts-of-an-optimizer")                                          \
+    X(NOT_SHARED, "not_shared", TC_NO_SYM, "not all ranks that reported have it",                    \
+      "no script: the definition of the form", "relations/Consistent_replica/parts-have-replicas")   \
+    X(OWN_PART, "own_part", TC_SYM_DATA,                                                             \
+      "it differs between ranks from the start, as parts of a whole do, where others are equal",     \
+      "tensor parallelism by hand: dropout_differs_in_replicated_part of benchmarks/blind",          \
+      "relations/Consistent_replica/parts-without-marks")                                            \
+    X(APART, "apart", TC_SYM_DATA, "ranks went their own ways and met again",                        \
+      "local_sgd.py of benchmarks/blind", "relations/Consistent_replica/ranks-that-meet-again")      \
+    X(INCOMPARABLE, "incomparable", TC_SYM_DATA,                                                     \
+      "a digest of a sample compares with none of the whole",                                        \
+      "no script: what --digest-budget leaves of a digest",                                          \
+      "relations/Consistent_replica/not-all-ranks-reported")                                         \
+    X(CLONES, "clones", TC_NO_SYM,                                                                   \
+      "the two are clones of one template, which go ways of their own",                              \
+      "unknown: the commit names no script",                                                         \
+      "relations/Consistent_alias/clones-go-their-own-ways")                                         \
+    /* of operands and results */                                                                    \
+    X(SET_APART, "set_apart", TC_NO_SYM,                                                             \
+      "the script itself gave the layer another mode than the model", "Monte Carlo dropout",         \
+      "relations/APIArg_constant/a-layer-set-apart")                                                 \
+    X(TOLD, "told", TC_NO_SYM, "a model that trains was asked for it without gradients",             \
+      "activity10 of benchmarks/blind/second: a loss of validation outside of no_grad",              \
+      "relations/APIArg_constant/a-loss-that-is-told")                                               \
+    X(SCALED, "scaled", TC_NO_SYM,                                                                   \
+      "gradients may overflow in a scaler, an unscaling and a clipping",                             \
+      "unknown: the commit names no script", "relations/APIOutput_finite/gradients-may-overflow")    \
+    X(OVERRULED, "overruled", TC_NO_SYM,                                                             \
+      "what the constructor of a package initialises may be overruled",                              \
+      "unknown: the commit names no script", "relations/APIArg_distinct/inside-an-initialiser")      \
+    X(REVISITED, "revisited", TC_NO_SYM,                                                             \
+      "one call of the script came to the tensor by each of its owners",                             \
       "Module.apply() and tied weights", "relations/APIArg_distinct/applied-twice")
 
 enum tc_excuse {

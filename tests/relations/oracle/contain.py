@@ -187,14 +187,16 @@ def restored_claims(key, outcomes):
 def gradients(p, what, x):
     if what == "call" and (x["role"] == "step" or "training" not in x.get("self", {}).get("attrs", {})):  # a module clears, and owns nothing
         p.state["owners"].update(dict.fromkeys(x["params"]))
+    if what == "change" and not x["call"]:
+        p.state["by hand"][x["variable"]["serial"]] = True
     if what != "window" or not p.has_step:
         return
-    streaks = p.state["streaks"]
+    streaks, by_hand = p.state["streaks"], p.state["by hand"]
     for v in p.variables.values():
         if v["kind"] != "Parameter" or not v["requires_grad"] or v["grad"] in ("null", "zero"):
             continue
         is_owned = v["serial"] in p.state["owners"]
-        streaks[v["serial"]] = 0 if is_owned else streaks.get(v["serial"], 0) + 1
+        streaks[v["serial"]] = 0 if is_owned or by_hand.pop(v["serial"], False) else streaks.get(v["serial"], 0) + 1
         is_beside_frozen = len(v["shape"]) < 2 and any(
             w["kind"] == "Parameter" and w["root"] == v["root"] and len(w["shape"]) >= 2 and not w["requires_grad"]
             for w in p.variables.values())
