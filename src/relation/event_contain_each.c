@@ -49,10 +49,15 @@ static bool is_uncleared(const struct tc_call *call, int64_t serial)
     return false;
 }
 
-/* The class of gradient that the call read: that of the last look before the change. */
+/* The class of gradient that the call read: that of the last look before the change. What the step
+ * calls may clear it as well; that of a closure it reads after. */
 static tc_sym grad_read(const struct tc_call *call, const struct tc_variable *variable)
 {
-    return variable->grad_cause == call->id ? variable->grad_before : variable->grad;
+    const bool is_cleared = variable->grad == TC_SYM_GRAD_NULL || variable->grad == TC_SYM_ZERO;
+
+    return variable->grad_cause == call->id || (variable->grad_cause > call->id && is_cleared)
+               ? variable->grad_before
+               : variable->grad;
 }
 
 static uint64_t advance_streak(struct each_state *each, const struct tc_event *event,

@@ -61,7 +61,8 @@ def owned(p, what, call):
         if kind_of(p, v) == "frozen_buffer" and call["step"] < 2:
             continue
         where = situation_of(p, call, False)
-        grad = v["grad_before"] if v["grad_cause"] == call["id"] else v["grad"]
+        is_cleared_inside = v["grad_cause"] > call["id"] and v["grad"] in ("null", "zero")
+        grad = v["grad_before"] if v["grad_cause"] == call["id"] or is_cleared_inside else v["grad"]
         changed = v["data_cause"] >= call["id"]
         who = (call["name"], call["self"]["id"], v["serial"])
         streak = p.state["streak"][who] = 0 if changed else p.state["streak"].get(who, 0) + 1

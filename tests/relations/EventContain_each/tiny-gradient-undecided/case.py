@@ -38,5 +38,18 @@ def fine_cleared_by_the_step_itself(folder):
     t.end()
 
 
+def fine_cleared_by_what_the_step_calls(folder):
+    t = Trace(folder)
+    model = t.net("w")
+    optimizer = t.optimizer(model)
+    for _ in range(12):
+        t.backward(model, grad="tiny")
+        t.enter("torch.optim.Optimizer.step", at="train.py:13", **t.on_optimizer(optimizer))
+        t.zero_grad(optimizer)
+        t.leave()
+        t.cut()
+    t.end()
+
+
 def broken(folder):
     train(folder, "non_zero", changes=[])
