@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "collect/agent/digest.h"
+#include "collect/agent/look/digest.h"
 
 #define MAX_SIZE ((size_t)64 << 20)
 #define BYTES    ((size_t)256 << 20) /* of a turn */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How fast the kernel of looks (src/collect/agent/kernel.c) is on this machine's device, and whether it says what torch's operators say.
+"""How fast the kernel of looks (src/collect/agent/look/kernel.c) is on this machine's device, and whether it says what torch's operators say.
 
 usage: kernel_speed.py [--check]
 
@@ -57,7 +57,7 @@ class Kernel:
         nvrtc = test_nvrtc.find(None)
         if nvrtc is None:
             sys.exit("no libnvrtc is here: pip install nvidia-cuda-nvrtc")
-        source = b"".join((test_nvrtc.AGENT / name).read_bytes() for name in ("kernel.h", "kernel.c"))
+        source = b"".join((test_nvrtc.LOOK / name).read_bytes() for name in ("kernel.h", "kernel.c"))
         major, minor = torch.cuda.get_device_capability() if DEVICE.type == "cuda" else (9, 0)
         option = f"--gpu-architecture=sm_{major}{minor}".encode()
         program, size = ctypes.c_void_p(), ctypes.c_size_t()

@@ -5,6 +5,7 @@
 usage: law.py [ROOT]     prints one line per breach, exits with 1 if there is any
 
 * layers: who may include whose headers (USES)
+* rooms: the same of the rooms of the agent (ROOMS); nobody else includes its headers
 * doors: each third-party header is included in one place only (DOORS)
 * circles: no unit (a .c file with its header) includes another that, by whatever way, includes it
 * no file includes banned.h: the build does
@@ -32,6 +33,9 @@ USES |= {
     "collect": ["base", "trace", "relation/interest.h"],
     "tools": CORE + ["infer", "check", "plan", "report", "online", "cli", "collect", "import"],
 }
+# The rooms of the agent: each may include those before it. Beside them stands what all of them share, and needs none.
+AGENT = "collect/agent/"
+ROOMS = ["torch", "look", "say", "hook"]
 # The layer that a public header belongs to.
 PUBLIC = {
     "error": "base", "export": "base", "version": "base", "value": "trace", "record": "trace", "trace": "trace",
@@ -90,6 +94,28 @@ def check_layer(path, kind, header):
     return f"{layer} must not use {header}"
 
 
+def room_of(path):
+    """collect/agent/say/line.h: 3, behind torch and look; collect/agent/agent.h: 0; None: an unknown room."""
+    folder, _, _name = path.removeprefix(AGENT).rpartition("/")
+    return 0 if not folder else ROOMS.index(folder) + 1 if folder in ROOMS else None
+
+
+def check_room(path, kind, header):
+    path = path.removeprefix("src/")
+    if kind == "<" or not header.startswith(AGENT):
+        return None
+    if not path.startswith(AGENT):
+        return f"{header} is the agent's own"
+    if room_of(path) is not None and (room_of(header) is None or room_of(header) > room_of(path)):
+        return f"{path} must not use {header}: the rooms of the agent are {', '.join(ROOMS)}"
+    return None
+
+
+def check_place(path, _):
+    if path.startswith("src/" + AGENT) and room_of(path.removeprefix("src/")) is None:
+        yield 1, "it is in no room of the agent: see ROOMS in tests/law/law.py"
+
+
 def check_door(path, kind, header):
     for pattern, doors in DOORS.items():
         if re.match(pattern, header):
@@ -103,7 +129,7 @@ def check_door(path, kind, header):
 def check_includes(path, lines):
     includes = [(i, m[1], m[2]) for i, line in enumerate(lines, 1) if (m := INCLUDE.match(line))]
     for i, kind, header in includes:
-        for check in (check_layer, check_door):
+        for check in (check_layer, check_room, check_door):
             if said := check(path, kind, header):
                 yield i, said
         if header == "base/banned.h":
@@ -176,7 +202,7 @@ def breaches(root):
             path = file.relative_to(root).as_posix()
             text = file.read_text()
             code = [line.rstrip() for line in without_comments(text).split("\n")]
-            for check, lines in ((check_includes, text.split("\n")), (check_prints, code), (check_lengths, code)):
+            for check, lines in ((check_place, None), (check_includes, text.split("\n")), (check_prints, code), (check_lengths, code)):
                 for line, said in check(path, lines):
                     yield path, line, said
     for unit, other in check_circles(root):

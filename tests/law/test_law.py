@@ -15,6 +15,10 @@ CLEAN = {
     "src/trace/scan.c": '#include <traincheck/trace.h>\n#include "base/vec.h"\n',
     "src/cli/app.c": '#include <stdio.h>\nvoid f(void)\n{\n    puts("");\n}\n',
     "src/collect/select.c": '#include "relation/interest.h"\n',
+    "src/collect/agent/agent.h": "",
+    "src/collect/agent/torch/torch.h": '#include "collect/agent/agent.h"\n',
+    "src/collect/agent/look/look.h": '#include "collect/agent/torch/torch.h"\n',
+    "src/collect/agent/hook/calls.c": '#include "collect/agent/hook/calls.h"\n#include "collect/agent/look/look.h"\n',
     "tools/traincheck-check.c": '#include "check/engine.h"\n',
 }
 
@@ -32,6 +36,12 @@ PLANTED = [
     ("src/trace/x.c", '#include <cjson/cJSON.h>\n', "has its door in src/base/json.c"),
     ("src/base/x.c", '#include <zstd.h>\n', "has its door in src/trace/zio.c"),
     ("src/check/x.c", '#include <uv.h>\n', "has its door in"),
+    ("src/collect/agent/x.c", '#include "collect/agent/torch/torch.h"\n', "must not use collect/agent/torch/torch.h"),
+    ("src/collect/agent/torch/x.c", '#include "collect/agent/look/look.h"\n', "must not use collect/agent/look/look.h"),
+    ("src/collect/agent/look/x.h", '#include "collect/agent/say/line.h"\n', "must not use collect/agent/say/line.h"),
+    ("src/collect/agent/say/x.c", '#include "collect/agent/hook/calls.h"\n', "must not use collect/agent/hook/calls.h"),
+    ("src/collect/agent/misc/x.c", '', "is in no room"),
+    ("src/collect/x.c", '#include "collect/agent/agent.h"\n', "is the agent's own"),
     ("src/infer/x.c", '#include <Python.h>\n', "has its door in src/collect/"),
     ("src/base/x.c", '#include <glib.h>\n', "no known system header"),
     ("src/base/x.c", '#include "base/banned.h"\n', "the build includes base/banned.h"),

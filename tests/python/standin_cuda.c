@@ -22,7 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collect/agent/kernel.h"
+#include "collect/agent/look/kernel.h"
 
 #define SUCCESS          0
 #define INVALID_VALUE    1

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/agent/kernel.h"
+#include "collect/agent/look/kernel.h"
 
 #define MAGIC "stand-in's code of " TC_KERNEL_NAME
 

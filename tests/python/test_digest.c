@@ -6,9 +6,9 @@
 
 #include <math.h>
 
-#include "collect/agent/digest.h"
-#include "collect/agent/lanes.h"
-#include "collect/agent/wide.h"
+#include "collect/agent/look/digest.h"
+#include "collect/agent/look/lanes.h"
+#include "collect/agent/look/wide.h"
 
 static void any_changed_byte_changes_the_digest(void **state)
 {

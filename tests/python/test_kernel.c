@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/agent/digest.h"
-#include "collect/agent/kernel.h"
-#include "collect/agent/lanes.h"
+#include "collect/agent/look/digest.h"
+#include "collect/agent/look/kernel.h"
+#include "collect/agent/look/lanes.h"
 
 #define MAX_SIZE ((size_t)64 << 20)
 #define N_CASES  3000

@@ -13,7 +13,7 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-AGENT = ROOT / "src" / "collect" / "agent"
+LOOK = ROOT / "src" / "collect" / "agent" / "look"
 GENERATIONS = (75, 80, 90, 100, 120)
 MISSING = 77
 
@@ -72,7 +72,7 @@ def main():
         print(f"NOT DONE: no libnvrtc is here, so the kernel was not compiled for sm_{', sm_'.join(map(str, GENERATIONS))}. "
               "pip install nvidia-cuda-nvrtc brings it.")
         sys.exit(MISSING)
-    source = b"".join((AGENT / name).read_bytes() for name in ("kernel.h", "kernel.c"))
+    source = b"".join((LOOK / name).read_bytes() for name in ("kernel.h", "kernel.c"))
     n_wrong = 0
     for generation in [args.only] if args.only else GENERATIONS:
         wrong, size = compile_for(nvrtc, source, generation)

@@ -10,7 +10,7 @@
 
 #include "base/fs.h"
 #include "base/strbuf.h"
-#include "collect/agent/sink.h"
+#include "collect/agent/say/sink.h"
 #include "trace/zio.h"
 
 static char *folder, *path;

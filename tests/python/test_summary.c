@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "base/strbuf.h"
-#include "collect/agent/summary.h"
+#include "collect/agent/look/summary.h"
 
 static const char *text_of(const void *data, size_t n, size_t n_columns, enum tc_integer kind)
 {

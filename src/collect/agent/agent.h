@@ -6,6 +6,10 @@
  * All its state is guarded by the interpreter's lock; only the sink has a lock
  * of its own. What its thread tells the board of is atomic. Policy - what is traced and what it is
  * called - is Python (python/traincheck_agent); what runs at every traced call is C.
+ *
+ * The parts lie in four rooms, whose main headers say what they are for: torch/torch.h,
+ * look/look.h, say/line.h, hook/slots.h. Each may use those before it in this row; tests/law/law.py
+ * holds them to it. What stands beside them, as this header, uses none.
  */
 #ifndef TC_COLLECT_AGENT_H
 #define TC_COLLECT_AGENT_H
@@ -132,6 +136,9 @@ extern struct tc_agent tc_agent;
 bool tc_agent_init(void);
 struct tc_thread *tc_thread_current(void);
 int64_t tc_agent_now(void);
+
+/* ---- what any room may say of the agent itself: say/notes.c ---- */
+
 /* Make sure that a trace file is open. False where none can be. */
 bool tc_agent_ready(void);
 /*
@@ -142,6 +149,8 @@ void tc_agent_failed(struct tc_api *api, const char *what);
 /* Count an error of ours, and note it. */
 void tc_agent_switched_off(const char *text);
 void tc_agent_note(const char *code, const char *text, int64_t count);
+
+/* ---- the policy ---- */
 
 /*
  * Call a function of the policy, as PyObject_CallMethod. Tracers and profilers of the user's, and

@@ -10,12 +10,12 @@ import sys
 from . import lanes
 from .values import Shield, dispatches
 
-# As enum tc_what of collect/agent/transfer.h.
+# As enum tc_what of collect/agent/look/question.h.
 DIGEST, MAGNITUDE, FINITE, BYTES, STRIPES, ROWS, SAMPLE, FIRST, SAME = range(9)
 
-_N_STRIPES, _STRIPE = 16, 4096  # as in collect/agent/digest.h
-_N_PIECES, _PIECE = 4, 256      # as in collect/agent/content.c
-_N_SAMPLE = 256                 # as in collect/agent/summary.c
+_N_STRIPES, _STRIPE = 16, 4096  # as in collect/agent/look/digest.h
+_N_PIECES, _PIECE = 4, 256      # as in collect/agent/look/question.h
+_N_SAMPLE = 256                 # as in collect/agent/look/summary.h
 _ALIGNMENT = 8
 
 
@@ -169,7 +169,7 @@ def wait_for(event):
     return True
 
 
-# ---- the kernel of CUDA (collect/agent/cuda.h) ----
+# ---- the kernel of CUDA (collect/agent/look/cuda.h) ----
 
 def nvrtc_paths():
     """Where the compiler of kernels may be: loaded or known to the system, and in packages beside torch. Those load a second library by

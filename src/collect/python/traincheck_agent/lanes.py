@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of bytes as collect/agent/lanes.h makes them, in operators that any device of torch has: integers of 64 bits that wrap."""
+"""Sums of bytes as collect/agent/look/lanes.h makes them, in operators that any device of torch has: integers of 64 bits that wrap."""
 import functools
 import sys
 

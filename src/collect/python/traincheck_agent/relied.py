@@ -42,7 +42,7 @@ def check_module(cls):
 
 
 def check_groups(optimizer):
-    """What an optimizer owns is read from its groups. As shows_params() of agent/owned.c."""
+    """What an optimizer owns is read from its groups. As shows_params() of agent/look/owned.c."""
     groups = getattr(optimizer, "param_groups", None)
     if not isinstance(groups, list) or not all(isinstance(g, dict) and isinstance(g.get("params"), list) for g in groups):
         miss("torch.optim.Optimizer.param_groups")

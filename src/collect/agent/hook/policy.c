@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/agent/hook/policy.h"
+
+#include <string.h>
+
+#include "collect/agent/embedded.h"
+#include "collect/agent/look/digest.h"
+#include "collect/agent/torch/signature.h"
+#include <traincheck/version.h>
+
+static bool add_roles(PyObject *module)
+{
+    for (int i = 0; i < TC_N_ROLES; i++) {
+        char name[32] = "ROLE_";
+        size_t n = 5;
+
+        for (const char *p = tc_role_text((enum tc_role)i); *p && n < sizeof(name) - 1; p++)
+            name[n++] = (char)Py_TOUPPER(*p);
+        name[n] = '\0';
+        if (PyModule_AddIntConstant(module, name, i) < 0)
+            return false;
+    }
+    return true;
+}
+
+static bool add_constants(PyObject *module)
+{
+    static const struct {
+        const char *name;
+        long value;
+    } constants[] = {
+        {"SCHEMA",         TC_TRACE_SCHEMA  },
+        {"METHOD",         TC_API_METHOD    },
+        {"OUTERMOST",      TC_API_OUTERMOST },
+        {"RECEIVER",       TC_API_RECEIVER  },
+        {"TOP",            TC_API_TOP       },
+        {"LOOK",           TC_API_LOOK      },
+        {"CHECKPOINT",     TC_API_CHECKPOINT},
+        {"MODULE",         TC_API_MODULE    },
+        {"CONTENT",        TC_API_CONTENT   },
+        {"ASK",            TC_API_ASK       },
+        {"UNWRITTEN",      TC_API_UNWRITTEN },
+        {"OWN",            TC_API_OWN       },
+        {"ACCEPTS_ANY",    TC_ACCEPTS_ANY   },
+        {"ACCEPTS_TENSOR", TC_ACCEPTS_TENSOR},
+        {"ACCEPTS_INDEX",  TC_ACCEPTS_INDEX },
+        {"ACCEPTS_SIZES",  TC_ACCEPTS_SIZES },
+    };
+
+    for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++)
+        if (PyModule_AddIntConstant(module, constants[i].name, constants[i].value) < 0)
+            return false;
+    return PyModule_AddStringConstant(module, "DIGEST", TC_DIGEST_NAME) == 0;
+}
+
+/* The module object must stand in sys.modules before its text runs: the files import each other. */
+static PyObject *load(const struct tc_embedded *file)
+{
+    PyObject *module = PyImport_AddModule(file->name); /* borrowed */
+    PyObject *dict = module ? PyModule_GetDict(module) : NULL;
+    PyObject *code, *done = NULL, *path;
+
+    if (!dict)
+        return NULL;
+    if (!strchr(file->name, '.')) { /* the package itself */
+        path = PyList_New(0);
+        PyDict_SetItemString(dict, "__path__", path);
+        Py_XDECREF(path);
+    }
+    PyDict_SetItemString(dict, "__package__", tc_agent.package);
+    code = Py_CompileString(file->text, file->file, Py_file_input);
+    if (code && PyDict_SetItemString(dict, "__builtins__", PyEval_GetBuiltins()) == 0)
+        done = PyEval_EvalCode(code, dict, dict);
+    Py_XDECREF(code);
+    Py_XDECREF(done);
+    return done ? module : NULL;
+}
+
+static bool load_all(void)
+{
+    PyObject *module = NULL;
+
+    tc_agent.package = PyUnicode_InternFromString(tc_embedded[0].name);
+    if (!tc_agent.package)
+        return false;
+
+    for (const struct tc_embedded *file = tc_embedded; file->name; file++) {
+        module = load(file);
+        if (!module)
+            return false;
+    }
+    tc_agent.policy = module ? Py_NewRef(module) : NULL;
+    return module != NULL;
+}
+
+bool tc_policy_load(PyObject *module)
+{
+    return add_roles(module) && add_constants(module) && load_all();
+}

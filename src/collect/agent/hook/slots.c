@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/agent/hook/slots.h"
+
+#include <pthread.h>
+
+#include "base/map.h"
+#include "collect/agent/hook/calls.h"
+#include "collect/agent/hook/thunks.h"
+#include "collect/agent/say/frames.h"
+#include "collect/agent/torch/identity.h"
+
+struct redirection {
+    vectorcallfunc original; /* NULL: the callable is called by tp_call */
+    struct tc_hook hook;
+    PyMethodDef def; /* stands in for the builtin's own */
+    PyObject *seen;  /* set of types, for once_per_type */
+    PyObject *keep;  /* builtins are kept alive, as def must outlive them */
+    bool has_thunk;  /* calls past the slot come back to it */
+};
+
+static struct tc_map by_callable;
+
+static struct redirection *find(PyObject *callable)
+{
+    uint64_t value;
+
+    return tc_map_get(&by_callable, (uint64_t)(uintptr_t)callable, &value)
+               ? (struct redirection *)(uintptr_t)value
+               : NULL;
+}
+
+static vectorcallfunc *slot_of(PyObject *callable)
+{
+    PyTypeObject *type = Py_TYPE(callable);
+
+    if (!PyType_HasFeature(type, Py_TPFLAGS_HAVE_VECTORCALL) || type->tp_vectorcall_offset <= 0)
+        return NULL;
+    return (vectorcallfunc *)(void *)((char *)callable + type->tp_vectorcall_offset);
+}
+
+static PyObject *keywords(PyObject *const *values, PyObject *names)
+{
+    PyObject *dict = PyDict_New();
+
+    for (Py_ssize_t i = 0; dict && i < PyTuple_GET_SIZE(names); i++)
+        if (PyDict_SetItem(dict, PyTuple_GET_ITEM(names, i), values[i]) < 0)
+            Py_CLEAR(dict);
+    return dict;
+}
+
+static PyObject *arguments(PyObject *const *args, size_t n)
+{
+    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
+
+    for (size_t i = 0; tuple && i < n; i++)
+        PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, Py_NewRef(args[i]));
+    return tuple;
+}
+
+/* A builtin that takes a tuple and a dict has no vectorcall of its own. */
+static PyObject *call_by_tuple(PyObject *callable, PyObject *const *args, size_t n, PyObject *names)
+{
+    PyObject *tuple = arguments(args, n);
+    PyObject *dict = tuple && names ? keywords(args + n, names) : NULL;
+    PyObject *result = NULL;
+
+    if (tuple && (dict || !names))
+        result = Py_TYPE(callable)->tp_call(callable, tuple, dict);
+    Py_XDECREF(tuple);
+    Py_XDECREF(dict);
+    return result;
+}
+
+/* A class method of a C type: it has no slot; what is called is a builtin bound to the class. */
+static PyObject *call_bound(const struct redirection *r, PyObject *const *args, size_t n,
+                            PyObject *names)
+{
+    PyObject *bound = PyCFunction_New((PyMethodDef *)&r->def, args[0]);
+    PyObject *result = bound ? PyObject_Vectorcall(bound, args + 1, n - 1, names) : NULL;
+
+    Py_XDECREF(bound);
+    return result;
+}
+
+static PyObject *call_past_thunk(const struct redirection *r, PyObject *callable,
+                                 PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    const void *before = tc_thunk_pass(r);
+    PyObject *result;
+
+    if (r->original)
+        result = r->original(callable, args, nargsf, names);
+    else
+        result = call_bound(r, args, (size_t)PyVectorcall_NARGS(nargsf), names);
+    tc_thunk_pass(before); /* arguments that do not fit never get there */
+    return result;
+}
+
+/* ---- deep recursion: from 3.11 on, calls of Python functions need no stack of C ---- */
+
+#if PY_VERSION_HEX >= 0x030B0000
+#    define DEEP 1000 /* Python's own limit, until a script raises it */
+
+struct stack {
+    const char *end, *low; /* growing downwards, it should not go below low */
+};
+
+static struct stack measure_stack(void)
+{
+    struct stack stack = {NULL, (const char *)1};
+    pthread_attr_t attributes;
+    size_t size;
+    void *end;
+
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return stack;
+    if (pthread_attr_getstack(&attributes, &end, &size) == 0)
+        stack = (struct stack){end, (const char *)end + size / 4};
+    pthread_attr_destroy(&attributes);
+    return stack;
+}
+
+static bool is_stack_low(void)
+{
+    static __thread struct stack stack;
+    const char *here = __builtin_frame_address(0);
+
+    if (!stack.low)
+        stack = measure_stack();
+    return here > stack.end && here < stack.low; /* some libraries make stacks of their own */
+}
+
+static void tell_of_deep_calls(void)
+{
+    static bool is_told;
+
+    if (!is_told)
+        tc_agent_switched_off("calls at the bottom of a deep recursion: the stack is used up");
+    is_told = true;
+}
+#endif
+
+#if PY_VERSION_HEX >= 0x030C0000
+static vectorcallfunc entrance_of(const struct tc_hook *hook);
+
+/* 3.12 and 3.13 count calls of C, too: 1,500 or 10,000 may be open, and each of ours is two. */
+static bool is_nearly_counted_out(const PyThreadState *state)
+{
+#    if PY_VERSION_HEX < 0x030E0000
+    return state->c_recursion_remaining < 500;
+#    else
+    (void)state;
+    return false;
+#    endif
+}
+
+static bool is_deep(const PyThreadState *state)
+{
+    return state->py_recursion_limit - state->py_recursion_remaining > DEEP;
+}
+
+/* Is too little left for a call that is not inlined? */
+static bool is_at_bottom(PyObject *callable)
+{
+    const PyThreadState *state = PyThreadState_Get();
+
+    return PyFunction_Check(callable) &&
+           (is_nearly_counted_out(state) || (is_deep(state) && is_stack_low()));
+}
+
+/* Where the function calls itself, those calls are inlined, and not traced. */
+static PyObject *call_inlining(const struct redirection *r, PyObject *callable,
+                               PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    PyFunctionObject *function = (PyFunctionObject *)callable;
+    PyObject *result;
+
+    PyFunction_SetVectorcall(function, r->original);
+    result = r->original(callable, args, nargsf, names);
+    PyFunction_SetVectorcall(function, entrance_of(&r->hook));
+    tell_of_deep_calls();
+    return result;
+}
+#endif
+
+static PyObject *call_original(const struct redirection *r, PyObject *callable,
+                               PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    if (r->has_thunk)
+        return call_past_thunk(r, callable, args, nargsf, names);
+#if PY_VERSION_HEX >= 0x030C0000
+    if (callable && is_at_bottom(callable))
+        return call_inlining(r, callable, args, nargsf, names);
+#endif
+    if (r->original)
+        return r->original(callable, args, nargsf, names);
+    return call_by_tuple(callable, args, (size_t)PyVectorcall_NARGS(nargsf), names);
+}
+
+/* ---- control hooks: rare events that the policy wants to hear of ---- */
+
+static bool is_first_of_type(struct redirection *r, PyObject *const *args, size_t n)
+{
+    PyObject *ref;
+    int seen;
+
+    if (!r->hook.once_per_type)
+        return true;
+    if (!n || (!r->seen && !(r->seen = PySet_New(NULL))))
+        return false;
+    ref = PyWeakref_NewRef((PyObject *)Py_TYPE(args[0]), NULL); /* one object per type */
+    seen = ref ? PySet_Contains(r->seen, ref) : 1;
+    if (seen == 0)
+        PySet_Add(r->seen, ref);
+    Py_XDECREF(ref);
+    return seen == 0;
+}
+
+static void tell(PyObject *listener, PyObject *const *args, size_t n, PyObject *result)
+{
+    PyObject *type, *value, *traceback, *tuple, *said, *hidden;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    hidden = tc_frames_hide();
+    tuple = arguments(args, n);
+    said = tuple ? PyObject_CallFunctionObjArgs(listener, tuple, result, NULL) : NULL;
+    Py_XDECREF(tuple);
+    Py_XDECREF(said);
+    if (!said)
+        tc_agent_failed(NULL, "hook");
+    tc_frames_unhide(hidden);
+    PyErr_Restore(type, value, traceback);
+}
+
+static PyObject *call_control(struct redirection *r, struct tc_thread *thread, PyObject *callable,
+                              PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    size_t n = (size_t)PyVectorcall_NARGS(nargsf);
+    bool wanted;
+    PyObject *result;
+
+    thread->guard++;
+    wanted = is_first_of_type(r, args, n);
+    if (wanted && r->hook.before)
+        tell(r->hook.before, args, n, NULL);
+    thread->guard--;
+    thread->muted += r->hook.mute;
+    result = call_original(r, callable, args, nargsf, names);
+    thread->muted -= r->hook.mute;
+    thread->guard++;
+    if (wanted && r->hook.after && result)
+        tell(r->hook.after, args, n, result);
+    thread->guard--;
+    return result;
+}
+
+/* ---- the slot ---- */
+
+static PyObject *call_traced(struct redirection *r, struct tc_thread *thread, PyObject *callable,
+                             PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    struct tc_arguments a = {args, (size_t)PyVectorcall_NARGS(nargsf), names};
+    struct tc_span span;
+    PyObject *result;
+
+    thread->guard++;
+    tc_call_begin(thread, r->hook.api, r->hook.sig, &a, &span);
+    thread->guard--;
+    result = r->hook.after || r->hook.before
+                 ? call_control(r, thread, callable, args, nargsf, names)
+                 : call_original(r, callable, args, nargsf, names);
+    thread->guard++;
+    tc_call_end(thread, &span, result);
+    thread->guard--;
+    return result;
+}
+
+/* Sampling: does the call pass straight through? */
+static bool is_left_out(const struct tc_thread *thread, const struct tc_api *api)
+{
+    if (!tc_agent.is_dark)
+        return false;
+    return !api->in_dark || (api->flags & TC_API_MODULE && thread->n_modules > 0);
+}
+
+/* Does a line of the user's call it, and none that only makes the items of a batch? */
+static bool is_own(struct tc_thread *thread)
+{
+    const struct tc_open_call *items = thread->stack.items;
+    bool is_user;
+
+    if (tc_agent.worker || thread->number)
+        return false;
+    for (size_t i = 0; i < thread->stack.n; i++)
+        if (items[i].api->role == TC_ROLE_DATA)
+            return false;
+    thread->guard++;
+    is_user = tc_frames_is_user();
+    thread->guard--;
+    return is_user;
+}
+
+static bool is_event(const struct redirection *r, struct tc_thread *thread)
+{
+    const struct tc_api *api = r->hook.api;
+
+    return api && !api->off && !thread->muted && !is_left_out(thread, api) &&
+           (!(api->flags & TC_API_OWN) || is_own(thread));
+}
+
+static PyObject *lead(struct redirection *r, PyObject *callable, PyObject *const *args,
+                      size_t nargsf, PyObject *names)
+{
+    struct tc_thread *thread = tc_agent.enabled ? tc_thread_current() : NULL;
+
+    if (!thread || thread->guard)
+        return call_original(r, callable, args, nargsf, names);
+    if (is_event(r, thread))
+        return call_traced(r, thread, callable, args, nargsf, names);
+    return call_control(r, thread, callable, args, nargsf, names);
+}
+
+static PyObject *redirected(PyObject *callable, PyObject *const *args, size_t nargsf,
+                            PyObject *names)
+{
+    struct redirection *r = find(callable);
+
+    if (!r) { /* cannot be: only redirected callables lead here */
+        PyErr_SetString(PyExc_SystemError, "traincheck: lost redirection");
+        return NULL;
+    }
+    return lead(r, callable, args, nargsf, names);
+}
+
+/* The same for calls that a step which sampling leaves out has no use for at all. */
+static PyObject *redirected_in_light(PyObject *callable, PyObject *const *args, size_t nargsf,
+                                     PyObject *names)
+{
+    const struct redirection *r = tc_agent.is_dark ? find(callable) : NULL;
+
+    return r ? call_original(r, callable, args, nargsf, names)
+             : redirected(callable, args, nargsf, names);
+}
+
+static vectorcallfunc entrance_of(const struct tc_hook *hook)
+{
+    bool is_told = hook->before || hook->after || hook->mute;
+
+    return is_told || !hook->api || hook->api->in_dark ? redirected : redirected_in_light;
+}
+
+static PyObject *enter(void *context, PyObject *const *args, size_t n, PyObject *names)
+{
+    const struct redirection *r = context;
+
+    return entrance_of(&r->hook)(r->keep, args, n, names);
+}
+
+/*
+ * Specialised bytecode calls builtins past the slot when their flags are exactly those of one
+ * calling convention. METH_COEXIST changes nothing for a callable that exists, and no convention
+ * has it.
+ */
+static void stop_specialisation(struct redirection *r, PyObject *callable)
+{
+    PyMethodDef **def = NULL;
+
+    if (PyCFunction_CheckExact(callable))
+        def = &((PyCFunctionObject *)callable)->m_ml;
+    else if (Py_IS_TYPE(callable, &PyMethodDescr_Type) ||
+             Py_IS_TYPE(callable, &PyClassMethodDescr_Type))
+        def = &((PyMethodDescrObject *)callable)->d_method;
+    if (!def)
+        return;
+    r->def = **def;
+    r->def.ml_flags |= METH_COEXIST;
+    if (!PyCFunction_CheckExact(callable))
+        r->has_thunk = tc_thunk_install(&r->def, enter, r);
+    *def = &r->def;
+}
+
+bool tc_slot_is_redirected(PyObject *callable)
+{
+    vectorcallfunc *slot = slot_of(callable);
+
+    return slot ? *slot == redirected || *slot == redirected_in_light : find(callable) != NULL;
+}
+
+static void replace_hook(struct redirection *r, const struct tc_hook *hook)
+{
+    Py_XDECREF(r->hook.before);
+    Py_XDECREF(r->hook.after);
+    r->hook = *hook;
+}
+
+/* Specialised call sites let go of a function. */
+static void set_slot(PyObject *callable, vectorcallfunc *slot, vectorcallfunc entrance)
+{
+    if (!PyFunction_Check(callable)) {
+        *slot = entrance;
+        return;
+    }
+#if PY_VERSION_HEX >= 0x030C0000
+    PyFunction_SetVectorcall((PyFunctionObject *)callable, entrance);
+#else
+#    if PY_VERSION_HEX >= 0x030B0000
+    ((PyFunctionObject *)callable)->func_version = 0;
+#    endif
+    *slot = entrance;
+#endif
+}
+
+bool tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
+{
+    vectorcallfunc *slot = slot_of(callable);
+    struct redirection *r;
+
+    if (!slot && !Py_IS_TYPE(callable, &PyClassMethodDescr_Type)) {
+        PyErr_Format(PyExc_TypeError, "%.100s has no vectorcall slot", Py_TYPE(callable)->tp_name);
+        return false;
+    }
+    if (tc_slot_is_redirected(callable)) {
+        replace_hook(find(callable), hook);
+        if (slot)
+            *slot = entrance_of(hook);
+        return true;
+    }
+    r = tc_calloc(1, sizeof(*r));
+    r->original = slot ? *slot : NULL;
+    r->hook = *hook;
+    if (!PyFunction_Check(callable)) {
+        stop_specialisation(r, callable);
+        r->keep = Py_NewRef(callable);
+    }
+    tc_map_put(&by_callable, (uint64_t)(uintptr_t)callable, (uint64_t)(uintptr_t)r);
+    if (slot)
+        set_slot(callable, slot, entrance_of(hook));
+    return true;
+}
+
+/* ---- x[i], which a C type answers by a slot of its own and no function ---- */
+
+static binaryfunc get_item;
+static struct redirection get_item_redirection;
+
+static PyObject *call_get_item(PyObject *callable, PyObject *const *args, size_t nargsf,
+                               PyObject *names)
+{
+    (void)callable;
+    (void)nargsf;
+    (void)names;
+    return get_item(args[0], args[1]);
+}
+
+static PyObject *redirected_get_item(PyObject *tensor, PyObject *index)
+{
+    PyObject *const args[2] = {tensor, index};
+
+    return lead(&get_item_redirection, NULL, args, 2, NULL);
+}
+
+bool tc_slot_redirect_item(PyTypeObject *type, const struct tc_hook *hook)
+{
+    PyMappingMethods *methods = type->tp_as_mapping;
+
+    if (!methods || !methods->mp_subscript || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ||
+        (get_item && methods->mp_subscript != get_item))
+        return false;
+    get_item = methods->mp_subscript;
+    get_item_redirection.original = call_get_item;
+    get_item_redirection.hook = *hook;
+    methods->mp_subscript = redirected_get_item;
+    return true;
+}
+
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
+/*
+ * 3.11 inlines calls between Python functions past the slot, unless there is an eval-frame
+ * function. Inlined calls need no stack of C, all others do: where a deep recursion has used up
+ * most of the stack, what is below is inlined again, and not traced.
+ */
+static PyObject *eval_frame(PyThreadState *state, struct _PyInterpreterFrame *frame, int raised);
+
+static PyObject *eval_inlining(PyThreadState *state, struct _PyInterpreterFrame *frame, int raised)
+{
+    PyObject *result;
+
+    _PyInterpreterState_SetEvalFrameFunc(state->interp, _PyEval_EvalFrameDefault);
+    result = _PyEval_EvalFrameDefault(state, frame, raised);
+    if (_PyInterpreterState_GetEvalFrameFunc(state->interp) == _PyEval_EvalFrameDefault)
+        _PyInterpreterState_SetEvalFrameFunc(state->interp, eval_frame);
+    tell_of_deep_calls();
+    return result;
+}
+
+static PyObject *eval_frame(PyThreadState *state, struct _PyInterpreterFrame *frame, int raised)
+{
+    if (state->recursion_limit - state->recursion_remaining > DEEP && is_stack_low() &&
+        _PyInterpreterState_GetEvalFrameFunc(state->interp) == eval_frame)
+        return eval_inlining(state, frame, raised);
+    return _PyEval_EvalFrameDefault(state, frame, raised);
+}
+
+bool tc_slots_init(void)
+{
+    _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), eval_frame);
+    return true;
+}
+#else
+bool tc_slots_init(void)
+{
+    return true;
+}
+#endif

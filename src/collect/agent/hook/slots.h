@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slots.h - redirecting callables in place
+ *
+ * The room hook is what Python and the policy call, and decides what a call sets off - looks,
+ * records, windows; it may depend on say, look and torch, and none of them on it.
+ *
+ * A callable keeps its identity, type, code and attributes; only its
+ * vectorcall slot leads through us. What is not redirected costs nothing.
+ */
+#ifndef TC_COLLECT_SLOTS_H
+#define TC_COLLECT_SLOTS_H
+
+#include "collect/agent/torch/signature.h"
+
+/* What a redirected callable does besides what it did. */
+struct tc_hook {
+    struct tc_api *api; /* traced as this, or NULL */
+    const struct tc_sig *sig;
+    PyObject *before; /* called with (args) before, with (args, result) after; or NULL */
+    PyObject *after;
+    bool once_per_type; /* before and after: only for the first receiver of each type */
+    bool mute;          /* nothing is traced inside */
+};
+
+/*
+ * Redirect a callable that has a vectorcall slot: a Python function, a builtin, a method
+ * descriptor. Redirecting again replaces the hook. References in hook are taken over on success.
+ * False with a Python error set if the object has no such slot.
+ */
+bool tc_slot_redirect(PyObject *callable, const struct tc_hook *hook);
+bool tc_slot_is_redirected(PyObject *callable);
+/*
+ * Redirect type[index], of a class that took it over from a C type. Classes with the same one may
+ * follow, and the last hook stands for all. False where the type has another.
+ */
+bool tc_slot_redirect_item(PyTypeObject *type, const struct tc_hook *hook);
+
+/* Make calls between Python functions go through the slot too; once, at the start. */
+bool tc_slots_init(void);
+
+#endif /* TC_COLLECT_SLOTS_H */

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/agent/hook/steps.h"
+
+#include <string.h>
+
+#include "collect/agent/hook/variables.h"
+#include "collect/agent/say/queue.h"
+#include "collect/agent/say/settings.h"
+
+/* What is known of an optimizer, in counts of optimizer steps since the start. */
+struct optimizer {
+    int64_t serial;
+    uint64_t born;  /* steps made when it was built */
+    uint64_t last;  /* its own last step, counted over all; 0: never */
+    int64_t window; /* the window it stepped in last */
+    bool given_up;  /* never stepped, though a window was closed without it */
+};
+
+/* The diagram stands in steps.h. */
+enum batch {
+    BATCH_NONE,
+    BATCH_HELD,
+    BATCH_EXPECTED,
+};
+
+static struct {
+    int64_t number;
+    bool has_step; /* the window holds an optimizer step */
+    bool has_call;
+    uint64_t n_steps; /* of all optimizers */
+    int64_t previous; /* the last window that held a step */
+    enum batch batch;
+    int64_t asked_t; /* when the batch was asked for */
+    TC_VEC(struct optimizer) optimizers;
+    int64_t interval, warm_up; /* sampling */
+    int64_t dark_since;        /* the first step that is not traced */
+} steps;
+
+static struct optimizer *known(int64_t serial)
+{
+    for (size_t i = 0; i < steps.optimizers.n; i++)
+        if (steps.optimizers.items[i].serial == serial)
+            return &steps.optimizers.items[i];
+    return NULL;
+}
+
+static struct optimizer *find(int64_t serial)
+{
+    struct optimizer fresh = {.serial = serial, .born = steps.n_steps, .window = -1};
+    struct optimizer *o = known(serial);
+
+    if (o)
+        return o;
+    tc_vec_push(&steps.optimizers, fresh);
+    return &steps.optimizers.items[steps.optimizers.n - 1];
+}
+
+/* The youngest of those that stepped in this window: older ones that rested since are a finished
+ * run. */
+static uint64_t youngest_birth(void)
+{
+    uint64_t born = 0;
+
+    for (size_t i = 0; i < steps.optimizers.n; i++) {
+        const struct optimizer *o = &steps.optimizers.items[i];
+
+        if (o->last && o->window == steps.number && o->born > born)
+            born = o->born;
+    }
+    return born;
+}
+
+/* Is the optimizer's step still to come in this window? */
+static bool is_awaited(const struct optimizer *o, uint64_t born)
+{
+    if (o->last && o->window == steps.number)
+        return false;
+    if (!o->last)
+        return !o->given_up && o->born == born; /* built together, as in adversarial training */
+    return o->window == steps.previous && o->last > born;
+}
+
+static bool all_stepped(void)
+{
+    uint64_t born = youngest_birth();
+
+    for (size_t i = 0; i < steps.optimizers.n; i++)
+        if (is_awaited(&steps.optimizers.items[i], born))
+            return false;
+    return true;
+}
+
+static bool may_cut(const struct tc_thread *thread)
+{
+    return thread->number == 0 && thread->n_core == 0 && !tc_agent.worker &&
+           steps.batch != BATCH_EXPECTED;
+}
+
+/* ---- sampling ---- */
+
+static bool is_lit(int64_t number)
+{
+    return steps.interval < 2 || number < steps.warm_up ||
+           (number - steps.warm_up) % steps.interval == 0;
+}
+
+/* What other parts know of it. While it is not known to which of two steps records belong, they are
+ * made for either. */
+static void show_step(void)
+{
+    tc_agent.step = steps.number + (steps.batch == BATCH_EXPECTED);
+    tc_agent.is_dark =
+        !is_lit(steps.number) && !(steps.batch == BATCH_EXPECTED && is_lit(steps.number + 1));
+}
+
+/* It is known now: they are of the step of that number. */
+static void drop_if_dark(int64_t number)
+{
+    if (!is_lit(number))
+        tc_queue_drop_calls();
+}
+
+void tc_steps_set_sampling(unsigned interval, unsigned warm_up)
+{
+    steps.interval = interval;
+    steps.warm_up = warm_up;
+    show_step();
+}
+
+/* The note between two steps of which only one is traced. */
+static void add_gap(struct tc_strbuf *line, int64_t from, int64_t to, int64_t t)
+{
+    if (is_lit(from) == is_lit(to))
+        return;
+    if (is_lit(from)) {
+        steps.dark_since = to;
+        tc_strbuf_addf(
+            line,
+            "{\"type\":\"note\",\"code\":\"sampling-off\",\"text\":\"step %lld and later are "
+            "not traced\",\"t\":%lld}\n",
+            (long long)to, (long long)t);
+    } else {
+        tc_strbuf_addf(
+            line,
+            "{\"type\":\"note\",\"code\":\"sampling-on\",\"text\":\"steps %lld to %lld were "
+            "not traced\",\"count\":%lld,\"t\":%lld}\n",
+            (long long)steps.dark_since, (long long)from, (long long)(to - steps.dark_since),
+            (long long)t);
+    }
+}
+
+/* ---- windows ---- */
+
+static void add_step(struct tc_strbuf *line, const struct tc_thread *thread, int64_t t,
+                     const char *why)
+{
+    if (!is_lit(steps.number))
+        return;
+    tc_strbuf_adds(line, "{\"type\":\"step\",\"t\":");
+    tc_strbuf_add_int(line, t);
+    tc_strbuf_adds(line, ",\"step\":");
+    tc_strbuf_add_int(line, steps.number);
+    tc_strbuf_addf(line, ",\"stage\":\"%s\",\"why\":\"%s\"}\n", tc_stage_name(thread->stage), why);
+}
+
+static void next_window(void)
+{
+    if (steps.has_step) {
+        for (size_t i = 0; i < steps.optimizers.n; i++)
+            if (!steps.optimizers.items[i].last)
+                steps.optimizers.items[i].given_up = true;
+        steps.previous = steps.number++;
+    }
+    steps.has_step = false;
+    steps.has_call = false;
+    show_step();
+}
+
+/* Close the window and open the next; in line what the trace says of it. */
+static void turn_page(struct tc_thread *thread, int64_t t, const char *why)
+{
+    struct tc_strbuf *line = &thread->line;
+    int64_t number = steps.number;
+
+    tc_strbuf_reset(line);
+    add_step(line, thread, t, why);
+    next_window();
+    add_gap(line, number, steps.number, t);
+}
+
+static void put_lines(const struct tc_strbuf *lines)
+{
+    for (size_t at = 0; at < lines->size;) {
+        size_t size = strcspn(lines->text + at, "\n") + 1;
+
+        tc_queue_put(lines->text + at, size, 0);
+        at += size;
+    }
+}
+
+static void look_at_all(struct tc_thread *thread)
+{
+    tc_variables_look(thread, 0, TC_LOOK_ALL);
+    tc_settings_look(thread, 0, false);
+}
+
+/* What changed while nothing was looked at has no cause. */
+static void catch_up(struct tc_thread *thread, bool was_dark)
+{
+    if (was_dark && !tc_agent.is_dark)
+        look_at_all(thread);
+}
+
+/* What is held belongs to the window that is open. */
+static void keep_batch(void)
+{
+    if (steps.batch != BATCH_HELD)
+        return;
+    steps.batch = BATCH_NONE;
+    tc_queue_release(NULL, 0);
+}
+
+/* Weights may have been changed by a step, or put in for an evaluation and taken out. */
+static void cut(struct tc_thread *thread, const char *why)
+{
+    bool was_dark = tc_agent.is_dark;
+
+    if (!tc_agent_ready())
+        return;
+    keep_batch();
+    if (steps.has_step || thread->stage == TC_STAGE_EVALUATION)
+        look_at_all(thread);
+    turn_page(thread, tc_agent_now(), why);
+    put_lines(&thread->line);
+    catch_up(thread, was_dark);
+}
+
+/* Cut before the batch that was fetched last. */
+static void cut_before_batch(struct tc_thread *thread, const char *why)
+{
+    bool was_dark = !is_lit(steps.number);
+
+    turn_page(thread, steps.asked_t, why);
+    steps.batch = BATCH_NONE;
+    tc_queue_release(thread->line.text, thread->line.size);
+    catch_up(thread, was_dark);
+}
+
+void tc_steps_candidate(struct tc_thread *thread, const char *why)
+{
+    if (may_cut(thread) && steps.has_step && all_stepped())
+        cut(thread, why);
+}
+
+/* One that was never built is a cover of another, as Lightning has it: no step of it will come. */
+void tc_steps_candidate_of(struct tc_thread *thread, const char *why, int64_t serial)
+{
+    const struct optimizer *o = known(serial);
+
+    if (!may_cut(thread) || !steps.has_step)
+        return;
+    if ((o && o->last && o->window == steps.number) || all_stepped())
+        cut(thread, why);
+}
+
+void tc_steps_set_stage(struct tc_thread *thread, enum tc_stage stage)
+{
+    if (thread->stage != stage && may_cut(thread)) {
+        if (steps.batch == BATCH_HELD && steps.has_call) {
+            cut_before_batch(thread, "stage");
+            if (thread->stage == TC_STAGE_EVALUATION)
+                look_at_all(thread);
+        } else if (steps.has_call || steps.has_step) {
+            cut(thread, "stage");
+        }
+    }
+    thread->stage = stage;
+    if (thread->number == 0)
+        keep_batch();
+}
+
+void tc_steps_count_call(struct tc_thread *thread, const struct tc_api *api)
+{
+    if (thread->number || thread->n_core)
+        return;
+    if (api->role != TC_ROLE_DATA && api->role != TC_ROLE_OPERATOR)
+        steps.has_call = true;
+}
+
+void tc_steps_optimizer_born(int64_t serial)
+{
+    if (serial)
+        find(serial);
+}
+
+void tc_steps_before_step(struct tc_thread *thread, int64_t serial)
+{
+    const struct optimizer *o = find(serial);
+
+    if (may_cut(thread) && steps.has_step && o->last && o->window == steps.number)
+        cut(thread, "step");
+}
+
+void tc_steps_after_step(const struct tc_thread *thread, int64_t serial)
+{
+    struct optimizer *o = find(serial);
+
+    if (thread->number != 0)
+        return;
+    o->last = ++steps.n_steps;
+    o->window = steps.number;
+    steps.has_step = true;
+}
+
+bool tc_steps_data_begin(struct tc_thread *thread)
+{
+    if (!may_cut(thread) || !tc_agent_ready())
+        return false;
+    keep_batch();
+    if (steps.has_step && !all_stepped())
+        return false;
+    if (steps.has_step)
+        look_at_all(thread);
+    steps.asked_t = tc_agent_now();
+    steps.batch = steps.has_step ? BATCH_EXPECTED : BATCH_HELD;
+    show_step();
+    tc_queue_hold();
+    return true;
+}
+
+void tc_steps_data_end(bool got_batch)
+{
+    const bool is_expected = steps.batch == BATCH_EXPECTED;
+
+    if (steps.batch == BATCH_NONE)
+        return;
+    steps.batch = BATCH_HELD;
+    show_step();
+    if (is_expected && got_batch) {
+        drop_if_dark(steps.number + 1);
+        cut_before_batch(tc_thread_current(), "data");
+    } else if (!got_batch) {
+        tc_queue_relabel(steps.number);
+        drop_if_dark(steps.number);
+        keep_batch();
+    }
+}
+
+void tc_steps_finish(struct tc_thread *thread)
+{
+    if (steps.batch == BATCH_EXPECTED) /* left by an exit inside of the loader */
+        tc_steps_data_end(false);
+    keep_batch();
+    if (!tc_agent.worker && (steps.has_call || steps.has_step))
+        cut(thread, "end");
+}
+
+void tc_steps_reset(void)
+{
+    steps.number = 0;
+    steps.has_step = steps.has_call = false;
+    steps.batch = BATCH_NONE;
+    steps.n_steps = 0;
+    steps.previous = 0;
+    tc_vec_release(&steps.optimizers);
+    show_step();
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/agent/look/cuda_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/agent/look/digest.h"
+#include "collect/agent/look/summary.h"
+#include "collect/agent/torch/dlpack.h"
+#include "collect/agent/torch/torch.h"
+
+/* Tests have the CPU taken for a device of CUDA (look.c has the same variable for any device). */
+#define TEST_VARIABLE "TRAINCHECK_TEST_ELSEWHERE"
+
+/* A tensor has so many blocks at most: more than any device runs at once. */
+#define MAX_TILES 2048
+
+_Static_assert(TC_NUMBER_F16 == 1 && TC_NUMBER_BF16 == 2 && TC_NUMBER_F32 == 3 &&
+                   TC_NUMBER_F64 == 4,
+               "kernel.c has these numbers");
+
+/* ---- where a tensor lies ---- */
+
+struct place {
+    struct tc_kernel_item item; /* its memory, and nothing asked yet */
+    size_t n_rows;              /* its first dimension; 0: it has none */
+    int device;
+};
+
+static bool is_cpu_taken_for_cuda(void)
+{
+    static int taken = -1;
+    const char *value;
+
+    if (taken < 0) {
+        value = getenv(TEST_VARIABLE);
+        taken = value && strcmp(value, "cuda") == 0;
+    }
+    return taken;
+}
+
+int tc_table_device(const char *name)
+{
+    if (strncmp(name, "cuda:", 5) == 0)
+        return (int)strtol(name + 5, NULL, 10);
+    return is_cpu_taken_for_cuda() && strcmp(name, "cpu") == 0 ? 0 : -1;
+}
+
+/* Dimensions of one element say nothing, and neighbours that lie in one piece are one. */
+static bool take_dims(struct tc_kernel_item *item, const struct tc_dlpack_view *view)
+{
+    const size_t item_size = item->item_size;
+    size_t n = 0;
+
+    for (size_t i = 0; i < view->n_dims; i++) {
+        const uint64_t size = (uint64_t)view->shape[i], stride = (uint64_t)view->strides[i];
+
+        if (size == 1)
+            continue;
+        if (n && item->stride[n - 1] == size * stride * item_size) {
+            item->shape[n - 1] *= size;
+            item->stride[n - 1] = stride * item_size;
+            continue;
+        }
+        if (n == TC_KERNEL_MAX_DIMS)
+            return false;
+        item->shape[n] = size;
+        item->stride[n++] = stride * item_size;
+    }
+    if (n == 1 && item->stride[0] == item_size)
+        n = 0;
+    item->n_dims = (tc_u32)n;
+    return true;
+}
+
+static bool is_true(PyObject *answer)
+{
+    Py_XDECREF(answer);
+    PyErr_Clear();
+    return answer == Py_True;
+}
+
+/* Before torch 2.10: those in one piece. */
+static bool view_by_attributes(PyObject *tensor, struct tc_dlpack_view *view, size_t *n_rows,
+                               size_t *n)
+{
+    PyObject *device = PyObject_CallMethod(tensor, "get_device", NULL);
+    PyObject *pointer = tc_tensor_call(tensor, TC_ATTRIBUTE_data_ptr);
+    PyObject *shape = tc_tensor_get(tensor, TC_ATTRIBUTE_shape);
+    bool is_told = device && pointer && shape && PyTuple_Check(shape) &&
+                   is_true(tc_tensor_call(tensor, TC_ATTRIBUTE_is_contiguous));
+
+    *view = (struct tc_dlpack_view){.cuda = -1};
+    if (is_told) {
+        view->cuda = (int)PyLong_AsLong(device);
+        view->on_cpu = view->cuda < 0;
+        view->data = PyLong_AsVoidPtr(pointer);
+        *n = 1;
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape); i++)
+            *n *= PyLong_AsSize_t(PyTuple_GET_ITEM(shape, i));
+        *n_rows = PyTuple_GET_SIZE(shape) ? PyLong_AsSize_t(PyTuple_GET_ITEM(shape, 0)) : 0;
+        is_told = !PyErr_Occurred();
+    }
+    Py_XDECREF(device);
+    Py_XDECREF(pointer);
+    Py_XDECREF(shape);
+    PyErr_Clear();
+    return is_told;
+}
+
+static bool view_of(PyObject *tensor, struct tc_dlpack_view *view, size_t *n_rows, size_t *n)
+{
+    if (!tc_dlpack_is_there())
+        return view_by_attributes(tensor, view, n_rows, n);
+    if (!tc_dlpack_view(tensor, view))
+        return false;
+    *n_rows = view->n_dims ? (size_t)view->shape[0] : 0;
+    *n = 1;
+    for (size_t i = 0; i < view->n_dims; i++)
+        *n *= (size_t)view->shape[i];
+    return true;
+}
+
+/* Conjugated ones are not what their memory says, nor are negated ones, which lie apart. */
+static bool is_literal(PyObject *tensor, const struct tc_dtype *dtype, bool is_apart)
+{
+    return strncmp(dtype->name, "complex", 7) != 0 &&
+           !(is_apart && is_true(PyObject_CallMethod(tensor, "is_neg", NULL)));
+}
+
+static bool find(PyObject *tensor, struct place *out)
+{
+    struct tc_dlpack_view view;
+    const struct tc_dtype *dtype;
+    PyObject *object;
+    size_t n;
+
+    memset(out, 0, sizeof(*out));
+    if (!tc_tensor_is_exact(tensor) || !view_of(tensor, &view, &out->n_rows, &n))
+        return false;
+    out->device = view.on_cpu && is_cpu_taken_for_cuda() ? 0 : view.cuda;
+    if (out->device < 0 || !n || !view.data)
+        return false;
+    object = tc_tensor_get(tensor, TC_ATTRIBUTE_dtype);
+    dtype = object ? tc_dtype_of(object) : NULL;
+    Py_XDECREF(object);
+    PyErr_Clear();
+    if (!dtype || !dtype->item_size)
+        return false;
+    out->item.data = (tc_u64)(uintptr_t)view.data;
+    out->item.size = n * dtype->item_size;
+    out->item.item_size = (tc_u32)dtype->item_size;
+    out->item.number = dtype->number;
+    return take_dims(&out->item, &view) && is_literal(tensor, dtype, out->item.n_dims > 0);
+}
+
+/* ---- questions ---- */
+
+static void add_tiles(struct tc_table *table, struct tc_kernel_item *item)
+{
+    const size_t groups = (item->size + TC_KERNEL_GROUP - 1) / TC_KERNEL_GROUP;
+    struct tc_kernel_tile tile = {.item = (tc_u32)table->items.n};
+
+    item->tile = (groups + MAX_TILES - 1) / MAX_TILES * TC_KERNEL_GROUP;
+    for (; tile.number * item->tile < item->size; tile.number++)
+        tc_vec_push(&table->tiles, tile);
+}
+
+static void add_asked(struct tc_table *table, size_t number, tc_u32 flag)
+{
+    const struct tc_in_table fresh = {number, table->items.n - 1, flag};
+
+    table->items.items[fresh.item].what |= flag;
+    tc_vec_push(&table->asked, fresh);
+}
+
+static void add_item(struct tc_table *table, PyObject *tensor, struct tc_kernel_item *item)
+{
+    add_tiles(table, item);
+    tc_vec_push(&table->items, *item);
+    tc_vec_push(&table->tensors, tensor);
+}
+
+/* What is asked of the same memory, one after the other, is read in one go. */
+static bool is_last(const struct tc_table *table, const struct place *place, tc_u32 flag)
+{
+    const struct tc_kernel_item *last = table->items.items + table->items.n - 1, *p = &place->item;
+
+    return table->items.n && last->data == p->data && last->size == p->size && !last->n_from &&
+           last->n_dims == p->n_dims && last->number == p->number && !(last->what & flag) &&
+           memcmp(last->shape, p->shape, sizeof(p->shape)) == 0 &&
+           memcmp(last->stride, p->stride, sizeof(p->stride)) == 0;
+}
+
+static void ask(struct tc_table *table, PyObject *tensor, struct place *place, tc_u32 flag,
+                size_t number)
+{
+    if (!is_last(table, place, flag))
+        add_item(table, tensor, &place->item);
+    add_asked(table, number, flag);
+}
+
+static bool ask_numbers(struct tc_table *table, PyObject *tensor, struct place *place, tc_u32 flag,
+                        size_t number)
+{
+    if (place->item.number == TC_NUMBER_OTHER)
+        return false;
+    ask(table, tensor, place, flag, number);
+    return true;
+}
+
+static bool ask_first(struct tc_table *table, PyObject *tensor, struct place *place, size_t number)
+{
+    if (place->item.item_size > 8)
+        return false;
+    ask(table, tensor, place, TC_KERNEL_FIRST, number);
+    return true;
+}
+
+static bool ask_same(struct tc_table *table, const struct tc_question *question,
+                     struct place *place, size_t number)
+{
+    struct place other;
+
+    if (!find(question->other, &other) || other.device != place->device || other.item.n_dims ||
+        other.item.size != place->item.size)
+        return false;
+    place->item.other = other.item.data;
+    add_item(table, question->tensor, &place->item);
+    add_asked(table, number, TC_KERNEL_SAME);
+    return true;
+}
+
+static bool ask_sample(struct tc_table *table, PyObject *tensor, struct place *place, size_t number)
+{
+    const tc_u64 n = place->item.size / place->item.item_size;
+
+    if (n > TC_N_SCALED) {
+        place->item.n_from = n;
+        place->item.size = TC_N_SCALED * place->item.item_size;
+    }
+    add_item(table, tensor, &place->item);
+    add_asked(table, number, TC_KERNEL_BYTES);
+    return true;
+}
+
+/* The sums of pieces, of which the first has the place of the answer. */
+static void ask_piece(struct tc_table *table, PyObject *tensor, const struct place *place,
+                      size_t at, size_t size)
+{
+    struct tc_kernel_item item = place->item;
+
+    item.data += at;
+    item.size = size;
+    item.what = TC_KERNEL_DIGEST;
+    add_item(table, tensor, &item);
+}
+
+static bool ask_pieces(struct tc_table *table, const struct tc_question *question,
+                       const struct place *place, size_t number)
+{
+    const size_t size = place->item.size, first = table->items.n;
+    const size_t row = place->n_rows ? size / place->n_rows : 0;
+    const struct tc_in_table asked = {number, first, TC_KERNEL_DIGEST};
+
+    if (place->item.n_dims || (question->what == TC_WHAT_ROWS && row < TC_PIECE_SIZE))
+        return false;
+    if (question->what == TC_WHAT_STRIPES)
+        for (size_t i = 0; i <= TC_N_STRIPES; i++)
+            ask_piece(table, question->tensor, place, tc_digest_stripe_at(size, i), TC_STRIPE_SIZE);
+    else
+        for (size_t i = 0; i < place->n_rows * TC_N_PIECES; i++)
+            ask_piece(table, question->tensor, place,
+                      i / TC_N_PIECES * row + tc_piece_at(row, i % TC_N_PIECES), TC_PIECE_SIZE);
+    tc_vec_push(&table->asked, asked);
+    return true;
+}
+
+bool tc_table_add(struct tc_table *tables, const struct tc_question *question, size_t number)
+{
+    PyObject *tensor = question->tensor;
+    struct place place;
+    struct tc_table *table;
+
+    if (!find(tensor, &place) || !tc_cuda_has_kernel(place.device))
+        return false;
+    table = &tables[place.device];
+    switch (question->what) {
+    case TC_WHAT_DIGEST:
+        ask(table, tensor, &place, TC_KERNEL_DIGEST, number);
+        return true;
+    case TC_WHAT_BYTES:
+        ask(table, tensor, &place, TC_KERNEL_BYTES, number);
+        return true;
+    case TC_WHAT_MAGNITUDE:
+        return ask_numbers(table, tensor, &place, TC_KERNEL_MAGNITUDE, number);
+    case TC_WHAT_FINITE:
+        return ask_numbers(table, tensor, &place, TC_KERNEL_FINITE, number);
+    case TC_WHAT_FIRST:
+        return ask_first(table, tensor, &place, number);
+    case TC_WHAT_SAME:
+        return ask_same(table, question, &place, number);
+    case TC_WHAT_SAMPLE:
+        return ask_sample(table, tensor, &place, number);
+    case TC_WHAT_STRIPES:
+    case TC_WHAT_ROWS:
+        return ask_pieces(table, question, &place, number);
+    }
+    return false;
+}
+
+/* ---- the launch ---- */
+
+/* The bytes of all answers. */
+static size_t place_answers(struct tc_table *table)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < table->items.n; i++) {
+        struct tc_kernel_item *item = &table->items.items[i];
+
+        item->at = at;
+        at += TC_KERNEL_AT(TC_KERNEL_BYTES, item->what);
+        if (item->what & TC_KERNEL_BYTES)
+            at += (item->size + 7) / 8 * 8;
+    }
+    return at;
+}
+
+/* Those that several blocks work on begin as zero. */
+static bool is_divided(const struct tc_table *table)
+{
+    return table->tiles.n > table->items.n;
+}
+
+/* The stream on which the tensors are read, which the policy tells their allocator. */
+static bool find_stream(const struct tc_table *table, int device, uint64_t *stream)
+{
+    PyObject *tensors = PyList_New(0), *told = NULL;
+
+    for (size_t i = 0; tensors && i < table->tensors.n; i++)
+        if ((!i || table->tensors.items[i] != table->tensors.items[i - 1]) &&
+            PyList_Append(tensors, table->tensors.items[i]) != 0)
+            Py_CLEAR(tensors);
+    if (tensors)
+        told = tc_policy_call("stream_of", "(iO)", device, tensors);
+    *stream = told ? PyLong_AsUnsignedLongLong(told) : 0;
+    Py_XDECREF(told);
+    Py_XDECREF(tensors);
+    return !PyErr_Occurred();
+}
+
+struct tc_cuda_job *tc_table_start(struct tc_table *table, int device, bool *is_captured)
+{
+    const size_t answer_size = (place_answers(table) + 15) / 16 * 16;
+    const size_t of_items = table->items.n * sizeof(table->items.items[0]);
+    const size_t of_tiles = table->tiles.n * sizeof(table->tiles.items[0]);
+    struct tc_cuda_job *job;
+    uint64_t stream;
+
+    *is_captured = false;
+    if (!find_stream(table, device, &stream)) {
+        PyErr_Clear();
+        return NULL;
+    }
+    job = tc_cuda_take(device, answer_size, of_items + of_tiles);
+    if (!job)
+        return NULL;
+    memcpy(job->host + answer_size, table->items.items, of_items);
+    memcpy(job->host + answer_size + of_items, table->tiles.items, of_tiles);
+    if (!tc_cuda_start(job, stream, answer_size, answer_size + of_items, table->tiles.n,
+                       is_divided(table), is_captured) ||
+        *is_captured)
+        return NULL;
+    return job;
+}
+
+size_t tc_table_place(const struct tc_table *table, const struct tc_in_table *asked)
+{
+    const struct tc_kernel_item *item = &table->items.items[asked->item];
+
+    return item->at + TC_KERNEL_AT(asked->flag, item->what);
+}
+
+void tc_table_clear(struct tc_table *table)
+{
+    table->items.n = table->tiles.n = table->asked.n = table->tensors.n = 0;
+}
+
+void tc_table_release(struct tc_table *table)
+{
+    tc_vec_release(&table->items);
+    tc_vec_release(&table->tiles);
+    tc_vec_release(&table->asked);
+    tc_vec_release(&table->tensors);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/agent/say/arguments.h"
+
+#include <stdio.h>
+
+struct writer {
+    struct tc_strbuf *out;
+    const struct tc_sig *sig;
+    const struct tc_arguments *args;
+    const struct tc_asked *asked;
+    size_t n, position; /* written; taken by position */
+};
+
+static void comma(struct writer *w)
+{
+    if (w->n++)
+        tc_strbuf_addc(w->out, ',');
+}
+
+static void add_value(struct writer *w, const char *name, PyObject *value)
+{
+    char path[TC_MAX_OPERAND_NAME];
+
+    if (w->asked->operands)
+        snprintf(path, sizeof(path), "args.%s", name);
+    tc_encode_asked(w->out, value, path, w->asked);
+}
+
+static void add_gathered(struct writer *w)
+{
+    tc_strbuf_addc(w->out, '[');
+    for (; w->position < w->args->n; w->position++) {
+        if (w->position)
+            tc_strbuf_addc(w->out, ',');
+        tc_encode(w->out, w->args->items[w->position]); /* sizes */
+    }
+    tc_strbuf_addc(w->out, ']');
+}
+
+static void add_param(struct writer *w, const struct tc_param *param)
+{
+    bool is_next = param->positional && w->position < w->args->n;
+    PyObject *value = is_next ? w->args->items[w->position] : tc_sig_value_named(w->args, param);
+
+    if (!value && !param->fallback)
+        return;
+    comma(w);
+    tc_strbuf_adds(w->out, param->key);
+    if (is_next && tc_sig_is_gathered(w->sig, w->args)) {
+        add_gathered(w);
+        return;
+    }
+    w->position += is_next;
+    if (value)
+        add_value(w, param->shown, value);
+    else
+        tc_strbuf_adds(w->out, param->fallback);
+}
+
+/* What the signature does not name: by position, then by the names given. */
+static void add_others(struct writer *w)
+{
+    PyObject *names = w->args->names;
+    char position[24];
+
+    for (; w->position < w->args->n; w->position++) {
+        comma(w);
+        snprintf(position, sizeof(position), "%zu", w->position);
+        tc_strbuf_addf(w->out, "\"%s\":", position);
+        add_value(w, position, w->args->items[w->position]);
+    }
+    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        const char *text;
+
+        if (tc_sig_named(w->sig, name))
+            continue;
+        comma(w);
+        tc_encode_str(w->out, name);
+        tc_strbuf_addc(w->out, ':');
+        text = PyUnicode_AsUTF8(name);
+        if (!text)
+            PyErr_Clear();
+        add_value(w, text ? text : "?", w->args->items[w->args->n + (size_t)i]);
+    }
+}
+
+void tc_arguments_add(struct tc_strbuf *out, const struct tc_sig *sig,
+                      const struct tc_arguments *args, const struct tc_asked *asked)
+{
+    struct writer w = {.out = out, .sig = sig, .args = args, .asked = asked};
+
+    tc_strbuf_adds(out, "\"args\":{");
+    for (size_t i = 0; i < sig->n; i++)
+        add_param(&w, &sig->params[i]);
+    add_others(&w);
+    tc_strbuf_addc(out, '}');
+}

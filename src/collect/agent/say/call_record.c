@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/agent/say/call_record.h"
+
+#include <string.h>
+
+#include "collect/agent/say/answers.h"
+#include "collect/agent/say/arguments.h"
+#include "collect/agent/say/frames.h"
+#include "collect/agent/say/line.h"
+#include "collect/agent/say/params_record.h"
+#include "collect/agent/say/queue.h"
+#include "collect/agent/torch/classes.h"
+#include "collect/agent/torch/torch.h"
+
+#define MAX_MESSAGE 200
+
+static void add_autocast(struct tc_strbuf *out, size_t *n)
+{
+    PyObject *text;
+    const char *json;
+
+    if (!tc_autocast_any())
+        return;
+    text = tc_policy_call("autocast_json", NULL);
+    json = text && text != Py_None ? PyUnicode_AsUTF8(text) : NULL;
+    if (json) {
+        tc_strbuf_adds(out, (*n)++ ? ",\"autocast\":" : "\"autocast\":");
+        tc_strbuf_adds(out, json);
+    }
+    Py_XDECREF(text);
+    PyErr_Clear();
+}
+
+static void add_context(struct tc_strbuf *out)
+{
+    size_t start = out->size, n = 0;
+
+    tc_strbuf_adds(out, ",\"ctx\":{");
+    if (!tc_grad_enabled()) {
+        n++;
+        tc_strbuf_adds(out, "\"grad\":false");
+    }
+    if (tc_inference_enabled())
+        tc_strbuf_adds(out, n++ ? ",\"inference\":true" : "\"inference\":true");
+    add_autocast(out, &n);
+    if (tc_agent.annotation) {
+        tc_strbuf_adds(out, n++ ? ",\"annotation\":" : "\"annotation\":");
+        tc_strbuf_adds(out, PyUnicode_AsUTF8(tc_agent.annotation));
+    }
+    if (n)
+        tc_strbuf_addc(out, '}');
+    else
+        out->size = start;
+}
+
+static void announce(struct tc_thread *thread, struct tc_api *api)
+{
+    struct tc_strbuf *out = &thread->line;
+
+    if (api->announced == tc_agent.generation)
+        return;
+    api->announced = tc_agent.generation;
+    tc_strbuf_reset(out);
+    tc_strbuf_addf(out, "{\"type\":\"api\",\"fn\":%s,\"role\":\"%s\"", api->fn,
+                   tc_role_text(api->role));
+    if (api->defaults)
+        tc_strbuf_addf(out, ",\"defaults\":%s", api->defaults);
+    tc_strbuf_adds(out, "}\n");
+    tc_queue_put(out->text, out->size, 0);
+}
+
+/* The enclosing call in the trace, or NULL. */
+static const struct tc_open_call *parent_of_next(const struct tc_thread *thread)
+{
+    for (size_t i = thread->stack.n; i > 0; i--)
+        if (thread->stack.items[i - 1].is_recorded)
+            return &thread->stack.items[i - 1];
+    return NULL;
+}
+
+static bool is_outside(const struct tc_thread *thread)
+{
+    for (size_t i = 0; i < thread->stack.n; i++)
+        if (!tc_api_is_container(thread->stack.items[i].api))
+            return false;
+    return true;
+}
+
+static void add_place(struct tc_thread *thread, struct tc_strbuf *out)
+{
+    const struct tc_open_call *parent = parent_of_next(thread);
+
+    if (thread->number) {
+        tc_strbuf_adds(out, ",\"th\":");
+        tc_strbuf_add_int(out, thread->number);
+    }
+    tc_line_add_step(thread, out);
+    if (parent) {
+        tc_strbuf_adds(out, ",\"parent\":");
+        tc_strbuf_add_int(out, parent->id);
+    }
+    if (is_outside(thread))
+        tc_frames_add(out);
+}
+
+/* An initialiser's operands are memory that is still to be written. */
+static void add_operands(struct tc_strbuf *out, const struct tc_span *span)
+{
+    bool is_init = span->api->role == TC_ROLE_INIT, has_stats = tc_agent.stats;
+    struct tc_operands operands;
+    struct tc_asked asked = {.is_batch = span->is_root};
+
+    operands.n = 0;
+    asked.digests = span->api->flags & TC_API_CONTENT;
+    asked.content = tc_agent.content && !is_init && span->api->role != TC_ROLE_FILL;
+    asked.operands = asked.content ? &operands : NULL;
+    tc_agent.stats = has_stats && !is_init;
+    if (span->receiver) {
+        tc_strbuf_adds(out, ",\"self\":");
+        tc_encode_self(out, span->receiver, span->is_root, &asked);
+    }
+    tc_strbuf_addc(out, ',');
+    tc_arguments_add(out, span->sig, &span->args, &asked);
+    tc_operands_add(out, &operands);
+    tc_agent.stats = has_stats;
+}
+
+void tc_record_call(struct tc_thread *thread, const struct tc_span *span)
+{
+    struct tc_strbuf *out = &thread->line;
+
+    announce(thread, span->api);
+    tc_line_begin(thread);
+    tc_strbuf_adds(out, "{\"type\":\"call\",\"id\":");
+    tc_strbuf_add_int(out, span->id);
+    tc_strbuf_adds(out, ",\"fn\":");
+    tc_strbuf_adds(out, span->api->fn);
+    tc_strbuf_adds(out, ",\"t\":");
+    tc_strbuf_add_int(out, tc_agent_now());
+    add_place(thread, out);
+    add_operands(out, span);
+    add_context(out);
+    if (span->serial)
+        tc_params_add(out, span->receiver, span->api->role == TC_ROLE_STEP && !span->is_closure);
+    tc_strbuf_adds(out, "}\n");
+    tc_line_end(thread, thread->step_at);
+}
+
+static struct tc_strbuf *begin_end(struct tc_thread *thread, const char *type,
+                                   const struct tc_span *span)
+{
+    struct tc_strbuf *out = tc_line_begin(thread);
+
+    tc_strbuf_adds(out, "{\"type\":\"");
+    tc_strbuf_adds(out, type);
+    tc_strbuf_adds(out, "\",\"id\":");
+    tc_strbuf_add_int(out, span->id);
+    tc_strbuf_adds(out, ",\"t\":");
+    tc_strbuf_add_int(out, tc_agent_now());
+    return out;
+}
+
+void tc_record_return(struct tc_thread *thread, const struct tc_span *span, PyObject *result)
+{
+    struct tc_strbuf *out = begin_end(thread, "return", span);
+    struct tc_asked asked = {.is_batch = span->api->role == TC_ROLE_DATA};
+
+    asked.content = tc_agent.content && !(span->api->flags & TC_API_UNWRITTEN);
+    tc_strbuf_adds(out, ",\"value\":");
+    tc_encode_asked(out, result, NULL, &asked);
+    if (span->api->flags & TC_API_ASK)
+        tc_answers_add(out, span, result);
+    tc_strbuf_adds(out, "}\n");
+    tc_line_end(thread, 0);
+}
+
+void tc_record_raise(struct tc_thread *thread, const struct tc_span *span, PyObject *type,
+                     PyObject *value)
+{
+    struct tc_strbuf *out = begin_end(thread, "raise", span);
+    const char *name = type ? ((PyTypeObject *)type)->tp_name : "?";
+    PyObject *text = value && PyExceptionInstance_Check(value) ? NULL : value;
+    Py_ssize_t size = 0;
+    const char *msg;
+
+    tc_strbuf_adds(out, ",\"exc\":");
+    tc_strbuf_add_json(out, name, strlen(name));
+    /* Exceptions that were made already are not asked for their text: __str__ is the user's code.
+     */
+    if (!text && value && PyTuple_Check(((PyBaseExceptionObject *)value)->args) &&
+        PyTuple_GET_SIZE(((PyBaseExceptionObject *)value)->args))
+        text = PyTuple_GET_ITEM(((PyBaseExceptionObject *)value)->args, 0);
+    msg = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, &size) : NULL;
+    if (msg) {
+        tc_strbuf_adds(out, ",\"msg\":");
+        tc_strbuf_add_json(out, msg, (size_t)(size < MAX_MESSAGE ? size : MAX_MESSAGE));
+    }
+    tc_strbuf_adds(out, "}\n");
+    tc_line_end(thread, 0);
+}

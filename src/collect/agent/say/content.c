@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/agent/say/content.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "collect/agent/look/digest.h"
+#include "collect/agent/look/look.h"
+#include "collect/agent/look/summary.h"
+#include "collect/agent/say/line.h"
+#include "collect/agent/say/scalar.h"
+
+/* Elements of integers, booleans and constants that are looked through. */
+#define MAX_SUMMARIZED ((size_t)65536)
+/* Bytes that are digested in full; what is larger is digested in stripes. */
+#define MAX_WHOLE ((size_t)256 << 10)
+/* Bytes of the operands of an API whose contents are always digested. */
+#define MAX_ARGUMENT ((size_t)64 << 10)
+#define MIN_ROWS     2
+#define MAX_ROWS     256
+/* Rows that have more bytes together are digested in pieces, from the first byte to the last. */
+#define MAX_ROWS_WHOLE ((size_t)256 << 10)
+
+/* Serials of the last batches, so that they are known where they are handed on. */
+static struct {
+    int64_t serials[64];
+    size_t next;
+} batches;
+
+static bool is_known_batch(int64_t serial)
+{
+    for (size_t i = 0; serial && i < sizeof(batches.serials) / sizeof(batches.serials[0]); i++)
+        if (batches.serials[i] == serial)
+            return true;
+    return false;
+}
+
+static void remember_batch(int64_t serial)
+{
+    batches.serials[batches.next++ % (sizeof(batches.serials) / sizeof(batches.serials[0]))] =
+        serial;
+}
+
+/* ---- the members ---- */
+
+/* What is there of a content: all its bytes, or the parts that a device sent in their place. */
+struct source {
+    const unsigned char *whole;
+    const unsigned char *sum;     /* of all bytes (lanes.h) */
+    const unsigned char *stripes; /* the sum of each of those of digest.h */
+    const unsigned char *rows;    /* the sums of TC_N_PIECES of each row */
+    const unsigned char *sample;  /* the elements of which a scale is taken */
+    const unsigned char *first;   /* whether an element is unlike the first, and that one */
+};
+
+static size_t size_of(const struct tc_tensor *as)
+{
+    return as->n * as->dtype->item_size;
+}
+
+static bool is_sampled(const struct tc_tensor *as)
+{
+    return size_of(as) > MAX_WHOLE && tc_agent.content != TC_CONTENT_FULL;
+}
+
+/* Of the sums of n pieces, each of so many bytes. */
+static uint64_t digest_of_pieces(const unsigned char *sums, size_t n, size_t size, uint64_t seed)
+{
+    uint64_t digest = seed, sum;
+
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&sum, sums + i * sizeof(sum), sizeof(sum));
+        digest = tc_digest_of_sum(sum, size, digest);
+    }
+    return digest;
+}
+
+static uint64_t digest_of(const struct source *from, const struct tc_tensor *as)
+{
+    const uint64_t seed = tc_digest_seed(as->dtype->name, NULL, 0);
+    uint64_t sum;
+
+    if (from->stripes)
+        return digest_of_pieces(from->stripes, TC_N_STRIPES + 1, TC_STRIPE_SIZE, seed);
+    if (from->whole)
+        return is_sampled(as) ? tc_digest_stripes(from->whole, size_of(as), seed)
+                              : tc_digest(from->whole, size_of(as), seed);
+    memcpy(&sum, from->sum, sizeof(sum));
+    return tc_digest_of_sum(sum, size_of(as), seed);
+}
+
+static void add_digest(struct tc_strbuf *out, const struct source *from, const struct tc_tensor *as)
+{
+    if (!from->whole && !from->stripes && !from->sum)
+        return;
+    tc_strbuf_adds(out, ",\"digest\":");
+    tc_encode_digest(out, digest_of(from, as), is_sampled(as));
+}
+
+static uint64_t digest_row(const unsigned char *row, size_t size, bool is_whole)
+{
+    uint64_t digest = 0;
+
+    if (is_whole || size <= TC_N_PIECES * TC_PIECE_SIZE)
+        return tc_digest(row, size, 0);
+    for (size_t i = 0; i < TC_N_PIECES; i++)
+        digest = tc_digest(row + tc_piece_at(size, i), TC_PIECE_SIZE, digest);
+    return digest;
+}
+
+static size_t n_rows(const struct tc_tensor *as)
+{
+    const size_t n = as->n_dims > 1 ? (size_t)as->shape[0] : 0;
+
+    return n < MIN_ROWS || n > MAX_ROWS ? 0 : n;
+}
+
+static void add_rows(struct tc_strbuf *out, const struct source *from, const struct tc_tensor *as)
+{
+    static const char hex[] = "0123456789abcdef";
+    const size_t n = n_rows(as), size = n ? size_of(as) / n : 0;
+
+    if (!n || (!from->whole && !from->rows))
+        return;
+    tc_strbuf_adds(out, ",\"rows\":\"");
+    for (size_t i = 0; i < n; i++) {
+        uint64_t digest =
+            from->whole ? digest_row(from->whole + i * size, size, size_of(as) <= MAX_ROWS_WHOLE)
+                        : digest_of_pieces(from->rows + i * TC_N_PIECES * sizeof(digest),
+                                           TC_N_PIECES, TC_PIECE_SIZE, 0);
+        for (int shift = 28; shift >= 0; shift -= 4)
+            tc_strbuf_addc(out, hex[digest >> shift & 15]);
+    }
+    tc_strbuf_addc(out, '"');
+}
+
+static void add_summary(struct tc_strbuf *out, const struct source *from,
+                        const struct tc_tensor *as)
+{
+    size_t n_columns = as->n_dims > 1 ? (size_t)as->shape[as->n_dims - 1] : 0;
+    struct tc_summary summary;
+
+    if (!from->whole)
+        return;
+    tc_summarize(from->whole, as->n, n_columns, as->dtype->integer, &summary);
+    tc_strbuf_adds(out, ",\"summary\":");
+    tc_summary_add(out, &summary, as->dtype->integer);
+}
+
+/* Rounded to three digits: what is told of it are its sign and its order of magnitude. */
+static void add_bound(struct tc_strbuf *out, double x)
+{
+    const double unit = x == 0 ? 1 : pow(10, floor(log10(fabs(x))) - 2);
+
+    tc_encode_float(out, unit >= 1 ? round(x / unit) * unit : round(x / unit) / round(1 / unit));
+}
+
+static void add_range(struct tc_strbuf *out, const void *data, const struct tc_tensor *as)
+{
+    struct tc_range range;
+
+    tc_range(data, as->n, as->dtype->number, &range);
+    if (!range.n)
+        return;
+    tc_strbuf_adds(out, ",\"range\":[");
+    add_bound(out, range.min);
+    tc_strbuf_addc(out, ',');
+    add_bound(out, range.max);
+    tc_strbuf_addf(out, ",%zu,%zu]", range.n_negative, range.n_positive);
+}
+
+static bool is_constant(const struct source *from, const struct tc_tensor *as)
+{
+    return from->whole ? as->n == 1 || tc_is_constant(from->whole, as->n, as->dtype->item_size)
+                       : from->first[0] == 0;
+}
+
+/* A range takes a pass over all elements, a third of a step of a small GPT: only in full. Of a
+ * parameter none: what its elements lie between is no matter of one call. */
+static void add_float(struct tc_strbuf *out, const struct source *from, const struct tc_tensor *as,
+                      bool has_range)
+{
+    if (!from->whole && !from->first)
+        return;
+    if (!is_constant(from, as)) {
+        if (has_range)
+            add_range(out, from->whole, as);
+        return;
+    }
+    tc_strbuf_adds(out, as->n == 1 ? ",\"value\":" : ",\"constant\":");
+    tc_encode_float(out, tc_float_at(from->whole ? from->whole : from->first + sizeof(uint64_t),
+                                     as->dtype->number));
+}
+
+static void add_scale(struct tc_strbuf *out, const struct source *from, const struct tc_tensor *as)
+{
+    struct tc_scale scale;
+
+    if (from->whole)
+        tc_scale(from->whole, as->n, as->dtype->item_size, as->dtype->number, &scale);
+    else if (from->sample)
+        tc_scale(from->sample, as->n < TC_N_SCALED ? as->n : TC_N_SCALED, as->dtype->item_size,
+                 as->dtype->number, &scale);
+    if ((!from->whole && !from->sample) || !scale.n)
+        return;
+    tc_strbuf_adds(out, ",\"scale\":{\"rms\":");
+    tc_encode_float(out, scale.rms);
+    tc_strbuf_adds(out, ",\"min\":");
+    tc_encode_float(out, scale.min);
+    tc_strbuf_adds(out, ",\"max\":");
+    tc_encode_float(out, scale.max);
+    tc_strbuf_addc(out, '}');
+}
+
+/* ---- which of them ---- */
+
+enum member {
+    DIGEST = 1,
+    ROWS = 2,
+    SUMMARY = 4,
+    FLOAT = 8,
+    SCALE = 16,
+    RANGE = 32, /* with FLOAT */
+};
+
+/* A batch takes no gradient: what does was computed, as the input of a discriminator. */
+static unsigned members_of_batch(const struct tc_tensor *as, int64_t serial, bool is_batch)
+{
+    if (is_known_batch(serial))
+        return DIGEST;
+    if (!is_batch || as->requires_grad)
+        return 0;
+    if (serial)
+        remember_batch(serial);
+    return DIGEST | ROWS | (as->dtype->number != TC_NUMBER_OTHER && as->n > 1 ? SCALE : 0);
+}
+
+static unsigned members_of(PyObject *tensor, const struct tc_tensor *as, int64_t serial,
+                           const struct tc_asked *asked)
+{
+    unsigned members = 0;
+
+    if (asked->digests && as->n * as->dtype->item_size <= MAX_ARGUMENT)
+        members |= DIGEST;
+    if (!asked->content || as->n == 0)
+        return members;
+    members |= members_of_batch(as, serial, asked->is_batch);
+    if (tc_agent.content == TC_CONTENT_FULL)
+        members |= DIGEST;
+    if (as->n <= MAX_SUMMARIZED && as->dtype->integer)
+        members |= DIGEST | SUMMARY;
+    /* Most floats lie apart where heads of attention do: to bring them together costs more. */
+    if (as->n <= MAX_SUMMARIZED && as->dtype->number != TC_NUMBER_OTHER && as->is_contiguous)
+        members |= FLOAT;
+    if ((members & FLOAT) && tc_agent.content == TC_CONTENT_FULL && !tc_tensor_is_parameter(tensor))
+        members |= RANGE;
+    return members;
+}
+
+static void add_members(struct tc_strbuf *out, const struct source *from,
+                        const struct tc_tensor *as, unsigned members)
+{
+    if (members & DIGEST)
+        add_digest(out, from, as);
+    if (members & ROWS)
+        add_rows(out, from, as);
+    if (members & SUMMARY)
+        add_summary(out, from, as);
+    if (members & SCALE)
+        add_scale(out, from, as);
+    if (members & FLOAT)
+        add_float(out, from, as, members & RANGE);
+}
+
+/* ---- what lies elsewhere ---- */
+
+/* So few bytes are sent whole: operators take longer to answer anything about them. The kernel
+ * answers all at once, in some 32 bytes. */
+#define MAX_SENT        ((size_t)4096)
+#define MAX_SENT_KERNEL ((size_t)32)
+
+/* What is kept until the answers have come. */
+struct wanted {
+    struct tc_tensor as;
+    unsigned members;
+    unsigned char sent[6]; /* what has been asked (enum tc_what), in that order */
+    size_t n_sent;
+};
+
+/* Members that need all elements, which are few, on the CPU. */
+static bool is_sent_whole(const struct tc_tensor *as, unsigned members)
+{
+    const size_t max_sent = tc_look_has_kernel(as) ? MAX_SENT_KERNEL : MAX_SENT;
+
+    return size_of(as) <= max_sent || members & (SUMMARY | RANGE) ||
+           ((members & ROWS) && n_rows(as) && size_of(as) <= MAX_ROWS_WHOLE);
+}
+
+static void send(struct wanted *w, PyObject *tensor, enum tc_what what)
+{
+    tc_line_ask(what, tensor, NULL);
+    w->sent[w->n_sent++] = (unsigned char)what;
+}
+
+static void send_all(struct wanted *w, PyObject *tensor)
+{
+    if (is_sent_whole(&w->as, w->members)) {
+        send(w, tensor, TC_WHAT_BYTES);
+        return;
+    }
+    if (w->members & DIGEST)
+        send(w, tensor, is_sampled(&w->as) ? TC_WHAT_STRIPES : TC_WHAT_DIGEST);
+    if ((w->members & ROWS) && n_rows(&w->as))
+        send(w, tensor, TC_WHAT_ROWS);
+    if (w->members & SCALE)
+        send(w, tensor, TC_WHAT_SAMPLE);
+    if (w->members & FLOAT)
+        send(w, tensor, TC_WHAT_FIRST);
+}
+
+static void fill_members(struct tc_strbuf *out, const struct tc_hole *hole, const char *text,
+                         const struct tc_piece *pieces)
+{
+    const struct wanted *w = hole->told;
+    struct source from = {0};
+
+    (void)text;
+    for (size_t i = 0; i < w->n_sent; i++) {
+        const unsigned char *data = tc_piece_data(&pieces[i]);
+
+        switch (w->sent[i]) {
+        case TC_WHAT_BYTES:
+            from.whole = data;
+            break;
+        case TC_WHAT_STRIPES:
+            from.stripes = data;
+            break;
+        case TC_WHAT_DIGEST:
+            from.sum = data;
+            break;
+        case TC_WHAT_ROWS:
+            from.rows = data;
+            break;
+        case TC_WHAT_SAMPLE:
+            from.sample = data;
+            break;
+        case TC_WHAT_FIRST:
+            from.first = data;
+            break;
+        }
+    }
+    add_members(out, &from, &w->as, w->members);
+}
+
+static void ask_members(PyObject *tensor, const struct tc_tensor *as, unsigned members)
+{
+    struct wanted *w = tc_calloc(1, sizeof(*w));
+
+    w->as = *as;
+    w->members = members;
+    tc_line_open(fill_members, w);
+    send_all(w, tensor);
+    tc_line_close();
+}
+
+void tc_content_add(struct tc_strbuf *out, PyObject *tensor, const struct tc_tensor *as,
+                    int64_t serial, const struct tc_asked *asked)
+{
+    const enum tc_reach reach =
+        tc_agent.content == TC_CONTENT_FULL ? TC_REACH_COPY : TC_REACH_APART;
+    unsigned members = members_of(tensor, as, serial, asked);
+    struct tc_memory memory;
+    struct source from = {0};
+
+    if (!members)
+        return;
+    if (tc_look_is_asked(tensor, as, reach)) {
+        ask_members(tensor, as, members);
+        return;
+    }
+    if (tc_look_is_elsewhere(as) && reach != TC_REACH_COPY && as->n)
+        return;
+    tc_look_memory(tensor, as, reach, &memory);
+    if (memory.is_packed) /* what a wrapper holds is not what it shows */
+        tc_memory_release(&memory);
+    from.whole = memory.data;
+    add_members(out, &from, as, members);
+    tc_memory_release(&memory);
+}

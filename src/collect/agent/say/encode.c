@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/agent/say/encode.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "collect/agent/say/scalar.h"
+#include "collect/agent/say/stats.h"
+#include "collect/agent/torch/classes.h"
+#include "collect/agent/torch/identity.h"
+#include "collect/agent/torch/modules.h"
+#include "collect/agent/torch/tensor.h"
+
+#define MAX_ITEMS 32
+#define MAX_DEPTH 4
+
+struct encoder {
+    struct tc_strbuf *out;
+    int depth;
+    const struct tc_asked *asked;
+    size_t n_name; /* bytes of name; SIZE_MAX: it is not wanted, or does not fit */
+    char name[TC_MAX_OPERAND_NAME];
+};
+
+static void encode(struct encoder *e, PyObject *value);
+
+void tc_encode_shape(struct tc_strbuf *out, const struct tc_tensor *tensor)
+{
+    tc_strbuf_addc(out, '[');
+    for (size_t i = 0; i < tensor->n_dims; i++) {
+        if (i)
+            tc_strbuf_addc(out, ',');
+        tc_strbuf_add_int(out, tensor->shape[i]);
+    }
+    tc_strbuf_addc(out, ']');
+}
+
+static void add_id(struct tc_strbuf *out, int64_t serial)
+{
+    if (serial) {
+        tc_strbuf_adds(out, ",\"id\":");
+        tc_strbuf_add_int(out, serial);
+    }
+}
+
+/* {"tensor":"torch.Parameter" -> the last part of the class name */
+static void add_kind(struct tc_strbuf *out, PyObject *value)
+{
+    const char *name = Py_TYPE(value)->tp_name, *dot = strrchr(name, '.');
+
+    name = dot ? dot + 1 : name;
+    tc_strbuf_add_json(out, name, strlen(name));
+}
+
+/* ---- names of operands within others ---- */
+
+/* Append a part of the name; returns what to give to leave. */
+static size_t enter(struct encoder *e, const char *part, size_t size)
+{
+    size_t before = e->n_name;
+
+    if (before == SIZE_MAX)
+        return before;
+    if (before + size + 2 > sizeof(e->name)) {
+        e->n_name = SIZE_MAX;
+        return before;
+    }
+    memcpy(e->name + before, part, size);
+    e->n_name = before + size;
+    e->name[e->n_name] = '\0';
+    return before;
+}
+
+static size_t enter_item(struct encoder *e, Py_ssize_t i)
+{
+    char part[16];
+
+    if (e->n_name == SIZE_MAX)
+        return SIZE_MAX;
+    return enter(e, part, (size_t)snprintf(part, sizeof(part), "[%d]", (int)i));
+}
+
+static size_t enter_member(struct encoder *e, PyObject *key)
+{
+    char part[TC_MAX_OPERAND_NAME];
+    const char *text;
+
+    if (e->n_name == SIZE_MAX)
+        return SIZE_MAX;
+    text = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
+    if (!text)
+        PyErr_Clear();
+    return enter(e, part, (size_t)snprintf(part, sizeof(part), ".%.80s", text ? text : "?"));
+}
+
+static void leave(struct encoder *e, size_t before)
+{
+    e->n_name = before;
+    if (before != SIZE_MAX)
+        e->name[before] = '\0';
+}
+
+static void start_name(struct encoder *e, const char *name)
+{
+    e->n_name = SIZE_MAX;
+    if (!name || !e->asked || !e->asked->operands)
+        return;
+    e->n_name = 0;
+    enter(e, name, strlen(name));
+}
+
+/* ---- values ---- */
+
+static void add_content(struct encoder *e, PyObject *value, const struct tc_tensor *t,
+                        int64_t serial)
+{
+    if (!e->asked)
+        return;
+    tc_content_add(e->out, value, t, serial, e->asked);
+    if (e->n_name != SIZE_MAX)
+        tc_operands_put(e->asked->operands, value, t, e->name);
+}
+
+static void encode_tensor(struct encoder *e, PyObject *value)
+{
+    const struct tc_class *class = tc_class_of(Py_TYPE(value));
+    bool is_read = class && !class->opaque;
+    int64_t serial = is_read ? tc_identity_tensor(value) : tc_identity(value);
+    struct tc_tensor t;
+
+    tc_strbuf_adds(e->out, "{\"tensor\":");
+    add_kind(e->out, value);
+    add_id(e->out, serial);
+    if (is_read && tc_tensor_read(value, &t)) {
+        tc_strbuf_adds(e->out, ",\"shape\":");
+        tc_encode_shape(e->out, &t);
+        tc_strbuf_adds(e->out, ",\"dtype\":\"");
+        tc_strbuf_adds(e->out, t.dtype->name);
+        tc_strbuf_adds(e->out, "\",\"device\":\"");
+        tc_strbuf_adds(e->out, t.device);
+        tc_strbuf_adds(e->out, t.requires_grad ? "\",\"requires_grad\":true"
+                                               : "\",\"requires_grad\":false");
+        add_content(e, value, &t, serial);
+        if (tc_agent.stats)
+            tc_stats_add(e->out, value, &t);
+    }
+    tc_strbuf_addc(e->out, '}');
+    PyErr_Clear();
+}
+
+static void add_more(struct encoder *e, Py_ssize_t n)
+{
+    if (n > MAX_ITEMS)
+        tc_strbuf_addf(e->out, ",{\"more\":%lld}", (long long)(n - MAX_ITEMS));
+}
+
+static void encode_sequence(struct encoder *e, PyObject *value)
+{
+    bool is_tuple = PyTuple_Check(value);
+    Py_ssize_t n = is_tuple ? PyTuple_GET_SIZE(value) : PyList_GET_SIZE(value);
+    size_t before;
+
+    tc_strbuf_addc(e->out, '[');
+    if (e->depth >= MAX_DEPTH) {
+        if (n)
+            tc_strbuf_addf(e->out, "{\"more\":%lld}]", (long long)n);
+        else
+            tc_strbuf_addc(e->out, ']');
+        return;
+    }
+    e->depth++;
+    for (Py_ssize_t i = 0; i < n && i < MAX_ITEMS; i++) {
+        if (i)
+            tc_strbuf_addc(e->out, ',');
+        before = enter_item(e, i);
+        encode(e, is_tuple ? PyTuple_GET_ITEM(value, i) : PyList_GET_ITEM(value, i));
+        leave(e, before);
+    }
+    e->depth--;
+    add_more(e, n);
+    tc_strbuf_addc(e->out, ']');
+}
+
+static bool add_int_key(struct tc_strbuf *out, PyObject *key)
+{
+    int overflow = 1;
+    long long n = PyLong_Check(key) ? PyLong_AsLongLongAndOverflow(key, &overflow) : 0;
+
+    if (overflow)
+        return false;
+    tc_strbuf_addc(out, '"');
+    tc_strbuf_add_int(out, n);
+    tc_strbuf_addc(out, '"');
+    return true;
+}
+
+static void add_key(struct tc_strbuf *out, PyObject *key)
+{
+    if (PyUnicode_Check(key))
+        tc_encode_str(out, key);
+    else if (!add_int_key(out, key))
+        tc_strbuf_addf(out, "\"<%.80s>\"", Py_TYPE(key)->tp_name);
+    tc_strbuf_addc(out, ':');
+}
+
+static void encode_dict(struct encoder *e, PyObject *value)
+{
+    PyObject *key, *item;
+    Py_ssize_t pos = 0, n = 0;
+    size_t before;
+
+    tc_strbuf_adds(e->out, "{\"dict\":{");
+    e->depth++;
+    while (e->depth <= MAX_DEPTH && n < MAX_ITEMS && PyDict_Next(value, &pos, &key, &item)) {
+        if (n++)
+            tc_strbuf_addc(e->out, ',');
+        add_key(e->out, key);
+        before = enter_member(e, key);
+        encode(e, item);
+        leave(e, before);
+    }
+    e->depth--;
+    tc_strbuf_addc(e->out, '}');
+    if (PyDict_GET_SIZE(value) > n)
+        tc_strbuf_addf(e->out, ",\"more\":%lld", (long long)(PyDict_GET_SIZE(value) - n));
+    tc_strbuf_addc(e->out, '}');
+}
+
+/* The mode of a module, which is of a root what it computes in. Not all have it in their dict. */
+static void add_training(struct encoder *e, PyObject *module, bool is_root)
+{
+    bool is_training = is_root ? tc_module_root_is_training(module) : tc_module_is_training(module);
+
+    tc_strbuf_adds(e->out, is_training ? "\"training\":true" : "\"training\":false");
+}
+
+static bool is_attr(PyObject *key, PyObject *value)
+{
+    return PyUnicode_Check(key) && tc_is_scalar(value) && PyUnicode_GET_LENGTH(key) &&
+           PyUnicode_READ_CHAR(key, 0) != '_';
+}
+
+/* The public scalar attributes of an instance; module: it is one, and `training` comes first. */
+static void add_attrs(struct encoder *e, PyObject *dict, PyObject *module, bool is_root)
+{
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+    size_t n = 0;
+
+    if (module) {
+        add_training(e, module, is_root);
+        n++;
+    }
+    while (dict && PyDict_Next(dict, &pos, &key, &value)) {
+        if (!is_attr(key, value) ||
+            (module && PyUnicode_CompareWithASCIIString(key, "training") == 0))
+            continue;
+        if (n++)
+            tc_strbuf_addc(e->out, ',');
+        tc_encode_str(e->out, key);
+        tc_strbuf_addc(e->out, ':');
+        encode(e, value);
+    }
+}
+
+/* The first parameter group holds an optimizer's settings. New reference or NULL. */
+static PyObject *first_group(PyObject *optimizer)
+{
+    PyObject *groups = PyObject_GetAttrString(optimizer, "param_groups");
+    PyObject *group = groups && PyList_Check(groups) && PyList_GET_SIZE(groups)
+                          ? Py_NewRef(PyList_GET_ITEM(groups, 0))
+                          : NULL;
+
+    Py_XDECREF(groups);
+    if (group && !PyDict_Check(group))
+        Py_CLEAR(group);
+    PyErr_Clear();
+    return group;
+}
+
+static PyObject *attrs_of(PyObject *value, const struct tc_class *class)
+{
+    PyObject **dict;
+
+    if (class->kind == TC_CLASS_OPTIMIZER)
+        return first_group(value);
+    if (class->opaque || PyType_Check(value) || PyCallable_Check(value)) {
+        if (class->kind != TC_CLASS_MODULE)
+            return NULL;
+    }
+    dict = _PyObject_GetDictPtr(value);
+    return dict && *dict && PyDict_Check(*dict) ? Py_NewRef(*dict) : NULL;
+}
+
+static void encode_object(struct encoder *e, PyObject *value, bool is_root)
+{
+    const struct tc_class *class = tc_class_of(Py_TYPE(value));
+    PyObject *dict;
+
+    if (!class) {
+        PyErr_Clear();
+        tc_strbuf_adds(e->out, "{\"object\":\"?\",\"attrs\":{}}");
+        return;
+    }
+    tc_strbuf_adds(e->out, "{\"object\":");
+    tc_strbuf_adds(e->out, class->name);
+    add_id(e->out, tc_identity(value));
+    if (is_root)
+        tc_strbuf_adds(e->out, ",\"role\":\"root\"");
+    tc_strbuf_adds(e->out, ",\"attrs\":{");
+    dict = attrs_of(value, class);
+    add_attrs(e, dict, class->kind == TC_CLASS_MODULE ? value : NULL, is_root);
+    Py_XDECREF(dict);
+    tc_strbuf_adds(e->out, "}}");
+    PyErr_Clear();
+}
+
+static void encode_device(struct encoder *e, PyObject *value)
+{
+    PyObject *text = PyObject_Str(value);
+
+    if (text)
+        tc_encode_str(e->out, text);
+    else
+        tc_strbuf_adds(e->out, "null");
+    Py_XDECREF(text);
+    PyErr_Clear();
+}
+
+/* numpy is met by name: the agent does not link to it. */
+static bool is_numpy(PyObject *value)
+{
+    return strncmp(Py_TYPE(value)->tp_name, "numpy.", 6) == 0;
+}
+
+/* The policy writes numpy values; they are rare. */
+static void encode_numpy(struct encoder *e, PyObject *value)
+{
+    PyObject *text = tc_policy_call("numpy_json", "(OL)", value, (long long)tc_identity(value));
+    Py_ssize_t size;
+    const char *json = text ? PyUnicode_AsUTF8AndSize(text, &size) : NULL;
+
+    if (json)
+        tc_strbuf_add(e->out, json, (size_t)size);
+    Py_XDECREF(text);
+    PyErr_Clear();
+    if (!json)
+        encode_object(e, value, false);
+}
+
+static void encode_type(struct encoder *e, PyObject *value)
+{
+    const struct tc_class *class = tc_class_of((PyTypeObject *)value);
+
+    tc_strbuf_adds(e->out, class ? class->name : "\"type\"");
+    PyErr_Clear();
+}
+
+/* From Python 3.15 on there are two kinds, and PyDict_Next() goes through both. */
+static bool is_dict(PyObject *value)
+{
+#if PY_VERSION_HEX >= 0x030F0000
+    return PyAnyDict_Check(value);
+#else
+    return PyDict_Check(value);
+#endif
+}
+
+static void encode(struct encoder *e, PyObject *value)
+{
+    const struct tc_dtype *dtype;
+
+    if (tc_encode_scalar(e->out, value))
+        return;
+    if (tc_tensor_is(value))
+        encode_tensor(e, value);
+    else if (PyTuple_Check(value) || PyList_Check(value))
+        encode_sequence(e, value);
+    else if (is_dict(value))
+        encode_dict(e, value);
+    else if ((dtype = tc_dtype_of(value)))
+        tc_strbuf_add_json(e->out, dtype->name, strlen(dtype->name));
+    else if (tc_device_is(value))
+        encode_device(e, value);
+    else if (is_numpy(value))
+        encode_numpy(e, value);
+    else if (PyType_Check(value))
+        encode_type(e, value);
+    else
+        encode_object(e, value, false);
+}
+
+void tc_encode_asked(struct tc_strbuf *out, PyObject *value, const char *name,
+                     const struct tc_asked *asked)
+{
+    struct encoder e;
+
+    e.out = out;
+    e.depth = 0;
+    e.asked = asked;
+    start_name(&e, name);
+    encode(&e, value);
+}
+
+void tc_encode(struct tc_strbuf *out, PyObject *value)
+{
+    tc_encode_asked(out, value, NULL, NULL);
+}
+
+void tc_encode_self(struct tc_strbuf *out, PyObject *value, bool is_root,
+                    const struct tc_asked *asked)
+{
+    const struct tc_class *class = tc_class_of(Py_TYPE(value));
+    struct encoder e;
+
+    e.out = out;
+    e.depth = 0;
+    e.asked = asked;
+    start_name(&e, "self");
+    if (class && (class->kind == TC_CLASS_MODULE || class->kind == TC_CLASS_OPTIMIZER))
+        encode_object(&e, value, is_root);
+    else
+        encode(&e, value);
+    PyErr_Clear();
+}

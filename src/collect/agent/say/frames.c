@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/agent/say/frames.h"
+
+#include <frameobject.h> /* PyFrame_GetBack, before Python 3.11 */
+#include <string.h>
+
+#include "base/map.h"
+
+#define MAX_FRAMES 200
+
+/* What the policy says of one file. */
+struct file {
+    char *owner; /* a package's name, "user", or NULL for a file that is looked through */
+    char *path;  /* as a person at the job's terminal would type it; NULL unless it is the user's */
+};
+
+static TC_VEC(struct file) files;
+static struct tc_map by_name; /* address of the file name object to the index into files */
+
+static char *copy_text(PyObject *text)
+{
+    const char *utf8 = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : NULL;
+
+    return utf8 ? tc_strdup(utf8) : NULL;
+}
+
+static PyObject *globals_of(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    return PyFrame_GetGlobals(frame);
+#else
+    return Py_NewRef(frame->f_globals);
+#endif
+}
+
+/* Ask the policy once for each file name object; it is kept, so that its address stays its own. */
+static uint64_t ask(PyObject *name, PyFrameObject *frame)
+{
+    PyObject *scope = globals_of(frame);
+    PyObject *place = tc_policy_call("place_of_file", "(OO)", name, scope);
+    struct file file = {0};
+
+    if (place && PyTuple_Check(place) && PyTuple_GET_SIZE(place) == 2) {
+        file.owner = copy_text(PyTuple_GET_ITEM(place, 0));
+        file.path = copy_text(PyTuple_GET_ITEM(place, 1));
+    }
+    Py_XDECREF(place);
+    Py_DECREF(scope);
+    PyErr_Clear();
+    Py_INCREF(name);
+    tc_vec_push(&files, file);
+    tc_map_put(&by_name, (uint64_t)(uintptr_t)name, files.n - 1);
+    return files.n - 1;
+}
+
+static const struct file *file_of(const PyCodeObject *code, PyFrameObject *frame)
+{
+    uint64_t index;
+
+    if (!tc_map_get(&by_name, (uint64_t)(uintptr_t)code->co_filename, &index))
+        index = ask(code->co_filename, frame);
+    return &files.items[index];
+}
+
+/* Functions of torch and of decorators that only pass a call on. */
+static bool passes_on(const PyCodeObject *code)
+{
+    static const char *const names[] = {
+        "wrapper",  "decorate_context",   "_use_grad",       "_fn",
+        "inner",    "_wrapped_call_impl", "_call_impl",      "wrapped",
+        "__call__", "call_wrapped",       "functional_call", "_functional_call"};
+    const char *name = PyUnicode_AsUTF8(code->co_name);
+
+    for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* "train.py:57" */
+static void add_line(struct tc_strbuf *out, const char *path, int line)
+{
+    tc_strbuf_add_json(out, path, strlen(path));
+    out->size--; /* the closing quote moves behind the line */
+    tc_strbuf_addc(out, ':');
+    tc_strbuf_add_int(out, line);
+    tc_strbuf_addc(out, '"');
+}
+
+static void add_by(struct tc_strbuf *out, const char *owner)
+{
+    tc_strbuf_adds(out, ",\"by\":");
+    tc_strbuf_add_json(out, owner, strlen(owner));
+}
+
+struct walk {
+    struct tc_strbuf *out;
+    bool has_by;
+    int n_lines; /* frames of the user's so far */
+};
+
+/* A frame of the user's: the nearest is `at`, and with --stack the first of `stack`, too. */
+static void add_user(struct walk *walk, const char *path, int line)
+{
+    if (walk->n_lines == 0) {
+        tc_strbuf_adds(walk->out, ",\"at\":");
+        add_line(walk->out, path, line);
+        if (tc_agent.stack_depth)
+            tc_strbuf_adds(walk->out, ",\"stack\":[");
+    }
+    if (walk->n_lines < tc_agent.stack_depth) {
+        if (walk->n_lines)
+            tc_strbuf_addc(walk->out, ',');
+        add_line(walk->out, path, line);
+    }
+    walk->n_lines++;
+}
+
+/* Look at one frame; true if the walk is over. */
+static bool visit(struct walk *walk, PyFrameObject *frame)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    const struct file *file = file_of(code, frame);
+
+    if (file->owner && !walk->has_by && (file->path || !passes_on(code))) {
+        add_by(walk->out, file->owner);
+        walk->has_by = true;
+    }
+    if (file->path)
+        add_user(walk, file->path, PyFrame_GetLineNumber(frame));
+    Py_DECREF(code);
+    return walk->n_lines && walk->n_lines >= tc_agent.stack_depth;
+}
+
+bool tc_frames_is_user(void)
+{
+    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+    PyCodeObject *code = frame ? PyFrame_GetCode(frame) : NULL;
+    bool is_user = code && file_of(code, frame)->path;
+
+    Py_XDECREF(code);
+    Py_XDECREF(frame);
+    return is_user;
+}
+
+void tc_frames_add(struct tc_strbuf *out)
+{
+    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+    struct walk walk = {.out = out};
+    bool over = false;
+
+    for (int i = 0; frame && !over && i < MAX_FRAMES; i++) {
+        PyFrameObject *back;
+
+        over = visit(&walk, frame);
+        back = over ? NULL : PyFrame_GetBack(frame);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    Py_XDECREF(frame);
+    if (walk.n_lines && tc_agent.stack_depth)
+        tc_strbuf_addc(out, ']');
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/agent/say/held.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+void tc_held_add(struct tc_held *held, const char *line, size_t size, size_t step_at)
+{
+    if (step_at)
+        tc_vec_push(&held->steps, held->lines.size + step_at);
+    tc_strbuf_add(&held->lines, line, size);
+}
+
+/* White space is allowed between JSON tokens: a shorter number is padded with it. */
+static void relabel_at(char *digits, int64_t step)
+{
+    char text[24];
+    int n = snprintf(text, sizeof(text), "%lld", (long long)step);
+    size_t width = strspn(digits, "0123456789");
+
+    if (n < 0 || (size_t)n > width)
+        return;
+    memset(digits, ' ', width);
+    memcpy(digits, text, (size_t)n);
+}
+
+void tc_held_relabel(struct tc_held *held, int64_t step)
+{
+    for (size_t i = 0; i < held->steps.n; i++)
+        relabel_at(held->lines.text + held->steps.items[i], step);
+}
+
+static bool is_of_call(const char *line)
+{
+    static const char *const types[] = {"call", "return", "raise"};
+    const char *type = line + strlen("{\"type\":\"");
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (strncmp(type, types[i], strlen(types[i])) == 0)
+            return true;
+    return false;
+}
+
+uint64_t tc_held_drop_calls(struct tc_held *held)
+{
+    struct tc_strbuf *lines = &held->lines;
+    uint64_t n_dropped = 0;
+    size_t end = 0;
+
+    for (size_t at = 0, size; at < lines->size; at += size) {
+        char *line = lines->text + at;
+
+        size = (size_t)((char *)memchr(line, '\n', lines->size - at) - line) + 1;
+        if (is_of_call(line)) {
+            n_dropped++;
+            continue;
+        }
+        memmove(lines->text + end, line, size);
+        end += size;
+    }
+    lines->size = end;
+    held->steps.n = 0; /* the lines have moved */
+    return n_dropped;
+}
+
+void tc_held_move(struct tc_held *held, struct tc_strbuf *to)
+{
+    if (held->lines.size)
+        tc_strbuf_add(to, held->lines.text, held->lines.size);
+    tc_strbuf_reset(&held->lines);
+    held->steps.n = 0;
+}
+
+void tc_held_release(struct tc_held *held)
+{
+    tc_strbuf_release(&held->lines);
+    tc_vec_release(&held->steps);
+}

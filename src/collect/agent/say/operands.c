@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/agent/say/operands.h"
+
+#include <string.h>
+
+#include "collect/agent/look/look.h"
+#include "collect/agent/say/line.h"
+
+#define EQUAL_KEY ",\"equal\":["
+
+/* Elements of tensors that are read. To compare two costs a pass where they are equal alone. */
+#define MAX_READ ((size_t)1 << 21)
+
+enum relation {
+    UNKNOWN, /* not comparable */
+    DIFFERENT,
+    EQUAL,
+    ASKED, /* of the device on which both lie */
+    ALIAS,
+};
+
+void tc_operands_put(struct tc_operands *operands, PyObject *tensor, const struct tc_tensor *as,
+                     const char *name)
+{
+    struct tc_operand *operand = &operands->items[operands->n];
+
+    if (operands->n == TC_MAX_OPERANDS || as->n == 0)
+        return;
+    operands->n++;
+    operand->tensor = Py_NewRef(tensor);
+    operand->as = *as;
+    memcpy(operand->name, name, strlen(name) + 1);
+}
+
+static bool is_like(const struct tc_tensor *a, const struct tc_tensor *b)
+{
+    return a->dtype == b->dtype && a->n_dims == b->n_dims &&
+           memcmp(a->shape, b->shape, a->n_dims * sizeof(a->shape[0])) == 0;
+}
+
+/* Where elements lie apart, those of two tensors may alternate: what overlaps need not be shared.
+ */
+static bool is_shared(const struct tc_tensor *a, const struct tc_tensor *b)
+{
+    const char *p = a->address, *q = b->address;
+
+    if (!p || !q || strcmp(a->device, b->device) != 0)
+        return false;
+    if (p == q)
+        return true;
+    return a->is_contiguous && b->is_contiguous && p < q + b->n * b->dtype->item_size &&
+           q < p + a->n * a->dtype->item_size;
+}
+
+static bool is_asked(const struct tc_operand *a, const struct tc_operand *b)
+{
+    return strcmp(a->as.device, b->as.device) == 0 &&
+           tc_look_is_asked(a->tensor, &a->as, TC_REACH_PLACE) &&
+           tc_look_is_asked(b->tensor, &b->as, TC_REACH_PLACE);
+}
+
+static enum relation compare(const struct tc_operand *a, const struct tc_operand *b)
+{
+    struct tc_memory p, q;
+    enum relation found = UNKNOWN;
+
+    if (a->tensor == b->tensor || is_shared(&a->as, &b->as))
+        return ALIAS;
+    if (!is_like(&a->as, &b->as) || !a->as.is_contiguous || !b->as.is_contiguous ||
+        a->as.n > MAX_READ)
+        return UNKNOWN;
+    if (tc_look_is_elsewhere(&a->as) || tc_look_is_elsewhere(&b->as))
+        return is_asked(a, b) ? ASKED : UNKNOWN;
+    tc_look_memory(a->tensor, &a->as, TC_REACH_PLACE, &p);
+    tc_look_memory(b->tensor, &b->as, TC_REACH_PLACE, &q);
+    if (p.data && q.data)
+        found = memcmp(p.data, q.data, p.size) == 0 ? EQUAL : DIFFERENT;
+    tc_memory_release(&p);
+    tc_memory_release(&q);
+    return found;
+}
+
+static void add_pair(struct tc_strbuf *out, const struct tc_operand *a, const struct tc_operand *b)
+{
+    tc_strbuf_adds(out, "[");
+    tc_strbuf_add_json(out, a->name, strlen(a->name));
+    tc_strbuf_addc(out, ',');
+    tc_strbuf_add_json(out, b->name, strlen(b->name));
+    tc_strbuf_addc(out, ']');
+}
+
+/* The pairs of one relation; an empty list is told where may_be_empty. */
+static void add_pairs(struct tc_strbuf *out, const char *key, const struct tc_operands *operands,
+                      const unsigned char *found, enum relation wanted, bool may_be_empty)
+{
+    size_t n = 0, at = 0, start = out->size;
+
+    tc_strbuf_adds(out, key);
+    for (size_t i = 0; i < operands->n; i++)
+        for (size_t k = i + 1; k < operands->n; k++) {
+            if (found[at++] != wanted)
+                continue;
+            if (n++)
+                tc_strbuf_addc(out, ',');
+            add_pair(out, &operands->items[i], &operands->items[k]);
+        }
+    if (n || may_be_empty)
+        tc_strbuf_addc(out, ']');
+    else
+        out->size = start;
+}
+
+/* The same of pairs that are equal, where a device is asked. */
+static void ask_pairs(struct tc_strbuf *out, const struct tc_operands *operands,
+                      const unsigned char *found)
+{
+    size_t at = 0;
+
+    tc_line_open_list(EQUAL_KEY);
+    for (size_t i = 0; i < operands->n; i++)
+        for (size_t k = i + 1; k < operands->n; k++, at++) {
+            if (found[at] != EQUAL && found[at] != ASKED)
+                continue;
+            add_pair(out, &operands->items[i], &operands->items[k]);
+            tc_line_end_item(operands->items[i].tensor,
+                             found[at] == ASKED ? operands->items[k].tensor : NULL);
+        }
+    tc_line_close_list();
+}
+
+void tc_operands_add(struct tc_strbuf *out, struct tc_operands *operands)
+{
+    unsigned char found[TC_MAX_OPERANDS * (TC_MAX_OPERANDS - 1) / 2];
+    size_t at = 0;
+    bool is_compared = false, has_questions = false, is_shared_any = false;
+
+    for (size_t i = 0; i < operands->n; i++)
+        for (size_t k = i + 1; k < operands->n; k++) {
+            enum relation r = compare(&operands->items[i], &operands->items[k]);
+            is_compared |= r == DIFFERENT || r == EQUAL;
+            has_questions |= r == ASKED;
+            is_shared_any |= r == ALIAS;
+            found[at++] = (unsigned char)r;
+        }
+    if (has_questions)
+        ask_pairs(out, operands, found);
+    else if (is_compared)
+        add_pairs(out, EQUAL_KEY, operands, found, EQUAL, true);
+    if (is_shared_any)
+        add_pairs(out, ",\"alias\":[", operands, found, ALIAS, false);
+    while (operands->n)
+        Py_DECREF(operands->items[--operands->n].tensor);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/agent/say/scalar.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/number.h"
+
+#define MAX_STR   256
+#define MAX_EXACT (INT64_C(1) << 53)
+
+bool tc_is_scalar(PyObject *value)
+{
+    return value == Py_None || PyBool_Check(value) || PyLong_Check(value) || PyFloat_Check(value) ||
+           PyUnicode_Check(value);
+}
+
+void tc_encode_str(struct tc_strbuf *out, PyObject *text)
+{
+    Py_ssize_t size;
+    const char *utf8 = PyUnicode_AsUTF8AndSize(text, &size);
+
+    if (!utf8) { /* lone surrogates */
+        PyErr_Clear();
+        utf8 = "?";
+        size = 1;
+    }
+    tc_strbuf_add_json(out, utf8, (size_t)size);
+}
+
+/* Cut before the byte limit, never inside a character. */
+static size_t cut_utf8(const char *text, size_t limit)
+{
+    while (limit && ((unsigned char)text[limit] & 0xc0) == 0x80)
+        limit--;
+    return limit;
+}
+
+static void encode_str(struct tc_strbuf *out, PyObject *text)
+{
+    Py_ssize_t size;
+    const char *utf8 = PyUnicode_AsUTF8AndSize(text, &size);
+
+    if (!utf8 || size <= MAX_STR) {
+        PyErr_Clear();
+        tc_encode_str(out, text);
+        return;
+    }
+    tc_strbuf_adds(out, "{\"str\":");
+    tc_strbuf_add_json(out, utf8, cut_utf8(utf8, MAX_STR));
+    tc_strbuf_addf(out, ",\"len\":%lld}", (long long)size);
+}
+
+static void encode_int(struct tc_strbuf *out, PyObject *value)
+{
+    int overflow;
+    long long n = PyLong_AsLongLongAndOverflow(value, &overflow);
+    PyObject *text;
+
+    if (!overflow && n <= MAX_EXACT && n >= -MAX_EXACT) {
+        tc_strbuf_add_int(out, n);
+        return;
+    }
+    text = PyLong_Type.tp_repr(value);
+    tc_strbuf_adds(out, "{\"int\":");
+    if (text)
+        tc_encode_str(out, text);
+    else
+        tc_strbuf_adds(out, "\"?\""); /* more digits than Python prints */
+    tc_strbuf_addc(out, '}');
+    Py_XDECREF(text);
+    PyErr_Clear();
+}
+
+void tc_encode_float(struct tc_strbuf *out, double x)
+{
+    if (isfinite(x)) {
+        size_t start = out->size;
+
+        tc_strbuf_add_number(out, x);
+        if (strspn(out->text + start, "-0123456789") == out->size - start)
+            tc_strbuf_adds(out, ".0"); /* a float stays a float */
+        return;
+    }
+    tc_strbuf_addf(out, "{\"float\":\"%s\"}", isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
+}
+
+bool tc_encode_scalar(struct tc_strbuf *out, PyObject *value)
+{
+    if (value == Py_None)
+        tc_strbuf_adds(out, "null");
+    else if (PyBool_Check(value))
+        tc_strbuf_adds(out, value == Py_True ? "true" : "false");
+    else if (PyLong_Check(value))
+        encode_int(out, value);
+    else if (PyFloat_Check(value))
+        tc_encode_float(out, PyFloat_AS_DOUBLE(value));
+    else if (PyUnicode_Check(value))
+        encode_str(out, value);
+    else
+        return false;
+    return true;
+}
+
+void tc_encode_digest(struct tc_strbuf *out, uint64_t digest, bool is_sampled)
+{
+    static const char hex[] = "0123456789abcdef";
+    char text[20];
+    size_t n = 0;
+
+    text[n++] = '"';
+    if (is_sampled)
+        text[n++] = '~';
+    for (int shift = 60; shift >= 0; shift -= 4)
+        text[n++] = hex[digest >> shift & 15];
+    text[n++] = '"';
+    tc_strbuf_add(out, text, n);
+}

@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/agent/say/sink.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/strbuf.h"
+#include "collect/agent/say/held.h"
+#include "collect/thread.h"
+#include "trace/writer.h"
+
+#define TICK_NS      50000000L            /* how often waiting lines are fetched */
+#define WAKE_SIZE    ((size_t)1 << 18)    /* bytes that are fetched at once */
+#define RETRY_NS     UINT64_C(100000000)  /* after a failed write; doubled with each further one */
+#define MAX_RETRY_NS UINT64_C(5000000000) /* up to this */
+#define LAST_TRIES   20                   /* at the end of the process, RETRY_NS apart */
+#define MAX_FETCHES  32                   /* remembered until they are in the file */
+
+struct sink {
+    pthread_mutex_t lock;
+    pthread_cond_t work; /* for the thread: lines, a request, the end */
+    pthread_cond_t done; /* for the others: everything fetched was written */
+    pthread_t thread;
+    struct tc_sink_config config;
+    struct tc_writer *writer;
+    struct tc_strbuf lines; /* not yet fetched */
+    struct tc_held held_lines;
+    bool held, open, stopping, failed;
+    uint64_t retry_ns, retry_at_ns; /* 0: the last write succeeded; lines wait meanwhile */
+    char trouble[sizeof(((struct tc_sink_stats *)0)->failure)]; /* why the last one failed */
+    struct {
+        uint64_t n;
+        int64_t first_step, last_step; /* -1: unknown */
+    } lost;                            /* records since the last note of that */
+    /* What was fetched and may not be in the file yet, oldest first: all records up to it, and its
+     * last step. A frame holds several. */
+    struct {
+        uint64_t records;
+        int64_t step;
+    } fetches[MAX_FETCHES];
+    size_t n_fetches;
+    int64_t fetched_step, safe_step; /* of all, -1: none was seen; up to which all is in the file */
+    bool running;                    /* there is a thread, or one that is about to end */
+    bool paused;                     /* none may be started */
+    bool idle;                       /* the thread has nothing fetched and no open frame */
+    bool busy;                       /* the thread is writing what it fetched */
+    unsigned wanted;                 /* flushes asked for */
+    unsigned served;
+    unsigned rounds; /* how often done was told */
+    struct tc_sink_stats stats;
+};
+
+/* The one sink of the process. */
+static struct sink sink;
+static atomic_uint rescue_wanted;
+static atomic_uint rescue_served;
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+/* What went wrong ends the trace, never the training; and a passing trouble not even that. */
+static void fail(const struct tc_error *err)
+{
+    snprintf(sink.trouble, sizeof(sink.trouble), "%.190s", err->text);
+    sink.failed = !sink.writer || !tc_writer_may_recover(sink.writer);
+    if (sink.failed) {
+        memcpy(sink.stats.failure, sink.trouble, sizeof(sink.trouble));
+        return;
+    }
+    sink.retry_ns = sink.retry_ns ? sink.retry_ns * 2 : RETRY_NS;
+    if (sink.retry_ns > MAX_RETRY_NS)
+        sink.retry_ns = MAX_RETRY_NS;
+    sink.retry_at_ns = now_ns() + sink.retry_ns;
+}
+
+/* Called without the lock; what came of it is settled with it. */
+static enum tc_status write_lines(const struct tc_strbuf *lines, bool flush, struct tc_error *err)
+{
+    enum tc_status status = TC_OK;
+
+    if (lines->size)
+        status = tc_writer_add(sink.writer, lines->text, lines->size, now_ns(), err);
+    if (status == TC_OK)
+        status =
+            flush ? tc_writer_flush(sink.writer, err) : tc_writer_tick(sink.writer, now_ns(), err);
+    return status;
+}
+
+static void settle(enum tc_status status, const struct tc_error *err)
+{
+    if (status != TC_OK)
+        fail(err);
+    else
+        sink.retry_ns = 0;
+}
+
+static void forget_written(void)
+{
+    size_t n = 0;
+
+    while (n < sink.n_fetches && sink.fetches[n].records <= sink.stats.file_records) {
+        if (sink.fetches[n].step >= 0)
+            sink.safe_step = sink.fetches[n].step;
+        n++;
+    }
+    sink.n_fetches -= n;
+    memmove(sink.fetches, sink.fetches + n, sink.n_fetches * sizeof(*sink.fetches));
+}
+
+/* Called when the writer has written or failed, and nothing of what was fetched is elsewhere. */
+static void count_written(void)
+{
+    sink.stats.file_bytes = tc_writer_file_bytes(sink.writer);
+    sink.stats.file_records = tc_writer_file_lines(sink.writer);
+    forget_written();
+}
+
+/* The step of the last line that has one. */
+static int64_t last_step(const struct tc_strbuf *lines, int64_t otherwise)
+{
+    static const char key[] = "\"step\":"; /* within a string the quotes would be escaped */
+    const size_t size = sizeof(key) - 1;
+
+    for (size_t at = lines->size; at > size; at--)
+        if (lines->text[at - 1] == ':' && !memcmp(lines->text + at - size, key, size))
+            return strtoll(lines->text + at, NULL, 10);
+    return otherwise;
+}
+
+/* Where there are too many, two count as the later one. */
+static void note_fetched(const struct tc_strbuf *lines)
+{
+    if (!lines->size)
+        return;
+    sink.fetched_step = last_step(lines, sink.fetched_step);
+    if (sink.n_fetches == MAX_FETCHES)
+        sink.n_fetches--;
+    sink.fetches[sink.n_fetches].records = sink.stats.records;
+    sink.fetches[sink.n_fetches++].step = sink.fetched_step;
+}
+
+/* Called with the lock held. */
+static void tell_done(void)
+{
+    sink.rounds++;
+    pthread_cond_broadcast(&sink.done);
+}
+
+/* While writing fails, lines stay in the buffer, which is bounded; the writer has one fetch. */
+static void fetch(struct tc_strbuf *mine)
+{
+    struct tc_strbuf fetched = sink.lines;
+
+    if (sink.retry_ns)
+        return;
+    sink.lines = *mine;
+    *mine = fetched;
+    note_fetched(mine);
+}
+
+static bool is_waiting_to_retry(void)
+{
+    return sink.retry_ns && !sink.stopping && now_ns() < sink.retry_at_ns;
+}
+
+/* One round: fetch, let go of the lock, write. Called and returns with the lock held. */
+static void serve(struct tc_strbuf *mine)
+{
+    unsigned wanted = sink.wanted;
+    unsigned rescue = atomic_load(&rescue_wanted);
+    bool may_write = !sink.failed && !is_waiting_to_retry();
+    bool flush = sink.stopping || wanted != sink.served || rescue != atomic_load(&rescue_served);
+    enum tc_status status = TC_OK;
+    struct tc_error err = {0};
+
+    fetch(mine);
+    sink.busy = true;
+    pthread_mutex_unlock(&sink.lock);
+    if (may_write)
+        status = write_lines(mine, flush, &err);
+    tc_strbuf_reset(mine);
+    pthread_mutex_lock(&sink.lock);
+    if (may_write)
+        settle(status, &err);
+    sink.busy = false;
+    sink.served = wanted;
+    atomic_store(&rescue_served, rescue);
+    count_written();
+    if (sink.config.report)
+        sink.config.report(&sink.stats);
+    tell_done();
+}
+
+static bool has_request(void)
+{
+    return sink.stopping || sink.wanted != sink.served ||
+           atomic_load(&rescue_wanted) != atomic_load(&rescue_served);
+}
+
+/* Called and returns with the lock held. */
+static void fetch_late(void)
+{
+    if (!sink.config.serve)
+        return;
+    pthread_mutex_unlock(&sink.lock);
+    sink.config.serve();
+    pthread_mutex_lock(&sink.lock);
+}
+
+static void *run(void *unused)
+{
+    struct tc_strbuf mine = TC_STRBUF_INIT;
+
+    (void)unused;
+    pthread_mutex_lock(&sink.lock);
+    while (!sink.stopping || (sink.lines.size && !sink.retry_ns)) {
+        if (!has_request() && sink.lines.size < WAKE_SIZE)
+            tc_thread_wait(&sink.work, &sink.lock, TICK_NS);
+        fetch_late();
+        serve(&mine);
+    }
+    pthread_mutex_unlock(&sink.lock);
+    tc_strbuf_release(&mine);
+    return NULL;
+}
+
+/* The thread is started when there is something for it to do. Called with the lock held. */
+static void ensure_thread(void)
+{
+    struct tc_error err = {0};
+
+    if (sink.running || sink.paused || sink.failed)
+        return;
+    sink.running = tc_thread_start(&sink.thread, run);
+    if (!sink.running) {
+        tc_error_set(&err, TC_E_IO, "cannot start the writing thread");
+        fail(&err);
+    }
+}
+
+/* Have the thread write everything and end. */
+static void stop_thread(void)
+{
+    bool was_running;
+
+    pthread_mutex_lock(&sink.lock);
+    was_running = sink.running;
+    sink.stopping = true;
+    pthread_cond_signal(&sink.work);
+    pthread_mutex_unlock(&sink.lock);
+    if (was_running)
+        pthread_join(sink.thread, NULL);
+    pthread_mutex_lock(&sink.lock);
+    sink.stopping = sink.running = false;
+    tell_done(); /* who waits meanwhile starts another thread */
+    pthread_mutex_unlock(&sink.lock);
+}
+
+enum tc_status tc_sink_open(const char *path, const struct tc_sink_config *config,
+                            struct tc_error *err)
+{
+    enum tc_status status;
+
+    memset(&sink, 0, sizeof(sink));
+    sink.fetched_step = -1;
+    pthread_mutex_init(&sink.lock, NULL);
+    tc_thread_cond_init(&sink.work);
+    tc_thread_cond_init(&sink.done);
+    sink.config = *config;
+    status = tc_writer_open(path, &sink.writer, err);
+    if (status != TC_OK)
+        return status;
+    sink.stats.file_id = tc_writer_file_id(sink.writer);
+    sink.open = true;
+    return TC_OK;
+}
+
+bool tc_sink_is_open(void)
+{
+    return sink.open;
+}
+
+/* Wait on done without the interpreter's lock; the sink's own lock is held before and after. */
+static void wait_done(void)
+{
+    const unsigned round = sink.rounds;
+    void *state;
+
+    ensure_thread();
+    if (sink.failed || sink.paused)
+        return;
+    pthread_cond_signal(&sink.work);
+    pthread_mutex_unlock(&sink.lock);
+    state = sink.config.wait_begin ? sink.config.wait_begin() : NULL;
+    pthread_mutex_lock(&sink.lock);
+    while (round == sink.rounds)
+        pthread_cond_wait(&sink.done, &sink.lock);
+    pthread_mutex_unlock(&sink.lock);
+    if (sink.config.wait_end)
+        sink.config.wait_end(state);
+    pthread_mutex_lock(&sink.lock);
+}
+
+/* Lines that are held cannot be written, so they are let through. */
+static bool is_full(size_t size)
+{
+    return !sink.held && !sink.paused && !sink.failed && sink.lines.size &&
+           sink.lines.size + size > sink.config.limit;
+}
+
+static bool drops(void)
+{
+    return sink.config.drop || sink.retry_ns;
+}
+
+/* Is there room for size more bytes? */
+static bool make_room(size_t size)
+{
+    while (is_full(size)) {
+        if (drops())
+            return false;
+        wait_done();
+    }
+    return true;
+}
+
+static void add_lost_steps(int64_t first, int64_t last)
+{
+    if (!sink.stats.has_lost_steps || first < sink.stats.first_lost)
+        sink.stats.first_lost = first;
+    if (!sink.stats.has_lost_steps || last > sink.stats.last_lost)
+        sink.stats.last_lost = last;
+    sink.stats.has_lost_steps = true;
+}
+
+static void count_lost(const char *line, size_t step_at)
+{
+    int64_t step = step_at ? strtoll(line + step_at, NULL, 10) : -1;
+
+    sink.stats.dropped++;
+    if (!sink.lost.n++)
+        sink.lost.first_step = sink.lost.last_step = -1;
+    if (step < 0)
+        return;
+    if (sink.lost.first_step < 0 || step < sink.lost.first_step)
+        sink.lost.first_step = step;
+    if (step > sink.lost.last_step)
+        sink.lost.last_step = step;
+    add_lost_steps(step, step);
+}
+
+/* Where the records would stand: readers judge nothing across it. */
+static void add_lost(void)
+{
+    if (!sink.lost.n || sink.held)
+        return;
+    tc_strbuf_addf(&sink.lines, "{\"type\":\"note\",\"code\":\"lost\",\"count\":%llu,\"text\":\"",
+                   (unsigned long long)sink.lost.n);
+    if (sink.lost.last_step < 0)
+        tc_strbuf_adds(&sink.lines, "records could not be written");
+    else
+        tc_strbuf_addf(&sink.lines, "records of the steps %lld to %lld could not be written",
+                       (long long)sink.lost.first_step, (long long)sink.lost.last_step);
+    tc_strbuf_adds(&sink.lines, "\"}\n");
+    sink.stats.records++;
+    sink.lost.n = 0;
+}
+
+/* Called with the lock held. */
+static void put(const char *line, size_t size, size_t step_at)
+{
+    add_lost();
+    if (sink.held)
+        tc_held_add(&sink.held_lines, line, size, step_at);
+    else
+        tc_strbuf_add(&sink.lines, line, size);
+    sink.stats.records++;
+    ensure_thread();
+    if (sink.lines.size >= WAKE_SIZE && !sink.busy)
+        pthread_cond_signal(&sink.work);
+}
+
+void tc_sink_put(const char *line, size_t size, size_t step_at)
+{
+    if (!sink.open)
+        return;
+    pthread_mutex_lock(&sink.lock);
+    if (sink.failed || !make_room(size))
+        count_lost(line, step_at);
+    else
+        put(line, size, step_at);
+    pthread_mutex_unlock(&sink.lock);
+}
+
+void tc_sink_put_last(const char *line, size_t size)
+{
+    if (!sink.open)
+        return;
+    pthread_mutex_lock(&sink.lock);
+    if (!sink.failed)
+        put(line, size, 0);
+    pthread_mutex_unlock(&sink.lock);
+}
+
+void tc_sink_put_late(const char *line, size_t size, size_t step_at)
+{
+    if (!sink.open)
+        return;
+    pthread_mutex_lock(&sink.lock);
+    if (sink.failed || (is_full(size) && drops()))
+        count_lost(line, step_at);
+    else
+        put(line, size, step_at);
+    pthread_mutex_unlock(&sink.lock);
+}
+
+void tc_sink_wait_for_room(void)
+{
+    if (!sink.open)
+        return;
+    pthread_mutex_lock(&sink.lock);
+    make_room(0);
+    pthread_mutex_unlock(&sink.lock);
+}
+
+void tc_sink_hold(void)
+{
+    if (!sink.open)
+        return;
+    pthread_mutex_lock(&sink.lock);
+    sink.held = true;
+    pthread_mutex_unlock(&sink.lock);
+}
+
+void tc_sink_relabel(int64_t step)
+{
+    tc_held_relabel(&sink.held_lines, step);
+}
+
+void tc_sink_drop_calls(void)
+{
+    if (!sink.open)
+        return;
+    pthread_mutex_lock(&sink.lock);
+    sink.stats.records -= tc_held_drop_calls(&sink.held_lines);
+    pthread_mutex_unlock(&sink.lock);
+}
+
+static uint64_t count_lines(const char *lines, size_t size)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < size; i++)
+        n += lines[i] == '\n';
+    return n;
+}
+
+void tc_sink_release(const char *lines, size_t size)
+{
+    if (!sink.held)
+        return;
+    pthread_mutex_lock(&sink.lock);
+    if (size) {
+        tc_strbuf_add(&sink.lines, lines, size);
+        sink.stats.records += count_lines(lines, size);
+    }
+    tc_held_move(&sink.held_lines, &sink.lines);
+    sink.held = false;
+    pthread_mutex_unlock(&sink.lock);
+}
+
+void tc_sink_flush(void)
+{
+    unsigned ticket;
+
+    if (!sink.open)
+        return;
+    pthread_mutex_lock(&sink.lock);
+    ticket = ++sink.wanted;
+    while (!sink.failed && !sink.paused && (int)(sink.served - ticket) < 0)
+        wait_done();
+    pthread_mutex_unlock(&sink.lock);
+}
+
+void tc_sink_pause(void)
+{
+    struct tc_error err = {0};
+    void *state;
+
+    if (!sink.open)
+        return;
+    pthread_mutex_lock(&sink.lock);
+    sink.paused = true;
+    pthread_mutex_unlock(&sink.lock);
+    state = sink.config.wait_begin ? sink.config.wait_begin() : NULL;
+    stop_thread();
+    if (sink.config.wait_end)
+        sink.config.wait_end(state);
+    if (!sink.failed && tc_writer_flush(sink.writer, &err) != TC_OK)
+        fail(&err);
+}
+
+void tc_sink_resume(void)
+{
+    if (!sink.open)
+        return;
+    pthread_mutex_lock(&sink.lock);
+    sink.paused = false;
+    pthread_mutex_unlock(&sink.lock);
+}
+
+/* The thread has ended. A disk that is full now gets a little time. */
+static void drain(void)
+{
+    struct timespec pause = {0, RETRY_NS};
+    struct tc_error err = {0};
+
+    note_fetched(&sink.lines);
+    for (unsigned i = 0; !sink.failed && i < LAST_TRIES; i++) {
+        settle(write_lines(&sink.lines, true, &err), &err);
+        tc_strbuf_reset(&sink.lines); /* the writer has them */
+        if (!sink.retry_ns)
+            break;
+        nanosleep(&pause, NULL);
+    }
+    if (sink.retry_ns)
+        memcpy(sink.stats.failure, sink.trouble, sizeof(sink.trouble));
+}
+
+/* What was put and is not in the file; the first of it may be of the last step that is. */
+static void count_missing(void)
+{
+    if (sink.stats.records <= sink.stats.file_records)
+        return;
+    sink.stats.dropped += sink.stats.records - sink.stats.file_records;
+    if (sink.fetched_step >= 0)
+        add_lost_steps(sink.safe_step, sink.fetched_step);
+}
+
+void tc_sink_close(void)
+{
+    struct tc_error err = {0};
+
+    if (!sink.open)
+        return;
+    tc_sink_release(NULL, 0);
+    pthread_mutex_lock(&sink.lock);
+    sink.paused = false;
+    if (!sink.failed)
+        add_lost();
+    if (sink.lines.size)
+        ensure_thread();
+    pthread_mutex_unlock(&sink.lock);
+    stop_thread();
+    sink.open = false;
+    drain();
+    count_written();
+    if (tc_writer_close(sink.writer, &err) != TC_OK && !sink.stats.failure[0])
+        snprintf(sink.stats.failure, sizeof(sink.stats.failure), "%.190s", err.text);
+    sink.writer = NULL;
+    count_missing();
+    tc_strbuf_release(&sink.lines);
+    tc_held_release(&sink.held_lines);
+}
+
+void tc_sink_abandon(void)
+{
+    if (sink.writer)
+        tc_writer_abandon(sink.writer);
+    tc_strbuf_release(&sink.lines);
+    tc_held_release(&sink.held_lines);
+    memset(&sink, 0, sizeof(sink));
+}
+
+/*
+ * Only what a signal handler may call: the thread notices the request at its next tick. It may
+ * never answer, when the signal came while a line was being put; hence the limit.
+ */
+void tc_sink_rescue(unsigned ms)
+{
+    struct timespec one_ms = {0, 1000000};
+    unsigned ticket;
+
+    if (!sink.open || !sink.running)
+        return;
+    ticket = atomic_fetch_add(&rescue_wanted, 1) + 1;
+    while (ms-- && (int)(atomic_load(&rescue_served) - ticket) < 0)
+        nanosleep(&one_ms, NULL);
+}
+
+void tc_sink_stats(struct tc_sink_stats *out)
+{
+    bool is_shared = sink.open; /* else there is no thread, and perhaps no lock yet */
+
+    if (is_shared)
+        pthread_mutex_lock(&sink.lock);
+    *out = sink.stats;
+    out->records += is_shared && sink.lost.n && !sink.held; /* the note of that comes first */
+    if (is_shared)
+        pthread_mutex_unlock(&sink.lock);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/agent/torch/classes.h"
+
+#include <string.h>
+
+#include "base/map.h"
+
+static TC_VEC(struct tc_api *) apis;
+static struct tc_map classes; /* address of the type to struct tc_class */
+
+static char *quoted(const char *text)
+{
+    struct tc_strbuf out = TC_STRBUF_INIT;
+
+    tc_strbuf_add_json(&out, text, strlen(text));
+    return tc_strbuf_take(&out);
+}
+
+/* Windows must go on being cut, and what stands around later calls must be known. */
+static bool is_needed_in_dark(enum tc_role role)
+{
+    switch (role) {
+    case TC_ROLE_FORWARD:
+    case TC_ROLE_STEP:
+    case TC_ROLE_ZERO_GRAD:
+    case TC_ROLE_DATA:
+    case TC_ROLE_MODE:
+    case TC_ROLE_LIBRARY:
+    case TC_ROLE_METHOD:
+        return true;
+    default:
+        return false;
+    }
+}
+
+int tc_api_add(const char *fn, enum tc_role role, unsigned flags, int group, const char *defaults)
+{
+    struct tc_api *api = tc_calloc(1, sizeof(*api));
+
+    api->fn = quoted(fn);
+    api->defaults = defaults ? tc_strdup(defaults) : NULL;
+    api->role = role;
+    api->flags = flags;
+    api->group = group;
+    api->in_dark = is_needed_in_dark(role);
+    tc_vec_push(&apis, api);
+    return (int)apis.n - 1;
+}
+
+struct tc_api *tc_api_get(long index)
+{
+    return index >= 0 && (size_t)index < apis.n ? apis.items[index] : NULL;
+}
+
+bool tc_api_is_container(const struct tc_api *api)
+{
+    return api->role == TC_ROLE_LIBRARY || api->role == TC_ROLE_METHOD;
+}
+
+/* Ask the policy what to call a class; NULL with a Python error set. */
+static struct tc_class *describe(PyTypeObject *type)
+{
+    struct tc_class *class = tc_calloc(1, sizeof(*class));
+    PyObject *said = NULL, *params;
+    const char *name;
+    long kind, layer, forward;
+    int opaque, dispatches, distributed, part;
+
+    class->ref = PyWeakref_NewRef((PyObject *)type, NULL);
+    if (class->ref)
+        said = tc_policy_call("describe_class", "(O)", type);
+    if (!said || !PyArg_ParseTuple(said, "slppppllO", &name, &kind, &opaque, &dispatches,
+                                   &distributed, &part, &layer, &forward, &params))
+        goto fail;
+    class->name = quoted(name);
+    class->kind = (enum tc_class_kind)kind;
+    class->opaque = opaque;
+    class->dispatches = dispatches;
+    class->distributed = distributed;
+    class->part = part;
+    class->layer = tc_api_get(layer);
+    class->forward = tc_api_get(forward);
+    class->sig = tc_sig_new(params);
+    if (!class->sig)
+        goto fail;
+    Py_DECREF(said);
+    return class;
+fail:
+    Py_XDECREF(said);
+    Py_XDECREF(class->ref);
+    tc_free(class->name);
+    tc_free(class);
+    return NULL;
+}
+
+struct tc_class *tc_class_of(PyTypeObject *type)
+{
+    struct tc_class *class;
+    bool is_new;
+    uint64_t *slot = tc_map_at(&classes, (uint64_t)(uintptr_t)type, &is_new);
+
+    class = (struct tc_class *)(uintptr_t)*slot;
+    if (class && tc_ref_get(class->ref) == (PyObject *)type)
+        return class;
+    class = describe(type);
+    if (class) /* one that describes another class of that address is left to its readers */
+        tc_map_put(&classes, (uint64_t)(uintptr_t)type, (uint64_t)(uintptr_t) class);
+    return class;
+}

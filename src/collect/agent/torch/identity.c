@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/agent/torch/identity.h"
+
+#include "base/hash.h"
+#include "base/map.h"
+#include "collect/agent/torch/tensor.h"
+
+struct known {
+    PyObject *ref;
+    int64_t serial;
+    struct tc_map pieces; /* of a storage: what some tensor showed of it, to serials */
+};
+
+/* From so many on, entries of objects that are gone are dropped now and then. */
+#define MIN_SWEPT 4096
+
+static struct tc_map by_address;
+static TC_VEC(struct known) known;
+static size_t sweep_at = MIN_SWEPT;
+static int64_t last_serial;
+
+/*
+ * A step's tensors stand where those of the step before stood, or nearly so: without this, each
+ * address that was used once would be remembered for ever.
+ */
+static void drop_dead(void)
+{
+    size_t n = 0;
+
+    tc_map_clear(&by_address);
+    for (size_t i = 0; i < known.n; i++) {
+        struct known *k = &known.items[i];
+        PyObject *object = tc_ref_get(k->ref);
+
+        if (object) {
+            tc_map_put(&by_address, (uint64_t)(uintptr_t)object, n);
+            known.items[n++] = *k;
+        } else {
+            Py_XDECREF(k->ref);
+            tc_map_release(&k->pieces);
+        }
+    }
+    known.n = n;
+    sweep_at = 2 * n > MIN_SWEPT ? 2 * n : MIN_SWEPT;
+}
+
+static uint64_t add(PyObject *object)
+{
+    struct known fresh = {0};
+
+    if (known.n >= sweep_at)
+        drop_dead();
+    tc_map_put(&by_address, (uint64_t)(uintptr_t)object, known.n);
+    tc_vec_push(&known, fresh);
+    return known.n - 1;
+}
+
+/* The entry of the object; serial 0 if it is new. NULL if it takes no weak references. */
+static struct known *find(PyObject *object)
+{
+    struct known *k;
+    PyObject *ref;
+    uint64_t i;
+
+    if (!tc_map_get(&by_address, (uint64_t)(uintptr_t)object, &i))
+        i = add(object);
+    k = &known.items[i];
+    if (k->ref && tc_ref_get(k->ref) == object)
+        return k;
+    ref = PyWeakref_NewRef(object, NULL);
+    if (!ref) {
+        PyErr_Clear();
+        return NULL;
+    }
+    Py_XDECREF(k->ref);
+    k->ref = ref;
+    k->serial = 0;
+    tc_map_release(&k->pieces);
+    return k;
+}
+
+/* Where a type keeps its references is Python's own business: from 3.12 on the offset may be
+ * negative. */
+static bool takes_refs(PyObject *object)
+{
+    return PyType_SUPPORTS_WEAKREFS(Py_TYPE(object));
+}
+
+int64_t tc_identity(PyObject *object)
+{
+    struct known *k = takes_refs(object) ? find(object) : NULL;
+
+    if (!k)
+        return 0;
+    if (!k->serial)
+        k->serial = ++last_serial;
+    return k->serial;
+}
+
+/* The serial of what the tensor shows of its storage, 0 if it was not shown before; NULL if the
+ * storage cannot be known. Valid until the next call. */
+static uint64_t *piece_of(PyObject *tensor)
+{
+    struct known *k = NULL;
+    PyObject *storage;
+    uint64_t key;
+    bool is_new;
+
+    storage = tc_tensor_storage(tensor, &key);
+    if (storage && takes_refs(storage))
+        k = find(storage);
+    Py_XDECREF(storage);
+    return k ? tc_map_at(&k->pieces, key, &is_new) : NULL;
+}
+
+int64_t tc_identity_tensor(PyObject *tensor)
+{
+    struct known *k = find(tensor);
+    int64_t serial = k ? k->serial : 0;
+    PyObject *shield;
+    uint64_t *piece;
+
+    if (serial || !k)
+        return serial;
+    shield = tc_tensor_shield_of(tensor);
+    piece = tc_tensor_is_leaf(tensor) ? piece_of(tensor) : NULL;
+    tc_tensor_unshield(shield);
+    if (piece && !*piece)
+        *piece = (uint64_t)++last_serial;
+    serial = piece ? (int64_t)*piece : ++last_serial;
+    k = find(tensor); /* piece_of may have moved it */
+    if (k)
+        k->serial = serial;
+    return serial;
+}
+
+int64_t tc_identity_fresh(void)
+{
+    return ++last_serial;
+}
+
+void tc_identity_rebind(PyObject *tensor, int64_t serial)
+{
+    uint64_t *piece = piece_of(tensor);
+
+    if (piece)
+        *piece = (uint64_t)serial;
+}
+
+int64_t tc_identity_forget(PyObject *object)
+{
+    uint64_t i;
+    int64_t serial;
+
+    if (!tc_map_get(&by_address, (uint64_t)(uintptr_t)object, &i))
+        return 0;
+    if (tc_ref_get(known.items[i].ref) != object)
+        return 0;
+    serial = known.items[i].serial;
+    Py_CLEAR(known.items[i].ref);
+    return serial;
+}
+
+void tc_identity_restore(PyObject *object, int64_t serial)
+{
+    struct known *k = serial ? find(object) : NULL;
+
+    if (k)
+        k->serial = serial;
+}

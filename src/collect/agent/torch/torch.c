@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/agent/torch/torch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "collect/agent/torch/dlpack.h"
+
+#define N_DTYPES 64
+
+/* Interned once. */
+static PyObject *names[TC_N_ATTRIBUTES];
+/* The properties of torch.Tensor in C, past the look-up of the attribute; NULL where unknown. */
+static PyGetSetDef *getters[TC_N_ATTRIBUTES];
+
+static struct {
+    PyTypeObject *tensor, *parameter, *dtype_type, *device_type;
+    PyObject *strided;
+    PyObject *is_grad_enabled, *is_inference_mode_enabled, *is_any_autocast; /* builtins */
+    PyObject *n_function_modes, *is_wrapped, *no_functions;                  /* may be NULL */
+    struct tc_dtype dtypes[N_DTYPES];
+    size_t n_dtypes;
+} torch;
+
+static bool intern_names(void)
+{
+    static const char *const texts[] = {
+#define X(name) #name,
+        TC_ATTRIBUTE_MAP(X)
+#undef X
+    };
+
+    for (size_t i = 0; i < TC_N_ATTRIBUTES; i++)
+        if (!names[i] && !(names[i] = PyUnicode_InternFromString(texts[i])))
+            return false;
+    return true;
+}
+
+static PyObject *optional(PyObject *from, const char *name)
+{
+    PyObject *found = PyObject_GetAttrString(from, name);
+
+    if (!found)
+        PyErr_Clear();
+    return found;
+}
+
+static bool find_types(PyObject *module)
+{
+    torch.tensor = (PyTypeObject *)PyObject_GetAttrString(module, "Tensor");
+    torch.dtype_type = (PyTypeObject *)PyObject_GetAttrString(module, "dtype");
+    torch.device_type = (PyTypeObject *)PyObject_GetAttrString(module, "device");
+    torch.strided = PyObject_GetAttrString(module, "strided");
+    torch.is_grad_enabled = PyObject_GetAttrString(module, "is_grad_enabled");
+    torch.is_inference_mode_enabled = PyObject_GetAttrString(module, "is_inference_mode_enabled");
+    return torch.tensor && torch.dtype_type && torch.device_type && torch.strided &&
+           torch.is_grad_enabled && torch.is_inference_mode_enabled;
+}
+
+/* Parameters are tensors that add nothing to reading. */
+static void find_parameter(PyObject *module)
+{
+    PyObject *nn = optional(module, "nn");
+
+    torch.parameter = nn ? (PyTypeObject *)optional(nn, "Parameter") : NULL;
+    Py_XDECREF(nn);
+}
+
+static PyGetSetDef *getter_of(PyObject *name)
+{
+    PyObject *property = PyObject_GetAttr((PyObject *)torch.tensor, name);
+    PyGetSetDef *found = NULL;
+
+    if (property && Py_IS_TYPE(property, &PyGetSetDescr_Type))
+        found = ((PyGetSetDescrObject *)property)->d_getset;
+    Py_XDECREF(property); /* the class keeps it */
+    PyErr_Clear();
+    return found;
+}
+
+bool tc_torch_init(PyObject *module)
+{
+    PyObject *c, *functorch;
+
+    if (!intern_names() || !find_types(module))
+        return false;
+    find_parameter(module);
+    for (size_t i = 0; i < TC_N_ATTRIBUTES; i++)
+        getters[i] = getter_of(names[i]);
+    tc_dlpack_init((PyObject *)torch.tensor);
+    c = PyObject_GetAttrString(module, "_C");
+    if (!c)
+        return false;
+    torch.is_any_autocast = optional(c, "_is_any_autocast_enabled");
+    torch.n_function_modes = optional(c, "_len_torch_function_stack");
+    torch.no_functions = optional(c, "DisableTorchFunction");
+    functorch = optional(c, "_functorch");
+    torch.is_wrapped = functorch ? optional(functorch, "is_functorch_wrapped_tensor") : NULL;
+    Py_XDECREF(functorch);
+    Py_DECREF(c);
+    return true;
+}
+
+bool tc_tensor_is(PyObject *object)
+{
+    return torch.tensor && PyObject_TypeCheck(object, torch.tensor);
+}
+
+static bool is_marked(PyObject *tensor)
+{
+    static PyObject *mark; /* interned once */
+    PyObject **dict = _PyObject_GetDictPtr(tensor);
+
+    if (!mark)
+        mark = PyUnicode_InternFromString("_is_param");
+    return mark && dict && *dict && PyDict_GetItem(*dict, mark) == Py_True;
+}
+
+bool tc_tensor_is_parameter(PyObject *object)
+{
+    if (torch.parameter && PyObject_TypeCheck(object, torch.parameter))
+        return true;
+    return tc_tensor_is(object) && is_marked(object);
+}
+
+bool tc_device_is(PyObject *object)
+{
+    return torch.device_type && Py_TYPE(object) == torch.device_type;
+}
+
+bool tc_layout_is_strided(PyObject *layout)
+{
+    return layout == torch.strided;
+}
+
+static enum tc_number number_of(const char *name)
+{
+    if (strcmp(name, "float32") == 0)
+        return TC_NUMBER_F32;
+    if (strcmp(name, "float64") == 0)
+        return TC_NUMBER_F64;
+    if (strcmp(name, "bfloat16") == 0)
+        return TC_NUMBER_BF16;
+    return strcmp(name, "float16") == 0 ? TC_NUMBER_F16 : TC_NUMBER_OTHER;
+}
+
+static enum tc_integer integer_of(const char *name)
+{
+    static const char *const names_of[] = {
+        [TC_INTEGER_BOOL] = "bool", [TC_INTEGER_U8] = "uint8",  [TC_INTEGER_I8] = "int8",
+        [TC_INTEGER_I16] = "int16", [TC_INTEGER_I32] = "int32", [TC_INTEGER_I64] = "int64",
+    };
+    size_t i = sizeof(names_of) / sizeof(names_of[0]);
+
+    while (--i > TC_INTEGER_NONE && strcmp(name, names_of[i]) != 0)
+        ;
+    return (enum tc_integer)i;
+}
+
+/* dtypes are singletons that live as long as torch. */
+static const struct tc_dtype *add_dtype(PyObject *object)
+{
+    struct tc_dtype *d = &torch.dtypes[torch.n_dtypes];
+    PyObject *text, *size;
+    const char *name;
+
+    if (torch.n_dtypes == N_DTYPES)
+        return NULL;
+    text = PyObject_Str(object);
+    size = optional(object, "itemsize");
+    name = text ? PyUnicode_AsUTF8(text) : NULL;
+    if (name) {
+        if (strncmp(name, "torch.", 6) == 0)
+            name += 6;
+        snprintf(d->name, sizeof(d->name), "%s", name);
+        d->number = number_of(d->name);
+        d->integer = integer_of(d->name);
+        d->item_size = size ? PyLong_AsSize_t(size) : 0;
+        if (!size && d->number != TC_NUMBER_OTHER) /* before torch 2.1 */
+            d->item_size = d->number == TC_NUMBER_F64 ? 8 : d->number == TC_NUMBER_F32 ? 4 : 2;
+        d->object = Py_NewRef(object);
+        torch.n_dtypes++;
+    }
+    Py_XDECREF(text);
+    Py_XDECREF(size);
+    return name ? d : NULL;
+}
+
+const struct tc_dtype *tc_dtype_of(PyObject *object)
+{
+    for (size_t i = 0; i < torch.n_dtypes; i++)
+        if (torch.dtypes[i].object == object)
+            return &torch.dtypes[i];
+    if (!torch.dtype_type || Py_TYPE(object) != torch.dtype_type)
+        return NULL;
+    return add_dtype(object);
+}
+
+bool tc_tensor_is_exact(PyObject *tensor)
+{
+    return Py_TYPE(tensor) == torch.tensor || Py_TYPE(tensor) == torch.parameter;
+}
+
+bool tc_tensor_is_wrapped(PyObject *tensor)
+{
+    PyObject *answer = torch.is_wrapped ? PyObject_CallOneArg(torch.is_wrapped, tensor) : NULL;
+
+    PyErr_Clear();
+    Py_XDECREF(answer);
+    return answer == Py_True;
+}
+
+PyObject *tc_tensor_get(PyObject *tensor, enum tc_attribute attribute)
+{
+    const PyGetSetDef *getter = getters[attribute];
+
+    if (getter && tc_tensor_is_exact(tensor))
+        return getter->get(tensor, getter->closure);
+    return PyObject_GetAttr(tensor, names[attribute]);
+}
+
+PyObject *tc_tensor_call(PyObject *tensor, enum tc_attribute method)
+{
+    return PyObject_CallMethodNoArgs(tensor, names[method]);
+}
+
+static bool is_in_function_mode(void)
+{
+    PyObject *n = torch.n_function_modes ? PyObject_CallNoArgs(torch.n_function_modes) : NULL;
+    bool is_in = n && PyLong_AsLong(n) > 0;
+
+    Py_XDECREF(n);
+    PyErr_Clear();
+    return is_in;
+}
+
+PyObject *tc_tensor_shield(void)
+{
+    PyObject *shield;
+
+    if (!is_in_function_mode())
+        return NULL;
+    shield = tc_policy_call("shield", NULL);
+    if (!shield)
+        PyErr_Clear();
+    return shield;
+}
+
+PyObject *tc_tensor_shield_of(PyObject *tensor)
+{
+    PyObject *shield, *entered;
+
+    if (tc_tensor_is_exact(tensor) || !torch.no_functions)
+        return NULL;
+    shield = PyObject_CallNoArgs(torch.no_functions);
+    entered = shield ? PyObject_CallMethod(shield, "__enter__", NULL) : NULL;
+    if (!entered) {
+        PyErr_Clear();
+        Py_CLEAR(shield);
+    }
+    Py_XDECREF(entered);
+    return shield;
+}
+
+void tc_tensor_unshield(PyObject *shield)
+{
+    PyObject *type, *value, *traceback, *done;
+
+    if (!shield)
+        return;
+    PyErr_Fetch(&type, &value, &traceback);
+    done = PyObject_CallMethod(shield, "__exit__", "OOO", Py_None, Py_None, Py_None);
+    Py_XDECREF(done);
+    Py_DECREF(shield);
+    PyErr_Restore(type, value, traceback);
+}
+
+static bool ask(PyObject *function, bool fallback)
+{
+    PyObject *answer = function ? PyObject_CallNoArgs(function) : NULL;
+
+    if (!answer)
+        PyErr_Clear();
+    Py_XDECREF(answer);
+    return answer ? answer == Py_True : fallback;
+}
+
+bool tc_grad_enabled(void)
+{
+    return ask(torch.is_grad_enabled, true);
+}
+
+bool tc_inference_enabled(void)
+{
+    return ask(torch.is_inference_mode_enabled, false);
+}
+
+/* Where torch cannot say it cheaply, the policy is asked each time. */
+bool tc_autocast_any(void)
+{
+    return ask(torch.is_any_autocast, torch.tensor != NULL);
+}
