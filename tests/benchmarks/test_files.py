@@ -111,7 +111,7 @@ class Blind(unittest.TestCase):
         spec = importlib.util.spec_from_file_location("blind", BENCHMARKS / "blind" / "run.py")
         self.blind = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(self.blind)
-        self.sets = [BENCHMARKS / "blind" / folder for folder in ("", "second", "third")]
+        self.sets = [BENCHMARKS / "blind" / folder for folder in ("", "second", "third", "fourth")]
 
     def scripts(self, part):
         return [script for folder in self.sets for script in self.blind.load(folder, part, "")]
