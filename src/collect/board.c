@@ -296,7 +296,7 @@ static void add_why_nothing(struct tc_strbuf *out, const struct tc_board_totals 
 
 void tc_board_describe_losses(struct tc_strbuf *out, const struct tc_board_totals *totals)
 {
-    if (!totals->calls)
+    if (!totals->calls && !totals->failure[0])
         add_why_nothing(out, totals);
     if (totals->passed_by) {
         tc_strbuf_adds(out, "; not traced: ");

@@ -253,7 +253,7 @@ enum tc_status tc_writer_close(struct tc_writer *writer, struct tc_error *err)
     if (!close_fd(writer) && status == TC_OK)
         status = tc_error_set(err, TC_E_IO, "%s: %s", writer->path, strerror(errno));
     if (status == TC_OK && is_gone(writer))
-        status = tc_error_set(err, TC_E_IO, "%s: removed while it was written", writer->path);
+        status = tc_error_set(err, TC_E_NOTFOUND, "%s: removed while it was written", writer->path);
     free_writer(writer);
     return status;
 }

@@ -146,7 +146,10 @@ print([i for i, fd in enumerate(own) if os.fstat(fd).st_size])
         run = self.same("yard.many(5); os.system('rm -f trace/trace_*'); yard.many(5)")
         self.assertEqual(run.files(), [])
         run = self.same("yard.many(5); time.sleep(0.7); os.system('rm -f trace/trace_*'); yard.many(5)")
-        self.assertIn("removed while it was written", run.said)
+        self.assertRegex(run.said, r": 0 steps, 0 records, 0 bytes in .*: removed while it was written; lost: 29 records")
+        run = self.same("os.system('rm -rf trace'); yard.many(5)")
+        self.assertIn("; tracing ended early: no trace file: ", run.said)
+        self.assertNotIn("nothing was traced", run.said)
 
     def test_a_limit_of_the_size_of_files(self):
         """Not even the memory that is shared by the processes of a run may be made."""

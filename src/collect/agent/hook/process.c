@@ -28,6 +28,7 @@ static struct {
     pid_t pid;
     _Atomic bool was_open, has_torch;
     bool has_progress;
+    _Atomic bool is_out_of_memory;
 } process;
 
 static int64_t clock_ns(clockid_t clock)
@@ -133,6 +134,18 @@ static void put_end_record(int exit_status)
     tc_sink_put_last(line, (size_t)n);
 }
 
+/* Where tracing ended before the process did, nobody knows what is missing: readers judge nothing
+ * that was going on. */
+static void put_failure(void)
+{
+    static const char line[] =
+        "{\"type\":\"note\",\"code\":\"lost\",\"text\":\"tracing ended early: "
+        "out of memory\"}\n";
+
+    if (process.is_out_of_memory)
+        tc_sink_put_last(line, sizeof(line) - 1);
+}
+
 static void print_closing_line(void)
 {
     struct tc_strbuf line = TC_STRBUF_INIT;
@@ -181,6 +194,7 @@ void tc_process_finish(int exit_status)
     tc_agent.enabled = false;
     tc_queue_finish();
     if (tc_sink_is_open()) {
+        put_failure();
         put_end_record(exit_status);
         tc_sink_close();
     }
@@ -245,6 +259,7 @@ static void catch_all_fatal(void)
 static void on_low_memory(void)
 {
     tc_agent.enabled = false;
+    process.is_out_of_memory = true;
     memcpy(tc_agent.failure, "out of memory", sizeof("out of memory"));
 }
 

@@ -536,6 +536,20 @@ static void drain(void)
         memcpy(sink.stats.failure, sink.trouble, sizeof(sink.trouble));
 }
 
+static void close_writer(void)
+{
+    struct tc_error err = {0};
+    enum tc_status status = tc_writer_close(sink.writer, &err);
+
+    sink.writer = NULL;
+    if (status != TC_OK && !sink.stats.failure[0])
+        snprintf(sink.stats.failure, sizeof(sink.stats.failure), "%.190s", err.text);
+    if (status != TC_E_NOTFOUND)
+        return;
+    sink.stats.file_bytes = sink.stats.file_records = 0; /* the file was removed */
+    sink.safe_step = 0;
+}
+
 /* What was put and is not in the file; the first of it may be of the last step that is. */
 static void count_missing(void)
 {
@@ -548,8 +562,6 @@ static void count_missing(void)
 
 void tc_sink_close(void)
 {
-    struct tc_error err = {0};
-
     if (!sink.open)
         return;
     tc_sink_release(NULL, 0);
@@ -564,9 +576,7 @@ void tc_sink_close(void)
     sink.open = false;
     drain();
     count_written();
-    if (tc_writer_close(sink.writer, &err) != TC_OK && !sink.stats.failure[0])
-        snprintf(sink.stats.failure, sizeof(sink.stats.failure), "%.190s", err.text);
-    sink.writer = NULL;
+    close_writer();
     count_missing();
     tc_strbuf_release(&sink.lines);
     tc_held_release(&sink.held_lines);
