@@ -304,20 +304,26 @@ static const char *name_fd(char name[FD_NAME_SIZE], int fd)
     return name;
 }
 
+static struct tc_strbuf folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    struct tc_strbuf folder = TC_STRBUF_INIT;
+
+    if (slash)
+        tc_strbuf_add(&folder, path, (size_t)(slash + 1 - path));
+    else
+        tc_strbuf_adds(&folder, ".");
+    return folder;
+}
+
 /* A file without a name is gone with its process, whatever ends that. Not all file systems have
  * them: NFS has none. */
 static int open_unnamed(const struct tc_fs_writer *writer)
 {
-    const char *slash = strrchr(writer->target.text, '/');
-    struct tc_strbuf folder = TC_STRBUF_INIT;
+    struct tc_strbuf folder = folder_of(writer->target.text);
+    int fd = open(folder.text, O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
     char name[FD_NAME_SIZE];
-    int fd;
 
-    if (slash)
-        tc_strbuf_add(&folder, writer->target.text, (size_t)(slash + 1 - writer->target.text));
-    else
-        tc_strbuf_adds(&folder, ".");
-    fd = open(folder.text, O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
     if (fd >= 0 && access(name_fd(name, fd), F_OK) != 0) { /* it gets its name through that */
         close(fd);
         fd = -1;
@@ -499,6 +505,47 @@ enum tc_status tc_fs_write(const char *path, const void *data, size_t size, stru
     if (status != TC_OK)
         return status;
     return tc_fs_writer_close(&writer, tc_fs_writer_add(&writer, data, size, err), err);
+}
+
+enum tc_status tc_fs_may_fill(const char *dir, struct tc_error *err)
+{
+    return access(dir, W_OK | X_OK) == 0 ? TC_OK : io_error(err, dir);
+}
+
+static bool may_make(const char *path)
+{
+    struct tc_strbuf folder = folder_of(path);
+    bool may = access(folder.text, W_OK | X_OK) == 0;
+
+    tc_strbuf_release(&folder);
+    return may;
+}
+
+/* What is replaced need not be writable, its folder has to. */
+static bool may_write(const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return errno == ENOENT && may_make(path);
+    if (S_ISREG(st.st_mode))
+        return may_make(path);
+    if (!S_ISDIR(st.st_mode))
+        return access(path, W_OK) == 0;
+    errno = EISDIR;
+    return false;
+}
+
+enum tc_status tc_fs_may_write(const char *path, struct tc_error *err)
+{
+    struct tc_strbuf target = TC_STRBUF_INIT;
+    enum tc_status status = TC_OK;
+
+    tc_strbuf_adds(&target, path);
+    if (resolve(&target) < 0 && !may_write(target.text))
+        status = io_error(err, path);
+    tc_strbuf_release(&target);
+    return status;
 }
 
 int tc_fs_move_away(int fd)

@@ -68,6 +68,10 @@ enum tc_status tc_fs_writer_close(struct tc_fs_writer *writer, enum tc_status st
                                   struct tc_error *err);
 /* Write all of it or nothing, as a struct tc_fs_writer does. */
 enum tc_status tc_fs_write(const char *path, const void *data, size_t size, struct tc_error *err);
+/* Could tc_fs_write() begin, and could it for files of a folder? Asked before work that takes long.
+ */
+enum tc_status tc_fs_may_write(const char *path, struct tc_error *err);
+enum tc_status tc_fs_may_fill(const char *dir, struct tc_error *err);
 /*
  * Keep others that lock the same folder or file away until *fd is closed; TC_E_IO names the path if
  * one holds it. Where the file system knows no locks *fd is valid and nobody is kept away.

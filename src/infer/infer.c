@@ -271,6 +271,18 @@ static enum tc_status mine_and_write(struct inference *inference, struct tc_infe
     return status;
 }
 
+/* Learning may take hours. */
+static enum tc_status check_outputs(const struct tc_infer_config *c, struct tc_error *err)
+{
+    const char *const outputs[] = {c->evidence ? c->evidence : c->output, c->profile, c->failed};
+    enum tc_status status = TC_OK;
+
+    for (size_t i = 0; i < sizeof(outputs) / sizeof(*outputs) && !status; i++)
+        if (outputs[i] && strcmp(outputs[i], "-") != 0)
+            status = tc_fs_may_write(outputs[i], err);
+    return status;
+}
+
 enum tc_status tc_infer_run(const struct tc_infer_config *config, struct tc_infer_result *result,
                             struct tc_notes *notes, struct tc_error *err)
 {
@@ -281,6 +293,8 @@ enum tc_status tc_infer_run(const struct tc_infer_config *config, struct tc_infe
     status = select_relations(&inference, err);
     if (!status)
         status = check_held_out(config, err);
+    if (!status)
+        status = check_outputs(config, err);
     if (status)
         return status;
     tc_evidence_init(&inference.evidence);

@@ -83,6 +83,8 @@ enum tc_status tc_check_take_dir(struct tc_check *check, struct tc_error *err)
         return TC_OK;
     check->made_dir = !tc_fs_exists(dir);
     status = tc_fs_mkdirs(dir, err);
+    if (!status)
+        status = tc_fs_may_fill(dir, err);
     return status ? status : tc_fs_lock(dir, &check->lock, err);
 }
 

@@ -221,6 +221,39 @@ static void read_only_places_are_refused(void **state)
     assert_int_equal(tc_fs_mkdirs("/proc/traincheck/x", &err), TC_E_IO);
 }
 
+static void what_cannot_be_written_is_told_before(void **state)
+{
+    char *dir = unit_folder(), *path = tc_fs_join(dir, "out"), *loop = tc_fs_join(dir, "loop");
+    char *nowhere = tc_fs_join(dir, "no/out"), *led = tc_fs_join(dir, "led"), **names;
+    struct tc_error err;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(symlink("loop", loop), 0);
+    assert_int_equal(symlink("no/out", led), 0);
+    assert_int_equal(tc_fs_may_write(path, &err), TC_OK);
+    assert_int_equal(tc_fs_may_write("/dev/stdout", &err), TC_OK);
+    assert_int_equal(tc_fs_may_write("/dev/null", &err), TC_OK);
+    assert_int_equal(tc_fs_may_write(nowhere, &err), TC_E_NOTFOUND);
+    assert_non_null(strstr(err.text, "no/out: No such file or directory"));
+    assert_int_equal(tc_fs_may_write(led, &err), TC_E_NOTFOUND);
+    assert_int_equal(tc_fs_may_write(loop, &err), TC_E_IO);
+    assert_int_equal(tc_fs_may_write(dir, &err), TC_E_IO);
+    assert_non_null(strstr(err.text, "Is a directory"));
+    assert_int_equal(tc_fs_may_fill(dir, &err), TC_OK);
+    assert_int_equal(tc_fs_may_fill(nowhere, &err), TC_E_NOTFOUND);
+    assert_int_equal(tc_fs_list(dir, &names, &n, &err), TC_OK);
+    assert_int_equal(n, 2); /* nothing was made */
+    tc_fs_list_free(names, n);
+    assert_int_equal(tc_fs_write(path, "x", 1, &err), TC_OK);
+    assert_int_equal(tc_fs_may_write(path, &err), TC_OK);
+    free(led);
+    free(nowhere);
+    free(loop);
+    free(path);
+    unit_remove(dir);
+}
+
 /* Where the file system has files without a name. */
 static void what_is_killed_while_it_writes_leaves_nothing(void **state)
 {
@@ -262,6 +295,7 @@ int main(void)
         cmocka_unit_test(links_to_nothing_are_no_folders),
         cmocka_unit_test(writing_replaces_at_once),
         cmocka_unit_test(failed_writing_leaves_nothing),
+        cmocka_unit_test(what_cannot_be_written_is_told_before),
         cmocka_unit_test(what_is_killed_while_it_writes_leaves_nothing),
         cmocka_unit_test(read_only_places_are_refused),
     };
