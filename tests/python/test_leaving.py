@@ -56,7 +56,8 @@ class WhatTheTraceHolds(Leaving):
     def argv(self, *options):
         script = self.script(START + "yard.many(2)")
         given = ["--lr", "0.1", "--api-key", "KEY", "--hf_token=TOKEN", "--password", "--verbose", "--tokenizer", "gpt2",
-                 "--client_secret", "SECRET", "--max-tokens=64"]
+                 "--client_secret", "SECRET", "--max-tokens=64", "--dbPassword", "SECRET", "--HFToken=SECRET", "wandb.api_key=SECRET",
+                 "+aws.secretAccessKey=SECRET", "key", "data=https://me:SECRET@host/a@b", "https://host/a@b", "-key", "SECRET"]
         run = self.collect("--instrument", "yard", "--overwrite", *options, script, *given, env=self.env)
         self.assertEqual(run.code, 0, run.said)
         return run.records()[0].get("argv", [None])[1:], given
@@ -64,7 +65,9 @@ class WhatTheTraceHolds(Leaving):
     def test_arguments_are_masked_by_the_name_of_their_option(self):
         found, given = self.argv()
         self.assertEqual(found, ["--lr", "0.1", "--api-key", "***", "--hf_token=***", "--password", "--verbose",
-                                 "--tokenizer", "gpt2", "--client_secret", "***", "--max-tokens=64"])
+                                 "--tokenizer", "gpt2", "--client_secret", "***", "--max-tokens=64", "--dbPassword", "***",
+                                 "--HFToken=***", "wandb.api_key=***", "+aws.secretAccessKey=***", "key", "data=https://***@host/a@b",
+                                 "https://host/a@b", "-key", "***"])
         found, given = self.argv("--argv", "full")
         self.assertEqual(found, given)
         self.assertEqual(self.argv("--argv", "none")[0], [])

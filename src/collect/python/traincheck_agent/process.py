@@ -38,16 +38,31 @@ def rank_and_world():
 
 
 # Whole words of an option's name: --tokenizer and --max-tokens hold no secret.
-_SECRET = frozenset(("key", "apikey", "token", "secret", "secrets", "password", "passwd", "credential", "credentials"))
+_SECRET = frozenset(("key", "apikey", "token", "secret", "secrets", "password", "passwd", "pwd", "passphrase", "credential",
+                     "credentials", "auth", "bearer"))
 _MASK = "***"
 
 
+def _words(name):
+    """Of --hf_token, wandb.api_key, dbPassword, HFToken."""
+    text = "".join(" " + c if c.isupper() and (not before.isupper() or after.islower()) else c if c.isalnum() else " "
+                   for before, c, after in zip("-" + name, name, name[1:] + "-"))
+    return text.lower().split()
+
+
 def _is_secret(name):
-    return name.startswith("-") and not _SECRET.isdisjoint(name.lower().replace("_", "-").split("-"))
+    return not _SECRET.isdisjoint(_words(name))
+
+
+def _without_user(argument):
+    """https://user:password@host"""
+    scheme, mark, rest = argument.partition("://")
+    user, at, host = rest.partition("/")[0].rpartition("@")
+    return scheme + mark + _MASK + at + rest[len(user) + 1:] if at else argument
 
 
 def _masked(argv):
-    """Without the values of options whose name says that they are secret: --token X, --token=X."""
+    """Without the values of options whose name says that they are secret: --token X, --token=X, api.token=X."""
     masked, hide = [], False
     for argument in argv:
         name, equals, _ = argument.partition("=")
@@ -55,7 +70,9 @@ def _masked(argv):
             argument = _MASK
         elif equals and _is_secret(name):
             argument = name + "=" + _MASK
-        hide = not equals and _is_secret(argument)
+        else:
+            argument = _without_user(argument)
+        hide = not equals and name.startswith("-") and _is_secret(name)
         masked.append(argument)
     return masked
 
