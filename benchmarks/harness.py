@@ -73,13 +73,26 @@ def run_limited(command, limit_s, **options):
     return subprocess.CompletedProcess(command, p.returncode, out, err)
 
 
-class Tools:
-    """The four tools of one build, with one interpreter, and a folder for what they write."""
+def stand_in(build, work=None):
+    """The environment in which traced processes take the CPU for a device of CUDA, whose driver the build has (tests/python).
 
-    def __init__(self, bin_dir, python, work, reuse=False, collect=()):
+    In the folder `work` each process leaves what it called of the driver."""
+    tests, standin = ROOT / "tests" / "python", pathlib.Path(build) / "tests" / "python" / "standin"
+    if not (standin / "libcuda.so.1").exists():
+        raise Failed(f"{standin}: no stand-in of CUDA's driver there; build the tests")
+    return {"TRAINCHECK_TEST_ELSEWHERE": "cuda", "LD_LIBRARY_PATH": str(standin), "STANDIN": str(standin / "libcuda.so.1"),
+            "PYTHONPATH": str(tests / "stands_in"), "STANDIN_SCRIPT": str(tests / "standin_kernel.py"),
+            **({"STANDIN_REPORT": f"{work}/report_{{}}.json"} if work else {})}
+
+
+class Tools:
+    """The four tools of one build, with one interpreter, and a folder for what they write. device: "stand-in", or the CPU."""
+
+    def __init__(self, bin_dir, python, work, reuse=False, collect=(), device=None):
         self.bin, self.work = pathlib.Path(bin_dir).resolve(), pathlib.Path(work).resolve()
         self.python = os.path.abspath(python)
         self.reuse, self.collect = reuse, list(collect)
+        self.device, self.env = device, stand_in(self.bin.parent) if device else {}
         self.work.mkdir(parents=True, exist_ok=True)
         self._agent = None
 
@@ -112,6 +125,7 @@ class Tools:
 
         With reuse, one of any build will do. Returns (folder, collected now).
         """
+        name = f"{self.device}/{name}" if self.device else name
         out, stamp = self.work / "traces" / name, self.work / "traces" / f"{name}.json"
         stamp.parent.mkdir(parents=True, exist_ok=True)
         sources = [f for f in (script, script.with_name("options.py")) if f.exists()]
@@ -131,11 +145,13 @@ class Tools:
         if (same or (self.reuse and have.get("key") == key and not have.get("failed"))) and out.is_dir():
             return out, False
         env = dict(os.environ, OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false",
-                   PYTHONDONTWRITEBYTECODE="1", **(extra_env or {}))
+                   PYTHONDONTWRITEBYTECODE="1", **(extra_env or {}), **self.env)
         select = [*self.collect, *(["-i", invariants] if invariants else [])]
         have = {"key": key, "agent": self.agent()}
-        command = [self.bin / "traincheck-collect", "--python", python or self.python, "-o", out, "--overwrite", *select,
-                   *self.job(script, arguments, launcher, ranks, python)]
+        job = self.job(script, arguments, launcher, ranks, python)
+        if self.device and job[0] != "--":  # a process of its own, which reads PYTHONPATH with the agent in it
+            job = ["--", python or self.python, *job]
+        command = [self.bin / "traincheck-collect", "--python", python or self.python, "-o", out, "--overwrite", *select, *job]
         try:
             try:
                 p = self.run(*command, env=env)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compare the traces of pipelines with those of the same pipelines whose tensors are asked as if they lay on an accelerator.
 
-usage: elsewhere.py [--bin build/bin] [--python PYTHON] [--kernel | --late] [--standin build/tests/python/standin] [--steps x0.1]
-                    [--options "--content full"] [-j JOBS] [PIPELINE ...]
+usage: elsewhere.py [--bin build/bin] [--python PYTHON] [--kernel | --late] [--steps x0.1] [--options "--content full"] [-j JOBS]
+                    [PIPELINE ...]
 
 Without PIPELINE all, those of several ranks too. All records must be the same, in the same order, but for their times and what
 processes are called. --kernel: the device is one of CUDA; its driver and the compiler of its kernel are stand-ins, which the build
@@ -64,12 +64,11 @@ def trace(args, pipeline, folder, env):
 
 def there(args, work):
     """The environment in which the CPU is taken for an accelerator."""
-    standin = {"STANDIN": str(args.standin / "libcuda.so.1"), "PYTHONPATH": str(TESTS / "stands_in")}
     if args.kernel:
-        return standin | {"TRAINCHECK_TEST_ELSEWHERE": "cuda", "STANDIN_SCRIPT": str(TESTS / "standin_kernel.py"),
-                          "STANDIN_REPORT": str(work / "report_{}.json"), "LD_LIBRARY_PATH": str(args.standin)}
+        return harness.stand_in(args.bin.parent, work)
     if args.late:
-        return standin | {"TRAINCHECK_TEST_ELSEWHERE": "1", "STANDIN_SCRIPT": str(TESTS / "standin.py"), "ASKS_DRIVER": "1"}
+        late = {"TRAINCHECK_TEST_ELSEWHERE": "1", "STANDIN_SCRIPT": str(TESTS / "standin.py"), "ASKS_DRIVER": "1"}
+        return harness.stand_in(args.bin.parent) | late
     return {"TRAINCHECK_TEST_ELSEWHERE": "1"}
 
 
@@ -121,7 +120,6 @@ def main():
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--kernel", action="store_true", help="a device of CUDA")
     how.add_argument("--late", action="store_true", help="answers that come late")
-    parser.add_argument("--standin", type=lambda path: pathlib.Path(path).resolve(), default=ROOT / "build" / "tests" / "python" / "standin")
     parser.add_argument("--steps", help="of each pipeline, as x0.1")
     parser.add_argument("--options", default="", help="of traincheck-collect")
     parser.add_argument("-j", "--jobs", type=int, default=1, help="pipelines at a time")

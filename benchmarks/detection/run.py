@@ -15,6 +15,9 @@ shipped  nothing is learned: -i @all
 pool     learned from the healthy pipelines of ../pipelines, without those that pipelines.json calls kin of the case,
          and never from a case; --with-cases adds the ref.py of the other cases
 
+--device stand-in: each script is traced a second time, with the CPU taken for a device of CUDA whose driver is a stand-in (the
+build has it with its tests). What was learned on the CPU judges those traces, too, and has to say the same of them.
+
 found  the check of bug.py has violations   step   of the first one
 named  "first": the first violation matches the pattern; "group": one of the first group does (three, where
        violations carry no group); "later": another one does; "no": none does
@@ -146,31 +149,39 @@ def judge(tools, case, traces, invariants, healthy):
     return row
 
 
-def run_own(tools, cases, traces):
+def judge_all(tools, case, traces, there, invariants, healthy):
+    """Of the traces of the CPU, and of those of the other device, if there are any."""
+    yield {"device": "", **judge(tools, case, traces[case.name], invariants, healthy)}
+    if case.name in there:
+        yield {"device": " stand-in", **judge(tools, case, there[case.name], invariants, healthy)}
+
+
+def run_own(tools, cases, traces, there):
     for case in cases:
         out = tools.work / "invariants" / f"own-{case.name}.jsonl"
         invariants = tools.infer([traces[case.name]["ref"]], out)
-        row = judge(tools, case, traces[case.name], out, [w for w in traces[case.name] if w != "bug"])
-        yield {"mode": "own", "invariants": len(invariants), **row}
+        for row in judge_all(tools, case, traces, there, out, [w for w in traces[case.name] if w != "bug"]):
+            yield {"mode": "own", "invariants": len(invariants), **row}
 
 
-def run_specific(tools, cases, traces, mode):
+def run_specific(tools, cases, traces, there, mode):
     """Facts of one script, learned from one run of it or from two; judged on a run with another seed and rate."""
     for case in cases:
         have = traces[case.name]
         learned = [have["ref"]] + ([have.get("seed", have["again"])] if mode == "own-two" else [])
         out = tools.work / "invariants" / f"{mode}-{case.name}.jsonl"
         invariants = tools.infer(learned, out, ["--specific"])
-        row = judge(tools, case, have, out, ["again", *(w for w in ("other",) if w in have)])
-        yield {"mode": mode, "invariants": len(invariants), **row}
+        for row in judge_all(tools, case, traces, there, out, ["again", *(w for w in ("other",) if w in have)]):
+            yield {"mode": mode, "invariants": len(invariants), **row}
 
 
-def run_shipped(tools, cases, traces):
+def run_shipped(tools, cases, traces, there):
     for case in cases:
-        yield {"mode": "shipped", "invariants": "", **judge(tools, case, traces[case.name], "@all", ["ref", "again"])}
+        for row in judge_all(tools, case, traces, there, "@all", ["ref", "again"]):
+            yield {"mode": "shipped", "invariants": "", **row}
 
 
-def run_pool(tools, cases, traces, pipelines, with_cases):
+def run_pool(tools, cases, traces, there, pipelines, with_cases):
     learned = {}
     for case in cases:
         names = [p.name for p in pipelines.values() if case.name not in p.kin]
@@ -181,8 +192,8 @@ def run_pool(tools, cases, traces, pipelines, with_cases):
             folders = [pipelines[n].folder for n in names] + [traces[c]["ref"] for c in others]
             learned[key] = out, len(tools.infer(folders, out))
         out, count = learned[key]
-        yield {"mode": "pool", "invariants": count, "pipelines": len(names) + len(others),
-               **judge(tools, case, traces[case.name], out, ["ref"])}
+        for row in judge_all(tools, case, traces, there, out, ["ref"]):
+            yield {"mode": "pool", "invariants": count, "pipelines": len(names) + len(others), **row}
 
 
 MODES = ("own", "own-one", "own-two", "shipped", "pool")
@@ -191,17 +202,31 @@ MODES = ("own", "own-one", "own-two", "shipped", "pool")
 def line(row):
     alarms = ", ".join(f"{what}: {len(a)}" for what, a in row["alarms"].items()) or "none"
     step = "" if row["step"] is None else row["step"]
-    return (row["case"], row["mode"], row["invariants"], "yes" if row["found"] else "no", step, row["named"], alarms)
+    return (row["case"], row["mode"] + row["device"], row["invariants"], "yes" if row["found"] else "no", step, row["named"], alarms)
 
 
 HEAD = ("case", "learned from", "invariants", "found", "first step", "named", "alarms on healthy runs")
 
 
+JUDGED = "found", "violations", "step", "named", "first", "alarms", "changed"
+
+
+def unlike(rows):
+    """Rows of the stand-in that do not say what those of the CPU say; how many there are of the stand-in."""
+    on_cpu = {(r["case"], r["mode"]): r for r in rows if not r["device"]}
+    others = [r for r in rows if r["device"]]
+    return [r for r in others if any(r[key] != on_cpu[r["case"], r["mode"]][key] for key in JUDGED)], len(others)
+
+
 def totals(rows):
-    for mode in MODES:
-        r = [x for x in rows if x["mode"] == mode]
+    different, n_others = unlike(rows)
+    if n_others:
+        yield (f"stand-in: {n_others - len(different)} of {n_others} rows say what those of the CPU say"
+               + "".join(f"; {r['case']} {r['mode']} does not" for r in different))
+    for mode, device in ((m, d) for m in MODES for d in ("", " stand-in")):
+        r = [x for x in rows if x["mode"] == mode and x["device"] == device]
         if r:
-            yield (f"{mode}: {sum(x['found'] for x in r)} of {len(r)} found, "
+            yield (f"{mode}{device}: {sum(x['found'] for x in r)} of {len(r)} found, "
                    f"{sum(x['named'] in ('first', 'group') for x in r)} named in the first group "
                    f"({sum(x['named'] == 'first' for x in r)} by the first violation), "
                    f"{sum(bool(x['alarms']) for x in r)} with an alarm on a healthy run")
@@ -213,7 +238,7 @@ def markdown(rows, failed):
     out += ["| " + " | ".join(map(str, line(r))) + " |" for r in rows]
     out += ["", "## First violations, and alarms", ""]
     for r in rows:
-        out += [f"* **{r['case']}**, {r['mode']}"]
+        out += [f"* **{r['case']}**, {r['mode']}{r['device']}"]
         out += [f"    * {' '.join(v.split())}" for v in r["first"]]
         out += [f"    * alarm on {what}: {' '.join(a.split())}" for what, alarms in r["alarms"].items() for a in alarms[:5]]
     return "\n".join(out) + "\n"
@@ -237,10 +262,12 @@ def run():
     p.add_argument("--only", default="", help="cases whose name contains this")
     p.add_argument("--variants", action="store_true", help="also check healthy scripts with another seed, lr, width, length")
     p.add_argument("--with-cases", action="store_true", help="learn from the healthy scripts of other cases, too")
+    p.add_argument("--device", choices=["stand-in"], help="also judge traces of a device that stands in for one of CUDA")
     p.add_argument("-j", "--jobs", type=int, default=1, help="scripts that are traced at a time")
     p.add_argument("cases", nargs="*", metavar="CASES")
     args = p.parse_args()
     tools, cases = harness.tools(args), load_cases(args.cases or default_cases(), args.only)
+    others = harness.Tools(args.bin, args.python, args.work, args.reuse, tools.collect, args.device) if args.device else None
     (tools.work / "invariants").mkdir(exist_ok=True)
 
     modes = [m for m in MODES if m in args.mode or ("both" in args.mode and m in ("own", "pool"))]
@@ -249,6 +276,8 @@ def run():
     rows, pipelines = [], harness.pipelines() if "pool" in modes else {}
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         traces, failed = fetch(pool, {c.name: (collect, tools, c, variants) for c in cases})
+        there, more = fetch(pool, {c.name: (collect, others, c, variants) for c in cases if others})
+        failed += more
         folders, more = fetch(pool, {n: (tools.trace_pipeline, pipe) for n, pipe in pipelines.items()})
     failed += more
     cases = [c for c in cases if c.name in traces]
@@ -256,11 +285,11 @@ def run():
     for name, (folder, _) in folders.items():
         pipelines[name].folder = folder
 
-    runs = [run_own(tools, cases, traces)] if "own" in modes else []
-    runs += [run_specific(tools, cases, traces, m) for m in modes if m in ("own-one", "own-two")]
-    runs += [run_shipped(tools, cases, traces)] if "shipped" in modes else []
-    runs += [run_pool(tools, cases, traces, pipelines, args.with_cases)] if "pool" in modes else []
-    layout = "{:34} {:12} {!s:>10}  {:5} {:>10}  {:6} {}"
+    runs = [run_own(tools, cases, traces, there)] if "own" in modes else []
+    runs += [run_specific(tools, cases, traces, there, m) for m in modes if m in ("own-one", "own-two")]
+    runs += [run_shipped(tools, cases, traces, there)] if "shipped" in modes else []
+    runs += [run_pool(tools, cases, traces, there, pipelines, args.with_cases)] if "pool" in modes else []
+    layout = "{:34} {:16} {!s:>10}  {:5} {:>10}  {:6} {}"
     print(layout.format(*HEAD))
     for generator in runs:
         for row in generator:
@@ -270,7 +299,7 @@ def run():
     (tools.work / "detection.json").write_text(json.dumps(rows, indent=1))
     (tools.work / "report.md").write_text(markdown(rows, failed))
     print(f"report: {os.path.relpath(tools.work / 'report.md')}")
-    return 1 if failed or any(r["alarms"] or r["named"] not in ("first", "group") for r in rows) else 0
+    return 1 if failed or unlike(rows)[0] or any(r["alarms"] or r["named"] not in ("first", "group") for r in rows) else 0
 
 
 if __name__ == "__main__":
