@@ -7,6 +7,7 @@ usage: kernel_speed.py [--check]
 Compiles the kernel as the agent does and launches it on torch's current stream. --check: no times, as under compute-sanitizer. Without
 CUDA in torch it takes the CPU and whatever libcuda.so.1 is on LD_LIBRARY_PATH, as the stand-in in build/tests/python/standin."""
 import argparse
+import contextlib
 import ctypes
 import pathlib
 import sys
@@ -54,9 +55,9 @@ class Kernel:
 
     @staticmethod
     def compile():
-        nvrtc = test_nvrtc.find(None)
+        nvrtc = find_nvrtc()
         if nvrtc is None:
-            sys.exit("no libnvrtc is here: pip install nvidia-cuda-nvrtc")
+            sys.exit("no libnvrtc of torch's CUDA is here: pip install nvidia-cuda-nvrtc")
         source = b"".join((test_nvrtc.LOOK / name).read_bytes() for name in ("kernel.h", "kernel.c"))
         major, minor = torch.cuda.get_device_capability() if DEVICE.type == "cuda" else (9, 0)
         option = f"--gpu-architecture=sm_{major}{minor}".encode()
@@ -68,6 +69,16 @@ class Kernel:
         code = ctypes.create_string_buffer(size.value)
         nvrtc.nvrtcGetCUBIN(program, code)
         return code
+
+
+def find_nvrtc():
+    """That of torch's CUDA, as the agent has it: what another one makes the driver may not load."""
+    version = (torch.version.cuda or "").split(".")[0]
+    for path in test_nvrtc.candidates():
+        if path.endswith(f".so.{version}" if version else ""):
+            with contextlib.suppress(OSError):
+                return test_nvrtc.find(path)
+    return None
 
 
 def on_device(array):
@@ -94,14 +105,16 @@ class Look:
                     item.shape[d], item.stride[d] = tensor.shape[d], tensor.stride(d) * tensor.element_size()
         self.n_tiles = len(tiles)
         self.table = on_device(items), on_device((Tile * len(tiles))(*tiles))
-        self.answers = torch.zeros(2 * len(tensors), dtype=torch.int64, device=DEVICE)
+        self.answers = torch.zeros(2 * len(tensors), dtype=torch.int64).to(DEVICE)
         self.host = torch.zeros_like(self.answers, device="cpu", pin_memory=DEVICE.type == "cuda")
 
     def launch(self):
-        self.answers.zero_()
         addresses = [ctypes.c_uint64(t.data_ptr()) for t in (*self.table, self.answers)]
         parameters = (ctypes.c_void_p * 3)(*(ctypes.addressof(a) for a in addresses))
         stream = torch.cuda.current_stream().cuda_stream if DEVICE.type == "cuda" else 0
+        if self.n_tiles > len(self.tensors):
+            self.kernel.call("cuMemsetD8Async", addresses[2], ctypes.c_ubyte(0), ctypes.c_size_t(8 * self.answers.numel()),
+                             ctypes.c_void_p(stream))
         self.kernel.call("cuLaunchKernel", self.kernel.function, self.n_tiles, 1, 1, 256, 1, 1, 0, ctypes.c_void_p(stream), parameters, None)
         self.host.copy_(self.answers, non_blocking=True)
 
@@ -113,6 +126,7 @@ class Look:
             self.launch()
             return time.perf_counter() - began
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        torch.cuda._sleep(100_000_000)  # so long that all is launched meanwhile: Python takes longer than the device
         begin.record()
         for _ in range(n):
             self.launch()
@@ -135,8 +149,9 @@ class Look:
 
 
 def tensors(n, size, dtype, offset=0):
+    """Copied there, which compute-sanitizer's initcheck sees: of other kernels than this one it is told nothing."""
     n_elements = size // dtype.itemsize
-    return [torch.randn(n_elements + offset, device=DEVICE).to(dtype)[offset:] for _ in range(n)]
+    return [torch.randn(n_elements + offset).to(dtype).to(DEVICE)[offset:] for _ in range(n)]
 
 
 def looks(kernel):
@@ -146,9 +161,9 @@ def looks(kernel):
     yield "16 MiB, float32, one", Look(kernel, tensors(1, 16 * mib, torch.float32))
     yield "16 MiB, float32, at an odd place", Look(kernel, tensors(4, 16 * mib, torch.float32, 1))
     yield "16 MiB, bfloat16, at an odd place", Look(kernel, tensors(4, 16 * mib, torch.bfloat16, 1))
-    yield "16 MiB, float32, transposed", Look(kernel, [torch.randn(2048, 2048, device=DEVICE).t() for _ in range(4)])
+    yield "16 MiB, float32, transposed", Look(kernel, [torch.randn(2048, 2048).to(DEVICE).t() for _ in range(4)])
     yield "4 KiB, float32, 200 of them", Look(kernel, tensors(200, 4096, torch.float32))
-    yield "odd sizes, 40 of them", Look(kernel, [torch.randn(n, device=DEVICE).to(d) for n in range(1, 9000, 900) for d in NUMBERS])
+    yield "odd sizes, 40 of them", Look(kernel, [torch.randn(n).to(d).to(DEVICE) for n in range(1, 9000, 900) for d in NUMBERS])
 
 
 def copy_speed():
