@@ -92,6 +92,7 @@ EXPORT void *standin_copy(void *to, const void *from, size_t size, unsigned dela
 EXPORT void standin_wait(struct event *event);
 EXPORT void standin_fail_at(unsigned n);
 EXPORT void standin_delays(bool are_on);
+EXPORT void standin_stall(void);
 EXPORT void standin_capture(void *stream, bool is_on);
 EXPORT unsigned standin_early(void);
 EXPORT unsigned standin_calls(const char *name);
@@ -102,7 +103,7 @@ static pthread_cond_t work = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITI
 static struct task *first, **last = &first;
 static atomic_uint n_calls[N_CALLS], n_early, fails_at[N_CALLS]; /* fails_at 0: none does */
 static atomic_size_t n_bytes;
-static atomic_bool has_delays = true;
+static atomic_bool has_delays = true, is_stalled;
 static void *_Atomic captured;
 static atomic_bool is_capturing;
 static _Thread_local int n_contexts;
@@ -116,7 +117,7 @@ static void do_all(void)
     for (;;) {
         struct task *task;
 
-        while (!first)
+        while (!first || atomic_load(&is_stalled))
             pthread_cond_wait(&work, &lock);
         task = first;
         first = task->next;
@@ -215,6 +216,12 @@ EXPORT void standin_fail_at(unsigned n)
 EXPORT void standin_delays(bool are_on)
 {
     atomic_store(&has_delays, are_on);
+}
+
+/* From now on nothing comes any more. */
+EXPORT void standin_stall(void)
+{
+    atomic_store(&is_stalled, true);
 }
 
 /* From now on this stream is being captured, or is not. */

@@ -281,6 +281,29 @@ for step in range(4):
         print(step == 2, counts()["cuLaunchKernel"] > before)
 """
 
+# The interpreter is held, as by an operator that hangs, while the answers come: they are on disk half a second later.
+KILLED = STANDS_IN + """
+import ctypes, sys, time
+import torch
+
+torch.manual_seed(2)
+net = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+def train(n):
+    for _ in range(n):
+        optimizer.zero_grad()
+        net(torch.randn(2, 4)).sum().backward()
+        optimizer.step()
+
+train(3)
+if "stalls" in sys.argv and "driver" in globals():
+    driver.standin_stall()
+train(2)
+ctypes.PyDLL(None).usleep(1_500_000)
+if "driver" in globals():
+    os.kill(os.getpid(), 9)
+"""
 
 def content(records):
     """All but the first, without their times, and without what the agent says of the device."""
@@ -438,6 +461,19 @@ class Kernel(Compared):
                 name = case.split(":")[0]
                 notes = [r["text"] for r in found[int(pid)] if r.get("code") in ("no-kernel", "switched-off")]
                 self.assertEqual([name.removesuffix("_v2") in text for text in notes], [] if name in UNHEARD else [True])
+
+    def test_a_killed_job_loses_what_it_had_not_yet_read(self):
+        script = self.script(KILLED)
+        for args in (), ("stalls",):
+            with self.subTest(args):
+                (here,) = self.run_here(script, (), args)[1]
+                there = self.collect("--overwrite", script, *args, folder="elsewhere", env=self.STANDS_IN)
+                self.assertEqual(there.code, -9)
+                found = content(there.records())
+                self.assertEqual(found, content(here)[:len(found)])
+                returned = {r["id"] for r in found if r["type"] == "return"}
+                steps = [r["id"] for r in found if r["type"] == "call" and r["fn"].endswith("Optimizer.step")]
+                self.assertEqual([step in returned for step in steps], [True] * (3 if args else 5), sorted({r.get("fn") or "" for r in found}))
 
     def test_nothing_is_launched_into_a_capture(self):
         there = self.run_there(self.script(CAPTURED))
