@@ -21,7 +21,15 @@ STREAM = 16
 NAMES = ("cuLaunchKernel", "cuMemsetD8Async", "cuMemcpyDtoHAsync_v2", "cuEventSynchronize", "cuMemAlloc_v2", "cuMemHostAlloc",
          "cuEventQuery")
 
-policy.stream_of = lambda index, tensors: STREAM
+told = []  # addresses of what is read, of which the allocator hears
+
+
+def stream_of(_index, tensors):
+    told[:] = [tensor.data_ptr() for tensor in tensors]
+    return STREAM
+
+
+policy.stream_of = stream_of
 policy.nvrtc_paths = lambda: [os.path.join(os.path.dirname(os.environ["STANDIN"]), "libnvrtc.so.13")]
 
 

@@ -305,6 +305,36 @@ if "driver" in globals():
     os.kill(os.getpid(), 9)
 """
 
+TOLD = STANDS_IN + """
+import torch
+import torch.nn.functional as F
+
+x = torch.randn(70_000)
+y = F.dropout(x, 0.0)
+if "told" in globals():
+    print(x.data_ptr() in told, y.data_ptr() in told)
+"""
+
+# What would be said to the allocator of a device: the stream that the driver knows, and how many tensors.
+RECORDED = """
+import sys, types
+import torch
+from traincheck_agent import device
+
+class Told:
+    n = 0
+
+    def record_stream(self, stream):
+        Told.n += 1
+
+torch.cuda.current_stream = lambda index: types.SimpleNamespace(cuda_stream=16)
+print(device.stream_of(0, [Told(), Told()]), Told.n)
+sys.modules["torch._inductor.cudagraph_trees"] = types.ModuleType("cudagraph_trees")
+print(device.stream_of(0, [Told(), Told()]), Told.n)
+del sys.modules["torch._inductor.cudagraph_trees"]
+"""
+
+
 def content(records):
     """All but the first, without their times, and without what the agent says of the device."""
     return [{key: value for key, value in record.items() if key not in ("t", "events")} for record in records[1:]
@@ -461,6 +491,15 @@ class Kernel(Compared):
                 name = case.split(":")[0]
                 notes = [r["text"] for r in found[int(pid)] if r.get("code") in ("no-kernel", "switched-off")]
                 self.assertEqual([name.removesuffix("_v2") in text for text in notes], [] if name in UNHEARD else [True])
+
+    def test_the_allocator_hears_of_all_that_is_read(self):
+        """Of the operand that a result is compared with, too."""
+        _, there = self.compare_text(TOLD)
+        self.assertEqual(there.out, "True True\n")
+
+    def test_graphs_of_torch_compile_hear_of_nothing(self):
+        _, there = self.compare_text(RECORDED)
+        self.assertEqual(there.out, "16 2\n16 2\n")
 
     def test_a_killed_job_loses_what_it_had_not_yet_read(self):
         script = self.script(KILLED)

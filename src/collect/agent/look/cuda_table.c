@@ -227,6 +227,7 @@ static bool ask_same(struct tc_table *table, const struct tc_question *question,
         return false;
     place->item.other = other.item.data;
     add_item(table, question->tensor, &place->item);
+    tc_vec_push(&table->tensors, question->other);
     add_asked(table, number, TC_KERNEL_SAME);
     return true;
 }

@@ -23,7 +23,7 @@ struct tc_table {
     TC_VEC(struct tc_kernel_item) items;
     TC_VEC(struct tc_kernel_tile) tiles;
     TC_VEC(struct tc_in_table) asked;
-    TC_VEC(PyObject *) tensors; /* of items, borrowed */
+    TC_VEC(PyObject *) tensors; /* that are read, borrowed */
 };
 
 /* The number of a device of CUDA by its name in torch, -1: it is none. */

@@ -188,12 +188,16 @@ def nvrtc_paths():
 
 def stream_of(index, tensors):
     """The current stream of a device of CUDA, as its driver has it. Memory that was allocated for another stream is not given away
-    before these tensors have been read."""
+    before these tensors have been read.
+
+    Where torch.compile captures graphs of its own, what it returns comes from a pool of another stream. torch refuses to capture the next
+    one while that pool waits for anybody, so that nothing is said there: only graphs write to it again, on the stream of the reader."""
     torch = sys.modules["torch"]
     stream = torch.cuda.current_stream(index)
-    with Shield():
-        for tensor in tensors:
-            tensor.record_stream(stream)
+    if "torch._inductor.cudagraph_trees" not in sys.modules:
+        with Shield():
+            for tensor in tensors:
+                tensor.record_stream(stream)
     return stream.cuda_stream
 
 
