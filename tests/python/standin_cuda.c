@@ -8,7 +8,8 @@
  * delays, one after the other, and events pass behind them: what a copy is to bring is there once
  * its event has passed, and not a moment before.
  *
- * STANDIN_FAILS=NAME:N lets calls of that function fail from number N on.
+ * STANDIN_FAILS=NAME:N lets calls of that function fail from number N on. STANDIN_FULL=N:M has its
+ * memory full from allocation number N on, for M of them.
  */
 #ifndef _GNU_SOURCE
 #    define _GNU_SOURCE
@@ -26,6 +27,7 @@
 
 #define SUCCESS          0
 #define INVALID_VALUE    1
+#define OUT_OF_MEMORY    2
 #define INVALID_CONTEXT  201
 #define INVALID_HANDLE   400
 #define NOT_READY        600
@@ -391,9 +393,20 @@ static void *garbage(size_t size)
 }
 
 DRIVER cuMemAlloc_v2(uint64_t *address, size_t size);
+/* Before the allocation is counted. */
+static bool is_full(void)
+{
+    const char *full = getenv("STANDIN_FULL"), *colon = full ? strchr(full, ':') : NULL;
+    const unsigned n = atomic_load(&n_calls[OF_cuMemAlloc_v2]) + 1;
+    const unsigned from = colon ? (unsigned)strtoul(full, NULL, 10) : 0;
+
+    return colon && n >= from && n < from + (unsigned)strtoul(colon + 1, NULL, 10);
+}
+
 DRIVER cuMemAlloc_v2(uint64_t *address, size_t size)
 {
-    const int failed = called_inside(OF_cuMemAlloc_v2);
+    const int denied = is_full() ? OUT_OF_MEMORY : SUCCESS;
+    const int called = called_inside(OF_cuMemAlloc_v2), failed = called ? called : denied;
 
     *address = failed ? 0 : (uint64_t)(uintptr_t)garbage(size);
     return failed;

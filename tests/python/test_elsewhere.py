@@ -338,7 +338,7 @@ del sys.modules["torch._inductor.cudagraph_trees"]
 def content(records):
     """All but the first, without their times, and without what the agent says of the device."""
     return [{key: value for key, value in record.items() if key not in ("t", "events")} for record in records[1:]
-            if record.get("code") != "no-kernel"]
+            if record.get("code") not in ("no-kernel", "no-memory")]
 
 
 class Compared(Case):
@@ -500,6 +500,14 @@ class Kernel(Compared):
     def test_graphs_of_torch_compile_hear_of_nothing(self):
         _, there = self.compare_text(RECORDED)
         self.assertEqual(there.out, "16 2\n16 2\n")
+
+    def test_while_memory_of_the_device_is_full_torch_is_asked(self):
+        here, there = self.compare_text(PLAIN_MODEL, STANDIN_FULL="3:2")
+        self.assertEqual(here.out, "0 0 0\n")
+        looks, launches = int(there.out.split()[0]), int(there.out.split()[3])
+        self.assertGreater(looks, 0)
+        self.assertGreater(launches, 20)
+        self.assertEqual([self.notes(there, "no-kernel"), len(self.notes(there, "no-memory"))], [[], 1])
 
     def test_a_killed_job_loses_what_it_had_not_yet_read(self):
         script = self.script(KILLED)

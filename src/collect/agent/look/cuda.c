@@ -12,6 +12,7 @@
 #define DRIVER "libcuda.so.1"
 
 /* Numbers of the driver's interface. */
+#define NO_MEMORY        2
 #define NOT_READY        600
 #define CAPTURE_IMPLICIT 906
 #define MAJOR            75 /* of the version of machine code, an attribute of a device */
@@ -21,6 +22,7 @@
 #define EVENT_UNTIMED    0x2u
 #define CAPTURE_RELAXED  2 /* what the thread does is no part of any capture */
 #define MIN_JOB          ((size_t)4096)
+#define TRY_AGAIN        64 /* of so many jobs that need new memory, after it was full */
 
 /* Handles are pointers, addresses of the device numbers. */
 static struct {
@@ -101,6 +103,7 @@ static struct {
     enum state state;
     void *context, *kernel;
     struct tc_cuda_job *idle;
+    unsigned n_denied; /* jobs since its memory was full; 0: it is not */
 } devices[TC_CUDA_MAX_DEVICES];
 
 /* What failed last. */
@@ -304,31 +307,54 @@ static bool allocate(struct tc_cuda_job *job, size_t host_size, size_t device_si
 
     job->host_size = room_for(host_size);
     job->device_size = room_for(device_size);
-    if (!ok(cu.allocate_host(&host, job->host_size, HOST_PORTABLE | HOST_MAPPED),
+    if (!ok(cu.allocate(&job->answers, job->device_size), "cuMemAlloc") ||
+        !ok(cu.allocate_host(&host, job->host_size, HOST_PORTABLE | HOST_MAPPED),
             "cuMemHostAlloc") ||
         !ok(cu.address_of(&job->device_host, host, 0), "cuMemHostGetDevicePointer") ||
-        !ok(cu.allocate(&job->answers, job->device_size), "cuMemAlloc") ||
         !ok(cu.event(&job->event, EVENT_UNTIMED), "cuEventCreate"))
         return false;
     job->host = host;
     return true;
 }
 
+/* torch may have taken all memory of the device, and give some of it back later. Until then
+ * operators are asked, which have torch make room. */
+static bool is_denied(int device)
+{
+    return devices[device].n_denied && devices[device].n_denied++ % TRY_AGAIN;
+}
+
+static void deny(int device)
+{
+    if (failure.code != NO_MEMORY || strcmp(failure.call, "cuMemAlloc") != 0) {
+        switch_off(device);
+        return;
+    }
+    if (!devices[device].n_denied)
+        tc_agent_note("no-memory", "an accelerator has no memory for answers: torch is asked", 0);
+    devices[device].n_denied = 1;
+}
+
 static struct tc_cuda_job *new_job(int device, size_t host_size, size_t device_size)
 {
-    struct tc_cuda_job *job = tc_calloc(1, sizeof(*job));
+    struct tc_cuda_job *job;
     int mode;
     bool is_allocated;
 
+    if (is_denied(device))
+        return NULL;
+    job = tc_calloc(1, sizeof(*job));
     job->device = device;
     if (enter(device, &mode)) {
         is_allocated = allocate(job, host_size, device_size);
         leave(&mode);
-        if (is_allocated)
+        if (is_allocated) {
+            devices[device].n_denied = 0;
             return job;
+        }
     }
     tc_free(job); /* what it has of the device is not worth another call that may fail */
-    switch_off(device);
+    deny(device);
     return NULL;
 }
 

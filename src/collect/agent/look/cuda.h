@@ -35,7 +35,7 @@ struct tc_cuda_job {
  * so once, and the answer stays no. */
 bool tc_cuda_has_kernel(int device);
 
-/* A job with room for so many bytes, or NULL. */
+/* A job with room for so many bytes, or NULL, as where the device's memory is full. */
 struct tc_cuda_job *tc_cuda_take(int device, size_t answer_size, size_t table_size);
 
 /*
