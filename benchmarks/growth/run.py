@@ -3,7 +3,7 @@
 
 usage: run.py [--bin DIR] [--size N] [--scales N N...] [--runs N] [--only NAME...] [--json FILE]
 
-Synthetic traces of N, 2 N and 4 N (--scales) of one thing (different APIs, variables, ranks, files, invariants), all else equal. A line each: seconds
+Synthetic traces of N, 2 N and 4 N (--scales) of one thing (different APIs, calls inside each other, variables, ranks, files, invariants), all else equal. A line each: seconds
 of processor time, the smallest of the runs, and the exponent of growth, log of the time over log of the number. An
 exponent above 1.1 is marked, and the exit status is then 1.
 """
@@ -45,6 +45,16 @@ def apis(folder, n):
         for i in range(n):
             yield {"type": "api", "fn": f"a.b{i}", "role": "function"}
             yield from call(i, f"a.b{i}", 2 * i)
+    write(folder, "trace_h_r-_p1.jsonl", records())
+
+
+def nested(folder, n):
+    """Calls inside each other, none of which returns."""
+    def records():
+        yield process()
+        yield {"type": "api", "fn": "a.b", "role": "function"}
+        for i in range(n):
+            yield next(call(i, "a.b", i)) | ({"parent": i - 1} if i else {})
     write(folder, "trace_h_r-_p1.jsonl", records())
 
 
@@ -96,8 +106,9 @@ def invariants(folder, n):
 
 # name, maker, the smallest number, tools
 CASES = [
-    ("apis", apis, 10000, ("infer", "check")),
-    ("variables", variables, 5000, ("infer", "check")),
+    ("apis", apis, 10000, ("infer", "specific", "check")),
+    ("nested", nested, 20000, ("infer", "specific", "check")),
+    ("variables", variables, 5000, ("infer", "specific", "check")),
     ("ranks", ranks, 2500, ("infer", "check")),
     ("files", files, 5000, ("infer", "check")),
     ("invariants", invariants, 5000, ("check",)),
@@ -117,8 +128,8 @@ def seconds(command, runs):
 
 
 def command_of(tool, arguments, work, folder):
-    if tool == "infer":
-        return [arguments.bin / "traincheck-infer", "-q", "-j", "1", folder, "-o", work / "learned.jsonl"]
+    if tool in ("infer", "specific"):
+        return [arguments.bin / "traincheck-infer", *(["--specific"] if tool == "specific" else []), "-q", "-j", "1", folder, "-o", work / "learned.jsonl"]
     own = folder / "invariants.jsonl"
     chosen = shutil.move(own, work / "given.jsonl") if own.exists() else work / "given.jsonl"
     return [arguments.bin / "traincheck-check", "-q", "-j", "1", folder, "-i", chosen if os.path.exists(chosen) else "@all", "-o", work / "out"]
@@ -134,7 +145,7 @@ def measure(name, make, n, tools, arguments):
                 times.append(seconds(command_of(tool, arguments, pathlib.Path(work), folder), arguments.runs))
         exponent = math.log(times[-1] / times[0]) / math.log(arguments.scales[-1] / arguments.scales[0])
         marked = "  too steep" if exponent > LIMIT else ""
-        print(f"{name:12} {tool:6} {n:7} {'  '.join(f'{t:8.3f} s' for t in times)}   exponent {exponent:5.2f}{marked}", flush=True)
+        print(f"{name:12} {tool:8} {n:7} {'  '.join(f'{t:8.3f} s' for t in times)}   exponent {exponent:5.2f}{marked}", flush=True)
         yield {"of": name, "tool": tool, "n": n, "seconds": times, "exponent": exponent}
 
 

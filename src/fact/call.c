@@ -246,8 +246,10 @@ static struct tc_fact_open *open_one(struct tc_fact_watch *w, int64_t id)
 {
     if (w->n_open == w->open.n)
         tc_vec_push(&w->open, (struct tc_fact_open){0});
-    struct tc_fact_open *open = &w->open.items[w->n_open++];
+    struct tc_fact_open *open = &w->open.items[w->n_open];
     *open = (struct tc_fact_open){.id = id, .inside = TC_FACT_NO_INSIDE};
+    if (w->n_open++)
+        open->outer = open[-1].lead ? open[-1].lead : open[-1].outer;
     return open;
 }
 
@@ -258,15 +260,6 @@ static tc_fact_lead taint_of(const struct tc_fact_watch *w, const struct tc_fact
     for (size_t i = 0; w->taints.n && i < pack->n_tensors; i++)
         if (tc_map_get(&w->taints, (uint64_t)pack->tensors[i], &lead))
             return (tc_fact_lead)lead;
-    return 0;
-}
-
-/* What broke where a call around this one began. */
-static tc_fact_lead lead_around(const struct tc_fact_watch *w)
-{
-    for (size_t i = w->n_open; i-- > 0;)
-        if (w->open.items[i].lead)
-            return w->open.items[i].lead;
     return 0;
 }
 
@@ -554,7 +547,7 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
            facts->pack.n_tensors * sizeof(*facts->pack.tensors));
     open->operands.n_tensors = facts->pack.n_tensors;
     open->flow = taint_of(w, &open->operands);
-    cause = open->flow ? open->flow : lead_around(w);
+    cause = open->flow ? open->flow : open->outer;
     if (tc_fact_is_of_script(call))
         open->lead = tc_fact_call_inside(facts, w, outer, call, cause);
     note_lead(w, open->lead, cause);

@@ -51,6 +51,7 @@ struct tc_fact_open {
     uint32_t subject;
     struct tc_fact_pack operands; /* serials alone are kept */
     tc_fact_lead lead;            /* broke here */
+    tc_fact_lead outer;           /* broke where a call around this one began */
     tc_fact_lead inner;           /* broke first inside */
     tc_fact_lead flow;            /* came in with an operand */
     const char *seen;             /* where the batch that it returned was met before; or NULL */

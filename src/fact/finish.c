@@ -45,12 +45,15 @@ static void say_pair(struct tc_facts *facts, const struct tc_fact_label *a,
 
 void tc_fact_say_order(struct tc_facts *facts, struct tc_fact_watch *w)
 {
-    for (size_t i = 0; i < w->labels.n; i++)
-        for (size_t j = 0; j < i; j++) {
-            const struct tc_fact_label *a = &w->labels.items[j], *b = &w->labels.items[i];
-            if (a->order && b->order && a->order <= MAX_ORDERED && b->order <= MAX_ORDERED)
-                say_pair(facts, a, b);
-        }
+    const struct tc_fact_label *ordered[MAX_ORDERED];
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->labels.n && n < MAX_ORDERED; i++)
+        if (w->labels.items[i].order && w->labels.items[i].order <= MAX_ORDERED)
+            ordered[n++] = &w->labels.items[i];
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            say_pair(facts, ordered[j], ordered[i]);
 }
 
 /* ---- a run ---------------------------------------------------------------------------------- */
