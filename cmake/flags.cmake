@@ -11,7 +11,9 @@ target_compile_options(tc_plain_flags INTERFACE
   -Wwrite-strings -Wformat=2 -Wundef
   "SHELL:-include ${PROJECT_SOURCE_DIR}/src/base/banned.h"
   $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation> # messages are cut off on purpose
-  $<$<BOOL:${TC_WERROR}>:-Werror>)
+  $<$<BOOL:${TC_WERROR}>:-Werror>
+  # What is handed on does not tell where it was built, and is the same from any folder.
+  "$<$<CONFIG:Release>:SHELL:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -ffile-prefix-map=${PROJECT_BINARY_DIR}=build>")
 
 # For files that check at run time whether the processor has what they use.
 set(TC_WIDE_FLAGS "")

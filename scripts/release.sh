@@ -18,6 +18,8 @@ arch=$(uname -m)
 version=$(sed -n 's/^#define TC_VERSION *"\(.*\)"/\1/p' include/traincheck/version.h)
 log=$release/release.log
 [ -z "$(git status --porcelain)" ] || say "note: the working tree is not that of a commit; the source tarball is"
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) # packages of one commit have one time
+export SOURCE_DATE_EPOCH
 rm -rf -- "$dist" "$release/wheel" "$release/build"
 mkdir -p -- "$dist"
 # CMake splits what pkg-config says at blanks, so the libraries get a path without one.
@@ -58,6 +60,8 @@ quietly cmake -S . -B "$release/deb" -DBUILD_TESTING=OFF -DCMAKE_BUILD_TYPE=Rele
     "-DTRAINCHECK_PYTHONS=$pythons"
 quietly cmake --build "$release/deb" --parallel "$(nproc)"
 (cd -- "$release/deb" && quietly cpack -G DEB -B "$dist")
+names=$(grep -rlaF -- "$root/" "$dist/_CPack_Packages" || true)
+[ -z "$names" ] || fail "the folder of this build is named in $names"
 rm -rf -- "$dist/_CPack_Packages"
 
 python3 scripts/sbom.py "$version" >"$dist/traincheck-$version.cdx.json"
