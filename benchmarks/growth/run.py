@@ -3,7 +3,7 @@
 
 usage: run.py [--bin DIR] [--size N] [--scales N N...] [--runs N] [--only NAME...] [--json FILE]
 
-Synthetic traces of N, 2 N and 4 N (--scales) of one thing (different APIs, calls inside each other, variables, ranks, files, invariants), all else equal. A line each: seconds
+Synthetic traces of N, 2 N and 4 N (--scales) of one thing (different APIs, calls inside each other and what is inside these, variables, ranks, files, invariants), all else equal. A line each: seconds
 of processor time, the smallest of the runs, and the exponent of growth, log of the time over log of the number. An
 exponent above 1.1 is marked, and the exit status is then 1.
 """
@@ -58,6 +58,20 @@ def nested(folder, n):
     write(folder, "trace_h_r-_p1.jsonl", records())
 
 
+def inside(folder, n):
+    """As many open calls inside each other, then calls and variables inside the innermost one."""
+    def records():
+        yield process()
+        yield {"type": "api", "fn": "a.b", "role": "method"}
+        yield {"type": "api", "fn": "c.d", "role": "function"}
+        for i in range(n):
+            yield next(call(i, "a.b", i)) | ({"parent": i - 1} if i else {})
+        for i in range(n):
+            yield from call(n + i, "c.d", n + i, parent=n - 1)
+            yield {"type": "var", "var": i, "t": n + i, "name": f"m.p{i}", "kind": "Parameter", "attrs": {"data": f"{i:016x}"}}
+    write(folder, "trace_h_r-_p1.jsonl", records())
+
+
 def steps(params, rank=None, world=None, n_steps=4):
     """Steps that clear, compute and change gradients of that many parameters."""
     yield process(rank, world)
@@ -108,6 +122,7 @@ def invariants(folder, n):
 CASES = [
     ("apis", apis, 10000, ("infer", "specific", "check")),
     ("nested", nested, 20000, ("infer", "specific", "check")),
+    ("inside", inside, 5000, ("infer", "specific", "check")),
     ("variables", variables, 5000, ("infer", "specific", "check")),
     ("ranks", ranks, 2500, ("infer", "check")),
     ("files", files, 5000, ("infer", "check")),

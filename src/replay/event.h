@@ -54,6 +54,7 @@ struct tc_call {
     unsigned after;         /* enum tc_phase bits at entry */
     struct tc_call *parent; /* NULL at the top of its thread */
     unsigned n_open;        /* calls open directly inside */
+    unsigned depth;         /* calls around it, at most as many as count */
     const struct tc_value *self, *args, *ctx; /* NULL when absent; owned by the call */
     const struct tc_value *equal, *alias;     /* pairs of operands, or NULL */
     const struct tc_value *defaults;          /* of the API's signature, or NULL */

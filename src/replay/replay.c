@@ -225,7 +225,7 @@ static void on_end(struct tc_replay *replay, struct track *track, const struct t
 /* Where a change was seen between two looks, and neither at the end of a call: inside the optimizer
  * step that is open, if that owns the variable, as it looked when it began. A closure whose own
  * calls look is such a case. */
-static struct tc_call *step_around(const struct track *track, int64_t serial)
+static struct tc_call *step_around(struct track *track, int64_t serial)
 {
     struct tc_call *call = tc_spans_innermost(&track->spans);
 

@@ -5,6 +5,10 @@
 
 #include "replay/symbols.h"
 
+/* Calls around a call, at most: many look through them all. Of what is deeper the innermost ones
+ * are left out. */
+#define MAX_DEPTH 512
+
 void tc_spans_init(struct tc_spans *spans, struct tc_strtab *symbols)
 {
     *spans = (struct tc_spans){.symbols = symbols};
@@ -27,6 +31,7 @@ void tc_spans_release(struct tc_spans *spans)
         call_free(spans->spare.items[i]);
     tc_vec_release(&spans->spare);
     tc_vec_release(&spans->borrowing);
+    tc_vec_release(&spans->main);
     tc_map_release(&spans->open);
     tc_map_release(&spans->apis);
     tc_arena_release(&spans->arena);
@@ -113,17 +118,70 @@ struct tc_call *tc_spans_find(const struct tc_spans *spans, int64_t id)
     return (struct tc_call *)(uintptr_t)pointer;
 }
 
-struct tc_call *tc_spans_innermost(const struct tc_spans *spans)
+/* ---- the main thread's calls, the one with the highest id first ----------------------------- */
+
+static void heap_push(struct tc_spans *spans, int64_t id)
 {
-    struct tc_call *innermost = NULL;
+    size_t i = spans->main.n;
+
+    tc_vec_push(&spans->main, id);
+    for (; i && spans->main.items[(i - 1) / 2] < id; i = (i - 1) / 2)
+        spans->main.items[i] = spans->main.items[(i - 1) / 2];
+    spans->main.items[i] = id;
+}
+
+static void heap_pop(struct tc_spans *spans)
+{
+    size_t n = --spans->main.n, i = 0;
+    int64_t *ids = spans->main.items, last = ids[n];
+
+    for (size_t k; (k = 2 * i + 1) < n; i = k) {
+        k += k + 1 < n && ids[k + 1] > ids[k];
+        if (ids[k] <= last)
+            break;
+        ids[i] = ids[k];
+    }
+    ids[i] = last;
+}
+
+/* Those that have ended leave the heap when they come first, or when they are most of it. */
+static void heap_enter(struct tc_spans *spans, const struct tc_call *call)
+{
     uint64_t id, pointer;
 
-    for (size_t pos = 0; tc_map_each(&spans->open, &pos, &id, &pointer);) {
-        struct tc_call *call = (struct tc_call *)(uintptr_t)pointer;
-        if (call->th == 0 && (!innermost || call->id > innermost->id))
-            innermost = call;
+    if (call->th != 0)
+        return;
+    heap_push(spans, call->id);
+    if (spans->main.n / 2 <= spans->open.n + MAX_DEPTH)
+        return;
+    spans->main.n = 0;
+    for (size_t pos = 0; tc_map_each(&spans->open, &pos, &id, &pointer);)
+        if (((const struct tc_call *)(uintptr_t)pointer)->th == 0)
+            heap_push(spans, (int64_t)id);
+}
+
+struct tc_call *tc_spans_innermost(struct tc_spans *spans)
+{
+    while (spans->main.n) {
+        struct tc_call *call = tc_spans_find(spans, spans->main.items[0]);
+        if (call && call->th == 0)
+            return call;
+        heap_pop(spans);
     }
-    return innermost;
+    return NULL;
+}
+
+/* The call itself is among the open ones by now, and no call is inside itself. */
+static void enter_parent(const struct tc_spans *spans, struct tc_call *call, int64_t id)
+{
+    struct tc_call *parent = id == call->id ? NULL : tc_spans_find(spans, id);
+
+    while (parent && parent->depth >= MAX_DEPTH)
+        parent = parent->parent;
+    call->parent = parent;
+    call->depth = parent ? parent->depth + 1 : 0;
+    if (parent)
+        parent->n_open++;
 }
 
 struct tc_call *tc_spans_enter(struct tc_spans *spans, const struct tc_record *record)
@@ -145,11 +203,8 @@ struct tc_call *tc_spans_enter(struct tc_spans *spans, const struct tc_record *r
     call->stage = tc_symbols_str(spans->symbols, record->stage);
     call->at = tc_symbols_str(spans->symbols, record->at);
     call->by = tc_symbols_str(spans->symbols, record->by);
-    if (record->parent !=
-        record->id) /* it is among the open ones by now: no call is inside itself */
-        call->parent = tc_spans_find(spans, record->parent);
-    if (call->parent)
-        call->parent->n_open++;
+    enter_parent(spans, call, record->parent);
+    heap_enter(spans, call);
     call->is_root = tc_value_is(tc_value_get(record->self, "role"), "root");
     call->descriptor = call->is_root ? TC_SYM_ROOT_FORWARD : call->fn;
     call->self = record->self;
@@ -249,6 +304,8 @@ void tc_spans_leave(struct tc_spans *spans, struct tc_call *call)
             tc_call_add_atom(call->parent, call->contents.items[i]);
     }
     tc_map_remove(&spans->open, (uint64_t)call->id);
+    if (spans->main.n && spans->main.items[0] == call->id)
+        heap_pop(spans);
     stop_borrowing(spans, call);
     if (call->n_open)
         orphan_children(spans, call);

@@ -20,6 +20,7 @@ struct tc_spans {
     struct tc_map apis;                 /* fn → struct tc_api *, from api records */
     struct tc_arena arena;              /* of what was declared */
     TC_VEC(struct tc_call *) borrowing; /* open calls whose values are those of their records */
+    TC_VEC(int64_t) main; /* a heap of the main thread's open calls, and of some that have ended */
 };
 
 void tc_spans_init(struct tc_spans *spans, struct tc_strtab *symbols);
@@ -35,7 +36,7 @@ void tc_spans_settle(struct tc_spans *spans);
 /* The open call of that id, or NULL. */
 struct tc_call *tc_spans_find(const struct tc_spans *spans, int64_t id);
 /* The call of the main thread that was opened last and is open, or NULL. */
-struct tc_call *tc_spans_innermost(const struct tc_spans *spans);
+struct tc_call *tc_spans_innermost(struct tc_spans *spans);
 /* Hand what happened inside on to the enclosing call, and recycle. */
 void tc_spans_leave(struct tc_spans *spans, struct tc_call *call);
 

@@ -5,6 +5,8 @@
 #include "feed.h"
 
 #include "base/strbuf.h"
+#include "replay/span.h"
+#include "trace/schema.h"
 
 /* What was seen of each event, as one line of text. */
 struct seen {
@@ -342,6 +344,65 @@ static void a_rank_may_come_later(void **state)
     assert_int_equal(wrong.world, 1);
 }
 
+static struct tc_call *enter(struct tc_spans *spans, int64_t id, int64_t parent, int64_t th)
+{
+    struct tc_record record = tc_record_blank;
+
+    record.type = TC_RECORD_CALL;
+    record.id = id;
+    record.parent = parent;
+    record.th = th;
+    record.fn = (struct tc_str){"a.b", 3};
+    return tc_spans_enter(spans, &record);
+}
+
+static void calls_are_so_deep_and_no_deeper(void **state)
+{
+    struct tc_strtab *symbols = tc_symbols_new();
+    struct tc_spans spans;
+    unsigned depth = 0;
+
+    (void)state;
+    tc_spans_init(&spans, symbols);
+    for (int64_t id = 0; id < 2000; id++)
+        assert_non_null(enter(&spans, id, id ? id - 1 : TC_NONE, 0));
+    for (const struct tc_call *call = tc_spans_find(&spans, 1999)->parent; call;
+         call = call->parent)
+        depth++;
+    assert_int_equal(depth, 512);
+    assert_ptr_equal(tc_spans_find(&spans, 1999)->parent, tc_spans_find(&spans, 511));
+    tc_spans_release(&spans);
+    tc_strtab_free(symbols);
+}
+
+/* By ids of any order, and calls that end in any order, as a search through all of them finds it.
+ */
+static void the_innermost_call_is_found(void **state)
+{
+    struct tc_strtab *symbols = tc_symbols_new();
+    struct tc_spans spans;
+    uint32_t random = 7;
+
+    (void)state;
+    tc_spans_init(&spans, symbols);
+    for (int i = 0; i < 20000; i++) {
+        int64_t id = (random = random * 1664525 + 1013904223) >> 16 & 1023, last = -1;
+        struct tc_call *call = tc_spans_find(&spans, id);
+        if (call)
+            tc_spans_leave(&spans, call);
+        else if (i % 4000 < 3000 || i % 7 == 0) /* more at some times than at others */
+            enter(&spans, id, TC_NONE, random >> 30 == 0);
+        for (int64_t k = 0; k < 1024 && i % 16 == 0; k++)
+            if ((call = tc_spans_find(&spans, k)) && call->th == 0)
+                last = k;
+        call = tc_spans_innermost(&spans);
+        if (i % 16 == 0)
+            assert_int_equal(call ? call->id : -1, last);
+    }
+    tc_spans_release(&spans);
+    tc_strtab_free(symbols);
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -362,6 +423,8 @@ int main(void)
         T(no_call_is_inside_itself),
         T(a_variable_may_come_without_anything),
         cmocka_unit_test(a_rank_may_come_later),
+        cmocka_unit_test(calls_are_so_deep_and_no_deeper),
+        cmocka_unit_test(the_innermost_call_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
