@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/safe.h"
 #include "fact/attribute.h"
 #include "invariant/describe.h"
 
@@ -191,21 +192,26 @@ static void add_call(const struct profile *p, const struct entry *e, size_t n)
     if (has_value(p, e, n, TC_ATTRIBUTE_AUTOCAST, "true"))
         tc_strbuf_adds(p->out, ", under autocast");
     add_count(p, e->fact);
-    tc_strbuf_addc(p->out, '\n');
 }
 
+/* A line each: names are the script's, and may hold anything. */
 void tc_fact_profile(const struct tc_strtab *symbols, const struct tc_invariant_set *set,
                      struct tc_strbuf *out)
 {
-    struct profile p = {.symbols = symbols, .set = set, .out = out};
+    struct tc_strbuf line = TC_STRBUF_INIT;
+    struct profile p = {.symbols = symbols, .set = set, .out = &line};
 
     add_entries(&p);
     for (size_t i = 0, end; i < p.entries.n; i = end) {
         for (end = i + 1; end < p.entries.n &&
                           !strcmp(p.entries.items[end].subject, p.entries.items[i].subject);)
             end++;
+        tc_strbuf_reset(&line);
         add_call(&p, &p.entries.items[i], end - i);
+        tc_safe_add(out, TC_SAFE_LINE, line.text, line.size);
+        tc_strbuf_addc(out, '\n');
     }
+    tc_strbuf_release(&line);
     for (size_t i = 0; i < p.entries.n; i++)
         tc_free(p.entries.items[i].subject);
     tc_vec_release(&p.entries);

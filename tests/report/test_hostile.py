@@ -69,6 +69,28 @@ class Hostile(runs.Case):
         p = runs.run("check", "-i", "cruel.jsonl", "--explain", ",".join(ids), cwd=self.work)
         self.assert_harmless(p.stdout)
 
+    def test_profile(self):
+        """Every text of a trace but those that say what a record is."""
+        kinds = {"type", "role", "stage", "why", "host", "mode", "content", "digest", "data", "grad", "dtype", "device", "code"}
+
+        def spoiled(value, key):
+            if isinstance(value, str):
+                return value if key in kinds else value + HOSTILE.replace(".", "")  # of a name the last part is shown
+            if isinstance(value, dict):
+                return {k: spoiled(v, k) for k, v in value.items()}
+            return [spoiled(v, key) for v in value] if isinstance(value, list) else value
+
+        (self.work / "spoiled").mkdir()
+        for file in (self.work / "mean").iterdir():
+            records = (json.loads(line) for line in file.read_text().splitlines())
+            (self.work / "spoiled" / file.name).write_text("".join(json.dumps(spoiled(r, None)) + "\n" for r in records))
+        for path in "-", "profile.txt":
+            p = runs.run("infer", "--specific", "--profile", path, "spoiled", "-o", "own.jsonl", cwd=self.work, code=0)
+            self.assert_harmless(p.stdout + p.stderr)
+        profile = (self.work / "profile.txt").read_text()
+        self.assertIn("add-mask", profile)
+        self.assert_harmless(profile)
+
     def test_files(self):
         _, out = self.hostile_check("--format", "sarif,junit,chrome", "--metrics", "x.prom")
         json.loads((out / "report.sarif").read_text())
