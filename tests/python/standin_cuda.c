@@ -99,12 +99,15 @@ EXPORT void standin_capture(void *stream, bool is_on);
 EXPORT unsigned standin_early(void);
 EXPORT unsigned standin_calls(const char *name);
 EXPORT size_t standin_bytes(void);
+EXPORT unsigned standin_tensors(void);
+EXPORT size_t standin_answers(unsigned flag);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
 static struct task *first, **last = &first;
 static atomic_uint n_calls[N_CALLS], n_early, fails_at[N_CALLS]; /* fails_at 0: none does */
-static atomic_size_t n_bytes;
+static atomic_size_t n_bytes, n_answers[TC_KERNEL_BYTES + 1];    /* bytes, by flag */
+static atomic_uint n_tensors;
 static atomic_bool has_delays = true, is_stalled;
 static void *_Atomic captured;
 static atomic_bool is_capturing;
@@ -251,6 +254,18 @@ EXPORT unsigned standin_calls(const char *name)
 EXPORT size_t standin_bytes(void)
 {
     return atomic_load(&n_bytes);
+}
+
+/* Rows of the tables of all launches. */
+EXPORT unsigned standin_tensors(void)
+{
+    return atomic_load(&n_tensors);
+}
+
+/* Bytes of the answers to one of kernel.h's questions. */
+EXPORT size_t standin_answers(unsigned flag)
+{
+    return flag <= TC_KERNEL_BYTES ? atomic_load(&n_answers[flag]) : 0;
 }
 
 /* ---- the driver ---- */
@@ -455,6 +470,26 @@ static void *run_blocks(void *argument)
     return NULL;
 }
 
+static void count_answers(const struct launch *l)
+{
+    const struct tc_kernel_item *items = (const void *)(uintptr_t)l->items;
+    const struct tc_kernel_tile *tiles = (const void *)(uintptr_t)l->tiles;
+
+    for (unsigned block = 0; block < l->n_blocks; block++) {
+        const struct tc_kernel_item *item = &items[tiles[block].item];
+
+        if (tiles[block].number)
+            continue;
+        atomic_fetch_add(&n_tensors, 1);
+        for (unsigned flag = 1; flag <= TC_KERNEL_BYTES; flag *= 2)
+            if (item->what & flag)
+                atomic_fetch_add(&n_answers[flag], flag == TC_KERNEL_BYTES
+                                                       ? (item->size + 7) / 8 * 8
+                                                   : flag == TC_KERNEL_FIRST ? 16
+                                                                             : 8);
+    }
+}
+
 /* Every second block on a thread of its own. */
 static void run_kernel(const struct launch *launch)
 {
@@ -488,6 +523,7 @@ DRIVER cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsign
     memcpy(&launch.tiles, parameters[1], sizeof(launch.tiles));
     memcpy(&launch.answers, parameters[2], sizeof(launch.answers));
     run_kernel(&launch);
+    count_answers(&launch);
     return SUCCESS;
 }
 

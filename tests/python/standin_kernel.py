@@ -13,7 +13,7 @@ from traincheck_agent import policy
 
 driver = ctypes.CDLL("libcuda.so.1")
 driver.standin_calls.argtypes = ctypes.c_char_p,
-driver.standin_bytes.restype = ctypes.c_size_t
+driver.standin_bytes.restype = driver.standin_answers.restype = ctypes.c_size_t
 driver.standin_capture.argtypes = ctypes.c_void_p, ctypes.c_bool
 driver.standin_delays.argtypes = ctypes.c_bool,
 driver.standin_delays("STANDIN_PROMPT" not in os.environ)
@@ -33,8 +33,13 @@ policy.stream_of = stream_of
 policy.nvrtc_paths = lambda: [os.path.join(os.path.dirname(os.environ["STANDIN"]), "libnvrtc.so.13")]
 
 
+ANSWERS = {"digests": 1, "magnitudes": 2, "finite": 4, "same": 8, "first": 16, "whole": 32}  # kernel.h
+
+
 def counts():
-    return {name: driver.standin_calls(name.encode()) for name in NAMES} | {"bytes": driver.standin_bytes()}
+    asked = {f"bytes of {name}": driver.standin_answers(flag) for name, flag in ANSWERS.items()}
+    return {name: driver.standin_calls(name.encode()) for name in NAMES} \
+        | {"bytes": driver.standin_bytes(), "tensors": driver.standin_tensors()} | asked
 
 
 def report():
