@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What tracing costs on a machine with a GPU, and whether the kernel does right there.
 #
-# usage: device.sh [--bin FOLDER] [--python PYTHON] [--pairs N] [--steps N] [--only PROGRAM ...]
+# usage: device.sh [--bin FOLDER] [--python PYTHON] [--pairs N] [--steps N] [--only PROGRAM ...] [--parts PART ...]
 #
 # Needs the tools (--bin: bin/ of a build or of an environment with the wheel; default build/bin, or what is on PATH) and a
 # Python with torch for CUDA (default python3). Prints
@@ -12,21 +12,24 @@
 #      full, selective and with --content off: each pair interleaved with a plain run, whose losses must be the same bits;
 #   4. notes of the agent in a trace of GPT-2, which say so where it did not use the kernel;
 #   5. what compute-sanitizer finds in the kernel, where it is installed.
-# Some 40 minutes. Exit status 1 if anything is wrong.
+# Some 40 minutes. Parts: kernel (2), steps (3), notes (4), sanitizer (5); default all. Where a machine is lent for minutes, one
+# part at a time, and of the steps one program (--only gpt2 --pairs 1). Exit status 1 if anything is wrong.
 #
 # BENCH_DEVICE=cpu BENCH_TINY=1 LD_LIBRARY_PATH=$PWD/build/tests/python/standin tries all of it without a GPU.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-bin='' python=python3 pairs=3 steps='' only=(resnet50 gpt2 gpt2-compiled llama1b)
+bin='' python=python3 pairs=3 n_steps='' only=(resnet50 gpt2 gpt2-compiled llama1b)
+parts=(kernel steps notes sanitizer)
 while [ $# -gt 0 ]; do
     case $1 in
     --bin) bin=$2; shift 2 ;;
     --python) python=$2; shift 2 ;;
     --pairs) pairs=$2; shift 2 ;;
-    --steps) steps=$2; shift 2 ;;
+    --steps) n_steps=$2; shift 2 ;;
     --only) shift; only=(); while [ $# -gt 0 ] && [ "${1#--}" = "$1" ]; do only+=("$1"); shift; done ;;
-    *) sed -n '3,18s/^# \{0,1\}//p' "$0"; [ "$1" = --help ]; exit ;;
+    --parts) shift; parts=(); while [ $# -gt 0 ] && [ "${1#--}" = "$1" ]; do parts+=("$1"); shift; done ;;
+    *) sed -n '3,19s/^# \{0,1\}//p' "$0"; [ "$1" = --help ]; exit ;;
     esac
 done
 if [ -z "$bin" ]; then
@@ -37,6 +40,45 @@ fi
 export CUBLAS_WORKSPACE_CONFIG=:4096:8 # deterministic sums of cuBLAS
 wrong=0
 
+kernel() { "$python" "$here/kernel_speed.py" || wrong=1; }
+
+steps() {
+    local out="${TMPDIR:-/tmp}/device-steps.$$"
+    "$python" "$here/run.py" --bin "$bin" --python "$python" --only "${only[@]}" --modes full selective no-content --pairs "$pairs" \
+        ${n_steps:+--steps "$n_steps"} | tee "$out" || wrong=1
+    grep -q 'not those of the plain run\|exit ' "$out" && wrong=1
+    rm -f "$out"
+}
+
+notes() {
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    BENCH_MODEL=gpt2 BENCH_STEPS=5 "$bin/traincheck-collect" -q --python "$python" -o "$work/trace" "$here/programs/device.py" ||
+        { wrong=1; return; }
+    "$python" - "$root" "$work/trace" <<'PY' || wrong=1
+import json, pathlib, sys
+sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / "tests" / "python"))
+from traced import decode
+notes = [json.loads(line) for file in pathlib.Path(sys.argv[2]).glob("trace_*") for line in decode(file).splitlines() if '"type":"note"' in line]
+for note in notes:
+    print(note["code"], note.get("text", ""), note.get("count", ""))
+bad = [n for n in notes if n["code"] in ("no-kernel", "no-memory", "switched-off")]
+print("the kernel was NOT used" if bad else "no note says that the kernel was not used")
+sys.exit(bool(bad))
+PY
+}
+
+sanitizer() {
+    local program tool
+    program=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -n 1)
+    [ -n "$program" ] || { echo "NOT DONE: compute-sanitizer is not installed"; return; }
+    for tool in memcheck racecheck initcheck; do
+        echo "-- $tool"
+        "$program" --tool "$tool" --error-exitcode 1 --kernel-name kernel_substring=tc_look "$python" "$here/kernel_speed.py" --check ||
+            wrong=1
+    done
+}
+
 echo "== device"
 command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.mem --format=csv,noheader
 "$python" - <<'PY' || exit 2
@@ -45,44 +87,12 @@ print(f"torch {torch.__version__}, CUDA {torch.version.cuda}, Python {sys.versio
 if not torch.cuda.is_available() and "BENCH_DEVICE" not in os.environ:
     sys.exit("device.sh: this torch sees no GPU")
 PY
-
-echo "== kernel"
-"$python" "$here/kernel_speed.py" || wrong=1
-
-echo "== steps"
-"$python" "$here/run.py" --bin "$bin" --python "$python" --only "${only[@]}" --modes full selective no-content --pairs "$pairs" \
-    ${steps:+--steps "$steps"} | tee "${TMPDIR:-/tmp}/device-steps.$$" || wrong=1
-grep -q 'not those of the plain run\|exit ' "${TMPDIR:-/tmp}/device-steps.$$" && wrong=1
-rm -f "${TMPDIR:-/tmp}/device-steps.$$"
-
-echo "== notes"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-if BENCH_MODEL=gpt2 BENCH_STEPS=5 "$bin/traincheck-collect" -q --python "$python" -o "$work/trace" "$here/programs/device.py"; then
-    "$python" - "$root" "$work/trace" <<'PY' || wrong=1
-import json, pathlib, sys
-sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / "tests" / "python"))
-from traced import decode
-notes = [json.loads(line) for file in pathlib.Path(sys.argv[2]).glob("trace_*") for line in decode(file).splitlines() if '"type":"note"' in line]
-for note in notes:
-    print(note["code"], note.get("text", ""), note.get("count", ""))
-bad = [n for n in notes if n["code"] in ("no-kernel", "switched-off")]
-print("the kernel was NOT used" if bad else "no note says that the kernel was not used")
-sys.exit(bool(bad))
-PY
-else
-    wrong=1
-fi
-
-echo "== compute-sanitizer"
-sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -n 1)
-if [ -n "$sanitizer" ]; then
-    for tool in memcheck racecheck initcheck; do
-        echo "-- $tool"
-        "$sanitizer" --tool "$tool" --error-exitcode 1 --kernel-name kernel_substring=tc_look "$python" "$here/kernel_speed.py" --check || wrong=1
-    done
-else
-    echo "NOT DONE: compute-sanitizer is not installed"
-fi
+for part in "${parts[@]}"; do
+    echo "== $part"
+    case $part in
+    kernel | steps | notes | sanitizer) "$part" ;;
+    *) echo "device.sh: no part $part" >&2; exit 2 ;;
+    esac
+done
 [ $wrong = 0 ] && echo "all is well" || echo "something is wrong: see above"
 exit $wrong
