@@ -73,16 +73,22 @@ def run_limited(command, limit_s, **options):
     return subprocess.CompletedProcess(command, p.returncode, out, err)
 
 
-def stand_in(build, work=None):
-    """The environment in which traced processes take the CPU for a device of CUDA, whose driver the build has (tests/python).
-
-    In the folder `work` each process leaves what it called of the driver."""
+def stand_in(build):
+    """The environment in which traced processes take the CPU for a device of CUDA, whose driver the build has (tests/python)."""
     tests, standin = ROOT / "tests" / "python", pathlib.Path(build) / "tests" / "python" / "standin"
     if not (standin / "libcuda.so.1").exists():
         raise Failed(f"{standin}: no stand-in of CUDA's driver there; build the tests")
     return {"TRAINCHECK_TEST_ELSEWHERE": "cuda", "LD_LIBRARY_PATH": str(standin), "STANDIN": str(standin / "libcuda.so.1"),
-            "PYTHONPATH": str(tests / "stands_in"), "STANDIN_SCRIPT": str(tests / "standin_kernel.py"),
-            **({"STANDIN_REPORT": f"{work}/report_{{}}.json"} if work else {})}
+            "PYTHONPATH": str(tests / "stands_in"), "STANDIN_SCRIPT": str(tests / "standin_kernel.py")}
+
+
+def of_stand_in(work):
+    """What each process called of the driver, which STANDIN_REPORT in the folder `work` says, taken together. Raises Failed if none did."""
+    reports = [json.loads(file.read_text()) for file in pathlib.Path(work).glob("report_*.json")]
+    n = {key: sum(report[key] for report in reports) for key in (reports or [{}])[0]}
+    if not n.get("cuLaunchKernel"):
+        raise Failed("nothing was launched on the stand-in")
+    return n
 
 
 class Tools:
@@ -146,6 +152,8 @@ class Tools:
             return out, False
         env = dict(os.environ, OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false",
                    PYTHONDONTWRITEBYTECODE="1", **(extra_env or {}), **self.env)
+        reports = tempfile.TemporaryDirectory()
+        env["STANDIN_REPORT"] = f"{reports.name}/report_{{}}.json"
         select = [*self.collect, *(["-i", invariants] if invariants else [])]
         have = {"key": key, "agent": self.agent()}
         job = self.job(script, arguments, launcher, ranks, python)
@@ -158,11 +166,14 @@ class Tools:
             except Failed:  # gloo aborts now and then when a rank leaves first, traced or not
                 p = self.run(*command, env=env)
             stamp.with_suffix(".log").write_text(p.stdout + p.stderr)
+            if self.device:
+                of_stand_in(reports.name)
         except Failed as e:
             have["failed"] = str(e)
             raise
         finally:
             stamp.write_text(json.dumps(have))
+            reports.cleanup()
         return out, True
 
     def trace_pipeline(self, pipeline, variant=""):

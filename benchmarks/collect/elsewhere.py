@@ -65,7 +65,7 @@ def trace(args, pipeline, folder, env):
 def there(args, work):
     """The environment in which the CPU is taken for an accelerator."""
     if args.kernel:
-        return harness.stand_in(args.bin.parent, work)
+        return harness.stand_in(args.bin.parent) | {"STANDIN_REPORT": str(work / "report_{}.json")}
     if args.late:
         late = {"TRAINCHECK_TEST_ELSEWHERE": "1", "STANDIN_SCRIPT": str(TESTS / "standin.py"), "ASKS_DRIVER": "1"}
         return harness.stand_in(args.bin.parent) | late
@@ -73,11 +73,8 @@ def there(args, work):
 
 
 def counts(work):
-    """What all processes called of the driver."""
-    reports = [json.loads(file.read_text()) for file in work.glob("report_*.json")]
-    n = {key: sum(report[key] for report in reports) for key in reports[0]} if reports else None
-    return "" if n is None else (f", {n['cuLaunchKernel']} launches, {n['cuMemcpyDtoHAsync_v2']} copies of {n['bytes']:,} bytes, "
-                                 f"{n['cuEventSynchronize']} waits")
+    n = harness.of_stand_in(work)
+    return f", {n['cuLaunchKernel']} launches, {n['cuMemcpyDtoHAsync_v2']} copies of {n['bytes']:,} bytes, {n['cuEventSynchronize']} waits"
 
 
 def compare(args, pipeline):
@@ -87,12 +84,13 @@ def compare(args, pipeline):
         try:
             here = trace(args, pipeline, work / "cpu", {})
             differs = difference(here, trace(args, pipeline, work / "elsewhere", there(args, work)))
+            called = counts(work) if args.kernel else ""
             own = difference(here, trace(args, pipeline, work / "again", {})) if differs else None
         except (harness.Failed, harness.subprocess.TimeoutExpired) as e:
             return "failed", f": {e}"
         said = "the same" if not differs else "not the same twice" if own else "different"
         text = f" as on the CPU itself: {own}\n  here {differs}" if own else f": {differs}" if differs else f", {sum(map(len, here))} records"
-        return said, text + counts(work)
+        return said, text + called
 
 
 def around(text, at):
