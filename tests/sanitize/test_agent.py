@@ -36,7 +36,7 @@ torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
 data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.rand(32, 8), torch.rand(32, 2)), batch_size=8,
                                    num_workers=WORKERS)
-optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+optimizer = torch.optim.Adam(model.parameters(), lr=torch.tensor(0.1))
 scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
 for epoch in range(3):
     for x, y in data:
@@ -148,8 +148,27 @@ class Agent(unittest.TestCase):
 
 
 class Preloaded(Agent):
+    """With late answers of a device: tables, records and what was told are let go of by two threads."""
+
     def environment(self):
         return {"LD_PRELOAD": ":".join(OPTIONS.preload)}
+
+    def late(self, script, elsewhere):
+        standin = pathlib.Path(OPTIONS.standin).resolve()
+        here = pathlib.Path(__file__).resolve().parent.parent / "python"
+        self.env |= {"TRAINCHECK_TEST_ELSEWHERE": elsewhere, "STANDIN": str(standin), "STANDIN_SCRIPT": str(here / script), "ASKS_DRIVER": "1",
+                     "LD_LIBRARY_PATH": str(standin.parent), "STANDIN_REPORT": str(self.work / "report.json")}
+        text = SMALL.replace("WORKERS", "0")
+        late = "import os, runpy\nif 'STANDIN' in os.environ: runpy.run_path(os.environ['STANDIN_SCRIPT'])\n"
+        self.assertEqual(self.traced(late + text), self.plain(text))
+
+    def test_late_answers(self):
+        """The writing thread takes answers of a device that the script has asked."""
+        self.late("standin.py", "1")
+
+    def test_late_answers_of_the_kernel(self):
+        self.late("standin_kernel.py", "cuda")
+        self.assertGreater(json.loads((self.work / "report.json").read_text())["cuLaunchKernel"], 0)
 
 
 class Address(Preloaded):
@@ -173,23 +192,6 @@ class Thread(Preloaded):
     def test_small(self):
         self.small(0)
 
-    def late(self, script, elsewhere):
-        standin = pathlib.Path(OPTIONS.standin).resolve()
-        here = pathlib.Path(__file__).resolve().parent.parent / "python"
-        self.env |= {"TRAINCHECK_TEST_ELSEWHERE": elsewhere, "STANDIN": str(standin), "STANDIN_SCRIPT": str(here / script), "ASKS_DRIVER": "1",
-                     "LD_LIBRARY_PATH": str(standin.parent), "STANDIN_REPORT": str(self.work / "report.json")}
-        text = SMALL.replace("WORKERS", "0")
-        late = "import os, runpy\nif 'STANDIN' in os.environ: runpy.run_path(os.environ['STANDIN_SCRIPT'])\n"
-        self.assertEqual(self.traced(late + text), self.plain(text))
-
-    def test_late_answers(self):
-        """The writing thread takes answers of a device that the script has asked."""
-        self.late("standin.py", "1")
-
-    def test_late_answers_of_the_kernel(self):
-        self.late("standin_kernel.py", "cuda")
-        self.assertGreater(json.loads((self.work / "report.json").read_text())["cuLaunchKernel"], 0)
-
 
 class Debug(Agent):
     def environment(self):
@@ -207,7 +209,7 @@ if __name__ == "__main__":
     parser.add_argument("--bin", type=lambda name: pathlib.Path(name).resolve(), required=True)
     parser.add_argument("--preload", action="append", default=[])
     parser.add_argument("--python", default=os.environ.get("TRAINCHECK_TEST_PYTHON", sys.executable))
-    parser.add_argument("--standin", default="build/tests/python/standin/libcuda.so.1", help="of the driver; for `thread`")
+    parser.add_argument("--standin", default="build/tests/python/standin/libcuda.so.1", help="of the driver")
     parser.add_argument("--steps", type=int, default=1600)
     parser.add_argument("kind", choices=("address", "thread", "debug"))
     OPTIONS = parser.parse_args()

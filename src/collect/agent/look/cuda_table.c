@@ -184,9 +184,12 @@ static void add_item(struct tc_table *table, PyObject *tensor, struct tc_kernel_
 /* What is asked of the same memory, one after the other, is read in one go. */
 static bool is_last(const struct tc_table *table, const struct place *place, tc_u32 flag)
 {
-    const struct tc_kernel_item *last = table->items.items + table->items.n - 1, *p = &place->item;
+    const struct tc_kernel_item *last, *p = &place->item;
 
-    return table->items.n && last->data == p->data && last->size == p->size && !last->n_from &&
+    if (!table->items.n)
+        return false;
+    last = &table->items.items[table->items.n - 1];
+    return last->data == p->data && last->size == p->size && !last->n_from &&
            last->n_dims == p->n_dims && last->number == p->number && !(last->what & flag) &&
            memcmp(last->shape, p->shape, sizeof(p->shape)) == 0 &&
            memcmp(last->stride, p->stride, sizeof(p->stride)) == 0;
