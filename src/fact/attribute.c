@@ -113,6 +113,7 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(APART, ARG_SOURCE, LAW, MANY, "%p is of the row %v from that of the first",
         "%p was of the row %v from that of the first"),
     ROW(ABOUT, ARG_VALUE, LAW, MANY, "in the first three steps %p is about as in %v", "%p was %v"),
+    ROW(VARIES, ARG_VALUE, LAW, ONE, "in a run of %v calls %p is not always the same", "%p was %v"),
 #undef ROW
 };
 

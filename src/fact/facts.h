@@ -296,6 +296,19 @@ tc_sym tc_fact_met_value(struct tc_strtab *symbols, enum tc_attribute attribute,
 bool tc_fact_met_by_chance(const struct tc_strtab *symbols, enum tc_attribute attribute,
                            const struct tc_outcomes *outcomes);
 
+/* ---- varying_number.c: whether a number is another one now and then -------------------------- */
+
+/* Learning, what a slot of numbers says of that; false where nothing is. */
+bool tc_fact_varied(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
+                    struct tc_fact *fact, struct tc_strbuf *out);
+/* What runs say together: the calls after which one shows; TC_NO_SYM: nothing. */
+tc_sym tc_fact_varied_claim(struct tc_strtab *symbols, const struct tc_outcomes *outcomes);
+/* Does the value of one run say that it varied? */
+bool tc_fact_has_varied(const struct tc_strtab *symbols, tc_sym value);
+/* Judging, at the end of a run: what it always was, if it was so long enough. */
+bool tc_fact_stood_still(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
+                         struct tc_strbuf *out);
+
 /* ---- call.c, window.c, setting.c, finish.c -------------------------------------------------- */
 
 /* What produced the tensor, as tc_fact_word() says; 0 if it is not known. */

@@ -228,15 +228,48 @@ static void tell(struct tc_facts *facts, tc_sym key, tc_sym value, uint64_t n)
     facts->sink->example(facts->sink->context, facts->event, &example);
 }
 
+static tc_sym key_of(const struct tc_facts *facts, const struct tc_fact *fact)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_fact_key(fact, facts->table.symbols, &text);
+    const tc_sym key = tc_strtab_intern(facts->table.symbols, text.text, text.size);
+    tc_strbuf_release(&text);
+    return key;
+}
+
 static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot)
 {
-    struct tc_strbuf key = TC_STRBUF_INIT;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    struct tc_fact varied;
+    const tc_sym key = key_of(facts, &slot->fact);
 
-    tc_fact_key(&slot->fact, facts->table.symbols, &key);
-    tc_sym sym = tc_strtab_intern(facts->table.symbols, key.text, key.size);
     for (unsigned i = 0; i < slot->n_values; i++)
-        tell(facts, sym, slot->values[i], slot->n[i]);
-    tc_strbuf_release(&key);
+        tell(facts, key, slot->values[i], slot->n[i]);
+    if (is_whole(facts) && tc_fact_varied(facts->table.symbols, slot, &varied, &text))
+        tell(facts, key_of(facts, &varied),
+             tc_strtab_intern(facts->table.symbols, text.text, text.size), 1);
+    tc_strbuf_release(&text);
+}
+
+/* Judging, the numbers that are to vary, once all calls are counted. */
+static void judge_varied(struct tc_facts *facts)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    const struct tc_fact_watch *w = first_watch(facts);
+
+    for (size_t i = 0; is_whole(facts) && i < facts->table.slots.n; i++) {
+        struct tc_fact_slot *slot = &facts->table.slots.items[i];
+        if (slot->fact.attribute == TC_ATTRIBUTE_VARIES && slot->n_values > 1)
+            slot->held = 1;
+        tc_strbuf_reset(&text);
+        if (!tc_fact_stood_still(facts->table.symbols, slot, &text))
+            continue;
+        const struct tc_place place = end_of(w);
+        tc_fact_say(facts, &slot->fact.subject, slot->fact.path, TC_ATTRIBUTE_VARIES, text.text);
+        tc_fact_settle_said(facts, 1, w->last_lead, &place);
+    }
+    tc_strbuf_release(&text);
 }
 
 void tc_fact_finish(struct tc_facts *facts)
@@ -246,6 +279,8 @@ void tc_fact_finish(struct tc_facts *facts)
     if (facts->table.is_judging)
         miss_calls(facts);
     count_classes(facts);
+    if (facts->table.is_judging)
+        judge_varied(facts);
     for (size_t i = 0; !facts->table.is_judging && i < facts->all.n; i++)
         tc_fact_tell_needs(facts, facts->all.items[i]);
     for (size_t i = 0; i < facts->table.slots.n; i++) {

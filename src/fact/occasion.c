@@ -50,7 +50,8 @@ static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uin
         return;
     }
     tc_fact_table_count(&facts->table, entry, times);
-    tell_first_held(facts, entry->slot, place);
+    if (slot->fact.attribute != TC_ATTRIBUTE_VARIES)
+        tell_first_held(facts, entry->slot, place);
 }
 
 /* Of what breaks at once the first law leads, or the first setting where no law is broken: a law

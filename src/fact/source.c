@@ -241,7 +241,9 @@ static void propose(enum tc_fact_form form, struct tc_strtab *symbols, tc_sym ke
         return;
     const enum tc_attribute attribute = (enum tc_attribute)fact.attribute;
     const tc_sym value = attribute == TC_ATTRIBUTE_ABOUT ? common_range(symbols, outcomes)
-                                                         : only_value(symbols, attribute, outcomes);
+                         : attribute == TC_ATTRIBUTE_VARIES
+                             ? tc_fact_varied_claim(symbols, outcomes)
+                             : only_value(symbols, attribute, outcomes);
     fact.value = value;
     if (value == TC_NO_SYM || is_idle(&fact, tc_strtab_text(symbols, value)) ||
         tc_fact_met_by_chance(symbols, attribute, outcomes))
@@ -281,6 +283,8 @@ static enum tc_outcome holds(struct tc_strtab *symbols, const struct tc_param *p
     if (params[0].fact->attribute == TC_ATTRIBUTE_ABOUT && range_of(symbols, outcome[0], &seen) &&
         range_of(symbols, params[0].fact->value, &expected))
         return tc_fact_is_about(&seen, &expected) ? TC_HELD : TC_BROKEN;
+    if (params[0].fact->attribute == TC_ATTRIBUTE_VARIES && tc_fact_has_varied(symbols, outcome[0]))
+        return TC_HELD;
     return value_of(symbols, (enum tc_attribute)params[0].fact->attribute, outcome[0]) ==
                    params[0].fact->value
                ? TC_HELD

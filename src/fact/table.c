@@ -134,13 +134,17 @@ void tc_fact_table_add(struct tc_fact_table *table, uint32_t number, const char 
     tc_sym value = tc_strtab_find(table->symbols, json, size);
 
     if (!table->is_judging && slot->n_values == TC_FACT_VALUES && !is_known(slot, value) &&
-        last_value(table, slot, json) == TC_FACT_VALUES)
+        last_value(table, slot, json) == TC_FACT_VALUES) {
+        if (slot->fact.attribute == TC_ATTRIBUTE_VALUE)
+            tc_vec_push(out, ((struct tc_fact_entry){number, TC_NO_SYM}));
         return; /* it varies, and this value will not be kept: it needs no number */
+    }
     if (value == TC_NO_SYM && slot->broken >= MAX_VALUES_TOLD)
         value = slot->values[0];
     if (value == TC_NO_SYM)
         value = tc_strtab_intern(table->symbols, json, size);
-    if (table->is_judging && value != slot->fact.value)
+    if (table->is_judging && value != slot->fact.value &&
+        slot->fact.attribute != TC_ATTRIBUTE_VARIES)
         slot->values[0] = value;
     tc_vec_push(out, ((struct tc_fact_entry){number, value}));
 }
@@ -149,6 +153,8 @@ bool tc_fact_entry_breaks(const struct tc_fact_table *table, const struct tc_fac
 {
     const struct tc_fact_slot *slot = &table->slots.items[entry->slot];
 
+    if (slot->fact.attribute == TC_ATTRIBUTE_VARIES) /* that it stood still is told at the end */
+        return tc_strtab_text(table->symbols, entry->value)[0] == '"';
     return slot->is_mixed || entry->value != slot->fact.value;
 }
 
@@ -177,10 +183,13 @@ void tc_fact_table_count(struct tc_fact_table *table, const struct tc_fact_entry
 {
     struct tc_fact_slot *slot = &table->slots.items[entry->slot];
 
-    if (table->is_judging) {
+    if (table->is_judging && slot->fact.attribute != TC_ATTRIBUTE_VARIES) {
         slot->held += n;
         return;
     }
+    slot->n_all += n;
+    if (entry->value == TC_NO_SYM)
+        return;
     unsigned i = place_for(table, slot, entry->value);
     if (i < TC_FACT_VALUES)
         slot->n[i] += n;

@@ -22,6 +22,7 @@ struct tc_fact_slot {
     tc_sym key;          /* of its examples; TC_NO_SYM while learning */
     tc_sym values[TC_FACT_VALUES];
     uint64_t n[TC_FACT_VALUES];
+    uint64_t n_all; /* learning, and of a number that varies: values that are not kept as well */
     unsigned n_values;
     bool is_mixed; /* several values are expected, by facts of several files */
     uint64_t held, told, broken;
@@ -30,7 +31,7 @@ struct tc_fact_slot {
 /* What one occasion says of one slot. */
 struct tc_fact_entry {
     uint32_t slot;
-    tc_sym value;
+    tc_sym value; /* TC_NO_SYM: one that is not kept */
 };
 
 struct tc_fact_entries {

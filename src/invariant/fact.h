@@ -113,7 +113,8 @@ enum tc_fact_field {
     X(STILL, "still")                   \
     X(MADE_OF, "made_of")               \
     X(APART, "apart")                   \
-    X(ABOUT, "about")
+    X(ABOUT, "about")                   \
+    X(VARIES, "varies")
 
 enum tc_attribute {
 #define X(name, text) TC_ATTRIBUTE_##name,
