@@ -74,7 +74,7 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
         "the elements of %p were {all|not all} the same"),
     ROW(NEGATIVE, ARG_VALUE, LAW, CONTENT, "{some|no} elements of %p are negative",
         "{some|no} elements of %p were negative"),
-    ROW(ZERO, ARG_VALUE, LAW, MANY, "%p is {|not }zero", "%p was {|not }zero"),
+    ROW(ZERO, ARG_VALUE, LAW, CONTENT, "%p is {|not }zero", "%p was {|not }zero"),
     ROW(ALIKE, ARG_VALUE, LAW, MANY, "of the operands {%v|no two} are equal",
         "of the operands {%v|no two} were equal"),
     ROW(GIVEN, ARG_VALUE, LAW, MANY, "%p is {|not }what the model was given",

@@ -39,6 +39,16 @@ static void tell_first_held(struct tc_facts *facts, uint32_t slot, const struct 
     tell(facts, slot, s->fact.value, 1, 0, place);
 }
 
+/* What content shows once or twice may be chance. */
+#define MIN_BREACHES 3
+
+static bool is_told(const struct tc_fact_slot *slot, uint64_t n_broken)
+{
+    const enum tc_attribute attribute = (enum tc_attribute)slot->fact.attribute;
+
+    return n_broken >= MIN_BREACHES || tc_attribute_row(attribute)->support != TC_SUPPORT_CONTENT;
+}
+
 static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t times,
                   tc_fact_lead lead, const struct tc_place *place)
 {
@@ -46,7 +56,8 @@ static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uin
 
     if (tc_fact_entry_breaks(&facts->table, entry)) {
         slot->broken += times;
-        tell(facts, entry->slot, entry->value, times, lead, place);
+        if (is_told(slot, slot->broken))
+            tell(facts, entry->slot, entry->value, times, lead, place);
         return;
     }
     tc_fact_table_count(&facts->table, entry, times);
@@ -62,9 +73,10 @@ static size_t first_broken(const struct tc_facts *facts, const struct tc_fact_en
     size_t first = n;
 
     for (size_t i = 0; i < n && !tc_fact_lead_is_law(*lead); i++) {
-        const struct tc_fact *fact = &facts->table.slots.items[entries[i].slot].fact;
+        const struct tc_fact_slot *slot = &facts->table.slots.items[entries[i].slot];
+        const struct tc_fact *fact = &slot->fact;
         bool is_setting;
-        if (!tc_fact_entry_breaks(&facts->table, &entries[i]))
+        if (!tc_fact_entry_breaks(&facts->table, &entries[i]) || !is_told(slot, slot->broken + 1))
             continue;
         is_setting = tc_fact_is_setting(fact, facts->table.symbols, entries[i].value);
         if (*lead && is_setting)
