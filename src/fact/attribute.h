@@ -41,6 +41,7 @@ struct tc_attribute_row {
 #define TC_SUPPORT_ONE     1
 #define TC_SUPPORT_MANY    3
 #define TC_SUPPORT_CONTENT 6  /* one length that a run happened to have shows twice or so */
+#define TC_SUPPORT_WHERE   12 /* what is done now and then may go on alike for a while */
 #define TC_SUPPORT_EVEN    12 /* half of the numbers are even */
 /* What happens now and then in a healthy run, as an environment that stands still. */
 #define TC_SUPPORT_MOST 30

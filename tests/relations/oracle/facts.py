@@ -15,7 +15,7 @@ from .terms import FOREIGN, OUTER
 N_SOURCES, N_TENSORS, LONGEST = 6, 32, 8
 LAST_OF_ROW, LAST_RESULT, MIN_MET, MIN_EQUAL, MIN_PART = 8, 7, 8, 8, 8
 MANY = {"source": 3, "uncleared": 3, "again": 3, "again_here": 3, "count": 3, "count_later": 3, "count_even": 12,
-        "count_where": 3, "flows": 3, "flows_later": 3, "flows_where": 3}
+        "count_where": 12, "flows": 3, "flows_later": 3, "flows_where": 12}
 NO_SCALAR = {}  # what is a tensor, or an object, as the value that it is
 IDLE = {"again": True, "again_here": True, "count_even": False, "flows": 0, "flows_later": 0, "value": NO_SCALAR, "tensor": None}  # values that are no claim
 COVERED = {"value", "class", "keys", "length", "tensor", "dtype", "ndim", "shape", "dim", "requires_grad", "source", "autocast",

@@ -23,11 +23,11 @@ def train(folder, clears=True, reduces=2, steps=4):
 
 
 def healthy(folder):
-    train(folder)
+    train(folder, steps=12)
 
 
 def healthy_longer(folder):
-    train(folder, steps=6)
+    train(folder, steps=14)
 
 
 def fine_shorter(folder):
