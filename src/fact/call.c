@@ -19,6 +19,7 @@
 
 static void produce(struct tc_fact_watch *w, int64_t serial, uint64_t word)
 {
+    w->latest = serial > w->latest ? serial : w->latest;
     if (w->producers.n >= MAX_PRODUCERS) {
         struct tc_map old = w->old_producers;
         uint64_t known, value;
@@ -535,6 +536,7 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     if (call->role == TC_ROLE_STEP && !w->has_stepped)
         tc_fact_say_start(facts, w);
     outer = depth ? &w->open.items[depth - 1] : NULL; /* opening may have moved it */
+    open->latest = w->latest;
     open->label = label_of(facts, w, call);
     open->subject = subject_of(facts, w, open, outer, call);
     count(w, open, call);
@@ -654,6 +656,14 @@ static void pack_result(struct tc_facts *facts, struct tc_fact_watch *w, struct 
     tc_strbuf_addc(&pack->bytes, (char)('0' + open->drawn));
 }
 
+/* A tensor that was there before, and was not handed to the call: that returns it as it is, as
+ * state_dict() does, and did not make it. */
+static bool is_handed_out(const struct tc_fact_watch *w, const struct tc_fact_open *open,
+                          int64_t serial)
+{
+    return serial <= open->latest && !is_operand(open, serial) && tc_fact_producer(w, serial);
+}
+
 /* What a call gives on: to its result, to gradients and through them to parameters. */
 static void give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
                     const struct tc_fact_open *open, const struct tc_call *call)
@@ -661,10 +671,11 @@ static void give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
     tc_fact_lead lead = open->lead ? open->lead : open->inner ? open->inner : open->flow;
 
     for (size_t i = 0; i < facts->pack.n_tensors; i++) {
-        produce(w, facts->pack.tensors[i],
-                tc_fact_word(w->labels.items[open->label].fn, open->row, i) |
-                    (facts->pack.is_computed[i] ? TC_FACT_COMPUTED : 0) |
-                    (uint64_t)open->roots << TC_FACT_ROOTS);
+        if (!is_handed_out(w, open, facts->pack.tensors[i]))
+            produce(w, facts->pack.tensors[i],
+                    tc_fact_word(w->labels.items[open->label].fn, open->row, i) |
+                        (facts->pack.is_computed[i] ? TC_FACT_COMPUTED : 0) |
+                        (uint64_t)open->roots << TC_FACT_ROOTS);
         if (lead)
             tc_map_put(&w->taints, (uint64_t)facts->pack.tensors[i], lead);
     }

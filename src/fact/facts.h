@@ -63,6 +63,7 @@ struct tc_fact_open {
     uint32_t roots;                        /* models that had a part in it */
     uint32_t made_subject;                 /* with what made its first operand, or UINT32_MAX */
     uint32_t inside;                       /* what it calls, or TC_FACT_NO_INSIDE */
+    int64_t latest;                        /* the last tensor that was known before it */
     int64_t index;                         /* of the row that all its operands are of; TC_NONE */
 };
 
@@ -157,6 +158,7 @@ struct tc_fact_watch {
     size_t n_open;                    /* of the items, which keep their memory */
     /* Serial of a tensor → word for the call, and TC_FACT_COMPUTED where a model did. */
     struct tc_map producers, old_producers;
+    int64_t latest;       /* serial of the newest tensor */
     int64_t horizon;      /* who made tensors up to this serial may be forgotten */
     struct tc_map taints; /* serial of a tensor → tc_fact_lead */
     struct tc_strtab *label_tuples, *counter_tuples; /* numbers of labels; counters by subject */
