@@ -217,6 +217,9 @@ static inline bool tc_fact_passes_over(const struct tc_facts *facts, const struc
  * follow from `cause`; where that is 0, the first of them leads. Returns what leads them. */
 tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *entries, size_t n,
                             uint64_t times, tc_fact_lead cause, const struct tc_place *place);
+/* At the end of a run, a breach that was too rare to be told, if the fact never held. */
+void tc_fact_tell_rare(struct tc_facts *facts, uint32_t slot, tc_fact_lead cause,
+                       const struct tc_place *place);
 /* A fact without an operand, said once. */
 void tc_fact_say(struct tc_facts *facts, const struct tc_subject *subject, tc_sym path,
                  enum tc_attribute attribute, const char *json);

@@ -252,20 +252,21 @@ static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot
     tc_strbuf_release(&text);
 }
 
-/* Judging, the numbers that are to vary, once all calls are counted. */
-static void judge_varied(struct tc_facts *facts)
+/* Judging, once all calls are counted: the numbers that are to vary, and what is rare. */
+static void judge_counted(struct tc_facts *facts)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
     const struct tc_fact_watch *w = first_watch(facts);
 
     for (size_t i = 0; is_whole(facts) && i < facts->table.slots.n; i++) {
         struct tc_fact_slot *slot = &facts->table.slots.items[i];
+        const struct tc_place place = end_of(w);
         if (slot->fact.attribute == TC_ATTRIBUTE_VARIES && slot->n_values > 1)
             slot->held = 1;
+        tc_fact_tell_rare(facts, (uint32_t)i, w->last_lead, &place);
         tc_strbuf_reset(&text);
         if (!tc_fact_stood_still(facts->table.symbols, slot, &text))
             continue;
-        const struct tc_place place = end_of(w);
         tc_fact_say(facts, &slot->fact.subject, slot->fact.path, TC_ATTRIBUTE_VARIES, text.text);
         tc_fact_settle_said(facts, 1, w->last_lead, &place);
     }
@@ -280,7 +281,7 @@ void tc_fact_finish(struct tc_facts *facts)
         miss_calls(facts);
     count_classes(facts);
     if (facts->table.is_judging)
-        judge_varied(facts);
+        judge_counted(facts);
     for (size_t i = 0; !facts->table.is_judging && i < facts->all.n; i++)
         tc_fact_tell_needs(facts, facts->all.items[i]);
     for (size_t i = 0; i < facts->table.slots.n; i++) {

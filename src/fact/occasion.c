@@ -108,6 +108,15 @@ tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *
     return lead;
 }
 
+void tc_fact_tell_rare(struct tc_facts *facts, uint32_t number, tc_fact_lead cause,
+                       const struct tc_place *place)
+{
+    const struct tc_fact_slot *slot = &facts->table.slots.items[number];
+
+    if (slot->broken && !slot->held && !is_told(slot, slot->broken))
+        tell(facts, number, slot->values[0], slot->broken, cause, place);
+}
+
 void tc_fact_say(struct tc_facts *facts, const struct tc_subject *subject, tc_sym path,
                  enum tc_attribute attribute, const char *json)
 {
