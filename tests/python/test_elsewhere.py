@@ -281,7 +281,7 @@ for step in range(4):
         print(step == 2, counts()["cuLaunchKernel"] > before)
 """
 
-# The interpreter is held, as by an operator that hangs, while the answers come: they are on disk half a second later.
+# The interpreter is held, as by an operator that hangs, while the answers come: they are on disk soon.
 KILLED = STANDS_IN + """
 import ctypes, sys, time
 import torch
@@ -300,7 +300,7 @@ train(3)
 if "stalls" in sys.argv and "driver" in globals():
     driver.standin_stall()
 train(2)
-ctypes.PyDLL(None).usleep(1_500_000)
+ctypes.PyDLL(None).usleep(4_000_000)
 if "driver" in globals():
     os.kill(os.getpid(), 9)
 """
