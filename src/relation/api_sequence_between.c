@@ -95,7 +95,7 @@ static void ids_release(struct ids *ids)
 }
 
 /* Of one process, since its last step. */
-struct course {
+struct progress {
     bool asks_input;     /* a root was given a tensor that requires a gradient */
     bool is_spent;       /* the gradients of the last backward have served */
     bool has_plain;      /* a step that cleared none before it */
@@ -109,24 +109,25 @@ struct course {
 
 static void between_release(void *state)
 {
-    struct tc_map *courses = state;
-    struct course *course;
+    struct tc_map *processes = state;
+    struct progress *progress;
 
-    for (size_t pos = 0; (course = tc_map_next(courses, &pos));) {
-        ids_release(&course->harmless);
-        ids_release(&course->early);
+    for (size_t pos = 0; (progress = tc_map_next(processes, &pos));) {
+        ids_release(&progress->harmless);
+        ids_release(&progress->early);
     }
-    tc_map_release_structs(courses);
+    tc_map_release_structs(processes);
 }
 
-static struct course *course_of(struct tc_map *courses, const struct tc_process *process)
+static struct progress *progress_of(struct tc_map *processes, const struct tc_process *process)
 {
-    bool is_new = !tc_map_get(courses, (uintptr_t)process, &(uint64_t){0});
-    struct course *course = tc_map_struct(courses, (uintptr_t)process, sizeof(struct course));
+    bool is_new = !tc_map_get(processes, (uintptr_t)process, &(uint64_t){0});
+    struct progress *progress =
+        tc_map_struct(processes, (uintptr_t)process, sizeof(struct progress));
 
     if (is_new)
-        course->asked = course->trained = course->clipped = TC_NONE;
-    return course;
+        progress->asked = progress->trained = progress->clipped = TC_NONE;
+    return progress;
 }
 
 static bool asks_for_input(const struct tc_call *call)
@@ -151,46 +152,46 @@ static bool clears_in_vain(const struct tc_process *process, const struct tc_cal
 
 /* Do backwards of one model add to gradients that were clipped? Those of two models may be clipped
  * each after its own backward. */
-static void follow_clips(struct course *course, const struct tc_call *call)
+static void follow_clips(struct progress *progress, const struct tc_call *call)
 {
     if (call->is_root && !tc_value_get(call->ctx, "grad")) {
-        course->asked = tc_value_int(tc_value_get(call->self, "id"), TC_NONE);
+        progress->asked = tc_value_int(tc_value_get(call->self, "id"), TC_NONE);
     } else if (call->role == TC_ROLE_BACKWARD) {
-        course->trained = course->asked;
-        if (course->clipped != TC_NONE && course->clipped == course->trained)
-            ids_add(&course->early, course->clip);
+        progress->trained = progress->asked;
+        if (progress->clipped != TC_NONE && progress->clipped == progress->trained)
+            ids_add(&progress->early, progress->clip);
     } else if (call->role == TC_ROLE_CLIP) {
-        course->clip = call->id;
-        course->clipped = course->trained;
+        progress->clip = call->id;
+        progress->clipped = progress->trained;
     } else if (call->role == TC_ROLE_STEP || call->role == TC_ROLE_ZERO_GRAD ||
                call->role == TC_ROLE_SCALER) {
-        course->clipped = TC_NONE;
+        progress->clipped = TC_NONE;
     }
 }
 
-static void follow(struct course *course, const struct tc_process *process,
+static void follow(struct progress *progress, const struct tc_process *process,
                    const struct tc_call *call)
 {
-    follow_clips(course, call);
+    follow_clips(progress, call);
     if (call->is_root) {
-        course->asks_input |= asks_for_input(call);
+        progress->asks_input |= asks_for_input(call);
     } else if (call->role == TC_ROLE_BACKWARD) {
-        course->is_spent = course->asks_input;
+        progress->is_spent = progress->asks_input;
     } else if (call->role == TC_ROLE_STEP) {
-        course->asks_input = false;
+        progress->asks_input = false;
     } else if (call->role == TC_ROLE_ZERO_GRAD) {
-        if (course->is_spent || !clears_in_vain(process, call))
-            ids_add(&course->harmless, call->id);
-        course->asks_input = false;
+        if (progress->is_spent || !clears_in_vain(process, call))
+            ids_add(&progress->harmless, call->id);
+        progress->asks_input = false;
     }
 }
 
 static const struct tc_member_call *find_early_clip(const struct tc_window *window,
-                                                    const struct course *course)
+                                                    const struct progress *progress)
 {
     for (size_t i = 0; i < window->members.n; i++)
         if (is_of_the_loop(&window->members.items[i]) &&
-            ids_have(&course->early, window->members.items[i].id))
+            ids_have(&progress->early, window->members.items[i].id))
             return &window->members.items[i];
     return NULL;
 }
@@ -223,22 +224,22 @@ static bool is_dropped(const struct tc_window *window, size_t at)
 }
 
 /* Why what the call clears may be cleared. */
-static enum tc_excuse excuse_of(const struct tc_window *window, const struct course *course,
+static enum tc_excuse excuse_of(const struct tc_window *window, const struct progress *progress,
                                 size_t at)
 {
-    if (ids_have(&course->harmless, window->members.items[at].id))
+    if (ids_have(&progress->harmless, window->members.items[at].id))
         return TC_EXCUSE_SERVED;
-    return course->has_plain && is_dropped(window, at) ? TC_EXCUSE_DROPPED : TC_EXCUSE_NONE;
+    return progress->has_plain && is_dropped(window, at) ? TC_EXCUSE_DROPPED : TC_EXCUSE_NONE;
 }
 
 /* The first call that stands where it must not, or NULL. */
 static const struct tc_member_call *find_between(const struct tc_window *window,
                                                  const struct tc_claim *rule,
-                                                 const struct course *course,
+                                                 const struct progress *progress,
                                                  const struct tc_sink *sink)
 {
     if (rule->roles[WHAT] == TC_ROLE_CLIP && rule->roles[TO] == TC_ROLE_BACKWARD)
-        return find_early_clip(window, course);
+        return find_early_clip(window, progress);
 
     bool is_waiting = false; /* a backward */
 
@@ -247,7 +248,7 @@ static const struct tc_member_call *find_between(const struct tc_window *window,
         if (!is_of_the_loop(member))
             continue;
         if (member->role == rule->roles[WHAT] && is_waiting) {
-            const enum tc_excuse excuse = excuse_of(window, course, i);
+            const enum tc_excuse excuse = excuse_of(window, progress, i);
             if (excuse == TC_EXCUSE_NONE)
                 return member;
             tc_sink_excuse(sink, rule->key[0], excuse);
@@ -262,9 +263,10 @@ static const struct tc_member_call *find_between(const struct tc_window *window,
 }
 
 static void judge(const struct tc_claim *rule, struct tc_strtab *symbols,
-                  const struct tc_event *event, struct course *course, const struct tc_sink *sink)
+                  const struct tc_event *event, struct progress *progress,
+                  const struct tc_sink *sink)
 {
-    const struct tc_member_call *between = find_between(event->window, rule, course, sink);
+    const struct tc_member_call *between = find_between(event->window, rule, progress, sink);
     const tc_sym outcome[] = {between ? TC_SYM_BETWEEN : TC_SYM_OUTSIDE};
     struct tc_situation situation;
     struct tc_place place;
@@ -280,10 +282,10 @@ static void judge(const struct tc_claim *rule, struct tc_strtab *symbols,
                                  .place = &place,
                                  .member = between};
     sink->example(sink->context, event, &example);
-    course->has_plain |= !between && rule->roles[WHAT] == TC_ROLE_ZERO_GRAD;
+    progress->has_plain |= !between && rule->roles[WHAT] == TC_ROLE_ZERO_GRAD;
 }
 
-static void on_window(struct course *course, struct tc_strtab *symbols,
+static void on_window(struct progress *progress, struct tc_strtab *symbols,
                       const struct tc_event *event, const struct tc_sink *sink)
 {
     if (!tc_is_step_window(event)) /* its calls belong to the next */
@@ -291,9 +293,9 @@ static void on_window(struct course *course, struct tc_strtab *symbols,
     for (size_t i = 0; i < TC_N_CLAIMS(rules); i++)
         if (has_role(event->window, rules[i].roles[WHAT]) &&
             has_role(event->window, rules[i].roles[TO]))
-            judge(&rules[i], symbols, event, course, sink);
-    ids_next_window(&course->harmless);
-    ids_next_window(&course->early);
+            judge(&rules[i], symbols, event, progress, sink);
+    ids_next_window(&progress->harmless);
+    ids_next_window(&progress->early);
 }
 
 static void between_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
@@ -301,14 +303,14 @@ static void between_observe(void *state, struct tc_strtab *symbols, const struct
 {
     if (!event->process || event->process->is_worker)
         return;
-    struct course *course = course_of(state, event->process);
+    struct progress *progress = progress_of(state, event->process);
     if (event->kind == TC_EVENT_WINDOW)
-        on_window(course, symbols, event, sink);
+        on_window(progress, symbols, event, sink);
     else if (event->kind == TC_EVENT_CALL && !event->call->raised)
-        follow(course, event->process, event->call);
+        follow(progress, event->process, event->call);
     else if (event->kind == TC_EVENT_CHANGE && !event->call &&
              event->variable->kind == TC_SYM_PARAMETER && event->variable->requires_grad)
-        course->is_spent = true;
+        progress->is_spent = true;
 }
 
 const struct tc_source tc_source_clearing = {

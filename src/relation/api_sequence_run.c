@@ -15,7 +15,7 @@
 
 #define MAX_USES 16
 
-struct course {
+struct progress {
     /* What the script called before the loop, what libraries did ("done API"), and of which
      * packages members of windows are ("known PACKAGE"). */
     tc_sym marks[TC_SETUP_MARKS];
@@ -27,12 +27,12 @@ struct course {
 };
 
 struct run_state {
-    struct tc_map courses; /* process → struct course * */
+    struct tc_map processes; /* process → struct progress * */
 };
 
 static void run_release(void *state)
 {
-    tc_map_release_structs(&((struct run_state *)state)->courses);
+    tc_map_release_structs(&((struct run_state *)state)->processes);
 }
 
 static bool is_loop(const struct tc_call *call)
@@ -58,55 +58,58 @@ static tc_sym known_package(struct tc_strtab *symbols, tc_sym fn)
 }
 
 /* Of several objects of a class one that has the flag set is enough. */
-static void set_use(struct course *course, tc_sym field, tc_sym value)
+static void set_use(struct progress *progress, tc_sym field, tc_sym value)
 {
-    for (size_t i = 0; i < course->uses.n; i++)
-        if (course->uses.pairs[i].field == field && course->uses.pairs[i].value == TC_SYM_TRUE)
+    for (size_t i = 0; i < progress->uses.n; i++)
+        if (progress->uses.pairs[i].field == field && progress->uses.pairs[i].value == TC_SYM_TRUE)
             return;
-    if (course->uses.n < MAX_USES)
-        tc_situation_set(&course->uses, field, value);
+    if (progress->uses.n < MAX_USES)
+        tc_situation_set(&progress->uses, field, value);
 }
 
 /* The class of the method fn is in use, on an object with these flags. */
-static void add_use(struct course *course, struct tc_strtab *symbols, const struct tc_call *call)
+static void add_use(struct progress *progress, struct tc_strtab *symbols,
+                    const struct tc_call *call)
 {
     const struct tc_value *attrs = tc_value_get(call->self, "attrs");
     tc_sym class = tc_class_of(symbols, "uses_of.", call->fn);
 
-    set_use(course, tc_class_of(symbols, "uses.", call->fn), TC_SYM_TRUE);
+    set_use(progress, tc_class_of(symbols, "uses.", call->fn), TC_SYM_TRUE);
     for (uint32_t i = 0; attrs && attrs->kind == TC_VALUE_OBJECT && i < attrs->n; i++) {
         const struct tc_member *flag = &attrs->members[i];
         struct tc_strbuf prefix = TC_STRBUF_INIT;
         if (flag->value.kind != TC_VALUE_BOOL)
             continue;
         tc_strbuf_addf(&prefix, "%s.", tc_strtab_text(symbols, class));
-        set_use(course, tc_symbols_join(symbols, prefix.text, flag->key),
+        set_use(progress, tc_symbols_join(symbols, prefix.text, flag->key),
                 tc_symbols_bool(flag->value.boolean));
         tc_strbuf_release(&prefix);
     }
 }
 
-static struct course *course_of(struct run_state *s, const struct tc_process *process)
+static struct progress *progress_of(struct run_state *s, const struct tc_process *process)
 {
-    return tc_map_struct(&s->courses, (uintptr_t)process, sizeof(struct course));
+    return tc_map_struct(&s->processes, (uintptr_t)process, sizeof(struct progress));
 }
 
-static void on_call(struct course *course, struct tc_strtab *symbols, const struct tc_event *event)
+static void on_call(struct progress *progress, struct tc_strtab *symbols,
+                    const struct tc_event *event)
 {
     const struct tc_call *call = event->call;
 
     if (tc_role_has(call->role, TC_TRAIT_MEMBER))
-        tc_setup_add(course->marks, &course->n, TC_SETUP_MARKS, known_package(symbols, call->fn));
+        tc_setup_add(progress->marks, &progress->n, TC_SETUP_MARKS,
+                     known_package(symbols, call->fn));
     if (call->role == TC_ROLE_LIBRARY && !tc_is_by_the_user(symbols, call))
-        add_use(course, symbols, call);
-    if (course->is_running)
+        add_use(progress, symbols, call);
+    if (progress->is_running)
         return;
     if (is_loop(call)) {
-        course->is_running = true;
-        tc_place_of(event, &course->begin);
+        progress->is_running = true;
+        tc_place_of(event, &progress->begin);
     } else if (is_preparation(call)) {
         bool is_own = tc_is_by_the_user(symbols, call);
-        tc_setup_add(course->marks, &course->n, TC_SETUP_MARKS,
+        tc_setup_add(progress->marks, &progress->n, TC_SETUP_MARKS,
                      is_own ? call->descriptor : TC_ATOM(symbols, TC_SYM_DONE, call->descriptor));
     }
 }
@@ -116,29 +119,29 @@ static void run_observe(void *state, struct tc_strtab *symbols, const struct tc_
 {
     if (!event->process)
         return;
-    struct course *course = course_of(state, event->process);
-    if (course->is_told)
+    struct progress *progress = progress_of(state, event->process);
+    if (progress->is_told)
         return;
     /* Once sampling has left out a step, what came before is not known. */
     if (event->process->n_gaps) {
         tc_sink_excuse(sink, TC_SYM_ROOT_FORWARD, TC_EXCUSE_GAP);
-        course->is_told = true;
+        progress->is_told = true;
         return;
     }
     if (tc_setup_is_of_script(symbols, event))
-        on_call(course, symbols, event);
-    if (!tc_is_step_window(event) || !course->is_running)
+        on_call(progress, symbols, event);
+    if (!tc_is_step_window(event) || !progress->is_running)
         return;
-    course->is_told = true;
-    struct tc_situation situation = course->uses;
+    progress->is_told = true;
+    struct tc_situation situation = progress->uses;
     tc_situation_set(&situation, TC_SYM_F_WORLD,
                      event->process->world > 1 ? TC_SYM_MANY : TC_SYM_ONE);
     tc_situation_sort(&situation);
     struct tc_example example = {.key = TC_SYM_ROOT_FORWARD,
                                  .situation = &situation,
-                                 .outcome = course->marks,
-                                 .n_outcome = course->n,
-                                 .place = &course->begin};
+                                 .outcome = progress->marks,
+                                 .n_outcome = progress->n,
+                                 .place = &progress->begin};
     sink->example(sink->context, event, &example);
 }
 

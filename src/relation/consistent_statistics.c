@@ -26,31 +26,31 @@ struct average {
 };
 
 /* Of one process. */
-struct course {
+struct progress {
     struct tc_map averages; /* root → struct average * */
     uint64_t n_changes;     /* of variables, and optimizer steps */
 };
 
 struct statistics_state {
-    struct tc_map moving;  /* (process, class of the owner, last part of the name) that forwards
-                              write to */
-    struct tc_map courses; /* process → struct course * */
+    struct tc_map moving;    /* (process, class of the owner, last part of the name) that forwards
+                                write to */
+    struct tc_map processes; /* process → struct progress * */
 };
 
 static void statistics_release(void *state)
 {
     struct statistics_state *s = state;
-    struct course *course;
+    struct progress *progress;
 
-    for (size_t pos = 0; (course = tc_map_next(&s->courses, &pos));)
-        tc_map_release_structs(&course->averages);
-    tc_map_release_structs(&s->courses);
+    for (size_t pos = 0; (progress = tc_map_next(&s->processes, &pos));)
+        tc_map_release_structs(&progress->averages);
+    tc_map_release_structs(&s->processes);
     tc_map_release(&s->moving);
 }
 
-static struct course *course_of(struct statistics_state *s, const struct tc_process *process)
+static struct progress *progress_of(struct statistics_state *s, const struct tc_process *process)
 {
-    return tc_map_struct(&s->courses, (uintptr_t)process, sizeof(struct course));
+    return tc_map_struct(&s->processes, (uintptr_t)process, sizeof(struct progress));
 }
 
 static uint64_t kind_of(const struct tc_strtab *symbols, const struct tc_process *process,
@@ -111,9 +111,9 @@ static struct average look_at(const struct statistics_state *s, const struct tc_
 static struct average average_of(struct statistics_state *s, const struct tc_strtab *symbols,
                                  const struct tc_process *process, int64_t root)
 {
-    struct course *course = course_of(s, process);
-    struct average *average = tc_map_struct(&course->averages, (uint64_t)root, sizeof(*average));
-    const uint64_t version = 1 + course->n_changes + process->variables.n;
+    struct progress *progress = progress_of(s, process);
+    struct average *average = tc_map_struct(&progress->averages, (uint64_t)root, sizeof(*average));
+    const uint64_t version = 1 + progress->n_changes + process->variables.n;
 
     if (average->version != version)
         *average = look_at(s, symbols, process, root);
@@ -144,7 +144,7 @@ static void statistics_observe(void *state, struct tc_strtab *symbols, const str
         return;
     if (event->kind == TC_EVENT_CHANGE ||
         (event->kind == TC_EVENT_CALL && event->call->role == TC_ROLE_STEP))
-        course_of(s, event->process)->n_changes++;
+        progress_of(s, event->process)->n_changes++;
     if (event->kind == TC_EVENT_CHANGE && event->variable->kind == TC_SYM_BUFFER &&
         is_forward(event->call))
         tc_map_put(&s->moving, kind_of(symbols, event->process, event->variable), 1);

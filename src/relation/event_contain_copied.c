@@ -13,7 +13,7 @@
 #include "replay/symbols.h"
 
 /* Of one process. */
-struct course {
+struct progress {
     bool has_trained;         /* since state was taken last */
     bool has_taken;           /* any state */
     size_t n;                 /* weights that the load at hand has written to */
@@ -21,32 +21,33 @@ struct course {
 };
 
 struct copied_state {
-    struct tc_map courses; /* process → struct course * */
+    struct tc_map processes; /* process → struct progress * */
 };
 
 static void copied_release(void *state)
 {
-    tc_map_release_structs(&((struct copied_state *)state)->courses);
+    tc_map_release_structs(&((struct copied_state *)state)->processes);
 }
 
-static void on_write(struct course *course, const struct tc_call *call)
+static void on_write(struct progress *progress, const struct tc_call *call)
 {
     const int64_t serial = tc_value_int(tc_value_get(call->self, "id"), TC_NONE);
     const struct tc_value *operand;
 
     if (!tc_value_is(tc_value_get(call->self, "tensor"), "Parameter"))
         return;
-    if (!course->n++)
-        course->copied_to_itself = TC_NONE;
+    if (!progress->n++)
+        progress->copied_to_itself = TC_NONE;
     for (uint32_t pos = 0; (operand = tc_call_next_tensor(call, &pos));)
-        if (course->copied_to_itself == TC_NONE &&
+        if (progress->copied_to_itself == TC_NONE &&
             tc_value_int(tc_value_get(operand, "id"), TC_NONE) == serial)
-            course->copied_to_itself = serial;
+            progress->copied_to_itself = serial;
 }
 
-static void on_load(struct course *course, const struct tc_event *event, const struct tc_sink *sink)
+static void on_load(struct progress *progress, const struct tc_event *event,
+                    const struct tc_sink *sink)
 {
-    const bool is_copy = course->copied_to_itself == TC_NONE;
+    const bool is_copy = progress->copied_to_itself == TC_NONE;
     const tc_sym outcome = is_copy ? TC_SYM_DISTINCT : TC_SYM_REPEATED;
     const struct tc_situation none = {.n = 0};
     const struct tc_example example = {
@@ -54,11 +55,12 @@ static void on_load(struct course *course, const struct tc_event *event, const s
         .situation = &none,
         .outcome = &outcome,
         .n_outcome = 1,
-        .variable = is_copy ? NULL : tc_process_variable(event->process, course->copied_to_itself)};
+        .variable =
+            is_copy ? NULL : tc_process_variable(event->process, progress->copied_to_itself)};
 
-    if (course->n && course->has_taken && course->has_trained && !event->call->raised)
+    if (progress->n && progress->has_taken && progress->has_trained && !event->call->raised)
         sink->example(sink->context, event, &example);
-    course->n = 0;
+    progress->n = 0;
 }
 
 static void copied_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
@@ -70,17 +72,17 @@ static void copied_observe(void *state, struct tc_strtab *symbols, const struct 
     (void)symbols;
     if (event->kind != TC_EVENT_CALL || event->process->is_worker)
         return;
-    struct course *course =
-        tc_map_struct(&s->courses, (uintptr_t)event->process, sizeof(struct course));
+    struct progress *progress =
+        tc_map_struct(&s->processes, (uintptr_t)event->process, sizeof(struct progress));
     if (call->role == TC_ROLE_SAVE) {
-        course->has_taken = true;
-        course->has_trained = false;
+        progress->has_taken = true;
+        progress->has_trained = false;
     } else if (call->role == TC_ROLE_STEP) {
-        course->has_trained = true;
+        progress->has_trained = true;
     } else if (call->role == TC_ROLE_FILL && tc_call_is_within(call, TC_ROLE_LOAD)) {
-        on_write(course, call);
+        on_write(progress, call);
     } else if (call->role == TC_ROLE_LOAD && !tc_call_is_within(call->parent, TC_ROLE_LOAD)) {
-        on_load(course, event, sink);
+        on_load(progress, event, sink);
     }
 }
 
