@@ -2,7 +2,9 @@
 /*
  * consistent_steady.c - Consistent/steady: a variable is as it was one step before
  *
- * As the optimizer's steps left it: what is converted after the last of them trains no more.
+ * As the optimizer's steps left it: what is converted after the last of them trains no more. Where
+ * only optimizers step that never did before, another training begins, and what it begins with is
+ * for the script to say.
  */
 #include "relation/consistent.h"
 
@@ -14,13 +16,26 @@ struct moment {
     bool has_before, has_now;
 };
 
+/* The optimizers of one process. */
+struct optimizers {
+    struct tc_map stepped; /* id → number of the window of its first step */
+    bool goes_on;          /* one of an earlier window stepped in the open one */
+};
+
 struct steady_state {
-    struct tc_map moments; /* variable → struct moment * */
+    struct tc_map moments;   /* variable → struct moment * */
+    struct tc_map processes; /* process → struct optimizers * */
 };
 
 static void steady_release(void *state)
 {
-    tc_map_release_structs(&((struct steady_state *)state)->moments);
+    struct steady_state *s = state;
+    struct optimizers *optimizers;
+
+    for (size_t pos = 0; (optimizers = tc_map_next(&s->processes, &pos));)
+        tc_map_release(&optimizers->stepped);
+    tc_map_release_structs(&s->processes);
+    tc_map_release_structs(&s->moments);
 }
 
 /* Content is compared only where nothing should train it. */
@@ -47,10 +62,23 @@ static struct moment *moment_of(struct steady_state *s, const struct tc_variable
     return tc_map_struct(&s->moments, (uintptr_t)v, sizeof(struct moment));
 }
 
-static void on_step(struct steady_state *s, const struct tc_process *process)
+static struct optimizers *optimizers_of(struct steady_state *s, const struct tc_process *process)
 {
-    const struct tc_variable *v;
+    return tc_map_struct(&s->processes, (uintptr_t)process, sizeof(struct optimizers));
+}
 
+static void on_step(struct steady_state *s, const struct tc_event *event)
+{
+    const struct tc_process *process = event->process;
+    const int64_t id = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
+    struct optimizers *optimizers = optimizers_of(s, process);
+    const struct tc_variable *v;
+    bool is_new;
+
+    uint64_t *first = tc_map_at(&optimizers->stepped, (uint64_t)id, &is_new);
+    if (is_new)
+        *first = process->window.number;
+    optimizers->goes_on |= *first != process->window.number;
     for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));) {
         struct moment *m = moment_of(s, v);
         m->now = tc_snapshot_of(v);
@@ -61,19 +89,23 @@ static void on_step(struct steady_state *s, const struct tc_process *process)
 static void on_window(struct steady_state *s, struct tc_strtab *symbols,
                       const struct tc_event *event, const struct tc_sink *sink)
 {
+    struct optimizers *optimizers = optimizers_of(s, event->process);
     const struct tc_variable *v;
 
     for (size_t pos = 0; (v = tc_map_next(&event->process->variables, &pos));) {
         struct moment *m = moment_of(s, v);
         if (!m->has_now)
             continue;
-        if (m->has_before && m->n_gaps == event->process->n_gaps)
-            judge_steady(m, v, symbols, event, sink);
-        else if (m->has_before)
+        if (m->has_before && m->n_gaps != event->process->n_gaps)
             tc_sink_excuse(sink, v->kind, TC_EXCUSE_GAP);
+        else if (m->has_before && !optimizers->goes_on)
+            tc_sink_excuse(sink, v->kind, TC_EXCUSE_ANEW);
+        else if (m->has_before)
+            judge_steady(m, v, symbols, event, sink);
         *m =
             (struct moment){.before = m->now, .has_before = true, .n_gaps = event->process->n_gaps};
     }
+    optimizers->goes_on = false;
 }
 
 static void steady_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
@@ -83,7 +115,7 @@ static void steady_observe(void *state, struct tc_strtab *symbols, const struct 
         on_window(state, symbols, event, sink);
     else if (event->kind == TC_EVENT_CALL && event->call->role == TC_ROLE_STEP &&
              !event->call->raised && !event->process->is_worker)
-        on_step(state, event->process);
+        on_step(state, event);
 }
 
 const struct tc_source tc_source_steady = {.name = "steady",

@@ -33,6 +33,9 @@
     X(GAP, "gap", TC_NO_SYM, "sampling left out steps before it",                                    \
       "no script: what --sampling-interval leaves out",                                              \
       "relations/Consistent_steady/steps-left-out")                                                  \
+    X(ANEW, "anew", TC_NO_SYM, "only new optimizers stepped: another training began",                \
+      "new_words_learned_first.py of benchmarks/blind/fourth: a vocabulary grows",                   \
+      "relations/Consistent_steady/between-two-trainings")                                           \
     X(NOT_LOOKED, "not_looked", TC_NO_SYM, "no variable was looked at",                              \
       "no script: the definition of the form, for traces of calls alone",                            \
       "relations/EventContain_some/no-variable-looked-at")                                           \

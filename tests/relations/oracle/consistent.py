@@ -18,20 +18,22 @@ def peer(p, what, _):
 
 
 def steady(p, what, x):
-    """As the steps of a window left a variable, and those of the window before."""
-    state = p.state["steady"] if p else None
+    """As the steps of a window left a variable, and those of the window before, but where a training begins."""
+    state, optimizers = (p.state["steady"], p.state["optimizers"]) if p else (None, None)
     if what == "call" and x["role"] == "step" and not x["raised"]:
+        optimizers.setdefault(x["self"]["id"], []).append(p.window_number)
         for v in p.variables.values():
             state.setdefault(v["serial"], {})["now"] = {k: v[k] for k in ("data", "dtype", "shape", "requires_grad")}
     if what != "window" or not p.has_step:
         return
+    goes_on = any(min(when) < p.window_number == max(when) for when in optimizers.values())
     for v in p.variables.values():
         moment = state.get(v["serial"], {})
         before, now = moment.get("before"), moment.pop("now", None)
         if not now:
             continue
         moment["before"] = now
-        if before:
+        if before and goes_on:
             is_frozen = v["kind"] == "Parameter" and not before["requires_grad"] and not now["requires_grad"]
             attrs = ("dtype", "shape") + (("data",) if is_frozen else ())
             yield v["kind"], situation_of_variable(v), frozenset((a, before[a] == now[a]) for a in attrs)
