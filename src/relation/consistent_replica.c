@@ -18,6 +18,9 @@
  * A weight that differs from the start, where others are the same, is this rank's part of a whole:
  * tensor parallelism by hand leaves no mark of that on it.
  *
+ * Where a parameter of a model had another shape on another rank when it was first seen, the ranks
+ * hold stages of a pipeline by hand, which have names in common and nothing else.
+ *
  * Ranks that have all of their weights in common share the work, so that each is given a batch of
  * its own. What models are given for training in a step is compared as one thing more: that it is
  * equal counts from the third step in a row on, and only where everything that trains is known to
@@ -68,11 +71,15 @@ struct replica {
     struct content contents[2];  /* those of the lowest ranks, lowest first */
     unsigned n_contents;
     bool data_differs, dtype_differs, shape_differs, is_incomparable;
-    bool is_part;        /* of the ranks that hold one part of it; others hold other parts */
-    uint64_t first_data; /* on the rank that reported first, when it was first seen */
-    bool first_differs;  /* on another one it was another */
-    bool is_own;         /* each rank has one of its own, and always had */
-    bool is_untold;      /* a batch of which nothing can be said */
+    bool is_part;             /* of the ranks that hold one part of it; others hold other parts */
+    uint64_t first_data;      /* on the rank that reported first, when it was first seen */
+    bool first_differs;       /* on another one it was another */
+    tc_sym first_shape;       /* there and then */
+    bool first_shape_differs; /* on another one it was another */
+    bool is_sharded;          /* on one of them */
+    bool is_stage;            /* its model is another one on each rank */
+    bool is_own;              /* each rank has one of its own, and always had */
+    bool is_untold;           /* a batch of which nothing can be said */
 };
 
 struct pending_step {
@@ -249,7 +256,8 @@ static void add_statement(struct replica_state *r, struct pending_step *step,
                                   .last_rank = -1,
                                   .attr = said->attr,
                                   .is_part = said->is_part,
-                                  .first_data = said->variable->first_data};
+                                  .first_data = said->variable->first_data,
+                                  .first_shape = said->variable->first_shape};
         *at = step->variables.n;
         tc_vec_push(&step->variables, replica);
     }
@@ -265,6 +273,8 @@ static void add_statement(struct replica_state *r, struct pending_step *step,
     replica->data_differs |= other->data != now.data;
     replica->first_differs |=
         said->variable->has_first && replica->first_data != said->variable->first_data;
+    replica->is_sharded |= said->variable->is_sharded;
+    replica->first_shape_differs |= replica->first_shape != said->variable->first_shape;
     replica->dtype_differs |= other->dtype != now.dtype;
     replica->shape_differs |= other->shape != now.shape;
     replica->n_ranks++;
@@ -434,7 +444,7 @@ static int by_serial(const void *a, const void *b)
 static bool is_trained(const struct replica *replica)
 {
     return !replica->variable.is_setting && !replica->is_incomparable && !replica->is_part &&
-           !replica->is_own && replica->variable.kind == TC_SYM_PARAMETER &&
+           !replica->is_own && !replica->is_stage && replica->variable.kind == TC_SYM_PARAMETER &&
            replica->variable.requires_grad;
 }
 
@@ -523,11 +533,17 @@ static void tell(const struct replica_state *r, struct pending_step *step, bool 
     const struct replica **sorted = tc_malloc((step->variables.n + 1) * sizeof(*sorted));
     size_t n = 0;
 
-    for (size_t i = 0; i < step->variables.n; i++)
-        if (is_shared(step, &step->variables.items[i]) && !step->variables.items[i].is_untold)
-            sorted[n++] = &step->variables.items[i];
-        else if (!step->variables.items[i].is_untold)
-            tc_sink_excuse(sink, step->variables.items[i].variable.kind, TC_EXCUSE_NOT_SHARED);
+    for (size_t i = 0; i < step->variables.n; i++) {
+        const struct replica *replica = &step->variables.items[i];
+        if (replica->is_untold)
+            continue;
+        if (!is_shared(step, replica))
+            tc_sink_excuse(sink, replica->variable.kind, TC_EXCUSE_NOT_SHARED);
+        else if (replica->is_stage)
+            tc_sink_excuse(sink, replica->variable.kind, TC_EXCUSE_STAGES);
+        else
+            sorted[n++] = replica;
+    }
     qsort(sorted, n, sizeof(*sorted), by_serial);
     for (size_t i = 0; i < n; i++) {
         const struct replica *replica =
@@ -548,6 +564,33 @@ static void tell_apart(const struct replica_state *r, struct steps *steps, bool 
         tell(r, steps->apart.items[i], has_met, symbols, event, sink);
     steps->apart.n = 0;
     steps->has_parted = !has_met;
+}
+
+/* Had it another shape on another rank before anything was done to it? Of what all ranks have, the
+ * lowest rank is the same, and so is whose roots are told. */
+static bool began_in_other_shape(const struct pending_step *step, const struct replica *replica)
+{
+    return replica->first_shape_differs && replica->variable.kind == TC_SYM_PARAMETER &&
+           replica->variable.root != TC_NONE && !replica->is_sharded && is_shared(step, replica);
+}
+
+/* All of a model whose ranks hold other stages of it. */
+static void find_stages(struct pending_step *step)
+{
+    struct tc_map roots = TC_MAP_INIT;
+    uint64_t ignored;
+
+    for (size_t i = 0; i < step->variables.n; i++) {
+        const struct replica *replica = &step->variables.items[i];
+        if (began_in_other_shape(step, replica))
+            tc_map_put(&roots, (uint64_t)replica->variable.root, 1);
+    }
+    for (size_t i = 0; i < step->variables.n; i++) {
+        struct replica *replica = &step->variables.items[i];
+        replica->is_stage = !replica->variable.is_setting && is_shared(step, replica) &&
+                            tc_map_get(&roots, (uint64_t)replica->variable.root, &ignored);
+    }
+    tc_map_release(&roots);
 }
 
 /* Where nothing that trains began alike, nobody has seen to it that anything does. */
@@ -627,6 +670,7 @@ static void settle(struct replica_state *r, struct steps *steps, size_t at,
     struct pending_step **items = steps->items.items, *step = items[at];
     enum replicas replicas;
 
+    find_stages(step);
     find_own(step);
     weigh_batch(steps, step);
     replicas = replicas_in(step);

@@ -142,6 +142,10 @@
       "relations/Consistent_replica/parts-of-an-optimizer")                                          \
     X(NOT_SHARED, "not_shared", TC_NO_SYM, "not all ranks that reported have it",                    \
       "no script: the definition of the form", "relations/Consistent_replica/parts-have-replicas")   \
+    X(STAGES, "stages", TC_NO_SYM,                                                                   \
+      "its model began with a parameter of another shape on another rank, as stages do",             \
+      "pipeline_of_two_ranks.py of benchmarks/blind/fourth: stages under one name",                  \
+      "relations/Consistent_replica/stages-under-one-name")                                          \
     X(OWN_PART, "own_part", TC_SYM_DATA,                                                             \
       "it differs between ranks from the start, as parts of a whole do, where others are equal",     \
       "tensor parallelism by hand: dropout_differs_in_replicated_part of benchmarks/blind",          \

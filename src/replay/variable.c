@@ -97,6 +97,7 @@ static struct tc_variable *variable_at(struct tc_process *process, int64_t seria
         variable->owner = TC_SYM_NULL;
         variable->dtype = TC_SYM_NULL;
         variable->part = TC_NO_SYM;
+        variable->first_shape = TC_NO_SYM;
         *slot = (uintptr_t)variable;
     }
     return (struct tc_variable *)(uintptr_t)*slot;
@@ -231,6 +232,8 @@ static void set_shape(struct update *u, const struct tc_value *value)
     u->variable->shape = json_text(u->symbols, value);
     u->variable->is_matrix = value->kind == TC_VALUE_ARRAY && value->n >= 2;
     u->variable->is_empty = has_no_element(value);
+    if (u->variable->first_shape == TC_NO_SYM && !u->variable->is_empty)
+        u->variable->first_shape = u->variable->shape;
 }
 
 static void set_is_leaf(struct update *u, const struct tc_value *value)

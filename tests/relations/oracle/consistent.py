@@ -58,7 +58,7 @@ def replica(p, what, x):
         whole = [r for _, r in sorted(reports_of(x).items()) if len(r) == max(world for world, _, _ in r.values())]
         for reports, has_met in zip(whole, meets_again(whole)):
             variables, groups = zip(*(reports[rank][1:] for rank in sorted(reports)))
-            yield from (of_replicas(v, has_met) for v in on_all(variables))
+            yield from (of_replicas(v, has_met) for v in replicas_on_all(variables))
             yield from of_parts(v for rank in variables for v in rank.values())
             yield from (of_groups(g) for g in on_all(groups))
 
@@ -70,6 +70,14 @@ def reports_of(shared):
 def on_all(ranks):
     """What every rank has, by name: a list of it, lowest rank first."""
     return [[rank[name] for rank in ranks] for name in ranks[0] if all(name in rank for rank in ranks)]
+
+
+def replicas_on_all(ranks):
+    """But of a model with a parameter that began in other shapes."""
+    shared = on_all(ranks)
+    stages = {v[0]["root"] for v in shared if v[0]["kind"] == "Parameter" and "root" in v[0]
+              and not any(w.get("sharded") for w in v) and not is_equal(v, "first_shape")}
+    return [v for v in shared if v[0].get("root") not in stages]
 
 
 def is_equal(replicas, attr):
@@ -85,7 +93,7 @@ def meets_again(steps):
     """For each step: do the ranks differ in most of what trains, and in none of it at the end of at most 64 such steps?"""
     met, run, has_parted, longest = [False] * len(steps), [], False, 0
     for i, reports in enumerate(steps):
-        trained = [v for v in on_all([reports[rank][1] for rank in sorted(reports)]) if trains(v)]
+        trained = [v for v in replicas_on_all([reports[rank][1] for rank in sorted(reports)]) if trains(v)]
         differ = sum(not is_equal(v, "data") for v in trained)
         if trained and 2 * differ >= len(trained) and differ and not has_parted and len(run) < 64:
             run.append(i)

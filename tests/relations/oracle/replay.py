@@ -153,7 +153,8 @@ class Process:
         is_new = r["var"] not in self.variables
         v = self.variables.setdefault(r["var"], {"serial": r["var"], "data_cause": -1, "grad_cause": -1, "grad_made": -1,
                                                  "stepped": -1, "is_zero_computed": False, "framework": {},
-                                                 "first": r["attrs"].get("data")})
+                                                 "first": r["attrs"].get("data"),
+                                                 "first_shape": r["attrs"].get("shape")})
         v.update({k: r[k] for k in ("name", "kind", "root") if k in r})
         if 0 in r["attrs"].get("shape", v.get("shape", [])):  # no element, no content
             r["attrs"].pop("data", None)
