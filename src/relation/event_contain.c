@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "invariant/describe.h"
 #include "replay/symbols.h"
 
@@ -36,6 +37,7 @@ static tc_sym grad_before(const struct tc_variable *v, const struct tc_call *cal
 struct gradients {
     bool any, overflow;          /* one; one that is not finite */
     bool any_whole, any_sharded; /* a parameter that is trained, by what is here */
+    bool any_after, any_zero;    /* one when the call ends; one that was computed to be zero */
 };
 
 static void count_gradient(struct gradients *g, const struct tc_variable *v,
@@ -46,11 +48,13 @@ static void count_gradient(struct gradients *g, const struct tc_variable *v,
     tc_sym grad = grad_before(v, call);
     g->any |= grad != TC_SYM_GRAD_NULL && grad != TC_SYM_ZERO;
     g->overflow |= grad == TC_SYM_NAN_OR_INF;
+    g->any_after |= v->grad != TC_SYM_GRAD_NULL && v->grad != TC_SYM_ZERO;
+    g->any_zero |= v->grad == TC_SYM_ZERO && v->is_zero_computed;
     *(v->is_sharded ? &g->any_sharded : &g->any_whole) = true;
 }
 
-/* Of the parameters that the receiver owns, or of all, when the call began. */
-static struct gradients gradients_before(const struct tc_event *event)
+/* Of the parameters that the receiver owns, or of all, when the call began and when it ended. */
+static struct gradients gradients_around(const struct tc_event *event)
 {
     const struct tc_call *call = event->call;
     struct gradients g = {0};
@@ -61,6 +65,42 @@ static struct gradients gradients_before(const struct tc_event *event)
     for (size_t pos = 0; !call->n_params && (v = tc_map_next(&event->process->variables, &pos));)
         count_gradient(&g, v, call);
     return g;
+}
+
+/* A batch may leave nothing to learn: rewards that are all alike, margins that are all kept. */
+#define FLAT_STEPS_IN_A_ROW 3
+
+struct contents_state {
+    struct tc_map lines; /* (process, call, line of the script) → what its gradients were: */
+};
+
+enum {
+    LINE_GAVE = 1, /* one at least was not zero; 0: none ever was */
+    LINE_FLAT,     /* all are zero since the step of that number, which is added */
+};
+
+static void contents_release(void *state)
+{
+    tc_map_release(&((struct contents_state *)state)->lines);
+}
+
+/* Were all gradients computed to be zero, by a line that gave others before, and not for long? */
+static bool is_flat(struct contents_state *s, const struct tc_event *event,
+                    const struct gradients *g)
+{
+    const struct tc_call *call = event->call;
+    const uint64_t who[] = {(uintptr_t)event->process, call->descriptor, tc_call_at(call)};
+    bool is_new;
+
+    if (!g->any_after && !g->any_zero)
+        return false;
+    uint64_t *line = tc_map_at(&s->lines, tc_hash64(who, sizeof(who), 0), &is_new);
+    if (g->any_after)
+        *line = LINE_GAVE;
+    else if (*line == LINE_GAVE)
+        *line = LINE_FLAT + (uint64_t)call->step;
+    return *line >= LINE_FLAT &&
+           (uint64_t)call->step - (*line - LINE_FLAT) < FLAT_STEPS_IN_A_ROW - 1;
 }
 
 /*
@@ -76,16 +116,18 @@ static struct gradients gradients_before(const struct tc_event *event)
  *   idle       no weight is to be changed
  *   overflow   a gradient was not finite: a gradient scaler leaves out the step, and nothing is
  *              due. Nor is it of a scaler where no gradient is looked at
+ *   flat       gradients were computed, and are zero
  */
-static size_t contents_of(struct tc_strtab *symbols, const struct tc_event *event,
-                          const struct tc_situation *situation, tc_sym out[MAX_CONTENTS])
+static size_t contents_of(struct contents_state *s, struct tc_strtab *symbols,
+                          const struct tc_event *event, const struct tc_situation *situation,
+                          tc_sym out[MAX_CONTENTS])
 {
     const struct tc_call *call = event->call;
     const bool is_looked = event->process->variables.n && !event->process->has_samples;
     size_t n = 0;
 
     if (is_looked) {
-        struct gradients g = gradients_before(event);
+        struct gradients g = gradients_around(event);
         out[n++] = TC_SYM_LOOKED;
         if ((call->is_root || call->role == TC_ROLE_BACKWARD) && !call->has_step)
             out[n++] = TC_SYM_COMPUTES;
@@ -95,6 +137,8 @@ static size_t contents_of(struct tc_strtab *symbols, const struct tc_event *even
             out[n++] = TC_SYM_FRESH;
         if (g.overflow)
             out[n++] = TC_SYM_OVERFLOW;
+        if (is_flat(s, event, &g))
+            out[n++] = TC_SYM_FLAT;
     } else if (call->role == TC_ROLE_SCALER) {
         out[n++] = TC_SYM_OVERFLOW;
     }
@@ -114,17 +158,16 @@ static void some_observe(void *state, struct tc_strtab *symbols, const struct tc
     struct tc_situation situation;
     tc_sym outcome[MAX_CONTENTS];
 
-    (void)state;
     if (!tc_is_subject(event))
         return;
     tc_situation_of_call(&situation, symbols, event->process, event->call, true);
     tc_situation_sort(&situation);
-    struct tc_example example = {.key = event->call->descriptor,
-                                 .situation = &situation,
-                                 .outcome = outcome,
-                                 .n_outcome = contents_of(symbols, event, &situation, outcome),
-                                 .excuses =
-                                     event->call->is_starved ? TC_EXCUSE_BIT(TC_EXCUSE_PAUSE) : 0};
+    struct tc_example example = {
+        .key = event->call->descriptor,
+        .situation = &situation,
+        .outcome = outcome,
+        .n_outcome = contents_of(state, symbols, event, &situation, outcome),
+        .excuses = event->call->is_starved ? TC_EXCUSE_BIT(TC_EXCUSE_PAUSE) : 0};
     sink->example(sink->context, event, &example);
 }
 
@@ -199,13 +242,17 @@ static tc_sym some_key(struct tc_strtab *symbols, const struct tc_param *params,
 static enum tc_excuse excuse_of_change(const struct tc_param *change, const tc_sym *outcome,
                                        size_t n)
 {
+    const bool is_given = change->attr == TC_SYM_GRAD && change->from == TC_SYM_CLEAR;
+
     if (!tc_outcome_has(outcome, n, TC_SYM_LOOKED))
         return TC_EXCUSE_NOT_LOOKED;
-    if (change->attr == TC_SYM_GRAD && change->from == TC_SYM_CLEAR)
-        return tc_outcome_has(outcome, n, TC_SYM_FRESH) ? TC_EXCUSE_NONE : TC_EXCUSE_ACCUMULATED;
+    if (is_given && !tc_outcome_has(outcome, n, TC_SYM_FRESH))
+        return TC_EXCUSE_ACCUMULATED;
     if (change->attr == TC_SYM_GRAD && change->to == TC_SYM_CLEAR)
         return tc_outcome_has(outcome, n, TC_SYM_LADEN) ? TC_EXCUSE_NONE
                                                         : TC_EXCUSE_NOTHING_TO_CLEAR;
+    if ((is_given || change->attr == TC_SYM_DATA) && tc_outcome_has(outcome, n, TC_SYM_FLAT))
+        return TC_EXCUSE_FLAT_BATCH;
     return change->attr == TC_SYM_DATA && tc_outcome_has(outcome, n, TC_SYM_IDLE)
                ? TC_EXCUSE_NO_RATE
                : TC_EXCUSE_NONE;
@@ -364,7 +411,7 @@ static enum tc_outcome none_holds(struct tc_strtab *symbols, const struct tc_par
         return tc_outcome_has(outcome, n_outcome, TC_SYM_LOOKED) ? TC_EXCUSED_STEP_INSIDE
                                                                  : TC_EXCUSED_NOT_LOOKED;
     enum tc_outcome some = some_holds(symbols, params, n_params, outcome, n_outcome);
-    if (tc_is_undecided(some))
+    if (tc_is_undecided(some) && some != TC_EXCUSED_FLAT_BATCH)
         return some;
     return some == TC_HELD ? TC_BROKEN : TC_HELD;
 }
@@ -394,6 +441,8 @@ static void none_explain(struct tc_strtab *symbols, const struct tc_invariant *i
 const struct tc_source tc_source_contents = {
     .name = "contents",
     .is_set = true,
+    .state_size = sizeof(struct contents_state),
+    .release = contents_release,
     .observe = some_observe,
     .condense = tc_contain_condense,
 };

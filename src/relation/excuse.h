@@ -80,6 +80,10 @@
     X(NOTHING_TO_CLEAR, "nothing_to_clear", TC_NO_SYM, "no gradient was there to be cleared",        \
       "pipelines that accumulate gradients",                                                         \
       "relations/EventContain_some/zero-grad-clears-nothing")                                        \
+    X(FLAT_BATCH, "flat_batch", TC_NO_SYM,                                                           \
+      "gradients were computed to be zero, as they were not before, in less than three steps",       \
+      "the reference of primerl600_prompts_repeated_in_turn of benchmarks/blind/fourth",             \
+      "relations/EventContain_some/flat-batches")                                                    \
     X(NO_RATE, "no_rate", TC_SYM_DATA, "the learning rate was zero, or too small to show",           \
       "no script: the definition of the form", "relations/EventContain_each/lr-zero-undecided")      \
     X(STEP_INSIDE, "step_inside", TC_NO_SYM, "an optimizer stepped inside the call",                 \

@@ -53,6 +53,7 @@
     X(LADEN, "laden")                            \
     X(IDLE, "idle")                              \
     X(OVERFLOW, "overflow")                      \
+    X(FLAT, "flat")                              \
     X(TRAINING, "training")                      \
     X(INIT, "init")                              \
     X(OWNED, "owned")                            \

@@ -21,6 +21,18 @@ def computes(call):
     return (call["root"] or call["role"] == "backward") and not any(x[:2] == ("call", "step") for x in call["inside"])
 
 
+def is_flat(p, call, trained):
+    """All gradients were computed to be zero, in the first or second step since this line gave one that was not."""
+    lines, line = p.state["flat since"], (call["name"], next((c["at"] for c in p.around(call) if c.get("at")), None))
+    if {v["grad"] for v in trained} - {"null", "zero"}:
+        lines[line] = None
+    elif any(v["grad"] == "zero" and v["is_zero_computed"] for v in trained) and line in lines:
+        if lines[line] is None:
+            lines[line] = call["step"]
+        return call["step"] - lines[line] < 2
+    return False
+
+
 def contents(p, what, call):
     if what == "call" and is_subject(call):
         inside = {x for x in call["inside"] if x[0] == "change" or (x[0] == "call" and not call["root"])}
@@ -37,6 +49,8 @@ def contents(p, what, call):
                 marks.add("fresh")
             if "nan_or_inf" in gradients:
                 marks.add("overflow")
+            if is_flat(p, call, trained):
+                marks.add("flat")
         elif call["role"] == "scaler":
             marks.add("overflow")
         yield call["name"], situation_of(p, call, True), frozenset(inside | marks)
@@ -83,7 +97,7 @@ def owned(p, what, call):
             yield (call["name"], kind_of(p, v)), {**where, **situation_of_variable(v, grad)}, frozenset(outcome)
 
 
-MARKS = {"looked", "computes", "fresh", "laden", "idle", "overflow"}
+MARKS = {"looked", "computes", "fresh", "laden", "idle", "overflow", "flat"}
 
 
 def was_due(x, o):
@@ -93,6 +107,8 @@ def was_due(x, o):
     if x[0] == "call":
         return True
     _, _, attr, before, after = x
+    if "flat" in o and (attr == "data" or (attr == "grad" and before == "clear")):
+        return False
     if attr == "grad" and "clear" in (before, after):
         return "looked" in o and ("fresh" if before == "clear" else "laden") in o
     return "looked" in o and not (attr == "data" and "idle" in o)
@@ -115,7 +131,8 @@ def none_claims(key, outcomes):
     if "computes" not in set().union(*outcomes):
         return
     yield Claim([{"call": key}, {"change": "Parameter", "attr": "data", "to": "changed"}],
-                lambda o: UNDECIDED if "computes" not in o else BROKE if change in o else HELD if was_due(change, o)
+                lambda o: UNDECIDED if "computes" not in o else BROKE if change in o
+                else HELD if was_due(change, o - {"flat"})
                 else UNDECIDED, 2)
 
 
