@@ -16,8 +16,10 @@
 
 /* So many steps are early. */
 #define EARLY 3
-/* Numbers are alike within this factor, and are told to be others beyond it. */
+/* Runs that are learned from agree within this factor. Few as they are they teach a narrow range,
+ * so that a number is told to be another one from further away. */
 #define ALIKE 1.5
+#define OTHER 2.0
 /* Smaller ones are nothing. */
 #define NOTHING 1e-6
 
@@ -54,8 +56,8 @@ bool tc_fact_join_ranges(struct tc_fact_range *range, const struct tc_fact_range
 bool tc_fact_is_about(const struct tc_fact_range *seen, const struct tc_fact_range *expected)
 {
     const bool is_negative = expected->low < 0;
-    const double low = is_negative ? ALIKE * expected->low : expected->low / ALIKE;
-    const double high = is_negative ? expected->high / ALIKE : ALIKE * expected->high;
+    const double low = is_negative ? OTHER * expected->low : expected->low / OTHER;
+    const double high = is_negative ? expected->high / OTHER : OTHER * expected->high;
 
     return seen->low >= low && seen->high <= high;
 }
