@@ -14,13 +14,15 @@
 #include "base/hash.h"
 #include "replay/symbols.h"
 
-/* An optimizer shows what it owns when it is first called, which may be some windows later. */
+/* An optimizer shows what it owns when it is first called, which may be some windows later. Who
+ * freezes for fewer only keeps a gradient away, as from a discriminator. */
 #define WINDOWS_IN_A_ROW 3
 
 struct owned_state {
     struct tc_map owned;   /* (process, variable) that some optimizer has */
     struct tc_map streaks; /* (process, variable) → windows with a gradient and without an owner */
     struct tc_map written; /* (process, variable) that the script wrote to since it was judged */
+    struct tc_map frozen;  /* (process, norm or bias) → windows in a row, at most so many */
 };
 
 static void owned_release(void *state)
@@ -30,6 +32,7 @@ static void owned_release(void *state)
     tc_map_release(&s->owned);
     tc_map_release(&s->streaks);
     tc_map_release(&s->written);
+    tc_map_release(&s->frozen);
 }
 
 static uint64_t id_of(const struct tc_process *process, int64_t serial)
@@ -58,6 +61,26 @@ static bool is_beside_frozen(const struct tc_process *process, const struct tc_v
     return false;
 }
 
+static void count_frozen(struct owned_state *s, const struct tc_process *process,
+                         const struct tc_variable *v)
+{
+    bool is_new;
+    uint64_t *n = tc_map_at(&s->frozen, id_of(process, v->serial), &is_new);
+
+    if (*n < WINDOWS_IN_A_ROW)
+        *n = v->requires_grad ? 0 : *n + 1;
+}
+
+/* Was it frozen itself? Who thaws a part of the model may thaw its norms with it, and keep them
+ * from the optimizer. */
+static bool is_thawed(const struct owned_state *s, const struct tc_process *process,
+                      const struct tc_variable *v)
+{
+    uint64_t n;
+
+    return tc_map_get(&s->frozen, id_of(process, v->serial), &n) && n == WINDOWS_IN_A_ROW;
+}
+
 /* A module clears the gradients of what it holds, whoever owns it: only an optimizer's calls tell
  * what is owned. Of a module a trace always has the mode. An optimizer may have one, too: a
  * schedule-free one does. */
@@ -68,8 +91,8 @@ static bool tells_owner(const struct tc_call *call)
 }
 
 /* Why it may belong to no optimizer that is known. */
-static enum tc_excuse excuse_of(const struct tc_process *process, const struct tc_variable *v,
-                                uint64_t streak)
+static enum tc_excuse excuse_of(const struct owned_state *s, const struct tc_process *process,
+                                const struct tc_variable *v, uint64_t streak)
 {
     if (streak < WINDOWS_IN_A_ROW)
         return TC_EXCUSE_LATER_OWNER;
@@ -77,7 +100,9 @@ static enum tc_excuse excuse_of(const struct tc_process *process, const struct t
         return TC_EXCUSE_GAP;
     if (process->hides_owners)
         return TC_EXCUSE_HIDDEN_OWNERS;
-    return !v->is_matrix && is_beside_frozen(process, v) ? TC_EXCUSE_BESIDE_FROZEN : TC_EXCUSE_NONE;
+    if (!v->is_matrix && is_beside_frozen(process, v))
+        return TC_EXCUSE_BESIDE_FROZEN;
+    return is_thawed(s, process, v) ? TC_EXCUSE_THAWED : TC_EXCUSE_NONE;
 }
 
 static void judge(struct owned_state *s, struct tc_strtab *symbols, const struct tc_event *event,
@@ -92,7 +117,7 @@ static void judge(struct owned_state *s, struct tc_strtab *symbols, const struct
     *streak = is_owned || is_written ? 0 : *streak + 1;
     enum tc_excuse excuse = is_owned     ? TC_EXCUSE_NONE
                             : is_written ? TC_EXCUSE_BY_HAND
-                                         : excuse_of(event->process, v, *streak);
+                                         : excuse_of(s, event->process, v, *streak);
     if (excuse) {
         tc_sink_excuse(sink, v->kind, excuse);
         return;
@@ -118,6 +143,8 @@ static void owned_observe(void *state, struct tc_strtab *symbols, const struct t
     if (!tc_is_step_window(event))
         return;
     for (size_t pos = 0; (v = tc_map_next(&event->process->variables, &pos));) {
+        if (v->kind == TC_SYM_PARAMETER && !v->is_matrix)
+            count_frozen(s, event->process, v);
         if (v->kind == TC_SYM_PARAMETER && v->requires_grad && is_gradient(v->grad))
             judge(s, symbols, event, v, sink);
     }

@@ -136,6 +136,9 @@
     X(BESIDE_FROZEN, "beside_frozen", TC_NO_SYM, "it is a norm or a bias beside frozen weights",     \
       "forum84911, its healthy half: the head alone is given",                                       \
       "relations/EventContain_owned/norms-beside-frozen-weights")                                    \
+    X(THAWED, "thawed", TC_NO_SYM, "it is a norm or a bias that was frozen for some steps before",   \
+      "lightning_thawed_by_callback.py of benchmarks/blind/fourth: train_bn=False",                  \
+      "relations/EventContain_owned/norms-that-thaw")                                                \
     X(LATER_STEP, "later_step", TC_NO_SYM, "the optimizer may take its first step later",            \
       "no script: the definition of the form",                                                       \
       "relations/EventContain_sets/scheduler-of-another-optimizer")                                  \

@@ -209,8 +209,10 @@ def gradients(p, what, x):
         p.state["by hand"][x["variable"]["serial"]] = True
     if what != "window" or not p.has_step:
         return
-    streaks, by_hand = p.state["streaks"], p.state["by hand"]
+    streaks, by_hand, frozen = p.state["streaks"], p.state["by hand"], p.state["frozen"]
     for v in p.variables.values():
+        if frozen.get(v["serial"], 0) < 3:
+            frozen[v["serial"]] = 0 if v["requires_grad"] else frozen.get(v["serial"], 0) + 1
         if v["kind"] != "Parameter" or not v["requires_grad"] or v["grad"] in ("null", "zero"):
             continue
         is_owned = v["serial"] in p.state["owners"]
@@ -218,7 +220,8 @@ def gradients(p, what, x):
         is_beside_frozen = len(v["shape"]) < 2 and any(
             w["kind"] == "Parameter" and w["root"] == v["root"] and len(w["shape"]) >= 2 and not w["requires_grad"]
             for w in p.variables.values())
-        if is_owned or (streaks[v["serial"]] >= 3 and not is_beside_frozen):
+        is_thawed = len(v["shape"]) < 2 and frozen[v["serial"]] == 3
+        if is_owned or (streaks[v["serial"]] >= 3 and not is_beside_frozen and not is_thawed):
             yield v["kind"], situation_of_variable(v), is_owned
 
 
