@@ -133,6 +133,7 @@ static void pack_begins(struct tc_facts *facts, uint32_t subject, char phase)
 {
     tc_strbuf_reset(&facts->pack.bytes);
     facts->pack.n_tensors = 0;
+    facts->pack.has_samples = false;
     facts->pack.has_content = facts->event->process->has_content;
     tc_strbuf_add(&facts->pack.bytes, &subject, sizeof(subject));
     tc_strbuf_addc(&facts->pack.bytes, phase);
@@ -401,7 +402,7 @@ static void read_contents(struct tc_facts *facts, const struct tc_fact_watch *w,
     tc_strbuf_reset(&text);
     print_pairs(call->equal, &text);
     print_pairs(call->alias, &text);
-    if (facts->pack.n_tensors > 1)
+    if (facts->pack.n_tensors > 1 && !facts->pack.has_samples)
         tc_fact_add_text(reader, NULL, TC_ATTRIBUTE_ALIKE,
                          (struct tc_str){text.text ? text.text : "", (uint32_t)text.size});
     tc_strbuf_release(&text);

@@ -133,15 +133,21 @@ static void pack_members(struct tc_fact_pack *p, const struct tc_value *v, unsig
     }
 }
 
+/* Two tensors may be views of one image; more are as many as there happen to be. */
+#define A_PAIR 2
+
 static void pack_array(struct tc_fact_pack *p, const struct tc_value *v, unsigned depth)
 {
+    const size_t n_before = p->n_tensors;
+
     pack(p, 'A', &v->n, sizeof(v->n));
     for (uint32_t i = 0; i < v->n && v->n <= TC_FACT_LIST; i++)
         tc_fact_pack_value(p, &v->items[i], depth + 1);
     if (v->n > TC_FACT_LIST) { /* the last one may count those left out */
         int64_t more = tc_value_int(tc_value_get(&v->items[v->n - 1], "more"), -1);
-        pack(p, 'm', &more, sizeof(more));
+        pack(p, is_tensor(&v->items[0]) ? 'M' : 'm', &more, sizeof(more));
     }
+    p->has_samples |= v->n > A_PAIR && (p->n_tensors > n_before || is_tensor(&v->items[0]));
 }
 
 void tc_fact_pack_value(struct tc_fact_pack *p, const struct tc_value *v, unsigned depth)
