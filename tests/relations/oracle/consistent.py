@@ -58,7 +58,9 @@ def replica(p, what, x):
         whole = [r for _, r in sorted(reports_of(x).items()) if len(r) == max(world for world, _, _ in r.values())]
         for reports, has_met in zip(whole, meets_again(whole)):
             variables, groups = zip(*(reports[rank][1:] for rank in sorted(reports)))
-            yield from (of_replicas(v, has_met) for v in replicas_on_all(variables))
+            replicas = replicas_on_all(variables)
+            own = own_parts(replicas)
+            yield from (of_replicas(v, has_met, v[0]["name"] in own) for v in replicas)
             yield from of_parts(v for rank in variables for v in rank.values())
             yield from (of_groups(g) for g in on_all(groups))
 
@@ -89,11 +91,19 @@ def trains(replicas):
     return first["kind"] == "Parameter" and first["requires_grad"] and not any(v.get("sharded") for v in replicas)
 
 
+def own_parts(shared):
+    """The names of what began with other content on each rank and has it, where other weights of the ranks began alike."""
+    trained = [v for v in shared if trains(v)]
+    some_began_alike = any(is_equal(v, "first") for v in trained)
+    return {v[0]["name"] for v in trained if some_began_alike and not is_equal(v, "first") and not is_equal(v, "data")}
+
+
 def meets_again(steps):
     """For each step: do the ranks differ in most of what trains, and in none of it at the end of at most 64 such steps?"""
     met, run, has_parted, longest = [False] * len(steps), [], False, 0
     for i, reports in enumerate(steps):
-        trained = [v for v in replicas_on_all([reports[rank][1] for rank in sorted(reports)]) if trains(v)]
+        shared = replicas_on_all([reports[rank][1] for rank in sorted(reports)])
+        trained = [v for v in shared if trains(v) and v[0]["name"] not in own_parts(shared)]
         differ = sum(not is_equal(v, "data") for v in trained)
         if trained and 2 * differ >= len(trained) and differ and not has_parted and len(run) < 64:
             run.append(i)
@@ -107,9 +117,10 @@ def meets_again(steps):
     return met
 
 
-def of_replicas(replicas, has_met):
+def of_replicas(replicas, has_met, is_own):
     first = replicas[0]
-    is_comparable = first["kind"] != "buffer" and not any(v.get("sharded") for v in replicas) and not (has_met and trains(replicas))
+    is_comparable = first["kind"] != "buffer" and not any(v.get("sharded") for v in replicas) and not is_own \
+        and not (has_met and trains(replicas))
     attrs = ("dtype", "shape") + (("data",) if is_comparable else ())
     return first["kind"], situation_of_variable(first), frozenset((a, is_equal(replicas, a)) for a in attrs)
 
