@@ -253,8 +253,7 @@ void tc_fact_give_row(struct tc_fact_watch *watch, const struct tc_fact_open *op
 struct tc_fact_counter *tc_fact_tally(struct tc_fact_watch *watch,
                                       const struct tc_subject *subject);
 
-/* ---- inside.c: which calls the script makes, and in which order --------------------------------
- */
+/* ---- inside.c: which calls the script makes, and in which order ----------------------------- */
 
 void tc_fact_insides_release(struct tc_fact_insides *insides);
 /* A call of the script's own begins, in `around` (NULL: at the top), and follows from `cause`.
@@ -268,9 +267,7 @@ void tc_fact_tops_end(struct tc_facts *facts, struct tc_fact_watch *watch);
 /* Learning, at the end of a run. */
 void tc_fact_say_insides(struct tc_facts *facts, struct tc_fact_watch *watch);
 
-/* ---- early_number.c: how large losses and norms are in the first steps
- * --------------------------------
- */
+/* ---- early_number.c: how large losses and norms are in the first steps ---------------------- */
 
 /* The value of an operand or a result, that of path, if it is a number; returns what breaks by it.
  */
@@ -288,13 +285,22 @@ bool tc_fact_is_about(const struct tc_fact_range *seen, const struct tc_fact_ran
 
 /* ---- how_often.c: whether a call is made at all, and as often as there are steps ------------ */
 
-struct tc_fact_met {
-    uint64_t n, n_windows;
+/* What is met a few times a run may not be met in another one. */
+#define TC_FACT_MIN_MET 8
+
+/* So many of so many: calls and the steps of the run, or calls that differ and all of them.
+ * Learning keeps one per run, as the text "3 of 20". */
+struct tc_fact_part {
+    uint64_t n, of;
 };
+
+void tc_fact_print_part(const struct tc_fact_part *part, struct tc_strbuf *out);
+/* False of any other value. */
+bool tc_fact_read_part(const struct tc_strtab *symbols, tc_sym value, struct tc_fact_part *part);
 
 /* PRESENT or RATE of a run: judging that it holds or not, learning the two numbers. */
 void tc_fact_say_met(struct tc_facts *facts, const struct tc_subject *subject,
-                     enum tc_attribute attribute, const struct tc_fact_met *met);
+                     enum tc_attribute attribute, const struct tc_fact_part *met);
 /* What such numbers say, "true" or "false"; any other value as it is. */
 tc_sym tc_fact_met_value(struct tc_strtab *symbols, enum tc_attribute attribute, tc_sym value);
 /* Were runs of one length so different that another one may break the claim? */

@@ -80,7 +80,7 @@ static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
                     const struct tc_fact_label *label)
 {
     struct tc_subject subject = tc_subject_of(TC_SUBJECT_RUN);
-    const struct tc_fact_met met = {label->n, w->n_windows};
+    const struct tc_fact_part met = {label->n, w->n_windows};
 
     subject.fields[TC_FACT_FN] = label->fn;
     subject.fields[TC_FACT_OF] = label->of;
@@ -89,11 +89,6 @@ static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
     tc_fact_say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &met);
 }
 
-/*
- * Its calls of one stage: what is set to zero for each evaluation is set to zero elsewhere, too.
- * The stage of what is called once and after the last step is that in which the run happened to
- * end.
- */
 /* Of calls of one API, fewer than one of so many are those of a stage by chance. */
 #define MIN_PART 8
 
@@ -106,10 +101,15 @@ static uint64_t count_all(const struct tc_fact_watch *w, const struct tc_subject
     return label == TC_NO_SYM ? 0 : w->labels.items[label].n;
 }
 
+/*
+ * Its calls of one stage: what is set to zero for each evaluation is set to zero elsewhere, too.
+ * The stage of what is called once and after the last step is that in which the run happened to
+ * end.
+ */
 static void say_present(struct tc_facts *facts, const struct tc_fact_watch *w,
                         const struct tc_fact_counter *c)
 {
-    const struct tc_fact_met met = {c->n_all, w->n_windows};
+    const struct tc_fact_part met = {c->n_all, w->n_windows};
     struct tc_subject subject = c->subject;
 
     if (!facts->table.is_judging && c->n_all == 1 && c->n == 1)
@@ -120,12 +120,9 @@ static void say_present(struct tc_facts *facts, const struct tc_fact_watch *w,
     tc_fact_say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &met);
 }
 
-/* What is met a few times a run may not be met in another one. */
-#define MIN_MET 8
-
 static void say_flows(struct tc_facts *facts, const struct tc_fact_counter *c)
 {
-    if (c->n_all >= (facts->table.is_judging ? 1 : MIN_MET))
+    if (c->n_all >= (facts->table.is_judging ? 1 : TC_FACT_MIN_MET))
         tc_fact_say(facts, &c->subject, TC_NO_SYM, TC_ATTRIBUTE_FLOWS_EVER, "true");
 }
 
@@ -228,26 +225,16 @@ static void tell(struct tc_facts *facts, tc_sym key, tc_sym value, uint64_t n)
     facts->sink->example(facts->sink->context, facts->event, &example);
 }
 
-static tc_sym key_of(const struct tc_facts *facts, const struct tc_fact *fact)
-{
-    struct tc_strbuf text = TC_STRBUF_INIT;
-
-    tc_fact_key(fact, facts->table.symbols, &text);
-    const tc_sym key = tc_strtab_intern(facts->table.symbols, text.text, text.size);
-    tc_strbuf_release(&text);
-    return key;
-}
-
 static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
     struct tc_fact varied;
-    const tc_sym key = key_of(facts, &slot->fact);
+    const tc_sym key = tc_fact_key_symbol(&slot->fact, facts->table.symbols);
 
     for (unsigned i = 0; i < slot->n_values; i++)
         tell(facts, key, slot->values[i], slot->n[i]);
     if (is_whole(facts) && tc_fact_varied(facts->table.symbols, slot, &varied, &text))
-        tell(facts, key_of(facts, &varied),
+        tell(facts, tc_fact_key_symbol(&varied, facts->table.symbols),
              tc_strtab_intern(facts->table.symbols, text.text, text.size), 1);
     tc_strbuf_release(&text);
 }

@@ -8,71 +8,73 @@
  */
 #include "fact/facts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What is met a few times a run may not be met in another one. */
-#define MIN_MET 8
-
-static bool holds(enum tc_attribute attribute, const struct tc_fact_met *met)
+static bool holds(enum tc_attribute attribute, const struct tc_fact_part *met)
 {
-    return attribute == TC_ATTRIBUTE_PRESENT || met->n == met->n_windows;
+    return attribute == TC_ATTRIBUTE_PRESENT || met->n == met->of;
 }
 
-static bool read_met(const struct tc_strtab *symbols, tc_sym value, struct tc_fact_met *met)
+void tc_fact_print_part(const struct tc_fact_part *part, struct tc_strbuf *out)
+{
+    tc_strbuf_addf(out, "\"%llu of %llu\"", (unsigned long long)part->n,
+                   (unsigned long long)part->of);
+}
+
+bool tc_fact_read_part(const struct tc_strtab *symbols, tc_sym value, struct tc_fact_part *part)
 {
     const char *text = value == TC_NO_SYM ? "" : tc_strtab_text(symbols, value);
     char *end;
 
     if (*text != '"')
         return false;
-    met->n = strtoull(text + 1, &end, 10);
+    part->n = strtoull(text + 1, &end, 10);
     if (strncmp(end, " of ", 4) != 0)
         return false;
-    met->n_windows = strtoull(end + 4, NULL, 10);
+    part->of = strtoull(end + 4, NULL, 10);
     return true;
 }
 
 void tc_fact_say_met(struct tc_facts *facts, const struct tc_subject *subject,
-                     enum tc_attribute attribute, const struct tc_fact_met *met)
+                     enum tc_attribute attribute, const struct tc_fact_part *met)
 {
-    char text[64];
+    struct tc_strbuf text = TC_STRBUF_INIT;
 
-    snprintf(text, sizeof(text), "\"%llu of %llu\"", (unsigned long long)met->n,
-             (unsigned long long)met->n_windows);
     if (facts->table.is_judging)
-        tc_fact_say(facts, subject, TC_NO_SYM, attribute, holds(attribute, met) ? "true" : "false");
+        tc_strbuf_adds(&text, holds(attribute, met) ? "true" : "false");
     else
-        tc_fact_say(facts, subject, TC_NO_SYM, attribute, text);
+        tc_fact_print_part(met, &text);
+    tc_fact_say(facts, subject, TC_NO_SYM, attribute, text.text);
+    tc_strbuf_release(&text);
 }
 
 tc_sym tc_fact_met_value(struct tc_strtab *symbols, enum tc_attribute attribute, tc_sym value)
 {
-    struct tc_fact_met met;
+    struct tc_fact_part met;
 
-    if (!read_met(symbols, value, &met))
+    if (!tc_fact_read_part(symbols, value, &met))
         return value;
     return tc_strtab_intern_text(symbols, holds(attribute, &met) ? "true" : "false");
 }
 
 /* Is the number far from one that would break the claim? */
-static bool is_far(enum tc_attribute attribute, const struct tc_fact_met *met)
+static bool is_far(enum tc_attribute attribute, const struct tc_fact_part *met)
 {
     if (attribute == TC_ATTRIBUTE_PRESENT)
-        return met->n >= MIN_MET;
-    return met->n == met->n_windows || met->n >= 2 * met->n_windows || met->n_windows >= 2 * met->n;
+        return met->n >= TC_FACT_MIN_MET;
+    return met->n == met->of || met->n >= 2 * met->of || met->of >= 2 * met->n;
 }
 
 /* Had a run of as many steps another number? */
 static bool differs(const struct tc_strtab *symbols, const struct tc_outcomes *outcomes,
-                    const struct tc_fact_met *met)
+                    const struct tc_fact_part *met)
 {
-    struct tc_fact_met other;
+    struct tc_fact_part other;
 
     for (size_t i = 0; i < outcomes->n; i++)
-        if (read_met(symbols, outcomes->outcome[i][0], &other) &&
-            other.n_windows == met->n_windows && other.n != met->n)
+        if (tc_fact_read_part(symbols, outcomes->outcome[i][0], &other) && other.of == met->of &&
+            other.n != met->n)
             return true;
     return false;
 }
@@ -81,10 +83,11 @@ bool tc_fact_met_by_chance(const struct tc_strtab *symbols, enum tc_attribute at
                            const struct tc_outcomes *outcomes)
 {
     bool is_chance = false, is_near = false;
-    struct tc_fact_met met;
+    struct tc_fact_part met;
 
     for (size_t i = 0; i < outcomes->n; i++) {
-        if (outcomes->n_outcome[i] != 1 || !read_met(symbols, outcomes->outcome[i][0], &met))
+        if (outcomes->n_outcome[i] != 1 ||
+            !tc_fact_read_part(symbols, outcomes->outcome[i][0], &met))
             return false;
         is_chance = is_chance || differs(symbols, outcomes, &met);
         is_near |= !is_far(attribute, &met);

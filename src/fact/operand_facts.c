@@ -12,17 +12,13 @@
 
 /* Scalars that a trace tells of a tensor, each an attribute. One more is one more row. */
 static const struct {
-    const char *key;
-    size_t size;
+    struct tc_str key;
     enum tc_attribute attribute;
 } tensor_rows[] = {
-#define ROW(key, attribute)                            \
-    {                                                  \
-        key, sizeof(key) - 1, TC_ATTRIBUTE_##attribute \
-    }
-    ROW("tensor", TENSOR), ROW("array", TENSOR), ROW("dtype", DTYPE),
-    ROW("requires_grad", REQUIRES_GRAD)
-#undef ROW
+    {TC_FACT_NAME("tensor"),        TC_ATTRIBUTE_TENSOR       },
+    {TC_FACT_NAME("array"),         TC_ATTRIBUTE_TENSOR       },
+    {TC_FACT_NAME("dtype"),         TC_ATTRIBUTE_DTYPE        },
+    {TC_FACT_NAME("requires_grad"), TC_ATTRIBUTE_REQUIRES_GRAD},
 };
 
 #define N_TENSOR_ROWS (sizeof(tensor_rows) / sizeof(*tensor_rows))
@@ -44,8 +40,7 @@ static size_t row_of(struct tc_str key)
 {
     size_t i = 0;
 
-    while (i < N_TENSOR_ROWS &&
-           (key.size != tensor_rows[i].size || memcmp(key.text, tensor_rows[i].key, key.size) != 0))
+    while (i < N_TENSOR_ROWS && !tc_fact_is_name(key, tensor_rows[i].key))
         i++;
     return i;
 }

@@ -261,15 +261,10 @@ static void propose(enum tc_fact_form form, struct tc_strtab *symbols, tc_sym ke
 static tc_sym key_of(enum tc_fact_form form, struct tc_strtab *symbols,
                      const struct tc_param *params, size_t n_params)
 {
-    struct tc_strbuf text = TC_STRBUF_INIT;
-
     if (n_params != 1 || params[0].kind != TC_PARAM_FACT ||
         tc_fact_form(params[0].fact, symbols) != form)
         return TC_NO_SYM;
-    tc_fact_key(params[0].fact, symbols, &text);
-    tc_sym key = tc_strtab_intern(symbols, text.text, text.size);
-    tc_strbuf_release(&text);
-    return key;
+    return tc_fact_key_symbol(params[0].fact, symbols);
 }
 
 static enum tc_outcome holds(struct tc_strtab *symbols, const struct tc_param *params,

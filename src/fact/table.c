@@ -79,11 +79,8 @@ void tc_fact_table_expect(struct tc_fact_table *table, const struct tc_fact *fac
 
     table->is_judging = true;
     if (is_new) {
-        struct tc_strbuf key = TC_STRBUF_INIT;
         *known = (uint64_t)add_slot(table, fact) + 1;
-        tc_fact_key(fact, table->symbols, &key);
-        table->slots.items[*known - 1].key = tc_strtab_intern(table->symbols, key.text, key.size);
-        tc_strbuf_release(&key);
+        table->slots.items[*known - 1].key = tc_fact_key_symbol(fact, table->symbols);
     }
     struct tc_fact_slot *slot = &table->slots.items[*known - 1];
     slot->is_mixed |= slot->fact.value != fact->value;

@@ -20,12 +20,12 @@
 /* ---- members -------------------------------------------------------------------------------- */
 
 static const struct {
-    const char *name;
-    size_t size, offset;
+    struct tc_str name;
+    size_t offset;
 } members[] = {
-#define MEMBER(name)                                                            \
-    {                                                                           \
-#        name, sizeof(#        name) - 1, offsetof(struct tc_fact_tensor, name) \
+#define MEMBER(name)                                               \
+    {                                                              \
+        TC_FACT_NAME(#name), offsetof(struct tc_fact_tensor, name) \
     }
     MEMBER(id),    MEMBER(dtype),    MEMBER(shape), MEMBER(requires_grad), MEMBER(device),
     MEMBER(value), MEMBER(constant), MEMBER(range), MEMBER(summary),       MEMBER(digest),
@@ -37,7 +37,7 @@ static const struct {
 static const struct tc_value **place_of(struct tc_fact_tensor *t, struct tc_str key)
 {
     for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
-        if (members[i].size == key.size && !memcmp(members[i].name, key.text, key.size))
+        if (tc_fact_is_name(key, members[i].name))
             return (const struct tc_value **)((char *)t + members[i].offset);
     return NULL;
 }

@@ -8,6 +8,8 @@
 #ifndef TC_FACT_TENSOR_CONTENT_H
 #define TC_FACT_TENSOR_CONTENT_H
 
+#include <string.h>
+
 #include "base/strbuf.h"
 #include "invariant/fact.h"
 #include <traincheck/value.h>
@@ -33,6 +35,17 @@ struct tc_fact_tensor {
 };
 
 void tc_fact_tensor(struct tc_fact_tensor *t, const struct tc_value *tensor);
+
+/* Inline, as it is asked of each member of each operand. */
+static inline bool tc_fact_is_name(struct tc_str key, struct tc_str name)
+{
+    return key.size == name.size && !memcmp(key.text, name.text, name.size);
+}
+/* A literal as one that needs no strlen(). */
+#define TC_FACT_NAME(literal)          \
+    {                                  \
+        (literal), sizeof(literal) - 1 \
+    }
 
 enum tc_attribute tc_fact_content_attribute(size_t i);
 /* is_computed: by a model, so that it is another one as training goes on.

@@ -51,26 +51,7 @@ bool tc_fact_varied(const struct tc_strtab *symbols, const struct tc_fact_slot *
     }
     *fact = slot->fact;
     fact->attribute = TC_ATTRIBUTE_VARIES;
-    tc_strbuf_addf(out, "\"%llu of %llu\"", (unsigned long long)(slot->n_all - most),
-                   (unsigned long long)slot->n_all);
-    return true;
-}
-
-struct varied {
-    uint64_t others, calls;
-};
-
-static bool read_varied(const struct tc_strtab *symbols, tc_sym value, struct varied *varied)
-{
-    const char *text = value == TC_NO_SYM ? "" : tc_strtab_text(symbols, value);
-    char *end;
-
-    if (*text != '"')
-        return false;
-    varied->others = strtoull(text + 1, &end, 10);
-    if (strncmp(end, " of ", 4) != 0)
-        return false;
-    varied->calls = strtoull(end + 4, NULL, 10);
+    tc_fact_print_part(&(struct tc_fact_part){slot->n_all - most, slot->n_all}, out);
     return true;
 }
 
@@ -78,16 +59,17 @@ tc_sym tc_fact_varied_claim(struct tc_strtab *symbols, const struct tc_outcomes 
 {
     bool is_same = true, is_sure = true;
     uint64_t calls = 0;
-    struct varied v;
+    struct tc_fact_part v;
     char text[32];
 
     for (size_t i = 0; i < outcomes->n; i++) {
-        if (outcomes->n_outcome[i] != 1 || !read_varied(symbols, outcomes->outcome[i][0], &v) ||
-            v.others < MIN_OTHERS || v.calls < MIN_CALLS)
+        if (outcomes->n_outcome[i] != 1 ||
+            !tc_fact_read_part(symbols, outcomes->outcome[i][0], &v) || v.n < MIN_OTHERS ||
+            v.of < MIN_CALLS)
             return TC_NO_SYM;
         is_same &= outcomes->outcome[i][0] == outcomes->outcome[0][0];
-        is_sure &= v.others >= MIN_SURE;
-        calls = v.calls > calls ? v.calls : calls;
+        is_sure &= v.n >= MIN_SURE;
+        calls = v.of > calls ? v.of : calls;
     }
     if (!calls || (!is_same && !is_sure))
         return TC_NO_SYM;
@@ -97,9 +79,9 @@ tc_sym tc_fact_varied_claim(struct tc_strtab *symbols, const struct tc_outcomes 
 
 bool tc_fact_has_varied(const struct tc_strtab *symbols, tc_sym value)
 {
-    struct varied v;
+    struct tc_fact_part v;
 
-    return read_varied(symbols, value, &v) && v.others > 0;
+    return tc_fact_read_part(symbols, value, &v) && v.n > 0;
 }
 
 bool tc_fact_stood_still(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,

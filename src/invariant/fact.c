@@ -110,6 +110,16 @@ void tc_fact_key(const struct tc_fact *fact, const struct tc_strtab *symbols, st
     tc_strbuf_adds(out, "\"]");
 }
 
+tc_sym tc_fact_key_symbol(const struct tc_fact *fact, struct tc_strtab *symbols)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_fact_key(fact, symbols, &text);
+    const tc_sym key = tc_strtab_intern(symbols, text.text, text.size);
+    tc_strbuf_release(&text);
+    return key;
+}
+
 static tc_sym intern(struct tc_strtab *symbols, struct word word)
 {
     return word.size ? tc_strtab_intern(symbols, word.text, word.size) : TC_NO_SYM;

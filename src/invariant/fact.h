@@ -143,6 +143,7 @@ struct tc_subject tc_subject_of(enum tc_subject_kind kind);
 /* What identifies a fact, its value apart, as one line of JSON: the key of its examples. */
 void tc_fact_key(const struct tc_fact *fact, const struct tc_strtab *symbols,
                  struct tc_strbuf *out);
+tc_sym tc_fact_key_symbol(const struct tc_fact *fact, struct tc_strtab *symbols);
 /* Back again, without a value. False if the text is no such key. */
 bool tc_fact_of_key(struct tc_fact *fact, struct tc_strtab *symbols, const char *text, size_t size);
 
