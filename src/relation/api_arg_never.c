@@ -76,16 +76,6 @@ static bool is_loss(const struct tc_call *call, const struct tc_value *value)
            has_classes(call);
 }
 
-static bool is_one_shape(const struct tc_value *a, const struct tc_value *b)
-{
-    const struct tc_value *x = tc_value_get(a, "shape"), *y = tc_value_get(b, "shape");
-    bool is_same = x && y && x->kind == TC_VALUE_ARRAY && y->kind == TC_VALUE_ARRAY && x->n == y->n;
-
-    for (uint32_t i = 0; is_same && i < x->n; i++)
-        is_same = tc_operand_is_same_scalar(&x->items[i], &y->items[i]);
-    return is_same;
-}
-
 /* A function of which the loss at hand may be given the result. */
 static void meet_function(struct givers *givers, tc_sym function)
 {
@@ -145,7 +135,9 @@ static tc_sym giver_of_target(const struct givers *givers, const struct tc_call 
     const struct tc_value *operand = tc_call_next_tensor(call, &pos);
     const struct tc_value *target = tc_call_next_tensor(call, &pos);
 
-    return target && is_one_shape(operand, target) ? giver_of(givers, target) : TC_NO_SYM;
+    return tc_operand_is_same_shape(tc_value_get(operand, "shape"), tc_value_get(target, "shape"))
+               ? giver_of(givers, target)
+               : TC_NO_SYM;
 }
 
 static void judge(const struct givers *givers, struct tc_strtab *symbols,

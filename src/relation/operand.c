@@ -262,12 +262,17 @@ static const struct reading_kept *reading_of(struct operand_state *s, struct tc_
 
 /* ---- layers with a mode of their own ------------------------------------------------------- */
 
-static uint64_t receiver_of(const struct tc_event *event, const struct tc_call *call)
+static uint64_t object_of(const struct tc_event *event, const struct tc_value *object)
 {
     const int64_t who[] = {(int64_t)(uintptr_t)event->process,
-                           tc_value_int(tc_value_get(call->self, "id"), TC_NONE)};
+                           tc_value_int(tc_value_get(object, "id"), TC_NONE)};
 
     return tc_hash64(who, sizeof(who), 0);
+}
+
+static uint64_t receiver_of(const struct tc_event *event, const struct tc_call *call)
+{
+    return object_of(event, call->self);
 }
 
 /* Is it part of a layer which the script itself gave another mode than the model has? Monte Carlo
@@ -293,8 +298,6 @@ static bool is_set_apart(const struct operand_state *s, const struct tc_event *e
 static void note_answer(struct operand_state *s, const struct tc_event *event)
 {
     const struct tc_value *value = event->call->end->value;
-    const int64_t who[] = {(int64_t)(uintptr_t)event->process,
-                           tc_value_int(tc_value_get(value, "id"), TC_NONE)};
     uint64_t ignored;
 
     if (tc_is_training_forward(event->call))
@@ -304,18 +307,16 @@ static void note_answer(struct operand_state *s, const struct tc_event *event)
         return;
     if (s->told.n >= MAX_KEPT)
         tc_map_clear(&s->told);
-    tc_map_put(&s->told, tc_hash64(who, sizeof(who), 0), 1);
+    tc_map_put(&s->told, object_of(event, value), 1);
 }
 
 static bool is_told(const struct operand_state *s, const struct tc_event *event)
 {
     const struct tc_value *operand = tc_call_next_tensor(event->call, &(uint32_t){0});
-    const int64_t who[] = {(int64_t)(uintptr_t)event->process,
-                           tc_value_int(tc_value_get(operand, "id"), TC_NONE)};
     uint64_t ignored;
 
     return s->told.n && operand && event->call->stage == TC_SYM_TRAINING &&
-           tc_map_get(&s->told, tc_hash64(who, sizeof(who), 0), &ignored);
+           tc_map_get(&s->told, object_of(event, operand), &ignored);
 }
 
 /* The outcome without that nothing in it has a gradient; returns how many are left. */

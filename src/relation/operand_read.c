@@ -194,12 +194,12 @@ static bool is_same_dimension(const struct tensor *a, const struct tensor *b, bo
     return tc_operand_is_same_scalar(x, y);
 }
 
-static bool is_same_shape(const struct tensor *a, const struct tensor *b)
+bool tc_operand_is_same_shape(const struct tc_value *a, const struct tc_value *b)
 {
-    if (a->shape->n != b->shape->n)
+    if (!a || !b || a->kind != TC_VALUE_ARRAY || b->kind != TC_VALUE_ARRAY || a->n != b->n)
         return false;
-    for (uint32_t i = 0; i < a->shape->n; i++)
-        if (!tc_operand_is_same_scalar(&a->shape->items[i], &b->shape->items[i]))
+    for (uint32_t i = 0; i < a->n; i++)
+        if (!tc_operand_is_same_scalar(&a->items[i], &b->items[i]))
             return false;
     return true;
 }
@@ -225,7 +225,7 @@ static void compare_part(struct reading *r, const struct tensor *a, const struct
 static void compare_tensors(struct reading *r, const struct tensor *a, const struct tensor *b)
 {
     compare_part(r, a, b, "dtype", tc_str_same(a->dtype, b->dtype));
-    compare_part(r, a, b, "shape", is_same_shape(a, b));
+    compare_part(r, a, b, "shape", tc_operand_is_same_shape(a->shape, b->shape));
     if (a->shape->n && b->shape->n) {
         compare_part(r, a, b, "shape[0]", is_same_dimension(a, b, false));
         if (is_index(a) == is_index(b))
@@ -342,7 +342,8 @@ static void compare_content(struct reading *r, const struct tensor *value)
     for (size_t i = 0; same && i < r->n_tensors; i++) {
         const struct tensor *t = &r->tensors[i];
         bool equal = false;
-        if (!is_same_shape(t, value) || !tc_str_same(t->dtype, value->dtype))
+        if (!tc_operand_is_same_shape(t->shape, value->shape) ||
+            !tc_str_same(t->dtype, value->dtype))
             continue;
         for (uint32_t j = 0; j < same->n; j++)
             equal |= tc_value_is(&same->items[j], t->path);
