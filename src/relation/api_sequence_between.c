@@ -201,24 +201,29 @@ static bool is_end(const struct tc_member_call *member)
     return member->role == TC_ROLE_STEP || member->role == TC_ROLE_SCALER;
 }
 
-/* Was what the call cleared clipped, and another backward made for the step? */
+/* Was what the call clears clipped, and nothing done with it since? */
+static bool was_clipped(const struct tc_window *window, size_t at)
+{
+    for (size_t i = at; i-- > 0;) {
+        const struct tc_member_call *member = &window->members.items[i];
+        if (is_of_the_loop(member) && member->role == TC_ROLE_CLIP)
+            return true;
+        if (is_of_the_loop(member) && (is_end(member) || member->role == TC_ROLE_BACKWARD ||
+                                       member->role == TC_ROLE_ZERO_GRAD))
+            return false;
+    }
+    return false;
+}
+
+/* Was it, and another backward made for the step? */
 static bool is_dropped(const struct tc_window *window, size_t at)
 {
-    bool was_clipped = false;
-
-    for (size_t i = 0; i < window->members.n; i++) {
+    if (!was_clipped(window, at))
+        return false;
+    for (size_t i = at + 1; i < window->members.n; i++) {
         const struct tc_member_call *member = &window->members.items[i];
-        if (i == at || !is_of_the_loop(member))
-            continue;
-        if (i > at && (is_end(member) || !was_clipped))
-            return false;
-        if (i > at && member->role == TC_ROLE_BACKWARD)
-            return true;
-        if (i < at && (is_end(member) || member->role == TC_ROLE_BACKWARD ||
-                       member->role == TC_ROLE_ZERO_GRAD))
-            was_clipped = false;
-        else if (i < at && member->role == TC_ROLE_CLIP)
-            was_clipped = true;
+        if (is_of_the_loop(member) && (is_end(member) || member->role == TC_ROLE_BACKWARD))
+            return member->role == TC_ROLE_BACKWARD;
     }
     return false;
 }

@@ -71,17 +71,18 @@ static struct gradients gradients_around(const struct tc_event *event)
 #define FLAT_STEPS_IN_A_ROW 3
 
 struct contents_state {
-    struct tc_map lines; /* (process, call, line of the script) → what its gradients were: */
+    struct tc_map lines; /* (process, call, line of the script) → struct line * */
 };
 
-enum {
-    LINE_GAVE = 1, /* one at least was not zero; 0: none ever was */
-    LINE_FLAT,     /* all are zero since the step of that number, which is added */
+/* What the gradients of one line of the script were. */
+struct line {
+    bool has_given, is_flat; /* one that was not zero, once; none, since the step of that number */
+    int64_t flat_since;
 };
 
 static void contents_release(void *state)
 {
-    tc_map_release(&((struct contents_state *)state)->lines);
+    tc_map_release_structs(&((struct contents_state *)state)->lines);
 }
 
 /* Were all gradients computed to be zero, by a line that gave others before, and not for long? */
@@ -90,17 +91,16 @@ static bool is_flat(struct contents_state *s, const struct tc_event *event,
 {
     const struct tc_call *call = event->call;
     const uint64_t who[] = {(uintptr_t)event->process, call->descriptor, tc_call_at(call)};
-    bool is_new;
 
     if (!g->any_after && !g->any_zero)
         return false;
-    uint64_t *line = tc_map_at(&s->lines, tc_hash64(who, sizeof(who), 0), &is_new);
-    if (g->any_after)
-        *line = LINE_GAVE;
-    else if (*line == LINE_GAVE)
-        *line = LINE_FLAT + (uint64_t)call->step;
-    return *line >= LINE_FLAT &&
-           (uint64_t)call->step - (*line - LINE_FLAT) < FLAT_STEPS_IN_A_ROW - 1;
+    struct line *line =
+        tc_map_struct(&s->lines, tc_hash64(who, sizeof(who), 0), sizeof(struct line));
+    if (line->has_given && !line->is_flat)
+        line->flat_since = call->step;
+    line->has_given |= g->any_after;
+    line->is_flat = line->has_given && !g->any_after;
+    return line->is_flat && call->step - line->flat_since < FLAT_STEPS_IN_A_ROW - 1;
 }
 
 /*
