@@ -114,6 +114,14 @@ bool tc_piece_has_come(const struct tc_piece *piece)
     return atomic_load(&t->state) != ON_ITS_WAY;
 }
 
+bool tc_pieces_have_come(const struct tc_piece *pieces, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!tc_piece_has_come(&pieces[i]))
+            return false;
+    return true;
+}
+
 void tc_piece_give_up(const struct tc_piece *piece)
 {
     enum state expected = ON_ITS_WAY;

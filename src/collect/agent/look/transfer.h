@@ -28,6 +28,7 @@ void tc_piece_let_go(const struct tc_piece *piece);
 void tc_piece_give_up(const struct tc_piece *piece);
 /* Has its transfer come, or is there none to come? */
 bool tc_piece_has_come(const struct tc_piece *piece);
+bool tc_pieces_have_come(const struct tc_piece *pieces, size_t n);
 /* Does the kernel answer, or torch? */
 bool tc_piece_is_of_kernel(const struct tc_piece *piece);
 /* Of one that has come: NULL where there is no answer. */

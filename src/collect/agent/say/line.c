@@ -208,14 +208,6 @@ static void put_later(const struct tc_strbuf *line, struct tc_holes *holes, size
     tc_queue_add(&l->head);
 }
 
-static bool have_come(const struct tc_questions *questions)
-{
-    for (size_t i = 0; i < questions->pieces.n; i++)
-        if (!tc_piece_has_come(&questions->pieces.items[i]))
-            return false;
-    return true;
-}
-
 void tc_line_end(struct tc_thread *thread, size_t step_at)
 {
     struct tc_holes *holes = thread->holes;
@@ -225,7 +217,8 @@ void tc_line_end(struct tc_thread *thread, size_t step_at)
         return;
     }
     tc_questions_submit(&holes->questions);
-    if (tc_queue_is_idle() && have_come(&holes->questions)) {
+    if (tc_queue_is_idle() &&
+        tc_pieces_have_come(holes->questions.pieces.items, holes->questions.pieces.n)) {
         tc_strbuf_reset(&holes->filled);
         fill(&holes->filled, thread->line.text, thread->line.size, holes->all.items, holes->all.n,
              holes->questions.pieces.items);

@@ -274,14 +274,6 @@ static void free_news(struct tc_deferred *self)
     tc_free(news);
 }
 
-static bool have_come(const struct group_news *news)
-{
-    for (size_t i = 0; i < news->numbers.pieces.n; i++)
-        if (!tc_piece_has_come(&news->numbers.pieces.items[i]))
-            return false;
-    return true;
-}
-
 /* Takes the news over. */
 static void put(struct tc_thread *thread, struct group_news *news)
 {
@@ -289,7 +281,7 @@ static void put(struct tc_thread *thread, struct group_news *news)
 
     news->head.pieces = news->numbers.pieces.items;
     news->head.n_pieces = news->numbers.pieces.n;
-    if (!tc_queue_is_idle() || !have_come(news)) {
+    if (!tc_queue_is_idle() || !tc_pieces_have_come(news->head.pieces, news->head.n_pieces)) {
         tc_queue_add(&news->head);
         return;
     }
