@@ -306,11 +306,11 @@ static const char *name_fd(char name[FD_NAME_SIZE], int fd)
 
 static struct tc_strbuf folder_of(const char *path)
 {
-    const char *slash = strrchr(path, '/');
+    const size_t size = (size_t)(tc_fs_base(path) - path);
     struct tc_strbuf folder = TC_STRBUF_INIT;
 
-    if (slash)
-        tc_strbuf_add(&folder, path, (size_t)(slash + 1 - path));
+    if (size)
+        tc_strbuf_add(&folder, path, size);
     else
         tc_strbuf_adds(&folder, ".");
     return folder;
