@@ -4,13 +4,14 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "fact/operand_facts.h"
 #include "invariant/describe.h"
 
 /* What is told of an occasion stands after the verb of the expected sentence: see attribute.h. */
 static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
-#define ROW(name, form, nature, support, expected, seen) \
-    [TC_ATTRIBUTE_##name] = {TC_FORM_##form, TC_##nature, TC_SUPPORT_##support, expected, seen}
+#define BY(rule, name, form, nature, support, expected, seen)                   \
+    [TC_ATTRIBUTE_##name] = {&tc_fact_##rule,      TC_FORM_##form, TC_##nature, \
+                             TC_SUPPORT_##support, expected,       seen}
+#define ROW(...) BY(one_value, __VA_ARGS__)
     ROW(VALUE, ARG_VALUE, CHOICE, ONE, "%p is %v", "%p was %v"),
     ROW(CLASS, ARG_VALUE, LAW, ONE, "%p is of %v", "%p was of %v"),
     ROW(KEYS, ARG_VALUE, LAW, ONE, "%p are named %v", "%p were named %v"),
@@ -40,9 +41,10 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
         "it was called %v time%s"),
     ROW(COUNT_LATER, COUNT, LAW, MANY, "it is called %v time%s in each step after the first",
         "it was called %v time%s"),
-    ROW(RATE, COUNT, LAW, ONE, "in a run it is called {as|not as} often as there are steps",
-        "in the run it was called {as|not as} often as there were steps"),
-    ROW(PRESENT, COUNT, LAW, ONE, "it is called in each run", "it was not called"),
+    BY(how_often, RATE, COUNT, LAW, ONE,
+       "in a run it is called {as|not as} often as there are steps",
+       "in the run it was called {as|not as} often as there were steps"),
+    BY(how_often, PRESENT, COUNT, LAW, ONE, "it is called in each run", "it was not called"),
     ROW(BEFORE, BEFORE, LAW, ONE, "it first comes {before|after} %o",
         "it first came {before|after} %o"),
     ROW(FLOWS, COUNT, LAW, MANY, "%i comes from %w %v time%s in each step",
@@ -112,9 +114,12 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
         "%p was made by {%v|no model}"),
     ROW(APART, ARG_SOURCE, LAW, MANY, "%p is of the row %v from that of the first",
         "%p was of the row %v from that of the first"),
-    ROW(ABOUT, ARG_VALUE, LAW, MANY, "in the first three steps %p is about as in %v", "%p was %v"),
-    ROW(VARIES, ARG_VALUE, LAW, ONE, "in a run of %v calls %p is not always the same", "%p was %v"),
+    BY(early_number, ABOUT, ARG_VALUE, LAW, MANY, "in the first three steps %p is about as in %v",
+       "%p was %v"),
+    BY(varying_number, VARIES, ARG_VALUE, LAW, ONE,
+       "in a run of %v calls %p is not always the same", "%p was %v"),
 #undef ROW
+#undef BY
 };
 
 const struct tc_attribute_row *tc_attribute_row(enum tc_attribute attribute)

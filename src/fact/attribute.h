@@ -11,6 +11,8 @@
 
 #include "invariant/fact.h"
 
+struct tc_outcomes;
+
 enum tc_fact_form {
     TC_FORM_ARG_VALUE,
     TC_FORM_ARG_SOURCE,
@@ -27,7 +29,21 @@ enum tc_fact_nature {
     TC_SIZE,   /* a setting where only the size of dimensions is another, not their number */
 };
 
+/* How what runs tell of an attribute becomes a claim, and how it is held against one. */
+struct tc_fact_rule {
+    /* The value that is claimed of all of it; TC_NO_SYM: none. */
+    tc_sym (*propose)(struct tc_strtab *symbols, enum tc_attribute attribute,
+                      const struct tc_outcomes *outcomes);
+    bool (*holds)(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym seen);
+    bool is_of_run; /* no occasion breaks it: the values of a run are counted, and judged at its end
+                     */
+};
+
+extern const struct tc_fact_rule tc_fact_one_value; /* the same throughout: one_value.c */
+extern const struct tc_fact_rule tc_fact_early_number, tc_fact_how_often, tc_fact_varying_number;
+
 struct tc_attribute_row {
+    const struct tc_fact_rule *rule;
     enum tc_fact_form form; /* ARG_VALUE also claims of results, then it is OUTPUT_VALUE */
     enum tc_fact_nature nature;
     unsigned support; /* occasions at least, in all runs together */
@@ -45,6 +61,12 @@ struct tc_attribute_row {
 #define TC_SUPPORT_EVEN    12 /* half of the numbers are even */
 /* What happens now and then in a healthy run, as an environment that stands still. */
 #define TC_SUPPORT_MOST 30
+
+/* What is no scalar, as the value that it is; what is no tensor, as the tensor: seen, and never
+ * claimed. As JSON. */
+#define TC_FACT_A_TENSOR  "{\"a\":\"tensor\"}"
+#define TC_FACT_AN_OBJECT "{\"an\":\"object\"}"
+#define TC_FACT_NO_TENSOR "null"
 
 const struct tc_attribute_row *tc_attribute_row(enum tc_attribute attribute);
 

@@ -23,11 +23,12 @@
 /* Smaller ones are nothing. */
 #define NOTHING 1e-6
 
-bool tc_fact_read_range(const char *text, size_t size, struct tc_fact_range *range)
+/* A number, or two of them; false if it is neither. */
+static bool read_range(const struct tc_strtab *symbols, tc_sym value, struct tc_fact_range *range)
 {
     struct tc_json *json = NULL;
 
-    if (tc_json_parse(text, size, &json, NULL))
+    if (tc_json_parse(tc_strtab_text(symbols, value), tc_strtab_size(symbols, value), &json, NULL))
         return false;
     const struct tc_json *low = tc_json_is_array(json) ? tc_json_first(json) : json;
     const struct tc_json *high = tc_json_is_array(json) && low ? tc_json_next(low) : low;
@@ -38,12 +39,13 @@ bool tc_fact_read_range(const char *text, size_t size, struct tc_fact_range *ran
     return is_range;
 }
 
-void tc_fact_print_range(const struct tc_fact_range *range, struct tc_strbuf *out)
+static void print_range(const struct tc_fact_range *range, struct tc_strbuf *out)
 {
     tc_strbuf_addf(out, "[%.4g,%.4g]", range->low, range->high);
 }
 
-bool tc_fact_join_ranges(struct tc_fact_range *range, const struct tc_fact_range *other)
+/* The other is added; false if what comes out is too wide to be claimed. */
+static bool join_ranges(struct tc_fact_range *range, const struct tc_fact_range *other)
 {
     range->low = fmin(range->low, other->low);
     range->high = fmax(range->high, other->high);
@@ -53,7 +55,7 @@ bool tc_fact_join_ranges(struct tc_fact_range *range, const struct tc_fact_range
     return range->low * range->high > 0 && small > NOTHING && large <= ALIKE * small;
 }
 
-bool tc_fact_is_about(const struct tc_fact_range *seen, const struct tc_fact_range *expected)
+static bool is_about(const struct tc_fact_range *seen, const struct tc_fact_range *expected)
 {
     const bool is_negative = expected->low < 0;
     const double low = is_negative ? OTHER * expected->low : expected->low / OTHER;
@@ -88,10 +90,10 @@ static tc_fact_lead judge(struct tc_facts *facts, uint32_t subject, tc_sym path,
     if (slot == UINT32_MAX)
         return 0;
     const tc_sym value = facts->table.slots.items[slot].fact.value;
-    const char *known = tc_strtab_text(facts->table.symbols, value);
     const struct tc_fact_range seen = {number, number, 1};
-    if (tc_fact_read_range(known, strlen(known), &expected) && tc_fact_is_about(&seen, &expected)) {
-        tc_fact_table_add(&facts->table, slot, known, strlen(known), &facts->entries);
+    if (read_range(facts->table.symbols, value, &expected) && is_about(&seen, &expected)) {
+        tc_fact_table_add(&facts->table, slot, tc_strtab_text(facts->table.symbols, value),
+                          tc_strtab_size(facts->table.symbols, value), &facts->entries);
     } else {
         size = snprintf(text, sizeof(text), "%.4g", number);
         tc_fact_table_add(&facts->table, slot, text, (size_t)size, &facts->entries);
@@ -126,9 +128,44 @@ void tc_fact_say_scalars(struct tc_facts *facts, struct tc_fact_watch *w)
         const struct tc_fact_scalar *s = &w->scalars.items[i];
         const struct tc_subject subject = tc_fact_table_subject_at(&facts->table, s->subject);
         tc_strbuf_reset(&text);
-        tc_fact_print_range(&s->range, &text);
+        print_range(&s->range, &text);
         tc_fact_say(facts, &subject, s->path, TC_ATTRIBUTE_ABOUT, text.text);
         tc_fact_settle_said(facts, s->range.n, 0, NULL);
     }
     tc_strbuf_release(&text);
 }
+
+/* ---- the rule ------------------------------------------------------------------------------- */
+
+/* The range of all that was met; TC_NO_SYM where it is too wide. */
+static tc_sym propose(struct tc_strtab *symbols, enum tc_attribute attribute,
+                      const struct tc_outcomes *outcomes)
+{
+    struct tc_fact_range all = {INFINITY, -INFINITY, 0}, range;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    bool is_narrow = false;
+
+    (void)attribute;
+    for (size_t i = 0; i < outcomes->n; i++) {
+        if (outcomes->n_outcome[i] != 1 || !read_range(symbols, outcomes->outcome[i][0], &range))
+            return TC_NO_SYM;
+        is_narrow = join_ranges(&all, &range);
+    }
+    if (!is_narrow)
+        return TC_NO_SYM;
+    print_range(&all, &text);
+    const tc_sym value = tc_strtab_intern(symbols, text.text, text.size);
+    tc_strbuf_release(&text);
+    return value;
+}
+
+static bool holds(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym value)
+{
+    struct tc_fact_range seen, expected;
+
+    if (!read_range(symbols, value, &seen) || !read_range(symbols, claim->value, &expected))
+        return value == claim->value;
+    return is_about(&seen, &expected);
+}
+
+const struct tc_fact_rule tc_fact_early_number = {.propose = propose, .holds = holds};

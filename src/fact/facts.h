@@ -14,6 +14,7 @@
 #ifndef TC_FACT_FACTS_H
 #define TC_FACT_FACTS_H
 
+#include "fact/attribute.h"
 #include "fact/history.h"
 #include "fact/operand_facts.h"
 #include "relation/relation.h"
@@ -276,12 +277,16 @@ tc_fact_lead tc_fact_meet_scalar(struct tc_facts *facts, struct tc_fact_watch *w
                                  tc_fact_lead cause);
 /* Learning, at the end of a run. */
 void tc_fact_say_scalars(struct tc_facts *facts, struct tc_fact_watch *watch);
-/* A number, or two of them; false if it is neither. */
-bool tc_fact_read_range(const char *text, size_t size, struct tc_fact_range *range);
-void tc_fact_print_range(const struct tc_fact_range *range, struct tc_strbuf *out);
-/* The other is added; false if what comes out is too wide to be claimed. */
-bool tc_fact_join_ranges(struct tc_fact_range *range, const struct tc_fact_range *other);
-bool tc_fact_is_about(const struct tc_fact_range *seen, const struct tc_fact_range *expected);
+
+/* ---- one_value.c ---------------------------------------------------------------------------- */
+
+/* What a value of one run says of the attribute. */
+typedef tc_sym tc_fact_reading(struct tc_strtab *symbols, enum tc_attribute attribute,
+                               tc_sym value);
+
+/* What all that was met says alike; TC_NO_SYM where it says several things. */
+tc_sym tc_fact_only_value(struct tc_strtab *symbols, enum tc_attribute attribute,
+                          const struct tc_outcomes *outcomes, tc_fact_reading *read);
 
 /* ---- how_often.c: whether a call is made at all, and as often as there are steps ------------ */
 
@@ -301,8 +306,6 @@ bool tc_fact_read_part(const struct tc_strtab *symbols, tc_sym value, struct tc_
 /* PRESENT or RATE of a run: judging that it holds or not, learning the two numbers. */
 void tc_fact_say_met(struct tc_facts *facts, const struct tc_subject *subject,
                      enum tc_attribute attribute, const struct tc_fact_part *met);
-/* What such numbers say, "true" or "false"; any other value as it is. */
-tc_sym tc_fact_met_value(struct tc_strtab *symbols, enum tc_attribute attribute, tc_sym value);
 /* Were runs of one length so different that another one may break the claim? */
 bool tc_fact_met_by_chance(const struct tc_strtab *symbols, enum tc_attribute attribute,
                            const struct tc_outcomes *outcomes);
@@ -312,10 +315,6 @@ bool tc_fact_met_by_chance(const struct tc_strtab *symbols, enum tc_attribute at
 /* Learning, what a slot of numbers says of that; false where nothing is. */
 bool tc_fact_varied(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
                     struct tc_fact *fact, struct tc_strbuf *out);
-/* What runs say together: the calls after which one shows; TC_NO_SYM: nothing. */
-tc_sym tc_fact_varied_claim(struct tc_strtab *symbols, const struct tc_outcomes *outcomes);
-/* Does the value of one run say that it varied? */
-bool tc_fact_has_varied(const struct tc_strtab *symbols, tc_sym value);
 /* Judging, at the end of a run: what it always was, if it was so long enough. */
 bool tc_fact_stood_still(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
                          struct tc_strbuf *out);

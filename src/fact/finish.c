@@ -248,13 +248,14 @@ static void judge_counted(struct tc_facts *facts)
     for (size_t i = 0; is_whole(facts) && i < facts->table.slots.n; i++) {
         struct tc_fact_slot *slot = &facts->table.slots.items[i];
         const struct tc_place place = end_of(w);
-        if (slot->fact.attribute == TC_ATTRIBUTE_VARIES && slot->n_values > 1)
+        if (tc_fact_slot_rule(slot)->is_of_run && slot->n_values > 1)
             slot->held = 1;
         tc_fact_tell_rare(facts, (uint32_t)i, w->last_lead, &place);
         tc_strbuf_reset(&text);
         if (!tc_fact_stood_still(facts->table.symbols, slot, &text))
             continue;
-        tc_fact_say(facts, &slot->fact.subject, slot->fact.path, TC_ATTRIBUTE_VARIES, text.text);
+        tc_fact_say(facts, &slot->fact.subject, slot->fact.path,
+                    (enum tc_attribute)slot->fact.attribute, text.text);
         tc_fact_settle_said(facts, 1, w->last_lead, &place);
     }
     tc_strbuf_release(&text);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool holds(enum tc_attribute attribute, const struct tc_fact_part *met)
+static bool is_met(enum tc_attribute attribute, const struct tc_fact_part *met)
 {
     return attribute == TC_ATTRIBUTE_PRESENT || met->n == met->of;
 }
@@ -42,20 +42,21 @@ void tc_fact_say_met(struct tc_facts *facts, const struct tc_subject *subject,
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     if (facts->table.is_judging)
-        tc_strbuf_adds(&text, holds(attribute, met) ? "true" : "false");
+        tc_strbuf_adds(&text, is_met(attribute, met) ? "true" : "false");
     else
         tc_fact_print_part(met, &text);
     tc_fact_say(facts, subject, TC_NO_SYM, attribute, text.text);
     tc_strbuf_release(&text);
 }
 
-tc_sym tc_fact_met_value(struct tc_strtab *symbols, enum tc_attribute attribute, tc_sym value)
+/* What such numbers say, "true" or "false"; any other value as it is. */
+static tc_sym met_value(struct tc_strtab *symbols, enum tc_attribute attribute, tc_sym value)
 {
     struct tc_fact_part met;
 
     if (!tc_fact_read_part(symbols, value, &met))
         return value;
-    return tc_strtab_intern_text(symbols, holds(attribute, &met) ? "true" : "false");
+    return tc_strtab_intern_text(symbols, is_met(attribute, &met) ? "true" : "false");
 }
 
 /* Is the number far from one that would break the claim? */
@@ -94,3 +95,18 @@ bool tc_fact_met_by_chance(const struct tc_strtab *symbols, enum tc_attribute at
     }
     return is_near && (is_chance || attribute == TC_ATTRIBUTE_RATE);
 }
+
+static tc_sym propose(struct tc_strtab *symbols, enum tc_attribute attribute,
+                      const struct tc_outcomes *outcomes)
+{
+    return tc_fact_met_by_chance(symbols, attribute, outcomes)
+               ? TC_NO_SYM
+               : tc_fact_only_value(symbols, attribute, outcomes, met_value);
+}
+
+static bool holds(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym seen)
+{
+    return met_value(symbols, (enum tc_attribute)claim->attribute, seen) == claim->value;
+}
+
+const struct tc_fact_rule tc_fact_how_often = {.propose = propose, .holds = holds};

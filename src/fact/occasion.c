@@ -61,7 +61,7 @@ static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uin
         return;
     }
     tc_fact_table_count(&facts->table, entry, times);
-    if (slot->fact.attribute != TC_ATTRIBUTE_VARIES)
+    if (!tc_fact_slot_rule(slot)->is_of_run)
         tell_first_held(facts, entry->slot, place);
 }
 

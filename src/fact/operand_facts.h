@@ -17,12 +17,6 @@
 #define TC_FACT_LIST  8
 #define TC_FACT_DEPTH 5
 
-/* What is no scalar, as the value that it is; what is no tensor, as the tensor: seen, and never
- * claimed. As JSON. */
-#define TC_FACT_A_TENSOR  "{\"a\":\"tensor\"}"
-#define TC_FACT_AN_OBJECT "{\"an\":\"object\"}"
-#define TC_FACT_NO_TENSOR "null"
-
 /* A value, packed. */
 struct tc_fact_pack {
     struct tc_strbuf bytes;

@@ -5,7 +5,6 @@
  * An example is one slot with one value. Learning tells of all at the end of a run, with how often
  * each was met; judging tells of each breach, and of what held in sum.
  */
-#include <math.h>
 #include <string.h>
 
 #include "fact/attribute.h"
@@ -179,57 +178,11 @@ static bool is_idle(const struct tc_fact *fact, const char *value)
     }
 }
 
-static bool range_of(const struct tc_strtab *symbols, tc_sym value, struct tc_fact_range *range)
+static const struct tc_attribute_row *row_of(const struct tc_fact *fact)
 {
-    return tc_fact_read_range(tc_strtab_text(symbols, value), tc_strtab_size(symbols, value),
-                              range);
+    return tc_attribute_row((enum tc_attribute)fact->attribute);
 }
 
-static tc_sym value_of(struct tc_strtab *symbols, enum tc_attribute attribute, tc_sym seen)
-{
-    return attribute == TC_ATTRIBUTE_PRESENT || attribute == TC_ATTRIBUTE_RATE
-               ? tc_fact_met_value(symbols, attribute, seen)
-               : seen;
-}
-
-/* The one value that was met; TC_NO_SYM where there were several. */
-static tc_sym only_value(struct tc_strtab *symbols, enum tc_attribute attribute,
-                         const struct tc_outcomes *outcomes)
-{
-    tc_sym value = TC_NO_SYM;
-
-    for (size_t i = 0; i < outcomes->n; i++) {
-        const tc_sym other = outcomes->n_outcome[i] == 1
-                                 ? value_of(symbols, attribute, outcomes->outcome[i][0])
-                                 : TC_NO_SYM;
-        value = i ? value : other;
-        if (other == TC_NO_SYM || other != value)
-            return TC_NO_SYM;
-    }
-    return value;
-}
-
-/* The range of all that was met; TC_NO_SYM where it is too wide. */
-static tc_sym common_range(struct tc_strtab *symbols, const struct tc_outcomes *outcomes)
-{
-    struct tc_fact_range all = {INFINITY, -INFINITY, 0}, range;
-    struct tc_strbuf text = TC_STRBUF_INIT;
-    bool is_narrow = false;
-
-    for (size_t i = 0; i < outcomes->n; i++) {
-        if (outcomes->n_outcome[i] != 1 || !range_of(symbols, outcomes->outcome[i][0], &range))
-            return TC_NO_SYM;
-        is_narrow = tc_fact_join_ranges(&all, &range);
-    }
-    if (!is_narrow)
-        return TC_NO_SYM;
-    tc_fact_print_range(&all, &text);
-    const tc_sym value = tc_strtab_intern(symbols, text.text, text.size);
-    tc_strbuf_release(&text);
-    return value;
-}
-
-/* One value throughout is a claim; a key with two is none. */
 static void propose(enum tc_fact_form form, struct tc_strtab *symbols, tc_sym key,
                     const struct tc_outcomes *outcomes, struct tc_hypotheses *out)
 {
@@ -239,19 +192,13 @@ static void propose(enum tc_fact_form form, struct tc_strtab *symbols, tc_sym ke
                         tc_strtab_size(symbols, key)) ||
         tc_fact_form(&fact, symbols) != form)
         return;
-    const enum tc_attribute attribute = (enum tc_attribute)fact.attribute;
-    const tc_sym value = attribute == TC_ATTRIBUTE_ABOUT ? common_range(symbols, outcomes)
-                         : attribute == TC_ATTRIBUTE_VARIES
-                             ? tc_fact_varied_claim(symbols, outcomes)
-                             : only_value(symbols, attribute, outcomes);
-    fact.value = value;
-    if (value == TC_NO_SYM || is_idle(&fact, tc_strtab_text(symbols, value)) ||
-        tc_fact_met_by_chance(symbols, attribute, outcomes))
+    fact.value = row_of(&fact)->rule->propose(symbols, (enum tc_attribute)fact.attribute, outcomes);
+    if (fact.value == TC_NO_SYM || is_idle(&fact, tc_strtab_text(symbols, fact.value)))
         return;
     struct tc_hypothesis hypothesis = {
         .n_params = 1,
         .support = TC_SUPPORT_EVERY,
-        .min_examples = tc_attribute_row(attribute)->support,
+        .min_examples = row_of(&fact)->support,
         .fact = fact,
     };
     hypothesis.params[0] = tc_param_fact(&hypothesis.fact);
@@ -270,20 +217,12 @@ static tc_sym key_of(enum tc_fact_form form, struct tc_strtab *symbols,
 static enum tc_outcome holds(struct tc_strtab *symbols, const struct tc_param *params,
                              size_t n_params, const tc_sym *outcome, size_t n_outcome)
 {
-    struct tc_fact_range seen, expected;
+    const struct tc_fact *claim = params[0].fact;
 
     (void)n_params;
     if (n_outcome != 1)
         return TC_UNDECIDED;
-    if (params[0].fact->attribute == TC_ATTRIBUTE_ABOUT && range_of(symbols, outcome[0], &seen) &&
-        range_of(symbols, params[0].fact->value, &expected))
-        return tc_fact_is_about(&seen, &expected) ? TC_HELD : TC_BROKEN;
-    if (params[0].fact->attribute == TC_ATTRIBUTE_VARIES && tc_fact_has_varied(symbols, outcome[0]))
-        return TC_HELD;
-    return value_of(symbols, (enum tc_attribute)params[0].fact->attribute, outcome[0]) ==
-                   params[0].fact->value
-               ? TC_HELD
-               : TC_BROKEN;
+    return row_of(claim)->rule->holds(symbols, claim, outcome[0]) ? TC_HELD : TC_BROKEN;
 }
 
 static bool is_setting(const struct tc_strtab *symbols, const struct tc_invariant *invariant,

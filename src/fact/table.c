@@ -140,8 +140,7 @@ void tc_fact_table_add(struct tc_fact_table *table, uint32_t number, const char 
         value = slot->values[0];
     if (value == TC_NO_SYM)
         value = tc_strtab_intern(table->symbols, json, size);
-    if (table->is_judging && value != slot->fact.value &&
-        slot->fact.attribute != TC_ATTRIBUTE_VARIES)
+    if (table->is_judging && value != slot->fact.value && !tc_fact_slot_rule(slot)->is_of_run)
         slot->values[0] = value;
     tc_vec_push(out, ((struct tc_fact_entry){number, value}));
 }
@@ -150,7 +149,7 @@ bool tc_fact_entry_breaks(const struct tc_fact_table *table, const struct tc_fac
 {
     const struct tc_fact_slot *slot = &table->slots.items[entry->slot];
 
-    if (slot->fact.attribute == TC_ATTRIBUTE_VARIES) /* that it stood still is told at the end */
+    if (tc_fact_slot_rule(slot)->is_of_run) /* that it stood still is told at the end */
         return tc_strtab_text(table->symbols, entry->value)[0] == '"';
     return slot->is_mixed || entry->value != slot->fact.value;
 }
@@ -180,7 +179,7 @@ void tc_fact_table_count(struct tc_fact_table *table, const struct tc_fact_entry
 {
     struct tc_fact_slot *slot = &table->slots.items[entry->slot];
 
-    if (table->is_judging && slot->fact.attribute != TC_ATTRIBUTE_VARIES) {
+    if (table->is_judging && !tc_fact_slot_rule(slot)->is_of_run) {
         slot->held += n;
         return;
     }

@@ -12,7 +12,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "invariant/fact.h"
+#include "fact/attribute.h"
 #include "replay/event.h"
 
 #define TC_FACT_VALUES 2
@@ -27,6 +27,11 @@ struct tc_fact_slot {
     bool is_mixed; /* several values are expected, by facts of several files */
     uint64_t held, told, broken;
 };
+
+static inline const struct tc_fact_rule *tc_fact_slot_rule(const struct tc_fact_slot *slot)
+{
+    return tc_attribute_row((enum tc_attribute)slot->fact.attribute)->rule;
+}
 
 /* What one occasion says of one slot. */
 struct tc_fact_entry {

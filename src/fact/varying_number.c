@@ -55,7 +55,9 @@ bool tc_fact_varied(const struct tc_strtab *symbols, const struct tc_fact_slot *
     return true;
 }
 
-tc_sym tc_fact_varied_claim(struct tc_strtab *symbols, const struct tc_outcomes *outcomes)
+/* The calls after which another number shows. */
+static tc_sym propose(struct tc_strtab *symbols, enum tc_attribute attribute,
+                      const struct tc_outcomes *outcomes)
 {
     bool is_same = true, is_sure = true;
     uint64_t calls = 0;
@@ -71,23 +73,26 @@ tc_sym tc_fact_varied_claim(struct tc_strtab *symbols, const struct tc_outcomes 
         is_sure &= v.n >= MIN_SURE;
         calls = v.of > calls ? v.of : calls;
     }
-    if (!calls || (!is_same && !is_sure))
+    if (!calls || (!is_same && !is_sure) || tc_fact_met_by_chance(symbols, attribute, outcomes))
         return TC_NO_SYM;
     snprintf(text, sizeof(text), "%llu", (unsigned long long)calls);
     return tc_strtab_intern_text(symbols, text);
 }
 
-bool tc_fact_has_varied(const struct tc_strtab *symbols, tc_sym value)
+static bool holds(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym seen)
 {
     struct tc_fact_part v;
 
-    return tc_fact_read_part(symbols, value, &v) && v.n > 0;
+    return (tc_fact_read_part(symbols, seen, &v) && v.n > 0) || seen == claim->value;
 }
+
+const struct tc_fact_rule tc_fact_varying_number = {
+    .propose = propose, .holds = holds, .is_of_run = true};
 
 bool tc_fact_stood_still(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
                          struct tc_strbuf *out)
 {
-    if (slot->fact.attribute != TC_ATTRIBUTE_VARIES || slot->n_values != 1 || slot->is_mixed ||
+    if (!tc_fact_slot_rule(slot)->is_of_run || slot->n_values != 1 || slot->is_mixed ||
         slot->n_all < strtoull(tc_strtab_text(symbols, slot->fact.value), NULL, 10))
         return false;
     tc_strbuf_addf(out, "\"always %s\"", tc_strtab_text(symbols, slot->values[0]));
