@@ -36,7 +36,8 @@ static void alias_release(void *state)
  * matrices of zeros. */
 static bool may_be_alias(const struct tc_variable *v)
 {
-    return v->kind == TC_SYM_PARAMETER && v->is_matrix && v->has_first && !v->is_sampled;
+    return v->kind == TC_SYM_PARAMETER && v->is_matrix && v->has_first && !v->is_sampled &&
+           v->first_shape != TC_NO_SYM;
 }
 
 #define MAX_DIMS 64
@@ -79,10 +80,10 @@ static uint64_t digest_of_zeros(const char *dtype, size_t size, const int64_t *s
  * beyond `left` may. */
 static bool may_be_zero(const struct tc_variable *v, const struct tc_strtab *symbols, size_t *left)
 {
-    const char *dtype = tc_strtab_text(symbols, v->dtype);
+    const char *dtype = tc_strtab_text(symbols, v->first_dtype);
     const size_t element = element_size(dtype);
     int64_t shape[MAX_DIMS];
-    const size_t n_dims = read_shape(tc_strtab_text(symbols, v->shape), shape);
+    const size_t n_dims = read_shape(tc_strtab_text(symbols, v->first_shape), shape);
     size_t size = element;
 
     if (element == 0 || n_dims > MAX_DIMS)

@@ -75,6 +75,7 @@ struct tc_variable {
     tc_sym name, kind, owner;
     tc_sym grad, grad_before; /* class now, and before its last change */
     tc_sym dtype, shape;      /* shape as JSON text */
+    tc_sym first_dtype;       /* TC_SYM_NULL before one is told */
     tc_sym first_shape;       /* the first that has elements; TC_NO_SYM before */
     uint64_t data;            /* digest */
     uint64_t algorithm;       /* of the digest, as of its process */

@@ -95,7 +95,7 @@ static struct tc_variable *variable_at(struct tc_process *process, int64_t seria
         variable->grad = variable->grad_before = TC_SYM_GRAD_NULL;
         variable->training = TC_SYM_NULL;
         variable->owner = TC_SYM_NULL;
-        variable->dtype = TC_SYM_NULL;
+        variable->dtype = variable->first_dtype = TC_SYM_NULL;
         variable->part = TC_NO_SYM;
         variable->first_shape = TC_NO_SYM;
         *slot = (uintptr_t)variable;
@@ -196,6 +196,8 @@ static void set_dtype(struct update *u, const struct tc_value *value)
     if (dtype != u->variable->dtype)
         add_change(u, TC_SYM_DTYPE, TC_SYM_ABSENT, tc_symbols_str(u->symbols, text));
     u->variable->dtype = dtype;
+    if (u->variable->first_dtype == TC_SYM_NULL)
+        u->variable->first_dtype = dtype;
 }
 
 static void set_requires_grad(struct update *u, const struct tc_value *value)
