@@ -34,7 +34,7 @@ static enum tc_fact_again meet(struct tc_map *map, uint64_t key)
     if (map->n >= MAX_KNOWN)
         tc_map_clear(map);
     *tc_map_at(map, key, &is_new) = 1;
-    return is_new ? TC_FACT_FRESH : TC_FACT_AGAIN;
+    return is_new ? TC_FACT_NEW : TC_FACT_AGAIN;
 }
 
 enum tc_fact_again tc_fact_meet_operands(struct tc_fact_history *history, uint64_t call,

@@ -28,7 +28,7 @@ void tc_fact_history_release(struct tc_fact_history *history);
 
 enum tc_fact_again {
     TC_FACT_NEVER_ASKED, /* nothing that could have been handed over before */
-    TC_FACT_FRESH,
+    TC_FACT_NEW,
     TC_FACT_AGAIN,
 };
 

@@ -140,7 +140,7 @@ const struct tc_source tc_source_facts = {
 /* ---- forms ---------------------------------------------------------------------------------- */
 
 /* Values of which a script that has them throughout makes no rule. */
-static bool is_idle(const struct tc_fact *fact, const char *value)
+static bool claims_nothing(const struct tc_fact *fact, const char *value)
 {
     switch (fact->attribute) {
     case TC_ATTRIBUTE_VALUE:
@@ -193,7 +193,7 @@ static void propose(enum tc_fact_form form, struct tc_strtab *symbols, tc_sym ke
         tc_fact_form(&fact, symbols) != form)
         return;
     fact.value = row_of(&fact)->rule->propose(symbols, (enum tc_attribute)fact.attribute, outcomes);
-    if (fact.value == TC_NO_SYM || is_idle(&fact, tc_strtab_text(symbols, fact.value)))
+    if (fact.value == TC_NO_SYM || claims_nothing(&fact, tc_strtab_text(symbols, fact.value)))
         return;
     struct tc_hypothesis hypothesis = {
         .n_params = 1,

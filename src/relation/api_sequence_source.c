@@ -258,7 +258,7 @@ static void window_observe(void *state, struct tc_strtab *symbols, const struct 
     bool rests = tc_map_remove(&s->rests, (uintptr_t)event->process);
     if (is_beside(s, event))
         return;
-    if (event->window->is_starved) {
+    if (event->window->is_pause) {
         tc_sink_excuse(sink, TC_SYM_STEP_WINDOW, TC_EXCUSE_PAUSE);
         return;
     }

@@ -23,7 +23,7 @@ static bool is_setting(const struct tc_strtab *symbols, tc_atom atom)
 {
     const tc_sym first = tc_atom_first(symbols, atom);
 
-    return first == TC_SYM_SET || first == TC_SYM_ASTRAY;
+    return first == TC_SYM_SET || first == TC_SYM_SET_IDLE;
 }
 
 #define MAX_CONTENTS 512
@@ -106,35 +106,35 @@ static bool is_flat(struct contents_state *s, const struct tc_event *event,
 /*
  * What is inside a root forward besides changes is the architecture, and the user's own business.
  * Marks tell what a missing change means:
- *   looked     variables were looked at: without it, nothing
- *   computes   the call only computes, and is looked at afterwards, so that it should change no
- *              weight. Not a backward whose hooks step an optimizer
- *   fresh      no parameter that is trained had a gradient: one is to be made. Where some had, they
- *              are accumulated, and need not come to any more. To a sharded one they come only
- *              where ranks exchange them
- *   laden      some had one: to be cleared
- *   idle       no weight is to be changed
- *   overflow   a gradient was not finite: a gradient scaler leaves out the step, and nothing is
- *              due. Nor is it of a scaler where no gradient is looked at
- *   flat       gradients were computed, and are zero
+ *   observed      variables were looked at: without it, nothing
+ *   computes      the call only computes, and is looked at afterwards, so that it should change no
+ *                 weight. Not a backward whose hooks step an optimizer
+ *   grad_absent   no parameter that is trained had a gradient: one is to be made. Where some had,
+ *                 they are accumulated, and need not come to any more. To a sharded one they come
+ *                 only where ranks exchange them
+ *   grad_present  some had one: to be cleared
+ *   no_update     no weight is to be changed
+ *   overflow      a gradient was not finite: a gradient scaler leaves out the step, and nothing is
+ *                 due. Nor is it of a scaler where no gradient is looked at
+ *   flat          gradients were computed, and are zero
  */
 static size_t contents_of(struct contents_state *s, struct tc_strtab *symbols,
                           const struct tc_event *event, const struct tc_situation *situation,
                           tc_sym out[MAX_CONTENTS])
 {
     const struct tc_call *call = event->call;
-    const bool is_looked = event->process->variables.n && !event->process->has_samples;
+    const bool is_observed = event->process->variables.n && !event->process->has_samples;
     size_t n = 0;
 
-    if (is_looked) {
+    if (is_observed) {
         struct gradients g = gradients_around(event);
-        out[n++] = TC_SYM_LOOKED;
+        out[n++] = TC_SYM_OBSERVED;
         if ((call->is_root || call->role == TC_ROLE_BACKWARD) && !call->has_step)
             out[n++] = TC_SYM_COMPUTES;
-        if (g.any && !call->is_starved)
-            out[n++] = TC_SYM_LADEN;
-        else if ((g.any_whole || !g.any_sharded) && !call->is_starved)
-            out[n++] = TC_SYM_FRESH;
+        if (g.any && !call->is_pause)
+            out[n++] = TC_SYM_GRAD_PRESENT;
+        else if ((g.any_whole || !g.any_sharded) && !call->is_pause)
+            out[n++] = TC_SYM_GRAD_ABSENT;
         if (g.overflow)
             out[n++] = TC_SYM_OVERFLOW;
         if (is_flat(s, event, &g))
@@ -142,8 +142,8 @@ static size_t contents_of(struct contents_state *s, struct tc_strtab *symbols,
     } else if (call->role == TC_ROLE_SCALER) {
         out[n++] = TC_SYM_OVERFLOW;
     }
-    if (tc_has_no_rate(situation) || call->is_starved)
-        out[n++] = TC_SYM_IDLE;
+    if (tc_has_no_rate(situation) || call->is_pause)
+        out[n++] = TC_SYM_NO_UPDATE;
     for (size_t i = 0; i < call->contents.n && n < MAX_CONTENTS; i++)
         if (call->is_root ? tc_atom_first(symbols, call->contents.items[i]) == TC_SYM_CHANGE
                           : !is_setting(symbols, call->contents.items[i]))
@@ -167,7 +167,7 @@ static void some_observe(void *state, struct tc_strtab *symbols, const struct tc
         .situation = &situation,
         .outcome = outcome,
         .n_outcome = contents_of(state, symbols, event, &situation, outcome),
-        .excuses = event->call->is_starved ? TC_EXCUSE_BIT(TC_EXCUSE_PAUSE) : 0};
+        .excuses = event->call->is_pause ? TC_EXCUSE_BIT(TC_EXCUSE_PAUSE) : 0};
     sink->example(sink->context, event, &example);
 }
 
@@ -244,16 +244,16 @@ static enum tc_excuse excuse_of_change(const struct tc_param *change, const tc_s
 {
     const bool is_given = change->attr == TC_SYM_GRAD && change->from == TC_SYM_CLEAR;
 
-    if (!tc_outcome_has(outcome, n, TC_SYM_LOOKED))
+    if (!tc_outcome_has(outcome, n, TC_SYM_OBSERVED))
         return TC_EXCUSE_NOT_LOOKED;
-    if (is_given && !tc_outcome_has(outcome, n, TC_SYM_FRESH))
+    if (is_given && !tc_outcome_has(outcome, n, TC_SYM_GRAD_ABSENT))
         return TC_EXCUSE_ACCUMULATED;
     if (change->attr == TC_SYM_GRAD && change->to == TC_SYM_CLEAR)
-        return tc_outcome_has(outcome, n, TC_SYM_LADEN) ? TC_EXCUSE_NONE
-                                                        : TC_EXCUSE_NOTHING_TO_CLEAR;
+        return tc_outcome_has(outcome, n, TC_SYM_GRAD_PRESENT) ? TC_EXCUSE_NONE
+                                                               : TC_EXCUSE_NOTHING_TO_CLEAR;
     if ((is_given || change->attr == TC_SYM_DATA) && tc_outcome_has(outcome, n, TC_SYM_FLAT))
         return TC_EXCUSE_FLAT_BATCH;
-    return change->attr == TC_SYM_DATA && tc_outcome_has(outcome, n, TC_SYM_IDLE)
+    return change->attr == TC_SYM_DATA && tc_outcome_has(outcome, n, TC_SYM_NO_UPDATE)
                ? TC_EXCUSE_NO_RATE
                : TC_EXCUSE_NONE;
 }
@@ -408,8 +408,8 @@ static enum tc_outcome none_holds(struct tc_strtab *symbols, const struct tc_par
                                   size_t n_params, const tc_sym *outcome, size_t n_outcome)
 {
     if (!tc_outcome_has(outcome, n_outcome, TC_SYM_COMPUTES))
-        return tc_outcome_has(outcome, n_outcome, TC_SYM_LOOKED) ? TC_EXCUSED_STEP_INSIDE
-                                                                 : TC_EXCUSED_NOT_LOOKED;
+        return tc_outcome_has(outcome, n_outcome, TC_SYM_OBSERVED) ? TC_EXCUSED_STEP_INSIDE
+                                                                   : TC_EXCUSED_NOT_LOOKED;
     enum tc_outcome some = some_holds(symbols, params, n_params, outcome, n_outcome);
     if (tc_is_undecided(some) && some != TC_EXCUSED_FLAT_BATCH)
         return some;

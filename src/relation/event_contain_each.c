@@ -104,7 +104,7 @@ static enum tc_excuse excuse_of_rest(const struct tc_situation *situation,
 static enum tc_excuse excuse_of(const struct tc_call *call, const struct tc_situation *situation,
                                 const struct tc_variable *variable, tc_sym grad, uint64_t streak)
 {
-    if (call->is_starved)
+    if (call->is_pause)
         return TC_EXCUSE_PAUSE;
     if (!variable->has_data)
         return TC_EXCUSE_UNREADABLE;
@@ -160,7 +160,7 @@ static size_t outcome_of(const struct each_example *x, const struct tc_variable 
     if (call->role == TC_ROLE_STEP &&
         (is_same = change_stepper(x->each, x->event, variable)) != TC_NO_SYM)
         out[n++] = TC_ATOM(x->symbols, TC_SYM_OPTIMIZER, is_same);
-    if (since != TC_SINCE_UNKNOWN && !call->is_starved)
+    if (since != TC_SINCE_UNKNOWN && !call->is_pause)
         out[n++] = TC_ATOM(x->symbols, TC_SYM_KEPT, tc_symbols_bool(since == TC_SINCE_KEPT));
     else if (call->role == TC_ROLE_STEP)
         *excuses |= TC_EXCUSE_BIT(TC_EXCUSE_NO_STEP_BEFORE);

@@ -20,7 +20,7 @@
 #define CALLS_IN_A_ROW 3
 
 struct setter {
-    unsigned n_astray; /* calls in a row that changed idle groups alone */
+    unsigned n_idle; /* calls in a row that changed idle groups alone */
     bool is_told;
 };
 
@@ -76,14 +76,14 @@ static tc_atom verdict_on(struct setter *setter, struct tc_strtab *symbols,
                           const struct tc_event *event, tc_sym kind, const struct tc_sink *sink)
 {
     tc_atom set = tc_setting_atom(symbols, kind, false);
-    tc_atom astray = tc_setting_atom(symbols, kind, true), verdict = TC_NO_SYM;
+    tc_atom idle = tc_setting_atom(symbols, kind, true), verdict = TC_NO_SYM;
 
     if (contains(event->call, set)) {
         verdict = set;
-    } else if (contains(event->call, astray) && any_at_work(event->process, kind)) {
-        setter->n_astray++;
-        verdict = setter->n_astray == CALLS_IN_A_ROW ? astray : TC_NO_SYM;
-        if (setter->n_astray < CALLS_IN_A_ROW)
+    } else if (contains(event->call, idle) && any_at_work(event->process, kind)) {
+        setter->n_idle++;
+        verdict = setter->n_idle == CALLS_IN_A_ROW ? idle : TC_NO_SYM;
+        if (setter->n_idle < CALLS_IN_A_ROW)
             tc_sink_excuse(sink, event->call->descriptor, TC_EXCUSE_LATER_STEP);
     }
     if (verdict == TC_NO_SYM || setter->is_told)
@@ -133,7 +133,7 @@ static const struct tc_claim claims[] = {
      .attr = TC_SYM_SETTINGS,
      .to = TC_SYM_CHANGED,
      .held = {TC_SYM_SET, TC_BLANK_KIND},
-     .broken = {TC_SYM_ASTRAY, TC_BLANK_KIND},
+     .broken = {TC_SYM_SET_IDLE, TC_BLANK_KIND},
      .support = TC_SUPPORT_USAGE,
      .min_examples = 1,
      .expected = "%c changes %a of a %k whose optimizer is at work",

@@ -13,7 +13,7 @@
 #include "replay/symbols.h"
 
 /* What a load wrote to a matrix, as long as the model has not trained with it. */
-struct fresh {
+struct loaded_weight {
     int64_t serial;
     bool is_undone;
     tc_sym at; /* of the initialiser */
@@ -21,7 +21,7 @@ struct fresh {
 
 /* Of one process. */
 struct writes {
-    struct tc_map fresh;  /* serial → struct fresh * */
+    struct tc_map loaded; /* serial → struct loaded_weight * */
     struct tc_map looked; /* root → n when its weights were looked for last */
     uint64_t n;           /* calls that wrote to weights */
 };
@@ -36,7 +36,7 @@ static void undone_release(void *state)
     struct writes *writes;
 
     for (size_t pos = 0; (writes = tc_map_next(&s->processes, &pos));) {
-        tc_map_release_structs(&writes->fresh);
+        tc_map_release_structs(&writes->loaded);
         tc_map_release(&writes->looked);
     }
     tc_map_release_structs(&s->processes);
@@ -70,22 +70,23 @@ static void on_write(struct writes *writes, const struct tc_call *call)
 {
     const int64_t serial = weight_of(call);
     uint64_t known;
-    struct fresh *fresh;
+    struct loaded_weight *weight;
 
     if (serial == TC_NONE)
         return;
     writes->n++;
     if (tc_call_is_within(call, TC_ROLE_LOAD)) {
-        fresh = tc_map_struct(&writes->fresh, (uint64_t)serial, sizeof(*fresh));
-        *fresh = (struct fresh){.serial = serial};
-    } else if (call->role == TC_ROLE_INIT && tc_map_get(&writes->fresh, (uint64_t)serial, &known)) {
-        fresh = (struct fresh *)(uintptr_t)known;
-        fresh->at = fresh->is_undone ? fresh->at : tc_call_at(call);
-        fresh->is_undone = true;
+        weight = tc_map_struct(&writes->loaded, (uint64_t)serial, sizeof(*weight));
+        *weight = (struct loaded_weight){.serial = serial};
+    } else if (call->role == TC_ROLE_INIT &&
+               tc_map_get(&writes->loaded, (uint64_t)serial, &known)) {
+        weight = (struct loaded_weight *)(uintptr_t)known;
+        weight->at = weight->is_undone ? weight->at : tc_call_at(call);
+        weight->is_undone = true;
     }
 }
 
-/* What is known of the fresh weights of one root. */
+/* What is known of the loaded weights of one root. */
 struct survey {
     size_t n, n_undone;
     int64_t first_undone;            /* serial */
@@ -93,32 +94,32 @@ struct survey {
     const struct tc_variable *first; /* by serial */
 };
 
-/* Those of the root, which are then fresh no more. */
+/* Those of the root, which are then untrained no more. */
 static struct survey take(struct writes *writes, const struct tc_process *process, int64_t root)
 {
     struct survey survey = {.at = TC_SYM_EMPTY, .first_undone = INT64_MAX};
-    struct fresh *fresh;
+    struct loaded_weight *weight;
 
-    for (size_t pos = 0; (fresh = tc_map_next(&writes->fresh, &pos));) {
-        const struct tc_variable *v = tc_process_variable(process, fresh->serial);
+    for (size_t pos = 0; (weight = tc_map_next(&writes->loaded, &pos));) {
+        const struct tc_variable *v = tc_process_variable(process, weight->serial);
         if (!v || v->root != root)
             continue;
         survey.n++;
-        survey.n_undone += fresh->is_undone;
+        survey.n_undone += weight->is_undone;
         if (!survey.first || v->serial < survey.first->serial)
             survey.first = v;
-        if (fresh->is_undone && fresh->serial < survey.first_undone) {
-            survey.first_undone = fresh->serial;
-            survey.at = fresh->at;
+        if (weight->is_undone && weight->serial < survey.first_undone) {
+            survey.first_undone = weight->serial;
+            survey.at = weight->at;
         }
-        tc_map_remove(&writes->fresh, (uint64_t)fresh->serial);
-        tc_free(fresh);
+        tc_map_remove(&writes->loaded, (uint64_t)weight->serial);
+        tc_free(weight);
     }
     return survey;
 }
 
 /* Weights of the root are looked for only where there may be some that the last look did not see:
- * those of a teacher that never trains stay fresh for the whole run. */
+ * those of a teacher that never trains stay untrained for the whole run. */
 static bool is_news(struct writes *writes, const struct tc_process *process, int64_t root)
 {
     const uint64_t now = writes->n + process->variables.n;
@@ -139,7 +140,7 @@ static void on_forward(struct writes *writes, const struct tc_event *event,
     struct tc_place place;
     tc_sym outcome;
 
-    if (!writes->fresh.n || !is_news(writes, event->process, root))
+    if (!writes->loaded.n || !is_news(writes, event->process, root))
         return;
     survey = take(writes, event->process, root);
     if (!survey.n)

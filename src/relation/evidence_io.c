@@ -149,6 +149,13 @@ enum tc_status tc_evidence_write(const struct tc_evidence *evidence, const char 
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
+/* A file being read. */
+struct reading {
+    struct tc_evidence *evidence;
+    double schema;
+    uint64_t *n_unknown;
+};
+
 static enum tc_status missing(struct tc_error *err, const char *field)
 {
     return tc_error_set(err, TC_E_FORMAT, "field \"%s\" is missing or of the wrong kind", field);
@@ -174,16 +181,39 @@ static enum tc_status read_situation(struct tc_evidence *evidence, const struct 
     return TC_OK;
 }
 
-static enum tc_status read_outcome(struct tc_evidence *evidence, const struct tc_json *got,
+/* What schema 2 renamed: words of the outcomes of these sources. */
+static const struct {
+    const char *source, *before, *now;
+} renamed[] = {
+    {"contents", "looked",             "observed"            },
+    {"contents", "fresh",              "grad_absent"         },
+    {"contents", "laden",              "grad_present"        },
+    {"contents", "idle",               "no_update"           },
+    {"sets",     "astray param_group", "set_idle param_group"},
+};
+
+static const char *current_word(const struct reading *reading, const struct tc_row *row,
+                                const char *text)
+{
+    for (size_t i = 0; reading->schema < 2 && i < sizeof(renamed) / sizeof(*renamed); i++)
+        if (!strcmp(tc_sources[row->source]->name, renamed[i].source) &&
+            !strcmp(text, renamed[i].before))
+            return renamed[i].now;
+    return text;
+}
+
+static enum tc_status read_outcome(const struct reading *reading, const struct tc_json *got,
                                    struct tc_row *row, struct tc_error *err)
 {
+    struct tc_evidence *evidence = reading->evidence;
     TC_VEC(tc_sym) outcome = {0};
     bool is_array = tc_json_is_array(got);
 
     for (const struct tc_json *c = is_array ? tc_json_first(got) : NULL; c; c = tc_json_next(c)) {
         const char *text = tc_json_text(c);
         is_array = is_array && text;
-        tc_vec_push(&outcome, tc_strtab_intern_text(evidence->symbols, text ? text : ""));
+        tc_vec_push(&outcome, tc_strtab_intern_text(evidence->symbols,
+                                                    text ? current_word(reading, row, text) : ""));
     }
     if (tc_sources[row->source]->is_set && outcome.n)
         qsort(outcome.items, outcome.n, sizeof(*outcome.items), tc_sym_compare);
@@ -206,9 +236,10 @@ static enum tc_status read_pipelines(struct tc_evidence *evidence, const struct 
     return TC_OK;
 }
 
-static enum tc_status read_row(struct tc_evidence *evidence, const struct tc_json *object,
+static enum tc_status read_row(const struct reading *reading, const struct tc_json *object,
                                uint32_t source, struct tc_error *err)
 {
+    struct tc_evidence *evidence = reading->evidence;
     struct tc_row row = {.source = source, .first = TC_NO_SYM};
     const char *key = tc_json_text(tc_json_get(object, "key"));
     const char *first = tc_json_text(tc_json_get(object, "first"));
@@ -225,7 +256,7 @@ static enum tc_status read_row(struct tc_evidence *evidence, const struct tc_jso
         row.first = tc_strtab_intern_text(evidence->symbols, first);
     status = read_situation(evidence, tc_json_get(object, "when"), &row, err);
     if (!status)
-        status = read_outcome(evidence, tc_json_get(object, "got"), &row, err);
+        status = read_outcome(reading, tc_json_get(object, "got"), &row, err);
     if (!status)
         status = read_pipelines(evidence, tc_json_get(object, "in"), &row, err);
     if (!status)
@@ -234,22 +265,22 @@ static enum tc_status read_row(struct tc_evidence *evidence, const struct tc_jso
     return status;
 }
 
-static enum tc_status read_header(struct tc_evidence *evidence, const struct tc_json *object,
+static enum tc_status read_header(struct reading *reading, const struct tc_json *object,
                                   struct tc_error *err)
 {
     const char *what = tc_json_text(tc_json_get(object, "traincheck"));
-    double schema = tc_json_to_number(tc_json_get(object, "schema"), 0);
     const struct tc_json *names = tc_json_get(object, "pipelines");
 
     if (!what || strcmp(what, "evidence"))
         return tc_error_set(err, TC_E_FORMAT, "this is no evidence file");
-    if (schema > TC_EVIDENCE_SCHEMA)
+    reading->schema = tc_json_to_number(tc_json_get(object, "schema"), 0);
+    if (reading->schema > TC_EVIDENCE_SCHEMA)
         return tc_error_set(err, TC_E_VERSION,
                             "evidence schema %g is newer than %d, the newest this version reads",
-                            schema, TC_EVIDENCE_SCHEMA);
+                            reading->schema, TC_EVIDENCE_SCHEMA);
     for (const struct tc_json *c = tc_json_first(names); c; c = tc_json_next(c))
         if (tc_json_text(c))
-            tc_evidence_pipeline(evidence, tc_json_text(c));
+            tc_evidence_pipeline(reading->evidence, tc_json_text(c));
     return TC_OK;
 }
 
@@ -262,8 +293,8 @@ static enum tc_status check_utf8(const char *line, size_t size, struct tc_error 
                  : TC_OK;
 }
 
-static enum tc_status read_line(struct tc_evidence *evidence, const char *line, size_t size,
-                                bool is_first, uint64_t *n_unknown, struct tc_error *err)
+static enum tc_status read_line(struct reading *reading, const char *line, size_t size,
+                                bool is_first, struct tc_error *err)
 {
     struct tc_json *object = NULL;
     enum tc_status status = check_utf8(line, size, err);
@@ -275,13 +306,13 @@ static enum tc_status read_line(struct tc_evidence *evidence, const char *line, 
         return status;
     name = tc_json_text(tc_json_get(object, "source"));
     if (is_first)
-        status = read_header(evidence, object, err);
+        status = read_header(reading, object, err);
     else if (!name)
         status = missing(err, "source");
     else if (tc_source_find(name) == UINT32_MAX)
-        ++*n_unknown;
+        ++*reading->n_unknown;
     else
-        status = read_row(evidence, object, tc_source_find(name), err);
+        status = read_row(reading, object, tc_source_find(name), err);
     tc_json_free(object);
     return status;
 }
@@ -310,6 +341,7 @@ enum tc_status tc_evidence_read(struct tc_evidence *evidence, const char *path, 
 {
     struct tc_strbuf packed = TC_STRBUF_INIT, text = TC_STRBUF_INIT;
     enum tc_status status = tc_fs_read(path, TC_FS_MAX_LARGE, &packed, err);
+    struct reading reading = {.evidence = evidence, .n_unknown = n_unknown};
     unsigned line = 0;
 
     if (!status) {
@@ -321,7 +353,7 @@ enum tc_status tc_evidence_read(struct tc_evidence *evidence, const char *path, 
     for (size_t at = 0; !status && at < text.size;) {
         const char *start = text.text + at, *end = memchr(start, '\n', text.size - at);
         size_t size = end ? (size_t)(end - start) : text.size - at;
-        status = read_line(evidence, start, size, ++line == 1, n_unknown, err);
+        status = read_line(&reading, start, size, ++line == 1, err);
         if (status)
             tc_error_prefix(err, "%s:%u", path, line);
         at += size + 1;

@@ -154,7 +154,7 @@ static enum tc_support support_of(const struct subject *x, const struct tc_state
 }
 
 /* Left alone: a value that is a default wherever it was met, a bound that no result ever met. */
-static bool is_idle(const struct subject *x, const struct tc_statement *s)
+static bool says_nothing(const struct subject *x, const struct tc_statement *s)
 {
     if (is_value(s) && is_default_wherever(x->symbols, x->outcomes, &s->left, TC_NO_SYM))
         return true;
@@ -186,7 +186,7 @@ void tc_operand_propose(const struct tc_relation *relation, struct tc_strtab *sy
             struct tc_statement s;
             if (tc_is_first(&seen, outcomes->outcome[i][j]) &&
                 tc_statement_read(symbols, outcomes->outcome[i][j], &s) && relation->states(&s) &&
-                !is_idle(&x, &s))
+                !says_nothing(&x, &s))
                 propose_one(&x, key, &s, out);
         }
     }

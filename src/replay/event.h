@@ -60,7 +60,7 @@ struct tc_call {
     const struct tc_value *defaults;          /* of the API's signature, or NULL */
     const int64_t *params, *uncleared;
     size_t n_params, n_uncleared;
-    bool is_starved; /* a step without gradients after others that had some, and not for long */
+    bool is_pause; /* a step without gradients after others that had some, and not for long */
     const unsigned char *since_step; /* enum tc_since_step of params at entry, or NULL */
     tc_sym grads,
         frozen; /* how many of params have a gradient, and are frozen, at entry: all, some, none */
@@ -135,8 +135,8 @@ struct tc_window {
     int64_t t, begin_t; /* of the cut that closes it; of the one before */
     tc_sym stage;
     bool has_step, has_autocast;
-    bool is_starved; /* as are all of its steps, see struct tc_call */
-    tc_sym grads;    /* of the parameters stepped: all, some, none have a gradient */
+    bool is_pause; /* as are all of its steps, see struct tc_call */
+    tc_sym grads;  /* of the parameters stepped: all, some, none have a gradient */
     TC_VEC(struct tc_member_call)
     members;                             /* in order; what a step contains stands before the step */
     TC_VEC(struct tc_member_call) early; /* of windows before it, see window.h */
@@ -175,8 +175,8 @@ struct tc_process {
     unsigned n_gaps;         /* such stretches so far */
     struct tc_map variables; /* serial → struct tc_variable * */
     struct tc_map settings;  /* serial → struct tc_settings * */
-    struct tc_map starved; /* optimizer → 0, or 1 + its steps in a row that had no gradient after
-                              one that had */
+    struct tc_map pauses;  /* optimizer → 0, or 1 + its steps in a row that had no gradient after
+                               one that had */
     struct tc_map batches; /* root → struct tc_batches *, see training_look.h */
     struct tc_window window; /* the open one */
     unsigned phases;

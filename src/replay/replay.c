@@ -55,7 +55,7 @@ void tc_replay_free(struct tc_replay *replay)
         tc_process_free_variables(&track->process);
         tc_process_free_settings(&track->process);
         tc_look_release(&track->process);
-        tc_map_release(&track->process.starved);
+        tc_map_release(&track->process.pauses);
         tc_window_release(&track->process.window);
         tc_strtab_free(track->process.missing);
         tc_free(track);

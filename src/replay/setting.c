@@ -102,7 +102,7 @@ static tc_sym path_of(struct tc_strtab *symbols, tc_sym group, tc_sym attr)
 
 tc_atom tc_setting_atom(struct tc_strtab *symbols, tc_sym kind, bool is_idle)
 {
-    return TC_ATOM(symbols, is_idle ? TC_SYM_ASTRAY : TC_SYM_SET, kind);
+    return TC_ATOM(symbols, is_idle ? TC_SYM_SET_IDLE : TC_SYM_SET, kind);
 }
 
 static struct tc_setting *item_at(struct tc_settings *settings, struct tc_strtab *symbols,

@@ -47,11 +47,11 @@
     X(UNCHANGED, "unchanged")                    \
     X(CLEAR, "clear")                            \
     X(NOT_CLEAR, "non_zero")                     \
-    X(LOOKED, "looked")                          \
+    X(OBSERVED, "observed")                      \
     X(COMPUTES, "computes")                      \
-    X(FRESH, "fresh")                            \
-    X(LADEN, "laden")                            \
-    X(IDLE, "idle")                              \
+    X(GRAD_ABSENT, "grad_absent")                \
+    X(GRAD_PRESENT, "grad_present")              \
+    X(NO_UPDATE, "no_update")                    \
     X(OVERFLOW, "overflow")                      \
     X(FLAT, "flat")                              \
     X(TRAINING, "training")                      \
@@ -68,7 +68,7 @@
     X(CALL, "call")                              \
     X(CHANGE, "change")                          \
     X(SET, "set")                                \
-    X(ASTRAY, "astray")                          \
+    X(SET_IDLE, "set_idle")                      \
     X(SWAP, "swap")                              \
     X(KNOWN, "known")                            \
     X(DONE, "done")                              \

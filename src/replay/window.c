@@ -120,19 +120,19 @@ static void pass_phase(struct tc_process *process, const struct tc_call *call)
 /* An optimizer that has stepped with gradients may step without any now and then: loops of
  * libraries do so where a callback holds the weights still. So many steps in a row are no such
  * pause. */
-#define STEPS_OF_HUNGER 3
+#define STEPS_OF_PAUSE 3
 
-static bool is_starved(struct tc_process *process, const struct tc_call *step)
+static bool is_pause(struct tc_process *process, const struct tc_call *step)
 {
     bool is_new, has_any = step->grads != TC_SYM_NONE || (process->phases & TC_PHASE_BACKWARD);
-    uint64_t *n = tc_map_at(&process->starved,
+    uint64_t *n = tc_map_at(&process->pauses,
                             (uint64_t)tc_value_int(tc_value_get(step->self, "id"), 0), &is_new);
 
     if (has_any)
         *n = 1;
     else if (*n)
         ++*n;
-    return *n > 1 && *n <= STEPS_OF_HUNGER;
+    return *n > 1 && *n <= STEPS_OF_PAUSE;
 }
 
 void tc_window_call_ends(struct tc_process *process, struct tc_strtab *symbols,
@@ -147,10 +147,10 @@ void tc_window_call_ends(struct tc_process *process, struct tc_strtab *symbols,
         return;
     }
     if (call->role == TC_ROLE_STEP)
-        call->is_starved = is_starved(process, call);
+        call->is_pause = is_pause(process, call);
     if (call->role == TC_ROLE_STEP && is_in_window && is_member(symbols, call)) {
         add_member(process, symbols, call);
-        window->is_starved = call->is_starved && (window->is_starved || !window->has_step);
+        window->is_pause = call->is_pause && (window->is_pause || !window->has_step);
         window->has_step = true;
     }
     pass_phase(process, call);
@@ -214,7 +214,7 @@ void tc_window_next(struct tc_process *process, bool is_late)
     window->number++;
     window->begin_t = window->t;
     window->members.n = 0;
-    window->has_step = window->has_autocast = window->is_starved = false;
+    window->has_step = window->has_autocast = window->is_pause = false;
     window->grads = TC_SYM_NONE;
     process->phases = 0;
 }

@@ -7,10 +7,10 @@
 #include "relation/evidence_io.h"
 #include "replay/symbols.h"
 
-#define HEADER "{\"traincheck\":\"evidence\",\"schema\":1,\"pipelines\":[\"a\",\"b\"]}\n"
+#define HEADER "{\"traincheck\":\"evidence\",\"schema\":2,\"pipelines\":[\"a\",\"b\"]}\n"
 #define ROW(more)                                                                     \
     "{\"source\":\"contents\",\"key\":\"step\",\"when\":{\"stage\":\"\\\"init\\\"\"}" \
-    ",\"got\":[\"looked\"]" more "}\n"
+    ",\"got\":[\"observed\"]" more "}\n"
 
 struct world {
     struct tc_evidence evidence;
@@ -81,7 +81,7 @@ static void a_row_comes_back(void **state)
     assert_int_equal(pairs[0].field, TC_SYM_F_STAGE);
     const tc_sym *outcome = tc_row_outcome(&w->evidence, row, &n);
     assert_int_equal(n, 1);
-    assert_int_equal(outcome[0], TC_SYM_LOOKED);
+    assert_int_equal(outcome[0], TC_SYM_OBSERVED);
     assert_int_equal(w->evidence.pipelines.n, 2);
     assert_int_equal(row->pipelines.n, 1);
 }
@@ -116,6 +116,43 @@ static void written_and_read_is_written_again_alike(void **state)
     tc_strbuf_release(&one);
     tc_strbuf_release(&two);
     tc_evidence_release(&again);
+}
+
+#define HEADER_1 "{\"traincheck\":\"evidence\",\"schema\":1,\"pipelines\":[\"a\"]}\n"
+#define ROW_1(source, got)                                                  \
+    "{\"source\":\"" source "\",\"key\":\"step\",\"when\":{},\"got\":[" got \
+    "],\"n\":1,\"in\":[\"a\"]}\n"
+
+static void assert_words(const struct world *w, size_t row, const char *first, const char *second)
+{
+    size_t n;
+    const tc_sym *outcome = tc_row_outcome(&w->evidence, &w->evidence.rows.items[row], &n);
+
+    assert_int_equal(n, 2);
+    assert_string_equal(tc_strtab_text(w->evidence.symbols, outcome[0]), first);
+    assert_string_equal(tc_strtab_text(w->evidence.symbols, outcome[1]), second);
+}
+
+static void the_words_of_schema_1_are_read(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(read_text(w, HEADER_1 ROW_1("contents", "\"looked\",\"fresh\"")
+                                      ROW_1("contents", "\"laden\",\"idle\"") ROW_1(
+                                          "sets", "\"set param_group\",\"astray param_group\"")),
+                     TC_OK);
+    assert_int_equal(w->evidence.rows.n, 3);
+    assert_words(w, 0, "observed", "grad_absent");
+    assert_words(w, 1, "grad_present", "no_update");
+    assert_words(w, 2, "set param_group", "set_idle param_group");
+}
+
+static void an_old_word_elsewhere_is_no_mark(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(read_text(w, HEADER_1 ROW_1("facts", "\"looked\",\"idle\"")), TC_OK);
+    assert_words(w, 0, "looked", "idle");
 }
 
 static void an_unknown_source_is_counted(void **state)
@@ -169,6 +206,8 @@ int main(void)
         T(a_row_comes_back),
         T(reading_twice_adds_up),
         T(written_and_read_is_written_again_alike),
+        T(the_words_of_schema_1_are_read),
+        T(an_old_word_elsewhere_is_no_mark),
         T(an_unknown_source_is_counted),
         T(what_is_wrong_is_named),
         T(a_cut_file_is_refused),

@@ -37,16 +37,16 @@ def contents(p, what, call):
     if what == "call" and is_subject(call):
         inside = {x for x in call["inside"] if x[0] == "change" or (x[0] == "call" and not call["root"])}
         is_pause = call.get("starved", False)
-        marks = {"idle"} if has_no_rate(call) or is_pause else set()
-        if call["looked"]:
-            marks |= {"looked"} | ({"computes"} if computes(call) else set())
+        marks = {"no_update"} if has_no_rate(call) or is_pause else set()
+        if call["observed"]:
+            marks |= {"observed"} | ({"computes"} if computes(call) else set())
             owned_by_it = [p.variables[s] for s in call["params"]] or p.variables.values()
             trained = [v for v in owned_by_it if v["kind"] == "Parameter" and v["requires_grad"]]
             gradients = {gradient_before(v, call) for v in trained}
             if gradients - {"null", "zero"} and not is_pause:
-                marks.add("laden")
+                marks.add("grad_present")
             elif (not trained or not all(v.get("sharded") for v in trained)) and not is_pause:
-                marks.add("fresh")
+                marks.add("grad_absent")
             if "nan_or_inf" in gradients:
                 marks.add("overflow")
             if is_flat(p, call, trained):
@@ -97,7 +97,7 @@ def owned(p, what, call):
             yield (call["name"], kind_of(p, v)), {**where, **situation_of_variable(v, grad)}, frozenset(outcome)
 
 
-MARKS = {"looked", "computes", "fresh", "laden", "idle", "overflow", "flat"}
+MARKS = {"observed", "computes", "grad_absent", "grad_present", "no_update", "overflow", "flat"}
 
 
 def was_due(x, o):
@@ -110,8 +110,8 @@ def was_due(x, o):
     if "flat" in o and (attr == "data" or (attr == "grad" and before == "clear")):
         return False
     if attr == "grad" and "clear" in (before, after):
-        return "looked" in o and ("fresh" if before == "clear" else "laden") in o
-    return "looked" in o and not (attr == "data" and "idle" in o)
+        return "observed" in o and ("grad_absent" if before == "clear" else "grad_present") in o
+    return "observed" in o and not (attr == "data" and "no_update" in o)
 
 
 def some_claims(key, outcomes):
@@ -237,14 +237,14 @@ def sets(p, what, call):
             any(c["role"] == "scheduler" for c in p.around(call["above"])):
         return
     told = p.state["scheduler", call["self"]["id"]]
-    is_set, is_astray = ((word, "param_group") in call["inside"] for word in ("set", "astray"))
+    is_set, is_set_idle = ((word, "param_group") in call["inside"] for word in ("set", "set_idle"))
     any_at_work = any(g["kind"] == "param_group" and not g["idle"] for g in p.settings.values())
-    if not is_set and is_astray and any_at_work:
-        told["astray"] = told.get("astray", 0) + 1
-        is_astray = told["astray"] == 3
+    if not is_set and is_set_idle and any_at_work:
+        told["set_idle"] = told.get("set_idle", 0) + 1
+        is_set_idle = told["set_idle"] == 3
     else:
-        is_astray = False
-    if (is_set or is_astray) and "told" not in told:
+        is_set_idle = False
+    if (is_set or is_set_idle) and "told" not in told:
         told["told"] = True
         yield call["name"], situation_of(p, call, True), is_set
 

@@ -41,7 +41,7 @@ class Process:
         role = self.roles.get(r["fn"], "function")
         is_root = r.get("self", {}).get("role") == "root"
         call = dict(r, role=role, root=is_root, name="root.forward" if is_root else r["fn"], above=parent, inside=set(),
-                    after=set(self.phases), window=self.window_number, looked=bool(self.variables), params=r.get("params", []))
+                    after=set(self.phases), window=self.window_number, observed=bool(self.variables), params=r.get("params", []))
         if call["params"]:
             call["grads"] = self.share(call["params"], lambda v: v["grad"] != "null")
             call["frozen"] = self.share(call["params"], lambda v: not v["requires_grad"])
@@ -90,7 +90,7 @@ class Process:
 
     def leave(self, r):
         call = self.open[r["id"]]
-        call.update(raised=r["type"] == "raise", end=r, looked=bool(self.variables))
+        call.update(raised=r["type"] == "raise", end=r, observed=bool(self.variables))
         if call["role"] == "step":
             for v in (self.variables[s] for s in call["params"]):
                 v.update(left=v.get("data"), left_step=call["step"], stepped=call["id"])
@@ -137,7 +137,7 @@ class Process:
                 group["idle"] = value
                 continue
             if cause and attr in group["now"] and group["now"][attr] != value:
-                cause["inside"].add(("astray" if group["idle"] else "set", group["kind"]))
+                cause["inside"].add(("set_idle" if group["idle"] else "set", group["kind"]))
             group["now"][attr] = value
 
     def step_around(self, serial):
