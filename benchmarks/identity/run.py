@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Do two builds make the same invariants, evidence, verdicts and reports, byte for byte?
 
-usage: run.py --before OTHER/bin [--bin BUILD/bin] [--invariants FILE|@NAME]... [--together N]... [-j N] [FOLDER...]
+usage: run.py --before OTHER/bin [--bin BUILD/bin] [--invariants FILE|@NAME]... [--together N]... [-j N]
+              [--work DIR [--python PYTHON]] [FOLDER...]
 
 Each FOLDER holds traces, a folder for each, at any depth, as invariants/regenerate.sh, ../detection, ../blind and ../selection leave
-them in WORK/traces. Without one, the traces of tests/relations are written and taken. Of each trace both builds learn invariants (plain,
---specific, and as evidence) and check it with the --invariants (default @all) and, where the traces of a healthy script NAME and of another
-one NAME.* or NAME+* stand side by side, or one is called default or ref, by what was learned from that. Then --together N (default 2, 5 and
-all) healthy traces at a time are learned from. All that they write and print is compared.
+them in WORK/traces. Without one, the traces of tests/relations are written and taken. --work takes those of all pipelines of
+../pipelines and of all bugs that ../detection knows, and collects into DIR/traces, once, what is not there. Of each trace both builds
+learn invariants (plain, --specific, and as evidence) and check it with the --invariants (default @all) and, where the traces of a
+healthy script NAME and of another one NAME.* or NAME+* stand side by side, or one is called default or ref, by what was learned from
+that. Then --together N (default 2, 5 and all) healthy traces at a time are learned from. All that they write and print is compared.
+Evidence that differs is compared as this build reads it and writes it again: an older schema has other words for the same.
 
 Prints each file that differs with its first different line of both, and a line of totals. Exit status 1 if anything differs.
 """
@@ -26,6 +29,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import harness  # noqa: E402
+
 # What a report says of the moment at which it was made.
 MOMENT = re.compile(rb"\d{4}-\d\d-\d\d[T _]\d\d[:-]\d\d[:-]\d\d(\.\d+)?Z?|\b\d+(\.\d+)? (ms|s|[kM]B/s)\b")
 
@@ -59,13 +65,30 @@ def write_relations(work):
     """The traces that the cases of tests/relations are made of, a folder for each."""
     tests = ROOT / "tests" / "relations"
     sys.path.insert(0, str(tests))
-    spec = importlib.util.spec_from_file_location("relations_run", tests / "run.py")
-    cases = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(cases)
+    cases = load("relations_run", tests / "run.py")
     for script in sorted(tests.glob("*/*/case.py")):
         folder = work / script.parent.parent.name / script.parent.name
         folder.mkdir(parents=True)
         cases.write_traces(cases.load(script.parent), folder)
+
+
+def load(name, file):
+    spec = importlib.util.spec_from_file_location(name, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def collect_all(args):
+    """The traces of all pipelines, and of both halves of all bugs, below args.work; those that are there are kept."""
+    detection = load("detection_run", ROOT / "benchmarks" / "detection" / "run.py")
+    tools = harness.Tools(args.bin, args.python, args.work, reuse=True)
+    for pipeline in harness.pipelines().values():
+        tools.trace_pipeline(pipeline)
+    for case in detection.load_cases(detection.default_cases(), ""):
+        for half in ("ref", "bug"):
+            tools.trace(f"cases/{case.name}/{half}", case.folder / f"{half}.py")
+    return args.work / "traces"
 
 
 def groups_of(traces, sizes):
@@ -114,6 +137,15 @@ def show(line):
     return "(none)" if line is None else line[:200].decode(errors="replace")
 
 
+def rewrite_evidence(tools, folder, files, others):
+    """Evidence among the files that differs from that of the others, as the tools read it and write it again."""
+    for name in [n for n in files.keys() & others.keys() if n.endswith(".tce") and files[n] != others[n]]:
+        (folder / name).write_bytes(files[name])
+        p = subprocess.run([tools / "traincheck-infer", name, "--evidence", name, "-q"], cwd=folder, stdin=subprocess.DEVNULL,
+                           capture_output=True, timeout=600)
+        files[name] = (folder / name).read_bytes() if p.returncode == 0 else p.stderr
+
+
 def compare(builds, commands_of, *args):
     """(files compared, what differs as lines of text); commands_of(tools, *args) are asked of both builds."""
     with tempfile.TemporaryDirectory(prefix="tc-identity-") as work:
@@ -123,7 +155,8 @@ def compare(builds, commands_of, *args):
             folder.mkdir()
             made.append(run_all(commands_of(tools, *args), folder))
             shutil.rmtree(folder)
-    before, after = made
+        before, after = made
+        rewrite_evidence(builds[1], pathlib.Path(work), before, after)
     said = [f"{name}: only {'before' if name in before else 'after'}" for name in sorted(before.keys() ^ after.keys())]
     said += [f"{name}: {first_difference(before[name], after[name])}"
              for name in sorted(before.keys() & after.keys()) if before[name] != after[name]]
@@ -138,12 +171,15 @@ def main():
     p.add_argument("--invariants", action="append", default=[], help="also check with these (default @all)")
     p.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="traces at once (default all cores)")
     p.add_argument("--together", action="append", type=int, default=[], metavar="N", help="0: all (default 2, 5 and all)")
+    p.add_argument("--work", type=pathlib.Path, metavar="DIR", help="take, or collect, the traces of all pipelines and bugs")
+    p.add_argument("--python", default=sys.executable, help="an interpreter with torch, to collect (default: this one)")
     p.add_argument("folders", nargs="*", metavar="FOLDER")
     args = p.parse_args()
     with tempfile.TemporaryDirectory(prefix="tc-identity-") as work:
-        if not args.folders:
+        folders = args.folders + ([collect_all(args)] if args.work else [])
+        if not folders:
             write_relations(pathlib.Path(work))
-        return run(args, args.folders or [work])
+        return run(args, folders or [work])
 
 
 def run(args, folders):
@@ -168,5 +204,5 @@ def run(args, folders):
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (Failed, OSError) as e:
+    except (Failed, harness.Failed, OSError) as e:
         sys.exit(f"identity: {e}")

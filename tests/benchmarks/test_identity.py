@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -42,6 +43,26 @@ class Identity(unittest.TestCase):
         p = self.compare(other)
         self.assertEqual(p.returncode, 1)
         self.assertRegex(p.stdout, r"loop: own\.jsonl: line \d+\n    before: .*\n    after:  ")
+
+    @unittest.skipUnless(shutil.which("zstd"), "needs the program zstd")
+    def test_evidence_of_an_older_schema_is_compared_as_it_is_read(self):
+        """The other build writes schema 1: its words and its number are other ones, and what they say is the same."""
+        self.assertEqual(self.compare(self.writing_evidence(r"s/grad_absent/fresh/g; s/no_update/idle/g; s/\"schema\":2/\"schema\":1/")).returncode, 0)
+        p = self.compare(self.writing_evidence(r"s/grad_absent/old/g"))
+        self.assertEqual(p.returncode, 1)
+        self.assertIn("loop: evidence.tce: line 1", p.stdout)
+
+    def writing_evidence(self, change):
+        """Tools whose evidence is changed by sed."""
+        other = pathlib.Path(tempfile.mkdtemp(dir=self.work))
+        (other / "traincheck-check").symlink_to(BIN / "traincheck-check")
+        infer = other / "traincheck-infer"
+        infer.write_text(f"""#!/bin/sh
+"{BIN}/traincheck-infer" "$@" || exit
+[ ! -e evidence.tce ] || {{ zstd -dcq evidence.tce | sed '{change}' | zstd -q >new && mv new evidence.tce; }}
+""")
+        infer.chmod(0o755)
+        return other
 
     def test_a_folder_without_traces_is_named(self):
         (self.work / "traces").rename(self.work / "away")
