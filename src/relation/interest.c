@@ -82,6 +82,14 @@ static void add_last_word(struct tc_interest *interest, const char *value)
     tc_strbuf_release(&name);
 }
 
+/* A call that no run learned from made can be of any role. */
+static void add_every_call(struct tc_interest *interest, bool with_operators)
+{
+    for (unsigned role = 0; role < TC_N_ROLES; role++)
+        if (role != TC_ROLE_OPERATOR || with_operators)
+            tc_strtab_intern_text(interest->roles, tc_role_text((enum tc_role)role));
+}
+
 /* Calls by name, those around them and those that operands come from; variables. */
 static void add_fact(struct tc_interest *interest, const struct tc_strtab *symbols,
                      const struct tc_fact *fact)
@@ -117,8 +125,11 @@ void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbo
 {
     for (size_t i = 0; i < invariant->n_params; i++) {
         const struct tc_param *param = &invariant->params[i];
-        if (param->kind == TC_PARAM_FACT)
+        if (param->kind == TC_PARAM_FACT) {
             add_fact(interest, symbols, param->fact);
+            if (param->fact->attribute == TC_ATTRIBUTE_CALLS)
+                add_every_call(interest, invariant->needs & TC_NEED_BIT(TC_NEED_OPERATORS));
+        }
         if (param->kind == TC_PARAM_OPERAND || param->kind == TC_PARAM_FACT)
             continue;
         if (param->name == TC_SYM_ANY)
