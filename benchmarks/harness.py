@@ -202,7 +202,7 @@ def parser(doc):
     p.add_argument("--bin", default=ROOT / "build" / "bin", help="the tools (default build/bin)")
     p.add_argument("--python", default=sys.executable, help="an interpreter with torch (default: this one)")
     p.add_argument("--work", default=ROOT / "build" / "benchmarks", help="traces and results (default build/benchmarks)")
-    p.add_argument("--collect", default="", metavar="OPTIONS", help="further options of traincheck-collect, as '--operators'")
+    p.add_argument("--collect", default="", metavar="OPTIONS", help="further options of traincheck-collect, as '--no-operators'")
     p.add_argument("--reuse", action="store_true", help="take traces of an earlier build as they are")
     return p
 

@@ -174,6 +174,7 @@ def run():
     p.add_argument("--traces-only", action="store_true", help="collect what is missing, and end")
     args = p.parse_args()
     tools, plan = harness.tools(args), Plan(args.deepspeed_python)
+    tools.collect = tools.collect or ["--no-operators"]  # which lines of a script compute what says nothing of others
     traces = {name: tools.trace_pipeline(pipeline, pipeline.variant)[0] for name, pipeline in plan.pipelines.items()}
     if args.traces_only:
         return 0

@@ -23,6 +23,7 @@ struct collect_options {
     struct tc_collect_config config; /* all else; completed by collect_run */
     bool dashes;                     /* the target stood after -- */
     bool use_config;                 /* of the Python tool: no meaning here */
+    bool operators;                  /* what is the default without it */
 };
 
 extern const struct tc_opt_tool collect_tool;

@@ -18,8 +18,8 @@ static const struct tc_opt options[] = {
                   "name what would be traced, run nothing"),
     TC_OPT_SWITCH(FLAG, "tensor-methods", 0, AT(config.tensor_methods),
                   "trace the methods of torch.Tensor"),
-    TC_OPT_SWITCH(FLAG, "operators", 0, AT(config.operators),
-                  "trace what lines of the script compute with tensors"),
+    TC_OPT_SWITCH(FLAG, "no-operators", 0, AT(config.no_operators),
+                  "leave out what the script's own lines compute"),
     TC_OPT_VALUE(NAMES, "models-to-track", 0, "NAME[,..]", AT(models),
                  "only these models (default all)"),
     TC_OPT_VALUE(UINT, "sampling-interval", 0, "N", AT(config.sampling_interval),
@@ -60,6 +60,7 @@ static const struct tc_opt options[] = {
     TC_OPT_SWITCH(FLAG, "progress", 0, AT(config.progress), "a status line while running"),
     TC_OPT_SWITCH(FLAG, "quiet", 'q', AT(config.quiet), "no line of ours on stderr"),
     TC_OPT_SWITCH(COUNT, "verbose", 'v', AT(config.verbose), "say what is traced and how"),
+    TC_OPT_SPELLING(FLAG, "operators", 0, NULL, AT(operators)),
     /* as the Python tool spells it */
     TC_OPT_SPELLING(STRING, "pyscript", 'p', "FILE", AT(pyscript)),
     TC_OPT_SPELLING(STRING, "shscript", 's', "FILE", AT(shscript)),

@@ -17,7 +17,7 @@ Modes:
   upstream  the Python tool (traincheck 0.2.0), full;  with --upstream
   upstream-selective: 100 of the invariants that it learned itself from a short run, each step traced; to
             infer them takes minutes per program
-  operators the same as full with --operators: what the script's own lines compute; not unless asked for
+  no-operators  the same as full with --no-operators: not what the script's own lines compute; not unless asked for
 """
 import argparse
 import itertools
@@ -39,7 +39,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = {"cnn": 60, "gpt": 100, "resnet": 40, "lstm": 300, "vae": 400, "ddp": 100}
 # Those of programs/device.py, on an accelerator: not unless asked for (device.sh asks for all).
 ON_DEVICE = {"resnet50": 40, "gpt2": 40, "gpt2-compiled": 40, "llama1b": 30}
-MODES = ("full", "selective", "sampled", "again", "no-content", "upstream", "upstream-selective", "operators")
+MODES = ("full", "selective", "sampled", "again", "no-content", "upstream", "upstream-selective", "no-operators")
 WARM_UP = 8  # steps left out of the medians
 N_INVARIANTS = 100
 
@@ -116,8 +116,8 @@ class Program:
     def no_content(self):
         return self._traced("no_content", "--content", "off")
 
-    def operators(self):
-        return self._traced("operators", "--operators")
+    def no_operators(self):
+        return self._traced("no-operators", "--no-operators")
 
     def sampled(self):
         return self._traced("sampled", "--sampling-interval", "10")

@@ -18,9 +18,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import harness  # noqa: E402
 
 SWITCHES = {
-    "nothing": [], "operators": ["--operators"], "no content": ["--content", "off"],
-    "full content": ["--content", "full"], "operators, full content": ["--operators", "--content", "full"],
-    "operators, no content": ["--operators", "--content", "off"], "small digests": ["--digest-budget", "4K"],
+    "nothing": ["--no-operators"], "operators": [], "no content": ["--no-operators", "--content", "off"],
+    "full content": ["--no-operators", "--content", "full"], "operators, full content": ["--content", "full"],
+    "operators, no content": ["--content", "off"], "small digests": ["--digest-budget", "4K"],
     "statistics": ["--stats", "--stack", "3"], "every third step": ["--sampling-interval", "3", "--warm-up-steps", "2"],
 }
 # What happens in the steps that it leaves out alone would break what is learned from such a trace.

@@ -106,8 +106,8 @@ static void note_needs(struct tc_choice *choice, const struct tc_process *proces
             continue;
         choice->needs_noted |= TC_NEED_BIT(need);
         tc_notes_add(notes, "not-collected", "", 0,
-                     "%zu invariant%s need%s what this trace was not asked for: trace with "
-                     "traincheck-collect %s, as the runs learned from",
+                     "%zu invariant%s need%s what this trace was not asked for: trace %s, as the "
+                     "runs learned from were",
                      n, n == 1 ? "" : "s", n == 1 ? "s" : "", tc_need_option((enum tc_need)need));
     }
 }

@@ -49,7 +49,7 @@ static bool lacks_needs(const struct tc_process *process, unsigned needs, struct
 
     for (unsigned i = 0; i < TC_N_NEEDS; i++)
         if (lacks & TC_NEED_BIT(i)) {
-            tc_strbuf_addf(why, "learned from traces with %s, without which this one was taken",
+            tc_strbuf_addf(why, "learned from traces taken %s, and this one was not",
                            tc_need_option((enum tc_need)i));
             return true;
         }

@@ -199,11 +199,11 @@ static int finish_stdout(struct tc_app *app, int exit_status)
 /* For who calls a tool without an argument, to see what it is. */
 static const char workflow[] =
     "From healthy runs to a verdict:\n"
-    "  traincheck-collect --operators -o good1 train.py   trace two runs that are good,\n"
-    "  traincheck-collect --operators -o good2 train.py   with other seeds if they can\n"
-    "  traincheck-infer --specific good1 good2            learn what held in both\n"
-    "  traincheck-collect --operators -o run train.py     trace another run alike\n"
-    "  traincheck-check run -i invariants.jsonl           judge it\n";
+    "  traincheck-collect -o good1 train.py        trace two runs that are good,\n"
+    "  traincheck-collect -o good2 train.py        with other seeds if they can\n"
+    "  traincheck-infer --specific good1 good2     learn what held in both\n"
+    "  traincheck-collect -o run train.py          trace another run alike\n"
+    "  traincheck-check run -i invariants.jsonl    judge it\n";
 
 static int fail(struct tc_app *app, enum tc_status status, const struct tc_error *err)
 {

@@ -149,8 +149,8 @@ static void note_no_operators(const struct gathering *g, struct tc_notes *notes)
             return;
     if (g->n_jobs && g->config->specific && !g->config->evidence)
         tc_notes_add(notes, "no-operators", "", 0,
-                     "what the script's own lines compute is in no trace: with traincheck-collect "
-                     "--operators, for all runs alike, more is found");
+                     "what the script's own lines compute is in no trace: traced without "
+                     "--no-operators, all runs alike, more is found");
 }
 
 /* Of one script more can be learned than of several. */

@@ -43,12 +43,12 @@ struct tc_param {
 };
 
 /* What a trace must have been asked for, or an invariant cannot be judged by it; its text in files,
- * and how a trace comes to hold it. */
-#define TC_NEED_MAP(X)                                                       \
-    X(OPERATORS, "operators", "--operators")                                 \
-    X(CONTENT, "content", "--content batches (the default)")                 \
-    X(CONTENT_BATCHES, "content batches", "--content batches (the default)") \
-    X(CONTENT_FULL, "content full", "--content full")
+ * and how traincheck-collect is to be called. */
+#define TC_NEED_MAP(X)                                                            \
+    X(OPERATORS, "operators", "without --no-operators")                           \
+    X(CONTENT, "content", "with --content batches (the default)")                 \
+    X(CONTENT_BATCHES, "content batches", "with --content batches (the default)") \
+    X(CONTENT_FULL, "content full", "with --content full")
 
 enum tc_need {
 #define X(name, text, option) TC_NEED_##name,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--operators: what the script computes by lines of its own is in the trace, what libraries do for it is not."""
+"""Operators: what the script computes by lines of its own is in the trace, what libraries do for it is not."""
 import unittest
 
 from traced import Case
@@ -35,7 +35,7 @@ class Operators(Case):
         return [r for r in run.records() if r["type"] == "call" and role[r["fn"]] == "operator"]
 
     def test_symbols_have_the_names_of_methods(self):
-        calls = self.calls("--operators")
+        calls = self.calls()
         self.assertEqual([r["fn"].removeprefix("torch.").removeprefix("Tensor.") for r in calls],
                          ["reshape", "__getitem__", "mul", "div", "rsub", "eq", "sum", "minimum", "mul_",
                           "sum", "__getitem__", "tensor", "__getitem__", "sum"])
@@ -43,9 +43,18 @@ class Operators(Case):
         self.assertEqual(calls[4]["args"], {"other": 1})
         self.assertEqual(calls[7]["alias"], [["args.input", "args.other"]])
 
-    def test_without_the_option_there_are_none(self):
-        self.assertEqual(self.calls(), [])
+    def test_they_can_be_left_out(self):
+        self.assertEqual(self.calls("--no-operators"), [])
         self.assertNotIn("operators", self.head)
+
+    def test_one_of_apis_is_traced_in_libraries_too(self):
+        apis = self.script("torch.Tensor.expand\n", "apis.txt")
+        run = self.traced("import torch\nx = torch.eye(2)\ntorch.Tensor.expand(x, 2, 2)\nprint(torch.broadcast_tensors(x, x)[0].sum())\n"
+                          "torch.distributions.Normal(x, x + 1).expand((3, 2, 2))\n", options=("--apis", apis))
+        self.assert_no_errors(run)
+        roles = {r["role"] for r in run.records() if r["type"] == "api" and r["fn"] == "torch.Tensor.expand"}
+        self.assertEqual(roles, {"function"})
+        self.assertGreater(sum(r["type"] == "call" and r["fn"] == "torch.Tensor.expand" for r in run.records()), 1)
 
 
 if __name__ == "__main__":

@@ -68,11 +68,12 @@ class Options(Case):
         self.assertEqual({name: rows.get(name) for name in (
             "torch.optim.Optimizer.step", "torch.optim.Optimizer.zero_grad", "torch.Tensor.backward",
             "torch.nn.Module.__call__", "torch.nn.Linear.forward", "torch.nn.functional.relu",
-            "torch.optim.lr_scheduler.LRScheduler.step", "torch.mm")}, {
+            "torch.optim.lr_scheduler.LRScheduler.step", "torch.mm", "torch.sparse.mm")}, {
             "torch.optim.Optimizer.step": "step", "torch.optim.Optimizer.zero_grad": "zero_grad",
             "torch.Tensor.backward": "backward", "torch.nn.Module.__call__": "forward",
             "torch.nn.Linear.forward": "layer", "torch.nn.functional.relu": "function",
-            "torch.optim.lr_scheduler.LRScheduler.step": "scheduler", "torch.mm": None})
+            "torch.optim.lr_scheduler.LRScheduler.step": "scheduler", "torch.mm": "operator",
+            "torch.sparse.mm": None})
         self.assertEqual(list(self.work.iterdir()), [])
 
     def test_listed_apis_are_those_of_a_file(self):
@@ -83,7 +84,7 @@ class Options(Case):
         wider = set(self.execute([*command, "--apis", apis], None).out.splitlines())
         self.assertEqual(wider - usual, {"torch.mm\tfunction", "torch.Tensor.mm\tfunction",
                                          "wood.Tree.cut\tfunction"})
-        self.assertEqual(usual - wider, set())
+        self.assertEqual(usual - wider, {"torch.mm\toperator", "torch.Tensor.mm\toperator"})
 
     def test_apis_of_a_file_are_traced(self):
         apis = self.script("torch.mm\ntorch.Tensor.mm\n", "apis.txt")

@@ -239,7 +239,7 @@ x.view(3, 2); x.permute(1, 0); x.max(dim=1); x.to(torch.float64); x.size(); x.is
         self.assertEqual({"size", "is_floating_point"} & set(made), set())
 
     def test_without_the_option_they_are_not(self):
-        run = self.traced(self.TEXT)
+        run = self.traced(self.TEXT, options=("--no-operators",))
         self.assertEqual([c["fn"] for c in self.calls(run) if c["fn"].startswith("torch.Tensor")], [])
 
 

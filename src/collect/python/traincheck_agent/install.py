@@ -204,10 +204,12 @@ def _item(torch, fn="torch.Tensor.__getitem__"):
 
 
 def operators(torch):
-    """What the script computes with tensors: functions, methods, and the symbols that stand for them."""
+    """What the script computes with tensors: functions, methods, and the symbols that stand for them. What --apis names is
+    traced wherever it is called from, as any function that is named there."""
+    taken = _done.union(settings.many("extra"))
     for name in table.OPERATORS:
         for owner, path in ((torch, "torch."), (torch.Tensor, "torch.Tensor.")):
-            if path + name not in _done:
+            if path + name not in taken:
                 attempt(path + name, _operator, _attribute(owner, name), path + name)
     for name, (method, operand) in table.SYMBOLS.items():
         attempt(name, _operator, _attribute(torch.Tensor, name), "torch.Tensor." + method, signature.named(operand))
