@@ -220,6 +220,8 @@ class Records(InTurn):
         """)
     def test_what_a_backward_computes_again_is_no_iteration(self, run):
         self.assertEqual([c["self"]["object"] for c in self.roots(run)], ["__main__.Net"] * 2)
+        told = self.calls(run, fn="torch.utils.checkpoint.checkpoint")
+        self.assertEqual([c["args"]["use_reentrant"] for c in told], [True, False])
         again = [c["parent"] for c in self.calls(run, fn="torch.nn.Linear.forward")]
         for backward in self.calls(run, fn="torch.Tensor.backward"):
             self.assertEqual(again.count(backward["id"]), 1)

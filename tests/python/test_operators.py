@@ -22,6 +22,21 @@ class Ones(torch.utils.data.Dataset):
     def __len__(self): return 4
     def __getitem__(self, i): return x[0] + i
 for batch in torch.utils.data.DataLoader(Ones(), batch_size=2): pass
+x[1, :2] = y[:2]
+del opt
+"""
+
+
+LARGE = """
+import torch
+class Numbers(torch.utils.data.Dataset):
+    def __len__(self): return 100
+    def __getitem__(self, i): return torch.zeros(2) + i
+for batch in torch.utils.data.DataLoader(Numbers(), batch_size=50): pass
+x = torch.zeros(2)
+x[1:] = 2
+try: x[5] = 1
+except IndexError: print(x.tolist(), "refused")
 """
 
 
@@ -38,10 +53,24 @@ class Operators(Case):
         calls = self.calls()
         self.assertEqual([r["fn"].removeprefix("torch.").removeprefix("Tensor.") for r in calls],
                          ["reshape", "__getitem__", "mul", "div", "rsub", "eq", "sum", "minimum", "mul_",
-                          "sum", "__getitem__", "tensor", "__getitem__", "sum"])
+                          "sum", "__getitem__", "tensor", "__getitem__", "sum",
+                          *["__getitem__", "add"] * 4, "__getitem__", "__setitem__"])
         self.assertIs(self.head["operators"], True)
         self.assertEqual(calls[4]["args"], {"other": 1})
         self.assertEqual(calls[7]["alias"], [["args.input", "args.other"]])
+
+    def test_an_index_shows_its_bounds(self):
+        written = self.calls()[-1]
+        self.assertEqual(written["args"]["index"], [1, {"object": "slice", "attrs": {"stop": 2}}])
+        self.assertEqual(written["args"]["value"]["shape"], [2])
+        self.assertEqual(written["self"]["shape"], [2, 3])
+
+    def test_of_a_large_batch_the_first_items_are_told(self):
+        run = self.traced(LARGE)
+        self.assert_no_errors(run)
+        self.assertEqual(run.out, "[0.0, 2.0] refused\n")
+        added = [r for r in run.records() if r["type"] == "call" and r["fn"] == "torch.Tensor.add"]
+        self.assertEqual(len(added), 32 + 32)
 
     def test_they_can_be_left_out(self):
         self.assertEqual(self.calls("--no-operators"), [])

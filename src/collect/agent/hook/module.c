@@ -64,21 +64,25 @@ static PyObject *redirect(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* redirect_item(type, api, params): type[index]; is it done? */
+/* redirect_item(type, api, params, is_set): type[index], or type[index] = value; is it done? */
 static PyObject *redirect_item(PyObject *self, PyObject *args)
 {
     PyObject *type, *params;
     struct tc_hook hook = {0};
+    bool is_done;
+    int is_set;
     long api;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "O!lO", &PyType_Type, &type, &api, &params))
+    if (!PyArg_ParseTuple(args, "O!lOp", &PyType_Type, &type, &api, &params, &is_set))
         return NULL;
     hook.api = tc_api_get(api);
     hook.sig = tc_sig_new(params);
     if (!hook.sig)
         return NULL;
-    return PyBool_FromLong(tc_slot_redirect_item((PyTypeObject *)type, &hook));
+    is_done = is_set ? tc_slot_redirect_set_item((PyTypeObject *)type, &hook)
+                     : tc_slot_redirect_item((PyTypeObject *)type, &hook);
+    return PyBool_FromLong(is_done);
 }
 
 static PyObject *is_redirected(PyObject *self, PyObject *callable)

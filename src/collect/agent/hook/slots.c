@@ -283,21 +283,38 @@ static bool is_left_out(const struct tc_thread *thread, const struct tc_api *api
     return !api->in_dark || (api->flags & TC_API_MODULE && thread->n_modules > 0);
 }
 
-/* Does a line of the user's call it, and none that only makes the items of a batch? */
+/* Of what a line of the user's makes of the items of one batch so much is told: a script has the
+ * same few lines for all of them. */
+#define MAX_IN_BATCH 32
+
+/* Has enough been told of the batch that is being made, if one is? */
+static bool is_batch_told(const struct tc_thread *thread)
+{
+    static int64_t batch = -1;
+    static unsigned n_told;
+    const struct tc_open_call *items = thread->stack.items;
+
+    for (size_t i = 0; i < thread->stack.n; i++) {
+        if (items[i].api->role != TC_ROLE_DATA)
+            continue;
+        n_told = batch == items[i].id ? n_told : 0;
+        batch = items[i].id;
+        return ++n_told > MAX_IN_BATCH;
+    }
+    return false;
+}
+
+/* Does a line of the user's call it? */
 static bool is_own(struct tc_thread *thread)
 {
-    const struct tc_open_call *items = thread->stack.items;
     bool is_user;
 
     if (tc_agent.worker || thread->number)
         return false;
-    for (size_t i = 0; i < thread->stack.n; i++)
-        if (items[i].api->role == TC_ROLE_DATA)
-            return false;
     thread->guard++;
     is_user = tc_frames_is_user();
     thread->guard--;
-    return is_user;
+    return is_user && !is_batch_told(thread);
 }
 
 static bool is_event(const struct redirection *r, struct tc_thread *thread)
@@ -438,10 +455,11 @@ bool tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
     return true;
 }
 
-/* ---- x[i], which a C type answers by a slot of its own and no function ---- */
+/* ---- x[i] and x[i] = y, which a C type answers by slots of its own and no function ---- */
 
 static binaryfunc get_item;
-static struct redirection get_item_redirection;
+static objobjargproc set_item;
+static struct redirection get_item_redirection, set_item_redirection;
 
 static PyObject *call_get_item(PyObject *callable, PyObject *const *args, size_t nargsf,
                                PyObject *names)
@@ -459,17 +477,58 @@ static PyObject *redirected_get_item(PyObject *tensor, PyObject *index)
     return lead(&get_item_redirection, NULL, args, 2, NULL);
 }
 
+static PyObject *call_set_item(PyObject *callable, PyObject *const *args, size_t nargsf,
+                               PyObject *names)
+{
+    (void)callable;
+    (void)nargsf;
+    (void)names;
+    return set_item(args[0], args[1], args[2]) ? NULL : Py_NewRef(Py_None);
+}
+
+static int redirected_set_item(PyObject *tensor, PyObject *index, PyObject *value)
+{
+    PyObject *const args[3] = {tensor, index, value};
+    PyObject *result;
+
+    if (!value) /* del x[i] */
+        return set_item(tensor, index, value);
+    result = lead(&set_item_redirection, NULL, args, 3, NULL);
+    Py_XDECREF(result);
+    return result ? 0 : -1;
+}
+
+static bool has_item_slots(PyTypeObject *type)
+{
+    const PyMappingMethods *methods = type->tp_as_mapping;
+
+    return methods && methods->mp_subscript && methods->mp_ass_subscript &&
+           PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
+}
+
 bool tc_slot_redirect_item(PyTypeObject *type, const struct tc_hook *hook)
 {
     PyMappingMethods *methods = type->tp_as_mapping;
 
-    if (!methods || !methods->mp_subscript || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ||
-        (get_item && methods->mp_subscript != get_item))
+    if (!has_item_slots(type) || (get_item && methods->mp_subscript != get_item))
         return false;
     get_item = methods->mp_subscript;
     get_item_redirection.original = call_get_item;
     get_item_redirection.hook = *hook;
     methods->mp_subscript = redirected_get_item;
+    return true;
+}
+
+bool tc_slot_redirect_set_item(PyTypeObject *type, const struct tc_hook *hook)
+{
+    PyMappingMethods *methods = type->tp_as_mapping;
+
+    if (!has_item_slots(type) || (set_item && methods->mp_ass_subscript != set_item))
+        return false;
+    set_item = methods->mp_ass_subscript;
+    set_item_redirection.original = call_set_item;
+    set_item_redirection.hook = *hook;
+    methods->mp_ass_subscript = redirected_set_item;
     return true;
 }
 

@@ -35,6 +35,8 @@ bool tc_slot_is_redirected(PyObject *callable);
  * follow, and the last hook stands for all. False where the type has another.
  */
 bool tc_slot_redirect_item(PyTypeObject *type, const struct tc_hook *hook);
+/* The same of type[index] = value. */
+bool tc_slot_redirect_set_item(PyTypeObject *type, const struct tc_hook *hook);
 
 /* Make calls between Python functions go through the slot too; once, at the start. */
 bool tc_slots_init(void);

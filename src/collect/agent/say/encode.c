@@ -292,6 +292,25 @@ static PyObject *attrs_of(PyObject *value, const struct tc_class *class)
     return dict && *dict && PyDict_Check(*dict) ? Py_NewRef(*dict) : NULL;
 }
 
+/* Its bounds, but for those that were left out. */
+static void encode_slice(struct encoder *e, PyObject *value)
+{
+    const PySliceObject *slice = (const PySliceObject *)value;
+    PyObject *const bounds[] = {slice->start, slice->stop, slice->step};
+    static const char *const names[] = {"start", "stop", "step"};
+    const char *before = "";
+
+    tc_strbuf_adds(e->out, "{\"object\":\"slice\",\"attrs\":{");
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(*bounds); i++) {
+        if (!PyLong_Check(bounds[i]))
+            continue;
+        tc_strbuf_addf(e->out, "%s\"%s\":", before, names[i]);
+        encode(e, bounds[i]);
+        before = ",";
+    }
+    tc_strbuf_adds(e->out, "}}");
+}
+
 static void encode_object(struct encoder *e, PyObject *value, bool is_root)
 {
     const struct tc_class *class = tc_class_of(Py_TYPE(value));
@@ -386,6 +405,8 @@ static void encode(struct encoder *e, PyObject *value)
         encode_numpy(e, value);
     else if (PyType_Check(value))
         encode_type(e, value);
+    else if (PySlice_Check(value))
+        encode_slice(e, value);
     else
         encode_object(e, value, false);
 }

@@ -134,6 +134,8 @@ def _public_name(row, name):
 def _check_row(row):
     """Is each function of the row there, and redirected if it is wanted?"""
     owner = _resolve_owner(row.owner)
+    if owner is None and row.owner in table.LATER:
+        return
     for name in row.names.split() if row.names != "*" else ():
         fn = _public_name(row, name)
         function = None if owner is None else _attribute(owner, name)
@@ -195,12 +197,13 @@ def _operator(callable_, fn, params=None):
     agent.redirect(callable_, api(fn, agent.ROLE_OPERATOR, flags, 0, params), params, None, None, False, False)
 
 
-def _item(torch, fn="torch.Tensor.__getitem__"):
+def _item(torch, name, *operands):
+    fn = "torch.Tensor." + name
     if wants(fn, agent.ROLE_OPERATOR):
-        params = signature.named("index")
+        params = signature.named(*operands)
         number = api(fn, agent.ROLE_OPERATOR, agent.OUTERMOST | agent.OWN | agent.METHOD, 0, params)
         for cls in (torch.Tensor, torch.nn.Parameter):
-            agent.redirect_item(cls, number, params)
+            agent.redirect_item(cls, number, params, len(operands) > 1)
 
 
 def operators(torch):
@@ -213,7 +216,8 @@ def operators(torch):
                 attempt(path + name, _operator, _attribute(owner, name), path + name)
     for name, (method, operand) in table.SYMBOLS.items():
         attempt(name, _operator, _attribute(torch.Tensor, name), "torch.Tensor." + method, signature.named(operand))
-    attempt("torch.Tensor.__getitem__", _item, torch)
+    attempt("torch.Tensor.__getitem__", _item, torch, "__getitem__", "index")
+    attempt("torch.Tensor.__setitem__", _item, torch, "__setitem__", "index", "value")
 
 
 def extra_function(path):

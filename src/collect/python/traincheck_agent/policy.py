@@ -102,6 +102,8 @@ def imported(args, _result=None):
         _once("torch", _torch_imported)
     elif (name in _PACKAGES or name in _PARTS) and "torch" in sys.modules:
         install.package(name.split(".")[0])
+    elif name in table.LATER:
+        install.package("torch")
     elif name == "subprocess":
         _once(name, process.subprocess_imported)
     elif name.startswith("torch._dynamo"):

@@ -86,6 +86,10 @@ TABLE = (
         0, "the group of ranks"),
     Row("torch.distributed.algorithms.Join", "__enter__", ROLE_UNEVEN, METHOD, 0,
         "ranks whose data has ended do not step: step n of one is not step n of another"),
+    Row("torch.distributed", "send recv isend irecv batch_isend_irecv", ROLE_FUNCTION, OUTERMOST, 0,
+        "what one rank hands to another"),
+    Row("torch.utils.checkpoint", "checkpoint checkpoint_sequential", ROLE_LIBRARY, OUTERMOST, 0,
+        "what is computed once more in the backward, and whether it draws the same"),
     Row("torch", "save", ROLE_SAVE, OUTERMOST | CHECKPOINT, 0, "checkpoints"),
     Row("torch", "load", ROLE_LOAD, OUTERMOST, 0, "resuming"),
     Row("torch", "manual_seed seed", ROLE_SEED, OUTERMOST, 0, "seeding"),
@@ -152,6 +156,9 @@ MOVED = {
     "torch.amp.GradScaler": ("torch.cuda.amp.GradScaler",),
     SCHEDULER: ("torch.optim.lr_scheduler._LRScheduler",),
 }
+
+# Modules of torch that releases load when they are asked for.
+LATER = ("torch.utils.checkpoint",)
 
 # The first parameter behind the receiver, where the agent reads it.
 FIRST_PARAMETERS = {OPTIMIZER + ".step": "closure", MODULE_CLASS + ".train": "mode"}
