@@ -28,6 +28,9 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
         "it was {under|outside of} autocast"),
     ROW(OWNED, ATTRIBUTE, LAW, ONE, "the optimizer owns %v parameter%s",
         "the optimizer owned %v parameter%s"),
+    ROW(OWNED_IN_ORDER, ATTRIBUTE, LAW, ONE, "an optimizer holds, in this order, %v",
+        "it held, in this order, %v"),
+    ROW(COURSE, ATTRIBUTE, CHOICE, ONE, "%p is %v", "%p was %v"),
     ROW(UNCLEARED, SET, LAW, MANY, "{some|no} gradients are left from the step before",
         "{some|no} gradients were left from the step before"),
     ROW(EQUALS, OUTPUT_VALUE, LAW, ONE, "the result equals {%v|no operand}",
@@ -48,6 +51,9 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(BEFORE, BEFORE, LAW, ONE, "it first comes {before|after} %o",
         "it first came {before|after} %o"),
     ROW(FLOWS, COUNT, LAW, MANY, "%i comes from %w %v time%s in each step",
+        "%i came from %w %v time%s"),
+    ROW(FLOWS_FIRST, COUNT, LAW, ONE,
+        "by the end of the first step, and never later, %i comes from %w %v time%s",
         "%i came from %w %v time%s"),
     ROW(FLOWS_LATER, COUNT, LAW, MANY, "%i comes from %w %v time%s in each step after the first",
         "%i came from %w %v time%s"),
@@ -229,6 +235,11 @@ void tc_fact_describe_subject(const struct tc_fact *fact, const struct tc_strtab
     case TC_SUBJECT_CHANGES:
         add_changer(out, fact, symbols);
         return;
+    case TC_SUBJECT_USE:
+        tc_strbuf_addf(out, "a function of %s", tc_strtab_text(symbols, f[TC_FACT_NAME]));
+        if (f[TC_FACT_STAGE] != TC_NO_SYM)
+            tc_strbuf_addf(out, ", %s", tc_strtab_text(symbols, f[TC_FACT_STAGE]));
+        return;
     case TC_SUBJECT_INSIDE:
         if (f[TC_FACT_FN] != TC_NO_SYM)
             break;
@@ -244,6 +255,8 @@ void tc_fact_describe_subject(const struct tc_fact *fact, const struct tc_strtab
         tc_strbuf_adds(out, " in ");
         add_call(out, symbols, f[TC_FACT_IN], f[TC_FACT_IN_OF]);
     }
+    if (f[TC_FACT_BY] != TC_NO_SYM && fact->subject.kind == TC_SUBJECT_FLOW)
+        tc_strbuf_adds(out, " for a batch");
     if (f[TC_FACT_NAME] != TC_NO_SYM && fact->subject.kind == TC_SUBJECT_CALL)
         tc_strbuf_addf(out, " on what %s made", tc_strtab_text(symbols, f[TC_FACT_NAME]));
     if (f[TC_FACT_STAGE] != TC_NO_SYM)

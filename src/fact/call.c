@@ -207,7 +207,7 @@ static uint32_t subject_of(struct tc_facts *facts, const struct tc_fact_watch *w
         subject.fields[TC_FACT_IN] = w->labels.items[around->label].fn;
         subject.fields[TC_FACT_IN_OF] = w->labels.items[around->label].of;
     }
-    subject.fields[TC_FACT_STAGE] = call->stage;
+    subject.fields[TC_FACT_STAGE] = tc_fact_stage_of(facts, call);
     if (!has_gradients(call))
         subject.fields[TC_FACT_GRAD] = tc_strtab_intern_text(facts->table.symbols, "off");
     return tc_fact_table_subject(&facts->table, &subject);
@@ -219,10 +219,12 @@ static void count(struct tc_fact_watch *w, const struct tc_fact_open *open,
     struct tc_fact_label *label = &w->labels.items[open->label];
     struct tc_subject subject = tc_subject_of(TC_SUBJECT_WINDOW);
 
+    if (tc_fact_is_of_batch(call) && call->role == TC_ROLE_OPERATOR)
+        return; /* those of the first items alone are in the trace */
     subject.fields[TC_FACT_FN] = label->fn;
     subject.fields[TC_FACT_OF] = label->of;
     subject.fields[TC_FACT_STAGE] = call->stage;
-    (void)tc_fact_tally(w, &subject);
+    tc_fact_tally(w, &subject, call);
     label->n++;
     if (!w->n_windows && !label->order && call->role != TC_ROLE_OPERATOR &&
         (!call->parent || tc_role_has(call->parent->role, TC_TRAIT_OUTER)))
@@ -360,6 +362,8 @@ static void compare_training(const struct tc_facts *facts, struct tc_fact_watch 
         call->stage == tc_strtab_find(facts->table.symbols, "training", strlen("training"));
 
     for (size_t i = 0; call->is_root && i < pack->n_tensors; i++) {
+        if (!pack->rows[i].text)
+            pack->rows[i] = tc_fact_rows_of(&w->history, pack->digests[i]);
         pack->trained[i] = tc_fact_meet_trained(&w->history, pack->rows[i], i, is_training);
         tc_strbuf_adds(&pack->bytes, pack->trained[i] ? pack->trained[i] : "");
         if (isnan(pack->scales[i]))
@@ -519,9 +523,10 @@ static void pack_operands(struct tc_facts *facts, struct tc_fact_watch *w,
     open->is_computed = find_computed(w, pack, false) || call->is_root;
     tc_strbuf_add(&pack->bytes, counts, sizeof(counts));
     compare_operands(facts, w, open, call);
-    if (tc_fact_is_of_script(call))
-        tc_fact_flow(facts, w, &w->labels.items[open->label], call->stage, n_args);
+    if (tc_fact_is_of_script(call) || tc_fact_is_of_batch(call))
+        tc_fact_flow(facts, w, &w->labels.items[open->label], call, n_args);
     tc_fact_made(facts, w, open, call, n_args);
+    tc_fact_use(facts, w, call);
     pack_contents(facts, w, open, call);
 }
 
@@ -534,14 +539,15 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     struct tc_fact_class *known;
     tc_fact_lead cause;
 
-    if (call->role == TC_ROLE_STEP && !w->has_stepped)
-        tc_fact_say_start(facts, w);
+    if (call->role == TC_ROLE_STEP)
+        tc_fact_say_start(facts, w, call);
     outer = depth ? &w->open.items[depth - 1] : NULL; /* opening may have moved it */
     open->latest = w->latest;
     open->label = label_of(facts, w, call);
     open->subject = subject_of(facts, w, open, outer, call);
     count(w, open, call);
-    open->row = tc_fact_is_of_script(call) ? tc_fact_place_in_row(w, open) : 0;
+    if (tc_fact_is_of_script(call) || tc_fact_is_of_batch(call))
+        open->row = tc_fact_place_in_row(w, open);
     w->n_backwards += call->role == TC_ROLE_BACKWARD;
     if (call->role == TC_ROLE_STEP)
         tc_fact_step_begins(facts, w, call);
@@ -551,7 +557,7 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     open->operands.n_tensors = facts->pack.n_tensors;
     open->flow = taint_of(w, &open->operands);
     cause = open->flow ? open->flow : open->outer;
-    if (tc_fact_is_of_script(call))
+    if (tc_fact_is_of_script(call) || tc_fact_is_of_batch(call))
         open->lead = tc_fact_call_inside(facts, w, outer, call, cause);
     note_lead(w, open->lead, cause);
     cause = cause ? cause : open->lead;
@@ -627,6 +633,8 @@ static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
 static void meet_batch(struct tc_fact_watch *w, const struct tc_fact_pack *pack,
                        struct tc_fact_open *open, int64_t iterator)
 {
+    for (size_t i = 0; i < pack->n_tensors; i++)
+        tc_fact_keep_rows(&w->history, pack->digests[i], pack->rows[i]);
     open->seen = tc_fact_meet_batch(&w->history, pack, iterator);
     open->rows = tc_fact_meet_rows(&w->history, pack, iterator);
 }
@@ -665,20 +673,48 @@ static bool is_handed_out(const struct tc_fact_watch *w, const struct tc_fact_op
     return serial <= open->latest && !is_operand(open, serial) && tc_fact_producer(w, serial);
 }
 
+static void produce_one(struct tc_fact_watch *w, const struct tc_fact_open *open, int64_t serial,
+                        size_t i, bool is_computed)
+{
+    const uint64_t word = tc_fact_word(w->labels.items[open->label].fn, open->row, i) |
+                          (is_computed ? TC_FACT_COMPUTED : 0) |
+                          (uint64_t)open->roots << TC_FACT_ROOTS;
+
+    produce(w, serial, word);
+    if (open->row)
+        tc_map_put(&w->newest, word & TC_FACT_WORD, (uint64_t)serial);
+}
+
+/* What is written to by an operator that returns nothing: x[i] = y. A variable stays what it is. */
+static int64_t written(const struct tc_fact_watch *w, const struct tc_call *call, size_t n_results)
+{
+    const int64_t serial = tc_value_get(call->self, "tensor")
+                               ? tc_value_int(tc_value_get(call->self, "id"), TC_NONE)
+                               : TC_NONE;
+
+    return call->role != TC_ROLE_OPERATOR || n_results || serial < 0 ||
+                   tc_process_variable(w->process, serial)
+               ? TC_NONE
+               : serial;
+}
+
 /* What a call gives on: to its result, to gradients and through them to parameters. */
 static void give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
                     const struct tc_fact_open *open, const struct tc_call *call)
 {
     tc_fact_lead lead = open->lead ? open->lead : open->inner ? open->inner : open->flow;
 
+    const int64_t target = written(w, call, facts->pack.n_tensors);
     for (size_t i = 0; i < facts->pack.n_tensors; i++) {
         if (!is_handed_out(w, open, facts->pack.tensors[i]))
-            produce(w, facts->pack.tensors[i],
-                    tc_fact_word(w->labels.items[open->label].fn, open->row, i) |
-                        (facts->pack.is_computed[i] ? TC_FACT_COMPUTED : 0) |
-                        (uint64_t)open->roots << TC_FACT_ROOTS);
+            produce_one(w, open, facts->pack.tensors[i], i, facts->pack.is_computed[i]);
         if (lead)
             tc_map_put(&w->taints, (uint64_t)facts->pack.tensors[i], lead);
+    }
+    if (target != TC_NONE) {
+        produce_one(w, open, target, 0, open->is_computed);
+        if (lead)
+            tc_map_put(&w->taints, (uint64_t)target, lead);
     }
     if (call->role == TC_ROLE_BACKWARD && tc_fact_lead_is_law(lead))
         w->gradient_lead = lead;

@@ -14,6 +14,8 @@
 #ifndef TC_FACT_FACTS_H
 #define TC_FACT_FACTS_H
 
+#include <string.h>
+
 #include "fact/attribute.h"
 #include "fact/history.h"
 #include "fact/operand_facts.h"
@@ -34,6 +36,8 @@ static inline bool tc_fact_lead_is_law(tc_fact_lead lead)
 #define TC_FACT_COMPUTED (UINT64_C(1) << 32)
 #define TC_FACT_WHICH    33
 #define TC_FACT_N_STARTS 128
+/* What of a word tells calls of a script apart. */
+#define TC_FACT_WORD ((UINT64_C(1) << TC_FACT_ROOTS) - 1 - TC_FACT_COMPUTED)
 /* And the models that had a part in it, by number; the last bit is for all that are more. */
 #define TC_FACT_ROOTS   40
 #define TC_FACT_N_ROOTS 24
@@ -82,8 +86,9 @@ enum tc_fact_tally {
  * of their operands came from which call. */
 struct tc_fact_counter {
     struct tc_subject subject;
-    uint64_t n, n_all;                 /* in this window; in all */
+    uint64_t n, n_all, n_first;        /* in this window; in all; in the first one */
     bool is_reported;                  /* counted in windows before */
+    tc_sym at;                         /* where the last of them was made */
     uint32_t slots[TC_FACT_N_TALLIES]; /* once looked up; UINT32_MAX: nothing is to be said */
 };
 
@@ -106,6 +111,9 @@ struct tc_fact_changes {
 struct tc_fact_setting {
     int64_t serial;          /* of the group */
     tc_sym name, key, value; /* value: JSON text */
+    double first, last;      /* as an optimizer first stepped with it, and now */
+    unsigned n_values;       /* how often it has changed since */
+    bool is_told;            /* the first */
     tc_fact_lead lead;       /* broke where it was set */
 };
 
@@ -159,6 +167,7 @@ struct tc_fact_watch {
     size_t n_open;                    /* of the items, which keep their memory */
     /* Serial of a tensor → word for the call, and TC_FACT_COMPUTED where a model did. */
     struct tc_map producers, old_producers;
+    struct tc_map newest; /* TC_FACT_WORD of a call → serial of its last result */
     int64_t latest;       /* serial of the newest tensor */
     int64_t horizon;      /* who made tensors up to this serial may be forgotten */
     struct tc_map taints; /* serial of a tensor → tc_fact_lead */
@@ -167,7 +176,8 @@ struct tc_fact_watch {
     TC_VEC(struct tc_fact_counter) counters;
     TC_VEC(struct tc_fact_changes) changes;
     TC_VEC(struct tc_fact_setting) settings;
-    bool has_stepped; /* an optimizer: what is set later is no start */
+    struct tc_map stepped; /* serials of optimizers that have */
+    struct tc_map owners;  /* serial of a variable → the symbol of its module's name, plus one */
     uint32_t n_ordered;
     uint32_t row_label, row;       /* the API called last by the script, and how often in a row */
     uint64_t n_windows;            /* with an optimizer step */
@@ -198,7 +208,7 @@ struct tc_facts {
     struct tc_fact_pack pack;
     struct tc_fact_entries entries; /* of the occasion at hand */
     TC_VEC(tc_sym) sources;
-    tc_sym ends[TC_FACT_SOURCES + 1], starts[TC_FACT_N_STARTS]; /* words of flow.c, once made */
+    tc_sym ends[TC_FACT_SOURCES + 1], starts[2][TC_FACT_N_STARTS]; /* words of flow.c, once made */
     const struct tc_sink *sink; /* where examples go; set with each event */
     const struct tc_event *event;
 };
@@ -234,6 +244,21 @@ static inline bool tc_fact_is_of_script(const struct tc_call *call)
     return !call->parent || tc_role_has(call->parent->role, TC_TRAIT_FOREIGN);
 }
 
+/* Does it make the items of a batch, as the script's own DataSet does? */
+static inline bool tc_fact_is_of_batch(const struct tc_call *call)
+{
+    return call->parent && call->parent->role == TC_ROLE_DATA;
+}
+
+/* Its stage. What makes the first batch is called before training shows, and belongs to it. */
+static inline tc_sym tc_fact_stage_of(struct tc_facts *facts, const struct tc_call *call)
+{
+    const bool is_first = tc_fact_is_of_batch(call) &&
+                          !strcmp(tc_strtab_text(facts->table.symbols, call->stage), "init");
+
+    return is_first ? tc_strtab_intern_text(facts->table.symbols, "training") : call->stage;
+}
+
 /* ---- flow.c: from which call to which -------------------------------------------------------- */
 
 void tc_fact_flow_init(struct tc_facts *facts);
@@ -243,16 +268,18 @@ uint32_t tc_fact_place_in_row(struct tc_fact_watch *watch, const struct tc_fact_
 uint64_t tc_fact_word(uint32_t fn, uint32_t row, size_t i);
 /* The operands of a packed call, of which the first n_args are no receiver, in this window. */
 void tc_fact_flow(struct tc_facts *facts, struct tc_fact_watch *watch,
-                  const struct tc_fact_label *label, tc_sym stage, size_t n_args);
+                  const struct tc_fact_label *label, const struct tc_call *call, size_t n_args);
 /* The models that the operands of a packed call are made by, and their rows; n_args as above. */
 void tc_fact_made(struct tc_facts *facts, struct tc_fact_watch *watch, struct tc_fact_open *open,
                   const struct tc_call *call, size_t n_args);
 /* The rows of what it returned. */
 void tc_fact_give_row(struct tc_fact_watch *watch, const struct tc_fact_open *open,
                       const struct tc_call *call, const struct tc_fact_pack *result);
+/* The modules whose variables a function is given, in this window. */
+void tc_fact_use(struct tc_facts *facts, struct tc_fact_watch *watch, const struct tc_call *call);
 /* Count one more of the subject in this window. */
-struct tc_fact_counter *tc_fact_tally(struct tc_fact_watch *watch,
-                                      const struct tc_subject *subject);
+void tc_fact_tally(struct tc_fact_watch *watch, const struct tc_subject *subject,
+                   const struct tc_call *call);
 
 /* ---- inside.c: which calls the script makes, and in which order ----------------------------- */
 
@@ -334,7 +361,11 @@ void tc_fact_variable(struct tc_facts *facts, struct tc_fact_watch *watch,
  * begins with. */
 void tc_fact_keep_settings(struct tc_facts *facts, struct tc_fact_watch *watch,
                            const struct tc_record *record, tc_sym name, tc_fact_lead lead);
-void tc_fact_say_start(struct tc_facts *facts, struct tc_fact_watch *watch);
+void tc_fact_say_start(struct tc_facts *facts, struct tc_fact_watch *watch,
+                       const struct tc_call *step);
+/* How far a schedule has come by the end of a run. */
+void tc_fact_say_courses(struct tc_facts *facts, struct tc_fact_watch *watch,
+                         const struct tc_place *end);
 /* A step that leaves a variable as it was by rounding is told as one that changed it. */
 void tc_fact_step_begins(struct tc_facts *facts, struct tc_fact_watch *watch,
                          const struct tc_call *step);
@@ -347,6 +378,8 @@ void tc_fact_tell_needs(struct tc_facts *facts, const struct tc_fact_watch *watc
 void tc_fact_say_order(struct tc_facts *facts, struct tc_fact_watch *watch);
 void tc_fact_say_trainable(struct tc_facts *facts, const struct tc_fact_watch *watch,
                            enum tc_attribute attribute);
+/* Learning, at the end of a run: what flowed while it was set up, and then never more. */
+void tc_fact_say_set_up(struct tc_facts *facts, struct tc_fact_watch *watch);
 void tc_fact_say_absent(struct tc_facts *facts, struct tc_fact_watch *watch,
                         const struct tc_fact_watch *other, const struct tc_place *place);
 void tc_fact_print_names(struct tc_strtab *symbols, tc_sym *names, size_t n, struct tc_strbuf *out);

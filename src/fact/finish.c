@@ -134,7 +134,8 @@ static void say_runs(struct tc_facts *facts, const struct tc_fact_watch *w)
     for (size_t i = 0; i < w->counters.n; i++)
         if (w->counters.items[i].subject.kind == TC_SUBJECT_FLOW)
             say_flows(facts, &w->counters.items[i]);
-        else if (w->counters.items[i].n_all)
+        else if (w->counters.items[i].n_all &&
+                 w->counters.items[i].subject.kind == TC_SUBJECT_WINDOW)
             say_present(facts, w, &w->counters.items[i]);
 }
 
@@ -143,6 +144,7 @@ static void say_learned(struct tc_facts *facts, struct tc_fact_watch *w)
 {
     tc_fact_say_insides(facts, w);
     tc_fact_say_scalars(facts, w);
+    tc_fact_say_set_up(facts, w);
 }
 
 static void finish_process(struct tc_facts *facts, struct tc_fact_watch *w)
@@ -159,6 +161,8 @@ static void finish_process(struct tc_facts *facts, struct tc_fact_watch *w)
         tc_fact_say_trainable(facts, w, TC_ATTRIBUTE_EXIST);
     }
     tc_fact_settle_said(facts, 1, w->last_lead, &place);
+    if (w->process->has_ended && !w->process->has_failed)
+        tc_fact_say_courses(facts, w, &place);
     if (!facts->table.is_judging && w->process->has_ended && !w->process->has_failed)
         say_learned(facts, w);
     for (size_t i = 0; !facts->table.is_judging && i < facts->all.n; i++)

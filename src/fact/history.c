@@ -25,6 +25,8 @@ void tc_fact_history_release(struct tc_fact_history *history)
     tc_map_release(&history->trained);
     tc_map_release(&history->earlier);
     tc_map_release(&history->last);
+    for (size_t i = 0; i < TC_FACT_BATCHES; i++)
+        tc_strbuf_release(&history->batches_of_rows[i].rows);
 }
 
 static enum tc_fact_again meet(struct tc_map *map, uint64_t key)
@@ -77,6 +79,8 @@ const char *tc_fact_meet_batch(struct tc_fact_history *history, const struct tc_
 
 /* Of later rows nothing is told: a long run must not grow with its data. */
 #define MAX_ROWS 8192
+/* One of so many rows that a model was trained on is no chance. */
+#define MIN_PART 8
 /* Digits of a row. */
 #define ROW 8
 
@@ -105,6 +109,28 @@ const char *tc_fact_meet_rows(struct tc_fact_history *history, const struct tc_f
     return share(n_again, rows.size / ROW);
 }
 
+void tc_fact_keep_rows(struct tc_fact_history *history, uint64_t digest, struct tc_str rows)
+{
+    struct tc_fact_batch *batch = &history->batches_of_rows[history->next_batch];
+
+    if (!rows.text || !digest)
+        return;
+    history->next_batch = (history->next_batch + 1) % TC_FACT_BATCHES;
+    batch->digest = digest;
+    tc_strbuf_reset(&batch->rows);
+    tc_strbuf_add(&batch->rows, rows.text, rows.size);
+}
+
+struct tc_str tc_fact_rows_of(const struct tc_fact_history *history, uint64_t digest)
+{
+    for (size_t i = 0; digest && i < TC_FACT_BATCHES; i++) {
+        const struct tc_fact_batch *batch = &history->batches_of_rows[i];
+        if (batch->digest == digest)
+            return (struct tc_str){batch->rows.text, (uint32_t)batch->rows.size};
+    }
+    return (struct tc_str){NULL, 0};
+}
+
 const char *tc_fact_meet_trained(struct tc_fact_history *history, struct tc_str rows,
                                  uint64_t place, bool is_training)
 {
@@ -120,6 +146,8 @@ const char *tc_fact_meet_trained(struct tc_fact_history *history, struct tc_str 
         else
             n_known += tc_map_get(&history->trained, row, &known);
     }
+    if (!is_training && n_known && n_known * MIN_PART < rows.size / ROW)
+        return TC_FACT_FEW; /* they may be equal by chance */
     return is_training ? NULL : share(n_known, rows.size / ROW);
 }
 

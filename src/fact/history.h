@@ -13,15 +13,25 @@
 #include "fact/operand_facts.h"
 #include "replay/event.h"
 
+/* A trace tells the rows of a batch where it is loaded, and hands it on by its digest. */
+#define TC_FACT_BATCHES 16
+
+struct tc_fact_batch {
+    uint64_t digest;
+    struct tc_strbuf rows;
+};
+
 struct tc_fact_history {
     struct tc_map batches;  /* digest of a batch → serial of the iterator that gave it first */
     struct tc_map operands; /* call and serials of its tensors → 1 */
     struct tc_map draws;    /* call and digest of its result → 1 */
     struct tc_map sizes;    /* call and place of an operand → how large in training, a double */
     struct tc_map rows;     /* digest of a row of a batch → serial of the last iterator with it */
-    struct tc_map trained;  /* digest of a row that the model was given in training → 1 */
-    struct tc_map earlier;  /* digest of an operand → the step in which it was met first */
-    struct tc_map last;     /* call and place of an operand → its digest the last time */
+    struct tc_fact_batch batches_of_rows[TC_FACT_BATCHES];
+    size_t next_batch;
+    struct tc_map trained; /* digest of a row that the model was given in training → 1 */
+    struct tc_map earlier; /* digest of an operand → the step in which it was met first */
+    struct tc_map last;    /* call and place of an operand → its digest the last time */
 };
 
 void tc_fact_history_release(struct tc_fact_history *history);
@@ -50,6 +60,9 @@ const char *tc_fact_meet_size(struct tc_fact_history *history, uint64_t place, d
 const char *tc_fact_meet_rows(struct tc_fact_history *history, const struct tc_fact_pack *pack,
                               int64_t iterator);
 /* In evaluation, how many of the rows were trained on, as JSON; NULL if it cannot be told. */
+/* The rows of a batch that was met with them, by its digest; no text if it was not. */
+void tc_fact_keep_rows(struct tc_fact_history *history, uint64_t digest, struct tc_str rows);
+struct tc_str tc_fact_rows_of(const struct tc_fact_history *history, uint64_t digest);
 const char *tc_fact_meet_trained(struct tc_fact_history *history, struct tc_str rows,
                                  uint64_t place, bool is_training);
 /* Was the operand met in a step before this one? Was it the last one met in this place? As JSON;

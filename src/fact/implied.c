@@ -267,13 +267,29 @@ static bool varies_always(const struct facts_index *x, const struct tc_fact *pre
            !has(x, &window, TC_NO_SYM, TC_ATTRIBUTE_COUNT);
 }
 
+/* Is it told how often the call of a flow is made in the first step? */
+static bool is_counted(const struct facts_index *x, const struct tc_subject *flow)
+{
+    struct tc_subject window = tc_subject_of(TC_SUBJECT_WINDOW);
+
+    window.fields[TC_FACT_FN] = flow->fields[TC_FACT_FN];
+    window.fields[TC_FACT_OF] = flow->fields[TC_FACT_OF];
+    window.fields[TC_FACT_STAGE] = flow->fields[TC_FACT_STAGE];
+    return has(x, &window, TC_NO_SYM, TC_ATTRIBUTE_COUNT_FIRST) ||
+           has(x, &window, TC_NO_SYM, TC_ATTRIBUTE_COUNT);
+}
+
 /* How often a call is made in the first step is chance where it varies in later ones, in whatever
  * stage: two runs may have drawn alike. */
 static bool is_chance(const struct facts_index *x, const struct tc_fact *fact)
 {
     const tc_sym *f = fact->subject.fields;
 
-    for (size_t i = 0; fact->attribute == TC_ATTRIBUTE_COUNT_FIRST && i < x->set->items.n; i++) {
+    if (fact->attribute != TC_ATTRIBUTE_COUNT_FIRST && fact->attribute != TC_ATTRIBUTE_FLOWS_FIRST)
+        return false;
+    if (fact->attribute == TC_ATTRIBUTE_FLOWS_FIRST && !is_counted(x, &fact->subject))
+        return true;
+    for (size_t i = 0; i < x->set->items.n; i++) {
         const struct tc_fact *other = tc_invariant_fact(x->set->items.items[i]);
         if ((varies_later(x, other) || varies_always(x, other)) &&
             other->subject.fields[TC_FACT_FN] == f[TC_FACT_FN] &&
@@ -326,6 +342,21 @@ static bool from_counts(const struct facts_index *x, const struct tc_fact *fact)
     return false;
 }
 
+/* Has a step several results of the call, of which an earlier one may be meant? */
+static bool has_many(const struct facts_index *x, tc_sym fn)
+{
+    for (size_t i = 0; i < x->set->items.n; i++) {
+        const struct tc_fact *count = tc_invariant_fact(x->set->items.items[i]);
+        const char *n = tc_strtab_text(x->symbols, count->value);
+        if (count->subject.kind == TC_SUBJECT_WINDOW && count->subject.fields[TC_FACT_FN] == fn &&
+            (count->attribute == TC_ATTRIBUTE_COUNT ||
+             count->attribute == TC_ATTRIBUTE_COUNT_LATER) &&
+            strcmp(n, "0") != 0 && strcmp(n, "1") != 0)
+            return true;
+    }
+    return false;
+}
+
 /* Where all calls of a step have an operand from one call, its source and their count say so; */
 static bool from_flow(const struct facts_index *x, const struct tc_fact *fact)
 {
@@ -335,7 +366,8 @@ static bool from_flow(const struct facts_index *x, const struct tc_fact *fact)
     if (fact->attribute == TC_ATTRIBUTE_FLOWS_LATER &&
         has(x, &fact->subject, TC_NO_SYM, TC_ATTRIBUTE_FLOWS))
         return true;
-    if (fact->subject.kind != TC_SUBJECT_FLOW || fact->subject.fields[TC_FACT_IN_OF] != TC_NO_SYM)
+    if (fact->subject.kind != TC_SUBJECT_FLOW || fact->subject.fields[TC_FACT_IN_OF] != TC_NO_SYM ||
+        fact->attribute == TC_ATTRIBUTE_FLOWS_FIRST)
         return false;
     window.fields[TC_FACT_FN] = fact->subject.fields[TC_FACT_FN];
     window.fields[TC_FACT_OF] = fact->subject.fields[TC_FACT_OF];
@@ -344,7 +376,8 @@ static bool from_flow(const struct facts_index *x, const struct tc_fact *fact)
                  fact->attribute == TC_ATTRIBUTE_FLOWS         ? TC_ATTRIBUTE_COUNT
                  : fact->attribute == TC_ATTRIBUTE_FLOWS_LATER ? TC_ATTRIBUTE_COUNT_LATER
                                                                : TC_ATTRIBUTE_COUNT_WHERE);
-    return calls && tc_invariant_fact(calls)->value == fact->value;
+    return calls && tc_invariant_fact(calls)->value == fact->value &&
+           !has_many(x, fact->subject.fields[TC_FACT_IN]);
 }
 
 /* Who is never given the same operands is not given them by one receiver. */
@@ -402,7 +435,7 @@ static const struct {
     {"autocast that is off from the call around",                      from_around  },
     {"a parameter from the variable that it is",                       from_source  },
     {"the count of the first step and of the others from that of all", from_count   },
-    {"no rule: the count of the first step where later ones vary",     is_chance    },
+    {"no rule: what the first step counts where later ones vary",      is_chance    },
     {"presence from that in a stage",                                  from_stages  },
     {"presence and rate from the count in a step",                     from_counts  },
     {"the count of a step that has the call from that of each step",   from_each    },

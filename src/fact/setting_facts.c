@@ -1,68 +1,207 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * setting_facts.c - the numbers of parameter groups and scalers with which the first step begins
+ * setting_facts.c - the numbers of parameter groups and scalers with which an optimizer begins, and
+ * how far they have come at the end
  *
  * What a constructor gave may be another number by then, as by a schedule that begins with a
- * factor.
+ * factor, or that goes on after a resume. A job may begin with a second optimizer what a first one
+ * has left: then its groups have names of their own. So do the parameters that it holds, in the
+ * order in which a state is loaded.
  */
 #include "fact/facts.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/hash.h"
 #include "base/number.h"
 #include "replay/symbols.h"
 
-/* Only the first record of a group names it. */
-static void keep_setting(struct tc_fact_watch *w, const struct tc_fact_setting *now)
-{
-    tc_sym name = now->name;
+/* A number that has changed so often goes by a schedule, and by no chance such as a loss that
+ * stands still. */
+#define MIN_CHANGES 6
 
+/* Only the first record of a group names it. */
+static struct tc_fact_setting *setting_of(struct tc_fact_watch *w, int64_t serial, tc_sym name,
+                                          tc_sym key)
+{
     for (size_t i = 0; i < w->settings.n; i++) {
         struct tc_fact_setting *s = &w->settings.items[i];
-        if (s->serial != now->serial)
+        if (s->serial != serial)
             continue;
         name = s->name;
-        if (s->key == now->key) {
-            s->value = now->value;
-            s->lead = now->lead;
-            return;
-        }
+        if (s->key == key)
+            return s;
     }
-    tc_vec_push(&w->settings, *now);
-    w->settings.items[w->settings.n - 1].name = name;
+    tc_vec_push(&w->settings,
+                ((struct tc_fact_setting){.serial = serial, .name = name, .key = key}));
+    return &w->settings.items[w->settings.n - 1];
+}
+
+static void keep_setting(struct tc_facts *facts, struct tc_fact_setting *s, double number,
+                         tc_fact_lead lead)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    s->n_values += s->is_told && s->last != number;
+    s->last = number;
+    if (s->is_told)
+        return;
+    tc_strbuf_add_number(&text, number);
+    s->value = tc_strtab_intern(facts->table.symbols, text.text, text.size);
+    s->first = number;
+    s->lead = lead;
+    tc_strbuf_release(&text);
 }
 
 void tc_fact_keep_settings(struct tc_facts *facts, struct tc_fact_watch *w,
                            const struct tc_record *record, tc_sym name, tc_fact_lead lead)
 {
-    struct tc_strbuf text = TC_STRBUF_INIT;
-
-    for (uint32_t i = 0; i < record->attrs->n && !w->has_stepped; i++) {
+    for (uint32_t i = 0; i < record->attrs->n; i++) {
         const struct tc_member *m = &record->attrs->members[i];
         const bool is_integer = m->value.kind == TC_VALUE_INT;
         if (!is_integer && (m->value.kind != TC_VALUE_FLOAT || !isfinite(m->value.number)))
             continue;
-        tc_strbuf_reset(&text);
-        tc_strbuf_add_number(&text, is_integer ? (double)m->value.integer : m->value.number);
-        const struct tc_fact_setting now = {
-            record->var, name, tc_symbols_str(facts->table.symbols, m->key),
-            tc_strtab_intern(facts->table.symbols, text.text, text.size), lead};
-        keep_setting(w, &now);
+        const tc_sym key = tc_symbols_str(facts->table.symbols, m->key);
+        keep_setting(facts, setting_of(w, record->var, name, key),
+                     is_integer ? (double)m->value.integer : m->value.number, lead);
     }
-    tc_strbuf_release(&text);
 }
 
-void tc_fact_say_start(struct tc_facts *facts, struct tc_fact_watch *w)
+/* ---- the first step of an optimizer --------------------------------------------------------- */
+
+static void say_settings(struct tc_facts *facts, struct tc_fact_watch *w)
 {
     const struct tc_strtab *symbols = facts->table.symbols;
     struct tc_subject subject = tc_subject_of(TC_SUBJECT_VARIABLE);
 
     subject.fields[TC_FACT_STAGE] = tc_strtab_intern_text(facts->table.symbols, "the first step");
     for (size_t i = 0; i < w->settings.n; i++) {
-        const struct tc_fact_setting *s = &w->settings.items[i];
+        struct tc_fact_setting *s = &w->settings.items[i];
+        if (s->is_told)
+            continue;
+        s->is_told = true;
         subject.fields[TC_FACT_NAME] = s->name;
         tc_fact_say(facts, &subject, s->key, TC_ATTRIBUTE_VALUE, tc_strtab_text(symbols, s->value));
         tc_fact_settle_said(facts, 1, s->lead, NULL);
     }
-    w->has_stepped = true;
+}
+
+static int compare_texts(const void *a, const void *b, void *symbols)
+{
+    return strcmp(tc_strtab_text(symbols, *(const tc_sym *)a),
+                  tc_strtab_text(symbols, *(const tc_sym *)b));
+}
+
+/* Longer orders are told by a number. */
+#define MAX_NAMED 64
+
+static void print_order(const struct tc_strtab *symbols, const tc_sym *names, size_t n,
+                        struct tc_strbuf *out)
+{
+    uint64_t hash = n;
+
+    for (size_t i = 0; i < n; i++)
+        hash =
+            tc_hash64(tc_strtab_text(symbols, names[i]), tc_strtab_size(symbols, names[i]), hash);
+    if (n > MAX_NAMED) {
+        tc_strbuf_addf(out, "\"%zu parameters (%08x)\"", n, (unsigned)hash);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        tc_strbuf_addc(out, i ? ',' : '[');
+        tc_strbuf_add_json(out, tc_strtab_text(symbols, names[i]),
+                           tc_strtab_size(symbols, names[i]));
+    }
+    tc_strbuf_addc(out, ']');
+}
+
+/* Of the same parameters: those of another set are told of elsewhere. */
+static void say_order(struct tc_facts *facts, const tc_sym *names, tc_sym *sorted, size_t n)
+{
+    struct tc_strtab *symbols = facts->table.symbols;
+    const struct tc_subject all = tc_subject_of(TC_SUBJECT_VARIABLES);
+    struct tc_strbuf order = TC_STRBUF_INIT;
+    uint64_t hash = n;
+
+    qsort_r(sorted, n, sizeof(*sorted), compare_texts, symbols);
+    for (size_t i = 0; i < n; i++)
+        hash =
+            tc_hash64(tc_strtab_text(symbols, sorted[i]), tc_strtab_size(symbols, sorted[i]), hash);
+    tc_strbuf_addf(&order, "%zu (%08x)", n, (unsigned)hash);
+    const tc_sym path = tc_strtab_intern(symbols, order.text, order.size);
+    tc_strbuf_reset(&order);
+    print_order(symbols, names, n, &order);
+    tc_fact_say(facts, &all, path, TC_ATTRIBUTE_OWNED_IN_ORDER, order.text);
+    tc_fact_settle_said(facts, 1, 0, NULL);
+    tc_strbuf_release(&order);
+}
+
+static void say_owned(struct tc_facts *facts, const struct tc_fact_watch *w,
+                      const struct tc_call *step)
+{
+    TC_VEC(tc_sym) names = {0};
+    TC_VEC(tc_sym) sorted = {0};
+
+    for (size_t i = 0; i < step->n_params; i++) {
+        const struct tc_variable *v = tc_process_variable(w->process, step->params[i]);
+        if (!v || v->name == TC_NO_SYM)
+            break;
+        tc_vec_push(&names, v->name);
+        tc_vec_push(&sorted, v->name);
+    }
+    if (names.n > 1 && names.n == step->n_params)
+        say_order(facts, names.items, sorted.items, names.n);
+    tc_vec_release(&names);
+    tc_vec_release(&sorted);
+}
+
+void tc_fact_say_start(struct tc_facts *facts, struct tc_fact_watch *w, const struct tc_call *step)
+{
+    bool is_new;
+
+    *tc_map_at(&w->stepped, (uint64_t)tc_value_int(tc_value_get(step->self, "id"), 0), &is_new) = 1;
+    if (!is_new)
+        return;
+    say_settings(facts, w);
+    say_owned(facts, w, step);
+}
+
+/* ---- the end of a run ----------------------------------------------------------------------- */
+
+/* A run of another length is not compared. */
+static bool is_as_long(const struct tc_facts *facts, const struct tc_subject *subject, tc_sym path,
+                       const char *steps)
+{
+    struct tc_fact_table *table = (struct tc_fact_table *)&facts->table;
+    const uint32_t number = tc_fact_table_subject(table, subject);
+    const uint32_t slot = tc_fact_table_slot(table, number, path, TC_ATTRIBUTE_COURSE);
+
+    return slot != UINT32_MAX &&
+           strstr(tc_strtab_text(table->symbols, table->slots.items[slot].fact.value), steps);
+}
+
+void tc_fact_say_courses(struct tc_facts *facts, struct tc_fact_watch *w,
+                         const struct tc_place *end)
+{
+    struct tc_subject subject = tc_subject_of(TC_SUBJECT_VARIABLE);
+    struct tc_strbuf text = TC_STRBUF_INIT, steps = TC_STRBUF_INIT;
+
+    tc_strbuf_addf(&steps, " after %llu steps\"", (unsigned long long)w->n_windows);
+    subject.fields[TC_FACT_STAGE] = tc_strtab_intern_text(facts->table.symbols, "the end");
+    for (size_t i = 0; i < w->settings.n; i++) {
+        const struct tc_fact_setting *s = &w->settings.items[i];
+        subject.fields[TC_FACT_NAME] = s->name;
+        if (!s->is_told || s->first == 0 ||
+            (facts->table.is_judging ? !is_as_long(facts, &subject, s->key, steps.text)
+                                     : s->n_values < MIN_CHANGES))
+            continue;
+        tc_strbuf_reset(&text);
+        tc_strbuf_addf(&text, "\"%.3g times the first%s", s->last / s->first, steps.text);
+        tc_fact_say(facts, &subject, s->key, TC_ATTRIBUTE_COURSE, text.text);
+        tc_fact_settle_said(facts, 1, s->lead, end);
+    }
+    tc_strbuf_release(&text);
+    tc_strbuf_release(&steps);
 }

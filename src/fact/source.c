@@ -79,6 +79,9 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_strtab_free(w->counter_tuples);
     tc_map_release(&w->producers);
     tc_map_release(&w->old_producers);
+    tc_map_release(&w->newest);
+    tc_map_release(&w->stepped);
+    tc_map_release(&w->owners);
     tc_map_release(&w->taints);
     tc_fact_history_release(&w->history);
     tc_fact_insides_release(&w->insides);
@@ -167,10 +170,12 @@ static bool claims_nothing(const struct tc_fact *fact, const char *value)
     case TC_ATTRIBUTE_ROWS_AGAIN:
         return strcmp(value, TC_FACT_NONE) != 0;
     case TC_ATTRIBUTE_TRAINED_ON:
-        return strcmp(value, TC_FACT_SOME) == 0;
+        return strcmp(value, TC_FACT_SOME) == 0 || strcmp(value, TC_FACT_FEW) == 0;
     case TC_ATTRIBUTE_FLOWS:
     case TC_ATTRIBUTE_FLOWS_LATER:
         return strcmp(value, "0") == 0;
+    case TC_ATTRIBUTE_FLOWS_FIRST:
+        return value[0] == '"' || strcmp(value, "0") == 0;
     case TC_ATTRIBUTE_COUNT_EVEN:
         return strcmp(value, "true") != 0;
     default:

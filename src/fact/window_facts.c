@@ -13,13 +13,16 @@
 /* ---- how often ------------------------------------------------------------------------------ */
 
 #define NOT_LOOKED_UP (UINT32_MAX - 1)
+/* In place of a count: there were others in later steps. */
+#define LATER "\"later\""
 
 /* The counter of a subject, made if it is a new one. */
 static struct tc_fact_counter *counter_of(struct tc_fact_watch *w, const struct tc_subject *subject,
                                           bool is_reported)
 {
     tc_sym number = tc_strtab_intern(w->counter_tuples, subject, sizeof(*subject));
-    struct tc_fact_counter c = {.subject = *subject, .is_reported = is_reported};
+    struct tc_fact_counter c = {
+        .subject = *subject, .is_reported = is_reported, .at = TC_SYM_EMPTY};
 
     if (number == w->counters.n) {
         for (size_t i = 0; i < TC_FACT_N_TALLIES; i++)
@@ -29,22 +32,23 @@ static struct tc_fact_counter *counter_of(struct tc_fact_watch *w, const struct 
     return &w->counters.items[number];
 }
 
-struct tc_fact_counter *tc_fact_tally(struct tc_fact_watch *w, const struct tc_subject *subject)
+void tc_fact_tally(struct tc_fact_watch *w, const struct tc_subject *subject,
+                   const struct tc_call *call)
 {
     struct tc_fact_counter *c = counter_of(w, subject, false);
 
     c->n++;
     c->n_all++;
-    return c;
+    c->at = tc_call_at(call);
 }
 
-/* Of a flow there are no first window and no parity. */
+/* Of a flow there is no parity. */
 static const struct {
     enum tc_attribute of_call, of_flow;
     bool is_of_flow;
 } tallies[TC_FACT_N_TALLIES] = {
     [TC_FACT_TALLY_ALL] = {TC_ATTRIBUTE_COUNT,       TC_ATTRIBUTE_FLOWS,       true },
-    [TC_FACT_TALLY_FIRST] = {TC_ATTRIBUTE_COUNT_FIRST, TC_ATTRIBUTE_FLOWS,       false},
+    [TC_FACT_TALLY_FIRST] = {TC_ATTRIBUTE_COUNT_FIRST, TC_ATTRIBUTE_FLOWS_FIRST, true },
     [TC_FACT_TALLY_LATER] = {TC_ATTRIBUTE_COUNT_LATER, TC_ATTRIBUTE_FLOWS_LATER, true },
     [TC_FACT_TALLY_WHERE] = {TC_ATTRIBUTE_COUNT_WHERE, TC_ATTRIBUTE_FLOWS_WHERE, true },
     [TC_FACT_TALLY_EVEN] = {TC_ATTRIBUTE_COUNT_EVEN,  TC_ATTRIBUTE_FLOWS,       false},
@@ -58,6 +62,8 @@ static uint32_t slot_of(struct tc_facts *facts, struct tc_fact_counter *c, enum 
     if (c->slots[tally] != NOT_LOOKED_UP)
         return c->slots[tally];
     c->slots[tally] = UINT32_MAX;
+    if (is_flow && c->subject.fields[TC_FACT_BY] != TC_NO_SYM)
+        return UINT32_MAX; /* of a batch not all is told: how often cannot be said */
     if (!is_flow || tallies[tally].is_of_flow)
         c->slots[tally] = tc_fact_table_slot(
             &facts->table, tc_fact_table_subject(&facts->table, &c->subject), TC_NO_SYM,
@@ -105,12 +111,48 @@ static void expect_counters(const struct tc_facts *facts, struct tc_fact_watch *
 {
     for (size_t i = 0; facts->table.is_judging && i < facts->table.slots.n; i++) {
         const struct tc_subject *subject = &facts->table.slots.items[i].fact.subject;
-        if (subject->kind == TC_SUBJECT_WINDOW || subject->kind == TC_SUBJECT_FLOW)
+        if (subject->kind == TC_SUBJECT_WINDOW || subject->kind == TC_SUBJECT_FLOW ||
+            subject->kind == TC_SUBJECT_USE)
             counter_of(w, subject, true);
     }
 }
 
-static void say_counts(struct tc_facts *facts, struct tc_fact_watch *w)
+/* Where the calls stand that a count is of: what breaks there is told of that line. */
+static tc_sym line_of(const struct tc_fact_watch *w, const struct tc_fact_counter *c)
+{
+    struct tc_subject calls = c->subject;
+
+    if (c->at != TC_SYM_EMPTY || calls.kind != TC_SUBJECT_FLOW)
+        return c->at;
+    calls.kind = TC_SUBJECT_WINDOW;
+    calls.fields[TC_FACT_NAME] = calls.fields[TC_FACT_IN] = calls.fields[TC_FACT_IN_OF] = TC_NO_SYM;
+    const tc_sym number = tc_strtab_find(w->counter_tuples, &calls, sizeof(calls));
+    return number == TC_NO_SYM ? TC_SYM_EMPTY : w->counters.items[number].at;
+}
+
+static bool has_broken(const struct tc_facts *facts)
+{
+    for (size_t i = 0; facts->table.is_judging && i < facts->entries.n; i++)
+        if (tc_fact_entry_breaks(&facts->table, &facts->entries.items[i]))
+            return true;
+    return false;
+}
+
+/* What a count says, which follows from `cause`; returns what the next ones follow from. */
+static tc_fact_lead settle_count(struct tc_facts *facts, const struct tc_fact_watch *w,
+                                 const struct tc_fact_counter *c, tc_fact_lead cause)
+{
+    struct tc_place place;
+
+    if (!has_broken(facts))
+        return tc_fact_settle_said(facts, 1, cause, NULL), cause;
+    tc_place_of(facts->event, &place);
+    place.at = line_of(w, c) == TC_SYM_EMPTY ? place.at : line_of(w, c);
+    const tc_fact_lead lead = tc_fact_settle_said(facts, 1, cause, &place);
+    return cause ? cause : lead;
+}
+
+static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, tc_fact_lead lead)
 {
     for (size_t i = 0; i < w->counters.n; i++) {
         struct tc_fact_counter *c = &w->counters.items[i];
@@ -118,12 +160,34 @@ static void say_counts(struct tc_facts *facts, struct tc_fact_watch *w)
             say_absent(facts, c, w->n_windows, NULL);
         c->is_reported = true;
         say_count(facts, c, TC_FACT_TALLY_ALL, c->n);
-        say_count(facts, c, w->n_windows ? TC_FACT_TALLY_LATER : TC_FACT_TALLY_FIRST, c->n);
+        c->n_first = w->n_windows ? c->n_first : c->n;
+        if (w->n_windows)
+            say_count(facts, c, TC_FACT_TALLY_LATER, c->n);
+        else if (facts->table.is_judging || c->subject.kind != TC_SUBJECT_FLOW)
+            say_count(facts, c, TC_FACT_TALLY_FIRST, c->n);
         if (c->n) {
             say_even(facts, c);
             say_count(facts, c, TC_FACT_TALLY_WHERE, c->n);
         }
+        lead = settle_count(facts, w, c, lead);
         c->n = 0;
+    }
+    return lead;
+}
+
+/* Learning, at the end of a run: what flowed while it was set up, and then never more. */
+void tc_fact_say_set_up(struct tc_facts *facts, struct tc_fact_watch *w)
+{
+    for (size_t i = 0; w->n_windows && i < w->counters.n; i++) {
+        struct tc_fact_counter *c = &w->counters.items[i];
+        if (c->subject.kind != TC_SUBJECT_FLOW || !c->n_all)
+            continue;
+        if (c->n_all == c->n_first)
+            say_count(facts, c, TC_FACT_TALLY_FIRST, c->n_first);
+        else if (slot_of(facts, c, TC_FACT_TALLY_FIRST) != UINT32_MAX)
+            tc_fact_table_add(&facts->table, c->slots[TC_FACT_TALLY_FIRST], LATER, strlen(LATER),
+                              &facts->entries);
+        tc_fact_settle_said(facts, 1, 0, NULL);
     }
 }
 
@@ -389,10 +453,12 @@ void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *w,
         tc_fact_say_trainable(facts, w, TC_ATTRIBUTE_TRAINABLE);
     }
     tc_fact_tops_end(facts, w);
-    say_counts(facts, w);
+    tc_fact_lead lead = tc_fact_settle_said(facts, 1, w->last_lead, NULL);
+    lead = say_counts(facts, w, w->last_lead ? w->last_lead : lead);
     say_changes(facts, w);
     tc_place_of(facts->event, &w->last);
-    tc_fact_lead lead = tc_fact_settle_said(facts, 1, w->last_lead, NULL);
+    const tc_fact_lead changed = tc_fact_settle_said(facts, 1, lead, NULL);
+    lead = lead ? lead : changed;
     if (!w->last_lead && tc_fact_lead_is_law(lead))
         w->last_lead = lead;
     w->n_windows++;

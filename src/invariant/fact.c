@@ -57,6 +57,7 @@ struct tc_subject tc_subject_of(enum tc_subject_kind kind)
 static bool is_flow(const struct tc_fact *fact)
 {
     return fact->subject.kind == TC_SUBJECT_FLOW || fact->attribute == TC_ATTRIBUTE_FLOWS ||
+           fact->attribute == TC_ATTRIBUTE_FLOWS_FIRST ||
            fact->attribute == TC_ATTRIBUTE_FLOWS_LATER ||
            fact->attribute == TC_ATTRIBUTE_FLOWS_WHERE ||
            fact->attribute == TC_ATTRIBUTE_FLOWS_EVER;
@@ -80,6 +81,8 @@ static bool is_whole(const struct tc_fact *fact)
     default:
         break;
     }
+    if (fact->subject.kind == TC_SUBJECT_USE && words[TC_FACT_NAME] == TC_NO_SYM)
+        return false;
     if (is_flow(fact) && (words[TC_FACT_IN] == TC_NO_SYM || words[TC_FACT_NAME] == TC_NO_SYM))
         return false;
     return fact->attribute < TC_N_ATTRIBUTES &&

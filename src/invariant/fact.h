@@ -16,14 +16,15 @@
 #include "base/strtab.h"
 
 /* name, text in files */
-#define TC_SUBJECT_MAP(X)                                                    \
-    X(CALL, "call")           /* calls of an API in one context */           \
-    X(WINDOW, "window")       /* calls of an API within one step window */   \
-    X(FLOW, "flow")           /* operands of calls within one step window */ \
-    X(INSIDE, "inside")       /* calls that stand in a call, or in a step */ \
-    X(RUN, "run")             /* calls of an API within one process */       \
-    X(CHANGES, "changes")     /* what one kind of call does to variables */  \
-    X(VARIABLE, "variable")   /* one variable, by its name */                \
+#define TC_SUBJECT_MAP(X)                                                          \
+    X(CALL, "call")           /* calls of an API in one context */                 \
+    X(WINDOW, "window")       /* calls of an API within one step window */         \
+    X(FLOW, "flow")           /* operands of calls within one step window */       \
+    X(USE, "use")             /* of a module's variables within one step window */ \
+    X(INSIDE, "inside")       /* calls that stand in a call, or in a step */       \
+    X(RUN, "run")             /* calls of an API within one process */             \
+    X(CHANGES, "changes")     /* what one kind of call does to variables */        \
+    X(VARIABLE, "variable")   /* one variable, by its name */                      \
     X(VARIABLES, "variables") /* all of them together */
 
 enum tc_subject_kind {
@@ -66,6 +67,8 @@ enum tc_fact_field {
     X(SOURCE, "source")                 \
     X(AUTOCAST, "autocast")             \
     X(OWNED, "owned")                   \
+    X(OWNED_IN_ORDER, "owned_in_order") \
+    X(COURSE, "course")                 \
     X(UNCLEARED, "uncleared")           \
     X(EQUALS, "equals")                 \
     X(FINITE, "finite")                 \
@@ -77,6 +80,7 @@ enum tc_fact_field {
     X(PRESENT, "present")               \
     X(BEFORE, "before")                 \
     X(FLOWS, "flows")                   \
+    X(FLOWS_FIRST, "flows_first")       \
     X(FLOWS_LATER, "flows_later")       \
     X(COUNT_WHERE, "count_where")       \
     X(FLOWS_WHERE, "flows_where")       \
