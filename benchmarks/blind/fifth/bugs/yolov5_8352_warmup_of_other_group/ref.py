@@ -61,7 +61,8 @@ for step in range(args.steps):
     loss.backward()
     optimizer.step()
     rates = [group["lr"] for group in optimizer.param_groups]
-    schedule.step() if step >= WARMUP else None
+    if step >= WARMUP:
+        schedule.step()
     if step % 20 == 19:
         print(f"step {step}: loss {loss.item():.3f}, rates {rates}")
 model.eval()
