@@ -73,6 +73,7 @@ def main(rank, store):
         optimizer.step()
         if rank == 1 and step % 10 == 9:
             print(f"step {step}: loss {total:.3f}", flush=True)
+    dist.barrier()
     if rank == 0:
         print(f"EVIDENCE the first stage's gradient agrees with that of the whole batch to {agree:.3f}", flush=True)
     dist.barrier()
