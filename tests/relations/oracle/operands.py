@@ -53,7 +53,7 @@ def about_arguments(p, call):
     if isinstance(args.get("parameters"), list) and call["role"] in ("clip", "function"):
         yield "args.parameters.some.given", "is", text(bool(args["parameters"]))
     owner = next((c for c in p.around(call["above"]) if c["role"] in ("forward", "layer")), None)
-    if "training" in args and owner:
+    if "training" in args and owner and args.get("p") != 0:
         yield "args.training", "equals" if args["training"] == owner["self"]["attrs"]["training"] else "differs_from", \
             "owner.training"
     if call["role"] not in FOREIGN:
