@@ -245,9 +245,9 @@ uint32_t tc_eval_dims(const struct tc_eval *e, unsigned i, const struct tc_plan_
     return mask ? mask : (1u << t->n_dims) - 1;
 }
 
-struct tc_rows tc_eval_rows(struct tc_eval *e, const struct tc_plan_tensor *t, uint32_t mask)
+struct tc_eval_extent tc_eval_rows(struct tc_eval *e, const struct tc_plan_tensor *t, uint32_t mask)
 {
-    struct tc_rows rows = {.outer = 1, .n = 1};
+    struct tc_eval_extent rows = {.outer = 1, .n = 1};
     unsigned order[TC_PLAN_MAX_DIMS], n = 0;
 
     for (int inner = 0; inner < 2; inner++)

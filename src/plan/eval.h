@@ -78,12 +78,13 @@ unsigned tc_eval_dim(int64_t d, unsigned n);
 size_t tc_eval_span(const struct tc_plan_tensor *t, unsigned from, unsigned to);
 
 /* Elements as [outer][rows], dimensions of the mask in rows. */
-struct tc_rows {
+struct tc_eval_extent {
     tc_el *p;
     size_t outer, n;
 };
 
-struct tc_rows tc_eval_rows(struct tc_eval *e, const struct tc_plan_tensor *t, uint32_t mask);
+struct tc_eval_extent tc_eval_rows(struct tc_eval *e, const struct tc_plan_tensor *t,
+                                   uint32_t mask);
 /* The dimensions named by an argument: all if it is none or empty. */
 uint32_t tc_eval_dims(const struct tc_eval *e, unsigned i, const struct tc_plan_tensor *t);
 

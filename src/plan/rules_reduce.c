@@ -137,7 +137,7 @@ static void run_reduce(struct tc_eval *e)
 
     if (!t)
         return;
-    struct tc_rows rows = tc_eval_rows(e, t, t->n_dims ? tc_eval_dims(e, 1, t) : 0);
+    struct tc_eval_extent rows = tc_eval_rows(e, t, t->n_dims ? tc_eval_dims(e, 1, t) : 0);
     tc_el *to = tc_eval_new(e, rows.outer);
     for (size_t i = 0; i < rows.outer; i++)
         to[i] = reduced(e, (enum reduction)e->op->rule->variant, rows.p + i * rows.n, rows.n);
@@ -157,7 +157,7 @@ static void run_extreme(struct tc_eval *e)
 
     if (!t)
         return;
-    struct tc_rows rows = tc_eval_rows(e, t, t->n_dims ? tc_eval_dims(e, 1, t) : 0);
+    struct tc_eval_extent rows = tc_eval_rows(e, t, t->n_dims ? tc_eval_dims(e, 1, t) : 0);
     tc_el *values = tc_eval_new(e, rows.outer), *places = tc_eval_new(e, rows.outer);
     for (size_t i = 0; i < rows.outer; i++) {
         const tc_el *p = rows.p + i * rows.n;

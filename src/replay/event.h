@@ -171,7 +171,7 @@ struct tc_process {
     int exit_status;         /* 0 as long as that is not known */
     bool has_samples;        /* variables were not looked at around calls */
     bool is_sampled;         /* by its first record: steps may be left out */
-    bool is_dark;            /* in steps that are left out */
+    bool is_skipped;         /* in steps that are left out */
     unsigned n_gaps;         /* such stretches so far */
     struct tc_map variables; /* serial → struct tc_variable * */
     struct tc_map settings;  /* serial → struct tc_settings * */

@@ -142,7 +142,7 @@ static void on_call(struct tc_replay *replay, struct track *track, const struct 
     }
     replay->counts.n_calls++;
     call->window = track->process.window.number;
-    call->is_partial = track->process.is_dark;
+    call->is_partial = track->process.is_skipped;
     if (call->n_params)
         tc_variable_survey(&track->process, call);
     if (call->role == TC_ROLE_STEP && !record->params)
@@ -277,13 +277,13 @@ static void on_var(struct tc_replay *replay, struct track *track, const struct t
  * Sampling: what stands in the steps that are left out is not judged, nor are the calls around
  * them, and the window that was open there is none.
  */
-static void on_sampling(struct track *track, bool is_dark)
+static void on_sampling(struct track *track, bool is_skipped)
 {
     struct tc_process *process = &track->process;
     uint64_t id, pointer;
 
-    process->n_gaps += is_dark && !process->is_dark;
-    process->is_dark = is_dark;
+    process->n_gaps += is_skipped && !process->is_skipped;
+    process->is_skipped = is_skipped;
     for (size_t pos = 0; tc_map_each(&track->spans.open, &pos, &id, &pointer);)
         ((struct tc_call *)(uintptr_t)pointer)->is_partial = true;
     tc_window_next(process, false);

@@ -94,19 +94,20 @@ static struct tc_call *call_new(struct tc_spans *spans)
 
 void tc_spans_declare(struct tc_spans *spans, const struct tc_record *record)
 {
-    struct tc_api *api = tc_arena_zalloc(&spans->arena, sizeof(*api));
+    struct tc_declared_api *api = tc_arena_zalloc(&spans->arena, sizeof(*api));
 
     api->role = tc_role_parse(record->role);
     api->defaults = keep(&spans->arena, tc_value_get(record->object, "defaults"));
     tc_map_put(&spans->apis, tc_symbols_str(spans->symbols, record->fn), (uintptr_t)api);
 }
 
-static const struct tc_api *api_of(const struct tc_spans *spans, tc_sym fn)
+static const struct tc_declared_api *api_of(const struct tc_spans *spans, tc_sym fn)
 {
-    static const struct tc_api undeclared = {.role = TC_ROLE_FUNCTION};
+    static const struct tc_declared_api undeclared = {.role = TC_ROLE_FUNCTION};
     uint64_t api;
 
-    return tc_map_get(&spans->apis, fn, &api) ? (const struct tc_api *)(uintptr_t)api : &undeclared;
+    return tc_map_get(&spans->apis, fn, &api) ? (const struct tc_declared_api *)(uintptr_t)api
+                                              : &undeclared;
 }
 
 struct tc_call *tc_spans_find(const struct tc_spans *spans, int64_t id)

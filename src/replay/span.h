@@ -8,7 +8,7 @@
 #include "replay/event.h"
 
 /* What an api record says. */
-struct tc_api {
+struct tc_declared_api {
     enum tc_role role;
     const struct tc_value *defaults;
 };
@@ -17,7 +17,7 @@ struct tc_spans {
     struct tc_strtab *symbols;
     struct tc_map open;                 /* id → struct tc_call * */
     TC_VEC(struct tc_call *) spare;     /* recycled calls */
-    struct tc_map apis;                 /* fn → struct tc_api *, from api records */
+    struct tc_map apis;                 /* fn → struct tc_declared_api *, from api records */
     struct tc_arena arena;              /* of what was declared */
     TC_VEC(struct tc_call *) borrowing; /* open calls whose values are those of their records */
     TC_VEC(int64_t) main; /* a heap of the main thread's open calls, and of some that have ended */

@@ -194,6 +194,18 @@ def check_names(root):
             yield unit.as_posix(), first[unit.name].as_posix()
 
 
+def check_tags(root):
+    """(path, line, tag, file that defines it first): a struct, enum or union of the project's prefix is one thing everywhere."""
+    first = {}
+    for folder in ("include", "src", "tools"):
+        for file in sorted(root.glob(f"{folder}/**/*.[ch]")):
+            path = file.relative_to(root).as_posix()
+            for number, line in enumerate(file.read_text().split("\n"), 1):
+                tag = re.match(r"(?:struct|enum|union) (tc_\w+) \{", line)
+                if tag and first.setdefault(tag[1], path) != path:
+                    yield path, number, tag[1], first[tag[1]]
+
+
 def breaches(root):
     """Yield (path, line, text) for all that the tree under root breaks."""
     root = pathlib.Path(root)
@@ -209,6 +221,8 @@ def breaches(root):
         yield f"src/{unit}", 1, f"it includes {other}, which includes it"
     for unit, other in check_names(root):
         yield f"src/{unit}", 1, f"it has the name of src/{other}"
+    for path, line, tag, other in check_tags(root):
+        yield path, line, f"{tag} is defined in {other}"
 
 
 def main():

@@ -82,6 +82,10 @@ class Law(unittest.TestCase):
         self.assertEqual([(path, said) for path, _, said in self.breaches(files)],
                          [(f"src/{path}", "it has the name of src/base/json") for path in ("check/json", "report/html/json")])
 
+    def test_a_tag_is_defined_once(self):
+        files = {"src/base/a.h": "struct tc_x {\n};\nstruct x {\n};\n", "src/base/b.c": "struct x {\n};\n\nenum tc_x {\n};\n"}
+        self.assertEqual(self.breaches(files), [("src/base/b.c", 4, "tc_x is defined in src/base/a.h")])
+
     def test_comments_and_strings_are_no_code(self):
         text = '/* printf( */\nconst char *s = "exit(1)"; // abort()\n'
         self.assertEqual(self.breaches({"src/base/x.c": text}), [])

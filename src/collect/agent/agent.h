@@ -69,7 +69,7 @@ struct tc_api {
     int group;          /* APIs that recurse into each other; 0: none */
     unsigned announced; /* the trace file (by generation) that has its `api` record */
     bool off;           /* switched off after an error of ours */
-    bool in_dark;       /* also met in steps that sampling leaves out */
+    bool in_skipped;    /* also met in steps that sampling leaves out */
 };
 
 /* --content */
@@ -116,7 +116,7 @@ struct tc_agent {
     enum tc_content content;
     bool stats;          /* ranges and means of tensors are recorded */
     int stack_depth;     /* frames of the user's that are recorded of a call; 0: the nearest line */
-    bool is_dark;        /* in a step that sampling leaves out (steps.h) */
+    bool is_skipped;     /* in a step that sampling leaves out (steps.h) */
     unsigned generation; /* counts forks */
     _Atomic int64_t next_call;
     uint64_t moment; /* counts begins and ends of calls: the user's code runs between two */

@@ -195,7 +195,7 @@ static void open_span(struct tc_thread *thread, struct tc_span *span)
     before(thread, span);
     span->id = tc_agent.next_call++;
     span->is_open = true;
-    span->is_recorded = !tc_agent.is_dark || tc_api_is_container(span->api);
+    span->is_recorded = !tc_agent.is_skipped || tc_api_is_container(span->api);
     if (span->is_recorded)
         tc_record_call(thread, span);
     tc_steps_count_call(thread, span->api);

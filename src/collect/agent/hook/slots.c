@@ -278,9 +278,9 @@ static PyObject *call_traced(struct redirection *r, struct tc_thread *thread, Py
 /* Sampling: does the call pass straight through? */
 static bool is_left_out(const struct tc_thread *thread, const struct tc_api *api)
 {
-    if (!tc_agent.is_dark)
+    if (!tc_agent.is_skipped)
         return false;
-    return !api->in_dark || (api->flags & TC_API_MODULE && thread->n_modules > 0);
+    return !api->in_skipped || (api->flags & TC_API_MODULE && thread->n_modules > 0);
 }
 
 /* Of what a line of the user's makes of the items of one batch so much is told: a script has the
@@ -350,10 +350,10 @@ static PyObject *redirected(PyObject *callable, PyObject *const *args, size_t na
 }
 
 /* The same for calls that a step which sampling leaves out has no use for at all. */
-static PyObject *redirected_in_light(PyObject *callable, PyObject *const *args, size_t nargsf,
-                                     PyObject *names)
+static PyObject *redirected_in_sampled(PyObject *callable, PyObject *const *args, size_t nargsf,
+                                       PyObject *names)
 {
-    const struct redirection *r = tc_agent.is_dark ? find(callable) : NULL;
+    const struct redirection *r = tc_agent.is_skipped ? find(callable) : NULL;
 
     return r ? call_original(r, callable, args, nargsf, names)
              : redirected(callable, args, nargsf, names);
@@ -363,7 +363,7 @@ static vectorcallfunc entrance_of(const struct tc_hook *hook)
 {
     bool is_told = hook->before || hook->after || hook->mute;
 
-    return is_told || !hook->api || hook->api->in_dark ? redirected : redirected_in_light;
+    return is_told || !hook->api || hook->api->in_skipped ? redirected : redirected_in_sampled;
 }
 
 static PyObject *enter(void *context, PyObject *const *args, size_t n, PyObject *names)
@@ -400,7 +400,7 @@ bool tc_slot_is_redirected(PyObject *callable)
 {
     vectorcallfunc *slot = slot_of(callable);
 
-    return slot ? *slot == redirected || *slot == redirected_in_light : find(callable) != NULL;
+    return slot ? *slot == redirected || *slot == redirected_in_sampled : find(callable) != NULL;
 }
 
 static void replace_hook(struct redirection *r, const struct tc_hook *hook)

@@ -33,7 +33,7 @@ static struct {
     int64_t asked_t; /* when the batch was asked for */
     TC_VEC(struct optimizer) optimizers;
     int64_t interval, warm_up; /* sampling */
-    int64_t dark_since;        /* the first step that is not traced */
+    int64_t skipped_since;     /* the first step that is not traced */
 } steps;
 
 static struct optimizer *known(int64_t serial)
@@ -98,7 +98,7 @@ static bool may_cut(const struct tc_thread *thread)
 
 /* ---- sampling ---- */
 
-static bool is_lit(int64_t number)
+static bool is_sampled_step(int64_t number)
 {
     return steps.interval < 2 || number < steps.warm_up ||
            (number - steps.warm_up) % steps.interval == 0;
@@ -109,14 +109,14 @@ static bool is_lit(int64_t number)
 static void show_step(void)
 {
     tc_agent.step = steps.number + (steps.batch == BATCH_EXPECTED);
-    tc_agent.is_dark =
-        !is_lit(steps.number) && !(steps.batch == BATCH_EXPECTED && is_lit(steps.number + 1));
+    tc_agent.is_skipped = !is_sampled_step(steps.number) &&
+                          !(steps.batch == BATCH_EXPECTED && is_sampled_step(steps.number + 1));
 }
 
 /* It is known now: they are of the step of that number. */
-static void drop_if_dark(int64_t number)
+static void drop_if_skipped(int64_t number)
 {
-    if (!is_lit(number))
+    if (!is_sampled_step(number))
         tc_queue_drop_calls();
 }
 
@@ -130,10 +130,10 @@ void tc_steps_set_sampling(unsigned interval, unsigned warm_up)
 /* The note between two steps of which only one is traced. */
 static void add_gap(struct tc_strbuf *line, int64_t from, int64_t to, int64_t t)
 {
-    if (is_lit(from) == is_lit(to))
+    if (is_sampled_step(from) == is_sampled_step(to))
         return;
-    if (is_lit(from)) {
-        steps.dark_since = to;
+    if (is_sampled_step(from)) {
+        steps.skipped_since = to;
         tc_strbuf_addf(
             line,
             "{\"type\":\"note\",\"code\":\"sampling-off\",\"text\":\"step %lld and later are "
@@ -144,7 +144,7 @@ static void add_gap(struct tc_strbuf *line, int64_t from, int64_t to, int64_t t)
             line,
             "{\"type\":\"note\",\"code\":\"sampling-on\",\"text\":\"steps %lld to %lld were "
             "not traced\",\"count\":%lld,\"t\":%lld}\n",
-            (long long)steps.dark_since, (long long)from, (long long)(to - steps.dark_since),
+            (long long)steps.skipped_since, (long long)from, (long long)(to - steps.skipped_since),
             (long long)t);
     }
 }
@@ -154,7 +154,7 @@ static void add_gap(struct tc_strbuf *line, int64_t from, int64_t to, int64_t t)
 static void add_step(struct tc_strbuf *line, const struct tc_thread *thread, int64_t t,
                      const char *why)
 {
-    if (!is_lit(steps.number))
+    if (!is_sampled_step(steps.number))
         return;
     tc_strbuf_adds(line, "{\"type\":\"step\",\"t\":");
     tc_strbuf_add_int(line, t);
@@ -205,9 +205,9 @@ static void look_at_all(struct tc_thread *thread)
 }
 
 /* What changed while nothing was looked at has no cause. */
-static void catch_up(struct tc_thread *thread, bool was_dark)
+static void catch_up(struct tc_thread *thread, bool was_skipped)
 {
-    if (was_dark && !tc_agent.is_dark)
+    if (was_skipped && !tc_agent.is_skipped)
         look_at_all(thread);
 }
 
@@ -223,7 +223,7 @@ static void keep_batch(void)
 /* Weights may have been changed by a step, or put in for an evaluation and taken out. */
 static void cut(struct tc_thread *thread, const char *why)
 {
-    bool was_dark = tc_agent.is_dark;
+    bool was_skipped = tc_agent.is_skipped;
 
     if (!tc_agent_ready())
         return;
@@ -232,18 +232,18 @@ static void cut(struct tc_thread *thread, const char *why)
         look_at_all(thread);
     turn_page(thread, tc_agent_now(), why);
     put_lines(&thread->line);
-    catch_up(thread, was_dark);
+    catch_up(thread, was_skipped);
 }
 
 /* Cut before the batch that was fetched last. */
 static void cut_before_batch(struct tc_thread *thread, const char *why)
 {
-    bool was_dark = !is_lit(steps.number);
+    bool was_skipped = !is_sampled_step(steps.number);
 
     turn_page(thread, steps.asked_t, why);
     steps.batch = BATCH_NONE;
     tc_queue_release(thread->line.text, thread->line.size);
-    catch_up(thread, was_dark);
+    catch_up(thread, was_skipped);
 }
 
 void tc_steps_candidate(struct tc_thread *thread, const char *why)
@@ -337,11 +337,11 @@ void tc_steps_data_end(bool got_batch)
     steps.batch = BATCH_HELD;
     show_step();
     if (is_expected && got_batch) {
-        drop_if_dark(steps.number + 1);
+        drop_if_skipped(steps.number + 1);
         cut_before_batch(tc_thread_current(), "data");
     } else if (!got_batch) {
         tc_queue_relabel(steps.number);
-        drop_if_dark(steps.number);
+        drop_if_skipped(steps.number);
         keep_batch();
     }
 }

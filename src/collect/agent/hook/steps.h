@@ -57,7 +57,7 @@ void tc_steps_data_end(bool got_batch);
 void tc_steps_finish(struct tc_thread *thread);
 /*
  * Sampling: the first warm_up steps are traced, and from there on one of every interval; 0 or 1:
- * all. In the others tc_agent.is_dark is set: nothing is recorded but calls that may hold many
+ * all. In the others tc_agent.is_skipped is set: nothing is recorded but calls that may hold many
  * steps. Notes in the trace tell where it begins and ends.
  */
 void tc_steps_set_sampling(unsigned interval, unsigned warm_up);

@@ -69,7 +69,7 @@ static void ask_all(enum tc_look look)
 
 static bool may_look(const struct tc_thread *thread)
 {
-    return tc_agent.track && !tc_agent.is_dark && !tc_agent.worker && thread->number == 0 &&
+    return tc_agent.track && !tc_agent.is_skipped && !tc_agent.worker && thread->number == 0 &&
            tc_agent_ready();
 }
 

@@ -78,7 +78,7 @@ void tc_owned_meet(PyObject *optimizer)
 {
     const struct tc_class *class = tc_class_of(Py_TYPE(optimizer));
 
-    if (tc_agent.track && !tc_agent.is_dark && class && class->kind == TC_CLASS_OPTIMIZER)
+    if (tc_agent.track && !tc_agent.is_skipped && class && class->kind == TC_CLASS_OPTIMIZER)
         tc_owned_each(optimizer, meet_param, NULL);
 }
 

@@ -193,7 +193,7 @@ void tc_roots_meet(PyObject *module)
 
     if (!is_root(module))
         tc_vec_push(&roots, w.root);
-    if (!tc_agent.track || tc_agent.is_dark)
+    if (!tc_agent.track || tc_agent.is_skipped)
         return;
     walk_module(&w, module, 0);
     if (!w.found_new || !name_root(module))
@@ -272,7 +272,7 @@ void tc_roots_meet_called(const struct tc_thread *thread, PyObject *module)
     struct walk w = {.path = &path};
     PyObject *parameter;
 
-    if (!tc_agent.track || tc_agent.is_dark || thread->number != 0)
+    if (!tc_agent.track || tc_agent.is_skipped || thread->number != 0)
         return;
     if (find_place(module)) /* as nearly all have one */
         return;

@@ -130,7 +130,7 @@ static void compare(struct answer *a, const char *where, const char *name, PyObj
 static void compare_all(struct answer *a, const struct tc_span *span)
 {
     const struct tc_arguments *args = &span->args;
-    const struct tc_param *param;
+    const struct tc_sig_param *param;
 
     if (span->receiver)
         compare(a, "self", "", span->receiver);

@@ -37,7 +37,7 @@ static void add_gathered(struct writer *w)
     tc_strbuf_addc(w->out, ']');
 }
 
-static void add_param(struct writer *w, const struct tc_param *param)
+static void add_param(struct writer *w, const struct tc_sig_param *param)
 {
     bool is_next = param->positional && w->position < w->args->n;
     PyObject *value = is_next ? w->args->items[w->position] : tc_sig_value_named(w->args, param);

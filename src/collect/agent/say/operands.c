@@ -22,7 +22,7 @@ enum relation {
 void tc_operands_put(struct tc_operands *operands, PyObject *tensor, const struct tc_tensor *as,
                      const char *name)
 {
-    struct tc_operand *operand = &operands->items[operands->n];
+    struct tc_call_operand *operand = &operands->items[operands->n];
 
     if (operands->n == TC_MAX_OPERANDS || as->n == 0)
         return;
@@ -52,14 +52,14 @@ static bool is_shared(const struct tc_tensor *a, const struct tc_tensor *b)
            q < p + a->n * a->dtype->item_size;
 }
 
-static bool is_asked(const struct tc_operand *a, const struct tc_operand *b)
+static bool is_asked(const struct tc_call_operand *a, const struct tc_call_operand *b)
 {
     return strcmp(a->as.device, b->as.device) == 0 &&
            tc_look_is_asked(a->tensor, &a->as, TC_REACH_PLACE) &&
            tc_look_is_asked(b->tensor, &b->as, TC_REACH_PLACE);
 }
 
-static enum relation compare(const struct tc_operand *a, const struct tc_operand *b)
+static enum relation compare(const struct tc_call_operand *a, const struct tc_call_operand *b)
 {
     struct tc_memory p, q;
     enum relation found = UNKNOWN;
@@ -80,7 +80,8 @@ static enum relation compare(const struct tc_operand *a, const struct tc_operand
     return found;
 }
 
-static void add_pair(struct tc_strbuf *out, const struct tc_operand *a, const struct tc_operand *b)
+static void add_pair(struct tc_strbuf *out, const struct tc_call_operand *a,
+                     const struct tc_call_operand *b)
 {
     tc_strbuf_adds(out, "[");
     tc_strbuf_add_json(out, a->name, strlen(a->name));

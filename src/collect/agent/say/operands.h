@@ -10,7 +10,7 @@
 #define TC_MAX_OPERANDS     16
 #define TC_MAX_OPERAND_NAME 96
 
-struct tc_operand {
+struct tc_call_operand {
     PyObject *tensor;
     struct tc_tensor as;
     char name[TC_MAX_OPERAND_NAME];
@@ -19,7 +19,7 @@ struct tc_operand {
 /* On the C stack of the call: only n has to be set, to 0. */
 struct tc_operands {
     size_t n;
-    struct tc_operand items[TC_MAX_OPERANDS];
+    struct tc_call_operand items[TC_MAX_OPERANDS];
 };
 
 /* "args.batch[0]"; those above the first 16 are left out. */

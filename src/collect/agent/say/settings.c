@@ -132,7 +132,7 @@ static void add_owner(PyObject *object, bool is_scaler, bool is_idle)
 
 static bool is_looking(void)
 {
-    return tc_agent.settings && !tc_agent.is_dark && !tc_agent.worker;
+    return tc_agent.settings && !tc_agent.is_skipped && !tc_agent.worker;
 }
 
 static struct owner *find_sharing(PyObject *optimizer)

@@ -17,7 +17,7 @@ static char *quoted(const char *text)
 }
 
 /* Windows must go on being cut, and what stands around later calls must be known. */
-static bool is_needed_in_dark(enum tc_role role)
+static bool is_needed_in_skipped(enum tc_role role)
 {
     switch (role) {
     case TC_ROLE_FORWARD:
@@ -42,7 +42,7 @@ int tc_api_add(const char *fn, enum tc_role role, unsigned flags, int group, con
     api->role = role;
     api->flags = flags;
     api->group = group;
-    api->in_dark = is_needed_in_dark(role);
+    api->in_skipped = is_needed_in_skipped(role);
     tc_vec_push(&apis, api);
     return (int)apis.n - 1;
 }

@@ -12,7 +12,7 @@ static char *copy(const char *text)
     return text ? tc_strdup(text) : NULL;
 }
 
-static bool read_param(PyObject *item, struct tc_param *out)
+static bool read_param(PyObject *item, struct tc_sig_param *out)
 {
     PyObject *name, *shown;
     const char *fallback;
@@ -74,12 +74,12 @@ const struct tc_sig *tc_sig_new(PyObject *alternatives)
 
 /* ---- binding ---- */
 
-static bool is_named(const struct tc_param *param, PyObject *name)
+static bool is_named(const struct tc_sig_param *param, PyObject *name)
 {
     return param->name == name || PyUnicode_Compare(param->name, name) == 0;
 }
 
-PyObject *tc_sig_value_named(const struct tc_arguments *args, const struct tc_param *param)
+PyObject *tc_sig_value_named(const struct tc_arguments *args, const struct tc_sig_param *param)
 {
     for (Py_ssize_t i = 0; args->names && i < PyTuple_GET_SIZE(args->names); i++)
         if (is_named(param, PyTuple_GET_ITEM(args->names, i)))
@@ -87,7 +87,7 @@ PyObject *tc_sig_value_named(const struct tc_arguments *args, const struct tc_pa
     return NULL;
 }
 
-const struct tc_param *tc_sig_named(const struct tc_sig *sig, PyObject *name)
+const struct tc_sig_param *tc_sig_named(const struct tc_sig *sig, PyObject *name)
 {
     for (size_t i = 0; i < sig->n; i++)
         if (is_named(&sig->params[i], name))
@@ -95,7 +95,7 @@ const struct tc_param *tc_sig_named(const struct tc_sig *sig, PyObject *name)
     return NULL;
 }
 
-const struct tc_param *tc_sig_at(const struct tc_sig *sig, size_t position)
+const struct tc_sig_param *tc_sig_at(const struct tc_sig *sig, size_t position)
 {
     for (size_t i = 0; i < sig->n; i++)
         if (sig->params[i].positional && position-- == 0)
@@ -125,7 +125,7 @@ static bool is_accepted(enum tc_accepts accepts, PyObject *value)
     return true;
 }
 
-static bool takes_param(const struct tc_param *param, const struct tc_arguments *args,
+static bool takes_param(const struct tc_sig_param *param, const struct tc_arguments *args,
                         size_t *position)
 {
     PyObject *named = tc_sig_value_named(args, param);

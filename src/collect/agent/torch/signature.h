@@ -16,7 +16,7 @@ enum tc_accepts {
                          one */
 };
 
-struct tc_param {
+struct tc_sig_param {
     PyObject *name;  /* that a call may give; interned */
     char *shown;     /* that is recorded */
     char *key;       /* "shown": */
@@ -28,7 +28,7 @@ struct tc_param {
 
 /* One way in which a callable may be called. */
 struct tc_sig {
-    struct tc_param *params;
+    struct tc_sig_param *params;
     size_t n, n_positional;
     bool is_variadic;          /* its one positional parameter takes all arguments by position */
     const struct tc_sig *next; /* the next overload, or NULL */
@@ -50,10 +50,10 @@ const struct tc_sig *tc_sig_new(PyObject *alternatives);
 const struct tc_sig *tc_sig_choose(const struct tc_sig *sig, const struct tc_arguments *args);
 
 /* The parameter of the argument at a position, or of that name; NULL if there is none. */
-const struct tc_param *tc_sig_at(const struct tc_sig *sig, size_t position);
-const struct tc_param *tc_sig_named(const struct tc_sig *sig, PyObject *name);
+const struct tc_sig_param *tc_sig_at(const struct tc_sig *sig, size_t position);
+const struct tc_sig_param *tc_sig_named(const struct tc_sig *sig, PyObject *name);
 /* What is given by the name of the parameter, borrowed; NULL if nothing is. */
-PyObject *tc_sig_value_named(const struct tc_arguments *args, const struct tc_param *param);
+PyObject *tc_sig_value_named(const struct tc_arguments *args, const struct tc_sig_param *param);
 /* Are the arguments by position all one value? */
 bool tc_sig_is_gathered(const struct tc_sig *sig, const struct tc_arguments *args);
 

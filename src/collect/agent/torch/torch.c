@@ -210,7 +210,7 @@ bool tc_tensor_is_wrapped(PyObject *tensor)
     return answer == Py_True;
 }
 
-PyObject *tc_tensor_get(PyObject *tensor, enum tc_attribute attribute)
+PyObject *tc_tensor_get(PyObject *tensor, enum tc_tensor_attribute attribute)
 {
     const PyGetSetDef *getter = getters[attribute];
 
@@ -219,7 +219,7 @@ PyObject *tc_tensor_get(PyObject *tensor, enum tc_attribute attribute)
     return PyObject_GetAttr(tensor, names[attribute]);
 }
 
-PyObject *tc_tensor_call(PyObject *tensor, enum tc_attribute method)
+PyObject *tc_tensor_call(PyObject *tensor, enum tc_tensor_attribute method)
 {
     return PyObject_CallMethodNoArgs(tensor, names[method]);
 }

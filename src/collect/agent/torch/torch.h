@@ -30,7 +30,7 @@
     X(storage_offset)       \
     X(untyped_storage)
 
-enum tc_attribute {
+enum tc_tensor_attribute {
 #define X(name) TC_ATTRIBUTE_##name,
     TC_ATTRIBUTE_MAP(X)
 #undef X
@@ -61,8 +61,8 @@ bool tc_layout_is_strided(PyObject *layout);
 const struct tc_dtype *tc_dtype_of(PyObject *object);
 
 /* New references; NULL with a Python error set. */
-PyObject *tc_tensor_get(PyObject *tensor, enum tc_attribute attribute);
-PyObject *tc_tensor_call(PyObject *tensor, enum tc_attribute method);
+PyObject *tc_tensor_get(PyObject *tensor, enum tc_tensor_attribute attribute);
+PyObject *tc_tensor_call(PyObject *tensor, enum tc_tensor_attribute method);
 
 /* The user's function modes must not see our reading: new reference or NULL if there are none.
  * (Dispatch modes would only see operators, which the policy hides where it needs them.) */
