@@ -3,7 +3,7 @@
 """Do two builds make the same invariants, evidence, verdicts and reports, byte for byte?
 
 usage: run.py --before OTHER/bin [--bin BUILD/bin] [--invariants FILE|@NAME]... [--together N]... [-j N]
-              [--work DIR [--python PYTHON]] [FOLDER...]
+              [--work DIR [--python PYTHON]] [--renamed OLD=NEW]... [FOLDER...]
 
 Each FOLDER holds traces, a folder for each, at any depth, as invariants/regenerate.sh, ../detection, ../blind and ../selection leave
 them in WORK/traces. Without one, the traces of tests/relations are written and taken. --work takes those of all pipelines of
@@ -12,6 +12,7 @@ learn invariants (plain, --specific, and as evidence) and check it with the --in
 healthy script NAME and of another one NAME.* or NAME+* stand side by side, or one is called default or ref, by what was learned from
 that. Then --together N (default 2, 5 and all) healthy traces at a time are learned from. All that they write and print is compared.
 Evidence that differs is compared as this build reads it and writes it again: an older schema has other words for the same.
+--renamed says so of what a check writes: a quoted OLD of the other build is read as NEW.
 
 Prints each file that differs with its first different line of both, and a line of totals. Exit status 1 if anything differs.
 """
@@ -146,7 +147,14 @@ def rewrite_evidence(tools, folder, files, others):
         files[name] = (folder / name).read_bytes() if p.returncode == 0 else p.stderr
 
 
-def compare(builds, commands_of, *args):
+def rename(files, renamed):
+    """Words between quotes, also those of JSON in JSON, of all files but evidence."""
+    for name, (old, new) in itertools.product([n for n in files if not n.endswith(".tce")], renamed):
+        for quote in (b'"', b'\\"'):
+            files[name] = files[name].replace(quote + old + quote, quote + new + quote)
+
+
+def compare(builds, renamed, commands_of, *args):
     """(files compared, what differs as lines of text); commands_of(tools, *args) are asked of both builds."""
     with tempfile.TemporaryDirectory(prefix="tc-identity-") as work:
         made = []
@@ -156,6 +164,7 @@ def compare(builds, commands_of, *args):
             made.append(run_all(commands_of(tools, *args), folder))
             shutil.rmtree(folder)
         before, after = made
+        rename(before, renamed)
         rewrite_evidence(builds[1], pathlib.Path(work), before, after)
     said = [f"{name}: only {'before' if name in before else 'after'}" for name in sorted(before.keys() ^ after.keys())]
     said += [f"{name}: {first_difference(before[name], after[name])}"
@@ -173,6 +182,7 @@ def main():
     p.add_argument("--together", action="append", type=int, default=[], metavar="N", help="0: all (default 2, 5 and all)")
     p.add_argument("--work", type=pathlib.Path, metavar="DIR", help="take, or collect, the traces of all pipelines and bugs")
     p.add_argument("--python", default=sys.executable, help="an interpreter with torch, to collect (default: this one)")
+    p.add_argument("--renamed", action="append", default=[], metavar="OLD=NEW", help="a word of reports that has another name now")
     p.add_argument("folders", nargs="*", metavar="FOLDER")
     args = p.parse_args()
     with tempfile.TemporaryDirectory(prefix="tc-identity-") as work:
@@ -184,14 +194,15 @@ def main():
 
 def run(args, folders):
     builds = [b.resolve() for b in (args.before, args.bin)]
+    renamed = [tuple(pair.encode().split(b"=", 1)) for pair in args.renamed]
     sets = [s if s.startswith("@") else str(pathlib.Path(s).resolve()) for s in args.invariants] or ["@all"]
     traces = traces_in(folders)
     n_files = n_different = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        jobs = {name: pool.submit(compare, builds, commands, trace, traces[healthy_of(name, traces)], sets)
+        jobs = {name: pool.submit(compare, builds, renamed, commands, trace, traces[healthy_of(name, traces)], sets)
                 for name, trace in traces.items()}
         groups = list(groups_of(traces, args.together or [2, 5, 0]))
-        jobs |= {name: pool.submit(compare, builds, commands_together, some) for name, some in groups}
+        jobs |= {name: pool.submit(compare, builds, renamed, commands_together, some) for name, some in groups}
         for name, job in jobs.items():
             n, said = job.result()
             n_files, n_different = n_files + n, n_different + len(said)

@@ -233,7 +233,7 @@ static enum tc_excuse excuse_of(const struct tc_window *window, const struct pro
                                 size_t at)
 {
     if (ids_have(&progress->harmless, window->members.items[at].id))
-        return TC_EXCUSE_SERVED;
+        return TC_EXCUSE_ALREADY_USED;
     return progress->has_plain && is_dropped(window, at) ? TC_EXCUSE_DROPPED : TC_EXCUSE_NONE;
 }
 

@@ -478,7 +478,7 @@ static size_t outcome_of(const struct replica *replica, bool has_met, struct tc_
 /* Why nothing is said of the content. */
 static tc_excuses excuses_of(const struct replica *replica, bool has_met)
 {
-    return (has_met && is_trained(replica) ? TC_EXCUSE_BIT(TC_EXCUSE_APART) : 0) |
+    return (has_met && is_trained(replica) ? TC_EXCUSE_BIT(TC_EXCUSE_LOCAL_SGD) : 0) |
            (replica->is_own ? TC_EXCUSE_BIT(TC_EXCUSE_OWN_PART) : 0) |
            (replica->is_incomparable ? TC_EXCUSE_BIT(TC_EXCUSE_INCOMPARABLE) : 0);
 }

@@ -99,7 +99,7 @@ static void on_window(struct steady_state *s, struct tc_strtab *symbols,
         if (m->has_before && m->n_gaps != event->process->n_gaps)
             tc_sink_excuse(sink, v->kind, TC_EXCUSE_GAP);
         else if (m->has_before && !optimizers->goes_on)
-            tc_sink_excuse(sink, v->kind, TC_EXCUSE_ANEW);
+            tc_sink_excuse(sink, v->kind, TC_EXCUSE_NEW_TRAINING);
         else if (m->has_before)
             judge_steady(m, v, symbols, event, sink);
         *m =

@@ -245,7 +245,7 @@ static enum tc_excuse excuse_of_change(const struct tc_param *change, const tc_s
     const bool is_given = change->attr == TC_SYM_GRAD && change->from == TC_SYM_CLEAR;
 
     if (!tc_outcome_has(outcome, n, TC_SYM_OBSERVED))
-        return TC_EXCUSE_NOT_LOOKED;
+        return TC_EXCUSE_NOT_OBSERVED;
     if (is_given && !tc_outcome_has(outcome, n, TC_SYM_GRAD_ABSENT))
         return TC_EXCUSE_ACCUMULATED;
     if (change->attr == TC_SYM_GRAD && change->to == TC_SYM_CLEAR)
@@ -409,7 +409,7 @@ static enum tc_outcome none_holds(struct tc_strtab *symbols, const struct tc_par
 {
     if (!tc_outcome_has(outcome, n_outcome, TC_SYM_COMPUTES))
         return tc_outcome_has(outcome, n_outcome, TC_SYM_OBSERVED) ? TC_EXCUSED_STEP_INSIDE
-                                                                   : TC_EXCUSED_NOT_LOOKED;
+                                                                   : TC_EXCUSED_NOT_OBSERVED;
     enum tc_outcome some = some_holds(symbols, params, n_params, outcome, n_outcome);
     if (tc_is_undecided(some) && some != TC_EXCUSED_FLAT_BATCH)
         return some;

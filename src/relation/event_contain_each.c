@@ -96,7 +96,7 @@ static enum tc_excuse excuse_of_rest(const struct tc_situation *situation,
     if (is_computed_zero(variable, grad))
         return has_never_changed && variable->is_matrix ? TC_EXCUSE_NONE : TC_EXCUSE_ZERO_GRADIENT;
     if (grad == TC_SYM_GRAD_NULL)
-        return has_never_changed ? TC_EXCUSE_NONE : TC_EXCUSE_RESTING;
+        return has_never_changed ? TC_EXCUSE_NONE : TC_EXCUSE_NO_GRADIENT;
     return streak >= CALLS_IN_A_ROW ? TC_EXCUSE_NONE : TC_EXCUSE_ONCE;
 }
 

@@ -102,7 +102,7 @@ static enum tc_excuse excuse_of(const struct owned_state *s, const struct tc_pro
         return TC_EXCUSE_HIDDEN_OWNERS;
     if (!v->is_matrix && is_beside_frozen(process, v))
         return TC_EXCUSE_BESIDE_FROZEN;
-    return is_thawed(s, process, v) ? TC_EXCUSE_THAWED : TC_EXCUSE_NONE;
+    return is_thawed(s, process, v) ? TC_EXCUSE_UNFROZEN : TC_EXCUSE_NONE;
 }
 
 static void judge(struct owned_state *s, struct tc_strtab *symbols, const struct tc_event *event,

@@ -33,10 +33,11 @@
     X(GAP, "gap", TC_NO_SYM, "sampling left out steps before it",                                    \
       "no script: what --sampling-interval leaves out",                                              \
       "relations/Consistent_steady/steps-left-out")                                                  \
-    X(ANEW, "anew", TC_NO_SYM, "only new optimizers stepped: another training began",                \
+    X(NEW_TRAINING, "new_training", TC_NO_SYM,                                                       \
+      "only new optimizers stepped: another training began",                                         \
       "new_words_learned_first.py of benchmarks/blind/fourth: a vocabulary grows",                   \
       "relations/Consistent_steady/between-two-trainings")                                           \
-    X(NOT_LOOKED, "not_looked", TC_NO_SYM, "no variable was looked at",                              \
+    X(NOT_OBSERVED, "not_observed", TC_NO_SYM, "no variable was looked at",                          \
       "no script: the definition of the form, for traces of calls alone",                            \
       "relations/EventContain_some/no-variable-looked-at")                                           \
     X(OVERFLOW, "overflow", TC_NO_SYM,                                                               \
@@ -65,7 +66,7 @@
       "relations/APISequence_follow/what-was-saved-is-restored")                                     \
     X(DATA_SET, "data_set", TC_NO_SYM, "what was loaded is a data set and no state",                 \
       "torch.load() of tensors to train on", "relations/APISequence_follow/data-is-no-state")        \
-    X(SERVED, "served", TC_NO_SYM, "the gradient had served before it was cleared",                  \
+    X(ALREADY_USED, "already_used", TC_NO_SYM, "the gradient had served before it was cleared",      \
       "unknown: the commit names no script",                                                         \
       "relations/APISequence_between/gradients-that-served")                                         \
     X(DROPPED, "dropped", TC_NO_SYM,                                                                 \
@@ -99,7 +100,8 @@
     X(ZERO_GRADIENT, "zero_gradient", TC_SYM_DATA, "its gradient was computed to be zero",           \
       "the last bias of the critic of a WGAN",                                                       \
       "relations/EventContain_each/gradients-that-are-zero")                                         \
-    X(RESTING, "resting", TC_SYM_DATA, "it had no gradient, and may have one in a later step",       \
+    X(NO_GRADIENT, "no_gradient", TC_SYM_DATA,                                                       \
+      "it had no gradient, and may have one in a later step",                                        \
       "alternating_tasks.py: the head of a task without a turn",                                     \
       "relations/EventContain_each/heads-that-rest")                                                 \
     X(ONCE, "once", TC_SYM_DATA, "it stayed for fewer calls than rounding could explain",            \
@@ -136,7 +138,8 @@
     X(BESIDE_FROZEN, "beside_frozen", TC_NO_SYM, "it is a norm or a bias beside frozen weights",     \
       "forum84911, its healthy half: the head alone is given",                                       \
       "relations/EventContain_owned/norms-beside-frozen-weights")                                    \
-    X(THAWED, "thawed", TC_NO_SYM, "it is a norm or a bias that was frozen for some steps before",   \
+    X(UNFROZEN, "unfrozen", TC_NO_SYM,                                                               \
+      "it is a norm or a bias that was frozen for some steps before",                                \
       "lightning_thawed_by_callback.py of benchmarks/blind/fourth: train_bn=False",                  \
       "relations/EventContain_owned/norms-that-thaw")                                                \
     X(LATER_STEP, "later_step", TC_NO_SYM, "the optimizer may take its first step later",            \
@@ -157,7 +160,7 @@
       "it differs between ranks from the start, as parts of a whole do, where others are equal",     \
       "tensor parallelism by hand: dropout_differs_in_replicated_part of benchmarks/blind",          \
       "relations/Consistent_replica/parts-without-marks")                                            \
-    X(APART, "apart", TC_SYM_DATA, "ranks went their own ways and met again",                        \
+    X(LOCAL_SGD, "local_sgd", TC_SYM_DATA, "ranks went their own ways and met again",                \
       "local_sgd.py of benchmarks/blind", "relations/Consistent_replica/ranks-that-meet-again")      \
     X(INCOMPARABLE, "incomparable", TC_SYM_DATA,                                                     \
       "a digest of a sample compares with none of the whole",                                        \
@@ -171,7 +174,8 @@
     X(SET_APART, "set_apart", TC_NO_SYM,                                                             \
       "the script itself gave the layer another mode than the model", "Monte Carlo dropout",         \
       "relations/APIArg_constant/a-layer-set-apart")                                                 \
-    X(TOLD, "told", TC_NO_SYM, "a model that trains was asked for it without gradients",             \
+    X(WITHOUT_GRAD, "without_grad", TC_NO_SYM,                                                       \
+      "a model that trains was asked for it without gradients",                                      \
       "activity10 of benchmarks/blind/second: a loss of validation outside of no_grad",              \
       "relations/APIArg_constant/a-loss-that-is-told")                                               \
     X(SCALED, "scaled", TC_NO_SYM,                                                                   \

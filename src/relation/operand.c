@@ -358,7 +358,7 @@ static void observe(void *state, struct tc_strtab *symbols, const struct tc_even
         example.n_outcome = leave_out_gradients(symbols, kept, told);
         example.outcome = told;
         if (example.n_outcome < kept->n_outcome)
-            example.excuses |= TC_EXCUSE_BIT(TC_EXCUSE_TOLD);
+            example.excuses |= TC_EXCUSE_BIT(TC_EXCUSE_WITHOUT_GRAD);
     }
     sink->example(sink->context, event, &example);
     if (event->call->is_root)

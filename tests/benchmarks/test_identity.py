@@ -24,9 +24,9 @@ class Identity(unittest.TestCase):
         traces.write(self.work / "traces" / "loop", 20)
         traces.write(self.work / "traces" / "loop+seed=2", 12)
 
-    def compare(self, before):
+    def compare(self, before, *more):
         return subprocess.run([sys.executable, "-B", BENCHMARKS / "identity" / "run.py", "--before", before, "--bin", BIN,
-                               "-j1", self.work / "traces"], capture_output=True, text=True, timeout=120)
+                               "-j1", *more, self.work / "traces"], capture_output=True, text=True, timeout=120)
 
     def test_a_build_equals_itself(self):
         p = self.compare(BIN)
@@ -63,6 +63,20 @@ class Identity(unittest.TestCase):
 """)
         infer.chmod(0o755)
         return other
+
+    def test_a_renamed_word_is_no_difference(self):
+        other = pathlib.Path(tempfile.mkdtemp(dir=self.work))
+        (other / "traincheck-infer").symlink_to(BIN / "traincheck-infer")
+        check = other / "traincheck-check"
+        check.write_text(f"""#!/bin/sh
+"{BIN}/traincheck-check" "$@"
+status=$?
+sed -i 's/"violations summary"/"old summary"/' check-*/violations_summary.json
+exit $status
+""")
+        check.chmod(0o755)
+        self.assertEqual(self.compare(other).returncode, 1)
+        self.assertEqual(self.compare(other, "--renamed", "old summary=violations summary").returncode, 0)
 
     def test_a_folder_without_traces_is_named(self):
         (self.work / "traces").rename(self.work / "away")
