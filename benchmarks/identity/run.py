@@ -12,7 +12,7 @@ learn invariants (plain, --specific, and as evidence) and check it with the --in
 healthy script NAME and of another one NAME.* or NAME+* stand side by side, or one is called default or ref, by what was learned from
 that. Then --together N (default 2, 5 and all) healthy traces at a time are learned from. All that they write and print is compared.
 Evidence that differs is compared as this build reads it and writes it again: an older schema has other words for the same.
---renamed says so of what a check writes: a quoted OLD of the other build is read as NEW.
+--renamed says so of what a check writes: an item or a key OLD of the other build is read as NEW, whatever the two schemas.
 
 Prints each file that differs with its first different line of both, and a line of totals. Exit status 1 if anything differs.
 """
@@ -148,10 +148,11 @@ def rewrite_evidence(tools, folder, files, others):
 
 
 def rename(files, renamed):
-    """Words between quotes, also those of JSON in JSON, of all files but evidence."""
-    for name, (old, new) in itertools.product([n for n in files if not n.endswith(".tce")], renamed):
-        for quote in (b'"', b'\\"'):
-            files[name] = files[name].replace(quote + old + quote, quote + new + quote)
+    """Words that are items or keys, also of JSON in JSON, and the schema, of all files but evidence."""
+    for name in [n for n in files if renamed and not n.endswith(".tce")]:
+        files[name] = re.sub(rb'("schema\\?": ?)\d+', rb"\1N", files[name])
+        for old, new in renamed:
+            files[name] = re.sub(rb'(?<=[\[,{])(\\?")' + re.escape(old) + rb'(\\?"[],:])', rb"\1" + new + rb"\2", files[name])
 
 
 def compare(builds, renamed, commands_of, *args):
@@ -165,6 +166,7 @@ def compare(builds, renamed, commands_of, *args):
             shutil.rmtree(folder)
         before, after = made
         rename(before, renamed)
+        rename(after, [(new, new) for _, new in renamed])
         rewrite_evidence(builds[1], pathlib.Path(work), before, after)
     said = [f"{name}: only {'before' if name in before else 'after'}" for name in sorted(before.keys() ^ after.keys())]
     said += [f"{name}: {first_difference(before[name], after[name])}"
