@@ -132,6 +132,7 @@ static void facts_observe(void *state, struct tc_strtab *symbols, const struct t
 
 const struct tc_source tc_source_facts = {
     .name = "facts",
+    .judged = "a call, the end of a step or of a run, as the fact says",
     .open = facts_open,
     .close = facts_close,
     .expect = facts_expect,

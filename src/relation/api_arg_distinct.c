@@ -221,6 +221,7 @@ static void explain(struct tc_strtab *symbols, const struct tc_invariant *invari
 
 const struct tc_source tc_source_distinct = {
     .name = "distinct",
+    .judged = "the return of an initialiser, and of a draw in a worker",
     .is_set = true,
     .state_size = sizeof(struct distinct_state),
     .release = distinct_release,

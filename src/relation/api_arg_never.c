@@ -174,6 +174,7 @@ static void never_observe(void *state, struct tc_strtab *symbols, const struct t
 }
 
 const struct tc_source tc_source_givers = {.name = "givers",
+                                           .judged = "the return of a loss, or of a clipping",
                                            .is_set = true,
                                            .state_size = sizeof(struct never_state),
                                            .release = never_release,

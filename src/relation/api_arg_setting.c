@@ -162,6 +162,7 @@ static bool always(const struct tc_strtab *symbols, const struct tc_invariant *i
 
 const struct tc_source tc_source_settings = {
     .name = "settings",
+    .judged = "the return of a call of the script",
     .is_set = true,
     .observe = setting_observe,
 };

@@ -173,6 +173,7 @@ static void distinct_observe(void *state, struct tc_strtab *symbols, const struc
 }
 
 const struct tc_source tc_source_draws = {.name = "draws",
+                                          .judged = "the return of a call that draws integers",
                                           .is_set = true,
                                           .state_size = sizeof(struct distinct_state),
                                           .release = distinct_release,

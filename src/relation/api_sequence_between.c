@@ -320,6 +320,7 @@ static void between_observe(void *state, struct tc_strtab *symbols, const struct
 
 const struct tc_source tc_source_clearing = {
     .name = "clearing",
+    .judged = "the end of a step window, for each clearing and clipping in it",
     .is_set = true,
     .state_size = sizeof(struct tc_map),
     .release = between_release,

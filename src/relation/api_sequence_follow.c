@@ -210,6 +210,7 @@ static void condense(const struct tc_rows *rows, struct tc_invariant_set *set)
 
 const struct tc_source tc_source_follow = {
     .name = "follow",
+    .judged = "the next root forward after a load",
     .is_set = true,
     .state_size = sizeof(struct follow_state),
     .release = follow_release,

@@ -170,6 +170,7 @@ static const struct tc_claim claims[] = {
 
 const struct tc_source tc_source_run = {
     .name = "run",
+    .judged = "the end of the first step of a process",
     .is_set = true,
     .state_size = sizeof(struct run_state),
     .release = run_release,

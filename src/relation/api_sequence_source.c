@@ -281,6 +281,7 @@ static void window_observe(void *state, struct tc_strtab *symbols, const struct 
 
 const struct tc_source tc_source_window = {
     .name = "window",
+    .judged = "the end of a step window",
     .state_size = sizeof(struct window_state),
     .release = window_release,
     .observe = window_observe,

@@ -222,11 +222,13 @@ static void alias_observe(void *state, struct tc_strtab *symbols, const struct t
             judge_alias(&s->aliases.items[i], symbols, event, sink);
 }
 
-const struct tc_source tc_source_alias = {.name = "alias",
-                                          .is_set = true,
-                                          .state_size = sizeof(struct alias_state),
-                                          .release = alias_release,
-                                          .observe = alias_observe};
+const struct tc_source tc_source_alias = {
+    .name = "alias",
+    .judged = "the end of a step window, once the content is another than at first",
+    .is_set = true,
+    .state_size = sizeof(struct alias_state),
+    .release = alias_release,
+    .observe = alias_observe};
 
 static const struct tc_claim claims[] = {
     TC_CONSISTENT_CLAIM(TC_SYM_DATA, TC_SUPPORT_LAW,

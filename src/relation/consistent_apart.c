@@ -130,6 +130,7 @@ static void apart_observe(void *state, struct tc_strtab *symbols, const struct t
 }
 
 const struct tc_source tc_source_apart = {.name = "apart",
+                                          .judged = "the end of a step window, for each setting",
                                           .is_set = true,
                                           .state_size = sizeof(struct apart_state),
                                           .release = apart_release,

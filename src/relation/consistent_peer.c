@@ -62,7 +62,8 @@ static void peer_observe(void *state, struct tc_strtab *symbols, const struct tc
     }
 }
 
-const struct tc_source tc_source_peer = {.name = "peer", .is_set = true, .observe = peer_observe};
+const struct tc_source tc_source_peer = {
+    .name = "peer", .judged = "the end of a step window", .is_set = true, .observe = peer_observe};
 
 /* Norms in a wider type than the rest are a choice. */
 static const struct tc_claim claims[] = {

@@ -837,6 +837,7 @@ static void replica_explain(struct tc_strtab *symbols, const struct tc_invariant
 
 const struct tc_source tc_source_replica = {
     .name = "replica",
+    .judged = "the end of a step window, once all ranks have reported",
     .is_set = true,
     .state_size = sizeof(struct replica_state),
     .release = replica_release,

@@ -154,6 +154,7 @@ static void statistics_observe(void *state, struct tc_strtab *symbols, const str
 }
 
 const struct tc_source tc_source_statistics = {.name = "statistics",
+                                               .judged = "an evaluation of an average of weights",
                                                .is_set = true,
                                                .state_size = sizeof(struct statistics_state),
                                                .release = statistics_release,

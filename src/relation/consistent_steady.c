@@ -119,6 +119,7 @@ static void steady_observe(void *state, struct tc_strtab *symbols, const struct 
 }
 
 const struct tc_source tc_source_steady = {.name = "steady",
+                                           .judged = "the end of a step window",
                                            .is_set = true,
                                            .state_size = sizeof(struct steady_state),
                                            .release = steady_release,

@@ -440,6 +440,7 @@ static void none_explain(struct tc_strtab *symbols, const struct tc_invariant *i
 
 const struct tc_source tc_source_contents = {
     .name = "contents",
+    .judged = "the return of a call of the training loop",
     .is_set = true,
     .state_size = sizeof(struct contents_state),
     .release = contents_release,

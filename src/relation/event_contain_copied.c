@@ -87,6 +87,7 @@ static void copied_observe(void *state, struct tc_strtab *symbols, const struct 
 }
 
 const struct tc_source tc_source_copied = {.name = "copied",
+                                           .judged = "the end of a load after training",
                                            .is_set = true,
                                            .state_size = sizeof(struct copied_state),
                                            .release = copied_release,

@@ -308,6 +308,7 @@ static void each_explain(struct tc_strtab *symbols, const struct tc_invariant *i
 
 const struct tc_source tc_source_owned = {
     .name = "owned",
+    .judged = "the return of an optimizer step or of a root forward, for each variable",
     .is_set = true,
     .state_size = sizeof(struct each_state),
     .release = each_release,

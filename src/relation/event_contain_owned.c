@@ -152,6 +152,7 @@ static void owned_observe(void *state, struct tc_strtab *symbols, const struct t
 
 const struct tc_source tc_source_gradients = {
     .name = "gradients",
+    .judged = "the end of a step window, for each parameter with a gradient",
     .is_set = true,
     .state_size = sizeof(struct owned_state),
     .release = owned_release,

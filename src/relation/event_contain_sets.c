@@ -118,6 +118,7 @@ static void sets_observe(void *state, struct tc_strtab *symbols, const struct tc
 
 const struct tc_source tc_source_sets = {
     .name = "sets",
+    .judged = "the first change by a scheduler, or its third in vain",
     .is_set = true,
     .state_size = sizeof(struct sets_state),
     .release = sets_release,

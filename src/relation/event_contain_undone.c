@@ -173,6 +173,7 @@ static void undone_observe(void *state, struct tc_strtab *symbols, const struct 
 }
 
 const struct tc_source tc_source_undone = {.name = "undone",
+                                           .judged = "the first forward of training after a load",
                                            .is_set = true,
                                            .state_size = sizeof(struct undone_state),
                                            .release = undone_release,

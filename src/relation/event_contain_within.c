@@ -342,6 +342,7 @@ static void condense(const struct tc_rows *rows, struct tc_invariant_set *set)
 
 const struct tc_source tc_source_changes = {
     .name = "changes",
+    .judged = "a change of a weight in training, and a forward that uses what the script wrote",
     .is_set = true,
     .state_size = sizeof(struct within_state),
     .release = within_release,

@@ -367,6 +367,7 @@ static void observe(void *state, struct tc_strtab *symbols, const struct tc_even
 
 const struct tc_source tc_source_operands = {
     .name = "operands",
+    .judged = "the return of a call",
     .is_set = true,
     .state_size = sizeof(struct operand_state),
     .release = operand_release,

@@ -113,6 +113,7 @@ struct tc_rows {
 /* Where examples come from. Several forms may ask different questions of the same examples. */
 struct tc_source {
     const char *name;   /* in evidence files */
+    const char *judged; /* at what its examples are made, for people */
     bool is_set;        /* outcomes are sets: their order means nothing */
     bool looks_closely; /* it sees TC_EVENT_BEGIN and TC_EVENT_VARIABLE, too */
 

@@ -212,6 +212,8 @@ static void print_one(struct tc_strbuf *out, const struct tc_report_input *input
     tc_fold(out, "says:     ", x->text ? x->text : "");
     if (j->relation)
         tc_fold(out, "form:     ", j->relation->summary);
+    if (j->relation && j->relation->source->judged)
+        tc_fold(out, "judged:   at ", j->relation->source->judged);
     print_params(out, input->symbols, x);
     print_when(out, input->symbols, x);
     print_evidence(out, x);

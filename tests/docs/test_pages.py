@@ -62,6 +62,11 @@ class Pages(unittest.TestCase):
             self.assertIn(row, told)
         self.assertGreater((DOCS / "relations.md").read_text().count("| `relations/"), 30)
 
+    def test_the_page_of_relations_has_short_sentences(self):
+        """20 words in the mean, where a colon ends none."""
+        sentences = re.split(r"(?<=[.!?])\**\s+", "\n".join(line for line in " ".join(prose("relations")).splitlines() if not line.startswith(">")))
+        self.assertLessEqual(statistics.mean(len(re.findall(r"[\w'-]+", s)) for s in sentences), 20)
+
     def test_quotes_stand_where_they_are_held(self):
         n = 0
         for page in PAGES:
