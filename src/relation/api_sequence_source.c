@@ -20,21 +20,20 @@ static bool is_scheduler(const struct tc_member_call *member)
     return member->role == TC_ROLE_SCHEDULER;
 }
 
-static bool is_work(const struct tc_strtab *symbols, const struct tc_member_call *member)
+static bool is_work(const struct tc_member_call *member)
 {
     if (member->role == TC_ROLE_FORWARD)
-        return !strcmp(tc_strtab_text(symbols, member->descriptor), "root.forward[train,grad]");
+        return member->descriptor == TC_SYM_TRAINING_FORWARD;
     return !is_scheduler(member) && member->role != TC_ROLE_ZERO_GRAD;
 }
 
 /* Where the work of a step begins. A scheduler that is called before it closes the step before,
  * whose window was cut when the gradients were cleared; the first window has none before it. */
-static size_t begin_of_work(const struct tc_strtab *symbols, const struct tc_window *window)
+static size_t begin_of_work(const struct tc_window *window)
 {
     size_t i = 0;
 
-    while (window->step > 0 && i < window->members.n &&
-           !is_work(symbols, &window->members.items[i]))
+    while (window->step > 0 && i < window->members.n && !is_work(&window->members.items[i]))
         i++;
     return i;
 }
@@ -75,7 +74,7 @@ static void find_modelless(const struct tc_window *window, bool *is_modelless)
 static void add_members(struct tc_strtab *symbols, const struct tc_window *window,
                         const bool *is_modelless, struct tc_tokens *all, bool are_late)
 {
-    size_t begin = begin_of_work(symbols, window);
+    size_t begin = begin_of_work(window);
 
     for (size_t i = 0; i < window->members.n; i++) {
         const struct tc_member_call *member = &window->members.items[i];

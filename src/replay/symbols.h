@@ -15,123 +15,124 @@
 #include "trace/role.h"
 #include <traincheck/value.h>
 
-#define TC_SYM_MAP(X)                            \
-    /* values */                                 \
-    X(EMPTY, "")                                 \
-    X(NULL, "null")                              \
-    X(TRUE, "true")                              \
-    X(FALSE, "false")                            \
-    X(ZERO, "\"zero\"")                          \
-    X(TINY, "\"tiny\"")                          \
-    X(POSITIVE, "\"positive\"")                  \
-    X(NEGATIVE, "\"negative\"")                  \
-    X(NAN_OR_INF, "\"nan_or_inf\"")              \
-    X(NON_ZERO, "\"non_zero\"")                  \
-    X(GRAD_NULL, "\"null\"")                     \
-    X(ALL, "\"all\"")                            \
-    X(SOME, "\"some\"")                          \
-    X(NONE, "\"none\"")                          \
-    X(ONE, "\"one\"")                            \
-    X(MANY, "\"many\"")                          \
-    X(TOP, "\"top\"")                            \
-    X(USER, "\"user\"")                          \
-    /* attributes and classes of change */       \
-    X(DATA, "data")                              \
-    X(GRAD, "grad")                              \
-    X(DTYPE, "dtype")                            \
-    X(REQUIRES_GRAD, "requires_grad")            \
-    X(CLEARED, "cleared")                        \
-    X(KEPT, "kept")                              \
-    X(OPTIMIZER, "optimizer")                    \
-    X(CHANGED, "changed")                        \
-    X(UNCHANGED, "unchanged")                    \
-    X(CLEAR, "clear")                            \
-    X(NOT_CLEAR, "non_zero")                     \
-    X(OBSERVED, "observed")                      \
-    X(COMPUTES, "computes")                      \
-    X(GRAD_ABSENT, "grad_absent")                \
-    X(GRAD_PRESENT, "grad_present")              \
-    X(NO_UPDATE, "no_update")                    \
-    X(OVERFLOW, "overflow")                      \
-    X(FLAT, "flat")                              \
-    X(TRAINING, "training")                      \
-    X(INIT, "init")                              \
-    X(OWNED, "owned")                            \
-    X(SETTINGS, "settings")                      \
-    X(SHAPE, "shape")                            \
-    X(EQUAL, "equal")                            \
-    X(DIFFERS, "differs")                        \
-    X(DISTINCT, "distinct")                      \
-    X(REPEATED, "repeated")                      \
-    X(CONTENT, "content")                        \
-    /* first words of atoms */                   \
-    X(CALL, "call")                              \
-    X(CHANGE, "change")                          \
-    X(SET, "set")                                \
-    X(SET_IDLE, "set_idle")                      \
-    X(SWAP, "swap")                              \
-    X(KNOWN, "known")                            \
-    X(DONE, "done")                              \
-    X(DEFAULT, "default")                        \
-    X(ABSENT, "-")                               \
-    X(ANY, "*")                                  \
-    /* what a statement says */                  \
-    X(IS, "is")                                  \
-    X(EQUALS, "equals")                          \
-    X(DIFFERS_FROM, "differs_from")              \
-    X(AT_MOST, "at_most")                        \
-    X(EXCEEDS, "exceeds")                        \
-    X(AT_LEAST, "at_least")                      \
-    X(BELOW, "below")                            \
-    X(REACHES, "reaches")                        \
-    X(SELF, "self")                              \
-    X(RARE, "rare")                              \
-    X(USERS, "users")                            \
-    X(NOT_ZERO, "\"not_zero\"")                  \
-    X(LEFT, "\"left\"")                          \
-    X(FINITE, "\"finite\"")                      \
-    X(NOT_FINITE, "\"not_finite\"")              \
-    X(DISTINCT_VALUE, "\"distinct\"")            \
-    /* kinds of variables */                     \
-    X(PARAMETER, "Parameter")                    \
-    X(BUFFER, "buffer")                          \
-    X(FROZEN_BUFFER, "frozen_buffer")            \
-    X(PARAM_GROUP, "param_group")                \
-    X(BATCH, "batch")                            \
-    X(VALUE, "value")                            \
-    /* descriptors */                            \
-    X(ROOT_FORWARD, "root.forward")              \
-    X(FROZEN_NORMS, "root.forward.frozen_norms") \
-    X(STEP_WINDOW, "step window")                \
-    X(ZERO_GRAD, "zero_grad")                    \
-    X(CLIP, "clip")                              \
-    X(CLIP_SUM, "clip sum")                      \
-    X(BETWEEN, "between")                        \
-    X(OUTSIDE, "outside")                        \
-    /* fields of situations */                   \
-    X(F_STAGE, "stage")                          \
-    X(F_CTX_GRAD, "ctx.grad")                    \
-    X(F_CTX_INFERENCE, "ctx.inference")          \
-    X(F_CTX_AUTOCAST, "ctx.autocast")            \
-    X(F_WORLD, "world")                          \
-    X(F_IN_ROLE, "in.role")                      \
-    X(F_IN, "in")                                \
-    X(F_AFTER_BACKWARD, "after.backward")        \
-    X(F_AFTER_FORWARD, "after.forward")          \
-    X(F_AFTER_UNSCALE, "after.unscale")          \
-    X(F_CLOSURE, "closure")                      \
-    X(F_SELF_CLASS, "self.class")                \
-    X(F_SELF_TRAINING, "self.training")          \
-    X(F_SELF_LR, "self.lr")                      \
-    X(F_SELF_GRADS, "self.grads")                \
-    X(F_SELF_FROZEN, "self.frozen")              \
-    X(F_OWNER_TRAINING, "owner.training")        \
-    X(F_V_REQUIRES_GRAD, "v.requires_grad")      \
-    X(F_V_IS_LEAF, "v.is_leaf")                  \
-    X(F_V_GRAD, "v.grad")                        \
-    X(F_V_DTYPE, "v.dtype")                      \
-    X(F_V_MATRIX, "v.matrix")                    \
-    X(F_V_OWNER, "v.owner")                      \
+#define TC_SYM_MAP(X)                               \
+    /* values */                                    \
+    X(EMPTY, "")                                    \
+    X(NULL, "null")                                 \
+    X(TRUE, "true")                                 \
+    X(FALSE, "false")                               \
+    X(ZERO, "\"zero\"")                             \
+    X(TINY, "\"tiny\"")                             \
+    X(POSITIVE, "\"positive\"")                     \
+    X(NEGATIVE, "\"negative\"")                     \
+    X(NAN_OR_INF, "\"nan_or_inf\"")                 \
+    X(NON_ZERO, "\"non_zero\"")                     \
+    X(GRAD_NULL, "\"null\"")                        \
+    X(ALL, "\"all\"")                               \
+    X(SOME, "\"some\"")                             \
+    X(NONE, "\"none\"")                             \
+    X(ONE, "\"one\"")                               \
+    X(MANY, "\"many\"")                             \
+    X(TOP, "\"top\"")                               \
+    X(USER, "\"user\"")                             \
+    /* attributes and classes of change */          \
+    X(DATA, "data")                                 \
+    X(GRAD, "grad")                                 \
+    X(DTYPE, "dtype")                               \
+    X(REQUIRES_GRAD, "requires_grad")               \
+    X(CLEARED, "cleared")                           \
+    X(KEPT, "kept")                                 \
+    X(OPTIMIZER, "optimizer")                       \
+    X(CHANGED, "changed")                           \
+    X(UNCHANGED, "unchanged")                       \
+    X(CLEAR, "clear")                               \
+    X(NOT_CLEAR, "non_zero")                        \
+    X(OBSERVED, "observed")                         \
+    X(COMPUTES, "computes")                         \
+    X(GRAD_ABSENT, "grad_absent")                   \
+    X(GRAD_PRESENT, "grad_present")                 \
+    X(NO_UPDATE, "no_update")                       \
+    X(OVERFLOW, "overflow")                         \
+    X(FLAT, "flat")                                 \
+    X(TRAINING, "training")                         \
+    X(INIT, "init")                                 \
+    X(OWNED, "owned")                               \
+    X(SETTINGS, "settings")                         \
+    X(SHAPE, "shape")                               \
+    X(EQUAL, "equal")                               \
+    X(DIFFERS, "differs")                           \
+    X(DISTINCT, "distinct")                         \
+    X(REPEATED, "repeated")                         \
+    X(CONTENT, "content")                           \
+    /* first words of atoms */                      \
+    X(CALL, "call")                                 \
+    X(CHANGE, "change")                             \
+    X(SET, "set")                                   \
+    X(SET_IDLE, "set_idle")                         \
+    X(SWAP, "swap")                                 \
+    X(KNOWN, "known")                               \
+    X(DONE, "done")                                 \
+    X(DEFAULT, "default")                           \
+    X(ABSENT, "-")                                  \
+    X(ANY, "*")                                     \
+    /* what a statement says */                     \
+    X(IS, "is")                                     \
+    X(EQUALS, "equals")                             \
+    X(DIFFERS_FROM, "differs_from")                 \
+    X(AT_MOST, "at_most")                           \
+    X(EXCEEDS, "exceeds")                           \
+    X(AT_LEAST, "at_least")                         \
+    X(BELOW, "below")                               \
+    X(REACHES, "reaches")                           \
+    X(SELF, "self")                                 \
+    X(RARE, "rare")                                 \
+    X(USERS, "users")                               \
+    X(NOT_ZERO, "\"not_zero\"")                     \
+    X(LEFT, "\"left\"")                             \
+    X(FINITE, "\"finite\"")                         \
+    X(NOT_FINITE, "\"not_finite\"")                 \
+    X(DISTINCT_VALUE, "\"distinct\"")               \
+    /* kinds of variables */                        \
+    X(PARAMETER, "Parameter")                       \
+    X(BUFFER, "buffer")                             \
+    X(FROZEN_BUFFER, "frozen_buffer")               \
+    X(PARAM_GROUP, "param_group")                   \
+    X(BATCH, "batch")                               \
+    X(VALUE, "value")                               \
+    /* descriptors */                               \
+    X(ROOT_FORWARD, "root.forward")                 \
+    X(TRAINING_FORWARD, "root.forward[train,grad]") \
+    X(FROZEN_NORMS, "root.forward.frozen_norms")    \
+    X(STEP_WINDOW, "step window")                   \
+    X(ZERO_GRAD, "zero_grad")                       \
+    X(CLIP, "clip")                                 \
+    X(CLIP_SUM, "clip sum")                         \
+    X(BETWEEN, "between")                           \
+    X(OUTSIDE, "outside")                           \
+    /* fields of situations */                      \
+    X(F_STAGE, "stage")                             \
+    X(F_CTX_GRAD, "ctx.grad")                       \
+    X(F_CTX_INFERENCE, "ctx.inference")             \
+    X(F_CTX_AUTOCAST, "ctx.autocast")               \
+    X(F_WORLD, "world")                             \
+    X(F_IN_ROLE, "in.role")                         \
+    X(F_IN, "in")                                   \
+    X(F_AFTER_BACKWARD, "after.backward")           \
+    X(F_AFTER_FORWARD, "after.forward")             \
+    X(F_AFTER_UNSCALE, "after.unscale")             \
+    X(F_CLOSURE, "closure")                         \
+    X(F_SELF_CLASS, "self.class")                   \
+    X(F_SELF_TRAINING, "self.training")             \
+    X(F_SELF_LR, "self.lr")                         \
+    X(F_SELF_GRADS, "self.grads")                   \
+    X(F_SELF_FROZEN, "self.frozen")                 \
+    X(F_OWNER_TRAINING, "owner.training")           \
+    X(F_V_REQUIRES_GRAD, "v.requires_grad")         \
+    X(F_V_IS_LEAF, "v.is_leaf")                     \
+    X(F_V_GRAD, "v.grad")                           \
+    X(F_V_DTYPE, "v.dtype")                         \
+    X(F_V_MATRIX, "v.matrix")                       \
+    X(F_V_OWNER, "v.owner")                         \
     X(F_V_OWNER_TRAINING, "v.owner.training")
 
 enum tc_known_sym {

@@ -131,7 +131,7 @@ def run_case(case, bin_dir, work, update=False):
         got = in_reading_order(check(bin_dir, trace, invariants))
         lines += compare(case, "expected_violations", got)
         not_triggered = json_lines(pathlib.Path(f"{trace}.check") / "not_triggered.log")
-        lines += compare(case, "expected_not_triggered", sorted(f"{x['why']}\t{x['text']}" for x in not_triggered))
+        lines += compare(case, "expected_not_triggered", sorted(f"{x['why']}\t{x['text']}" for x in not_triggered), update)
     return lines
 
 
@@ -156,7 +156,7 @@ def main():
     parser.add_argument("--only", default="", help="only cases with this word in their path")
     parser.add_argument("--keep", type=pathlib.Path, help="leave traces and reports there")
     parser.add_argument("--update", action="store_true",
-                        help="after a new claim: rewrite expected_invariants; review the difference")
+                        help="after a new claim: rewrite expected_invariants and expected_not_triggered; review the difference")
     parser.add_argument("cases", nargs="*", default=[HERE])
     args = parser.parse_args()
     cases = [c for folder in args.cases for c in cases_below(folder) if args.only in str(c.relative_to(HERE))]

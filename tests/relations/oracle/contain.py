@@ -36,7 +36,7 @@ def is_flat(p, call, trained):
 def contents(p, what, call):
     if what == "call" and is_subject(call):
         inside = {x for x in call["inside"] if x[0] == "change" or (x[0] == "call" and not call["root"])}
-        is_pause = call.get("starved", False)
+        is_pause = call.get("is_pause", False)
         marks = {"no_update"} if has_no_rate(call) or is_pause else set()
         if call["observed"]:
             marks |= {"observed"} | ({"computes"} if computes(call) else set())
@@ -84,14 +84,14 @@ def owned(p, what, call):
         rests = call["role"] == "step" and (grad == "null" or is_computed_zero)
         is_small = call["role"] == "step" and (grad == "tiny" or (is_computed_zero and len(v["shape"]) < 2) or has_no_rate(call))
         is_unchanged = (streak >= 10 and v["data"] == v["first"] if rests else streak >= 3) and not is_small \
-            and not call.get("starved")
+            and not call.get("is_pause")
         outcome = {("data", "changed")} if changed else {("data", "unchanged")} if is_unchanged else set()
         if call["role"] == "step":
             outcome.add(("cleared", text(v["serial"] not in call.get("uncleared", []))))
             stepper, p.state["stepper"][v["serial"]] = p.state["stepper"].get(v["serial"]), call["self"]["id"]
             if stepper is not None:
                 outcome.add(("optimizer", text(stepper == call["self"]["id"])))
-            if call["kept"][v["serial"]] is not None and not call["starved"]:
+            if call["kept"][v["serial"]] is not None and not call["is_pause"]:
                 outcome.add(("kept", text(call["kept"][v["serial"]])))
         if outcome:
             yield (call["name"], kind_of(p, v)), {**where, **situation_of_variable(v, grad)}, frozenset(outcome)

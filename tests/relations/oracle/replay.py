@@ -29,7 +29,7 @@ class Process:
             self.early += self.members[unused[0]:] if unused else []
         self.phases, self.members = set(), []
         self.window_number += 1
-        self.has_step = self.has_autocast = self.is_starved = False
+        self.has_step = self.has_autocast = self.is_pause = False
         self.grads = "none"
 
     def share(self, serials, is_so):
@@ -96,18 +96,18 @@ class Process:
                 v.update(left=v.get("data"), left_step=call["step"], stepped=call["id"])
         if not call["raised"]:
             if call["role"] == "step":
-                call["starved"] = self.is_starved_by(call)
+                call["is_pause"] = self.is_a_pause(call)
                 call["has_model"] = not call["params"] or any(self.variables[s].get("root") is not None for s in call["params"])
                 if self.is_member(call):
                     self.members.append(call)
-                    self.is_starved = call["starved"] and (self.is_starved or not self.has_step)
+                    self.is_pause = call["is_pause"] and (self.is_pause or not self.has_step)
                     self.has_step = True
             self.phases |= {"forward"} if call["root"] else {call["role"]} & {"backward", "unscale"}
             if call["role"] == "step":
                 self.phases -= {"backward"}
         return call
 
-    def is_starved_by(self, step):
+    def is_a_pause(self, step):
         """It has no gradient, where its optimizer had some before; for three steps in a row at most."""
         hungry, me = self.state["hungry"], step["self"]["id"]
         if step.get("grads", "none") != "none" or "backward" in self.phases:

@@ -56,7 +56,7 @@ def window(p, what, r):
     of_a_model = what == "window" and p.has_step and any(c["role"] == "step" and c["has_model"] for c in p.members)
     if of_a_model:
         p.state["trains"]["a model"] = True
-    if what == "window" and p.has_step and not p.is_starved and (of_a_model or not p.state["trains"]):
+    if what == "window" and p.has_step and not p.is_pause and (of_a_model or not p.state["trains"]):
         known = tuple(("known", c) for c in [*sorted(p.state["known"]), *sorted(asked)])
         early = itertools.takewhile(lambda c: c["role"] in ("scheduler", "zero_grad") or is_other_forward(c),
                                     p.members if r["step"] else ())
