@@ -26,8 +26,9 @@ DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 class Item(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in ("data", "other", "size", "at", "tile", "n_from")] \
-        + [(name, ctypes.c_uint32) for name in ("what", "number", "item_size", "n_dims")] \
+    _fields_ = [(name, ctypes.c_uint64) for name in ("data", "other", "size", "at", "tile", "seed", "begins")] \
+        + [(name, ctypes.c_uint32) for name in ("what", "number", "item_size", "is_signed", "n_columns", "n_rows", "n_pieces", "piece_size",
+                                                "n_dims")] \
         + [("shape", ctypes.c_uint64 * MAX_DIMS), ("stride", ctypes.c_uint64 * MAX_DIMS)]
 
 

@@ -483,10 +483,7 @@ static void count_answers(const struct launch *l)
         atomic_fetch_add(&n_tensors, 1);
         for (unsigned flag = 1; flag <= TC_KERNEL_BYTES; flag *= 2)
             if (item->what & flag)
-                atomic_fetch_add(&n_answers[flag], flag == TC_KERNEL_BYTES
-                                                       ? (item->size + 7) / 8 * 8
-                                                   : flag == TC_KERNEL_FIRST ? 16
-                                                                             : 8);
+                atomic_fetch_add(&n_answers[flag], 8 * tc_kernel_words(item, flag));
     }
 }
 

@@ -174,11 +174,14 @@ for step in range(3):
              torch.randn(4, 16, dtype=torch.complex64), torch.ones(3, 5, dtype=torch.float16), torch.full((2000,), 0.5),
              torch.zeros(70_000, dtype=torch.int16), torch.randint(256, (3, 5001), dtype=torch.uint8)[:, 1:],
              torch.tensor(float("nan")), torch.zeros(0, 3), torch.arange(6).expand(5, 6), x.clone(), x, x[:2], torch.eye(4).to_sparse()]
+    more = [torch.randint(-2**62, 2**62, (30, 40)), torch.randint(2**20 + step, (30, 200)), torch.arange(6000) % 7 - 3, torch.rand(40, 200) > 0.5,
+            torch.arange(12_000, dtype=torch.int32).view(100, 120), torch.full((65_536,), -1), torch.full((700, 8), 5)[:, ::2]]
+    F.embedding(more[2] + 3, net.tokens.weight)
     F.layer_norm(wide * (float("inf") if step == 1 else 1), (40,))
     F.mse_loss(wide, wide.clone())
     F.cross_entropy(torch.randn(8, 5), torch.full((8,), -100))
     optimizer.zero_grad()
-    net(x, ids, mask, *batch).sum().backward()
+    net(x, ids, mask, *batch, *more).sum().backward()
     nn.utils.clip_grad_norm_(net.parameters(), 1.0)
     optimizer.step()
 """

@@ -11,13 +11,15 @@
 #include "collect/agent/look/digest.h"
 #include "collect/agent/look/kernel.h"
 #include "collect/agent/look/lanes.h"
+#include "collect/agent/look/packed.h"
 
 #define MAX_SIZE ((size_t)64 << 20)
 #define N_CASES  3000
 #define GUARD    64 /* bytes behind the answers, which nothing may write to */
-#define EVERYTHING                                                                \
-    (TC_KERNEL_DIGEST | TC_KERNEL_MAGNITUDE | TC_KERNEL_FINITE | TC_KERNEL_SAME | \
-     TC_KERNEL_FIRST | TC_KERNEL_BYTES)
+/* What may be asked together. */
+#define EVERYTHING (2 * TC_KERNEL_BYTES - 1)
+#define ALONE      (TC_KERNEL_STRIPES | TC_KERNEL_ROWS)
+#define COUNTED    (TC_KERNEL_SUMMARY | TC_KERNEL_RANGE)
 
 static const size_t item_sizes[] = {
     [TC_NUMBER_OTHER] = 0, [TC_NUMBER_F16] = 2, [TC_NUMBER_BF16] = 2,
@@ -137,6 +139,7 @@ static void tensor_init(struct tensor *t, size_t n, enum tc_number number, size_
     t->n = n;
     t->item.item_size = (tc_u32)item_size;
     t->item.number = number;
+    t->item.is_signed = item_size > 1;
     span = is_strided && n ? choose_strides(t, n) : n * item_size;
     t->item.size = t->n * item_size;
     t->item.tile = TC_KERNEL_GROUP * (1 + below(3));
@@ -164,9 +167,10 @@ static void tensor_release(struct tensor *t)
 /* The answers: they are the caller's. Blocks run in an order of their own. */
 static unsigned char *run(const struct tc_kernel_item *item)
 {
-    const size_t n = item->size ? (item->size + item->tile - 1) / item->tile : 1;
-    const size_t size = TC_KERNEL_AT(TC_KERNEL_BYTES, item->what) +
-                        (item->what & TC_KERNEL_BYTES ? (item->size + 7) / 8 * 8 : 0);
+    const size_t n = item->n_rows ? item->n_rows
+                     : item->size ? (item->size + item->tile - 1) / item->tile
+                                  : 1;
+    const size_t size = 8 * tc_kernel_at(item, 2 * TC_KERNEL_BYTES);
     unsigned char *out = calloc(1, size + GUARD);
     const size_t first = below(n);
 
@@ -185,8 +189,14 @@ static uint64_t word_of(const unsigned char *out, const struct tc_kernel_item *i
 {
     uint64_t x;
 
-    memcpy(&x, out + TC_KERNEL_AT(flag, item->what), sizeof(x));
+    memcpy(&x, out + 8 * tc_kernel_at(item, flag), sizeof(x));
     return x;
+}
+
+static const unsigned char *answer_to(const unsigned char *out, const struct tc_kernel_item *item,
+                                      tc_u32 flag)
+{
+    return out + 8 * tc_kernel_at(item, flag);
 }
 
 static double magnitude_of(const unsigned char *out, const struct tc_kernel_item *item)
@@ -226,6 +236,71 @@ static bool is_constant(const struct tensor *t)
     return true;
 }
 
+static enum tc_integer integer_of(const struct tc_kernel_item *item)
+{
+    return item->item_size == 8   ? TC_INTEGER_I64
+           : item->item_size == 4 ? TC_INTEGER_I32
+           : item->item_size == 2 ? TC_INTEGER_I16
+           : item->is_signed      ? TC_INTEGER_I8
+                                  : TC_INTEGER_U8;
+}
+
+static void check_summary(const unsigned char *sent, const struct tensor *t)
+{
+    struct tc_summary expected, found;
+    const enum tc_integer kind = integer_of(&t->item);
+
+    tc_summarize(t->logical, t->n, t->item.n_columns, kind, &expected);
+    tc_packed_summary(sent, t->n, t->item.n_columns, kind, &found);
+    assert_int_equal(found.min, expected.min);
+    assert_int_equal(found.max, expected.max);
+    assert_int_equal(found.n_negative, expected.n_negative);
+    assert_int_equal(found.n_zero, expected.n_zero);
+    assert_int_equal(found.n_one, expected.n_one);
+    assert_int_equal(found.n_distinct, expected.n_distinct);
+    assert_int_equal(found.has_first, expected.has_first);
+    assert_int_equal(found.has_last, expected.has_last);
+    if (expected.has_first)
+        assert_int_equal(found.first, expected.first);
+    if (expected.has_last)
+        assert_int_equal(found.last, expected.last);
+}
+
+/* A zero's sign, too. */
+static void assert_same_number(double a, double b)
+{
+    assert_memory_equal(&a, &b, sizeof(a));
+}
+
+static void check_range(const unsigned char *sent, const struct tensor *t)
+{
+    struct tc_range expected, found;
+
+    tc_range(t->logical, t->n, t->item.number, &expected);
+    tc_packed_range(sent, t->item.number, &found);
+    assert_int_equal(found.n, expected.n);
+    if (!expected.n)
+        return;
+    assert_same_number(found.min, expected.min);
+    assert_same_number(found.max, expected.max);
+    assert_int_equal(found.n_negative, expected.n_negative);
+    assert_int_equal(found.n_positive, expected.n_positive);
+}
+
+static void check_scale(const unsigned char *sent, const struct tensor *t)
+{
+    struct tc_scale expected, found;
+
+    tc_scale(t->logical, t->n, t->item.item_size, t->item.number, &expected);
+    tc_packed_scale(sent, t->item.number, &found);
+    assert_int_equal(found.n != 0, expected.n != 0);
+    if (!expected.n)
+        return;
+    assert_same_number(found.rms, expected.rms);
+    assert_same_number(found.min, expected.min);
+    assert_same_number(found.max, expected.max);
+}
+
 /* What all of it says, for a table of one tensor. */
 static void check(struct tensor *t, tc_u32 what)
 {
@@ -233,10 +308,17 @@ static void check(struct tensor *t, tc_u32 what)
     bool is_other = (what & TC_KERNEL_SAME) && item->size && below(2);
     unsigned char *out;
 
+    what &= ~ALONE;
     if (item->number == TC_NUMBER_OTHER)
-        what &= ~(TC_KERNEL_MAGNITUDE | TC_KERNEL_FINITE);
+        what &= ~(TC_KERNEL_MAGNITUDE | TC_KERNEL_FINITE | TC_KERNEL_RANGE | TC_KERNEL_SCALE);
+    if (item->number != TC_NUMBER_OTHER || item->item_size > 8)
+        what &= ~TC_KERNEL_SUMMARY;
     if (item->item_size > 8)
         what &= ~TC_KERNEL_FIRST;
+    if (!t->n || t->n > TC_KERNEL_MAX_COUNTED)
+        what &= ~(COUNTED | TC_KERNEL_SCALE);
+    if (what & COUNTED)
+        item->tile = (item->size + TC_KERNEL_GROUP - 1) / TC_KERNEL_GROUP * TC_KERNEL_GROUP;
     item->what = what;
     if (is_other)
         t->other[below(item->size)] ^= (unsigned char)(1u << below(8));
@@ -248,12 +330,18 @@ static void check(struct tensor *t, tc_u32 what)
     if (what & TC_KERNEL_SAME)
         assert_int_equal(word_of(out, item, TC_KERNEL_SAME) != 0, is_other);
     if (what & TC_KERNEL_BYTES)
-        assert_memory_equal(out + TC_KERNEL_AT(TC_KERNEL_BYTES, what), t->logical, item->size);
+        assert_memory_equal(answer_to(out, item, TC_KERNEL_BYTES), t->logical, item->size);
     if ((what & TC_KERNEL_FIRST) && t->n) {
-        assert_int_equal(word_of(out, item, TC_KERNEL_FIRST) == 0, is_constant(t));
-        assert_memory_equal(out + TC_KERNEL_AT(TC_KERNEL_FIRST, what) + 8, t->logical,
-                            item->item_size);
+        assert_int_equal(*answer_to(out, item, TC_KERNEL_FIRST) == 0, is_constant(t));
+        assert_memory_equal(answer_to(out, item, TC_KERNEL_FIRST) + (item->item_size == 8 ? 8 : 4),
+                            t->logical, item->item_size);
     }
+    if (what & TC_KERNEL_SUMMARY)
+        check_summary(answer_to(out, item, TC_KERNEL_SUMMARY), t);
+    if (what & TC_KERNEL_RANGE)
+        check_range(answer_to(out, item, TC_KERNEL_RANGE), t);
+    if (what & TC_KERNEL_SCALE)
+        check_scale(answer_to(out, item, TC_KERNEL_SCALE), t);
     free(out);
 }
 
@@ -322,21 +410,182 @@ static void bytes_lie_anywhere(void **state)
     }
 }
 
-/* As summary.c takes the elements of which a scale is told. */
-static void elements_are_taken_evenly(void **state)
+/* ---- what is told of elements ---- */
+
+/* Integers of few or many values, at the ends of their types, with columns that show one value. */
+static void fill_integers(struct tensor *t, size_t n_columns)
+{
+    static const uint64_t spans[] = {
+        1, 2, 3, 50, 300, 65536, 65537, 200000, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, UINT64_MAX};
+    const uint64_t span = spans[below(sizeof(spans) / sizeof(spans[0]))];
+    const uint64_t least = (uint64_t)1 << (8 * t->item.item_size - 1);
+    const uint64_t bases[] = {0, 1, (uint64_t)-1, (uint64_t)-100, least, least - 1, least - span};
+    const uint64_t base = bases[below(sizeof(bases) / sizeof(bases[0]))];
+    const size_t shown = below(4);
+
+    for (size_t i = 0; i < t->n; i++) {
+        const size_t column = n_columns ? i % n_columns : 1;
+        const bool is_shown = (column == 0 && shown & 1) || (column + 1 == n_columns && shown & 2);
+        const uint64_t x = base + (is_shown ? 0 : unit_random(&seed) % span);
+
+        memcpy(t->memory + place_of(&t->item, i), &x, t->item.item_size);
+        memcpy(t->logical + i * t->item.item_size, &x, t->item.item_size);
+    }
+    t->item.n_columns = (tc_u32)n_columns;
+}
+
+static void integers_are_summed_up_as_the_cpu_does(void **state)
+{
+    static const size_t sizes[] = {1, 2, 4, 8};
+    static const size_t ns[] = {1, 2, 3, 255, 256, 257, 1000, 8192, 65535, 65536};
+
+    (void)state;
+    for (size_t i = 0; i < N_CASES / 3; i++) {
+        const size_t n = ns[below(below(10) ? 7 : sizeof(ns) / sizeof(ns[0]))];
+        struct tensor t;
+
+        tensor_init(&t, n, TC_NUMBER_OTHER, sizes[below(4)], n < 60000 && below(4) == 0, 0);
+        t.item.is_signed |= below(2);
+        fill_integers(&t, below(3) ? 1 + below(t.n < 40 ? t.n : 40) : 0);
+        check(&t, TC_KERNEL_SUMMARY | TC_KERNEL_DIGEST);
+        tensor_release(&t);
+    }
+}
+
+/* All of them are one value: of 65,536 the count has no bit left. */
+static void as_many_as_are_counted_may_be_alike(void **state)
 {
     (void)state;
-    for (size_t n = 257; n < 100000; n = n * 3 / 2) {
+    for (int64_t x = -1; x <= 2; x++) {
+        struct tensor t;
+
+        tensor_init(&t, TC_KERNEL_MAX_COUNTED, TC_NUMBER_OTHER, 8, false, 0);
+        t.item.is_signed = true;
+        for (size_t i = 0; i < t.n; i++)
+            memcpy(t.logical + i * 8, &x, 8);
+        memcpy(t.memory, t.logical, t.item.size);
+        check(&t, TC_KERNEL_SUMMARY);
+        tensor_release(&t);
+    }
+}
+
+/* Zeros of both signs, numbers below the normal ones, and those that are none. */
+static void numbers_are_bounded_as_the_cpu_does(void **state)
+{
+    static const uint64_t odd[] = {0, 1, 0x8000000000000000u, 0x8000000000000001u};
+
+    (void)state;
+    for (size_t i = 0; i < N_CASES / 3; i++) {
+        const enum tc_number number = (enum tc_number)(1 + below(4));
+        const size_t size = item_sizes[number], n = 1 + below(600);
+        struct tensor t;
+
+        tensor_init(&t, n, number, size, below(4) == 0, 0);
+        for (size_t k = 0; k < t.n && below(3); k += 1 + below(3)) {
+            const uint64_t bits = odd[below(4)] >> (64 - 8 * size) | odd[below(2)];
+            memcpy(t.memory + place_of(&t.item, k), &bits, size);
+            memcpy(t.logical + k * size, &bits, size);
+        }
+        check(&t, (TC_KERNEL_RANGE | TC_KERNEL_SCALE) & (1 + (tc_u32)below(EVERYTHING)));
+        tensor_release(&t);
+    }
+}
+
+/* Of tensors that are divided among blocks, too. */
+static void elements_of_a_scale_are_taken_evenly(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n < 60000; n = n * 3 / 2 + 1) {
+        struct tensor t;
+
+        tensor_init(&t, n, n % 3 ? TC_NUMBER_F32 : TC_NUMBER_F64, n % 3 ? 4 : 8, n % 2, 0);
+        check(&t, TC_KERNEL_SCALE | (n % 5 ? 0 : TC_KERNEL_DIGEST));
+        tensor_release(&t);
+    }
+}
+
+/* ---- digests of parts ---- */
+
+static uint64_t row_of(const struct tensor *t, size_t size, size_t i)
+{
+    const unsigned char *row = t->logical + i * size;
+    uint64_t digest = 0;
+
+    if (!t->item.n_pieces)
+        return tc_digest(row, size, 0);
+    for (size_t k = 0; k < TC_N_PIECES; k++)
+        digest = tc_digest(row + tc_piece_at(size, k), TC_PIECE_SIZE, digest);
+    return digest;
+}
+
+static void check_rows(struct tensor *t, size_t n_rows)
+{
+    const size_t size = t->item.size / n_rows;
+    unsigned char *out;
+
+    t->item.what = TC_KERNEL_ROWS;
+    t->item.n_rows = (tc_u32)n_rows;
+    if (tc_rows_have_pieces(size, t->item.size) && !t->item.n_dims) {
+        t->item.n_pieces = TC_N_PIECES;
+        t->item.piece_size = TC_PIECE_SIZE;
+    }
+    out = run(&t->item);
+    for (size_t i = 0; i < n_rows; i++) {
+        uint32_t digest;
+
+        memcpy(&digest, out + 4 * i, 4);
+        assert_int_equal(digest, (uint32_t)row_of(t, size, i));
+    }
+    free(out);
+}
+
+static void rows_have_the_digests_that_the_cpu_tells(void **state)
+{
+    static const size_t sizes[] = {1, 2, 4, 8};
+
+    (void)state;
+    for (size_t i = 0; i < N_CASES / 10; i++) {
+        const size_t n_rows = 2 + below(255), item_size = sizes[below(4)];
+        const size_t n_columns = 1 + below(below(8) ? 200 : 6000 / item_size);
+        struct tensor t;
+
+        tensor_init(&t, n_rows * n_columns, TC_NUMBER_OTHER, item_size, false,
+                    below(5) * item_size);
+        if (below(3) == 0 &&
+            n_columns > 1) { /* each row with a gap behind it, or column by column */
+            const bool is_turned = below(2);
+            t.item.n_dims = 2;
+            t.item.shape[0] = n_rows;
+            t.item.shape[1] = n_columns;
+            t.item.stride[0] = is_turned ? item_size : n_columns * item_size;
+            t.item.stride[1] = is_turned ? n_rows * item_size : item_size;
+            for (size_t k = 0; k < t.n; k++)
+                memcpy(t.logical + k * item_size,
+                       (const unsigned char *)(uintptr_t)t.item.data + place_of(&t.item, k),
+                       item_size);
+        }
+        check_rows(&t, n_rows);
+        tensor_release(&t);
+    }
+}
+
+static void stripes_have_the_digest_that_the_cpu_tells(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 50; i++) {
+        const size_t size = TC_N_STRIPES * TC_STRIPE_SIZE + 1 + below(1 << 20);
         struct tensor t;
         unsigned char *out;
 
-        tensor_init(&t, n, TC_NUMBER_F32, 4, n % 2, 0);
-        t.item.n_from = t.n;
-        t.item.size = (size_t)256 * 4;
-        t.item.what = TC_KERNEL_BYTES;
+        tensor_init(&t, size, TC_NUMBER_OTHER, 1, false, below(20));
+        t.item.what = TC_KERNEL_STRIPES;
+        t.item.seed = unit_random(&seed);
+        t.item.n_pieces = TC_N_STRIPES + 1;
+        t.item.piece_size = TC_STRIPE_SIZE;
+        t.item.tile = (size / TC_KERNEL_GROUP + 1) * TC_KERNEL_GROUP;
         out = run(&t.item);
-        for (size_t i = 0; i < 256; i++)
-            assert_memory_equal(out + i * 4, t.logical + i * t.n / 256 * 4, 4);
+        assert_int_equal(word_of(out, &t.item, TC_KERNEL_STRIPES),
+                         tc_digest_stripes(t.logical, size, t.item.seed));
         free(out);
         tensor_release(&t);
     }
@@ -348,7 +597,12 @@ int main(void)
         cmocka_unit_test(of_any_tensor_it_says_what_the_cpu_says),
         cmocka_unit_test(large_ones_are_divided_among_blocks),
         cmocka_unit_test(bytes_lie_anywhere),
-        cmocka_unit_test(elements_are_taken_evenly),
+        cmocka_unit_test(integers_are_summed_up_as_the_cpu_does),
+        cmocka_unit_test(as_many_as_are_counted_may_be_alike),
+        cmocka_unit_test(numbers_are_bounded_as_the_cpu_does),
+        cmocka_unit_test(elements_of_a_scale_are_taken_evenly),
+        cmocka_unit_test(rows_have_the_digests_that_the_cpu_tells),
+        cmocka_unit_test(stripes_have_the_digest_that_the_cpu_tells),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

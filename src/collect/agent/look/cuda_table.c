@@ -22,8 +22,8 @@ _Static_assert(TC_NUMBER_F16 == 1 && TC_NUMBER_BF16 == 2 && TC_NUMBER_F32 == 3 &
 /* ---- where a tensor lies ---- */
 
 struct place {
-    struct tc_kernel_item item; /* its memory, and nothing asked yet */
-    size_t n_rows;              /* its first dimension; 0: it has none */
+    struct tc_kernel_item item;       /* its memory, and nothing asked yet */
+    size_t n_dims, n_rows, n_columns; /* its first and its last dimension; 0: it has none */
     int device;
 };
 
@@ -81,7 +81,7 @@ static bool is_true(PyObject *answer)
 }
 
 /* Before torch 2.10: those in one piece. */
-static bool view_by_attributes(PyObject *tensor, struct tc_dlpack_view *view, size_t *n_rows,
+static bool view_by_attributes(PyObject *tensor, struct tc_dlpack_view *view, struct place *out,
                                size_t *n)
 {
     PyObject *device = PyObject_CallMethod(tensor, "get_device", NULL);
@@ -96,9 +96,12 @@ static bool view_by_attributes(PyObject *tensor, struct tc_dlpack_view *view, si
         view->on_cpu = view->cuda < 0;
         view->data = PyLong_AsVoidPtr(pointer);
         *n = 1;
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape); i++)
-            *n *= PyLong_AsSize_t(PyTuple_GET_ITEM(shape, i));
-        *n_rows = PyTuple_GET_SIZE(shape) ? PyLong_AsSize_t(PyTuple_GET_ITEM(shape, 0)) : 0;
+        out->n_dims = (size_t)PyTuple_GET_SIZE(shape);
+        for (size_t i = 0; i < out->n_dims; i++) {
+            out->n_columns = PyLong_AsSize_t(PyTuple_GET_ITEM(shape, (Py_ssize_t)i));
+            out->n_rows = i ? out->n_rows : out->n_columns;
+            *n *= out->n_columns;
+        }
         is_told = !PyErr_Occurred();
     }
     Py_XDECREF(device);
@@ -108,13 +111,15 @@ static bool view_by_attributes(PyObject *tensor, struct tc_dlpack_view *view, si
     return is_told;
 }
 
-static bool view_of(PyObject *tensor, struct tc_dlpack_view *view, size_t *n_rows, size_t *n)
+static bool view_of(PyObject *tensor, struct tc_dlpack_view *view, struct place *out, size_t *n)
 {
     if (!tc_dlpack_is_there())
-        return view_by_attributes(tensor, view, n_rows, n);
+        return view_by_attributes(tensor, view, out, n);
     if (!tc_dlpack_view(tensor, view))
         return false;
-    *n_rows = view->n_dims ? (size_t)view->shape[0] : 0;
+    out->n_dims = view->n_dims;
+    out->n_rows = view->n_dims ? (size_t)view->shape[0] : 0;
+    out->n_columns = view->n_dims ? (size_t)view->shape[view->n_dims - 1] : 0;
     *n = 1;
     for (size_t i = 0; i < view->n_dims; i++)
         *n *= (size_t)view->shape[i];
@@ -136,7 +141,7 @@ static bool find(PyObject *tensor, struct place *out)
     size_t n;
 
     memset(out, 0, sizeof(*out));
-    if (!tc_tensor_is_exact(tensor) || !view_of(tensor, &view, &out->n_rows, &n))
+    if (!tc_tensor_is_exact(tensor) || !view_of(tensor, &view, out, &n))
         return false;
     out->device = view.on_cpu && is_cpu_taken_for_cuda() ? 0 : view.cuda;
     if (out->device < 0 || !n || !view.data)
@@ -151,19 +156,32 @@ static bool find(PyObject *tensor, struct place *out)
     out->item.size = n * dtype->item_size;
     out->item.item_size = (tc_u32)dtype->item_size;
     out->item.number = dtype->number;
+    out->item.is_signed = dtype->integer != TC_INTEGER_BOOL && dtype->integer != TC_INTEGER_U8;
     return take_dims(&out->item, &view) && is_literal(tensor, dtype, out->item.n_dims > 0);
 }
 
 /* ---- questions ---- */
 
-static void add_tiles(struct tc_table *table, struct tc_kernel_item *item)
+/* Of what cannot be divided one, of rows one each. */
+static size_t n_tiles(struct tc_kernel_item *item)
 {
     const size_t groups = (item->size + TC_KERNEL_GROUP - 1) / TC_KERNEL_GROUP;
-    struct tc_kernel_tile tile = {.item = (tc_u32)table->items.n};
+    const bool is_divided = item->what != TC_KERNEL_SCALE && !(item->what & ~TC_KERNEL_DIVIDED);
 
-    item->tile = (groups + MAX_TILES - 1) / MAX_TILES * TC_KERNEL_GROUP;
-    for (; tile.number * item->tile < item->size; tile.number++)
-        tc_vec_push(&table->tiles, tile);
+    item->tile = (is_divided ? (groups + MAX_TILES - 1) / MAX_TILES : groups) * TC_KERNEL_GROUP;
+    return item->n_rows ? item->n_rows : (item->size + item->tile - 1) / item->tile;
+}
+
+static void add_tiles(struct tc_table *table)
+{
+    for (size_t i = 0; i < table->items.n; i++) {
+        const size_t n = n_tiles(&table->items.items[i]);
+
+        for (size_t k = 0; k < n; k++) {
+            const struct tc_kernel_tile tile = {(tc_u32)i, (tc_u32)k};
+            tc_vec_push(&table->tiles, tile);
+        }
+    }
 }
 
 static void add_asked(struct tc_table *table, size_t number, tc_u32 flag)
@@ -176,10 +194,11 @@ static void add_asked(struct tc_table *table, size_t number, tc_u32 flag)
 
 static void add_item(struct tc_table *table, PyObject *tensor, struct tc_kernel_item *item)
 {
-    add_tiles(table, item);
     tc_vec_push(&table->items, *item);
     tc_vec_push(&table->tensors, tensor);
 }
+
+#define ALONE (TC_KERNEL_ROWS | TC_KERNEL_STRIPES)
 
 /* What is asked of the same memory, one after the other, is read in one go. */
 static bool is_last(const struct tc_table *table, const struct place *place, tc_u32 flag)
@@ -189,9 +208,10 @@ static bool is_last(const struct tc_table *table, const struct place *place, tc_
     if (!table->items.n)
         return false;
     last = &table->items.items[table->items.n - 1];
-    return last->data == p->data && last->size == p->size && !last->n_from &&
-           last->n_dims == p->n_dims && last->number == p->number && !(last->what & flag) &&
-           memcmp(last->shape, p->shape, sizeof(p->shape)) == 0 &&
+    return last->data == p->data && last->size == p->size && !(last->what & ALONE) &&
+           last->n_dims == p->n_dims && last->number == p->number &&
+           last->item_size == p->item_size && last->is_signed == p->is_signed &&
+           !(last->what & flag) && memcmp(last->shape, p->shape, sizeof(p->shape)) == 0 &&
            memcmp(last->stride, p->stride, sizeof(p->stride)) == 0;
 }
 
@@ -235,48 +255,53 @@ static bool ask_same(struct tc_table *table, const struct tc_question *question,
     return true;
 }
 
-static bool ask_sample(struct tc_table *table, PyObject *tensor, struct place *place, size_t number)
+static bool may_be_counted(const struct place *place)
 {
-    const tc_u64 n = place->item.size / place->item.item_size;
+    return place->item.size <= TC_KERNEL_MAX_COUNTED * place->item.item_size;
+}
 
-    if (n > TC_N_SCALED) {
-        place->item.n_from = n;
-        place->item.size = TC_N_SCALED * place->item.item_size;
-    }
-    add_item(table, tensor, &place->item);
-    add_asked(table, number, TC_KERNEL_BYTES);
+static bool ask_summary(struct tc_table *table, PyObject *tensor, struct place *place,
+                        size_t number)
+{
+    if (place->item.item_size > 8 || !may_be_counted(place))
+        return false;
+    ask(table, tensor, place, TC_KERNEL_SUMMARY, number);
+    table->items.items[table->items.n - 1].n_columns =
+        place->n_dims > 1 ? (tc_u32)place->n_columns : 0;
     return true;
 }
 
-/* The sums of pieces, of which the first has the place of the answer. */
-static void ask_piece(struct tc_table *table, PyObject *tensor, const struct place *place,
-                      size_t at, size_t size)
+/* Digests of pieces are those of what lies in one. */
+static bool ask_stripes(struct tc_table *table, const struct tc_question *question,
+                        struct place *place, size_t number)
 {
-    struct tc_kernel_item item = place->item;
+    struct tc_kernel_item *item = &place->item;
 
-    item.data += at;
-    item.size = size;
-    item.what = TC_KERNEL_DIGEST;
-    add_item(table, tensor, &item);
+    if (item->n_dims)
+        return false;
+    item->seed = question->seed;
+    item->n_pieces = TC_N_STRIPES + 1;
+    item->piece_size = TC_STRIPE_SIZE;
+    add_item(table, question->tensor, item);
+    add_asked(table, number, TC_KERNEL_STRIPES);
+    return true;
 }
 
-static bool ask_pieces(struct tc_table *table, const struct tc_question *question,
-                       const struct place *place, size_t number)
+static bool ask_rows(struct tc_table *table, PyObject *tensor, struct place *place, size_t number)
 {
-    const size_t size = place->item.size, first = table->items.n;
-    const size_t row = place->n_rows ? size / place->n_rows : 0;
-    const struct tc_in_table asked = {number, first, TC_KERNEL_DIGEST};
+    struct tc_kernel_item *item = &place->item;
 
-    if (place->item.n_dims || (question->what == TC_WHAT_ROWS && row < TC_PIECE_SIZE))
+    if (!place->n_rows)
         return false;
-    if (question->what == TC_WHAT_STRIPES)
-        for (size_t i = 0; i <= TC_N_STRIPES; i++)
-            ask_piece(table, question->tensor, place, tc_digest_stripe_at(size, i), TC_STRIPE_SIZE);
-    else
-        for (size_t i = 0; i < place->n_rows * TC_N_PIECES; i++)
-            ask_piece(table, question->tensor, place,
-                      i / TC_N_PIECES * row + tc_piece_at(row, i % TC_N_PIECES), TC_PIECE_SIZE);
-    tc_vec_push(&table->asked, asked);
+    item->n_rows = (tc_u32)place->n_rows;
+    if (tc_rows_have_pieces(item->size / place->n_rows, item->size)) {
+        if (item->n_dims)
+            return false;
+        item->n_pieces = TC_N_PIECES;
+        item->piece_size = TC_PIECE_SIZE;
+    }
+    add_item(table, tensor, item);
+    add_asked(table, number, TC_KERNEL_ROWS);
     return true;
 }
 
@@ -305,10 +330,16 @@ bool tc_table_add(struct tc_table *tables, const struct tc_question *question, s
     case TC_WHAT_SAME:
         return ask_same(table, question, &place, number);
     case TC_WHAT_SAMPLE:
-        return ask_sample(table, tensor, &place, number);
+        return ask_numbers(table, tensor, &place, TC_KERNEL_SCALE, number);
     case TC_WHAT_STRIPES:
+        return ask_stripes(table, question, &place, number);
     case TC_WHAT_ROWS:
-        return ask_pieces(table, question, &place, number);
+        return ask_rows(table, tensor, &place, number);
+    case TC_WHAT_SUMMARY:
+        return ask_summary(table, tensor, &place, number);
+    case TC_WHAT_RANGE:
+        return may_be_counted(&place) &&
+               ask_numbers(table, tensor, &place, TC_KERNEL_RANGE, number);
     }
     return false;
 }
@@ -324,17 +355,19 @@ static size_t place_answers(struct tc_table *table)
         struct tc_kernel_item *item = &table->items.items[i];
 
         item->at = at;
-        at += TC_KERNEL_AT(TC_KERNEL_BYTES, item->what);
-        if (item->what & TC_KERNEL_BYTES)
-            at += (item->size + 7) / 8 * 8;
+        at += 8 * tc_kernel_at(item, 2 * TC_KERNEL_BYTES);
     }
     return at;
 }
 
-/* Those that several blocks work on begin as zero. */
+/* Those that several blocks add up begin as zero, those of rows need not. */
 static bool is_divided(const struct tc_table *table)
 {
-    return table->tiles.n > table->items.n;
+    for (size_t i = 0; i < table->items.n; i++)
+        if (!table->items.items[i].n_rows &&
+            table->items.items[i].size > table->items.items[i].tile)
+            return true;
+    return false;
 }
 
 /* The stream on which the tensors are read, which the policy tells their allocator. */
@@ -358,10 +391,12 @@ struct tc_cuda_job *tc_table_start(struct tc_table *table, int device, bool *is_
 {
     const size_t answer_size = (place_answers(table) + 15) / 16 * 16;
     const size_t of_items = table->items.n * sizeof(table->items.items[0]);
-    const size_t of_tiles = table->tiles.n * sizeof(table->tiles.items[0]);
+    size_t of_tiles;
     struct tc_cuda_job *job;
     uint64_t stream;
 
+    add_tiles(table);
+    of_tiles = table->tiles.n * sizeof(table->tiles.items[0]);
     *is_captured = false;
     if (!find_stream(table, device, &stream)) {
         PyErr_Clear();
@@ -383,7 +418,7 @@ size_t tc_table_place(const struct tc_table *table, const struct tc_in_table *as
 {
     const struct tc_kernel_item *item = &table->items.items[asked->item];
 
-    return item->at + TC_KERNEL_AT(asked->flag, item->what);
+    return item->at + 8 * tc_kernel_at(item, asked->flag);
 }
 
 void tc_table_clear(struct tc_table *table)

@@ -41,6 +41,24 @@ bool tc_digest_has_stripes(size_t size);
 /* Where piece i begins, in bytes: i is at most TC_N_STRIPES. */
 size_t tc_digest_stripe_at(size_t size, size_t i);
 
+/* Rows that have more bytes together are digested in pieces, evenly spaced from the first byte of a
+ * row to its last: so many, and the bytes of each. */
+#define TC_MAX_ROWS_WHOLE ((size_t)256 << 10)
+#define TC_N_PIECES       4
+#define TC_PIECE_SIZE     ((size_t)256)
+
+/* Is a row of so many bytes read in pieces, of a tensor of so many? */
+static inline bool tc_rows_have_pieces(size_t row, size_t size)
+{
+    return size > TC_MAX_ROWS_WHOLE && row > TC_N_PIECES * TC_PIECE_SIZE;
+}
+
+/* Where piece i of a row of so many bytes begins. */
+static inline size_t tc_piece_at(size_t size, size_t i)
+{
+    return (size - TC_PIECE_SIZE) * i / (TC_N_PIECES - 1);
+}
+
 /* The largest magnitude of n numbers, INFINITY if one of them is NaN or infinite; 0 for
  * TC_NUMBER_OTHER. */
 double tc_max_abs(const void *data, size_t n, enum tc_number kind);

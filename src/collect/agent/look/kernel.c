@@ -17,6 +17,7 @@
 #    ifdef __CUDACC__
 #        define ON_DEVICE 1
 #    else
+#        include <math.h>
 #        include <string.h>
 #        define ON_DEVICE 0
 #    endif
@@ -32,6 +33,7 @@
 #    define ATOMIC_ADD(p, x) atomicAdd((p), (x))
 #    define ATOMIC_OR(p, x)  atomicOr((p), (x))
 #    define ATOMIC_MAX(p, x) atomicMax((p), (x))
+#    define N_BITS(x)        ((tc_u32)__popc(x))
 #else
 #    define DEVICE         static inline
 #    define SELDOM         static
@@ -41,6 +43,7 @@
 #    define ATOMIC_ADD(p, x) __atomic_fetch_add((p), (x), __ATOMIC_RELAXED)
 #    define ATOMIC_OR(p, x)  __atomic_fetch_or((p), (x), __ATOMIC_RELAXED)
 #    define ATOMIC_MAX(p, x) atomic_max((p), (x))
+#    define N_BITS(x)        ((tc_u32)__builtin_popcount(x))
 #endif
 
 #define LANES       8u
@@ -68,13 +71,32 @@ struct found {
     tc_u32 differs; /* TC_KERNEL_SAME | TC_KERNEL_FIRST */
 };
 
+/* And of the elements of a tensor: of SUMMARY, or of RANGE. */
+struct counted {
+    tc_i64 min, max;            /* of RANGE keys that are in the order of the numbers */
+    tc_u32 negative, zero, one; /* of RANGE: below zero, above, finite */
+    tc_u32 differs; /* TC_KERNEL_HAS_FIRST | TC_KERNEL_HAS_LAST: a column shows more than one */
+};
+
+#define N_MARKS 65536u /* numbers that are told apart at once */
+
 /* What the threads of a block share. */
 struct block {
     struct tc_kernel_item item;
     tc_u64 keys[CHUNK_WORDS];
-    tc_u64 sums[TC_KERNEL_CHUNKS][WARP][2]; /* of a chunk: for each of two lanes */
+    union {
+        tc_u64 sums[TC_KERNEL_CHUNKS][WARP][2]; /* of a chunk: for each of two lanes */
+        struct counted counted[TC_KERNEL_THREADS];
+        tc_u32 marks[N_MARKS / 32]; /* a bit for each number that is there */
+        double scaled[TC_KERNEL_N_SCALED];
+    } room;
     struct found found[TC_KERNEL_THREADS];
+    struct counted counted;
     tc_u64 first; /* the first element, repeated up to a word */
+    tc_u64 bytes_at;
+    tc_u64 digest;                   /* of the pieces so far */
+    tc_u64 pieces[TC_KERNEL_CHUNKS]; /* sums of those in hand */
+    tc_u32 n_marks;
 };
 
 struct pair {
@@ -177,10 +199,8 @@ SELDOM tc_u64 gather(const struct tc_kernel_item *item, tc_u64 byte, tc_u32 left
     tc_u64 x = 0;
 
     for (tc_u32 k = 0; k < left; k += size) {
-        tc_u64 i = (byte + k) / item->item_size;
+        const tc_u64 i = item->begins + (byte + k) / item->item_size;
 
-        if (item->n_from)
-            i = i * item->n_from / (item->size / item->item_size);
         x |= load_some(item->data + place_of(item, i) + (byte + k) % item->item_size, size)
              << 8 * k;
     }
@@ -188,17 +208,17 @@ SELDOM tc_u64 gather(const struct tc_kernel_item *item, tc_u64 byte, tc_u32 left
 }
 
 /* How many bytes of the word at this one are there: 8 at most. */
-DEVICE tc_u32 left_at(const struct tc_kernel_item *item, tc_u64 byte)
+DEVICE tc_u32 left_of(tc_u64 size, tc_u64 byte)
 {
-    return byte >= item->size ? 0u : item->size - byte < 8 ? (tc_u32)(item->size - byte) : 8u;
+    return byte >= size ? 0u : size - byte < 8 ? (tc_u32)(size - byte) : 8u;
 }
 
 /* With zeros behind the end. */
 DEVICE tc_u64 word_at(const struct tc_kernel_item *item, tc_u64 byte)
 {
-    const tc_u32 left = left_at(item, byte);
+    const tc_u32 left = left_of(item->size, byte);
 
-    if (item->n_dims || item->n_from)
+    if (item->n_dims)
         return gather(item, byte, left);
     return load_some(item->data + byte, left);
 }
@@ -319,6 +339,28 @@ DEVICE tc_u64 answer_of_largest(tc_u32 number, tc_u64 largest)
 
 /* ---- a tile ---- */
 
+/* Repeated up to a word. */
+DEVICE tc_u64 first_of(const struct tc_kernel_item *item)
+{
+    const tc_u64 element = load_some(item->data, item->item_size);
+    tc_u64 word = element;
+
+    for (tc_u32 k = item->item_size; k < 8; k += item->item_size)
+        word |= element << 8 * k;
+    return word;
+}
+
+/* From here on the item is one of its rows. */
+DEVICE void take_row(struct tc_kernel_item *item, tc_u64 row)
+{
+    item->size /= item->n_rows;
+    item->tile = item->size;
+    if (item->n_dims)
+        item->begins = row * (item->size / item->item_size);
+    else
+        item->data += row * item->size;
+}
+
 DEVICE void begin(struct block *s, const struct tc_kernel_item *items,
                   const struct tc_kernel_tile *tile)
 {
@@ -335,23 +377,27 @@ DEVICE void begin(struct block *s, const struct tc_kernel_item *items,
     }
     EACH_THREAD(t)
     {
-        if (t == 0 && (s->item.what & TC_KERNEL_FIRST) && s->item.size) {
-            const tc_u32 size = s->item.item_size;
-            const tc_u64 element = load_some(s->item.data, size);
-
-            s->first = element;
-            for (tc_u32 k = size; k < 8; k += size)
-                s->first |= element << 8 * k;
+        if (t == 0) {
+            s->first = (s->item.what & TC_KERNEL_FIRST) && s->item.size ? first_of(&s->item) : 0;
+            s->bytes_at = s->item.at / 8 + tc_kernel_at(&s->item, TC_KERNEL_BYTES);
+            s->digest = s->item.seed;
+            if (s->item.what & TC_KERNEL_ROWS)
+                take_row(&s->item, tile->number);
         }
     }
 }
+
+/* What is asked of each word. */
+#define BY_WORDS (TC_KERNEL_FINITE | TC_KERNEL_SAME | TC_KERNEL_FIRST | TC_KERNEL_BYTES)
+/* And what a tile is read for. */
+#define BY_TILES (BY_WORDS | TC_KERNEL_DIGEST | TC_KERNEL_MAGNITUDE | TC_KERNEL_ROWS)
 
 /* What else than sums and magnitudes is asked of the word at this byte. */
 SELDOM void take_word(const struct block *s, struct found *found, tc_u64 byte, tc_u64 word,
                       tc_u64 *out)
 {
     const struct tc_kernel_item *item = &s->item;
-    const tc_u32 left = left_at(item, byte);
+    const tc_u32 left = left_of(item->size, byte);
     const tc_u64 mask = left == 8 ? ~0ull : (1ull << 8 * left) - 1;
 
     if (!left)
@@ -363,7 +409,13 @@ SELDOM void take_word(const struct block *s, struct found *found, tc_u64 byte, t
     if ((item->what & TC_KERNEL_FIRST) && ((word ^ s->first) & mask))
         found->differs |= TC_KERNEL_FIRST;
     if (item->what & TC_KERNEL_BYTES)
-        out[(item->at + TC_KERNEL_AT(TC_KERNEL_BYTES, item->what) + byte) / 8] = word;
+        out[s->bytes_at + byte / 8] = word;
+}
+
+DEVICE void add_products(const struct block *s, tc_u64 *sums, tc_u32 v, struct pair p)
+{
+    sums[0] += product(p.a, s->keys[2 * v]) + p.b;
+    sums[1] += product(p.b, s->keys[2 * v + 1]) + p.a;
 }
 
 DEVICE void take_pair(const struct block *s, struct found *found, tc_u64 *sums, tc_u32 v,
@@ -371,8 +423,7 @@ DEVICE void take_pair(const struct block *s, struct found *found, tc_u64 *sums, 
 {
     const tc_u32 number = s->item.number;
 
-    sums[0] += product(p.a, s->keys[2 * v]) + p.b;
-    sums[1] += product(p.b, s->keys[2 * v + 1]) + p.a;
+    add_products(s, sums, v, p);
     if (s->item.what & TC_KERNEL_MAGNITUDE)
         found->largest = larger_of_each(
             number, found->largest,
@@ -408,7 +459,7 @@ SELDOM void take_any(const struct block *s, tc_u32 t, tc_u64 byte, tc_u32 by, st
             p.b = word_at(&s->item, at + 8);
         }
         take_pair(s, found, sums, v, p);
-        if (s->item.what & ~(TC_KERNEL_DIGEST | TC_KERNEL_MAGNITUDE)) {
+        if (s->item.what & BY_WORDS) {
             take_word(s, found, at, p.a, out);
             take_word(s, found, at + 8, p.b, out);
         }
@@ -418,7 +469,7 @@ SELDOM void take_any(const struct block *s, tc_u32 t, tc_u64 byte, tc_u32 by, st
 /* The chunk of a warp. */
 DEVICE void take_chunk(struct block *s, tc_u32 t, tc_u32 slot, tc_u64 byte, tc_u32 by, tc_u64 *out)
 {
-    const int is_more = (s->item.what & ~(TC_KERNEL_DIGEST | TC_KERNEL_MAGNITUDE)) != 0;
+    const int is_more = (s->item.what & BY_WORDS) != 0;
     struct found found = s->found[t];
     tc_u64 sums[2] = {0, 0};
 
@@ -431,29 +482,34 @@ DEVICE void take_chunk(struct block *s, tc_u32 t, tc_u32 slot, tc_u64 byte, tc_u
     else
         take_any(s, t, byte, by, &found, sums, out);
     s->found[t] = found;
-    s->sums[slot][t % WARP][0] = sums[0];
-    s->sums[slot][t % WARP][1] = sums[1];
+    s->room.sums[slot][t % WARP][0] = sums[0];
+    s->room.sums[slot][t % WARP][1] = sums[1];
 }
 
 /* What the addresses of the tensor are multiples of: 16 or 4, 0 where it is read word by word. */
 DEVICE tc_u32 alignment_of(const struct tc_kernel_item *item)
 {
-    if (item->n_dims || item->n_from)
+    if (item->n_dims)
         return 0;
     return item->data % 16 == 0 ? 16 : item->data % 4 == 0 ? 4 : 0;
 }
 
-/* What the lanes of the chunks in hand add to the digest. */
-DEVICE void place_lanes(struct block *s, tc_u32 t, tc_u64 first_chunk, tc_u32 n_chunks)
+/* What a lane of a chunk in hand adds to the digest. */
+DEVICE tc_u64 placed(const struct block *s, tc_u32 slot, tc_u32 lane, tc_u64 chunk)
 {
-    const tc_u32 slot = t / LANES, lane = t % LANES;
     tc_u64 sum = 0;
 
-    if (slot >= n_chunks)
-        return;
     for (tc_u32 j = 0; j < LANES; j++)
-        sum += s->sums[slot][lane / 2 + 4 * j][lane % 2];
-    s->found[t].digest += mix(sum + ((first_chunk + slot) * LANES + lane + 1) * GOLDEN);
+        sum += s->room.sums[slot][lane / 2 + 4 * j][lane % 2];
+    return mix(sum + (chunk * LANES + lane + 1) * GOLDEN);
+}
+
+DEVICE void place_lanes(struct block *s, tc_u32 t, tc_u64 first_chunk, tc_u32 n_chunks)
+{
+    const tc_u32 slot = t / LANES;
+
+    if (slot < n_chunks)
+        s->found[t].digest += placed(s, slot, t % LANES, first_chunk + slot);
 }
 
 DEVICE void take_tile(struct block *s, tc_u64 from, tc_u64 *out)
@@ -473,7 +529,7 @@ DEVICE void take_tile(struct block *s, tc_u64 from, tc_u64 *out)
         }
         EACH_THREAD(t)
         {
-            if (item->what & TC_KERNEL_DIGEST)
+            if (item->what & (TC_KERNEL_DIGEST | TC_KERNEL_ROWS))
                 place_lanes(s, t, at / CHUNK, n);
         }
     }
@@ -497,10 +553,430 @@ DEVICE void gather_found(struct block *s)
         }
 }
 
-/* Answers begin as zero; where one tile is all there is, they need not. */
+/* ---- digests of pieces ---- */
+
+/* Of data of that size. */
+DEVICE tc_u64 digest_of(tc_u64 sum, tc_u64 size, tc_u64 seed)
+{
+    return mix(sum + mix(seed + (size + 1) * GOLDEN));
+}
+
+/* Where piece i begins (digest.h). */
+DEVICE tc_u64 piece_at(const struct tc_kernel_item *item, tc_u64 i)
+{
+    const tc_u64 last = item->n_pieces - 1;
+
+    if (!(item->what & TC_KERNEL_STRIPES))
+        return (item->size - item->piece_size) * i / last;
+    return i < last ? i * (item->size / last) : item->size - item->piece_size;
+}
+
+/* By a warp. */
+DEVICE void take_piece(struct block *s, tc_u32 t, tc_u32 slot, tc_u64 number)
+{
+    const tc_u64 from = s->item.data + piece_at(&s->item, number);
+    tc_u64 sums[2] = {0, 0};
+
+    ROLL for (tc_u32 k = 0; k < VECTORS; k++)
+    {
+        const tc_u32 v = t % WARP + WARP * k, size = s->item.piece_size;
+        struct pair p;
+
+        p.a = load_some(from + 16 * v, left_of(size, 16 * v));
+        p.b = load_some(from + 16 * v + 8, left_of(size, 16 * v + 8));
+        add_products(s, sums, v, p);
+    }
+    s->room.sums[slot][t % WARP][0] = sums[0];
+    s->room.sums[slot][t % WARP][1] = sums[1];
+}
+
+/* Of those in hand, each of which is the first chunk of its piece. */
+DEVICE void sum_piece(struct block *s, tc_u32 slot)
+{
+    tc_u64 sum = 0;
+
+    ROLL for (tc_u32 lane = 0; lane < LANES; lane++) sum += placed(s, slot, lane, 0);
+    s->pieces[slot] = sum;
+}
+
+/* The digest of one is the seed of the next. */
+SELDOM void take_pieces(struct block *s)
+{
+    for (tc_u32 first = 0; first < s->item.n_pieces; first += TC_KERNEL_CHUNKS) {
+        const tc_u32 left = s->item.n_pieces - first;
+        const tc_u32 n = left < TC_KERNEL_CHUNKS ? left : TC_KERNEL_CHUNKS;
+
+        EACH_THREAD(t)
+        {
+            for (tc_u32 slot = t / WARP; slot < n; slot += N_WARPS)
+                take_piece(s, t, slot, first + slot);
+        }
+        EACH_THREAD(t)
+        {
+            if (t < n)
+                sum_piece(s, t);
+        }
+        EACH_THREAD(t)
+        {
+            for (tc_u32 i = 0; t == 0 && i < n; i++)
+                s->digest = digest_of(s->pieces[i], s->item.piece_size, s->digest);
+        }
+    }
+}
+
+/* ---- elements ---- */
+
+/* Of a floating point number its bits. */
+SELDOM tc_i64 element_at(const struct tc_kernel_item *item, tc_u64 i)
+{
+    const tc_u32 rest = 64 - 8 * item->item_size;
+    const tc_u64 x = load_some(item->data + place_of(item, i), item->item_size);
+
+    return item->is_signed || item->number ? (tc_i64)(x << rest) >> rest : (tc_i64)x;
+}
+
+DEVICE tc_u64 n_elements(const struct tc_kernel_item *item)
+{
+    return item->size / item->item_size;
+}
+
+/* Bits of numbers, but for the sign, are in the order of the numbers: those of negative ones turned
+ * round compare as integers, a negative zero as -1. The same turns them back. */
+DEVICE tc_i64 key_of(tc_u32 number, tc_i64 bits)
+{
+    return bits < 0 ? bits ^ (tc_i64)((1ull << (bits_of(number) - 1)) - 1) : bits;
+}
+
+DEVICE int is_finite(tc_u32 number, tc_i64 bits)
+{
+    return ((tc_u64)bits & ((1ull << (bits_of(number) - 1)) - 1)) < infinity_of(number);
+}
+
+DEVICE void count_number(struct counted *c, tc_u32 number, tc_i64 bits)
+{
+    const tc_i64 key = key_of(number, bits);
+
+    if (!is_finite(number, bits))
+        return;
+    c->min = key < c->min ? key : c->min;
+    c->max = key > c->max ? key : c->max;
+    c->negative += key < -1;
+    c->zero += key > 0;
+    c->one++;
+}
+
+DEVICE void count_integer(struct counted *c, tc_i64 x)
+{
+    c->min = x < c->min ? x : c->min;
+    c->max = x > c->max ? x : c->max;
+    c->negative += x < 0;
+    c->zero += x == 0;
+    c->one += x == 1;
+}
+
+/* Is element i of a column that shows another one at first? */
+DEVICE tc_u32 differs_at(const struct tc_kernel_item *item, tc_u64 i, tc_i64 x, const tc_i64 *shown)
+{
+    const tc_u32 column = item->n_columns ? (tc_u32)i % item->n_columns : 0;
+
+    if (!item->n_columns)
+        return 0;
+    return (column == 0 && x != shown[0] ? TC_KERNEL_HAS_FIRST : 0) |
+           (column == item->n_columns - 1 && x != shown[1] ? TC_KERNEL_HAS_LAST : 0);
+}
+
+DEVICE void count_some(struct block *s, tc_u32 t)
+{
+    const struct tc_kernel_item *item = &s->item;
+    const tc_u64 n = n_elements(item);
+    const tc_i64 shown[2] = {element_at(item, 0),
+                             element_at(item, item->n_columns ? item->n_columns - 1 : 0)};
+    struct counted c = {0x7fffffffffffffffll, -0x7fffffffffffffffll - 1, 0, 0, 0, 0};
+
+    ROLL for (tc_u64 i = t; i < n; i += TC_KERNEL_THREADS)
+    {
+        const tc_i64 x = element_at(item, i);
+
+        if (item->number) {
+            count_number(&c, item->number, x);
+        } else {
+            count_integer(&c, x);
+            c.differs |= differs_at(item, i, x, shown);
+        }
+    }
+    s->room.counted[t] = c;
+}
+
+DEVICE void add_counted(struct counted *to, const struct counted *from)
+{
+    to->min = from->min < to->min ? from->min : to->min;
+    to->max = from->max > to->max ? from->max : to->max;
+    to->negative += from->negative;
+    to->zero += from->zero;
+    to->one += from->one;
+    to->differs |= from->differs;
+}
+
+DEVICE void count_all(struct block *s)
+{
+    EACH_THREAD(t)
+    {
+        count_some(s, t);
+    }
+    for (tc_u32 half = TC_KERNEL_THREADS / 2; half; half /= 2)
+        EACH_THREAD(t)
+        {
+            if (t < half)
+                add_counted(&s->room.counted[t], &s->room.counted[t + half]);
+        }
+    EACH_THREAD(t)
+    {
+        if (t == 0) {
+            s->counted = s->room.counted[0];
+            s->n_marks = 0;
+        }
+    }
+}
+
+DEVICE tc_u64 span_of(const struct counted *c)
+{
+    return (tc_u64)c->max - (tc_u64)c->min;
+}
+
+DEVICE void mark_some(struct block *s, tc_u32 t, tc_u64 base)
+{
+    const tc_u64 n = n_elements(&s->item);
+
+    ROLL for (tc_u64 i = t; i < n; i += TC_KERNEL_THREADS)
+    {
+        const tc_u64 x = (tc_u64)element_at(&s->item, i) - (tc_u64)s->counted.min - base;
+
+        if (x < N_MARKS)
+            ATOMIC_OR(&s->room.marks[x / 32], 1u << x % 32);
+    }
+}
+
+/* How many different ones there are. */
+DEVICE void count_different(struct block *s)
+{
+    for (tc_u64 base = 0; base <= span_of(&s->counted); base += N_MARKS) {
+        EACH_THREAD(t)
+        {
+            for (tc_u32 i = t; i < N_MARKS / 32; i += TC_KERNEL_THREADS)
+                s->room.marks[i] = 0;
+        }
+        EACH_THREAD(t)
+        {
+            mark_some(s, t, base);
+        }
+        EACH_THREAD(t)
+        {
+            tc_u32 n = 0;
+
+            for (tc_u32 i = t; i < N_MARKS / 32; i += TC_KERNEL_THREADS)
+                n += N_BITS(s->room.marks[i]);
+            ATOMIC_ADD(&s->n_marks, n);
+        }
+    }
+}
+
+/* Returns the words. */
+DEVICE tc_u64 put_pair(tc_u64 *at, tc_u32 item_size, tc_u64 a, tc_u64 b)
+{
+    if (item_size == 8) {
+        at[0] = a;
+        at[1] = b;
+        return 2;
+    }
+    at[0] = (a & LOW) | b << 32;
+    return 1;
+}
+
+DEVICE void put_summary(const struct block *s, tc_u64 *at)
+{
+    const struct tc_kernel_item *item = &s->item;
+    const struct counted *c = &s->counted;
+    const int is_narrow = span_of(c) < TC_KERNEL_MAX_SPAN;
+    const tc_u64 none = (tc_u64)c->min - 1;
+    const tc_u64 fourth =
+        is_narrow ? s->n_marks - 1 : ~c->differs & (TC_KERNEL_HAS_FIRST | TC_KERNEL_HAS_LAST);
+
+    at += put_pair(at, item->item_size, (tc_u64)c->min, (tc_u64)c->max);
+    if (item->n_columns)
+        at += put_pair(
+            at, item->item_size,
+            c->differs & TC_KERNEL_HAS_FIRST ? none : (tc_u64)element_at(item, 0),
+            c->differs & TC_KERNEL_HAS_LAST ? none : (tc_u64)element_at(item, item->n_columns - 1));
+    *at = (c->negative & 0xffff) | (c->zero & 0xffff) << 16 | (tc_u64)(c->one & 0xffff) << 32 |
+          fourth << 48;
+}
+
+DEVICE void put_range(const struct block *s, tc_u64 *at)
+{
+    const struct tc_kernel_item *item = &s->item;
+    const struct counted *c = &s->counted;
+
+    at += put_pair(at, item->item_size, (tc_u64)key_of(item->number, c->min),
+                   (tc_u64)key_of(item->number, c->max));
+    *at = c->negative | (tc_u64)c->zero << TC_KERNEL_COUNT_BITS |
+          (tc_u64)c->one << 2 * TC_KERNEL_COUNT_BITS;
+}
+
+/* SUMMARY and RANGE. */
+SELDOM void count(struct block *s, tc_u64 *answers)
+{
+    const tc_u32 flag = s->item.what & (TC_KERNEL_SUMMARY | TC_KERNEL_RANGE);
+
+    count_all(s);
+    if (flag == TC_KERNEL_SUMMARY && span_of(&s->counted) < TC_KERNEL_MAX_SPAN)
+        count_different(s);
+    EACH_THREAD(t)
+    {
+        if (t == 0 && flag == TC_KERNEL_SUMMARY)
+            put_summary(s, answers + tc_kernel_at(&s->item, flag));
+        else if (t == 0)
+            put_range(s, answers + tc_kernel_at(&s->item, flag));
+    }
+}
+
+/* ---- scales ---- */
+
+DEVICE double double_of_bits(tc_u64 bits)
+{
+#if ON_DEVICE
+    return __longlong_as_double((tc_i64)bits);
+#else
+    double x;
+
+    memcpy(&x, &bits, sizeof(x));
+    return x;
+#endif
+}
+
+DEVICE tc_u64 bits_of_double(double x)
+{
+#if ON_DEVICE
+    return (tc_u64)__double_as_longlong(x);
+#else
+    tc_u64 bits;
+
+    memcpy(&bits, &x, sizeof(x));
+    return bits;
+#endif
+}
+
+DEVICE double double_of_float(tc_u32 bits)
+{
+#if ON_DEVICE
+    return (double)__uint_as_float(bits);
+#else
+    float x;
+
+    memcpy(&x, &bits, sizeof(x));
+    return (double)x;
+#endif
+}
+
+DEVICE double number_of(tc_u32 number, tc_u64 bits)
+{
+    const tc_u32 width = bits_of(number);
+    const tc_u64 magnitude = bits & ((1ull << (width - 1)) - 1);
+    const tc_u32 sign = (tc_u32)(bits >> (width - 1)) << 31;
+
+    if (number == F64)
+        return double_of_bits(bits);
+    return double_of_float(sign | (tc_u32)(number == F16    ? float_of_half(magnitude)
+                                           : number == BF16 ? magnitude << 16
+                                                            : magnitude));
+}
+
+/* Of 32 bits what a pair of them holds: min and max are numbers of the tensor, but for halves. */
+DEVICE tc_u64 bits_for_pair(const struct tc_kernel_item *item, double x)
+{
+#if ON_DEVICE
+    return item->item_size == 8 ? bits_of_double(x) : (tc_u64)__float_as_uint((float)x);
+#else
+    const float single = (float)x;
+    tc_u32 bits;
+
+    memcpy(&bits, &single, sizeof(bits));
+    return item->item_size == 8 ? bits_of_double(x) : bits;
+#endif
+}
+
+/* Each rounded by itself: the CPU says the same, in the same order. */
+DEVICE double add_square(double sum, double x)
+{
+#if ON_DEVICE
+    return __dadd_rn(sum, __dmul_rn(x, x));
+#else
+    return sum + x * x;
+#endif
+}
+
+DEVICE double root_of_mean(double sum, tc_u32 n)
+{
+#if ON_DEVICE
+    return __dsqrt_rn(__ddiv_rn(sum, (double)n));
+#else
+    return sqrt(sum / n);
+#endif
+}
+
+DEVICE int is_finite_number(double x)
+{
+    return is_finite(F64, (tc_i64)bits_of_double(x));
+}
+
+/* By one thread, from the first to the last, as summary.c. */
+DEVICE void put_scale(const struct block *s, tc_u64 *at)
+{
+    const tc_u64 size = n_elements(&s->item);
+    const tc_u32 n_read = size < TC_KERNEL_N_SCALED ? (tc_u32)size : TC_KERNEL_N_SCALED;
+    double squares = 0, min = 0, max = 0;
+    tc_u32 n = 0;
+
+    ROLL for (tc_u32 i = 0; i < n_read; i++)
+    {
+        const double x = s->room.scaled[i];
+
+        if (!is_finite_number(x))
+            continue;
+        min = n && min < x ? min : x;
+        max = n && max > x ? max : x;
+        n++;
+        squares = add_square(squares, x);
+    }
+    at[0] = bits_of_double(n ? root_of_mean(squares, n) : -1.0);
+    put_pair(at + 1, s->item.item_size, bits_for_pair(&s->item, min), bits_for_pair(&s->item, max));
+}
+
+SELDOM void scale(struct block *s, tc_u64 *answers)
+{
+    const struct tc_kernel_item *item = &s->item;
+    const tc_u64 n = n_elements(item);
+
+    EACH_THREAD(t)
+    {
+        const tc_u64 n_read = n < TC_KERNEL_N_SCALED ? n : TC_KERNEL_N_SCALED;
+
+        for (tc_u64 i = t; i < n_read; i += TC_KERNEL_THREADS)
+            s->room.scaled[i] = number_of(item->number, (tc_u64)element_at(item, i * n / n_read) &
+                                                            (~0ull >> (64 - 8 * item->item_size)));
+    }
+    EACH_THREAD(t)
+    {
+        if (t == 0)
+            put_scale(s, answers + tc_kernel_at(item, TC_KERNEL_SCALE));
+    }
+}
+
+/* ---- answers ---- */
+
+/* They begin as zero; where one tile is all there is, they need not. */
 DEVICE void put(tc_u64 *answers, const struct tc_kernel_item *item, tc_u32 flag, tc_u64 x)
 {
-    tc_u64 *at = answers + TC_KERNEL_AT(flag, item->what) / 8;
+    tc_u64 *at = answers + tc_kernel_at(item, flag);
 
     if (!(item->what & flag))
         return;
@@ -514,32 +990,63 @@ DEVICE void put(tc_u64 *answers, const struct tc_kernel_item *item, tc_u32 flag,
         ATOMIC_OR(at, x);
 }
 
-DEVICE void put_all(const struct block *s, tc_u32 number, tc_u64 *out)
+/* The half of a word, or the second word, is that of the first tile. */
+DEVICE void put_first(tc_u64 *answers, const struct block *s, tc_u32 number)
+{
+    const struct tc_kernel_item *item = &s->item;
+    const tc_u64 differs = s->found[0].differs & TC_KERNEL_FIRST;
+
+    if (item->item_size == 8 && number == 0 && (item->what & TC_KERNEL_FIRST))
+        answers[tc_kernel_at(item, TC_KERNEL_FIRST) + 1] = s->first;
+    put(answers, item, TC_KERNEL_FIRST,
+        item->item_size == 8 || number ? differs : differs | s->first << 32);
+}
+
+DEVICE void put_digest(const struct block *s, tc_u32 number, tc_u64 *answers)
+{
+    const struct tc_kernel_item *item = &s->item;
+
+    if (item->what & TC_KERNEL_STRIPES)
+        answers[0] = s->digest;
+    else if (item->what & TC_KERNEL_ROWS)
+        ((tc_u32 *)(void *)answers)[number] =
+            (tc_u32)(item->n_pieces ? s->digest : digest_of(s->found[0].digest, item->size, 0));
+    else
+        put(answers, item, TC_KERNEL_DIGEST, s->found[0].digest);
+}
+
+DEVICE void put_all(const struct block *s, tc_u32 number, tc_u64 *answers)
 {
     const struct tc_kernel_item *item = &s->item;
     const struct found *found = &s->found[0];
-    tc_u64 *answers = out + item->at / 8;
 
-    put(answers, item, TC_KERNEL_DIGEST, found->digest);
+    put_digest(s, number, answers);
     put(answers, item, TC_KERNEL_MAGNITUDE, answer_of_largest(item->number, found->largest));
     put(answers, item, TC_KERNEL_FINITE, found->flags);
     put(answers, item, TC_KERNEL_SAME, found->differs & TC_KERNEL_SAME);
-    put(answers, item, TC_KERNEL_FIRST, found->differs & TC_KERNEL_FIRST);
-    if ((item->what & TC_KERNEL_FIRST) && number == 0)
-        answers[TC_KERNEL_AT(TC_KERNEL_FIRST, item->what) / 8 + 1] = s->first;
+    put_first(answers, s, number);
 }
 
 DEVICE void work(struct block *s, const struct tc_kernel_item *items,
                  const struct tc_kernel_tile *tile, tc_u64 *out)
 {
+    tc_u64 *answers = out + items[tile->item].at / 8;
+
     begin(s, items, tile);
-    take_tile(s, tile->number * s->item.tile, out);
+    if (s->item.n_pieces)
+        take_pieces(s);
+    else if (s->item.what & BY_TILES)
+        take_tile(s, s->item.n_rows ? 0 : tile->number * s->item.tile, out);
     gather_found(s);
     EACH_THREAD(t)
     {
         if (t == 0)
-            put_all(s, tile->number, out);
+            put_all(s, tile->number, answers);
     }
+    if (s->item.what & (TC_KERNEL_SUMMARY | TC_KERNEL_RANGE))
+        count(s, answers);
+    if ((s->item.what & TC_KERNEL_SCALE) && tile->number == 0)
+        scale(s, answers);
 }
 
 #if ON_DEVICE

@@ -5,9 +5,7 @@
 #include <string.h>
 
 /* Values are told apart in a set of bits: 128 KiB of it at most. */
-#define MAX_RANGE ((uint64_t)1 << 20)
-
-static __thread uint64_t bits[MAX_RANGE / 64];
+static __thread uint64_t bits[TC_MAX_SPAN / 64];
 
 static size_t clear_bits(uint64_t range)
 {
@@ -54,7 +52,7 @@ static int64_t count_bits(size_t n_words)
         const uint64_t range = (uint64_t)max - (uint64_t)min;                               \
         size_t n_words;                                                                     \
                                                                                             \
-        if (range >= MAX_RANGE)                                                             \
+        if (range >= TC_MAX_SPAN)                                                           \
             return -1;                                                                      \
         n_words = clear_bits(range);                                                        \
         for (size_t i = 0; i < n; i++) {                                                    \

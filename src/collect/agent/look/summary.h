@@ -22,6 +22,9 @@ struct tc_summary {
     int64_t first, last;
 };
 
+/* Values are told apart where smallest and largest are less than that apart. */
+#define TC_MAX_SPAN (UINT64_C(1) << 20)
+
 /*
  * Of n > 0 elements that lie in rows of n_columns; 0 columns: not in rows. Not for
  * TC_INTEGER_NONE. Needs no lock.

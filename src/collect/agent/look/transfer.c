@@ -4,6 +4,8 @@
 #include <stdatomic.h>
 
 #include "collect/agent/look/cuda_table.h"
+#include "collect/agent/look/digest.h"
+#include "collect/agent/torch/torch.h"
 
 enum state {
     ON_ITS_WAY,
@@ -196,11 +198,24 @@ void tc_transfer_wait(struct tc_transfer *transfer)
 
 /* ---- questions ---- */
 
+/* Of the digest of its bytes: its dtype's. */
+static uint64_t seed_of(PyObject *tensor)
+{
+    PyObject *object = tc_tensor_get(tensor, TC_ATTRIBUTE_dtype);
+    const struct tc_dtype *dtype = object ? tc_dtype_of(object) : NULL;
+
+    Py_XDECREF(object);
+    PyErr_Clear();
+    return dtype ? tc_digest_seed(dtype->name, NULL, 0) : 0;
+}
+
 size_t tc_questions_add(struct tc_questions *questions, enum tc_what what, PyObject *tensor,
                         PyObject *other)
 {
-    const struct tc_question fresh = {
-        .tensor = Py_NewRef(tensor), .other = other ? Py_NewRef(other) : NULL, .what = what};
+    const struct tc_question fresh = {.tensor = Py_NewRef(tensor),
+                                      .other = other ? Py_NewRef(other) : NULL,
+                                      .what = what,
+                                      .seed = what == TC_WHAT_STRIPES ? seed_of(tensor) : 0};
 
     tc_vec_push(&questions->all, fresh);
     return questions->all.n - 1;
@@ -222,15 +237,15 @@ static struct tc_transfer *add_transfer(struct tc_questions *questions, const vo
 
 /* ---- asked by operators of torch ---- */
 
-/* [(what, tensor, other or None)]; NULL with a Python error set. */
+/* [(what, tensor, other or None, seed)]; NULL with a Python error set. */
 static PyObject *put_questions(const struct tc_questions *questions)
 {
     PyObject *list = PyList_New((Py_ssize_t)questions->left.n);
 
     for (size_t i = 0; list && i < questions->left.n; i++) {
         const struct tc_question *q = &questions->all.items[questions->left.items[i]];
-        PyObject *one =
-            Py_BuildValue("(iOO)", (int)q->what, q->tensor, q->other ? q->other : Py_None);
+        PyObject *one = Py_BuildValue("(iOOK)", (int)q->what, q->tensor,
+                                      q->other ? q->other : Py_None, (unsigned long long)q->seed);
 
         if (!one)
             Py_CLEAR(list);

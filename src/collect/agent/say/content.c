@@ -6,6 +6,7 @@
 
 #include "collect/agent/look/digest.h"
 #include "collect/agent/look/look.h"
+#include "collect/agent/look/packed.h"
 #include "collect/agent/look/summary.h"
 #include "collect/agent/say/line.h"
 #include "collect/agent/say/scalar.h"
@@ -18,8 +19,6 @@
 #define MAX_ARGUMENT ((size_t)64 << 10)
 #define MIN_ROWS     2
 #define MAX_ROWS     256
-/* Rows that have more bytes together are digested in pieces, from the first byte to the last. */
-#define MAX_ROWS_WHOLE ((size_t)256 << 10)
 
 /* Serials of the last batches, so that they are known where they are handed on. */
 static struct {
@@ -47,10 +46,13 @@ static void remember_batch(int64_t serial)
 struct source {
     const unsigned char *whole;
     const unsigned char *sum;     /* of all bytes (lanes.h) */
-    const unsigned char *stripes; /* the sum of each of those of digest.h */
-    const unsigned char *rows;    /* the sums of TC_N_PIECES of each row */
-    const unsigned char *sample;  /* the elements of which a scale is taken */
+    const unsigned char *stripes; /* the digest of those of digest.h */
+    const unsigned char *rows;    /* of each the lower half of its digest */
+    const unsigned char *sample;  /* the elements of which a scale is taken, or that */
     const unsigned char *first;   /* whether an element is unlike the first, and that one */
+    const unsigned char *summary;
+    const unsigned char *range;
+    bool is_packed; /* summary or sample are those of the kernel (packed.h) */
 };
 
 static size_t size_of(const struct tc_tensor *as)
@@ -63,30 +65,16 @@ static bool is_sampled(const struct tc_tensor *as)
     return size_of(as) > MAX_WHOLE && tc_agent.content != TC_CONTENT_FULL;
 }
 
-/* Of the sums of n pieces, each of so many bytes. */
-static uint64_t digest_of_pieces(const unsigned char *sums, size_t n, size_t size, uint64_t seed)
-{
-    uint64_t digest = seed, sum;
-
-    for (size_t i = 0; i < n; i++) {
-        memcpy(&sum, sums + i * sizeof(sum), sizeof(sum));
-        digest = tc_digest_of_sum(sum, size, digest);
-    }
-    return digest;
-}
-
 static uint64_t digest_of(const struct source *from, const struct tc_tensor *as)
 {
     const uint64_t seed = tc_digest_seed(as->dtype->name, NULL, 0);
-    uint64_t sum;
+    uint64_t sent;
 
-    if (from->stripes)
-        return digest_of_pieces(from->stripes, TC_N_STRIPES + 1, TC_STRIPE_SIZE, seed);
     if (from->whole)
         return is_sampled(as) ? tc_digest_stripes(from->whole, size_of(as), seed)
                               : tc_digest(from->whole, size_of(as), seed);
-    memcpy(&sum, from->sum, sizeof(sum));
-    return tc_digest_of_sum(sum, size_of(as), seed);
+    memcpy(&sent, from->stripes ? from->stripes : from->sum, sizeof(sent));
+    return from->stripes ? sent : tc_digest_of_sum(sent, size_of(as), seed);
 }
 
 static void add_digest(struct tc_strbuf *out, const struct source *from, const struct tc_tensor *as)
@@ -97,15 +85,27 @@ static void add_digest(struct tc_strbuf *out, const struct source *from, const s
     tc_encode_digest(out, digest_of(from, as), is_sampled(as));
 }
 
-static uint64_t digest_row(const unsigned char *row, size_t size, bool is_whole)
+static uint64_t digest_row(const unsigned char *row, size_t size, bool has_pieces)
 {
     uint64_t digest = 0;
 
-    if (is_whole || size <= TC_N_PIECES * TC_PIECE_SIZE)
+    if (!has_pieces)
         return tc_digest(row, size, 0);
     for (size_t i = 0; i < TC_N_PIECES; i++)
         digest = tc_digest(row + tc_piece_at(size, i), TC_PIECE_SIZE, digest);
     return digest;
+}
+
+/* The lower half. */
+static uint32_t row_of(const struct source *from, const struct tc_tensor *as, size_t size, size_t i)
+{
+    uint32_t sent;
+
+    if (from->whole)
+        return (uint32_t)digest_row(from->whole + i * size, size,
+                                    tc_rows_have_pieces(size, size_of(as)));
+    memcpy(&sent, from->rows + i * sizeof(sent), sizeof(sent));
+    return sent;
 }
 
 static size_t n_rows(const struct tc_tensor *as)
@@ -124,14 +124,30 @@ static void add_rows(struct tc_strbuf *out, const struct source *from, const str
         return;
     tc_strbuf_adds(out, ",\"rows\":\"");
     for (size_t i = 0; i < n; i++) {
-        uint64_t digest =
-            from->whole ? digest_row(from->whole + i * size, size, size_of(as) <= MAX_ROWS_WHOLE)
-                        : digest_of_pieces(from->rows + i * TC_N_PIECES * sizeof(digest),
-                                           TC_N_PIECES, TC_PIECE_SIZE, 0);
+        const uint32_t digest = row_of(from, as, size, i);
+
         for (int shift = 28; shift >= 0; shift -= 4)
             tc_strbuf_addc(out, hex[digest >> shift & 15]);
     }
     tc_strbuf_addc(out, '"');
+}
+
+/* As torch sends it. */
+static void take_summed(const unsigned char *sent, size_t n_columns, struct tc_summary *out)
+{
+    int64_t of[TC_SUMMED_LAST + 1] = {0};
+
+    memcpy(of, sent, (n_columns ? TC_SUMMED_LAST + 1 : TC_SUMMED_DISTINCT + 1) * sizeof(of[0]));
+    *out = (struct tc_summary){.min = of[TC_SUMMED_MIN],
+                               .max = of[TC_SUMMED_MAX],
+                               .n_negative = (size_t)of[TC_SUMMED_NEGATIVE],
+                               .n_zero = (size_t)of[TC_SUMMED_ZERO],
+                               .n_one = (size_t)of[TC_SUMMED_ONE],
+                               .n_distinct = of[TC_SUMMED_DISTINCT],
+                               .has_first = of[TC_SUMMED_HAS_FIRST],
+                               .has_last = of[TC_SUMMED_HAS_LAST],
+                               .first = of[TC_SUMMED_FIRST],
+                               .last = of[TC_SUMMED_LAST]};
 }
 
 static void add_summary(struct tc_strbuf *out, const struct source *from,
@@ -140,9 +156,14 @@ static void add_summary(struct tc_strbuf *out, const struct source *from,
     size_t n_columns = as->n_dims > 1 ? (size_t)as->shape[as->n_dims - 1] : 0;
     struct tc_summary summary;
 
-    if (!from->whole)
+    if (from->whole)
+        tc_summarize(from->whole, as->n, n_columns, as->dtype->integer, &summary);
+    else if (from->summary && from->is_packed)
+        tc_packed_summary(from->summary, as->n, n_columns, as->dtype->integer, &summary);
+    else if (from->summary)
+        take_summed(from->summary, n_columns, &summary);
+    else
         return;
-    tc_summarize(from->whole, as->n, n_columns, as->dtype->integer, &summary);
     tc_strbuf_adds(out, ",\"summary\":");
     tc_summary_add(out, &summary, as->dtype->integer);
 }
@@ -155,11 +176,14 @@ static void add_bound(struct tc_strbuf *out, double x)
     tc_encode_float(out, unit >= 1 ? round(x / unit) * unit : round(x / unit) / round(1 / unit));
 }
 
-static void add_range(struct tc_strbuf *out, const void *data, const struct tc_tensor *as)
+static void add_range(struct tc_strbuf *out, const struct source *from, const struct tc_tensor *as)
 {
-    struct tc_range range;
+    struct tc_range range = {0};
 
-    tc_range(data, as->n, as->dtype->number, &range);
+    if (from->whole)
+        tc_range(from->whole, as->n, as->dtype->number, &range);
+    else if (from->range)
+        tc_packed_range(from->range, as->dtype->number, &range);
     if (!range.n)
         return;
     tc_strbuf_adds(out, ",\"range\":[");
@@ -184,24 +208,28 @@ static void add_float(struct tc_strbuf *out, const struct source *from, const st
         return;
     if (!is_constant(from, as)) {
         if (has_range)
-            add_range(out, from->whole, as);
+            add_range(out, from, as);
         return;
     }
     tc_strbuf_adds(out, as->n == 1 ? ",\"value\":" : ",\"constant\":");
-    tc_encode_float(out, tc_float_at(from->whole ? from->whole : from->first + sizeof(uint64_t),
-                                     as->dtype->number));
+    tc_encode_float(
+        out,
+        tc_float_at(from->whole ? from->whole : from->first + (as->dtype->item_size == 8 ? 8 : 4),
+                    as->dtype->number));
 }
 
 static void add_scale(struct tc_strbuf *out, const struct source *from, const struct tc_tensor *as)
 {
-    struct tc_scale scale;
+    struct tc_scale scale = {0};
 
     if (from->whole)
         tc_scale(from->whole, as->n, as->dtype->item_size, as->dtype->number, &scale);
+    else if (from->sample && from->is_packed)
+        tc_packed_scale(from->sample, as->dtype->number, &scale);
     else if (from->sample)
         tc_scale(from->sample, as->n < TC_N_SCALED ? as->n : TC_N_SCALED, as->dtype->item_size,
                  as->dtype->number, &scale);
-    if ((!from->whole && !from->sample) || !scale.n)
+    if (!scale.n)
         return;
     tc_strbuf_adds(out, ",\"scale\":{\"rms\":");
     tc_encode_float(out, scale.rms);
@@ -275,7 +303,7 @@ static void add_members(struct tc_strbuf *out, const struct source *from,
 /* ---- what lies elsewhere ---- */
 
 /* So few bytes are sent whole: operators take longer to answer anything about them. The kernel
- * answers all at once, in some 32 bytes. */
+ * answers all at once, in some 32 bytes, and 4 for each row. */
 #define MAX_SENT        ((size_t)4096)
 #define MAX_SENT_KERNEL ((size_t)32)
 
@@ -287,13 +315,9 @@ struct wanted {
     size_t n_sent;
 };
 
-/* Members that need all elements, which are few, on the CPU. */
-static bool is_sent_whole(const struct tc_tensor *as, unsigned members)
+static bool is_sent_whole(const struct tc_tensor *as)
 {
-    const size_t max_sent = tc_look_has_kernel(as) ? MAX_SENT_KERNEL : MAX_SENT;
-
-    return size_of(as) <= max_sent || members & (SUMMARY | RANGE) ||
-           ((members & ROWS) && n_rows(as) && size_of(as) <= MAX_ROWS_WHOLE);
+    return size_of(as) <= (tc_look_has_kernel(as) ? MAX_SENT_KERNEL : MAX_SENT);
 }
 
 static void send(struct wanted *w, PyObject *tensor, enum tc_what what)
@@ -304,18 +328,39 @@ static void send(struct wanted *w, PyObject *tensor, enum tc_what what)
 
 static void send_all(struct wanted *w, PyObject *tensor)
 {
-    if (is_sent_whole(&w->as, w->members)) {
+    if (is_sent_whole(&w->as)) {
         send(w, tensor, TC_WHAT_BYTES);
         return;
     }
     if (w->members & DIGEST)
         send(w, tensor, is_sampled(&w->as) ? TC_WHAT_STRIPES : TC_WHAT_DIGEST);
-    if ((w->members & ROWS) && n_rows(&w->as))
-        send(w, tensor, TC_WHAT_ROWS);
+    if (w->members & SUMMARY)
+        send(w, tensor, TC_WHAT_SUMMARY);
     if (w->members & SCALE)
         send(w, tensor, TC_WHAT_SAMPLE);
     if (w->members & FLOAT)
         send(w, tensor, TC_WHAT_FIRST);
+    if (w->members & RANGE)
+        send(w, tensor, TC_WHAT_RANGE);
+    if ((w->members & ROWS) && n_rows(&w->as))
+        send(w, tensor, TC_WHAT_ROWS);
+}
+
+static void take_sent(struct source *from, unsigned char what, const struct tc_piece *piece)
+{
+    const unsigned char *data = tc_piece_data(piece);
+    const unsigned char **const places[] = {
+        [TC_WHAT_BYTES] = &from->whole,     [TC_WHAT_STRIPES] = &from->stripes,
+        [TC_WHAT_DIGEST] = &from->sum,      [TC_WHAT_ROWS] = &from->rows,
+        [TC_WHAT_SAMPLE] = &from->sample,   [TC_WHAT_FIRST] = &from->first,
+        [TC_WHAT_SUMMARY] = &from->summary, [TC_WHAT_RANGE] = &from->range};
+
+    if (what == TC_WHAT_SUMMARY || what == TC_WHAT_SAMPLE)
+        from->is_packed = tc_piece_is_of_kernel(piece);
+    if (what == TC_WHAT_RANGE && !tc_piece_is_of_kernel(piece)) /* all of it */
+        from->whole = data;
+    else
+        *places[what] = data;
 }
 
 static void fill_members(struct tc_strbuf *out, const struct tc_hole *hole, const char *text,
@@ -325,30 +370,8 @@ static void fill_members(struct tc_strbuf *out, const struct tc_hole *hole, cons
     struct source from = {0};
 
     (void)text;
-    for (size_t i = 0; i < w->n_sent; i++) {
-        const unsigned char *data = tc_piece_data(&pieces[i]);
-
-        switch (w->sent[i]) {
-        case TC_WHAT_BYTES:
-            from.whole = data;
-            break;
-        case TC_WHAT_STRIPES:
-            from.stripes = data;
-            break;
-        case TC_WHAT_DIGEST:
-            from.sum = data;
-            break;
-        case TC_WHAT_ROWS:
-            from.rows = data;
-            break;
-        case TC_WHAT_SAMPLE:
-            from.sample = data;
-            break;
-        case TC_WHAT_FIRST:
-            from.first = data;
-            break;
-        }
-    }
+    for (size_t i = 0; i < w->n_sent; i++)
+        take_sent(&from, w->sent[i], &pieces[i]);
     add_members(out, &from, &w->as, w->members);
 }
 

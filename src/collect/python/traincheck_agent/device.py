@@ -11,11 +11,12 @@ from . import lanes
 from .values import Shield, dispatches
 
 # As enum tc_what of collect/agent/look/question.h.
-DIGEST, MAGNITUDE, FINITE, BYTES, STRIPES, ROWS, SAMPLE, FIRST, SAME = range(9)
+DIGEST, MAGNITUDE, FINITE, BYTES, STRIPES, ROWS, SAMPLE, FIRST, SAME, SUMMARY, RANGE = range(11)
 
 _N_STRIPES, _STRIPE = 16, 4096  # as in collect/agent/look/digest.h
-_N_PIECES, _PIECE = 4, 256      # as in collect/agent/look/question.h
-_N_SAMPLE = 256                 # as in collect/agent/look/summary.h
+_MAX_ROWS_WHOLE = 256 << 10     # as in collect/agent/look/question.h
+_N_PIECES, _PIECE = 4, 256
+_N_SAMPLE, _MAX_SPAN = 256, 1 << 20  # as in collect/agent/look/summary.h
 _ALIGNMENT = 8
 
 
@@ -60,19 +61,50 @@ def _finite(tensor):
     return [_numbers(torch.stack(torch.aminmax(tensor)))]
 
 
-def _stripes(tensor):
-    data = _bytes(tensor)
+def _stripes(tensor, seed):
+    torch, data = sys.modules["torch"], _bytes(tensor)
     size = data.numel()
     starts = [i * (size // _N_STRIPES) for i in range(_N_STRIPES)] + [size - _STRIPE]
-    return [lanes.sums_of_pieces(sys.modules["torch"].stack([data[at:at + _STRIPE] for at in starts]))]
+    pieces = torch.stack([data[at:at + _STRIPE] for at in starts])
+    return [lanes.chained(lanes.sums_of_rows(pieces).view(1, -1), _STRIPE, seed).view(torch.uint8)]
 
 
 def _rows(tensor):
+    """The lower halves of their digests."""
     torch = sys.modules["torch"]
     rows = _bytes(tensor).view(tensor.shape[0], -1)
-    last = rows.shape[1] - _PIECE
-    starts = [last * i // (_N_PIECES - 1) for i in range(_N_PIECES)]
-    return [lanes.sums_of_pieces(torch.stack([rows[:, at:at + _PIECE] for at in starts], 1).view(-1, _PIECE))]
+    size = rows.shape[1]
+    if rows.numel() > _MAX_ROWS_WHOLE and size > _N_PIECES * _PIECE:
+        starts = [(size - _PIECE) * i // (_N_PIECES - 1) for i in range(_N_PIECES)]
+        pieces = torch.stack([rows[:, at:at + _PIECE] for at in starts], 1).view(-1, _PIECE)
+        digests = lanes.chained(lanes.sums_of_rows(pieces).view(-1, _N_PIECES), _PIECE, 0)
+    else:
+        digests = lanes.chained(lanes.sums_of_rows(rows).view(-1, 1), size, 0)
+    return [digests.view(torch.int32).view(-1, 2)[:, 0].contiguous().view(torch.uint8)]
+
+
+def _column(elements, at):
+    """Whether a column shows one element alone, and the first that it shows."""
+    torch = sys.modules["torch"]
+    shown = elements.select(-1, at).reshape(-1)
+    return [(shown == shown[0]).all().to(torch.int64), shown[0]]
+
+
+def _summary(tensor):
+    """As enum tc_summed of collect/agent/look/question.h."""
+    torch = sys.modules["torch"]
+    elements = tensor.to(torch.int64)
+    flat = elements.reshape(-1)
+    low, high = torch.aminmax(flat)
+    ordered = flat.sort()[0]
+    different = (ordered[1:] != ordered[:-1]).sum() + 1
+    # the span as an unsigned number: below zero where it takes 64 bits
+    span = high - low
+    counted = torch.where((span >= 0) & (span < _MAX_SPAN), different, -1)
+    found = [low, high, (flat < 0).sum(), (flat == 0).sum(), (flat == 1).sum(), counted]
+    if elements.dim() > 1:
+        found += _column(elements, 0) + _column(elements, -1)
+    return [torch.stack(found).view(torch.uint8)]
 
 
 def _sample(tensor):
@@ -86,14 +118,19 @@ def _sample(tensor):
 def _first(tensor):
     torch = sys.modules["torch"]
     bits = _bits(tensor)
-    return [(bits != bits[0]).any().to(torch.int64).view(1).view(torch.uint8), bits[:1].view(torch.uint8)]
+    wide = torch.int64 if bits.dtype is torch.int64 else torch.int32
+    return [(bits != bits[0]).any().to(wide).view(1).view(torch.uint8), bits[:1].view(torch.uint8)]
 
 
 def _same(tensor, other):
     return [(_bits(tensor) != _bits(other)).any().view(1).view(sys.modules["torch"].uint8)]
 
 
-_SINGLE = {FINITE: _finite, BYTES: lambda tensor: [_bytes(tensor)], STRIPES: _stripes, ROWS: _rows, SAMPLE: _sample, FIRST: _first}
+def _whole(tensor):
+    return [_bytes(tensor)]
+
+
+_SINGLE = {FINITE: _finite, BYTES: _whole, ROWS: _rows, SAMPLE: _sample, FIRST: _first, SUMMARY: _summary, RANGE: _whole}
 
 
 # ---- those of a look ----
@@ -125,14 +162,14 @@ class _Answers:
 
 def _digests(answers, questions):
     if questions:
-        sums = lanes.sums([_bytes(tensor) for _, _, tensor, _ in questions])
+        sums = lanes.sums([_bytes(tensor) for _, _, tensor, _, _ in questions])
         answers.add_array([q[0] for q in questions], sums.view(sys.modules["torch"].uint8), 8)
 
 
 def _magnitudes(answers, questions):
     torch = sys.modules["torch"]
     by_dtype = {}
-    for number, _, tensor, _ in questions:
+    for number, _, tensor, _, _ in questions:
         by_dtype.setdefault(tensor.dtype, []).append((number, tensor))
     for dtype, of in by_dtype.items():
         found = torch.stack(torch._foreach_norm([tensor for _, tensor in of], math.inf))
@@ -204,13 +241,16 @@ def stream_of(index, tensors):
 # ---- looks ----
 
 def _answer(questions, device):
-    """The bytes on their way to the CPU, and the places of the answers to questions of one device: [(number, what, tensor, other)]."""
+    """The bytes on their way to the CPU, and the places of the answers to questions of one device:
+    [(number, what, tensor, other, seed)]."""
     answers = _Answers(device)
     _digests(answers, [q for q in questions if q[1] == DIGEST])
     _magnitudes(answers, [q for q in questions if q[1] == MAGNITUDE])
-    for number, what, tensor, other in questions:
+    for number, what, tensor, other, seed in questions:
         if what == SAME:
             answers.places[number] = answers.add(_same(tensor, other))
+        elif what == STRIPES:
+            answers.places[number] = answers.add(_stripes(tensor, seed))
         elif what in _SINGLE:
             answers.places[number] = answers.add(_SINGLE[what](tensor))
     return _to_host(answers), answers.places
@@ -218,20 +258,21 @@ def _answer(questions, device):
 
 def _answer_by_copies(questions):
     """The same where an operator is missing, or memory runs out."""
-    here = [(number, what, tensor.cpu(), other if other is None else other.cpu()) for number, what, tensor, other in questions]
+    here = [(number, what, tensor.cpu(), other if other is None else other.cpu(), seed) for number, what, tensor, other, seed in questions]
     return _answer(here, sys.modules["torch"].device("cpu"))
 
 
 def look(questions):
-    """Answers to [(what, tensor, other tensor or None)]: of each the place, (number of a transfer, offset) or None where it cannot
+    """Answers to [(what, tensor, other tensor or None, seed)]: of each the place, (number of a transfer, offset) or None where it cannot
     be answered; and the transfers, one of each device: (tensor on the CPU, its address, its size, the event behind it or None, the
     driver's own pointer to that event or 0)."""
     torch = sys.modules["torch"]
     found, transfers, by_device = [None] * len(questions), [], {}
     with Shield(), torch.no_grad():
-        for number, (what, tensor, other) in enumerate(questions):
+        for number, (what, tensor, other, seed) in enumerate(questions):
             if _is_readable(tensor) and (other is None or _is_readable(other)):
-                by_device.setdefault(tensor.device, []).append((number, what, tensor.detach(), other if other is None else other.detach()))
+                by_device.setdefault(tensor.device, []).append(
+                    (number, what, tensor.detach(), other if other is None else other.detach(), seed))
         for device, of in by_device.items():
             try:
                 (host, event), places = _answer(of, device)

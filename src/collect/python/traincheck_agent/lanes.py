@@ -68,11 +68,22 @@ def _chunks(data, numbers):
     return _mix(products + beside + places * _signed(GOLDEN)).sum(1)
 
 
-def sums_of_pieces(pieces):
-    """The bytes of the sum of each row, of a chunk at most."""
+def sums_of_rows(rows):
+    """The sum of each row of bytes."""
     torch = sys.modules["torch"]
-    filled = torch.nn.functional.pad(pieces, (0, -pieces.shape[1] % CHUNK)).reshape(-1)
-    return _chunks(filled, torch.zeros(len(pieces), dtype=torch.int64, device=pieces.device)).view(torch.uint8)
+    filled = torch.nn.functional.pad(rows, (0, -rows.shape[1] % CHUNK))
+    n_chunks = filled.shape[1] // CHUNK
+    numbers = torch.arange(n_chunks, device=rows.device).repeat(len(rows))
+    return _chunks(filled.reshape(-1), numbers).view(-1, n_chunks).sum(1)
+
+
+def chained(sums, size, seed):
+    """Of each row of sums, of pieces of that size: a digest, where that of a piece is the seed of the next one."""
+    digests = _signed(seed)
+    for i in range(sums.shape[1]):
+        seeds = digests + _signed((size + 1) * GOLDEN)
+        digests = _mix(sums[:, i] + (_signed(_mixed(seeds % (1 << 64))) if i == 0 else _mix(seeds)))
+    return digests
 
 
 def _add_small(found, owners, group):
