@@ -75,7 +75,8 @@
     X(t,            INT,    REQUIRED, TC_IN(t))      \
     X(value,        ANY,    OPTIONAL, TC_IN(value))  \
     X(same,         ARRAY,  OPTIONAL, TC_IN(same))   \
-    X(finite,       BOOL,   OPTIONAL, TC_IN(finite))
+    X(finite,       BOOL,   OPTIONAL, TC_IN(finite)) \
+    X(found_inf,    BOOL,   OPTIONAL, TC_NOWHERE)
 
 #define TC_RAISE_FIELDS(X)                        \
     X(id,           INT,    REQUIRED, TC_IN(id))  \

@@ -420,6 +420,9 @@ class Elsewhere(Compared):
         found = [r["attrs"] for r in there.records() if r["type"] == "var"]
         self.assertEqual([a["lr"] for a in found if "lr" in a], [0.5, 0.25, 0.125, 0.0625])
         self.assertEqual([a["scale"] for a in found if "scale" in a], [4.0, 8.0, 4.0, 8.0])
+        calls = {r["id"]: r["fn"].rpartition(".")[2] for r in there.records() if r["type"] == "call"}
+        found_inf = [(calls[r["id"]], r["found_inf"]) for r in there.records() if "found_inf" in r]
+        self.assertEqual(found_inf, [(name, step == 3) for step in range(6) for name in ("unscale_", "step")])
 
     def test_a_device_that_lacks_an_operator_is_read_by_copies(self):
         self.compare_text(PLAIN_MODEL, LACKING=LACKING)

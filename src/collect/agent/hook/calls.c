@@ -99,22 +99,10 @@ static void before_optimizer(struct tc_thread *thread, struct tc_span *span)
     }
 }
 
-static PyObject *argument(const struct tc_span *span, const char *name, size_t position)
-{
-    const struct tc_arguments *a = &span->args;
-
-    if (position < a->n)
-        return a->items[position];
-    for (Py_ssize_t i = 0; a->names && i < PyTuple_GET_SIZE(a->names); i++)
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(a->names, i), name) == 0)
-            return a->items[a->n + (size_t)i];
-    return NULL;
-}
-
 /* eval() is train(False). */
 static void before_mode(struct tc_thread *thread, const struct tc_span *span)
 {
-    PyObject *mode = argument(span, "mode", 0);
+    PyObject *mode = tc_arguments_at(&span->args, "mode", 0);
     bool is_eval = strstr(span->api->fn, ".eval\"") || mode == Py_False;
 
     if (!tc_roots_are_in(span->receiver))
@@ -129,7 +117,7 @@ static void before(struct tc_thread *thread, struct tc_span *span)
 
     switch (span->api->role) {
     case TC_ROLE_STEP:
-        closure = argument(span, "closure", 0);
+        closure = tc_arguments_at(&span->args, "closure", 0);
         span->is_closure = closure && closure != Py_None;
         if (span->is_closure) /* what it calls comes before the step, and would say so */
             tc_steps_set_stage(thread, TC_STAGE_TRAINING);

@@ -5,6 +5,7 @@
 
 #include "collect/agent/say/answers.h"
 #include "collect/agent/say/arguments.h"
+#include "collect/agent/say/found_inf.h"
 #include "collect/agent/say/frames.h"
 #include "collect/agent/say/line.h"
 #include "collect/agent/say/params_record.h"
@@ -170,6 +171,8 @@ void tc_record_return(struct tc_thread *thread, const struct tc_span *span, PyOb
     tc_encode_asked(out, result, NULL, &asked);
     if (span->api->flags & TC_API_ASK)
         tc_answers_add(out, span, result);
+    if (span->api->role == TC_ROLE_UNSCALE || span->api->role == TC_ROLE_SCALER)
+        tc_found_inf_add(out, span);
     tc_strbuf_adds(out, "}\n");
     tc_line_end(thread, 0);
 }

@@ -146,6 +146,16 @@ static bool is_of_binding(PyObject *name)
            PyUnicode_CompareWithASCIIString(name, "requires_grad") == 0;
 }
 
+PyObject *tc_arguments_at(const struct tc_arguments *args, const char *name, size_t position)
+{
+    if (position < args->n)
+        return args->items[position];
+    for (Py_ssize_t i = 0; args->names && i < PyTuple_GET_SIZE(args->names); i++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(args->names, i), name) == 0)
+            return args->items[args->n + (size_t)i];
+    return NULL;
+}
+
 static bool takes(const struct tc_sig *sig, const struct tc_arguments *args)
 {
     size_t position = 0;

@@ -54,6 +54,8 @@ const struct tc_sig_param *tc_sig_at(const struct tc_sig *sig, size_t position);
 const struct tc_sig_param *tc_sig_named(const struct tc_sig *sig, PyObject *name);
 /* What is given by the name of the parameter, borrowed; NULL if nothing is. */
 PyObject *tc_sig_value_named(const struct tc_arguments *args, const struct tc_sig_param *param);
+/* The argument of that name, which may be given by position, borrowed; NULL if it is not given. */
+PyObject *tc_arguments_at(const struct tc_arguments *args, const char *name, size_t position);
 /* Are the arguments by position all one value? */
 bool tc_sig_is_gathered(const struct tc_sig *sig, const struct tc_arguments *args);
 

@@ -8,7 +8,7 @@ from .classes import describe as describe_class
 from .device import has_come, look, nvrtc_paths, stream_of, wait_for
 from .names import name_in_module, name_of_root as name_of_object, place_of_file
 from .process import ending, open_trace
-from .values import as_double, autocast_json, content, name_of_root, numpy_json, placement_json, scaler_settings, shield
+from .values import as_double, autocast_json, content, found_inf, name_of_root, numpy_json, placement_json, scaler_settings, shield
 
 _PACKAGES = {row.owner.split(".")[0] for row in table.TABLE} - {"torch"}
 # Parts of them that are loaded later than the package itself.

@@ -73,6 +73,15 @@ def scaler_settings(scaler):
     return {"enabled": True, "scale": found.get("_init_scale") if scale is None else scale}
 
 
+def found_inf(scaler, optimizer):
+    """What a GradScaler has found of the gradients of an optimizer since its last update: a number on each device, not 0 where one is not
+    finite."""
+    states = vars(scaler).get("_per_optimizer_states")
+    state = states.get(id(optimizer)) if isinstance(states, dict) else None
+    found = state.get("found_inf_per_device") if isinstance(state, dict) else None
+    return list(found.values()) if isinstance(found, dict) else []
+
+
 class Shield:
     """Hides our reading from the function and dispatch modes of the user."""
 
