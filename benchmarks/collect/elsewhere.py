@@ -6,8 +6,9 @@ usage: elsewhere.py [--bin build/bin] [--python PYTHON] [--kernel | --late] [--s
                     [PIPELINE ...]
 
 Without PIPELINE all, those of several ranks too. All records must be the same, in the same order, but for their times and what
-processes are called. --kernel: the device is one of CUDA; its driver and the compiler of its kernel are stand-ins, which the build
-has. --late: operators of torch ask it, and the answers come late by that stand-in. Without either they come at once.
+processes are called. What no seed of theirs decides is settled in both runs: tests/python/settled.py, and memory that nobody has filled.
+--kernel: the device is one of CUDA; its driver and the compiler of its kernel are stand-ins, which the build has. --late: operators of
+torch ask it, and the answers come late by that stand-in. Without either they come at once.
 
 Prints a line for each, with --kernel what was called of the driver. A pipeline that differs is run once more as it is: where that
 differs from itself, too, it shows nothing. Exit status 1 if another one differs. Each runs twice: some 30 s, and 50 minutes for all."""
@@ -30,19 +31,23 @@ from traced import decode  # noqa: E402
 
 NAMES = "t", "pid", "ppid", "tid"  # what differs from run to run
 LIMIT_S = 600
+# Of both runs. The C library fills all memory that it hands out, which it does not where it keeps small pieces at hand or takes large ones
+# from the kernel.
+TUNABLES = "glibc.malloc.perturb=90:glibc.malloc.tcache_count=0:glibc.malloc.mmap_threshold=1073741824"
+SETTLED = {"PYTHONPATH": str(TESTS / "stands_in"), "GLIBC_TUNABLES": TUNABLES}
 
 
 def order(file):
     """Ranks by their number, processes of one rank as they were started."""
-    rank, pid = re.search(r"_r([-\d]+)_p(\d+)", file.name).groups()
-    return -1 if rank == "-" else int(rank), int(pid)
+    rank = re.search(r"_r([-\d]+)_p\d+", file.name)[1]
+    return -1 if rank == "-" else int(rank), json.loads(decode(file).split("\n", 1)[0])["unix_ns"]
 
 
 def records(folder):
     """Of each process, without its first record, all times and the names of temporary folders."""
     found = []
     for file in sorted(folder.glob("trace_*"), key=order):
-        lines = re.sub(r"/tmp\w{6,}", "/tmp", decode(file)).splitlines()[1:]
+        lines = re.sub(r"/tmp(\w{6,}|/\w*\d{4,})", "/tmp", decode(file)).splitlines()[1:]
         found.append([{key: value for key, value in json.loads(line).items() if key not in NAMES} for line in lines])
     return found
 
@@ -55,7 +60,8 @@ def trace(args, pipeline, folder, env):
     if job[0] != "--":  # a process of its own, which reads PYTHONPATH with the agent in it
         job = ["--", tools.python, *job]
     command = [args.bin / "traincheck-collect", "--python", tools.python, "-q", "-o", folder, *args.options.split(), *job]
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", **env}
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", **SETTLED, **env}
+    env["STANDIN_SCRIPT"] = ":".join(filter(None, (str(TESTS / "settled.py"), env.get("STANDIN_SCRIPT"))))
     done = harness.run_limited(command, LIMIT_S, cwd=work, env=env)
     if done.returncode:
         raise harness.Failed(f"exit status {done.returncode}\n{done.stderr[-2000:]}")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On PYTHONPATH: what STANDIN_SCRIPT names is run in each traced process, ranks and workers too."""
+"""On PYTHONPATH: what STANDIN_SCRIPT names, files with : between them, is run in each traced process, ranks and workers too."""
 import os
 import runpy
 import sys
 
 if "STANDIN_SCRIPT" in os.environ and "traincheck_agent.policy" in sys.modules:
-    runpy.run_path(os.environ["STANDIN_SCRIPT"])
+    for script in os.environ["STANDIN_SCRIPT"].split(":"):
+        runpy.run_path(script)
