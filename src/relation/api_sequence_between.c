@@ -6,7 +6,8 @@
  *               A scaler may leave out the step; and the gradient was not for a step at all where
  *               it was for an input of the model, or where the script moved the weights by it.
  *               Now and then a script clips it, sees how large it is and leaves out the step
- *   clip        between a backward and the unscaling of its gradients: the limit is another; and
+ *   clip        between a backward and the unscaling of its gradients, which a scaler's step may
+ *               do itself: the limit is another; and
  *               between two backwards of one model that a step adds up: it is no limit of the sum
  *
  * By role, whichever API has it. An example for each step window that has Ia and Ic. What a step
@@ -101,6 +102,7 @@ struct progress {
     bool has_plain;      /* a step that cleared none before it */
     struct ids harmless; /* calls that cleared none in vain */
     struct ids early;    /* clippings that another backward followed */
+    struct ids unscaled; /* calls of scalers that unscaled inside */
     int64_t asked;       /* the root that ran last with gradients, or TC_NONE */
     int64_t trained;     /* that of the last backward */
     int64_t clip;        /* the last clipping of gradients that no step has used; and their root */
@@ -115,6 +117,7 @@ static void between_release(void *state)
     for (size_t pos = 0; (progress = tc_map_next(processes, &pos));) {
         ids_release(&progress->harmless);
         ids_release(&progress->early);
+        ids_release(&progress->unscaled);
     }
     tc_map_release_structs(processes);
 }
@@ -169,10 +172,21 @@ static void follow_clips(struct progress *progress, const struct tc_call *call)
     }
 }
 
+/* A scaler's step unscales what the script has not. */
+static void follow_unscaling(struct progress *progress, const struct tc_call *call)
+{
+    if (call->role != TC_ROLE_UNSCALE)
+        return;
+    while ((call = call->parent))
+        if (call->role == TC_ROLE_SCALER)
+            ids_add(&progress->unscaled, call->id);
+}
+
 static void follow(struct progress *progress, const struct tc_process *process,
                    const struct tc_call *call)
 {
     follow_clips(progress, call);
+    follow_unscaling(progress, call);
     if (call->is_root) {
         progress->asks_input |= asks_for_input(call);
     } else if (call->role == TC_ROLE_BACKWARD) {
@@ -237,6 +251,36 @@ static enum tc_excuse excuse_of(const struct tc_window *window, const struct pro
     return progress->has_plain && is_dropped(window, at) ? TC_EXCUSE_DROPPED : TC_EXCUSE_NONE;
 }
 
+/* Does it end what the rule speaks of? */
+static bool ends(const struct tc_member_call *member, enum tc_role role,
+                 const struct progress *progress)
+{
+    if (member->role == role)
+        return true;
+    if (member->role != TC_ROLE_SCALER)
+        return false;
+    return role == TC_ROLE_STEP ||
+           (role == TC_ROLE_UNSCALE && ids_have(&progress->unscaled, member->id));
+}
+
+static bool has_unscaling(const struct tc_window *window, const struct progress *progress)
+{
+    for (size_t i = 0; i < window->members.n; i++)
+        if (is_of_the_loop(&window->members.items[i]) &&
+            ends(&window->members.items[i], TC_ROLE_UNSCALE, progress))
+            return true;
+    return false;
+}
+
+/* Has the window what the rule speaks of? */
+static bool is_asked(const struct tc_window *window, const struct tc_claim *rule,
+                     const struct progress *progress)
+{
+    return has_role(window, rule->roles[WHAT]) &&
+           (rule->roles[TO] == TC_ROLE_UNSCALE ? has_unscaling(window, progress)
+                                               : has_role(window, rule->roles[TO]));
+}
+
 /* The first call that stands where it must not, or NULL. */
 static const struct tc_member_call *find_between(const struct tc_window *window,
                                                  const struct tc_claim *rule,
@@ -260,8 +304,7 @@ static const struct tc_member_call *find_between(const struct tc_window *window,
         }
         if (member->role == rule->roles[FROM])
             is_waiting = true;
-        else if (member->role == rule->roles[TO] ||
-                 (rule->roles[TO] == TC_ROLE_STEP && member->role == TC_ROLE_SCALER))
+        else if (ends(member, rule->roles[TO], progress))
             is_waiting = false;
     }
     return NULL;
@@ -296,11 +339,11 @@ static void on_window(struct progress *progress, struct tc_strtab *symbols,
     if (!tc_is_step_window(event)) /* its calls belong to the next */
         return;
     for (size_t i = 0; i < TC_N_CLAIMS(rules); i++)
-        if (has_role(event->window, rules[i].roles[WHAT]) &&
-            has_role(event->window, rules[i].roles[TO]))
+        if (is_asked(event->window, &rules[i], progress))
             judge(&rules[i], symbols, event, progress, sink);
     ids_next_window(&progress->harmless);
     ids_next_window(&progress->early);
+    ids_next_window(&progress->unscaled);
 }
 
 static void between_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,

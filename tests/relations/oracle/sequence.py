@@ -105,6 +105,9 @@ def between(p, what, r):
         state["spent"] = True
     if what == "call" and not r["raised"]:
         follow_clips(state, r)
+        for around in p.around(r["above"]) if r["role"] == "unscale" else ():
+            if around["role"] == "scaler":
+                around["unscales"] = True
         if r["root"]:
             state["asks"] = state.get("asks") or any(
                 isinstance(a, dict) and a.get("requires_grad") is True for a in (r.get("args") or {}).values())
@@ -121,8 +124,10 @@ def between(p, what, r):
         for i, c in enumerate(loop if key != "clip sum" else ()):
             is_excused = c.get("serves") or state.get("plain") and is_dropped(loop, i)
             is_between |= c["role"] == role and last == begin and not is_excused
-            last = c["role"] if c["role"] in (begin, end) or (end == "step" and c["role"] == "scaler") else last
-        if {role, end} <= {c["role"] for c in loop}:
+            ends = c["role"] == "scaler" and (end == "step" or (end == "unscale" and c.get("unscales")))
+            last = c["role"] if c["role"] in (begin, end) or ends else last
+        unscales = {"unscale" for c in loop if c.get("unscales")} if end == "unscale" else set()
+        if {role, end} <= {c["role"] for c in loop} | unscales:
             yield key, situation_of_window(p, r), is_between
             state["plain"] = state.get("plain") or key == "zero_grad" and not is_between
 
