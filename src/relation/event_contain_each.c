@@ -4,8 +4,8 @@
  * receiver owns
  *
  * Of an optimizer step these are the parameters that require a gradient, of a root forward the
- * model's buffers, those of frozen modules apart from others. Judged when the call returns,
- * variable by variable.
+ * model's buffers, those of frozen modules apart from others, and in evaluation mode those that
+ * forwards in training mode have moved. Judged when the call returns, variable by variable.
  */
 #include "relation/claims.h"
 #include "relation/form.h"
@@ -30,6 +30,7 @@ struct each_state {
         streaks; /* (process, call, receiver, variable) → calls in a row without a change */
     struct tc_module_names modules;
     struct tc_map steppers; /* (process, variable) → the optimizer that stepped it last */
+    struct tc_map moving;   /* (process, variable) that a forward in training mode has changed */
 };
 
 static void each_release(void *state)
@@ -39,6 +40,7 @@ static void each_release(void *state)
     tc_map_release(&each->streaks);
     tc_module_names_release(&each->modules);
     tc_map_release(&each->steppers);
+    tc_map_release(&each->moving);
 }
 
 static bool is_uncleared(const struct tc_call *call, int64_t serial)
@@ -209,6 +211,33 @@ static void each_owned(const struct each_example *x)
  * it follows has. */
 #define STEPS_TO_MOVE 2
 
+/* What moves in training stands in evaluation. Ranks may exchange it in any forward. */
+static void follow_moving(const struct each_example *x, const struct tc_variable *v)
+{
+    const struct tc_call *call = x->event->call;
+    const int64_t who[] = {x->event->process->pid, v->serial};
+    const uint64_t place = tc_hash64(who, sizeof(who), 0);
+    const bool changed = v->data_cause >= call->id;
+
+    if (tc_call_is_training(call) && changed)
+        tc_map_put(&x->each->moving, place, 1);
+    if (tc_call_is_training(call) || x->event->process->world > 1 || !v->has_data ||
+        !tc_map_get(&x->each->moving, place, &(uint64_t){0}))
+        return;
+    struct tc_situation situation = *x->base;
+    const tc_sym outcome =
+        TC_ATOM(x->symbols, TC_SYM_DATA, changed ? TC_SYM_CHANGED : TC_SYM_UNCHANGED);
+    tc_situation_add_variable(&situation, v, v->grad);
+    tc_situation_sort(&situation);
+    const struct tc_example example = {
+        .key = TC_ATOM(x->symbols, call->descriptor, TC_SYM_MOVING_BUFFER),
+        .situation = &situation,
+        .outcome = &outcome,
+        .n_outcome = 1,
+        .variable = v};
+    x->sink->example(x->sink->context, x->event, &example);
+}
+
 /* Buffers of the root that ran. */
 static void each_buffer(const struct each_example *x)
 {
@@ -220,6 +249,7 @@ static void each_buffer(const struct each_example *x)
     for (size_t pos = 0; (v = tc_map_next(&x->event->process->variables, &pos));) {
         if (v->kind != TC_SYM_BUFFER || v->root != root)
             continue;
+        follow_moving(x, v);
         bool is_frozen = tc_modules_rest(&modules, &x->each->modules, x->symbols, v);
         tc_sym kind = is_frozen ? TC_SYM_FROZEN_BUFFER : v->kind;
         if (is_frozen && x->event->call->step < STEPS_TO_MOVE)
@@ -275,15 +305,20 @@ static const struct tc_claim claims[] = {
     CLAIM(TC_SYM_FROZEN_BUFFER, TC_SYM_DATA, TC_SYM_UNCHANGED, TC_SYM_CHANGED, TC_PARAM_CHANGE,
           TC_SUPPORT_LAW, "%c leaves data of each buffer of a frozen module as it is",
           "%v changed%r"),
+    CLAIM(TC_SYM_MOVING_BUFFER, TC_SYM_DATA, TC_SYM_UNCHANGED, TC_SYM_CHANGED, TC_PARAM_CHANGE,
+          TC_SUPPORT_LAW,
+          "%c in evaluation mode leaves data of each buffer that training moves as it is",
+          "%v changed%r"),
 };
 
-/* What buffers are for depends on their module: a mask stays, statistics need not. */
+/* What buffers are for depends on their module: a mask stays, statistics need not. What training
+ * moves is no mask. */
 static bool each_has_context(const struct tc_strtab *symbols, const struct tc_param *params,
                              tc_sym field)
 {
     (void)symbols;
     return params[1].kind == TC_PARAM_CHANGE && field == TC_SYM_F_V_OWNER &&
-           params[1].name != TC_SYM_PARAMETER;
+           params[1].name != TC_SYM_PARAMETER && params[1].name != TC_SYM_MOVING_BUFFER;
 }
 
 /* Why it did not change, as far as its gradient tells. */

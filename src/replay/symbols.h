@@ -96,6 +96,7 @@
     X(PARAMETER, "Parameter")                       \
     X(BUFFER, "buffer")                             \
     X(FROZEN_BUFFER, "frozen_buffer")               \
+    X(MOVING_BUFFER, "moving_buffer")            \
     X(PARAM_GROUP, "param_group")                   \
     X(BATCH, "batch")                               \
     X(VALUE, "value")                               \

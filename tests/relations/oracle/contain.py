@@ -72,6 +72,8 @@ def owned(p, what, call):
     else:
         variables = [v for v in p.variables.values() if v["kind"] == "buffer" and v["root"] == call["self"]["id"]]
     for v in variables:
+        if call["role"] != "step":
+            yield from moved_by_training(p, call, v)
         if kind_of(p, v) == "frozen_buffer" and call["step"] < 2:
             continue
         where = situation_of(p, call, False)
@@ -95,6 +97,16 @@ def owned(p, what, call):
                 outcome.add(("kept", text(call["kept"][v["serial"]])))
         if outcome:
             yield (call["name"], kind_of(p, v)), {**where, **situation_of_variable(v, grad)}, frozenset(outcome)
+
+
+def moved_by_training(p, call, v):
+    """A buffer that a forward in training mode has changed: what becomes of it in evaluation mode. Ranks may exchange it."""
+    moving, changed = p.state["moving"], v["data_cause"] >= call["id"]
+    if call["self"]["attrs"]["training"]:
+        moving.update({v["serial"]: True} if changed else {})
+    elif v["serial"] in moving and p.world < 2:
+        where = {**situation_of(p, call, False), **situation_of_variable(v, v["grad"])}
+        yield (call["name"], "moving_buffer"), where, frozenset({("data", "changed" if changed else "unchanged")})
 
 
 MARKS = {"observed", "computes", "grad_absent", "grad_present", "no_update", "overflow", "flat"}
@@ -139,8 +151,8 @@ def none_claims(key, outcomes):
 def each_claims(key, outcomes):
     met = set().union(*outcomes)
     for kind, attr, to, other in (("Parameter", "data", "changed", "unchanged"), ("buffer", "data", "unchanged", "changed"),
-                                  ("frozen_buffer", "data", "unchanged", "changed"), ("Parameter", "cleared", "true", "false"),
-                                  ("Parameter", "kept", "true", "false"), ("Parameter", "optimizer", "true", "false")):
+                                  ("frozen_buffer", "data", "unchanged", "changed"), ("moving_buffer", "data", "unchanged", "changed"),
+                                  ("Parameter", "cleared", "true", "false"), ("Parameter", "kept", "true", "false"), ("Parameter", "optimizer", "true", "false")):
         if kind == key[1] and (attr, to) in met:
             word = "change" if attr == "data" else "variable"
             yield Claim([{"call": key[0]}, {word: kind, "attr": attr, "to": to}], lambda o, yes=(attr, to), no=(attr, other):
