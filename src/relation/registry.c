@@ -26,6 +26,7 @@
     X(tc_source_statistics) \
     X(tc_source_undone)     \
     X(tc_source_copied)     \
+    X(tc_source_rate)       \
     X(tc_source_run)        \
     X(tc_source_follow)     \
     X(tc_source_distinct)   \
@@ -60,6 +61,7 @@
     X(tc_api_arg_equal)          \
     X(tc_api_arg_upper)          \
     X(tc_api_arg_never)          \
+    X(tc_api_arg_rate)           \
     X(tc_api_arg_distinct)       \
     X(tc_api_arg_setting)        \
     X(tc_api_output_constant)    \

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_arg_rate.c - APIArg/rate: an optimizer steps with a rate at which it can learn
+ *
+ * A warm-up may begin at zero and a schedule may end there. Three steps in a row at a rate of zero
+ * that change nothing are lost: a warm-up divides integers, or a schedule is over before its time.
+ * And the first step does not have the square of the rate that the optimizer was given: where a
+ * schedule is asked for a factor, it gave a rate.
+ *
+ * An example for each step of an optimizer; of the square for the first, in a process that has
+ * loaded nothing.
+ */
+#include "relation/claims.h"
+#include "relation/form.h"
+
+#include "base/hash.h"
+#include "replay/symbols.h"
+
+#define STEPS_IN_A_ROW 3
+
+/* A rate as large is a factor as well: the square of one is one. */
+#define MAX_RATE  0.1
+#define PRECISION 1e-6
+
+/* Of one optimizer. */
+struct steps {
+    unsigned n_at_zero; /* in a row */
+    bool has_stepped;
+};
+
+struct rate_state {
+    struct tc_map optimizers; /* (process, serial) → struct steps * */
+    struct tc_map loads;      /* processes that have loaded something */
+};
+
+static void rate_release(void *state)
+{
+    struct rate_state *s = state;
+
+    tc_map_release_structs(&s->optimizers);
+    tc_map_release(&s->loads);
+}
+
+static bool read_number(const struct tc_value *settings, const char *name, double *number)
+{
+    const struct tc_value *v = tc_value_get(settings, name);
+
+    if (!v || (v->kind != TC_VALUE_INT && v->kind != TC_VALUE_FLOAT))
+        return false;
+    *number = v->kind == TC_VALUE_INT ? (double)v->integer : v->number;
+    return true;
+}
+
+/* Did the step change none of what its optimizer owns, as where all groups have a rate of zero? */
+static bool is_idle(const struct tc_event *event)
+{
+    const struct tc_variable *v;
+
+    for (size_t i = 0; i < event->call->n_params; i++)
+        if ((v = tc_process_variable(event->process, event->call->params[i])) && v->has_data &&
+            v->data_cause >= event->call->id)
+            return false;
+    return true;
+}
+
+static bool is_square(double rate, double given)
+{
+    const double difference = rate - given * given;
+
+    return difference <= PRECISION * given * given && -difference <= PRECISION * given * given;
+}
+
+/* How the rate stands to zero, and to the one that was given; returns the number of words. */
+static size_t outcome_of(struct steps *steps, const struct tc_event *event, bool has_loaded,
+                         tc_sym out[2])
+{
+    const struct tc_value *settings = tc_value_get(event->call->self, "attrs");
+    double rate, given;
+    size_t n = 0;
+
+    if (!read_number(settings, "lr", &rate))
+        return 0;
+    steps->n_at_zero = rate == 0 && is_idle(event) ? steps->n_at_zero + 1 : 0;
+    if (rate != 0)
+        out[n++] = TC_SYM_NOT_ZERO;
+    else if (steps->n_at_zero >= STEPS_IN_A_ROW)
+        out[n++] = TC_SYM_ZERO;
+    if (!steps->has_stepped && !has_loaded && rate > 0 &&
+        read_number(settings, "initial_lr", &given) && given > 0 && given < MAX_RATE)
+        out[n++] = is_square(rate, given) ? TC_SYM_EQUAL : TC_SYM_DIFFERS;
+    steps->has_stepped = true;
+    return n;
+}
+
+static void on_step(struct rate_state *s, const struct tc_event *event, const struct tc_sink *sink)
+{
+    const int64_t serial = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
+    const bool has_loaded = tc_map_get(&s->loads, (uintptr_t)event->process, &(uint64_t){0});
+    struct steps *steps =
+        tc_map_struct(&s->optimizers, tc_hash64(&serial, sizeof(serial), (uintptr_t)event->process),
+                      sizeof(*steps));
+    const struct tc_situation none = {.n = 0};
+    tc_sym outcome[2];
+    const size_t n = outcome_of(steps, event, has_loaded, outcome);
+
+    tc_sym_sort(outcome, n);
+    const struct tc_example example = {
+        .key = TC_SYM_F_SELF_LR, .situation = &none, .outcome = outcome, .n_outcome = n};
+    if (n)
+        sink->example(sink->context, event, &example);
+}
+
+static void rate_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                         const struct tc_sink *sink)
+{
+    struct rate_state *s = state;
+
+    (void)symbols;
+    if (!tc_is_subject(event))
+        return;
+    if (event->call->role == TC_ROLE_STEP)
+        on_step(s, event, sink);
+    else if (event->call->role == TC_ROLE_LOAD)
+        tc_map_put(&s->loads, (uintptr_t)event->process, 1);
+}
+
+const struct tc_source tc_source_rate = {.name = "rate",
+                                         .is_set = true,
+                                         .state_size = sizeof(struct rate_state),
+                                         .release = rate_release,
+                                         .observe = rate_observe};
+
+#define CLAIM(attr_, to_, held_, broken_, expected_, seen_)                                       \
+    {                                                                                             \
+        .key = {TC_SYM_F_SELF_LR}, .roles = {TC_ROLE_STEP}, .n_roles = 1, .of = TC_PARAM_OPERAND, \
+        .kind = TC_SYM_F_SELF_LR, .attr = (attr_), .to = (to_), .held = {(held_)},                \
+        .broken = {(broken_)}, .if_met = true, .support = TC_SUPPORT_USAGE,                       \
+        .expected = (expected_), .seen = (seen_)                                                  \
+    }
+
+static const struct tc_claim claims[] = {
+    CLAIM(
+        TC_SYM_IS, TC_SYM_NOT_ZERO, TC_SYM_NOT_ZERO, TC_SYM_ZERO,
+        "no optimizer takes " TC_TEXT(STEPS_IN_A_ROW) " steps in a row at a rate of zero",
+        "lr was 0, and nothing changed, for " TC_TEXT(STEPS_IN_A_ROW) " steps in a row or more%r"),
+    CLAIM(TC_SYM_IS, TC_SYM_DISTINCT_VALUE, TC_SYM_DIFFERS, TC_SYM_EQUAL,
+          "the first step of an optimizer does not have the square of the rate that it was given",
+          "lr is initial_lr times itself%r"),
+};
+
+const struct tc_relation tc_api_arg_rate = {
+    .name = "APIArg/rate",
+    .summary = "an optimizer steps with a rate at which it can learn",
+    .hint = "Is the schedule as long as the training, and does it give a factor where it is asked "
+            "for one?",
+    .excused_by = 1u << TC_ROLE_LOAD,
+    .lag = STEPS_IN_A_ROW - 1,
+    .source = &tc_source_rate,
+    .claims = claims,
+    .n_claims = TC_N_CLAIMS(claims),
+};
