@@ -25,6 +25,7 @@
     X(tc_source_apart)      \
     X(tc_source_statistics) \
     X(tc_source_models)     \
+    X(tc_source_groups)     \
     X(tc_source_undone)     \
     X(tc_source_copied)     \
     X(tc_source_rate)       \
@@ -46,6 +47,7 @@
     X(tc_consistent_apart)       \
     X(tc_consistent_statistics)  \
     X(tc_consistent_models)      \
+    X(tc_consistent_groups)      \
     X(tc_event_contain_some)     \
     X(tc_event_contain_none)     \
     X(tc_event_contain_each)     \

@@ -58,6 +58,7 @@
     X(INIT, "init")                                 \
     X(OWNED, "owned")                               \
     X(SETTINGS, "settings")                         \
+    X(DECAY, "decay")                            \
     X(SHAPE, "shape")                               \
     X(EQUAL, "equal")                               \
     X(DIFFERS, "differs")                           \

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * consistent_groups.c - Consistent/groups: how an optimizer's parameters are parted into groups
+ *
+ *   settings   the groups of one optimizer have settings of the same names, and their rates differ
+ *              where they do not: torch gives each group all settings that the optimizer reads, so
+ *              that what one group alone has is read by nobody, but for a script that scales its
+ *              rates by it
+ *   decay      of modules that have vectors alone, as norms do, all of one class are decayed, or
+ *              none is. Told where a script itself gives groups a decay, one of them none
+ *
+ * An example for each optimizer with two groups or more, at its first step.
+ */
+#include "relation/consistent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "replay/symbols.h"
+
+#define MAX_GROUPS 64
+
+/* Of one optimizer. */
+struct parted {
+    struct tc_map decayed, spared; /* serials of parameters in groups with a decay, and with none */
+    bool has_stepped;
+};
+
+struct groups_state {
+    struct tc_map optimizers; /* (process, serial) → struct parted * */
+    struct tc_map told;       /* (process, first group) that has been judged */
+};
+
+static void groups_release(void *state)
+{
+    struct groups_state *s = state;
+    struct parted *parted;
+
+    for (size_t pos = 0; (parted = tc_map_next(&s->optimizers, &pos));) {
+        tc_map_release(&parted->decayed);
+        tc_map_release(&parted->spared);
+    }
+    tc_map_release_structs(&s->optimizers);
+    tc_map_release(&s->told);
+}
+
+static struct parted *parted_of(struct groups_state *s, const struct tc_event *event)
+{
+    const int64_t serial = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
+
+    return tc_map_struct(&s->optimizers,
+                         tc_hash64(&serial, sizeof(serial), (uintptr_t)event->process),
+                         sizeof(struct parted));
+}
+
+/* ---- settings ------------------------------------------------------------------------------- */
+
+static bool is_first_group(const struct tc_strtab *symbols, const struct tc_settings *group)
+{
+    const char *name = tc_strtab_text(symbols, group->name), *end = strstr(name, ".param_groups[");
+
+    return end && !strcmp(end, ".param_groups[0]");
+}
+
+/* The i-th group beside the first: groups of one optimizer are met one after another. */
+static const struct tc_settings *group_at(const struct tc_strtab *symbols,
+                                          const struct tc_process *process,
+                                          const struct tc_settings *first, size_t i)
+{
+    const char *name = tc_strtab_text(symbols, first->name);
+    const size_t n_owner = (size_t)(strstr(name, ".param_groups[") - name);
+    const struct tc_settings *group = NULL;
+    struct tc_strbuf wanted = TC_STRBUF_INIT;
+    uint64_t found;
+
+    if (tc_map_get(&process->settings, (uint64_t)(first->serial + (int64_t)i), &found))
+        group = (const struct tc_settings *)(uintptr_t)found;
+    tc_strbuf_add(&wanted, name, n_owner);
+    tc_strbuf_addf(&wanted, ".param_groups[%zu]", i);
+    if (group && strcmp(tc_strtab_text(symbols, group->name), wanted.text) != 0)
+        group = NULL;
+    tc_strbuf_release(&wanted);
+    return group;
+}
+
+static const struct tc_setting *setting_of(const struct tc_settings *group, tc_sym attr)
+{
+    for (size_t i = 0; i < group->items.n; i++)
+        if (group->items.items[i].attr == attr)
+            return &group->items.items[i];
+    return NULL;
+}
+
+/* Has each the settings of the other? */
+static bool have_same_names(const struct tc_settings *a, const struct tc_settings *b)
+{
+    bool is_so = a->items.n == b->items.n;
+
+    for (size_t i = 0; is_so && i < a->items.n; i++)
+        is_so = setting_of(b, a->items.items[i].attr) != NULL;
+    return is_so;
+}
+
+static bool have_own_rates(struct tc_strtab *symbols, const struct tc_settings *a,
+                           const struct tc_settings *b)
+{
+    const tc_sym lr = tc_strtab_intern_text(symbols, "lr");
+    const struct tc_setting *rate = setting_of(a, lr), *other = setting_of(b, lr);
+
+    return rate && other && rate->used != other->used;
+}
+
+static void judge_settings(struct groups_state *s, struct tc_strtab *symbols,
+                           const struct tc_event *event, const struct tc_settings *first,
+                           const struct tc_sink *sink)
+{
+    const struct tc_settings *group, *odd = NULL;
+    const struct tc_situation none = {.n = 0};
+    struct tc_variable variable = {.is_setting = true};
+    size_t n = 1;
+    tc_sym outcome[1];
+    bool is_new;
+
+    for (; n < MAX_GROUPS && (group = group_at(symbols, event->process, first, n)); n++)
+        if (!have_same_names(first, group) && !have_own_rates(symbols, first, group))
+            odd = group;
+    const uint64_t key =
+        tc_hash64(&first->serial, sizeof(first->serial), (uintptr_t)event->process);
+    tc_map_at(&s->told, key, &is_new);
+    if (n < 2 || !is_new)
+        return;
+    variable.serial = odd ? odd->serial : first->serial;
+    variable.name = odd ? odd->name : first->name;
+    variable.kind = TC_SYM_PARAM_GROUP;
+    outcome[0] = tc_consistent_agreement(symbols, TC_SYM_SETTINGS, !odd);
+    tc_consistent_emit(sink, event, TC_SYM_PARAM_GROUP, &none, outcome, 1, &variable);
+}
+
+/* ---- decay ---------------------------------------------------------------------------------- */
+
+static bool is_number(const struct tc_value *v, bool *is_zero)
+{
+    if (!v || (v->kind != TC_VALUE_INT && v->kind != TC_VALUE_FLOAT))
+        return false;
+    *is_zero = v->kind == TC_VALUE_INT ? v->integer == 0 : v->number == 0;
+    return true;
+}
+
+/* A group that is added to an optimizer, with a decay of its own. */
+static void on_group(struct groups_state *s, const struct tc_event *event,
+                     const struct tc_value *group)
+{
+    const struct tc_value *params = tc_value_get(group, "params");
+    bool is_zero;
+
+    if (!params || params->kind != TC_VALUE_ARRAY ||
+        !is_number(tc_value_get(group, "weight_decay"), &is_zero))
+        return;
+    struct parted *parted = parted_of(s, event);
+    for (uint32_t i = 0; i < params->n; i++) {
+        const int64_t serial = tc_value_int(tc_value_get(&params->items[i], "id"), TC_NONE);
+        if (serial != TC_NONE)
+            tc_map_put(is_zero ? &parted->spared : &parted->decayed, (uint64_t)serial, 1);
+    }
+}
+
+/* "model.norm" of "model.norm.weight", of the module that holds it. */
+static uint64_t module_of(const struct tc_strtab *symbols, const struct tc_variable *v)
+{
+    const char *name = tc_strtab_text(symbols, v->name), *end = strrchr(name, '.');
+
+    return tc_hash64(name, end ? (size_t)(end - name) : 0, (uint64_t)v->root);
+}
+
+/* Modules of which a parameter is a matrix. */
+static void find_matrices(const struct tc_strtab *symbols, const struct tc_process *process,
+                          struct tc_map *modules)
+{
+    const struct tc_variable *v;
+
+    for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));)
+        if (v->kind == TC_SYM_PARAMETER && v->is_matrix)
+            tc_map_put(modules, module_of(symbols, v), 1);
+}
+
+/* How the parameters of one class of modules are treated. */
+struct treatment {
+    const struct tc_variable *decayed; /* the first that is; NULL: none */
+    bool has_spared;
+};
+
+static void note_treatment(struct tc_map *classes, const struct parted *parted,
+                           const struct tc_variable *v)
+{
+    const bool is_decayed = tc_map_get(&parted->decayed, (uint64_t)v->serial, &(uint64_t){0});
+    const bool is_spared = tc_map_get(&parted->spared, (uint64_t)v->serial, &(uint64_t){0});
+
+    if (is_decayed == is_spared)
+        return;
+    struct treatment *treatment = tc_map_struct(classes, v->owner, sizeof(*treatment));
+    treatment->has_spared |= is_spared;
+    if (is_decayed && (!treatment->decayed || v->serial < treatment->decayed->serial))
+        treatment->decayed = v;
+}
+
+/* The first that is decayed where another of its class is not; NULL if there is none. */
+static const struct tc_variable *find_decayed(const struct parted *parted,
+                                              const struct tc_strtab *symbols,
+                                              const struct tc_process *process, bool *has_any)
+{
+    struct tc_map matrices = TC_MAP_INIT, classes = TC_MAP_INIT;
+    const struct tc_variable *v, *found = NULL;
+    const struct treatment *treatment;
+
+    find_matrices(symbols, process, &matrices);
+    for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));)
+        if (v->kind == TC_SYM_PARAMETER && v->root != TC_NONE &&
+            !tc_map_get(&matrices, module_of(symbols, v), &(uint64_t){0}))
+            note_treatment(&classes, parted, v);
+    *has_any = classes.n > 0;
+    for (size_t pos = 0; (treatment = tc_map_next(&classes, &pos));)
+        if (treatment->decayed && treatment->has_spared &&
+            (!found || treatment->decayed->serial < found->serial))
+            found = treatment->decayed;
+    tc_map_release_structs(&classes);
+    tc_map_release(&matrices);
+    return found;
+}
+
+static void judge_decay(struct groups_state *s, struct tc_strtab *symbols,
+                        const struct tc_event *event, const struct tc_sink *sink)
+{
+    struct parted *parted = parted_of(s, event);
+    const struct tc_situation none = {.n = 0};
+    bool has_any = false;
+    tc_sym outcome[1];
+
+    if (parted->has_stepped || !parted->decayed.n || !parted->spared.n)
+        return;
+    parted->has_stepped = true;
+    const struct tc_variable *decayed = find_decayed(parted, symbols, event->process, &has_any);
+    outcome[0] = tc_consistent_agreement(symbols, TC_SYM_DECAY, !decayed);
+    if (has_any)
+        tc_consistent_emit(sink, event, TC_SYM_DECAY, &none, outcome, 1, decayed);
+}
+
+static void groups_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                           const struct tc_sink *sink)
+{
+    struct groups_state *s = state;
+    const struct tc_settings *group;
+
+    if (event->kind != TC_EVENT_CALL || event->process->is_worker || event->call->raised)
+        return;
+    const struct tc_value *added =
+        tc_value_get(tc_value_get(event->call->args, "param_group"), "dict");
+    if (added)
+        on_group(s, event, added);
+    if (event->call->role != TC_ROLE_STEP)
+        return;
+    judge_decay(s, symbols, event, sink);
+    for (size_t pos = 0; (group = tc_map_next(&event->process->settings, &pos));)
+        if (!group->is_idle && group->kind == TC_SYM_PARAM_GROUP && is_first_group(symbols, group))
+            judge_settings(s, symbols, event, group, sink);
+}
+
+const struct tc_source tc_source_groups = {.name = "groups",
+                                           .is_set = true,
+                                           .state_size = sizeof(struct groups_state),
+                                           .release = groups_release,
+                                           .observe = groups_observe};
+
+#define CLAIM(key_, kind_, attr_, expected_, seen_)                                               \
+    {                                                                                             \
+        .key = {(key_)}, .kind = (kind_), .of = TC_PARAM_VARIABLE, .attr = (attr_),               \
+        .to = TC_SYM_EQUAL, .held = {(attr_), TC_SYM_EQUAL}, .broken = {(attr_), TC_SYM_DIFFERS}, \
+        .if_met = true, .support = TC_SUPPORT_LAW, .min_examples = 1, .expected = (expected_),    \
+        .seen = (seen_)                                                                           \
+    }
+
+static const struct tc_claim claims[] = {
+    CLAIM(TC_SYM_PARAM_GROUP, TC_SYM_PARAM_GROUP, TC_SYM_SETTINGS,
+          "the groups of an optimizer have settings of the same names, or rates of their own",
+          "%v has not the settings of the first group, but its rate: the optimizer reads none that "
+          "one group alone has"),
+    CLAIM(TC_SYM_DECAY, TC_SYM_PARAMETER, TC_SYM_DECAY,
+          "of modules with vectors alone, as norms, all of one class are decayed, or none",
+          "%v is decayed, and others of such modules are not"),
+};
+
+const struct tc_relation tc_consistent_groups = {
+    .name = "Consistent/groups",
+    .summary = "groups of one optimizer have the same settings, norms the same decay",
+    .hint =
+        "Is the name of a setting spelled as the optimizer does, and do the names of parameters "
+        "that are to be exempt occur in the model?",
+    .source = &tc_source_groups,
+    .claims = claims,
+    .n_claims = TC_N_CLAIMS(claims),
+};
