@@ -28,6 +28,8 @@
     X(tc_source_groups)     \
     X(tc_source_undone)     \
     X(tc_source_copied)     \
+    X(tc_source_zeroed)     \
+    X(tc_source_again)      \
     X(tc_source_rate)       \
     X(tc_source_run)        \
     X(tc_source_follow)     \
@@ -56,6 +58,8 @@
     X(tc_event_contain_owned)    \
     X(tc_event_contain_undone)   \
     X(tc_event_contain_copied)   \
+    X(tc_event_contain_zeroed)   \
+    X(tc_event_contain_again)    \
     X(tc_event_contain_sets)     \
     X(tc_api_sequence_window)    \
     X(tc_api_sequence_between)   \
