@@ -31,6 +31,7 @@
     X(tc_source_zeroed)     \
     X(tc_source_again)      \
     X(tc_source_rate)       \
+    X(tc_source_next)       \
     X(tc_source_run)        \
     X(tc_source_follow)     \
     X(tc_source_distinct)   \
@@ -78,6 +79,7 @@
     X(tc_api_output_upper)       \
     X(tc_api_output_finite)      \
     X(tc_api_output_distinct)    \
+    X(tc_api_output_next)        \
     X(tc_fact_arg_value)         \
     X(tc_fact_arg_source)        \
     X(tc_fact_output_value)      \

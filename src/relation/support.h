@@ -23,30 +23,31 @@
 #define TC_PIPELINES_ONLY UINT_MAX
 
 /* name, pipelines, why, where the number comes from, the claims */
-#define TC_SUPPORT_MAP(X)                                                                         \
-    X(LAW, 2, "what torch does in any training: a second script confirms it",                     \
-      "the first forms had it; no measurement",                                                   \
-      "EventContain, Consistent and `between`, but for those below; `distinct` of seeds")         \
-    X(USAGE, 4, "how torch is used: two or three scripts may agree by chance",                    \
-      "in since `owned` was added; no measurement",                                               \
-      "`window`, `follow`, `owned`, `sets`, `constant`, `finite`; that two whole shapes agree")   \
-    X(COIN, 7,                                                                                    \
-      "one of two ways that are both right: a coin falls the same way seven times in "            \
-      "less than one of a hundred",                                                               \
-      "the chance, 1 in 128; switches that all pipelines had left alone",                         \
-      "`peer`, `run`, `equal`, `lower`, `upper`; the mode of a root, a switch among the "         \
-      "arguments; windows that are given a call, and those over collectives")                     \
-    X(HABIT, 20, "what an author may do by hand or leave out, as most do",                        \
-      "choices that most of the pipelines made and healthy scripts did not; 20 itself was not "   \
-      "measured",                                                                                 \
-      "`within`, `kept`: only the optimizer writes to the weights; a schedule or a clipping in "  \
-      "every step")                                                                               \
-    X(EVERY, TC_PIPELINES_ALL, "what nothing excuses: it holds in all pipelines, or is not said", \
-      "the definition",                                                                           \
-      "settings and facts of one script; a dimension that is counted from the end")               \
-    X(OWN, TC_PIPELINES_ONLY, "what one script does: never said of several", "the definition",    \
-      "that arrays differ between workers; operands of the user's own calls; that a root with "   \
-      "gradients is in training mode; that a parameter keeps its optimizer; a default that is "   \
+#define TC_SUPPORT_MAP(X)                                                                          \
+    X(LAW, 2, "what torch does in any training: a second script confirms it",                      \
+      "the first forms had it; no measurement",                                                    \
+      "EventContain, Consistent and `between`, but for those below; `distinct` of seeds")          \
+    X(USAGE, 4, "how torch is used: two or three scripts may agree by chance",                     \
+      "in since `owned` was added; no measurement",                                                \
+      "`window`, `follow`, `owned`, `sets`, `constant`, `finite`, `rate`, `next`; that two whole " \
+      "shapes agree")                                                                              \
+    X(COIN, 7,                                                                                     \
+      "one of two ways that are both right: a coin falls the same way seven times in "             \
+      "less than one of a hundred",                                                                \
+      "the chance, 1 in 128; switches that all pipelines had left alone",                          \
+      "`peer`, `run`, `equal`, `lower`, `upper`; the mode of a root, a switch among the "          \
+      "arguments; windows that are given a call, and those over collectives")                      \
+    X(HABIT, 20, "what an author may do by hand or leave out, as most do",                         \
+      "choices that most of the pipelines made and healthy scripts did not; 20 itself was not "    \
+      "measured",                                                                                  \
+      "`within`, `kept`: only the optimizer writes to the weights; a schedule or a clipping in "   \
+      "every step")                                                                                \
+    X(EVERY, TC_PIPELINES_ALL, "what nothing excuses: it holds in all pipelines, or is not said",  \
+      "the definition",                                                                            \
+      "settings and facts of one script; a dimension that is counted from the end")                \
+    X(OWN, TC_PIPELINES_ONLY, "what one script does: never said of several", "the definition",     \
+      "that arrays differ between workers; operands of the user's own calls; that a root with "    \
+      "gradients is in training mode; that a parameter keeps its optimizer; a default that is "    \
       "passed")
 
 enum tc_support {
