@@ -43,6 +43,11 @@ static uint64_t count(struct tc_map *map, uint64_t module)
     return ++*tc_map_at(map, module, &is_new);
 }
 
+static bool is_of_a_module(const struct tc_call *call)
+{
+    return call->role == TC_ROLE_FORWARD || call->role == TC_ROLE_LAYER;
+}
+
 static void on_forward(struct calls *calls, const struct tc_event *event)
 {
     const uint64_t module = (uint64_t)tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
@@ -83,7 +88,7 @@ static void again_observe(void *state, struct tc_strtab *symbols, const struct t
         tc_map_struct(&s->processes, (uintptr_t)event->process, sizeof(struct calls));
     if (tc_is_step_window(event))
         tc_map_clear(&calls->before);
-    else if (event->kind == TC_EVENT_CALL && call->role == TC_ROLE_FORWARD)
+    else if (event->kind == TC_EVENT_CALL && is_of_a_module(call))
         on_forward(calls, event);
     else if (event->kind == TC_EVENT_CALL && call->role == TC_ROLE_BACKWARD &&
              !tc_call_is_within(call->parent, TC_ROLE_BACKWARD))
@@ -99,8 +104,8 @@ const struct tc_source tc_source_again = {.name = "again",
 static const struct tc_claim claims[] = {
     {
      .key = {TC_SYM_REPEATED},
-     .roles = {TC_ROLE_BACKWARD, TC_ROLE_FORWARD},
-     .n_roles = 2,
+     .roles = {TC_ROLE_BACKWARD, TC_ROLE_FORWARD, TC_ROLE_LAYER},
+     .n_roles = 3,
      .held = {TC_SYM_EQUAL},
      .broken = {TC_SYM_DIFFERS},
      .if_met = true,
