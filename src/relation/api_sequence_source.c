@@ -155,13 +155,13 @@ tc_sym tc_window_rests(struct tc_strtab *symbols)
 }
 
 static bool has_frozen_norms(struct tc_module_names *names, struct tc_strtab *symbols,
-                             const struct tc_process *process, int64_t root)
+                             const struct tc_process *process, int64_t root, int64_t step)
 {
     struct tc_modules modules;
     const struct tc_variable *v;
     size_t n = 0, n_frozen = 0;
 
-    tc_modules_find(names, symbols, process, root, &modules);
+    tc_modules_find(names, symbols, process, root, step, &modules);
     for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));) {
         if (v->kind != TC_SYM_BUFFER || v->root != root)
             continue;
@@ -226,7 +226,7 @@ static void on_call(struct window_state *s, struct tc_strtab *symbols, const str
     if (!tc_is_training_forward(call) &&
         !tc_map_get(&s->rests, (uintptr_t)event->process, &ignored) &&
         has_frozen_norms(&s->names, symbols, event->process,
-                         tc_value_int(tc_value_get(call->self, "id"), TC_NONE)))
+                         tc_value_int(tc_value_get(call->self, "id"), TC_NONE), call->step))
         tc_map_put(&s->rests, (uintptr_t)event->process, 1);
 }
 

@@ -211,7 +211,7 @@ static void each_owned(const struct each_example *x)
  * it follows has. */
 #define STEPS_TO_MOVE 2
 
-/* What moves in training stands in evaluation. Ranks may exchange it in any forward. */
+/* What moves in training stands in evaluation. */
 static void follow_moving(const struct each_example *x, const struct tc_variable *v)
 {
     const struct tc_call *call = x->event->call;
@@ -221,9 +221,14 @@ static void follow_moving(const struct each_example *x, const struct tc_variable
 
     if (tc_call_is_training(call) && changed)
         tc_map_put(&x->each->moving, place, 1);
-    if (tc_call_is_training(call) || x->event->process->world > 1 || !v->has_data ||
+    if (tc_call_is_training(call) || !v->has_data ||
         !tc_map_get(&x->each->moving, place, &(uint64_t){0}))
         return;
+    if (x->event->process->world > 1) {
+        tc_sink_excuse(x->sink, TC_ATOM(x->symbols, call->descriptor, TC_SYM_MOVING_BUFFER),
+                       TC_EXCUSE_EXCHANGED);
+        return;
+    }
     struct tc_situation situation = *x->base;
     const tc_sym outcome =
         TC_ATOM(x->symbols, TC_SYM_DATA, changed ? TC_SYM_CHANGED : TC_SYM_UNCHANGED);
@@ -238,6 +243,13 @@ static void follow_moving(const struct each_example *x, const struct tc_variable
     x->sink->example(x->sink->context, x->event, &example);
 }
 
+static enum tc_excuse excuse_of_buffer(const struct tc_event *event, bool is_frozen)
+{
+    if (is_frozen)
+        return event->call->step < STEPS_TO_MOVE ? TC_EXCUSE_EARLY : TC_EXCUSE_NONE;
+    return event->process->world > 1 ? TC_EXCUSE_EXCHANGED : TC_EXCUSE_NONE;
+}
+
 /* Buffers of the root that ran. */
 static void each_buffer(const struct each_example *x)
 {
@@ -245,16 +257,18 @@ static void each_buffer(const struct each_example *x)
     struct tc_modules modules;
     const struct tc_variable *v;
 
-    tc_modules_find(&x->each->modules, x->symbols, x->event->process, root, &modules);
+    tc_modules_find(&x->each->modules, x->symbols, x->event->process, root, x->event->call->step,
+                    &modules);
     for (size_t pos = 0; (v = tc_map_next(&x->event->process->variables, &pos));) {
         if (v->kind != TC_SYM_BUFFER || v->root != root)
             continue;
         follow_moving(x, v);
-        bool is_frozen = tc_modules_rest(&modules, &x->each->modules, x->symbols, v);
+        bool is_frozen = tc_modules_rest(&modules, &x->each->modules, x->symbols, v) &&
+                         !tc_modules_are_fresh(&modules, &x->each->modules, x->symbols, v);
         tc_sym kind = is_frozen ? TC_SYM_FROZEN_BUFFER : v->kind;
-        if (is_frozen && x->event->call->step < STEPS_TO_MOVE)
-            tc_sink_excuse(x->sink, TC_ATOM(x->symbols, x->event->call->descriptor, kind),
-                           TC_EXCUSE_EARLY);
+        enum tc_excuse excuse = excuse_of_buffer(x->event, is_frozen);
+        if (excuse)
+            tc_sink_excuse(x->sink, TC_ATOM(x->symbols, x->event->call->descriptor, kind), excuse);
         else
             each_variable(x, v, kind, TC_SINCE_UNKNOWN);
     }

@@ -111,6 +111,9 @@
       "one of 12 healthy scripts never seen; which is not told",                                     \
       "relations/EventContain_each/buffers-of-frozen-modules")                                       \
     /* of who made, owns or keeps weights */                                                         \
+    X(EXCHANGED, "exchanged", TC_SYM_DATA, "ranks may exchange buffers in any forward",              \
+      "ddp_ema.py: DDP broadcasts statistics in evaluation, too",                                    \
+      "relations/EventContain_each/buffers-that-training-moves")                                     \
     X(NO_STEP_BEFORE, "no_step_before", TC_SYM_KEPT,                                                 \
       "no step of that optimizer came right before it", "no script: the definition of the form",     \
       "relations/EventContain_each/frozen-later")                                                    \

@@ -56,12 +56,31 @@ def contents(p, what, call):
         yield call["name"], situation_of(p, call, True), frozenset(inside | marks)
 
 
-def kind_of(p, v):
-    """Buffers of a module are apart when it has parameters and none of them is trained, nor has been written to."""
+def rests(v, step):
+    """It is not trained, nor has been written to, or not since an optimizer did, ten steps ago."""
+    was_left = "left_step" in v and v.get("data") == v.get("left") and step - v["left_step"] >= 10
+    return not v["requires_grad"] and v.get("data") is not None and (v["data"] == v["first"] or was_left)
+
+
+def kind_of(p, v, step):
+    """Buffers of a module are apart when it has parameters and all of them rest."""
     module = v["name"].rpartition(".")[0]
-    beside = [w["requires_grad"] or w.get("data") is None or w["data"] != w["first"] for w in p.variables.values()
+    beside = [not rests(w, step) for w in p.variables.values()
               if w["kind"] == "Parameter" and w["root"] == v["root"] and w["name"].rpartition(".")[0] == module]
     return "frozen_buffer" if v["kind"] == "buffer" and beside and not any(beside) else v["kind"]
+
+
+def is_fresh(p, v):
+    """A buffer of its module began with what a parameter of it began with and still has."""
+    module = v["name"].rpartition(".")[0]
+    beside = [w for w in p.variables.values() if w["root"] == v["root"] and w["name"].rpartition(".")[0] == module]
+    made = {w["first"] for w in beside if w["kind"] == "Parameter" and w.get("data") is not None and w["data"] == w["first"]}
+    return any(w["kind"] == "buffer" and w.get("first") in made for w in beside)
+
+
+def kind_for_each(p, v, call):
+    kind = kind_of(p, v, call["step"])
+    return "buffer" if kind == "frozen_buffer" and is_fresh(p, v) else kind
 
 
 def owned(p, what, call):
@@ -74,7 +93,8 @@ def owned(p, what, call):
     for v in variables:
         if call["role"] != "step":
             yield from moved_by_training(p, call, v)
-        if kind_of(p, v) == "frozen_buffer" and call["step"] < 2:
+        kind = kind_for_each(p, v, call)
+        if kind == "frozen_buffer" and call["step"] < 2 or kind == "buffer" and p.world > 1:
             continue
         where = situation_of(p, call, False)
         is_cleared_inside = v["grad_cause"] > call["id"] and v["grad"] in ("null", "zero")
@@ -96,7 +116,7 @@ def owned(p, what, call):
             if call["kept"][v["serial"]] is not None and not call["is_pause"]:
                 outcome.add(("kept", text(call["kept"][v["serial"]])))
         if outcome:
-            yield (call["name"], kind_of(p, v)), {**where, **situation_of_variable(v, grad)}, frozenset(outcome)
+            yield (call["name"], kind), {**where, **situation_of_variable(v, grad)}, frozenset(outcome)
 
 
 def moved_by_training(p, call, v):

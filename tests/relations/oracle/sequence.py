@@ -50,7 +50,7 @@ def window(p, what, r):
     if what == "call" and r["root"] and not r["raised"] and "grad" not in (r.get("ctx") or {}):
         p.state["asked"]["root.forward"] = True
         buffers = [v for v in p.variables.values() if v["kind"] == "buffer" and v["root"] == r["self"]["id"]]
-        if not r["self"]["attrs"]["training"] and buffers and all(kind_of(p, v) == "frozen_buffer" for v in buffers):
+        if not r["self"]["attrs"]["training"] and buffers and all(kind_of(p, v, r["step"]) == "frozen_buffer" for v in buffers):
             p.state["asked"]["root.forward.frozen_norms"] = True
     asked = p.state.pop("asked", {}) if what == "window" and p.has_step else {}
     of_a_model = what == "window" and p.has_step and any(c["role"] == "step" and c["has_model"] for c in p.members)
