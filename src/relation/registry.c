@@ -28,6 +28,7 @@
     X(tc_source_groups)     \
     X(tc_source_undone)     \
     X(tc_source_copied)     \
+    X(tc_source_parts)      \
     X(tc_source_zeroed)     \
     X(tc_source_again)      \
     X(tc_source_rate)       \
@@ -59,6 +60,7 @@
     X(tc_event_contain_owned)    \
     X(tc_event_contain_undone)   \
     X(tc_event_contain_copied)   \
+    X(tc_event_contain_parts)    \
     X(tc_event_contain_zeroed)   \
     X(tc_event_contain_again)    \
     X(tc_event_contain_sets)     \

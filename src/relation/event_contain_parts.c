@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * event_contain_parts.c - EventContain/parts: of a checkpoint that a run goes on from, each state
+ * is loaded
+ *
+ * A part is what a checkpoint holds under a name of its own: the model, the optimizer, an average,
+ * a normaliser. One that was a state when the run saved it, and of which no tensor is given to any
+ * call while two others are loaded, was forgotten: what it is for starts anew.
+ *
+ * An example for each such part of a checkpoint, at the second optimizer step after it was read.
+ */
+#include "relation/claims.h"
+#include "relation/form.h"
+
+#include "base/hash.h"
+#include "replay/symbols.h"
+
+#define MAX_DEPTH 10
+#define MIN_USED  2 /* parts from which on a checkpoint is one to go on from */
+#define MIN_STEPS 2
+
+/* One of a checkpoint that was read. */
+struct part {
+    tc_sym name;
+    bool is_used;
+};
+
+/* Of one process. */
+struct progress {
+    struct tc_map states;      /* tensors of states that were taken */
+    struct tc_map saved;       /* names of parts that were states when they were saved */
+    struct tc_map tensors;     /* tensor of a part → its number */
+    TC_VEC(struct part) parts; /* of the checkpoint that was read last */
+    struct tc_place place;     /* where it was */
+    unsigned n_steps;          /* since then */
+};
+
+struct parts_state {
+    struct tc_map processes; /* process → struct progress * */
+};
+
+static void parts_release(void *state)
+{
+    struct parts_state *s = state;
+    struct progress *progress;
+
+    for (size_t pos = 0; (progress = tc_map_next(&s->processes, &pos));) {
+        tc_map_release(&progress->states);
+        tc_map_release(&progress->saved);
+        tc_map_release(&progress->tensors);
+        tc_vec_release(&progress->parts);
+    }
+    tc_map_release_structs(&s->processes);
+}
+
+/* ---- tensors in a value --------------------------------------------------------------------- */
+
+typedef void tensor_fn(struct progress *progress, uint64_t tensor, size_t part);
+
+static void each_tensor(struct progress *progress, const struct tc_value *v, size_t part,
+                        unsigned depth, tensor_fn *visit)
+{
+    if (!v || !depth)
+        return;
+    if (tc_value_get(v, "tensor")) {
+        visit(progress, (uint64_t)tc_value_int(tc_value_get(v, "id"), TC_NONE), part);
+        return;
+    }
+    for (uint32_t i = 0; v->kind == TC_VALUE_ARRAY && i < v->n; i++)
+        each_tensor(progress, &v->items[i], part, depth - 1, visit);
+    for (uint32_t i = 0; v->kind == TC_VALUE_OBJECT && i < v->n; i++)
+        each_tensor(progress, &v->members[i].value, part, depth - 1, visit);
+}
+
+static void take(struct progress *progress, uint64_t tensor, size_t part)
+{
+    (void)part;
+    tc_map_put(&progress->states, tensor, 1);
+}
+
+static void note(struct progress *progress, uint64_t tensor, size_t part)
+{
+    tc_map_put(&progress->tensors, tensor, part);
+}
+
+static void use(struct progress *progress, uint64_t tensor, size_t part)
+{
+    uint64_t found;
+
+    (void)part;
+    if (tc_map_get(&progress->tensors, tensor, &found))
+        progress->parts.items[found].is_used = true;
+}
+
+/* Is a tensor of the part one of a state? Told in the last place of its list. */
+static void look(struct progress *progress, uint64_t tensor, size_t part)
+{
+    if (tc_map_get(&progress->states, tensor, &(uint64_t){0}))
+        progress->parts.items[part].is_used = true;
+}
+
+/* ---- what is saved and read ----------------------------------------------------------------- */
+
+/* The parts of a checkpoint: a dict with dicts in it; NULL if it is none. */
+static const struct tc_value *dict_of(const struct tc_value *v)
+{
+    const struct tc_value *dict = tc_value_get(v, "dict");
+
+    return dict && dict->kind == TC_VALUE_OBJECT ? dict : NULL;
+}
+
+static void on_write(struct progress *progress, struct tc_strtab *symbols,
+                     const struct tc_value *args)
+{
+    for (uint32_t i = 0; args && args->kind == TC_VALUE_OBJECT && i < args->n; i++) {
+        const struct tc_value *dict = dict_of(&args->members[i].value);
+        for (uint32_t j = 0; dict && j < dict->n; j++) {
+            if (!dict_of(&dict->members[j].value))
+                continue;
+            tc_vec_push(&progress->parts, (struct part){.is_used = false});
+            each_tensor(progress, &dict->members[j].value, progress->parts.n - 1, MAX_DEPTH, look);
+            if (progress->parts.items[--progress->parts.n].is_used)
+                tc_map_put(&progress->saved, tc_symbols_str(symbols, dict->members[j].key), 1);
+        }
+    }
+}
+
+static void forget(struct progress *progress)
+{
+    progress->parts.n = 0;
+    tc_map_clear(&progress->tensors);
+}
+
+static void on_read(struct progress *progress, struct tc_strtab *symbols,
+                    const struct tc_event *event)
+{
+    const struct tc_value *dict = dict_of(event->call->end->value);
+
+    if (!dict)
+        return;
+    forget(progress);
+    progress->n_steps = 0;
+    tc_place_of(event, &progress->place);
+    for (uint32_t i = 0; i < dict->n; i++) {
+        const tc_sym name = tc_symbols_str(symbols, dict->members[i].key);
+        if (!dict_of(&dict->members[i].value) ||
+            !tc_map_get(&progress->saved, name, &(uint64_t){0}))
+            continue;
+        tc_vec_push(&progress->parts, (struct part){.name = name});
+        each_tensor(progress, &dict->members[i].value, progress->parts.n - 1, MAX_DEPTH, note);
+    }
+}
+
+/* ---- judging -------------------------------------------------------------------------------- */
+
+static void on_step(struct progress *progress, const struct tc_event *event,
+                    const struct tc_sink *sink)
+{
+    const struct tc_situation none = {.n = 0};
+    size_t n_used = 0;
+
+    if (!progress->parts.n || ++progress->n_steps < MIN_STEPS)
+        return;
+    for (size_t i = 0; i < progress->parts.n; i++)
+        n_used += progress->parts.items[i].is_used;
+    for (size_t i = 0; n_used >= MIN_USED && i < progress->parts.n; i++) {
+        const struct part *part = &progress->parts.items[i];
+        const tc_sym outcome = part->is_used ? TC_SYM_TRUE : TC_SYM_FALSE;
+        const struct tc_example example = {.key = TC_SYM_KEPT,
+                                           .situation = &none,
+                                           .outcome = &outcome,
+                                           .n_outcome = 1,
+                                           .place = &progress->place,
+                                           .detail = &part->name};
+        sink->example(sink->context, event, &example);
+    }
+    forget(progress);
+}
+
+static void parts_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                          const struct tc_sink *sink)
+{
+    struct parts_state *s = state;
+    const struct tc_call *call = event->call;
+
+    if (event->kind != TC_EVENT_CALL || event->process->is_worker || call->raised)
+        return;
+    struct progress *progress =
+        tc_map_struct(&s->processes, (uintptr_t)event->process, sizeof(struct progress));
+    if (progress->parts.n)
+        each_tensor(progress, call->args, 0, MAX_DEPTH, use);
+    if (call->role == TC_ROLE_SAVE) {
+        if (!progress->parts.n)
+            on_write(progress, symbols, call->args);
+        each_tensor(progress, call->end->value, 0, MAX_DEPTH, take);
+    } else if (call->role == TC_ROLE_LOAD) {
+        on_read(progress, symbols, event);
+    } else if (call->role == TC_ROLE_STEP) {
+        on_step(progress, event, sink);
+    }
+}
+
+const struct tc_source tc_source_parts = {.name = "parts",
+                                          .is_set = true,
+                                          .state_size = sizeof(struct parts_state),
+                                          .release = parts_release,
+                                          .observe = parts_observe};
+
+static const struct tc_claim claims[] = {
+    {
+     .key = {TC_SYM_KEPT},
+     .roles = {TC_ROLE_SAVE, TC_ROLE_LOAD, TC_ROLE_STEP},
+     .n_roles = 3,
+     .held = {TC_SYM_TRUE},
+     .broken = {TC_SYM_FALSE},
+     .if_met = true,
+     .support = TC_SUPPORT_LAW,
+     .expected = "of a checkpoint of which two states are loaded, each state that was saved is",
+     },
+};
+
+static void parts_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                          const struct tc_event *event, const struct tc_example *example,
+                          struct tc_strbuf *out)
+{
+    (void)invariant;
+    (void)event;
+    tc_strbuf_addf(out, "\"%s\" was read, and nothing of it was used",
+                   tc_strtab_text(symbols, *(const tc_sym *)example->detail));
+}
+
+const struct tc_relation tc_event_contain_parts = {
+    .name = "EventContain/parts",
+    .summary = "of a checkpoint that a run goes on from, each state is loaded",
+    .hint = "Is each state that is saved given to load_state_dict, and to the right object?",
+    .source = &tc_source_parts,
+    .claims = claims,
+    .n_claims = TC_N_CLAIMS(claims),
+    .explain = parts_explain,
+};
