@@ -48,11 +48,12 @@ def main():
     other = [p for p in model.parameters() if p.dim() < 2]
     groups = [{"params": decayed, "weight_decay": 0.05}, {"params": other, "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, lr=args.lr)
-    scheduler = get_linear_schedule_with_warmup(optimizer, 4, args.steps)
+    epochs = max(2, args.steps // 20)
+    scheduler = get_linear_schedule_with_warmup(optimizer, 4, 20 * epochs)
     model, optimizer, train_loader, eval_loader, scheduler = accelerator.prepare(
         model, optimizer, train_loader, eval_loader, scheduler
     )
-    for epoch in range(max(2, args.steps // 20)):
+    for epoch in range(epochs):
         model.train()
         for batch in train_loader:
             with accelerator.accumulate(model):
