@@ -37,9 +37,11 @@ struct tc_fact_rule {
     bool (*holds)(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym seen);
     bool is_of_run; /* no occasion breaks it: the values of a run are counted, and judged at its end
                      */
+    bool is_once;   /* a run in which it had several values teaches nothing */
 };
 
-extern const struct tc_fact_rule tc_fact_one_value; /* the same throughout: one_value.c */
+extern const struct tc_fact_rule tc_fact_one_value;    /* the same throughout: one_value.c */
+extern const struct tc_fact_rule tc_fact_few_elements; /* few_elements.c */
 extern const struct tc_fact_rule tc_fact_early_number, tc_fact_how_often, tc_fact_varying_number;
 
 struct tc_attribute_row {

@@ -235,6 +235,8 @@ static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot
     struct tc_fact varied;
     const tc_sym key = tc_fact_key_symbol(&slot->fact, facts->table.symbols);
 
+    if (tc_fact_slot_rule(slot)->is_once && slot->n_values > 1)
+        tell(facts, key, tc_strtab_intern_text(facts->table.symbols, TC_FACT_NO_TENSOR), 1);
     for (unsigned i = 0; i < slot->n_values; i++)
         tell(facts, key, slot->values[i], slot->n[i]);
     if (is_whole(facts) && tc_fact_varied(facts->table.symbols, slot, &varied, &text))

@@ -99,6 +99,7 @@ static bool follows_chains(const struct tc_fact *fact)
     case TC_ATTRIBUTE_BELOW_ZERO:
     case TC_ATTRIBUTE_ABOVE_ZERO:
     case TC_ATTRIBUTE_ABOVE_ONE:
+    case TC_ATTRIBUTE_ELEMENTS:
     case TC_ATTRIBUTE_EARLIER:
     case TC_ATTRIBUTE_STILL:
     case TC_ATTRIBUTE_MADE_OF:

@@ -326,6 +326,20 @@ static bool is_chance(struct tc_fact_reader *r, enum tc_attribute attribute)
                    TC_FACT_MIXED);
 }
 
+/* Judging, what is near enough to what is expected is told as that. */
+static void take_as_expected(struct tc_fact_reader *r, enum tc_attribute attribute)
+{
+    const uint32_t number = r->table->is_judging ? slot_of(r, attribute) : UINT32_MAX;
+    const struct tc_fact_slot *slot = number == UINT32_MAX ? NULL : &r->table->slots.items[number];
+
+    if (!slot || !tc_fact_slot_rule(slot)->holds(
+                     r->table->symbols, &slot->fact,
+                     tc_strtab_intern(r->table->symbols, r->text.text, r->text.size)))
+        return;
+    tc_strbuf_reset(&r->text);
+    tc_strbuf_adds(&r->text, tc_strtab_text(r->table->symbols, slot->fact.value));
+}
+
 static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
 {
     const size_t at = place_of(r, tensor, r->pack->n_tensors);
@@ -337,9 +351,12 @@ static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
         if (tc_fact_content_attribute(i) == TC_ATTRIBUTE_UNIFORM && is_sample(r) && t.summary)
             continue;
         tc_strbuf_reset(&r->text);
-        if (tc_fact_content(i, &t, is_computed, &r->text) &&
-            !is_chance(r, tc_fact_content_attribute(i)))
-            add(r, tc_fact_content_attribute(i));
+        if (!tc_fact_content(i, &t, is_computed, &r->text) ||
+            is_chance(r, tc_fact_content_attribute(i)))
+            continue;
+        if (t.elements)
+            take_as_expected(r, tc_fact_content_attribute(i));
+        add(r, tc_fact_content_attribute(i));
     }
 }
 

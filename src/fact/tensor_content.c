@@ -27,9 +27,9 @@ static const struct {
     {                                                              \
         TC_FACT_NAME(#name), offsetof(struct tc_fact_tensor, name) \
     }
-    MEMBER(id),    MEMBER(dtype),    MEMBER(shape), MEMBER(requires_grad), MEMBER(device),
-    MEMBER(value), MEMBER(constant), MEMBER(range), MEMBER(summary),       MEMBER(digest),
-    MEMBER(scale), MEMBER(rows)
+    MEMBER(id),    MEMBER(dtype),    MEMBER(shape),   MEMBER(requires_grad), MEMBER(device),
+    MEMBER(value), MEMBER(constant), MEMBER(range),   MEMBER(summary),       MEMBER(digest),
+    MEMBER(scale), MEMBER(rows),     MEMBER(elements)
 #undef MEMBER
 };
 
@@ -259,6 +259,23 @@ static bool above_one(const struct tc_fact_tensor *tensor, bool is_computed, str
     return true;
 }
 
+static bool elements(const struct tc_fact_tensor *tensor, bool is_computed, struct tc_strbuf *out)
+{
+    const struct tc_value *v = tensor->elements;
+
+    if (is_computed || !v || v->kind != TC_VALUE_ARRAY || v->n > TC_FACT_ELEMENTS)
+        return false;
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct tc_value *item = &v->items[i];
+        if (item->kind != TC_VALUE_FLOAT && item->kind != TC_VALUE_INT)
+            return false;
+        tc_strbuf_addf(out, "%s%.4g", i ? "," : "[",
+                       item->kind == TC_VALUE_FLOAT ? item->number : (double)item->integer);
+    }
+    tc_strbuf_addc(out, ']');
+    return true;
+}
+
 static const struct {
     enum tc_attribute attribute;
     bool (*tell)(const struct tc_fact_tensor *tensor, bool is_computed, struct tc_strbuf *out);
@@ -271,6 +288,7 @@ static const struct {
     {TC_ATTRIBUTE_BELOW_ZERO, below_zero  },
     {TC_ATTRIBUTE_ABOVE_ZERO, above_zero  },
     {TC_ATTRIBUTE_ABOVE_ONE,  above_one   },
+    {TC_ATTRIBUTE_ELEMENTS,   elements    },
 };
 
 enum tc_attribute tc_fact_content_attribute(size_t i)

@@ -14,7 +14,9 @@
 #include "invariant/fact.h"
 #include <traincheck/value.h>
 
-#define TC_N_CONTENT 8
+#define TC_N_CONTENT 9
+/* A trace shows so many elements of a tensor, and of more none. */
+#define TC_FACT_ELEMENTS 8
 
 #define TC_FACT_NONE  "\"none\""
 #define TC_FACT_SOME  "\"some\""
@@ -30,7 +32,7 @@
 /* The members of a tensor's value that facts ask for; NULL where it has none of that name. */
 struct tc_fact_tensor {
     const struct tc_value *id, *dtype, *shape, *requires_grad, *device;
-    const struct tc_value *value, *constant, *range, *summary, *digest, *scale, *rows;
+    const struct tc_value *value, *constant, *range, *summary, *digest, *scale, *rows, *elements;
     uint32_t n_elements; /* UINT32_MAX: that many or more */
 };
 

@@ -118,7 +118,8 @@ enum tc_fact_field {
     X(MADE_OF, "made_of")               \
     X(APART, "apart")                   \
     X(ABOUT, "about")                   \
-    X(VARIES, "varies")
+    X(VARIES, "varies")                 \
+    X(ELEMENTS, "elements")
 
 enum tc_attribute {
 #define X(name, text) TC_ATTRIBUTE_##name,

@@ -5,7 +5,7 @@ import unittest
 
 from traced import BIN, Case, InTurn, script
 
-MEMBERS = {"digest", "rows", "summary", "value", "constant"}
+MEMBERS = {"digest", "rows", "summary", "value", "constant", "elements"}
 LOOP = """
 import itertools, sys, torch, torch.nn.functional as F
 from torch import nn
@@ -250,7 +250,19 @@ F.relu(torch.tensor(float("nan"))); F.relu(torch.full((3,), float("-inf"))); F.r
         self.assertEqual((one["value"], two["constant"], three["constant"]), ({"float": "nan"}, {"float": "-inf"}, 0.5))
 
 
-STREAM = LOOP + """
+    @script(LOOP + """
+F.relu(torch.tensor([0.06, -1234.5, 0.5])); F.relu(torch.arange(9.0)); F.relu(torch.tensor([1.0, float("nan")]))
+F.linear(torch.tensor([[1.0, 2.5]]), nn.Parameter(torch.tensor([[1.0, 2.0]])), torch.tensor([3.0]))
+F.relu(torch.tensor([1.0, 2.0], requires_grad=True)); F.relu(torch.tensor([0.25, 3.0], dtype=torch.float64)[None, :])
+""")
+    def test_of_a_small_tensor_the_elements_are_shown(self, run):
+        shown = [a["input"].get("elements") for a in arguments(run, "functional.relu")]
+        self.assertEqual(shown, [[0.06, -1230, 0.5], None, None, None, [0.25, 3.0]])
+        linear = arguments(run, "functional.linear")[0]
+        self.assertEqual((linear["input"]["elements"], "elements" in linear["weight"]), ([1.0, 2.5], False))
+
+
+STREAM = LOOP + """""
 class Stream(IterableDataset):
     def __init__(self, is_split): self.is_split = is_split
     def __iter__(self):

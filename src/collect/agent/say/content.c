@@ -13,6 +13,8 @@
 
 /* Elements of integers, booleans and constants that are looked through. */
 #define MAX_SUMMARIZED ((size_t)65536)
+/* So few elements of floats that take no gradient are shown. */
+#define MAX_SHOWN 8
 /* Bytes that are digested in full; what is larger is digested in stripes. */
 #define MAX_WHOLE ((size_t)256 << 10)
 /* Bytes of the operands of an API whose contents are always digested. */
@@ -41,6 +43,16 @@ static void remember_batch(int64_t serial)
 }
 
 /* ---- the members ---- */
+
+enum member {
+    DIGEST = 1,
+    ROWS = 2,
+    SUMMARY = 4,
+    FLOAT = 8,
+    SCALE = 16,
+    RANGE = 32, /* with FLOAT */
+    ELEMENTS = 64,
+};
 
 /* What is there of a content: all its bytes, or the parts that a device sent in their place. */
 struct source {
@@ -201,14 +213,32 @@ static bool is_constant(const struct source *from, const struct tc_tensor *as)
 
 /* A range takes a pass over all elements, a third of a step of a small GPT: only in full. Of a
  * parameter none: what its elements lie between is no matter of one call. */
+static void add_elements(struct tc_strbuf *out, const unsigned char *data,
+                         const struct tc_tensor *as)
+{
+    double number = 0;
+
+    for (size_t i = 0; i < as->n; i++)
+        if (!isfinite(tc_float_at(data + i * as->dtype->item_size, as->dtype->number)))
+            return;
+    for (size_t i = 0; i < as->n; i++) {
+        number = tc_float_at(data + i * as->dtype->item_size, as->dtype->number);
+        tc_strbuf_adds(out, i ? "," : ",\"elements\":[");
+        add_bound(out, number);
+    }
+    tc_strbuf_addc(out, ']');
+}
+
 static void add_float(struct tc_strbuf *out, const struct source *from, const struct tc_tensor *as,
-                      bool has_range)
+                      unsigned members)
 {
     if (!from->whole && !from->first)
         return;
     if (!is_constant(from, as)) {
-        if (has_range)
+        if (members & RANGE)
             add_range(out, from, as);
+        if ((members & ELEMENTS) && from->whole)
+            add_elements(out, from->whole, as);
         return;
     }
     tc_strbuf_adds(out, as->n == 1 ? ",\"value\":" : ",\"constant\":");
@@ -242,15 +272,6 @@ static void add_scale(struct tc_strbuf *out, const struct source *from, const st
 
 /* ---- which of them ---- */
 
-enum member {
-    DIGEST = 1,
-    ROWS = 2,
-    SUMMARY = 4,
-    FLOAT = 8,
-    SCALE = 16,
-    RANGE = 32, /* with FLOAT */
-};
-
 /* A batch takes no gradient: what does was computed, as the input of a discriminator. */
 static unsigned members_of_batch(const struct tc_tensor *as, int64_t serial, bool is_batch)
 {
@@ -282,6 +303,9 @@ static unsigned members_of(PyObject *tensor, const struct tc_tensor *as, int64_t
         members |= FLOAT;
     if ((members & FLOAT) && tc_agent.content == TC_CONTENT_FULL && !tc_tensor_is_parameter(tensor))
         members |= RANGE;
+    if ((members & FLOAT) && as->n > 1 && as->n <= MAX_SHOWN && !as->requires_grad &&
+        !tc_tensor_is_parameter(tensor))
+        members |= ELEMENTS;
     return members;
 }
 
@@ -297,7 +321,7 @@ static void add_members(struct tc_strbuf *out, const struct source *from,
     if (members & SCALE)
         add_scale(out, from, as);
     if (members & FLOAT)
-        add_float(out, from, as, members & RANGE);
+        add_float(out, from, as, members);
 }
 
 /* ---- what lies elsewhere ---- */
@@ -315,9 +339,11 @@ struct wanted {
     size_t n_sent;
 };
 
-static bool is_sent_whole(const struct tc_tensor *as)
+/* The elements that are shown are 64 bytes at most. */
+static bool is_sent_whole(const struct tc_tensor *as, unsigned members)
 {
-    return size_of(as) <= (tc_look_has_kernel(as) ? MAX_SENT_KERNEL : MAX_SENT);
+    return size_of(as) <= (tc_look_has_kernel(as) ? MAX_SENT_KERNEL : MAX_SENT) ||
+           members & ELEMENTS;
 }
 
 static void send(struct wanted *w, PyObject *tensor, enum tc_what what)
@@ -328,7 +354,7 @@ static void send(struct wanted *w, PyObject *tensor, enum tc_what what)
 
 static void send_all(struct wanted *w, PyObject *tensor)
 {
-    if (is_sent_whole(&w->as)) {
+    if (is_sent_whole(&w->as, w->members)) {
         send(w, tensor, TC_WHAT_BYTES);
         return;
     }
