@@ -124,6 +124,7 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
        "%p was %v"),
     BY(varying_number, VARIES, ARG_VALUE, LAW, ONE,
        "in a run of %v calls %p is not always the same", "%p was %v"),
+    BY(span, SPAN, ARG_VALUE, CHOICE, ONE, "%p is %v", "%p was %v"),
     BY(few_elements, ELEMENTS, ARG_VALUE, LAW, MANY, "the elements of %p are about %v",
        "the elements of %p were %v"),
 #undef ROW

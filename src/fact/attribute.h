@@ -12,6 +12,7 @@
 #include "invariant/fact.h"
 
 struct tc_outcomes;
+struct tc_fact_slot;
 
 enum tc_fact_form {
     TC_FORM_ARG_VALUE,
@@ -29,20 +30,30 @@ enum tc_fact_nature {
     TC_SIZE,   /* a setting where only the size of dimensions is another, not their number */
 };
 
+/* What a whole run says of a claim; nothing where it is too short, or of another length. */
+enum tc_fact_run {
+    TC_FACT_RUN_UNDECIDED,
+    TC_FACT_RUN_HELD,
+    TC_FACT_RUN_BROKEN,
+};
+
 /* How what runs tell of an attribute becomes a claim, and how it is held against one. */
 struct tc_fact_rule {
     /* The value that is claimed of all of it; TC_NO_SYM: none. */
     tc_sym (*propose)(struct tc_strtab *symbols, enum tc_attribute attribute,
                       const struct tc_outcomes *outcomes);
     bool (*holds)(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym seen);
-    bool is_of_run; /* no occasion breaks it: the values of a run are counted, and judged at its end
-                     */
-    bool is_once;   /* a run in which it had several values teaches nothing */
+    /* If there is one no occasion breaks it: the values of a run are counted, and judged at its
+     * end. Appends what is told of a run that breaks it. */
+    enum tc_fact_run (*of_run)(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
+                               struct tc_strbuf *out);
+    bool is_once; /* a run in which it had several values teaches nothing */
 };
 
 extern const struct tc_fact_rule tc_fact_one_value;    /* the same throughout: one_value.c */
 extern const struct tc_fact_rule tc_fact_few_elements; /* few_elements.c */
-extern const struct tc_fact_rule tc_fact_early_number, tc_fact_how_often, tc_fact_varying_number;
+extern const struct tc_fact_rule tc_fact_early_number, tc_fact_how_often, tc_fact_varying_number,
+    tc_fact_span;
 
 struct tc_attribute_row {
     const struct tc_fact_rule *rule;

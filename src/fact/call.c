@@ -545,6 +545,8 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     open->latest = w->latest;
     open->label = label_of(facts, w, call);
     open->subject = subject_of(facts, w, open, outer, call);
+    if (tc_role_has(call->role, TC_TRAIT_FOREIGN))
+        tc_map_put(&facts->own, call->descriptor, 1);
     count(w, open, call);
     if (tc_fact_is_of_script(call) || tc_fact_is_of_batch(call))
         open->row = tc_fact_place_in_row(w, open);

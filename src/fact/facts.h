@@ -200,6 +200,7 @@ struct tc_fact_watch {
 struct tc_facts {
     struct tc_fact_table table;
     bool has_operators;    /* judging: some fact was learned with them; else they are passed over */
+    struct tc_map own;     /* calls that are the script's own inside: symbol of the API → 1 */
     struct tc_map watches; /* process → struct tc_fact_watch * */
     TC_VEC(struct tc_fact_watch *) all; /* in the order in which they were met */
     struct tc_strtab *class_tuples;     /* packed calls; their numbers are those of classes */
@@ -311,6 +312,10 @@ void tc_fact_say_scalars(struct tc_facts *facts, struct tc_fact_watch *watch);
 typedef tc_sym tc_fact_reading(struct tc_strtab *symbols, enum tc_attribute attribute,
                                tc_sym value);
 
+/* The rule itself, for others. */
+tc_sym tc_fact_propose_one(struct tc_strtab *symbols, enum tc_attribute attribute,
+                           const struct tc_outcomes *outcomes);
+bool tc_fact_holds_one(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym seen);
 /* What all that was met says alike; TC_NO_SYM where it says several things. */
 tc_sym tc_fact_only_value(struct tc_strtab *symbols, enum tc_attribute attribute,
                           const struct tc_outcomes *outcomes, tc_fact_reading *read);
@@ -340,11 +345,10 @@ bool tc_fact_met_by_chance(const struct tc_strtab *symbols, enum tc_attribute at
 /* ---- varying_number.c: whether a number is another one now and then -------------------------- */
 
 /* Learning, what a slot of numbers says of that; false where nothing is. */
-bool tc_fact_varied(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
+bool tc_fact_varied(const struct tc_facts *facts, const struct tc_fact_slot *slot,
                     struct tc_fact *fact, struct tc_strbuf *out);
-/* Judging, at the end of a run: what it always was, if it was so long enough. */
-bool tc_fact_stood_still(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
-                         struct tc_strbuf *out);
+bool tc_fact_spans(const struct tc_facts *facts, const struct tc_fact_slot *slot,
+                   struct tc_fact *fact, struct tc_strbuf *out);
 
 /* ---- call.c, window.c, setting.c, finish.c -------------------------------------------------- */
 

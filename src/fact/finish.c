@@ -239,7 +239,11 @@ static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot
         tell(facts, key, tc_strtab_intern_text(facts->table.symbols, TC_FACT_NO_TENSOR), 1);
     for (unsigned i = 0; i < slot->n_values; i++)
         tell(facts, key, slot->values[i], slot->n[i]);
-    if (is_whole(facts) && tc_fact_varied(facts->table.symbols, slot, &varied, &text))
+    if (is_whole(facts) && tc_fact_varied(facts, slot, &varied, &text))
+        tell(facts, tc_fact_key_symbol(&varied, facts->table.symbols),
+             tc_strtab_intern(facts->table.symbols, text.text, text.size), 1);
+    tc_strbuf_reset(&text);
+    if (is_whole(facts) && tc_fact_spans(facts, slot, &varied, &text))
         tell(facts, tc_fact_key_symbol(&varied, facts->table.symbols),
              tc_strtab_intern(facts->table.symbols, text.text, text.size), 1);
     tc_strbuf_release(&text);
@@ -253,12 +257,17 @@ static void judge_counted(struct tc_facts *facts)
 
     for (size_t i = 0; is_whole(facts) && i < facts->table.slots.n; i++) {
         struct tc_fact_slot *slot = &facts->table.slots.items[i];
-        const struct tc_place place = end_of(w);
-        if (tc_fact_slot_rule(slot)->is_of_run && slot->n_values > 1)
-            slot->held = 1;
+        struct tc_place place = end_of(w);
+        place.at = slot->at == TC_NO_SYM ? place.at : slot->at;
         tc_fact_tell_rare(facts, (uint32_t)i, w->last_lead, &place);
         tc_strbuf_reset(&text);
-        if (!tc_fact_stood_still(facts->table.symbols, slot, &text))
+        const enum tc_fact_run outcome =
+            tc_fact_slot_rule(slot)->of_run
+                ? tc_fact_slot_rule(slot)->of_run(facts->table.symbols, slot, &text)
+                : TC_FACT_RUN_UNDECIDED;
+        if (outcome == TC_FACT_RUN_HELD)
+            slot->held = 1;
+        if (outcome != TC_FACT_RUN_BROKEN)
             continue;
         tc_fact_say(facts, &slot->fact.subject, slot->fact.path,
                     (enum tc_attribute)slot->fact.attribute, text.text);

@@ -61,7 +61,9 @@ static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uin
         return;
     }
     tc_fact_table_count(&facts->table, entry, times);
-    if (!tc_fact_slot_rule(slot)->is_of_run)
+    if (tc_fact_slot_rule(slot)->of_run && facts->event->call)
+        slot->at = tc_call_at(facts->event->call);
+    if (!tc_fact_slot_rule(slot)->of_run)
         tell_first_held(facts, entry->slot, place);
 }
 

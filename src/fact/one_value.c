@@ -27,16 +27,17 @@ static tc_sym as_it_is(struct tc_strtab *symbols, enum tc_attribute attribute, t
     return value;
 }
 
-static tc_sym propose(struct tc_strtab *symbols, enum tc_attribute attribute,
-                      const struct tc_outcomes *outcomes)
+tc_sym tc_fact_propose_one(struct tc_strtab *symbols, enum tc_attribute attribute,
+                           const struct tc_outcomes *outcomes)
 {
     return tc_fact_only_value(symbols, attribute, outcomes, as_it_is);
 }
 
-static bool holds(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym seen)
+bool tc_fact_holds_one(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym seen)
 {
     (void)symbols;
     return seen == claim->value;
 }
 
-const struct tc_fact_rule tc_fact_one_value = {.propose = propose, .holds = holds};
+const struct tc_fact_rule tc_fact_one_value = {.propose = tc_fact_propose_one,
+                                               .holds = tc_fact_holds_one};

@@ -198,9 +198,11 @@ static uint32_t slot_of(const struct tc_fact_reader *r, enum tc_attribute attrib
 static void add(struct tc_fact_reader *r, enum tc_attribute attribute)
 {
     tc_fact_table_add(r->table, slot_of(r, attribute), r->text.text, r->text.size, r->out);
-    if (attribute == TC_ATTRIBUTE_VALUE && r->table->is_judging)
-        tc_fact_table_add(r->table, slot_of(r, TC_ATTRIBUTE_VARIES), r->text.text, r->text.size,
-                          r->out);
+    if (attribute != TC_ATTRIBUTE_VALUE || !r->table->is_judging)
+        return;
+    tc_fact_table_add(r->table, slot_of(r, TC_ATTRIBUTE_VARIES), r->text.text, r->text.size,
+                      r->out);
+    tc_fact_table_add(r->table, slot_of(r, TC_ATTRIBUTE_SPAN), r->text.text, r->text.size, r->out);
 }
 
 static void add_as_it_is(struct tc_fact_reader *r, enum tc_attribute attribute, const char *json)

@@ -34,6 +34,7 @@ static void facts_close(void *state)
         tc_fact_watch_free(facts->all.items[i]);
     tc_vec_release(&facts->all);
     tc_map_release(&facts->watches);
+    tc_map_release(&facts->own);
     tc_map_release(&facts->class_counts);
     tc_strtab_free(facts->class_tuples);
     tc_vec_release(&facts->classes);

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fact/table.h"
 
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/hash.h"
 
 #include "fact/tensor_content.h"
 
@@ -45,7 +50,7 @@ static uint64_t place_of(struct tc_fact_table *table, uint32_t subject, tc_sym p
 
 static uint32_t add_slot(struct tc_fact_table *table, const struct tc_fact *fact)
 {
-    struct tc_fact_slot slot = {.fact = *fact, .key = TC_NO_SYM};
+    struct tc_fact_slot slot = {.fact = *fact, .key = TC_NO_SYM, .at = TC_NO_SYM};
 
     tc_vec_push(&table->slots, slot);
     return (uint32_t)table->slots.n - 1;
@@ -111,6 +116,23 @@ static unsigned last_value(const struct tc_fact_table *table, const struct tc_fa
     return strcmp(json, texts[last]) < 0 ? last : TC_FACT_VALUES;
 }
 
+/* Which numbers the slot had: the smallest, the largest, and something of the hashes
+ * of all, which depends on no order. */
+static void widen(struct tc_fact_slot *slot, const char *json, size_t size)
+{
+    const uint32_t hash = (uint32_t)tc_hash64(json, size, 7);
+    const double number = strtod(json, NULL);
+
+    if (!isdigit((unsigned char)json[0]) && json[0] != '-')
+        return; /* a tensor, or nothing */
+    slot->span.low = slot->span.n ? fmin(slot->span.low, number) : number;
+    slot->span.high = slot->span.n ? fmax(slot->span.high, number) : number;
+    slot->span.least = slot->span.n && slot->span.least < hash ? slot->span.least : hash;
+    slot->span.most = slot->span.most > hash ? slot->span.most : hash;
+    slot->span.bits[hash & 1] |= UINT64_C(1) << (hash >> 1 & 63);
+    slot->span.n++;
+}
+
 /* Few are no breach where some are expected, nor is a bound that is not met where none are. */
 static bool is_vague(const struct tc_fact_table *table, const struct tc_fact_slot *slot,
                      const char *json)
@@ -128,6 +150,9 @@ void tc_fact_table_add(struct tc_fact_table *table, uint32_t number, const char 
     struct tc_fact_slot *slot = &table->slots.items[number];
     if (table->is_judging && is_vague(table, slot, json))
         return;
+    if (slot->fact.attribute ==
+        (table->is_judging ? (uint32_t)TC_ATTRIBUTE_SPAN : (uint32_t)TC_ATTRIBUTE_VALUE))
+        widen(slot, json, size);
     tc_sym value = tc_strtab_find(table->symbols, json, size);
 
     if (!table->is_judging && slot->n_values == TC_FACT_VALUES && !is_known(slot, value) &&
@@ -140,7 +165,7 @@ void tc_fact_table_add(struct tc_fact_table *table, uint32_t number, const char 
         value = slot->values[0];
     if (value == TC_NO_SYM)
         value = tc_strtab_intern(table->symbols, json, size);
-    if (table->is_judging && value != slot->fact.value && !tc_fact_slot_rule(slot)->is_of_run)
+    if (table->is_judging && value != slot->fact.value && !tc_fact_slot_rule(slot)->of_run)
         slot->values[0] = value;
     tc_vec_push(out, ((struct tc_fact_entry){number, value}));
 }
@@ -149,7 +174,7 @@ bool tc_fact_entry_breaks(const struct tc_fact_table *table, const struct tc_fac
 {
     const struct tc_fact_slot *slot = &table->slots.items[entry->slot];
 
-    if (tc_fact_slot_rule(slot)->is_of_run) /* that it stood still is told at the end */
+    if (tc_fact_slot_rule(slot)->of_run) /* what it did is told at the end */
         return tc_strtab_text(table->symbols, entry->value)[0] == '"';
     return slot->is_mixed || entry->value != slot->fact.value;
 }
@@ -179,7 +204,7 @@ void tc_fact_table_count(struct tc_fact_table *table, const struct tc_fact_entry
 {
     struct tc_fact_slot *slot = &table->slots.items[entry->slot];
 
-    if (table->is_judging && !tc_fact_slot_rule(slot)->is_of_run) {
+    if (table->is_judging && !tc_fact_slot_rule(slot)->of_run) {
         slot->held += n;
         return;
     }

@@ -17,6 +17,14 @@
 
 #define TC_FACT_VALUES 2
 
+/* The numbers that a slot had. */
+struct tc_fact_span {
+    double low, high;
+    uint32_t least, most; /* of their hashes */
+    uint64_t bits[2];     /* one for each of their hashes, which may share it */
+    uint32_t n;           /* how often one was met in another call than before */
+};
+
 struct tc_fact_slot {
     struct tc_fact fact; /* value: the one expected */
     tc_sym key;          /* of its examples; TC_NO_SYM while learning */
@@ -24,6 +32,8 @@ struct tc_fact_slot {
     uint64_t n[TC_FACT_VALUES];
     uint64_t n_all; /* learning, and of a number that varies: values that are not kept as well */
     unsigned n_values;
+    struct tc_fact_span span;
+    tc_sym at;     /* judging, of what a whole run breaks: the last new line of it */
     bool is_mixed; /* several values are expected, by facts of several files */
     uint64_t held, told, broken;
 };

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "replay/symbols.h"
 
 /* Of fewer calls nothing is said, nor where fewer had another number. */
@@ -28,24 +29,25 @@ static bool is_number(const struct tc_strtab *symbols, tc_sym value)
     return (*text >= '0' && *text <= '9') || *text == '-';
 }
 
-/* Calls at the top of the script, or of a root forward. */
-static bool is_told(const struct tc_fact *fact)
+/* Calls at the top of the script, or of its own modules and methods. */
+static bool is_told(const struct tc_facts *facts, const struct tc_fact *fact)
 {
     const tc_sym around = fact->subject.fields[TC_FACT_IN];
+    uint64_t known;
 
     return fact->attribute == TC_ATTRIBUTE_VALUE && fact->subject.kind == TC_SUBJECT_CALL &&
-           (around == TC_NO_SYM || around == TC_SYM_ROOT_FORWARD);
+           (around == TC_NO_SYM || tc_map_get(&facts->own, around, &known));
 }
 
-bool tc_fact_varied(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
+bool tc_fact_varied(const struct tc_facts *facts, const struct tc_fact_slot *slot,
                     struct tc_fact *fact, struct tc_strbuf *out)
 {
     uint64_t most = 0;
 
-    if (!is_told(&slot->fact))
+    if (!is_told(facts, &slot->fact))
         return false;
     for (unsigned i = 0; i < slot->n_values; i++) {
-        if (!is_number(symbols, slot->values[i]))
+        if (!is_number(facts->table.symbols, slot->values[i]))
             return false;
         most = slot->n[i] > most ? slot->n[i] : most;
     }
@@ -86,15 +88,62 @@ static bool holds(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym
     return (tc_fact_read_part(symbols, seen, &v) && v.n > 0) || seen == claim->value;
 }
 
-const struct tc_fact_rule tc_fact_varying_number = {
-    .propose = propose, .holds = holds, .is_of_run = true};
-
-bool tc_fact_stood_still(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
-                         struct tc_strbuf *out)
+static enum tc_fact_run stood_still(const struct tc_strtab *symbols,
+                                    const struct tc_fact_slot *slot, struct tc_strbuf *out)
 {
-    if (!tc_fact_slot_rule(slot)->is_of_run || slot->n_values != 1 || slot->is_mixed ||
+    if (slot->n_values != 1)
+        return slot->n_values ? TC_FACT_RUN_HELD : TC_FACT_RUN_UNDECIDED;
+    if (slot->is_mixed ||
         slot->n_all < strtoull(tc_strtab_text(symbols, slot->fact.value), NULL, 10))
-        return false;
+        return TC_FACT_RUN_UNDECIDED;
     tc_strbuf_addf(out, "\"always %s\"", tc_strtab_text(symbols, slot->values[0]));
+    return TC_FACT_RUN_BROKEN;
+}
+
+const struct tc_fact_rule tc_fact_varying_number = {
+    .propose = propose, .holds = holds, .of_run = stood_still};
+
+/* ---- which numbers ---- */
+
+/* Of fewer different ones nothing is said. */
+#define MIN_NUMBERS 4
+
+/* A weight that rises step by step, a pointer that goes round: a script that computes its numbers
+ * has the same ones in each run of that many calls. The digest stands for all of them. */
+static void print_span(const struct tc_fact_slot *slot, struct tc_strbuf *out)
+{
+    const struct tc_fact_span *span = &slot->span;
+    const uint64_t numbers[] = {span->least, span->most, span->bits[0], span->bits[1]};
+
+    tc_strbuf_addf(out, "\"from %.4g to %.4g in %llu calls (digest %08x)\"", span->low, span->high,
+                   (unsigned long long)slot->n_all,
+                   (unsigned)tc_hash64(numbers, sizeof(numbers), 0));
+}
+
+bool tc_fact_spans(const struct tc_facts *facts, const struct tc_fact_slot *slot,
+                   struct tc_fact *fact, struct tc_strbuf *out)
+{
+    if (!is_told(facts, &slot->fact) || slot->span.n < MIN_NUMBERS || slot->n_all < MIN_CALLS ||
+        slot->span.low == slot->span.high)
+        return false;
+    *fact = slot->fact;
+    fact->attribute = TC_ATTRIBUTE_SPAN;
+    print_span(slot, out);
     return true;
 }
+
+/* A run of more or fewer calls has other numbers. */
+static enum tc_fact_run spans_otherwise(const struct tc_strtab *symbols,
+                                        const struct tc_fact_slot *slot, struct tc_strbuf *out)
+{
+    const char *expected = tc_strtab_text(symbols, slot->fact.value);
+    const char *calls = strstr(expected, " in ");
+
+    if (slot->is_mixed || !calls || slot->n_all != strtoull(calls + 4, NULL, 10))
+        return TC_FACT_RUN_UNDECIDED;
+    print_span(slot, out);
+    return strcmp(out->text, expected) ? TC_FACT_RUN_BROKEN : TC_FACT_RUN_HELD;
+}
+
+const struct tc_fact_rule tc_fact_span = {
+    .propose = tc_fact_propose_one, .holds = tc_fact_holds_one, .of_run = spans_otherwise};

@@ -119,7 +119,8 @@ enum tc_fact_field {
     X(APART, "apart")                   \
     X(ABOUT, "about")                   \
     X(VARIES, "varies")                 \
-    X(ELEMENTS, "elements")
+    X(ELEMENTS, "elements")             \
+    X(SPAN, "span")
 
 enum tc_attribute {
 #define X(name, text) TC_ATTRIBUTE_##name,
