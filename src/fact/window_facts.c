@@ -117,13 +117,41 @@ static void expect_counters(const struct tc_facts *facts, struct tc_fact_watch *
     }
 }
 
+/* Is nothing expected of the counter? */
+static bool is_unexpected(const struct tc_fact_counter *c)
+{
+    for (size_t i = 0; i < TC_FACT_N_TALLIES; i++)
+        if (c->slots[i] < NOT_LOOKED_UP)
+            return false;
+    return true;
+}
+
+/* Where the operand came from elsewhere than any run learned from had it; none: TC_SYM_EMPTY. */
+static tc_sym line_of_stranger(const struct tc_fact_watch *w, const struct tc_fact_counter *c)
+{
+    static const enum tc_fact_field shared[] = {TC_FACT_FN, TC_FACT_OF, TC_FACT_STAGE,
+                                                TC_FACT_NAME};
+
+    for (size_t i = 0; i < w->counters.n; i++) {
+        const struct tc_fact_counter *other = &w->counters.items[i];
+        bool is_like = other->subject.kind == TC_SUBJECT_FLOW;
+        for (size_t k = 0; k < sizeof(shared) / sizeof(*shared); k++)
+            is_like &= other->subject.fields[shared[k]] == c->subject.fields[shared[k]];
+        if (is_like && other->n_all && is_unexpected(other))
+            return other->at;
+    }
+    return TC_SYM_EMPTY;
+}
+
 /* Where the calls stand that a count is of: what breaks there is told of that line. */
 static tc_sym line_of(const struct tc_fact_watch *w, const struct tc_fact_counter *c)
 {
     struct tc_subject calls = c->subject;
+    const bool is_flow = calls.kind == TC_SUBJECT_FLOW;
+    const tc_sym stranger = is_flow ? line_of_stranger(w, c) : TC_SYM_EMPTY;
 
-    if (c->at != TC_SYM_EMPTY || calls.kind != TC_SUBJECT_FLOW)
-        return c->at;
+    if (stranger != TC_SYM_EMPTY || c->at != TC_SYM_EMPTY || !is_flow)
+        return stranger != TC_SYM_EMPTY ? stranger : c->at;
     calls.kind = TC_SUBJECT_WINDOW;
     calls.fields[TC_FACT_NAME] = calls.fields[TC_FACT_IN] = calls.fields[TC_FACT_IN_OF] = TC_NO_SYM;
     const tc_sym number = tc_strtab_find(w->counter_tuples, &calls, sizeof(calls));
