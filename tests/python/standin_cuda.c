@@ -8,6 +8,7 @@
  * delays, one after the other, and events pass behind them: what a copy is to bring is there once
  * its event has passed, and not a moment before.
  *
+ * A launch takes STANDIN_BLOCKS microseconds, as where the device has a thousand others to do.
  * STANDIN_FAILS=NAME:N lets calls of that function fail from number N on. STANDIN_FULL=N:M has its
  * memory full from allocation number N on, for M of them.
  */
@@ -516,6 +517,8 @@ DRIVER cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsign
     if (!function || !x || y != 1 || z != 1 || threads_x != TC_KERNEL_THREADS || threads_y != 1 ||
         threads_z != 1 || shared || extra)
         return INVALID_VALUE;
+    if (getenv("STANDIN_BLOCKS"))
+        usleep((unsigned)strtoul(getenv("STANDIN_BLOCKS"), NULL, 10));
     memcpy(&launch.items, parameters[0], sizeof(launch.items));
     memcpy(&launch.tiles, parameters[1], sizeof(launch.tiles));
     memcpy(&launch.answers, parameters[2], sizeof(launch.answers));

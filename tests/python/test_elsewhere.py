@@ -308,6 +308,34 @@ if "driver" in globals():
     os.kill(os.getpid(), 9)
 """
 
+# How long another thread has not run.
+BESIDE = STANDS_IN + """
+import sys, threading, time
+import torch
+
+gaps, is_over = [], False
+sys.setswitchinterval(0.0005)
+
+def beside():
+    last = time.perf_counter()
+    while not is_over:
+        time.sleep(0.001)
+        now = time.perf_counter()
+        gaps.append(now - last)
+        last = now
+
+torch.manual_seed(2)
+net = torch.nn.Linear(4, 4)
+thread = threading.Thread(target=beside)
+thread.start()
+for _ in range(4):
+    net(torch.randn(2, 4))
+is_over = True
+thread.join()
+if "counts" in globals():
+    print(sum(gap > 0.15 for gap in gaps), counts()["cuLaunchKernel"])
+"""
+
 TOLD = STANDS_IN + """
 import torch
 import torch.nn.functional as F
@@ -497,6 +525,13 @@ class Kernel(Compared):
                 name = case.split(":")[0]
                 notes = [r["text"] for r in found[int(pid)] if r.get("code") in ("no-kernel", "switched-off")]
                 self.assertEqual([name.removesuffix("_v2") in text for text in notes], [] if name in UNHEARD else [True])
+
+    def test_a_launch_that_waits_lets_other_threads_run(self):
+        there = self.run_there(self.script(BESIDE), STANDIN_BLOCKS="200000")
+        gaps, launches = map(int, there.out.split())
+        self.assertGreater(launches, 10)
+        self.assertLess(gaps, launches / 3)
+        self.assertEqual(self.notes(there, "no-kernel"), [])
 
     def test_the_allocator_hears_of_all_that_is_read(self):
         """Of the operand that a result is compared with, too."""

@@ -95,6 +95,7 @@ static const struct {
 
 enum state {
     UNKNOWN,
+    GETTING_READY, /* by a thread that has let go of the interpreter's lock */
     READY,
     OFF,
 };
@@ -106,8 +107,8 @@ static struct {
     unsigned n_denied; /* jobs since its memory was full; 0: it is not */
 } devices[TC_CUDA_MAX_DEVICES];
 
-/* What failed last. */
-static struct {
+/* What failed last, of the thread's calls: some are made without the interpreter's lock. */
+static __thread struct {
     const char *call;
     int code;
 } failure;
@@ -236,16 +237,14 @@ static bool load(int device, const char *code)
     return is_loaded;
 }
 
-static bool prepare(int device)
+/* Takes a second or two. */
+static bool compile_and_load(int device)
 {
     int handle, major, minor;
     char *code;
     bool is_loaded;
 
-    if (!find_driver(0) && !ok(-1, DRIVER))
-        return false;
-    if (!has_all_of_driver() || !find_nvrtc() || !ok(cu.init(0), "cuInit") ||
-        !ok(cu.device(&handle, device), "cuDeviceGet") ||
+    if (!ok(cu.init(0), "cuInit") || !ok(cu.device(&handle, device), "cuDeviceGet") ||
         !ok(cu.attribute(&major, MAJOR, handle), "cuDeviceGetAttribute") ||
         !ok(cu.attribute(&minor, MINOR, handle), "cuDeviceGetAttribute") ||
         !ok(cu.retain(&devices[device].context, handle), "cuDevicePrimaryCtxRetain"))
@@ -254,6 +253,20 @@ static bool prepare(int device)
     is_loaded = load(device, code);
     tc_free(code);
     return is_loaded;
+}
+
+static bool prepare(int device)
+{
+    bool is_ready;
+
+    if (!find_driver(0) && !ok(-1, DRIVER))
+        return false;
+    if (!has_all_of_driver() || !find_nvrtc())
+        return false;
+    Py_BEGIN_ALLOW_THREADS;
+    is_ready = compile_and_load(device);
+    Py_END_ALLOW_THREADS;
+    return is_ready;
 }
 
 static void switch_off(int device)
@@ -282,6 +295,7 @@ bool tc_cuda_has_kernel(int device)
     if (device < 0 || device >= TC_CUDA_MAX_DEVICES)
         return false;
     if (devices[device].state == UNKNOWN) {
+        devices[device].state = GETTING_READY;
         if (prepare(device))
             devices[device].state = READY;
         else
@@ -301,6 +315,7 @@ static size_t room_for(size_t size)
     return room;
 }
 
+/* Some of these wait until the device has done what it has. */
 static bool allocate(struct tc_cuda_job *job, size_t host_size, size_t device_size)
 {
     void *host = NULL;
@@ -335,23 +350,31 @@ static void deny(int device)
     devices[device].n_denied = 1;
 }
 
+static bool allocate_there(struct tc_cuda_job *job, size_t host_size, size_t device_size)
+{
+    int mode;
+    bool is_allocated = false;
+
+    Py_BEGIN_ALLOW_THREADS;
+    if (enter(job->device, &mode)) {
+        is_allocated = allocate(job, host_size, device_size);
+        leave(&mode);
+    }
+    Py_END_ALLOW_THREADS;
+    return is_allocated;
+}
+
 static struct tc_cuda_job *new_job(int device, size_t host_size, size_t device_size)
 {
     struct tc_cuda_job *job;
-    int mode;
-    bool is_allocated;
 
     if (is_denied(device))
         return NULL;
     job = tc_calloc(1, sizeof(*job));
     job->device = device;
-    if (enter(device, &mode)) {
-        is_allocated = allocate(job, host_size, device_size);
-        leave(&mode);
-        if (is_allocated) {
-            devices[device].n_denied = 0;
-            return job;
-        }
+    if (allocate_there(job, host_size, device_size)) {
+        devices[device].n_denied = 0;
+        return job;
     }
     tc_free(job); /* what it has of the device is not worth another call that may fail */
     deny(device);
@@ -412,11 +435,13 @@ bool tc_cuda_start(struct tc_cuda_job *job, uint64_t stream, size_t items, size_
     int mode;
 
     *is_captured = false;
+    Py_BEGIN_ALLOW_THREADS; /* a launch waits where a thousand others do, as torch's own */
     if (enter(job->device, &mode)) {
         is_started = is_captured_by(on, is_captured) &&
                      (*is_captured || start(job, on, parameters, n_tiles, clear));
         leave(&mode);
     }
+    Py_END_ALLOW_THREADS;
     if (*is_captured) {
         tc_cuda_give_back(job, true);
         return true;

@@ -9,7 +9,8 @@
  * the answers into the same memory, and an event behind it. Nothing here waits for the device but
  * tc_cuda_wait(). Jobs are used again, so that in steady state nothing is allocated.
  *
- * With the interpreter's lock, unless said otherwise.
+ * With the interpreter's lock, unless said otherwise. What may wait lets go of it: to compile, to
+ * allocate and to launch.
  */
 #ifndef TC_COLLECT_CUDA_H
 #define TC_COLLECT_CUDA_H
