@@ -29,19 +29,18 @@ struct initialised {
 };
 
 struct distinct_state {
-    struct tc_map processes; /* process → struct initialised * */
+    struct tc_process_states processes; /* struct initialised */
     struct tc_workers workers;
 };
 
+static void initialised_release(void *of_process)
+{
+    tc_map_release(&((struct initialised *)of_process)->tensors);
+}
+
 static void distinct_release(void *state)
 {
-    struct distinct_state *s = state;
-    struct initialised *initialised;
-
-    for (size_t pos = 0; (initialised = tc_map_next(&s->processes, &pos));)
-        tc_map_release(&initialised->tensors);
-    tc_map_release_structs(&s->processes);
-    tc_workers_release(&s->workers);
+    tc_workers_release(&((struct distinct_state *)state)->workers);
 }
 
 /* "init *" for the abstract initialiser, "FN args.NAME" for an operand in workers. */
@@ -70,8 +69,7 @@ static const struct tc_call *call_of_script(const struct tc_call *call)
 static struct tc_map *initialised_in(struct distinct_state *s, const struct tc_process *process,
                                      uint64_t window)
 {
-    struct initialised *initialised =
-        tc_map_struct(&s->processes, (uintptr_t)process, sizeof(*initialised));
+    struct initialised *initialised = tc_process_state(s, process);
 
     if (initialised->window != window)
         tc_map_clear(&initialised->tensors);
@@ -225,6 +223,8 @@ const struct tc_source tc_source_distinct = {
     .is_set = true,
     .state_size = sizeof(struct distinct_state),
     .release = distinct_release,
+    .process_size = sizeof(struct initialised),
+    .release_process = initialised_release,
     .observe = distinct_observe,
 };
 

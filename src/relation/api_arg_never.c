@@ -32,18 +32,9 @@ struct givers {
     size_t n_functions;
 };
 
-struct never_state {
-    struct tc_map givers; /* process → struct givers * */
-};
-
-static void never_release(void *state)
+static void givers_release(void *of_process)
 {
-    struct never_state *s = state;
-    struct givers *givers;
-
-    for (size_t pos = 0; (givers = tc_map_next(&s->givers, &pos));)
-        tc_map_release(&givers->results);
-    tc_map_release_structs(&s->givers);
+    tc_map_release(&((struct givers *)of_process)->results);
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */
@@ -159,14 +150,12 @@ static void judge(const struct givers *givers, struct tc_strtab *symbols,
 static void never_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                           const struct tc_sink *sink)
 {
-    struct never_state *s = state;
     const struct tc_call *call = event->call;
 
     if (event->kind != TC_EVENT_CALL || event->process->is_worker || call->raised ||
         call->role != TC_ROLE_FUNCTION || !tc_value_get(call->end->value, "tensor"))
         return;
-    struct givers *givers =
-        tc_map_struct(&s->givers, (uintptr_t)event->process, sizeof(struct givers));
+    struct givers *givers = tc_process_state(state, event->process);
     if (count_tensors(call) == 1)
         note_result(givers, call, call->end->value);
     else
@@ -176,8 +165,8 @@ static void never_observe(void *state, struct tc_strtab *symbols, const struct t
 const struct tc_source tc_source_givers = {.name = "givers",
                                            .judged = "the return of a loss, or of a clipping",
                                            .is_set = true,
-                                           .state_size = sizeof(struct never_state),
-                                           .release = never_release,
+                                           .process_size = sizeof(struct givers),
+                                           .release_process = givers_release,
                                            .observe = never_observe};
 
 /* ---- the form ------------------------------------------------------------------------------- */

@@ -38,21 +38,13 @@ struct draws {
     uint64_t n_steps;
 };
 
-struct distinct_state {
-    struct tc_map processes; /* process → struct draws * */
-};
-
-static void distinct_release(void *state)
+static void draws_release(void *of_process)
 {
-    struct distinct_state *s = state;
-    struct draws *draws;
+    struct draws *draws = of_process;
 
-    for (size_t pos = 0; (draws = tc_map_next(&s->processes, &pos));) {
-        tc_map_release(&draws->known);
-        tc_map_release(&draws->stepped);
-        tc_vec_release(&draws->pending);
-    }
-    tc_map_release_structs(&s->processes);
+    tc_map_release(&draws->known);
+    tc_map_release(&draws->stepped);
+    tc_vec_release(&draws->pending);
 }
 
 /* ---- what a draw is ------------------------------------------------------------------------- */
@@ -156,14 +148,12 @@ static void on_step(struct draws *draws, const struct tc_event *event, const str
 static void distinct_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                              const struct tc_sink *sink)
 {
-    struct distinct_state *s = state;
     struct tc_str digest;
 
     (void)symbols;
     if (event->kind != TC_EVENT_CALL || event->process->is_worker || event->call->raised)
         return;
-    struct draws *draws =
-        tc_map_struct(&s->processes, (uintptr_t)event->process, sizeof(struct draws));
+    struct draws *draws = tc_process_state(state, event->process);
     if (event->call->role == TC_ROLE_STEP)
         on_step(draws, event, sink);
     else if (event->call->role == TC_ROLE_LOAD)
@@ -175,8 +165,8 @@ static void distinct_observe(void *state, struct tc_strtab *symbols, const struc
 const struct tc_source tc_source_draws = {.name = "draws",
                                           .judged = "the return of a call that draws integers",
                                           .is_set = true,
-                                          .state_size = sizeof(struct distinct_state),
-                                          .release = distinct_release,
+                                          .process_size = sizeof(struct draws),
+                                          .release_process = draws_release,
                                           .observe = distinct_observe};
 
 /* ---- the form ------------------------------------------------------------------------------- */

@@ -100,6 +100,7 @@ struct progress {
     bool asks_input;     /* a root was given a tensor that requires a gradient */
     bool is_spent;       /* the gradients of the last backward have served */
     bool has_plain;      /* a step that cleared none before it */
+    bool has_begun;
     struct ids harmless; /* calls that cleared none in vain */
     struct ids early;    /* clippings that another backward followed */
     struct ids unscaled; /* calls of scalers that unscaled inside */
@@ -109,27 +110,22 @@ struct progress {
     int64_t clipped;
 };
 
-static void between_release(void *state)
+static void progress_release(void *of_process)
 {
-    struct tc_map *processes = state;
-    struct progress *progress;
+    struct progress *progress = of_process;
 
-    for (size_t pos = 0; (progress = tc_map_next(processes, &pos));) {
         ids_release(&progress->harmless);
         ids_release(&progress->early);
         ids_release(&progress->unscaled);
     }
-    tc_map_release_structs(processes);
-}
 
-static struct progress *progress_of(struct tc_map *processes, const struct tc_process *process)
+static struct progress *progress_of(void *state, const struct tc_process *process)
 {
-    bool is_new = !tc_map_get(processes, (uintptr_t)process, &(uint64_t){0});
-    struct progress *progress =
-        tc_map_struct(processes, (uintptr_t)process, sizeof(struct progress));
+    struct progress *progress = tc_process_state(state, process);
 
-    if (is_new)
+    if (!progress->has_begun)
         progress->asked = progress->trained = progress->clipped = TC_NONE;
+    progress->has_begun = true;
     return progress;
 }
 
@@ -365,8 +361,8 @@ const struct tc_source tc_source_clearing = {
     .name = "clearing",
     .judged = "the end of a step window, for each clearing and clipping in it",
     .is_set = true,
-    .state_size = sizeof(struct tc_map),
-    .release = between_release,
+    .process_size = sizeof(struct progress),
+    .release_process = progress_release,
     .observe = between_observe,
 };
 

@@ -28,18 +28,9 @@ struct section {
     size_t n_saved;
 };
 
-struct follow_state {
-    struct tc_map sections; /* process → struct section * */
-};
-
-static void follow_release(void *state)
+static void section_release(void *of_process)
 {
-    struct follow_state *s = state;
-    struct section *section;
-
-    for (size_t pos = 0; (section = tc_map_next(&s->sections, &pos));)
-        tc_vec_release(&section->loads);
-    tc_map_release_structs(&s->sections);
+    tc_vec_release(&((struct section *)of_process)->loads);
 }
 
 static void set_situation(struct tc_situation *situation, struct tc_strtab *symbols,
@@ -99,11 +90,6 @@ static void excuse_section(struct section *section, const struct tc_process *pro
     begin_section(section, process);
 }
 
-static struct section *section_of(struct follow_state *s, const struct tc_process *process)
-{
-    return tc_map_struct(&s->sections, (uintptr_t)process, sizeof(struct section));
-}
-
 #define MAX_SECTION 256
 
 static void follow_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
@@ -112,7 +98,7 @@ static void follow_observe(void *state, struct tc_strtab *symbols, const struct 
     if (!tc_setup_is_of_script(symbols, event))
         return;
     if (event->call->role == TC_ROLE_SAVE) {
-        struct section *section = section_of(state, event->process);
+        struct section *section = tc_process_state(state, event->process);
         tc_setup_add(section->saved, &section->n_saved, TC_SETUP_MARKS,
                      tc_known_class(symbols, event->call->fn));
         return;
@@ -121,7 +107,7 @@ static void follow_observe(void *state, struct tc_strtab *symbols, const struct 
                    tc_is_by_the_user(symbols, event->call);
     if (!is_load && !event->call->is_root)
         return;
-    struct section *section = section_of(state, event->process);
+    struct section *section = tc_process_state(state, event->process);
     if (section->n_gaps != event->process->n_gaps)
         excuse_section(section, event->process, sink);
     if (event->call->is_root) {
@@ -212,8 +198,8 @@ const struct tc_source tc_source_follow = {
     .name = "follow",
     .judged = "the next root forward after a load",
     .is_set = true,
-    .state_size = sizeof(struct follow_state),
-    .release = follow_release,
+    .process_size = sizeof(struct section),
+    .release_process = section_release,
     .observe = follow_observe,
     .condense = condense,
 };

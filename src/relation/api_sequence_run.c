@@ -26,15 +26,6 @@ struct progress {
     bool is_told;
 };
 
-struct run_state {
-    struct tc_map processes; /* process → struct progress * */
-};
-
-static void run_release(void *state)
-{
-    tc_map_release_structs(&((struct run_state *)state)->processes);
-}
-
 static bool is_loop(const struct tc_call *call)
 {
     return call->is_root || call->role == TC_ROLE_BACKWARD || call->role == TC_ROLE_STEP;
@@ -87,11 +78,6 @@ static void add_use(struct progress *progress, struct tc_strtab *symbols,
     }
 }
 
-static struct progress *progress_of(struct run_state *s, const struct tc_process *process)
-{
-    return tc_map_struct(&s->processes, (uintptr_t)process, sizeof(struct progress));
-}
-
 static void on_call(struct progress *progress, struct tc_strtab *symbols,
                     const struct tc_event *event)
 {
@@ -119,7 +105,7 @@ static void run_observe(void *state, struct tc_strtab *symbols, const struct tc_
 {
     if (!event->process)
         return;
-    struct progress *progress = progress_of(state, event->process);
+    struct progress *progress = tc_process_state(state, event->process);
     if (progress->is_told)
         return;
     /* Once sampling has left out a step, what came before is not known. */
@@ -172,8 +158,7 @@ const struct tc_source tc_source_run = {
     .name = "run",
     .judged = "the end of the first step of a process",
     .is_set = true,
-    .state_size = sizeof(struct run_state),
-    .release = run_release,
+    .process_size = sizeof(struct progress),
     .observe = run_observe,
 };
 

@@ -172,31 +172,27 @@ static bool has_frozen_norms(struct tc_module_names *names, struct tc_strtab *sy
     return n && n_frozen == n;
 }
 
+/* What a process has done. */
+struct window_history {
+    struct tc_tokens known; /* classes of which something was called, in the order of their texts */
+    bool trains;            /* it has stepped a model */
+    bool is_asked;          /* since its last step it ran a model with gradients, */
+    bool rests;             /* whose norms are all frozen, in evaluation mode */
+};
+
 struct window_state {
-    struct tc_map known;  /* process → struct tc_tokens *, in the order of their texts */
-    struct tc_map trains; /* processes that have stepped a model */
-    struct tc_map asked;  /* processes that ran a model with gradients since their last step */
-    struct tc_map rests;  /* ... whose norms are all frozen, in evaluation mode */
+    struct tc_process_states processes; /* struct window_history */
     struct tc_module_names names;
 };
 
-static void window_release(void *state)
+static void history_release(void *of_process)
 {
-    struct window_state *s = state;
-    struct tc_tokens *known;
-
-    for (size_t pos = 0; (known = tc_map_next(&s->known, &pos));)
-        tc_vec_release(known);
-    tc_map_release_structs(&s->known);
-    tc_map_release(&s->trains);
-    tc_map_release(&s->asked);
-    tc_map_release(&s->rests);
-    tc_module_names_release(&s->names);
+    tc_vec_release(&((struct window_history *)of_process)->known);
 }
 
-static struct tc_tokens *known_to(struct window_state *s, const struct tc_process *process)
+static void window_release(void *state)
 {
-    return tc_map_struct(&s->known, (uintptr_t)process, sizeof(struct tc_tokens));
+    tc_module_names_release(&((struct window_state *)state)->names);
 }
 
 static void know(struct tc_tokens *known, const struct tc_strtab *symbols, tc_sym token)
@@ -216,46 +212,44 @@ static void know(struct tc_tokens *known, const struct tc_strtab *symbols, tc_sy
 static void on_call(struct window_state *s, struct tc_strtab *symbols, const struct tc_event *event)
 {
     const struct tc_call *call = event->call;
-    uint64_t ignored;
+    const bool is_asked = call->is_root && !call->raised && !tc_value_get(call->ctx, "grad");
 
-    if (tc_window_is_optional(call->role))
-        know(known_to(s, event->process), symbols, tc_known_class(symbols, call->fn));
-    if (!call->is_root || call->raised || tc_value_get(call->ctx, "grad"))
+    if (!is_asked && !tc_window_is_optional(call->role))
         return;
-    tc_map_put(&s->asked, (uintptr_t)event->process, 1);
-    if (!tc_is_training_forward(call) &&
-        !tc_map_get(&s->rests, (uintptr_t)event->process, &ignored) &&
-        has_frozen_norms(&s->names, symbols, event->process,
-                         tc_value_int(tc_value_get(call->self, "id"), TC_NONE), call->step))
-        tc_map_put(&s->rests, (uintptr_t)event->process, 1);
+    struct window_history *history = tc_process_state(s, event->process);
+    if (tc_window_is_optional(call->role))
+        know(&history->known, symbols, tc_known_class(symbols, call->fn));
+    history->is_asked |= is_asked;
+    if (is_asked && !tc_is_training_forward(call) && !history->rests)
+        history->rests =
+            has_frozen_norms(&s->names, symbols, event->process,
+                             tc_value_int(tc_value_get(call->self, "id"), TC_NONE), call->step);
 }
 
 /* A window whose steps are all of what stands in no model, in a process that trains one: nothing is
  * claimed of it. */
-static bool is_beside(struct window_state *s, const struct tc_event *event)
+static bool is_beside(struct window_history *history, const struct tc_event *event)
 {
-    uint64_t ignored;
+    const bool trains = trains_a_model(event->window);
 
-    if (trains_a_model(event->window))
-        tc_map_put(&s->trains, (uintptr_t)event->process, 1);
-    return !trains_a_model(event->window) &&
-           tc_map_get(&s->trains, (uintptr_t)event->process, &ignored);
+    history->trains |= trains;
+    return history->trains && !trains;
 }
 
 static void window_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                            const struct tc_sink *sink)
 {
-    struct window_state *s = state;
     struct tc_situation situation;
     struct tc_tokens tokens = {0};
 
     if (event->kind == TC_EVENT_CALL)
-        on_call(s, symbols, event);
+        on_call(state, symbols, event);
     if (!tc_is_step_window(event))
         return;
-    bool is_asked = tc_map_remove(&s->asked, (uintptr_t)event->process);
-    bool rests = tc_map_remove(&s->rests, (uintptr_t)event->process);
-    if (is_beside(s, event))
+    struct window_history *history = tc_process_state(state, event->process);
+    const bool is_asked = history->is_asked, rests = history->rests;
+    history->is_asked = history->rests = false;
+    if (is_beside(history, event))
         return;
     if (event->window->is_pause) {
         tc_sink_excuse(sink, TC_SYM_STEP_WINDOW, TC_EXCUSE_PAUSE);
@@ -263,9 +257,8 @@ static void window_observe(void *state, struct tc_strtab *symbols, const struct 
     }
     tc_window_situation(&situation, symbols, event);
     normalise(symbols, event->window, &tokens);
-    const struct tc_tokens *known = known_to(s, event->process);
-    for (size_t i = 0; i < known->n; i++)
-        tc_vec_push(&tokens, known->items[i]);
+    for (size_t i = 0; i < history->known.n; i++)
+        tc_vec_push(&tokens, history->known.items[i]);
     if (is_asked)
         tc_vec_push(&tokens, tc_window_asked(symbols));
     if (rests)
@@ -283,6 +276,8 @@ const struct tc_source tc_source_window = {
     .judged = "the end of a step window",
     .state_size = sizeof(struct window_state),
     .release = window_release,
+    .process_size = sizeof(struct window_history),
+    .release_process = history_release,
     .observe = window_observe,
     .condense = tc_window_condense,
 };

@@ -37,18 +37,9 @@ struct contrasts {
     struct tc_map items; /* (optimizer, attribute) → struct contrast * */
 };
 
-struct apart_state {
-    struct tc_map processes; /* process → struct contrasts * */
-};
-
-static void apart_release(void *state)
+static void contrasts_release(void *of_process)
 {
-    struct apart_state *s = state;
-    struct contrasts *contrasts;
-
-    for (size_t pos = 0; (contrasts = tc_map_next(&s->processes, &pos));)
-        tc_map_release_structs(&contrasts->items);
-    tc_map_release_structs(&s->processes);
+    tc_map_release_structs(&((struct contrasts *)of_process)->items);
 }
 
 /* "optimizer" of "optimizer.param_groups[0]"; no text where it has no such name. */
@@ -96,11 +87,9 @@ static void judge(struct contrast *c, struct tc_strtab *symbols, const struct tc
     tc_consistent_emit(sink, event, TC_SYM_PARAM_GROUP, &none, outcome, 1, &group);
 }
 
-static void on_step(struct apart_state *s, struct tc_strtab *symbols, const struct tc_event *event,
-                    const struct tc_sink *sink)
+static void on_step(struct contrasts *contrasts, struct tc_strtab *symbols,
+                    const struct tc_event *event, const struct tc_sink *sink)
 {
-    struct contrasts *contrasts =
-        tc_map_struct(&s->processes, (uintptr_t)event->process, sizeof(*contrasts));
     const struct tc_settings *group;
     struct contrast *c;
 
@@ -126,14 +115,14 @@ static void apart_observe(void *state, struct tc_strtab *symbols, const struct t
 {
     if (event->kind == TC_EVENT_CALL && event->call->role == TC_ROLE_STEP && !event->call->raised &&
         !event->process->is_worker)
-        on_step(state, symbols, event, sink);
+        on_step(tc_process_state(state, event->process), symbols, event, sink);
 }
 
 const struct tc_source tc_source_apart = {.name = "apart",
                                           .judged = "the end of a step window, for each setting",
                                           .is_set = true,
-                                          .state_size = sizeof(struct apart_state),
-                                          .release = apart_release,
+                                          .process_size = sizeof(struct contrasts),
+                                          .release_process = contrasts_release,
                                           .observe = apart_observe};
 
 static const struct tc_claim claims[] = {

@@ -32,25 +32,19 @@ struct progress {
 };
 
 struct statistics_state {
-    struct tc_map moving;    /* (process, class of the owner, last part of the name) that forwards
-                                write to */
-    struct tc_map processes; /* process → struct progress * */
+    struct tc_process_states processes; /* struct progress */
+    struct tc_map moving; /* (process, class of the owner, last part of the name) that forwards
+                             write to */
 };
+
+static void progress_release(void *of_process)
+{
+    tc_map_release_structs(&((struct progress *)of_process)->averages);
+}
 
 static void statistics_release(void *state)
 {
-    struct statistics_state *s = state;
-    struct progress *progress;
-
-    for (size_t pos = 0; (progress = tc_map_next(&s->processes, &pos));)
-        tc_map_release_structs(&progress->averages);
-    tc_map_release_structs(&s->processes);
-    tc_map_release(&s->moving);
-}
-
-static struct progress *progress_of(struct statistics_state *s, const struct tc_process *process)
-{
-    return tc_map_struct(&s->processes, (uintptr_t)process, sizeof(struct progress));
+    tc_map_release(&((struct statistics_state *)state)->moving);
 }
 
 static uint64_t kind_of(const struct tc_strtab *symbols, const struct tc_process *process,
@@ -111,7 +105,7 @@ static struct average look_at(const struct statistics_state *s, const struct tc_
 static struct average average_of(struct statistics_state *s, const struct tc_strtab *symbols,
                                  const struct tc_process *process, int64_t root)
 {
-    struct progress *progress = progress_of(s, process);
+    struct progress *progress = tc_process_state(s, process);
     struct average *average = tc_map_struct(&progress->averages, (uint64_t)root, sizeof(*average));
     const uint64_t version = 1 + progress->n_changes + process->variables.n;
 
@@ -144,7 +138,7 @@ static void statistics_observe(void *state, struct tc_strtab *symbols, const str
         return;
     if (event->kind == TC_EVENT_CHANGE ||
         (event->kind == TC_EVENT_CALL && event->call->role == TC_ROLE_STEP))
-        progress_of(s, event->process)->n_changes++;
+        ((struct progress *)tc_process_state(s, event->process))->n_changes++;
     if (event->kind == TC_EVENT_CHANGE && event->variable->kind == TC_SYM_BUFFER &&
         is_forward(event->call))
         tc_map_put(&s->moving, kind_of(symbols, event->process, event->variable), 1);
@@ -158,6 +152,8 @@ const struct tc_source tc_source_statistics = {.name = "statistics",
                                                .is_set = true,
                                                .state_size = sizeof(struct statistics_state),
                                                .release = statistics_release,
+                                               .process_size = sizeof(struct progress),
+                                               .release_process = progress_release,
                                                .observe = statistics_observe};
 
 static const struct tc_claim claims[] = {

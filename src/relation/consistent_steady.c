@@ -23,19 +23,18 @@ struct optimizers {
 };
 
 struct steady_state {
-    struct tc_map moments;   /* variable → struct moment * */
-    struct tc_map processes; /* process → struct optimizers * */
+    struct tc_process_states processes; /* struct optimizers */
+    struct tc_map moments;              /* variable → struct moment * */
 };
+
+static void optimizers_release(void *of_process)
+{
+    tc_map_release(&((struct optimizers *)of_process)->stepped);
+}
 
 static void steady_release(void *state)
 {
-    struct steady_state *s = state;
-    struct optimizers *optimizers;
-
-    for (size_t pos = 0; (optimizers = tc_map_next(&s->processes, &pos));)
-        tc_map_release(&optimizers->stepped);
-    tc_map_release_structs(&s->processes);
-    tc_map_release_structs(&s->moments);
+    tc_map_release_structs(&((struct steady_state *)state)->moments);
 }
 
 /* Content is compared only where nothing should train it. */
@@ -62,16 +61,11 @@ static struct moment *moment_of(struct steady_state *s, const struct tc_variable
     return tc_map_struct(&s->moments, (uintptr_t)v, sizeof(struct moment));
 }
 
-static struct optimizers *optimizers_of(struct steady_state *s, const struct tc_process *process)
-{
-    return tc_map_struct(&s->processes, (uintptr_t)process, sizeof(struct optimizers));
-}
-
 static void on_step(struct steady_state *s, const struct tc_event *event)
 {
     const struct tc_process *process = event->process;
     const int64_t id = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
-    struct optimizers *optimizers = optimizers_of(s, process);
+    struct optimizers *optimizers = tc_process_state(s, process);
     const struct tc_variable *v;
     bool is_new;
 
@@ -89,7 +83,7 @@ static void on_step(struct steady_state *s, const struct tc_event *event)
 static void on_window(struct steady_state *s, struct tc_strtab *symbols,
                       const struct tc_event *event, const struct tc_sink *sink)
 {
-    struct optimizers *optimizers = optimizers_of(s, event->process);
+    struct optimizers *optimizers = tc_process_state(s, event->process);
     const struct tc_variable *v;
 
     for (size_t pos = 0; (v = tc_map_next(&event->process->variables, &pos));) {
@@ -123,6 +117,8 @@ const struct tc_source tc_source_steady = {.name = "steady",
                                            .is_set = true,
                                            .state_size = sizeof(struct steady_state),
                                            .release = steady_release,
+                                           .process_size = sizeof(struct optimizers),
+                                           .release_process = optimizers_release,
                                            .observe = steady_observe};
 
 #define SEEN "%a of %v is another than after the step before"

@@ -20,15 +20,6 @@ struct progress {
     int64_t copied_to_itself; /* the first of them that was; TC_NONE */
 };
 
-struct copied_state {
-    struct tc_map processes; /* process → struct progress * */
-};
-
-static void copied_release(void *state)
-{
-    tc_map_release_structs(&((struct copied_state *)state)->processes);
-}
-
 static void on_write(struct progress *progress, const struct tc_call *call)
 {
     const int64_t serial = tc_value_int(tc_value_get(call->self, "id"), TC_NONE);
@@ -66,14 +57,12 @@ static void on_load(struct progress *progress, const struct tc_event *event,
 static void copied_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                            const struct tc_sink *sink)
 {
-    struct copied_state *s = state;
     const struct tc_call *call = event->call;
 
     (void)symbols;
     if (event->kind != TC_EVENT_CALL || event->process->is_worker)
         return;
-    struct progress *progress =
-        tc_map_struct(&s->processes, (uintptr_t)event->process, sizeof(struct progress));
+    struct progress *progress = tc_process_state(state, event->process);
     if (call->role == TC_ROLE_SAVE) {
         progress->has_taken = true;
         progress->has_trained = false;
@@ -89,8 +78,7 @@ static void copied_observe(void *state, struct tc_strtab *symbols, const struct 
 const struct tc_source tc_source_copied = {.name = "copied",
                                            .judged = "the end of a load after training",
                                            .is_set = true,
-                                           .state_size = sizeof(struct copied_state),
-                                           .release = copied_release,
+                                           .process_size = sizeof(struct progress),
                                            .observe = copied_observe};
 
 static const struct tc_claim claims[] = {

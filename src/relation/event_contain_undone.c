@@ -26,25 +26,12 @@ struct writes {
     uint64_t n;           /* calls that wrote to weights */
 };
 
-struct undone_state {
-    struct tc_map processes; /* process → struct writes * */
-};
-
-static void undone_release(void *state)
+static void writes_release(void *of_process)
 {
-    struct undone_state *s = state;
-    struct writes *writes;
+    struct writes *writes = of_process;
 
-    for (size_t pos = 0; (writes = tc_map_next(&s->processes, &pos));) {
-        tc_map_release_structs(&writes->loaded);
-        tc_map_release(&writes->looked);
-    }
-    tc_map_release_structs(&s->processes);
-}
-
-static struct writes *writes_of(struct undone_state *s, const struct tc_process *process)
-{
-    return tc_map_struct(&s->processes, (uintptr_t)process, sizeof(struct writes));
+    tc_map_release_structs(&writes->loaded);
+    tc_map_release(&writes->looked);
 }
 
 /* A matrix, or what has more dimensions. */
@@ -160,23 +147,22 @@ static void on_forward(struct writes *writes, const struct tc_event *event,
 static void undone_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                            const struct tc_sink *sink)
 {
-    struct undone_state *s = state;
     const struct tc_call *call = event->call;
 
     (void)symbols;
     if (event->kind != TC_EVENT_CALL || event->process->is_worker || call->raised)
         return;
     if (call->role == TC_ROLE_INIT || call->role == TC_ROLE_FILL)
-        on_write(writes_of(s, event->process), call);
+        on_write(tc_process_state(state, event->process), call);
     else if (call->is_root && tc_is_training_forward(call))
-        on_forward(writes_of(s, event->process), event, sink);
+        on_forward(tc_process_state(state, event->process), event, sink);
 }
 
 const struct tc_source tc_source_undone = {.name = "undone",
                                            .judged = "the first forward of training after a load",
                                            .is_set = true,
-                                           .state_size = sizeof(struct undone_state),
-                                           .release = undone_release,
+                                           .process_size = sizeof(struct writes),
+                                           .release_process = writes_release,
                                            .observe = undone_observe};
 
 static const struct tc_claim claims[] = {

@@ -123,9 +123,34 @@ uint32_t tc_source_find(const char *name)
 
 void *tc_source_open(const struct tc_source *source)
 {
+    struct tc_process_states *states;
+    size_t size = source->state_size;
+
     if (source->open)
         return source->open();
-    return source->state_size ? tc_calloc(1, source->state_size) : NULL;
+    if (!size && !source->process_size)
+        return NULL;
+    states = tc_calloc(1, size ? size : sizeof(*states));
+    if (source->process_size)
+        states->size = source->process_size;
+    return states;
+}
+
+void *tc_process_state(void *state, const struct tc_process *process)
+{
+    struct tc_process_states *states = state;
+
+    return tc_map_struct(&states->items, (uintptr_t)process, states->size);
+}
+
+static void release_processes(const struct tc_source *source, struct tc_process_states *states)
+{
+    void *of_process;
+
+    for (size_t pos = 0;
+         source->release_process && (of_process = tc_map_next(&states->items, &pos));)
+        source->release_process(of_process);
+    tc_map_release_structs(&states->items);
 }
 
 void tc_source_close(const struct tc_source *source, void *state)
@@ -136,6 +161,9 @@ void tc_source_close(const struct tc_source *source, void *state)
         source->close(state);
         return;
     }
+    if (source->process_size)
+        release_processes(source, state);
+    if (source->release)
     source->release(state);
     tc_free(state);
 }

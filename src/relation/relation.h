@@ -18,6 +18,7 @@
 #ifndef TC_RELATION_RELATION_H
 #define TC_RELATION_RELATION_H
 
+#include "base/map.h"
 #include "invariant/invariant.h"
 #include "relation/excuse.h"
 #include "relation/situation.h"
@@ -123,6 +124,11 @@ struct tc_source {
     void (*release)(void *state);
     void *(*open)(void);
     void (*close)(void *state);
+    /* State of each process, which tc_process_state() gives: so many zeroed bytes, 0 for none;
+     * release_process frees what they hold, NULL for nothing. The state of the run then begins with
+     * a struct tc_process_states; a source that needs no more than this has no state_size. */
+    size_t process_size;
+    void (*release_process)(void *of_process);
     /* For a source whose examples depend on what they are asked for: called for each invariant
      * before the first event. NULL: it needs to know nothing. */
     void (*expect)(void *state, struct tc_strtab *symbols, const struct tc_invariant *invariant);
@@ -135,6 +141,12 @@ struct tc_source {
      * if there is nothing to join. May change params and remove items; counts are taken again
      * afterwards. */
     void (*condense)(const struct tc_rows *rows, struct tc_invariant_set *accepted);
+};
+
+/* The states of processes of one source; the engine makes and frees them. */
+struct tc_process_states {
+    struct tc_map items; /* process → its state */
+    size_t size;
 };
 
 struct tc_claim;     /* claims.h */
@@ -224,6 +236,8 @@ uint32_t tc_source_number(const struct tc_source *source);
 /* The state of one, which may be NULL. */
 void *tc_source_open(const struct tc_source *source);
 void tc_source_close(const struct tc_source *source, void *state);
+/* Of a source with process_size, by its state: what it keeps of the process, zeros at first. */
+void *tc_process_state(void *state, const struct tc_process *process);
 /* Open and close the states of all sources, by number. */
 void tc_sources_open(void *states[TC_MAX_SOURCES]);
 void tc_sources_close(void *states[TC_MAX_SOURCES]);
