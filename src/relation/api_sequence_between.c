@@ -101,7 +101,7 @@ struct progress {
     bool is_spent;       /* the gradients of the last backward have served */
     bool has_plain;      /* a step that cleared none before it */
     bool has_begun;
-    struct ids harmless; /* calls that cleared none in vain */
+    struct ids after_use; /* clearings of gradients that were used, or of none */
     struct ids early;    /* clippings that another backward followed */
     struct ids unscaled; /* calls of scalers that unscaled inside */
     int64_t asked;       /* the root that ran last with gradients, or TC_NONE */
@@ -114,7 +114,7 @@ static void progress_release(void *of_process)
 {
     struct progress *progress = of_process;
 
-        ids_release(&progress->harmless);
+    ids_release(&progress->after_use);
         ids_release(&progress->early);
         ids_release(&progress->unscaled);
     }
@@ -191,7 +191,7 @@ static void follow(struct progress *progress, const struct tc_process *process,
         progress->asks_input = false;
     } else if (call->role == TC_ROLE_ZERO_GRAD) {
         if (progress->is_spent || !clears_in_vain(process, call))
-            ids_add(&progress->harmless, call->id);
+            ids_add(&progress->after_use, call->id);
         progress->asks_input = false;
     }
 }
@@ -242,7 +242,7 @@ static bool is_dropped(const struct tc_window *window, size_t at)
 static enum tc_excuse excuse_of(const struct tc_window *window, const struct progress *progress,
                                 size_t at)
 {
-    if (ids_have(&progress->harmless, window->members.items[at].id))
+    if (ids_have(&progress->after_use, window->members.items[at].id))
         return TC_EXCUSE_ALREADY_USED;
     return progress->has_plain && is_dropped(window, at) ? TC_EXCUSE_DROPPED : TC_EXCUSE_NONE;
 }
@@ -337,7 +337,7 @@ static void on_window(struct progress *progress, struct tc_strtab *symbols,
     for (size_t i = 0; i < TC_N_CLAIMS(rules); i++)
         if (is_asked(event->window, &rules[i], progress))
             judge(&rules[i], symbols, event, progress, sink);
-    ids_next_window(&progress->harmless);
+    ids_next_window(&progress->after_use);
     ids_next_window(&progress->early);
     ids_next_window(&progress->unscaled);
 }

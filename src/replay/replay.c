@@ -291,8 +291,10 @@ static void on_sampling(struct track *track, bool is_skipped)
 }
 
 /* Names with spaces between them. */
-static void on_missing(struct tc_process *process, struct tc_str names)
+static void on_missing(struct track *track, struct tc_str names)
 {
+    struct tc_process *process = &track->process;
+
     if (!process->missing)
         process->missing = tc_strtab_new();
     for (size_t i = 0, n; i < names.size; i += n + 1) {
@@ -302,32 +304,33 @@ static void on_missing(struct tc_process *process, struct tc_str names)
     }
 }
 
+static void on_sampling_off(struct track *track, struct tc_str text)
+{
+    (void)text;
+    on_sampling(track, true);
+}
+
+static void on_sampling_on(struct track *track, struct tc_str text)
+{
+    (void)text;
+    on_sampling(track, false);
+}
+
+/* As a gap of sampling that no step fills. */
+static void on_lost(struct track *track, struct tc_str text)
+{
+    on_sampling_off(track, text);
+    on_sampling_on(track, text);
+}
+
 /* "rank/world_size", known only after the file was opened. */
-static void on_note(struct tc_replay *replay, struct track *track, const struct tc_record *record)
+static void on_rank(struct track *track, struct tc_str text)
 {
     int64_t numbers[2] = {0, 0};
     unsigned which = 0;
 
-    if (tc_str_is(record->code, "sampling-off") || tc_str_is(record->code, "sampling-on")) {
-        on_sampling(track, tc_str_is(record->code, "sampling-off"));
-        return;
-    }
-    if (tc_str_is(record->code, "missing"))
-        on_missing(&track->process, record->text);
-    bool is_lost = tc_str_is(record->code, "lost");
-    if (is_lost) { /* as a gap of sampling that no step fills */
-        on_sampling(track, true);
-        on_sampling(track, false);
-    }
-    if (!tc_str_is(record->code, "rank")) {
-        tc_notes_add(replay->notes, is_lost ? "lost" : "collector", track->process.file,
-                     record->line, "%.*s: %.*s", (int)record->code.size,
-                     record->code.text ? record->code.text : "", (int)record->text.size,
-                     record->text.text ? record->text.text : "");
-        return;
-    }
-    for (uint32_t i = 0; i < record->text.size; i++) {
-        char c = record->text.text[i];
+    for (uint32_t i = 0; i < text.size; i++) {
+        char c = text.text[i];
         if (c == '/' && which == 0)
             which = 1;
         else if (c >= '0' && c <= '9' && numbers[which] < 1000000)
@@ -337,6 +340,35 @@ static void on_note(struct tc_replay *replay, struct track *track, const struct 
     }
     track->process.rank = numbers[0];
     track->process.world = which ? numbers[1] : 1;
+}
+
+/* Notes that say more than a person is told of. */
+static const struct note {
+    const char *code;
+    void (*apply)(struct track *track, struct tc_str text);
+    const char *told_as; /* NULL: to nobody */
+} notes[] = {
+    {"sampling-off", on_sampling_off, NULL       },
+    {"sampling-on",  on_sampling_on,  NULL       },
+    {"rank",         on_rank,         NULL       },
+    {"missing",      on_missing,      "collector"},
+    {"lost",         on_lost,         "lost"     },
+};
+
+static void on_note(struct tc_replay *replay, struct track *track, const struct tc_record *record)
+{
+    const char *told_as = "collector";
+
+    for (size_t i = 0; i < sizeof(notes) / sizeof(*notes); i++) {
+        if (!tc_str_is(record->code, notes[i].code))
+            continue;
+        notes[i].apply(track, record->text);
+        told_as = notes[i].told_as;
+    }
+    if (told_as)
+        tc_notes_add(replay->notes, told_as, track->process.file, record->line, "%.*s: %.*s",
+                     (int)record->code.size, record->code.text ? record->code.text : "",
+                     (int)record->text.size, record->text.text ? record->text.text : "");
 }
 
 static void note_time(struct tc_process *process, int64_t t)
