@@ -133,6 +133,7 @@ static void pack_begins(struct tc_facts *facts, uint32_t subject, char phase)
 {
     tc_strbuf_reset(&facts->pack.bytes);
     facts->pack.n_tensors = 0;
+    facts->pack.filled = SIZE_MAX;
     facts->pack.has_samples = false;
     facts->pack.has_content = facts->event->process->has_content;
     tc_strbuf_add(&facts->pack.bytes, &subject, sizeof(subject));
@@ -502,6 +503,19 @@ static void meet_scalar(struct tc_facts *facts, struct tc_fact_watch *w, struct 
     open->lead = open->lead ? open->lead : lead;
 }
 
+/* x[i] = y for each i: the writes to one tensor are one occasion of what x holds, and not many. */
+static size_t find_filled(const struct tc_fact_watch *w, const struct tc_fact_open *open,
+                          const struct tc_fact_pack *pack, size_t receiver)
+{
+    const tc_sym fn = w->labels.items[open->label].fn;
+    uint64_t ignored;
+
+    return receiver < pack->n_tensors && tc_map_get(&w->writers, fn, &ignored) &&
+                   (tc_sym)tc_fact_producer(w, pack->tensors[receiver]) == fn
+               ? receiver
+               : SIZE_MAX;
+}
+
 static void pack_operands(struct tc_facts *facts, struct tc_fact_watch *w,
                           struct tc_fact_open *open, const struct tc_call *call)
 {
@@ -515,6 +529,7 @@ static void pack_operands(struct tc_facts *facts, struct tc_fact_watch *w,
     tc_fact_pack_value(pack, call->args, 0);
     n_args = pack->n_tensors;
     tc_fact_pack_value(pack, call->self, 0);
+    pack->filled = find_filled(w, open, pack, n_args);
     tc_fact_pack_value(pack, call->ctx, 0);
     find_sources(facts, w, pack);
     if (facts->sources.n)
@@ -714,6 +729,7 @@ static void give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
             tc_map_put(&w->taints, (uint64_t)facts->pack.tensors[i], lead);
     }
     if (target != TC_NONE) {
+        tc_map_put(&w->writers, w->labels.items[open->label].fn, 1);
         produce_one(w, open, target, 0, open->is_computed);
         if (lead)
             tc_map_put(&w->taints, (uint64_t)target, lead);

@@ -167,10 +167,11 @@ struct tc_fact_watch {
     size_t n_open;                    /* of the items, which keep their memory */
     /* Serial of a tensor → word for the call, and TC_FACT_COMPUTED where a model did. */
     struct tc_map producers, old_producers;
-    struct tc_map newest; /* TC_FACT_WORD of a call → serial of its last result */
-    int64_t latest;       /* serial of the newest tensor */
-    int64_t horizon;      /* who made tensors up to this serial may be forgotten */
-    struct tc_map taints; /* serial of a tensor → tc_fact_lead */
+    struct tc_map writers; /* names of operators that write to the receiver and return nothing */
+    struct tc_map newest;  /* TC_FACT_WORD of a call → serial of its last result */
+    int64_t latest;        /* serial of the newest tensor */
+    int64_t horizon;       /* who made tensors up to this serial may be forgotten */
+    struct tc_map taints;  /* serial of a tensor → tc_fact_lead */
     struct tc_strtab *label_tuples, *counter_tuples; /* numbers of labels; counters by subject */
     TC_VEC(struct tc_fact_label) labels;
     TC_VEC(struct tc_fact_counter) counters;

@@ -348,6 +348,8 @@ static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
     const bool is_computed = at == r->pack->n_tensors || r->pack->is_computed[at];
     struct tc_fact_tensor t;
 
+    if (at == r->pack->filled)
+        return; /* of its content the last such call told */
     tc_fact_tensor(&t, tensor);
     for (size_t i = 0; i < TC_N_CONTENT; i++) {
         if (tc_fact_content_attribute(i) == TC_ATTRIBUTE_UNIFORM && is_sample(r) && t.summary)

@@ -80,6 +80,7 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_strtab_free(w->counter_tuples);
     tc_map_release(&w->producers);
     tc_map_release(&w->old_producers);
+    tc_map_release(&w->writers);
     tc_map_release(&w->newest);
     tc_map_release(&w->stepped);
     tc_map_release(&w->owners);

@@ -97,16 +97,16 @@ static void ids_release(struct ids *ids)
 
 /* Of one process, since its last step. */
 struct progress {
-    bool asks_input;     /* a root was given a tensor that requires a gradient */
-    bool is_spent;       /* the gradients of the last backward have served */
-    bool has_plain;      /* a step that cleared none before it */
+    bool asks_input; /* a root was given a tensor that requires a gradient */
+    bool is_spent;   /* the gradients of the last backward have served */
+    bool has_plain;  /* a step that cleared none before it */
     bool has_begun;
     struct ids after_use; /* clearings of gradients that were used, or of none */
-    struct ids early;    /* clippings that another backward followed */
-    struct ids unscaled; /* calls of scalers that unscaled inside */
-    int64_t asked;       /* the root that ran last with gradients, or TC_NONE */
-    int64_t trained;     /* that of the last backward */
-    int64_t clip;        /* the last clipping of gradients that no step has used; and their root */
+    struct ids early;     /* clippings that another backward followed */
+    struct ids unscaled;  /* calls of scalers that unscaled inside */
+    int64_t asked;        /* the root that ran last with gradients, or TC_NONE */
+    int64_t trained;      /* that of the last backward */
+    int64_t clip;         /* the last clipping of gradients that no step has used; and their root */
     int64_t clipped;
 };
 
@@ -115,9 +115,9 @@ static void progress_release(void *of_process)
     struct progress *progress = of_process;
 
     ids_release(&progress->after_use);
-        ids_release(&progress->early);
-        ids_release(&progress->unscaled);
-    }
+    ids_release(&progress->early);
+    ids_release(&progress->unscaled);
+}
 
 static struct progress *progress_of(void *state, const struct tc_process *process)
 {

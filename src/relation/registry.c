@@ -164,7 +164,7 @@ void tc_source_close(const struct tc_source *source, void *state)
     if (source->process_size)
         release_processes(source, state);
     if (source->release)
-    source->release(state);
+        source->release(state);
     tc_free(state);
 }
 

@@ -58,7 +58,7 @@
     X(INIT, "init")                                 \
     X(OWNED, "owned")                               \
     X(SETTINGS, "settings")                         \
-    X(DECAY, "decay")                            \
+    X(DECAY, "decay")                               \
     X(SHAPE, "shape")                               \
     X(EQUAL, "equal")                               \
     X(DIFFERS, "differs")                           \
@@ -97,7 +97,7 @@
     X(PARAMETER, "Parameter")                       \
     X(BUFFER, "buffer")                             \
     X(FROZEN_BUFFER, "frozen_buffer")               \
-    X(MOVING_BUFFER, "moving_buffer")            \
+    X(MOVING_BUFFER, "moving_buffer")               \
     X(PARAM_GROUP, "param_group")                   \
     X(BATCH, "batch")                               \
     X(VALUE, "value")                               \
