@@ -8,20 +8,42 @@
 # Python with torch for CUDA (default python3). Prints
 #   1. the device, its driver, torch, and the libraries that the agent would load;
 #   2. bandwidth of the kernel, and the time of a look at 200 small tensors;
-#   3. the time of a step of ResNet-50, GPT-2 small (eager and compiled, bfloat16) and a Llama of 1.2 billion parameters, traced
+#   3. whether the trace of a program whose numbers are the same on all devices is that of the CPU, with all content too;
+#   4. the time of a step of ResNet-50, GPT-2 small (eager and compiled, bfloat16) and a Llama of 1.2 billion parameters, traced
 #      full, selective and with --content off: each pair interleaved with a plain run, whose losses must be the same bits;
-#   4. notes of the agent in a trace of GPT-2, which say so where it did not use the kernel;
-#   5. what compute-sanitizer finds in the kernel, where it is installed.
-# Some 40 minutes. Parts: kernel (2), steps (3), notes (4), sanitizer (5); default all. Where a machine is lent for minutes, one
-# part at a time, and of the steps one program (--only gpt2 --pairs 1). Exit status 1 if anything is wrong.
+#   5. notes of the agent in a trace of GPT-2, which say so where it did not use the kernel;
+#   6. what compute-sanitizer finds in the kernel, where it is installed.
+# Some 40 minutes. Parts: kernel (2), same (3), steps (4), notes (5), sanitizer (6); default all. Where a machine is lent for minutes, one
+# part at a time, and of the steps one program (--only gpt2 --pairs 1). Exit status 1 if anything is wrong, 2 if it cannot begin.
 #
 # BENCH_DEVICE=cpu BENCH_TINY=1 LD_LIBRARY_PATH=$PWD/build/tests/python/standin tries all of it without a GPU.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-bin='' python=python3 pairs=3 n_steps='' only=(resnet50 gpt2 gpt2-compiled llama1b)
-parts=(kernel steps notes sanitizer)
+programs=(resnet50 gpt2 gpt2-compiled llama1b)
+all_parts=(kernel same steps notes sanitizer)
+bin='' python=python3 pairs=3 n_steps='' only=("${programs[@]}")
+parts=("${all_parts[@]}")
+
+stop() { echo "device.sh: $1" >&2; exit 2; }
+
+# number NAME VALUE LEAST
+number() { case $2 in '' | *[!0-9]*) stop "$1: a number" ;; esac; [ "$2" -ge "$3" ] || stop "$1: $3 or more"; }
+
+# each_of NAME "ALLOWED ..." VALUE ...
+each_of() {
+    local name=$1 allowed=$2 value
+    shift 2
+    [ $# -gt 0 ] || stop "$name: one or more of $allowed"
+    for value in "$@"; do
+        case " $allowed " in *" $value "*) ;; *) stop "$name: no $value, but $allowed" ;; esac
+    done
+}
+
 while [ $# -gt 0 ]; do
+    case $1 in
+    --bin | --python | --pairs | --steps) [ $# -gt 1 ] || stop "$1 needs a value" ;;
+    esac
     case $1 in
     --bin) bin=$2; shift 2 ;;
     --python) python=$2; shift 2 ;;
@@ -29,18 +51,32 @@ while [ $# -gt 0 ]; do
     --steps) n_steps=$2; shift 2 ;;
     --only) shift; only=(); while [ $# -gt 0 ] && [ "${1#--}" = "$1" ]; do only+=("$1"); shift; done ;;
     --parts) shift; parts=(); while [ $# -gt 0 ] && [ "${1#--}" = "$1" ]; do parts+=("$1"); shift; done ;;
-    *) sed -n '3,19s/^# \{0,1\}//p' "$0"; [ "$1" = --help ]; exit ;;
+    --help) sed -n '3,20s/^# \{0,1\}//p' "$0"; exit ;;
+    *) stop "no option $1; --help shows them" ;;
     esac
 done
+number --pairs "$pairs" 1
+[ -z "$n_steps" ] || number --steps "$n_steps" 11
+each_of --only "${programs[*]}" "${only[@]}"
+each_of --parts "${all_parts[*]}" "${parts[@]}"
+command -v "$python" >/dev/null || stop "no $python: name an interpreter with torch for CUDA with --python"
 if [ -z "$bin" ]; then
     bin=$root/build/bin
     [ -x "$bin/traincheck-collect" ] || bin=$(dirname "$(command -v traincheck-collect || echo "$bin/x")")
 fi
-[ -x "$bin/traincheck-collect" ] || { echo "device.sh: no traincheck-collect in $bin: name its folder with --bin" >&2; exit 2; }
+[ -x "$bin/traincheck-collect" ] || stop "no traincheck-collect in $bin: name its folder with --bin"
 export CUBLAS_WORKSPACE_CONFIG=:4096:8 # deterministic sums of cuBLAS
 wrong=0
 
 kernel() { "$python" "$here/kernel_speed.py" || wrong=1; }
+
+same() {
+    local options
+    for options in "" "--content full"; do
+        echo "-- ${options:-as it is}"
+        "$python" "$here/same.py" --bin "$bin" --python "$python" --options "$options" || wrong=1
+    done
+}
 
 steps() {
     local out="${TMPDIR:-/tmp}/device-steps.$$"
@@ -77,6 +113,14 @@ sanitizer() {
         "$program" --tool "$tool" --error-exitcode 1 --kernel-name kernel_substring=tc_look "$python" "$here/kernel_speed.py" --check ||
             wrong=1
     done
+    # What a trace asks beyond digests and magnitudes.
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    for tool in memcheck racecheck; do
+        echo "-- $tool, traced"
+        "$program" --tool "$tool" --error-exitcode 1 --target-processes all --kernel-name kernel_substring=tc_look \
+            "$bin/traincheck-collect" -q --overwrite --python "$python" -o "$work/trace" "$here/programs/exact.py" || wrong=1
+    done
 }
 
 echo "== device"
@@ -87,12 +131,10 @@ print(f"torch {torch.__version__}, CUDA {torch.version.cuda}, Python {sys.versio
 if not torch.cuda.is_available() and "BENCH_DEVICE" not in os.environ:
     sys.exit("device.sh: this torch sees no GPU")
 PY
+"$python" "$here/kernel_speed.py" --libraries
 for part in "${parts[@]}"; do
     echo "== $part"
-    case $part in
-    kernel | steps | notes | sanitizer) "$part" ;;
-    *) echo "device.sh: no part $part" >&2; exit 2 ;;
-    esac
+    "$part"
 done
 [ $wrong = 0 ] && echo "all is well" || echo "something is wrong: see above"
 exit $wrong

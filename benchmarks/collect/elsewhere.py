@@ -38,9 +38,10 @@ SETTLED = {"PYTHONPATH": str(TESTS / "stands_in"), "GLIBC_TUNABLES": TUNABLES}
 
 
 def order(file):
-    """Ranks by their number, processes of one rank as they were started."""
-    rank = re.search(r"_r([-\d]+)_p\d+", file.name)[1]
-    return -1 if rank == "-" else int(rank), json.loads(decode(file).split("\n", 1)[0])["unix_ns"]
+    """Ranks by their number, which a process may learn late; processes of one rank as they were started: their numbers may wrap."""
+    text = decode(file)
+    told = re.search(r"_r(\d+)_p", file.name) or re.search(r'"code":"rank","text":"(\d+)/', text)
+    return int(told[1]) if told else -1, json.loads(text.split("\n", 1)[0])["unix_ns"]
 
 
 def records(folder):

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How fast the kernel of looks (src/collect/agent/look/kernel.c) is on this machine's device, and whether it says what torch's operators say.
 
-usage: kernel_speed.py [--check]
+usage: kernel_speed.py [--check | --libraries]
 
-Compiles the kernel as the agent does and launches it on torch's current stream. --check: no times, as under compute-sanitizer. Without
-CUDA in torch it takes the CPU and whatever libcuda.so.1 is on LD_LIBRARY_PATH, as the stand-in in build/tests/python/standin."""
+Compiles the kernel as the agent does and launches it on torch's current stream. --check: no times, as under compute-sanitizer.
+--libraries: the driver and the compiler alone. Without CUDA in torch it takes the CPU and whatever libcuda.so.1 is on LD_LIBRARY_PATH, as
+the stand-in in build/tests/python/standin."""
 import argparse
 import contextlib
 import ctypes
@@ -80,6 +81,25 @@ def find_nvrtc():
             with contextlib.suppress(OSError):
                 return test_nvrtc.find(path)
     return None
+
+
+def print_libraries():
+    version, more = ctypes.c_int(), ctypes.c_int()
+    try:
+        cuda = ctypes.CDLL("libcuda.so.1")
+        said = cuda.cuDriverGetVersion(ctypes.byref(version)) if hasattr(cuda, "cuDriverGetVersion") else -1
+        print("libcuda.so.1: " + (f"for CUDA {version.value // 1000}.{version.value % 1000 // 10}" if said == 0 else "of no version"))
+    except OSError as e:
+        print(f"libcuda.so.1: NOT FOUND, so that operators of torch would be asked: {e}")
+    nvrtc = find_nvrtc()
+    if nvrtc is None:
+        print("NVRTC: NOT FOUND, so that operators of torch would be asked: pip install nvidia-cuda-nvrtc")
+        return
+    if hasattr(nvrtc, "nvrtcVersion"):
+        nvrtc.nvrtcVersion(ctypes.byref(version), ctypes.byref(more))
+        print(f"NVRTC: {nvrtc._name}, {version.value}.{more.value}")
+    else:
+        print(f"NVRTC: {nvrtc._name}, of no version")
 
 
 def on_device(array):
@@ -185,7 +205,11 @@ def copy_speed():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="no times")
+    parser.add_argument("--libraries", action="store_true", help="what would be loaded")
     args = parser.parse_args()
+    if args.libraries:
+        print_libraries()
+        return
     kernel, best = Kernel(), None if args.check else copy_speed()
     print(f"device: {torch.cuda.get_device_name() if DEVICE.type == 'cuda' else 'the CPU, by a stand-in for the driver'}"
           + (f"; a copy reads and writes {best / 1e9:,.0f} GB/s" if best else ""))
