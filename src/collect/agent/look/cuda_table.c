@@ -389,7 +389,7 @@ static bool find_stream(const struct tc_table *table, int device, uint64_t *stre
 
 struct tc_cuda_job *tc_table_start(struct tc_table *table, int device, bool *is_captured)
 {
-    const size_t answer_size = (place_answers(table) + 15) / 16 * 16;
+    const size_t size = place_answers(table), answer_size = (size + 15) / 16 * 16;
     const size_t of_items = table->items.n * sizeof(table->items.items[0]);
     size_t of_tiles;
     struct tc_cuda_job *job;
@@ -405,6 +405,7 @@ struct tc_cuda_job *tc_table_start(struct tc_table *table, int device, bool *is_
     job = tc_cuda_take(device, answer_size, of_items + of_tiles);
     if (!job)
         return NULL;
+    job->answer_size = size;
     memcpy(job->host + answer_size, table->items.items, of_items);
     memcpy(job->host + answer_size + of_items, table->tiles.items, of_tiles);
     if (!tc_cuda_start(job, stream, answer_size, answer_size + of_items, table->tiles.n,

@@ -626,13 +626,39 @@ SELDOM void take_pieces(struct block *s)
 
 /* ---- elements ---- */
 
+SELDOM tc_u64 bits_apart(const struct tc_kernel_item *item, tc_u64 i)
+{
+    return load_some(item->data + place_of(item, i), item->item_size);
+}
+
+DEVICE tc_u64 bits_at(const struct tc_kernel_item *item, tc_u64 i)
+{
+    return item->n_dims || item->data % item->item_size
+               ? bits_apart(item, i)
+               : load(item->data + i * item->item_size, item->item_size);
+}
+
 /* Of a floating point number its bits. */
-SELDOM tc_i64 element_at(const struct tc_kernel_item *item, tc_u64 i)
+DEVICE tc_i64 element_of(const struct tc_kernel_item *item, tc_u64 x)
 {
     const tc_u32 rest = 64 - 8 * item->item_size;
-    const tc_u64 x = load_some(item->data + place_of(item, i), item->item_size);
 
     return item->is_signed || item->number ? (tc_i64)(x << rest) >> rest : (tc_i64)x;
+}
+
+SELDOM tc_i64 element_at(const struct tc_kernel_item *item, tc_u64 i)
+{
+    return element_of(item, bits_at(item, i));
+}
+
+/* Elements that a thread reads before it looks at them: memory takes long to answer. */
+#define AHEAD 4u
+
+DEVICE void read_ahead(const struct tc_kernel_item *item, tc_u64 i, tc_u64 n, tc_u64 *x)
+{
+    UNROLL
+    for (tc_u32 k = 0; k < AHEAD; k++)
+        x[k] = i + k * TC_KERNEL_THREADS < n ? bits_at(item, i + k * TC_KERNEL_THREADS) : 0;
 }
 
 DEVICE tc_u64 n_elements(const struct tc_kernel_item *item)
@@ -685,6 +711,17 @@ DEVICE tc_u32 differs_at(const struct tc_kernel_item *item, tc_u64 i, tc_i64 x, 
            (column == item->n_columns - 1 && x != shown[1] ? TC_KERNEL_HAS_LAST : 0);
 }
 
+DEVICE void count_one(struct counted *c, const struct tc_kernel_item *item, tc_u64 i, tc_i64 x,
+                      const tc_i64 *shown)
+{
+    if (item->number) {
+        count_number(c, item->number, x);
+        return;
+    }
+    count_integer(c, x);
+    c->differs |= differs_at(item, i, x, shown);
+}
+
 DEVICE void count_some(struct block *s, tc_u32 t)
 {
     const struct tc_kernel_item *item = &s->item;
@@ -693,16 +730,15 @@ DEVICE void count_some(struct block *s, tc_u32 t)
                              element_at(item, item->n_columns ? item->n_columns - 1 : 0)};
     struct counted c = {0x7fffffffffffffffll, -0x7fffffffffffffffll - 1, 0, 0, 0, 0};
 
-    ROLL for (tc_u64 i = t; i < n; i += TC_KERNEL_THREADS)
+    ROLL for (tc_u64 i = t; i < n; i += AHEAD * TC_KERNEL_THREADS)
     {
-        const tc_i64 x = element_at(item, i);
+        tc_u64 x[AHEAD];
 
-        if (item->number) {
-            count_number(&c, item->number, x);
-        } else {
-            count_integer(&c, x);
-            c.differs |= differs_at(item, i, x, shown);
-        }
+        read_ahead(item, i, n, x);
+        UNROLL
+        for (tc_u32 k = 0; k < AHEAD; k++)
+            if (i + k * TC_KERNEL_THREADS < n)
+                count_one(&c, item, i + k * TC_KERNEL_THREADS, element_of(item, x[k]), shown);
     }
     s->room.counted[t] = c;
 }
@@ -747,12 +783,18 @@ DEVICE void mark_some(struct block *s, tc_u32 t, tc_u64 base)
 {
     const tc_u64 n = n_elements(&s->item);
 
-    ROLL for (tc_u64 i = t; i < n; i += TC_KERNEL_THREADS)
+    ROLL for (tc_u64 i = t; i < n; i += AHEAD * TC_KERNEL_THREADS)
     {
-        const tc_u64 x = (tc_u64)element_at(&s->item, i) - (tc_u64)s->counted.min - base;
+        tc_u64 x[AHEAD];
 
-        if (x < N_MARKS)
-            ATOMIC_OR(&s->room.marks[x / 32], 1u << x % 32);
+        read_ahead(&s->item, i, n, x);
+        UNROLL
+        for (tc_u32 k = 0; k < AHEAD; k++) {
+            const tc_u64 mark = (tc_u64)element_of(&s->item, x[k]) - (tc_u64)s->counted.min - base;
+
+            if (i + k * TC_KERNEL_THREADS < n && mark < N_MARKS)
+                ATOMIC_OR(&s->room.marks[mark / 32], 1u << mark % 32);
+        }
     }
 }
 
@@ -1002,17 +1044,25 @@ DEVICE void put_first(tc_u64 *answers, const struct block *s, tc_u32 number)
         item->item_size == 8 || number ? differs : differs | s->first << 32);
 }
 
-DEVICE void put_digest(const struct block *s, tc_u32 number, tc_u64 *answers)
+/* And nothing in the other half of the last word. */
+DEVICE void put_row(const struct block *s, tc_u32 number, tc_u32 *rows)
 {
     const struct tc_kernel_item *item = &s->item;
 
-    if (item->what & TC_KERNEL_STRIPES)
+    rows[number] =
+        (tc_u32)(item->n_pieces ? s->digest : digest_of(s->found[0].digest, item->size, 0));
+    if (number + 1 == item->n_rows && item->n_rows % 2)
+        rows[item->n_rows] = 0;
+}
+
+DEVICE void put_digest(const struct block *s, tc_u32 number, tc_u64 *answers)
+{
+    if (s->item.what & TC_KERNEL_STRIPES)
         answers[0] = s->digest;
-    else if (item->what & TC_KERNEL_ROWS)
-        ((tc_u32 *)(void *)answers)[number] =
-            (tc_u32)(item->n_pieces ? s->digest : digest_of(s->found[0].digest, item->size, 0));
+    else if (s->item.what & TC_KERNEL_ROWS)
+        put_row(s, number, (tc_u32 *)(void *)answers);
     else
-        put(answers, item, TC_KERNEL_DIGEST, s->found[0].digest);
+        put(answers, &s->item, TC_KERNEL_DIGEST, s->found[0].digest);
 }
 
 DEVICE void put_all(const struct block *s, tc_u32 number, tc_u64 *answers)
