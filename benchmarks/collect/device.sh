@@ -66,6 +66,8 @@ if [ -z "$bin" ]; then
 fi
 [ -x "$bin/traincheck-collect" ] || stop "no traincheck-collect in $bin: name its folder with --bin"
 export CUBLAS_WORKSPACE_CONFIG=:4096:8 # deterministic sums of cuBLAS
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 wrong=0
 
 kernel() { "$python" "$here/kernel_speed.py" || wrong=1; }
@@ -79,17 +81,14 @@ same() {
 }
 
 steps() {
-    local out="${TMPDIR:-/tmp}/device-steps.$$"
+    local out=$work/steps
     "$python" "$here/run.py" --bin "$bin" --python "$python" --only "${only[@]}" --modes full selective no-content --pairs "$pairs" \
         ${n_steps:+--steps "$n_steps"} | tee "$out" || wrong=1
     grep -q 'not those of the plain run\|exit ' "$out" && wrong=1
-    rm -f "$out"
 }
 
 notes() {
-    work=$(mktemp -d)
-    trap 'rm -rf "$work"' EXIT
-    BENCH_MODEL=gpt2 BENCH_STEPS=5 "$bin/traincheck-collect" -q --python "$python" -o "$work/trace" "$here/programs/device.py" ||
+    BENCH_MODEL=gpt2 BENCH_STEPS=5 "$bin/traincheck-collect" -q --overwrite --python "$python" -o "$work/trace" "$here/programs/device.py" ||
         { wrong=1; return; }
     "$python" - "$root" "$work/trace" <<'PY' || wrong=1
 import json, pathlib, sys
@@ -114,8 +113,6 @@ sanitizer() {
             wrong=1
     done
     # What a trace asks beyond digests and magnitudes.
-    work=$(mktemp -d)
-    trap 'rm -rf "$work"' EXIT
     for tool in memcheck racecheck; do
         echo "-- $tool, traced"
         "$program" --tool "$tool" --error-exitcode 1 --target-processes all --kernel-name kernel_substring=tc_look \
