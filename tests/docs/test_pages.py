@@ -62,6 +62,11 @@ class Pages(unittest.TestCase):
             self.assertIn(row, told)
         self.assertGreater((DOCS / "relations.md").read_text().count("| `relations/"), 30)
 
+    def test_the_glossary_is_short(self):
+        words = re.findall(r"(?m)^\| ([\w ]+) \| ", (DOCS / "ARCHITECTURE.md").read_text().split("## Words")[1].split("\n## ")[0])[1:]
+        self.assertEqual(len(words), len(set(words)))
+        self.assertTrue(20 < len(words) <= 30, len(words))
+
     def test_the_page_of_relations_has_short_sentences(self):
         """20 words in the mean, where a colon ends none."""
         sentences = re.split(r"(?<=[.!?])\**\s+", "\n".join(line for line in " ".join(prose("relations")).splitlines() if not line.startswith(">")))
