@@ -55,12 +55,15 @@ static bool read_number(const struct tc_value *settings, const char *name, doubl
 static bool is_idle(const struct tc_event *event)
 {
     const struct tc_variable *v;
+    bool is_told = false;
 
-    for (size_t i = 0; i < event->call->n_params; i++)
-        if ((v = tc_process_variable(event->process, event->call->params[i])) && v->has_data &&
-            v->data_cause >= event->call->id)
+    for (size_t i = 0; i < event->call->n_params; i++) {
+        v = tc_process_variable(event->process, event->call->params[i]);
+        if (v && v->has_data && v->data_cause >= event->call->id)
             return false;
-    return true;
+        is_told |= v && v->has_data;
+    }
+    return is_told;
 }
 
 static bool is_square(double rate, double given)

@@ -24,6 +24,7 @@
 /* Of one optimizer. */
 struct parted {
     struct tc_map decayed, spared; /* serials of parameters in groups with a decay, and with none */
+    tc_sym by;                     /* the call that was given them */
     bool has_stepped;
 };
 
@@ -158,6 +159,7 @@ static void on_group(struct groups_state *s, const struct tc_event *event,
         !is_number(tc_value_get(group, "weight_decay"), &is_zero))
         return;
     struct parted *parted = parted_of(s, event);
+    parted->by = event->call->descriptor;
     for (uint32_t i = 0; i < params->n; i++) {
         const int64_t serial = tc_value_int(tc_value_get(&params->items[i], "id"), TC_NONE);
         if (serial != TC_NONE)
@@ -242,7 +244,8 @@ static void judge_decay(struct groups_state *s, struct tc_strtab *symbols,
     const struct tc_variable *decayed = find_decayed(parted, symbols, event->process, &has_any);
     outcome[0] = tc_consistent_agreement(symbols, TC_SYM_DECAY, !decayed);
     if (has_any)
-        tc_consistent_emit(sink, event, TC_SYM_DECAY, &none, outcome, 1, decayed);
+        tc_consistent_emit(sink, event, TC_ATOM(symbols, TC_SYM_DECAY, parted->by), &none, outcome,
+                           1, decayed);
 }
 
 static void groups_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
@@ -271,22 +274,23 @@ const struct tc_source tc_source_groups = {.name = "groups",
                                            .release = groups_release,
                                            .observe = groups_observe};
 
-#define CLAIM(key_, kind_, attr_, expected_, seen_)                                               \
-    {                                                                                             \
-        .key = {(key_)}, .kind = (kind_), .of = TC_PARAM_VARIABLE, .attr = (attr_),               \
-        .to = TC_SYM_EQUAL, .held = {(attr_), TC_SYM_EQUAL}, .broken = {(attr_), TC_SYM_DIFFERS}, \
-        .if_met = true, .support = TC_SUPPORT_LAW, .min_examples = 1, .expected = (expected_),    \
-        .seen = (seen_)                                                                           \
-    }
+/* What both rows say. */
+#define AGREES(kind_, attr_)                                                              \
+    .kind = (kind_), .of = TC_PARAM_VARIABLE, .attr = (attr_), .to = TC_SYM_EQUAL,        \
+    .held = {(attr_), TC_SYM_EQUAL}, .broken = {(attr_), TC_SYM_DIFFERS}, .if_met = true, \
+    .support = TC_SUPPORT_LAW, .min_examples = 1
 
 static const struct tc_claim claims[] = {
-    CLAIM(TC_SYM_PARAM_GROUP, TC_SYM_PARAM_GROUP, TC_SYM_SETTINGS,
-          "the groups of an optimizer have settings of the same names, or rates of their own",
-          "%v has not the settings of the first group, but its rate: the optimizer reads none that "
-          "one group alone has"),
-    CLAIM(TC_SYM_DECAY, TC_SYM_PARAMETER, TC_SYM_DECAY,
-          "of modules with vectors alone, as norms, all of one class are decayed, or none",
-          "%v is decayed, and others of such modules are not"),
+    {.key = {TC_SYM_PARAM_GROUP},
+     AGREES(TC_SYM_PARAM_GROUP, TC_SYM_SETTINGS),
+     .expected =
+         "the groups of an optimizer have settings of the same names, or rates of their own",      .seen = "%v has not the settings of the first group, but its rate: the optimizer reads none "
+             "that one group alone has"},
+    { .key = {TC_SYM_DECAY, TC_BLANK_CALL},
+     .calls = {TC_BLANK_CALL},
+     AGREES(TC_SYM_PARAMETER,      TC_SYM_DECAY),
+     .expected = "of modules with vectors alone, as norms, all of one class are decayed, or none",
+     .seen = "%v is decayed, and others of such modules are not"},
 };
 
 const struct tc_relation tc_consistent_groups = {
