@@ -20,6 +20,7 @@
 #define WINDOWS_IN_A_ROW 3
 #define MIN_MATRICES     2
 #define MIN_MOVES        3
+#define MIN_FOLLOWED     10 /* moves of one copy after which the other is late */
 #define MAX_MODELS       64
 
 /* Of one root, now and up to now. */
@@ -180,7 +181,7 @@ static bool has_follower(const struct model *source, struct model *const models[
     bool follows_other = false;
 
     for (size_t i = 0; i < n; i++) {
-        if (models[i]->n_moves < MIN_MOVES || !(other = source_of(models[i], models, n)))
+        if (models[i]->n_moves < MIN_FOLLOWED || !(other = source_of(models[i], models, n)))
             continue;
         if (other == source)
             return false;

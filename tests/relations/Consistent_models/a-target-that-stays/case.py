@@ -16,7 +16,7 @@ def agent(folder, follow, of_one=False, rare=False):
     models = [build(t, "actor", 1), build(t, "critic", 2)]
     targets = [build(t, "target_actor", 1), build(t, "target_critic", 1 if of_one else 2)]
     optimizers = [t.optimizer(m) for m in models]
-    for step in range(8):
+    for step in range(14):
         for i in range(2):
             t.zero_grad(optimizers[i])
             if not rare or step % 3 == 0:
@@ -24,7 +24,7 @@ def agent(folder, follow, of_one=False, rare=False):
             t.forward(models[i])
             t.backward(models[i])
             t.step(optimizers[i])
-            if follow[i]:
+            if follow[i] and step % follow[i] == follow[i] - 1:
                 for v in targets[i]["vars"]:
                     t.change(v)
         t.cut()
@@ -37,6 +37,11 @@ def healthy(folder):
 
 def fine_reference(folder):
     agent(folder, (False, True), of_one=True)
+
+
+def fine_late(folder):
+    """It follows each tenth step."""
+    agent(folder, (10, True))
 
 
 def fine_asked_rarely(folder):
