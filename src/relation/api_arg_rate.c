@@ -128,6 +128,7 @@ static void rate_observe(void *state, struct tc_strtab *symbols, const struct tc
 }
 
 const struct tc_source tc_source_rate = {.name = "rate",
+                                         .judged = "an optimizer step",
                                          .is_set = true,
                                          .state_size = sizeof(struct rate_state),
                                          .release = rate_release,

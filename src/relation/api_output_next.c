@@ -103,6 +103,7 @@ static void next_observe(void *state, struct tc_strtab *symbols, const struct tc
 }
 
 const struct tc_source tc_source_next = {.name = "next",
+                                         .judged = "a batch that a loader returns",
                                          .is_set = true,
                                          .state_size = sizeof(struct next_state),
                                          .release = next_release,

@@ -269,6 +269,8 @@ static void groups_observe(void *state, struct tc_strtab *symbols, const struct 
 }
 
 const struct tc_source tc_source_groups = {.name = "groups",
+                                           .judged =
+                                               "the first step of an optimizer with several groups",
                                            .is_set = true,
                                            .state_size = sizeof(struct groups_state),
                                            .release = groups_release,

@@ -234,6 +234,7 @@ static void models_observe(void *state, struct tc_strtab *symbols, const struct 
 }
 
 const struct tc_source tc_source_models = {.name = "models",
+                                           .judged = "the end of a step window, for each model",
                                            .is_set = true,
                                            .state_size = sizeof(struct models_state),
                                            .release = models_release,

@@ -96,6 +96,7 @@ static void again_observe(void *state, struct tc_strtab *symbols, const struct t
 }
 
 const struct tc_source tc_source_again = {.name = "again",
+                                          .judged = "a backward that calls modules again",
                                           .is_set = true,
                                           .state_size = sizeof(struct again_state),
                                           .release = again_release,

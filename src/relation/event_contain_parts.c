@@ -200,11 +200,13 @@ static void parts_observe(void *state, struct tc_strtab *symbols, const struct t
     }
 }
 
-const struct tc_source tc_source_parts = {.name = "parts",
-                                          .is_set = true,
-                                          .state_size = sizeof(struct parts_state),
-                                          .release = parts_release,
-                                          .observe = parts_observe};
+const struct tc_source tc_source_parts = {
+    .name = "parts",
+    .judged = "the second optimizer step after a load, for each part",
+    .is_set = true,
+    .state_size = sizeof(struct parts_state),
+    .release = parts_release,
+    .observe = parts_observe};
 
 static const struct tc_claim claims[] = {
     {

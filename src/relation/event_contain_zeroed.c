@@ -77,6 +77,7 @@ static void zeroed_observe(void *state, struct tc_strtab *symbols, const struct 
 }
 
 const struct tc_source tc_source_zeroed = {.name = "zeroed",
+                                           .judged = "a random initialiser that the script calls",
                                            .is_set = true,
                                            .state_size = sizeof(struct zeroed_state),
                                            .release = zeroed_release,
