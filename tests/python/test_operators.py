@@ -40,6 +40,21 @@ except IndexError: print(x.tolist(), "refused")
 """
 
 
+LOOP = """
+import torch
+x, last = torch.rand(300), torch.tensor(0.0)
+for i in range(300):
+    last = x[i] + 0.9 * last
+model = torch.nn.Linear(1, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(2):
+    optimizer.zero_grad()
+    for i in range(200):
+        last = last + x[i]
+    model(torch.ones(1, 1)).sum().backward(); optimizer.step()
+"""
+
+
 class Operators(Case):
     def calls(self, *options):
         run = self.traced(SCRIPT, options=options)
@@ -71,6 +86,17 @@ class Operators(Case):
         self.assertEqual(run.out, "[0.0, 2.0] refused\n")
         added = [r for r in run.records() if r["type"] == "call" and r["fn"] == "torch.Tensor.add"]
         self.assertEqual(len(added), 32 + 32)
+
+    def test_of_a_long_loop_the_first_turns_are_told(self):
+        run = self.traced(LOOP)
+        self.assert_no_errors(run)
+        at = {}
+        for r in run.records():
+            if r["type"] == "call" and r["fn"] in ("torch.Tensor.__getitem__", "torch.Tensor.add", "torch.Tensor.mul"):
+                at.setdefault((r["at"].rpartition(":")[2], r["fn"].rpartition(".")[2]), []).append(r["step"])
+        self.assertEqual({k: len(v) for k, v in at.items()}, {
+            ("5", "__getitem__"): 256, ("5", "mul"): 256, ("5", "add"): 256, ("11", "__getitem__"): 400, ("11", "add"): 400})
+        self.assertEqual([r["code"] for r in run.records() if r["type"] == "note"], ["loop"])
 
     def test_they_can_be_left_out(self):
         self.assertEqual(self.calls("--no-operators"), [])

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "collect/agent/hook/calls.h"
 #include "collect/agent/hook/thunks.h"
@@ -304,17 +305,44 @@ static bool is_batch_told(const struct tc_thread *thread)
     return false;
 }
 
+/* Of what one place of the user's code computes in one step so much is told. A loop over the
+ * moments of an episode makes thousands of such calls, each of which takes longer to tell than to
+ * make. */
+#define MAX_AT_A_PLACE 256
+
+/* Of the thread that trains alone. */
+static bool is_place_told(const struct tc_place_in_code *place)
+{
+    static struct tc_map counts; /* of the step: place → calls */
+    static int64_t step;
+    static bool is_noted;
+    bool is_new;
+
+    if (tc_agent.step != step)
+        tc_map_clear(&counts);
+    step = tc_agent.step;
+    uint64_t *count = tc_map_at(
+        &counts, tc_hash_mix((uintptr_t)place->code, (uint64_t)place->instruction, 0), &is_new);
+    if (++*count <= MAX_AT_A_PLACE)
+        return false;
+    if (!is_noted)
+        tc_agent_note("loop", "a place computes more in a step than is told of it", 0);
+    is_noted = true;
+    return true;
+}
+
 /* Does a line of the user's call it? */
 static bool is_own(struct tc_thread *thread)
 {
+    struct tc_place_in_code place;
     bool is_user;
 
     if (tc_agent.worker || thread->number)
         return false;
     thread->guard++;
-    is_user = tc_frames_is_user();
+    is_user = tc_frames_user_place(&place);
     thread->guard--;
-    return is_user && !is_batch_told(thread);
+    return is_user && !is_batch_told(thread) && !is_place_told(&place);
 }
 
 static bool is_event(const struct redirection *r, struct tc_thread *thread)

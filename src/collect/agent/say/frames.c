@@ -132,12 +132,23 @@ static bool visit(struct walk *walk, PyFrameObject *frame)
     return walk->n_lines && walk->n_lines >= tc_agent.stack_depth;
 }
 
-bool tc_frames_is_user(void)
+static int instruction_of(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    return PyFrame_GetLasti(frame);
+#else
+    return frame->f_lasti;
+#endif
+}
+
+bool tc_frames_user_place(struct tc_place_in_code *place)
 {
     PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
     PyCodeObject *code = frame ? PyFrame_GetCode(frame) : NULL;
     bool is_user = code && file_of(code, frame)->path;
 
+    if (is_user)
+        *place = (struct tc_place_in_code){code, instruction_of(frame)};
     Py_XDECREF(code);
     Py_XDECREF(frame);
     return is_user;

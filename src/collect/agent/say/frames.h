@@ -13,7 +13,11 @@
  */
 void tc_frames_add(struct tc_strbuf *out);
 
-/* Is the function that runs the user's own? */
-bool tc_frames_is_user(void);
+/* The place in the user's own code that runs; false if another's code does. */
+struct tc_place_in_code {
+    const PyCodeObject *code; /* borrowed, for comparison alone */
+    int instruction;          /* -1 where the interpreter does not tell */
+};
+bool tc_frames_user_place(struct tc_place_in_code *place);
 
 #endif /* TC_COLLECT_FRAMES_H */
