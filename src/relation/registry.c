@@ -32,6 +32,7 @@
     X(tc_source_zeroed)     \
     X(tc_source_again)      \
     X(tc_source_rate)       \
+    X(tc_source_padding)    \
     X(tc_source_next)       \
     X(tc_source_run)        \
     X(tc_source_follow)     \
@@ -73,6 +74,7 @@
     X(tc_api_arg_upper)          \
     X(tc_api_arg_never)          \
     X(tc_api_arg_rate)           \
+    X(tc_api_arg_padding)        \
     X(tc_api_arg_distinct)       \
     X(tc_api_arg_setting)        \
     X(tc_api_output_constant)    \
