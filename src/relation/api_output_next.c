@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api_output_next.c - APIOutput/next: a batch is not one of the last few of its pass
+ * api_output_next.c - APIOutput/next: a batch is not the one before it in its pass
  *
  * In one pass over a DataLoader a batch that comes again at once was given by another worker: a
- * stream that is not divided among them. Of 16 elements or more; broken by the third of a pass, and
- * not where all of a pass are one batch, on which a script trains on purpose.
+ * stream that is not divided among them. Of four rows and 16 elements or more, so that a sampler
+ * does not draw it twice by chance; broken by the third of a pass, and not where all of a pass are
+ * one batch, on which a script trains on purpose.
  *
  * An example for each batch.
  */
@@ -14,15 +15,14 @@
 #include "base/hash.h"
 #include "replay/symbols.h"
 
-#define MAX_WORKERS  8 /* batches back that are looked at */
+#define MIN_ROWS     4
 #define MIN_REPEATED 3
 
 /* What one iterator has returned. */
 struct pass {
-    uint64_t last[MAX_WORKERS];
-    uint64_t n;
+    uint64_t last;
     unsigned n_repeated;
-    bool differs; /* not all are one batch */
+    bool has_last, differs; /* not all are one batch */
 };
 
 struct next_state {
@@ -34,6 +34,17 @@ static void next_release(void *state)
     tc_map_release_structs(&((struct next_state *)state)->passes);
 }
 
+static bool tells_enough(const struct tc_value *tensor)
+{
+    const struct tc_value *shape = tc_value_get(tensor, "shape");
+
+    return shape && shape->kind == TC_VALUE_ARRAY && shape->n &&
+           tc_value_int(&shape->items[0], 0) >= MIN_ROWS &&
+           tc_count_elements(shape) >= TC_MIN_ELEMENTS &&
+           (!tc_value_get(tensor, "summary") || tc_is_rich(tensor)) &&
+           !tc_value_get(tensor, "constant");
+}
+
 /* The digest of the first tensor that has enough to tell it by: of a list, a dict, or itself. */
 static struct tc_str digest_in(const struct tc_value *v, unsigned depth)
 {
@@ -43,11 +54,7 @@ static struct tc_str digest_in(const struct tc_value *v, unsigned depth)
     if (!v || !depth)
         return digest;
     if (tc_value_get(v, "tensor"))
-        return tc_count_elements(tc_value_get(v, "shape")) >= TC_MIN_ELEMENTS &&
-                       (!tc_value_get(v, "summary") || tc_is_rich(v)) &&
-                       !tc_value_get(v, "constant")
-                   ? tc_value_str(tc_value_get(v, "digest"))
-                   : digest;
+        return tells_enough(v) ? tc_value_str(tc_value_get(v, "digest")) : digest;
     for (uint32_t i = 0; v->kind == TC_VALUE_ARRAY && i < v->n && !digest.text; i++)
         digest = digest_in(&v->items[i], depth - 1);
     for (uint32_t i = 0; dict && i < dict->n && !digest.text; i++)
@@ -57,13 +64,11 @@ static struct tc_str digest_in(const struct tc_value *v, unsigned depth)
 
 static bool note(struct pass *pass, uint64_t content)
 {
-    bool is_repeated = false;
+    const bool is_repeated = pass->has_last && pass->last == content;
 
-    for (size_t i = 0; i < MAX_WORKERS && i < pass->n; i++) {
-        is_repeated |= pass->last[i] == content;
-        pass->differs |= pass->last[i] != content;
-    }
-    pass->last[pass->n++ % MAX_WORKERS] = content;
+    pass->differs |= pass->has_last && !is_repeated;
+    pass->last = content;
+    pass->has_last = true;
     return is_repeated;
 }
 
@@ -97,7 +102,7 @@ static void next_observe(void *state, struct tc_strtab *symbols, const struct tc
         tc_map_struct(&s->passes, tc_hash64(&serial, sizeof(serial), (uintptr_t)event->process),
                       sizeof(struct pass));
     if (event->call->raised) /* the end of it: an iterator may begin again */
-        *pass = (struct pass){.n = 0};
+        *pass = (struct pass){.has_last = false};
     else if ((digest = digest_in(event->call->end->value, 4)).text)
         on_batch(pass, digest, event, sink);
 }
@@ -122,14 +127,14 @@ static const struct tc_claim claims[] = {
      .broken = {TC_SYM_REPEATED},
      .if_met = true,
      .support = TC_SUPPORT_USAGE,
-     .expected = "a batch is not one of the last few of its pass",
-     .seen = "the same batch came before, for the third time in this pass or more",
+     .expected = "a batch is not the one before it in its pass",
+     .seen = "the same batch came right before, for the third time in this pass or more",
      },
 };
 
 const struct tc_relation tc_api_output_next = {
     .name = "APIOutput/next",
-    .summary = "a batch is not one of the last few of its pass",
+    .summary = "a batch is not the one before it in its pass",
     .hint = "Is a stream divided among the workers (get_worker_info)?",
     .needs_content = true,
     .source = &tc_source_next,

@@ -9,7 +9,8 @@
  *   decay      of modules that have vectors alone, as norms do, all of one class are decayed, or
  *              none is. Told where a script itself gives groups a decay, one of them none
  *
- * An example for each optimizer with two groups or more, at its first step.
+ * An example for each optimizer with two groups or more: of settings at the third step of the
+ * process that has them, of the decay at its first.
  */
 #include "relation/consistent.h"
 
@@ -20,6 +21,8 @@
 #include "replay/symbols.h"
 
 #define MAX_GROUPS 64
+/* A schedule of the script's own may scale the rates after the first of them. */
+#define STEPS_TO_SCALE 3
 
 /* Of one optimizer. */
 struct parted {
@@ -30,7 +33,7 @@ struct parted {
 
 struct groups_state {
     struct tc_map optimizers; /* (process, serial) → struct parted * */
-    struct tc_map told;       /* (process, first group) that has been judged */
+    struct tc_map told;       /* (process, first group) → steps of the process that had it */
 };
 
 static void groups_release(void *state)
@@ -128,8 +131,7 @@ static void judge_settings(struct groups_state *s, struct tc_strtab *symbols,
             odd = group;
     const uint64_t key =
         tc_hash64(&first->serial, sizeof(first->serial), (uintptr_t)event->process);
-    tc_map_at(&s->told, key, &is_new);
-    if (n < 2 || !is_new)
+    if (n < 2 || ++*tc_map_at(&s->told, key, &is_new) != STEPS_TO_SCALE)
         return;
     variable.serial = odd ? odd->serial : first->serial;
     variable.name = odd ? odd->name : first->name;

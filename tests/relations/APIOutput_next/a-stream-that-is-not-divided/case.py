@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Four scripts whose batches differ. In the broken run two workers give the same stream, so that each batch comes twice. Another pass over the same
-iterator begins anew; one batch alone may be trained on; and short ones are equal by chance."""
+iterator begins anew; a stream may begin again; one batch alone may be trained on; and short ones are equal by chance."""
 from trace_writer import Trace
 
 PIPELINES = 4
@@ -32,6 +32,11 @@ def healthy(folder, i):
 
 def fine_passes(folder):
     run(folder, [1, 2, 3] * 4, ends=(3, 6, 9))
+
+
+def fine_cycle(folder):
+    """A stream that begins again without an end."""
+    run(folder, [1, 2, 3] * 4)
 
 
 def fine_one_batch(folder):

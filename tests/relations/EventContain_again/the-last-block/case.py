@@ -34,5 +34,10 @@ def fine_twice(folder):
     train(folder, (1, 0), backwards=2)
 
 
+def fine_solver(folder):
+    """An equation is solved in the backward: its function is called as often as it takes."""
+    train(folder, (1, 1, 1, 0, 0))
+
+
 def broken(folder):
     train(folder, (1, 1))
