@@ -73,7 +73,7 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
         "a gradient was required by %d"),
     ROW(EXIST, ATTRIBUTE, LAW, ONE, "there are %v", "there were %d"),
     ROW(CALLS, SET, LAW, MANY, "nothing is called in it but %c", "it called %c"),
-    ROW(ORDER, BEFORE, LAW, MANY, "it calls, in this order, %c", "it called %x"),
+    ROW(ORDER, BEFORE, LAW, CONTENT, "it calls, in this order, %c", "it called %x"),
     ROW(FIRST, ARG_VALUE, LAW, CONTENT, "the first column of %p is %v",
         "the first column of %p was %v"),
     ROW(LAST, ARG_VALUE, LAW, CONTENT, "the last column of %p is %v",

@@ -67,11 +67,13 @@ struct tc_attribute_row {
 
 /* Support: what is said of a call or a variable is said of each occasion alike, so one may do: a
  * second run tells what was chance. What is the same by chance more easily needs three. */
-#define TC_SUPPORT_ONE     1
-#define TC_SUPPORT_MANY    3
-#define TC_SUPPORT_CONTENT 6  /* one length that a run happened to have shows twice or so */
-#define TC_SUPPORT_WHERE   12 /* what is done now and then may go on alike for a while */
-#define TC_SUPPORT_EVEN    12 /* half of the numbers are even */
+#define TC_SUPPORT_ONE  1
+#define TC_SUPPORT_MANY 3
+#define TC_SUPPORT_CONTENT                                                                       \
+    6                       /* one length that a run happened to have shows twice or so; so with \
+                               an order */
+#define TC_SUPPORT_WHERE 12 /* what is done now and then may go on alike for a while */
+#define TC_SUPPORT_EVEN  12 /* half of the numbers are even */
 /* What happens now and then in a healthy run, as an environment that stands still. */
 #define TC_SUPPORT_MOST 30
 

@@ -426,7 +426,16 @@ static void pack_contents(struct tc_facts *facts, struct tc_fact_watch *w,
     (void)print_factor(facts, w, call, &facts->pack.bytes);
 }
 
-/* The number that a call returned: by it backward is judged, and the same in evaluation. */
+static bool is_operand(const struct tc_fact_open *open, int64_t serial)
+{
+    for (size_t i = 0; i < open->operands.n_tensors; i++)
+        if (open->operands.tensors[i] == serial)
+            return true;
+    return false;
+}
+
+/* The number that a call returned: by it backward is judged, and the same in evaluation. What it
+ * writes to and hands back is none. */
 static void keep_scalar(struct tc_fact_watch *w, struct tc_fact_open *open,
                         const struct tc_call *call)
 {
@@ -434,6 +443,8 @@ static void keep_scalar(struct tc_fact_watch *w, struct tc_fact_open *open,
     const struct tc_value *grad = tc_value_get(result, "requires_grad");
     bool is_training = tc_value_is_true(grad);
 
+    if (is_operand(open, tc_value_int(tc_value_get(result, "id"), TC_NONE)))
+        return;
     if (value && value->kind == TC_VALUE_FLOAT && call->role != TC_ROLE_OPERATOR)
         open->beside = tc_fact_meet_size(&w->history, tc_hash_mix(call->descriptor, 0, 3),
                                          value->number, is_training);
@@ -588,14 +599,6 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
 }
 
 /* ---- a call ends ---------------------------------------------------------------------------- */
-
-static bool is_operand(const struct tc_fact_open *open, int64_t serial)
-{
-    for (size_t i = 0; i < open->operands.n_tensors; i++)
-        if (open->operands.tensors[i] == serial)
-            return true;
-    return false;
-}
 
 /* Of the first two tensors of the result. */
 #define N_ALIASES 2

@@ -425,24 +425,38 @@ static bool from_receiver(const struct facts_index *x, const struct tc_fact *fac
     return false;
 }
 
+/* Elements of a list that is longer at other times stand where they do by chance. Of an index,
+ * which selects by its length, they do not. */
+static bool of_varying_list(const struct facts_index *x, const struct tc_fact *fact)
+{
+    const char *path = path_of(x, fact), *bracket = strchr(path, '[');
+
+    if (!bracket || !strchr(bracket + 1, '[') || fact->subject.kind != TC_SUBJECT_CALL ||
+        fact->attribute == TC_ATTRIBUTE_DIM)
+        return false;
+    const tc_sym list = tc_strtab_find(x->symbols, path, (size_t)(bracket - path));
+    return list != TC_NO_SYM && !has(x, &fact->subject, list, TC_ATTRIBUTE_LENGTH);
+}
+
 static const struct {
     const char *why; /* for the reader of this table */
     bool (*is_implied)(const struct facts_index *x, const struct tc_fact *fact);
 } rules[] = {
-    {"each dimension, and their number, from the shape",               from_shape   },
-    {"a layer's operands and result from the one function inside it",  from_inside  },
-    {"the kind of a function's result from its operands",              from_operands},
-    {"autocast that is off from the call around",                      from_around  },
-    {"a parameter from the variable that it is",                       from_source  },
-    {"the count of the first step and of the others from that of all", from_count   },
-    {"no rule: what the first step counts where later ones vary",      is_chance    },
-    {"presence from that in a stage",                                  from_stages  },
-    {"presence and rate from the count in a step",                     from_counts  },
-    {"the count of a step that has the call from that of each step",   from_each    },
-    {"where all operands of a call in a step come from by its source", from_flow    },
-    {"operands that are new to a receiver from those new to all",      from_again   },
-    {"one variable that requires a gradient from the set of them",     from_set     },
-    {"the settings of a receiver from another call of it",             from_receiver},
+    {"each dimension, and their number, from the shape",               from_shape     },
+    {"a layer's operands and result from the one function inside it",  from_inside    },
+    {"the kind of a function's result from its operands",              from_operands  },
+    {"autocast that is off from the call around",                      from_around    },
+    {"a parameter from the variable that it is",                       from_source    },
+    {"the count of the first step and of the others from that of all", from_count     },
+    {"no rule: what the first step counts where later ones vary",      is_chance      },
+    {"no rule: elements of a list whose length varies",                of_varying_list},
+    {"presence from that in a stage",                                  from_stages    },
+    {"presence and rate from the count in a step",                     from_counts    },
+    {"the count of a step that has the call from that of each step",   from_each      },
+    {"where all operands of a call in a step come from by its source", from_flow      },
+    {"operands that are new to a receiver from those new to all",      from_again     },
+    {"one variable that requires a gradient from the set of them",     from_set       },
+    {"the settings of a receiver from another call of it",             from_receiver  },
 };
 
 /* ---- order: what follows from two steps needs no third ------------------------------------- */

@@ -39,7 +39,7 @@ static void tell_first_held(struct tc_facts *facts, uint32_t slot, const struct 
     tell(facts, slot, s->fact.value, 1, 0, place);
 }
 
-/* What content shows once or twice may be chance. */
+/* What content shows once or twice, or an order, may be chance. */
 #define MIN_BREACHES 3
 
 static bool is_told(const struct tc_fact_slot *slot, uint64_t n_broken)

@@ -39,6 +39,12 @@ static bool is_told(const struct tc_facts *facts, const struct tc_fact *fact)
            (around == TC_NO_SYM || tc_map_get(&facts->own, around, &known));
 }
 
+static bool is_of_receiver(const struct tc_facts *facts, const struct tc_fact *fact)
+{
+    return fact->path != TC_NO_SYM &&
+           !strncmp(tc_strtab_text(facts->table.symbols, fact->path), "self", 4);
+}
+
 bool tc_fact_varied(const struct tc_facts *facts, const struct tc_fact_slot *slot,
                     struct tc_fact *fact, struct tc_strbuf *out)
 {
@@ -51,6 +57,8 @@ bool tc_fact_varied(const struct tc_facts *facts, const struct tc_fact_slot *slo
             return false;
         most = slot->n[i] > most ? slot->n[i] : most;
     }
+    if (is_of_receiver(facts, &slot->fact) && slot->n_all - most < MIN_SURE)
+        return false; /* what a schedule remembers goes by losses */
     *fact = slot->fact;
     fact->attribute = TC_ATTRIBUTE_VARIES;
     tc_fact_print_part(&(struct tc_fact_part){slot->n_all - most, slot->n_all}, out);
@@ -120,10 +128,17 @@ static void print_span(const struct tc_fact_slot *slot, struct tc_strbuf *out)
                    (unsigned)tc_hash64(numbers, sizeof(numbers), 0));
 }
 
+/* Different ones, or fewer. */
+static int count_numbers(const struct tc_fact_span *span)
+{
+    return __builtin_popcountll(span->bits[0]) + __builtin_popcountll(span->bits[1]);
+}
+
 bool tc_fact_spans(const struct tc_facts *facts, const struct tc_fact_slot *slot,
                    struct tc_fact *fact, struct tc_strbuf *out)
 {
-    if (!is_told(facts, &slot->fact) || slot->span.n < MIN_NUMBERS || slot->n_all < MIN_CALLS ||
+    if (!is_told(facts, &slot->fact) || is_of_receiver(facts, &slot->fact) ||
+        count_numbers(&slot->span) < MIN_NUMBERS || slot->n_all < MIN_CALLS ||
         slot->span.low == slot->span.high)
         return false;
     *fact = slot->fact;
