@@ -50,15 +50,13 @@ bool tc_fact_varied(const struct tc_facts *facts, const struct tc_fact_slot *slo
 {
     uint64_t most = 0;
 
-    if (!is_told(facts, &slot->fact))
-        return false;
+    if (!is_told(facts, &slot->fact) || is_of_receiver(facts, &slot->fact))
+        return false; /* what a schedule remembers may go by losses */
     for (unsigned i = 0; i < slot->n_values; i++) {
         if (!is_number(facts->table.symbols, slot->values[i]))
             return false;
         most = slot->n[i] > most ? slot->n[i] : most;
     }
-    if (is_of_receiver(facts, &slot->fact) && slot->n_all - most < MIN_SURE)
-        return false; /* what a schedule remembers goes by losses */
     *fact = slot->fact;
     fact->attribute = TC_ATTRIBUTE_VARIES;
     tc_fact_print_part(&(struct tc_fact_part){slot->n_all - most, slot->n_all}, out);

@@ -158,11 +158,16 @@ static tc_sym line_of(const struct tc_fact_watch *w, const struct tc_fact_counte
     return number == TC_NO_SYM ? TC_SYM_EMPTY : w->counters.items[number].at;
 }
 
-static bool has_broken(const struct tc_facts *facts)
+/* Does a fact break that has not broken before? Its first breach is told with its place. */
+static bool breaks_first(const struct tc_facts *facts)
 {
-    for (size_t i = 0; facts->table.is_judging && i < facts->entries.n; i++)
-        if (tc_fact_entry_breaks(&facts->table, &facts->entries.items[i]))
+    const struct tc_fact_table *table = &facts->table;
+
+    for (size_t i = 0; table->is_judging && i < facts->entries.n; i++) {
+        const struct tc_fact_entry *entry = &facts->entries.items[i];
+        if (!table->slots.items[entry->slot].broken && tc_fact_entry_breaks(table, entry))
             return true;
+    }
     return false;
 }
 
@@ -171,12 +176,14 @@ static tc_fact_lead settle_count(struct tc_facts *facts, const struct tc_fact_wa
                                  const struct tc_fact_counter *c, tc_fact_lead cause)
 {
     struct tc_place place;
+    const bool is_first = breaks_first(facts);
 
-    if (!has_broken(facts))
-        return tc_fact_settle_said(facts, 1, cause, NULL), cause;
+    if (is_first) {
+        const tc_sym line = line_of(w, c);
     tc_place_of(facts->event, &place);
-    place.at = line_of(w, c) == TC_SYM_EMPTY ? place.at : line_of(w, c);
-    const tc_fact_lead lead = tc_fact_settle_said(facts, 1, cause, &place);
+        place.at = line == TC_SYM_EMPTY ? place.at : line;
+    }
+    const tc_fact_lead lead = tc_fact_settle_said(facts, 1, cause, is_first ? &place : NULL);
     return cause ? cause : lead;
 }
 
