@@ -87,6 +87,8 @@ static void padding_observe(void *state, struct tc_strtab *symbols, const struct
 }
 
 const struct tc_source tc_source_padding = {.name = "padding",
+                                            .judged =
+                                                "a call of a layer that is given a padding mask",
                                             .is_set = true,
                                             .state_size = sizeof(struct padding_state),
                                             .release = padding_release,
