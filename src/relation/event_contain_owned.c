@@ -23,6 +23,7 @@ struct owned_state {
     struct tc_map streaks; /* (process, variable) → windows with a gradient and without an owner */
     struct tc_map written; /* (process, variable) that the script wrote to since it was judged */
     struct tc_map frozen;  /* (process, norm or bias) → windows in a row, at most so many */
+    struct tc_map asked;   /* (process, root) → the last step in which it ran with gradients */
 };
 
 static void owned_release(void *state)
@@ -33,6 +34,7 @@ static void owned_release(void *state)
     tc_map_release(&s->streaks);
     tc_map_release(&s->written);
     tc_map_release(&s->frozen);
+    tc_map_release(&s->asked);
 }
 
 static uint64_t id_of(const struct tc_process *process, int64_t serial)
@@ -81,6 +83,17 @@ static bool is_thawed(const struct owned_state *s, const struct tc_process *proc
     return tc_map_get(&s->frozen, id_of(process, v->serial), &n) && n == WINDOWS_IN_A_ROW;
 }
 
+/* Did its model run with gradients in a step before and in none since? What a script has computed
+ * once, to look at it, trains nothing. */
+static bool is_left_over(const struct owned_state *s, const struct tc_event *event,
+                         const struct tc_variable *v)
+{
+    uint64_t last;
+
+    return v->root != TC_NONE && tc_map_get(&s->asked, id_of(event->process, v->root), &last) &&
+           (int64_t)last < event->window->step;
+}
+
 /* A module clears the gradients of what it holds, whoever owns it: only an optimizer's calls tell
  * what is owned. Of a module a trace always has the mode. An optimizer may have one, too: a
  * schedule-free one does. */
@@ -114,9 +127,11 @@ static void judge(struct owned_state *s, struct tc_strtab *symbols, const struct
     struct tc_situation situation;
 
     const bool is_written = tc_map_remove(&s->written, id);
-    *streak = is_owned || is_written ? 0 : *streak + 1;
+    const bool is_old = !is_owned && !is_written && is_left_over(s, event, v);
+    *streak = is_owned || is_written ? 0 : *streak + !is_old;
     enum tc_excuse excuse = is_owned     ? TC_EXCUSE_NONE
                             : is_written ? TC_EXCUSE_BY_HAND
+                            : is_old     ? TC_EXCUSE_LEFT_OVER
                                          : excuse_of(s, event->process, v, *streak);
     if (excuse) {
         tc_sink_excuse(sink, v->kind, excuse);
@@ -129,15 +144,27 @@ static void judge(struct owned_state *s, struct tc_strtab *symbols, const struct
     sink->example(sink->context, event, &example);
 }
 
+static void on_call(struct owned_state *s, const struct tc_event *event)
+{
+    const struct tc_call *call = event->call;
+
+    if (tells_owner(call))
+        for (size_t i = 0; i < call->n_params; i++)
+            tc_map_put(&s->owned, id_of(event->process, call->params[i]), 1);
+    if (call->is_root && !call->raised && !tc_value_get(call->ctx, "grad"))
+        tc_map_put(&s->asked,
+                   id_of(event->process, tc_value_int(tc_value_get(call->self, "id"), TC_NONE)),
+                   (uint64_t)call->step);
+}
+
 static void owned_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                           const struct tc_sink *sink)
 {
     struct owned_state *s = state;
     const struct tc_variable *v;
 
-    if (event->kind == TC_EVENT_CALL && tells_owner(event->call))
-        for (size_t i = 0; i < event->call->n_params; i++)
-            tc_map_put(&s->owned, id_of(event->process, event->call->params[i]), 1);
+    if (event->kind == TC_EVENT_CALL)
+        on_call(s, event);
     if (event->kind == TC_EVENT_CHANGE && !event->call)
         tc_map_put(&s->written, id_of(event->process, event->variable->serial), 1);
     if (!tc_is_step_window(event))

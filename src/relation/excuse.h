@@ -138,6 +138,10 @@
       "the script itself writes to it, as from a copy that it trains",                               \
       "the reference of specforge663_norm_of_a_shard of benchmarks/blind/third: shards are trained", \
       "relations/EventContain_owned/trained-as-a-copy")                                              \
+    X(LEFT_OVER, "left_over", TC_NO_SYM,                                                             \
+      "the gradient is of a step before: its model has not run with gradients since",                \
+      "the reference of sharded_gradients_stay_unreduced of benchmarks/blind/fifth: a replica",      \
+      "relations/EventContain_owned/computed-once-to-look")                                          \
     X(BESIDE_FROZEN, "beside_frozen", TC_NO_SYM, "it is a norm or a bias beside frozen weights",     \
       "forum84911, its healthy half: the head alone is given",                                       \
       "relations/EventContain_owned/norms-beside-frozen-weights")                                    \

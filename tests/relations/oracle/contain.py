@@ -237,6 +237,8 @@ def restored_claims(key, outcomes):
 def gradients(p, what, x):
     if what == "call" and (x["role"] == "step" or "training" not in x.get("self", {}).get("attrs", {})):  # a module clears, and owns nothing
         p.state["owners"].update(dict.fromkeys(x["params"]))
+    if what == "call" and x["root"] and not x["raised"] and "grad" not in (x.get("ctx") or {}):
+        p.state["asked roots"][x["self"]["id"]] = x["step"]
     if what == "change" and not x["call"]:
         p.state["by hand"][x["variable"]["serial"]] = True
     if what != "window" or not p.has_step:
@@ -248,7 +250,10 @@ def gradients(p, what, x):
         if v["kind"] != "Parameter" or not v["requires_grad"] or v["grad"] in ("null", "zero"):
             continue
         is_owned = v["serial"] in p.state["owners"]
-        streaks[v["serial"]] = 0 if is_owned or by_hand.pop(v["serial"], False) else streaks.get(v["serial"], 0) + 1
+        is_by_hand = by_hand.pop(v["serial"], False)
+        if not (is_owned or is_by_hand) and p.state["asked roots"].get(v.get("root"), x["step"]) < x["step"]:
+            continue  # computed once, to look at it, and left over
+        streaks[v["serial"]] = 0 if is_owned or is_by_hand else streaks.get(v["serial"], 0) + 1
         is_beside_frozen = len(v["shape"]) < 2 and any(
             w["kind"] == "Parameter" and w["root"] == v["root"] and len(w["shape"]) >= 2 and not w["requires_grad"]
             for w in p.variables.values())
