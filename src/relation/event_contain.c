@@ -258,18 +258,26 @@ static enum tc_excuse excuse_of_change(const struct tc_param *change, const tc_s
                : TC_EXCUSE_NONE;
 }
 
+/* A call that is missing; a clearing of what is clear already is not. */
+static enum tc_excuse excuse_of_call(const struct tc_param *call, const tc_sym *outcome, size_t n)
+{
+    return call->role == TC_SYM_ZERO_GRAD && tc_outcome_has(outcome, n, TC_SYM_OBSERVED) &&
+                   tc_outcome_has(outcome, n, TC_SYM_GRAD_ABSENT)
+               ? TC_EXCUSE_NOTHING_TO_CLEAR
+               : TC_EXCUSE_NONE;
+}
+
 static enum tc_outcome some_holds(struct tc_strtab *symbols, const struct tc_param *params,
                                   size_t n_params, const tc_sym *outcome, size_t n_outcome)
 {
-    enum tc_excuse excuse = TC_EXCUSE_NONE;
-
     (void)n_params;
     if (tc_outcome_has(outcome, n_outcome, atom_of_param(symbols, &params[1])))
         return TC_HELD;
     if (tc_outcome_has(outcome, n_outcome, TC_SYM_OVERFLOW))
         return TC_EXCUSED_OVERFLOW;
-    if (params[1].kind == TC_PARAM_CHANGE)
-        excuse = excuse_of_change(&params[1], outcome, n_outcome);
+    const enum tc_excuse excuse = params[1].kind == TC_PARAM_CHANGE
+                                      ? excuse_of_change(&params[1], outcome, n_outcome)
+                                      : excuse_of_call(&params[1], outcome, n_outcome);
     return excuse ? tc_excused_by(excuse) : TC_BROKEN;
 }
 

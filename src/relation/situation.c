@@ -194,10 +194,7 @@ static void set_optimizer(struct tc_situation *s, struct tc_strtab *symbols,
 
 static void set_closure(struct tc_situation *s, const struct tc_call *call)
 {
-    const struct tc_value *closure = tc_value_get(call->args, "closure");
-
-    tc_situation_set(s, TC_SYM_F_CLOSURE,
-                     tc_symbols_bool(closure && closure->kind != TC_VALUE_NULL));
+    tc_situation_set(s, TC_SYM_F_CLOSURE, tc_symbols_bool(tc_call_has_closure(call)));
 }
 
 static void set_receiver(struct tc_situation *s, struct tc_strtab *symbols,

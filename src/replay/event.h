@@ -87,6 +87,7 @@ struct tc_variable {
         grad_cause;    /* id of the call in which it last changed; -1 outside of calls */
     int64_t grad_made; /* id of the call in which the gradient last came to be */
     int64_t stepped;   /* id of the last optimizer step that owned it; -1 before the first */
+    int64_t grad_used; /* grad_made when that step ended; -1 before the first */
     bool has_data, is_sampled, requires_grad, is_leaf, is_matrix;
     bool is_empty;         /* it has no element, and so no content that could change */
     bool is_zero_computed; /* a backward made the gradient zero */
@@ -244,6 +245,9 @@ int64_t tc_process_time(const struct tc_process *process, int64_t t);
 
 /* Line of the script from which the call was made, itself or as part of another; or empty. */
 tc_sym tc_call_at(const struct tc_call *call);
+
+/* Was it given a closure that computes the gradients? */
+bool tc_call_has_closure(const struct tc_call *call);
 
 /* Is the receiver a module in training mode? NULL has no receiver. */
 bool tc_call_is_training(const struct tc_call *call);

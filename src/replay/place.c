@@ -55,6 +55,13 @@ uint32_t tc_count_elements(const struct tc_value *shape)
     return (uint32_t)n;
 }
 
+bool tc_call_has_closure(const struct tc_call *call)
+{
+    const struct tc_value *closure = tc_value_get(call->args, "closure");
+
+    return closure && closure->kind != TC_VALUE_NULL;
+}
+
 bool tc_call_is_training(const struct tc_call *call)
 {
     const struct tc_value *mode =

@@ -49,6 +49,7 @@ void tc_variable_settle(const struct tc_process *process, const struct tc_call *
             continue;
         struct tc_variable *v = (struct tc_variable *)(uintptr_t)pointer;
         v->stepped = call->id;
+        v->grad_used = v->grad_made;
         v->left_data = v->data;
         v->left_step = v->has_data ? call->step : TC_NONE;
     }
@@ -91,7 +92,7 @@ static struct tc_variable *variable_at(struct tc_process *process, int64_t seria
         variable->algorithm = process->digest;
         variable->root = variable->left_step = TC_NONE;
         variable->data_cause = variable->grad_cause = -1;
-        variable->grad_made = variable->stepped = -1;
+        variable->grad_made = variable->grad_used = variable->stepped = -1;
         variable->grad = variable->grad_before = TC_SYM_GRAD_NULL;
         variable->training = TC_SYM_NULL;
         variable->owner = TC_SYM_NULL;

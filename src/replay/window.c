@@ -122,9 +122,30 @@ static void pass_phase(struct tc_process *process, const struct tc_call *call)
  * pause. */
 #define STEPS_OF_PAUSE 3
 
+/* Is a gradient there that was made after the last step but this one? */
+static bool has_new(const struct tc_process *process, const struct tc_call *step)
+{
+    for (size_t i = 0; i < step->n_params; i++) {
+        const struct tc_variable *v = tc_process_variable(process, step->params[i]);
+        if (v && v->grad != TC_SYM_GRAD_NULL && v->grad != TC_SYM_ZERO &&
+            v->grad_made > v->grad_used)
+            return true;
+    }
+    return false;
+}
+
+/* Has the step a gradient to use, when it ends? A closure may find nothing to learn from its batch:
+ * it leaves those of a step before, or clears them. */
+static bool has_gradient(const struct tc_process *process, const struct tc_call *step)
+{
+    if (process->phases & TC_PHASE_BACKWARD)
+        return true;
+    return step->grads != TC_SYM_NONE && (!tc_call_has_closure(step) || has_new(process, step));
+}
+
 static bool is_pause(struct tc_process *process, const struct tc_call *step)
 {
-    bool is_new, has_any = step->grads != TC_SYM_NONE || (process->phases & TC_PHASE_BACKWARD);
+    bool is_new, has_any = has_gradient(process, step);
     uint64_t *n = tc_map_at(&process->pauses,
                             (uint64_t)tc_value_int(tc_value_get(step->self, "id"), 0), &is_new);
 

@@ -137,7 +137,7 @@ def was_due(x, o):
     if "overflow" in o:
         return False
     if x[0] == "call":
-        return True
+        return not (x[1] == "zero_grad" and {"observed", "grad_absent"} <= o)
     _, _, attr, before, after = x
     if "flat" in o and (attr == "data" or (attr == "grad" and before == "clear")):
         return False

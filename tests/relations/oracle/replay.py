@@ -93,7 +93,8 @@ class Process:
         call.update(raised=r["type"] == "raise", end=r, observed=bool(self.variables))
         if call["role"] == "step":
             for v in (self.variables[s] for s in call["params"]):
-                v.update(left=v.get("data"), left_step=call["step"], stepped=call["id"])
+                call.setdefault("used before", {})[v["serial"]] = v["grad_used"]
+                v.update(left=v.get("data"), left_step=call["step"], stepped=call["id"], grad_used=v["grad_made"])
         if not call["raised"]:
             if call["role"] == "step":
                 call["is_pause"] = self.is_a_pause(call)
@@ -110,11 +111,17 @@ class Process:
     def is_a_pause(self, step):
         """It has no gradient, where its optimizer had some before; for three steps in a row at most."""
         hungry, me = self.state["hungry"], step["self"]["id"]
-        if step.get("grads", "none") != "none" or "backward" in self.phases:
+        if "backward" in self.phases or (step.get("grads", "none") != "none" and self.has_new_gradient(step)):
             hungry[me] = 0
         elif me in hungry:
             hungry[me] += 1
         return 0 < hungry.get(me, 0) < 3
+
+    def has_new_gradient(self, step):
+        """A closure may leave the gradients of a step before, or clear them, and make none."""
+        return (step.get("args") or {}).get("closure") is None or any(
+            v["grad"] not in ("null", "zero") and v["grad_made"] > step["used before"][v["serial"]]
+            for v in (self.variables[s] for s in step["params"]))
 
     def close(self, call):
         """What happened inside is known; hand it on."""
@@ -152,7 +159,7 @@ class Process:
             return
         is_new = r["var"] not in self.variables
         v = self.variables.setdefault(r["var"], {"serial": r["var"], "data_cause": -1, "grad_cause": -1, "grad_made": -1,
-                                                 "stepped": -1, "is_zero_computed": False, "framework": {},
+                                                 "stepped": -1, "grad_used": -1, "is_zero_computed": False, "framework": {},
                                                  "first": r["attrs"].get("data"),
                                                  "first_shape": r["attrs"].get("shape")})
         v.update({k: r[k] for k in ("name", "kind", "root") if k in r})
