@@ -19,6 +19,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import sys
 import tempfile
 
@@ -56,12 +57,16 @@ def records(folder):
 def trace(args, pipeline, folder, env):
     work = folder.with_name(folder.name + "-work")
     work.mkdir()
+    names = folder.with_name("tmp")  # empty, and called the same in each run: what is saved may name it
+    shutil.rmtree(names, ignore_errors=True)
+    names.mkdir()
     tools = harness.Tools(args.bin, args.python, work)
     job = tools.job(pipeline.script, ["--steps", args.steps] if args.steps else [], pipeline.launcher, pipeline.ranks)
     if job[0] != "--":  # a process of its own, which reads PYTHONPATH with the agent in it
         job = ["--", tools.python, *job]
     command = [args.bin / "traincheck-collect", "--python", tools.python, "-q", "-o", folder, *args.options.split(), *job]
     env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", **SETTLED, **env}
+    env["TMPDIR"] = str(names)
     env["STANDIN_SCRIPT"] = ":".join(filter(None, (str(TESTS / "settled.py"), env.get("STANDIN_SCRIPT"))))
     done = harness.run_limited(command, LIMIT_S, cwd=work, env=env)
     if done.returncode:
