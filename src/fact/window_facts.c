@@ -180,7 +180,7 @@ static tc_fact_lead settle_count(struct tc_facts *facts, const struct tc_fact_wa
 
     if (is_first) {
         const tc_sym line = line_of(w, c);
-    tc_place_of(facts->event, &place);
+        tc_place_of(facts->event, &place);
         place.at = line == TC_SYM_EMPTY ? place.at : line;
     }
     const tc_fact_lead lead = tc_fact_settle_said(facts, 1, cause, is_first ? &place : NULL);
