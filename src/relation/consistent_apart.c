@@ -5,7 +5,8 @@
  *
  * A schedule scales what the groups began with, or leaves it. One written by hand may give all of
  * them the same. They may meet in the end, at the least rate of a schedule: that they have become
- * one counts when they have had a third value in common.
+ * one counts when they have had a third value in common. A warm-up may lead them to one rate: what
+ * came closer in several steps, and was as close as that step leads, has met by intent.
  *
  * An example for each setting in each step of its optimizer.
  */
@@ -18,17 +19,25 @@
 
 /* Values in common from which on the groups are one. */
 #define MIN_COMMON 3
+/* Steps in a row that lead groups to one value; and how much further than the last of them did the
+ * groups may come at once, where they meet. */
+#define MIN_CLOSER 3
+#define MAX_LEAP   2
 
 /* One setting of all groups of one optimizer, in the step at hand and since. */
 struct contrast {
     uint64_t value; /* in the group met first */
     uint64_t last;  /* that they last had in common */
     unsigned n_common;
-    size_t n_groups; /* in this step */
-    bool differs;    /* in this step */
-    bool differed;   /* in the first one */
-    bool was_met;    /* before this step */
-    int64_t serial;  /* of the group met first */
+    size_t n_groups;   /* in this step */
+    bool differs;      /* in this step */
+    bool differed;     /* in the first one */
+    bool was_met;      /* before this step */
+    double low, high;  /* in this step */
+    double gap, leap;  /* in the last step in which they differed; how much it had closed last */
+    unsigned n_closer; /* times in a row that it closed */
+    bool has_converged;
+    int64_t serial; /* of the group met first */
     tc_sym group, attr;
 };
 
@@ -65,8 +74,27 @@ static void meet(struct contrast *c, const struct tc_settings *group,
         c->group = group->name;
         c->attr = setting->attr;
         c->differs = false;
+        c->low = c->high = setting->used_number;
     }
+    c->low = setting->used_number < c->low ? setting->used_number : c->low;
+    c->high = setting->used_number > c->high ? setting->used_number : c->high;
     c->differs |= c->value != setting->used;
+}
+
+/* How have the groups come to be as far from each other as they are? */
+static void follow(struct contrast *c)
+{
+    const double gap = c->high - c->low;
+
+    if (!c->differs) {
+        c->has_converged = c->n_closer >= MIN_CLOSER && c->gap <= MAX_LEAP * c->leap;
+        return;
+    }
+    if (c->was_met && gap != c->gap) {
+        c->leap = c->gap - gap;
+        c->n_closer = c->leap > 0 ? c->n_closer + 1 : 0;
+    }
+    c->gap = gap;
 }
 
 static void judge(struct contrast *c, struct tc_strtab *symbols, const struct tc_event *event,
@@ -83,6 +111,10 @@ static void judge(struct contrast *c, struct tc_strtab *symbols, const struct tc
     }
     if (!c->differs && c->n_common < MIN_COMMON)
         return;
+    if (!c->differs && c->has_converged) {
+        tc_sink_excuse(sink, TC_SYM_PARAM_GROUP, TC_EXCUSE_CONVERGED);
+        return;
+    }
     outcome[0] = tc_consistent_agreement(symbols, TC_SYM_SETTINGS, !c->differs);
     tc_consistent_emit(sink, event, TC_SYM_PARAM_GROUP, &none, outcome, 1, &group);
 }
@@ -103,6 +135,8 @@ static void on_step(struct contrasts *contrasts, struct tc_strtab *symbols,
     for (size_t pos = 0; (c = tc_map_next(&contrasts->items, &pos));) {
         if (!c->was_met && c->n_groups)
             c->differed = c->differs;
+        if (c->n_groups > 1)
+            follow(c);
         if (c->n_groups > 1 && c->differed)
             judge(c, symbols, event, sink);
         c->was_met |= c->n_groups > 0;

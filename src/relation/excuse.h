@@ -149,6 +149,10 @@
       "it is a norm or a bias that was frozen for some steps before",                                \
       "lightning_thawed_by_callback.py of benchmarks/blind/fourth: train_bn=False",                  \
       "relations/EventContain_owned/norms-that-thaw")                                                \
+    X(CONVERGED, "converged", TC_NO_SYM,                                                             \
+      "the groups had come closer to each other in several steps before they met",                   \
+      "the reference of yolov5_8352_warmup_of_other_group of benchmarks/blind/fifth: a warm-up",     \
+      "relations/Consistent_apart/led-to-one-rate")                                                  \
     X(LATER_STEP, "later_step", TC_NO_SYM, "the optimizer may take its first step later",            \
       "no script: the definition of the form",                                                       \
       "relations/EventContain_sets/scheduler-of-another-optimizer")                                  \

@@ -105,10 +105,11 @@ struct tc_variable {
 /* One number, or a few, of a parameter group or a scaler. */
 struct tc_setting {
     tc_sym attr;
-    tc_sym path;    /* the name of the group, a dot, attr */
-    uint64_t value; /* digest of its JSON text */
-    uint64_t used;  /* that which the last optimizer step found */
-    bool has_used;  /* there has been one */
+    tc_sym path;                /* the name of the group, a dot, attr */
+    uint64_t value;             /* digest of its JSON text */
+    uint64_t used;              /* that which the last optimizer step found */
+    bool has_used;              /* there has been one */
+    double number, used_number; /* the same; NaN where they are no number */
 };
 
 /* A variable that is no tensor: a parameter group of an optimizer, a gradient scaler. */

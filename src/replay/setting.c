@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/setting.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -56,6 +57,7 @@ void tc_setting_use(struct tc_process *process)
         struct tc_settings *settings = (struct tc_settings *)(uintptr_t)pointer;
         for (size_t i = 0; i < settings->items.n; i++) {
             settings->items.items[i].used = settings->items.items[i].value;
+            settings->items.items[i].used_number = settings->items.items[i].number;
             settings->items.items[i].has_used = true;
         }
     }
@@ -122,6 +124,13 @@ static struct tc_setting *item_at(struct tc_settings *settings, struct tc_strtab
     return &settings->items.items[settings->items.n - 1];
 }
 
+static double number_of(const struct tc_value *value)
+{
+    if (value->kind == TC_VALUE_INT)
+        return (double)value->integer;
+    return value->kind == TC_VALUE_FLOAT ? value->number : NAN;
+}
+
 static void set(struct tc_settings *settings, struct tc_strtab *symbols,
                 const struct tc_member *member, struct tc_call *cause)
 {
@@ -141,6 +150,7 @@ static void set(struct tc_settings *settings, struct tc_strtab *symbols,
     if (!is_new && cause && value != item->value)
         tc_call_add_atom(cause, tc_setting_atom(symbols, settings->kind, settings->is_idle));
     item->value = value;
+    item->number = number_of(&member->value);
     tc_strbuf_release(&text);
 }
 
