@@ -342,6 +342,13 @@ static void on_rank(struct track *track, struct tc_str text)
     track->process.world = which ? numbers[1] : 1;
 }
 
+/* As it is in all runs of the script. */
+static void on_loop(struct track *track, struct tc_str text)
+{
+    (void)track;
+    (void)text;
+}
+
 /* Notes that say more than a person is told of. */
 static const struct note {
     const char *code;
@@ -353,6 +360,7 @@ static const struct note {
     {"rank",         on_rank,         NULL       },
     {"missing",      on_missing,      "collector"},
     {"lost",         on_lost,         "lost"     },
+    {"loop",         on_loop,         NULL       },
 };
 
 static void on_note(struct tc_replay *replay, struct track *track, const struct tc_record *record)

@@ -17,7 +17,7 @@
 static void check_line(const char *line, size_t n)
 {
     static const char *const keys[] = {"inject=", "content=", "mode=", "variables=", "settings=",
-                                       "digest=", "api=",     "role=", "extra="};
+                                       "digest=", "api=",     "role=", "extra=",     "operators="};
     size_t i = 0;
 
     while (i < sizeof(keys) / sizeof(*keys) && strncmp(line, keys[i], strlen(keys[i])) != 0)
