@@ -5,7 +5,8 @@
  *   zero_grad   between a backward and the optimizer step that it is for: the gradient is lost.
  *               A scaler may leave out the step; and the gradient was not for a step at all where
  *               it was for an input of the model, or where the script moved the weights by it.
- *               Now and then a script clips it, sees how large it is and leaves out the step
+ *               Now and then a script clips it, sees how large it is and leaves out the step; and
+ *               before the first step it may try a backward, and begin again
  *   clip        between a backward and the unscaling of its gradients, which a scaler's step may
  *               do itself: the limit is another; and
  *               between two backwards of one model that a step adds up: it is no limit of the sum
@@ -72,6 +73,12 @@ static void ids_add(struct ids *ids, int64_t id)
     tc_map_put(&ids->now, (uint64_t)id, 1);
 }
 
+static void ids_remove(struct ids *ids, int64_t id)
+{
+    tc_map_remove(&ids->now, (uint64_t)id);
+    tc_map_remove(&ids->before, (uint64_t)id);
+}
+
 static bool ids_have(const struct ids *ids, int64_t id)
 {
     uint64_t ignored;
@@ -100,7 +107,11 @@ struct progress {
     bool asks_input; /* a root was given a tensor that requires a gradient */
     bool is_spent;   /* the gradients of the last backward have served */
     bool has_plain;  /* a step that cleared none before it */
+    bool has_trial;  /* the window being judged clears what a script has tried */
     bool has_begun;
+    tc_sym trial;         /* the line of the backward that it tried; TC_NO_SYM before */
+    struct tc_map tried;  /* who cleared so → its first such call; then its last */
+    struct ids trials;    /* clearings of gradients before the first step of their optimizer */
     struct ids after_use; /* clearings of gradients that were used, or of none */
     struct ids early;     /* clippings that another backward followed */
     struct ids unscaled;  /* calls of scalers that unscaled inside */
@@ -114,6 +125,8 @@ static void progress_release(void *of_process)
 {
     struct progress *progress = of_process;
 
+    tc_map_release(&progress->tried);
+    ids_release(&progress->trials);
     ids_release(&progress->after_use);
     ids_release(&progress->early);
     ids_release(&progress->unscaled);
@@ -125,6 +138,8 @@ static struct progress *progress_of(void *state, const struct tc_process *proces
 
     if (!progress->has_begun)
         progress->asked = progress->trained = progress->clipped = TC_NONE;
+    if (!progress->has_begun)
+        progress->trial = TC_NO_SYM;
     progress->has_begun = true;
     return progress;
 }
@@ -147,6 +162,32 @@ static bool clears_in_vain(const struct tc_process *process, const struct tc_cal
             return true;
     }
     return !process->variables.n || process->has_samples;
+}
+
+/* Has nothing that it cleared been stepped yet? */
+static bool clears_unstepped(const struct tc_process *process, const struct tc_call *call)
+{
+    const struct tc_variable *v;
+
+    for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));)
+        if (v->grad_cause == call->id && v->stepped >= 0)
+            return false;
+    return process->variables.n && !process->has_samples;
+}
+
+/* A script may try a backward before it trains, and clear what that made. Who clears more often
+ * before the first step may do so in each. The two backwards stand at different lines. */
+static void follow_trial(struct progress *progress, const struct tc_call *call)
+{
+    bool is_new;
+    uint64_t *first = tc_map_at(
+        &progress->tried, (uint64_t)tc_value_int(tc_value_get(call->self, "id"), TC_NONE), &is_new);
+
+    if (is_new)
+        ids_add(&progress->trials, call->id);
+    else
+        ids_remove(&progress->trials, (int64_t)*first);
+    *first = (uint64_t)call->id;
 }
 
 /* Do backwards of one model add to gradients that were clipped? Those of two models may be clipped
@@ -192,6 +233,8 @@ static void follow(struct progress *progress, const struct tc_process *process,
     } else if (call->role == TC_ROLE_ZERO_GRAD) {
         if (progress->is_spent || !clears_in_vain(process, call))
             ids_add(&progress->after_use, call->id);
+        else if (clears_unstepped(process, call))
+            follow_trial(progress, call);
         progress->asks_input = false;
     }
 }
@@ -225,26 +268,45 @@ static bool was_clipped(const struct tc_window *window, size_t at)
     return false;
 }
 
-/* Was it, and another backward made for the step? */
-static bool is_dropped(const struct tc_window *window, size_t at)
+/* The backward that the step is given instead of what the call clears, or NULL. */
+static const struct tc_member_call *made_anew(const struct tc_window *window, size_t at)
 {
-    if (!was_clipped(window, at))
-        return false;
     for (size_t i = at + 1; i < window->members.n; i++) {
         const struct tc_member_call *member = &window->members.items[i];
         if (is_of_the_loop(member) && (is_end(member) || member->role == TC_ROLE_BACKWARD))
-            return member->role == TC_ROLE_BACKWARD;
+            return member->role == TC_ROLE_BACKWARD ? member : NULL;
     }
-    return false;
+    return NULL;
 }
 
-/* Why what the call clears may be cleared. */
+/* The line of the backward before the call. */
+static tc_sym line_of_lost(const struct tc_window *window, size_t at)
+{
+    while (at-- > 0)
+        if (is_of_the_loop(&window->members.items[at]) &&
+            window->members.items[at].role == TC_ROLE_BACKWARD)
+            return window->members.items[at].at;
+    return TC_NO_SYM;
+}
+
+/* Why what the call clears may be cleared. What comes again was no trial: gradients of the
+ * step before, to which the backward added, had served, and its own had not. */
 static enum tc_excuse excuse_of(const struct tc_window *window, const struct progress *progress,
                                 size_t at)
 {
-    if (ids_have(&progress->after_use, window->members.items[at].id))
+    const struct tc_member_call *anew = made_anew(window, at);
+    const tc_sym lost = line_of_lost(window, at);
+    const bool comes_again = lost == progress->trial && !progress->has_trial;
+
+    if (ids_have(&progress->after_use, window->members.items[at].id) && !comes_again)
         return TC_EXCUSE_ALREADY_USED;
-    return progress->has_plain && is_dropped(window, at) ? TC_EXCUSE_DROPPED : TC_EXCUSE_NONE;
+    if (!anew)
+        return TC_EXCUSE_NONE;
+    if (progress->has_plain && was_clipped(window, at))
+        return TC_EXCUSE_DROPPED;
+    return ids_have(&progress->trials, window->members.items[at].id) && lost != anew->at
+               ? TC_EXCUSE_TRIED
+               : TC_EXCUSE_NONE;
 }
 
 /* Does it end what the rule speaks of? */
@@ -280,7 +342,7 @@ static bool is_asked(const struct tc_window *window, const struct tc_claim *rule
 /* The first call that stands where it must not, or NULL. */
 static const struct tc_member_call *find_between(const struct tc_window *window,
                                                  const struct tc_claim *rule,
-                                                 const struct progress *progress,
+                                                 struct progress *progress,
                                                  const struct tc_sink *sink)
 {
     if (rule->roles[WHAT] == TC_ROLE_CLIP && rule->roles[TO] == TC_ROLE_BACKWARD)
@@ -296,6 +358,9 @@ static const struct tc_member_call *find_between(const struct tc_window *window,
             const enum tc_excuse excuse = excuse_of(window, progress, i);
             if (excuse == TC_EXCUSE_NONE)
                 return member;
+            if (excuse == TC_EXCUSE_TRIED)
+                progress->trial = line_of_lost(window, i);
+            progress->has_trial |= excuse == TC_EXCUSE_TRIED;
             tc_sink_excuse(sink, rule->key[0], excuse);
         }
         if (member->role == rule->roles[FROM])
@@ -310,6 +375,7 @@ static void judge(const struct tc_claim *rule, struct tc_strtab *symbols,
                   const struct tc_event *event, struct progress *progress,
                   const struct tc_sink *sink)
 {
+    progress->has_trial = false;
     const struct tc_member_call *between = find_between(event->window, rule, progress, sink);
     const tc_sym outcome[] = {between ? TC_SYM_BETWEEN : TC_SYM_OUTSIDE};
     struct tc_situation situation;
@@ -326,7 +392,8 @@ static void judge(const struct tc_claim *rule, struct tc_strtab *symbols,
                                  .place = &place,
                                  .member = between};
     sink->example(sink->context, event, &example);
-    progress->has_plain |= !between && rule->roles[WHAT] == TC_ROLE_ZERO_GRAD;
+    progress->has_plain |=
+        !between && !progress->has_trial && rule->roles[WHAT] == TC_ROLE_ZERO_GRAD;
 }
 
 static void on_window(struct progress *progress, struct tc_strtab *symbols,
@@ -337,6 +404,7 @@ static void on_window(struct progress *progress, struct tc_strtab *symbols,
     for (size_t i = 0; i < TC_N_CLAIMS(rules); i++)
         if (is_asked(event->window, &rules[i], progress))
             judge(&rules[i], symbols, event, progress, sink);
+    ids_next_window(&progress->trials);
     ids_next_window(&progress->after_use);
     ids_next_window(&progress->early);
     ids_next_window(&progress->unscaled);

@@ -73,6 +73,10 @@
       "the script clipped a gradient and left out its step, as it does not always",                  \
       "steps_left_out_when_wild.py of benchmarks/blind/third",                                       \
       "relations/APISequence_between/dropped-after-a-look")                                          \
+    X(TRIED, "tried", TC_NO_SYM,                                                                     \
+      "the script cleared a gradient once before the first step, and made it elsewhere",             \
+      "notebook_cells.py of benchmarks/blind/fifth: a backward to look at, before training",         \
+      "relations/APISequence_between/tried-before-training")                                         \
     /* of changes that did not happen */                                                             \
     X(ACCUMULATED, "accumulated", TC_NO_SYM,                                                         \
       "a gradient was there already, or comes when ranks exchange it",                               \

@@ -77,11 +77,31 @@ def serves(p, call):
     return p.state["between"].get("spent") or (bool(p.variables) and not in_vain)
 
 
-def is_dropped(loop, at):
-    """Was what this call cleared clipped, and another backward made for the step?"""
+def follow_trial(p, state, call):
+    """A gradient that is cleared once before its first step was a trial."""
+    cleared = [v for v in p.variables.values() if v["grad_cause"] == call["id"]]
+    if call["role"] != "zero_grad" or call["serves"] or not p.variables or any(v["stepped"] >= 0 for v in cleared):
+        return
+    tried = state.setdefault("tried", {}).setdefault(call["self"]["id"], [])
+    tried.append(call)
+    for c in tried:
+        c["trial"] = len(tried) == 1
+
+
+def made_anew(loop, at):
+    """The backward for the step that follows the call."""
+    after = [c for c in loop[at + 1:] if c["role"] in ("backward", "step", "scaler")]
+    return after[0] if after and after[0]["role"] == "backward" else None
+
+
+def line_of(p, call):
+    return next((c["at"] for c in p.around(call) if c.get("at")), None)
+
+
+def was_clipped(loop, at):
+    """Was what this call cleared clipped?"""
     before = [c["role"] for c in loop[:at] if c["role"] in ("backward", "clip", "zero_grad", "step", "scaler")]
-    after = [c["role"] for c in loop[at + 1:] if c["role"] in ("backward", "step", "scaler")]
-    return before[-1:] == ["clip"] and after[:1] == ["backward"]
+    return before[-1:] == ["clip"]
 
 
 def follow_clips(state, call):
@@ -115,21 +135,28 @@ def between(p, what, r):
             state["spent"] = state.get("asks", False)
         elif r["role"] in ("step", "zero_grad"):
             r["serves"] = r["role"] == "zero_grad" and serves(p, r)
+            follow_trial(p, state, r)
             state["asks"] = False
     if what != "window" or not p.has_step:
         return
     loop = [c for c in p.members if not c.get("raised") and all(a["role"] != "step" for a in p.around(c["above"]))]
     for key, (role, begin, end) in RULES.items():
-        last, is_between = None, key == "clip sum" and any(c.get("early") for c in loop)
+        last, has_trial, is_between = None, False, key == "clip sum" and any(c.get("early") for c in loop)
         for i, c in enumerate(loop if key != "clip sum" else ()):
-            is_excused = c.get("serves") or state.get("plain") and is_dropped(loop, i)
-            is_between |= c["role"] == role and last == begin and not is_excused
+            lost = next((line_of(p, b) for b in reversed(loop[:i]) if b["role"] == "backward"), None)
+            comes_again = "trial" in state and lost == state["trial"] and not has_trial
+            is_asked = c["role"] == role and last == begin and not is_between and (comes_again or not c.get("serves"))
+            anew, is_dropped = made_anew(loop, i), state.get("plain") and was_clipped(loop, i)
+            is_excused = anew and (is_dropped or c.get("trial") and lost != line_of(p, anew))
+            if is_asked and is_excused and not is_dropped:
+                has_trial, state["trial"] = True, lost
+            is_between |= is_asked and not is_excused
             ends = c["role"] == "scaler" and (end == "step" or (end == "unscale" and c.get("unscales")))
             last = c["role"] if c["role"] in (begin, end) or ends else last
         unscales = {"unscale" for c in loop if c.get("unscales")} if end == "unscale" else set()
         if {role, end} <= {c["role"] for c in loop} | unscales:
             yield key, situation_of_window(p, r), is_between
-            state["plain"] = state.get("plain") or key == "zero_grad" and not is_between
+            state["plain"] = state.get("plain") or key == "zero_grad" and not is_between and not has_trial
 
 
 def is_of_the_script(call):
