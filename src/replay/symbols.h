@@ -126,7 +126,7 @@
     X(F_SELF_CLASS, "self.class")                   \
     X(F_SELF_TRAINING, "self.training")             \
     X(F_SELF_LR, "self.lr")                         \
-    X(F_PADDING_MASK, "args.key_padding_mask")   \
+    X(F_PADDING_MASK, "args.key_padding_mask")      \
     X(F_SELF_GRADS, "self.grads")                   \
     X(F_SELF_FROZEN, "self.frozen")                 \
     X(F_OWNER_TRAINING, "owner.training")           \
