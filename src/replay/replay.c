@@ -342,25 +342,18 @@ static void on_rank(struct track *track, struct tc_str text)
     track->process.world = which ? numbers[1] : 1;
 }
 
-/* As it is in all runs of the script. */
-static void on_loop(struct track *track, struct tc_str text)
-{
-    (void)track;
-    (void)text;
-}
-
 /* Notes that say more than a person is told of. */
 static const struct note {
     const char *code;
-    void (*apply)(struct track *track, struct tc_str text);
-    const char *told_as; /* NULL: to nobody */
+    void (*apply)(struct track *track, struct tc_str text); /* NULL: nothing follows from it */
+    const char *told_as;                                    /* NULL: to nobody */
 } notes[] = {
     {"sampling-off", on_sampling_off, NULL       },
     {"sampling-on",  on_sampling_on,  NULL       },
     {"rank",         on_rank,         NULL       },
     {"missing",      on_missing,      "collector"},
     {"lost",         on_lost,         "lost"     },
-    {"loop",         on_loop,         NULL       },
+    {"loop",         NULL,            NULL       }, /* as it is in all runs of the script */
 };
 
 static void on_note(struct tc_replay *replay, struct track *track, const struct tc_record *record)
@@ -370,7 +363,8 @@ static void on_note(struct tc_replay *replay, struct track *track, const struct 
     for (size_t i = 0; i < sizeof(notes) / sizeof(*notes); i++) {
         if (!tc_str_is(record->code, notes[i].code))
             continue;
-        notes[i].apply(track, record->text);
+        if (notes[i].apply)
+            notes[i].apply(track, record->text);
         told_as = notes[i].told_as;
     }
     if (told_as)
