@@ -19,18 +19,11 @@
 
 #define MIN_TURNED 3
 
-struct padding_state {
-    struct tc_map turned; /* process → turned masks so far; none once one was otherwise */
-    struct tc_map sound;  /* processes that had another one */
+/* Of one process. */
+struct masks {
+    unsigned n_turned; /* before one was otherwise */
+    bool has_sound;
 };
-
-static void padding_release(void *state)
-{
-    struct padding_state *s = state;
-
-    tc_map_release(&s->turned);
-    tc_map_release(&s->sound);
-}
 
 static bool ends_with(struct tc_str text, const char *end)
 {
@@ -64,21 +57,18 @@ static bool is_turned(const struct tc_value *summary)
 static void padding_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                             const struct tc_sink *sink)
 {
-    struct padding_state *s = state;
     const struct tc_situation none = {.n = 0};
     const struct tc_value *summary;
-    bool is_new;
 
     (void)symbols;
     if (event->kind != TC_EVENT_CALL || event->process->is_worker || event->call->raised ||
         event->call->role != TC_ROLE_LAYER || !(summary = mask_of(event->call)))
         return;
     const bool turned = is_turned(summary);
-    const uint64_t process = (uintptr_t)event->process;
+    struct masks *masks = tc_process_state(state, event->process);
     if (!turned)
-        tc_map_put(&s->sound, process, 1);
-    else if (tc_map_get(&s->sound, process, &(uint64_t){0}) ||
-             ++*tc_map_at(&s->turned, process, &is_new) < MIN_TURNED)
+        masks->has_sound = true;
+    else if (masks->has_sound || ++masks->n_turned < MIN_TURNED)
         return;
     const tc_sym outcome = turned ? TC_SYM_BETWEEN : TC_SYM_OUTSIDE;
     const struct tc_example example = {
@@ -90,8 +80,7 @@ const struct tc_source tc_source_padding = {.name = "padding",
                                             .judged =
                                                 "a call of a layer that is given a padding mask",
                                             .is_set = true,
-                                            .state_size = sizeof(struct padding_state),
-                                            .release = padding_release,
+                                            .process_size = sizeof(struct masks),
                                             .observe = padding_observe};
 
 static const struct tc_claim claims[] = {

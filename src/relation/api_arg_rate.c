@@ -13,7 +13,6 @@
 #include "relation/claims.h"
 #include "relation/form.h"
 
-#include "base/hash.h"
 #include "replay/symbols.h"
 
 #define STEPS_IN_A_ROW 3
@@ -28,17 +27,15 @@ struct steps {
     bool has_stepped;
 };
 
-struct rate_state {
-    struct tc_map optimizers; /* (process, serial) → struct steps * */
-    struct tc_map loads;      /* processes that have loaded something */
+/* Of one process. */
+struct rates {
+    struct tc_map optimizers; /* by serial: struct steps * */
+    bool has_loaded;
 };
 
-static void rate_release(void *state)
+static void rates_release(void *of_process)
 {
-    struct rate_state *s = state;
-
-    tc_map_release_structs(&s->optimizers);
-    tc_map_release(&s->loads);
+    tc_map_release_structs(&((struct rates *)of_process)->optimizers);
 }
 
 static bool read_number(const struct tc_value *settings, const char *name, double *number)
@@ -95,16 +92,13 @@ static size_t outcome_of(struct steps *steps, const struct tc_event *event, bool
     return n;
 }
 
-static void on_step(struct rate_state *s, const struct tc_event *event, const struct tc_sink *sink)
+static void on_step(struct rates *rates, const struct tc_event *event, const struct tc_sink *sink)
 {
     const int64_t serial = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
-    const bool has_loaded = tc_map_get(&s->loads, (uintptr_t)event->process, &(uint64_t){0});
-    struct steps *steps =
-        tc_map_struct(&s->optimizers, tc_hash64(&serial, sizeof(serial), (uintptr_t)event->process),
-                      sizeof(*steps));
+    struct steps *steps = tc_map_struct(&rates->optimizers, (uint64_t)serial, sizeof(*steps));
     const struct tc_situation none = {.n = 0};
     tc_sym outcome[2];
-    const size_t n = outcome_of(steps, event, has_loaded, outcome);
+    const size_t n = outcome_of(steps, event, rates->has_loaded, outcome);
 
     tc_sym_sort(outcome, n);
     const struct tc_example example = {
@@ -116,22 +110,21 @@ static void on_step(struct rate_state *s, const struct tc_event *event, const st
 static void rate_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                          const struct tc_sink *sink)
 {
-    struct rate_state *s = state;
-
     (void)symbols;
     if (!tc_is_subject(event))
         return;
+    struct rates *rates = tc_process_state(state, event->process);
     if (event->call->role == TC_ROLE_STEP)
-        on_step(s, event, sink);
+        on_step(rates, event, sink);
     else if (event->call->role == TC_ROLE_LOAD)
-        tc_map_put(&s->loads, (uintptr_t)event->process, 1);
+        rates->has_loaded = true;
 }
 
 const struct tc_source tc_source_rate = {.name = "rate",
                                          .judged = "an optimizer step",
                                          .is_set = true,
-                                         .state_size = sizeof(struct rate_state),
-                                         .release = rate_release,
+                                         .process_size = sizeof(struct rates),
+                                         .release_process = rates_release,
                                          .observe = rate_observe};
 
 #define CLAIM(attr_, to_, held_, broken_, expected_, seen_)                                       \

@@ -25,13 +25,10 @@ struct pass {
     bool has_last, differs; /* not all are one batch */
 };
 
-struct next_state {
-    struct tc_map passes; /* (process, iterator) → struct pass * */
-};
-
-static void next_release(void *state)
+/* Of one process: by serial of the iterator, struct pass *. */
+static void passes_release(void *of_process)
 {
-    tc_map_release_structs(&((struct next_state *)state)->passes);
+    tc_map_release_structs(of_process);
 }
 
 static bool tells_enough(const struct tc_value *tensor)
@@ -90,7 +87,6 @@ static void on_batch(struct pass *pass, struct tc_str digest, const struct tc_ev
 static void next_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                          const struct tc_sink *sink)
 {
-    struct next_state *s = state;
     struct tc_str digest;
 
     (void)symbols;
@@ -98,9 +94,8 @@ static void next_observe(void *state, struct tc_strtab *symbols, const struct tc
         event->call->role != TC_ROLE_DATA)
         return;
     const int64_t serial = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
-    struct pass *pass =
-        tc_map_struct(&s->passes, tc_hash64(&serial, sizeof(serial), (uintptr_t)event->process),
-                      sizeof(struct pass));
+    struct pass *pass = tc_map_struct(tc_process_state(state, event->process), (uint64_t)serial,
+                                      sizeof(struct pass));
     if (event->call->raised) /* the end of it: an iterator may begin again */
         *pass = (struct pass){.has_last = false};
     else if ((digest = digest_in(event->call->end->value, 4)).text)
@@ -110,8 +105,8 @@ static void next_observe(void *state, struct tc_strtab *symbols, const struct tc
 const struct tc_source tc_source_next = {.name = "next",
                                          .judged = "a batch that a loader returns",
                                          .is_set = true,
-                                         .state_size = sizeof(struct next_state),
-                                         .release = next_release,
+                                         .process_size = sizeof(struct tc_map),
+                                         .release_process = passes_release,
                                          .observe = next_observe};
 
 static const struct tc_claim claims[] = {

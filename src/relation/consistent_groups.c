@@ -31,31 +31,30 @@ struct parted {
     bool has_stepped;
 };
 
-struct groups_state {
-    struct tc_map optimizers; /* (process, serial) → struct parted * */
-    struct tc_map told;       /* (process, first group) → steps of the process that had it */
+/* Of one process. */
+struct groups {
+    struct tc_map optimizers; /* by serial: struct parted * */
+    struct tc_map told;       /* first group → steps that had it */
 };
 
-static void groups_release(void *state)
+static void groups_release(void *of_process)
 {
-    struct groups_state *s = state;
+    struct groups *groups = of_process;
     struct parted *parted;
 
-    for (size_t pos = 0; (parted = tc_map_next(&s->optimizers, &pos));) {
+    for (size_t pos = 0; (parted = tc_map_next(&groups->optimizers, &pos));) {
         tc_map_release(&parted->decayed);
         tc_map_release(&parted->spared);
     }
-    tc_map_release_structs(&s->optimizers);
-    tc_map_release(&s->told);
+    tc_map_release_structs(&groups->optimizers);
+    tc_map_release(&groups->told);
 }
 
-static struct parted *parted_of(struct groups_state *s, const struct tc_event *event)
+static struct parted *parted_of(struct groups *groups, const struct tc_event *event)
 {
     const int64_t serial = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
 
-    return tc_map_struct(&s->optimizers,
-                         tc_hash64(&serial, sizeof(serial), (uintptr_t)event->process),
-                         sizeof(struct parted));
+    return tc_map_struct(&groups->optimizers, (uint64_t)serial, sizeof(struct parted));
 }
 
 /* ---- settings ------------------------------------------------------------------------------- */
@@ -115,7 +114,7 @@ static bool have_own_rates(struct tc_strtab *symbols, const struct tc_settings *
     return rate && other && rate->used != other->used;
 }
 
-static void judge_settings(struct groups_state *s, struct tc_strtab *symbols,
+static void judge_settings(struct groups *groups, struct tc_strtab *symbols,
                            const struct tc_event *event, const struct tc_settings *first,
                            const struct tc_sink *sink)
 {
@@ -129,9 +128,7 @@ static void judge_settings(struct groups_state *s, struct tc_strtab *symbols,
     for (; n < MAX_GROUPS && (group = group_at(symbols, event->process, first, n)); n++)
         if (!have_same_names(first, group) && !have_own_rates(symbols, first, group))
             odd = group;
-    const uint64_t key =
-        tc_hash64(&first->serial, sizeof(first->serial), (uintptr_t)event->process);
-    if (n < 2 || ++*tc_map_at(&s->told, key, &is_new) != STEPS_TO_SCALE)
+    if (n < 2 || ++*tc_map_at(&groups->told, (uint64_t)first->serial, &is_new) != STEPS_TO_SCALE)
         return;
     variable.serial = odd ? odd->serial : first->serial;
     variable.name = odd ? odd->name : first->name;
@@ -151,7 +148,7 @@ static bool is_number(const struct tc_value *v, bool *is_zero)
 }
 
 /* A group that is added to an optimizer, with a decay of its own. */
-static void on_group(struct groups_state *s, const struct tc_event *event,
+static void on_group(struct groups *groups, const struct tc_event *event,
                      const struct tc_value *group)
 {
     const struct tc_value *params = tc_value_get(group, "params");
@@ -160,7 +157,7 @@ static void on_group(struct groups_state *s, const struct tc_event *event,
     if (!params || params->kind != TC_VALUE_ARRAY ||
         !is_number(tc_value_get(group, "weight_decay"), &is_zero))
         return;
-    struct parted *parted = parted_of(s, event);
+    struct parted *parted = parted_of(groups, event);
     parted->by = event->call->descriptor;
     for (uint32_t i = 0; i < params->n; i++) {
         const int64_t serial = tc_value_int(tc_value_get(&params->items[i], "id"), TC_NONE);
@@ -232,10 +229,10 @@ static const struct tc_variable *find_decayed(const struct parted *parted,
     return found;
 }
 
-static void judge_decay(struct groups_state *s, struct tc_strtab *symbols,
+static void judge_decay(struct groups *groups, struct tc_strtab *symbols,
                         const struct tc_event *event, const struct tc_sink *sink)
 {
-    struct parted *parted = parted_of(s, event);
+    struct parted *parted = parted_of(groups, event);
     const struct tc_situation none = {.n = 0};
     bool has_any = false;
     tc_sym outcome[1];
@@ -253,29 +250,29 @@ static void judge_decay(struct groups_state *s, struct tc_strtab *symbols,
 static void groups_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                            const struct tc_sink *sink)
 {
-    struct groups_state *s = state;
     const struct tc_settings *group;
 
     if (event->kind != TC_EVENT_CALL || event->process->is_worker || event->call->raised)
         return;
+    struct groups *groups = tc_process_state(state, event->process);
     const struct tc_value *added =
         tc_value_get(tc_value_get(event->call->args, "param_group"), "dict");
     if (added)
-        on_group(s, event, added);
+        on_group(groups, event, added);
     if (event->call->role != TC_ROLE_STEP)
         return;
-    judge_decay(s, symbols, event, sink);
+    judge_decay(groups, symbols, event, sink);
     for (size_t pos = 0; (group = tc_map_next(&event->process->settings, &pos));)
         if (!group->is_idle && group->kind == TC_SYM_PARAM_GROUP && is_first_group(symbols, group))
-            judge_settings(s, symbols, event, group, sink);
+            judge_settings(groups, symbols, event, group, sink);
 }
 
 const struct tc_source tc_source_groups = {.name = "groups",
                                            .judged =
                                                "the first step of an optimizer with several groups",
                                            .is_set = true,
-                                           .state_size = sizeof(struct groups_state),
-                                           .release = groups_release,
+                                           .process_size = sizeof(struct groups),
+                                           .release_process = groups_release,
                                            .observe = groups_observe};
 
 /* What both rows say. */

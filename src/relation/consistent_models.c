@@ -43,18 +43,9 @@ struct models {
     uint64_t n_windows;
 };
 
-struct models_state {
-    struct tc_map processes; /* process → struct models * */
-};
-
-static void models_release(void *state)
+static void models_release(void *of_process)
 {
-    struct models_state *s = state;
-    struct models *models;
-
-    for (size_t pos = 0; (models = tc_map_next(&s->processes, &pos));)
-        tc_map_release_structs(&models->items);
-    tc_map_release_structs(&s->processes);
+    tc_map_release_structs(&((struct models *)of_process)->items);
 }
 
 /* ---- looking -------------------------------------------------------------------------------- */
@@ -214,13 +205,11 @@ static void judge_followers(const struct models *all, struct model *const models
 static void models_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                            const struct tc_sink *sink)
 {
-    struct models_state *s = state;
     struct model *listed[MAX_MODELS], *model;
 
     if (!event->process || event->process->is_worker || event->process->has_samples)
         return;
-    struct models *models =
-        tc_map_struct(&s->processes, (uintptr_t)event->process, sizeof(struct models));
+    struct models *models = tc_process_state(state, event->process);
     if (event->kind == TC_EVENT_CALL && event->call->is_root && !event->call->raised) {
         const int64_t root = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
         model = tc_map_struct(&models->items, (uint64_t)root, sizeof(*model));
@@ -236,8 +225,8 @@ static void models_observe(void *state, struct tc_strtab *symbols, const struct 
 const struct tc_source tc_source_models = {.name = "models",
                                            .judged = "the end of a step window, for each model",
                                            .is_set = true,
-                                           .state_size = sizeof(struct models_state),
-                                           .release = models_release,
+                                           .process_size = sizeof(struct models),
+                                           .release_process = models_release,
                                            .observe = models_observe};
 
 #define CLAIM(to_, broken_, expected_, seen_)                                                   \

@@ -22,21 +22,13 @@ struct calls {
     struct tc_map more;   /* classes of which a module was called once too many in it */
 };
 
-struct again_state {
-    struct tc_map processes; /* process → struct calls * */
-};
-
-static void again_release(void *state)
+static void calls_release(void *of_process)
 {
-    struct again_state *s = state;
-    struct calls *calls;
+    struct calls *calls = of_process;
 
-    for (size_t pos = 0; (calls = tc_map_next(&s->processes, &pos));) {
-        tc_map_release(&calls->before);
-        tc_map_release(&calls->again);
-        tc_map_release(&calls->more);
-    }
-    tc_map_release_structs(&s->processes);
+    tc_map_release(&calls->before);
+    tc_map_release(&calls->again);
+    tc_map_release(&calls->more);
 }
 
 static uint64_t count(struct tc_map *map, uint64_t module)
@@ -111,14 +103,12 @@ static void on_backward(struct calls *calls, const struct tc_event *event,
 static void again_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                           const struct tc_sink *sink)
 {
-    struct again_state *s = state;
     const struct tc_call *call = event->call;
 
     (void)symbols;
     if (!event->process || event->process->is_worker)
         return;
-    struct calls *calls =
-        tc_map_struct(&s->processes, (uintptr_t)event->process, sizeof(struct calls));
+    struct calls *calls = tc_process_state(state, event->process);
     if (tc_is_step_window(event))
         tc_map_clear(&calls->before);
     else if (event->kind == TC_EVENT_CALL && is_of_a_module(call))
@@ -131,8 +121,8 @@ static void again_observe(void *state, struct tc_strtab *symbols, const struct t
 const struct tc_source tc_source_again = {.name = "again",
                                           .judged = "a backward that calls modules again",
                                           .is_set = true,
-                                          .state_size = sizeof(struct again_state),
-                                          .release = again_release,
+                                          .process_size = sizeof(struct calls),
+                                          .release_process = calls_release,
                                           .observe = again_observe};
 
 static const struct tc_claim claims[] = {

@@ -12,7 +12,6 @@
 #include "relation/claims.h"
 #include "relation/form.h"
 
-#include "base/hash.h"
 #include "replay/symbols.h"
 
 #define MAX_DEPTH 10
@@ -35,22 +34,14 @@ struct progress {
     unsigned n_steps;          /* since then */
 };
 
-struct parts_state {
-    struct tc_map processes; /* process → struct progress * */
-};
-
-static void parts_release(void *state)
+static void progress_release(void *of_process)
 {
-    struct parts_state *s = state;
-    struct progress *progress;
+    struct progress *progress = of_process;
 
-    for (size_t pos = 0; (progress = tc_map_next(&s->processes, &pos));) {
-        tc_map_release(&progress->states);
-        tc_map_release(&progress->saved);
-        tc_map_release(&progress->tensors);
-        tc_vec_release(&progress->parts);
-    }
-    tc_map_release_structs(&s->processes);
+    tc_map_release(&progress->states);
+    tc_map_release(&progress->saved);
+    tc_map_release(&progress->tensors);
+    tc_vec_release(&progress->parts);
 }
 
 /* ---- tensors in a value --------------------------------------------------------------------- */
@@ -180,13 +171,11 @@ static void on_step(struct progress *progress, const struct tc_event *event,
 static void parts_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                           const struct tc_sink *sink)
 {
-    struct parts_state *s = state;
     const struct tc_call *call = event->call;
 
     if (event->kind != TC_EVENT_CALL || event->process->is_worker || call->raised)
         return;
-    struct progress *progress =
-        tc_map_struct(&s->processes, (uintptr_t)event->process, sizeof(struct progress));
+    struct progress *progress = tc_process_state(state, event->process);
     if (progress->parts.n && (call->role == TC_ROLE_LOAD || call->role == TC_ROLE_FILL))
         each_tensor(progress, call->args, 0, MAX_DEPTH, use);
     if (call->role == TC_ROLE_SAVE) {
@@ -204,8 +193,8 @@ const struct tc_source tc_source_parts = {
     .name = "parts",
     .judged = "the second optimizer step after a load, for each part",
     .is_set = true,
-    .state_size = sizeof(struct parts_state),
-    .release = parts_release,
+    .process_size = sizeof(struct progress),
+    .release_process = progress_release,
     .observe = parts_observe};
 
 static const struct tc_claim claims[] = {

@@ -11,16 +11,12 @@
 #include "relation/claims.h"
 #include "relation/form.h"
 
-#include "base/hash.h"
 #include "replay/symbols.h"
 
-struct zeroed_state {
-    struct tc_map zeroed; /* (process, tensor) that the script set to zero last */
-};
-
-static void zeroed_release(void *state)
+/* Of one process: the tensors that the script set to zero last. */
+static void zeroed_release(void *of_process)
 {
-    tc_map_release(&((struct zeroed_state *)state)->zeroed);
+    tc_map_release(of_process);
 }
 
 /* The tensor that is filled: the receiver, or the first tensor among the operands. */
@@ -46,11 +42,11 @@ static bool gives_zero(const struct tc_call *call)
                         (constant->kind == TC_VALUE_FLOAT && constant->number == 0));
 }
 
-static void on_init(struct zeroed_state *s, uint64_t target, const struct tc_event *event,
+static void on_init(struct tc_map *zeroed, uint64_t target, const struct tc_event *event,
                     const struct tc_sink *sink)
 {
     const struct tc_situation none = {.n = 0};
-    const bool was_zeroed = tc_map_remove(&s->zeroed, target);
+    const bool was_zeroed = tc_map_remove(zeroed, target);
     const tc_sym outcome = was_zeroed ? TC_SYM_CHANGED : TC_SYM_KEPT;
     const struct tc_example example = {
         .key = TC_SYM_INIT, .situation = &none, .outcome = &outcome, .n_outcome = 1};
@@ -61,26 +57,25 @@ static void on_init(struct zeroed_state *s, uint64_t target, const struct tc_eve
 static void zeroed_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                            const struct tc_sink *sink)
 {
-    struct zeroed_state *s = state;
     const struct tc_call *call = event->call;
 
     if (event->kind != TC_EVENT_CALL || event->process->is_worker || call->raised ||
         (call->role != TC_ROLE_INIT && call->role != TC_ROLE_FILL) || !is_matrix(target_of(call)) ||
         !tc_is_by_the_user(symbols, call))
         return;
-    const int64_t serial = tc_value_int(tc_value_get(target_of(call), "id"), TC_NONE);
-    const uint64_t target = tc_hash64(&serial, sizeof(serial), (uintptr_t)event->process);
+    struct tc_map *zeroed = tc_process_state(state, event->process);
+    const uint64_t target = (uint64_t)tc_value_int(tc_value_get(target_of(call), "id"), TC_NONE);
     if (call->role == TC_ROLE_FILL && gives_zero(call))
-        tc_map_put(&s->zeroed, target, 1);
+        tc_map_put(zeroed, target, 1);
     else if (call->role == TC_ROLE_INIT && !tc_call_is_within(call->parent, TC_ROLE_INIT))
-        on_init(s, target, event, sink);
+        on_init(zeroed, target, event, sink);
 }
 
 const struct tc_source tc_source_zeroed = {.name = "zeroed",
                                            .judged = "a random initialiser that the script calls",
                                            .is_set = true,
-                                           .state_size = sizeof(struct zeroed_state),
-                                           .release = zeroed_release,
+                                           .process_size = sizeof(struct tc_map),
+                                           .release_process = zeroed_release,
                                            .observe = zeroed_observe};
 
 static const struct tc_claim claims[] = {
