@@ -68,6 +68,23 @@ TC_API struct tc_str tc_value_str(const struct tc_value *v);
 /* The integer, or fallback when v is NULL or no integer. */
 TC_API int64_t tc_value_int(const struct tc_value *v, int64_t fallback);
 
+/* Is v an integer or a float? Then *number is it. v may be NULL. */
+static inline bool tc_value_number(const struct tc_value *v, double *number)
+{
+    if (!v || (v->kind != TC_VALUE_INT && v->kind != TC_VALUE_FLOAT))
+        return false;
+    *number = v->kind == TC_VALUE_INT ? (double)v->integer : v->number;
+    return true;
+}
+
+/* Is v the number zero? v may be NULL. */
+static inline bool tc_value_is_zero(const struct tc_value *v)
+{
+    double number;
+
+    return tc_value_number(v, &number) && number == 0;
+}
+
 /*
  * Print as JSON, of NaN and the infinities as Python's json does: at most size bytes into text, the
  * last of them zero. Returns the bytes that the whole takes without that zero; what is not below

@@ -222,9 +222,8 @@ static void count_classes(struct tc_facts *facts)
 
 static void tell(struct tc_facts *facts, tc_sym key, tc_sym value, uint64_t n)
 {
-    static const struct tc_situation no_situation = {.n = 0};
     const struct tc_example example = {
-        .key = key, .situation = &no_situation, .outcome = &value, .n_outcome = 1, .n = n};
+        .key = key, .situation = &tc_no_situation, .outcome = &value, .n_outcome = 1, .n = n};
 
     facts->sink->example(facts->sink->context, facts->event, &example);
 }

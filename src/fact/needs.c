@@ -14,9 +14,8 @@
 
 static void tell(struct tc_facts *facts, const char *key, tc_sym value)
 {
-    static const struct tc_situation no_situation = {.n = 0};
     const struct tc_example example = {.key = tc_strtab_intern_text(facts->table.symbols, key),
-                                       .situation = &no_situation,
+                                       .situation = &tc_no_situation,
                                        .outcome = &value,
                                        .n_outcome = 1};
 

@@ -6,8 +6,6 @@
 #include "fact/attribute.h"
 #include "replay/symbols.h"
 
-static const struct tc_situation no_situation = {.n = 0};
-
 /* One breach, or n occasions on which the fact held. */
 static void tell(struct tc_facts *facts, uint32_t slot, tc_sym value, uint64_t n,
                  tc_fact_lead cause, const struct tc_place *place)
@@ -16,7 +14,7 @@ static void tell(struct tc_facts *facts, uint32_t slot, tc_sym value, uint64_t n
     const uint32_t leader = cause & ~TC_FACT_LEAD_SETTING;
     const struct tc_example example = {
         .key = s->key,
-        .situation = &no_situation,
+        .situation = &tc_no_situation,
         .outcome = &value,
         .n_outcome = 1,
         .n = n,

@@ -200,12 +200,9 @@ static bool read_range(const struct tc_fact_tensor *tensor, double range[4])
 
     if (!v || v->kind != TC_VALUE_ARRAY || v->n != 4 || tensor->n_elements < TC_MIN_ELEMENTS)
         return false;
-    for (uint32_t i = 0; i < 4; i++) {
-        if (v->items[i].kind != TC_VALUE_FLOAT && v->items[i].kind != TC_VALUE_INT)
+    for (uint32_t i = 0; i < 4; i++)
+        if (!tc_value_number(&v->items[i], &range[i]))
             return false;
-        range[i] =
-            v->items[i].kind == TC_VALUE_FLOAT ? v->items[i].number : (double)v->items[i].integer;
-    }
     return true;
 }
 
@@ -262,15 +259,14 @@ static bool above_one(const struct tc_fact_tensor *tensor, bool is_computed, str
 static bool elements(const struct tc_fact_tensor *tensor, bool is_computed, struct tc_strbuf *out)
 {
     const struct tc_value *v = tensor->elements;
+    double number;
 
     if (is_computed || !v || v->kind != TC_VALUE_ARRAY || v->n > TC_FACT_ELEMENTS)
         return false;
     for (uint32_t i = 0; i < v->n; i++) {
-        const struct tc_value *item = &v->items[i];
-        if (item->kind != TC_VALUE_FLOAT && item->kind != TC_VALUE_INT)
+        if (!tc_value_number(&v->items[i], &number))
             return false;
-        tc_strbuf_addf(out, "%s%.4g", i ? "," : "[",
-                       item->kind == TC_VALUE_FLOAT ? item->number : (double)item->integer);
+        tc_strbuf_addf(out, "%s%.4g", i ? "," : "[", number);
     }
     tc_strbuf_addc(out, ']');
     return true;

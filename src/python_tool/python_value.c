@@ -20,16 +20,9 @@ const struct tc_member *tc_python_typed_value(const struct tc_value *value)
 
 bool tc_python_is_number(const struct tc_value *value, double *out)
 {
-    if (!value)
-        return false;
-    if (value->kind == TC_VALUE_BOOL)
-        *out = value->boolean;
-    else if (value->kind == TC_VALUE_INT)
-        *out = (double)value->integer;
-    else if (value->kind == TC_VALUE_FLOAT)
-        *out = value->number;
-    else
-        return false;
+    if (!value || value->kind != TC_VALUE_BOOL)
+        return tc_value_number(value, out);
+    *out = value->boolean;
     return true;
 }
 

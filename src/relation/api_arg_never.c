@@ -107,15 +107,16 @@ static void tell(const struct givers *givers, const tc_sym *functions, size_t n,
 {
     const struct tc_value *operand = tc_call_next_tensor(event->call, &(uint32_t){0});
     const tc_sym giver = giver_of(givers, operand);
-    const struct tc_situation none = {.n = 0};
     tc_sym outcome[MAX_FUNCTIONS];
 
     for (size_t i = 0; i < n; i++)
         outcome[i] =
             TC_ATOM(symbols, giver == functions[i] ? TC_SYM_TRUE : TC_SYM_FALSE, functions[i]);
     tc_sym_sort(outcome, n);
-    const struct tc_example example = {
-        .key = event->call->descriptor, .situation = &none, .outcome = outcome, .n_outcome = n};
+    const struct tc_example example = {.key = event->call->descriptor,
+                                       .situation = &tc_no_situation,
+                                       .outcome = outcome,
+                                       .n_outcome = n};
     sink->example(sink->context, event, &example);
 }
 

@@ -57,7 +57,6 @@ static bool is_turned(const struct tc_value *summary)
 static void padding_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                             const struct tc_sink *sink)
 {
-    const struct tc_situation none = {.n = 0};
     const struct tc_value *summary;
 
     (void)symbols;
@@ -70,10 +69,7 @@ static void padding_observe(void *state, struct tc_strtab *symbols, const struct
         masks->has_sound = true;
     else if (masks->has_sound || ++masks->n_turned < MIN_TURNED)
         return;
-    const tc_sym outcome = turned ? TC_SYM_BETWEEN : TC_SYM_OUTSIDE;
-    const struct tc_example example = {
-        .key = TC_SYM_OUTSIDE, .situation = &none, .outcome = &outcome, .n_outcome = 1};
-    sink->example(sink->context, event, &example);
+    tc_sink_word(sink, event, TC_SYM_OUTSIDE, turned ? TC_SYM_BETWEEN : TC_SYM_OUTSIDE);
 }
 
 const struct tc_source tc_source_padding = {.name = "padding",

@@ -38,16 +38,6 @@ static void rates_release(void *of_process)
     tc_map_release_structs(&((struct rates *)of_process)->optimizers);
 }
 
-static bool read_number(const struct tc_value *settings, const char *name, double *number)
-{
-    const struct tc_value *v = tc_value_get(settings, name);
-
-    if (!v || (v->kind != TC_VALUE_INT && v->kind != TC_VALUE_FLOAT))
-        return false;
-    *number = v->kind == TC_VALUE_INT ? (double)v->integer : v->number;
-    return true;
-}
-
 /* Did the step change none of what its optimizer owns, as where all groups have a rate of zero? */
 static bool is_idle(const struct tc_event *event)
 {
@@ -78,7 +68,7 @@ static size_t outcome_of(struct steps *steps, const struct tc_event *event, bool
     double rate, given;
     size_t n = 0;
 
-    if (!read_number(settings, "lr", &rate))
+    if (!tc_value_number(tc_value_get(settings, "lr"), &rate))
         return 0;
     steps->n_at_zero = rate == 0 && is_idle(event) ? steps->n_at_zero + 1 : 0;
     if (rate != 0)
@@ -86,7 +76,8 @@ static size_t outcome_of(struct steps *steps, const struct tc_event *event, bool
     else if (steps->n_at_zero >= STEPS_IN_A_ROW)
         out[n++] = TC_SYM_ZERO;
     if (!steps->has_stepped && !has_loaded && rate > 0 &&
-        read_number(settings, "initial_lr", &given) && given > 0 && given < MAX_RATE)
+        tc_value_number(tc_value_get(settings, "initial_lr"), &given) && given > 0 &&
+        given < MAX_RATE)
         out[n++] = is_square(rate, given) ? TC_SYM_EQUAL : TC_SYM_DIFFERS;
     steps->has_stepped = true;
     return n;
@@ -96,13 +87,12 @@ static void on_step(struct rates *rates, const struct tc_event *event, const str
 {
     const int64_t serial = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
     struct steps *steps = tc_map_struct(&rates->optimizers, (uint64_t)serial, sizeof(*steps));
-    const struct tc_situation none = {.n = 0};
     tc_sym outcome[2];
     const size_t n = outcome_of(steps, event, rates->has_loaded, outcome);
 
     tc_sym_sort(outcome, n);
     const struct tc_example example = {
-        .key = TC_SYM_F_SELF_LR, .situation = &none, .outcome = outcome, .n_outcome = n};
+        .key = TC_SYM_F_SELF_LR, .situation = &tc_no_situation, .outcome = outcome, .n_outcome = n};
     if (n)
         sink->example(sink->context, event, &example);
 }

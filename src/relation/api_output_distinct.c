@@ -120,10 +120,9 @@ static void on_draw(struct draws *draws, const struct tc_event *event, struct tc
 
 static void judge(const struct draw *draw, const struct tc_event *event, const struct tc_sink *sink)
 {
-    const struct tc_situation none = {.n = 0};
     const tc_sym outcome = draw->is_repeated ? TC_SYM_REPEATED : TC_SYM_DISTINCT;
     const struct tc_example example = {.key = draw->function,
-                                       .situation = &none,
+                                       .situation = &tc_no_situation,
                                        .outcome = &outcome,
                                        .n_outcome = 1,
                                        .place = &draw->place};

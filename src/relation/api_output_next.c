@@ -72,16 +72,12 @@ static bool note(struct pass *pass, uint64_t content)
 static void on_batch(struct pass *pass, struct tc_str digest, const struct tc_event *event,
                      const struct tc_sink *sink)
 {
-    const struct tc_situation none = {.n = 0};
     const bool is_repeated = note(pass, tc_hash64(digest.text, digest.size, 0)) && pass->differs;
 
     pass->n_repeated += is_repeated;
     if (is_repeated && pass->n_repeated < MIN_REPEATED)
         return;
-    const tc_sym outcome = is_repeated ? TC_SYM_REPEATED : TC_SYM_DISTINCT;
-    const struct tc_example example = {
-        .key = TC_SYM_BATCH, .situation = &none, .outcome = &outcome, .n_outcome = 1};
-    sink->example(sink->context, event, &example);
+    tc_sink_word(sink, event, TC_SYM_BATCH, is_repeated ? TC_SYM_REPEATED : TC_SYM_DISTINCT);
 }
 
 static void next_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,

@@ -100,7 +100,6 @@ static void follow(struct contrast *c)
 static void judge(struct contrast *c, struct tc_strtab *symbols, const struct tc_event *event,
                   const struct tc_sink *sink)
 {
-    const struct tc_situation none = {.n = 0};
     struct tc_variable group = {.serial = c->serial, .name = c->group, .is_setting = true};
     tc_sym outcome[1];
 
@@ -116,7 +115,7 @@ static void judge(struct contrast *c, struct tc_strtab *symbols, const struct tc
         return;
     }
     outcome[0] = tc_consistent_agreement(symbols, TC_SYM_SETTINGS, !c->differs);
-    tc_consistent_emit(sink, event, TC_SYM_PARAM_GROUP, &none, outcome, 1, &group);
+    tc_consistent_emit(sink, event, TC_SYM_PARAM_GROUP, &tc_no_situation, outcome, 1, &group);
 }
 
 static void on_step(struct contrasts *contrasts, struct tc_strtab *symbols,

@@ -119,7 +119,6 @@ static void judge_settings(struct groups *groups, struct tc_strtab *symbols,
                            const struct tc_sink *sink)
 {
     const struct tc_settings *group, *odd = NULL;
-    const struct tc_situation none = {.n = 0};
     struct tc_variable variable = {.is_setting = true};
     size_t n = 1;
     tc_sym outcome[1];
@@ -134,35 +133,27 @@ static void judge_settings(struct groups *groups, struct tc_strtab *symbols,
     variable.name = odd ? odd->name : first->name;
     variable.kind = TC_SYM_PARAM_GROUP;
     outcome[0] = tc_consistent_agreement(symbols, TC_SYM_SETTINGS, !odd);
-    tc_consistent_emit(sink, event, TC_SYM_PARAM_GROUP, &none, outcome, 1, &variable);
+    tc_consistent_emit(sink, event, TC_SYM_PARAM_GROUP, &tc_no_situation, outcome, 1, &variable);
 }
 
 /* ---- decay ---------------------------------------------------------------------------------- */
-
-static bool is_number(const struct tc_value *v, bool *is_zero)
-{
-    if (!v || (v->kind != TC_VALUE_INT && v->kind != TC_VALUE_FLOAT))
-        return false;
-    *is_zero = v->kind == TC_VALUE_INT ? v->integer == 0 : v->number == 0;
-    return true;
-}
 
 /* A group that is added to an optimizer, with a decay of its own. */
 static void on_group(struct groups *groups, const struct tc_event *event,
                      const struct tc_value *group)
 {
     const struct tc_value *params = tc_value_get(group, "params");
-    bool is_zero;
+    double decay;
 
     if (!params || params->kind != TC_VALUE_ARRAY ||
-        !is_number(tc_value_get(group, "weight_decay"), &is_zero))
+        !tc_value_number(tc_value_get(group, "weight_decay"), &decay))
         return;
     struct parted *parted = parted_of(groups, event);
     parted->by = event->call->descriptor;
     for (uint32_t i = 0; i < params->n; i++) {
         const int64_t serial = tc_value_int(tc_value_get(&params->items[i], "id"), TC_NONE);
         if (serial != TC_NONE)
-            tc_map_put(is_zero ? &parted->spared : &parted->decayed, (uint64_t)serial, 1);
+            tc_map_put(decay == 0 ? &parted->spared : &parted->decayed, (uint64_t)serial, 1);
     }
 }
 
@@ -233,7 +224,6 @@ static void judge_decay(struct groups *groups, struct tc_strtab *symbols,
                         const struct tc_event *event, const struct tc_sink *sink)
 {
     struct parted *parted = parted_of(groups, event);
-    const struct tc_situation none = {.n = 0};
     bool has_any = false;
     tc_sym outcome[1];
 
@@ -243,8 +233,8 @@ static void judge_decay(struct groups *groups, struct tc_strtab *symbols,
     const struct tc_variable *decayed = find_decayed(parted, symbols, event->process, &has_any);
     outcome[0] = tc_consistent_agreement(symbols, TC_SYM_DECAY, !decayed);
     if (has_any)
-        tc_consistent_emit(sink, event, TC_ATOM(symbols, TC_SYM_DECAY, parted->by), &none, outcome,
-                           1, decayed);
+        tc_consistent_emit(sink, event, TC_ATOM(symbols, TC_SYM_DECAY, parted->by),
+                           &tc_no_situation, outcome, 1, decayed);
 }
 
 static void groups_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,

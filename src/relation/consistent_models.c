@@ -120,9 +120,7 @@ static size_t list(struct models *models, struct model *out[MAX_MODELS])
 static void emit(const struct tc_event *event, const struct tc_sink *sink, tc_sym key, tc_sym said,
                  const struct model *model)
 {
-    const struct tc_situation none = {.n = 0};
-
-    tc_consistent_emit(sink, event, key, &none, &said, 1, model->a_matrix);
+    tc_consistent_emit(sink, event, key, &tc_no_situation, &said, 1, model->a_matrix);
 }
 
 static bool is_training(const struct model *model)

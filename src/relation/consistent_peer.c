@@ -41,7 +41,6 @@ static void peer_observe(void *state, struct tc_strtab *symbols, const struct tc
                          const struct tc_sink *sink)
 {
     struct peers all[MAX_PEERS];
-    struct tc_situation none = {.n = 0};
     const struct tc_variable *v;
     size_t n = 0;
 
@@ -58,7 +57,7 @@ static void peer_observe(void *state, struct tc_strtab *symbols, const struct tc
     }
     for (size_t i = 0; i < n; i++) {
         tc_sym outcome[] = {tc_consistent_agreement(symbols, TC_SYM_DTYPE, !all[i].differs)};
-        tc_consistent_emit(sink, event, all[i].kind, &none, outcome, 1, all[i].last);
+        tc_consistent_emit(sink, event, all[i].kind, &tc_no_situation, outcome, 1, all[i].last);
     }
 }
 

@@ -120,13 +120,13 @@ static void judge(struct statistics_state *s, struct tc_strtab *symbols,
 {
     const int64_t root = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
     const struct average average = average_of(s, symbols, event->process, root);
-    const struct tc_situation none = {.n = 0};
     tc_sym outcome[1];
 
     if (average.is_stepped || !average.has_moved || (!average.has_made && !average.a_statistic))
         return;
     outcome[0] = average.has_made ? TC_SYM_CHANGED : TC_SYM_UNCHANGED;
-    tc_consistent_emit(sink, event, TC_SYM_BUFFER, &none, outcome, 1, average.a_statistic);
+    tc_consistent_emit(sink, event, TC_SYM_BUFFER, &tc_no_situation, outcome, 1,
+                       average.a_statistic);
 }
 
 static void statistics_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,

@@ -89,13 +89,8 @@ static bool has_more(const struct calls *calls)
 static void on_backward(struct calls *calls, const struct tc_event *event,
                         const struct tc_sink *sink)
 {
-    const struct tc_situation none = {.n = 0};
-    const tc_sym outcome = has_more(calls) ? TC_SYM_DIFFERS : TC_SYM_EQUAL;
-    const struct tc_example example = {
-        .key = TC_SYM_REPEATED, .situation = &none, .outcome = &outcome, .n_outcome = 1};
-
     if (calls->again.n && !event->call->raised)
-        sink->example(sink->context, event, &example);
+        tc_sink_word(sink, event, TC_SYM_REPEATED, has_more(calls) ? TC_SYM_DIFFERS : TC_SYM_EQUAL);
     tc_map_clear(&calls->again);
     tc_map_clear(&calls->more);
 }

@@ -40,10 +40,9 @@ static void on_load(struct progress *progress, const struct tc_event *event,
 {
     const bool is_copy = progress->copied_to_itself == TC_NONE;
     const tc_sym outcome = is_copy ? TC_SYM_DISTINCT : TC_SYM_REPEATED;
-    const struct tc_situation none = {.n = 0};
     const struct tc_example example = {
         .key = TC_SYM_PARAMETER,
-        .situation = &none,
+        .situation = &tc_no_situation,
         .outcome = &outcome,
         .n_outcome = 1,
         .variable =

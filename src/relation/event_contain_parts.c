@@ -147,7 +147,6 @@ static void on_read(struct progress *progress, struct tc_strtab *symbols,
 static void on_step(struct progress *progress, const struct tc_event *event,
                     const struct tc_sink *sink)
 {
-    const struct tc_situation none = {.n = 0};
     size_t n_used = 0;
 
     if (!progress->parts.n || ++progress->n_steps < MIN_STEPS)
@@ -158,7 +157,7 @@ static void on_step(struct progress *progress, const struct tc_event *event,
         const struct part *part = &progress->parts.items[i];
         const tc_sym outcome = part->is_used ? TC_SYM_TRUE : TC_SYM_FALSE;
         const struct tc_example example = {.key = TC_SYM_KEPT,
-                                           .situation = &none,
+                                           .situation = &tc_no_situation,
                                            .outcome = &outcome,
                                            .n_outcome = 1,
                                            .place = &progress->place,

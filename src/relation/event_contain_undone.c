@@ -122,7 +122,6 @@ static void on_forward(struct writes *writes, const struct tc_event *event,
                        const struct tc_sink *sink)
 {
     const int64_t root = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
-    const struct tc_situation none = {.n = 0};
     struct survey survey;
     struct tc_place place;
     tc_sym outcome;
@@ -136,7 +135,7 @@ static void on_forward(struct writes *writes, const struct tc_event *event,
     tc_place_of(event, &place);
     place.at = survey.at == TC_SYM_EMPTY ? place.at : survey.at;
     const struct tc_example example = {.key = TC_SYM_PARAMETER,
-                                       .situation = &none,
+                                       .situation = &tc_no_situation,
                                        .outcome = &outcome,
                                        .n_outcome = 1,
                                        .place = &place,

@@ -36,22 +36,15 @@ static bool is_matrix(const struct tc_value *tensor)
 /* Is it told that all elements of the result are zero? */
 static bool gives_zero(const struct tc_call *call)
 {
-    const struct tc_value *constant = tc_value_get(call->end->value, "constant");
-
-    return constant && ((constant->kind == TC_VALUE_INT && constant->integer == 0) ||
-                        (constant->kind == TC_VALUE_FLOAT && constant->number == 0));
+    return tc_value_is_zero(tc_value_get(call->end->value, "constant"));
 }
 
 static void on_init(struct tc_map *zeroed, uint64_t target, const struct tc_event *event,
                     const struct tc_sink *sink)
 {
-    const struct tc_situation none = {.n = 0};
     const bool was_zeroed = tc_map_remove(zeroed, target);
-    const tc_sym outcome = was_zeroed ? TC_SYM_CHANGED : TC_SYM_KEPT;
-    const struct tc_example example = {
-        .key = TC_SYM_INIT, .situation = &none, .outcome = &outcome, .n_outcome = 1};
 
-    sink->example(sink->context, event, &example);
+    tc_sink_word(sink, event, TC_SYM_INIT, was_zeroed ? TC_SYM_CHANGED : TC_SYM_KEPT);
 }
 
 static void zeroed_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,

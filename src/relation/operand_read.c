@@ -95,16 +95,6 @@ bool tc_operand_is_dimension(struct tc_str name)
     return false;
 }
 
-static bool is_number(const struct tc_value *v)
-{
-    return v->kind == TC_VALUE_INT || v->kind == TC_VALUE_FLOAT;
-}
-
-static bool is_zero(const struct tc_value *v)
-{
-    return v->kind == TC_VALUE_INT ? v->integer == 0 : v->number == 0;
-}
-
 /* Any seed is as good as another, and so is any distribution to draw weights from. */
 static bool is_of_choice(const struct tc_call *call)
 {
@@ -130,12 +120,14 @@ static void read_dimension(struct reading *r, const char *path, int64_t dimensio
 static void read_scalar(struct reading *r, const char *path, struct tc_str name,
                         const struct tc_value *v)
 {
+    double number;
+
     if (v->kind == TC_VALUE_BOOL) {
         state_is(r, path, tc_symbols_bool(v->boolean));
     } else if (v->kind == TC_VALUE_INT && tc_operand_is_dimension(name) && r->n_tensors) {
         read_dimension(r, path, v->integer);
-    } else if (is_number(v) && !is_of_choice(r->call)) {
-        state_is(r, path, is_zero(v) ? TC_SYM_ZERO : TC_SYM_NOT_ZERO);
+    } else if (tc_value_number(v, &number) && !is_of_choice(r->call)) {
+        state_is(r, path, number == 0 ? TC_SYM_ZERO : TC_SYM_NOT_ZERO);
     }
 }
 
@@ -264,9 +256,7 @@ const struct tc_value *tc_operand_owner_training(const struct tc_call *call)
  * tf33844_dropout_in_eval; held by relations/APIArg_equal/dropout-of-nothing.) */
 static bool has_no_chance(const struct tc_call *call)
 {
-    const struct tc_value *p = tc_value_get(call->args, "p");
-
-    return p && is_number(p) && is_zero(p);
+    return tc_value_is_zero(tc_value_get(call->args, "p"));
 }
 
 /* What the script's own modules and methods make of shapes and dtypes is its architecture. */

@@ -74,6 +74,16 @@ struct tc_sink {
     void *context;
 };
 
+/* An example without conditions, of which the outcome is one word. */
+static inline void tc_sink_word(const struct tc_sink *sink, const struct tc_event *event,
+                                tc_sym key, tc_sym word)
+{
+    const struct tc_example example = {
+        .key = key, .situation = &tc_no_situation, .outcome = &word, .n_outcome = 1};
+
+    sink->example(sink->context, event, &example);
+}
+
 static inline void tc_sink_excuse(const struct tc_sink *sink, tc_sym key, enum tc_excuse excuse)
 {
     if (sink->excused && excuse != TC_EXCUSE_NONE)

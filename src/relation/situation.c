@@ -9,6 +9,8 @@
 /* Below this a number is as good as zero beside a float32 of one: half its machine epsilon. */
 #define TINY 1.2e-7
 
+const struct tc_situation tc_no_situation = {.n = 0};
+
 void tc_situation_set(struct tc_situation *situation, tc_sym field, tc_sym value)
 {
     for (size_t i = 0; i < situation->n; i++) {

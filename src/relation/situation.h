@@ -17,6 +17,9 @@ struct tc_situation {
     size_t n;
 };
 
+/* Of an example to which no condition could be put. */
+extern const struct tc_situation tc_no_situation;
+
 /* Replaces the value of a field that is there. */
 void tc_situation_set(struct tc_situation *situation, tc_sym field, tc_sym value);
 /* Into canonical order, by field; do it once all fields are set. */

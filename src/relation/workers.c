@@ -89,11 +89,10 @@ static void tell(const struct operand *operand, const struct use *use, bool is_r
                  struct tc_strtab *symbols, const struct tc_event *event,
                  const struct tc_sink *sink)
 {
-    const struct tc_situation situation = {.n = 0};
     const tc_sym word = is_repeated ? TC_SYM_REPEATED : TC_SYM_DISTINCT;
     const tc_sym outcome[] = {operand->is_content ? TC_ATOM(symbols, word, TC_SYM_CONTENT) : word};
     struct tc_example example = {.key = operand->key,
-                                 .situation = &situation,
+                                 .situation = &tc_no_situation,
                                  .outcome = outcome,
                                  .n_outcome = 1,
                                  .place = &use->place,

@@ -126,9 +126,9 @@ static struct tc_setting *item_at(struct tc_settings *settings, struct tc_strtab
 
 static double number_of(const struct tc_value *value)
 {
-    if (value->kind == TC_VALUE_INT)
-        return (double)value->integer;
-    return value->kind == TC_VALUE_FLOAT ? value->number : NAN;
+    double number;
+
+    return tc_value_number(value, &number) ? number : NAN;
 }
 
 static void set(struct tc_settings *settings, struct tc_strtab *symbols,

@@ -38,7 +38,8 @@ static void strings_compare(void **state)
 
 static void getters_forgive(void **state)
 {
-    const struct tc_value *v = scan("{\"s\":\"t\",\"n\":7,\"f\":1.5,\"s\":\"second\"}");
+    const struct tc_value *v = scan("{\"s\":\"t\",\"n\":7,\"f\":1.5,\"z\":0.0,\"s\":\"second\"}");
+    double number = -1;
 
     (void)state;
     assert_true(tc_value_is(tc_value_get(v, "s"), "t")); /* the first of equal keys */
@@ -48,6 +49,13 @@ static void getters_forgive(void **state)
     assert_int_equal(tc_value_int(tc_value_get(v, "n"), -1), 7);
     assert_int_equal(tc_value_int(tc_value_get(v, "f"), -1), -1);
     assert_int_equal(tc_value_int(NULL, -1), -1);
+    assert_false(tc_value_number(NULL, &number) || tc_value_number(tc_value_get(v, "s"), &number));
+    assert_float_equal(number, -1, 0); /* as it was */
+    assert_true(tc_value_number(tc_value_get(v, "n"), &number) && number == 7);
+    assert_true(tc_value_number(tc_value_get(v, "f"), &number) && number == 1.5);
+    assert_true(tc_value_is_zero(tc_value_get(v, "z")));
+    assert_false(tc_value_is_zero(NULL) || tc_value_is_zero(tc_value_get(v, "n")) ||
+                 tc_value_is_zero(tc_value_get(v, "s")));
     assert_null(tc_value_str(tc_value_get(v, "n")).text);
     assert_null(tc_value_str(NULL).text);
     assert_false(tc_value_is(NULL, "x"));
