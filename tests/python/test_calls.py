@@ -143,6 +143,20 @@ class Records(InTurn):
         self.assertEqual([r.get("finite") for r in run.records() if r["type"] == "return" and r["id"] in dropouts],
                          [None, False, False, False] * 4, "only a mask is no failure")
 
+    @script("import torch\n"
+            "class Write(torch.autograd.Function):\n"
+            "    @staticmethod\n    def forward(ctx, memory, value, at):\n"
+            "        memory.data[at] = value\n        return memory\n"
+            "class Divide(torch.autograd.Function):\n"
+            "    @staticmethod\n    def forward(ctx, x): return x / x\n"
+            "memory = torch.full((2,), float('nan'))\n"
+            "Write.apply(Write.apply(memory, 1.0, 0), 1.0, 1)\n"
+            "Divide.apply(torch.zeros(2))")
+    def test_memory_that_a_function_fills_bit_by_bit_is_not_asked_for_nan(self, run):
+        wanted = {c["id"] for c in self.calls(run, fn="torch.autograd.Function.apply")}
+        self.assertEqual([r.get("finite") for r in run.records() if r["type"] == "return" and r["id"] in wanted],
+                         [None, None, False])
+
     @script("import torch, torch.nn.functional as F\n"
             "F.relu(torch.rand(1000, 1000)); F.relu(torch.randn(1000, 1000)); F.relu(torch.rand(1500, 1500))")
     def test_large_results_are_compared_with_their_operands(self, run):

@@ -48,18 +48,19 @@ enum tc_stage {
 };
 
 /* How the calls of an API are treated; set by the policy's table. */
-#define TC_API_METHOD     0x01u  /* the first argument is the receiver */
-#define TC_API_OUTERMOST  0x02u  /* recursion of the API (or of its group) is no event */
-#define TC_API_RECEIVER   0x04u  /* recursion on the same receiver is no event */
-#define TC_API_TOP        0x08u  /* an event only where no traced call encloses it */
-#define TC_API_LOOK       0x10u  /* variables are looked at before and after */
-#define TC_API_CHECKPOINT 0x20u  /* its inside is the stage checkpointing */
-#define TC_API_MUTE       0x40u  /* nothing is traced inside; no event itself */
-#define TC_API_MODULE     0x80u  /* Module.__call__: named by the class of the receiver */
-#define TC_API_CONTENT    0x100u /* digests of tensor arguments are recorded */
-#define TC_API_ASK        0x200u /* `same` and `finite` are asked of what it returns */
-#define TC_API_UNWRITTEN  0x400u /* what it returns is memory that is still to be written */
-#define TC_API_OWN        0x800u /* an event only where a line of the user's own calls it */
+#define TC_API_METHOD     0x01u   /* the first argument is the receiver */
+#define TC_API_OUTERMOST  0x02u   /* recursion of the API (or of its group) is no event */
+#define TC_API_RECEIVER   0x04u   /* recursion on the same receiver is no event */
+#define TC_API_TOP        0x08u   /* an event only where no traced call encloses it */
+#define TC_API_LOOK       0x10u   /* variables are looked at before and after */
+#define TC_API_CHECKPOINT 0x20u   /* its inside is the stage checkpointing */
+#define TC_API_MUTE       0x40u   /* nothing is traced inside; no event itself */
+#define TC_API_MODULE     0x80u   /* Module.__call__: named by the class of the receiver */
+#define TC_API_CONTENT    0x100u  /* digests of tensor arguments are recorded */
+#define TC_API_ASK        0x200u  /* `same` and `finite` are asked of what it returns */
+#define TC_API_UNWRITTEN  0x400u  /* what it returns is memory that is still to be written */
+#define TC_API_OWN        0x800u  /* an event only where a line of the user's own calls it */
+#define TC_API_PARTIAL    0x1000u /* of an operand that it returns it may have written a part */
 
 struct tc_api {
     char *fn;       /* as JSON string */

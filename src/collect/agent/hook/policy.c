@@ -41,6 +41,7 @@ static bool add_constants(PyObject *module)
         {"ASK",            TC_API_ASK       },
         {"UNWRITTEN",      TC_API_UNWRITTEN },
         {"OWN",            TC_API_OWN       },
+        {"PARTIAL",        TC_API_PARTIAL   },
         {"ACCEPTS_ANY",    TC_ACCEPTS_ANY   },
         {"ACCEPTS_TENSOR", TC_ACCEPTS_TENSOR},
         {"ACCEPTS_INDEX",  TC_ACCEPTS_INDEX },

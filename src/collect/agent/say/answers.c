@@ -227,9 +227,31 @@ static void ask_finite(const struct answer *a)
     tc_line_close();
 }
 
-static void add_finite(struct answer *a, bool is_layer)
+/* Is the memory of the result that of an operand? */
+static bool is_memory_of_operand(const struct answer *a, const struct tc_span *span)
 {
-    if (a->tensor.dtype->number == TC_NUMBER_OTHER)
+    uint64_t of_result, address;
+    int64_t version;
+
+    tc_tensor_version(a->result, &of_result, &version);
+    for (size_t i = 0; of_result && i < span->args.n; i++) {
+        if (!tc_tensor_is(span->args.items[i]))
+            continue;
+        tc_tensor_version(span->args.items[i], &address, &version);
+        if (address == of_result)
+            return true;
+    }
+    return false;
+}
+
+/* A function of the user's own may fill memory bit by bit and hand it on: the rest is not written
+ * yet, and may look like anything. */
+static void add_finite(struct answer *a, const struct tc_span *span)
+{
+    const bool is_layer = span->api->role == TC_ROLE_LAYER;
+
+    if (a->tensor.dtype->number == TC_NUMBER_OTHER ||
+        (span->api->flags & TC_API_PARTIAL && is_memory_of_operand(a, span)))
         return;
     if (a->memory.data)
         write_finite(a->out, finite_of(a, is_layer));
@@ -249,6 +271,6 @@ void tc_answers_add(struct tc_strbuf *out, const struct tc_span *span, PyObject 
         read_memory(a.result, &a.tensor, &a.memory);
     if (!is_backward)
         compare_all(&a, span);
-    add_finite(&a, span->api->role == TC_ROLE_LAYER);
+    add_finite(&a, span);
     tc_memory_release(&a.memory);
 }

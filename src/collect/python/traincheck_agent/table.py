@@ -6,8 +6,8 @@ Flags say how calls are treated; see agent.h. LOOK: variables are looked at befo
 """
 from collections import namedtuple
 
-from _traincheck_agent import (ASK, CHECKPOINT, CONTENT, LOOK, METHOD, MODULE, OUTERMOST, RECEIVER,
-                               ROLE_BACKWARD, ROLE_CLIP, ROLE_COLLECTIVE, ROLE_DATA, ROLE_FILL,
+from _traincheck_agent import (ASK, CHECKPOINT, CONTENT, LOOK, METHOD, MODULE, OUTERMOST, PARTIAL,
+                               RECEIVER, ROLE_BACKWARD, ROLE_CLIP, ROLE_COLLECTIVE, ROLE_DATA, ROLE_FILL,
                                ROLE_FORWARD, ROLE_FUNCTION, ROLE_INIT, ROLE_LIBRARY, ROLE_LOAD,
                                ROLE_MODE, ROLE_SAVE, ROLE_SCALER, ROLE_SCHEDULER, ROLE_SEED,
                                ROLE_STEP, ROLE_UNEVEN, ROLE_UNSCALE, ROLE_ZERO_GRAD, UNWRITTEN)
@@ -30,7 +30,7 @@ TABLE = (
         "the same without a tensor as receiver"),
     Row("torch.autograd", "grad", ROLE_FUNCTION, OUTERMOST | LOOK, 0,
         "gradients that are assigned by hand"),
-    Row("torch.autograd.Function", "apply", ROLE_FUNCTION, METHOD | ASK, 0,
+    Row("torch.autograd.Function", "apply", ROLE_FUNCTION, METHOD | ASK | PARTIAL, 0,
         "primitives that users write: dtype and context are theirs to get right"),
     Row(OPTIMIZER, "zero_grad", ROLE_ZERO_GRAD, METHOD | RECEIVER, 0,
         "gradients are cleared here"),
