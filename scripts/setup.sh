@@ -51,6 +51,9 @@ has_browser() {
     return 1
 }
 
+# The linker that clang finds.
+has_lld() { has clang && { has ld.lld || [ -x "$(clang --print-prog-name=ld.lld)" ]; }; }
+
 # Can apt install $1? What grep -q has read enough of must not end in SIGPIPE: the answer would be no.
 has_package() {
     local policy
@@ -76,6 +79,8 @@ missing_packages() {
     if [ "${1:-}" = test ]; then
         has_module cmocka || echo libcmocka-dev
         has zstd || echo zstd
+        has clang || echo clang
+        has_lld || echo lld
         has_browser || [ -n "${no_browser:-}" ] || echo chromium
     fi
 }

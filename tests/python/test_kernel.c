@@ -504,6 +504,25 @@ static void elements_of_a_scale_are_taken_evenly(void **state)
     }
 }
 
+/* Their roots take numbers of all sizes: from the smallest there is to what has no square. */
+static void scales_are_rounded_as_the_cpu_does(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 20 * N_CASES; i++) {
+        const size_t n = 1 + below(5);
+        struct tensor t;
+
+        tensor_init(&t, n, TC_NUMBER_F64, 8, false, 0);
+        for (size_t k = 0; k < n; k++) {
+            const uint64_t bits = unit_random(&seed) >> 12 | (uint64_t)below(0x7ff) << 52;
+            memcpy(t.memory + 8 * k, &bits, 8);
+            memcpy(t.logical + 8 * k, &bits, 8);
+        }
+        check(&t, TC_KERNEL_SCALE);
+        tensor_release(&t);
+    }
+}
+
 /* ---- digests of parts ---- */
 
 static uint64_t row_of(const struct tensor *t, size_t size, size_t i)
@@ -601,6 +620,7 @@ int main(void)
         cmocka_unit_test(as_many_as_are_counted_may_be_alike),
         cmocka_unit_test(numbers_are_bounded_as_the_cpu_does),
         cmocka_unit_test(elements_of_a_scale_are_taken_evenly),
+        cmocka_unit_test(scales_are_rounded_as_the_cpu_does),
         cmocka_unit_test(rows_have_the_digests_that_the_cpu_tells),
         cmocka_unit_test(stripes_have_the_digest_that_the_cpu_tells),
     };

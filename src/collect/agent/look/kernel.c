@@ -2,30 +2,25 @@
 /*
  * kernel.c - what is asked of the tensors of a look, in one launch
  *
- * One source for the device, which NVRTC compiles where the agent runs, and for the tests, which
- * compile it as C. So it is the part of C that both have, and what differs is in the macros below.
- * The state of a block is one struct. A block works off phases: EACH_THREAD(t) { ... } is a loop
- * over threads in C, and on the device the work of one thread and a barrier.
+ * One source for the devices of two vendors, which NVRTC or hipRTC compiles where the agent runs,
+ * and for the tests, which compile it as C. So it is the part of C that all have, and what differs
+ * is in the macros below. The state of a block is one struct. A block works off phases:
+ * EACH_THREAD(t) { ... } is a loop over threads in C, and on the device the work of one thread and
+ * a barrier.
  *
- * A warp reads a chunk (lanes.h) in vectors of two words. As a stripe has four such vectors, each
- * thread has the same two lanes all the time, and its sums stay in registers.
+ * 32 threads, a warp, read a chunk (lanes.h) in vectors of two words. As a stripe has four such
+ * vectors, each thread has the same two lanes all the time, and its sums stay in registers. Threads
+ * hear of each other behind barriers alone: that AMD's run in groups of 64, or of 32, matters not.
  */
-#ifdef __CUDACC_RTC__
-#    define ON_DEVICE 1
-#else
+#if !defined(__CUDACC_RTC__) && !defined(__HIP__) /* there kernel.h stands before this text */
 #    include "collect/agent/look/kernel.h"
-#    ifdef __CUDACC__
-#        define ON_DEVICE 1
-#    else
-#        include <math.h>
-#        include <string.h>
-#        define ON_DEVICE 0
-#    endif
+#endif
+#if !TC_KERNEL_ON_DEVICE
+#    include <string.h>
 #endif
 
-#if ON_DEVICE
+#if TC_KERNEL_ON_DEVICE
 #    define DEVICE static __device__ __forceinline__
-#    define SELDOM static __device__ __noinline__
 #    define EACH_THREAD(t) \
         for (tc_u32 t = threadIdx.x, t##_done = 0; !t##_done; t##_done = 1, __syncthreads())
 #    define UNROLL           _Pragma("unroll")
@@ -44,6 +39,27 @@
 #    define ATOMIC_OR(p, x)  __atomic_fetch_or((p), (x), __ATOMIC_RELAXED)
 #    define ATOMIC_MAX(p, x) atomic_max((p), (x))
 #    define N_BITS(x)        ((tc_u32)__builtin_popcount(x))
+#endif
+
+/*
+ * GLOBAL: memory of tensors, which clang would ask about each time; NO_FUSING: no product is added
+ * before it is rounded, of which CUDA has MULTIPLY.
+ */
+#if defined(__HIP__)
+#    define SELDOM         static __device__ __noinline__
+#    define GLOBAL         __attribute__((address_space(1)))
+#    define NO_FUSING      _Pragma("clang fp contract(off)")
+#    define MULTIPLY(x, y) ((x) * (y))
+typedef tc_u64 tc_words __attribute__((vector_size(16)));
+typedef unsigned short tc_quarters __attribute__((vector_size(8)));
+#elif TC_KERNEL_ON_DEVICE
+#    define SELDOM static __device__ __noinline__
+#    define GLOBAL
+#    define NO_FUSING
+#    define MULTIPLY(x, y) __dmul_rn((x), (y))
+#else
+#    define NO_FUSING
+#    define MULTIPLY(x, y) ((x) * (y))
 #endif
 
 #define LANES       8u
@@ -105,7 +121,7 @@ struct pair {
 
 /* ---- words of memory ---- */
 
-#if !ON_DEVICE
+#if !TC_KERNEL_ON_DEVICE
 static void atomic_max(tc_u64 *p, tc_u64 x)
 {
     tc_u64 old = __atomic_load_n(p, __ATOMIC_RELAXED);
@@ -120,18 +136,25 @@ static void atomic_max(tc_u64 *p, tc_u64 x)
 DEVICE struct pair load_pair(tc_u64 address, tc_u32 by)
 {
     struct pair p;
-#if ON_DEVICE
+#if TC_KERNEL_ON_DEVICE
     if (by == 4) {
-        const tc_u32 *x = (const tc_u32 *)address;
+        const GLOBAL tc_u32 *x = (const GLOBAL tc_u32 *)address;
 
         p.a = x[0] | (tc_u64)x[1] << 32;
         p.b = x[2] | (tc_u64)x[3] << 32;
         return p;
     }
+#    ifdef __HIP__
+    const tc_words v = *(const GLOBAL tc_words *)address;
+
+    p.a = v[0];
+    p.b = v[1];
+#    else
     const ulonglong2 v = *(const ulonglong2 *)address;
 
     p.a = v.x;
     p.b = v.y;
+#    endif
 #else
     (void)by;
     memcpy(&p, (const void *)(size_t)address, sizeof(p));
@@ -142,16 +165,16 @@ DEVICE struct pair load_pair(tc_u64 address, tc_u32 by)
 /* size is 1, 2, 4 or 8, and the address a multiple of it. */
 DEVICE tc_u64 load(tc_u64 address, tc_u32 size)
 {
-#if ON_DEVICE
+#if TC_KERNEL_ON_DEVICE
     switch (size) {
     case 8:
-        return *(const tc_u64 *)address;
+        return *(const GLOBAL tc_u64 *)address;
     case 4:
-        return *(const tc_u32 *)address;
+        return *(const GLOBAL tc_u32 *)address;
     case 2:
-        return *(const unsigned short *)address;
+        return *(const GLOBAL unsigned short *)address;
     default:
-        return *(const unsigned char *)address;
+        return *(const GLOBAL unsigned char *)address;
     }
 #else
     tc_u64 x = 0;
@@ -261,7 +284,9 @@ DEVICE tc_u64 larger_of_each(tc_u32 number, tc_u64 a, tc_u64 b)
         return larger(a, b);
     if (number == F32)
         return larger(a & LOW, b & LOW) | larger(a >> 32, b >> 32) << 32;
-#if ON_DEVICE
+#if defined(__HIP__)
+    return (tc_u64)((tc_quarters)a > (tc_quarters)b ? (tc_quarters)a : (tc_quarters)b);
+#elif TC_KERNEL_ON_DEVICE
     return (tc_u64)__vmaxu2((tc_u32)(a >> 32), (tc_u32)(b >> 32)) << 32 |
            __vmaxu2((tc_u32)a, (tc_u32)b);
 #else
@@ -885,7 +910,7 @@ SELDOM void count(struct block *s, tc_u64 *answers)
 
 DEVICE double double_of_bits(tc_u64 bits)
 {
-#if ON_DEVICE
+#if TC_KERNEL_ON_DEVICE
     return __longlong_as_double((tc_i64)bits);
 #else
     double x;
@@ -897,7 +922,7 @@ DEVICE double double_of_bits(tc_u64 bits)
 
 DEVICE tc_u64 bits_of_double(double x)
 {
-#if ON_DEVICE
+#if TC_KERNEL_ON_DEVICE
     return (tc_u64)__double_as_longlong(x);
 #else
     tc_u64 bits;
@@ -909,7 +934,7 @@ DEVICE tc_u64 bits_of_double(double x)
 
 DEVICE double double_of_float(tc_u32 bits)
 {
-#if ON_DEVICE
+#if TC_KERNEL_ON_DEVICE
     return (double)__uint_as_float(bits);
 #else
     float x;
@@ -935,7 +960,7 @@ DEVICE double number_of(tc_u32 number, tc_u64 bits)
 /* Of 32 bits what a pair of them holds: min and max are numbers of the tensor, but for halves. */
 DEVICE tc_u64 bits_for_pair(const struct tc_kernel_item *item, double x)
 {
-#if ON_DEVICE
+#if TC_KERNEL_ON_DEVICE
     return item->item_size == 8 ? bits_of_double(x) : (tc_u64)__float_as_uint((float)x);
 #else
     const float single = (float)x;
@@ -949,20 +974,41 @@ DEVICE tc_u64 bits_for_pair(const struct tc_kernel_item *item, double x)
 /* Each rounded by itself: the CPU says the same, in the same order. */
 DEVICE double add_square(double sum, double x)
 {
-#if ON_DEVICE
-    return __dadd_rn(sum, __dmul_rn(x, x));
-#else
-    return sum + x * x;
-#endif
+    NO_FUSING
+    const double square = MULTIPLY(x, x);
+
+    return sum + square;
 }
 
-DEVICE double root_of_mean(double sum, tc_u32 n)
+#define ONE_F64 (1ull << 52) /* the bit above those of a fraction */
+
+/* Of a number that is neither negative nor none, rounded to the nearest: not all devices' own is.
+ * Digit by digit, of twice as many as the root has and of one more that says how to round. */
+SELDOM double root_of(double x)
 {
-#if ON_DEVICE
-    return __dsqrt_rn(__ddiv_rn(sum, (double)n));
-#else
-    return sqrt(sum / n);
-#endif
+    const tc_u64 bits = bits_of_double(x);
+    int exponent = (int)(bits >> 52);
+    tc_u64 digits = exponent ? (bits & (ONE_F64 - 1)) | ONE_F64 : bits, left = 0, root = 0;
+
+    if (!bits || exponent == 0x7ff)
+        return x;
+    for (exponent -= 1023 - !exponent; digits < ONE_F64; digits *= 2)
+        exponent--;
+    if (exponent % 2) {
+        digits *= 2;
+        exponent--;
+    }
+    ROLL for (int i = 0; i < 54; i++)
+    {
+        const tc_u64 least = root << 2 | 1;
+        tc_u32 is_one;
+
+        left = left << 2 | (i < 27 ? digits >> (52 - 2 * i) & 3 : 0);
+        is_one = left >= least;
+        left -= is_one ? least : 0;
+        root = root << 1 | is_one;
+    }
+    return double_of_bits(((tc_u64)(exponent / 2 + 1023) << 52) + ((root + 1) >> 1) - ONE_F64);
 }
 
 DEVICE int is_finite_number(double x)
@@ -989,7 +1035,7 @@ DEVICE void put_scale(const struct block *s, tc_u64 *at)
         n++;
         squares = add_square(squares, x);
     }
-    at[0] = bits_of_double(n ? root_of_mean(squares, n) : -1.0);
+    at[0] = bits_of_double(n ? root_of(squares / n) : -1.0);
     put_pair(at + 1, s->item.item_size, bits_for_pair(&s->item, min), bits_for_pair(&s->item, max));
 }
 
@@ -1099,7 +1145,7 @@ DEVICE void work(struct block *s, const struct tc_kernel_item *items,
         scale(s, answers);
 }
 
-#if ON_DEVICE
+#if TC_KERNEL_ON_DEVICE
 extern "C" __global__ void __launch_bounds__(TC_KERNEL_THREADS)
     tc_look(const struct tc_kernel_item *items, const struct tc_kernel_tile *tiles, tc_u64 *out)
 {

@@ -2,8 +2,8 @@
 /*
  * kernel.h - the table of a look, which the kernel works off in one launch
  *
- * Read by the agent's compiler, by that of the device (NVRTC, which has no header of the system)
- * and by the tests' compiler: types of plain C alone.
+ * Read by the agent's compiler, by that of the device (NVRTC or hipRTC, which have no header of the
+ * system) and by the tests' compiler: types of plain C alone.
  */
 #ifndef TC_COLLECT_KERNEL_H
 #define TC_COLLECT_KERNEL_H
@@ -97,10 +97,13 @@ struct tc_kernel_tile {
 #define TC_KERNEL_CHUNKS  16                         /* that a block has in hand at once */
 #define TC_KERNEL_GROUP   (TC_KERNEL_CHUNKS * 4096u) /* the same in bytes */
 
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-#    define TC_KERNEL_BOTH static __device__ __forceinline__
+/* CUDA has both of the first two, HIP the third. */
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__) || defined(__HIP__)
+#    define TC_KERNEL_ON_DEVICE 1
+#    define TC_KERNEL_BOTH      static __device__ __forceinline__
 #else
-#    define TC_KERNEL_BOTH static inline
+#    define TC_KERNEL_ON_DEVICE 0
+#    define TC_KERNEL_BOTH      static inline
 #endif
 
 /* What blocks may divide among them, each with a tile; all else is one block's, the first's. */
@@ -141,7 +144,7 @@ TC_KERNEL_BOTH tc_u64 tc_kernel_at(const struct tc_kernel_item *item, tc_u32 fla
     return at;
 }
 
-#if !defined(__CUDACC__) && !defined(__CUDACC_RTC__)
+#if !TC_KERNEL_ON_DEVICE
 /* The kernel compiled as C: blocks and threads are loops. What differs between blocks that run at
  * the same time is atomic. */
 void tc_kernel_block(const struct tc_kernel_item *items, const struct tc_kernel_tile *tiles,
