@@ -2,11 +2,16 @@
 /*
  * standin_cuda.c - a libcuda.so.1 of our own, on the CPU: what the agent calls of CUDA's driver
  *
+ * standin_hip.c has the same by the names of HIP.
+ *
  * The kernel is kernel.c compiled as C. It runs on a thread of the stand-in and is done when the
  * launch returns, as the CPU, whose memory it reads, keeps to no stream. What it wrote is memory of
  * the device, which is garbage at first and which nobody reads but copies. These come after random
  * delays, one after the other, and events pass behind them: what a copy is to bring is there once
  * its event has passed, and not a moment before.
+ *
+ * There are two devices. What belongs to one, as a context, a kernel, an event, memory or a stream
+ * (16, 17), is refused while a thread works on the other.
  *
  * A launch takes STANDIN_BLOCKS microseconds, as where the device has a thousand others to do.
  * STANDIN_FAILS=NAME:N lets calls of that function fail from number N on. STANDIN_FULL=N:M has its
@@ -36,43 +41,47 @@
 #define LAUNCH_FAILED    719
 #define CAPTURE_IMPLICIT 906
 
+#define N_DEVICES    2
+#define FIRST_STREAM 16
+
 #define MAJOR 75
 #define MAGIC "stand-in's code of " TC_KERNEL_NAME
 
 #define EXPORT __attribute__((visibility("default")))
 
-#define CALLS(X)                         \
-    X(cuInit)                            \
-    X(cuGetErrorName)                    \
-    X(cuDeviceGet)                       \
-    X(cuDeviceGetAttribute)              \
-    X(cuDevicePrimaryCtxRetain)          \
-    X(cuCtxPushCurrent_v2)               \
-    X(cuCtxPopCurrent_v2)                \
-    X(cuThreadExchangeStreamCaptureMode) \
-    X(cuStreamIsCapturing)               \
-    X(cuModuleLoadData)                  \
-    X(cuModuleGetFunction)               \
-    X(cuMemAlloc_v2)                     \
-    X(cuMemHostAlloc)                    \
-    X(cuMemHostGetDevicePointer_v2)      \
-    X(cuMemsetD8Async)                   \
-    X(cuLaunchKernel)                    \
-    X(cuMemcpyDtoHAsync_v2)              \
-    X(cuEventCreate)                     \
-    X(cuEventRecord)                     \
-    X(cuEventQuery)                      \
-    X(cuEventSynchronize)
+/* What does the same has one number. */
+#define CALLS(X)                                                               \
+    X(cuInit, "hipInit")                                                       \
+    X(cuGetErrorName, "hipGetErrorName")                                       \
+    X(cuDeviceGet, "hipGetDevice")                                             \
+    X(cuDeviceGetAttribute, "")                                                \
+    X(cuDevicePrimaryCtxRetain, "")                                            \
+    X(cuCtxPushCurrent_v2, "hipSetDevice")                                     \
+    X(cuCtxPopCurrent_v2, "")                                                  \
+    X(cuThreadExchangeStreamCaptureMode, "hipThreadExchangeStreamCaptureMode") \
+    X(cuStreamIsCapturing, "hipStreamIsCapturing")                             \
+    X(cuModuleLoadData, "hipModuleLoadData")                                   \
+    X(cuModuleGetFunction, "hipModuleGetFunction")                             \
+    X(cuMemAlloc_v2, "hipMalloc")                                              \
+    X(cuMemHostAlloc, "hipHostMalloc")                                         \
+    X(cuMemHostGetDevicePointer_v2, "hipHostGetDevicePointer")                 \
+    X(cuMemsetD8Async, "hipMemsetD8Async")                                     \
+    X(cuLaunchKernel, "hipModuleLaunchKernel")                                 \
+    X(cuMemcpyDtoHAsync_v2, "hipMemcpyDtoHAsync")                              \
+    X(cuEventCreate, "hipEventCreateWithFlags")                                \
+    X(cuEventRecord, "hipEventRecord")                                         \
+    X(cuEventQuery, "hipEventQuery")                                           \
+    X(cuEventSynchronize, "hipEventSynchronize")
 
 enum call {
-#define X(name) OF_##name,
+#define X(name, hip) OF_##name,
     CALLS(X)
 #undef X
     N_CALLS
 };
 
-static const char *const names[] = {
-#define X(name) #name,
+static const char *const names[][2] = {
+#define X(name, hip) {#name, hip},
     CALLS(X)
 #undef X
 };
@@ -89,6 +98,7 @@ struct task {
 
 struct event {
     atomic_uint n_open; /* tasks that it stands behind */
+    int device;
 };
 
 EXPORT void *standin_copy(void *to, const void *from, size_t size, unsigned delay_us);
@@ -112,7 +122,7 @@ static atomic_uint n_tensors;
 static atomic_bool has_delays = true;
 static void *_Atomic captured;
 static atomic_bool is_capturing;
-static _Thread_local int n_contexts;
+static _Thread_local int stack[8], n_stack; /* of devices whose contexts are a thread's */
 static pthread_once_t started = PTHREAD_ONCE_INIT;
 
 /* ---- what is done in its turn ---- */
@@ -149,6 +159,14 @@ static void *run(void *unused)
     return NULL;
 }
 
+static bool is_called(int call, const char *name, size_t n)
+{
+    for (int i = 0; i < 2; i++)
+        if (strlen(names[call][i]) == n && strncmp(names[call][i], name, n) == 0)
+            return true;
+    return false;
+}
+
 static void start(void)
 {
     const char *fails = getenv("STANDIN_FAILS");
@@ -156,7 +174,7 @@ static void start(void)
     pthread_t thread;
 
     for (int i = 0; colon && i < N_CALLS; i++)
-        if (strncmp(fails, names[i], (size_t)(colon - fails)) == 0 && !names[i][colon - fails])
+        if (is_called(i, fails, (size_t)(colon - fails)))
             atomic_store(&fails_at[i], (unsigned)strtoul(colon + 1, NULL, 10));
     if (pthread_create(&thread, NULL, run, NULL) != 0)
         abort();
@@ -246,7 +264,7 @@ EXPORT unsigned standin_early(void)
 EXPORT unsigned standin_calls(const char *name)
 {
     for (int i = 0; i < N_CALLS; i++)
-        if (strcmp(name, names[i]) == 0)
+        if (is_called(i, name, strlen(name)))
             return atomic_load(&n_calls[i]);
     return 0;
 }
@@ -283,12 +301,18 @@ static int called(enum call call)
                                : SUCCESS;
 }
 
+/* On which a thread works, -1: on none. */
+static int current(void)
+{
+    return n_stack ? stack[n_stack - 1] : -1;
+}
+
 /* The same of a call that needs a context. */
 static int called_inside(enum call call)
 {
     const int failed = called(call);
 
-    return failed ? failed : n_contexts ? SUCCESS : INVALID_CONTEXT;
+    return failed ? failed : current() >= 0 ? SUCCESS : INVALID_CONTEXT;
 }
 
 /* And of one that puts something on a stream. */
@@ -296,12 +320,16 @@ static int called_on(enum call call, void *stream)
 {
     const int failed = called_inside(call);
 
+    if (!failed && stream && (uintptr_t)stream != (uintptr_t)(FIRST_STREAM + current()))
+        return INVALID_HANDLE;
     if (!failed && atomic_load(&is_capturing) && atomic_load(&captured) == stream)
         return CAPTURE_IMPLICIT;
     return failed;
 }
 
-#define DRIVER EXPORT int
+#ifndef DRIVER
+#    define DRIVER EXPORT int
+#endif
 
 DRIVER cuInit(unsigned flags);
 DRIVER cuInit(unsigned flags)
@@ -321,7 +349,7 @@ DRIVER cuDeviceGet(int *device, int ordinal);
 DRIVER cuDeviceGet(int *device, int ordinal)
 {
     *device = ordinal + 100;
-    return called(OF_cuDeviceGet);
+    return ordinal < 0 || ordinal >= N_DEVICES ? INVALID_VALUE : called(OF_cuDeviceGet);
 }
 
 DRIVER cuDeviceGetAttribute(int *value, int attribute, int device);
@@ -331,11 +359,11 @@ DRIVER cuDeviceGetAttribute(int *value, int attribute, int device)
     return device < 100 ? INVALID_VALUE : called(OF_cuDeviceGetAttribute);
 }
 
+static char contexts[N_DEVICES];
+
 DRIVER cuDevicePrimaryCtxRetain(void **context, int device);
 DRIVER cuDevicePrimaryCtxRetain(void **context, int device)
 {
-    static char contexts[64];
-
     *context = &contexts[device - 100];
     return called(OF_cuDevicePrimaryCtxRetain);
 }
@@ -345,9 +373,9 @@ DRIVER cuCtxPushCurrent_v2(void *context)
 {
     const int failed = called(OF_cuCtxPushCurrent_v2);
 
-    if (failed || !context)
+    if (failed || !context || n_stack == sizeof(stack) / sizeof(stack[0]))
         return failed ? failed : INVALID_CONTEXT;
-    n_contexts++;
+    stack[n_stack++] = (int)((char *)context - contexts);
     return SUCCESS;
 }
 
@@ -357,8 +385,8 @@ DRIVER cuCtxPopCurrent_v2(void **context)
     const int failed = called_inside(OF_cuCtxPopCurrent_v2);
 
     *context = NULL;
-    if (n_contexts)
-        n_contexts--;
+    if (n_stack)
+        n_stack--;
     return failed;
 }
 
@@ -383,18 +411,18 @@ DRIVER cuStreamIsCapturing(void *stream, int *status)
 DRIVER cuModuleLoadData(void **module, const void *image);
 DRIVER cuModuleLoadData(void **module, const void *image)
 {
-    static char modules;
+    static char modules[N_DEVICES];
 
-    *module = &modules;
+    *module = current() < 0 ? NULL : &modules[current()];
     return strcmp(image, MAGIC) != 0 ? INVALID_VALUE : called_inside(OF_cuModuleLoadData);
 }
+
+static char functions[N_DEVICES];
 
 DRIVER cuModuleGetFunction(void **function, void *module, const char *name);
 DRIVER cuModuleGetFunction(void **function, void *module, const char *name)
 {
-    static char functions;
-
-    *function = &functions;
+    *function = current() < 0 ? NULL : &functions[current()];
     return !module || strcmp(name, TC_KERNEL_NAME) != 0 ? INVALID_VALUE
                                                         : called_inside(OF_cuModuleGetFunction);
 }
@@ -514,8 +542,8 @@ DRIVER cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsign
 
     if (failed)
         return failed;
-    if (!function || !x || y != 1 || z != 1 || threads_x != TC_KERNEL_THREADS || threads_y != 1 ||
-        threads_z != 1 || shared || extra)
+    if (function != &functions[current()] || !x || y != 1 || z != 1 ||
+        threads_x != TC_KERNEL_THREADS || threads_y != 1 || threads_z != 1 || shared || extra)
         return INVALID_VALUE;
     if (getenv("STANDIN_BLOCKS"))
         usleep((unsigned)strtoul(getenv("STANDIN_BLOCKS"), NULL, 10));
@@ -548,6 +576,8 @@ DRIVER cuEventCreate(struct event **event, unsigned flags)
 
     (void)flags;
     *event = failed ? NULL : calloc(1, sizeof(**event));
+    if (*event)
+        (*event)->device = current();
     return failed;
 }
 
@@ -556,6 +586,8 @@ DRIVER cuEventRecord(struct event *event, void *stream)
 {
     const int failed = called_on(OF_cuEventRecord, stream);
 
+    if (!failed && event->device != current())
+        return INVALID_HANDLE;
     if (!failed)
         add(&(struct task){.event = event});
     return failed;

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run by a traced script whose tensors on the CPU are taken for those of a device of CUDA (TRAINCHECK_TEST_ELSEWHERE=cuda), which
-standin_cuda.c and standin_nvrtc.c on LD_LIBRARY_PATH are.
+standin_cuda.c and standin_nvrtc.c on LD_LIBRARY_PATH are; with STANDIN_HIP for those of a device of HIP, which standin_hip.c is.
 
 torch knows of no such device: its current stream is told here. A build of torch for CUDA has loaded a compiler of its own. With
 STANDIN_REPORT what was called of the driver is written to that file at the end; {} in its name is the number of the process."""
 import atexit
+import contextlib
 import ctypes
 import json
 import os
+import sys
+import types
 
-from traincheck_agent import policy
+from traincheck_agent import device, policy
 
-driver = ctypes.CDLL("libcuda.so.1")
+HIP = "STANDIN_HIP" in os.environ
+driver = ctypes.CDLL("libamdhip64.so.7" if HIP else "libcuda.so.1")
 driver.standin_calls.argtypes = ctypes.c_char_p,
 driver.standin_bytes.restype = driver.standin_answers.restype = ctypes.c_size_t
 driver.standin_capture.argtypes = ctypes.c_void_p, ctypes.c_bool
@@ -24,13 +28,39 @@ NAMES = ("cuLaunchKernel", "cuMemsetD8Async", "cuMemcpyDtoHAsync_v2", "cuEventSy
 told = []  # addresses of what is read, of which the allocator hears
 
 
-def stream_of(_index, tensors):
+def stream_of(index, tensors):
     told[:] = [tensor.data_ptr() for tensor in tensors]
-    return STREAM
+    return STREAM + index
 
 
 policy.stream_of = stream_of
-policy.nvrtc_paths = lambda: [os.path.join(os.path.dirname(os.environ.get("STANDIN", "")), "libnvrtc.so.13")]
+
+
+@contextlib.contextmanager
+def torch_of_hip():
+    """What a build of torch for HIP tells of itself and of its devices."""
+    torch = sys.modules["torch"]
+    real = torch.version.hip, torch.cuda.get_device_properties
+    torch.version.hip = "7.0.51831"
+    torch.cuda.get_device_properties = lambda _index: types.SimpleNamespace(gcnArchName="gfx90a:sramecc+:xnack-")
+    try:
+        yield
+    finally:
+        torch.version.hip, torch.cuda.get_device_properties = real
+
+
+def as_hip(function):
+    def asked(*args):
+        with torch_of_hip():
+            return function(*args)
+    return asked
+
+
+if HIP:
+    for name in "driver_paths", "compiler_paths", "architecture":
+        setattr(policy, name, as_hip(getattr(device, name)))
+else:
+    policy.compiler_paths = lambda: [os.path.join(os.path.dirname(os.environ.get("STANDIN", "")), "libnvrtc.so.13")]
 
 
 ANSWERS = {"digests": 1, "magnitudes": 2, "finite": 4, "same": 8, "first": 16, "summaries": 32, "ranges": 64, "scales": 128,

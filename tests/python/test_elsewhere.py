@@ -249,14 +249,23 @@ for case in sys.argv[1:]:
     os.waitpid(child, 0)
 """
 
-# What is called but once, and what is called again and again: that fails from the first or from the fifth call on.
-ONCE = ("nvrtcCreateProgram nvrtcCompileProgram nvrtcGetCUBINSize nvrtcGetCUBIN cuInit cuDeviceGet cuDeviceGetAttribute"
-        " cuDevicePrimaryCtxRetain cuModuleLoadData cuModuleGetFunction").split()
-OFTEN = ("cuCtxPushCurrent_v2 cuMemAlloc_v2 cuMemHostAlloc cuMemHostGetDevicePointer_v2 cuEventCreate cuStreamIsCapturing cuMemsetD8Async"
-         " cuLaunchKernel cuMemcpyDtoHAsync_v2 cuEventRecord cuEventQuery").split()
-# What these say is of no account.
-UNHEARD = "cuEventSynchronize cuGetErrorName cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2".split()
-CASES = [f"{name}:1" for name in ONCE + UNHEARD] + [f"{name}:{n}" for name in OFTEN for n in (1, 5)]
+
+
+def cases(once, often, unheard):
+    """What is called but once, and what is called again and again: that fails from the first or from the fifth call on. What the last ones
+    say is of no account."""
+    return [f"{name}:1" for name in (once + " " + unheard).split()] + [f"{name}:{n}" for name in often.split() for n in (1, 5)]
+
+
+UNHEARD = "cuEventSynchronize cuGetErrorName cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2"
+CASES = cases("nvrtcCreateProgram nvrtcCompileProgram nvrtcGetCUBINSize nvrtcGetCUBIN cuInit cuDeviceGet cuDeviceGetAttribute"
+              " cuDevicePrimaryCtxRetain cuModuleLoadData cuModuleGetFunction",
+              "cuCtxPushCurrent_v2 cuMemAlloc_v2 cuMemHostAlloc cuMemHostGetDevicePointer_v2 cuEventCreate cuStreamIsCapturing cuMemsetD8Async"
+              " cuLaunchKernel cuMemcpyDtoHAsync_v2 cuEventRecord cuEventQuery", UNHEARD)
+UNHEARD_OF_HIP = "hipEventSynchronize hipGetErrorName hipThreadExchangeStreamCaptureMode"
+CASES_OF_HIP = cases("hiprtcCreateProgram hiprtcCompileProgram hiprtcGetCodeSize hiprtcGetCode hipInit hipModuleLoadData hipModuleGetFunction",
+                     "hipGetDevice hipSetDevice hipMalloc hipHostMalloc hipHostGetDevicePointer hipEventCreateWithFlags hipStreamIsCapturing"
+                     " hipMemsetD8Async hipModuleLaunchKernel hipMemcpyDtoHAsync hipEventRecord hipEventQuery", UNHEARD_OF_HIP)
 
 ALL_CONTENT = "--content", "full", "--digest-budget", "1MiB"
 
@@ -344,6 +353,29 @@ x = torch.randn(70_000)
 y = F.dropout(x, 0.0)
 if "told" in globals():
     print(x.data_ptr() in told, y.data_ptr() in told)
+"""
+
+OF_THE_THREAD = """
+if "driver" in globals():
+    import ctypes
+    number = ctypes.c_int()
+    driver.hipGetDevice(ctypes.byref(number))
+    print(number.value, driver.hipPeekAtLastError(), driver.standin_early() > 0)
+"""
+
+# A torch of HIP whose library is not there.
+UNLOADED = """
+import sys
+from traincheck_agent import device, policy
+
+def driver_paths():
+    sys.modules["torch"].version.hip = "7.0.1"
+    try:
+        return device.driver_paths()
+    finally:
+        sys.modules["torch"].version.hip = None
+
+policy.driver_paths = driver_paths
 """
 
 # What would be said to the allocator of a device: the stream that the driver knows, and how many tensors.
@@ -481,10 +513,28 @@ class Late(Compared):
         self.assertIn("the device is lost", str(self.notes(there, "switched-off")))
 
 
-class Kernel(Compared):
-    """A device of CUDA: its driver, and the compiler of its kernel, are stand-ins."""
+class ByDriver(Compared):
     STANDS_IN = {"TRAINCHECK_TEST_ELSEWHERE": "cuda", "LD_LIBRARY_PATH": str(pathlib.Path(STANDIN).resolve().parent), "STANDIN": STANDIN,
                  "STANDIN_SCRIPT": str(HERE / "standin_kernel.py")}
+
+    def assert_failures_cost_no_more_than_the_kernel(self, all_cases, unheard):
+        script = self.script(FAILING)
+        here, records = self.run_here(script, (), tuple(all_cases))
+        there = self.run_there(script, (), all_cases)
+        expected = {r[0]["pid"]: r for r in records}
+        found = {r[0]["pid"]: r for file in there.files() for r in [there.records(file)]}
+        for one, other in zip(here.out.splitlines(), there.out.splitlines(), strict=True):
+            case, pid, trained = other.split()
+            with self.subTest(case):
+                self.assertEqual((case, trained), (one.split()[0], one.split()[2]))
+                self.assert_same(expected[int(one.split()[1])], found[int(pid)])
+                name = case.split(":")[0]
+                notes = [r["text"] for r in found[int(pid)] if r.get("code") in ("no-kernel", "switched-off")]
+                self.assertEqual([name.removesuffix("_v2") in text for text in notes], [] if name in unheard else [True])
+
+
+class Kernel(ByDriver):
+    """A device of CUDA: its driver, and the compiler of its kernel, are stand-ins."""
 
     def test_it_leaves_the_same_trace_in_the_same_order(self):
         _, there = self.compare_text(EVERYTHING)
@@ -512,19 +562,7 @@ class Kernel(Compared):
                 self.assertTrue([r for r in there.records() if "finite" in r])
 
     def test_whatever_fails_training_goes_on_and_the_trace_is_whole(self):
-        script = self.script(FAILING)
-        here, records = self.run_here(script, (), tuple(CASES))
-        there = self.run_there(script, (), CASES)
-        expected = {r[0]["pid"]: r for r in records}
-        found = {r[0]["pid"]: r for file in there.files() for r in [there.records(file)]}
-        for one, other in zip(here.out.splitlines(), there.out.splitlines(), strict=True):
-            case, pid, trained = other.split()
-            with self.subTest(case):
-                self.assertEqual((case, trained), (one.split()[0], one.split()[2]))
-                self.assert_same(expected[int(one.split()[1])], found[int(pid)])
-                name = case.split(":")[0]
-                notes = [r["text"] for r in found[int(pid)] if r.get("code") in ("no-kernel", "switched-off")]
-                self.assertEqual([name.removesuffix("_v2") in text for text in notes], [] if name in UNHEARD else [True])
+        self.assert_failures_cost_no_more_than_the_kernel(CASES, UNHEARD.split())
 
     def test_a_launch_that_waits_lets_other_threads_run(self):
         there = self.run_there(self.script(BESIDE), STANDIN_BLOCKS="200000")
@@ -572,6 +610,47 @@ class Kernel(Compared):
         (self.work / "libcuda.so.1").write_text("")
         _, there = self.compare_text(PLAIN_MODEL, LD_LIBRARY_PATH=str(self.work), STANDIN_SCRIPT=str(HERE / "traced.py"))
         self.assertEqual(self.notes(there, "no-kernel"), ["cuda:0 is asked by operators of torch: libcuda.so.1 was not found"])
+
+    def test_two_devices_have_a_context_and_a_kernel_each(self):
+        _, there = self.compare_text(EVERYTHING, TRAINCHECK_TEST_ELSEWHERE="cuda:2")
+        self.assertEqual(self.notes(there, "no-kernel"), [])
+
+    def test_a_compiler_that_does_not_know_the_device_makes_what_the_driver_translates(self):
+        _, there = self.compare_text(PLAIN_MODEL, STANDIN_OLD="1")
+        self.assertEqual(there.out.splitlines()[0], "0 0 0")
+        self.assertEqual(self.notes(there, "no-kernel"), [])
+
+
+class Hip(ByDriver):
+    """A device of HIP: the same by other names, a thread's current device in place of contexts, and errors that stay."""
+    STANDS_IN = ByDriver.STANDS_IN | {"STANDIN_HIP": "1"}
+
+    def test_it_leaves_the_same_trace_in_the_same_order(self):
+        """The user's own device, and his last error, stay what they are."""
+        _, there = self.compare_text(EVERYTHING + OF_THE_THREAD)
+        self.assertEqual(self.notes(there, "no-kernel"), [])
+        self.assertEqual(there.out.splitlines()[-1], "7 0 True")
+
+    def test_two_devices_have_a_kernel_each(self):
+        _, there = self.compare_text(EVERYTHING, TRAINCHECK_TEST_ELSEWHERE="cuda:2")
+        self.assertEqual(self.notes(there, "no-kernel"), [])
+
+    def test_whatever_fails_training_goes_on_and_the_trace_is_whole(self):
+        self.assert_failures_cost_no_more_than_the_kernel(CASES_OF_HIP, UNHEARD_OF_HIP.split())
+
+    def test_while_memory_of_the_device_is_full_torch_is_asked(self):
+        _, there = self.compare_text(PLAIN_MODEL, STANDIN_FULL="3:2")
+        self.assertEqual([self.notes(there, "no-kernel"), len(self.notes(there, "no-memory"))], [[], 1])
+
+    def test_nothing_is_launched_into_a_capture(self):
+        there = self.run_there(self.script(CAPTURED))
+        self.assertEqual(there.out, "False True\nFalse True\nTrue False\nFalse True\n")
+        self.assertEqual(self.notes(there, "no-kernel"), [])
+
+    def test_without_its_library_torch_is_asked(self):
+        """Another copy than torch's would not know torch's streams."""
+        _, there = self.compare_text(PLAIN_MODEL, STANDIN_SCRIPT=str(self.script(UNLOADED, "unloaded.py")))
+        self.assertEqual(self.notes(there, "no-kernel"), ["cuda:0 is asked by operators of torch: libamdhip64 was not found"])
 
 
 if __name__ == "__main__":

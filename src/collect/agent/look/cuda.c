@@ -1,97 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/agent/look/cuda.h"
 
-#include <dlfcn.h>
-#include <stdio.h>
-#include <string.h>
+#include <limits.h>
 #include <time.h>
 
-#include "collect/agent/embedded.h"
+#include "collect/agent/look/compiler.h"
 #include "collect/agent/look/kernel.h"
 
-#define DRIVER "libcuda.so.1"
-
-/* Numbers of the driver's interface. */
-#define NO_MEMORY        2
-#define NOT_READY        600
-#define CAPTURE_IMPLICIT 906
-#define MAJOR            75 /* of the version of machine code, an attribute of a device */
-#define MINOR            76
-#define HOST_PORTABLE    0x1u
-#define HOST_MAPPED      0x2u
-#define EVENT_UNTIMED    0x2u
-#define CAPTURE_RELAXED  2 /* what the thread does is no part of any capture */
-#define MIN_JOB          ((size_t)4096)
-#define TRY_AGAIN        64 /* of so many jobs that need new memory, after it was full */
-
-/* Handles are pointers, addresses of the device numbers. */
-static struct {
-    int (*init)(unsigned flags);
-    int (*error_name)(int error, const char **name);
-    int (*device)(int *device, int ordinal);
-    int (*attribute)(int *value, int attribute, int device);
-    int (*retain)(void **context, int device);
-    int (*push)(void *context);
-    int (*pop)(void **context);
-    int (*exchange_capture_mode)(int *mode);
-    int (*is_capturing)(void *stream, int *status);
-    int (*load)(void **module, const void *image);
-    int (*function)(void **function, void *module, const char *name);
-    int (*allocate)(uint64_t *address, size_t size);
-    int (*allocate_host)(void **address, size_t size, unsigned flags);
-    int (*address_of)(uint64_t *address, void *host, unsigned flags);
-    int (*clear)(uint64_t address, unsigned char value, size_t n, void *stream);
-    int (*launch)(void *function, unsigned x, unsigned y, unsigned z, unsigned threads_x,
-                  unsigned threads_y, unsigned threads_z, unsigned shared, void *stream,
-                  void **parameters, void **extra);
-    int (*copy)(void *to, uint64_t from, size_t size, void *stream);
-    int (*event)(void **event, unsigned flags);
-    int (*record)(void *event, void *stream);
-    int (*query)(void *event);
-    int (*wait)(void *event);
-} cu;
-
-static struct {
-    int (*create)(void **program, const char *source, const char *name, int n_headers,
-                  const char *const *headers, const char *const *names);
-    int (*compile)(void *program, int n_options, const char *const *options);
-    int (*size)(void *program, size_t *size);
-    int (*code)(void *program, char *code);
-    int (*destroy)(void **program);
-} nvrtc;
-
-static const struct {
-    const char *name;
-    void *to; /* a pointer to a function */
-} of_driver[] =
-    {
-        {"cuInit",                            &cu.init                 },
-        {"cuGetErrorName",                    &cu.error_name           },
-        {"cuDeviceGet",                       &cu.device               },
-        {"cuDeviceGetAttribute",              &cu.attribute            },
-        {"cuDevicePrimaryCtxRetain",          &cu.retain               },
-        {"cuCtxPushCurrent_v2",               &cu.push                 },
-        {"cuCtxPopCurrent_v2",                &cu.pop                  },
-        {"cuThreadExchangeStreamCaptureMode", &cu.exchange_capture_mode},
-        {"cuStreamIsCapturing",               &cu.is_capturing         },
-        {"cuModuleLoadData",                  &cu.load                 },
-        {"cuModuleGetFunction",               &cu.function             },
-        {"cuMemAlloc_v2",                     &cu.allocate             },
-        {"cuMemHostAlloc",                    &cu.allocate_host        },
-        {"cuMemHostGetDevicePointer_v2",      &cu.address_of           },
-        {"cuMemsetD8Async",                   &cu.clear                },
-        {"cuLaunchKernel",                    &cu.launch               },
-        {"cuMemcpyDtoHAsync_v2",              &cu.copy                 },
-        {"cuEventCreate",                     &cu.event                },
-        {"cuEventRecord",                     &cu.record               },
-        {"cuEventQuery",                      &cu.query                },
-        {"cuEventSynchronize",                &cu.wait                 },
-},
-  of_nvrtc[] = {
-      {"nvrtcCreateProgram", &nvrtc.create},   {"nvrtcCompileProgram", &nvrtc.compile},
-      {"nvrtcGetCUBINSize", &nvrtc.size},      {"nvrtcGetCUBIN", &nvrtc.code},
-      {"nvrtcDestroyProgram", &nvrtc.destroy},
-};
+/* Of memory and events, in both vendors' interfaces. */
+#define HOST_PORTABLE 0x1u
+#define HOST_MAPPED   0x2u
+#define HOST_COHERENT 0x40000000u /* of HIP: the environment can make it another kind */
+#define EVENT_UNTIMED 0x2u
+#define MIN_JOB       ((size_t)4096)
+#define TRY_AGAIN     64     /* of so many jobs that need new memory, after it was full */
+#define PATIENCE      100000 /* pauses of 100 us */
 
 enum state {
     UNKNOWN,
@@ -102,190 +25,60 @@ enum state {
 
 static struct {
     enum state state;
-    void *context, *kernel;
+    void *kernel;
     struct tc_cuda_job *idle;
     unsigned n_denied; /* jobs since its memory was full; 0: it is not */
 } devices[TC_CUDA_MAX_DEVICES];
 
-/* What failed last, of the thread's calls: some are made without the interpreter's lock. */
-static __thread struct {
-    const char *call;
-    int code;
-} failure;
-
-static bool ok(int code, const char *call)
-{
-    if (code) {
-        failure.call = call;
-        failure.code = code;
-    }
-    return !code;
-}
-
-/* ---- libraries ---- */
-
-static bool find_driver(int flags)
-{
-    void *library = cu.wait ? NULL : dlopen(DRIVER, RTLD_NOW | flags);
-
-    for (size_t i = 0; library && i < sizeof(of_driver) / sizeof(of_driver[0]); i++)
-        *(void **)of_driver[i].to = dlsym(library, of_driver[i].name);
-    return cu.query && cu.exchange_capture_mode;
-}
-
-static bool has_all_of_driver(void)
-{
-    for (size_t i = 0; i < sizeof(of_driver) / sizeof(of_driver[0]); i++)
-        if (!*(void **)of_driver[i].to)
-            return ok(-1, of_driver[i].name);
-    return true;
-}
-
-static bool take_nvrtc(const char *path)
-{
-    void *library = path ? dlopen(path, RTLD_NOW) : NULL;
-
-    for (size_t i = 0; library && i < sizeof(of_nvrtc) / sizeof(of_nvrtc[0]); i++)
-        if (!(*(void **)of_nvrtc[i].to = dlsym(library, of_nvrtc[i].name)))
-            library = NULL;
-    return library;
-}
-
-/* The policy knows where Python's packages have it. */
-static bool find_nvrtc(void)
-{
-    PyObject *paths;
-    bool found = nvrtc.destroy;
-
-    if (found)
-        return true;
-    paths = tc_policy_call("nvrtc_paths", NULL);
-    for (Py_ssize_t i = 0; !found && paths && i < PyList_GET_SIZE(paths); i++)
-        found = take_nvrtc(PyUnicode_AsUTF8(PyList_GET_ITEM(paths, i)));
-    Py_XDECREF(paths);
-    PyErr_Clear();
-    return found || ok(-1, "libnvrtc");
-}
-
 /* ---- the kernel ---- */
-
-/* Machine code, or NULL; the caller's. */
-static char *code_of(void *program)
-{
-    size_t size = 0;
-    char *code;
-
-    if (!ok(nvrtc.size(program, &size), "nvrtcGetCUBINSize") || !size)
-        return NULL;
-    code = tc_malloc(size);
-    if (ok(nvrtc.code(program, code), "nvrtcGetCUBIN"))
-        return code;
-    tc_free(code);
-    return NULL;
-}
-
-static char *compile(int major, int minor)
-{
-    struct tc_strbuf source = TC_STRBUF_INIT;
-    char option[48], *code = NULL;
-    const char *options[] = {option};
-    void *program = NULL;
-
-    snprintf(option, sizeof(option), "--gpu-architecture=sm_%d%d", major, minor);
-    for (size_t i = 0; tc_kernel_source[i]; i++)
-        tc_strbuf_adds(&source, tc_kernel_source[i]);
-    if (ok(nvrtc.create(&program, source.text, "kernel.c", 0, NULL, NULL), "nvrtcCreateProgram") &&
-        ok(nvrtc.compile(program, 1, options), "nvrtcCompileProgram"))
-        code = code_of(program);
-    if (program)
-        nvrtc.destroy(&program);
-    tc_strbuf_release(&source);
-    return code;
-}
-
-/* Work in the device's context, whatever the thread's own is, and outside of all captures. */
-static bool enter(int device, int *mode)
-{
-    *mode = CAPTURE_RELAXED;
-    cu.exchange_capture_mode(mode);
-    if (ok(cu.push(devices[device].context), "cuCtxPushCurrent"))
-        return true;
-    cu.exchange_capture_mode(mode);
-    return false;
-}
-
-static void leave(int *mode)
-{
-    void *context;
-
-    cu.pop(&context);
-    cu.exchange_capture_mode(mode);
-}
 
 static bool load(int device, const char *code)
 {
+    struct tc_entry entry;
     void *module;
-    int mode;
     bool is_loaded;
 
-    if (!code || !enter(device, &mode))
+    if (!code || !tc_driver_enter(device, &entry))
         return false;
-    is_loaded =
-        ok(cu.load(&module, code), "cuModuleLoadData") &&
-        ok(cu.function(&devices[device].kernel, module, TC_KERNEL_NAME), "cuModuleGetFunction");
-    leave(&mode);
+    is_loaded = tc_driver_ok(tc_driver.load(&module, code), TC_CALL_load) &&
+                tc_driver_ok(tc_driver.function(&devices[device].kernel, module, TC_KERNEL_NAME),
+                             TC_CALL_function);
+    tc_driver_leave(&entry);
     return is_loaded;
 }
 
-/* Takes a second or two. */
-static bool compile_and_load(int device)
+static bool compile_and_load(int device, const struct tc_target *target)
 {
-    int handle, major, minor;
-    char *code;
-    bool is_loaded;
+    char *code = tc_compile_kernel(target);
+    const bool is_loaded = load(device, code);
 
-    if (!ok(cu.init(0), "cuInit") || !ok(cu.device(&handle, device), "cuDeviceGet") ||
-        !ok(cu.attribute(&major, MAJOR, handle), "cuDeviceGetAttribute") ||
-        !ok(cu.attribute(&minor, MINOR, handle), "cuDeviceGetAttribute") ||
-        !ok(cu.retain(&devices[device].context, handle), "cuDevicePrimaryCtxRetain"))
-        return false;
-    code = compile(major, minor);
-    is_loaded = load(device, code);
     tc_free(code);
     return is_loaded;
 }
 
 static bool prepare(int device)
 {
+    struct tc_target target;
     bool is_ready;
 
-    if (!find_driver(0) && !ok(-1, DRIVER))
-        return false;
-    if (!has_all_of_driver() || !find_nvrtc())
+    if (!tc_driver_find(false) || !tc_compiler_find() || !tc_driver_open(device) ||
+        !tc_target_find(device, &target))
         return false;
     Py_BEGIN_ALLOW_THREADS;
-    is_ready = compile_and_load(device);
+    is_ready = compile_and_load(device, &target);
     Py_END_ALLOW_THREADS;
     return is_ready;
 }
 
 static void switch_off(int device)
 {
-    const char *name = NULL;
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     if (devices[device].state == OFF)
         return;
     devices[device].state = OFF;
-    if (failure.code > 0 && strncmp(failure.call, "cu", 2) == 0 && cu.error_name)
-        cu.error_name(failure.code, &name);
-    tc_strbuf_addf(&text, "cuda:%d is asked by operators of torch: %s", device, failure.call);
-    if (name)
-        tc_strbuf_addf(&text, " said %s", name);
-    else if (failure.code > 0)
-        tc_strbuf_addf(&text, " said %d", failure.code);
-    else
-        tc_strbuf_adds(&text, " was not found");
+    tc_strbuf_addf(&text, "cuda:%d is asked by operators of torch: ", device);
+    tc_failure_describe(tc_driver_failure(), &text);
     tc_agent_note("no-kernel", text.text, 0);
     tc_strbuf_release(&text);
 }
@@ -298,6 +91,8 @@ bool tc_cuda_has_kernel(int device)
         devices[device].state = GETTING_READY;
         if (prepare(device))
             devices[device].state = READY;
+        else if (tc_driver_is_captured(tc_driver_failure().code))
+            devices[device].state = UNKNOWN; /* asked again when the graph is done */
         else
             switch_off(device);
     }
@@ -318,15 +113,16 @@ static size_t room_for(size_t size)
 /* Some of these wait until the device has done what it has. */
 static bool allocate(struct tc_cuda_job *job, size_t host_size, size_t device_size)
 {
+    const unsigned flags = HOST_PORTABLE | HOST_MAPPED | (tc_driver_is_hip() ? HOST_COHERENT : 0);
     void *host = NULL;
 
     job->host_size = room_for(host_size);
     job->device_size = room_for(device_size);
-    if (!ok(cu.allocate(&job->answers, job->device_size), "cuMemAlloc") ||
-        !ok(cu.allocate_host(&host, job->host_size, HOST_PORTABLE | HOST_MAPPED),
-            "cuMemHostAlloc") ||
-        !ok(cu.address_of(&job->device_host, host, 0), "cuMemHostGetDevicePointer") ||
-        !ok(cu.event(&job->event, EVENT_UNTIMED), "cuEventCreate"))
+    if (!tc_driver_ok(tc_driver.allocate(&job->answers, job->device_size), TC_CALL_allocate) ||
+        !tc_driver_ok(tc_driver.allocate_host(&host, job->host_size, flags),
+                      TC_CALL_allocate_host) ||
+        !tc_driver_ok(tc_driver.address_of(&job->device_host, host, 0), TC_CALL_address_of) ||
+        !tc_driver_ok(tc_driver.event(&job->event, EVENT_UNTIMED), TC_CALL_event))
         return false;
     job->host = host;
     return true;
@@ -341,7 +137,11 @@ static bool is_denied(int device)
 
 static void deny(int device)
 {
-    if (failure.code != NO_MEMORY || strcmp(failure.call, "cuMemAlloc") != 0) {
+    const struct tc_failure failure = tc_driver_failure();
+
+    if (tc_driver_is_captured(failure.code))
+        return;
+    if (!tc_driver_is_full(failure)) {
         switch_off(device);
         return;
     }
@@ -352,13 +152,13 @@ static void deny(int device)
 
 static bool allocate_there(struct tc_cuda_job *job, size_t host_size, size_t device_size)
 {
-    int mode;
+    struct tc_entry entry;
     bool is_allocated = false;
 
     Py_BEGIN_ALLOW_THREADS;
-    if (enter(job->device, &mode)) {
+    if (tc_driver_enter(job->device, &entry)) {
         is_allocated = allocate(job, host_size, device_size);
-        leave(&mode);
+        tc_driver_leave(&entry);
     }
     Py_END_ALLOW_THREADS;
     return is_allocated;
@@ -409,20 +209,24 @@ struct tc_cuda_job *tc_cuda_take(int device, size_t answer_size, size_t table_si
 static bool start(const struct tc_cuda_job *job, void *stream, void **parameters, size_t n_tiles,
                   bool clear)
 {
-    return (!clear || ok(cu.clear(job->answers, 0, job->answer_size, stream), "cuMemsetD8Async")) &&
-           ok(cu.launch(devices[job->device].kernel, (unsigned)n_tiles, 1, 1, TC_KERNEL_THREADS, 1,
-                        1, 0, stream, parameters, NULL),
-              "cuLaunchKernel") &&
-           ok(cu.copy(job->host, job->answers, job->answer_size, stream), "cuMemcpyDtoHAsync") &&
-           ok(cu.record(job->event, stream), "cuEventRecord");
+    return (!clear || tc_driver_ok(tc_driver.clear(job->answers, 0, job->answer_size, stream),
+                                   TC_CALL_clear)) &&
+           tc_driver_ok(tc_driver.launch(devices[job->device].kernel, (unsigned)n_tiles, 1, 1,
+                                         TC_KERNEL_THREADS, 1, 1, 0, stream, parameters, NULL),
+                        TC_CALL_launch) &&
+           tc_driver_ok(tc_driver.copy(job->host, job->answers, job->answer_size, stream),
+                        TC_CALL_copy) &&
+           tc_driver_ok(tc_driver.record(job->event, stream), TC_CALL_record);
 }
 
+/* Of the stream for all threads that nobody captures, the driver says so by an error while another
+ * stream is captured. */
 static bool is_captured_by(void *stream, bool *is_captured)
 {
-    int status = 0, code = cu.is_capturing(stream, &status);
+    int status = 0, code = tc_driver_said(tc_driver.is_capturing(stream, &status));
 
-    *is_captured = code == CAPTURE_IMPLICIT || status != 0;
-    return *is_captured || ok(code, "cuStreamIsCapturing");
+    *is_captured = tc_driver_is_captured(code) || status != 0;
+    return *is_captured || tc_driver_ok(code, TC_CALL_is_capturing);
 }
 
 bool tc_cuda_start(struct tc_cuda_job *job, uint64_t stream, size_t items, size_t tiles,
@@ -431,15 +235,15 @@ bool tc_cuda_start(struct tc_cuda_job *job, uint64_t stream, size_t items, size_
     uint64_t table[] = {job->device_host + items, job->device_host + tiles, job->answers};
     void *parameters[] = {&table[0], &table[1], &table[2]};
     void *on = (void *)(uintptr_t)stream;
+    struct tc_entry entry;
     bool is_started = false;
-    int mode;
 
     *is_captured = false;
     Py_BEGIN_ALLOW_THREADS; /* a launch waits where a thousand others do, as torch's own */
-    if (enter(job->device, &mode)) {
+    if (tc_driver_enter(job->device, &entry)) {
         is_started = is_captured_by(on, is_captured) &&
                      (*is_captured || start(job, on, parameters, n_tiles, clear));
-        leave(&mode);
+        tc_driver_leave(&entry);
     }
     Py_END_ALLOW_THREADS;
     if (*is_captured) {
@@ -477,80 +281,62 @@ void tc_cuda_abandon(void)
 
 /* ---- events ---- */
 
-static int answer_of(int said)
-{
-    return said == 0 ? 1 : said == NOT_READY ? 0 : -1;
-}
-
 int tc_cuda_ask(const struct tc_cuda_job *job)
 {
-    void *context;
-    int mode = CAPTURE_RELAXED, said;
-
-    cu.exchange_capture_mode(&mode);
-    if (cu.push(devices[job->device].context) != 0) {
-        cu.exchange_capture_mode(&mode);
-        return -1;
-    }
-    said = cu.query(job->event);
-    cu.pop(&context);
-    cu.exchange_capture_mode(&mode);
-    return answer_of(said);
-}
-
-/* For a driver that cannot wait. */
-static bool wait_by_asking(const struct tc_cuda_job *job)
-{
-    const struct timespec pause = {0, 100000};
+    struct tc_entry entry;
     int said;
 
-    while ((said = answer_of(cu.query(job->event))) == 0)
+    if (!tc_driver_enter(job->device, &entry))
+        return -1;
+    said = tc_driver_ask(job->event);
+    tc_driver_leave(&entry);
+    return said;
+}
+
+/* For a driver that cannot wait, or must not while this thread captures a graph. */
+static bool wait_by_asking(const struct tc_cuda_job *job, int patience)
+{
+    const struct timespec pause = {0, 100000};
+    int said = 0;
+
+    for (int i = 0; i < patience && (said = tc_driver_ask(job->event)) == 0; i++)
         nanosleep(&pause, NULL);
     return said > 0;
 }
 
 bool tc_cuda_wait(const struct tc_cuda_job *job)
 {
+    struct tc_entry entry;
     bool has_come = false;
-    int mode, said = -1;
+    int said = -1;
 
     Py_BEGIN_ALLOW_THREADS;
-    mode = CAPTURE_RELAXED;
-    cu.exchange_capture_mode(&mode);
-    if (cu.push(devices[job->device].context) == 0) {
-        said = cu.wait(job->event);
-        leave(&mode);
-    } else {
-        cu.exchange_capture_mode(&mode);
+    if (tc_driver_enter(job->device, &entry)) {
+        said = tc_driver_said(tc_driver.wait(job->event));
+        tc_driver_leave(&entry);
     }
-    has_come = said == 0 || wait_by_asking(job);
+    has_come = said == 0 || wait_by_asking(job, tc_driver_is_captured(said) ? PATIENCE : INT_MAX);
     Py_END_ALLOW_THREADS;
     return has_come;
 }
 
 void tc_cuda_distrust(const struct tc_cuda_job *job)
 {
-    int mode;
+    struct tc_entry entry;
 
-    if (enter(job->device, &mode)) { /* else that is what failed */
-        failure.call = "cuEventQuery";
-        failure.code = cu.query(job->event);
-        leave(&mode);
+    if (tc_driver_enter(job->device, &entry)) { /* else that is what failed */
+        tc_driver_ok(tc_driver.query(job->event), TC_CALL_query);
+        tc_driver_leave(&entry);
     }
     switch_off(job->device);
 }
 
 int tc_cuda_ask_event(void *event)
 {
-    int mode = CAPTURE_RELAXED, said;
-
-    cu.exchange_capture_mode(&mode);
-    said = cu.query(event);
-    cu.exchange_capture_mode(&mode);
-    return answer_of(said);
+    return tc_driver_ask(event);
 }
 
 bool tc_cuda_is_loaded(void)
 {
-    return find_driver(RTLD_NOLOAD);
+    return tc_driver_find(true);
 }

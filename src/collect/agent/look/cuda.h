@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda.h - the kernel of looks, by CUDA's driver
- *
- * The driver's library and NVRTC, which compiles the kernel (kernel.c), are loaded where a tensor
- * lies on such a device: nothing of CUDA is needed to build the agent, or where there is none.
+ * cuda.h - the kernel of looks, by the driver of the devices that torch calls "cuda" (driver.h)
  *
  * A look is one job: a table in pinned memory that the device reads itself, one launch, one copy of
  * the answers into the same memory, and an event behind it. Nothing here waits for the device but
@@ -15,9 +12,7 @@
 #ifndef TC_COLLECT_CUDA_H
 #define TC_COLLECT_CUDA_H
 
-#include "collect/agent/agent.h"
-
-#define TC_CUDA_MAX_DEVICES 64
+#include "collect/agent/look/driver.h"
 
 struct tc_cuda_job {
     unsigned char *host;  /* answer_size bytes of answers, then the table; 16-byte aligned */
@@ -64,7 +59,7 @@ void tc_cuda_abandon(void);
 
 /* Is the driver loaded, so that it can be asked? */
 bool tc_cuda_is_loaded(void);
-/* As tc_cuda_ask, of a CUevent. Needs no lock of the interpreter. */
+/* As tc_cuda_ask, of an event that torch has made. Needs no lock of the interpreter. */
 int tc_cuda_ask_event(void *event);
 
 #endif /* TC_COLLECT_CUDA_H */

@@ -9,8 +9,11 @@
 #include "collect/agent/torch/dlpack.h"
 #include "collect/agent/torch/torch.h"
 
-/* Tests have the CPU taken for a device of CUDA (look.c has the same variable for any device). */
+/* Tests have the CPU taken for a device of CUDA (look.c has the same variable for any device), or
+ * for two: then what has double precision lies on the second. */
 #define TEST_VARIABLE "TRAINCHECK_TEST_ELSEWHERE"
+#define ONE_DEVICE    "cuda"
+#define TWO_DEVICES   "cuda:2"
 
 /* A tensor has so many blocks at most: more than any device runs at once. */
 #define MAX_TILES 2048
@@ -27,14 +30,18 @@ struct place {
     int device;
 };
 
-static bool is_cpu_taken_for_cuda(void)
+/* 0: for none. */
+static int n_taken_for_cuda(void)
 {
     static int taken = -1;
     const char *value;
 
     if (taken < 0) {
         value = getenv(TEST_VARIABLE);
-        taken = value && strcmp(value, "cuda") == 0;
+        taken = !value                            ? 0
+                : strcmp(value, ONE_DEVICE) == 0  ? 1
+                : strcmp(value, TWO_DEVICES) == 0 ? 2
+                                                  : 0;
     }
     return taken;
 }
@@ -43,7 +50,14 @@ int tc_table_device(const char *name)
 {
     if (strncmp(name, "cuda:", 5) == 0)
         return (int)strtol(name + 5, NULL, 10);
-    return is_cpu_taken_for_cuda() && strcmp(name, "cpu") == 0 ? 0 : -1;
+    return n_taken_for_cuda() && strcmp(name, "cpu") == 0 ? 0 : -1;
+}
+
+static int device_of(const struct tc_dlpack_view *view, const struct tc_dtype *dtype)
+{
+    if (view->on_cpu && n_taken_for_cuda())
+        return n_taken_for_cuda() == 2 && dtype->number == TC_NUMBER_F64;
+    return view->cuda;
 }
 
 /* Dimensions of one element say nothing, and neighbours that lie in one piece are one. */
@@ -143,14 +157,16 @@ static bool find(PyObject *tensor, struct place *out)
     memset(out, 0, sizeof(*out));
     if (!tc_tensor_is_exact(tensor) || !view_of(tensor, &view, out, &n))
         return false;
-    out->device = view.on_cpu && is_cpu_taken_for_cuda() ? 0 : view.cuda;
-    if (out->device < 0 || !n || !view.data)
+    if (!n || !view.data)
         return false;
     object = tc_tensor_get(tensor, TC_ATTRIBUTE_dtype);
     dtype = object ? tc_dtype_of(object) : NULL;
     Py_XDECREF(object);
     PyErr_Clear();
     if (!dtype || !dtype->item_size)
+        return false;
+    out->device = device_of(&view, dtype);
+    if (out->device < 0)
         return false;
     out->item.data = (tc_u64)(uintptr_t)view.data;
     out->item.size = n * dtype->item_size;

@@ -5,6 +5,7 @@
 /* Kinds of devices. */
 #define CPU          1
 #define CUDA         2
+#define ROCM         10 /* torch calls it "cuda" too */
 #define CUDA_MANAGED 13
 
 /* The parts of dlpack.h that are used; its specification fixes their layout. */
@@ -54,6 +55,11 @@ bool tc_dlpack_is_there(void)
     return to_tensor;
 }
 
+static bool is_cuda(int32_t type)
+{
+    return type == CUDA || type == CUDA_MANAGED || type == ROCM;
+}
+
 bool tc_dlpack_view(PyObject *tensor, struct tc_dlpack_view *out)
 {
     struct dl_tensor t;
@@ -70,7 +76,7 @@ bool tc_dlpack_view(PyObject *tensor, struct tc_dlpack_view *out)
     out->n_dims = (size_t)t.n_dims;
     out->type = (uint32_t)t.code << 24 | (uint32_t)t.bits << 16 | t.lanes;
     out->on_cpu = t.device_type == CPU;
-    out->cuda = t.device_type == CUDA || t.device_type == CUDA_MANAGED ? t.device_id : -1;
+    out->cuda = is_cuda(t.device_type) ? t.device_id : -1;
     return true;
 }
 

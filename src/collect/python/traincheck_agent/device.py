@@ -206,21 +206,60 @@ def wait_for(event):
     return True
 
 
-# ---- the kernel of CUDA (collect/agent/look/cuda.h) ----
+# ---- the kernel of what torch calls "cuda" (collect/agent/look/cuda.h) ----
 
-def nvrtc_paths():
-    """Where the compiler of kernels may be: loaded or known to the system, and in packages beside torch. Those load a second library by
-    its name, which the loader does not find beside them: it is loaded here."""
-    torch = sys.modules["torch"]
-    version = (torch.version.cuda or "").split(".")[0]
+def _is_hip():
+    return getattr(sys.modules["torch"].version, "hip", None) is not None
+
+
+def _site():
+    return pathlib.Path(sys.modules["torch"].__file__).resolve().parents[1]
+
+
+def _loaded(name):
+    """Paths of libraries of that name which the process has."""
+    with contextlib.suppress(OSError), open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        paths = {line.split(None, 5)[5].strip() for line in maps if f"/{name}" in line}
+        return sorted(path for path in paths if pathlib.PurePath(path).name.startswith(name))
+    return []
+
+
+def driver_paths():
+    """(is it HIP's?, where it is). HIP's streams are those of one copy of its library: torch's, which is loaded, or none."""
+    return (True, _loaded("libamdhip64.so")) if _is_hip() else (False, ["libcuda.so.1"])
+
+
+def architecture(index):
+    """The name that HIP has for a device, with its features."""
+    return sys.modules["torch"].cuda.get_device_properties(index).gcnArchName
+
+
+def _hiprtc_paths():
+    """Of torch's release, as the code is for its driver; in old ones it is a part of that."""
+    release = (sys.modules["torch"].version.hip or "").split(".")[0]
+    names = ["libhiprtc.so", f"libhiprtc.so.{release}"]
+    near = [pathlib.Path(path).parent for path in _loaded("libamdhip64.so")]
+    folders = [*near, _site() / "torch" / "lib", *sorted(_site().glob("_rocm_sdk_*/lib"))]
+    beside = [str(folder / name) for folder in folders for name in reversed(names) if (folder / name).exists()]
+    return _loaded("libhiprtc.so") + beside + names[::-1] + _loaded("libamdhip64.so")
+
+
+def _nvrtc_paths():
+    """In packages beside torch, or known to the system. Those load a second library by its name, which the loader does not find beside
+    them: it is loaded here. Torch's own come first: it loads what is loaded, by name, and an older one may not know the device."""
+    version = (sys.modules["torch"].version.cuda or "").split(".")[0]
     names = [f"libnvrtc.so.{version}"] if version in ("12", "13") else ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"]
-    site = pathlib.Path(torch.__file__).resolve().parents[1]
-    paths = [path for name in names for folder in ("nvidia/*/lib", "torch/lib") for path in sorted(site.glob(f"{folder}/{name}"))]
+    paths = [path for name in names for folder in ("nvidia/*/lib", "torch/lib") for path in sorted(_site().glob(f"{folder}/{name}"))]
     import ctypes  # only jobs on a GPU need it
     for builtins in sorted({path for found in paths for path in found.parent.glob("libnvrtc-builtins.so.*")}):
         with contextlib.suppress(OSError):
             ctypes.CDLL(str(builtins))
-    return names + [str(path) for path in paths]
+    return [str(path) for path in paths] + names
+
+
+def compiler_paths():
+    """Where the compiler of kernels may be."""
+    return _hiprtc_paths() if _is_hip() else _nvrtc_paths()
 
 
 def stream_of(index, tensors):

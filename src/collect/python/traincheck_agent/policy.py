@@ -5,7 +5,7 @@ import sys
 import _traincheck_agent as agent
 from . import annotations, classes, install, plan, process, relied, settings, table
 from .classes import describe as describe_class
-from .device import has_come, look, nvrtc_paths, stream_of, wait_for
+from .device import architecture, compiler_paths, driver_paths, has_come, look, stream_of, wait_for
 from .names import name_in_module, name_of_root as name_of_object, place_of_file
 from .process import ending, open_trace
 from .values import as_double, autocast_json, content, found_inf, name_of_root, numpy_json, placement_json, scaler_settings, shield
