@@ -1,6 +1,7 @@
 """What the benchmarks share: the tools, the pipelines, and a folder of traces that is filled once."""
 
 import argparse
+import concurrent.futures
 import hashlib
 import json
 import os
@@ -129,9 +130,10 @@ class Tools:
     def trace(self, name, script, arguments=(), launcher=None, ranks=1, invariants=None, python=None, extra_env=None):
         """The folder with the trace of a script, collected unless there is one of the same script and build.
 
-        With reuse, one of any build will do. Returns (folder, collected now).
+        With reuse, one of any build will do. Traces of other options lie in a folder of their own, as two benchmarks
+        that share DIR would collect anew in turns what the other one has. Returns (folder, collected now).
         """
-        name = f"{self.device}/{name}" if self.device else name
+        name = "/".join(filter(None, [self.device, "".join(self.collect).replace("/", "_"), name]))
         out, stamp = self.work / "traces" / name, self.work / "traces" / f"{name}.json"
         stamp.parent.mkdir(parents=True, exist_ok=True)
         sources = [f for f in (script, script.with_name("options.py")) if f.exists()]
@@ -175,6 +177,16 @@ class Tools:
             stamp.write_text(json.dumps(have))
             reports.cleanup()
         return out, True
+
+    def trace_pipelines(self, pipelines, jobs=1):
+        """{name: folder} of all of these, so many at a time. Those that fail leave the others alone: what was collected is
+        there for the next try. Raises Failed for the first of them."""
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            begun = {p.name: pool.submit(self.trace_pipeline, p, p.variant) for p in pipelines}
+        failed = [f"{name}: {future.exception()}" for name, future in begun.items() if future.exception()]
+        if failed:
+            raise Failed(f"{len(failed)} of {len(begun)} were not collected; {failed[0]}")
+        return {name: future.result()[0] for name, future in begun.items()}
 
     def trace_pipeline(self, pipeline, variant=""):
         name = pipeline.name + (f"+{variant}" if variant and "+" not in pipeline.name else "")

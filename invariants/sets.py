@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make the shipped sets from traces of healthy pipelines; regenerate.sh calls this.
 
-usage: regenerate.sh [--bin BUILD/bin] [--python PYTHON] [--work DIR] [--reuse] [--verify] [--traces-only]
+usage: regenerate.sh [--bin BUILD/bin] [--python PYTHON] [--work DIR] [--reuse] [--verify] [--traces-only] [-j N]
                      [--deepspeed-python PYTHON]
 
 sets.json gives each pipeline of ../benchmarks/pipelines one role. Invariants are learned from those of `learn`; what breaks
@@ -171,11 +171,11 @@ def run():
     p.add_argument("--deepspeed-python", metavar="PYTHON", default=sys.executable,
                    help="an interpreter with torch, scikit-learn, deepspeed and ninja (default: this one)")
     p.add_argument("--verify", action="store_true", help="change nothing; fail if anything would change")
+    p.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="collect so many traces at a time (default 1)")
     p.add_argument("--traces-only", action="store_true", help="collect what is missing, and end")
     args = p.parse_args()
     tools, plan = harness.tools(args), Plan(args.deepspeed_python)
-    tools.collect = tools.collect or ["--no-operators"]  # which lines of a script compute what says nothing of others
-    traces = {name: tools.trace_pipeline(pipeline, pipeline.variant)[0] for name, pipeline in plan.pipelines.items()}
+    traces = tools.trace_pipelines(plan.pipelines.values(), args.jobs)
     if args.traces_only:
         return 0
     header, learned = learn(tools, plan, traces)
