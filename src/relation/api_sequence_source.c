@@ -74,9 +74,9 @@ static void find_modelless(const struct tc_window *window, bool *is_modelless)
 static void add_members(struct tc_strtab *symbols, const struct tc_window *window,
                         const bool *is_modelless, struct tc_tokens *all, bool are_late)
 {
-    size_t begin = begin_of_work(window);
+    size_t begin = begin_of_work(window), end = window->members.n - window->n_of_next;
 
-    for (size_t i = 0; i < window->members.n; i++) {
+    for (size_t i = 0; i < end; i++) {
         const struct tc_member_call *member = &window->members.items[i];
         if (are_late == (i < begin && is_scheduler(member)))
             tc_vec_push(all, member->is_void || is_modelless[i]

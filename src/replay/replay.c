@@ -184,7 +184,7 @@ static void close_window(struct tc_replay *replay, struct track *track, bool is_
 {
     struct tc_process *process = &track->process;
 
-    tc_window_close(process);
+    tc_window_close(process, is_late);
     replay->counts.n_windows++;
     replay->counts.n_step_windows += process->window.has_step;
     emit(replay, track, (struct tc_event){.kind = TC_EVENT_WINDOW, .window = &process->window});

@@ -192,21 +192,6 @@ void tc_window_remember(struct tc_process *process, const struct tc_call *call)
 /* More forwards than these are no part of one step. */
 #define MAX_EARLY 256
 
-void tc_window_close(struct tc_process *process)
-{
-    struct tc_window *window = &process->window;
-    size_t n_own = window->members.n;
-
-    if (!window->has_step || !window->early.n)
-        return;
-    for (size_t i = 0; i < n_own; i++)
-        tc_vec_push(&window->early, window->members.items[i]);
-    window->members.n = 0;
-    for (size_t i = 0; i < window->early.n; i++)
-        tc_vec_push(&window->members, window->early.items[i]);
-    window->early.n = 0;
-}
-
 /* Where the members begin that no step has used: at the first root forward after the last step. */
 static size_t first_unused(const struct tc_window *window)
 {
@@ -216,6 +201,38 @@ static size_t first_unused(const struct tc_window *window)
         if (window->members.items[i].role == TC_ROLE_FORWARD)
             first = i;
     return first;
+}
+
+static void put_early_first(struct tc_window *window)
+{
+    size_t n_own = window->members.n;
+
+    for (size_t i = 0; i < n_own; i++)
+        tc_vec_push(&window->early, window->members.items[i]);
+    window->members.n = 0;
+    for (size_t i = 0; i < window->early.n; i++)
+        tc_vec_push(&window->members, window->early.items[i]);
+    window->early.n = 0;
+}
+
+/* A forward and its backward behind the last step are the next step's, and no disorder of this
+ * one. */
+static size_t count_of_next(const struct tc_window *window)
+{
+    size_t first = first_unused(window), i = first;
+
+    while (i < window->members.n && window->members.items[i].role != TC_ROLE_BACKWARD)
+        i++;
+    return i < window->members.n ? window->members.n - first : 0;
+}
+
+void tc_window_close(struct tc_process *process, bool is_late)
+{
+    struct tc_window *window = &process->window;
+
+    if (window->has_step && window->early.n)
+        put_early_first(window);
+    window->n_of_next = window->has_step && is_late ? count_of_next(window) : 0;
 }
 
 static void keep_early(struct tc_window *window, bool is_late)

@@ -25,7 +25,7 @@ void tc_window_remember(struct tc_process *process, const struct tc_call *call);
  * tc_window_close is called before the window is told of, tc_window_next empties it and numbers it
  * anew. is_late: it was a call of the next step that cut it.
  */
-void tc_window_close(struct tc_process *process);
+void tc_window_close(struct tc_process *process, bool is_late);
 void tc_window_next(struct tc_process *process, bool is_late);
 void tc_window_release(struct tc_window *window);
 

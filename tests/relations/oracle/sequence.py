@@ -41,6 +41,15 @@ def modelless(members):
         yield from (c["id"] for c in members[before + 1:i + 1] if not c["root"])
 
 
+def own_members(p, r):
+    """A cut at a step: the forward and the backward before it are that step's."""
+    after = max((i for i, c in enumerate(p.members) if c["role"] == "step"), default=-1) + 1
+    forwards = [i for i, c in enumerate(p.members) if i >= after and c["root"]]
+    if r["why"] not in ("zero_grad", "step") or not forwards or all(c["role"] != "backward" for c in p.members[forwards[0]:]):
+        return p.members
+    return p.members[:forwards[0]]
+
+
 OPTIONAL = {"backward", "scheduler", "scaler", "unscale", "library"}
 
 
@@ -61,7 +70,7 @@ def window(p, what, r):
         early = itertools.takewhile(lambda c: c["role"] in ("scheduler", "zero_grad") or is_other_forward(c),
                                     p.members if r["step"] else ())
         late = [c["id"] for c in early if c["role"] == "scheduler"]  # they close the step before
-        members = sorted(p.members, key=lambda c: c["id"] in late)
+        members = sorted(own_members(p, r), key=lambda c: c["id"] in late)
         aside = set(modelless(p.members))
         yield "step window", situation_of_window(p, r), \
             tuple(member_name(c) for c in members if not c.get("raised") and c["id"] not in aside) + known
