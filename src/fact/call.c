@@ -181,10 +181,10 @@ static uint32_t label_of(struct tc_facts *facts, struct tc_fact_watch *w,
     tc_sym label = tc_strtab_intern(w->label_tuples, pair, sizeof(pair));
 
     if (label == w->labels.n)
-        tc_vec_push(&w->labels,
-                    ((struct tc_fact_label){.fn = pair[0],
-                                            .of = pair[1],
-                                            .is_operator = call->role == TC_ROLE_OPERATOR}));
+        tc_vec_push(&w->labels, ((struct tc_fact_label){
+                                    .fn = pair[0],
+                                    .of = pair[1],
+                                    .is_operator = tc_role_has(call->role, TC_TRAIT_CLOSE)}));
     return label;
 }
 
@@ -220,14 +220,16 @@ static void count(struct tc_fact_watch *w, const struct tc_fact_open *open,
     struct tc_fact_label *label = &w->labels.items[open->label];
     struct tc_subject subject = tc_subject_of(TC_SUBJECT_WINDOW);
 
-    if (tc_fact_is_of_batch(call) && call->role == TC_ROLE_OPERATOR)
-        return; /* those of the first items alone are in the trace */
+    if (tc_fact_is_of_batch(call) && tc_role_has(call->role, TC_TRAIT_CLOSE)) {
+        label->n_in_batches++;
+        return;
+    }
     subject.fields[TC_FACT_FN] = label->fn;
     subject.fields[TC_FACT_OF] = label->of;
     subject.fields[TC_FACT_STAGE] = call->stage;
     tc_fact_tally(w, &subject, call);
     label->n++;
-    if (!w->n_windows && !label->order && call->role != TC_ROLE_OPERATOR &&
+    if (!w->n_windows && !label->order && !tc_role_has(call->role, TC_TRAIT_CLOSE) &&
         (!call->parent || tc_role_has(call->parent->role, TC_TRAIT_OUTER)))
         label->order = ++w->n_ordered;
 }
@@ -622,7 +624,7 @@ static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
     struct tc_strbuf same = TC_STRBUF_INIT;
 
     reader.has_content = facts->pack.has_content;
-    if (end->value)
+    if (end->value && !open->is_chance)
         tc_fact_read_value(&reader, "value", end->value);
     for (uint32_t i = 0; end->same && end->same->kind == TC_VALUE_ARRAY && i < end->same->n; i++) {
         struct tc_str name = tc_value_str(&end->same->items[i]);
@@ -659,6 +661,13 @@ static void meet_batch(struct tc_fact_watch *w, const struct tc_fact_pack *pack,
     open->rows = tc_fact_meet_rows(&w->history, pack, iterator);
 }
 
+/* Of what a generator gives the next run has another one; of arrays there are shapes. */
+static bool is_drawn_number(const struct tc_call *call)
+{
+    return call->role == TC_ROLE_DRAW && call->end->value &&
+           call->end->value->kind < TC_VALUE_ARRAY;
+}
+
 static void pack_result(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_fact_open *open,
                         const struct tc_call *call)
 {
@@ -666,7 +675,9 @@ static void pack_result(struct tc_facts *facts, struct tc_fact_watch *w, struct 
     const struct tc_record *end = call->end;
 
     pack_begins(facts, open->subject, 'e');
-    tc_fact_pack_value(pack, end->value, 0);
+    open->is_chance = is_drawn_number(call);
+    if (!open->is_chance)
+        tc_fact_pack_value(pack, end->value, 0);
     (void)find_computed(w, pack, open->is_computed);
     tc_strbuf_addc(&pack->bytes, (char)('1' + end->finite));
     tc_fact_pack_value(pack, end->same, 0);

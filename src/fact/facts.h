@@ -64,6 +64,7 @@ struct tc_fact_open {
     const char *rows;             /* how many of its rows came before in this pass; or NULL */
     enum tc_fact_again again, here, drawn; /* the operands; to this receiver; the result */
     bool is_computed;                      /* with a parameter, or with what was so computed */
+    bool is_chance;                        /* what it returns is a number that was drawn */
     uint32_t row;                          /* its place among calls of the API in a row, or 0 */
     uint32_t roots;                        /* models that had a part in it */
     uint32_t made_subject;                 /* with what made its first operand, or UINT32_MAX */
@@ -97,7 +98,8 @@ struct tc_fact_label {
     uint64_t n;        /* calls in all */
     bool is_of_script; /* called at the top of the script */
     bool is_operator;
-    uint32_t order; /* place of the first such call before the first step; 0: none */
+    uint64_t n_in_batches; /* calls that make items: of each batch the first alone are told */
+    uint32_t order;        /* place of the first such call before the first step; 0: none */
 };
 
 /* A kind of call and what it did to variables in this window. */
@@ -221,7 +223,8 @@ void tc_fact_watch_free(struct tc_fact_watch *watch);
 /* To facts that were learned without operators these are no calls. */
 static inline bool tc_fact_passes_over(const struct tc_facts *facts, const struct tc_call *call)
 {
-    return facts->table.is_judging && !facts->has_operators && call->role == TC_ROLE_OPERATOR;
+    return facts->table.is_judging && !facts->has_operators &&
+           tc_role_has(call->role, TC_TRAIT_CLOSE);
 }
 
 /* ---- occasion.c: what was seen is counted, or judged ---------------------------------------- */

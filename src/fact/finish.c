@@ -81,12 +81,13 @@ static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
 {
     struct tc_subject subject = tc_subject_of(TC_SUBJECT_RUN);
     const struct tc_fact_part met = {label->n, w->n_windows};
+    const struct tc_fact_part present = {label->n + label->n_in_batches, w->n_windows};
 
     subject.fields[TC_FACT_FN] = label->fn;
     subject.fields[TC_FACT_OF] = label->of;
-    if (w->n_windows)
+    if (w->n_windows && label->n)
         tc_fact_say_met(facts, &subject, TC_ATTRIBUTE_RATE, &met);
-    tc_fact_say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &met);
+    tc_fact_say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &present);
 }
 
 /* Of calls of one API, fewer than one of so many are those of a stage by chance. */
@@ -129,7 +130,7 @@ static void say_flows(struct tc_facts *facts, const struct tc_fact_counter *c)
 static void say_runs(struct tc_facts *facts, const struct tc_fact_watch *w)
 {
     for (size_t i = 0; i < w->labels.n; i++)
-        if (w->labels.items[i].n)
+        if (w->labels.items[i].n || w->labels.items[i].n_in_batches)
             say_run(facts, w, &w->labels.items[i]);
     for (size_t i = 0; i < w->counters.n; i++)
         if (w->counters.items[i].subject.kind == TC_SUBJECT_FLOW)

@@ -473,7 +473,7 @@ static void read_array(struct tc_fact_reader *r, const struct tc_value *v, unsig
     size_t size = r->path.size;
 
     add_count(r, TC_ATTRIBUTE_LENGTH, more < 0 ? v->n : (double)v->n - 1 + (double)more);
-    for (uint32_t i = 0; i < v->n && v->n <= TC_FACT_LIST; i++) {
+    for (uint32_t i = 0; more < 0 && i < v->n && v->n <= TC_FACT_LIST; i++) {
         tc_strbuf_addf(&r->path, "[%u]", (unsigned)i);
         read_value(r, &v->items[i], depth + 1);
         set_path(r, size);

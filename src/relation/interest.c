@@ -86,7 +86,7 @@ static void add_last_word(struct tc_interest *interest, const char *value)
 static void add_every_call(struct tc_interest *interest, bool with_operators)
 {
     for (unsigned role = 0; role < TC_N_ROLES; role++)
-        if (role != TC_ROLE_OPERATOR || with_operators)
+        if (with_operators || !tc_role_has((enum tc_role)role, TC_TRAIT_CLOSE))
             tc_strtab_intern_text(interest->roles, tc_role_text((enum tc_role)role));
 }
 

@@ -217,7 +217,7 @@ struct tc_event {
 static inline bool tc_event_is_close(const struct tc_event *event)
 {
     return event->kind >= TC_EVENT_BEGIN ||
-           (event->kind == TC_EVENT_CALL && event->call->role == TC_ROLE_OPERATOR);
+           (event->kind == TC_EVENT_CALL && tc_role_has(event->call->role, TC_TRAIT_CLOSE));
 }
 
 /* t as ns since 1970; 0 when unknown, and also where a trace names a time beyond all clocks. */

@@ -20,6 +20,7 @@
  *   FOREIGN  its receiver and operands are the user's own: they enter no situation
  *   SETTER   it is there to change settings of an optimizer
  *   OUTER    a call around a training loop; what it contains counts as top level
+ *   CLOSE    of the script's own lines: only what looks closely is told of it
  */
 #define TC_ROLE_MAP(X)                                                                            \
     X(FUNCTION, "function", 0)                                                                    \
@@ -41,7 +42,8 @@
     X(FILL, "fill", 0)                                                                            \
     X(UNEVEN, "uneven", 0)                                                                        \
     X(SEED, "seed", 0)                                                                            \
-    X(OPERATOR, "operator", 0)                                                                    \
+    X(OPERATOR, "operator", TC_TRAIT_CLOSE)                                                       \
+    X(DRAW, "draw", TC_TRAIT_CLOSE)                                                               \
     X(LIBRARY, "library", TC_TRAIT_MEMBER | TC_TRAIT_SUBJECT | TC_TRAIT_FOREIGN | TC_TRAIT_OUTER) \
     X(METHOD, "method", TC_TRAIT_FOREIGN | TC_TRAIT_OUTER)
 
@@ -59,6 +61,7 @@ enum tc_trait {
     TC_TRAIT_FOREIGN = 8,
     TC_TRAIT_OUTER = 16,
     TC_TRAIT_SETTER = 32,
+    TC_TRAIT_CLOSE = 64,
 };
 
 /* FUNCTION for a text that is no known role. */

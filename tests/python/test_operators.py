@@ -55,6 +55,21 @@ for step in range(2):
 """
 
 
+DRAWS = """
+import random, numpy, torch
+random.seed(3); numpy.random.seed(4); rng = numpy.random.default_rng(5)
+items = list(range(20)); random.shuffle(items)
+print(random.random(), random.choice("ab"), random.sample(items, 3), random.Random(6).randint(1, 9), random.getrandbits(4))
+order = rng.permutation(6)
+print(torch.arange(6)[order].tolist(), torch.from_numpy(rng.normal(size=(2, 3))).shape, int(rng.integers(9)), numpy.random.rand(2).shape)
+print(numpy.random.RandomState(7).choice(5, size=2, replace=False).tolist(), torch.randperm(3).shape)
+class Noisy(torch.utils.data.Dataset):
+    def __len__(self): return 40
+    def __getitem__(self, i): return torch.zeros(1) + random.random()
+for batch in torch.utils.data.DataLoader(Noisy(), batch_size=40): pass
+"""
+
+
 class Operators(Case):
     def calls(self, *options):
         run = self.traced(SCRIPT, options=options)
@@ -97,6 +112,25 @@ class Operators(Case):
         self.assertEqual({k: len(v) for k, v in at.items()}, {
             ("5", "__getitem__"): 256, ("5", "mul"): 256, ("5", "add"): 256, ("11", "__getitem__"): 400, ("11", "add"): 400})
         self.assertEqual([r["code"] for r in run.records() if r["type"] == "note"], ["loop"])
+
+    def test_draws_outside_of_torch(self):
+        run = self.traced(DRAWS)
+        self.assert_no_errors(run)
+        role = {r["fn"]: r["role"] for r in run.records() if r["type"] == "api"}
+        calls = [r for r in run.records() if r["type"] == "call" and role[r["fn"]] == "draw"]
+        names = [r["fn"].removeprefix("numpy.").removeprefix("random.") for r in calls]
+        self.assertEqual([n for n in names[:15] if "seed" not in n], [
+            "default_rng", "Random.shuffle", "Random.random", "Random.choice", "Random.sample", "Random.randint", "Random.getrandbits",
+            "Generator.permutation", "Generator.normal", "Generator.integers", "RandomState.rand", "RandomState.choice", "Random.random"])
+        self.assertEqual(names.count("Random.random"), 1 + 16)  # of the items of a batch 32 calls are told, of which each makes two
+        ends = {r["id"]: r["value"] for r in run.records() if r["type"] == "return"}
+        by_name = dict(reversed(list(zip(names, calls))))
+        self.assertEqual(by_name["Random.shuffle"]["args"], {"x": [{"more": 20}]})
+        self.assertEqual(ends[by_name["Random.sample"]["id"]], [{"more": 3}])
+        order = ends[by_name["Generator.permutation"]["id"]]
+        self.assertEqual((order["array"], order["shape"], order["dtype"]), ("ndarray", [6], "int64"))
+        index = next(r for r in run.records() if r["type"] == "call" and r["fn"] == "torch.Tensor.__getitem__")["args"]["index"]
+        self.assertEqual((index["id"], index["digest"]), (order["id"], order["digest"]))
 
     def test_they_can_be_left_out(self):
         self.assertEqual(self.calls("--no-operators"), [])

@@ -184,6 +184,21 @@ static PyObject *call_inlining(const struct redirection *r, PyObject *callable,
 }
 #endif
 
+/* Cython's functions look at their slot when they are called by a tuple, too. */
+static PyObject *call_slotless(PyObject *callable, PyObject *const *args, size_t n, PyObject *names)
+{
+    vectorcallfunc *slot = PyCFunction_Check(callable) ? NULL : slot_of(callable);
+    const vectorcallfunc entrance = slot ? *slot : NULL;
+    PyObject *result;
+
+    if (slot)
+        *slot = NULL;
+    result = call_by_tuple(callable, args, n, names);
+    if (slot)
+        *slot = entrance;
+    return result;
+}
+
 static PyObject *call_original(const struct redirection *r, PyObject *callable,
                                PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -195,7 +210,7 @@ static PyObject *call_original(const struct redirection *r, PyObject *callable,
 #endif
     if (r->original)
         return r->original(callable, args, nargsf, names);
-    return call_by_tuple(callable, args, (size_t)PyVectorcall_NARGS(nargsf), names);
+    return call_slotless(callable, args, (size_t)PyVectorcall_NARGS(nargsf), names);
 }
 
 /* ---- control hooks: rare events that the policy wants to hear of ---- */

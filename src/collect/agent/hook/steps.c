@@ -283,7 +283,7 @@ void tc_steps_count_call(struct tc_thread *thread, const struct tc_api *api)
 {
     if (thread->number || thread->n_core)
         return;
-    if (api->role != TC_ROLE_DATA && api->role != TC_ROLE_OPERATOR)
+    if (api->role != TC_ROLE_DATA && !tc_role_has(api->role, TC_TRAIT_CLOSE))
         steps.has_call = true;
 }
 

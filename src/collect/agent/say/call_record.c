@@ -112,6 +112,7 @@ static void add_operands(struct tc_strbuf *out, const struct tc_span *span)
     struct tc_asked asked = {.is_batch = span->is_root};
 
     operands.n = 0;
+    asked.is_brief = span->api->role == TC_ROLE_DRAW;
     asked.digests = span->api->flags & TC_API_CONTENT;
     asked.content = tc_agent.content && !is_init && span->api->role != TC_ROLE_FILL;
     asked.operands = asked.content ? &operands : NULL;
@@ -164,7 +165,8 @@ static struct tc_strbuf *begin_end(struct tc_thread *thread, const char *type,
 void tc_record_return(struct tc_thread *thread, const struct tc_span *span, PyObject *result)
 {
     struct tc_strbuf *out = begin_end(thread, "return", span);
-    struct tc_asked asked = {.is_batch = span->api->role == TC_ROLE_DATA};
+    struct tc_asked asked = {.is_batch = span->api->role == TC_ROLE_DATA,
+                             .is_drawn = span->api->role == TC_ROLE_DRAW};
 
     asked.content = tc_agent.content && !(span->api->flags & TC_API_UNWRITTEN);
     tc_strbuf_adds(out, ",\"value\":");

@@ -15,6 +15,8 @@ struct tc_asked {
     bool content;                 /* the members of "Content" */
     bool is_batch;                /* the value is a batch */
     bool digests;                 /* digests of small tensors, whatever --content says */
+    bool is_brief;                /* of long lists their length alone */
+    bool is_drawn;                /* of all lists */
     struct tc_operands *operands; /* what is to be compared, or NULL */
 };
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collect/agent/say/array.h"
 #include "collect/agent/say/scalar.h"
 #include "collect/agent/say/stats.h"
 #include "collect/agent/torch/classes.h"
@@ -13,6 +14,7 @@
 
 #define MAX_ITEMS 32
 #define MAX_DEPTH 4
+#define MAX_BRIEF 8
 
 struct encoder {
     struct tc_strbuf *out;
@@ -154,6 +156,12 @@ static void add_more(struct encoder *e, Py_ssize_t n)
         tc_strbuf_addf(e->out, ",{\"more\":%lld}", (long long)(n - MAX_ITEMS));
 }
 
+/* A memory of thousands of moves, of which a few are drawn. */
+static bool is_left_out(const struct encoder *e, Py_ssize_t n)
+{
+    return e->asked && ((e->asked->is_brief && (e->depth || n > MAX_BRIEF)) || e->asked->is_drawn);
+}
+
 static void encode_sequence(struct encoder *e, PyObject *value)
 {
     bool is_tuple = PyTuple_Check(value);
@@ -161,7 +169,7 @@ static void encode_sequence(struct encoder *e, PyObject *value)
     size_t before;
 
     tc_strbuf_addc(e->out, '[');
-    if (e->depth >= MAX_DEPTH) {
+    if (e->depth >= MAX_DEPTH || is_left_out(e, n)) {
         if (n)
             tc_strbuf_addf(e->out, "{\"more\":%lld}]", (long long)n);
         else
@@ -346,15 +354,11 @@ static void encode_device(struct encoder *e, PyObject *value)
     PyErr_Clear();
 }
 
-/* numpy is met by name: the agent does not link to it. */
-static bool is_numpy(PyObject *value)
-{
-    return strncmp(Py_TYPE(value)->tp_name, "numpy.", 6) == 0;
-}
-
-/* The policy writes numpy values; they are rare. */
+/* The policy writes what is no array of plain numbers in one piece. */
 static void encode_numpy(struct encoder *e, PyObject *value)
 {
+    if (tc_encode_array(e->out, value))
+        return;
     PyObject *text = tc_policy_call("numpy_json", "(OL)", value, (long long)tc_identity(value));
     Py_ssize_t size;
     const char *json = text ? PyUnicode_AsUTF8AndSize(text, &size) : NULL;
@@ -401,7 +405,7 @@ static void encode(struct encoder *e, PyObject *value)
         tc_strbuf_add_json(e->out, dtype->name, strlen(dtype->name));
     else if (tc_device_is(value))
         encode_device(e, value);
-    else if (is_numpy(value))
+    else if (tc_is_numpy(value))
         encode_numpy(e, value);
     else if (PyType_Check(value))
         encode_type(e, value);

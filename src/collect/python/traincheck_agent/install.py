@@ -220,6 +220,44 @@ def operators(torch):
     attempt("torch.Tensor.__setitem__", _item, torch, "__setitem__", "index", "value")
 
 
+def _draw(callable_, fn, is_method):
+    """A builtin that is bound to a generator is not handed it: it is another API of the same name."""
+    if agent.is_redirected(callable_):
+        return
+    params = signature.outside_parameters(callable_, is_method)
+    flags = agent.OUTERMOST | agent.OWN | (agent.METHOD if is_method else 0)
+    number = agent.add_api(fn, agent.ROLE_DRAW, flags, table.DRAW_GROUP, signature.defaults(params))
+    roles[fn] = agent.ROLE_DRAW
+    agent.redirect(callable_, number, params, None, None, False, False)
+
+
+def _draws_of(path, name, methods):
+    """The methods of a class of generators, and the functions of the module that are builtins bound to one."""
+    module = sys.modules[path]
+    cls = getattr(module, name, None)
+    for method in (methods.split() if methods != "*" else dir(cls)) if isinstance(cls, type) else ():
+        function, fn = _attribute(cls, method), f"{path}.{name}.{method}"
+        if method.startswith("_") or not callable(function) or fn in _done or not wants(fn, agent.ROLE_DRAW):
+            continue
+        _done.add(fn)
+        attempt(fn, _draw, function, fn, True)
+        bound = vars(module).get(method)
+        if isinstance(bound, types.BuiltinFunctionType) and isinstance(bound.__self__, cls):
+            attempt(fn, _draw, bound, fn, False)
+
+
+def draws():
+    """What the script draws by generators of Python and of numpy."""
+    for path, name, methods in table.DRAWS:
+        if path in sys.modules:
+            attempt(path, _draws_of, path, name, methods)
+    make = getattr(sys.modules.get("numpy.random"), "default_rng", None)
+    fn = "numpy.random.default_rng"
+    if make is not None and fn not in _done and wants(fn, agent.ROLE_DRAW):
+        _done.add(fn)
+        attempt(fn, _draw, make, fn, False)
+
+
 def extra_function(path):
     """One more function or method, named in the file of --apis."""
     owner_path, _, name = path.rpartition(".")

@@ -43,9 +43,14 @@ def _tensor_methods(torch):
         install.tensor_methods(torch)
 
 
+def _are_own_lines_traced():
+    return settings.flag("operators") or settings.selected is not None
+
+
 def _operators(torch):
-    if settings.flag("operators") or settings.selected is not None:
+    if _are_own_lines_traced():
         install.operators(torch)
+        install.draws()
 
 
 def _check(torch):
@@ -104,6 +109,9 @@ def imported(args, _result=None):
         install.package(name.split(".")[0])
     elif name in table.LATER:
         install.package("torch")
+    elif name == "numpy.random":  # numpy 2 loads it when it is asked for
+        if _are_own_lines_traced() and "torch" in sys.modules:
+            _once(name, install.draws)
     elif name == "subprocess":
         _once(name, process.subprocess_imported)
     elif name.startswith("torch._dynamo"):

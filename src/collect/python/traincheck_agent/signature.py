@@ -199,6 +199,15 @@ def parameters(callable_, skip_first=False):
         return ()
 
 
+def outside_parameters(callable_, skip_first=False):
+    """The same of what is none of torch's: a schema of its name would be of something else."""
+    try:
+        return (_of_python(callable_, skip_first),)
+    except (TypeError, ValueError):
+        found = _of_doc(callable_, skip_first)
+        return () if found is None else (found,)
+
+
 def named(*names):
     """The one alternative of parameters that have these names and no defaults."""
     return (tuple(_param(name) for name in names if name),)

@@ -15,7 +15,7 @@ from _traincheck_agent import (ASK, CHECKPOINT, CONTENT, LOOK, METHOD, MODULE, O
 Row = namedtuple("Row", "owner names role flags group why")
 
 # APIs of one group recurse into each other: only the outermost call is an event.
-BACKWARD_GROUP, MODE_GROUP, CONVERT_GROUP, STATE_GROUP = 1, 2, 3, 4
+BACKWARD_GROUP, MODE_GROUP, CONVERT_GROUP, STATE_GROUP, DRAW_GROUP = 1, 2, 3, 4, 5
 
 SCHEDULER = "torch.optim.lr_scheduler.LRScheduler"
 OPTIMIZER = "torch.optim.Optimizer"
@@ -94,7 +94,7 @@ TABLE = (
     Row("torch", "load", ROLE_LOAD, OUTERMOST, 0, "resuming"),
     Row("torch", "manual_seed seed", ROLE_SEED, OUTERMOST, 0, "seeding"),
     Row("torch.cuda", "manual_seed manual_seed_all", ROLE_SEED, OUTERMOST, 0, "seeding"),
-    Row("numpy.random", "seed", ROLE_SEED, OUTERMOST, 0, "seeding in workers"),
+    Row("numpy.random", "seed", ROLE_SEED, OUTERMOST, DRAW_GROUP, "seeding in workers"),
     Row("torch", "from_numpy", ROLE_FUNCTION, OUTERMOST | CONTENT, 0,
         "where data of workers enter: equal contents are a shared random state"),
     Row("torch", "empty", ROLE_FUNCTION, OUTERMOST | UNWRITTEN, 0, "memory for tensors"),
@@ -135,6 +135,15 @@ OPERATORS = """add sub mul div pow remainder matmul mm mv dot outer addmm baddbm
     add_ sub_ mul_ div_ pow_ lerp_ addcmul_ addcdiv_ neg_ clamp_ masked_fill_ scatter_ scatter_add_ index_add_ index_copy_
     bernoulli_
     fake_quantize_per_tensor_affine fake_quantize_per_channel_affine quantize_per_tensor""".split()
+
+# Generators outside of torch, whose draws the script asks for by lines of its own; "*" is every public method.
+DRAWS = (
+    ("random", "Random", """seed getstate setstate random getrandbits randbytes randrange randint choice choices shuffle sample
+        uniform triangular gauss normalvariate lognormvariate expovariate gammavariate betavariate paretovariate weibullvariate
+        vonmisesvariate binomialvariate"""),
+    ("numpy.random", "RandomState", "*"),
+    ("numpy.random", "Generator", "*"),
+)
 
 # Operators of the language, as the methods that they stand for and the names of their operand.
 SYMBOLS = {
