@@ -60,6 +60,8 @@ static const struct {
      "copy of it?"                                                                                  },
     {"Consistent/replica", "data",          "differs",        NULL,
      "Does a sampler part the data among the ranks, or do all draw it by the same seed?"            },
+    {"Consistent/replica", "seed",          "",               NULL,
+     "Does the sampler get the rank in its seed? It parts the data by its rank already."            },
     {"APIArg/constant",    "self.training", "false",          NULL,
      "Is eval() called before this loop, on the module that is called here?"                        },
     {"APIArg/constant",    "self.training", "true",           NULL,

@@ -272,6 +272,11 @@ static void find_needs(struct mining *m)
 
     if (m->source == &tc_source_facts)
         tc_fact_find_needs(&rows, &m->accepted);
+    for (size_t i = 0; i < m->accepted.items.n; i++) {
+        struct tc_invariant *x = m->accepted.items.items[i];
+        if (tc_relation_find(tc_strtab_text(m->evidence->symbols, x->relation))->needs_operators)
+            x->needs |= TC_NEED_BIT(TC_NEED_OPERATORS);
+    }
 }
 
 /* What held-out traces say of the invariants that are left. */

@@ -106,6 +106,7 @@ struct replica_state {
     TC_VEC(struct steps) steps; /* by generation */
     struct tc_strtab *situations;
     struct tc_map batches; /* process → digest of what models were given in the open window */
+    struct tc_map seeds;   /* process → that by which its first sampler parts the data */
     struct tc_map uneven;  /* processes whose steps are not those of the other ranks */
     size_t held;
 };
@@ -142,6 +143,7 @@ static void replica_release(void *state)
     tc_generations_release(&r->generations);
     tc_map_release(&r->uneven);
     tc_map_release(&r->batches);
+    tc_map_release(&r->seeds);
     tc_strtab_free(r->situations);
 }
 
@@ -331,6 +333,40 @@ static void report_batch(struct replica_state *r, struct pending_step *step,
     tc_map_remove(&r->batches, (uintptr_t)process);
 }
 
+/* Settings of one group have one serial. */
+#define SERIAL_OF_SAMPLER (TC_NONE + 1)
+
+static void report_seed(struct replica_state *r, struct pending_step *step,
+                        const struct tc_process *process)
+{
+    struct tc_variable v = {.serial = SERIAL_OF_SAMPLER,
+                            .name = TC_SYM_SAMPLER,
+                            .kind = TC_SYM_SAMPLER,
+                            .has_data = true,
+                            .is_setting = true};
+    const struct statement said = {
+        .variable = &v, .key = TC_SYM_SAMPLER, .attr = TC_SYM_SEED, .rank = process->rank};
+
+    if (tc_map_get(&r->seeds, (uintptr_t)process, &v.data))
+        add_statement(r, step, &said);
+}
+
+/* Something that shuffles data and gives each rank its part of them: by seeds of their own ranks
+ * have some samples twice, and others never. The first one of a process is told. */
+static void on_sampler(struct replica_state *r, const struct tc_event *event)
+{
+    const struct tc_value *attrs = tc_value_get(event->call->self, "attrs");
+    const struct tc_value *seed = tc_value_get(attrs, "seed");
+    uint64_t known;
+
+    if (!seed || seed->kind != TC_VALUE_INT || !tc_value_is_true(tc_value_get(attrs, "shuffle")) ||
+        !tc_value_get(attrs, "rank") ||
+        tc_value_int(tc_value_get(attrs, "num_replicas"), 0) != event->process->world ||
+        tc_map_get(&r->seeds, (uintptr_t)event->process, &known))
+        return;
+    tc_map_put(&r->seeds, (uintptr_t)event->process, (uint64_t)seed->integer);
+}
+
 /* A model is given something to train on. */
 static void on_forward(struct replica_state *r, const struct tc_event *event)
 {
@@ -407,6 +443,7 @@ static void report(struct replica_state *r, struct pending_step *step, struct tc
     } else {
         report_variables(r, step, symbols, process, sink);
         report_batch(r, step, process);
+        report_seed(r, step, process);
         for (size_t pos = 0; (settings = tc_map_next(&process->settings, &pos));)
             report_settings(r, step, settings, process->rank);
     }
@@ -459,8 +496,10 @@ static size_t outcome_of(const struct replica *replica, bool has_met, struct tc_
         return n;
     }
     if (replica->variable.is_setting) {
+        const bool is_seed = replica->variable.kind == TC_SYM_SAMPLER;
         if (!replica->is_incomparable)
-            out[n++] = tc_consistent_agreement(symbols, TC_SYM_SETTINGS, !replica->data_differs);
+            out[n++] = tc_consistent_agreement(symbols, is_seed ? TC_SYM_SEED : TC_SYM_SETTINGS,
+                                               !replica->data_differs);
         return n;
     }
     /* Ranks see batches of their own, and so have running statistics of their own. */
@@ -773,9 +812,12 @@ static void replica_observe(void *state, struct tc_strtab *symbols, const struct
     }
     if (event->kind == TC_EVENT_CALL && event->call->role == TC_ROLE_UNEVEN)
         tc_map_put(&r->uneven, (uintptr_t)event->process, 1);
-    if (event->kind == TC_EVENT_CALL && !event->process->is_worker && event->process->world > 1 &&
-        tc_is_training_forward(event->call))
-        on_forward(r, event);
+    if (event->kind == TC_EVENT_CALL && !event->process->is_worker && event->process->world > 1) {
+        if (tc_is_training_forward(event->call))
+            on_forward(r, event);
+        else if (event->call->role == TC_ROLE_LIBRARY)
+            on_sampler(r, event);
+    }
     if (!is_replica(event))
         return;
     struct steps *steps = steps_of(r, event->process);
@@ -853,6 +895,8 @@ static const struct tc_claim claims[] = {
     TC_CONSISTENT_CLAIM(TC_SYM_SHAPE, TC_SUPPORT_LAW, SAME, NULL),
     TC_CONSISTENT_CLAIM(TC_SYM_SETTINGS, TC_SUPPORT_LAW,
                         "%a of each %k are the same on all ranks in every step", NULL),
+    TC_CONSISTENT_CLAIM(TC_SYM_SEED, TC_SUPPORT_LAW,
+                        "%a of each %k that parts data among all ranks is the same on them", NULL),
     {
              .key = {TC_SYM_BATCH},
              .kind = TC_SYM_BATCH,

@@ -142,6 +142,8 @@ void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbo
             interest->variables = true;
         interest->owners |= param->attr == TC_SYM_OWNED;
         interest->content |= param->name == TC_SYM_BATCH;
+        if (param->name == TC_SYM_SAMPLER)
+            tc_strtab_intern_text(interest->roles, tc_role_text(TC_ROLE_LIBRARY));
         if (param->attr == TC_SYM_KEPT) /* what loads write is meant */
             tc_strtab_intern_text(interest->roles, tc_role_text(TC_ROLE_LOAD));
     }

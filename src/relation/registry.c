@@ -38,6 +38,8 @@
     X(tc_source_follow)     \
     X(tc_source_distinct)   \
     X(tc_source_givers)     \
+    X(tc_source_terms)      \
+    X(tc_source_columns)    \
     X(tc_source_draws)      \
     X(tc_source_settings)   \
     X(tc_source_facts)      \
@@ -75,6 +77,8 @@
     X(tc_api_arg_never)          \
     X(tc_api_arg_rate)           \
     X(tc_api_arg_padding)        \
+    X(tc_api_arg_terms)          \
+    X(tc_api_arg_column)         \
     X(tc_api_arg_distinct)       \
     X(tc_api_arg_setting)        \
     X(tc_api_output_constant)    \

@@ -58,6 +58,7 @@
     X(INIT, "init")                                 \
     X(OWNED, "owned")                               \
     X(SETTINGS, "settings")                         \
+    X(SEED, "seed")                                 \
     X(DECAY, "decay")                               \
     X(SHAPE, "shape")                               \
     X(EQUAL, "equal")                               \
@@ -65,6 +66,10 @@
     X(DISTINCT, "distinct")                         \
     X(REPEATED, "repeated")                         \
     X(CONTENT, "content")                           \
+    X(GRAPHED, "graphed")                           \
+    X(UNGRAPHED, "ungraphed")                       \
+    X(APART, "apart")                               \
+    X(NESTED, "nested")                             \
     /* first words of atoms */                      \
     X(CALL, "call")                                 \
     X(CHANGE, "change")                             \
@@ -93,6 +98,9 @@
     X(FINITE, "\"finite\"")                         \
     X(NOT_FINITE, "\"not_finite\"")                 \
     X(DISTINCT_VALUE, "\"distinct\"")               \
+    X(GRAPHED_VALUE, "\"graphed\"")                 \
+    X(APART_VALUE, "\"apart\"")                     \
+    X(EQUAL_VALUE, "\"equal\"")                     \
     /* kinds of variables */                        \
     X(PARAMETER, "Parameter")                       \
     X(BUFFER, "buffer")                             \
@@ -101,11 +109,15 @@
     X(PARAM_GROUP, "param_group")                   \
     X(BATCH, "batch")                               \
     X(VALUE, "value")                               \
+    X(SAMPLER, "sampler")                           \
+    X(TERM, "term")                                 \
+    X(COLUMN, "column")                             \
     /* descriptors */                               \
     X(ROOT_FORWARD, "root.forward")                 \
     X(TRAINING_FORWARD, "root.forward[train,grad]") \
     X(FROZEN_NORMS, "root.forward.frozen_norms")    \
     X(STEP_WINDOW, "step window")                   \
+    X(LOSS, "loss")                                 \
     X(ZERO_GRAD, "zero_grad")                       \
     X(CLIP, "clip")                                 \
     X(CLIP_SUM, "clip sum")                         \

@@ -234,14 +234,14 @@ class Trace:
             self.set(v, grad="null")
         self.leave()
 
-    def forward(self, model, changes=(), at="train.py:11", ctx=None, training=None, args=None):
+    def forward(self, model, changes=(), at="train.py:11", ctx=None, training=None, args=None, value=None):
         self.enter(FORWARD, at=at, ctx=ctx, args=args,
                    self={"object": "__main__.Net", "id": model["id"], "role": "root",
                          "attrs": {"training": model["training"] if training is None else training}})
         for v in model["vars"]:
             if v.name.split(".", 1)[1] in changes:
                 self.change(v)
-        self.leave()
+        self.leave(value=value)
 
     def evaluate(self, model, changes=(), training=False):
         """One forward in evaluation; training: eval() was forgotten."""
@@ -249,8 +249,9 @@ class Trace:
         self.forward(model, changes, at="train.py:20", ctx={"grad": False}, training=training)
         self.stage = stage
 
-    def backward(self, model, grad="non_zero", at="train.py:12", reaches=None, hook=None, changes=()):
-        self.enter("torch.Tensor.backward", at=at)
+    def backward(self, model, grad="non_zero", at="train.py:12", reaches=None, hook=None, changes=(), of=None):
+        """of: the tensor that it is called of."""
+        self.enter("torch.Tensor.backward", at=at, **({"self": of} if of else {}))
         for v in self.parameters(model) if reaches is None else reaches:
             if v.attrs["requires_grad"]:
                 self.set(v, grad=grad)
