@@ -19,7 +19,7 @@ static const struct tc_opt options[] = {
     TC_OPT_SWITCH(FLAG, "tensor-methods", 0, AT(config.tensor_methods),
                   "trace the methods of torch.Tensor"),
     TC_OPT_SWITCH(FLAG, "no-operators", 0, AT(config.no_operators),
-                  "leave out what the script's own lines compute"),
+                  "leave out the script's own lines and functions"),
     TC_OPT_VALUE(NAMES, "models-to-track", 0, "NAME[,..]", AT(models),
                  "only these models (default all)"),
     TC_OPT_VALUE(UINT, "sampling-interval", 0, "N", AT(config.sampling_interval),

@@ -254,7 +254,8 @@ static struct tc_fact_open *open_one(struct tc_fact_watch *w, int64_t id)
     if (w->n_open == w->open.n)
         tc_vec_push(&w->open, (struct tc_fact_open){0});
     struct tc_fact_open *open = &w->open.items[w->n_open];
-    *open = (struct tc_fact_open){.id = id, .inside = TC_FACT_NO_INSIDE};
+    *open = (struct tc_fact_open){
+        .id = id, .inside = TC_FACT_NO_INSIDE, .inside_own = TC_FACT_NO_INSIDE};
     if (w->n_open++)
         open->outer = open[-1].lead ? open[-1].lead : open[-1].outer;
     return open;
@@ -486,6 +487,7 @@ static void read_operands(struct tc_facts *facts, const struct tc_fact_watch *w,
 
     /* What calls of torch hand to others inside follows from the release alone. */
     reader.tells_keys = tc_fact_is_of_script(call);
+    reader.is_own = call->role == TC_ROLE_OWN;
     if (call->args)
         tc_fact_read_value(&reader, "args", call->args);
     reader.has_class = true;
@@ -620,6 +622,7 @@ static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
     struct tc_fact_reader reader = {.table = &facts->table,
                                     .out = &facts->entries,
                                     .subject = open->subject,
+                                    .is_own = open->is_own,
                                     .pack = &facts->pack};
     struct tc_strbuf same = TC_STRBUF_INIT;
 
@@ -631,7 +634,7 @@ static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
         tc_strbuf_adds(&same, i ? "," : "");
         tc_strbuf_add(&same, name.text, name.size);
     }
-    if (has_many(&facts->pack))
+    if (has_many(&facts->pack) && !open->is_own)
         tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_EQUALS,
                          (struct tc_str){same.text ? same.text : "", (uint32_t)same.size});
     if (end->finite >= 0)
@@ -780,6 +783,7 @@ void tc_fact_call_ends(struct tc_facts *facts, struct tc_fact_watch *w, const st
         meet_scalar(facts, w, open, "value", call->end->value,
                     tc_fact_is_of_script(call) && call->role != TC_ROLE_OPERATOR);
     tc_fact_inside_ends(facts, w, open->inside);
+    tc_fact_inside_ends(facts, w, open->inside_own);
     note_lead(w, tc_fact_settle_said(facts, 1, open->lead, NULL), open->lead);
     give_on(facts, w, open, call);
     tc_fact_give_row(w, open, call, &facts->pack);
@@ -790,4 +794,103 @@ void tc_fact_call_ends(struct tc_facts *facts, struct tc_fact_watch *w, const st
     }
     if (w->n_open && !w->open.items[w->n_open - 1].inner)
         w->open.items[w->n_open - 1].inner = open->lead ? open->lead : open->inner;
+}
+
+/* ---- functions that the script defines ------------------------------------------------------ */
+
+/* Whatever computes with its operands inside of it is told of for itself. */
+static void pack_own_operands(struct tc_facts *facts, struct tc_fact_watch *w,
+                              struct tc_fact_open *open, const struct tc_call *call)
+{
+    struct tc_fact_pack *pack = &facts->pack;
+
+    pack_begins(facts, open->subject, 'b');
+    pack->has_content = false;
+    tc_fact_pack_value(pack, call->args, 0);
+    tc_fact_pack_value(pack, call->self, 0);
+    tc_fact_pack_value(pack, call->ctx, 0);
+    find_sources(facts, w, pack);
+    if (facts->sources.n)
+        tc_strbuf_add(&pack->bytes, facts->sources.items,
+                      facts->sources.n * sizeof(*facts->sources.items));
+    open->is_computed = find_computed(w, pack, false);
+    compare_operands(facts, w, open, call);
+    memcpy(open->operands.tensors, pack->tensors, pack->n_tensors * sizeof(*pack->tensors));
+    open->operands.n_tensors = pack->n_tensors;
+    open->flow = taint_of(w, &open->operands);
+}
+
+void tc_fact_own_begins(struct tc_facts *facts, struct tc_fact_watch *w, const struct tc_call *call)
+{
+    struct tc_fact_open *outer = around(facts, w, call), *open;
+    struct tc_fact_class *known;
+    tc_fact_lead cause;
+
+    tc_vec_push(&w->own, ((struct tc_fact_open){.id = call->id,
+                                                .inside = TC_FACT_NO_INSIDE,
+                                                .made_subject = UINT32_MAX,
+                                                .is_own = true}));
+    open = &w->own.items[w->own.n - 1];
+    open->outer = outer ? outer->lead ? outer->lead : outer->outer : 0;
+    open->latest = w->latest;
+    open->label = label_of(facts, w, call);
+    open->subject = subject_of(facts, w, open, outer, call);
+    count(w, open, call);
+    if (tc_fact_is_of_script(call) || tc_fact_is_of_batch(call))
+        (void)tc_fact_call_inside(facts, w, outer, call, 0);
+    pack_own_operands(facts, w, open, call);
+    cause = open->flow ? open->flow : open->outer;
+    known = class_of(facts);
+    if (!known)
+        read_operands(facts, w, open, call);
+    open->lead = settle(facts, known, open->subject, cause);
+    note_lead(w, open->lead, cause);
+}
+
+/* Tensors are made by what it calls; an array that none of that shows is its own. */
+static void give_on_own(struct tc_fact_watch *w, const struct tc_fact_open *open,
+                        const struct tc_call *call)
+{
+    const struct tc_value *value = call->end->value;
+    const int64_t serial = tc_value_int(tc_value_get(value, "id"), TC_NONE);
+
+    if (tc_value_get(value, "array") && serial > open->latest && !tc_fact_producer(w, serial))
+        produce(w, serial, tc_fact_word(w->labels.items[open->label].fn, 0, 0));
+}
+
+static void settle_own_result(struct tc_facts *facts, struct tc_fact_watch *w,
+                              struct tc_fact_open *open, const struct tc_call *call)
+{
+    const tc_fact_lead cause = open->lead ? open->lead : open->flow;
+    struct tc_fact_class *known;
+    tc_fact_lead lead;
+
+    pack_begins(facts, open->subject, 'e');
+    facts->pack.has_content = false;
+    tc_fact_pack_value(&facts->pack, call->end->value, 0);
+    (void)find_computed(w, &facts->pack, open->is_computed);
+    for (size_t i = 0; i < facts->pack.n_tensors && i < N_ALIASES; i++)
+        tc_strbuf_addc(&facts->pack.bytes, is_operand(open, facts->pack.tensors[i]) ? 'y' : 'n');
+    known = class_of(facts);
+    if (!known)
+        read_result(facts, open, call->end);
+    lead = settle(facts, known, open->subject, cause);
+    note_lead(w, lead, cause);
+    open->lead = open->lead ? open->lead : lead;
+    meet_scalar(facts, w, open, "value", call->end->value, tc_fact_is_of_script(call));
+    note_lead(w, tc_fact_settle_said(facts, 1, open->lead, NULL), open->lead);
+    give_on_own(w, open, call);
+}
+
+void tc_fact_own_ends(struct tc_facts *facts, struct tc_fact_watch *w, const struct tc_call *call)
+{
+    struct tc_fact_open open;
+
+    while (w->own.n && w->own.items[w->own.n - 1].id > call->id)
+        w->own.n--;
+    if (!w->own.n || w->own.items[w->own.n - 1].id != call->id)
+        return;
+    open = w->own.items[--w->own.n];
+    if (!call->raised)
+        settle_own_result(facts, w, &open, call);
 }

@@ -64,11 +64,12 @@ struct tc_fact_open {
     const char *rows;             /* how many of its rows came before in this pass; or NULL */
     enum tc_fact_again again, here, drawn; /* the operands; to this receiver; the result */
     bool is_computed;                      /* with a parameter, or with what was so computed */
+    bool is_own;                           /* of a function that the script defines */
     bool is_chance;                        /* what it returns is a number that was drawn */
     uint32_t row;                          /* its place among calls of the API in a row, or 0 */
     uint32_t roots;                        /* models that had a part in it */
     uint32_t made_subject;                 /* with what made its first operand, or UINT32_MAX */
-    uint32_t inside;                       /* what it calls, or TC_FACT_NO_INSIDE */
+    uint32_t inside, inside_own;           /* what it calls, or TC_FACT_NO_INSIDE */
     int64_t latest;                        /* the last tensor that was known before it */
     int64_t index;                         /* of the row that all its operands are of; TC_NONE */
 };
@@ -126,6 +127,7 @@ struct tc_fact_setting {
 struct tc_fact_inside {
     struct tc_subject subject;
     bool is_top;             /* of the script: an occasion is a step */
+    bool is_own;             /* of functions that the script defines, whose order is told alone */
     struct tc_map calls;     /* API → the occasion, from 1 on, in which it was met last */
     TC_VEC(tc_sym) all;      /* all of them */
     TC_VEC(tc_sym) sequence; /* those of this occasion, in the order of their first calls */
@@ -142,8 +144,8 @@ struct tc_fact_inside {
 struct tc_fact_insides {
     struct tc_strtab *tuples; /* packed subjects */
     TC_VEC(struct tc_fact_inside) items;
-    tc_sym stage; /* the script's last one, and its number */
-    uint32_t top;
+    tc_sym stage[2]; /* the script's last one, and its number; of functions of its own */
+    uint32_t top[2];
 };
 
 /* From the smallest to the largest, of so many. */
@@ -166,6 +168,7 @@ struct tc_fact_scalar {
 struct tc_fact_watch {
     const struct tc_process *process;
     TC_VEC(struct tc_fact_open) open; /* outermost first */
+    TC_VEC(struct tc_fact_open) own;  /* calls of the script's own functions, around no other */
     size_t n_open;                    /* of the items, which keep their memory */
     /* Serial of a tensor → word for the call, and TC_FACT_COMPUTED where a model did. */
     struct tc_map producers, old_producers;
@@ -363,6 +366,11 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *watch,
                          const struct tc_call *call);
 void tc_fact_call_ends(struct tc_facts *facts, struct tc_fact_watch *watch,
                        const struct tc_call *call);
+/* The same of a function that the script defines, which is around no other call. */
+void tc_fact_own_begins(struct tc_facts *facts, struct tc_fact_watch *watch,
+                        const struct tc_call *call);
+void tc_fact_own_ends(struct tc_facts *facts, struct tc_fact_watch *watch,
+                      const struct tc_call *call);
 void tc_fact_variable(struct tc_facts *facts, struct tc_fact_watch *watch,
                       const struct tc_event *event);
 /* The record of a group, which its first one names, and what broke by it; what the first step

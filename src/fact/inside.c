@@ -42,35 +42,42 @@ static uint32_t number_of(struct tc_fact_insides *insides, const struct tc_subje
         tc_vec_push(&insides->items, ((struct tc_fact_inside){
                                          .subject = *subject,
                                          .is_top = subject->fields[TC_FACT_FN] == TC_NO_SYM,
+                                         .is_own = subject->fields[TC_FACT_BY] != TC_NO_SYM,
                                          .occasion = 1,
                                      }));
     return number;
 }
 
-static uint32_t top_of(struct tc_fact_insides *insides, tc_sym stage)
+/* by: "own" where functions that the script defines are told of. */
+static uint32_t top_of(struct tc_fact_insides *insides, tc_sym stage, tc_sym by)
 {
     struct tc_subject subject = tc_subject_of(TC_SUBJECT_INSIDE);
+    const bool is_own = by != TC_NO_SYM;
 
-    if (!insides->items.n || insides->stage != stage) {
+    if (!insides->items.n || insides->stage[is_own] != stage) {
         subject.fields[TC_FACT_STAGE] = stage;
-        insides->top = number_of(insides, &subject);
-        insides->stage = stage;
+        subject.fields[TC_FACT_BY] = by;
+        insides->top[is_own] = number_of(insides, &subject);
+        insides->stage[is_own] = stage;
     }
-    return insides->top;
+    return insides->top[is_own];
 }
 
 /* Of a call around others, once it has one. */
-static uint32_t within(struct tc_fact_watch *w, struct tc_fact_open *around, tc_sym stage)
+static uint32_t within(struct tc_fact_watch *w, struct tc_fact_open *around, tc_sym stage,
+                       tc_sym by)
 {
     struct tc_subject subject = tc_subject_of(TC_SUBJECT_INSIDE);
+    uint32_t *inside = by == TC_NO_SYM ? &around->inside : &around->inside_own;
 
-    if (around->inside == TC_FACT_NO_INSIDE) {
+    if (*inside == TC_FACT_NO_INSIDE) {
         subject.fields[TC_FACT_FN] = w->labels.items[around->label].fn;
         subject.fields[TC_FACT_OF] = w->labels.items[around->label].of;
         subject.fields[TC_FACT_STAGE] = stage;
-        around->inside = number_of(&w->insides, &subject);
+        subject.fields[TC_FACT_BY] = by;
+        *inside = number_of(&w->insides, &subject);
     }
-    return around->inside;
+    return *inside;
 }
 
 /* ---- what is expected ----------------------------------------------------------------------- */
@@ -139,11 +146,14 @@ tc_fact_lead tc_fact_call_inside(struct tc_facts *facts, struct tc_fact_watch *w
 {
     if (call->parent && !around)
         return 0; /* its record was lost */
+    const tc_sym by =
+        call->role == TC_ROLE_OWN ? tc_strtab_intern_text(facts->table.symbols, "own") : TC_NO_SYM;
     const uint32_t number = around
                                 ? within(w, around,
                                          tc_fact_is_of_batch(call) ? tc_fact_stage_of(facts, call)
-                                                                   : call->parent->stage)
-                                : top_of(&w->insides, call->stage);
+                                                                   : call->parent->stage,
+                                         by)
+                                : top_of(&w->insides, call->stage, by);
     struct tc_fact_inside *inside = &w->insides.items.items[number];
     bool is_new;
     uint64_t *last = tc_map_at(&inside->calls, call->descriptor, &is_new);
@@ -299,8 +309,8 @@ void tc_fact_say_insides(struct tc_facts *facts, struct tc_fact_watch *w)
     for (size_t i = 0; i < w->insides.items.n; i++) {
         struct tc_fact_inside *inside = &w->insides.items.items[i];
         say_order(facts, inside);
-        if (w->process->selection)
-            continue; /* other calls may have been made */
+        if (w->process->selection || inside->is_own)
+            continue; /* other calls may have been made; one's own are made now and then */
         qsort_r(inside->all.items, inside->all.n, sizeof(*inside->all.items), compare_names,
                 facts->table.symbols);
         say_names(facts, inside, TC_ATTRIBUTE_CALLS, inside->all.items, inside->all.n);

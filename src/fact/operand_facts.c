@@ -452,14 +452,28 @@ static void read_members(struct tc_fact_reader *r, const struct tc_value *v, uns
     tc_strbuf_release(&keys);
 }
 
+/* Also one that is null. */
+static const struct tc_value *member_of(const struct tc_value *v, const char *key)
+{
+    for (uint32_t i = 0; i < v->n; i++)
+        if (tc_str_is(v->members[i].key, key))
+            return &v->members[i].value;
+    return NULL;
+}
+
 /* Scalar attributes alone: what an object holds beyond them are objects of their own. */
 static void read_object(struct tc_fact_reader *r, const struct tc_value *v, unsigned depth)
 {
     const struct tc_value *attrs = tc_value_get(v, "attrs");
+    const struct tc_value *name = member_of(v, "name");
 
     if (depth || !r->has_class) {
         set_scalar(r, &v->members[0].value);
         add(r, TC_ATTRIBUTE_CLASS);
+    }
+    if (name) {
+        set_scalar(r, name);
+        add(r, TC_ATTRIBUTE_NAMED);
     }
     for (uint32_t i = 0; attrs && attrs->kind == TC_VALUE_OBJECT && i < attrs->n; i++)
         if (attrs->members[i].value.kind < TC_VALUE_ARRAY)
@@ -501,7 +515,7 @@ static void read_value(struct tc_fact_reader *r, const struct tc_value *v, unsig
         read_array(r, v, depth);
     } else if (v->kind != TC_VALUE_OBJECT) {
         set_scalar(r, v);
-        add(r, TC_ATTRIBUTE_VALUE);
+        add(r, r->is_own && v->kind == TC_VALUE_BOOL ? TC_ATTRIBUTE_FLAG : TC_ATTRIBUTE_VALUE);
     } else if (is_tensor(v)) {
         read_tensor(r, v);
     } else if (is_object(v)) {

@@ -70,6 +70,7 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_vec_release(&w->changes);
     tc_vec_release(&w->settings);
     tc_vec_release(&w->open);
+    tc_vec_release(&w->own);
     tc_vec_release(&w->labels);
     tc_vec_release(&w->counters);
     tc_vec_release(&w->roots);
@@ -123,9 +124,11 @@ static void facts_observe(void *state, struct tc_strtab *symbols, const struct t
         return;
     w = tc_fact_watch_of(facts, event->process);
     if (event->kind == TC_EVENT_BEGIN && is_told(facts, event->call))
-        tc_fact_call_begins(facts, w, event->call);
+        (event->call->role == TC_ROLE_OWN ? tc_fact_own_begins : tc_fact_call_begins)(facts, w,
+                                                                                      event->call);
     else if (event->kind == TC_EVENT_CALL && is_told(facts, event->call))
-        tc_fact_call_ends(facts, w, event->call);
+        (event->call->role == TC_ROLE_OWN ? tc_fact_own_ends : tc_fact_call_ends)(facts, w,
+                                                                                  event->call);
     else if (event->kind == TC_EVENT_VARIABLE)
         tc_fact_variable(facts, w, event);
     else if (event->kind == TC_EVENT_WINDOW)

@@ -58,6 +58,8 @@ enum tc_fact_field {
     X(CLASS, "class")                   \
     X(KEYS, "keys")                     \
     X(LENGTH, "length")                 \
+    X(FLAG, "flag")                     \
+    X(NAMED, "named")                   \
     X(TENSOR, "tensor")                 \
     X(DTYPE, "dtype")                   \
     X(NDIM, "ndim")                     \

@@ -44,6 +44,7 @@
     X(SEED, "seed", 0)                                                                            \
     X(OPERATOR, "operator", TC_TRAIT_CLOSE)                                                       \
     X(DRAW, "draw", TC_TRAIT_CLOSE)                                                               \
+    X(OWN, "own", TC_TRAIT_CLOSE)                                                                 \
     X(LIBRARY, "library", TC_TRAIT_MEMBER | TC_TRAIT_SUBJECT | TC_TRAIT_FOREIGN | TC_TRAIT_OUTER) \
     X(METHOD, "method", TC_TRAIT_FOREIGN | TC_TRAIT_OUTER)
 

@@ -71,6 +71,7 @@ struct tc_api {
     unsigned announced; /* the trace file (by generation) that has its `api` record */
     bool off;           /* switched off after an error of ours */
     bool in_skipped;    /* also met in steps that sampling leaves out */
+    bool is_running;    /* of role OWN: a call of it is open, whose recursion is no event */
 };
 
 /* --content */

@@ -26,6 +26,8 @@ static bool is_inner(const struct tc_thread *thread, const struct tc_span *span)
     const struct tc_api *api = span->api;
     const struct tc_open_call *top = top_call(thread);
 
+    if (api->role == TC_ROLE_OWN)
+        return api->is_running;
     if (!top)
         return false;
     if (api->flags & TC_API_TOP)
@@ -171,6 +173,15 @@ static void push(struct tc_thread *thread, const struct tc_span *span)
     thread->n_core += !tc_api_is_container(span->api);
 }
 
+/* A function of the script's own is around no call: what it calls is what the script calls. */
+static void enter(struct tc_thread *thread, const struct tc_span *span)
+{
+    if (span->api->role == TC_ROLE_OWN)
+        span->api->is_running = true;
+    else
+        push(thread, span);
+}
+
 static void open_span(struct tc_thread *thread, struct tc_span *span)
 {
     bool traced = true;
@@ -180,14 +191,15 @@ static void open_span(struct tc_thread *thread, struct tc_span *span)
     thread->n_modules += span->is_counted;
     if (!traced || is_inner(thread, span) || !tc_agent_ready())
         return;
-    before(thread, span);
+    if (span->api->role != TC_ROLE_OWN)
+        before(thread, span);
     span->id = tc_agent.next_call++;
     span->is_open = true;
     span->is_recorded = !tc_agent.is_skipped || tc_api_is_container(span->api);
     if (span->is_recorded)
         tc_record_call(thread, span);
     tc_steps_count_call(thread, span->api);
-    push(thread, span);
+    enter(thread, span);
 }
 
 /* Inside of a root, is it a module of no interest? That is all there is to know of it. */
@@ -307,12 +319,27 @@ static void write_end(struct tc_thread *thread, const struct tc_span *span, PyOb
         tc_record_raise(thread, span, type, value);
 }
 
+/* It stands on no stack, and nothing is looked at. */
+static void close_own(struct tc_thread *thread, const struct tc_span *span, PyObject *result,
+                      PyObject *type, PyObject *value)
+{
+    span->api->is_running = false;
+    if (span->is_recorded && result)
+        tc_record_return(thread, span, result);
+    else if (span->is_recorded)
+        tc_record_raise(thread, span, type, value);
+}
+
 static void close_span(struct tc_thread *thread, struct tc_span *span, PyObject *result,
                        PyObject *type, PyObject *value)
 {
     thread->n_modules -= span->is_counted;
     if (!span->is_open)
         return;
+    if (span->api->role == TC_ROLE_OWN) {
+        close_own(thread, span, result, type, value);
+        return;
+    }
     if (span->api->flags & TC_API_CHECKPOINT)
         thread->stage = span->stage_before;
     if (span->is_recorded)

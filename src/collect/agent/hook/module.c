@@ -85,6 +85,15 @@ static PyObject *redirect_item(PyObject *self, PyObject *args)
     return PyBool_FromLong(is_done);
 }
 
+static PyObject *watch(PyObject *self, PyObject *dict)
+{
+    (void)self;
+    if (!PyDict_Check(dict))
+        return PyErr_Format(PyExc_TypeError, "a dict");
+    tc_slots_watch(dict);
+    Py_RETURN_NONE;
+}
+
 static PyObject *is_redirected(PyObject *self, PyObject *callable)
 {
     (void)self;
@@ -357,6 +366,7 @@ static PyMethodDef methods[] = {
     {"redirect",       redirect,       METH_VARARGS, NULL},
     {"redirect_item",  redirect_item,  METH_VARARGS, NULL},
     {"is_redirected",  is_redirected,  METH_O,       NULL},
+    {"watch",          watch,          METH_O,       NULL},
     {"start",          start,          METH_VARARGS, NULL},
     {"join",           join,           METH_VARARGS, NULL},
     {"detail",         detail,         METH_VARARGS, NULL},

@@ -302,20 +302,25 @@ static bool is_left_out(const struct tc_thread *thread, const struct tc_api *api
 /* Of what a line of the user's makes of the items of one batch so much is told: a script has the
  * same few lines for all of them. */
 #define MAX_IN_BATCH 32
+/* Of functions that the script defines. */
+#define MAX_OWN_IN_BATCH 8
+
+struct batch_told {
+    int64_t batch;
+    unsigned n;
+};
 
 /* Has enough been told of the batch that is being made, if one is? */
-static bool is_batch_told(const struct tc_thread *thread)
+static bool is_batch_told(const struct tc_thread *thread, struct batch_told *told, unsigned max)
 {
-    static int64_t batch = -1;
-    static unsigned n_told;
     const struct tc_open_call *items = thread->stack.items;
 
     for (size_t i = 0; i < thread->stack.n; i++) {
         if (items[i].api->role != TC_ROLE_DATA)
             continue;
-        n_told = batch == items[i].id ? n_told : 0;
-        batch = items[i].id;
-        return ++n_told > MAX_IN_BATCH;
+        told->n = told->batch == items[i].id ? told->n : 0;
+        told->batch = items[i].id;
+        return ++told->n > max;
     }
     return false;
 }
@@ -324,9 +329,11 @@ static bool is_batch_told(const struct tc_thread *thread)
  * moments of an episode makes thousands of such calls, each of which takes longer to tell than to
  * make. */
 #define MAX_AT_A_PLACE 256
+/* And of one function that the script defines. */
+#define MAX_OF_A_FUNCTION 32
 
 /* Of the thread that trains alone. */
-static bool is_place_told(const struct tc_place_in_code *place)
+static bool is_place_told(const void *code, int instruction, uint64_t max)
 {
     static struct tc_map counts; /* of the step: place → calls */
     static int64_t step;
@@ -336,19 +343,20 @@ static bool is_place_told(const struct tc_place_in_code *place)
     if (tc_agent.step != step)
         tc_map_clear(&counts);
     step = tc_agent.step;
-    uint64_t *count = tc_map_at(
-        &counts, tc_hash_mix((uintptr_t)place->code, (uint64_t)place->instruction, 0), &is_new);
-    if (++*count <= MAX_AT_A_PLACE)
+    uint64_t *count =
+        tc_map_at(&counts, tc_hash_mix((uintptr_t)code, (uint64_t)instruction, 0), &is_new);
+    if (++*count <= max)
         return false;
-    if (!is_noted)
+    if (!is_noted && max == MAX_AT_A_PLACE)
         tc_agent_note("loop", "a place computes more in a step than is told of it", 0);
-    is_noted = true;
+    is_noted |= max == MAX_AT_A_PLACE;
     return true;
 }
 
 /* Does a line of the user's call it? */
 static bool is_own(struct tc_thread *thread)
 {
+    static struct batch_told told = {.batch = -1};
     struct tc_place_in_code place;
     bool is_user;
 
@@ -357,7 +365,18 @@ static bool is_own(struct tc_thread *thread)
     thread->guard++;
     is_user = tc_frames_user_place(&place);
     thread->guard--;
-    return is_user && !is_batch_told(thread) && !is_place_told(&place);
+    return is_user && !is_batch_told(thread, &told, MAX_IN_BATCH) &&
+           !is_place_told(place.code, place.instruction, MAX_AT_A_PLACE);
+}
+
+/* A function that the script defines, whoever calls it. */
+static bool is_of_script(const struct tc_thread *thread, const struct tc_api *api)
+{
+    static struct batch_told told = {.batch = -1};
+
+    return !tc_agent.worker && !thread->number && !api->is_running &&
+           !is_batch_told(thread, &told, MAX_OWN_IN_BATCH) &&
+           !is_place_told(api, -1, MAX_OF_A_FUNCTION);
 }
 
 static bool is_event(const struct redirection *r, struct tc_thread *thread)
@@ -365,7 +384,35 @@ static bool is_event(const struct redirection *r, struct tc_thread *thread)
     const struct tc_api *api = r->hook.api;
 
     return api && !api->off && !thread->muted && !is_left_out(thread, api) &&
-           (!(api->flags & TC_API_OWN) || is_own(thread));
+           (!(api->flags & TC_API_OWN) || is_own(thread)) &&
+           (api->role != TC_ROLE_OWN || is_of_script(thread, api));
+}
+
+/* ---- names of the script's own ---- */
+
+static PyObject *watched; /* a dict that is looked at again when it has grown; or NULL */
+static Py_ssize_t n_watched;
+
+void tc_slots_watch(PyObject *dict)
+{
+    Py_XDECREF(watched);
+    watched = Py_NewRef(dict);
+    n_watched = PyDict_GET_SIZE(dict);
+}
+
+static void look_at_watched(struct tc_thread *thread)
+{
+    PyObject *done;
+
+    if (!watched || PyDict_GET_SIZE(watched) == n_watched || thread->number)
+        return;
+    n_watched = PyDict_GET_SIZE(watched);
+    thread->guard++;
+    done = tc_policy_call("look_at_own", NULL);
+    Py_XDECREF(done);
+    if (!done)
+        tc_agent_failed(NULL, "names of the script");
+    thread->guard--;
 }
 
 static PyObject *lead(struct redirection *r, PyObject *callable, PyObject *const *args,
@@ -375,8 +422,10 @@ static PyObject *lead(struct redirection *r, PyObject *callable, PyObject *const
 
     if (!thread || thread->guard)
         return call_original(r, callable, args, nargsf, names);
-    if (is_event(r, thread))
+    if (is_event(r, thread)) {
+        look_at_watched(thread);
         return call_traced(r, thread, callable, args, nargsf, names);
+    }
     return call_control(r, thread, callable, args, nargsf, names);
 }
 

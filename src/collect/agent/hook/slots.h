@@ -30,6 +30,8 @@ struct tc_hook {
  */
 bool tc_slot_redirect(PyObject *callable, const struct tc_hook *hook);
 bool tc_slot_is_redirected(PyObject *callable);
+/* Whenever this dict has another size the policy is told, by look_at_own(). */
+void tc_slots_watch(PyObject *dict);
 /*
  * Redirect type[index], of a class that took it over from a C type. Classes with the same one may
  * follow, and the last hook stands for all. False where the type has another.

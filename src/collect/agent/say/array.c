@@ -43,7 +43,7 @@ bool tc_is_numpy(PyObject *value)
 }
 
 static void add_array(struct tc_strbuf *out, PyObject *value, const Py_buffer *view,
-                      const char *dtype)
+                      const char *dtype, bool has_digest)
 {
     const int64_t serial = tc_identity(value);
 
@@ -61,7 +61,7 @@ static void add_array(struct tc_strbuf *out, PyObject *value, const Py_buffer *v
     tc_strbuf_adds(out, "],\"dtype\":\"");
     tc_strbuf_adds(out, dtype);
     tc_strbuf_adds(out, "\",\"device\":\"cpu\",\"requires_grad\":false");
-    if (view->len <= MAX_CONTENT) {
+    if (has_digest && view->len <= MAX_CONTENT) {
         tc_strbuf_adds(out, ",\"digest\":");
         tc_encode_digest(
             out, tc_digest(view->buf, (size_t)view->len, tc_digest_seed(dtype, NULL, 0)), false);
@@ -90,7 +90,7 @@ static bool encode_number(struct tc_strbuf *out, PyObject *value)
     return number != NULL;
 }
 
-bool tc_encode_array(struct tc_strbuf *out, PyObject *value)
+bool tc_encode_array(struct tc_strbuf *out, PyObject *value, bool has_digest)
 {
     const char *dtype;
     Py_buffer view;
@@ -103,7 +103,7 @@ bool tc_encode_array(struct tc_strbuf *out, PyObject *value)
     }
     dtype = dtype_of(view.format);
     if (dtype)
-        add_array(out, value, &view, dtype);
+        add_array(out, value, &view, dtype, has_digest);
     PyBuffer_Release(&view);
     return dtype != NULL;
 }

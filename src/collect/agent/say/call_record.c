@@ -112,15 +112,16 @@ static void add_operands(struct tc_strbuf *out, const struct tc_span *span)
     struct tc_asked asked = {.is_batch = span->is_root};
 
     operands.n = 0;
-    asked.is_brief = span->api->role == TC_ROLE_DRAW;
+    asked.is_brief = span->api->role == TC_ROLE_OWN || span->api->role == TC_ROLE_DRAW;
     asked.digests = span->api->flags & TC_API_CONTENT;
     asked.content = tc_agent.content && !is_init && span->api->role != TC_ROLE_FILL;
-    asked.operands = asked.content ? &operands : NULL;
+    asked.operands = asked.content && !asked.is_brief ? &operands : NULL;
     tc_agent.stats = has_stats && !is_init;
     if (span->receiver) {
         tc_strbuf_adds(out, ",\"self\":");
         tc_encode_self(out, span->receiver, span->is_root, &asked);
     }
+    asked.is_named = span->api->role == TC_ROLE_OWN;
     tc_strbuf_addc(out, ',');
     tc_arguments_add(out, span->sig, &span->args, &asked);
     tc_operands_add(out, &operands);
@@ -166,7 +167,8 @@ void tc_record_return(struct tc_thread *thread, const struct tc_span *span, PyOb
 {
     struct tc_strbuf *out = begin_end(thread, "return", span);
     struct tc_asked asked = {.is_batch = span->api->role == TC_ROLE_DATA,
-                             .is_drawn = span->api->role == TC_ROLE_DRAW};
+                             .is_drawn = span->api->role == TC_ROLE_DRAW,
+                             .is_brief = span->api->role == TC_ROLE_OWN};
 
     asked.content = tc_agent.content && !(span->api->flags & TC_API_UNWRITTEN);
     tc_strbuf_adds(out, ",\"value\":");

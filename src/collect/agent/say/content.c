@@ -293,6 +293,8 @@ static unsigned members_of(PyObject *tensor, const struct tc_tensor *as, int64_t
         members |= DIGEST;
     if (!asked->content || as->n == 0)
         return members;
+    if (asked->is_brief) /* one number is a loss or a rate */
+        return as->n == 1 && as->dtype->number != TC_NUMBER_OTHER && as->is_contiguous ? FLOAT : 0;
     members |= members_of_batch(as, serial, asked->is_batch);
     if (tc_agent.content == TC_CONTENT_FULL)
         members |= DIGEST;

@@ -17,6 +17,7 @@ struct tc_asked {
     bool digests;                 /* digests of small tensors, whatever --content says */
     bool is_brief;                /* of long lists their length alone */
     bool is_drawn;                /* of all lists */
+    bool is_named;                /* objects by the names that the script has for them */
     struct tc_operands *operands; /* what is to be compared, or NULL */
 };
 

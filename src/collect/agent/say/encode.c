@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collect/agent/say/array.h"
+#include "collect/agent/say/names.h"
 #include "collect/agent/say/scalar.h"
 #include "collect/agent/say/stats.h"
 #include "collect/agent/torch/classes.h"
@@ -156,6 +157,11 @@ static void add_more(struct encoder *e, Py_ssize_t n)
         tc_strbuf_addf(e->out, ",{\"more\":%lld}", (long long)(n - MAX_ITEMS));
 }
 
+static bool is_short(const struct encoder *e)
+{
+    return e->asked && (e->asked->is_brief || e->asked->is_drawn);
+}
+
 /* A memory of thousands of moves, of which a few are drawn. */
 static bool is_left_out(const struct encoder *e, Py_ssize_t n)
 {
@@ -219,7 +225,9 @@ static void encode_dict(struct encoder *e, PyObject *value)
 
     tc_strbuf_adds(e->out, "{\"dict\":{");
     e->depth++;
-    while (e->depth <= MAX_DEPTH && n < MAX_ITEMS && PyDict_Next(value, &pos, &key, &item)) {
+    const int max_depth = is_short(e) ? 1 : MAX_DEPTH;
+
+    while (e->depth <= max_depth && n < MAX_ITEMS && PyDict_Next(value, &pos, &key, &item)) {
         if (n++)
             tc_strbuf_addc(e->out, ',');
         add_key(e->out, key);
@@ -334,8 +342,10 @@ static void encode_object(struct encoder *e, PyObject *value, bool is_root)
     add_id(e->out, tc_identity(value));
     if (is_root)
         tc_strbuf_adds(e->out, ",\"role\":\"root\"");
+    if (e->asked && e->asked->is_named)
+        tc_names_add(e->out, value, tc_identity(value));
     tc_strbuf_adds(e->out, ",\"attrs\":{");
-    dict = attrs_of(value, class);
+    dict = is_short(e) ? NULL : attrs_of(value, class);
     add_attrs(e, dict, class->kind == TC_CLASS_MODULE ? value : NULL, is_root);
     Py_XDECREF(dict);
     tc_strbuf_adds(e->out, "}}");
@@ -357,7 +367,7 @@ static void encode_device(struct encoder *e, PyObject *value)
 /* The policy writes what is no array of plain numbers in one piece. */
 static void encode_numpy(struct encoder *e, PyObject *value)
 {
-    if (tc_encode_array(e->out, value))
+    if (tc_encode_array(e->out, value, !e->asked || !e->asked->is_brief))
         return;
     PyObject *text = tc_policy_call("numpy_json", "(OL)", value, (long long)tc_identity(value));
     Py_ssize_t size;

@@ -3,10 +3,11 @@
 import sys
 
 import _traincheck_agent as agent
-from . import annotations, classes, install, plan, process, relied, settings, table
+from . import annotations, classes, install, own, plan, process, relied, settings, table
 from .classes import describe as describe_class
 from .device import architecture, compiler_paths, driver_paths, has_come, look, stream_of, wait_for
 from .names import name_in_module, name_of_root as name_of_object, place_of_file
+from .own import look as look_at_own, name_of as name_of_operand
 from .process import ending, open_trace
 from .values import as_double, autocast_json, content, found_inf, name_of_root, numpy_json, placement_json, scaler_settings, shield
 
@@ -51,6 +52,7 @@ def _operators(torch):
     if _are_own_lines_traced():
         install.operators(torch)
         install.draws()
+        own.start()
 
 
 def _check(torch):
@@ -121,6 +123,8 @@ def imported(args, _result=None):
     package = name.split(".")[0]
     if _INSTRUMENTED and _is_whole(package):
         _instrument(name)
+    if _are_own_lines_traced() and _is_whole(name):
+        own.imported(name)
     for path in settings.many("extra"):
         if path.split(".")[0] == package and _is_whole(package):
             install.extra_function(path)

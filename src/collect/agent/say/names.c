@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/agent/say/names.h"
+
+#include "base/map.h"
+#include "collect/agent/say/scalar.h"
+
+static struct tc_map known; /* serial → a name or None, kept for ever: a script has few */
+
+static PyObject *ask(PyObject *object, int64_t serial)
+{
+    PyObject *name = tc_policy_call("name_of_operand", "(O)", object);
+
+    if (name && name != Py_False)
+        tc_map_put(&known, (uint64_t)serial, (uint64_t)(uintptr_t)Py_NewRef(name));
+    if (!name)
+        PyErr_Clear();
+    return name;
+}
+
+void tc_names_add(struct tc_strbuf *out, PyObject *object, int64_t serial)
+{
+    PyObject *name;
+    uint64_t pointer;
+
+    if (!serial)
+        return;
+    name = tc_map_get(&known, (uint64_t)serial, &pointer)
+               ? Py_NewRef((PyObject *)(uintptr_t)pointer)
+               : ask(object, serial);
+    if (name && name != Py_False) {
+        tc_strbuf_adds(out, ",\"name\":");
+        tc_encode_scalar(out, name);
+    }
+    Py_XDECREF(name);
+}

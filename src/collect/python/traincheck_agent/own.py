@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions and classes that the script's own files define: they are found where the modules of these files name them."""
+import os
+import sys
+import types
+
+import _traincheck_agent as agent
+from . import install, names, owners, process, settings, signature
+
+MAX_FUNCTIONS = 400  # a script that defines more is a library
+MAX_NAMES = 500  # objects whose names are looked for
+
+_SPECIAL = ("__init__", "__call__", "__getitem__", "__iter__", "__next__")
+_PROGRAM = ("__main__", "__mp_main__")
+
+_modules = {}  # name of a module of the script's: how many of its names have been looked at
+_n_functions = 0
+_n_names = 0
+
+
+def _is_in_folder(path):
+    """Beside the program, or below the folder in which it was started: another checkout may be the user's, too."""
+    folder = owners._program_folder()
+    places = [owners.START] if folder is None else [folder, owners.START]
+    return any(owners._is_below(owners.absolute(path), place) for place in places if place != os.sep)
+
+
+def _is_own(module):
+    file = getattr(module, "__file__", None)
+    if any(module.__name__ == wanted or module.__name__.startswith(wanted + ".") for wanted in settings.many("instrument")):
+        return False
+    if module.__name__ in _PROGRAM:
+        return True
+    return file is not None and _is_in_folder(file) and owners.owner_of(file, vars(module)) == "user"
+
+
+def _has_secret(function):
+    code = function.__code__
+    return any(process._is_secret(name) for name in code.co_varnames[:code.co_argcount + code.co_kwonlyargcount])
+
+
+def _function_of(value, module):
+    """The user's function, also below a decorator; None if there is none that this module defines."""
+    for _ in range(8):
+        if isinstance(value, types.FunctionType) and value.__module__ == module.__name__ and names.is_user_function(value) \
+                and not hasattr(value, "__wrapped__"):
+            return value
+        value = getattr(value, "__wrapped__", None)
+    return None
+
+
+def _trace(value, module, flags):
+    global _n_functions
+    function = _function_of(value, module)
+    if function is None or agent.is_redirected(function) or _n_functions >= MAX_FUNCTIONS or function.__name__ == "<lambda>" \
+            or _has_secret(function):
+        return
+    fn = f"{'__main__' if module.__name__ in _PROGRAM else module.__name__}.{function.__qualname__}".replace(".<locals>", "")
+    if install.wants(fn, agent.ROLE_OWN) and fn not in settings.many("extra"):
+        _n_functions += 1
+        params = signature.outside_parameters(function, bool(flags & agent.METHOD))
+        number = agent.add_api(fn, agent.ROLE_OWN, flags, 0, signature.defaults(params))
+        install.roles[fn] = agent.ROLE_OWN
+        agent.redirect(function, number, params, None, None, False, False)
+
+
+def _is_of_torch(cls):
+    """Modules, optimizers, schedulers and functions of autograd are traced as what they are."""
+    return any(base.__module__.split(".")[0] == "torch" and not base.__module__.startswith("torch.utils.data") for base in cls.__mro__)
+
+
+def _class(cls, module):
+    if _is_of_torch(cls) or issubclass(cls, BaseException):
+        return
+    for name, value in list(vars(cls).items()):
+        if name.startswith("__") and name not in _SPECIAL:
+            continue
+        if isinstance(value, (types.FunctionType, staticmethod, classmethod)):
+            _trace(install.plain(value), module, 0 if isinstance(value, staticmethod) else agent.METHOD)
+
+
+def _look_at(name):
+    """What the module names since the last time."""
+    module = sys.modules.get(name)
+    if module is None:
+        return
+    found = list(vars(module).items())
+    first = _modules[name] if _modules[name] <= len(found) else 0
+    _modules[name] = len(found)
+    for key, value in found[first:]:
+        if isinstance(value, type):
+            if value.__module__ == module.__name__:
+                install.attempt(key, _class, value, module)
+        elif callable(value) and not isinstance(value, types.BuiltinFunctionType):
+            install.attempt(key, _trace, value, module, 0)
+
+
+def imported(name):
+    """A module is there; the script's own are looked through once torch is."""
+    module = sys.modules.get(name)
+    file = getattr(module, "__file__", None)
+    if name in _modules or not isinstance(file, str) or file.startswith((owners._STDLIB, *owners._site_folders())) or not _is_own(module):
+        return
+    _modules[name] = 0
+    if "torch" in sys.modules:
+        _look_at(name)
+
+
+def look():
+    """The script has new names of its own."""
+    for name in list(_modules):
+        _look_at(name)
+
+
+def start():
+    """torch is there."""
+    main = sys.modules.get("__main__")
+    if main is not None and _is_own(main):
+        _modules["__main__"] = 0
+        agent.watch(vars(main))
+    look()
+
+
+def name_of(value):
+    """The name of an object in the innermost frame of the script's that has one, or None; False where too many were asked for."""
+    global _n_names
+    _n_names += 1
+    if _n_names > MAX_NAMES:
+        return False
+    frame = sys._getframe(1)
+    while frame is not None:
+        if owners.owner_of(frame.f_code.co_filename, frame.f_globals) == "user":
+            for scope in (frame.f_locals, frame.f_globals):
+                for name, found in list(scope.items()):
+                    if found is value and not name.startswith("_"):
+                        return name
+            return None
+        frame = frame.f_back
+    return None

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions and classes that the script's own files define: their calls are in the trace, and are around no other call."""
+import unittest
+
+from traced import Case
+
+HELPERS = """
+import torch
+def mean(values): return sum(values) / len(values)
+def _twice(x): return 2 * x
+class Scale:
+    def __init__(self, by): self.by = by
+    def __call__(self, x): return _twice(x) * self.by
+    @staticmethod
+    def nothing(): return None
+"""
+
+SCRIPT = """
+import torch
+from helpers import Scale, mean
+class Data(torch.utils.data.Dataset):
+    def __init__(self, n): self.x = torch.arange(3.0 * n).reshape(n, 3)
+    def __len__(self): return len(self.x)
+    def __getitem__(self, i): return self.x[i]
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(3, 1)
+    def forward(self, x): return self.fc(x)
+    def norm(self): return sum(p.norm() for p in self.parameters())
+def numbers(n):
+    yield from range(n)
+def factorial(n): return 1 if n < 2 else n * factorial(n - 1)
+def login(token): return len(token)
+@torch.no_grad()
+def evaluate(model, loader, name="valid"):
+    return mean([model(x).sum().item() for x in loader]), True
+def train(model, loader, optimizer, epoch):
+    for x in loader:
+        optimizer.zero_grad()
+        model(scale(x)).sum().backward()
+        optimizer.step()
+def main():
+    global scale
+    torch.manual_seed(0)
+    scale = Scale(by=0.01)
+    fit, held = torch.utils.data.DataLoader(Data(80), 40), torch.utils.data.DataLoader(Data(4), 4)
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.001)
+    for epoch in range(2):
+        train(net, fit, optimizer, epoch)
+        evaluate(net, held)
+    print(factorial(5), sum(numbers(3)), login("secret"), Scale.nothing(), net.norm() > 0, mean([epoch] * 20), [mean([i]) for i in range(50)][-1])
+main()
+"""
+
+
+class Own(Case):
+    def setUp(self):
+        super().setUp()
+        self.script(HELPERS, "helpers.py")
+
+    def calls_of(self, run):
+        self.assert_no_errors(run)
+        self.role = {r["fn"]: r["role"] for r in run.records() if r["type"] == "api"}
+        self.ends = {r["id"]: r for r in run.records() if r["type"] == "return"}
+        return [r for r in run.records() if r["type"] == "call" and self.role[r["fn"]] == "own"]
+
+    def test_what_is_traced(self):
+        run = self.traced(SCRIPT)
+        calls = self.calls_of(run)
+        self.assertEqual(run.out, "120 3 6 None tensor(True) 1.0 49.0\n")
+        names = [r["fn"].removeprefix("__main__.") for r in calls]
+        self.assertEqual({name: names.count(name) for name in names}, {
+            "helpers.Scale.__init__": 1, "Data.__init__": 2, "train": 2, "Data.__getitem__": 4 * 8 + 2 * 4, "helpers.Scale.__call__": 4,
+            "helpers._twice": 4, "evaluate": 2, "helpers.mean": 1 + 32, "factorial": 1, "numbers": 1, "helpers.Scale.nothing": 1})
+        # main() runs before anything is traced, login() has a token; 32 calls of one function in a step, 8 of one batch. The first
+        # evaluation belongs to the step before the last
+        self.assertEqual(self.role["torch.nn.Module.__call__"], "forward")
+        self.assertEqual(self.role["__main__.Net.norm"], "method")
+
+    def test_what_is_told_of_a_call(self):
+        calls = self.calls_of(self.traced(SCRIPT))
+        by_name = {r["fn"].removeprefix("__main__."): r for r in reversed(calls)}
+        evaluate = by_name["evaluate"]
+        self.assertEqual((evaluate["at"], evaluate["by"]), ("script.py:35", "user"))
+        model, loader = evaluate["args"]["model"], evaluate["args"]["loader"]
+        self.assertEqual((model["object"], model["name"], model["attrs"]), ("__main__.Net", "net", {"training": True}))
+        self.assertEqual((loader["object"], loader["name"], loader["attrs"]), ("torch.utils.data.DataLoader", "held", {}))
+        self.assertEqual(evaluate["args"]["name"], "valid")
+        self.assertIs(self.ends[evaluate["id"]]["value"][1], True)
+        self.assertEqual([r["args"]["epoch"] for r in calls if r["fn"] == "__main__.train"], [0, 1])
+        self.assertEqual(by_name["helpers.Scale.__init__"]["args"], {"by": 0.01})
+        self.assertEqual([r["args"]["values"] for r in calls if r["fn"] == "helpers.mean"][2], [{"more": 20}])
+
+    def test_they_are_around_no_call(self):
+        run = self.traced(SCRIPT)
+        own = {r["id"] for r in self.calls_of(run)}
+        self.assertFalse([r for r in run.records() if r.get("parent") in own])
+        forward = next(r for r in run.records() if r["type"] == "call" and r["fn"] == "torch.nn.Module.__call__")
+        self.assertEqual((forward["self"]["role"], forward["at"]), ("root", "script.py:24"))
+
+    def test_they_can_be_left_out(self):
+        run = self.traced(SCRIPT, options=("--no-operators",))
+        self.assertEqual(self.calls_of(run), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
