@@ -128,6 +128,22 @@ class Records(InTurn):
                          {"p": 0.0, "training": True, "inplace": False})
         self.assertEqual((call["by"], call["at"].rpartition("/")[2]), ("user", "script.py:2"))
 
+    @script("import torch\n"
+            "class Net(torch.nn.Module):\n"
+            "    def __init__(self):\n"
+            "        super().__init__()\n"
+            "        self.layers = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())\n"
+            "    def forward(self, x):\n"
+            "        x = self.layers(x)\n"
+            "        return torch.tanh(x)\n"
+            "Net()(torch.ones(1, 2))\n")
+    def test_lines_of_the_users_own_are_told_within_calls(self, run):
+        calls = self.calls(run)
+        root, = (c for c in calls if c.get("self", {}).get("role") == "root")
+        lines = {c["fn"].rpartition("torch.")[2]: c.get("at", "").rpartition("/")[2] for c in calls if c["id"] >= root["id"]}
+        self.assertEqual(lines, {"nn.Module.__call__": "script.py:9", "nn.Sequential.forward": "script.py:7", "nn.Linear.forward": "",
+                                 "nn.functional.linear": "", "nn.ReLU.forward": "", "nn.functional.relu": "", "nn.functional.tanh": "script.py:8"})
+
     @script("import torch, torch.nn.functional as F\n"
             "F.relu(torch.ones(2)); F.relu(-torch.ones(2)); F.relu(torch.full((2,), float('nan')))\n"
             "mask = torch.tensor([0.0, float('-inf')])\n"

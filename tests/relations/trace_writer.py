@@ -119,8 +119,8 @@ class Trace:
 
     # ---- calls
 
-    def enter(self, fn, /, role=None, at="train.py:1", by="user", **fields):
-        """Open a call; fields are those of a call record."""
+    def enter(self, fn, /, role=None, at="train.py:1", here=None, by="user", **fields):
+        """Open a call; fields are those of a call record. here: the line of the user's that makes it within another call."""
         if fn not in self.declared:
             self.declared.add(fn)
             self.write({"type": "api", "fn": fn, "role": role or APIS.get(fn, "function")})
@@ -129,7 +129,7 @@ class Trace:
         fields["ctx"] = fields.get("ctx") or self.ctx
         self.write({"type": "call", "id": self.calls, "fn": fn, "t": self.tick(), "step": self.number,
                     "stage": self.stage, "parent": None if top else self.open[-1],
-                    "by": by if top else None, "at": at if top else None, **fields})
+                    "by": by if top else None, "at": at if top else here, **fields})
         self.open.append(self.calls)
         return self.calls
 

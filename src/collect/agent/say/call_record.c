@@ -102,6 +102,8 @@ static void add_place(struct tc_thread *thread, struct tc_strbuf *out)
     }
     if (is_outside(thread))
         tc_frames_add(out);
+    else
+        tc_frames_add_caller(out);
 }
 
 /* An initialiser's operands are memory that is still to be written. */

@@ -172,3 +172,31 @@ void tc_frames_add(struct tc_strbuf *out)
     if (walk.n_lines && tc_agent.stack_depth)
         tc_strbuf_addc(out, ']');
 }
+
+/* Look at one frame on the way to a line of the user's; true if the walk is over. */
+static bool visit_caller(struct tc_strbuf *out, PyFrameObject *frame)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    const struct file *file = file_of(code, frame);
+    const bool is_over = file->path || (file->owner && !passes_on(code));
+
+    if (file->path) {
+        tc_strbuf_adds(out, ",\"at\":");
+        add_line(out, file->path, PyFrame_GetLineNumber(frame));
+    }
+    Py_DECREF(code);
+    return is_over;
+}
+
+void tc_frames_add_caller(struct tc_strbuf *out)
+{
+    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+
+    for (int i = 0; frame && i < MAX_FRAMES; i++) {
+        PyFrameObject *back = visit_caller(out, frame) ? NULL : PyFrame_GetBack(frame);
+
+        Py_DECREF(frame);
+        frame = back;
+    }
+    Py_XDECREF(frame);
+}

@@ -13,6 +13,9 @@
  */
 void tc_frames_add(struct tc_strbuf *out);
 
+/* Add `,"at":...` if a line of the user's own calls, and no function of another's between. */
+void tc_frames_add_caller(struct tc_strbuf *out);
+
 /* The place in the user's own code that runs; false if another's code does. */
 struct tc_place_in_code {
     const PyCodeObject *code; /* borrowed, for comparison alone */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the script calls in its steps, and what a model calls in its forward. A call that no healthy run made there is told of,
+"""What the script calls in its steps, and what a model calls in its forward. A call that no healthy run made there is told of, at its own line,
 though the runs know it from elsewhere; one that is left out is told of by counts."""
 from trace_writer import FORWARD, Trace
 
@@ -7,7 +7,7 @@ OPTIONS = ["--specific"]
 
 
 def op(t, name):
-    t.op(f"torch.{name}", value=t.tensor(4), at="train.py:20", args={"input": t.tensor(4)})
+    t.op(f"torch.{name}", value=t.tensor(4), at="train.py:20", here="net.py:5", args={"input": t.tensor(4)})
 
 
 def train(folder, inside=("relu", "exp"), before=("log",)):
