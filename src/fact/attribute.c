@@ -205,6 +205,11 @@ static void add_call(struct tc_strbuf *out, const struct tc_strtab *symbols, tc_
     add_class(out, tc_strtab_text(symbols, of));
 }
 
+void tc_fact_describe_api(tc_sym fn, const struct tc_strtab *symbols, struct tc_strbuf *out)
+{
+    add_call(out, symbols, fn, TC_NO_SYM);
+}
+
 static void add_changer(struct tc_strbuf *out, const struct tc_fact *fact,
                         const struct tc_strtab *symbols)
 {
@@ -463,6 +468,12 @@ static void add_start(struct tc_strbuf *out, const struct tc_strtab *symbols, co
         tc_describe_call(symbols, f[TC_FACT_IN], out);
     else
         tc_strbuf_adds(out, name);
+}
+
+void tc_fact_describe_start(const struct tc_subject *flow, const struct tc_strtab *symbols,
+                            struct tc_strbuf *out)
+{
+    add_start(out, symbols, flow->fields);
 }
 
 /* What a sentence says of one value. */

@@ -101,5 +101,10 @@ void tc_fact_describe_subject(const struct tc_fact *fact, const struct tc_strtab
                               struct tc_strbuf *out);
 void tc_fact_describe_claim(const struct tc_fact *fact, const struct tc_strtab *symbols,
                             struct tc_strbuf *out);
+/* An API as sentences name it: "Tensor.mul()". */
+void tc_fact_describe_api(tc_sym fn, const struct tc_strtab *symbols, struct tc_strbuf *out);
+/* What a flow comes from: "result 1 of number 2 of tensor()". */
+void tc_fact_describe_start(const struct tc_subject *flow, const struct tc_strtab *symbols,
+                            struct tc_strbuf *out);
 
 #endif /* TC_FACT_ATTRIBUTE_H */

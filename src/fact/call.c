@@ -227,7 +227,7 @@ static void count(struct tc_fact_watch *w, const struct tc_fact_open *open,
     subject.fields[TC_FACT_FN] = label->fn;
     subject.fields[TC_FACT_OF] = label->of;
     subject.fields[TC_FACT_STAGE] = call->stage;
-    tc_fact_tally(w, &subject, call);
+    tc_fact_tally(w, &subject, call, TC_NONE);
     label->n++;
     if (!w->n_windows && !label->order && !tc_role_has(call->role, TC_TRAIT_CLOSE) &&
         (!call->parent || tc_role_has(call->parent->role, TC_TRAIT_OUTER)))
@@ -740,14 +740,20 @@ static void give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
 
     const int64_t target = written(w, call, facts->pack.n_tensors);
     for (size_t i = 0; i < facts->pack.n_tensors; i++) {
-        if (!is_handed_out(w, open, facts->pack.tensors[i]))
-            produce_one(w, open, facts->pack.tensors[i], i, facts->pack.is_computed[i]);
+        const int64_t serial = facts->pack.tensors[i];
+        if (!is_handed_out(w, open, serial)) {
+            produce_one(w, open, serial, i, facts->pack.is_computed[i]);
+            if (facts->table.is_judging)
+                tc_fact_keep_origin(w, open, call, serial);
+        }
         if (lead)
-            tc_map_put(&w->taints, (uint64_t)facts->pack.tensors[i], lead);
+            tc_map_put(&w->taints, (uint64_t)serial, lead);
     }
     if (target != TC_NONE) {
         tc_map_put(&w->writers, w->labels.items[open->label].fn, 1);
         produce_one(w, open, target, 0, open->is_computed);
+        if (facts->table.is_judging)
+            tc_fact_keep_origin(w, open, call, target);
         if (lead)
             tc_map_put(&w->taints, (uint64_t)target, lead);
     }

@@ -42,6 +42,11 @@ static inline bool tc_fact_lead_is_law(tc_fact_lead lead)
 #define TC_FACT_ROOTS   40
 #define TC_FACT_N_ROOTS 24
 
+/* The line that made a tensor, and another one that made what it was made of; or TC_SYM_EMPTY. */
+struct tc_fact_origin {
+    tc_sym line, before;
+};
+
 /* Calls that say the same. */
 struct tc_fact_class {
     struct tc_fact_entry *entries; /* those that break what is expected stand first */
@@ -91,7 +96,9 @@ struct tc_fact_counter {
     uint64_t n, n_all, n_first;        /* in this window; in all; in the first one */
     bool is_reported;                  /* counted in windows before */
     tc_sym at;                         /* where the last of them was made */
+    struct tc_fact_origin from;        /* of a flow, and what flowed */
     uint32_t slots[TC_FACT_N_TALLIES]; /* once looked up; UINT32_MAX: nothing is to be said */
+#define TC_FACT_NOT_LOOKED_UP (UINT32_MAX - 1)
 };
 
 struct tc_fact_label {
@@ -177,6 +184,7 @@ struct tc_fact_watch {
     int64_t latest;        /* serial of the newest tensor */
     int64_t horizon;       /* who made tensors up to this serial may be forgotten */
     struct tc_map taints;  /* serial of a tensor → tc_fact_lead */
+    struct tc_map origins; /* serial of a tensor → its two lines, as origin.c packs them */
     struct tc_strtab *label_tuples, *counter_tuples; /* numbers of labels; counters by subject */
     TC_VEC(struct tc_fact_label) labels;
     TC_VEC(struct tc_fact_counter) counters;
@@ -214,6 +222,8 @@ struct tc_facts {
     struct tc_map class_counts; /* subject → how many classes it has */
     struct tc_fact_pack pack;
     struct tc_fact_entries entries; /* of the occasion at hand */
+    struct tc_strbuf origin;        /* of what breaks: words about its lines */
+    bool has_origin;                /* they are told, and not to be looked up */
     TC_VEC(tc_sym) sources;
     tc_sym ends[TC_FACT_SOURCES + 1], starts[2][TC_FACT_N_STARTS]; /* words of flow.c, once made */
     const struct tc_sink *sink; /* where examples go; set with each event */
@@ -285,9 +295,9 @@ void tc_fact_give_row(struct tc_fact_watch *watch, const struct tc_fact_open *op
                       const struct tc_call *call, const struct tc_fact_pack *result);
 /* The modules whose variables a function is given, in this window. */
 void tc_fact_use(struct tc_facts *facts, struct tc_fact_watch *watch, const struct tc_call *call);
-/* Count one more of the subject in this window. */
+/* Count one more of the subject in this window. serial: of what flows, or TC_NONE. */
 void tc_fact_tally(struct tc_fact_watch *watch, const struct tc_subject *subject,
-                   const struct tc_call *call);
+                   const struct tc_call *call, int64_t serial);
 
 /* ---- inside.c: which calls the script makes, and in which order ----------------------------- */
 
@@ -302,6 +312,28 @@ void tc_fact_inside_ends(struct tc_facts *facts, struct tc_fact_watch *watch, ui
 void tc_fact_tops_end(struct tc_facts *facts, struct tc_fact_watch *watch);
 /* Learning, at the end of a run. */
 void tc_fact_say_insides(struct tc_facts *facts, struct tc_fact_watch *watch);
+
+/* ---- origin.c: at which lines tensors were made --------------------------------------------- */
+
+struct tc_fact_origin tc_fact_origin(const struct tc_fact_watch *watch, int64_t serial);
+/* Judging, a call returned this tensor, or wrote to it. */
+void tc_fact_keep_origin(struct tc_fact_watch *watch, const struct tc_fact_open *open,
+                         const struct tc_call *call, int64_t serial);
+/* "; made at model.py:34 of what was made at data.py:17", lines other than `at`; or nothing. */
+void tc_fact_print_origin(const struct tc_facts *facts, struct tc_fact_origin origin, tc_sym at,
+                          struct tc_strbuf *out);
+/* Words for where the operand was made by which the fact breaks now; NULL if that is not known. */
+const char *tc_fact_origin_of(struct tc_facts *facts, const struct tc_fact *fact);
+/* "model.py:34". */
+void tc_fact_print_line(const struct tc_facts *facts, tc_sym line, struct tc_strbuf *out);
+
+/* ---- missing.c ------------------------------------------------------------------------------ */
+
+/* The line to look at where calls, or flows, of the subject are others than they were, or gone;
+ * TC_SYM_EMPTY where there is none. It leaves words on what stands there as the origin of what is
+ * settled next, until has_origin is false again. */
+tc_sym tc_fact_find_place(struct tc_facts *facts, const struct tc_fact_watch *watch,
+                          const struct tc_subject *subject);
 
 /* ---- early_number.c: how large losses and norms are in the first steps ---------------------- */
 

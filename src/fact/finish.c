@@ -199,14 +199,16 @@ static void miss_calls(struct tc_facts *facts)
 
     for (size_t i = 0; is_whole(facts) && i < facts->table.slots.n; i++) {
         const struct tc_fact_slot *slot = &facts->table.slots.items[i];
-        const struct tc_place place = end_of(w);
+        struct tc_place place = end_of(w);
         if ((slot->fact.attribute != TC_ATTRIBUTE_PRESENT &&
              slot->fact.attribute != TC_ATTRIBUTE_FLOWS_EVER) ||
             slot->held || slot->broken)
             continue;
         tc_fact_say(facts, &slot->fact.subject, TC_NO_SYM, (enum tc_attribute)slot->fact.attribute,
                     "false");
+        place.at = tc_fact_find_place(facts, w, &slot->fact.subject);
         tc_fact_settle_said(facts, 1, w->last_lead, &place);
+        facts->has_origin = false;
     }
 }
 

@@ -8,7 +8,7 @@
 
 /* One breach, or n occasions on which the fact held. */
 static void tell(struct tc_facts *facts, uint32_t slot, tc_sym value, uint64_t n,
-                 tc_fact_lead cause, const struct tc_place *place)
+                 tc_fact_lead cause, const struct tc_place *place, const char *origin)
 {
     const struct tc_fact_slot *s = &facts->table.slots.items[slot];
     const uint32_t leader = cause & ~TC_FACT_LEAD_SETTING;
@@ -19,6 +19,7 @@ static void tell(struct tc_facts *facts, uint32_t slot, tc_sym value, uint64_t n
         .n_outcome = 1,
         .n = n,
         .place = place,
+        .detail = origin,
         .cause =
             leader && leader != slot + 1 ? facts->table.slots.items[leader - 1].key : TC_SYM_EMPTY,
     };
@@ -34,7 +35,7 @@ static void tell_first_held(struct tc_facts *facts, uint32_t slot, const struct 
     if (s->told)
         return;
     s->told = 1;
-    tell(facts, slot, s->fact.value, 1, 0, place);
+    tell(facts, slot, s->fact.value, 1, 0, place, NULL);
 }
 
 /* What content shows once or twice, or an order, may be chance. */
@@ -55,7 +56,8 @@ static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uin
     if (tc_fact_entry_breaks(&facts->table, entry)) {
         slot->broken += times;
         if (is_told(slot, slot->broken))
-            tell(facts, entry->slot, entry->value, times, lead, place);
+            tell(facts, entry->slot, entry->value, times, lead, place,
+                 tc_fact_origin_of(facts, &slot->fact));
         return;
     }
     tc_fact_table_count(&facts->table, entry, times);
@@ -114,7 +116,7 @@ void tc_fact_tell_rare(struct tc_facts *facts, uint32_t number, tc_fact_lead cau
     const struct tc_fact_slot *slot = &facts->table.slots.items[number];
 
     if (slot->broken && !slot->held && !is_told(slot, slot->broken))
-        tell(facts, number, slot->values[0], slot->broken, cause, place);
+        tell(facts, number, slot->values[0], slot->broken, cause, place, NULL);
 }
 
 void tc_fact_say(struct tc_facts *facts, const struct tc_subject *subject, tc_sym path,

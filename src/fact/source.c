@@ -41,6 +41,7 @@ static void facts_close(void *state)
     tc_vec_release(&facts->entries);
     tc_vec_release(&facts->sources);
     tc_strbuf_release(&facts->pack.bytes);
+    tc_strbuf_release(&facts->origin);
     tc_fact_table_release(&facts->table);
     tc_free(facts);
 }
@@ -86,6 +87,7 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_map_release(&w->stepped);
     tc_map_release(&w->owners);
     tc_map_release(&w->taints);
+    tc_map_release(&w->origins);
     tc_fact_history_release(&w->history);
     tc_fact_insides_release(&w->insides);
     tc_free(w);
@@ -255,6 +257,8 @@ static void explain(struct tc_strtab *symbols, const struct tc_invariant *invari
 {
     (void)event;
     tc_fact_explain(tc_invariant_fact(invariant), symbols, example->outcome[0], out);
+    if (example->detail)
+        tc_strbuf_adds(out, example->detail);
 }
 
 #define FORM(symbol, form, text, at, what, look)                                              \

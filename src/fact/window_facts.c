@@ -12,7 +12,6 @@
 
 /* ---- how often ------------------------------------------------------------------------------ */
 
-#define NOT_LOOKED_UP (UINT32_MAX - 1)
 /* In place of a count: there were others in later steps. */
 #define LATER "\"later\""
 
@@ -26,20 +25,21 @@ static struct tc_fact_counter *counter_of(struct tc_fact_watch *w, const struct 
 
     if (number == w->counters.n) {
         for (size_t i = 0; i < TC_FACT_N_TALLIES; i++)
-            c.slots[i] = NOT_LOOKED_UP;
+            c.slots[i] = TC_FACT_NOT_LOOKED_UP;
         tc_vec_push(&w->counters, c);
     }
     return &w->counters.items[number];
 }
 
 void tc_fact_tally(struct tc_fact_watch *w, const struct tc_subject *subject,
-                   const struct tc_call *call)
+                   const struct tc_call *call, int64_t serial)
 {
     struct tc_fact_counter *c = counter_of(w, subject, false);
 
     c->n++;
     c->n_all++;
     c->at = tc_call_at(call);
+    c->from = tc_fact_origin(w, serial);
 }
 
 /* Of a flow there is no parity. */
@@ -59,7 +59,7 @@ static uint32_t slot_of(struct tc_facts *facts, struct tc_fact_counter *c, enum 
 {
     const bool is_flow = c->subject.kind == TC_SUBJECT_FLOW;
 
-    if (c->slots[tally] != NOT_LOOKED_UP)
+    if (c->slots[tally] != TC_FACT_NOT_LOOKED_UP)
         return c->slots[tally];
     c->slots[tally] = UINT32_MAX;
     if (is_flow && c->subject.fields[TC_FACT_BY] != TC_NO_SYM)
@@ -117,47 +117,6 @@ static void expect_counters(const struct tc_facts *facts, struct tc_fact_watch *
     }
 }
 
-/* Is nothing expected of the counter? */
-static bool is_unexpected(const struct tc_fact_counter *c)
-{
-    for (size_t i = 0; i < TC_FACT_N_TALLIES; i++)
-        if (c->slots[i] < NOT_LOOKED_UP)
-            return false;
-    return true;
-}
-
-/* Where the operand came from elsewhere than any run learned from had it; none: TC_SYM_EMPTY. */
-static tc_sym line_of_stranger(const struct tc_fact_watch *w, const struct tc_fact_counter *c)
-{
-    static const enum tc_fact_field shared[] = {TC_FACT_FN, TC_FACT_OF, TC_FACT_STAGE,
-                                                TC_FACT_NAME};
-
-    for (size_t i = 0; i < w->counters.n; i++) {
-        const struct tc_fact_counter *other = &w->counters.items[i];
-        bool is_like = other->subject.kind == TC_SUBJECT_FLOW;
-        for (size_t k = 0; k < sizeof(shared) / sizeof(*shared); k++)
-            is_like &= other->subject.fields[shared[k]] == c->subject.fields[shared[k]];
-        if (is_like && other->n_all && is_unexpected(other))
-            return other->at;
-    }
-    return TC_SYM_EMPTY;
-}
-
-/* Where the calls stand that a count is of: what breaks there is told of that line. */
-static tc_sym line_of(const struct tc_fact_watch *w, const struct tc_fact_counter *c)
-{
-    struct tc_subject calls = c->subject;
-    const bool is_flow = calls.kind == TC_SUBJECT_FLOW;
-    const tc_sym stranger = is_flow ? line_of_stranger(w, c) : TC_SYM_EMPTY;
-
-    if (stranger != TC_SYM_EMPTY || c->at != TC_SYM_EMPTY || !is_flow)
-        return stranger != TC_SYM_EMPTY ? stranger : c->at;
-    calls.kind = TC_SUBJECT_WINDOW;
-    calls.fields[TC_FACT_NAME] = calls.fields[TC_FACT_IN] = calls.fields[TC_FACT_IN_OF] = TC_NO_SYM;
-    const tc_sym number = tc_strtab_find(w->counter_tuples, &calls, sizeof(calls));
-    return number == TC_NO_SYM ? TC_SYM_EMPTY : w->counters.items[number].at;
-}
-
 /* Does a fact break that has not broken before? Its first breach is told with its place. */
 static bool breaks_first(const struct tc_facts *facts)
 {
@@ -179,11 +138,12 @@ static tc_fact_lead settle_count(struct tc_facts *facts, const struct tc_fact_wa
     const bool is_first = breaks_first(facts);
 
     if (is_first) {
-        const tc_sym line = line_of(w, c);
+        const tc_sym line = tc_fact_find_place(facts, w, &c->subject);
         tc_place_of(facts->event, &place);
-        place.at = line == TC_SYM_EMPTY ? place.at : line;
+        place.at = line != TC_SYM_EMPTY ? line : c->at != TC_SYM_EMPTY ? c->at : place.at;
     }
     const tc_fact_lead lead = tc_fact_settle_said(facts, 1, cause, is_first ? &place : NULL);
+    facts->has_origin = false;
     return cause ? cause : lead;
 }
 
