@@ -79,6 +79,7 @@ missing_packages() {
     if [ "${1:-}" = test ]; then
         has_module cmocka || echo libcmocka-dev
         has zstd || echo zstd
+        has g++ || echo g++
         has clang || echo clang
         has_lld || echo lld
         has_browser || [ -n "${no_browser:-}" ] || echo chromium

@@ -53,12 +53,60 @@ def _zeros(device):
     return torch.zeros(_ALIGNMENT, dtype=torch.uint8, device=device)
 
 
+# ---- operators that not all devices have ----
+
+_lacking = set()  # (name, kind of device, dtype)
+
+
+def _unless_lacking(name, operator, instead, tensor):
+    """By an operator, or by others that say the same: a device that lacks it would have to be waited for."""
+    key = name, tensor.device.type, tensor.dtype
+    if key not in _lacking:
+        try:
+            return operator(tensor)
+        except (RuntimeError, NotImplementedError, TypeError):
+            found = instead(tensor)  # not lacking where this fails, too, as for want of memory
+            _lacking.add(key)
+            return found
+    return instead(tensor)
+
+
+def _last_left(flat, is_before):
+    """The first of all, by as many comparisons as their number has digits. One that is no number is before all."""
+    torch = sys.modules["torch"]
+    while flat.numel() > 1:
+        half = (flat.numel() + 1) // 2
+        a, b = flat[:half], flat[-half:]
+        flat = torch.where(is_before(a, b) | (a != a), a, b)
+    return flat[0]
+
+
+def _bounds(tensor):
+    """The smallest and the largest."""
+    def by_halves(flat):
+        return _last_left(flat, lambda a, b: a < b), _last_left(flat, lambda a, b: a > b)
+    return _unless_lacking("aminmax", sys.modules["torch"].aminmax, by_halves, tensor.reshape(-1))
+
+
+def _n_different(flat, low):
+    """Where they span less than _MAX_SPAN: else any number."""
+    def by_marks(flat):
+        torch = sys.modules["torch"]
+        marks = torch.zeros(_MAX_SPAN, dtype=torch.uint8, device=flat.device)
+        places = flat - low
+        return marks.index_fill_(0, torch.where((places >= 0) & (places < _MAX_SPAN), places, 0), 1).sum()
+
+    def by_order(flat):
+        ordered = flat.sort()[0]
+        return (ordered[1:] != ordered[:-1]).sum() + 1
+    return _unless_lacking("sort", by_order, by_marks, flat)
+
+
 # ---- one answer: tensors of bytes, one after the other ----
 
 def _finite(tensor):
     """The smallest and the largest."""
-    torch = sys.modules["torch"]
-    return [_numbers(torch.stack(torch.aminmax(tensor)))]
+    return [_numbers(sys.modules["torch"].stack(_bounds(tensor)))]
 
 
 def _stripes(tensor, seed):
@@ -95,9 +143,8 @@ def _summary(tensor):
     torch = sys.modules["torch"]
     elements = tensor.to(torch.int64)
     flat = elements.reshape(-1)
-    low, high = torch.aminmax(flat)
-    ordered = flat.sort()[0]
-    different = (ordered[1:] != ordered[:-1]).sum() + 1
+    low, high = _bounds(flat)
+    different = _n_different(flat, low)
     # the span as an unsigned number: below zero where it takes 64 bits
     span = high - low
     counted = torch.where((span >= 0) & (span < _MAX_SPAN), different, -1)
