@@ -17,6 +17,7 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(KEYS, ARG_VALUE, LAW, ONE, "%p are named %v", "%p were named %v"),
     ROW(LENGTH, ARG_VALUE, LAW, ONE, "%p has %v element%s", "%p had %v element%s"),
     ROW(FLAG, ARG_VALUE, LAW, WHERE, "%p is %v", "%p was %v"),
+    BY(trend, TREND, ARG_VALUE, LAW, ONE, "%p %v", "%p %v"),
     ROW(NAMED, ARG_VALUE, LAW, ONE, "the name of %p is %v", "the name of %p was %v"),
     ROW(TENSOR, ARG_VALUE, LAW, ONE, "%p is {a %v|no tensor}", "%p was {a %v|no tensor}"),
     ROW(DTYPE, ARG_VALUE, LAW, ONE, "%p is %v", "%p was %v"),

@@ -518,6 +518,17 @@ static void meet_scalar(struct tc_facts *facts, struct tc_fact_watch *w, struct 
     open->lead = open->lead ? open->lead : lead;
 }
 
+static void meet_numbers(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_fact_open *open,
+                         const char *path, const struct tc_value *value)
+{
+    const tc_fact_lead cause = open->lead ? open->lead : open->flow;
+    const tc_fact_lead lead =
+        tc_fact_meet_numbers(facts, w, open->subject, path, value, !open->is_own, cause);
+
+    note_lead(w, lead, cause);
+    open->lead = open->lead ? open->lead : lead;
+}
+
 /* x[i] = y for each i: the writes to one tensor are one occasion of what x holds, and not many. */
 static size_t find_filled(const struct tc_fact_watch *w, const struct tc_fact_open *open,
                           const struct tc_fact_pack *pack, size_t receiver)
@@ -600,6 +611,8 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     note_lead(w, lead, cause);
     open->lead = open->lead ? open->lead : lead;
     meet_scalar(facts, w, open, "self", call->self, call->role == TC_ROLE_BACKWARD);
+    if (call->role == TC_ROLE_SAVE && tc_fact_is_of_script(call))
+        meet_numbers(facts, w, open, "args", call->args);
 }
 
 /* ---- a call ends ---------------------------------------------------------------------------- */
@@ -851,6 +864,8 @@ void tc_fact_own_begins(struct tc_facts *facts, struct tc_fact_watch *w, const s
         read_operands(facts, w, open, call);
     open->lead = settle(facts, known, open->subject, cause);
     note_lead(w, open->lead, cause);
+    if (tc_fact_is_of_script(call))
+        meet_numbers(facts, w, open, "args", call->args);
 }
 
 /* Tensors are made by what it calls; an array that none of that shows is its own. */
@@ -884,6 +899,8 @@ static void settle_own_result(struct tc_facts *facts, struct tc_fact_watch *w,
     note_lead(w, lead, cause);
     open->lead = open->lead ? open->lead : lead;
     meet_scalar(facts, w, open, "value", call->end->value, tc_fact_is_of_script(call));
+    if (tc_fact_is_of_script(call))
+        meet_numbers(facts, w, open, "value", call->end->value);
     note_lead(w, tc_fact_settle_said(facts, 1, open->lead, NULL), open->lead);
     give_on_own(w, open, call);
 }

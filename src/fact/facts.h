@@ -155,6 +155,17 @@ struct tc_fact_insides {
     uint32_t top[2];
 };
 
+/* How a number went on from call to call. */
+struct tc_fact_trend {
+    uint32_t subject;
+    tc_sym path;
+    double before, last, by;
+    uint64_t n, n_rises, n_falls;
+    uint64_t n_between; /* it stayed, and then moved on */
+    bool is_saved;      /* in a checkpoint */
+    bool is_other;      /* it is no integer, or did not change by the same each time */
+};
+
 /* From the smallest to the largest, of so many. */
 struct tc_fact_range {
     double low, high;
@@ -208,6 +219,8 @@ struct tc_fact_watch {
     struct tc_fact_history history;
     struct tc_fact_insides insides;
     struct tc_map scalar_places; /* subject and path → place */
+    struct tc_map trend_places;
+    TC_VEC(struct tc_fact_trend) trends;
     TC_VEC(struct tc_fact_scalar) scalars;
 };
 
@@ -344,6 +357,16 @@ tc_fact_lead tc_fact_meet_scalar(struct tc_facts *facts, struct tc_fact_watch *w
                                  tc_fact_lead cause);
 /* Learning, at the end of a run. */
 void tc_fact_say_scalars(struct tc_facts *facts, struct tc_fact_watch *watch);
+
+/* ---- trend.c: how a number goes on from call to call ----------------------------------------- */
+
+/* The numbers in what a call is given, path "args", or returns, "value"; returns what breaks by
+ * them. */
+tc_fact_lead tc_fact_meet_numbers(struct tc_facts *facts, struct tc_fact_watch *watch,
+                                  uint32_t subject, const char *path, const struct tc_value *value,
+                                  bool is_saved, tc_fact_lead cause);
+/* Learning, at the end of a run. */
+void tc_fact_say_trends(struct tc_facts *facts, struct tc_fact_watch *watch);
 
 /* ---- one_value.c ---------------------------------------------------------------------------- */
 

@@ -77,6 +77,8 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_vec_release(&w->roots);
     tc_vec_release(&w->scalars);
     tc_map_release(&w->scalar_places);
+    tc_vec_release(&w->trends);
+    tc_map_release(&w->trend_places);
     tc_map_release(&w->rows);
     tc_strtab_free(w->label_tuples);
     tc_strtab_free(w->counter_tuples);

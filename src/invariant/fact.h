@@ -60,6 +60,7 @@ enum tc_fact_field {
     X(LENGTH, "length")                 \
     X(FLAG, "flag")                     \
     X(NAMED, "named")                   \
+    X(TREND, "trend")                   \
     X(TENSOR, "tensor")                 \
     X(DTYPE, "dtype")                   \
     X(NDIM, "ndim")                     \

@@ -72,6 +72,8 @@ struct tc_api {
     bool off;           /* switched off after an error of ours */
     bool in_skipped;    /* also met in steps that sampling leaves out */
     bool is_running;    /* of role OWN: a call of it is open, whose recursion is no event */
+    int64_t told_step;  /* and how often it was told of in which step */
+    unsigned n_told;
 };
 
 /* --content */

@@ -333,7 +333,7 @@ static bool is_batch_told(const struct tc_thread *thread, struct batch_told *tol
 #define MAX_OF_A_FUNCTION 32
 
 /* Of the thread that trains alone. */
-static bool is_place_told(const void *code, int instruction, uint64_t max)
+static bool is_place_told(const struct tc_place_in_code *place)
 {
     static struct tc_map counts; /* of the step: place → calls */
     static int64_t step;
@@ -343,13 +343,13 @@ static bool is_place_told(const void *code, int instruction, uint64_t max)
     if (tc_agent.step != step)
         tc_map_clear(&counts);
     step = tc_agent.step;
-    uint64_t *count =
-        tc_map_at(&counts, tc_hash_mix((uintptr_t)code, (uint64_t)instruction, 0), &is_new);
-    if (++*count <= max)
+    uint64_t *count = tc_map_at(
+        &counts, tc_hash_mix((uintptr_t)place->code, (uint64_t)place->instruction, 0), &is_new);
+    if (++*count <= MAX_AT_A_PLACE)
         return false;
-    if (!is_noted && max == MAX_AT_A_PLACE)
+    if (!is_noted)
         tc_agent_note("loop", "a place computes more in a step than is told of it", 0);
-    is_noted |= max == MAX_AT_A_PLACE;
+    is_noted = true;
     return true;
 }
 
@@ -365,23 +365,27 @@ static bool is_own(struct tc_thread *thread)
     thread->guard++;
     is_user = tc_frames_user_place(&place);
     thread->guard--;
-    return is_user && !is_batch_told(thread, &told, MAX_IN_BATCH) &&
-           !is_place_told(place.code, place.instruction, MAX_AT_A_PLACE);
+    return is_user && !is_batch_told(thread, &told, MAX_IN_BATCH) && !is_place_told(&place);
 }
 
 /* A function that the script defines, whoever calls it. */
-static bool is_of_script(const struct tc_thread *thread, const struct tc_api *api)
+static bool is_of_script(const struct tc_thread *thread, struct tc_api *api)
 {
     static struct batch_told told = {.batch = -1};
 
-    return !tc_agent.worker && !thread->number && !api->is_running &&
-           !is_batch_told(thread, &told, MAX_OWN_IN_BATCH) &&
-           !is_place_told(api, -1, MAX_OF_A_FUNCTION);
+    if (tc_agent.worker || thread->number || api->is_running)
+        return false;
+    api->n_told = api->told_step == tc_agent.step ? api->n_told : 0;
+    api->told_step = tc_agent.step;
+    if (api->n_told >= MAX_OF_A_FUNCTION || is_batch_told(thread, &told, MAX_OWN_IN_BATCH))
+        return false;
+    api->n_told++;
+    return true;
 }
 
 static bool is_event(const struct redirection *r, struct tc_thread *thread)
 {
-    const struct tc_api *api = r->hook.api;
+    struct tc_api *api = r->hook.api;
 
     return api && !api->off && !thread->muted && !is_left_out(thread, api) &&
            (!(api->flags & TC_API_OWN) || is_own(thread)) &&

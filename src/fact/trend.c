@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * trend.c - how a number goes on from call to call
+ *
+ * The best score so far stays or falls, and rises where a resumed run has forgotten it; a count of
+ * steps, which rises by as much each time, goes on and does not begin anew. Told of what is saved,
+ * and of functions that the script defines. A score itself goes up and down, or may in another run:
+ * what goes one way all the time, and never stays, is no best.
+ */
+#include "fact/facts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "replay/symbols.h"
+
+/* Of fewer calls nothing is said; so often the best stays as it was, and so often in all runs it
+ * does not, or moves on. An accuracy that rises and then is the greatest there is has no such
+ * stops. */
+#define MIN_CALLS   9
+#define MIN_STAYS   3
+#define MIN_MOVES   6
+#define MIN_BETWEEN 3
+/* Dicts in dicts are no further looked into, and longer lists not at all. */
+#define MAX_DEPTH 2
+
+/* Claims. A run says OTHERWISE, that it goes on, or one of these with a number: how often it fell
+ * or rose, at what it stayed. */
+#define NEVER_RISES "\"never rises\""
+#define NEVER_FALLS "\"never falls\""
+#define NEVER_TURNS "\"never turns back\""
+#define GOES_ON     "\"goes on rising\""
+#define OTHERWISE   "\"otherwise\""
+#define FALLS       "\"falls %.0f, after a stay %.0f\""
+#define RISES       "\"rises %.0f, after a stay %.0f\""
+#define STAYS       "\"stays %.15g\""
+#define FALLS_READ  "\"falls %lf, after a stay %lf"
+#define RISES_READ  "\"rises %lf, after a stay %lf"
+#define STAYS_READ  "\"stays %lf"
+
+static struct tc_fact_trend *trend_of(struct tc_fact_watch *w, uint32_t subject, tc_sym path)
+{
+    bool is_new;
+    uint64_t *place =
+        tc_map_at(&w->trend_places, (uint64_t)subject << 32 | (uint64_t)path, &is_new);
+
+    if (is_new) {
+        *place = w->trends.n;
+        tc_vec_push(&w->trends, ((struct tc_fact_trend){.subject = subject, .path = path}));
+    }
+    return &w->trends.items[*place];
+}
+
+static void go_on(struct tc_fact_trend *t, const struct tc_value *value)
+{
+    const double number = value->kind == TC_VALUE_INT ? (double)value->integer : value->number;
+    const double by = number - t->last;
+
+    if (t->n) {
+        t->n_between += t->n > 1 && t->by == 0 && by != 0;
+        t->n_rises += by > 0;
+        t->n_falls += by < 0;
+        t->is_other |= value->kind != TC_VALUE_INT || (t->n > 1 && by != t->by);
+        t->by = by;
+    }
+    t->before = t->last;
+    t->last = number;
+    t->n++;
+}
+
+/* ---- judging -------------------------------------------------------------------------------- */
+
+static bool holds_now(const struct tc_fact_trend *t, const char *claim)
+{
+    if (t->n < 2)
+        return true;
+    if (!strcmp(claim, NEVER_RISES))
+        return t->by <= 0;
+    if (!strcmp(claim, NEVER_FALLS))
+        return t->by >= 0;
+    if (!strcmp(claim, NEVER_TURNS))
+        return t->by == 0 || !t->n_rises || !t->n_falls;
+    return strcmp(claim, GOES_ON) || t->by > 0;
+}
+
+static tc_fact_lead judge(struct tc_facts *facts, const struct tc_fact_trend *t, tc_fact_lead cause)
+{
+    const uint32_t slot =
+        tc_fact_table_slot(&facts->table, t->subject, t->path, TC_ATTRIBUTE_TREND);
+    char text[96];
+    const char *claim;
+
+    if (slot == UINT32_MAX)
+        return 0;
+    claim = tc_strtab_text(facts->table.symbols, facts->table.slots.items[slot].fact.value);
+    snprintf(text, sizeof(text), "\"went from %.6g to %.6g\"", t->before, t->last);
+    if (holds_now(t, claim))
+        snprintf(text, sizeof(text), "%s", claim);
+    tc_fact_table_add(&facts->table, slot, text, strlen(text), &facts->entries);
+    return tc_fact_settle_said(facts, 1, cause, NULL);
+}
+
+/* ---- numbers of a call ---------------------------------------------------------------------- */
+
+struct numbers {
+    struct tc_facts *facts;
+    struct tc_fact_watch *watch;
+    uint32_t subject;
+    bool is_saved;
+    tc_fact_lead cause, lead;
+    struct tc_strbuf path;
+};
+
+static void meet_value(struct numbers *m, const struct tc_value *value, unsigned depth);
+
+static void meet_number(struct numbers *m, const struct tc_value *value)
+{
+    const tc_sym path = tc_strtab_intern(m->facts->table.symbols, m->path.text, m->path.size);
+    struct tc_fact_trend *t = trend_of(m->watch, m->subject, path);
+    tc_fact_lead lead;
+
+    t->is_saved = m->is_saved;
+    go_on(t, value);
+    if (!m->facts->table.is_judging)
+        return;
+    lead = judge(m->facts, t, m->cause);
+    m->lead = m->lead ? m->lead : lead;
+}
+
+static void cut_path(struct numbers *m, size_t size)
+{
+    m->path.size = size;
+    m->path.text[size] = '\0';
+}
+
+static void meet_members(struct numbers *m, const struct tc_value *value, unsigned depth)
+{
+    const size_t size = m->path.size;
+
+    for (uint32_t i = 0; i < value->n; i++) {
+        tc_strbuf_addc(&m->path, '.');
+        tc_strbuf_add(&m->path, value->members[i].key.text, value->members[i].key.size);
+        meet_value(m, &value->members[i].value, depth + 1);
+        cut_path(m, size);
+    }
+}
+
+static void meet_items(struct numbers *m, const struct tc_value *value, unsigned depth)
+{
+    const size_t size = m->path.size;
+
+    for (uint32_t i = 0; value->n <= TC_FACT_LIST && i < value->n; i++) {
+        tc_strbuf_addf(&m->path, "[%u]", (unsigned)i);
+        meet_value(m, &value->items[i], depth + 1);
+        cut_path(m, size);
+    }
+}
+
+static void meet_value(struct numbers *m, const struct tc_value *value, unsigned depth)
+{
+    const struct tc_value *dict = tc_value_get(value, "dict");
+
+    if (depth > MAX_DEPTH)
+        return;
+    if (value->kind == TC_VALUE_INT || (value->kind == TC_VALUE_FLOAT && isfinite(value->number)))
+        meet_number(m, value);
+    else if (value->kind == TC_VALUE_ARRAY)
+        meet_items(m, value, depth);
+    else if (dict && dict->kind == TC_VALUE_OBJECT)
+        meet_members(m, dict, depth);
+}
+
+tc_fact_lead tc_fact_meet_numbers(struct tc_facts *facts, struct tc_fact_watch *w, uint32_t subject,
+                                  const char *path, const struct tc_value *value, bool is_saved,
+                                  tc_fact_lead cause)
+{
+    struct numbers m = {
+        .facts = facts, .watch = w, .subject = subject, .is_saved = is_saved, .cause = cause};
+
+    if (!value || w->process->is_sampled)
+        return 0;
+    tc_strbuf_adds(&m.path, path);
+    if (!strcmp(path, "args") && value->kind == TC_VALUE_OBJECT)
+        meet_members(&m, value, 0);
+    else
+        meet_value(&m, value, 0);
+    tc_strbuf_release(&m.path);
+    return m.lead;
+}
+
+/* ---- learning ------------------------------------------------------------------------------- */
+
+static void print_trend(const struct tc_fact_trend *t, char *text, size_t size)
+{
+    const uint64_t n_moves = t->n_rises + t->n_falls, n_stays = t->n - 1 - n_moves;
+
+    if (t->n >= MIN_CALLS && t->by > 0 && !t->is_other)
+        snprintf(text, size, GOES_ON);
+    else if (t->n < MIN_CALLS || (n_moves && !t->is_saved) || n_stays < MIN_STAYS ||
+             (t->n_rises && t->n_falls))
+        snprintf(text, size, OTHERWISE);
+    else if (!n_moves)
+        snprintf(text, size, STAYS, t->last);
+    else
+        snprintf(text, size, t->n_rises ? RISES : FALLS, (double)n_moves, (double)t->n_between);
+}
+
+void tc_fact_say_trends(struct tc_facts *facts, struct tc_fact_watch *w)
+{
+    char text[64];
+
+    for (size_t i = 0; i < w->trends.n; i++) {
+        const struct tc_fact_trend *t = &w->trends.items[i];
+        const struct tc_subject subject = tc_fact_table_subject_at(&facts->table, t->subject);
+        print_trend(t, text, sizeof(text));
+        tc_fact_say(facts, &subject, t->path, TC_ATTRIBUTE_TREND, text);
+        tc_fact_settle_said(facts, t->n, 0, NULL);
+    }
+}
+
+/* What runs say together. */
+struct trends {
+    double rises, falls, between;
+    size_t n_stay, n_on, n_other;
+};
+
+static void add_run(struct trends *all, const char *text)
+{
+    double number, between = 0;
+
+    if (!strcmp(text, GOES_ON))
+        all->n_on++;
+    else if (sscanf(text, RISES_READ, &number, &between) == 2)
+        all->rises += number;
+    else if (sscanf(text, FALLS_READ, &number, &between) == 2)
+        all->falls += number;
+    else if (sscanf(text, STAYS_READ, &number) == 1)
+        all->n_stay++;
+    else
+        all->n_other++;
+    all->between += between;
+}
+
+/* Which way it goes, or where no run shows that, that it goes one way. A number that all runs have
+ * is no best of them. */
+static const char *claim_of(const struct trends *all, bool are_alike)
+{
+    if (all->n_other || all->n_on || (all->rises && all->falls))
+        return NULL;
+    if (all->rises >= MIN_MOVES && all->between >= MIN_BETWEEN)
+        return NEVER_FALLS;
+    if (all->falls >= MIN_MOVES && all->between >= MIN_BETWEEN)
+        return NEVER_RISES;
+    return !all->rises && !all->falls && all->n_stay > 1 && !are_alike ? NEVER_TURNS : NULL;
+}
+
+static tc_sym propose(struct tc_strtab *symbols, enum tc_attribute attribute,
+                      const struct tc_outcomes *outcomes)
+{
+    const tc_sym one = tc_fact_propose_one(symbols, attribute, outcomes);
+    struct trends all = {0};
+    const char *claim;
+
+    for (size_t i = 0; i < outcomes->n; i++)
+        if (outcomes->n_outcome[i] == 1)
+            add_run(&all, tc_strtab_text(symbols, outcomes->outcome[i][0]));
+        else
+            all.n_other++;
+    if (one != TC_NO_SYM && all.n_on && !all.n_other)
+        return one;
+    claim = claim_of(&all, one != TC_NO_SYM);
+    return claim ? tc_strtab_intern_text(symbols, claim) : TC_NO_SYM;
+}
+
+static bool holds(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym seen)
+{
+    const char *expected = tc_strtab_text(symbols, claim->value);
+    struct trends run = {0};
+
+    if (seen == claim->value)
+        return true;
+    add_run(&run, tc_strtab_text(symbols, seen));
+    if (run.n_other || run.n_on)
+        return false;
+    return !strcmp(expected, NEVER_TURNS) || (!strcmp(expected, NEVER_RISES) && !run.rises) ||
+           (!strcmp(expected, NEVER_FALLS) && !run.falls);
+}
+
+const struct tc_fact_rule tc_fact_trend = {.propose = propose, .holds = holds};
