@@ -32,6 +32,7 @@ def numbers(n):
     yield from range(n)
 def factorial(n): return 1 if n < 2 else n * factorial(n - 1)
 def login(token): return len(token)
+def about(options, address, long, short): pass
 @torch.no_grad()
 def evaluate(model, loader, name="valid"):
     return mean([model(x).sum().item() for x in loader]), True
@@ -50,6 +51,7 @@ def main():
     for epoch in range(2):
         train(net, fit, optimizer, epoch)
         evaluate(net, held)
+    about({"token": "hidden"}, "postgres://me:hidden@host", "hidden" * 20, "shown")
     print(factorial(5), sum(numbers(3)), login("secret"), Scale.nothing(), net.norm() > 0, mean([epoch] * 20), [mean([i]) for i in range(50)][-1])
 main()
 """
@@ -73,7 +75,7 @@ class Own(Case):
         names = [r["fn"].removeprefix("__main__.") for r in calls]
         self.assertEqual({name: names.count(name) for name in names}, {
             "helpers.Scale.__init__": 1, "Data.__init__": 2, "train": 2, "Data.__getitem__": 4 * 8 + 2 * 4, "helpers.Scale.__call__": 4,
-            "helpers._twice": 4, "evaluate": 2, "helpers.mean": 1 + 32, "factorial": 1, "numbers": 1, "helpers.Scale.nothing": 1})
+            "helpers._twice": 4, "evaluate": 2, "helpers.mean": 1 + 32, "factorial": 1, "numbers": 1, "helpers.Scale.nothing": 1, "about": 1})
         # main() runs before anything is traced, login() has a token; 32 calls of one function in a step, 8 of one batch. The first
         # evaluation belongs to the step before the last
         self.assertEqual(self.role["torch.nn.Module.__call__"], "forward")
@@ -83,7 +85,7 @@ class Own(Case):
         calls = self.calls_of(self.traced(SCRIPT))
         by_name = {r["fn"].removeprefix("__main__."): r for r in reversed(calls)}
         evaluate = by_name["evaluate"]
-        self.assertEqual((evaluate["at"], evaluate["by"]), ("script.py:35", "user"))
+        self.assertEqual((evaluate["at"], evaluate["by"]), ("script.py:36", "user"))
         model, loader = evaluate["args"]["model"], evaluate["args"]["loader"]
         self.assertEqual((model["object"], model["name"], model["attrs"]), ("__main__.Net", "net", {"training": True}))
         self.assertEqual((loader["object"], loader["name"], loader["attrs"]), ("torch.utils.data.DataLoader", "held", {}))
@@ -93,12 +95,18 @@ class Own(Case):
         self.assertEqual(by_name["helpers.Scale.__init__"]["args"], {"by": 0.01})
         self.assertEqual([r["args"]["values"] for r in calls if r["fn"] == "helpers.mean"][2], [{"more": 20}])
 
+    def test_what_may_be_secret_is_left_out(self):
+        run = self.traced(SCRIPT)
+        about = next(r for r in self.calls_of(run) if r["fn"] == "__main__.about")
+        self.assertEqual(about["args"], {"options": {"dict": {"token": {"str": "", "len": 6}}}, "address": {"str": "", "len": 25},
+                                         "long": {"str": "", "len": 120}, "short": "shown"})
+
     def test_they_are_around_no_call(self):
         run = self.traced(SCRIPT)
         own = {r["id"] for r in self.calls_of(run)}
         self.assertFalse([r for r in run.records() if r.get("parent") in own])
         forward = next(r for r in run.records() if r["type"] == "call" and r["fn"] == "torch.nn.Module.__call__")
-        self.assertEqual((forward["self"]["role"], forward["at"]), ("root", "script.py:24"))
+        self.assertEqual((forward["self"]["role"], forward["at"]), ("root", "script.py:25"))
 
     def test_they_can_be_left_out(self):
         run = self.traced(SCRIPT, options=("--no-operators",))

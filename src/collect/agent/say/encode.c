@@ -16,12 +16,14 @@
 #define MAX_ITEMS 32
 #define MAX_DEPTH 4
 #define MAX_BRIEF 8
+#define MAX_TEXT  64 /* of such a value */
 
 struct encoder {
     struct tc_strbuf *out;
     int depth;
     const struct tc_asked *asked;
-    size_t n_name; /* bytes of name; SIZE_MAX: it is not wanted, or does not fit */
+    bool is_member; /* the value of a dict's key */
+    size_t n_name;  /* bytes of name; SIZE_MAX: it is not wanted, or does not fit */
     char name[TC_MAX_OPERAND_NAME];
 };
 
@@ -232,7 +234,9 @@ static void encode_dict(struct encoder *e, PyObject *value)
             tc_strbuf_addc(e->out, ',');
         add_key(e->out, key);
         before = enter_member(e, key);
+        e->is_member = true;
         encode(e, item);
+        e->is_member = false;
         leave(e, before);
     }
     e->depth--;
@@ -399,10 +403,29 @@ static bool is_dict(PyObject *value)
 #endif
 }
 
+/* A function of the script's own may be given anything: addresses with passwords, texts of users,
+ * options with keys. */
+static bool is_withheld(const struct encoder *e, PyObject *value)
+{
+    const char *text;
+
+    if (!e->asked || !e->asked->is_brief || !PyUnicode_Check(value))
+        return false;
+    text = PyUnicode_GET_LENGTH(value) > MAX_TEXT ? NULL : PyUnicode_AsUTF8(value);
+    if (!text)
+        PyErr_Clear();
+    return !text || e->is_member || strstr(text, "://");
+}
+
 static void encode(struct encoder *e, PyObject *value)
 {
     const struct tc_dtype *dtype;
 
+    if (is_withheld(e, value)) {
+        tc_strbuf_addf(e->out, "{\"str\":\"\",\"len\":%lld}",
+                       (long long)PyUnicode_GET_LENGTH(value));
+        return;
+    }
     if (tc_encode_scalar(e->out, value))
         return;
     if (tc_tensor_is(value))
@@ -433,6 +456,7 @@ void tc_encode_asked(struct tc_strbuf *out, PyObject *value, const char *name,
     e.out = out;
     e.depth = 0;
     e.asked = asked;
+    e.is_member = false;
     start_name(&e, name);
     encode(&e, value);
 }
@@ -451,6 +475,7 @@ void tc_encode_self(struct tc_strbuf *out, PyObject *value, bool is_root,
     e.out = out;
     e.depth = 0;
     e.asked = asked;
+    e.is_member = false;
     start_name(&e, "self");
     if (class && (class->kind == TC_CLASS_MODULE || class->kind == TC_CLASS_OPTIMIZER))
         encode_object(&e, value, is_root);
