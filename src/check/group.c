@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "replay/symbols.h"
 
@@ -41,6 +42,8 @@ struct grouping {
     struct tc_strtab *names; /* of things */
     struct tc_map last;      /* (tie, name) → the last violation tied so, plus one */
     struct tc_map facts;     /* key of a broken fact → its violation, plus one */
+    struct tc_map moments;   /* call that broke a fact → such a violation, plus one */
+    size_t law;              /* the last one that broke a law, plus one */
     size_t i;                /* the violation being tied */
 };
 
@@ -135,6 +138,36 @@ static bool follows(struct grouping *g)
     return true;
 }
 
+/* Of one call of one process: it went wrong as it began, or as it ended. */
+static uint64_t moment_key(const struct tc_violation *v)
+{
+    const uint64_t when[] = {v->first.run, (uint64_t)v->moment_ns};
+
+    return tc_hash64(v->first.file, strlen(v->first.file),
+                     tc_hash64(v->call, strlen(v->call), tc_hash64(when, sizeof(when), 0)));
+}
+
+/* What other forms say of a call that broke a fact has the cause of that. */
+static void tie_to_moment(struct grouping *g)
+{
+    const struct tc_violation *v = g->violations[g->i];
+    uint64_t other;
+
+    if (*v->call && !tc_invariant_fact(v->invariant) &&
+        tc_map_get(&g->moments, moment_key(v), &other))
+        unite(g, other - 1, g->i);
+}
+
+/* What a whole step shows follows from a law that broke before it. */
+static void tie_to_law(struct grouping *g)
+{
+    const struct tc_violation *v = g->violations[g->i];
+
+    if (!*v->call && tc_invariant_fact(v->invariant) && g->law)
+        join(g, g->law - 1);
+    g->law = g->i + 1;
+}
+
 /* A changed setting that leads nothing stands for itself. */
 static void tie_violation(struct grouping *g)
 {
@@ -143,6 +176,8 @@ static void tie_violation(struct grouping *g)
 
     if (follows(g) || v->is_setting)
         return;
+    tie_to_moment(g);
+    tie_to_law(g);
     for (size_t i = 0; i < v->n_variables; i++)
         tie_to(g, VARIABLE, v->variables[i].name, strlen(v->variables[i].name));
     /* What is missing before a call has nothing to do with what happens inside it. */
@@ -208,14 +243,18 @@ void tc_groups_make(struct tc_groups *groups, const struct tc_violation *const *
     *groups = (struct tc_groups){.all = tc_calloc(n + 1, sizeof(*groups->all)), .n_all = n};
     for (size_t i = 0; i < n; i++) {
         g.leader[i] = i;
-        if (tc_invariant_fact(violations[i]->invariant))
-            tc_map_put(&g.facts, violations[i]->key, i + 1);
+        if (!tc_invariant_fact(violations[i]->invariant))
+            continue;
+        tc_map_put(&g.facts, violations[i]->key, i + 1);
+        if (*violations[i]->call)
+            tc_map_put(&g.moments, moment_key(violations[i]), i + 1);
     }
     for (g.i = 0; g.i < n; g.i++)
         tie_violation(&g);
     sort_out(&g, n, groups);
     tc_map_release(&g.last);
     tc_map_release(&g.facts);
+    tc_map_release(&g.moments);
     tc_strtab_free(g.names);
     tc_free(g.leader);
 }

@@ -22,8 +22,11 @@ static void set_inside(struct tc_violation *v, struct tc_arena *arena,
         depth++;
     v->n_inside = depth;
     v->inside = tc_arena_alloc(arena, (depth + 1) * sizeof(*v->inside));
-    for (const struct tc_call *c = call->parent; c; c = c->parent)
+    v->inside_at = tc_arena_alloc(arena, (depth + 1) * sizeof(*v->inside_at));
+    for (const struct tc_call *c = call->parent; c; c = c->parent) {
         v->inside[--depth] = tc_strtab_text(symbols, c->descriptor);
+        v->inside_at[depth] = tc_strtab_text(symbols, c->at);
+    }
 }
 
 static int order_of(int64_t a, int64_t b)

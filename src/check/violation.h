@@ -60,6 +60,7 @@ struct tc_violation {
     const char *seen;            /* one sentence */
     const char *hint;            /* what to look at first */
     const char **inside;         /* enclosing calls, outermost first */
+    const char **inside_at;      /* their own lines, "" where it is that of the one around */
     size_t n_inside;
     struct tc_violation_call before[TC_VIOLATION_BEFORE]; /* newest last */
     size_t n_before;

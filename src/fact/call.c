@@ -271,6 +271,25 @@ static tc_fact_lead taint_of(const struct tc_fact_watch *w, const struct tc_fact
     return 0;
 }
 
+/* The serial of a receiver that is no tensor and no module: an optimizer, an iterator; TC_NONE. */
+static int64_t thing_of(const struct tc_call *call)
+{
+    const bool is_module = tc_value_get(tc_value_get(call->self, "attrs"), "training");
+
+    return tc_value_get(call->self, "object") && !is_module
+               ? tc_value_int(tc_value_get(call->self, "id"), TC_NONE)
+               : TC_NONE;
+}
+
+static tc_fact_lead taint_of_receiver(const struct tc_fact_watch *w, const struct tc_call *call)
+{
+    const int64_t thing = thing_of(call);
+    uint64_t lead;
+
+    return thing != TC_NONE && tc_map_get(&w->taints, (uint64_t)thing, &lead) ? (tc_fact_lead)lead
+                                                                              : 0;
+}
+
 static void note_lead(struct tc_fact_watch *w, tc_fact_lead lead, tc_fact_lead cause)
 {
     if (lead && !cause && tc_fact_lead_is_law(lead))
@@ -580,6 +599,8 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     struct tc_fact_class *known;
     tc_fact_lead cause;
 
+    if (facts->table.is_judging)
+        tc_fact_set_up(facts, w, call);
     if (call->role == TC_ROLE_STEP)
         tc_fact_say_start(facts, w, call);
     outer = depth ? &w->open.items[depth - 1] : NULL; /* opening may have moved it */
@@ -599,6 +620,7 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
            facts->pack.n_tensors * sizeof(*facts->pack.tensors));
     open->operands.n_tensors = facts->pack.n_tensors;
     open->flow = taint_of(w, &open->operands);
+    open->flow = open->flow ? open->flow : taint_of_receiver(w, call);
     cause = open->flow ? open->flow : open->outer;
     if (tc_fact_is_of_script(call) || tc_fact_is_of_batch(call))
         open->lead = tc_fact_call_inside(facts, w, outer, call, cause);
@@ -770,6 +792,8 @@ static void give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
         if (lead)
             tc_map_put(&w->taints, (uint64_t)target, lead);
     }
+    if (thing_of(call) != TC_NONE && tc_fact_lead_is_law(lead))
+        tc_map_put(&w->taints, (uint64_t)thing_of(call), lead);
     if (call->role == TC_ROLE_BACKWARD && tc_fact_lead_is_law(lead))
         w->gradient_lead = lead;
     for (size_t i = 0; call->role == TC_ROLE_STEP && w->gradient_lead && i < call->n_params; i++)

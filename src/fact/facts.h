@@ -95,10 +95,10 @@ struct tc_fact_counter {
     struct tc_subject subject;
     uint64_t n, n_all, n_first;        /* in this window; in all; in the first one */
     bool is_reported;                  /* counted in windows before */
+    bool is_set_up;                    /* how often by the end of the first step was told */
     tc_sym at;                         /* where the last of them was made */
     struct tc_fact_origin from;        /* of a flow, and what flowed */
     uint32_t slots[TC_FACT_N_TALLIES]; /* once looked up; UINT32_MAX: nothing is to be said */
-#define TC_FACT_NOT_LOOKED_UP (UINT32_MAX - 1)
 };
 
 struct tc_fact_label {
@@ -208,6 +208,8 @@ struct tc_fact_watch {
     uint64_t n_windows;            /* with an optimizer step */
     unsigned n_backwards;          /* in this window */
     tc_fact_lead gradient_lead;    /* in the gradients as they are */
+    tc_fact_lead setting_lead;     /* in what a step of this window is taken with */
+    bool is_set_up;                /* a call of another stage than the first one was met */
     tc_fact_lead last_lead;        /* the last law that broke without a cause */
     struct tc_place last;          /* of its last window */
     uint64_t given[TC_FACT_GIVEN]; /* digests of what a model was given last */
@@ -340,6 +342,10 @@ const char *tc_fact_origin_of(struct tc_facts *facts, const struct tc_fact *fact
 /* "model.py:34". */
 void tc_fact_print_line(const struct tc_facts *facts, tc_sym line, struct tc_strbuf *out);
 
+/* The slot of what is said of a counter; UINT32_MAX where that is nothing. */
+uint32_t tc_fact_counter_slot(struct tc_facts *facts, struct tc_fact_counter *counter,
+                              enum tc_fact_tally tally);
+
 /* ---- missing.c ------------------------------------------------------------------------------ */
 
 /* The line to look at where calls, or flows, of the subject are others than they were, or gone;
@@ -440,6 +446,10 @@ void tc_fact_say_courses(struct tc_facts *facts, struct tc_fact_watch *watch,
 /* A step that leaves a variable as it was by rounding is told as one that changed it. */
 void tc_fact_step_begins(struct tc_facts *facts, struct tc_fact_watch *watch,
                          const struct tc_call *step);
+/* Judging, a call begins: with the first one after it the setting up is over, and its counts are
+ * told. */
+void tc_fact_set_up(struct tc_facts *facts, struct tc_fact_watch *watch,
+                    const struct tc_call *call);
 void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *watch,
                          const struct tc_window *window);
 void tc_fact_finish(struct tc_facts *facts);

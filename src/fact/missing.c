@@ -13,27 +13,27 @@
 #include "replay/symbols.h"
 
 /* Is nothing expected of the counter? */
-static bool is_unexpected(const struct tc_fact_counter *c)
+static bool is_unexpected(struct tc_facts *facts, struct tc_fact_counter *c)
 {
-    for (size_t i = 0; i < TC_FACT_N_TALLIES; i++)
-        if (c->slots[i] < TC_FACT_NOT_LOOKED_UP)
+    for (unsigned i = 0; i < TC_FACT_N_TALLIES; i++)
+        if (tc_fact_counter_slot(facts, c, (enum tc_fact_tally)i) != UINT32_MAX)
             return false;
     return true;
 }
 
 /* The flow by which the operand came from elsewhere than in any run learned from; or NULL. */
-static const struct tc_fact_counter *stranger_of(const struct tc_fact_watch *w,
-                                                 const struct tc_subject *flow)
+static const struct tc_fact_counter *
+stranger_of(struct tc_facts *facts, const struct tc_fact_watch *w, const struct tc_subject *flow)
 {
     static const enum tc_fact_field shared[] = {TC_FACT_FN, TC_FACT_OF, TC_FACT_STAGE,
                                                 TC_FACT_NAME};
 
     for (size_t i = 0; i < w->counters.n; i++) {
-        const struct tc_fact_counter *other = &w->counters.items[i];
+        struct tc_fact_counter *other = &w->counters.items[i];
         bool is_like = other->subject.kind == TC_SUBJECT_FLOW;
         for (size_t k = 0; k < sizeof(shared) / sizeof(*shared); k++)
             is_like &= other->subject.fields[shared[k]] == flow->fields[shared[k]];
-        if (is_like && other->n_all && is_unexpected(other))
+        if (is_like && other->n_all && is_unexpected(facts, other))
             return other;
     }
     return NULL;
@@ -129,7 +129,7 @@ static tc_sym place_flow(struct tc_facts *facts, const struct tc_fact_watch *w,
                          const struct tc_subject *flow)
 {
     const tc_sym *f = flow->fields, number = tc_strtab_find(w->counter_tuples, flow, sizeof(*flow));
-    const struct tc_fact_counter *stranger = stranger_of(w, flow),
+    const struct tc_fact_counter *stranger = stranger_of(facts, w, flow),
                                  *own = number == TC_NO_SYM ? NULL : &w->counters.items[number],
                                  *told = stranger            ? stranger
                                          : own && own->n_all ? own

@@ -84,7 +84,8 @@ static void say_settings(struct tc_facts *facts, struct tc_fact_watch *w)
         s->is_told = true;
         subject.fields[TC_FACT_NAME] = s->name;
         tc_fact_say(facts, &subject, s->key, TC_ATTRIBUTE_VALUE, tc_strtab_text(symbols, s->value));
-        tc_fact_settle_said(facts, 1, s->lead, NULL);
+        const tc_fact_lead lead = tc_fact_settle_said(facts, 1, s->lead, NULL);
+        w->setting_lead = w->setting_lead ? w->setting_lead : lead;
     }
 }
 

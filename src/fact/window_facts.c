@@ -12,6 +12,7 @@
 
 /* ---- how often ------------------------------------------------------------------------------ */
 
+#define NOT_LOOKED_UP (UINT32_MAX - 1)
 /* In place of a count: there were others in later steps. */
 #define LATER "\"later\""
 
@@ -25,7 +26,7 @@ static struct tc_fact_counter *counter_of(struct tc_fact_watch *w, const struct 
 
     if (number == w->counters.n) {
         for (size_t i = 0; i < TC_FACT_N_TALLIES; i++)
-            c.slots[i] = TC_FACT_NOT_LOOKED_UP;
+            c.slots[i] = NOT_LOOKED_UP;
         tc_vec_push(&w->counters, c);
     }
     return &w->counters.items[number];
@@ -55,11 +56,12 @@ static const struct {
 };
 
 /* Each is looked up when it is first said: learning, that makes it a fact. */
-static uint32_t slot_of(struct tc_facts *facts, struct tc_fact_counter *c, enum tc_fact_tally tally)
+uint32_t tc_fact_counter_slot(struct tc_facts *facts, struct tc_fact_counter *c,
+                              enum tc_fact_tally tally)
 {
     const bool is_flow = c->subject.kind == TC_SUBJECT_FLOW;
 
-    if (c->slots[tally] != TC_FACT_NOT_LOOKED_UP)
+    if (c->slots[tally] != NOT_LOOKED_UP)
         return c->slots[tally];
     c->slots[tally] = UINT32_MAX;
     if (is_flow && c->subject.fields[TC_FACT_BY] != TC_NO_SYM)
@@ -74,7 +76,7 @@ static uint32_t slot_of(struct tc_facts *facts, struct tc_fact_counter *c, enum 
 static void say_count(struct tc_facts *facts, struct tc_fact_counter *c, enum tc_fact_tally tally,
                       uint64_t n)
 {
-    const uint32_t slot = slot_of(facts, c, tally);
+    const uint32_t slot = tc_fact_counter_slot(facts, c, tally);
     struct tc_strbuf *text = &facts->pack.bytes;
 
     if (slot == UINT32_MAX)
@@ -88,8 +90,8 @@ static void say_even(struct tc_facts *facts, struct tc_fact_counter *c)
 {
     const char *text = c->n % 2 == 0 ? "true" : "false";
 
-    tc_fact_table_add(&facts->table, slot_of(facts, c, TC_FACT_TALLY_EVEN), text, strlen(text),
-                      &facts->entries);
+    tc_fact_table_add(&facts->table, tc_fact_counter_slot(facts, c, TC_FACT_TALLY_EVEN), text,
+                      strlen(text), &facts->entries);
 }
 
 /* What is met first in a later window was called not once in those before it. */
@@ -140,6 +142,7 @@ static tc_fact_lead settle_count(struct tc_facts *facts, const struct tc_fact_wa
     if (is_first) {
         const tc_sym line = tc_fact_find_place(facts, w, &c->subject);
         tc_place_of(facts->event, &place);
+        place.call = TC_SYM_EMPTY;
         place.at = line != TC_SYM_EMPTY ? line : c->at != TC_SYM_EMPTY ? c->at : place.at;
     }
     const tc_fact_lead lead = tc_fact_settle_said(facts, 1, cause, is_first ? &place : NULL);
@@ -158,7 +161,7 @@ static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, 
         c->n_first = w->n_windows ? c->n_first : c->n;
         if (w->n_windows)
             say_count(facts, c, TC_FACT_TALLY_LATER, c->n);
-        else if (facts->table.is_judging || c->subject.kind != TC_SUBJECT_FLOW)
+        else if (!c->is_set_up && (facts->table.is_judging || c->subject.kind != TC_SUBJECT_FLOW))
             say_count(facts, c, TC_FACT_TALLY_FIRST, c->n);
         if (c->n) {
             say_even(facts, c);
@@ -170,6 +173,30 @@ static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, 
     return lead;
 }
 
+/* What was made too often, or not at all, is the cause of what breaks in the first step. */
+void tc_fact_set_up(struct tc_facts *facts, struct tc_fact_watch *w, const struct tc_call *call)
+{
+    const tc_sym init = tc_strtab_find(facts->table.symbols, "init", strlen("init"));
+    tc_fact_lead lead = w->last_lead;
+
+    if (w->is_set_up || call->stage == init)
+        return;
+    w->is_set_up = true;
+    if (w->n_windows || w->process->is_sampled)
+        return;
+    expect_counters(facts, w);
+    for (size_t i = 0; i < w->counters.n; i++) {
+        struct tc_fact_counter *c = &w->counters.items[i];
+        if (c->subject.fields[TC_FACT_STAGE] != init)
+            continue;
+        c->is_set_up = true;
+        say_count(facts, c, TC_FACT_TALLY_FIRST, c->n);
+        lead = settle_count(facts, w, c, lead);
+    }
+    if (!w->last_lead && tc_fact_lead_is_law(lead))
+        w->last_lead = lead;
+}
+
 /* Learning, at the end of a run: what flowed while it was set up, and then never more. */
 void tc_fact_say_set_up(struct tc_facts *facts, struct tc_fact_watch *w)
 {
@@ -179,7 +206,7 @@ void tc_fact_say_set_up(struct tc_facts *facts, struct tc_fact_watch *w)
             continue;
         if (c->n_all == c->n_first)
             say_count(facts, c, TC_FACT_TALLY_FIRST, c->n_first);
-        else if (slot_of(facts, c, TC_FACT_TALLY_FIRST) != UINT32_MAX)
+        else if (tc_fact_counter_slot(facts, c, TC_FACT_TALLY_FIRST) != UINT32_MAX)
             tc_fact_table_add(&facts->table, c->slots[TC_FACT_TALLY_FIRST], LATER, strlen(LATER),
                               &facts->entries);
         tc_fact_settle_said(facts, 1, 0, NULL);
@@ -299,8 +326,11 @@ void tc_fact_print_names(struct tc_strtab *symbols, tc_sym *names, size_t n, str
     tc_strbuf_adds(out, *before == '[' ? "[]" : "]");
 }
 
-static void say_changes(struct tc_facts *facts, struct tc_fact_watch *w)
+/* They follow from `lead`; what a step changes else from a number that it is taken with. Returns
+ * what the next ones follow from. */
+static tc_fact_lead say_changes(struct tc_facts *facts, struct tc_fact_watch *w, tc_fact_lead lead)
 {
+    const tc_sym step = tc_strtab_intern_text(facts->table.symbols, "step");
     struct tc_strbuf text = TC_STRBUF_INIT;
     uint64_t n_gradients = 0;
 
@@ -320,12 +350,18 @@ static void say_changes(struct tc_facts *facts, struct tc_fact_watch *w)
                                    : TC_ATTRIBUTE_DATA_FIRST,
                     text.text);
         c->names.n = 0;
+        const bool is_of_step = c->by == step && !c->is_gradient;
+        const tc_fact_lead cause = lead ? lead : is_of_step ? w->setting_lead : 0;
+        const tc_fact_lead changed = tc_fact_settle_said(facts, 1, cause, NULL);
+        lead = lead ? lead : changed;
     }
     const struct tc_subject all = tc_subject_of(TC_SUBJECT_CHANGES);
     tc_strbuf_reset(&text);
     tc_strbuf_add_int(&text, (int64_t)n_gradients);
     tc_fact_say(facts, &all, TC_NO_SYM, TC_ATTRIBUTE_GRADIENT_CALLS, text.text);
     tc_strbuf_release(&text);
+    const tc_fact_lead changed = tc_fact_settle_said(facts, 1, lead, NULL);
+    return lead ? lead : changed;
 }
 
 /* ---- one variable --------------------------------------------------------------------------- */
@@ -477,10 +513,9 @@ void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *w,
     tc_fact_tops_end(facts, w);
     tc_fact_lead lead = tc_fact_settle_said(facts, 1, w->last_lead, NULL);
     lead = say_counts(facts, w, w->last_lead ? w->last_lead : lead);
-    say_changes(facts, w);
     tc_place_of(facts->event, &w->last);
-    const tc_fact_lead changed = tc_fact_settle_said(facts, 1, lead, NULL);
-    lead = lead ? lead : changed;
+    lead = say_changes(facts, w, lead);
+    w->setting_lead = 0;
     if (!w->last_lead && tc_fact_lead_is_law(lead))
         w->last_lead = lead;
     w->n_windows++;

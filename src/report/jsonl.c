@@ -131,6 +131,23 @@ static void set_repeats(struct tc_json *object, const struct tc_violation *v)
                                     v->n_runs < TC_VIOLATION_RUNS ? v->n_runs : TC_VIOLATION_RUNS));
 }
 
+/* The lines of the calls around it, innermost first, where they are others than its own. */
+static void set_lines(struct tc_json *object, const struct tc_violation *v)
+{
+    const char **lines = tc_calloc(v->n_inside + 1, sizeof(*lines)), *last = v->at;
+    size_t n = 0;
+
+    for (size_t i = v->n_inside; i > 0; i--) {
+        const char *line = v->inside_at[i - 1];
+        if (!*line || !strcmp(line, last))
+            continue;
+        last = lines[n++] = line;
+    }
+    if (n)
+        tc_json_set(object, "called_from", tc_json_strings(lines, n));
+    tc_free(lines);
+}
+
 struct tc_json *tc_violation_to_json(const struct tc_violation *v, const struct tc_strtab *symbols)
 {
     struct tc_json *object = tc_json_object();
@@ -146,6 +163,7 @@ struct tc_json *tc_violation_to_json(const struct tc_violation *v, const struct 
     if (v->is_setting)
         tc_json_set_bool(object, "setting", true);
     tc_json_set(object, "inside", tc_json_strings(v->inside, v->n_inside));
+    set_lines(object, v);
     tc_json_set(object, "before", calls(v->before, v->n_before));
     tc_json_set(object, "variables", variables(v));
     if (v->n_more_variables)

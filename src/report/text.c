@@ -107,6 +107,8 @@ static void print_calls(const struct printer *p, const struct tc_violation *v)
     for (size_t i = 0; i < v->n_inside; i++) {
         tc_strbuf_adds(&text, i ? " > " : "");
         tc_describe_call_name(v->inside[i], &text);
+        if (*v->inside_at[i] && strcmp(v->inside_at[i], v->at) != 0)
+            tc_strbuf_addf(&text, " at %s", tc_fs_base(v->inside_at[i]));
     }
     if (text.size)
         tc_fold(p->out, "inside:   ", text.text);

@@ -279,6 +279,28 @@ static void what_follows_from_a_fact_is_led_by_it(void **state)
 }
 
 /* Settings alone come last, one that a law follows from leads it; neither is tied by its call. */
+/* A changed number leads to what it is given to; another form tells of that call, too. */
+static void what_other_forms_say_of_a_call_has_the_cause_of_its_facts(void **state)
+{
+    struct fixture *f = *state;
+
+    fact(f, "f", 1, "a", NULL)->is_setting = true;
+    fact(f, "g", 2, "b", "a");
+    add(f, "APIArg/equal", "g", 2, 2);
+    add(f, "APIArg/equal", "h", 2, 2)->at = "a.py:7";
+    assert_groups(f, "0 1 2 | 3");
+}
+
+static void what_a_step_shows_follows_from_the_law_before_it(void **state)
+{
+    struct fixture *f = *state;
+
+    add(f, "Consistent/replica", "g", 2, 1)->at = "a.py:7";
+    fact(f, "", 2, "a", NULL);
+    fact(f, "", 5, "b", NULL);
+    assert_groups(f, "0 1 | 2");
+}
+
 static void settings_come_last(void **state)
 {
     struct fixture *f = *state;
@@ -333,6 +355,8 @@ int main(void)
         T(groups_that_turn_out_to_be_one),
         T(steps_that_no_run_has),
         T(what_follows_from_a_fact_is_led_by_it),
+        T(what_other_forms_say_of_a_call_has_the_cause_of_its_facts),
+        T(what_a_step_shows_follows_from_the_law_before_it),
         T(settings_come_last),
         T(suppressions_are_lines_of_id_and_reason),
     };

@@ -59,15 +59,16 @@ static void all_is_said(void **state)
         "expected: something holds\n",
         "seen:     it changed none\n",
         "look at:  Is it frozen?\n",
-        "inside:   fit()\n",
+        "inside:   fit() at run.py:5\n",
         "after:    zero_grad(), the root forward (2 times)\n",
         "held 412 times in 5 pipelines",
         "(2 times until step 4)"};
     struct tc_invariant x = invariant("something holds");
     struct tc_violation v = violation(&x);
-    const char *inside[] = {"fit"};
+    const char *inside[] = {"fit"}, *lines[] = {"src/run.py:5"};
 
     v.inside = inside;
+    v.inside_at = lines;
     v.n_inside = 1;
     v.before[0] = (struct tc_violation_call){"zero_grad", ""};
     v.before[1] = (struct tc_violation_call){"root.forward", "train.py:56"};
