@@ -88,11 +88,16 @@ def load(folder, part, only):
     return [s for s in scripts if only in s.name]
 
 
+def learned_from(mode):
+    """The runs that a mode learns from."""
+    return () if mode == "shipped" else ("default",) if mode in ("one", "specific-one") else ("default", "second")
+
+
 def learn(tools, mode, script, runs):
     """The invariants of a mode, and the runs that they were learned from."""
-    if mode == "shipped":
+    learned = learned_from(mode)
+    if not learned:
         return "@all", ()
-    learned = ("default",) if mode in ("one", "specific-one") else ("default", "second")
     out = tools.work / "invariants" / f"blind-{mode}-{script.name}.jsonl"
     tools.infer([runs[r] for r in learned], out, ["--specific"] if mode.startswith("specific") else [])
     return out, learned
@@ -219,6 +224,10 @@ def run():
     p.add_argument("--set", choices=["first", "second", "third", "fourth", "fifth", "sixth"], default="first",
                    help="first: the scripts beside this file; the others: those in second/, third/, fourth/, fifth/ and sixth/")
     args = p.parse_args()
+    for mode in args.modes.split(","):
+        lacking = set(learned_from(mode)) - set(args.runs.split(","))
+        if lacking:
+            p.error(f"--modes {mode} learns from the run {' and '.join(sorted(lacking))}, which --runs leaves out")
     folder = HERE if args.set == "first" else HERE / args.set
     if args.table:
         print(tables(folder))
