@@ -7,10 +7,10 @@
  * softmax() before cross_entropy(), relu() behind the last layer. Where numbers are fitted such a
  * function may well be the last one.
  *
- * A loss of classes is given integers and makes one number, with a gradient. Each call of one is an
- * example, which says of each function of one tensor with a gradient that this process has called
- * so far whether its first operand came straight from it. A script that never calls the function
- * teaches nothing of it.
+ * A loss of classes is given integers, or a weight of one of two classes, and makes one number,
+ * with a gradient. Each call of one is an example, which says of each function of one tensor with a
+ * gradient that this process has called so far whether its first operand came straight from it. A
+ * script that never calls the function teaches nothing of it.
  *
  * A loss of two distributions is given a target that a function of one tensor made: softmax(). Each
  * call of what may be one, of a first operand with a gradient and a target of its shape, is an
@@ -59,12 +59,18 @@ static bool has_classes(const struct tc_call *call)
     return false;
 }
 
+/* Or is it one of two classes, whose probabilities it makes of scores? It can weigh one of them. */
+static bool takes_scores(const struct tc_call *call)
+{
+    return tc_value_get(call->args, "pos_weight") != NULL;
+}
+
 static bool is_loss(const struct tc_call *call, const struct tc_value *value)
 {
     const struct tc_value *shape = tc_value_get(value, "shape");
 
     return shape && shape->kind == TC_VALUE_ARRAY && !shape->n && tc_requires_gradient(value) &&
-           has_classes(call);
+           (has_classes(call) || takes_scores(call));
 }
 
 /* A function of which the loss at hand may be given the result. */

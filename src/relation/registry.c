@@ -40,6 +40,8 @@
     X(tc_source_givers)     \
     X(tc_source_terms)      \
     X(tc_source_columns)    \
+    X(tc_source_blank)      \
+    X(tc_source_sign)       \
     X(tc_source_draws)      \
     X(tc_source_settings)   \
     X(tc_source_facts)      \
@@ -77,6 +79,7 @@
     X(tc_api_arg_never)          \
     X(tc_api_arg_rate)           \
     X(tc_api_arg_padding)        \
+    X(tc_api_arg_blank)          \
     X(tc_api_arg_terms)          \
     X(tc_api_arg_column)         \
     X(tc_api_arg_distinct)       \
@@ -86,6 +89,7 @@
     X(tc_api_output_lower)       \
     X(tc_api_output_upper)       \
     X(tc_api_output_finite)      \
+    X(tc_api_output_sign)        \
     X(tc_api_output_distinct)    \
     X(tc_api_output_next)        \
     X(tc_fact_arg_value)         \

@@ -100,6 +100,8 @@
     X(DISTINCT_VALUE, "\"distinct\"")               \
     X(GRAPHED_VALUE, "\"graphed\"")                 \
     X(APART_VALUE, "\"apart\"")                     \
+    X(NOT_NEGATIVE, "\"not_negative\"")             \
+    X(NOT_BLANK, "\"not_blank\"")                   \
     X(EQUAL_VALUE, "\"equal\"")                     \
     /* kinds of variables */                        \
     X(PARAMETER, "Parameter")                       \
@@ -139,6 +141,7 @@
     X(F_SELF_TRAINING, "self.training")             \
     X(F_SELF_LR, "self.lr")                         \
     X(F_PADDING_MASK, "args.key_padding_mask")      \
+    X(F_TARGETS, "args.targets")                    \
     X(F_SELF_GRADS, "self.grads")                   \
     X(F_SELF_FROZEN, "self.frozen")                 \
     X(F_OWNER_TRAINING, "owner.training")           \
