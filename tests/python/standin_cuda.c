@@ -14,6 +14,7 @@
  * (16, 17), is refused while a thread works on the other.
  *
  * A launch takes STANDIN_BLOCKS microseconds, as where the device has a thousand others to do.
+ * With STANDIN_PTX it takes no machine code, as CUDA_FORCE_PTX_JIT has it.
  * STANDIN_FAILS=NAME:N lets calls of that function fail from number N on. STANDIN_FULL=N:M has its
  * memory full from allocation number N on, for M of them.
  */
@@ -35,6 +36,7 @@
 #define INVALID_VALUE    1
 #define OUT_OF_MEMORY    2
 #define INVALID_CONTEXT  201
+#define NO_BINARY        209
 #define INVALID_HANDLE   400
 #define NOT_READY        600
 #define ILLEGAL_ADDRESS  700
@@ -46,6 +48,7 @@
 
 #define MAJOR 75
 #define MAGIC "stand-in's code of " TC_KERNEL_NAME
+#define PTX   "stand-in's text of " TC_KERNEL_NAME
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -414,7 +417,9 @@ DRIVER cuModuleLoadData(void **module, const void *image)
     static char modules[N_DEVICES];
 
     *module = current() < 0 ? NULL : &modules[current()];
-    return strcmp(image, MAGIC) != 0 ? INVALID_VALUE : called_inside(OF_cuModuleLoadData);
+    if (strcmp(image, PTX) != 0 && (strcmp(image, MAGIC) != 0 || getenv("STANDIN_PTX")))
+        return NO_BINARY;
+    return called_inside(OF_cuModuleLoadData);
 }
 
 static char functions[N_DEVICES];

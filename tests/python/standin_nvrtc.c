@@ -15,6 +15,7 @@
 #include "collect/agent/look/kernel.h"
 
 #define MAGIC "stand-in's code of " TC_KERNEL_NAME
+#define PTX   "stand-in's text of " TC_KERNEL_NAME
 
 #define SUCCESS        0
 #define INVALID        3
@@ -71,9 +72,8 @@ NVRTC nvrtcCompileProgram(void *program, int n_options, const char *const *optio
                : COMPILATION;
 #else
     is_portable = strcmp(options[0], "--gpu-architecture=compute_86") == 0;
-    return n_options == 1 &&
-                   (getenv("STANDIN_OLD") ? is_portable
-                                          : strcmp(options[0], "--gpu-architecture=sm_90") == 0)
+    return n_options == 1 && (is_portable || (strcmp(options[0], "--gpu-architecture=sm_90") == 0 &&
+                                              !getenv("STANDIN_OLD")))
                ? SUCCESS
                : INVALID_OPTION;
 #endif
@@ -104,14 +104,14 @@ NVRTC nvrtcDestroyProgram(void **program)
 NVRTC nvrtcGetPTXSize(void *program, size_t *size);
 NVRTC nvrtcGetPTXSize(void *program, size_t *size)
 {
-    *size = sizeof(MAGIC);
+    *size = sizeof(PTX);
     return program && is_portable && !FAILS(nvrtcGetPTXSize) ? SUCCESS : INVALID;
 }
 
 NVRTC nvrtcGetPTX(void *program, char *code);
 NVRTC nvrtcGetPTX(void *program, char *code)
 {
-    memcpy(code, MAGIC, sizeof(MAGIC));
+    memcpy(code, PTX, sizeof(PTX));
     return program && is_portable && !FAILS(nvrtcGetPTX) ? SUCCESS : INVALID;
 }
 

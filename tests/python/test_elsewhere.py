@@ -355,6 +355,26 @@ if "told" in globals():
     print(x.data_ptr() in told, y.data_ptr() in told)
 """
 
+# Each of its threads works on a device that it has never used.
+THREADS = STANDS_IN + """
+import threading
+import torch
+
+def train():
+    torch.manual_seed(2)
+    net = torch.nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        net(torch.randn(2, 4)).sum().backward()
+        optimizer.step()
+
+for _ in range(3):
+    thread = threading.Thread(target=train)
+    thread.start()
+    thread.join()
+"""
+
 OF_THE_THREAD = """
 if "driver" in globals():
     import ctypes
@@ -615,10 +635,20 @@ class Kernel(ByDriver):
         _, there = self.compare_text(EVERYTHING, TRAINCHECK_TEST_ELSEWHERE="cuda:2")
         self.assertEqual(self.notes(there, "no-kernel"), [])
 
-    def test_a_compiler_that_does_not_know_the_device_makes_what_the_driver_translates(self):
-        _, there = self.compare_text(PLAIN_MODEL, STANDIN_OLD="1")
-        self.assertEqual(there.out.splitlines()[0], "0 0 0")
-        self.assertEqual(self.notes(there, "no-kernel"), [])
+    def test_a_compiler_or_a_driver_that_cannot_have_machine_code_has_what_the_driver_translates(self):
+        for env in {"STANDIN_OLD": "1"}, {"STANDIN_PTX": "1"}:
+            with self.subTest(env):
+                _, there = self.compare_text(PLAIN_MODEL, **env)
+                self.assertEqual(there.out.splitlines()[0], "0 0 0")
+                self.assertEqual(self.notes(there, "no-kernel"), [])
+
+
+class Threads(ByDriver):
+    def test_threads_are_given_the_device(self):
+        for env in {}, {"STANDIN_HIP": "1"}:
+            with self.subTest(env):
+                _, there = self.compare_text(THREADS, **env)
+                self.assertEqual(self.notes(there, "no-kernel"), [])
 
 
 class Hip(ByDriver):

@@ -8,8 +8,6 @@
 #define MAJOR 75 /* of the version of machine code, an attribute of a device of CUDA */
 #define MINOR 76
 
-#define INVALID_OPTION 5 /* what NVRTC says of a device that it does not know */
-
 /* Products are rounded before they are added, as on the CPU. */
 #define NO_FUSING "-ffp-contract=off"
 
@@ -77,13 +75,23 @@ static int newest_known(const struct tc_target *target)
     return newest;
 }
 
-/* A device that is newer than the compiler: the driver makes machine code of what every later one
- * runs. */
+static char *compile_exact(void *program, const struct tc_target *target)
+{
+    const char *options[] = {target->option, NO_FUSING};
+    const int said = tc_compiler.compile(program, tc_driver_is_hip() ? 2 : 1, options);
+
+    return tc_driver_ok(said, TC_CALL_compile)
+               ? take(program, tc_compiler.code_size, tc_compiler.code, TC_CALL_code_size,
+                      TC_CALL_code)
+               : NULL;
+}
+
+/* What every later device runs, too. */
 static char *compile_for_any(void *program, const struct tc_target *target)
 {
     char option[96];
     const char *options[] = {option};
-    const int newest = tc_driver_is_hip() ? 0 : newest_known(target);
+    const int newest = newest_known(target);
 
     snprintf(option, sizeof(option), "--gpu-architecture=compute_%d", newest);
     if (!newest || !tc_driver_ok(tc_compiler.compile(program, 1, options), TC_CALL_compile))
@@ -91,18 +99,8 @@ static char *compile_for_any(void *program, const struct tc_target *target)
     return take(program, tc_compiler.ptx_size, tc_compiler.ptx, TC_CALL_ptx_size, TC_CALL_ptx);
 }
 
-static char *compile(void *program, const struct tc_target *target)
-{
-    const char *options[] = {target->option, NO_FUSING};
-    const int said = tc_compiler.compile(program, tc_driver_is_hip() ? 2 : 1, options);
-
-    if (tc_driver_ok(said, TC_CALL_compile))
-        return take(program, tc_compiler.code_size, tc_compiler.code, TC_CALL_code_size,
-                    TC_CALL_code);
-    return said == INVALID_OPTION ? compile_for_any(program, target) : NULL;
-}
-
-char *tc_compile_kernel(const struct tc_target *target)
+static char *with_source(const struct tc_target *target,
+                         char *(*compile)(void *program, const struct tc_target *target))
 {
     struct tc_strbuf source = TC_STRBUF_INIT;
     void *program = NULL;
@@ -117,4 +115,14 @@ char *tc_compile_kernel(const struct tc_target *target)
         tc_compiler.destroy(&program);
     tc_strbuf_release(&source);
     return code;
+}
+
+char *tc_compile_kernel(const struct tc_target *target)
+{
+    return with_source(target, compile_exact);
+}
+
+char *tc_compile_portable(const struct tc_target *target)
+{
+    return tc_driver_is_hip() ? NULL : with_source(target, compile_for_any);
 }

@@ -18,5 +18,8 @@ bool tc_target_find(int device, struct tc_target *out);
 /* The kernel (kernel.c), or NULL; the caller's. Takes a second or two, and no lock of the
  * interpreter. */
 char *tc_compile_kernel(const struct tc_target *target);
+/* The same as PTX, of which CUDA's driver makes machine code itself: for a device that is newer
+ * than the compiler, or a driver that is told to take nothing else. NULL with HIP. */
+char *tc_compile_portable(const struct tc_target *target);
 
 #endif /* TC_COLLECT_COMPILER_H */

@@ -11,6 +11,7 @@
 #define HOST_PORTABLE 0x1u
 #define HOST_MAPPED   0x2u
 #define HOST_COHERENT 0x40000000u /* of HIP: the environment can make it another kind */
+#define EVENT_BLOCKS  0x1u        /* a thread that waits for it sleeps */
 #define EVENT_UNTIMED 0x2u
 #define MIN_JOB       ((size_t)4096)
 #define TRY_AGAIN     64     /* of so many jobs that need new memory, after it was full */
@@ -47,13 +48,27 @@ static bool load(int device, const char *code)
     return is_loaded;
 }
 
-static bool compile_and_load(int device, const struct tc_target *target)
+static bool load_and_free(int device, char *code)
 {
-    char *code = tc_compile_kernel(target);
     const bool is_loaded = load(device, code);
 
     tc_free(code);
     return is_loaded;
+}
+
+/* What failed first is told. */
+static bool compile_and_load(int device, const struct tc_target *target)
+{
+    struct tc_failure first;
+
+    if (load_and_free(device, tc_compile_kernel(target)))
+        return true;
+    first = tc_driver_failure();
+    if ((first.call == TC_CALL_compile || first.call == TC_CALL_load) &&
+        load_and_free(device, tc_compile_portable(target)))
+        return true;
+    tc_driver_ok(first.code, first.call);
+    return false;
 }
 
 static bool prepare(int device)
@@ -122,7 +137,7 @@ static bool allocate(struct tc_cuda_job *job, size_t host_size, size_t device_si
         !tc_driver_ok(tc_driver.allocate_host(&host, job->host_size, flags),
                       TC_CALL_allocate_host) ||
         !tc_driver_ok(tc_driver.address_of(&job->device_host, host, 0), TC_CALL_address_of) ||
-        !tc_driver_ok(tc_driver.event(&job->event, EVENT_UNTIMED), TC_CALL_event))
+        !tc_driver_ok(tc_driver.event(&job->event, EVENT_BLOCKS | EVENT_UNTIMED), TC_CALL_event))
         return false;
     job->host = host;
     return true;
