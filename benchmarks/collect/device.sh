@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What tracing costs on a machine with a GPU, and whether the kernel does right there.
+# What tracing costs on a machine with a GPU, of NVIDIA or of AMD, and whether the kernel does right there.
 #
 # usage: device.sh [--bin FOLDER] [--python PYTHON] [--pairs N] [--steps N] [--only PROGRAM ...] [--parts PART ...]
 #
 # Needs the tools (--bin: bin/ of a build or of an environment with the wheel; default build/bin, or what is on PATH) and a
-# Python with torch for CUDA (default python3). Prints
+# Python with torch for CUDA or ROCm (default python3). Prints
 #   1. the device, its driver, torch, and the libraries that the agent would load;
 #   2. bandwidth of the kernel, and the time of a look at 200 small tensors;
 #   3. whether the trace of a program whose numbers are the same on all devices is that of the CPU, with all content too;
 #   4. the time of a step of ResNet-50, GPT-2 small (eager and compiled, bfloat16) and a Llama of 1.2 billion parameters, traced
 #      full, selective and with --content off: each pair interleaved with a plain run, whose losses must be the same bits;
-#   5. notes of the agent in a trace of GPT-2, which say so where it did not use the kernel;
+#   5. notes of the agent in a trace of GPT-2, which say so where it did not use the kernel; and how often torch's profiler saw it launched;
 #   6. what compute-sanitizer finds in the kernel, where it is installed.
 # Some 40 minutes. Parts: kernel (2), same (3), steps (4), notes (5), sanitizer (6); default all. Where a machine is lent for minutes, one
 # part at a time, and of the steps one program (--only gpt2 --pairs 1). Exit status 1 if anything is wrong, 2 if it cannot begin.
 #
-# BENCH_DEVICE=cpu BENCH_TINY=1 LD_LIBRARY_PATH=$PWD/build/tests/python/standin tries all of it without a GPU.
+# BENCH_DEVICE=cpu BENCH_TINY=1 LD_LIBRARY_PATH=$PWD/build/tests/python/standin tries all of it without a GPU; with STANDIN_HIP=1 as one of AMD.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -88,8 +88,13 @@ steps() {
 }
 
 notes() {
-    BENCH_MODEL=gpt2 BENCH_STEPS=5 "$bin/traincheck-collect" -q --overwrite --python "$python" -o "$work/trace" "$here/programs/device.py" ||
-        { wrong=1; return; }
+    local standin=()
+    if [ "${BENCH_DEVICE:-}" = cpu ]; then
+        mapfile -t standin < <(PYTHONPATH=$root/benchmarks "$python" -c 'import sys, harness; print("\n".join("=".join(i) for i in harness.stand_in(sys.argv[1]).items()))' "$bin/..")
+        [ ${#standin[@]} -gt 0 ] || { wrong=1; return; }
+    fi
+    env "${standin[@]}" BENCH_MODEL=gpt2 BENCH_STEPS=5 "$bin/traincheck-collect" -q --overwrite --python "$python" -o "$work/trace" \
+        -- "$python" "$here/programs/device.py" || { wrong=1; return; }
     "$python" - "$root" "$work/trace" <<'PY' || wrong=1
 import json, pathlib, sys
 sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / "tests" / "python"))
@@ -101,6 +106,7 @@ bad = [n for n in notes if n["code"] in ("no-kernel", "no-memory", "switched-off
 print("the kernel was NOT used" if bad else "no note says that the kernel was not used")
 sys.exit(bool(bad))
 PY
+    "$bin/traincheck-collect" -q --overwrite --python "$python" -o "$work/trace" "$here/programs/seen.py" || wrong=1
 }
 
 sanitizer() {
@@ -127,14 +133,23 @@ sanitizer() {
 }
 
 echo "== device"
-command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.mem --format=csv,noheader
+if command -v nvidia-smi >/dev/null; then
+    nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.mem,mig.mode.current --format=csv,noheader
+elif command -v rocm-smi >/dev/null; then
+    rocm-smi --showproductname --showdriverversion
+else
+    echo "neither nvidia-smi nor rocm-smi is here"
+fi
 "$python" - <<'PY' || exit 2
 import os, sys, torch
-print(f"torch {torch.__version__}, CUDA {torch.version.cuda}, Python {sys.version.split()[0]}")
+print(f"torch {torch.__version__}, CUDA {torch.version.cuda}, HIP {torch.version.hip}, Python {sys.version.split()[0]}")
+for i in range(torch.cuda.device_count()):
+    of = torch.cuda.get_device_properties(i)
+    print(f"cuda:{i}: {of.name}, {getattr(of, 'gcnArchName', '') if torch.version.hip else f'sm_{of.major}{of.minor}'}, {of.total_memory >> 20:,} MiB")
 if not torch.cuda.is_available() and "BENCH_DEVICE" not in os.environ:
     sys.exit("device.sh: this torch sees no GPU")
 PY
-"$python" "$here/kernel_speed.py" --libraries
+"$python" "$here/kernel_speed.py" --libraries || wrong=1
 for part in "${parts[@]}"; do
     echo "== $part"
     "$part"

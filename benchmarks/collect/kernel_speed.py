@@ -4,15 +4,16 @@
 
 usage: kernel_speed.py [--check | --libraries]
 
-Compiles the kernel as the agent does and launches it on torch's current stream. --check: no times, as under compute-sanitizer.
---libraries: the driver and the compiler alone. Without CUDA in torch it takes the CPU and whatever libcuda.so.1 is on LD_LIBRARY_PATH, as
-the stand-in in build/tests/python/standin."""
+Compiles the kernel as the agent does, by NVRTC or hipRTC, and launches it on torch's current stream. --check: no times, as under compute-sanitizer.
+--libraries: the driver and the compiler alone. Without a device of CUDA or HIP in torch it takes the CPU and whatever libcuda.so.1 is on
+LD_LIBRARY_PATH, as the stand-in in build/tests/python/standin; with STANDIN_HIP libamdhip64.so.7."""
 import argparse
-import contextlib
 import ctypes
+import os
 import pathlib
 import sys
 import time
+from unittest import mock
 
 import torch
 
@@ -20,10 +21,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "python"), str(ROOT / "src" / "collect" / "python")]
 import test_nvrtc  # noqa: E402
 
+sys.modules.setdefault("_traincheck_agent", mock.MagicMock())  # the agent's module, of which nothing is called here
+from traincheck_agent import device as agent_device  # noqa: E402
+
 DIGEST, MAGNITUDE = 1, 2  # as in kernel.h
 NUMBERS = {torch.float16: 1, torch.bfloat16: 2, torch.float32: 3, torch.float64: 4}
 GROUP, MAX_TILES, MAX_DIMS = 65536, 2048, 6
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+STANDS_IN = DEVICE.type == "cpu"
+HIP = "STANDIN_HIP" in os.environ if STANDS_IN else torch.version.hip is not None
+OF_HIP = {"cuInit": "hipInit", "cuModuleLoadData": "hipModuleLoadData", "cuModuleGetFunction": "hipModuleGetFunction",
+          "cuMemsetD8Async": "hipMemsetD8Async", "cuLaunchKernel": "hipModuleLaunchKernel"}
 
 
 class Item(ctypes.Structure):
@@ -37,69 +45,105 @@ class Tile(ctypes.Structure):
     _fields_ = [("item", ctypes.c_uint32), ("number", ctypes.c_uint32)]
 
 
+def first_of(paths):
+    """The agent loads the first that can be loaded, too. With its path, as it was found."""
+    for path in paths:
+        try:
+            return ctypes.CDLL(path), path
+        except OSError:
+            pass
+    return None, None
+
+
+def driver():
+    if STANDS_IN:
+        return first_of(["libamdhip64.so.7" if HIP else "libcuda.so.1"])
+    torch.zeros(1, device=DEVICE)  # torch loads its own copy of HIP, and makes its context
+    return first_of(agent_device.driver_paths()[1])
+
+
+def compiler():
+    if STANDS_IN:
+        return first_of(["libhiprtc.so.7"] if HIP else ["libnvrtc.so.13"])
+    return first_of(agent_device.compiler_paths())
+
+
+def target():
+    """Options of the compiler, as compiler.c has them."""
+    if HIP:
+        name = "gfx90a:sramecc+:xnack-" if STANDS_IN else agent_device.architecture(torch.cuda.current_device())
+        return [f"--offload-arch={name}".encode(), b"-ffp-contract=off"]
+    major, minor = (9, 0) if STANDS_IN else torch.cuda.get_device_capability()
+    return [f"--gpu-architecture=sm_{major}{minor}".encode()]
+
+
 class Kernel:
     def __init__(self):
-        self.cuda = ctypes.CDLL("libcuda.so.1")
-        module, self.function, context, handle = (ctypes.c_void_p() for _ in range(4))
-        torch.zeros(1, device=DEVICE)  # the context of torch
+        self.driver = driver()[0] or sys.exit("no driver is here")
+        module, self.function, context = (ctypes.c_void_p() for _ in range(3))
         self.call("cuInit", 0)
-        device = ctypes.c_int()
-        self.call("cuDeviceGet", ctypes.byref(device), 0)
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-        self.call("cuCtxPushCurrent_v2", context)
+        if HIP:
+            self.call("hipSetDevice", 0 if STANDS_IN else torch.cuda.current_device())
+        else:
+            device = ctypes.c_int()
+            self.call("cuDeviceGet", ctypes.byref(device), 0 if STANDS_IN else torch.cuda.current_device())
+            self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+            self.call("cuCtxPushCurrent_v2", context)
         self.call("cuModuleLoadData", ctypes.byref(module), self.compile())
         self.call("cuModuleGetFunction", ctypes.byref(self.function), module, b"tc_look")
 
     def call(self, name, *args):
-        said = getattr(self.cuda, name)(*args)
+        name = OF_HIP.get(name, name) if HIP else name
+        said = getattr(self.driver, name)(*args)
         if said:
             sys.exit(f"{name}: error {said}")
 
     @staticmethod
     def compile():
-        nvrtc = find_nvrtc()
-        if nvrtc is None:
-            sys.exit("no libnvrtc of torch's CUDA is here: pip install nvidia-cuda-nvrtc")
+        library, path = compiler()
+        if library is None:
+            sys.exit("no compiler of torch's " + ("ROCm" if HIP else "CUDA: pip install nvidia-cuda-nvrtc"))
+        of = "hiprtc" if HIP else "nvrtc"
         source = b"".join((test_nvrtc.LOOK / name).read_bytes() for name in ("kernel.h", "kernel.c"))
-        major, minor = torch.cuda.get_device_capability() if DEVICE.type == "cuda" else (9, 0)
-        option = f"--gpu-architecture=sm_{major}{minor}".encode()
-        program, size = ctypes.c_void_p(), ctypes.c_size_t()
-        nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, b"kernel.c", 0, None, None)
-        if nvrtc.nvrtcCompileProgram(program, 1, (ctypes.c_char_p * 1)(option)):
-            sys.exit(test_nvrtc.log_of(nvrtc, program))
-        nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size))
+        program, size, options = ctypes.c_void_p(), ctypes.c_size_t(), target()
+        getattr(library, f"{of}CreateProgram")(ctypes.byref(program), source, b"kernel.c", 0, None, None)
+        said = getattr(library, f"{of}CompileProgram")(program, len(options), (ctypes.c_char_p * len(options))(*options))
+        if said:
+            sys.exit(f"{path}: error {said} of {options}\n" + log_of(library, of, program))
+        getattr(library, "hiprtcGetCodeSize" if HIP else "nvrtcGetCUBINSize")(program, ctypes.byref(size))
         code = ctypes.create_string_buffer(size.value)
-        nvrtc.nvrtcGetCUBIN(program, code)
+        getattr(library, "hiprtcGetCode" if HIP else "nvrtcGetCUBIN")(program, code)
         return code
 
 
-def find_nvrtc():
-    """That of torch's CUDA, as the agent has it: what another one makes the driver may not load."""
-    version = (torch.version.cuda or "").split(".")[0]
-    for path in test_nvrtc.candidates():
-        if path.endswith(f".so.{version}" if version else ""):
-            with contextlib.suppress(OSError):
-                return test_nvrtc.find(path)
-    return None
+def log_of(library, of, program):
+    size = ctypes.c_size_t()
+    getattr(library, f"{of}GetProgramLogSize")(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value + 1)
+    getattr(library, f"{of}GetProgramLog")(program, log)
+    return log.value.decode(errors="replace")
+
+
+def version_of(library, name, n):
+    """By a function that stores n numbers."""
+    if not hasattr(library, name):
+        return "of no version"
+    numbers = [ctypes.c_int() for _ in range(n)]
+    said = getattr(library, name)(*map(ctypes.byref, numbers))
+    return ".".join(str(number.value) for number in numbers) if said == 0 else f"its version is error {said}"
 
 
 def print_libraries():
-    version, more = ctypes.c_int(), ctypes.c_int()
-    try:
-        cuda = ctypes.CDLL("libcuda.so.1")
-        said = cuda.cuDriverGetVersion(ctypes.byref(version)) if hasattr(cuda, "cuDriverGetVersion") else -1
-        print("libcuda.so.1: " + (f"for CUDA {version.value // 1000}.{version.value % 1000 // 10}" if said == 0 else "of no version"))
-    except OSError as e:
-        print(f"libcuda.so.1: NOT FOUND, so that operators of torch would be asked: {e}")
-    nvrtc = find_nvrtc()
-    if nvrtc is None:
-        print("NVRTC: NOT FOUND, so that operators of torch would be asked: pip install nvidia-cuda-nvrtc")
-        return
-    if hasattr(nvrtc, "nvrtcVersion"):
-        nvrtc.nvrtcVersion(ctypes.byref(version), ctypes.byref(more))
-        print(f"NVRTC: {nvrtc._name}, {version.value}.{more.value}")
+    library, path = driver()
+    if library is None:
+        print(f"{'HIP' if HIP else 'libcuda.so.1'}: NOT FOUND, so that operators of torch would be asked")
     else:
-        print(f"NVRTC: {nvrtc._name}, of no version")
+        print(f"{path}: " + version_of(library, "hipDriverGetVersion" if HIP else "cuDriverGetVersion", 1))
+    library, path = compiler()
+    if library is None:
+        print("its compiler: NOT FOUND, so that operators of torch would be asked" + ("" if HIP else ": pip install nvidia-cuda-nvrtc"))
+    else:
+        print(f"{path}: " + version_of(library, "hiprtcVersion" if HIP else "nvrtcVersion", 2))
 
 
 def on_device(array):
@@ -211,7 +255,7 @@ def main():
         print_libraries()
         return
     kernel, best = Kernel(), None if args.check else copy_speed()
-    print(f"device: {torch.cuda.get_device_name() if DEVICE.type == 'cuda' else 'the CPU, by a stand-in for the driver'}"
+    print(f"device: {torch.cuda.get_device_name() if DEVICE.type == 'cuda' else 'the CPU, by a stand-in for the driver of ' + ('HIP' if HIP else 'CUDA')}"
           + (f"; a copy reads and writes {best / 1e9:,.0f} GB/s" if best else ""))
     for name, look in looks(kernel):
         look.check()
