@@ -29,7 +29,7 @@ NUMBERS = {torch.float16: 1, torch.bfloat16: 2, torch.float32: 3, torch.float64:
 GROUP, MAX_TILES, MAX_DIMS = 65536, 2048, 6
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 STANDS_IN = DEVICE.type == "cpu"
-HIP = "STANDIN_HIP" in os.environ if STANDS_IN else torch.version.hip is not None
+HIP = bool(os.environ.get("STANDIN_HIP")) if STANDS_IN else torch.version.hip is not None
 OF_HIP = {"cuInit": "hipInit", "cuModuleLoadData": "hipModuleLoadData", "cuModuleGetFunction": "hipModuleGetFunction",
           "cuMemsetD8Async": "hipMemsetD8Async", "cuLaunchKernel": "hipModuleLaunchKernel"}
 

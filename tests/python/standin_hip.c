@@ -4,12 +4,14 @@
  *
  * It differs as HIP does. A thread has a current device, which is one of the user's own, number 7,
  * until somebody sets another. What a call says other than success stays the thread's last error
- * until that is asked for.
+ * until that is asked for. While anybody captures a graph no event is asked and no memory given, as
+ * by releases before 7.2.
  */
 #define DRIVER __attribute__((unused)) static int
 #include "standin_cuda.c"
 
-#define USERS_OWN 7
+#define USERS_OWN           7
+#define CAPTURE_UNSUPPORTED 900
 
 #define HIP EXPORT int
 
@@ -110,6 +112,8 @@ HIP hipMalloc(void **address, size_t size)
     uint64_t number = 0;
     int said;
 
+    if (atomic_load(&is_capturing))
+        return end(CAPTURE_UNSUPPORTED);
     begin();
     said = cuMemAlloc_v2(&number, size);
     *address = (void *)(uintptr_t)number;
@@ -178,7 +182,7 @@ HIP hipEventRecord(struct event *event, void *stream)
 HIP hipEventQuery(struct event *event);
 HIP hipEventQuery(struct event *event)
 {
-    return end(cuEventQuery(event));
+    return end(atomic_load(&is_capturing) ? CAPTURE_UNSUPPORTED : cuEventQuery(event));
 }
 
 HIP hipEventSynchronize(struct event *event);

@@ -14,7 +14,7 @@ import types
 
 from traincheck_agent import device, policy
 
-HIP = "STANDIN_HIP" in os.environ
+HIP = bool(os.environ.get("STANDIN_HIP"))
 driver = ctypes.CDLL("libamdhip64.so.7" if HIP else "libcuda.so.1")
 driver.standin_calls.argtypes = ctypes.c_char_p,
 driver.standin_bytes.restype = driver.standin_answers.restype = ctypes.c_size_t

@@ -672,10 +672,13 @@ class Hip(ByDriver):
         _, there = self.compare_text(PLAIN_MODEL, STANDIN_FULL="3:2")
         self.assertEqual([self.notes(there, "no-kernel"), len(self.notes(there, "no-memory"))], [[], 1])
 
-    def test_nothing_is_launched_into_a_capture(self):
-        there = self.run_there(self.script(CAPTURED))
+    def test_what_a_capture_forbids_is_done_later(self):
+        script = self.script(CAPTURED)
+        by_cuda = self.run_there(script, STANDIN_HIP="").records()
+        there = self.run_there(script)
         self.assertEqual(there.out, "False True\nFalse True\nTrue False\nFalse True\n")
-        self.assertEqual(self.notes(there, "no-kernel"), [])
+        self.assert_same(by_cuda, there.records())
+        self.assertEqual([note for code in ("no-kernel", "switched-off", "no-memory") for note in self.notes(there, code)], [])
 
     def test_without_its_library_torch_is_asked(self):
         """Another copy than torch's would not know torch's streams."""
