@@ -548,6 +548,17 @@ static void meet_numbers(struct tc_facts *facts, struct tc_fact_watch *w, struct
     open->lead = open->lead ? open->lead : lead;
 }
 
+/* Where the batch is another one, as of another size, its numbers are so, too. */
+static void meet_batch_numbers(struct tc_facts *facts, struct tc_fact_watch *w,
+                               struct tc_fact_open *open, const char *path,
+                               const struct tc_value *value)
+{
+    if (open->lead || open->inner || open->flow || open->outer || w->process->is_sampled)
+        return;
+    open->lead = tc_fact_meet_batch_numbers(facts, w, open->subject, path, value, 0);
+    note_lead(w, open->lead, 0);
+}
+
 /* x[i] = y for each i: the writes to one tensor are one occasion of what x holds, and not many. */
 static size_t find_filled(const struct tc_fact_watch *w, const struct tc_fact_open *open,
                           const struct tc_fact_pack *pack, size_t receiver)
@@ -632,6 +643,8 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     tc_fact_lead lead = settle(facts, known, open->subject, cause);
     note_lead(w, lead, cause);
     open->lead = open->lead ? open->lead : lead;
+    if (call->is_root)
+        meet_batch_numbers(facts, w, open, "args", call->args);
     meet_scalar(facts, w, open, "self", call->self, call->role == TC_ROLE_BACKWARD);
     if (call->role == TC_ROLE_SAVE && tc_fact_is_of_script(call))
         meet_numbers(facts, w, open, "args", call->args);
@@ -825,6 +838,8 @@ void tc_fact_call_ends(struct tc_facts *facts, struct tc_fact_watch *w, const st
     if (!call->raised)
         meet_scalar(facts, w, open, "value", call->end->value,
                     tc_fact_is_of_script(call) && call->role != TC_ROLE_OPERATOR);
+    if (!call->raised && call->role == TC_ROLE_DATA)
+        meet_batch_numbers(facts, w, open, "value", call->end->value);
     tc_fact_inside_ends(facts, w, open->inside);
     tc_fact_inside_ends(facts, w, open->inside_own);
     note_lead(w, tc_fact_settle_said(facts, 1, open->lead, NULL), open->lead);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * early_number.c - how large losses and norms are before training has changed them
+ * early_number.c - how large losses and norms are before training has changed them, and batches
  *
  * A loss that is summed and not averaged, divided twice, or taken over padding is a multiple of
  * what it was, from the first step on. What it is then depends on the script and hardly on the
- * seed, and on the learning rate not yet.
+ * seed, and on the learning rate not yet. How large the numbers of a batch are, and how many of
+ * them are distinct, training does not change: inputs that were scaled twice, words that a
+ * vocabulary does not know.
  */
 #include "fact/facts.h"
 
@@ -12,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "replay/symbols.h"
 
 /* So many steps are early. */
@@ -20,6 +23,8 @@
  * so that a number is told to be another one from further away. */
 #define ALIKE 1.5
 #define OTHER 2.0
+/* Lists in lists of a batch. */
+#define MAX_DEPTH 2
 /* Smaller ones are nothing. */
 #define NOTHING 1e-6
 
@@ -64,25 +69,25 @@ static bool is_about(const struct tc_fact_range *seen, const struct tc_fact_rang
     return seen->low >= low && seen->high <= high;
 }
 
-static struct tc_fact_scalar *scalar_of(struct tc_fact_watch *w, uint32_t subject, tc_sym path)
+static struct tc_fact_scalar *scalar_of(struct tc_fact_watch *w, uint32_t subject, tc_sym path,
+                                        enum tc_attribute attribute)
 {
     bool is_new;
-    uint64_t *place =
-        tc_map_at(&w->scalar_places, (uint64_t)subject << 32 | (uint64_t)path, &is_new);
+    uint64_t *place = tc_map_at(&w->scalar_places, tc_hash_mix(subject, path, attribute), &is_new);
 
     if (is_new) {
         *place = w->scalars.n;
         tc_vec_push(&w->scalars, ((struct tc_fact_scalar){
-                                     subject, path, {INFINITY, -INFINITY, 0}
+                                     subject, path, attribute, {INFINITY, -INFINITY, 0}
         }));
     }
     return &w->scalars.items[*place];
 }
 
-static tc_fact_lead judge(struct tc_facts *facts, uint32_t subject, tc_sym path, double number,
-                          tc_fact_lead cause)
+static tc_fact_lead judge(struct tc_facts *facts, uint32_t subject, tc_sym path,
+                          enum tc_attribute attribute, double number, tc_fact_lead cause)
 {
-    const uint32_t slot = tc_fact_table_slot(&facts->table, subject, path, TC_ATTRIBUTE_ABOUT);
+    const uint32_t slot = tc_fact_table_slot(&facts->table, subject, path, attribute);
     struct tc_fact_range expected;
     char text[32];
     int size;
@@ -101,6 +106,21 @@ static tc_fact_lead judge(struct tc_facts *facts, uint32_t subject, tc_sym path,
     return tc_fact_settle_said(facts, 1, cause, NULL);
 }
 
+static tc_fact_lead meet_number(struct tc_facts *facts, struct tc_fact_watch *w, uint32_t subject,
+                                const char *name, enum tc_attribute attribute, double number,
+                                tc_fact_lead cause)
+{
+    const tc_sym path = tc_strtab_intern_text(facts->table.symbols, name);
+
+    if (facts->table.is_judging)
+        return judge(facts, subject, path, attribute, number, cause);
+    struct tc_fact_range *range = &scalar_of(w, subject, path, attribute)->range;
+    range->low = fmin(range->low, number);
+    range->high = fmax(range->high, number);
+    range->n++;
+    return 0;
+}
+
 tc_fact_lead tc_fact_meet_scalar(struct tc_facts *facts, struct tc_fact_watch *w, uint32_t subject,
                                  const char *name, const struct tc_value *tensor,
                                  tc_fact_lead cause)
@@ -110,26 +130,70 @@ tc_fact_lead tc_fact_meet_scalar(struct tc_facts *facts, struct tc_fact_watch *w
     if (w->n_windows >= EARLY || w->process->is_sampled || !value ||
         value->kind != TC_VALUE_FLOAT || !isfinite(value->number))
         return 0;
-    const tc_sym path = tc_strtab_intern_text(facts->table.symbols, name);
-    if (facts->table.is_judging)
-        return judge(facts, subject, path, value->number, cause);
-    struct tc_fact_range *range = &scalar_of(w, subject, path)->range;
-    range->low = fmin(range->low, value->number);
-    range->high = fmax(range->high, value->number);
-    range->n++;
-    return 0;
+    return meet_number(facts, w, subject, name, TC_ATTRIBUTE_ABOUT, value->number, cause);
+}
+
+/* ---- batches -------------------------------------------------------------------------------- */
+
+/* Of fewer elements, or distinct ones, the numbers are chance. */
+#define MIN_ELEMENTS 64
+#define MIN_DISTINCT 8
+
+static tc_fact_lead meet_tensor(struct tc_facts *facts, struct tc_fact_watch *w, uint32_t subject,
+                                const char *path, const struct tc_value *tensor)
+{
+    const struct tc_value *rms = tc_value_get(tc_value_get(tensor, "scale"), "rms");
+    const int64_t n_distinct =
+        tc_value_int(tc_value_get(tc_value_get(tensor, "summary"), "distinct"), TC_NONE);
+
+    if (tc_count_elements(tc_value_get(tensor, "shape")) < MIN_ELEMENTS)
+        return 0;
+    if (rms && rms->kind == TC_VALUE_FLOAT && isfinite(rms->number) && n_distinct < 0)
+        return meet_number(facts, w, subject, path, TC_ATTRIBUTE_MAGNITUDE, rms->number, 0);
+    return n_distinct < 0
+               ? 0
+               : meet_number(facts, w, subject, path, TC_ATTRIBUTE_DISTINCT, (double)n_distinct, 0);
+}
+
+tc_fact_lead tc_fact_meet_batch_numbers(struct tc_facts *facts, struct tc_fact_watch *w,
+                                        uint32_t subject, const char *path,
+                                        const struct tc_value *value, unsigned depth)
+{
+    const bool is_array = value && value->kind == TC_VALUE_ARRAY;
+    struct tc_strbuf member = TC_STRBUF_INIT;
+    tc_fact_lead lead = 0;
+
+    if (!value || depth > MAX_DEPTH || (!is_array && value->kind != TC_VALUE_OBJECT))
+        return 0;
+    if (tc_value_get(value, "tensor"))
+        return meet_tensor(facts, w, subject, path, value);
+    for (uint32_t i = 0; !lead && i < value->n && i < TC_FACT_LIST; i++) {
+        tc_strbuf_reset(&member);
+        if (is_array)
+            tc_strbuf_addf(&member, "%s[%u]", path, i);
+        else
+            tc_strbuf_addf(&member, "%s.%.*s", path, (int)value->members[i].key.size,
+                           value->members[i].key.text);
+        lead = tc_fact_meet_batch_numbers(facts, w, subject, member.text,
+                                          is_array ? &value->items[i] : &value->members[i].value,
+                                          depth + 1);
+    }
+    tc_strbuf_release(&member);
+    return lead;
 }
 
 void tc_fact_say_scalars(struct tc_facts *facts, struct tc_fact_watch *w)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    for (size_t i = 0; w->n_windows >= EARLY && i < w->scalars.n; i++) {
+    for (size_t i = 0; i < w->scalars.n; i++) {
         const struct tc_fact_scalar *s = &w->scalars.items[i];
+        if (s->attribute == TC_ATTRIBUTE_ABOUT && w->n_windows < EARLY)
+            continue;
         const struct tc_subject subject = tc_fact_table_subject_at(&facts->table, s->subject);
         tc_strbuf_reset(&text);
         print_range(&s->range, &text);
-        tc_fact_say(facts, &subject, s->path, TC_ATTRIBUTE_ABOUT, text.text);
+        tc_fact_say(facts, &subject, s->path, s->attribute, text.text);
         tc_fact_settle_said(facts, s->range.n, 0, NULL);
     }
     tc_strbuf_release(&text);
@@ -145,13 +209,12 @@ static tc_sym propose(struct tc_strtab *symbols, enum tc_attribute attribute,
     struct tc_strbuf text = TC_STRBUF_INIT;
     bool is_narrow = false;
 
-    (void)attribute;
     for (size_t i = 0; i < outcomes->n; i++) {
         if (outcomes->n_outcome[i] != 1 || !read_range(symbols, outcomes->outcome[i][0], &range))
             return TC_NO_SYM;
         is_narrow = join_ranges(&all, &range);
     }
-    if (!is_narrow)
+    if (!is_narrow || (attribute == TC_ATTRIBUTE_DISTINCT && all.low < MIN_DISTINCT))
         return TC_NO_SYM;
     print_range(&all, &text);
     const tc_sym value = tc_strtab_intern(symbols, text.text, text.size);

@@ -95,7 +95,6 @@ struct tc_fact_counter {
     struct tc_subject subject;
     uint64_t n, n_all, n_first;        /* in this window; in all; in the first one */
     bool is_reported;                  /* counted in windows before */
-    bool is_set_up;                    /* how often by the end of the first step was told */
     tc_sym at;                         /* where the last of them was made */
     struct tc_fact_origin from;        /* of a flow, and what flowed */
     uint32_t slots[TC_FACT_N_TALLIES]; /* once looked up; UINT32_MAX: nothing is to be said */
@@ -176,6 +175,7 @@ struct tc_fact_range {
 struct tc_fact_scalar {
     uint32_t subject;
     tc_sym path;
+    enum tc_attribute attribute;
     struct tc_fact_range range;
 };
 
@@ -209,7 +209,9 @@ struct tc_fact_watch {
     unsigned n_backwards;          /* in this window */
     tc_fact_lead gradient_lead;    /* in the gradients as they are */
     tc_fact_lead setting_lead;     /* in what a step of this window is taken with */
-    bool is_set_up;                /* a call of another stage than the first one was met */
+    bool is_set_up;                /* training or evaluation has begun, */
+    struct tc_place set_up;        /* here, */
+    tc_fact_lead set_up_lead;      /* with this amiss */
     tc_fact_lead last_lead;        /* the last law that broke without a cause */
     struct tc_place last;          /* of its last window */
     uint64_t given[TC_FACT_GIVEN]; /* digests of what a model was given last */
@@ -361,6 +363,11 @@ tc_sym tc_fact_find_place(struct tc_facts *facts, const struct tc_fact_watch *wa
 tc_fact_lead tc_fact_meet_scalar(struct tc_facts *facts, struct tc_fact_watch *watch,
                                  uint32_t subject, const char *path, const struct tc_value *tensor,
                                  tc_fact_lead cause);
+/* The same of the tensors of a batch, or of what a model is given: how large, how many distinct
+ * elements; of what nothing has told yet that it is another batch. */
+tc_fact_lead tc_fact_meet_batch_numbers(struct tc_facts *facts, struct tc_fact_watch *watch,
+                                        uint32_t subject, const char *path,
+                                        const struct tc_value *value, unsigned depth);
 /* Learning, at the end of a run. */
 void tc_fact_say_scalars(struct tc_facts *facts, struct tc_fact_watch *watch);
 
@@ -446,8 +453,7 @@ void tc_fact_say_courses(struct tc_facts *facts, struct tc_fact_watch *watch,
 /* A step that leaves a variable as it was by rounding is told as one that changed it. */
 void tc_fact_step_begins(struct tc_facts *facts, struct tc_fact_watch *watch,
                          const struct tc_call *step);
-/* Judging, a call begins: with the first one after it the setting up is over, and its counts are
- * told. */
+/* Judging, a call begins: with the first one of training or evaluation the setting up is over. */
 void tc_fact_set_up(struct tc_facts *facts, struct tc_fact_watch *watch,
                     const struct tc_call *call);
 void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *watch,

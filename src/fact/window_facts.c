@@ -132,17 +132,26 @@ static bool breaks_first(const struct tc_facts *facts)
     return false;
 }
 
+static bool is_of_init(const struct tc_facts *facts, const struct tc_fact_counter *c)
+{
+    return c->subject.fields[TC_FACT_STAGE] ==
+           tc_strtab_find(facts->table.symbols, "init", strlen("init"));
+}
+
 /* What a count says, which follows from `cause`; returns what the next ones follow from. */
 static tc_fact_lead settle_count(struct tc_facts *facts, const struct tc_fact_watch *w,
                                  const struct tc_fact_counter *c, tc_fact_lead cause)
 {
     struct tc_place place;
     const bool is_first = breaks_first(facts);
+    const bool is_set_up = w->is_set_up && !w->n_windows && is_of_init(facts, c);
 
+    cause = is_set_up && w->set_up_lead ? w->set_up_lead : cause;
     if (is_first) {
         const tc_sym line = tc_fact_find_place(facts, w, &c->subject);
         tc_place_of(facts->event, &place);
-        place.call = TC_SYM_EMPTY;
+        if (is_set_up)
+            place = w->set_up;
         place.at = line != TC_SYM_EMPTY ? line : c->at != TC_SYM_EMPTY ? c->at : place.at;
     }
     const tc_fact_lead lead = tc_fact_settle_said(facts, 1, cause, is_first ? &place : NULL);
@@ -161,7 +170,7 @@ static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, 
         c->n_first = w->n_windows ? c->n_first : c->n;
         if (w->n_windows)
             say_count(facts, c, TC_FACT_TALLY_LATER, c->n);
-        else if (!c->is_set_up && (facts->table.is_judging || c->subject.kind != TC_SUBJECT_FLOW))
+        else if (facts->table.is_judging || c->subject.kind != TC_SUBJECT_FLOW)
             say_count(facts, c, TC_FACT_TALLY_FIRST, c->n);
         if (c->n) {
             say_even(facts, c);
@@ -173,28 +182,37 @@ static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, 
     return lead;
 }
 
-/* What was made too often, or not at all, is the cause of what breaks in the first step. */
+/* Would it break how often it is called by the end of the first step? */
+static bool is_amiss(struct tc_facts *facts, struct tc_fact_counter *c)
+{
+    const uint32_t slot = tc_fact_counter_slot(facts, c, TC_FACT_TALLY_FIRST);
+    struct tc_strbuf *text = &facts->pack.bytes;
+
+    tc_strbuf_reset(text);
+    tc_strbuf_add_int(text, (int64_t)c->n);
+    const struct tc_fact_entry entry = {
+        slot, tc_strtab_find(facts->table.symbols, text->text, text->size)};
+    return slot != UINT32_MAX && tc_fact_entry_breaks(&facts->table, &entry);
+}
+
+/* What was made too often, or not at all, is the cause of what the first step shows. It is told at
+ * the end of that: a process that takes no step says nothing of it. */
 void tc_fact_set_up(struct tc_facts *facts, struct tc_fact_watch *w, const struct tc_call *call)
 {
-    const tc_sym init = tc_strtab_find(facts->table.symbols, "init", strlen("init"));
-    tc_fact_lead lead = w->last_lead;
+    const char *stage = tc_strtab_text(facts->table.symbols, call->stage);
 
-    if (w->is_set_up || call->stage == init)
+    if (w->is_set_up || (strcmp(stage, "training") != 0 && strcmp(stage, "evaluation") != 0))
         return;
     w->is_set_up = true;
-    if (w->n_windows || w->process->is_sampled)
-        return;
+    tc_place_of(facts->event, &w->set_up);
+    w->set_up.call = TC_SYM_EMPTY;
     expect_counters(facts, w);
-    for (size_t i = 0; i < w->counters.n; i++) {
+    for (size_t i = 0; !w->set_up_lead && i < w->counters.n; i++) {
         struct tc_fact_counter *c = &w->counters.items[i];
-        if (c->subject.fields[TC_FACT_STAGE] != init)
-            continue;
-        c->is_set_up = true;
-        say_count(facts, c, TC_FACT_TALLY_FIRST, c->n);
-        lead = settle_count(facts, w, c, lead);
+        if (is_of_init(facts, c) && is_amiss(facts, c))
+            w->set_up_lead = c->slots[TC_FACT_TALLY_FIRST] + 1;
     }
-    if (!w->last_lead && tc_fact_lead_is_law(lead))
-        w->last_lead = lead;
+    w->last_lead = w->last_lead ? w->last_lead : w->set_up_lead;
 }
 
 /* Learning, at the end of a run: what flowed while it was set up, and then never more. */

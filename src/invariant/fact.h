@@ -123,6 +123,8 @@ enum tc_fact_field {
     X(ABOUT, "about")                   \
     X(VARIES, "varies")                 \
     X(ELEMENTS, "elements")             \
+    X(MAGNITUDE, "magnitude")           \
+    X(DISTINCT, "distinct")             \
     X(SPAN, "span")
 
 enum tc_attribute {
