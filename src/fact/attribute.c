@@ -273,7 +273,11 @@ void tc_fact_describe_subject(const struct tc_fact *fact, const struct tc_strtab
     if (f[TC_FACT_BY] != TC_NO_SYM && fact->subject.kind == TC_SUBJECT_FLOW)
         tc_strbuf_adds(out, " for a batch");
     if (f[TC_FACT_NAME] != TC_NO_SYM && fact->subject.kind == TC_SUBJECT_CALL)
-        tc_strbuf_addf(out, " on what %s made", tc_strtab_text(symbols, f[TC_FACT_NAME]));
+        tc_strbuf_addf(out,
+                       isdigit((unsigned char)*tc_strtab_text(symbols, f[TC_FACT_NAME]))
+                           ? ", number %s"
+                           : " on what %s made",
+                       tc_strtab_text(symbols, f[TC_FACT_NAME]));
     if (f[TC_FACT_STAGE] != TC_NO_SYM)
         tc_strbuf_addf(out, ", %s", tc_strtab_text(symbols, f[TC_FACT_STAGE]));
     if (f[TC_FACT_GRAD] != TC_NO_SYM)

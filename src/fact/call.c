@@ -195,6 +195,17 @@ static bool has_gradients(const struct tc_call *call)
     return !grad || grad->kind != TC_VALUE_BOOL || grad->boolean;
 }
 
+/* The loader of what is trained on and that of what is held out are made by calls of one context.
+ * Further ones are, as where each epoch makes its own. */
+#define MAX_ORDINAL 8
+
+static tc_sym ordinal_of(struct tc_facts *facts, uint64_t n)
+{
+    const char text[2] = {(char)('0' + n), '\0'};
+
+    return n > MAX_ORDINAL ? TC_NO_SYM : tc_strtab_intern_text(facts->table.symbols, text);
+}
+
 static uint32_t subject_of(struct tc_facts *facts, const struct tc_fact_watch *w,
                            const struct tc_fact_open *open, const struct tc_fact_open *around,
                            const struct tc_call *call)
@@ -209,6 +220,8 @@ static uint32_t subject_of(struct tc_facts *facts, const struct tc_fact_watch *w
         subject.fields[TC_FACT_IN_OF] = w->labels.items[around->label].of;
     }
     subject.fields[TC_FACT_STAGE] = tc_fact_stage_of(facts, call);
+    if (call->role == TC_ROLE_MAKE)
+        subject.fields[TC_FACT_NAME] = ordinal_of(facts, own->n + 1);
     if (!has_gradients(call))
         subject.fields[TC_FACT_GRAD] = tc_strtab_intern_text(facts->table.symbols, "off");
     return tc_fact_table_subject(&facts->table, &subject);

@@ -146,8 +146,9 @@ tc_fact_lead tc_fact_call_inside(struct tc_facts *facts, struct tc_fact_watch *w
 {
     if (call->parent && !around)
         return 0; /* its record was lost */
-    const tc_sym by =
-        call->role == TC_ROLE_OWN ? tc_strtab_intern_text(facts->table.symbols, "own") : TC_NO_SYM;
+    const tc_sym by = tc_role_has(call->role, TC_TRAIT_APART)
+                          ? tc_strtab_intern_text(facts->table.symbols, "own")
+                          : TC_NO_SYM;
     const uint32_t number = around
                                 ? within(w, around,
                                          tc_fact_is_of_batch(call) ? tc_fact_stage_of(facts, call)

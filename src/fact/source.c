@@ -128,11 +128,11 @@ static void facts_observe(void *state, struct tc_strtab *symbols, const struct t
         return;
     w = tc_fact_watch_of(facts, event->process);
     if (event->kind == TC_EVENT_BEGIN && is_told(facts, event->call))
-        (event->call->role == TC_ROLE_OWN ? tc_fact_own_begins : tc_fact_call_begins)(facts, w,
-                                                                                      event->call);
+        (tc_role_has(event->call->role, TC_TRAIT_APART) ? tc_fact_own_begins : tc_fact_call_begins)(
+            facts, w, event->call);
     else if (event->kind == TC_EVENT_CALL && is_told(facts, event->call))
-        (event->call->role == TC_ROLE_OWN ? tc_fact_own_ends : tc_fact_call_ends)(facts, w,
-                                                                                  event->call);
+        (tc_role_has(event->call->role, TC_TRAIT_APART) ? tc_fact_own_ends
+                                                        : tc_fact_call_ends)(facts, w, event->call);
     else if (event->kind == TC_EVENT_VARIABLE)
         tc_fact_variable(facts, w, event);
     else if (event->kind == TC_EVENT_WINDOW)

@@ -150,7 +150,7 @@ static void heap_enter(struct tc_spans *spans, const struct tc_call *call)
 {
     uint64_t id, pointer;
 
-    if (call->th != 0 || call->role == TC_ROLE_OWN)
+    if (call->th != 0 || tc_role_has(call->role, TC_TRAIT_APART))
         return; /* it is around no call */
     heap_push(spans, call->id);
     if (spans->main.n / 2 <= spans->open.n + MAX_DEPTH)

@@ -21,6 +21,7 @@
  *   SETTER   it is there to change settings of an optimizer
  *   OUTER    a call around a training loop; what it contains counts as top level
  *   CLOSE    of the script's own lines: only what looks closely is told of it
+ *   APART    around no other call, whatever is called before it ends
  */
 #define TC_ROLE_MAP(X)                                                                            \
     X(FUNCTION, "function", 0)                                                                    \
@@ -44,7 +45,8 @@
     X(SEED, "seed", 0)                                                                            \
     X(OPERATOR, "operator", TC_TRAIT_CLOSE)                                                       \
     X(DRAW, "draw", TC_TRAIT_CLOSE)                                                               \
-    X(OWN, "own", TC_TRAIT_CLOSE)                                                                 \
+    X(OWN, "own", TC_TRAIT_CLOSE | TC_TRAIT_APART)                                                \
+    X(MAKE, "make", TC_TRAIT_CLOSE | TC_TRAIT_APART)                                              \
     X(LIBRARY, "library", TC_TRAIT_MEMBER | TC_TRAIT_SUBJECT | TC_TRAIT_FOREIGN | TC_TRAIT_OUTER) \
     X(METHOD, "method", TC_TRAIT_FOREIGN | TC_TRAIT_OUTER)
 
@@ -63,6 +65,7 @@ enum tc_trait {
     TC_TRAIT_OUTER = 16,
     TC_TRAIT_SETTER = 32,
     TC_TRAIT_CLOSE = 64,
+    TC_TRAIT_APART = 128,
 };
 
 /* FUNCTION for a text that is no known role. */

@@ -108,6 +108,15 @@ class Own(Case):
         forward = next(r for r in run.records() if r["type"] == "call" and r["fn"] == "torch.nn.Module.__call__")
         self.assertEqual((forward["self"]["role"], forward["at"]), ("root", "script.py:25"))
 
+    def test_loaders_that_the_script_makes(self):
+        run = self.traced(SCRIPT)
+        self.assert_no_errors(run)
+        made = [r for r in run.records() if r["type"] == "call" and r["fn"].startswith("torch.utils.data.") and r["fn"].endswith("__init__")]
+        self.assertEqual([r["fn"] for r in made], ["torch.utils.data.DataLoader.__init__"] * 2)
+        self.assertEqual([(r["at"], r["args"]["batch_size"], r["args"]["shuffle"]) for r in made],
+                         [("script.py:31", 40, None), ("script.py:31", 4, None)])
+        self.assertEqual(made[0]["args"]["dataset"]["object"], "__main__.Data")
+
     def test_they_can_be_left_out(self):
         run = self.traced(SCRIPT, options=("--no-operators",))
         self.assertEqual(self.calls_of(run), [])

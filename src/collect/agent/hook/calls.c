@@ -26,7 +26,7 @@ static bool is_inner(const struct tc_thread *thread, const struct tc_span *span)
     const struct tc_api *api = span->api;
     const struct tc_open_call *top = top_call(thread);
 
-    if (api->role == TC_ROLE_OWN)
+    if (tc_role_has(api->role, TC_TRAIT_APART))
         return api->is_running;
     if (!top)
         return false;
@@ -176,7 +176,7 @@ static void push(struct tc_thread *thread, const struct tc_span *span)
 /* A function of the script's own is around no call: what it calls is what the script calls. */
 static void enter(struct tc_thread *thread, const struct tc_span *span)
 {
-    if (span->api->role == TC_ROLE_OWN)
+    if (tc_role_has(span->api->role, TC_TRAIT_APART))
         span->api->is_running = true;
     else
         push(thread, span);
@@ -191,7 +191,7 @@ static void open_span(struct tc_thread *thread, struct tc_span *span)
     thread->n_modules += span->is_counted;
     if (!traced || is_inner(thread, span) || !tc_agent_ready())
         return;
-    if (span->api->role != TC_ROLE_OWN)
+    if (!tc_role_has(span->api->role, TC_TRAIT_APART))
         before(thread, span);
     span->id = tc_agent.next_call++;
     span->is_open = true;
@@ -336,7 +336,7 @@ static void close_span(struct tc_thread *thread, struct tc_span *span, PyObject 
     thread->n_modules -= span->is_counted;
     if (!span->is_open)
         return;
-    if (span->api->role == TC_ROLE_OWN) {
+    if (tc_role_has(span->api->role, TC_TRAIT_APART)) {
         close_own(thread, span, result, type, value);
         return;
     }

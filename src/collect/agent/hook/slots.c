@@ -389,7 +389,7 @@ static bool is_event(const struct redirection *r, struct tc_thread *thread)
 
     return api && !api->off && !thread->muted && !is_left_out(thread, api) &&
            (!(api->flags & TC_API_OWN) || is_own(thread)) &&
-           (api->role != TC_ROLE_OWN || is_of_script(thread, api));
+           (!tc_role_has(api->role, TC_TRAIT_APART) || is_of_script(thread, api));
 }
 
 /* ---- names of the script's own ---- */

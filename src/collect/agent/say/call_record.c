@@ -114,7 +114,8 @@ static void add_operands(struct tc_strbuf *out, const struct tc_span *span)
     struct tc_asked asked = {.is_batch = span->is_root};
 
     operands.n = 0;
-    asked.is_brief = span->api->role == TC_ROLE_OWN || span->api->role == TC_ROLE_DRAW;
+    asked.is_brief =
+        tc_role_has(span->api->role, TC_TRAIT_APART) || span->api->role == TC_ROLE_DRAW;
     asked.digests = span->api->flags & TC_API_CONTENT;
     asked.content = tc_agent.content && !is_init && span->api->role != TC_ROLE_FILL;
     asked.operands = asked.content && !asked.is_brief ? &operands : NULL;
@@ -123,7 +124,7 @@ static void add_operands(struct tc_strbuf *out, const struct tc_span *span)
         tc_strbuf_adds(out, ",\"self\":");
         tc_encode_self(out, span->receiver, span->is_root, &asked);
     }
-    asked.is_named = span->api->role == TC_ROLE_OWN;
+    asked.is_named = tc_role_has(span->api->role, TC_TRAIT_APART);
     tc_strbuf_addc(out, ',');
     tc_arguments_add(out, span->sig, &span->args, &asked);
     tc_operands_add(out, &operands);
@@ -170,7 +171,7 @@ void tc_record_return(struct tc_thread *thread, const struct tc_span *span, PyOb
     struct tc_strbuf *out = begin_end(thread, "return", span);
     struct tc_asked asked = {.is_batch = span->api->role == TC_ROLE_DATA,
                              .is_drawn = span->api->role == TC_ROLE_DRAW,
-                             .is_brief = span->api->role == TC_ROLE_OWN};
+                             .is_brief = tc_role_has(span->api->role, TC_TRAIT_APART)};
 
     asked.content = tc_agent.content && !(span->api->flags & TC_API_UNWRITTEN);
     tc_strbuf_adds(out, ",\"value\":");

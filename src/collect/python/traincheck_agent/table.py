@@ -141,9 +141,14 @@ DRAWS = (
     ("random", "Random", """seed getstate setstate random getrandbits randbytes randrange randint choice choices shuffle sample
         uniform triangular gauss normalvariate lognormvariate expovariate gammavariate betavariate paretovariate weibullvariate
         vonmisesvariate binomialvariate"""),
+    ("torch", "Generator", "manual_seed seed set_state"),
     ("numpy.random", "RandomState", "*"),
     ("numpy.random", "Generator", "*"),
 )
+
+# What a line of the script's own makes batches of; and functions that do.
+MAKERS = ("torch.utils.data", """DataLoader TensorDataset Subset ConcatDataset StackDataset ChainDataset RandomSampler SequentialSampler
+    WeightedRandomSampler SubsetRandomSampler BatchSampler DistributedSampler""", "random_split")
 
 # Operators of the language, as the methods that they stand for and the names of their operand.
 SYMBOLS = {
