@@ -32,6 +32,7 @@ def numbers(n):
     yield from range(n)
 def factorial(n): return 1 if n < 2 else n * factorial(n - 1)
 def login(token): return len(token)
+half = lambda x: x / 2
 def about(options, address, long, short): pass
 @torch.no_grad()
 def evaluate(model, loader, name="valid"):
@@ -51,7 +52,7 @@ def main():
     for epoch in range(2):
         train(net, fit, optimizer, epoch)
         evaluate(net, held)
-    about({"token": "hidden"}, "postgres://me:hidden@host", "hidden" * 20, "shown")
+    about({"token": "hidden"}, "postgres://me:hidden@host", "hidden" * 20, "shown" if half(3) else "")
     print(factorial(5), sum(numbers(3)), login("secret"), Scale.nothing(), net.norm() > 0, mean([epoch] * 20), [mean([i]) for i in range(50)][-1])
 main()
 """
@@ -75,7 +76,7 @@ class Own(Case):
         names = [r["fn"].removeprefix("__main__.") for r in calls]
         self.assertEqual({name: names.count(name) for name in names}, {
             "helpers.Scale.__init__": 1, "Data.__init__": 2, "train": 2, "Data.__getitem__": 4 * 8 + 2 * 4, "helpers.Scale.__call__": 4,
-            "helpers._twice": 4, "evaluate": 2, "helpers.mean": 1 + 32, "factorial": 1, "numbers": 1, "helpers.Scale.nothing": 1, "about": 1})
+            "helpers._twice": 4, "evaluate": 2, "helpers.mean": 1 + 32, "factorial": 1, "numbers": 1, "helpers.Scale.nothing": 1, "half": 1, "about": 1})
         # main() runs before anything is traced, login() has a token; 32 calls of one function in a step, 8 of one batch. The first
         # evaluation belongs to the step before the last
         self.assertEqual(self.role["torch.nn.Module.__call__"], "forward")
@@ -85,7 +86,7 @@ class Own(Case):
         calls = self.calls_of(self.traced(SCRIPT))
         by_name = {r["fn"].removeprefix("__main__."): r for r in reversed(calls)}
         evaluate = by_name["evaluate"]
-        self.assertEqual((evaluate["at"], evaluate["by"]), ("script.py:36", "user"))
+        self.assertEqual((evaluate["at"], evaluate["by"]), ("script.py:37", "user"))
         model, loader = evaluate["args"]["model"], evaluate["args"]["loader"]
         self.assertEqual((model["object"], model["name"], model["attrs"]), ("__main__.Net", "net", {"training": True}))
         self.assertEqual((loader["object"], loader["name"], loader["attrs"]), ("torch.utils.data.DataLoader", "held", {}))
@@ -106,7 +107,7 @@ class Own(Case):
         own = {r["id"] for r in self.calls_of(run)}
         self.assertFalse([r for r in run.records() if r.get("parent") in own])
         forward = next(r for r in run.records() if r["type"] == "call" and r["fn"] == "torch.nn.Module.__call__")
-        self.assertEqual((forward["self"]["role"], forward["at"]), ("root", "script.py:25"))
+        self.assertEqual((forward["self"]["role"], forward["at"]), ("root", "script.py:26"))
 
     def test_loaders_that_the_script_makes(self):
         run = self.traced(SCRIPT)
@@ -114,7 +115,7 @@ class Own(Case):
         made = [r for r in run.records() if r["type"] == "call" and r["fn"].startswith("torch.utils.data.") and r["fn"].endswith("__init__")]
         self.assertEqual([r["fn"] for r in made], ["torch.utils.data.DataLoader.__init__"] * 2)
         self.assertEqual([(r["at"], r["args"]["batch_size"], r["args"]["shuffle"]) for r in made],
-                         [("script.py:31", 40, None), ("script.py:31", 4, None)])
+                         [("script.py:32", 40, None), ("script.py:32", 4, None)])
         self.assertEqual(made[0]["args"]["dataset"]["object"], "__main__.Data")
 
     def test_they_can_be_left_out(self):

@@ -49,13 +49,14 @@ def _function_of(value, module):
     return None
 
 
-def _trace(value, module, flags):
+def _trace(value, module, flags, key):
+    """key: what the module or class calls it, which a lambda has for its only name."""
     global _n_functions
     function = _function_of(value, module)
-    if function is None or agent.is_redirected(function) or _n_functions >= MAX_FUNCTIONS or function.__name__ == "<lambda>" \
-            or _has_secret(function):
+    if function is None or agent.is_redirected(function) or _n_functions >= MAX_FUNCTIONS or _has_secret(function):
         return
-    fn = f"{'__main__' if module.__name__ in _PROGRAM else module.__name__}.{function.__qualname__}".replace(".<locals>", "")
+    name = function.__qualname__.replace("<lambda>", key).replace(".<locals>", "")
+    fn = f"{'__main__' if module.__name__ in _PROGRAM else module.__name__}.{name}"
     if install.wants(fn, agent.ROLE_OWN) and fn not in settings.many("extra"):
         _n_functions += 1
         params = signature.outside_parameters(function, bool(flags & agent.METHOD))
@@ -76,7 +77,7 @@ def _class(cls, module):
         if name.startswith("__") and name not in _SPECIAL:
             continue
         if isinstance(value, (types.FunctionType, staticmethod, classmethod)):
-            _trace(install.plain(value), module, 0 if isinstance(value, staticmethod) else agent.METHOD)
+            _trace(install.plain(value), module, 0 if isinstance(value, staticmethod) else agent.METHOD, name)
 
 
 def _look_at(name):
@@ -92,7 +93,7 @@ def _look_at(name):
             if value.__module__ == module.__name__:
                 install.attempt(key, _class, value, module)
         elif callable(value) and not isinstance(value, types.BuiltinFunctionType):
-            install.attempt(key, _trace, value, module, 0)
+            install.attempt(key, _trace, value, module, 0, key)
 
 
 def imported(name):
