@@ -118,6 +118,28 @@ class Own(Case):
                          [("script.py:32", 40, None), ("script.py:32", 4, None)])
         self.assertEqual(made[0]["args"]["dataset"]["object"], "__main__.Data")
 
+    def test_looking_for_names_leaves_the_variables_of_a_function_alone(self):
+        """Nothing is kept alive, and what locals() gave stays as it was: f_locals did neither before Python 3.13."""
+        run = self.traced("""
+            import gc, torch, weakref
+            def evaluate(model, x): return model(x)
+            def main(size):
+                inside, net = torch.ones(1, size), torch.nn.Linear(size, 1)
+                state = locals()
+                known = len(state)
+                late = torch.ones(1, size)
+                alive = weakref.ref(late)
+                for _ in range(2):
+                    evaluate(net, late)
+                    (lambda: inside)()
+                del late
+                print(len(state) - known, alive())
+            torch.manual_seed(0)
+            main(2)
+        """)
+        self.assertEqual(run.out, "0 None\n")
+        self.assertEqual([r["args"]["model"]["name"] for r in self.calls_of(run) if r["fn"] == "__main__.evaluate"], ["net"] * 2)
+
     def test_they_can_be_left_out(self):
         run = self.traced(SCRIPT, options=("--no-operators",))
         self.assertEqual(self.calls_of(run), [])

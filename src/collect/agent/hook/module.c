@@ -12,6 +12,7 @@
 #include "collect/agent/look/owned.h"
 #include "collect/agent/look/seen.h"
 #include "collect/agent/say/queue.h"
+#include "collect/agent/say/scope.h"
 #include "collect/agent/say/settings.h"
 #include "collect/agent/say/sink.h"
 #include "collect/agent/torch/classes.h"
@@ -92,6 +93,12 @@ static PyObject *watch(PyObject *self, PyObject *dict)
         return PyErr_Format(PyExc_TypeError, "a dict");
     tc_slots_watch(dict);
     Py_RETURN_NONE;
+}
+
+static PyObject *scope_of(PyObject *self, PyObject *frame)
+{
+    (void)self;
+    return tc_scope_of(frame);
 }
 
 static PyObject *is_redirected(PyObject *self, PyObject *callable)
@@ -367,6 +374,7 @@ static PyMethodDef methods[] = {
     {"redirect_item",  redirect_item,  METH_VARARGS, NULL},
     {"is_redirected",  is_redirected,  METH_O,       NULL},
     {"watch",          watch,          METH_O,       NULL},
+    {"scope_of",       scope_of,       METH_O,       NULL},
     {"start",          start,          METH_VARARGS, NULL},
     {"join",           join,           METH_VARARGS, NULL},
     {"detail",         detail,         METH_VARARGS, NULL},

@@ -3,6 +3,7 @@
 import os
 import sys
 
+import _traincheck_agent as agent
 from . import owners
 from .signature import readable
 
@@ -78,14 +79,19 @@ def name_in_module(holder, module):
     return None
 
 
-def name_of_root(module):
-    """The script's own variable that holds the module, innermost frame first."""
+def variables(value):
+    """Of each frame of the user's, innermost first, the names of its variables and its module's that are the value."""
     frame = sys._getframe(1)
     while frame is not None:
         if owners.owner_of(frame.f_code.co_filename, frame.f_globals) == "user":
-            for scope in (frame.f_locals, frame.f_globals):
-                for name, value in list(scope.items()):
-                    if value is module and name != "self":
-                        return name
+            yield [name for scope in (agent.scope_of(frame), frame.f_globals) for name, found in list(scope.items()) if found is value]
         frame = frame.f_back
+
+
+def name_of_root(module):
+    """The script's own variable that holds the module, innermost frame first."""
+    for found in variables(module):
+        for name in found:
+            if name != "self":
+                return name
     return type(module).__name__.lower()

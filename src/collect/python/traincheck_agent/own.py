@@ -128,13 +128,4 @@ def name_of(value):
     _n_names += 1
     if _n_names > MAX_NAMES:
         return False
-    frame = sys._getframe(1)
-    while frame is not None:
-        if owners.owner_of(frame.f_code.co_filename, frame.f_globals) == "user":
-            for scope in (frame.f_locals, frame.f_globals):
-                for name, found in list(scope.items()):
-                    if found is value and not name.startswith("_"):
-                        return name
-            return None
-        frame = frame.f_back
-    return None
+    return next((name for name in next(names.variables(value), ()) if not name.startswith("_")), None)
