@@ -130,6 +130,7 @@ void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbo
             if (param->fact->attribute == TC_ATTRIBUTE_CALLS)
                 add_every_call(interest, invariant->needs & TC_NEED_BIT(TC_NEED_OPERATORS));
         }
+        interest->variables |= param->name == TC_SYM_F_SELF_REQUIRES_GRAD;
         if (param->kind == TC_PARAM_OPERAND || param->kind == TC_PARAM_FACT)
             continue;
         if (param->name == TC_SYM_ANY)

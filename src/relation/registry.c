@@ -9,42 +9,43 @@
 #include "relation/operand_form.h"
 
 /* Where examples come from, each once. */
-#define SOURCES(X)          \
-    X(tc_source_contents)   \
-    X(tc_source_owned)      \
-    X(tc_source_changes)    \
-    X(tc_source_gradients)  \
-    X(tc_source_sets)       \
-    X(tc_source_window)     \
-    X(tc_source_clearing)   \
-    X(tc_source_operands)   \
-    X(tc_source_replica)    \
-    X(tc_source_alias)      \
-    X(tc_source_peer)       \
-    X(tc_source_steady)     \
-    X(tc_source_apart)      \
-    X(tc_source_statistics) \
-    X(tc_source_models)     \
-    X(tc_source_groups)     \
-    X(tc_source_undone)     \
-    X(tc_source_copied)     \
-    X(tc_source_parts)      \
-    X(tc_source_zeroed)     \
-    X(tc_source_again)      \
-    X(tc_source_rate)       \
-    X(tc_source_padding)    \
-    X(tc_source_next)       \
-    X(tc_source_run)        \
-    X(tc_source_follow)     \
-    X(tc_source_distinct)   \
-    X(tc_source_givers)     \
-    X(tc_source_terms)      \
-    X(tc_source_columns)    \
-    X(tc_source_blank)      \
-    X(tc_source_sign)       \
-    X(tc_source_draws)      \
-    X(tc_source_settings)   \
-    X(tc_source_facts)      \
+#define SOURCES(X)           \
+    X(tc_source_contents)    \
+    X(tc_source_owned)       \
+    X(tc_source_changes)     \
+    X(tc_source_gradients)   \
+    X(tc_source_sets)        \
+    X(tc_source_window)      \
+    X(tc_source_clearing)    \
+    X(tc_source_operands)    \
+    X(tc_source_replica)     \
+    X(tc_source_alias)       \
+    X(tc_source_peer)        \
+    X(tc_source_steady)      \
+    X(tc_source_apart)       \
+    X(tc_source_statistics)  \
+    X(tc_source_models)      \
+    X(tc_source_groups)      \
+    X(tc_source_undone)      \
+    X(tc_source_copied)      \
+    X(tc_source_parts)       \
+    X(tc_source_zeroed)      \
+    X(tc_source_again)       \
+    X(tc_source_rate)        \
+    X(tc_source_padding)     \
+    X(tc_source_next)        \
+    X(tc_source_run)         \
+    X(tc_source_follow)      \
+    X(tc_source_distinct)    \
+    X(tc_source_givers)      \
+    X(tc_source_terms)       \
+    X(tc_source_columns)     \
+    X(tc_source_blank)       \
+    X(tc_source_said_frozen) \
+    X(tc_source_sign)        \
+    X(tc_source_draws)       \
+    X(tc_source_settings)    \
+    X(tc_source_facts)       \
     X(tc_source_python)
 
 /* Every form, in the order of reports. */
@@ -80,6 +81,7 @@
     X(tc_api_arg_rate)           \
     X(tc_api_arg_padding)        \
     X(tc_api_arg_blank)          \
+    X(tc_api_arg_frozen)         \
     X(tc_api_arg_terms)          \
     X(tc_api_arg_column)         \
     X(tc_api_arg_distinct)       \

@@ -141,6 +141,7 @@
     X(F_SELF_TRAINING, "self.training")             \
     X(F_SELF_LR, "self.lr")                         \
     X(F_PADDING_MASK, "args.key_padding_mask")      \
+    X(F_SELF_REQUIRES_GRAD, "self.requires_grad")   \
     X(F_TARGETS, "args.targets")                    \
     X(F_SELF_GRADS, "self.grads")                   \
     X(F_SELF_FROZEN, "self.frozen")                 \
