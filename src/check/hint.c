@@ -63,7 +63,8 @@ static const struct {
     {"Consistent/replica", "seed",          "",               NULL,
      "Does the sampler get the rank in its seed? It parts the data by its rank already."            },
     {"APIArg/constant",    "self.training", "false",          NULL,
-     "Is eval() called before this loop, on the module that is called here?"                        },
+     "Is eval() called before this loop, on the module that is called here? Dropout that is meant in "
+     "an evaluation is accepted with --suppress."                                                   },
     {"APIArg/constant",    "self.training", "true",           NULL,
      "Is train() called again after the last evaluation?"                                           },
     {"APIArg/constant",    "args.training", "",               NULL,

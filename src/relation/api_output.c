@@ -83,7 +83,8 @@ const struct tc_relation tc_api_output_upper = {
 const struct tc_relation tc_api_output_finite = {
     .name = "APIOutput/finite",
     .summary = "the result of a call, or the loss of a backward, holds no NaN and no infinity",
-    .hint = "Which input of the call is the first that is not finite?",
+    .hint = "Which input of the call is the first that is not finite? A script that leaves such "
+            "batches out accepts it with --suppress.",
     .states = is_finite,
     .usual = TC_SUPPORT_USAGE,
     TC_OPERAND_FORM,

@@ -204,7 +204,9 @@ static const struct tc_claim claims[] = {
 const struct tc_relation tc_event_contain_owned = {
     .name = "EventContain/owned",
     .summary = "every parameter that gets a gradient in a training step belongs to an optimizer",
-    .hint = "Was this parameter made, or put in place of another, after the optimizer was built?",
+    .hint =
+        "Was this parameter made, or put in place of another, after the optimizer was built? One "
+        "that is meant to rest is frozen, or accepted with --suppress.",
     .source = &tc_source_gradients,
     .claims = claims,
     .n_claims = TC_N_CLAIMS(claims),
