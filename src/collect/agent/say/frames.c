@@ -4,6 +4,7 @@
 #include <frameobject.h> /* PyFrame_GetBack, before Python 3.11 */
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/map.h"
 
 #define MAX_FRAMES 200
@@ -173,19 +174,62 @@ void tc_frames_add(struct tc_strbuf *out)
         tc_strbuf_addc(out, ']');
 }
 
-/* Look at one frame on the way to a line of the user's; true if the walk is over. */
-static bool visit_caller(struct tc_strbuf *out, PyFrameObject *frame)
-{
-    PyCodeObject *code = PyFrame_GetCode(frame);
-    const struct file *file = file_of(code, frame);
-    const bool is_over = file->path || (file->owner && !passes_on(code));
+/* A place in code from which calls were made: what is to be written of it. */
+struct caller {
+    PyCodeObject *code; /* kept, so that its address stays its own */
+    int instruction;
+    bool is_over;
+    char *text; /* `,"at":...`, or NULL where it is not the user's */
+};
 
-    if (file->path) {
-        tc_strbuf_adds(out, ",\"at\":");
-        add_line(out, file->path, PyFrame_GetLineNumber(frame));
+/* More are asked anew each time. */
+#define MAX_CALLERS 65536
+
+static TC_VEC(struct caller) callers;
+static struct tc_map by_place; /* code and instruction to the index into callers, plus one */
+
+static struct caller ask_caller(PyCodeObject *code, PyFrameObject *frame, int instruction)
+{
+    const struct file *file = file_of(code, frame);
+    struct caller caller = {code, instruction, file->path || (file->owner && !passes_on(code)),
+                            NULL};
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    if (!file->path)
+        return caller;
+    tc_strbuf_adds(&text, ",\"at\":");
+    add_line(&text, file->path, PyFrame_GetLineNumber(frame));
+    caller.text = tc_strdup(text.text);
+    tc_strbuf_release(&text);
+    return caller;
+}
+
+/* Add its line; true if the walk is over. The reference to the code is taken over. */
+static bool visit_caller(struct tc_strbuf *out, PyCodeObject *code, PyFrameObject *frame)
+{
+    const int instruction = instruction_of(frame);
+    const uint64_t place = tc_hash_mix((uintptr_t)code, (uint64_t)instruction, 0);
+    uint64_t known = 0;
+
+    if (!tc_map_get(&by_place, place, &known) || callers.items[known - 1].code != code ||
+        callers.items[known - 1].instruction != instruction) {
+        struct caller caller = ask_caller(code, frame, instruction);
+        if (caller.text)
+            tc_strbuf_adds(out, caller.text);
+        if (known || instruction < 0 || callers.n >= MAX_CALLERS) {
+            tc_free(caller.text);
+            Py_DECREF(code);
+            return caller.is_over;
+        }
+        tc_vec_push(&callers, caller);
+        tc_map_put(&by_place, place, callers.n);
+        return caller.is_over;
     }
+    const struct caller *caller = &callers.items[known - 1];
+    if (caller->text)
+        tc_strbuf_adds(out, caller->text);
     Py_DECREF(code);
-    return is_over;
+    return caller->is_over;
 }
 
 void tc_frames_add_caller(struct tc_strbuf *out)
@@ -193,7 +237,8 @@ void tc_frames_add_caller(struct tc_strbuf *out)
     PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
 
     for (int i = 0; frame && i < MAX_FRAMES; i++) {
-        PyFrameObject *back = visit_caller(out, frame) ? NULL : PyFrame_GetBack(frame);
+        PyFrameObject *back =
+            visit_caller(out, PyFrame_GetCode(frame), frame) ? NULL : PyFrame_GetBack(frame);
 
         Py_DECREF(frame);
         frame = back;
