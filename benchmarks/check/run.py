@@ -2,13 +2,15 @@
 """What checking costs: speed, many invariants, delay of a live check, memory.
 
 usage: run.py [--bin BUILD/bin] [--only offline many delay memory upstream] [--runs N] [--work DIR] [--json FILE]
-              [--upstream BIN --trace DIR --invariants FILE]
+              [--upstream BIN --trace DIR --invariants FILE] [--facts DIR DIR]
 
   offline   events a second on one core; an event is a record of the trace
   many      time of 10,000 invariants beside 100, in pairs
   delay     from the write of the frame that breaks an invariant to the line on stdout, at 1 and 8 ranks, while
             200,000 events a second arrive in all
   memory    largest resident size over runs of 1x, 10x and 100x length, finished and followed
+  facts     with --facts, two traces of one script: records a second of the first by its facts, all and a tenth, and by none,
+            in turn; and how much longer they take than none
   upstream  with --upstream: the Python tool (traincheck 0.2.0) on a trace and invariants of its own, and ours on the same
 """
 
@@ -174,6 +176,24 @@ class Bench:
         reader.join()
         return seen[0][0] - flushed
 
+    def facts(self):
+        if not self.options.facts:
+            return
+        learned = self.work / "facts.jsonl"
+        self.timed(self.tool("infer"), "-q", "--specific", "-o", learned, *self.options.facts)
+        header, *rows = learned.read_text().splitlines(keepends=True)
+        rows = [row for row in rows if '"attribute"' in row]
+        sets = {len(part): self.work / f"facts-{len(part)}.jsonl" for part in ([], rows[::10], rows)}
+        for part in ([], rows[::10], rows):
+            sets[len(part)].write_text(header + "".join(part))
+        with open(self.work / "records", "wb") as out:
+            subprocess.run(["zstd", "-dcq", *sorted(self.options.facts[0].glob("*.zst"))], check=True, stdout=out)
+        records = sum(1 for _ in open(self.work / "records", "rb"))
+        rounds = [{n: self.check(self.options.facts[0], path)[1] for n, path in sets.items()} for _ in range(self.runs)]
+        for n in sets:
+            self.show(f"{n} facts", records=records, records_per_s=records / statistics.median(r[n] for r in rounds),
+                      ratio=statistics.median(r[n] / r[0] for r in rounds))
+
     def upstream(self):
         o = self.options
         if not (o.upstream and o.trace and o.invariants):
@@ -188,11 +208,12 @@ class Bench:
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
-    parser.add_argument("--only", nargs="*", default=["offline", "many", "delay", "memory", "upstream"])
+    parser.add_argument("--only", nargs="*", default=["offline", "many", "delay", "memory", "facts", "upstream"])
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--work", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--upstream", type=lambda p: pathlib.Path(p).resolve())
+    parser.add_argument("--facts", nargs=2, metavar="DIR", type=lambda p: pathlib.Path(p).resolve())
     parser.add_argument("--trace", type=lambda p: pathlib.Path(p).resolve())
     parser.add_argument("--invariants", type=lambda p: pathlib.Path(p).resolve())
     options = parser.parse_args()
