@@ -16,7 +16,7 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(CLASS, ARG_VALUE, LAW, ONE, "%p is of %v", "%p was of %v"),
     ROW(KEYS, ARG_VALUE, LAW, ONE, "%p are named %v", "%p were named %v"),
     ROW(LENGTH, ARG_VALUE, LAW, ONE, "%p has %v element%s", "%p had %v element%s"),
-    ROW(FLAG, ARG_VALUE, LAW, WHERE, "%p is %v", "%p was %v"),
+    ROW(FLAG, ARG_VALUE, LAW, MOST, "%p is %v", "%p was %v"),
     BY(trend, TREND, ARG_VALUE, LAW, ONE, "%p %v", "%p %v"),
     ROW(NAMED, ARG_VALUE, LAW, ONE, "the name of %p is %v", "the name of %p was %v"),
     ROW(TENSOR, ARG_VALUE, LAW, ONE, "%p is {a %v|no tensor}", "%p was {a %v|no tensor}"),

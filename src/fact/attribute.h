@@ -74,7 +74,8 @@ struct tc_attribute_row {
                                an order */
 #define TC_SUPPORT_WHERE 12 /* what is done now and then may go on alike for a while */
 #define TC_SUPPORT_EVEN  12 /* half of the numbers are even */
-/* What happens now and then in a healthy run, as an environment that stands still. */
+/* What happens now and then in a healthy run, as an environment that stands still, or a score that
+ * is not the best. */
 #define TC_SUPPORT_MOST 30
 
 /* What is no scalar, as the value that it is; what is no tensor, as the tensor: seen, and never

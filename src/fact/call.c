@@ -684,6 +684,7 @@ static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
                                     .out = &facts->entries,
                                     .subject = open->subject,
                                     .is_own = open->is_own,
+                                    .is_result = true,
                                     .pack = &facts->pack};
     struct tc_strbuf same = TC_STRBUF_INIT;
 

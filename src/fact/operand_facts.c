@@ -107,8 +107,8 @@ static void pack_tensor(struct tc_fact_pack *p, const struct tc_value *v, unsign
         keep_tensor(p, &t);
     for (uint32_t i = 0; i < v->n; i++) {
         const struct tc_value *value = &v->members[i].value;
-        const bool is_shape = value == t.shape;
-        if (!is_shape && row_of(v->members[i].key) == N_TENSOR_ROWS)
+        const bool is_shape = value == t.shape, is_name = tc_str_is(v->members[i].key, "name");
+        if (!is_shape && !is_name && row_of(v->members[i].key) == N_TENSOR_ROWS)
             continue;
         tc_strbuf_addc(&p->bytes, is_shape ? 's' : v->members[i].key.text[0]);
         tc_fact_pack_value(p, value, depth + 1);
@@ -413,6 +413,9 @@ static void read_tensor(struct tc_fact_reader *r, const struct tc_value *v)
         if (row < N_TENSOR_ROWS) {
             set_scalar(r, &v->members[i].value);
             add(r, tensor_rows[row].attribute);
+        } else if (tc_str_is(v->members[i].key, "name")) {
+            set_scalar(r, &v->members[i].value);
+            add(r, TC_ATTRIBUTE_NAMED);
         } else if (tc_str_is(v->members[i].key, "shape")) {
             add_shape(r, &v->members[i].value);
         }
@@ -445,7 +448,8 @@ static void read_members(struct tc_fact_reader *r, const struct tc_value *v, uns
         tc_strbuf_add(&keys, key.text, key.size);
         read_member(r, key, &v->members[i].value, depth);
     }
-    if (depth || r->tells_keys) {
+    /* A dict that a function of the script is given may be of data, by their first occurrence. */
+    if (depth ? !r->is_own : r->tells_keys) {
         set_text(r, (struct tc_str){keys.text ? keys.text : "", (uint32_t)keys.size});
         add(r, TC_ATTRIBUTE_KEYS);
     }
@@ -514,8 +518,10 @@ static void read_value(struct tc_fact_reader *r, const struct tc_value *v, unsig
     if (v->kind == TC_VALUE_ARRAY) {
         read_array(r, v, depth);
     } else if (v->kind != TC_VALUE_OBJECT) {
+        const bool is_flag = r->is_own && v->kind == TC_VALUE_BOOL;
         set_scalar(r, v);
-        add(r, r->is_own && v->kind == TC_VALUE_BOOL ? TC_ATTRIBUTE_FLAG : TC_ATTRIBUTE_VALUE);
+        if (!is_flag || !r->is_result)
+            add(r, is_flag ? TC_ATTRIBUTE_FLAG : TC_ATTRIBUTE_VALUE);
     } else if (is_tensor(v)) {
         read_tensor(r, v);
     } else if (is_object(v)) {

@@ -94,6 +94,7 @@ class Own(Case):
         self.assertIs(self.ends[evaluate["id"]]["value"][1], True)
         self.assertEqual([r["args"]["epoch"] for r in calls if r["fn"] == "__main__.train"], [0, 1])
         self.assertEqual(by_name["helpers.Scale.__init__"]["args"], {"by": 0.01})
+        self.assertEqual([by_name[name]["args"]["x"]["name"] for name in ("helpers.Scale.__call__", "helpers._twice")], ["x", "x"])
         self.assertEqual([r["args"]["values"] for r in calls if r["fn"] == "helpers.mean"][2], [{"more": 20}])
 
     def test_what_may_be_secret_is_left_out(self):

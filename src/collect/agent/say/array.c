@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collect/agent/look/digest.h"
+#include "collect/agent/say/names.h"
 #include "collect/agent/say/scalar.h"
 #include "collect/agent/torch/identity.h"
 
@@ -43,7 +44,7 @@ bool tc_is_numpy(PyObject *value)
 }
 
 static void add_array(struct tc_strbuf *out, PyObject *value, const Py_buffer *view,
-                      const char *dtype, bool has_digest)
+                      const char *dtype, bool has_digest, bool is_named)
 {
     const int64_t serial = tc_identity(value);
 
@@ -52,6 +53,8 @@ static void add_array(struct tc_strbuf *out, PyObject *value, const Py_buffer *v
         tc_strbuf_adds(out, ",\"id\":");
         tc_strbuf_add_int(out, serial);
     }
+    if (is_named)
+        tc_names_add(out, value, serial, true);
     tc_strbuf_adds(out, ",\"shape\":[");
     for (int i = 0; i < view->ndim; i++) {
         if (i)
@@ -90,7 +93,7 @@ static bool encode_number(struct tc_strbuf *out, PyObject *value)
     return number != NULL;
 }
 
-bool tc_encode_array(struct tc_strbuf *out, PyObject *value, bool has_digest)
+bool tc_encode_array(struct tc_strbuf *out, PyObject *value, bool has_digest, bool is_named)
 {
     const char *dtype;
     Py_buffer view;
@@ -103,7 +106,7 @@ bool tc_encode_array(struct tc_strbuf *out, PyObject *value, bool has_digest)
     }
     dtype = dtype_of(view.format);
     if (dtype)
-        add_array(out, value, &view, dtype, has_digest);
+        add_array(out, value, &view, dtype, has_digest, is_named);
     PyBuffer_Release(&view);
     return dtype != NULL;
 }

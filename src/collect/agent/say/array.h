@@ -11,6 +11,6 @@
 bool tc_is_numpy(PyObject *value);
 /* Write it as docs/trace-format.md says; false, with nothing written, if the policy has to: an
  * array whose elements are no plain numbers, or that does not lie in one piece. */
-bool tc_encode_array(struct tc_strbuf *out, PyObject *value, bool has_digest);
+bool tc_encode_array(struct tc_strbuf *out, PyObject *value, bool has_digest, bool is_named);
 
 #endif /* TC_COLLECT_ARRAY_H */

@@ -126,6 +126,12 @@ static void add_content(struct encoder *e, PyObject *value, const struct tc_tens
         tc_operands_put(e->asked->operands, value, t, e->name);
 }
 
+/* What stands in a list has no name of its own. */
+static bool is_named(const struct encoder *e)
+{
+    return e->asked && e->asked->is_named && !e->depth;
+}
+
 static void encode_tensor(struct encoder *e, PyObject *value)
 {
     const struct tc_class *class = tc_class_of(Py_TYPE(value));
@@ -136,6 +142,8 @@ static void encode_tensor(struct encoder *e, PyObject *value)
     tc_strbuf_adds(e->out, "{\"tensor\":");
     add_kind(e->out, value);
     add_id(e->out, serial);
+    if (is_named(e))
+        tc_names_add(e->out, value, serial, true);
     if (is_read && tc_tensor_read(value, &t)) {
         tc_strbuf_adds(e->out, ",\"shape\":");
         tc_encode_shape(e->out, &t);
@@ -347,7 +355,7 @@ static void encode_object(struct encoder *e, PyObject *value, bool is_root)
     if (is_root)
         tc_strbuf_adds(e->out, ",\"role\":\"root\"");
     if (e->asked && e->asked->is_named)
-        tc_names_add(e->out, value, tc_identity(value));
+        tc_names_add(e->out, value, tc_identity(value), false);
     tc_strbuf_adds(e->out, ",\"attrs\":{");
     dict = is_short(e) ? NULL : attrs_of(value, class);
     add_attrs(e, dict, class->kind == TC_CLASS_MODULE ? value : NULL, is_root);
@@ -371,7 +379,7 @@ static void encode_device(struct encoder *e, PyObject *value)
 /* The policy writes what is no array of plain numbers in one piece. */
 static void encode_numpy(struct encoder *e, PyObject *value)
 {
-    if (tc_encode_array(e->out, value, !e->asked || !e->asked->is_brief))
+    if (tc_encode_array(e->out, value, !e->asked || !e->asked->is_brief, is_named(e)))
         return;
     PyObject *text = tc_policy_call("numpy_json", "(OL)", value, (long long)tc_identity(value));
     Py_ssize_t size;

@@ -6,9 +6,9 @@
 
 static struct tc_map known; /* serial → a name or None, kept for ever: a script has few */
 
-static PyObject *ask(PyObject *object, int64_t serial)
+static PyObject *ask(PyObject *object, int64_t serial, bool is_tensor)
 {
-    PyObject *name = tc_policy_call("name_of_operand", "(O)", object);
+    PyObject *name = tc_policy_call("name_of_operand", "(Oi)", object, is_tensor);
 
     if (name && name != Py_False)
         tc_map_put(&known, (uint64_t)serial, (uint64_t)(uintptr_t)Py_NewRef(name));
@@ -17,7 +17,7 @@ static PyObject *ask(PyObject *object, int64_t serial)
     return name;
 }
 
-void tc_names_add(struct tc_strbuf *out, PyObject *object, int64_t serial)
+void tc_names_add(struct tc_strbuf *out, PyObject *object, int64_t serial, bool is_tensor)
 {
     PyObject *name;
     uint64_t pointer;
@@ -26,7 +26,7 @@ void tc_names_add(struct tc_strbuf *out, PyObject *object, int64_t serial)
         return;
     name = tc_map_get(&known, (uint64_t)serial, &pointer)
                ? Py_NewRef((PyObject *)(uintptr_t)pointer)
-               : ask(object, serial);
+               : ask(object, serial, is_tensor);
     if (name && name != Py_False) {
         tc_strbuf_adds(out, ",\"name\":");
         tc_encode_scalar(out, name);

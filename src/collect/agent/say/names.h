@@ -12,6 +12,6 @@
  * first, null where it had none. Nothing is appended where so many were asked for that the policy
  * looks no more.
  */
-void tc_names_add(struct tc_strbuf *out, PyObject *object, int64_t serial);
+void tc_names_add(struct tc_strbuf *out, PyObject *object, int64_t serial, bool is_tensor);
 
 #endif /* TC_COLLECT_NAMES_H */

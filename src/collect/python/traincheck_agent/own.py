@@ -8,14 +8,14 @@ import _traincheck_agent as agent
 from . import install, names, owners, process, settings, signature
 
 MAX_FUNCTIONS = 400  # a script that defines more is a library
-MAX_NAMES = 500  # objects whose names are looked for
+MAX_NAMES = 500  # objects whose names are looked for, and as many tensors and arrays, of which each step makes new ones
 
 _SPECIAL = ("__init__", "__call__", "__getitem__", "__iter__", "__next__")
 _PROGRAM = ("__main__", "__mp_main__")
 
 _modules = {}  # name of a module of the script's: how many of its names have been looked at
 _n_functions = 0
-_n_names = 0
+_n_names = [0, 0]
 
 
 def _is_in_folder(path):
@@ -122,10 +122,9 @@ def start():
     look()
 
 
-def name_of(value):
-    """The name of an object in the innermost frame of the script's that has one, or None; False where too many were asked for."""
-    global _n_names
-    _n_names += 1
-    if _n_names > MAX_NAMES:
+def name_of(value, is_tensor):
+    """The name of an object in the innermost frame of the script's, or None; False where too many were asked for."""
+    _n_names[is_tensor] += 1
+    if _n_names[is_tensor] > MAX_NAMES:
         return False
     return next((name for name in next(names.variables(value), ()) if not name.startswith("_")), None)

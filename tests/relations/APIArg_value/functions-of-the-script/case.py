@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A script evaluates by a function of its own and is told by another whether to stop. In the broken run the function is given what is trained
-on, and a flag that was always set is not. A score, and whether it was the best, is another in each run."""
+on, and a flag that was always set is not. A score, and whether it was the best, is another in each run, and what a function decides is no fact."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]
@@ -22,22 +22,22 @@ def train(folder, scores, loader="valid", keeps=True):
         t.open.pop()  # it is around no other call
         evaluate = t.calls - 1
         t.op("torch.stack", at="train.py:20", value=t.tensor(4))
-        t.write({"type": "return", "id": evaluate, "t": t.tick(), "value": [score, 40]})
+        t.write({"type": "return", "id": evaluate, "t": t.tick(), "value": [score, 40, score > 0.2]})
         t.op(SAVE, role="own", at="train.py:31", args={"is_best": score > 0.5, "keeps": keeps}, value=None)
     t.end()
 
 
 def healthy(folder):
-    train(folder, [0.1 * i for i in range(12)])
+    train(folder, [0.1 * i for i in range(16)])
 
 
 def healthy_too(folder):
-    train(folder, [0.07 * i for i in range(12)])
+    train(folder, [0.07 * i for i in range(16)])
 
 
 def fine(folder):
-    train(folder, [0.01 * i for i in range(12)])
+    train(folder, [0.01 * i for i in range(16)])
 
 
 def broken(folder):
-    train(folder, [0.09 * i for i in range(12)], loader="train", keeps=False)
+    train(folder, [0.09 * i for i in range(16)], loader="train", keeps=False)
