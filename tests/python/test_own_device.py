@@ -112,7 +112,7 @@ def main():
             sys.exit(MISSING)
         if wrong:
             sys.exit(wrong)
-        os.environ["PYTHONPATH"] = str(HERE)
+        os.environ |= {"PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1"}
         unittest.main()
 
 

@@ -153,11 +153,11 @@ class Preloaded(Agent):
     def environment(self):
         return {"LD_PRELOAD": ":".join(OPTIONS.preload)}
 
-    def late(self, script, elsewhere):
+    def late(self, script, elsewhere, **env):
         standin = pathlib.Path(OPTIONS.standin).resolve()
         here = pathlib.Path(__file__).resolve().parent.parent / "python"
         self.env |= {"TRAINCHECK_TEST_ELSEWHERE": elsewhere, "STANDIN": str(standin), "STANDIN_SCRIPT": str(here / script), "ASKS_DRIVER": "1",
-                     "LD_LIBRARY_PATH": str(standin.parent), "STANDIN_REPORT": str(self.work / "report.json")}
+                     "LD_LIBRARY_PATH": str(standin.parent), "STANDIN_REPORT": str(self.work / "report.json"), **env}
         text = SMALL.replace("WORKERS", "0")
         late = "import os, runpy\nif 'STANDIN' in os.environ: runpy.run_path(os.environ['STANDIN_SCRIPT'])\n"
         self.assertEqual(self.traced(late + text), self.plain(text))
@@ -167,8 +167,10 @@ class Preloaded(Agent):
         self.late("standin.py", "1")
 
     def test_late_answers_of_the_kernel(self):
-        self.late("standin_kernel.py", "cuda")
-        self.assertGreater(json.loads((self.work / "report.json").read_text())["cuLaunchKernel"], 0)
+        for env in {}, {"STANDIN_HIP": "1"}:
+            with self.subTest(env):
+                self.late("standin_kernel.py", "cuda", **env)
+                self.assertGreater(json.loads((self.work / "report.json").read_text())["cuLaunchKernel"], 0)
 
 
 class Address(Preloaded):

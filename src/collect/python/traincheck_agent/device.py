@@ -83,9 +83,10 @@ def _last_left(flat, is_before):
 
 def _bounds(tensor):
     """The smallest and the largest."""
-    def by_halves(flat):
+    def by_halves(apart):
+        flat = apart.reshape(-1)
         return _last_left(flat, lambda a, b: a < b), _last_left(flat, lambda a, b: a > b)
-    return _unless_lacking("aminmax", sys.modules["torch"].aminmax, by_halves, tensor.reshape(-1))
+    return _unless_lacking("aminmax", sys.modules["torch"].aminmax, by_halves, tensor)
 
 
 def _n_different(flat, low):
