@@ -49,6 +49,7 @@ static const struct tc_call *call_around(const struct tc_call *call)
 struct foreign {
     const struct tc_process *process;
     int64_t serial;
+    size_t n_known;     /* variables of the process when it was written to */
     bool was_evaluated; /* the first to use it was a forward that does not train */
     bool was_replaced;  /* and then the script wrote to it again */
 };
@@ -158,8 +159,9 @@ static void on_change(struct within_state *s, struct tc_strtab *symbols,
     else if (foreign)
         foreign->was_replaced = foreign->was_evaluated;
     else if (!is_made && left->data != v->data)
-        tc_vec_push(&s->foreign,
-                    ((struct foreign){.process = event->process, .serial = v->serial}));
+        tc_vec_push(&s->foreign, ((struct foreign){.process = event->process,
+                                                   .serial = v->serial,
+                                                   .n_known = event->process->variables.n}));
     if (is_made)
         left->data = v->data;
     if (!around || stage != TC_SYM_TRAINING)
@@ -169,6 +171,22 @@ static void on_change(struct within_state *s, struct tc_strtab *symbols,
     else
         emit(event, v, key_sym(symbols), tc_token_of(symbols, around->role, around->descriptor),
              sink);
+}
+
+/* Has its model been given weights since then that no optimizer has stepped yet? What is put in
+ * while a model is rebuilt stays. */
+static bool is_rebuilt(const struct foreign *who, const struct tc_variable *v)
+{
+    const struct tc_map *variables = &who->process->variables;
+    const struct tc_variable *other;
+
+    if (variables->n == who->n_known)
+        return false;
+    for (size_t pos = 0; (other = tc_map_next(variables, &pos));)
+        if (other->kind == TC_SYM_PARAMETER && other->root == v->root && other->requires_grad &&
+            other->stepped < 0)
+            return true;
+    return false;
 }
 
 /* The root trains with what the script put into a variable. */
@@ -183,6 +201,8 @@ static void on_use(struct within_state *s, struct tc_strtab *symbols, const stru
         tc_sink_excuse(sink, swap_sym(symbols), TC_EXCUSE_WRITTEN_ANEW);
     else if (is_writer(s, event->process))
         tc_sink_excuse(sink, swap_sym(symbols), TC_EXCUSE_OWN_WRITES);
+    else if (v->stepped >= 0 && is_rebuilt(who, v))
+        tc_sink_excuse(sink, swap_sym(symbols), TC_EXCUSE_REBUILT);
     else
         emit(event, v, swap_sym(symbols), TC_SYM_FALSE, sink);
 }

@@ -132,6 +132,9 @@
       "the script wrote the weights anew after the evaluation",                                      \
       "schedule-free optimizers move back within rounding",                                          \
       "relations/EventContain_restored/put-back-within-rounding")                                    \
+    X(REBUILT, "rebuilt", TC_NO_SYM, "the model has been given other parts since",                   \
+      "head_replaced_while_training.py: a norm is folded away, and a head grows",                    \
+      "relations/EventContain_restored/a-part-that-is-replaced")                                     \
     X(LATER_OWNER, "later_owner", TC_NO_SYM, "an optimizer that has it may be called later",         \
       "no script: the definition of the form",                                                       \
       "relations/EventContain_owned/an-optimizer-that-comes-later")                                  \

@@ -159,9 +159,18 @@ class Trace:
         root = Model(name=name, id=self.serial(), training=training)
         root["vars"] = [Variable(self.serial(), f"{name}.{k}", v, root["id"]) for k, v in variables.items()]
         for v in root["vars"]:
-            self.write({"type": "var", "var": v.serial, "t": self.tick(), "name": v.name, "kind": v.kind,
-                        "root": v.root, "step": self.number, "stage": self.stage, "attrs": v.attrs})
+            self.own(v)
         return root
+
+    def own(self, v):
+        """A root module has this variable."""
+        self.write({"type": "var", "var": v.serial, "t": self.tick(), "name": v.name, "kind": v.kind,
+                    "root": v.root, "step": self.number, "stage": self.stage, "attrs": v.attrs})
+
+    def grow(self, model, name):
+        """A model is given another parameter."""
+        model["vars"].append(Variable(self.serial(), f"{model['name']}.{name}", {}, model["id"]))
+        self.own(model["vars"][-1])
 
     def loose(self, name):
         """A parameter that stands in no model."""
