@@ -11,6 +11,7 @@
 #include "relation/form.h"
 #include "relation/frozen.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,9 @@
  * if so many steps have never changed it. So does a matrix whose gradient was computed to be zero:
  * units die and biases cancel, but a whole matrix has something to learn now and then. */
 #define STEPS_FROM_THE_START 10
+/* And so many if another one like it, of a name that differs in a part, has had its turn: of
+ * several heads one may come once in a while. */
+#define STEPS_BESIDE_OTHERS 40
 
 struct each_state {
     struct tc_map
@@ -42,6 +46,14 @@ static void each_release(void *state)
     tc_map_release(&each->steppers);
     tc_map_release(&each->moving);
 }
+
+struct each_example {
+    struct each_state *each;
+    struct tc_strtab *symbols;
+    const struct tc_event *event;
+    const struct tc_sink *sink;
+    const struct tc_situation *base; /* of the call, unsorted */
+};
 
 static bool is_uncleared(const struct tc_call *call, int64_t serial)
 {
@@ -82,36 +94,71 @@ static bool is_computed_zero(const struct tc_variable *variable, tc_sym grad)
     return grad == TC_SYM_ZERO && variable->grad == TC_SYM_ZERO && variable->is_zero_computed;
 }
 
+/* "heads.a.weight" and "heads.b.weight" differ in one part, which is no number and not the last. */
+static bool differ_in_a_part(const char *a, const char *b)
+{
+    const char *end_a, *end_b;
+
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    end_a = strchr(a, '.');
+    end_b = strchr(b, '.');
+    return *a != '.' && *b != '.' && end_a && end_b && !strcmp(end_a, end_b) &&
+           !isdigit((unsigned char)*a) && !isdigit((unsigned char)*b);
+}
+
+/* Is it one of several heads, of which another has had its turn? */
+static bool is_one_of_several(const struct each_example *x, const struct tc_variable *v)
+{
+    const struct tc_strtab *symbols = x->symbols;
+    const struct tc_variable *other;
+
+    for (size_t pos = 0; (other = tc_map_next(&x->event->process->variables, &pos));)
+        if (other != v && other->kind == v->kind && other->root == v->root &&
+            other->owner == v->owner && other->data != other->first_data &&
+            differ_in_a_part(tc_strtab_text(symbols, v->name),
+                             tc_strtab_text(symbols, other->name)))
+            return true;
+    return false;
+}
+
 /* Why a parameter may have stayed as it was; TC_EXCUSE_NONE if it should have changed. Rounding
  * explains it when the gradient or the learning rate is next to nothing. */
-static enum tc_excuse excuse_of_rest(const struct tc_situation *situation,
+static enum tc_excuse excuse_of_rest(const struct each_example *x,
                                      const struct tc_variable *variable, tc_sym grad,
                                      uint64_t streak)
 {
     bool has_never_changed =
         streak >= STEPS_FROM_THE_START && variable->data == variable->first_data;
 
-    if (tc_has_no_rate(situation))
+    if (tc_has_no_rate(x->base))
         return TC_EXCUSE_NO_RATE;
     if (grad == TC_SYM_TINY)
         return TC_EXCUSE_TINY_GRADIENT;
     if (is_computed_zero(variable, grad))
         return has_never_changed && variable->is_matrix ? TC_EXCUSE_NONE : TC_EXCUSE_ZERO_GRADIENT;
     if (grad == TC_SYM_GRAD_NULL)
-        return has_never_changed ? TC_EXCUSE_NONE : TC_EXCUSE_NO_GRADIENT;
+        return has_never_changed &&
+                       (streak >= STEPS_BESIDE_OTHERS || !is_one_of_several(x, variable))
+                   ? TC_EXCUSE_NONE
+                   : TC_EXCUSE_NO_GRADIENT;
     return streak >= CALLS_IN_A_ROW ? TC_EXCUSE_NONE : TC_EXCUSE_ONCE;
 }
 
 /* The same of whatever the call may change. */
-static enum tc_excuse excuse_of(const struct tc_call *call, const struct tc_situation *situation,
-                                const struct tc_variable *variable, tc_sym grad, uint64_t streak)
+static enum tc_excuse excuse_of(const struct each_example *x, const struct tc_variable *variable,
+                                tc_sym grad, uint64_t streak)
 {
+    const struct tc_call *call = x->event->call;
+
     if (call->is_pause)
         return TC_EXCUSE_PAUSE;
     if (!variable->has_data)
         return TC_EXCUSE_UNREADABLE;
     if (call->role == TC_ROLE_STEP)
-        return excuse_of_rest(situation, variable, grad, streak);
+        return excuse_of_rest(x, variable, grad, streak);
     return streak >= CALLS_IN_A_ROW ? TC_EXCUSE_NONE : TC_EXCUSE_ONCE;
 }
 
@@ -129,14 +176,6 @@ static tc_sym change_stepper(struct each_state *each, const struct tc_event *eve
     return is_new ? TC_NO_SYM : tc_symbols_bool(is_same);
 }
 
-struct each_example {
-    struct each_state *each;
-    struct tc_strtab *symbols;
-    const struct tc_event *event;
-    const struct tc_sink *sink;
-    const struct tc_situation *base; /* of the call, unsorted */
-};
-
 #define MAX_OUTCOMES 4
 
 /* "data changed", "cleared true", "kept true", "optimizer true": the outcomes of one variable. */
@@ -148,8 +187,7 @@ static size_t outcome_of(const struct each_example *x, const struct tc_variable 
     bool changed = variable->data_cause >= call->id;
     /* Content that cannot be read is neither the same nor another. */
     uint64_t streak = variable->has_data ? advance_streak(x->each, x->event, variable, changed) : 0;
-    enum tc_excuse excuse =
-        changed ? TC_EXCUSE_NONE : excuse_of(call, x->base, variable, grad, streak);
+    enum tc_excuse excuse = changed ? TC_EXCUSE_NONE : excuse_of(x, variable, grad, streak);
     size_t n = 0;
     tc_sym is_same;
 
