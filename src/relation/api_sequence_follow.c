@@ -17,6 +17,7 @@
 
 struct load {
     tc_sym descriptor;
+    tc_sym file; /* as its first operand names it; TC_NO_SYM where that is no text */
     struct tc_situation situation;
     struct tc_loaded loaded;
 };
@@ -44,16 +45,41 @@ static void set_situation(struct tc_situation *situation, struct tc_strtab *symb
                          tc_value_class(symbols, strict));
 }
 
-/* What came after load i, up to the next call of the same API; and what was saved before. */
+/* Two files hold two parts of one state, as that of a model and that of its optimizer. */
+static bool are_parts(const struct load *a, const struct load *b)
+{
+    return a->descriptor == b->descriptor && a->file != b->file && a->file != TC_NO_SYM &&
+           b->file != TC_NO_SYM;
+}
+
+/* Where those of a file begin to come with load i: at the first of the parts that were loaded in
+ * one go. */
+static size_t first_part(const struct section *section, size_t i)
+{
+    size_t first = i;
+
+    for (size_t j = i; j-- > 0;)
+        if (are_parts(&section->loads.items[j], &section->loads.items[i]))
+            first = j;
+        else if (section->loads.items[j].descriptor == section->loads.items[i].descriptor)
+            break;
+    return first;
+}
+
+/* What came after load i, or another part of the same state, up to the next call of the same API;
+ * and what was saved before. */
 static size_t followers(const struct section *section, size_t i, tc_sym out[TC_SETUP_MARKS])
 {
     size_t n = section->n_saved;
 
     memcpy(out, section->saved, n * sizeof(*out));
-    for (size_t j = i + 1; j < section->loads.n; j++) {
-        if (section->loads.items[j].descriptor == section->loads.items[i].descriptor)
+    for (size_t j = first_part(section, i) + 1; j < section->loads.n; j++) {
+        const struct load *load = &section->loads.items[j];
+        const bool is_same = load->descriptor == section->loads.items[i].descriptor;
+        if (j > i && is_same && !are_parts(load, &section->loads.items[i]))
             break;
-        tc_setup_add(out, &n, TC_SETUP_MARKS, section->loads.items[j].descriptor);
+        if (!is_same)
+            tc_setup_add(out, &n, TC_SETUP_MARKS, load->descriptor);
     }
     return n;
 }
@@ -90,6 +116,16 @@ static void excuse_section(struct section *section, const struct tc_process *pro
     begin_section(section, process);
 }
 
+static tc_sym file_of(struct tc_strtab *symbols, const struct tc_call *call)
+{
+    const struct tc_value *args = call->args;
+    const bool is_text = args && args->kind == TC_VALUE_OBJECT && args->n &&
+                         args->members[0].value.kind == TC_VALUE_STR;
+    const struct tc_str file = is_text ? tc_value_str(&args->members[0].value) : (struct tc_str){0};
+
+    return is_text ? tc_strtab_intern(symbols, file.text, file.size) : TC_NO_SYM;
+}
+
 #define MAX_SECTION 256
 
 static void follow_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
@@ -115,7 +151,8 @@ static void follow_observe(void *state, struct tc_strtab *symbols, const struct 
             judge_section(section, symbols, event, sink);
         begin_section(section, event->process);
     } else if (section->loads.n < MAX_SECTION) {
-        struct load load = {.descriptor = event->call->descriptor};
+        struct load load = {.descriptor = event->call->descriptor,
+                            .file = file_of(symbols, event->call)};
         set_situation(&load.situation, symbols, event);
         tc_loaded_read(&load.loaded, symbols, event->call->end->value);
         tc_vec_push(&section->loads, load);
