@@ -175,6 +175,12 @@ static bool is_trained(const struct tc_variable *v)
     return v->requires_grad && (v->grad_cause >= 0 || v->grad != TC_SYM_GRAD_NULL);
 }
 
+/* A copy of a whole model, kept or trained beside it, is no tie unless one step moves both. */
+static bool are_trained_apart(const struct tc_variable *a, const struct tc_variable *b)
+{
+    return a->root != b->root && a->stepped != b->stepped;
+}
+
 static void judge_alias(const struct alias *alias, struct tc_strtab *symbols,
                         const struct tc_event *event, const struct tc_sink *sink)
 {
@@ -185,7 +191,8 @@ static void judge_alias(const struct alias *alias, struct tc_strtab *symbols,
     tc_sym outcome[1];
 
     if (differ_in_numbers_only(tc_strtab_text(symbols, a->name),
-                               tc_strtab_text(symbols, b->name))) {
+                               tc_strtab_text(symbols, b->name)) ||
+        are_trained_apart(a, b)) {
         tc_sink_excuse(sink, a->kind, TC_EXCUSE_CLONES);
         return;
     }
