@@ -119,6 +119,18 @@ static void a_flush_brings_lines_to_the_file(void **state)
     tc_sink_close();
 }
 
+static void the_first_line_is_in_the_file_at_once(void **state)
+{
+    const struct timespec before_others_are_written = {.tv_nsec = 300000000};
+
+    (void)state;
+    open_sink(1024, false);
+    put("{\"a\":1}\n");
+    nanosleep(&before_others_are_written, NULL);
+    assert_file("{\"a\":1}\n");
+    tc_sink_close();
+}
+
 static void after_a_pause_lines_go_on(void **state)
 {
     (void)state;
@@ -253,6 +265,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(held_lines_stand_after_what_releases_them, setup, teardown),
         cmocka_unit_test_setup_teardown(held_lines_can_get_another_step, setup, teardown),
         cmocka_unit_test_setup_teardown(a_flush_brings_lines_to_the_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_first_line_is_in_the_file_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(after_a_pause_lines_go_on, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_lost_when_the_buffer_is_small, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_dropped_is_counted, setup, teardown),

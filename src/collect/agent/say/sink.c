@@ -167,6 +167,12 @@ static void fetch(struct tc_strbuf *mine)
     note_fetched(mine);
 }
 
+/* A process may be killed at any time: its file says who it is as soon as there is a line. */
+static bool is_first(void)
+{
+    return sink.lines.size && !sink.stats.file_bytes && !sink.failed && !sink.retry_ns;
+}
+
 static bool is_waiting_to_retry(void)
 {
     return sink.retry_ns && !sink.stopping && now_ns() < sink.retry_at_ns;
@@ -178,7 +184,8 @@ static void serve(struct tc_strbuf *mine)
     unsigned wanted = sink.wanted;
     unsigned rescue = atomic_load(&rescue_wanted);
     bool may_write = !sink.failed && !is_waiting_to_retry();
-    bool flush = sink.stopping || wanted != sink.served || rescue != atomic_load(&rescue_served);
+    bool flush = sink.stopping || wanted != sink.served || rescue != atomic_load(&rescue_served) ||
+                 is_first();
     enum tc_status status = TC_OK;
     struct tc_error err = {0};
 
@@ -202,7 +209,7 @@ static void serve(struct tc_strbuf *mine)
 
 static bool has_request(void)
 {
-    return sink.stopping || sink.wanted != sink.served ||
+    return sink.stopping || sink.wanted != sink.served || is_first() ||
            atomic_load(&rescue_wanted) != atomic_load(&rescue_served);
 }
 
