@@ -146,19 +146,22 @@ def bug_tables(rows, modes):
         classes[r["class"]].setdefault(r["mode"], []).append(r)
     out += ["", "| class | bugs | " + " | ".join(modes) + " |", "|---" * (len(modes) + 2) + "|"]
     for name, by_mode in sorted(classes.items()):
-        cells = [f"{sum(x['found'] for x in by_mode[m])}, {sum(x['named'] in named for x in by_mode[m])} named" for m in modes]
-        out += [f"| {name} | {len(by_mode[modes[0]])} | " + " | ".join(cells) + " |"]
+        cells = [f"{sum(x['found'] for x in by_mode.get(m, []))}, {sum(x['named'] in named for x in by_mode.get(m, []))} named"
+                 for m in modes]
+        out += [f"| {name} | {max(map(len, by_mode.values()))} | " + " | ".join(cells) + " |"]
     out += ["", "| case | class | " + " | ".join(modes) + " |", "|---" * (len(modes) + 2) + "|"]
     cases = collections.defaultdict(dict)
     for r in rows:
         cases[r["name"]][r["mode"]] = r
     for name, by_mode in sorted(cases.items(), key=lambda c: (next(iter(c[1].values()))["class"], c[0])):
-        cells = [cell(by_mode[m]) for m in modes]
-        out += [f"| `{name}` | {by_mode[modes[0]]['class']} | " + " | ".join(cells) + " |"]
+        cells = [cell(by_mode.get(m)) for m in modes]
+        out += [f"| `{name}` | {next(iter(by_mode.values()))['class']} | " + " | ".join(cells) + " |"]
     return out
 
 
 def cell(row):
+    if row is None:
+        return "failed"
     said = {"first": "named", "group": "named", "later": "named later", "no": "found"}[row["named"]] if row["found"] else "–"
     alarms = ", ".join(unseen_alarms(row))
     return said + (f" (alarm: {alarms})" if alarms else "")
