@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators: what the script computes by lines of its own is in the trace, what libraries do for it is not."""
+import sys
 import unittest
 
 from traced import Case
@@ -125,7 +126,8 @@ class Operators(Case):
         self.assertEqual(names.count("Random.random"), 1 + 16)  # of the items of a batch 32 calls are told, of which each makes two
         ends = {r["id"]: r["value"] for r in run.records() if r["type"] == "return"}
         by_name = dict(reversed(list(zip(names, calls))))
-        self.assertEqual(by_name["Random.shuffle"]["args"], {"x": [{"more": 20}]})
+        of_old = {} if sys.version_info >= (3, 11) else {"random": None}  # a parameter that is gone
+        self.assertEqual(by_name["Random.shuffle"]["args"], {"x": [{"more": 20}], **of_old})
         self.assertEqual(ends[by_name["Random.sample"]["id"]], [{"more": 3}])
         order = ends[by_name["Generator.permutation"]["id"]]
         self.assertEqual((order["array"], order["shape"], order["dtype"]), ("ndarray", [6], "int64"))
