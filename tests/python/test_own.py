@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions and classes that the script's own files define: their calls are in the trace, and are around no other call."""
+import json
 import unittest
 
 from traced import Case
@@ -102,6 +103,39 @@ class Own(Case):
         about = next(r for r in self.calls_of(run) if r["fn"] == "__main__.about")
         self.assertEqual(about["args"], {"options": {"dict": {"token": {"str": "", "len": 6}}}, "address": {"str": "", "len": 25},
                                          "long": {"str": "", "len": 120}, "short": "shown"})
+
+    def test_no_secret_comes_by_another_way(self):
+        """As a default, by a name that no parameter has, from a function whose name tells, in a message, or drawn."""
+        run = self.traced("""
+            import random, torch
+            def connect(at="postgres://me:hidden@host", how="fast"): pass
+            def configure(**options): pass
+            def read_token(): return "hidden"
+            def fail(text): raise ValueError(text)
+            def main():
+                connect()
+                configure(password="hidden", rate=0.1)
+                read_token()
+                for text in "http://me:hidden@host", "hidden" * 20, "no such file":
+                    try:
+                        fail(text)
+                    except ValueError:
+                        pass
+                random.seed(0)
+                random.choice(["hidden" * 20] * 20)
+            torch.manual_seed(0)
+            main()
+        """)
+        calls = {r["fn"].removeprefix("__main__."): r for r in self.calls_of(run)}
+        address, long = ({"str": "", "len": n} for n in (25, 120))
+        self.assertEqual([calls[name]["args"] for name in ("connect", "configure")],
+                         [{"at": address, "how": "fast"}, {"password": {"str": "", "len": 6}, "rate": 0.1}])
+        self.assertEqual([r["defaults"] for r in run.records() if r.get("fn") == "__main__.connect" and r["type"] == "api"],
+                         [{"at": address, "how": "fast"}])
+        self.assertEqual(self.ends[calls["read_token"]["id"]]["value"], {"str": "", "len": 6})
+        self.assertEqual([r.get("msg") for r in run.records() if r["type"] == "raise"], [None, None, "no such file"])
+        self.assertEqual([r["value"] for r in run.records() if r["type"] == "return" and r["value"]][-1:], [long])
+        self.assertNotIn("hidden", json.dumps([r for r in run.records() if r["type"] != "process"]))
 
     def test_they_are_around_no_call(self):
         run = self.traced(SCRIPT)

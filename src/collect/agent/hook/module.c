@@ -12,6 +12,7 @@
 #include "collect/agent/look/owned.h"
 #include "collect/agent/look/seen.h"
 #include "collect/agent/say/queue.h"
+#include "collect/agent/say/scalar.h"
 #include "collect/agent/say/scope.h"
 #include "collect/agent/say/settings.h"
 #include "collect/agent/say/sink.h"
@@ -99,6 +100,12 @@ static PyObject *scope_of(PyObject *self, PyObject *frame)
 {
     (void)self;
     return tc_scope_of(frame);
+}
+
+static PyObject *is_withheld(PyObject *self, PyObject *text)
+{
+    (void)self;
+    return PyBool_FromLong(PyUnicode_Check(text) && tc_text_is_withheld(text));
 }
 
 static PyObject *is_redirected(PyObject *self, PyObject *callable)
@@ -375,6 +382,7 @@ static PyMethodDef methods[] = {
     {"is_redirected",  is_redirected,  METH_O,       NULL},
     {"watch",          watch,          METH_O,       NULL},
     {"scope_of",       scope_of,       METH_O,       NULL},
+    {"is_withheld",    is_withheld,    METH_O,       NULL},
     {"start",          start,          METH_VARARGS, NULL},
     {"join",           join,           METH_VARARGS, NULL},
     {"detail",         detail,         METH_VARARGS, NULL},

@@ -42,6 +42,7 @@ static bool add_constants(PyObject *module)
         {"UNWRITTEN",      TC_API_UNWRITTEN },
         {"OWN",            TC_API_OWN       },
         {"PARTIAL",        TC_API_PARTIAL   },
+        {"SECRET",         TC_API_SECRET    },
         {"ACCEPTS_ANY",    TC_ACCEPTS_ANY   },
         {"ACCEPTS_TENSOR", TC_ACCEPTS_TENSOR},
         {"ACCEPTS_INDEX",  TC_ACCEPTS_INDEX },

@@ -17,13 +17,14 @@ static void comma(struct writer *w)
         tc_strbuf_addc(w->out, ',');
 }
 
-static void add_value(struct writer *w, const char *name, PyObject *value)
+static void add_value(const struct writer *w, const char *name, PyObject *value,
+                      const struct tc_asked *asked)
 {
     char path[TC_MAX_OPERAND_NAME];
 
-    if (w->asked->operands)
+    if (asked->operands)
         snprintf(path, sizeof(path), "args.%s", name);
-    tc_encode_asked(w->out, value, path, w->asked);
+    tc_encode_asked(w->out, value, path, asked);
 }
 
 static void add_gathered(struct writer *w)
@@ -52,23 +53,31 @@ static void add_param(struct writer *w, const struct tc_sig_param *param)
     }
     w->position += is_next;
     if (value)
-        add_value(w, param->shown, value);
+        add_value(w, param->shown, value, w->asked);
     else
         tc_strbuf_adds(w->out, param->fallback);
 }
 
-/* What the signature does not name: by position, then by the names given. */
-static void add_others(struct writer *w)
+/* What the signature does not name. */
+static void add_positions(struct writer *w)
 {
-    PyObject *names = w->args->names;
     char position[24];
 
     for (; w->position < w->args->n; w->position++) {
         comma(w);
         snprintf(position, sizeof(position), "%zu", w->position);
         tc_strbuf_addf(w->out, "\"%s\":", position);
-        add_value(w, position, w->args->items[w->position]);
+        add_value(w, position, w->args->items[w->position], w->asked);
     }
+}
+
+/* Of a function of the script's own these are what a dict holds. */
+static void add_names(struct writer *w)
+{
+    PyObject *names = w->args->names;
+    struct tc_asked asked = *w->asked;
+
+    asked.is_secret = true;
     for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i);
         const char *text;
@@ -81,7 +90,7 @@ static void add_others(struct writer *w)
         text = PyUnicode_AsUTF8(name);
         if (!text)
             PyErr_Clear();
-        add_value(w, text ? text : "?", w->args->items[w->args->n + (size_t)i]);
+        add_value(w, text ? text : "?", w->args->items[w->args->n + (size_t)i], &asked);
     }
 }
 
@@ -93,6 +102,7 @@ void tc_arguments_add(struct tc_strbuf *out, const struct tc_sig *sig,
     tc_strbuf_adds(out, "\"args\":{");
     for (size_t i = 0; i < sig->n; i++)
         add_param(&w, &sig->params[i]);
-    add_others(&w);
+    add_positions(&w);
+    add_names(&w);
     tc_strbuf_addc(out, '}');
 }

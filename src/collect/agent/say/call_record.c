@@ -171,7 +171,8 @@ void tc_record_return(struct tc_thread *thread, const struct tc_span *span, PyOb
     struct tc_strbuf *out = begin_end(thread, "return", span);
     struct tc_asked asked = {.is_batch = span->api->role == TC_ROLE_DATA,
                              .is_drawn = span->api->role == TC_ROLE_DRAW,
-                             .is_brief = tc_role_has(span->api->role, TC_TRAIT_APART)};
+                             .is_brief = tc_role_has(span->api->role, TC_TRAIT_APART),
+                             .is_secret = span->api->flags & TC_API_SECRET};
 
     asked.content = tc_agent.content && !(span->api->flags & TC_API_UNWRITTEN);
     tc_strbuf_adds(out, ",\"value\":");
@@ -184,27 +185,43 @@ void tc_record_return(struct tc_thread *thread, const struct tc_span *span, PyOb
     tc_line_end(thread, 0);
 }
 
+/* Borrowed, or NULL. An exception that was made already is not asked for its text: __str__ is the
+ * user's code. */
+static PyObject *message_of(PyObject *value)
+{
+    PyObject *text = value;
+
+    if (value && PyExceptionInstance_Check(value)) {
+        PyObject *args = ((PyBaseExceptionObject *)value)->args;
+        text = PyTuple_Check(args) && PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, 0) : NULL;
+    }
+    return text && PyUnicode_Check(text) ? text : NULL;
+}
+
+static void add_message(struct tc_strbuf *out, const struct tc_api *api, PyObject *text)
+{
+    Py_ssize_t size = 0;
+    const char *utf8;
+
+    if (!text || (tc_role_has(api->role, TC_TRAIT_APART) &&
+                  (api->flags & TC_API_SECRET || tc_text_is_withheld(text))))
+        return;
+    utf8 = PyUnicode_AsUTF8AndSize(text, &size);
+    if (utf8) {
+        tc_strbuf_adds(out, ",\"msg\":");
+        tc_strbuf_add_json(out, utf8, (size_t)(size < MAX_MESSAGE ? size : MAX_MESSAGE));
+    }
+}
+
 void tc_record_raise(struct tc_thread *thread, const struct tc_span *span, PyObject *type,
                      PyObject *value)
 {
     struct tc_strbuf *out = begin_end(thread, "raise", span);
     const char *name = type ? ((PyTypeObject *)type)->tp_name : "?";
-    PyObject *text = value && PyExceptionInstance_Check(value) ? NULL : value;
-    Py_ssize_t size = 0;
-    const char *msg;
 
     tc_strbuf_adds(out, ",\"exc\":");
     tc_strbuf_add_json(out, name, strlen(name));
-    /* Exceptions that were made already are not asked for their text: __str__ is the user's code.
-     */
-    if (!text && value && PyTuple_Check(((PyBaseExceptionObject *)value)->args) &&
-        PyTuple_GET_SIZE(((PyBaseExceptionObject *)value)->args))
-        text = PyTuple_GET_ITEM(((PyBaseExceptionObject *)value)->args, 0);
-    msg = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, &size) : NULL;
-    if (msg) {
-        tc_strbuf_adds(out, ",\"msg\":");
-        tc_strbuf_add_json(out, msg, (size_t)(size < MAX_MESSAGE ? size : MAX_MESSAGE));
-    }
+    add_message(out, span->api, message_of(value));
     tc_strbuf_adds(out, "}\n");
     tc_line_end(thread, 0);
 }

@@ -10,13 +10,14 @@
 
 #include "collect/agent/say/operands.h"
 
-/* What is asked of the tensors of one value. */
+/* How much is told of one value, and what is asked of its tensors. */
 struct tc_asked {
     bool content;                 /* the members of "Content" */
     bool is_batch;                /* the value is a batch */
     bool digests;                 /* digests of small tensors, whatever --content says */
-    bool is_brief;                /* of long lists their length alone */
-    bool is_drawn;                /* of all lists */
+    bool is_brief;                /* of objects their class, of long lists and texts the length */
+    bool is_drawn;                /* the same, and of all lists the length */
+    bool is_secret;               /* and of all texts the length */
     bool is_named;                /* objects by the names that the script has for them */
     struct tc_operands *operands; /* what is to be compared, or NULL */
 };

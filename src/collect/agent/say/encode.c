@@ -16,7 +16,6 @@
 #define MAX_ITEMS 32
 #define MAX_DEPTH 4
 #define MAX_BRIEF 8
-#define MAX_TEXT  64 /* of such a value */
 
 struct encoder {
     struct tc_strbuf *out;
@@ -415,14 +414,8 @@ static bool is_dict(PyObject *value)
  * options with keys. */
 static bool is_withheld(const struct encoder *e, PyObject *value)
 {
-    const char *text;
-
-    if (!e->asked || !e->asked->is_brief || !PyUnicode_Check(value))
-        return false;
-    text = PyUnicode_GET_LENGTH(value) > MAX_TEXT ? NULL : PyUnicode_AsUTF8(value);
-    if (!text)
-        PyErr_Clear();
-    return !text || e->is_member || strstr(text, "://");
+    return is_short(e) && PyUnicode_Check(value) &&
+           (e->is_member || e->asked->is_secret || tc_text_is_withheld(value));
 }
 
 static void encode(struct encoder *e, PyObject *value)
@@ -430,8 +423,7 @@ static void encode(struct encoder *e, PyObject *value)
     const struct tc_dtype *dtype;
 
     if (is_withheld(e, value)) {
-        tc_strbuf_addf(e->out, "{\"str\":\"\",\"len\":%lld}",
-                       (long long)PyUnicode_GET_LENGTH(value));
+        tc_encode_withheld(e->out, value);
         return;
     }
     if (tc_encode_scalar(e->out, value))

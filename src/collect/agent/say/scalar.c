@@ -7,6 +7,7 @@
 #include "base/number.h"
 
 #define MAX_STR   256
+#define MAX_TOLD  64 /* characters of a text that is not withheld */
 #define MAX_EXACT (INT64_C(1) << 53)
 
 bool tc_is_scalar(PyObject *value)
@@ -49,6 +50,20 @@ static void encode_str(struct tc_strbuf *out, PyObject *text)
     tc_strbuf_adds(out, "{\"str\":");
     tc_strbuf_add_json(out, utf8, cut_utf8(utf8, MAX_STR));
     tc_strbuf_addf(out, ",\"len\":%lld}", (long long)size);
+}
+
+bool tc_text_is_withheld(PyObject *text)
+{
+    const char *utf8 = PyUnicode_GET_LENGTH(text) > MAX_TOLD ? NULL : PyUnicode_AsUTF8(text);
+
+    if (!utf8)
+        PyErr_Clear();
+    return !utf8 || strstr(utf8, "://");
+}
+
+void tc_encode_withheld(struct tc_strbuf *out, PyObject *text)
+{
+    tc_strbuf_addf(out, "{\"str\":\"\",\"len\":%lld}", (long long)PyUnicode_GET_LENGTH(text));
 }
 
 static void encode_int(struct tc_strbuf *out, PyObject *value)

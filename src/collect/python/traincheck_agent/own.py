@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions and classes that the script's own files define: they are found where the modules of these files name them."""
+import json
 import os
 import sys
 import types
@@ -39,6 +40,12 @@ def _has_secret(function):
     return any(process._is_secret(name) for name in code.co_varnames[:code.co_argcount + code.co_kwonlyargcount])
 
 
+def _guarded(param):
+    """A default is told as what is given would be."""
+    value = json.loads(param.default) if param.default else None
+    return param._replace(default=f'{{"str":"","len":{len(value)}}}') if agent.is_withheld(value) else param
+
+
 def _function_of(value, module):
     """The user's function, also below a decorator; None if there is none that this module defines."""
     for _ in range(8):
@@ -59,7 +66,8 @@ def _trace(value, module, flags, key):
     fn = f"{'__main__' if module.__name__ in _PROGRAM else module.__name__}.{name}"
     if install.wants(fn, agent.ROLE_OWN) and fn not in settings.many("extra"):
         _n_functions += 1
-        params = signature.outside_parameters(function, bool(flags & agent.METHOD))
+        flags |= agent.SECRET if process._is_secret(key) else 0
+        params = tuple(tuple(map(_guarded, params)) for params in signature.outside_parameters(function, bool(flags & agent.METHOD)))
         number = agent.add_api(fn, agent.ROLE_OWN, flags, 0, signature.defaults(params))
         install.roles[fn] = agent.ROLE_OWN
         agent.redirect(function, number, params, None, None, False, False)
