@@ -144,6 +144,18 @@ class Own(Case):
         forward = next(r for r in run.records() if r["type"] == "call" and r["fn"] == "torch.nn.Module.__call__")
         self.assertEqual((forward["self"]["role"], forward["at"]), ("root", "script.py:26"))
 
+    def test_what_a_decorator_of_torch_puts_around_a_function_passes_the_call_on(self):
+        """From torch 2.15 on it has the name of the decorator."""
+        run = self.traced("""
+            import torch
+            double = torch.no_grad()(lambda x: x + x)
+            double.__code__ = double.__code__.replace(co_name="no_grad")
+            torch.manual_seed(0)
+            def main(): double(torch.ones(2))
+            main()
+        """)
+        self.assertEqual([(r["by"], r["at"]) for r in self.calls_of(run) if r["fn"] == "__main__.double"], [("user", "script.py:6")])
+
     def test_loaders_that_the_script_makes(self):
         run = self.traced(SCRIPT)
         self.assert_no_errors(run)

@@ -63,6 +63,20 @@ static const struct file *file_of(const PyCodeObject *code, PyFrameObject *frame
     return &files.items[index];
 }
 
+/* From torch 2.15 on what it puts around a function of the user's is called as the decorator:
+ * "no_grad". */
+static bool is_of_decorators(const PyCodeObject *code)
+{
+    static const char file[] = "/torch/utils/_contextlib.py";
+    Py_ssize_t size;
+    const char *path = PyUnicode_AsUTF8AndSize(code->co_filename, &size);
+
+    if (!path)
+        PyErr_Clear();
+    return path && (size_t)size >= sizeof(file) - 1 &&
+           strcmp(path + size - (sizeof(file) - 1), file) == 0;
+}
+
 /* Functions of torch and of decorators that only pass a call on. */
 static bool passes_on(const PyCodeObject *code)
 {
@@ -75,7 +89,7 @@ static bool passes_on(const PyCodeObject *code)
     for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(name, names[i]) == 0)
             return true;
-    return false;
+    return is_of_decorators(code);
 }
 
 /* "train.py:57" */
