@@ -456,20 +456,11 @@ static void read_members(struct tc_fact_reader *r, const struct tc_value *v, uns
     tc_strbuf_release(&keys);
 }
 
-/* Also one that is null. */
-static const struct tc_value *member_of(const struct tc_value *v, const char *key)
-{
-    for (uint32_t i = 0; i < v->n; i++)
-        if (tc_str_is(v->members[i].key, key))
-            return &v->members[i].value;
-    return NULL;
-}
-
 /* Scalar attributes alone: what an object holds beyond them are objects of their own. */
 static void read_object(struct tc_fact_reader *r, const struct tc_value *v, unsigned depth)
 {
     const struct tc_value *attrs = tc_value_get(v, "attrs");
-    const struct tc_value *name = member_of(v, "name");
+    const struct tc_value *name = tc_value_get(v, "name");
 
     if (depth || !r->has_class) {
         set_scalar(r, &v->members[0].value);
