@@ -550,12 +550,12 @@ static void meet_scalar(struct tc_facts *facts, struct tc_fact_watch *w, struct 
     open->lead = open->lead ? open->lead : lead;
 }
 
-static void meet_numbers(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_fact_open *open,
-                         const char *path, const struct tc_value *value)
+static void meet_trends(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_fact_open *open,
+                        const char *path, const struct tc_value *value)
 {
     const tc_fact_lead cause = open->lead ? open->lead : open->flow;
     const tc_fact_lead lead =
-        tc_fact_meet_numbers(facts, w, open->subject, path, value, !open->is_own, cause);
+        tc_fact_meet_trends(facts, w, open->subject, path, value, !open->is_own, cause);
 
     note_lead(w, lead, cause);
     open->lead = open->lead ? open->lead : lead;
@@ -568,7 +568,7 @@ static void meet_batch_numbers(struct tc_facts *facts, struct tc_fact_watch *w,
 {
     if (open->lead || open->inner || open->flow || open->outer || w->process->is_sampled)
         return;
-    open->lead = tc_fact_meet_batch_numbers(facts, w, open->subject, path, value, 0);
+    open->lead = tc_fact_meet_batch_numbers(facts, w, open->subject, path, value);
     note_lead(w, open->lead, 0);
 }
 
@@ -660,7 +660,7 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
         meet_batch_numbers(facts, w, open, "args", call->args);
     meet_scalar(facts, w, open, "self", call->self, call->role == TC_ROLE_BACKWARD);
     if (call->role == TC_ROLE_SAVE && tc_fact_is_of_script(call))
-        meet_numbers(facts, w, open, "args", call->args);
+        meet_trends(facts, w, open, "args", call->args);
 }
 
 /* ---- a call ends ---------------------------------------------------------------------------- */
@@ -918,7 +918,7 @@ void tc_fact_own_begins(struct tc_facts *facts, struct tc_fact_watch *w, const s
     open->lead = settle(facts, known, open->subject, cause);
     note_lead(w, open->lead, cause);
     if (tc_fact_is_of_script(call))
-        meet_numbers(facts, w, open, "args", call->args);
+        meet_trends(facts, w, open, "args", call->args);
 }
 
 /* Tensors are made by what it calls; an array that none of that shows is its own. */
@@ -953,7 +953,7 @@ static void settle_own_result(struct tc_facts *facts, struct tc_fact_watch *w,
     open->lead = open->lead ? open->lead : lead;
     meet_scalar(facts, w, open, "value", call->end->value, tc_fact_is_of_script(call));
     if (tc_fact_is_of_script(call))
-        meet_numbers(facts, w, open, "value", call->end->value);
+        meet_trends(facts, w, open, "value", call->end->value);
     note_lead(w, tc_fact_settle_said(facts, 1, open->lead, NULL), open->lead);
     give_on_own(w, open, call);
 }

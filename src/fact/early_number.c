@@ -23,8 +23,6 @@
  * so that a number is told to be another one from further away. */
 #define ALIKE 1.5
 #define OTHER 2.0
-/* Lists in lists of a batch. */
-#define MAX_DEPTH 2
 /* Smaller ones are nothing. */
 #define NOTHING 1e-6
 
@@ -139,47 +137,39 @@ tc_fact_lead tc_fact_meet_scalar(struct tc_facts *facts, struct tc_fact_watch *w
 #define MIN_ELEMENTS 64
 #define MIN_DISTINCT 8
 
-static tc_fact_lead meet_tensor(struct tc_facts *facts, struct tc_fact_watch *w, uint32_t subject,
-                                const char *path, const struct tc_value *tensor)
+struct batch {
+    struct tc_facts *facts;
+    struct tc_fact_watch *watch;
+    uint32_t subject;
+    tc_fact_lead lead; /* once something broke the rest follows from it */
+};
+
+static void meet_tensor(void *context, const char *path, const struct tc_value *tensor)
 {
+    struct batch *b = context;
     const struct tc_value *rms = tc_value_get(tc_value_get(tensor, "scale"), "rms");
     const int64_t n_distinct =
         tc_value_int(tc_value_get(tc_value_get(tensor, "summary"), "distinct"), TC_NONE);
 
-    if (tc_count_elements(tc_value_get(tensor, "shape")) < MIN_ELEMENTS)
-        return 0;
-    if (rms && rms->kind == TC_VALUE_FLOAT && isfinite(rms->number) && n_distinct < 0)
-        return meet_number(facts, w, subject, path, TC_ATTRIBUTE_MAGNITUDE, rms->number, 0);
-    return n_distinct < 0
-               ? 0
-               : meet_number(facts, w, subject, path, TC_ATTRIBUTE_DISTINCT, (double)n_distinct, 0);
+    if (b->lead || !tc_value_get(tensor, "tensor") ||
+        tc_count_elements(tc_value_get(tensor, "shape")) < MIN_ELEMENTS)
+        return;
+    if (n_distinct >= 0)
+        b->lead = meet_number(b->facts, b->watch, b->subject, path, TC_ATTRIBUTE_DISTINCT,
+                              (double)n_distinct, 0);
+    else if (rms && rms->kind == TC_VALUE_FLOAT && isfinite(rms->number))
+        b->lead = meet_number(b->facts, b->watch, b->subject, path, TC_ATTRIBUTE_MAGNITUDE,
+                              rms->number, 0);
 }
 
 tc_fact_lead tc_fact_meet_batch_numbers(struct tc_facts *facts, struct tc_fact_watch *w,
                                         uint32_t subject, const char *path,
-                                        const struct tc_value *value, unsigned depth)
+                                        const struct tc_value *value)
 {
-    const bool is_array = value && value->kind == TC_VALUE_ARRAY;
-    struct tc_strbuf member = TC_STRBUF_INIT;
-    tc_fact_lead lead = 0;
+    struct batch b = {.facts = facts, .watch = w, .subject = subject};
 
-    if (!value || depth > MAX_DEPTH || (!is_array && value->kind != TC_VALUE_OBJECT))
-        return 0;
-    if (tc_value_get(value, "tensor"))
-        return meet_tensor(facts, w, subject, path, value);
-    for (uint32_t i = 0; !lead && i < value->n && i < TC_FACT_LIST; i++) {
-        tc_strbuf_reset(&member);
-        if (is_array)
-            tc_strbuf_addf(&member, "%s[%u]", path, i);
-        else
-            tc_strbuf_addf(&member, "%s.%.*s", path, (int)value->members[i].key.size,
-                           value->members[i].key.text);
-        lead = tc_fact_meet_batch_numbers(facts, w, subject, member.text,
-                                          is_array ? &value->items[i] : &value->members[i].value,
-                                          depth + 1);
-    }
-    tc_strbuf_release(&member);
-    return lead;
+    tc_fact_walk(value, path, meet_tensor, &b);
+    return b.lead;
 }
 
 void tc_fact_say_scalars(struct tc_facts *facts, struct tc_fact_watch *w)

@@ -356,6 +356,14 @@ uint32_t tc_fact_counter_slot(struct tc_facts *facts, struct tc_fact_counter *co
 tc_sym tc_fact_find_place(struct tc_facts *facts, const struct tc_fact_watch *watch,
                           const struct tc_subject *subject);
 
+/* ---- walk.c: what stands in lists and dicts ------------------------------------------------- */
+
+typedef void tc_fact_visitor(void *context, const char *path, const struct tc_value *value);
+/* Visit what is neither a list nor a dict: the value, or what it holds, by its path, as "args.x[0]"
+ * of what a call is given, path "args". */
+void tc_fact_walk(const struct tc_value *value, const char *path, tc_fact_visitor *visit,
+                  void *context);
+
 /* ---- early_number.c: how large losses and norms are in the first steps ---------------------- */
 
 /* The value of an operand or a result, that of path, if it is a number; returns what breaks by it.
@@ -367,7 +375,7 @@ tc_fact_lead tc_fact_meet_scalar(struct tc_facts *facts, struct tc_fact_watch *w
  * elements; of what nothing has told yet that it is another batch. */
 tc_fact_lead tc_fact_meet_batch_numbers(struct tc_facts *facts, struct tc_fact_watch *watch,
                                         uint32_t subject, const char *path,
-                                        const struct tc_value *value, unsigned depth);
+                                        const struct tc_value *value);
 /* Learning, at the end of a run. */
 void tc_fact_say_scalars(struct tc_facts *facts, struct tc_fact_watch *watch);
 
@@ -375,9 +383,9 @@ void tc_fact_say_scalars(struct tc_facts *facts, struct tc_fact_watch *watch);
 
 /* The numbers in what a call is given, path "args", or returns, "value"; returns what breaks by
  * them. */
-tc_fact_lead tc_fact_meet_numbers(struct tc_facts *facts, struct tc_fact_watch *watch,
-                                  uint32_t subject, const char *path, const struct tc_value *value,
-                                  bool is_saved, tc_fact_lead cause);
+tc_fact_lead tc_fact_meet_trends(struct tc_facts *facts, struct tc_fact_watch *watch,
+                                 uint32_t subject, const char *path, const struct tc_value *value,
+                                 bool is_saved, tc_fact_lead cause);
 /* Learning, at the end of a run. */
 void tc_fact_say_trends(struct tc_facts *facts, struct tc_fact_watch *watch);
 

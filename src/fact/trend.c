@@ -22,8 +22,6 @@
 #define MIN_STAYS   3
 #define MIN_MOVES   6
 #define MIN_BETWEEN 3
-/* Dicts in dicts are no further looked into, and longer lists not at all. */
-#define MAX_DEPTH 2
 
 /* Claims. A run says OTHERWISE, that it goes on, or one of these with a number: how often it fell
  * or rose, at what it stayed. */
@@ -52,16 +50,15 @@ static struct tc_fact_trend *trend_of(struct tc_fact_watch *w, uint32_t subject,
     return &w->trends.items[*place];
 }
 
-static void go_on(struct tc_fact_trend *t, const struct tc_value *value)
+static void go_on(struct tc_fact_trend *t, double number, bool is_integer)
 {
-    const double number = value->kind == TC_VALUE_INT ? (double)value->integer : value->number;
     const double by = number - t->last;
 
     if (t->n) {
         t->n_between += t->n > 1 && t->by == 0 && by != 0;
         t->n_rises += by > 0;
         t->n_falls += by < 0;
-        t->is_other |= value->kind != TC_VALUE_INT || (t->n > 1 && by != t->by);
+        t->is_other |= !is_integer || (t->n > 1 && by != t->by);
         t->by = by;
     }
     t->before = t->last;
@@ -109,83 +106,35 @@ struct numbers {
     uint32_t subject;
     bool is_saved;
     tc_fact_lead cause, lead;
-    struct tc_strbuf path;
 };
 
-static void meet_value(struct numbers *m, const struct tc_value *value, unsigned depth);
-
-static void meet_number(struct numbers *m, const struct tc_value *value)
+static void meet_number(void *context, const char *path, const struct tc_value *value)
 {
-    const tc_sym path = tc_strtab_intern(m->facts->table.symbols, m->path.text, m->path.size);
-    struct tc_fact_trend *t = trend_of(m->watch, m->subject, path);
+    struct numbers *m = context;
+    struct tc_fact_trend *t;
+    double number;
     tc_fact_lead lead;
 
+    if (!tc_value_number(value, &number) || !isfinite(number))
+        return;
+    t = trend_of(m->watch, m->subject, tc_strtab_intern_text(m->facts->table.symbols, path));
     t->is_saved = m->is_saved;
-    go_on(t, value);
+    go_on(t, number, value->kind == TC_VALUE_INT);
     if (!m->facts->table.is_judging)
         return;
     lead = judge(m->facts, t, m->cause);
     m->lead = m->lead ? m->lead : lead;
 }
 
-static void cut_path(struct numbers *m, size_t size)
-{
-    m->path.size = size;
-    m->path.text[size] = '\0';
-}
-
-static void meet_members(struct numbers *m, const struct tc_value *value, unsigned depth)
-{
-    const size_t size = m->path.size;
-
-    for (uint32_t i = 0; i < value->n; i++) {
-        tc_strbuf_addc(&m->path, '.');
-        tc_strbuf_add(&m->path, value->members[i].key.text, value->members[i].key.size);
-        meet_value(m, &value->members[i].value, depth + 1);
-        cut_path(m, size);
-    }
-}
-
-static void meet_items(struct numbers *m, const struct tc_value *value, unsigned depth)
-{
-    const size_t size = m->path.size;
-
-    for (uint32_t i = 0; value->n <= TC_FACT_LIST && i < value->n; i++) {
-        tc_strbuf_addf(&m->path, "[%u]", (unsigned)i);
-        meet_value(m, &value->items[i], depth + 1);
-        cut_path(m, size);
-    }
-}
-
-static void meet_value(struct numbers *m, const struct tc_value *value, unsigned depth)
-{
-    const struct tc_value *dict = tc_value_get(value, "dict");
-
-    if (depth > MAX_DEPTH)
-        return;
-    if (value->kind == TC_VALUE_INT || (value->kind == TC_VALUE_FLOAT && isfinite(value->number)))
-        meet_number(m, value);
-    else if (value->kind == TC_VALUE_ARRAY)
-        meet_items(m, value, depth);
-    else if (dict && dict->kind == TC_VALUE_OBJECT)
-        meet_members(m, dict, depth);
-}
-
-tc_fact_lead tc_fact_meet_numbers(struct tc_facts *facts, struct tc_fact_watch *w, uint32_t subject,
-                                  const char *path, const struct tc_value *value, bool is_saved,
-                                  tc_fact_lead cause)
+tc_fact_lead tc_fact_meet_trends(struct tc_facts *facts, struct tc_fact_watch *w, uint32_t subject,
+                                 const char *path, const struct tc_value *value, bool is_saved,
+                                 tc_fact_lead cause)
 {
     struct numbers m = {
         .facts = facts, .watch = w, .subject = subject, .is_saved = is_saved, .cause = cause};
 
-    if (!value || w->process->is_sampled)
-        return 0;
-    tc_strbuf_adds(&m.path, path);
-    if (!strcmp(path, "args") && value->kind == TC_VALUE_OBJECT)
-        meet_members(&m, value, 0);
-    else
-        meet_value(&m, value, 0);
-    tc_strbuf_release(&m.path);
+    if (!w->process->is_sampled)
+        tc_fact_walk(value, path, meet_number, &m);
     return m.lead;
 }
 
