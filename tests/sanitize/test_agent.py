@@ -31,8 +31,15 @@ REPORT = re.compile(r"ERROR: AddressSanitizer|runtime error:|WARNING: ThreadSani
                     r"Debug memory block|Fatal Python error|Assertion .* failed|SystemError")
 
 SMALL = """
-import copy, threading, torch
+import copy, random, threading, numpy, torch
 torch.manual_seed(0)
+def loss_of(net, x, y, **options):
+    def again():
+        return net(x)
+    return torch.nn.functional.mse_loss(again(), y)
+half = lambda values: [value / 2 for value in values]
+def refuse(rows, why="x" * 100):
+    raise ValueError(why)
 model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
 data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.rand(32, 8), torch.rand(32, 2)), batch_size=8,
                                    num_workers=WORKERS)
@@ -41,14 +48,16 @@ scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
 for epoch in range(3):
     for x, y in data:
         optimizer.zero_grad()
-        torch.nn.functional.mse_loss(model(x), y).backward()
+        loss_of(model, x, y, kind="mean").backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
     scheduler.step()
-    try:
-        model(torch.rand(3, 5))
-    except RuntimeError:
-        pass
+    half(numpy.random.default_rng(epoch).permutation(4)), half([random.random(), len(random.choice(["a", "b"]))])
+    for call in model, refuse:
+        try:
+            call(torch.rand(3, 5))
+        except (RuntimeError, ValueError):
+            pass
 torch.save(model.state_dict(), "model.pt")
 copy.deepcopy(model).load_state_dict(torch.load("model.pt"))
 threads = [threading.Thread(target=lambda: model(torch.rand(4, 8))) for _ in range(4)]
@@ -74,11 +83,13 @@ os.write(1, b"done\\n")  # one call for one line: ranks share the pipe
 """
 
 COUNT = """
-import gc, resource, statistics, sys, weakref, torch
+import gc, random, resource, statistics, sys, weakref, torch
 model = torch.nn.Linear(4, 2)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 x = torch.rand(4, 4)
-watched = [model, optimizer, x, *model.parameters(), torch.Tensor, torch.nn.Linear.forward, type(model)]
+def turn(scale, *more, **options):
+    return lambda: scale * x.size(0)
+watched = [model, optimizer, x, turn, *model.parameters(), torch.Tensor, torch.nn.Linear.forward, type(model)]
 shared = [None, True, False, 0, 1, 2, -1, "", (), int, float, str, dict, tuple, list, bool, type, object, torch.nn.Parameter,
           torch.float32, torch.strided, torch.device("cpu"), torch.dtype, torch.Size, torch.optim.SGD, torch.optim.SGD.step]
 def count():
@@ -91,6 +102,7 @@ def train(n):
     for _ in range(n):
         optimizer.zero_grad()
         model(x).sum().backward()
+        turn(random.random(), [x], rows=x)()
         optimizer.step()
 def window():
     train(STEPS // 8)
