@@ -14,7 +14,7 @@ MAX_NAMES = 500  # objects whose names are looked for, and as many tensors and a
 _SPECIAL = ("__init__", "__call__", "__getitem__", "__iter__", "__next__")
 _PROGRAM = ("__main__", "__mp_main__")
 
-_modules = {}  # name of a module of the script's: how many of its names have been looked at
+_modules = {}  # name of a module of the script's: those of its names that have been looked at
 _n_functions = 0
 _n_names = [0, 0]
 
@@ -90,13 +90,14 @@ def _class(cls, module):
 
 def _look_at(name):
     """What the module names since the last time."""
-    module = sys.modules.get(name)
-    if module is None:
+    module, known = sys.modules.get(name), _modules[name]
+    if module is None or len(vars(module)) == len(known):
         return
-    found = list(vars(module).items())
-    first = _modules[name] if _modules[name] <= len(found) else 0
-    _modules[name] = len(found)
-    for key, value in found[first:]:
+    found = vars(module).copy()
+    _modules[name] = frozenset(found)
+    for key, value in found.items():
+        if key in known:
+            continue
         if isinstance(value, type):
             if value.__module__ == module.__name__:
                 install.attempt(key, _class, value, module)
@@ -110,7 +111,7 @@ def imported(name):
     file = getattr(module, "__file__", None)
     if name in _modules or not isinstance(file, str) or file.startswith((owners._STDLIB, *owners._site_folders())) or not _is_own(module):
         return
-    _modules[name] = 0
+    _modules[name] = frozenset()
     if "torch" in sys.modules:
         _look_at(name)
 
@@ -125,7 +126,7 @@ def start():
     """torch is there."""
     main = sys.modules.get("__main__")
     if main is not None and _is_own(main):
-        _modules["__main__"] = 0
+        _modules["__main__"] = frozenset()
         agent.watch(vars(main))
     look()
 
