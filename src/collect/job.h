@@ -58,7 +58,7 @@ struct tc_collect_config {
     const char *apis_file; /* more APIs, one dotted name a line, # starts a comment */
     bool list_apis;        /* print the APIs that would be traced, run nothing */
     bool tensor_methods;   /* trace the public methods of torch.Tensor */
-    bool no_operators;     /* leave out what the script computes with tensors by lines of its own */
+    bool no_operators;     /* leave out the script's own lines and functions */
 
     const char *const *models_to_track; /* names of root modules; default all */
     size_t n_models_to_track;
