@@ -187,6 +187,32 @@ class Own(Case):
         self.assertEqual(run.out, "0 None\n")
         self.assertEqual([r["args"]["model"]["name"] for r in self.calls_of(run) if r["fn"] == "__main__.evaluate"], ["net"] * 2)
 
+    def test_objects_of_the_user_are_not_asked(self):
+        """A proxy may answer what its class is, and any object what attributes it has, by code that prints or fails."""
+        text = """
+            import functools, torch
+            class Proxy:
+                @property
+                def __class__(self): raise RuntimeError("outside of its context")
+            class Asked:
+                def __getattr__(self, name):
+                    print("asked for", name)
+                    raise AttributeError(name)
+                def __call__(self): return 1
+            def timed(function):
+                @functools.wraps(function)
+                def around(*args): return function(*args)
+                return around
+            proxy, asked = Proxy(), Asked()
+            @timed
+            def late(x): return x
+            torch.manual_seed(0)
+            late(asked())
+        """
+        run, plain = self.traced(text), self.plain(text)
+        self.assertEqual((run.out, run.err), (plain.out, plain.err))
+        self.assertEqual([r["fn"] for r in self.calls_of(run)], ["__main__.Asked.__call__", "__main__.late"])
+
     def test_they_can_be_left_out(self):
         run = self.traced(SCRIPT, options=("--no-operators",))
         self.assertEqual(self.calls_of(run), [])

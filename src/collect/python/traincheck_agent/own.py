@@ -46,13 +46,26 @@ def _guarded(param):
     return param._replace(default=f'{{"str":"","len":{len(value)}}}') if agent.is_withheld(value) else param
 
 
+def _is(value, *kinds):
+    """As isinstance(), which asks an object for its class: a proxy of the user's answers by code of its own."""
+    return issubclass(type(value), kinds)
+
+
+def _below(value):
+    """What a decorator stands around, or None. The object is not asked for it: its __getattr__ is the user's code."""
+    try:
+        return object.__getattribute__(value, "__dict__").get("__wrapped__")
+    except AttributeError:  # it has no dict
+        return None
+
+
 def _function_of(value, module):
     """The user's function, also below a decorator; None if there is none that this module defines."""
     for _ in range(8):
-        if isinstance(value, types.FunctionType) and value.__module__ == module.__name__ and names.is_user_function(value) \
-                and not hasattr(value, "__wrapped__"):
+        below = _below(value)
+        if below is None and _is(value, types.FunctionType) and value.__module__ == module.__name__ and names.is_user_function(value):
             return value
-        value = getattr(value, "__wrapped__", None)
+        value = below
     return None
 
 
@@ -84,8 +97,8 @@ def _class(cls, module):
     for name, value in list(vars(cls).items()):
         if name.startswith("__") and name not in _SPECIAL:
             continue
-        if isinstance(value, (types.FunctionType, staticmethod, classmethod)):
-            _trace(install.plain(value), module, 0 if isinstance(value, staticmethod) else agent.METHOD, name)
+        if _is(value, types.FunctionType, staticmethod, classmethod):
+            _trace(install.plain(value), module, 0 if _is(value, staticmethod) else agent.METHOD, name)
 
 
 def _look_at(name):
@@ -98,10 +111,10 @@ def _look_at(name):
     for key, value in found.items():
         if key in known:
             continue
-        if isinstance(value, type):
+        if _is(value, type):
             if value.__module__ == module.__name__:
                 install.attempt(key, _class, value, module)
-        elif callable(value) and not isinstance(value, types.BuiltinFunctionType):
+        elif callable(value) and not _is(value, types.BuiltinFunctionType):
             install.attempt(key, _trace, value, module, 0, key)
 
 
