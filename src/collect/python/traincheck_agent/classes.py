@@ -123,7 +123,7 @@ def optimizer_built(args, _result=None):
 
 
 def scheduler_met(args, _result=None):
-    cls, base = type(args[0]), install._resolve_owner(table.SCHEDULER)
+    cls, base = type(args[0]), install.resolve_owner(table.SCHEDULER)
     _trace_steps(cls, table.SCHEDULER + ".step", agent.ROLE_SCHEDULER)
     _trace_overrides(cls, base, table.SCHEDULER)
 
@@ -138,7 +138,7 @@ def known_classes(torch):
     """Classes that exist already when torch has been imported."""
     for cls in _subclasses(torch.optim.Optimizer):
         _trace_steps(cls, table.OPTIMIZER + ".step", agent.ROLE_STEP)
-    base = install._resolve_owner(table.SCHEDULER)
+    base = install.resolve_owner(table.SCHEDULER)
     plateau = getattr(torch.optim.lr_scheduler, "ReduceLROnPlateau", None)
     for cls in [c for c in (base, *(_subclasses(base) if base else ()), plateau) if c]:
         _trace_steps(cls, table.SCHEDULER + ".step", agent.ROLE_SCHEDULER)

@@ -75,7 +75,7 @@ def plain(attribute):
     return getattr(attribute, "__func__", attribute)
 
 
-def _resolve_owner(path):
+def resolve_owner(path):
     for candidate in (path, *table.MOVED.get(path, ())):
         owner = resolve(candidate)
         if owner is not None:
@@ -113,7 +113,7 @@ def _attribute(owner, name):
 
 
 def _install_row(row):
-    owner = _resolve_owner(row.owner)
+    owner = resolve_owner(row.owner)
     if owner is None:
         return
     wanted = _public_functions(row.owner, owner) if row.names == "*" else row.names.split()
@@ -133,7 +133,7 @@ def _public_name(row, name):
 
 def _check_row(row):
     """Is each function of the row there, and redirected if it is wanted?"""
-    owner = _resolve_owner(row.owner)
+    owner = resolve_owner(row.owner)
     if owner is None and row.owner in table.LATER:
         return
     for name in row.names.split() if row.names != "*" else ():
@@ -303,7 +303,7 @@ def is_missing(path):
 def find(path):
     """A function of torch that is relied on; None, which is told of, if it is not there."""
     owner, _, name = path.rpartition(".")
-    owner = _resolve_owner(owner)
+    owner = resolve_owner(owner)
     function = None if owner is None else _attribute(owner, name)
     if function is None:
         relied.miss(path)

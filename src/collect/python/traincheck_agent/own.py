@@ -12,7 +12,6 @@ MAX_FUNCTIONS = 400  # a script that defines more is a library
 MAX_NAMES = 500  # objects whose names are looked for, and as many tensors and arrays, of which each step makes new ones
 
 _SPECIAL = ("__init__", "__call__", "__getitem__", "__iter__", "__next__")
-_PROGRAM = ("__main__", "__mp_main__")
 
 _modules = {}  # name of a module of the script's: those of its names that have been looked at
 _n_functions = 0
@@ -21,23 +20,23 @@ _n_names = [0, 0]
 
 def _is_in_folder(path):
     """Beside the program, or below the folder in which it was started: another checkout may be the user's, too."""
-    folder = owners._program_folder()
+    folder = owners.program_folder()
     places = [owners.START] if folder is None else [folder, owners.START]
-    return any(owners._is_below(owners.absolute(path), place) for place in places if place != os.sep)
+    return any(owners.is_below(owners.absolute(path), place) for place in places if place != os.sep)
 
 
 def _is_own(module):
     file = getattr(module, "__file__", None)
     if any(module.__name__ == wanted or module.__name__.startswith(wanted + ".") for wanted in settings.many("instrument")):
         return False
-    if module.__name__ in _PROGRAM:
+    if module.__name__ in owners.PROGRAM:
         return True
     return file is not None and _is_in_folder(file) and owners.owner_of(file, vars(module)) == "user"
 
 
 def _has_secret(function):
     code = function.__code__
-    return any(process._is_secret(name) for name in code.co_varnames[:code.co_argcount + code.co_kwonlyargcount])
+    return any(process.is_secret(name) for name in code.co_varnames[:code.co_argcount + code.co_kwonlyargcount])
 
 
 def _guarded(param):
@@ -76,10 +75,10 @@ def _trace(value, module, flags, key):
     if function is None or agent.is_redirected(function) or _n_functions >= MAX_FUNCTIONS or _has_secret(function):
         return
     name = function.__qualname__.replace("<lambda>", key).replace(".<locals>", "")
-    fn = f"{'__main__' if module.__name__ in _PROGRAM else module.__name__}.{name}"
+    fn = f"{'__main__' if module.__name__ in owners.PROGRAM else module.__name__}.{name}"
     if install.wants(fn, agent.ROLE_OWN) and fn not in settings.many("extra"):
         _n_functions += 1
-        flags |= agent.SECRET if process._is_secret(key) else 0
+        flags |= agent.SECRET if process.is_secret(key) else 0
         params = tuple(tuple(map(_guarded, params)) for params in signature.outside_parameters(function, bool(flags & agent.METHOD)))
         number = agent.add_api(fn, agent.ROLE_OWN, flags, 0, signature.defaults(params))
         install.roles[fn] = agent.ROLE_OWN
@@ -122,7 +121,7 @@ def imported(name):
     """A module is there; the script's own are looked through once torch is."""
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
-    if name in _modules or not isinstance(file, str) or file.startswith((owners._STDLIB, *owners._site_folders())) or not _is_own(module):
+    if name in _modules or not isinstance(file, str) or file.startswith((owners.STDLIB, *owners.site_folders())) or not _is_own(module):
         return
     _modules[name] = frozenset()
     if "torch" in sys.modules:

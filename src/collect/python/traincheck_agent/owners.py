@@ -15,8 +15,8 @@ from . import table
 
 # What the table speaks of is never the user's: not a checkout, not a copy that lost its record.
 _LIBRARIES = frozenset(row.owner.split(".")[0] for row in table.TABLE)
-_STDLIB = os.path.dirname(os.__file__)
-_PROGRAM = ("__main__", "__mp_main__")  # the second is the script in a spawned process
+STDLIB = os.path.dirname(os.__file__)
+PROGRAM = ("__main__", "__mp_main__")  # the second is the script in a spawned process
 _TYPED = ("<stdin>", "<python-input-", "<ipython-input-")
 
 
@@ -35,7 +35,7 @@ def absolute(path):
     return os.path.normpath(os.path.join(START, path))
 
 
-def _is_below(path, folder):
+def is_below(path, folder):
     return path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
@@ -47,7 +47,7 @@ def _is_typed(path):
 
 
 @functools.lru_cache(maxsize=None)
-def _site_folders():
+def site_folders():
     """Where this interpreter's installers put packages."""
     found = []
     for ask in ("getsitepackages", "getusersitepackages"):
@@ -59,9 +59,9 @@ def _site_folders():
     return [folder for path in found for folder in {absolute(path), os.path.realpath(path)}]
 
 
-def _program_folder():
+def program_folder():
     """Where the script lies that runs, None if there is none."""
-    main = sys.modules.get(_PROGRAM[1]) or sys.modules.get(_PROGRAM[0])
+    main = sys.modules.get(PROGRAM[1]) or sys.modules.get(PROGRAM[0])
     file = getattr(main, "__file__", None)
     return os.path.dirname(absolute(file)) if file and getattr(main, "__spec__", None) is None else None
 
@@ -78,10 +78,10 @@ def _places_of(module):
 def _find(module, path):
     """(top-level package, folder or archive that holds it) of a file; None if no way of importing leads there."""
     for place in _places_of(module):
-        if _is_below(path, place):
+        if is_below(path, place):
             return module, place
     # run by its path, or in a namespace that somebody made
-    place = max((p for p in map(absolute, sys.path) if _is_below(path, p)), key=len, default=None)
+    place = max((p for p in map(absolute, sys.path) if is_below(path, p)), key=len, default=None)
     return place and (os.path.relpath(path, place).split(os.sep)[0].partition(".")[0], place)
 
 
@@ -103,9 +103,9 @@ def _is_recorded(package, place):
 
 
 def _is_installed(package, place):
-    if place == _program_folder() and place not in _site_folders():
+    if place == program_folder() and place not in site_folders():
         return False
-    if any(place == folder or _is_below(place, folder) for folder in _site_folders()):
+    if any(place == folder or is_below(place, folder) for folder in site_folders()):
         return True
     # The last two may have lost their records: an egg is one, and old packages of distributions have none.
     return _is_recorded(package, place) or place.endswith((".egg", "site-packages", "dist-packages"))
@@ -118,7 +118,7 @@ def _owner_of_module(package, path):
     package, place = found
     if package in _LIBRARIES or _is_installed(package, place):
         return package
-    return None if _is_below(path, _STDLIB) else "user"
+    return None if is_below(path, STDLIB) else "user"
 
 
 @functools.lru_cache(maxsize=None)
@@ -129,7 +129,7 @@ def _owner(path, module, program):
     if package in _LIBRARIES:
         return package
     owner = _owner_of_module(package, absolute(path))
-    return owner if module not in _PROGRAM or program and owner is None else "user"
+    return owner if module not in PROGRAM or program and owner is None else "user"
 
 
 def owner_of(path, scope):
@@ -144,5 +144,5 @@ def owner_of(path, scope):
     module = scope.get("__name__")
     module = module if isinstance(module, str) else ""
     # what `python -m` runs keeps its name in its spec alone
-    spec = scope.get("__spec__") if module in _PROGRAM else None
+    spec = scope.get("__spec__") if module in PROGRAM else None
     return _owner(path, module, getattr(spec, "name", None))

@@ -50,7 +50,7 @@ def _words(name):
     return text.lower().split()
 
 
-def _is_secret(name):
+def is_secret(name):
     return not _SECRET.isdisjoint(_words(name))
 
 
@@ -68,11 +68,11 @@ def _masked(argv):
         name, equals, _ = argument.partition("=")
         if hide and not argument.startswith("--"):
             argument = _MASK
-        elif equals and _is_secret(name):
+        elif equals and is_secret(name):
             argument = name + "=" + _MASK
         else:
             argument = _without_user(argument)
-        hide = not equals and name.startswith("-") and _is_secret(name)
+        hide = not equals and name.startswith("-") and is_secret(name)
         masked.append(argument)
     return masked
 
