@@ -309,6 +309,14 @@ static void note_lead(struct tc_fact_watch *w, tc_fact_lead lead, tc_fact_lead c
         w->last_lead = lead;
 }
 
+/* What breaks first by a call is what others follow from. */
+static void add_lead(struct tc_fact_watch *w, struct tc_fact_open *open, tc_fact_lead lead,
+                     tc_fact_lead cause)
+{
+    note_lead(w, lead, cause);
+    open->lead = open->lead ? open->lead : lead;
+}
+
 /* ---- contents ------------------------------------------------------------------------------- */
 
 static bool was_given(const struct tc_fact_watch *w, uint64_t digest)
@@ -546,8 +554,7 @@ static void meet_scalar(struct tc_facts *facts, struct tc_fact_watch *w, struct 
     if (!is_told)
         return;
     lead = tc_fact_meet_scalar(facts, w, open->subject, path, tensor, cause);
-    note_lead(w, lead, cause);
-    open->lead = open->lead ? open->lead : lead;
+    add_lead(w, open, lead, cause);
 }
 
 static void meet_trends(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_fact_open *open,
@@ -557,8 +564,7 @@ static void meet_trends(struct tc_facts *facts, struct tc_fact_watch *w, struct 
     const tc_fact_lead lead =
         tc_fact_meet_trends(facts, w, open->subject, path, value, !open->is_own, cause);
 
-    note_lead(w, lead, cause);
-    open->lead = open->lead ? open->lead : lead;
+    add_lead(w, open, lead, cause);
 }
 
 /* Where the batch is another one, as of another size, its numbers are so, too. */
@@ -568,8 +574,7 @@ static void meet_batch_numbers(struct tc_facts *facts, struct tc_fact_watch *w,
 {
     if (open->lead || open->inner || open->flow || open->outer || w->process->is_sampled)
         return;
-    open->lead = tc_fact_meet_batch_numbers(facts, w, open->subject, path, value);
-    note_lead(w, open->lead, 0);
+    add_lead(w, open, tc_fact_meet_batch_numbers(facts, w, open->subject, path, value), 0);
 }
 
 /* x[i] = y for each i: the writes to one tensor are one occasion of what x holds, and not many. */
@@ -614,23 +619,29 @@ static void pack_operands(struct tc_facts *facts, struct tc_fact_watch *w,
     pack_contents(facts, w, open, call);
 }
 
-void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
-                         const struct tc_call *call)
+static void keep_operands(const struct tc_fact_pack *pack, const struct tc_fact_watch *w,
+                          struct tc_fact_open *open)
 {
-    struct tc_fact_open *outer = around(facts, w, call);
-    size_t depth = outer ? w->n_open : 0;
+    memcpy(open->operands.tensors, pack->tensors, pack->n_tensors * sizeof(*pack->tensors));
+    open->operands.n_tensors = pack->n_tensors;
+    open->flow = taint_of(w, &open->operands);
+}
+
+/* It is counted; *outer becomes the one around it, or NULL. */
+static struct tc_fact_open *open_call(struct tc_facts *facts, struct tc_fact_watch *w,
+                                      const struct tc_call *call, struct tc_fact_open **outer)
+{
+    const size_t depth = around(facts, w, call) ? w->n_open : 0;
     struct tc_fact_open *open = open_one(w, call->id);
-    struct tc_fact_class *known;
-    tc_fact_lead cause;
 
     if (facts->table.is_judging)
         tc_fact_set_up(facts, w, call);
     if (call->role == TC_ROLE_STEP)
         tc_fact_say_start(facts, w, call);
-    outer = depth ? &w->open.items[depth - 1] : NULL; /* opening may have moved it */
+    *outer = depth ? &w->open.items[depth - 1] : NULL; /* opening may have moved it */
     open->latest = w->latest;
     open->label = label_of(facts, w, call);
-    open->subject = subject_of(facts, w, open, outer, call);
+    open->subject = subject_of(facts, w, open, *outer, call);
     if (tc_role_has(call->role, TC_TRAIT_FOREIGN))
         tc_map_put(&facts->own, call->descriptor, 1);
     count(w, open, call);
@@ -639,11 +650,18 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     w->n_backwards += call->role == TC_ROLE_BACKWARD;
     if (call->role == TC_ROLE_STEP)
         tc_fact_step_begins(facts, w, call);
+    return open;
+}
+
+void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
+                         const struct tc_call *call)
+{
+    struct tc_fact_open *outer, *open = open_call(facts, w, call, &outer);
+    struct tc_fact_class *known;
+    tc_fact_lead cause;
+
     pack_operands(facts, w, open, call);
-    memcpy(open->operands.tensors, facts->pack.tensors,
-           facts->pack.n_tensors * sizeof(*facts->pack.tensors));
-    open->operands.n_tensors = facts->pack.n_tensors;
-    open->flow = taint_of(w, &open->operands);
+    keep_operands(&facts->pack, w, open);
     open->flow = open->flow ? open->flow : taint_of_receiver(w, call);
     cause = open->flow ? open->flow : open->outer;
     if (tc_fact_is_of_script(call) || tc_fact_is_of_batch(call))
@@ -653,9 +671,7 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     known = class_of(facts);
     if (!known)
         read_operands(facts, w, open, call);
-    tc_fact_lead lead = settle(facts, known, open->subject, cause);
-    note_lead(w, lead, cause);
-    open->lead = open->lead ? open->lead : lead;
+    add_lead(w, open, settle(facts, known, open->subject, cause), cause);
     if (call->is_root)
         meet_batch_numbers(facts, w, open, "args", call->args);
     meet_scalar(facts, w, open, "self", call->self, call->role == TC_ROLE_BACKWARD);
@@ -845,9 +861,7 @@ void tc_fact_call_ends(struct tc_facts *facts, struct tc_fact_watch *w, const st
         if (!known)
             read_result(facts, open, call->end);
         cause = open->lead ? open->lead : open->inner ? open->inner : open->flow;
-        tc_fact_lead lead = settle(facts, known, open->subject, cause);
-        note_lead(w, lead, cause);
-        open->lead = open->lead ? open->lead : lead;
+        add_lead(w, open, settle(facts, known, open->subject, cause), cause);
     }
     if (!call->raised)
         meet_scalar(facts, w, open, "value", call->end->value,
@@ -887,9 +901,7 @@ static void pack_own_operands(struct tc_facts *facts, struct tc_fact_watch *w,
                       facts->sources.n * sizeof(*facts->sources.items));
     open->is_computed = find_computed(w, pack, false);
     compare_operands(facts, w, open, call);
-    memcpy(open->operands.tensors, pack->tensors, pack->n_tensors * sizeof(*pack->tensors));
-    open->operands.n_tensors = pack->n_tensors;
-    open->flow = taint_of(w, &open->operands);
+    keep_operands(pack, w, open);
 }
 
 void tc_fact_own_begins(struct tc_facts *facts, struct tc_fact_watch *w, const struct tc_call *call)
@@ -915,8 +927,7 @@ void tc_fact_own_begins(struct tc_facts *facts, struct tc_fact_watch *w, const s
     known = class_of(facts);
     if (!known)
         read_operands(facts, w, open, call);
-    open->lead = settle(facts, known, open->subject, cause);
-    note_lead(w, open->lead, cause);
+    add_lead(w, open, settle(facts, known, open->subject, cause), cause);
     if (tc_fact_is_of_script(call))
         meet_trends(facts, w, open, "args", call->args);
 }
@@ -937,7 +948,6 @@ static void settle_own_result(struct tc_facts *facts, struct tc_fact_watch *w,
 {
     const tc_fact_lead cause = open->lead ? open->lead : open->flow;
     struct tc_fact_class *known;
-    tc_fact_lead lead;
 
     pack_begins(facts, open->subject, 'e');
     facts->pack.has_content = false;
@@ -948,9 +958,7 @@ static void settle_own_result(struct tc_facts *facts, struct tc_fact_watch *w,
     known = class_of(facts);
     if (!known)
         read_result(facts, open, call->end);
-    lead = settle(facts, known, open->subject, cause);
-    note_lead(w, lead, cause);
-    open->lead = open->lead ? open->lead : lead;
+    add_lead(w, open, settle(facts, known, open->subject, cause), cause);
     meet_scalar(facts, w, open, "value", call->end->value, tc_fact_is_of_script(call));
     if (tc_fact_is_of_script(call))
         meet_trends(facts, w, open, "value", call->end->value);
