@@ -142,8 +142,7 @@ struct tc_window {
     TC_VEC(struct tc_member_call)
     members;                             /* in order; what a step contains stands before the step */
     TC_VEC(struct tc_member_call) early; /* of windows before it, see window.h */
-    size_t
-        n_of_next; /* so many of the last members are a backward of the next step's, and before */
+    size_t n_of_next;                    /* so many of the last members are the next step's */
 };
 
 /* As many of the last calls of a loop are remembered. */
