@@ -357,6 +357,29 @@ static PyObject *forked(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+/* hold(), release(): no call of this thread is an event in between. */
+static PyObject *hold(PyObject *self, PyObject *unused)
+{
+    struct tc_thread *thread = tc_thread_current();
+
+    (void)self;
+    (void)unused;
+    if (thread)
+        thread->guard++;
+    Py_RETURN_NONE;
+}
+
+static PyObject *release(PyObject *self, PyObject *unused)
+{
+    struct tc_thread *thread = tc_thread_current();
+
+    (void)self;
+    (void)unused;
+    if (thread && thread->guard)
+        thread->guard--;
+    Py_RETURN_NONE;
+}
+
 /* digest(bytes, dtype, shape): as of tensors */
 static PyObject *digest(PyObject *self, PyObject *args)
 {
@@ -406,6 +429,8 @@ static PyMethodDef methods[] = {
     {"before_fork",    before_fork,    METH_NOARGS,  NULL},
     {"after_fork",     after_fork,     METH_NOARGS,  NULL},
     {"forked",         forked,         METH_NOARGS,  NULL},
+    {"hold",           hold,           METH_NOARGS,  NULL},
+    {"release",        release,        METH_NOARGS,  NULL},
     {"digest",         digest,         METH_VARARGS, NULL},
     {NULL,             NULL,           0,            NULL},
 };

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resolving the table against what is imported, and redirecting what it names."""
+import os
 import sys
 import types
 
@@ -246,8 +247,17 @@ def _draws_of(path, name, methods):
             attempt(fn, _draw, bound, fn, False)
 
 
+def _leave_out_forks():
+    """The library's generator is seeded anew in a forked child, by what `random` has registered before this."""
+    if "os.fork" not in _done:
+        _done.add("os.fork")
+        os.register_at_fork(before=agent.hold, after_in_parent=agent.release, after_in_child=agent.release)
+
+
 def draws():
     """What the script draws by generators of Python and of numpy."""
+    if "random" in sys.modules:
+        _leave_out_forks()
     for path, name, methods in table.DRAWS:
         if path in sys.modules:
             attempt(path, _draws_of, path, name, methods)
