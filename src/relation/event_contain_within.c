@@ -34,7 +34,7 @@ static tc_sym swap_sym(struct tc_strtab *symbols)
 
 static bool may_change_weights(const struct tc_call *call)
 {
-    return call->is_root || call->role == TC_ROLE_INIT ||
+    return call->is_root || call->role == TC_ROLE_INIT || call->role == TC_ROLE_REPLAY ||
            (tc_role_has(call->role, TC_TRAIT_SUBJECT) && !tc_role_has(call->role, TC_TRAIT_OUTER));
 }
 
@@ -112,10 +112,11 @@ static void emit(const struct tc_event *event, const struct tc_variable *v, tc_s
     sink->example(sink->context, event, &example);
 }
 
-/* To load and to initialise is to make weights: where that is right is not for one call to say. */
+/* To load and to initialise is to make weights: where that is right is not for one call to say. A
+ * graph that is replayed may hold a step, which made them. */
 static bool is_always_fine(const struct tc_call *call)
 {
-    return call->role == TC_ROLE_LOAD || call->role == TC_ROLE_INIT;
+    return call->role == TC_ROLE_LOAD || call->role == TC_ROLE_INIT || call->role == TC_ROLE_REPLAY;
 }
 
 /* A script that clamps or masks weights after each step does so before an evaluation, too. */

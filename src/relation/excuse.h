@@ -121,7 +121,7 @@
     X(NO_STEP_BEFORE, "no_step_before", TC_SYM_KEPT,                                                 \
       "no step of that optimizer came right before it", "no script: the definition of the form",     \
       "relations/EventContain_each/frozen-later")                                                    \
-    X(MADE, "made", TC_NO_SYM, "to load and to initialise is to make weights",                       \
+    X(MADE, "made", TC_NO_SYM, "to load, to initialise and to replay a graph is to make weights",    \
       "no script: the definition of the form, for resumed runs",                                     \
       "relations/EventContain_within/loading-is-always-right")                                       \
     X(OWN_WRITES, "own_writes", TC_NO_SYM,                                                           \

@@ -122,7 +122,8 @@ static void add_change(struct update *u, tc_sym attr, tc_sym from, tc_sym to)
 /* Is the change what its cause is for? */
 static bool is_meant(const struct tc_call *cause)
 {
-    return tc_call_is_within(cause, TC_ROLE_LOAD) || tc_call_is_within(cause, TC_ROLE_INIT);
+    return tc_call_is_within(cause, TC_ROLE_LOAD) || tc_call_is_within(cause, TC_ROLE_INIT) ||
+           tc_call_is_within(cause, TC_ROLE_REPLAY);
 }
 
 /* A forward may let an average that the model keeps follow it: that writes to no weight that is

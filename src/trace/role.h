@@ -42,6 +42,7 @@
     X(INIT, "init", 0)                                                                            \
     X(FILL, "fill", 0)                                                                            \
     X(UNEVEN, "uneven", 0)                                                                        \
+    X(REPLAY, "replay", 0)                                                                        \
     X(SEED, "seed", 0)                                                                            \
     X(OPERATOR, "operator", TC_TRAIT_CLOSE)                                                       \
     X(DRAW, "draw", TC_TRAIT_CLOSE)                                                               \

@@ -8,7 +8,7 @@ import os
 import pathlib
 import unittest
 
-from traced import Case
+from traced import BIN, Case
 
 STANDIN = os.environ.get("TRAINCHECK_STANDIN", "build/tests/python/standin/libcuda.so.1")
 HERE = pathlib.Path(__file__).resolve().parent
@@ -291,6 +291,64 @@ for step in range(4):
     optimizer.step()
     if "STANDIN" in os.environ:
         print(step == 2, counts()["cuLaunchKernel"] > before)
+"""
+
+# A training that is captured and then replayed, as by torch.cuda.CUDAGraph: what is called meanwhile is not done, and what is done later no
+# counter of a tensor notices. On the CPU memory is set back, and written past torch.
+GRAPHED = STANDS_IN + """
+import sys
+import torch
+
+net = None
+
+def capturing(is_on):
+    if "STANDIN" in os.environ:
+        driver.standin_capture(STREAM, is_on)
+
+class OfNoDevice:
+    def capture_begin(self, pool=None, capture_error_mode="global"):
+        self.kept = [p.detach().clone() for p in net.parameters()]
+        capturing(True)
+
+    def capture_end(self):
+        capturing(False)
+        for p, kept in zip(net.parameters(), self.kept):
+            p.detach().numpy()[...] = kept.numpy()
+
+    def replay(self):
+        for p in net.parameters():
+            p.grad.numpy()[...] = 1
+            p.detach().numpy()[...] -= 0.125
+
+for name in "capture_begin", "capture_end", "replay":
+    setattr(torch._C._CUDAGraph, name, vars(OfNoDevice)[name])
+
+class Graph(torch.cuda.CUDAGraph):
+    def __new__(cls):
+        return object.__new__(cls)
+
+    def __init__(self):
+        self._tracker = None
+
+def train():
+    optimizer.zero_grad(set_to_none=False)
+    net(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+
+torch.manual_seed(2)
+net = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.25)
+graph = Graph()
+for _ in range(3):
+    train()
+graph.capture_begin()
+train()
+graph.capture_end()
+for _ in range(3):
+    optimizer.zero_grad(set_to_none=False)
+    graph.replay()
+for _ in range(3):
+    train()
 """
 
 # The interpreter is held, as by an operator that hangs, while the answers come: they are on disk soon.
@@ -625,6 +683,17 @@ class Kernel(ByDriver):
         there = self.run_there(self.script(CAPTURED))
         self.assertEqual(there.out, "False True\nFalse True\nTrue False\nFalse True\n")
         self.assertEqual(self.notes(there, "no-kernel"), [])
+
+    def test_a_graph_is_looked_at_when_it_is_replayed_and_not_while_it_is_captured(self):
+        _, there = self.compare_text(GRAPHED)
+        records = there.records()
+        calls = {r["id"]: r["fn"].rpartition(".")[2] for r in records if r["type"] == "call"}
+        self.assertEqual(list(calls.values()).count("step"), 6)
+        changed = [(calls[r["cause"]], *sorted(r["attrs"].keys() & {"data", "grad"})) for r in records if r["type"] == "var" and "cause" in r]
+        self.assertEqual([c for c in changed if c[0] == "replay"], [("replay", "data", "grad")] * 6)
+        self.assertEqual(len([c for c in changed if c[0] == "step"]), 12)
+        checked = self.execute([BIN / "traincheck-check", there.folder, "-i", "@all", "-o", "report"], None)
+        self.assertEqual(checked.code, 0, checked.out + checked.err)
 
     def test_without_a_driver_torch_is_asked(self):
         (self.work / "libcuda.so.1").write_text("")

@@ -96,6 +96,7 @@ struct tc_open_call {
 struct tc_thread {
     int guard;           /* above 0: our own work */
     int muted;           /* above 0: a region that is not traced */
+    bool is_capturing;   /* nor is this: what it calls is not done, but kept to be done later */
     int64_t number;      /* 0 is the main thread */
     unsigned generation; /* the process (forks count up) that the stack belongs to */
     TC_VEC(struct tc_open_call) stack;

@@ -30,6 +30,8 @@ static bool is_inner(const struct tc_thread *thread, const struct tc_span *span)
         return api->is_running;
     if (!top)
         return false;
+    if (api->role == TC_ROLE_REPLAY) /* graphed layers and compiled ones are calls themselves */
+        return thread->n_core > 0;
     if (api->flags & TC_API_TOP)
         return true;
     if (api->flags & TC_API_OUTERMOST)
@@ -279,6 +281,13 @@ static bool is_optimizers(const struct tc_span *span)
     return span->api->role == TC_ROLE_STEP || span->api->role == TC_ROLE_ZERO_GRAD;
 }
 
+static enum tc_look look_of(const struct tc_span *span)
+{
+    if (span->api->role == TC_ROLE_REPLAY)
+        return TC_LOOK_REPLAY;
+    return span->is_root ? TC_LOOK_FORWARD : TC_LOOK_QUICK;
+}
+
 static void look_after(struct tc_thread *thread, const struct tc_span *span)
 {
     bool has_stepped = span->api->role == TC_ROLE_STEP;
@@ -289,7 +298,7 @@ static void look_after(struct tc_thread *thread, const struct tc_span *span)
     else if (has_stepped)
         tc_variables_look_after_step(thread, span->id, span->receiver);
     else if (has_looks(span))
-        tc_variables_look(thread, span->id, span->is_root ? TC_LOOK_FORWARD : TC_LOOK_QUICK);
+        tc_variables_look(thread, span->id, look_of(span));
     if (has_stepped && is_inside)
         tc_settings_look_at(thread, span->id, span->receiver);
     else if (has_settings(span))

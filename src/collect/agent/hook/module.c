@@ -380,6 +380,16 @@ static PyObject *release(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+/* mute(is_on): what this thread calls is not traced, or is again */
+static PyObject *mute(PyObject *self, PyObject *is_on)
+{
+    struct tc_thread *thread = tc_thread_current();
+
+    (void)self;
+    thread->is_capturing = is_on == Py_True;
+    Py_RETURN_NONE;
+}
+
 /* digest(bytes, dtype, shape): as of tensors */
 static PyObject *digest(PyObject *self, PyObject *args)
 {
@@ -432,6 +442,7 @@ static PyMethodDef methods[] = {
     {"hold",           hold,           METH_NOARGS,  NULL},
     {"release",        release,        METH_NOARGS,  NULL},
     {"digest",         digest,         METH_VARARGS, NULL},
+    {"mute",           mute,           METH_O,       NULL},
     {NULL,             NULL,           0,            NULL},
 };
 

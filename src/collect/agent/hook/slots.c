@@ -387,8 +387,8 @@ static bool is_event(const struct redirection *r, struct tc_thread *thread)
 {
     struct tc_api *api = r->hook.api;
 
-    return api && !api->off && !thread->muted && !is_left_out(thread, api) &&
-           (!(api->flags & TC_API_OWN) || is_own(thread)) &&
+    return api && !api->off && !thread->muted && !thread->is_capturing &&
+           !is_left_out(thread, api) && (!(api->flags & TC_API_OWN) || is_own(thread)) &&
            (!tc_role_has(api->role, TC_TRAIT_APART) || is_of_script(thread, api));
 }
 

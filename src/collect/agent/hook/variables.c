@@ -46,7 +46,7 @@ static void ask(const struct tc_tracked *v, PyObject *tensor, bool verify)
 
 static bool is_verified(const struct tc_tracked *v, enum tc_look look)
 {
-    return look == TC_LOOK_ALL || (look == TC_LOOK_STEP && v->is_due) ||
+    return look == TC_LOOK_ALL || look == TC_LOOK_REPLAY || (look == TC_LOOK_STEP && v->is_due) ||
            (look == TC_LOOK_FORWARD && v->is_buffer);
 }
 
@@ -59,9 +59,11 @@ static bool has_just_looked(enum tc_look look)
 static void ask_all(enum tc_look look)
 {
     for (size_t i = 0; i < tc_tracked_n(); i++) {
-        const struct tc_tracked *v = tc_tracked_at(i);
+        struct tc_tracked *v = tc_tracked_at(i);
         PyObject *tensor = tc_ref_get(v->ref);
 
+        if (look == TC_LOOK_REPLAY)
+            tc_seen_distrust_grad(v);
         if (tensor && v->name)
             ask(v, tensor, is_verified(v, look));
     }

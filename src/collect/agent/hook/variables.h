@@ -20,6 +20,7 @@ enum tc_look {
     TC_LOOK_STEP,    /* those of the optimizer that has stepped (tc_variables_look_after_step) */
     TC_LOOK_FORWARD, /* buffers */
     TC_LOOK_ALL,
+    TC_LOOK_REPLAY, /* and gradients: a graph writes to both, and no counter says so */
 };
 
 /* Look at all of them. cause is the id of the call that ends, 0 for none. */

@@ -21,6 +21,11 @@ void tc_seen_reset(void)
     total = 0;
 }
 
+void tc_seen_distrust_grad(struct tc_tracked *v)
+{
+    v->seen.has_grad = false;
+}
+
 /* A variable stays with the kind of digest that it had first: the two do not compare. */
 static bool is_sampled(const struct tc_tracked *v, const struct tc_seen *s)
 {

@@ -17,6 +17,8 @@ bool tc_seen_take(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s, str
 void tc_seen_ask(const struct tc_tracked *v, PyObject *tensor, bool verify);
 /* Bytes of variables that may be digested in full at one look. */
 void tc_seen_set_budget(uint64_t bytes);
+/* The next look reads its gradient, whatever its version counter says. */
+void tc_seen_distrust_grad(struct tc_tracked *v);
 void tc_seen_reset(void);
 
 #endif /* TC_COLLECT_SEEN_H */

@@ -8,7 +8,7 @@ import pathlib
 import sys
 
 from . import lanes
-from .values import Shield, dispatches
+from .values import Shield, dispatches, is_captured
 
 # As enum tc_what of collect/agent/look/question.h.
 DIGEST, MAGNITUDE, FINITE, BYTES, STRIPES, ROWS, SAMPLE, FIRST, SAME, SUMMARY, RANGE = range(11)
@@ -23,7 +23,7 @@ _ALIGNMENT = 8
 def _is_readable(tensor):
     torch = sys.modules["torch"]
     return not (dispatches(type(tensor), torch) or tensor.device.type == "meta" or tensor.is_quantized
-                or tensor.layout is not torch.strided or (tensor.is_cuda and torch.cuda.is_current_stream_capturing()))
+                or tensor.layout is not torch.strided or is_captured(tensor))
 
 
 def _flat(tensor):

@@ -24,7 +24,7 @@ def _torch_imported():
     torch = sys.modules["torch"]
     agent.set_torch(torch)
     install.package("torch", is_whole=True)
-    for part in (install.aliases, _tensor_methods, _operators, classes.known_classes, _swaps, _check):
+    for part in (install.aliases, _tensor_methods, _operators, classes.known_classes, _graphs, _swaps, _check):
         install.attempt(part.__name__, part, torch)
     install.muted(table.MUTED)
     install.listen_to(f"{table.MODULE_CLASS}.__init__", before=classes.module_met, once_per_type=True)
@@ -63,6 +63,16 @@ def _check(torch):
         function = install.find(fn)
         if function is not None:
             relied.check_parameter(fn, function, name)
+
+
+def _graphs(_torch):
+    """What is called while a graph is captured is not done: it is done when the graph is replayed."""
+    moments = ("capture_begin", {"after": lambda _args, _result: agent.mute(True)}), \
+              ("capture_end", {"before": lambda _args, _=None: agent.mute(False)})
+    for path, how in ((f"{graph}.{name}", how) for graph in table.GRAPHS for name, how in moments):
+        function = install.plain(install.resolve(path))
+        if function is not None:  # releases have some of them, and what _check misses is told
+            install.attempt(path, install.listen, function, **how)
 
 
 def _swaps(torch):

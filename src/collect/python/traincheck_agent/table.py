@@ -9,7 +9,7 @@ from collections import namedtuple
 from _traincheck_agent import (ASK, CHECKPOINT, CONTENT, LOOK, METHOD, MODULE, OUTERMOST, PARTIAL,
                                RECEIVER, ROLE_BACKWARD, ROLE_CLIP, ROLE_COLLECTIVE, ROLE_DATA, ROLE_FILL,
                                ROLE_FORWARD, ROLE_FUNCTION, ROLE_INIT, ROLE_LIBRARY, ROLE_LOAD,
-                               ROLE_MODE, ROLE_SAVE, ROLE_SCALER, ROLE_SCHEDULER, ROLE_SEED,
+                               ROLE_MODE, ROLE_REPLAY, ROLE_SAVE, ROLE_SCALER, ROLE_SCHEDULER, ROLE_SEED,
                                ROLE_STEP, ROLE_UNEVEN, ROLE_UNSCALE, ROLE_ZERO_GRAD, UNWRITTEN)
 
 Row = namedtuple("Row", "owner names role flags group why")
@@ -20,6 +20,8 @@ BACKWARD_GROUP, MODE_GROUP, CONVERT_GROUP, STATE_GROUP, DRAW_GROUP = 1, 2, 3, 4,
 SCHEDULER = "torch.optim.lr_scheduler.LRScheduler"
 OPTIMIZER = "torch.optim.Optimizer"
 MODULE_CLASS = "torch.nn.Module"
+
+GRAPHS = "torch.cuda.CUDAGraph", "torch.xpu.XPUGraph", "torch.accelerator.Graph"
 
 TABLE = (
     Row(MODULE_CLASS, "__call__", ROLE_FORWARD, METHOD | MODULE | ASK, 0,
@@ -88,6 +90,8 @@ TABLE = (
         "ranks whose data has ended do not step: step n of one is not step n of another"),
     Row("torch.distributed", "send recv isend irecv batch_isend_irecv", ROLE_FUNCTION, OUTERMOST, 0,
         "what one rank hands to another"),
+    *(Row(graph, "replay", ROLE_REPLAY, METHOD | OUTERMOST | LOOK, 0,
+          "what was captured is done: variables change without a call that says so") for graph in GRAPHS),
     Row("torch.utils.checkpoint", "checkpoint checkpoint_sequential", ROLE_LIBRARY, OUTERMOST, 0,
         "what is computed once more in the backward, and whether it draws the same"),
     Row("torch", "save", ROLE_SAVE, OUTERMOST | CHECKPOINT, 0, "checkpoints"),
@@ -171,8 +175,8 @@ MOVED = {
     SCHEDULER: ("torch.optim.lr_scheduler._LRScheduler",),
 }
 
-# Modules of torch that releases load when they are asked for.
-LATER = ("torch.utils.checkpoint",)
+# Modules of torch that releases load when they are asked for; and classes that only newer releases have.
+LATER = "torch.utils.checkpoint", *GRAPHS[1:]
 
 # The first parameter behind the receiver, where the agent reads it.
 FIRST_PARAMETERS = {OPTIMIZER + ".step": "closure", MODULE_CLASS + ".train": "mode"}
@@ -203,7 +207,7 @@ SKIPPED_PREFIXES = ("_", "is_", "has_", "get_", "handle_", "boolean_", "assert_"
 
 # Roles that windows, stages and what has passed in a window are made of: traced in selective mode too.
 PHASE_ROLES = frozenset((ROLE_FORWARD, ROLE_BACKWARD, ROLE_STEP, ROLE_ZERO_GRAD, ROLE_DATA,
-                         ROLE_MODE, ROLE_UNSCALE, ROLE_CLIP))
+                         ROLE_MODE, ROLE_UNSCALE, ROLE_CLIP, ROLE_REPLAY))
 
 # Methods of torch.Tensor whose results are memory that is still to be written.
 UNWRITTEN_METHODS = frozenset("new_empty new_empty_strided resize_ resize_as_ set_".split())

@@ -118,13 +118,19 @@ def _bytes_of(tensor):
     return torch.cat([part.reshape(-1).view(torch.uint8) for part in parts])
 
 
+def is_captured(tensor):
+    """Is what is computed on its device kept in a graph, to be done later?"""
+    asked = getattr(getattr(sys.modules["torch"], tensor.device.type, None), "is_current_stream_capturing", None)
+    return asked is not None and asked()
+
+
 def _read(tensor):
     torch = sys.modules["torch"]
     if dispatches(type(tensor), torch):
         return _bytes_of(tensor) if hasattr(tensor, "__tensor_flatten__") else None
     if tensor.device.type == "meta" or tensor.is_quantized:
         return None
-    if tensor.is_cuda and torch.cuda.is_current_stream_capturing():
+    if is_captured(tensor):
         return None
     with torch.no_grad():
         found = tensor.detach()
