@@ -109,6 +109,7 @@ EXPORT void standin_wait(struct event *event);
 EXPORT void standin_fail_at(unsigned n);
 EXPORT void standin_delays(bool are_on);
 EXPORT void standin_stall(void);
+EXPORT void standin_hold(void);
 EXPORT void standin_capture(void *stream, bool is_on);
 EXPORT unsigned standin_early(void);
 EXPORT unsigned standin_calls(const char *name);
@@ -122,7 +123,7 @@ static struct task *first, **last = &first;
 static atomic_uint n_calls[N_CALLS], n_early, fails_at[N_CALLS]; /* fails_at 0: none does */
 static atomic_size_t n_bytes, n_answers[TC_KERNEL_BYTES + 1];    /* bytes, by flag */
 static atomic_uint n_tensors;
-static atomic_bool has_delays = true;
+static atomic_bool has_delays = true, is_held;
 static void *_Atomic captured;
 static atomic_bool is_capturing;
 static _Thread_local int stack[8], n_stack; /* of devices whose contexts are a thread's */
@@ -136,7 +137,7 @@ static void do_all(void)
     for (;;) {
         struct task *task;
 
-        while (!first)
+        while (!first || atomic_load(&is_held))
             pthread_cond_wait(&work, &lock);
         task = first;
         first = task->next;
@@ -229,6 +230,8 @@ EXPORT void *standin_copy(void *to, const void *from, size_t size, unsigned dela
 EXPORT void standin_wait(struct event *event)
 {
     pthread_mutex_lock(&lock);
+    atomic_store(&is_held, false);
+    pthread_cond_signal(&work);
     while (atomic_load(&event->n_open))
         pthread_cond_wait(&done, &lock);
     pthread_mutex_unlock(&lock);
@@ -249,6 +252,12 @@ EXPORT void standin_delays(bool are_on)
 EXPORT void standin_stall(void)
 {
     add(&(struct task){.delay_us = 3600000000u});
+}
+
+/* Nothing more comes until somebody waits for an event. */
+EXPORT void standin_hold(void)
+{
+    atomic_store(&is_held, true);
 }
 
 /* From now on this stream is being captured, or is not. */

@@ -63,6 +63,46 @@ else:
     policy.compiler_paths = lambda: [os.path.join(os.path.dirname(os.environ.get("STANDIN", "")), "libnvrtc.so.13")]
 
 
+class Stream:
+    """As torch.cuda.Stream. An event behind what is put on it is the stream itself: whoever waits, waits for all that comes late there."""
+    device_index, device_type = 0, 1
+
+    def __init__(self, number):
+        import torch  # which may come later than this
+        self.device, self.stream_id, self.late, self.kept, self.n_waits = torch.device("cuda", 0), number, None, [], 0
+
+    def record_event(self):
+        return self
+
+    def wait_event(self, event):
+        self.n_waits += 1
+        if event.late:
+            driver.standin_wait(event.late)
+
+    def write_late(self, tensor):
+        """What the tensor holds is written after a fifth of a second; until then it holds something else."""
+        at, size = tensor.data_ptr(), tensor.nbytes
+        self.kept.append(ctypes.create_string_buffer(ctypes.string_at(at, size), size))
+        ctypes.memset(at, 7, size)
+        self.late = driver.standin_copy(at, self.kept[-1], size, 200_000)
+
+
+def two_streams():
+    """The current one of the device, and another."""
+    import torch
+    streams = Stream(0), Stream(1)
+    current = [streams[0]]
+
+    def become(stream_id, **_):
+        current[0] = streams[stream_id]
+
+    torch.cuda._set_stream_by_id, torch.cuda.current_stream = become, lambda _device=None: current[0]
+    driver.standin_copy.restype = ctypes.c_void_p
+    driver.standin_copy.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
+    driver.standin_wait.argtypes = ctypes.c_void_p,
+    return streams
+
+
 ANSWERS = {"digests": 1, "magnitudes": 2, "finite": 4, "same": 8, "first": 16, "summaries": 32, "ranges": 64, "scales": 128,
            "stripes": 256, "rows": 512, "whole": 1024}  # kernel.h
 

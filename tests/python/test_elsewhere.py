@@ -403,6 +403,50 @@ if "counts" in globals():
     print(sum(gap > 0.15 for gap in gaps), counts()["cuLaunchKernel"])
 """
 
+# More looks than the queue has room for, of a device that does nothing until somebody waits for it.
+HELD = STANDS_IN + """
+import torch
+import torch.nn.functional as F
+
+x = torch.ones(8)
+F.relu(x)
+if "driver" in globals():
+    driver.standin_hold()
+for _ in range(17_000):
+    F.relu(x)
+if "counts" in globals():
+    print(counts()["cuEventSynchronize"] > 0)
+"""
+
+# What is done on a stream of the script's own comes late there. The script itself makes the other stream wait only when it uses the weights.
+STREAMS = STANDS_IN + """
+import torch
+
+there = "STANDIN" in os.environ
+
+if there:
+    main, side = two_streams()
+
+torch.manual_seed(2)
+net = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    if there:
+        torch.cuda.set_stream(side)
+    net(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+    with torch.no_grad():
+        net.bias.mul_(2)
+    if there:
+        before = counts()["cuLaunchKernel"]
+        torch.cuda.set_stream(main)
+        print(counts()["cuLaunchKernel"] - before, main.n_waits)
+        side.write_late(net.weight)
+    optimizer.zero_grad()
+    if there:
+        main.wait_event(side)
+"""
+
 TOLD = STANDS_IN + """
 import torch
 import torch.nn.functional as F
@@ -479,7 +523,7 @@ del sys.modules["torch._inductor.cudagraph_trees"]
 def content(records):
     """All but the first, without their times, and without what the agent says of the device."""
     return [{key: value for key, value in record.items() if key not in ("t", "events")} for record in records[1:]
-            if record.get("code") not in ("no-kernel", "no-memory")]
+            if record.get("code") not in ("no-kernel", "no-memory", "waited")]
 
 
 class Compared(Case):
@@ -694,6 +738,15 @@ class Kernel(ByDriver):
         self.assertEqual(len([c for c in changed if c[0] == "step"]), 12)
         checked = self.execute([BIN / "traincheck-check", there.folder, "-i", "@all", "-o", "report"], None)
         self.assertEqual(checked.code, 0, checked.out + checked.err)
+
+    def test_a_queue_that_is_full_waits_and_says_so(self):
+        _, there = self.compare_text(HELD, STANDIN_PROMPT="1")
+        self.assertEqual(there.out, "True\n")
+        self.assertEqual([r["count"] > 0 for r in there.records() if r.get("code") == "waited"], [True])
+
+    def test_what_a_script_writes_on_a_stream_is_read_there_or_behind_it(self):
+        _, there = self.compare_text(STREAMS)
+        self.assertEqual(there.out, "1 0\n1 2\n1 4\n")
 
     def test_without_a_driver_torch_is_asked(self):
         (self.work / "libcuda.so.1").write_text("")

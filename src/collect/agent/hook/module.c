@@ -8,6 +8,7 @@
 #include "collect/agent/hook/process.h"
 #include "collect/agent/hook/slots.h"
 #include "collect/agent/hook/steps.h"
+#include "collect/agent/hook/variables.h"
 #include "collect/agent/look/digest.h"
 #include "collect/agent/look/owned.h"
 #include "collect/agent/look/seen.h"
@@ -390,6 +391,14 @@ static PyObject *mute(PyObject *self, PyObject *is_on)
     Py_RETURN_NONE;
 }
 
+/* leave_stream(): another one becomes current; does the script say so? */
+static PyObject *leave_stream(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return PyBool_FromLong(tc_variables_leave_stream(tc_thread_current()));
+}
+
 /* digest(bytes, dtype, shape): as of tensors */
 static PyObject *digest(PyObject *self, PyObject *args)
 {
@@ -443,6 +452,7 @@ static PyMethodDef methods[] = {
     {"release",        release,        METH_NOARGS,  NULL},
     {"digest",         digest,         METH_VARARGS, NULL},
     {"mute",           mute,           METH_O,       NULL},
+    {"leave_stream",   leave_stream,   METH_NOARGS,  NULL},
     {NULL,             NULL,           0,            NULL},
 };
 

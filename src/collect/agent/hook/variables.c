@@ -10,6 +10,7 @@
 #include "collect/agent/torch/torch.h"
 
 static uint64_t looked_at; /* the moment of the last look */
+static bool has_left;      /* streams on which something may still be written */
 
 /* See it, and write a record if there is something new. */
 static void look_at(struct tc_thread *thread, struct tc_tracked *v, PyObject *tensor, int64_t cause,
@@ -75,10 +76,19 @@ static bool may_look(const struct tc_thread *thread)
            tc_agent_ready();
 }
 
+static void join_streams(void)
+{
+    has_left = false;
+    Py_XDECREF(tc_policy_call("join_streams", NULL));
+    PyErr_Clear();
+}
+
 void tc_variables_look(struct tc_thread *thread, int64_t cause, enum tc_look look)
 {
     if (!may_look(thread) || has_just_looked(look))
         return;
+    if (has_left && look >= TC_LOOK_ALL)
+        join_streams();
     looked_at = tc_agent.moment;
     tc_tracked_take_news();
     tc_look_begin();
@@ -94,6 +104,18 @@ void tc_variables_look(struct tc_thread *thread, int64_t cause, enum tc_look loo
             look_at(thread, v, tensor, cause, is_verified(v, look));
     }
     tc_look_end();
+}
+
+bool tc_variables_leave_stream(struct tc_thread *thread)
+{
+    if (!may_look(thread) || thread->n_core || thread->muted || thread->is_capturing)
+        return false;
+    tc_agent.moment++;
+    if (thread->stage !=
+        TC_STAGE_INIT) /* else their root may not be known yet, by which they are called */
+        tc_variables_look(thread, 0, TC_LOOK_QUICK);
+    has_left = true;
+    return true;
 }
 
 /* ---- of an optimizer ---- */
@@ -164,4 +186,5 @@ void tc_variables_reset(void)
     tc_tracked_reset();
     tc_roots_reset();
     tc_seen_reset();
+    has_left = false;
 }

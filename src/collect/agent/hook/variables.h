@@ -34,6 +34,14 @@ void tc_variables_look_after_step(struct tc_thread *thread, int64_t cause, PyObj
 void tc_variables_look_at_owned(struct tc_thread *thread, int64_t cause, PyObject *optimizer,
                                 bool has_stepped);
 
+/*
+ * Another stream is about to become the current one of a device: where the script says so itself,
+ * what it has written is looked at before. False where a call of another does, which sees to it
+ * that its streams have met when it returns. What no look reads now, as no version counter tells of
+ * it, may go on being written: the next look at all joins the streams before.
+ */
+bool tc_variables_leave_stream(struct tc_thread *thread);
+
 void tc_variables_reset(void);
 
 #endif /* TC_COLLECT_VARIABLES_H */

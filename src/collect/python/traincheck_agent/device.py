@@ -7,6 +7,7 @@ import math
 import pathlib
 import sys
 
+import _traincheck_agent as agent
 from . import lanes
 from .values import Shield, dispatches, is_captured
 
@@ -323,6 +324,30 @@ def stream_of(index, tensors):
             for tensor in tensors:
                 tensor.record_stream(stream)
     return stream.cuda_stream
+
+
+# ---- streams ----
+
+_left = {}  # event behind what was put on a stream, by the device and the stream
+
+
+def leave_stream(args, _result=None):
+    """Another stream, or the one that was before, becomes the current one of a device."""
+    device = getattr(args[0], "device", None)  # None stands for no stream
+    module = getattr(sys.modules["torch"], device.type, None) if device is not None else None
+    if hasattr(module, "current_stream") and hasattr(module, "Event") and agent.leave_stream():
+        stream = module.current_stream(device)
+        _left[device, stream] = stream.record_event()
+
+
+def join_streams():
+    """What is put on the current streams from now on comes behind what was put on those that the script has left."""
+    torch = sys.modules["torch"]
+    while _left:
+        (device, stream), event = _left.popitem()
+        current = getattr(torch, device.type).current_stream(device)
+        if current != stream:
+            current.wait_event(event)
 
 
 # ---- looks ----

@@ -5,7 +5,7 @@ import sys
 import _traincheck_agent as agent
 from . import annotations, classes, install, own, plan, process, relied, settings, table
 from .classes import describe as describe_class
-from .device import architecture, compiler_paths, driver_paths, has_come, look, stream_of, wait_for
+from .device import architecture, compiler_paths, driver_paths, has_come, join_streams, leave_stream, look, stream_of, wait_for
 from .names import name_in_module, name_of_root as name_of_object, place_of_file
 from .own import look as look_at_own, name_of as name_of_operand
 from .process import ending, open_trace
@@ -24,7 +24,7 @@ def _torch_imported():
     torch = sys.modules["torch"]
     agent.set_torch(torch)
     install.package("torch", is_whole=True)
-    for part in (install.aliases, _tensor_methods, _operators, classes.known_classes, _graphs, _swaps, _check):
+    for part in (install.aliases, _tensor_methods, _operators, classes.known_classes, _graphs, _streams, _swaps, _check):
         install.attempt(part.__name__, part, torch)
     install.muted(table.MUTED)
     install.listen_to(f"{table.MODULE_CLASS}.__init__", before=classes.module_met, once_per_type=True)
@@ -70,9 +70,20 @@ def _graphs(_torch):
     moments = ("capture_begin", {"after": lambda _args, _result: agent.mute(True)}), \
               ("capture_end", {"before": lambda _args, _=None: agent.mute(False)})
     for path, how in ((f"{graph}.{name}", how) for graph in table.GRAPHS for name, how in moments):
-        function = install.plain(install.resolve(path))
-        if function is not None:  # releases have some of them, and what _check misses is told
-            install.attempt(path, install.listen, function, **how)
+        _listen_if_there(path, **how)
+
+
+def _streams(_torch):
+    """What the script has written on a stream is read there."""
+    for path in table.STREAMS:
+        _listen_if_there(path, before=leave_stream)
+
+
+def _listen_if_there(path, **how):
+    """To what not all releases have."""
+    function = install.plain(install.resolve(path))
+    if function is not None:
+        install.attempt(path, install.listen, function, **how)
 
 
 def _swaps(torch):

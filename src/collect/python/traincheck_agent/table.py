@@ -192,6 +192,9 @@ PUBLIC_NAMES = {
     "torch.utils.data.dataloader._BaseDataLoaderIter.__next__": "torch.utils.data.DataLoader.__next__",
 }
 
+# By these another stream becomes the current one of a device.
+STREAMS = "torch.cuda.set_stream", "torch.xpu.set_stream", "torch.accelerator.set_stream", "torch.Stream.__enter__", "torch.Stream.__exit__"
+
 # Inside of these nothing is traced: they run code to look at it, not to train.
 MUTED = (
     "torch.jit.trace", "torch.jit.trace_module", "torch.jit.script", "torch.fx.Tracer.trace",
