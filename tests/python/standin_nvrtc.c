@@ -97,7 +97,7 @@ NVRTC nvrtcDestroyProgram(void **program);
 NVRTC nvrtcDestroyProgram(void **program)
 {
     *program = NULL;
-    return SUCCESS;
+    return FAILS(nvrtcDestroyProgram) ? INVALID : SUCCESS;
 }
 
 #ifndef STANDIN_HIP
@@ -119,7 +119,7 @@ NVRTC nvrtcGetNumSupportedArchs(int *n);
 NVRTC nvrtcGetNumSupportedArchs(int *n)
 {
     *n = 4;
-    return SUCCESS;
+    return FAILS(nvrtcGetNumSupportedArchs) ? INVALID : SUCCESS;
 }
 
 NVRTC nvrtcGetSupportedArchs(int *architectures);
@@ -128,6 +128,6 @@ NVRTC nvrtcGetSupportedArchs(int *architectures)
     static const int known[] = {75, 80, 86, 100};
 
     memcpy(architectures, known, sizeof(known));
-    return SUCCESS;
+    return FAILS(nvrtcGetSupportedArchs) ? INVALID : SUCCESS;
 }
 #endif

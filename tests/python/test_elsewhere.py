@@ -187,6 +187,28 @@ for step in range(3):
 """
 
 
+# Fused optimizers, of which one leaves out a step by itself: they are given the scale, and what the scaler has found.
+FUSED = STANDS_IN + """
+import torch
+
+for kind, options in (torch.optim.SGD, {"momentum": 0.9}), (torch.optim.Adam, {"amsgrad": True}), (torch.optim.AdamW, {}), (torch.optim.Adagrad, {}):
+    torch.manual_seed(3)
+    net = torch.nn.Linear(3, 3)
+    rate = 0.5 if kind is torch.optim.Adagrad else torch.tensor(0.5)
+    optimizer = kind(net.parameters(), lr=rate, fused=True, **options)
+    scaler = torch.amp.GradScaler("cpu", init_scale=4.0, growth_interval=2)
+    for step in range(4):
+        optimizer.zero_grad()
+        scaler.scale(net(torch.randn(2, 3)).sum() * (float("inf") if step == 1 else 1)).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        if kind is not torch.optim.Adagrad:
+            rate.mul_(0.5)
+if "counts" in globals():
+    print(counts()["cuEventSynchronize"])
+"""
+
+
 # The device has no such operator, the CPU has.
 LACKING = """
 import torch
@@ -257,12 +279,14 @@ def cases(once, often, unheard):
     return [f"{name}:1" for name in (once + " " + unheard).split()] + [f"{name}:{n}" for name in often.split() for n in (1, 5)]
 
 
-UNHEARD = "cuEventSynchronize cuGetErrorName cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2"
+UNHEARD = "nvrtcDestroyProgram cuEventSynchronize cuGetErrorName cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2"
 CASES = cases("nvrtcCreateProgram nvrtcCompileProgram nvrtcGetCUBINSize nvrtcGetCUBIN cuInit cuDeviceGet cuDeviceGetAttribute"
               " cuDevicePrimaryCtxRetain cuModuleLoadData cuModuleGetFunction",
               "cuCtxPushCurrent_v2 cuMemAlloc_v2 cuMemHostAlloc cuMemHostGetDevicePointer_v2 cuEventCreate cuStreamIsCapturing cuMemsetD8Async"
               " cuLaunchKernel cuMemcpyDtoHAsync_v2 cuEventRecord cuEventQuery", UNHEARD)
-UNHEARD_OF_HIP = "hipEventSynchronize hipGetErrorName hipThreadExchangeStreamCaptureMode"
+# Where the compiler does not know the device: what it said of that is told.
+CASES_OF_PTX = cases("nvrtcGetNumSupportedArchs nvrtcGetSupportedArchs nvrtcGetPTXSize nvrtcGetPTX", "", "")
+UNHEARD_OF_HIP = "hiprtcDestroyProgram hipEventSynchronize hipGetErrorName hipThreadExchangeStreamCaptureMode"
 CASES_OF_HIP = cases("hiprtcCreateProgram hiprtcCompileProgram hiprtcGetCodeSize hiprtcGetCode hipInit hipModuleLoadData hipModuleGetFunction",
                      "hipGetDevice hipSetDevice hipMalloc hipHostMalloc hipHostGetDevicePointer hipEventCreateWithFlags hipStreamIsCapturing"
                      " hipMemsetD8Async hipModuleLaunchKernel hipMemcpyDtoHAsync hipEventRecord hipEventQuery", UNHEARD_OF_HIP)
@@ -639,10 +663,10 @@ class ByDriver(Compared):
     STANDS_IN = {"TRAINCHECK_TEST_ELSEWHERE": "cuda", "LD_LIBRARY_PATH": str(pathlib.Path(STANDIN).resolve().parent), "STANDIN": STANDIN,
                  "STANDIN_SCRIPT": str(HERE / "standin_kernel.py")}
 
-    def assert_failures_cost_no_more_than_the_kernel(self, all_cases, unheard):
+    def assert_failures_cost_no_more_than_the_kernel(self, all_cases, unheard, told=None, **env):
         script = self.script(FAILING)
         here, records = self.run_here(script, (), tuple(all_cases))
-        there = self.run_there(script, (), all_cases)
+        there = self.run_there(script, (), all_cases, **env)
         expected = {r[0]["pid"]: r for r in records}
         found = {r[0]["pid"]: r for file in there.files() for r in [there.records(file)]}
         for one, other in zip(here.out.splitlines(), there.out.splitlines(), strict=True):
@@ -652,7 +676,7 @@ class ByDriver(Compared):
                 self.assert_same(expected[int(one.split()[1])], found[int(pid)])
                 name = case.split(":")[0]
                 notes = [r["text"] for r in found[int(pid)] if r.get("code") in ("no-kernel", "switched-off")]
-                self.assertEqual([name.removesuffix("_v2") in text for text in notes], [] if name in unheard else [True])
+                self.assertEqual([(told or name.removesuffix("_v2")) in text for text in notes], [] if name in unheard else [True])
 
 
 class Kernel(ByDriver):
@@ -676,6 +700,11 @@ class Kernel(ByDriver):
         _, there = self.compare_text(NUMBERS_COUNTED)
         self.assertEqual(there.out, "0 0 0\n0\n")
 
+    def test_fused_optimizers_are_asked_as_all_others(self):
+        _, there = self.compare_text(FUSED)
+        self.assertEqual(there.out, "0\n")
+        self.assertEqual(sorted({r["attrs"]["lr"] for r in there.records() if "lr" in r.get("attrs", ())}), [0.0625, 0.125, 0.25, 0.5])
+
     def test_pipelines_leave_the_same_trace(self):
         script = self.script(STANDS_IN + RUN_SCRIPT)
         for name, *options in ("policy_masks",), ("scaler_overflow", "--content", "full"):
@@ -685,6 +714,9 @@ class Kernel(ByDriver):
 
     def test_whatever_fails_training_goes_on_and_the_trace_is_whole(self):
         self.assert_failures_cost_no_more_than_the_kernel(CASES, UNHEARD.split())
+
+    def test_whatever_fails_beyond_machine_code_what_failed_first_is_told(self):
+        self.assert_failures_cost_no_more_than_the_kernel(CASES_OF_PTX, (), "nvrtcCompileProgram", STANDIN_OLD="1")
 
     def test_a_launch_that_waits_lets_other_threads_run(self):
         there = self.run_there(self.script(BESIDE), STANDIN_BLOCKS="200000")

@@ -56,6 +56,34 @@ def around(body):
 
 RUN_EXACT = around(f'os.environ["BENCH_DEVICE"] = sys.argv[1]\nrunpy.run_path({str(EXACT)!r}, run_name="__main__")')
 
+# The step's count and the rate stay on the device, where a graph could be captured of it: on the CPU there is no such thing.
+CAPTURABLE = around("""
+torch.manual_seed(3)
+net = torch.nn.Linear(3, 3)
+optimizer = torch.optim.Adam(net.parameters(), lr=torch.tensor(0.5), capturable=True, foreach=False)
+for step in range(4):
+    optimizer.zero_grad()
+    net(torch.ones(2, 3)).sum().backward()
+    optimizer.step()
+    optimizer.param_groups[0]["lr"].mul_(0.5)
+""")
+
+# Weights are moved to the CPU after a step, there to memory that the device can read, and back. Each time they are other tensors.
+MOVED = around("""
+torch.manual_seed(3)
+net = torch.nn.Linear(300, 300)
+for device in sys.argv[1], "cpu", "pinned", sys.argv[1]:
+    net.to("cpu" if device == "pinned" else device)
+    if device == "pinned":
+        for p in net.parameters():
+            p.data = p.data.pin_memory()
+    torch.set_default_device("cpu" if device == "pinned" else device)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.5)
+    optimizer.zero_grad()
+    net(torch.ones(2, 300)).sum().backward()
+    optimizer.step()
+""")
+
 # Nobody finds what is read here.
 READS = around('import ctypes\nctypes.string_at(torch.ones(4).data_ptr(), 4)')
 
@@ -92,6 +120,26 @@ class OwnDevice(Case):
         for lacks in "aten::sort", "aten::aminmax", "aten::sort,aten::aminmax":
             with self.subTest(lacks):
                 self.compare(RUN_EXACT, OWN_DEVICE_LACKS=lacks)
+
+    def test_nobody_waits_for_an_optimizer_whose_numbers_lie_there(self):
+        there, found = self.run_on("own", CAPTURABLE)
+        self.assertEqual(there.out, "0 0 True\n")
+        steps = {r["id"] for r in found[0] if r["type"] == "call" and r["fn"] == "torch.optim.Optimizer.step"}
+        changed = [r["cause"] for r in found[0] if r["type"] == "var" and "data" in r["attrs"] and r.get("cause") in steps]
+        self.assertEqual(sorted(changed), sorted([*steps, *steps]))
+        self.assertEqual([r["attrs"]["lr"] for r in found[0] if "lr" in r.get("attrs", ())], [0.5, 0.25, 0.125, 0.0625, 0.03125])
+
+    def test_what_is_moved_has_the_digest_that_it_had(self):
+        there, found = self.run_on("own", MOVED)
+        self.assertEqual(there.out, "0 0 True\n")
+        names, digests, moved = {}, {}, []
+        for r in (r for r in there.records() if r["type"] == "var" and "data" in r["attrs"]):
+            name = names.setdefault(r["var"], r.get("name", "").rpartition(".")[2])
+            if "device" in r["attrs"] and name in digests:
+                moved.append((name, r["attrs"]["device"]))
+                self.assertEqual(r["attrs"]["data"], digests[name], r)
+            digests[name] = r["attrs"]["data"]
+        self.assertEqual(moved, [(name, device) for device in ("cpu", "own:0") for name in ("param_groups[0][0]", "param_groups[0][1]")])
 
     def test_its_memory_is_not_read_here(self):
         run = self.collect(self.script(READS), "own", env={"OWN_DEVICE": str(LIBRARY)})
