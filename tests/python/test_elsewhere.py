@@ -173,6 +173,7 @@ for step in range(3):
     batch = [torch.randn(64, 3, 40, 40), torch.randn(5, 20_000, dtype=torch.float64), torch.randn(300, 40)[:, ::2], wide[1:].bfloat16(),
              torch.randn(4, 16, dtype=torch.complex64), torch.ones(3, 5, dtype=torch.float16), torch.full((2000,), 0.5),
              torch.zeros(70_000, dtype=torch.int16), torch.randint(256, (3, 5001), dtype=torch.uint8)[:, 1:],
+             torch.randn(1, dtype=torch.complex64).conj().imag, torch.randn(3, 4, dtype=torch.complex128).t(), torch.randn(2, 5, dtype=torch.complex64).conj(),
              torch.tensor(float("nan")), torch.zeros(0, 3), torch.arange(6).expand(5, 6), x.clone(), x, x[:2], torch.eye(4).to_sparse()]
     more = [torch.randint(-2**62, 2**62, (30, 40)), torch.randint(2**20 + step, (30, 200)), torch.arange(6000) % 7 - 3, torch.rand(40, 200) > 0.5,
             torch.arange(12_000, dtype=torch.int32).view(100, 120), torch.full((65_536,), -1), torch.full((700, 8), 5)[:, ::2]]

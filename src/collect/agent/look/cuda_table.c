@@ -7,6 +7,7 @@
 #include "collect/agent/look/digest.h"
 #include "collect/agent/look/summary.h"
 #include "collect/agent/torch/dlpack.h"
+#include "collect/agent/torch/tensor.h"
 #include "collect/agent/torch/torch.h"
 
 /* Tests have the CPU taken for a device of CUDA (look.c has the same variable for any device), or
@@ -140,13 +141,6 @@ static bool view_of(PyObject *tensor, struct tc_dlpack_view *view, struct place 
     return true;
 }
 
-/* Conjugated ones are not what their memory says, nor are negated ones, which lie apart. */
-static bool is_literal(PyObject *tensor, const struct tc_dtype *dtype, bool is_apart)
-{
-    return strncmp(dtype->name, "complex", 7) != 0 &&
-           !(is_apart && is_true(PyObject_CallMethod(tensor, "is_neg", NULL)));
-}
-
 static bool find(PyObject *tensor, struct place *out)
 {
     struct tc_dlpack_view view;
@@ -173,7 +167,8 @@ static bool find(PyObject *tensor, struct place *out)
     out->item.item_size = (tc_u32)dtype->item_size;
     out->item.number = dtype->number;
     out->item.is_signed = dtype->integer != TC_INTEGER_BOOL && dtype->integer != TC_INTEGER_U8;
-    return take_dims(&out->item, &view) && is_literal(tensor, dtype, out->item.n_dims > 0);
+    return take_dims(&out->item, &view) &&
+           tc_tensor_is_literal(tensor, dtype, out->item.n_dims > 0 || n == 1);
 }
 
 /* ---- questions ---- */

@@ -79,6 +79,10 @@ static void read_apart(PyObject *tensor, const struct tc_tensor *as, struct tc_m
     if (!as->address || as->n * as->dtype->item_size > MAX_PACKED ||
         !tc_dlpack_view(tensor, &view) || view.n_dims != as->n_dims)
         return;
+    if (!tc_tensor_is_literal(tensor, as->dtype, true)) {
+        tc_tensor_memory(tensor, as, true, out);
+        return;
+    }
     pack(&end, view.data, &view, 0, as->dtype->item_size);
     out->data = packed;
 }

@@ -198,15 +198,26 @@ static bool is_dispatching(PyObject *tensor)
     return class && class->dispatches;
 }
 
+static bool is_complex(const struct tc_dtype *dtype)
+{
+    return strncmp(dtype->name, "complex", 7) == 0;
+}
+
+bool tc_tensor_is_literal(PyObject *tensor, const struct tc_dtype *dtype, bool is_apart)
+{
+    return !(is_complex(dtype) && is_true(tc_tensor_call(tensor, TC_ATTRIBUTE_is_conj))) &&
+           !(is_apart && is_true(tc_tensor_call(tensor, TC_ATTRIBUTE_is_neg)));
+}
+
 bool tc_tensor_is_plain(PyObject *tensor, const struct tc_tensor *as)
 {
     struct tc_dlpack_view view;
     PyObject *contiguous;
 
-    if (!as->dtype->item_size || strncmp(as->dtype->name, "complex", 7) == 0)
+    if (!as->dtype->item_size || is_complex(as->dtype))
         return false;
-    if (as->address)
-        return as->is_contiguous;
+    if (as->address) /* of one element any stride is that of one piece */
+        return as->is_contiguous && (as->n != 1 || tc_tensor_is_literal(tensor, as->dtype, true));
     if (view_of(tensor, &view)) /* nothing is in it */
         return tc_dlpack_is_contiguous(&view);
     if (is_dispatching(tensor))

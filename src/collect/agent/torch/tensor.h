@@ -42,6 +42,9 @@ void tc_memory_release(struct tc_memory *memory);
 /* Strided memory in one piece that holds real numbers, on whatever device. May leave a Python
  * error. */
 bool tc_tensor_is_plain(PyObject *tensor, const struct tc_tensor *as);
+/* Are its elements what its memory says? Of a conjugated tensor, and of a negated one, which lies
+ * apart, they are computed when they are read. Leaves no Python error. */
+bool tc_tensor_is_literal(PyObject *tensor, const struct tc_dtype *dtype, bool is_apart);
 /* Its storage was taken away, as sharding does with gathered parameters. */
 bool tc_tensor_is_emptied(PyObject *tensor, const struct tc_tensor *as);
 

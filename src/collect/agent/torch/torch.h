@@ -27,6 +27,8 @@
     X(_local_tensor)        \
     X(data_ptr)             \
     X(is_contiguous)        \
+    X(is_conj)              \
+    X(is_neg)               \
     X(storage_offset)       \
     X(untyped_storage)
 

@@ -28,7 +28,9 @@ def _is_readable(tensor):
 
 
 def _flat(tensor):
-    return tensor.resolve_conj().resolve_neg().contiguous().reshape(-1)
+    """Of one element any stride counts as one piece, but not for views of another dtype."""
+    flat = tensor.resolve_conj().resolve_neg().contiguous().reshape(-1)
+    return flat if flat.stride(0) == 1 else flat.as_strided(flat.shape, (1,))
 
 
 def _bytes(tensor):
@@ -130,7 +132,7 @@ def _rows(tensor):
         digests = lanes.chained(lanes.sums_of_rows(pieces).view(-1, _N_PIECES), _PIECE, 0)
     else:
         digests = lanes.chained(lanes.sums_of_rows(rows).view(-1, 1), size, 0)
-    return [digests.view(torch.int32).view(-1, 2)[:, 0].contiguous().view(torch.uint8)]
+    return [_bytes(digests.view(torch.int32)[::2])]
 
 
 def _column(elements, at):
