@@ -153,7 +153,7 @@ static void each_bit_changes_half_of_the_digest_and_no_two_the_same(void **state
 
     (void)state;
     for (unsigned kind = 0; kind < 5; kind++) {
-        uint64_t whole, n_flipped = 0;
+        uint64_t whole, n_flipped = 0, of_bit[64] = {0};
 
         fill_words(words, kind);
         whole = tc_digest(words, sizeof(words), 1);
@@ -161,9 +161,13 @@ static void each_bit_changes_half_of_the_digest_and_no_two_the_same(void **state
             words[i / 64] ^= UINT64_C(1) << i % 64;
             digests[i] = tc_digest(words, sizeof(words), 1);
             n_flipped += (uint64_t)__builtin_popcountll(digests[i] ^ whole);
+            for (unsigned bit = 0; bit < 64; bit++)
+                of_bit[bit] += (digests[i] ^ whole) >> bit & 1;
             words[i / 64] ^= UINT64_C(1) << i % 64;
         }
         assert_in_range(n_flipped * 100 / N_OF(digests), 3180, 3220);
+        for (unsigned bit = 0; bit < 64; bit++) /* five deviations of chance */
+            assert_in_range(of_bit[bit] * 1000 / N_OF(digests), 487, 513);
         assert_all_different(digests, N_OF(digests));
     }
 }
