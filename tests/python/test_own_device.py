@@ -24,9 +24,10 @@ MISSING = 77
 KNOWN = 2, 13  # releases of torch differ in what a device has to have
 LIBRARY = None  # once it is built
 
-# The device has one stream; and nothing sparse.
+# The device has one stream; and nothing sparse, nor views of complex tensors as real ones, as torch's fallback has none.
 SCRIPTS = (SCRIPT + RATES + NUMBERS + UNCLEARED + CALLS).replace('        self.register_buffer("sparse", torch.eye(3).to_sparse())\n', "") \
-    .replace(", torch.eye(4).to_sparse()", "").replace('GradScaler("cpu"', "GradScaler(sys.argv[1]") \
+    .replace(", torch.eye(4).to_sparse()", "").replace("torch.randn(1, dtype=torch.complex64).conj().imag, ", "") \
+    .replace(" torch.randn(2, 5, dtype=torch.complex64).conj(),", "").replace('GradScaler("cpu"', "GradScaler(sys.argv[1]") \
     .replace("(net.parameters(), lr=", "(net.parameters(), foreach=False, lr=").replace("self.norm(self.layer(x))", "self.layer(x)")
 
 # How a program is run on a device, and what is printed there: looks that waited, times that somebody waited for an event or asked too early.
