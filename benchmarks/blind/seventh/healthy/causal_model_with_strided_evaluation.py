@@ -18,24 +18,27 @@ PAD, STOP, WORDS = 0, 1, 14
 
 
 def dialogues(count):
-    """A prompt of some words, then the same words each one higher, then the stop."""
+    """A prompt of words that rise, then the same words backwards, then the stop."""
     rows = []
     for _ in range(count):
-        prompt = torch.randint(2, WORDS - 1, (int(torch.randint(2, 6, ())),))
-        rows.append((prompt, torch.cat([prompt + 1, torch.tensor([STOP])])))
+        start, length = int(torch.randint(2, 9, ())), int(torch.randint(2, 6, ()))
+        prompt = torch.arange(start, start + length)
+        rows.append((prompt, torch.cat([prompt.flip(0), torch.tensor([STOP])])))
     return rows
 
 
-def collate(rows, prompts, length=12):
+def collate(rows, prompts, length=24):
+    """Each row has two dialogues."""
     ids, labels = torch.full((len(rows), length), PAD), torch.full((len(rows), length), -100)
-    for k, (prompt, answer) in enumerate(rows):
-        whole = torch.cat([prompt, torch.tensor([STOP]), answer])
-        ids[k, :len(whole)] = whole
-        first = 1 if prompts else len(prompt) + 1
-        labels[k, first:len(whole)] = whole[first:]
     mask = torch.zeros_like(ids)
-    for k, (prompt, answer) in enumerate(rows):
-        mask[k, :len(prompt) + len(answer) + 1] = 1
+    for k, row in enumerate(rows):
+        start = 0
+        for prompt, answer in row:
+            whole = torch.cat([prompt, torch.tensor([STOP]), answer])
+            end, first = start + len(whole), 0 if prompts else len(prompt) + 1
+            ids[k, start:end], mask[k, start:end] = whole, 1
+            labels[k, start + first:end] = whole[first:]
+            start = end
     return {"input_ids": ids, "labels": labels, "attention_mask": mask}
 
 
@@ -77,7 +80,8 @@ def main():
     text = torch.cat([torch.cat([p, torch.tensor([STOP]), a]) for p, a in valid])[:120]
     for step in range(1, args.steps + 1):
         model.train()
-        batch = collate([train[k] for k in torch.randint(len(train), (32,)).tolist()], prompts=step % 4 == 0)
+        rows = [[train[k], train[m]] for k, m in torch.randint(len(train), (32, 2)).tolist()]
+        batch = collate(rows, prompts=step % 2 == 0)
         loss = model(**batch, use_cache=False).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
