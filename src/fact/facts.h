@@ -94,6 +94,7 @@ enum tc_fact_tally {
 struct tc_fact_counter {
     struct tc_subject subject;
     uint64_t n, n_all, n_first;        /* in this window; in all; in the first one */
+    bool is_of_training;               /* there was one in a window that no evaluation began */
     bool is_reported;                  /* counted in windows before */
     tc_sym at;                         /* where the last of them was made */
     struct tc_fact_origin from;        /* of a flow, and what flowed */
@@ -177,6 +178,8 @@ struct tc_fact_scalar {
     tc_sym path;
     enum tc_attribute attribute;
     struct tc_fact_range range;
+    double last; /* as it was seen last */
+    bool leaps;  /* after these steps it leaps beyond the range */
 };
 
 /* So many operands of a model are compared with those of other calls. */
@@ -207,6 +210,7 @@ struct tc_fact_watch {
     uint32_t row_label, row;       /* the API called last by the script, and how often in a row */
     uint64_t n_windows;            /* with an optimizer step */
     unsigned n_backwards;          /* in this window */
+    tc_sym begun_in;               /* the stage in which a model runs first in this window */
     tc_fact_lead gradient_lead;    /* in the gradients as they are */
     tc_fact_lead setting_lead;     /* in what a step of this window is taken with */
     bool is_set_up;                /* training or evaluation has begun, */

@@ -55,7 +55,7 @@ struct tc_fact_watch *tc_fact_watch_of(struct tc_facts *facts, const struct tc_p
         struct tc_fact_watch *w = tc_calloc(1, sizeof(*w));
         w->process = process;
         w->horizon = -1;
-        w->scalar_of = TC_NO_SYM;
+        w->scalar_of = w->begun_in = TC_NO_SYM;
         w->label_tuples = tc_strtab_new();
         w->counter_tuples = tc_strtab_new();
         *slot = (uintptr_t)w;

@@ -159,10 +159,27 @@ static tc_fact_lead settle_count(struct tc_facts *facts, const struct tc_fact_wa
     return cause ? cause : lead;
 }
 
+/* A window begins where a model runs first: what makes the next batch is of the window before. So
+ * one that an evaluation begins may have two batches, and calls of training that are in others,
+ * too, are not counted in it. */
+static bool is_counted(const struct tc_fact_watch *w, struct tc_fact_counter *c, tc_sym evaluation)
+{
+    if (w->begun_in != evaluation)
+        c->is_of_training |= c->n > 0;
+    return w->begun_in != evaluation || !c->is_of_training ||
+           c->subject.fields[TC_FACT_STAGE] == evaluation;
+}
+
 static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, tc_fact_lead lead)
 {
+    const tc_sym evaluation = tc_strtab_intern_text(facts->table.symbols, "evaluation");
+
     for (size_t i = 0; i < w->counters.n; i++) {
         struct tc_fact_counter *c = &w->counters.items[i];
+        if (!is_counted(w, c, evaluation)) {
+            c->n = 0;
+            continue;
+        }
         if (!c->is_reported && w->n_windows)
             say_absent(facts, c, w->n_windows, NULL);
         c->is_reported = true;
@@ -538,5 +555,6 @@ void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *w,
         w->last_lead = lead;
     w->n_windows++;
     w->n_backwards = 0;
+    w->begun_in = TC_NO_SYM;
     tc_map_clear(&w->rows);
 }

@@ -89,6 +89,7 @@ class Facts(Process):
         super().__init__(file, shared)
         self.said, self.made, self.met = [], {}, set()
         self.counters, self.n_windows, self.in_all = {}, 0, collections.Counter()
+        self.begun_in = None  # the stage of the first root forward of this window
         self.labels, self.order, self.is_over = collections.Counter(), {}, None
         self.row, self.which, self.flows, self.all_flows = (None, 0), {}, {}, collections.Counter()
 
@@ -110,7 +111,9 @@ class Facts(Process):
         if "grad" in (call.get("ctx") or {}):
             subject["grad"] = "off"
         call["subject"], me = subject, tuple(label.items())
-        self.counters.setdefault((me, call["stage"]), [0, False])[0] += 1
+        self.counters.setdefault((me, call["stage"]), [0, False, False])[0] += 1
+        if (call.get("self") or {}).get("role") == "root" and self.begun_in is None:
+            self.begun_in = call["stage"]
         self.in_all[me, call["stage"]] += 1
         self.labels[me] += 1
         is_of_script = not around or around["role"] in FOREIGN
@@ -159,7 +162,7 @@ class Facts(Process):
             subject = {"kind": "flow", **self.label(call), "stage": call["stage"], "name": str(i + 1) if i < n_args else "self",
                        "in": self.source(serial)} | ({"in_of": " of ".join(words)} if words else {})
             key = tuple(subject.items())
-            self.flows.setdefault(key, [0, False])[0] += 1
+            self.flows.setdefault(key, [0, False, False])[0] += 1
             self.all_flows[key] += 1
 
     def say_again(self, call, attribute, what):
@@ -201,7 +204,9 @@ class Facts(Process):
         if not self.n_windows:
             self.say_order()
         for (label, stage), counter in self.counters.items():
-            n, is_known = counter
+            n, is_known, _ = counter
+            if not self.is_counted(counter, stage):
+                continue
             if not is_known:
                 self.say_absent(label, stage)
             subject = {"kind": "window", **dict(label), "stage": stage}
@@ -210,9 +215,11 @@ class Facts(Process):
             if n:
                 self.say(subject, None, "count_even", n % 2 == 0)
                 self.say(subject, None, "count_where", n)
-            counter[:] = 0, True
+            counter[:2] = 0, True
         for key, counter in self.flows.items():
-            n, is_known = counter
+            n, is_known, _ = counter
+            if not self.is_counted(counter, dict(key).get("stage")):
+                continue
             if not is_known:
                 self.say_never(key)
             self.say(dict(key), None, "flows", n)
@@ -220,8 +227,18 @@ class Facts(Process):
                 self.say(dict(key), None, "flows_later", n)
             if n:
                 self.say(dict(key), None, "flows_where", n)
-            counter[:] = 0, True
+            counter[:2] = 0, True
         self.n_windows += 1
+        self.begun_in = None
+
+    def is_counted(self, counter, stage):
+        """Not of training, as other windows have it, in one that an evaluation began."""
+        is_even = self.begun_in != "evaluation"
+        counter[2] |= is_even and counter[0] > 0
+        if is_even or not counter[2] or stage == "evaluation":
+            return True
+        counter[0] = 0
+        return False
 
     def say_absent(self, label, stage):
         subject = {"kind": "window", **dict(label), "stage": stage}
