@@ -382,11 +382,12 @@ time.sleep(4); p.kill(); p.wait(); print("done")
 
     @unittest.skipUnless(FAILING_DISK, "the library that is preloaded was not built")
     def test_a_child_killed_before_it_could_tell_of_its_write(self):
+        """Of its second: the first has what there was at once."""
         child = self.script(START + "yard.many(300); time.sleep(9)", "child.py")
         library = shutil.copy(FAILING_DISK, self.work)
         text = f"""
 import os, subprocess, sys
-env = dict(os.environ, LD_PRELOAD={str(library)!r}, FAILING_DISK="1:1:0")
+env = dict(os.environ, LD_PRELOAD={str(library)!r}, FAILING_DISK="2:1:0")
 print(subprocess.run([sys.executable, {str(child)!r}], env=env).returncode)
 """
         run = self.trace(text)
