@@ -439,6 +439,16 @@ static void compare_earlier(struct tc_fact_watch *w, struct tc_fact_pack *pack,
     }
 }
 
+/* What a model chooses becomes what it should choose, or is it no more: whether all of a batch is
+ * right says nothing. */
+static bool has_choice(const struct tc_fact_pack *pack)
+{
+    for (size_t i = 0; i < pack->n_tensors; i++)
+        if (pack->is_computed[i] && pack->is_counted[i])
+            return true;
+    return false;
+}
+
 static void read_contents(struct tc_facts *facts, const struct tc_fact_watch *w,
                           struct tc_fact_reader *reader, const struct tc_call *call)
 {
@@ -450,7 +460,7 @@ static void read_contents(struct tc_facts *facts, const struct tc_fact_watch *w,
     tc_strbuf_reset(&text);
     print_pairs(call->equal, &text);
     print_pairs(call->alias, &text);
-    if (facts->pack.n_tensors > 1 && !facts->pack.has_samples)
+    if (facts->pack.n_tensors > 1 && !facts->pack.has_samples && !has_choice(&facts->pack))
         tc_fact_add_text(reader, NULL, TC_ATTRIBUTE_ALIKE,
                          (struct tc_str){text.text ? text.text : "", (uint32_t)text.size});
     tc_strbuf_release(&text);
@@ -867,7 +877,8 @@ void tc_fact_call_ends(struct tc_facts *facts, struct tc_fact_watch *w, const st
     }
     if (!call->raised)
         meet_scalar(facts, w, open, "value", call->end->value,
-                    tc_fact_is_of_script(call) && call->role != TC_ROLE_OPERATOR);
+                    tc_fact_is_of_script(call) && call->role != TC_ROLE_OPERATOR &&
+                        call->role != TC_ROLE_INIT);
     if (!call->raised && call->role == TC_ROLE_DATA)
         meet_batch_numbers(facts, w, open, "value", call->end->value);
     tc_fact_inside_ends(facts, w, open->inside);

@@ -93,6 +93,7 @@ static void keep_tensor(struct tc_fact_pack *p, const struct tc_fact_tensor *t)
     p->n_elements[i] = t->shape && t->shape->kind == TC_VALUE_ARRAY ? t->n_elements : 1;
     p->is_varied[i] = is_varied(t);
     p->is_computed[i] = tc_value_is_true(t->requires_grad);
+    p->is_counted[i] = t->summary != NULL;
     p->tensors[i] = tc_value_int(t->id, -1);
 }
 

@@ -28,6 +28,7 @@ struct tc_fact_pack {
     struct tc_str rows[TC_FACT_TENSORS]; /* a digest of each, 8 digits; no text: not recorded */
     bool is_computed[TC_FACT_TENSORS];   /* takes a gradient, or a model computed it; set so, too */
     const char *trained[TC_FACT_TENSORS]; /* how many of them were trained on, or NULL; set so */
+    bool is_counted[TC_FACT_TENSORS];     /* of whole numbers, or of truth values */
     uint32_t n_elements[TC_FACT_TENSORS];
     bool is_varied[TC_FACT_TENSORS];      /* so that it does not come again by chance */
     const char *earlier[TC_FACT_TENSORS]; /* was it met in an earlier step? JSON, or NULL; set so */
