@@ -37,7 +37,7 @@ static bool says_frozen(const struct tc_call *call)
     const struct tc_value *said = tc_value_get(tc_value_get(call->self, "attrs"), "requires_grad");
 
     return call->role == TC_ROLE_LAYER && said && said->kind == TC_VALUE_BOOL && !said->boolean &&
-           class.text && !strncmp(class.text, "torch.", strlen("torch."));
+           class.size > strlen("torch.") && !memcmp(class.text, "torch.", strlen("torch."));
 }
 
 static bool is_said_frozen(const struct tc_call *call)

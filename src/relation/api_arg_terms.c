@@ -95,11 +95,16 @@ static int64_t serial_of(const struct tc_value *tensor)
     return tc_value_int(tc_value_get(tensor, "id"), TC_NONE);
 }
 
-static bool is_float(const struct tc_value *tensor)
+static bool is_of(const struct tc_value *tensor, const char *name)
 {
     const struct tc_str dtype = tc_value_str(tc_value_get(tensor, "dtype"));
 
-    return dtype.text && strstr(dtype.text, "float");
+    return dtype.text && memmem(dtype.text, dtype.size, name, strlen(name));
+}
+
+static bool is_float(const struct tc_value *tensor)
+{
+    return is_of(tensor, "float");
 }
 
 static bool is_number(const struct tc_value *v)
@@ -180,9 +185,9 @@ static void follow_graph(struct losses *losses, const struct tc_call *call,
 static bool is_about(const struct tc_value *result, double number)
 {
     const double scale = fmax(fabs(number), fabs(number_in(result)));
-    const bool is_short = strstr(tc_value_str(tc_value_get(result, "dtype")).text, "float16");
+    const double share = is_of(result, "float16") ? 1e-2 : 1e-6;
 
-    return fabs(number_in(result) - number) <= scale * (is_short ? 1e-2 : 1e-6);
+    return fabs(number_in(result) - number) <= scale * share;
 }
 
 /* Each of two numbers has a part in their sum. */
