@@ -25,6 +25,8 @@ enum tc_phase {
     TC_PHASE_FORWARD = 1,
     TC_PHASE_BACKWARD = 2, /* since the last optimizer step */
     TC_PHASE_UNSCALE = 4,
+    TC_PHASE_GRAPH = 8,     /* a forward of a root module with gradients */
+    TC_PHASE_NO_GRAPH = 16, /* the last such forward was without, maybe in a window before */
 };
 
 /* One thing inside a call that an invariant may speak of, the symbol of its words:

@@ -47,6 +47,11 @@ static bool is_false(const struct tc_value *value)
     return value && value->kind == TC_VALUE_BOOL && !value->boolean;
 }
 
+static bool is_without_graph(const struct tc_call *call)
+{
+    return tc_value_get(call->ctx, "grad") || tc_value_get(call->ctx, "inference");
+}
+
 static tc_sym member_descriptor(struct tc_strtab *symbols, const struct tc_call *call)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
@@ -54,9 +59,8 @@ static tc_sym member_descriptor(struct tc_strtab *symbols, const struct tc_call 
     if (!call->is_root)
         return call->fn;
     bool is_eval = is_false(tc_value_get(tc_value_get(call->self, "attrs"), "training"));
-    bool no_grad = tc_value_get(call->ctx, "grad") || tc_value_get(call->ctx, "inference");
     tc_strbuf_addf(&text, "root.forward[%s,%s]", is_eval ? "eval" : "train",
-                   no_grad ? "no_grad" : "grad");
+                   is_without_graph(call) ? "no_grad" : "grad");
     tc_sym descriptor = tc_strtab_intern(symbols, text.text, text.size);
     tc_strbuf_release(&text);
     return descriptor;
@@ -107,8 +111,11 @@ void tc_window_call_begins(struct tc_process *process, struct tc_strtab *symbols
 
 static void pass_phase(struct tc_process *process, const struct tc_call *call)
 {
-    if (call->is_root)
-        process->phases |= TC_PHASE_FORWARD;
+    if (call->is_root && is_without_graph(call))
+        process->phases |= TC_PHASE_FORWARD | TC_PHASE_NO_GRAPH;
+    else if (call->is_root)
+        process->phases =
+            (process->phases & ~(unsigned)TC_PHASE_NO_GRAPH) | TC_PHASE_FORWARD | TC_PHASE_GRAPH;
     else if (call->role == TC_ROLE_BACKWARD)
         process->phases |= TC_PHASE_BACKWARD;
     else if (call->role == TC_ROLE_UNSCALE)
@@ -254,7 +261,7 @@ void tc_window_next(struct tc_process *process, bool is_late)
     window->members.n = 0;
     window->has_step = window->has_autocast = window->is_pause = false;
     window->grads = TC_SYM_NONE;
-    process->phases = 0;
+    process->phases &= TC_PHASE_NO_GRAPH;
 }
 
 void tc_window_release(struct tc_window *window)

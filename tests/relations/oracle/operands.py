@@ -115,7 +115,8 @@ def about_gradients(call, value, tensors):
     asks = [v["requires_grad"] for v in tensors if v["dtype"] in FLOATS and "requires_grad" in v]
     if call["role"] != "function" or len(tensors) < 2 or value["shape"] or value["dtype"] not in FLOATS or not asks:
         return
-    yield "args.some.requires_grad", "is", text(any(asks))
+    if any(asks) or "no graph" not in call["after"] or "graph" in call["after"]:
+        yield "args.some.requires_grad", "is", text(any(asks))
     if len(asks) > 1:
         yield "args.all.requires_grad", "is", text(all(asks))
 

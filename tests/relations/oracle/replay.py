@@ -19,6 +19,7 @@ class Process:
         self.batches, self.window_number = {}, 0
         self.state = collections.defaultdict(dict)
         self.members, self.early = [], []
+        self.phases = set()
         self.new_window()
 
     def new_window(self, why=None, stage=None):
@@ -27,7 +28,7 @@ class Process:
             unused = [i for i, c in enumerate(self.members) if c["root"]
                       and not any(d["role"] == "step" for d in self.members[i:])]
             self.early += self.members[unused[0]:] if unused else []
-        self.phases, self.members = set(), []
+        self.phases, self.members = self.phases & {"no graph"}, []
         self.window_number += 1
         self.has_step = self.has_autocast = self.is_pause = False
         self.grads = "none"
@@ -103,6 +104,9 @@ class Process:
                     self.members.append(call)
                     self.is_pause = call["is_pause"] and (self.is_pause or not self.has_step)
                     self.has_step = True
+            if call["root"]:
+                is_without = {"grad", "inference"} & set(call.get("ctx") or {})
+                self.phases = self.phases | {"no graph"} if is_without else self.phases - {"no graph"} | {"graph"}
             self.phases |= {"forward"} if call["root"] else {call["role"]} & {"backward", "unscale"}
             if call["role"] == "step":
                 self.phases -= {"backward"}

@@ -35,6 +35,16 @@ def healthy(folder, i):
     train(folder)
 
 
+def fine_of_several_batches(folder):
+    """Of answers put together, behind train(): no other forward of the step asked for gradients."""
+    t = Trace(folder)
+    model = t.net("w")
+    t.stage = "training"
+    ask(t, model, False, training=False)
+    loss(t, t.tensor(8, 10) | {"requires_grad": False}, "train.py:14")
+    t.end()
+
+
 def fine_told(folder):
     train(folder, tells=True)
 
