@@ -227,7 +227,7 @@ void check_end(struct tc_app *app, const struct check_options *options, enum tc_
     app->exit_status = exit_status(options, result);
     if (app->exit_status == EXIT_DAMAGED)
         tc_app_error(app, "nothing was found, but the trace is damaged (exit status 3)%s",
-                     !options->quiet ? "" : ": without -q the notes say where");
+                     options->quiet ? ": without -q the notes say where" : "");
 }
 
 enum tc_status check_run(struct tc_app *app, void *options_, struct tc_error *err)

@@ -310,13 +310,22 @@ static void note_answer(struct operand_state *s, const struct tc_event *event)
     tc_map_put(&s->told, object_of(event, value), 1);
 }
 
+/* Was a model asked last without gradients, and none with them in this step? It evaluates so far,
+ * in whatever mode. */
+static bool evaluates(const struct tc_call *call)
+{
+    return (call->after & (TC_PHASE_NO_GRAPH | TC_PHASE_GRAPH)) == TC_PHASE_NO_GRAPH;
+}
+
 static bool is_told(const struct operand_state *s, const struct tc_event *event)
 {
     const struct tc_value *operand = tc_call_next_tensor(event->call, &(uint32_t){0});
     uint64_t ignored;
 
-    return s->told.n && operand && event->call->stage == TC_SYM_TRAINING &&
-           tc_map_get(&s->told, object_of(event, operand), &ignored);
+    if (!operand || event->call->stage != TC_SYM_TRAINING)
+        return false;
+    return evaluates(event->call) ||
+           (s->told.n && tc_map_get(&s->told, object_of(event, operand), &ignored));
 }
 
 /* The outcome without that nothing in it has a gradient; returns how many are left. */

@@ -425,13 +425,6 @@ static bool is_reduction(const struct reading *r, const struct tensor *value)
            is_float(value->dtype);
 }
 
-/* Was a model asked last without gradients, and none with them in this step? It evaluates so far,
- * in whatever mode. */
-static bool evaluates(const struct tc_call *call)
-{
-    return (call->after & (TC_PHASE_NO_GRAPH | TC_PHASE_GRAPH)) == TC_PHASE_NO_GRAPH;
-}
-
 /* A loss of operands of which none requires a gradient trains nothing; one of which all do trains
  * its target as well. */
 static void read_gradients(struct reading *r)
@@ -447,8 +440,7 @@ static void read_gradients(struct reading *r)
     }
     if (!n)
         return;
-    if (n_requiring || !evaluates(r->call))
-        state_whole(r, TC_PATH_SOME_GRADIENT, n_requiring > 0);
+    state_whole(r, TC_PATH_SOME_GRADIENT, n_requiring > 0);
     if (n > 1)
         state_whole(r, TC_PATH_ALL_GRADIENTS, n_requiring == n);
 }
