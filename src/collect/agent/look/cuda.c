@@ -150,12 +150,8 @@ static bool is_denied(int device)
     return devices[device].n_denied && devices[device].n_denied++ % TRY_AGAIN;
 }
 
-static void deny(int device)
+static void deny(int device, struct tc_failure failure)
 {
-    const struct tc_failure failure = tc_driver_failure();
-
-    if (tc_driver_is_captured(failure.code))
-        return;
     if (!tc_driver_is_full(failure)) {
         switch_off(device);
         return;
@@ -179,9 +175,11 @@ static bool allocate_there(struct tc_cuda_job *job, size_t host_size, size_t dev
     return is_allocated;
 }
 
-static struct tc_cuda_job *new_job(int device, size_t host_size, size_t device_size)
+static struct tc_cuda_job *new_job(int device, size_t host_size, size_t device_size,
+                                   bool *is_captured)
 {
     struct tc_cuda_job *job;
+    struct tc_failure failure;
 
     if (is_denied(device))
         return NULL;
@@ -192,7 +190,10 @@ static struct tc_cuda_job *new_job(int device, size_t host_size, size_t device_s
         return job;
     }
     tc_free(job); /* what it has of the device is not worth another call that may fail */
-    deny(device);
+    failure = tc_driver_failure();
+    *is_captured = tc_driver_is_captured(failure.code);
+    if (!*is_captured)
+        deny(device, failure);
     return NULL;
 }
 
@@ -205,17 +206,19 @@ static bool has_room(struct tc_cuda_job *job, size_t answer_size, size_t table_s
     return !job->is_busy;
 }
 
-struct tc_cuda_job *tc_cuda_take(int device, size_t answer_size, size_t table_size)
+struct tc_cuda_job *tc_cuda_take(int device, size_t answer_size, size_t table_size,
+                                 bool *is_captured)
 {
     struct tc_cuda_job *job, **from = &devices[device].idle;
 
+    *is_captured = false;
     while (*from && !has_room(*from, answer_size, table_size))
         from = &(*from)->next;
     job = *from;
     if (job)
         *from = job->next;
     else
-        job = new_job(device, answer_size + table_size, answer_size);
+        job = new_job(device, answer_size + table_size, answer_size, is_captured);
     if (job)
         job->answer_size = answer_size;
     return job;

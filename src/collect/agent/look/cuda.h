@@ -31,8 +31,10 @@ struct tc_cuda_job {
  * so once, and the answer stays no. */
 bool tc_cuda_has_kernel(int device);
 
-/* A job with room for so many bytes, or NULL, as where the device's memory is full. */
-struct tc_cuda_job *tc_cuda_take(int device, size_t answer_size, size_t table_size);
+/* A job with room for so many bytes, or NULL, as where the device's memory is full. *is_captured:
+ * NULL as somebody captures a graph, while which the driver gives no memory. */
+struct tc_cuda_job *tc_cuda_take(int device, size_t answer_size, size_t table_size,
+                                 bool *is_captured);
 
 /*
  * Launch for that table: items and tiles are offsets in host, clear says that answers have to begin

@@ -413,7 +413,7 @@ struct tc_cuda_job *tc_table_start(struct tc_table *table, int device, bool *is_
         PyErr_Clear();
         return NULL;
     }
-    job = tc_cuda_take(device, answer_size, of_items + of_tiles);
+    job = tc_cuda_take(device, answer_size, of_items + of_tiles, is_captured);
     if (!job)
         return NULL;
     job->answer_size = size;

@@ -33,8 +33,8 @@ int tc_table_device(const char *name);
  * TC_CUDA_MAX_DEVICES tables. False, without a Python error, where it does not. */
 bool tc_table_add(struct tc_table *tables, const struct tc_question *question, size_t number);
 
-/* Launch for a table that has questions. NULL: there will be no answers; *is_captured where the
- * stream is being captured. */
+/* Launch for a table that has questions. NULL: there will be no answers; *is_captured where a
+ * capture forbids it: nobody is to be asked. */
 struct tc_cuda_job *tc_table_start(struct tc_table *table, int device, bool *is_captured);
 
 /* Where the answer lies in the job, once started. */
