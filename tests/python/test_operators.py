@@ -28,6 +28,18 @@ del opt
 """
 
 
+# Of each module, and by each kind of name; what only asks for something beside them.
+NAMES = """
+import torch
+x = torch.rand(3, 4)
+x.softmax(dim=1).clamp_min(0.1).t()
+mask = (x > 0) & (x < 2)
+mask ^= True
+torch.arange(4) // 2
+torch.linalg.norm(x); torch.special.expit(x); torch.fft.rfft(x); torch.unique(mask); torch.einsum("ij->j", x)
+x.numel(), x.size(), x.is_contiguous(), x.stride(), x.sum().item(), x.tolist(), x.cpu(), torch.is_tensor(x), torch.get_num_threads()
+"""
+
 LARGE = """
 import torch
 class Numbers(torch.utils.data.Dataset):
@@ -89,6 +101,17 @@ class Operators(Case):
         self.assertIs(self.head["operators"], True)
         self.assertEqual(calls[4]["args"], {"other": 1})
         self.assertEqual(calls[7]["alias"], [["args.input", "args.other"]])
+
+    def test_whatever_torch_computes_is_one(self):
+        run = self.traced(NAMES)
+        self.assert_no_errors(run)
+        role = {r["fn"]: r["role"] for r in run.records() if r["type"] == "api"}
+        calls = [r for r in run.records() if r["type"] == "call" and role[r["fn"]] == "operator"]
+        self.assertEqual([r["fn"].removeprefix("torch.").removeprefix("Tensor.") for r in calls],
+                         ["softmax", "clamp_min", "t", "gt", "lt", "logical_and", "logical_xor_", "floor_divide",
+                          "linalg.norm", "special.expit", "fft.rfft", "unique", "sum"])
+        self.assertEqual([calls[0]["args"], calls[1]["args"], calls[7]["args"]],
+                         [{"dim": 1, "dtype": None}, {"min": 0.1}, {"other": 2}])
 
     def test_an_index_shows_its_bounds(self):
         written = self.calls()[-1]

@@ -207,14 +207,31 @@ def _item(torch, name, *operands):
             agent.redirect_item(cls, number, params, len(operands) > 1)
 
 
+def _is_operator(name):
+    return not name.startswith((*table.INNER_OPERATORS, *table.SKIPPED_PREFIXES)) and name not in table.NO_OPERATORS
+
+
+def _operator_functions(torch, owner):
+    """Names of the module's functions that compute something; its others set it up, or read files."""
+    known = torch._C._VariableFunctions
+    for name, function in list(vars(owner).items()):
+        if _is_operator(name) and _is_function(function) and (
+                hasattr(known, function.__name__) or function.__module__ == table.OPERATORS_OF_PYTHON
+                or owner is not torch and isinstance(function, types.BuiltinFunctionType)):
+            yield name
+
+
 def operators(torch):
     """What the script computes with tensors: functions, methods, and the symbols that stand for them. What --apis names is
     traced wherever it is called from, as any function that is named there."""
     taken = _done.union(settings.many("extra"))
-    for name in table.OPERATORS:
-        for owner, path in ((torch, "torch."), (torch.Tensor, "torch.Tensor.")):
-            if path + name not in taken:
-                attempt(path + name, _operator, _attribute(owner, name), path + name)
+    owners = [(path, resolve(path)) for path in table.OPERATOR_MODULES]
+    names = [(path, owner, name) for path, owner in owners if owner for name in _operator_functions(torch, owner)]
+    names += [("torch.Tensor", torch.Tensor, name) for name in dir(torch.Tensor) if _is_operator(name)]
+    for path, owner, name in names:
+        fn = f"{path}.{name}"
+        if fn not in taken:
+            attempt(fn, _operator, _attribute(owner, name), fn)
     for name, (method, operand) in table.SYMBOLS.items():
         attempt(name, _operator, _attribute(torch.Tensor, name), "torch.Tensor." + method, signature.named(operand))
     attempt("torch.Tensor.__getitem__", _item, torch, "__getitem__", "index")

@@ -125,20 +125,14 @@ TABLE = (
         "the same of its pipelines"),
 )
 
-# What the script computes by lines of its own, which libraries do thousands of times a step. Functions of torch and
-# methods of torch.Tensor; a name that only one of the two has is looked for there alone.
-OPERATORS = """add sub mul div pow remainder matmul mm mv dot outer addmm baddbmm addcmul addcdiv lerp neg reciprocal abs
-    sqrt rsqrt square log log1p expm1 sin cos tanh sigmoid sign round floor ceil
-    sum mean prod std var norm max min amax amin argmax argmin median logsumexp cumsum cumprod all any
-    maximum minimum where eq ne lt le gt ge logical_and logical_or logical_not isnan isinf
-    view reshape flatten transpose permute squeeze unsqueeze expand repeat repeat_interleave flip roll split chunk
-    unbind narrow tril triu
-    gather scatter scatter_add index_select index_add masked_fill masked_select take_along_dim topk sort argsort
-    multinomial bernoulli one_hot
-    clone detach tensor as_tensor float half double long int bool type_as to new_tensor requires_grad_ detach_ retain_grad
-    add_ sub_ mul_ div_ pow_ lerp_ addcmul_ addcdiv_ neg_ clamp_ masked_fill_ scatter_ scatter_add_ index_add_ index_copy_
-    bernoulli_
-    fake_quantize_per_tensor_affine fake_quantize_per_channel_affine quantize_per_tensor""".split()
+# What the script computes by lines of its own, which libraries do thousands of times a step: methods of torch.Tensor, and
+# functions of these modules that torch's dispatcher knows or that stand in the other one, whatever releases add to them.
+OPERATOR_MODULES = "torch", "torch.linalg", "torch.fft", "torch.special"
+OPERATORS_OF_PYTHON = "torch.functional"
+
+# None of these: parts of what layers of torch compute, and kernels of one library or device.
+INNER_OPERATORS = ("_", "batch_norm_", "cudnn_", "fbgemm_", "miopen_", "mkldnn_", "native_", "quantized_", "rnn_", "sym_", "segment_",
+                   "sparse_resize_")
 
 # Generators outside of torch, whose draws the script asks for by lines of its own; "*" is every public method.
 DRAWS = (
@@ -160,10 +154,13 @@ SYMBOLS = {
     "__sub__": ("sub", "other"), "__rsub__": ("rsub", "other"), "__isub__": ("sub_", "other"),
     "__mul__": ("mul", "other"), "__rmul__": ("mul", "other"), "__imul__": ("mul_", "other"),
     "__truediv__": ("div", "other"), "__rtruediv__": ("rdiv", "other"), "__itruediv__": ("div_", "other"),
+    "__floordiv__": ("floor_divide", "other"), "__rfloordiv__": ("rfloor_divide", "other"),
     "__mod__": ("remainder", "other"), "__pow__": ("pow", "exponent"), "__rpow__": ("rpow", "other"),
     "__matmul__": ("matmul", "other"), "__eq__": ("eq", "other"), "__ne__": ("ne", "other"),
     "__lt__": ("lt", "other"), "__le__": ("le", "other"), "__gt__": ("gt", "other"), "__ge__": ("ge", "other"),
-    "__and__": ("logical_and", "other"), "__or__": ("logical_or", "other"), "__invert__": ("logical_not", None),
+    "__and__": ("logical_and", "other"), "__iand__": ("logical_and_", "other"),
+    "__or__": ("logical_or", "other"), "__ior__": ("logical_or_", "other"),
+    "__xor__": ("logical_xor", "other"), "__ixor__": ("logical_xor_", "other"), "__invert__": ("logical_not", None),
 }
 
 # Alternatives, tried in order, where a public name has moved between versions, or stands in a package
@@ -217,5 +214,12 @@ UNWRITTEN_METHODS = frozenset("new_empty new_empty_strided resize_ resize_as_ se
 
 # Methods of torch.Tensor that only describe it: --tensor-methods leaves them out.
 DESCRIPTIONS = frozenset("""dim ndimension size numel nelement stride storage storage_offset
-    storage_type untyped_storage element_size data_ptr type dense_dim sparse_dim names
-    stack_names""".split())
+    storage_type untyped_storage element_size data_ptr const_data_ptr type dense_dim sparse_dim names
+    stack_names dim_order""".split())
+
+# Nor are these operators: they ask for a type, hand memory on, or wait for a call.
+NO_OPERATORS = DESCRIPTIONS | UNWRITTEN_METHODS | frozenset("""can_cast promote_types result_type
+    item tolist numpy cpu cuda xpu ipu mtia contiguous pin_memory share_memory_ record_stream to_mkldnn
+    empty empty_like empty_permuted empty_quantized empty_strided from_file frombuffer
+    backward register_hook register_post_accumulate_grad_hook apply_ map_ map2_ module_load
+    rename rename_ refine_names align_to align_as""".split())
