@@ -502,10 +502,27 @@ static void read_kind(struct tc_fact_reader *r, const struct tc_value *v)
         add_as_it_is(r, TC_ATTRIBUTE_TENSOR, TC_FACT_NO_TENSOR);
 }
 
+/* A number that JSON has no word for, or a long text, is an object of one member: that is the
+ * value.
+ */
+static const struct tc_value *as_scalar(const struct tc_value *v)
+{
+    const struct tc_member *only =
+        v->kind == TC_VALUE_OBJECT && v->n && v->members[0].value.kind == TC_VALUE_STR
+            ? &v->members[0]
+            : NULL;
+
+    return only && (tc_str_is(only->key, "float") || tc_str_is(only->key, "int") ||
+                    tc_str_is(only->key, "str"))
+               ? &only->value
+               : v;
+}
+
 static void read_value(struct tc_fact_reader *r, const struct tc_value *v, unsigned depth)
 {
     if (depth > TC_FACT_DEPTH)
         return;
+    v = as_scalar(v);
     read_kind(r, v);
     if (v->kind == TC_VALUE_ARRAY) {
         read_array(r, v, depth);

@@ -49,6 +49,8 @@ def sizes(v):
 
 def statements(v, path, depth=0, has_class=False, tells_keys=False):
     """(path, attribute, value) of a value and what is in it. What is no tensor says so, and what is no scalar."""
+    if isinstance(v, dict) and next(iter(v), None) in ("float", "int", "str") and isinstance(next(iter(v.values())), str):
+        v = next(iter(v.values()))
     if not is_tensor(v):
         yield path, "tensor", None
     if isinstance(v, (dict, list)):
