@@ -945,14 +945,17 @@ void tc_fact_own_begins(struct tc_facts *facts, struct tc_fact_watch *w, const s
         meet_trends(facts, w, open, "args", call->args);
 }
 
-/* Tensors are made by what it calls; an array that none of that shows is its own. */
+/* Tensors are made by what it calls; what none of that shows is its own: an array, and what a
+ * package computes. */
 static void give_on_own(struct tc_fact_watch *w, const struct tc_fact_open *open,
                         const struct tc_call *call)
 {
     const struct tc_value *value = call->end->value;
     const int64_t serial = tc_value_int(tc_value_get(value, "id"), TC_NONE);
+    const bool is_made = tc_value_get(value, "array") ||
+                         (call->role == TC_ROLE_PACKAGE && tc_value_get(value, "tensor"));
 
-    if (tc_value_get(value, "array") && serial > open->latest && !tc_fact_producer(w, serial))
+    if (is_made && serial > open->latest && !tc_fact_producer(w, serial))
         produce(w, serial, tc_fact_word(w->labels.items[open->label].fn, 0, 0));
 }
 

@@ -48,6 +48,7 @@
     X(DRAW, "draw", TC_TRAIT_CLOSE)                                                               \
     X(OWN, "own", TC_TRAIT_CLOSE | TC_TRAIT_APART)                                                \
     X(MAKE, "make", TC_TRAIT_CLOSE | TC_TRAIT_APART)                                              \
+    X(PACKAGE, "package", TC_TRAIT_CLOSE | TC_TRAIT_APART)                                        \
     X(LIBRARY, "library", TC_TRAIT_MEMBER | TC_TRAIT_SUBJECT | TC_TRAIT_FOREIGN | TC_TRAIT_OUTER) \
     X(METHOD, "method", TC_TRAIT_FOREIGN | TC_TRAIT_OUTER)
 

@@ -102,14 +102,14 @@ def _public_functions(path, owner):
             yield name
 
 
-def _declared(cls, name):
+def declared(cls, name):
     """What stands in the class, or in the nearest base that has it: perhaps a descriptor."""
     return next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), None)
 
 
 def _attribute(owner, name):
     if isinstance(owner, type):
-        return plain(_declared(owner, name))
+        return plain(declared(owner, name))
     return plain(vars(owner).get(name))
 
 
@@ -285,33 +285,13 @@ def draws():
         attempt(fn, _draw, make, fn, False)
 
 
-def _made(function, fn, is_method):
-    if function is None or agent.is_redirected(function) or not wants(fn, agent.ROLE_MAKE):
-        return
-    params = signature.parameters(function, is_method)
-    flags = agent.OWN | (agent.METHOD if is_method else 0)
-    agent.redirect(function, api(fn, agent.ROLE_MAKE, flags, 0, params), params, None, None, False, False)
-
-
-def makers():
-    """Loaders, samplers and datasets, where a line of the script makes one."""
-    path, classes, functions = table.MAKERS
-    module = sys.modules.get(path)
-    for name in classes.split():
-        init = vars(getattr(module, name, object)).get("__init__")
-        if isinstance(init, types.FunctionType):
-            attempt(f"{path}.{name}", _made, init, f"{path}.{name}.__init__", True)
-    for name in functions.split():
-        attempt(f"{path}.{name}", _made, getattr(module, name, None), f"{path}.{name}", False)
-
-
 def extra_function(path):
     """One more function or method, named in the file of --apis."""
     owner_path, _, name = path.rpartition(".")
     owner = resolve(owner_path)
     if path in _done or owner is None:
         return
-    is_method = isinstance(owner, type) and not isinstance(_declared(owner, name), staticmethod)
+    is_method = isinstance(owner, type) and not isinstance(declared(owner, name), staticmethod)
     function = _attribute(owner, name)
     if function is not None and not agent.is_redirected(function):
         _done.add(path)

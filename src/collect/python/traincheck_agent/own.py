@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions and classes that the script's own files define: they are found where the modules of these files name them."""
-import json
 import os
 import sys
 import types
 
 import _traincheck_agent as agent
-from . import install, names, owners, process, settings, signature
+from . import install, named, names, owners, settings, signature, withheld
 
 MAX_FUNCTIONS = 400  # a script that defines more is a library
 MAX_NAMES = 500  # objects whose names are looked for, and as many tensors and arrays, of which each step makes new ones
@@ -14,6 +13,7 @@ MAX_NAMES = 500  # objects whose names are looked for, and as many tensors and a
 _SPECIAL = ("__init__", "__call__", "__getitem__", "__iter__", "__next__")
 
 _modules = {}  # name of a module of the script's: those of its names that have been looked at
+_read = set()  # those whose files have been read
 _n_functions = 0
 _n_names = [0, 0]
 
@@ -32,17 +32,6 @@ def _is_own(module):
     if module.__name__ in owners.PROGRAM:
         return True
     return file is not None and _is_in_folder(file) and owners.owner_of(file, vars(module)) == "user"
-
-
-def _has_secret(function):
-    code = function.__code__
-    return any(process.is_secret(name) for name in code.co_varnames[:code.co_argcount + code.co_kwonlyargcount])
-
-
-def _guarded(param):
-    """A default is told as what is given would be."""
-    value = json.loads(param.default) if param.default else None
-    return param._replace(default=f'{{"str":"","len":{len(value)}}}') if agent.is_withheld(value) else param
 
 
 def _is(value, *kinds):
@@ -72,14 +61,14 @@ def _trace(value, module, flags, key):
     """key: what the module or class calls it, which a lambda has for its only name."""
     global _n_functions
     function = _function_of(value, module)
-    if function is None or agent.is_redirected(function) or _n_functions >= MAX_FUNCTIONS or _has_secret(function):
+    if function is None or agent.is_redirected(function) or _n_functions >= MAX_FUNCTIONS or withheld.has_secret(function):
         return
     name = function.__qualname__.replace("<lambda>", key).replace(".<locals>", "")
     fn = f"{'__main__' if module.__name__ in owners.PROGRAM else module.__name__}.{name}"
     if install.wants(fn, agent.ROLE_OWN) and fn not in settings.many("extra"):
         _n_functions += 1
-        flags |= agent.SECRET if process.is_secret(key) else 0
-        params = tuple(tuple(map(_guarded, params)) for params in signature.outside_parameters(function, bool(flags & agent.METHOD)))
+        flags |= agent.SECRET if withheld.is_secret(key) else 0
+        params = withheld.guarded(signature.outside_parameters(function, bool(flags & agent.METHOD)))
         number = agent.add_api(fn, agent.ROLE_OWN, flags, 0, signature.defaults(params))
         install.roles[fn] = agent.ROLE_OWN
         agent.redirect(function, number, params, None, None, False, False)
@@ -103,6 +92,9 @@ def _class(cls, module):
 def _look_at(name):
     """What the module names since the last time."""
     module, known = sys.modules.get(name), _modules[name]
+    if name not in _read and module is not None:
+        _read.add(name)
+        install.attempt(name, named.meet, module)
     if module is None or len(vars(module)) == len(known):
         return
     found = vars(module).copy()
@@ -121,6 +113,8 @@ def imported(name):
     """A module is there; the script's own are looked through once torch is."""
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
+    if "torch" in sys.modules:
+        named.find(name.partition(".")[0])
     if name in _modules or not isinstance(file, str) or file.startswith((owners.STDLIB, *owners.site_folders())) or not _is_own(module):
         return
     _modules[name] = frozenset()
@@ -132,6 +126,7 @@ def look():
     """The script has new names of its own."""
     for name in list(_modules):
         _look_at(name)
+    named.find_all()
 
 
 def start():

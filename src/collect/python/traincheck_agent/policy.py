@@ -52,7 +52,6 @@ def _operators(torch):
     if _are_own_lines_traced():
         install.operators(torch)
         install.draws()
-        install.makers()
         own.start()
 
 

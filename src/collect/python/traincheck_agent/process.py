@@ -9,6 +9,7 @@ import _traincheck_agent as agent
 from . import install, relied, settings
 from .owners import working_folder
 from .signature import json_text
+from .withheld import is_secret
 
 _role = "main"
 _rank = None
@@ -37,21 +38,7 @@ def rank_and_world():
         return None, None
 
 
-# Whole words of an option's name: --tokenizer and --max-tokens hold no secret.
-_SECRET = frozenset(("key", "apikey", "token", "secret", "secrets", "password", "passwd", "pwd", "passphrase", "credential",
-                     "credentials", "auth", "bearer"))
 _MASK = "***"
-
-
-def _words(name):
-    """Of --hf_token, wandb.api_key, dbPassword, HFToken."""
-    text = "".join(" " + c if c.isupper() and (not before.isupper() or after.islower()) else c if c.isalnum() else " "
-                   for before, c, after in zip("-" + name, name, name[1:] + "-"))
-    return text.lower().split()
-
-
-def is_secret(name):
-    return not _SECRET.isdisjoint(_words(name))
 
 
 def _without_user(argument):

@@ -144,9 +144,14 @@ DRAWS = (
     ("numpy.random", "Generator", "*"),
 )
 
-# What a line of the script's own makes batches of; and functions that do.
-MAKERS = ("torch.utils.data", """DataLoader TensorDataset Subset ConcatDataset StackDataset ChainDataset RandomSampler SequentialSampler
-    WeightedRandomSampler SubsetRandomSampler BatchSampler DistributedSampler""", "random_split")
+# What the script's own files call by name is traced whatever package it is of (named.py), but for these: they draw, log, show
+# progress, read options, or speak to devices and launchers. Of the standard library a few modules alone.
+UNNAMED = tuple("""IPython absl click clearml comet_ml fire hydra loguru matplotlib mlflow neptune omegaconf plotly psutil pynvml pytest
+    requests rich seaborn tabulate tensorboard tensorboardX termcolor torch.backends torch.cuda torch.multiprocessing torch.profiler
+    torch.utils.tensorboard torchinfo torchsummary tqdm tyro wandb yaml""".split())
+NAMED_OF_STDLIB = frozenset("bisect copy heapq math statistics".split())
+# What computes with tensors and calls nothing that is told of: a call there is an operator.
+COMPUTING = "torch.distributions",
 
 # Operators of the language, as the methods that they stand for and the names of their operand.
 SYMBOLS = {

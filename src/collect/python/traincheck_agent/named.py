@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the script's own files name of packages: their sources tell what they import, and what they name of it.
+
+A call of it is traced where a line of the user's own makes it. Of a class these are the constructor, and the methods that the
+files call, on whatever object.
+"""
+import ast
+import sys
+import types
+
+import _traincheck_agent as agent
+from . import install, owners, settings, signature, table, withheld
+
+MAX_NAMES = 400  # paths of a script; one that calls more is a library
+_MAX_SOURCE = 1 << 20  # bytes of a file; larger ones are made by a program
+
+_pending = {}  # top-level package: the paths in it that have not been found yet
+_methods = set()  # names that the files call on objects
+_classes = {}  # those that were found, and their paths
+_n_paths = 0
+
+
+class _Reader(ast.NodeVisitor):
+    """What a file imports, anywhere in it, what it names, and which methods it calls."""
+
+    def __init__(self):
+        self.imports, self.chains, self.methods = {}, [], set()
+
+    def visit_Import(self, node):
+        for name in node.names:
+            first = name.name.partition(".")[0]
+            self.imports[name.asname or first] = name.name if name.asname else first
+
+    def visit_ImportFrom(self, node):
+        for name in node.names if node.module and not node.level else ():
+            self.imports[name.asname or name.name] = f"{node.module}.{name.name}"
+
+    def visit_Name(self, node):
+        self.chains.append([node.id])
+
+    def visit_Attribute(self, node):
+        chain = _chain(node)
+        if chain:
+            self.chains.append(chain)
+        else:
+            self.generic_visit(node)
+
+    def visit_Call(self, node):
+        if isinstance(node.func, ast.Attribute):
+            self.methods.add(node.func.attr)
+        self.generic_visit(node)
+
+
+def _chain(node):
+    """["np", "linalg", "norm"] of np.linalg.norm; None where it does not begin with a name."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else None
+
+
+def _read(source):
+    """Returns: ({dotted path that is named}, {name of a method that is called})"""
+    reader = _Reader()
+    reader.visit(ast.parse(source))
+    return {".".join((reader.imports[first], *rest)) for first, *rest in reader.chains if first in reader.imports}, reader.methods
+
+
+def meet(module):
+    """One more file of the script's own."""
+    global _n_paths
+    file = getattr(module, "__file__", None)
+    if not isinstance(file, str) or not file.endswith(".py"):
+        return
+    with open(file, "rb") as stream:
+        source = stream.read(_MAX_SOURCE + 1)
+    paths, methods = _read(source) if len(source) <= _MAX_SOURCE else ((), ())
+    for path in sorted(paths):
+        package = path.partition(".")[0]
+        if not _is_below(path, table.UNNAMED) and _n_paths < MAX_NAMES:
+            _n_paths += 1
+            _pending.setdefault(package, set()).add(path)
+    if not _methods.issuperset(methods):
+        _methods.update(methods)
+        for cls, path in _classes.items():
+            _trace_methods(cls, path)
+
+
+def _is_below(path, names):
+    return any(path == name or path.startswith(name + ".") for name in names)
+
+
+def _is_of_stdlib(package):
+    origin = getattr(getattr(sys.modules[package], "__spec__", None), "origin", None)
+    return origin in ("built-in", "frozen") or isinstance(origin, str) and origin.startswith(owners.STDLIB) and not any(
+        owners.is_below(origin, folder) for folder in owners.site_folders())
+
+
+def find(package):
+    """Trace what has come to be there of a package."""
+    paths = _pending.get(package, ())
+    if paths and package in sys.modules and package not in table.NAMED_OF_STDLIB and _is_of_stdlib(package):
+        paths.clear()
+    for path in sorted(paths):
+        found = _resolve(path)
+        if found is not None:
+            paths.discard(path)
+            install.attempt(path, _trace_path, path, found)
+    if not paths:
+        _pending.pop(package, None)
+
+
+def find_all():
+    for package in list(_pending):
+        find(package)
+
+
+def _resolve(path):
+    """What stands in a module, or in a class there, under a dotted path; None: not yet. No object is asked, as it may answer by
+    code of its own."""
+    parts = path.split(".")
+    n = next((n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in sys.modules), 0)
+    found = sys.modules[".".join(parts[:n])] if n else None
+    for name in parts[n:]:
+        found = install.declared(found, name) if isinstance(found, type) else vars(found).get(name) \
+            if isinstance(found, types.ModuleType) else None
+    return found
+
+
+def _is_function(value):
+    """Such as have a slot; what a package wraps its functions in may have none."""
+    return isinstance(value, (types.FunctionType, types.BuiltinFunctionType)) or type(value).__module__.partition(".")[0] == "numpy"
+
+
+def _trace_path(path, found):
+    if isinstance(found, type):
+        _trace_class(found, path)
+        return
+    function = install.plain(found)
+    owner = _resolve(path.rpartition(".")[0])
+    is_method = isinstance(found, (types.MethodType, classmethod)) or isinstance(owner, type) and not isinstance(found, staticmethod)
+    if _is_function(function):
+        _trace(function, path, agent.ROLE_PACKAGE, is_method)
+
+
+def _trace_class(cls, path):
+    if cls in _classes or issubclass(cls, BaseException) or hasattr(cls, "__enter__"):
+        return  # what a `with` enters has a record as context of calls, or none
+    _classes[cls] = path
+    init = install.plain(install.declared(cls, "__init__"))
+    if isinstance(init, types.FunctionType):
+        _trace(init, f"{path}.__init__", agent.ROLE_MAKE, True)
+    _trace_methods(cls, path)
+
+
+def _is_of(cls, *prefixes):
+    return cls.__module__.startswith(prefixes)
+
+
+def _has_rows(cls, name):
+    """Has the table a row for it, or for what it is a part of? The forward of modules, steps of optimizers and schedulers, batches."""
+    if any(_is_of(base, "torch.optim.optimizer", "torch.optim.lr_scheduler", "torch.utils.data.") for base in cls.__mro__):
+        return True
+    is_module = any(_is_of(base, "torch.nn.modules.module") for base in cls.__mro__)
+    declaring = next((base for base in cls.__mro__ if name in vars(base)), object)
+    return is_module and (name in ("__call__", "forward", "train", "eval") or _is_of(declaring, "torch.nn.modules.module"))
+
+
+def _trace_methods(cls, path):
+    for name in sorted(_methods | {"__call__"}):
+        if name.startswith("_") and name != "__call__" or _has_rows(cls, name):
+            continue
+        method = install.declared(cls, name)
+        function = install.plain(method)
+        if isinstance(function, types.FunctionType):
+            _trace(function, f"{path}.{name}", agent.ROLE_PACKAGE, not isinstance(method, staticmethod))
+
+
+def _trace(function, fn, role, is_method):
+    if _is_below(getattr(function, "__module__", None) or "", table.COMPUTING):
+        role = agent.ROLE_OPERATOR
+    if agent.is_redirected(function) or not install.wants(fn, role) or fn in settings.many("extra") or withheld.has_secret(function):
+        return
+    of = signature.parameters if fn.startswith("torch.") else signature.outside_parameters
+    params = withheld.guarded(of(function, is_method))
+    flags = agent.OWN | (agent.METHOD if is_method else 0) | (agent.OUTERMOST if role == agent.ROLE_OPERATOR else 0)
+    try:
+        agent.redirect(function, install.api(fn, role, flags, 0, params), params, None, None, False, False)
+    except TypeError:  # no slot
+        pass

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a script calls of packages by name is in the trace where its own lines call it."""
+import unittest
+
+from traced import Case
+
+SCRIPT = """
+import copy, json, math, time
+import numpy as np
+import torch
+from torch import nn
+from torch.distributions import Normal, kl_divergence
+from torch.optim.swa_utils import AveragedModel
+def rate(step): return math.cos(step)
+def main():
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.metrics import f1_score as score
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(3, 2), nn.Dropout(p=0.2))
+    average = AveragedModel(copy.deepcopy(net))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2)
+    x = torch.from_numpy(StandardScaler(with_mean=False).fit_transform(np.eye(3)).astype("float32"))
+    for step in range(3):
+        optimizer.zero_grad()
+        said = Normal(net(x), 1 + rate(step))
+        (kl_divergence(said, Normal(0.0, 1.0)).mean() - said.log_prob(said.rsample()).mean()).backward()
+        optimizer.step()
+        schedule.step()
+        average.update_parameters(net)
+        hard = np.argmax(said.loc.detach().numpy(), axis=1)
+        score(hard, hard, average="macro")
+    json.dumps({"time": time.time()})
+main()
+"""
+
+
+class Named(Case):
+    def calls_of(self, run, *roles):
+        self.assert_no_errors(run)
+        role = {r["fn"]: r["role"] for r in run.records() if r["type"] == "api"}
+        return [r for r in run.records() if r["type"] == "call" and role[r["fn"]] in roles]
+
+    def count(self, calls):
+        names = [r["fn"] for r in calls]
+        return {name: names.count(name) for name in names}
+
+    def test_functions_constructors_and_methods(self):
+        run = self.traced(SCRIPT)
+        self.assertEqual(self.count(self.calls_of(run, "make")), {
+            "torch.nn.Linear.__init__": 1, "torch.nn.Dropout.__init__": 1, "torch.nn.Sequential.__init__": 1,
+            "torch.optim.swa_utils.AveragedModel.__init__": 1, "torch.optim.SGD.__init__": 1, "torch.optim.lr_scheduler.StepLR.__init__": 1,
+            "sklearn.preprocessing.StandardScaler.__init__": 1})
+        self.assertEqual(self.count(self.calls_of(run, "package")), {
+            "copy.deepcopy": 1, "sklearn.preprocessing.StandardScaler.fit_transform": 1, "numpy.eye": 1, "math.cos": 3,
+            "torch.optim.swa_utils.AveragedModel.update_parameters": 3, "numpy.argmax": 3, "sklearn.metrics.f1_score": 3})
+        # what distributions compute are operators, with content
+        operators = self.count(self.calls_of(run, "operator"))
+        self.assertEqual([operators.get(f"torch.distributions.{name}") for name in
+                          ("Normal.__init__", "Normal.rsample", "Normal.log_prob", "kl_divergence")], [6, 3, 3, 3])
+
+    def test_what_is_told_of_a_call(self):
+        calls = {r["fn"]: r for r in reversed(self.calls_of(self.traced(SCRIPT), "make", "package", "operator"))}
+        dropout = calls["torch.nn.Dropout.__init__"]
+        self.assertEqual((dropout["at"], dropout["by"], dropout["args"]["p"]), ("script.py:13", "user", 0.2))
+        score = calls["sklearn.metrics.f1_score"]
+        self.assertEqual((score["args"]["y_true"]["name"], score["args"]["y_true"]["shape"], score["args"]["average"]), ("hard", [3], "macro"))
+        self.assertEqual(calls["copy.deepcopy"]["args"]["x"]["object"], "torch.nn.Sequential")
+        self.assertEqual(calls["torch.distributions.Normal.log_prob"]["self"]["object"], "torch.distributions.Normal")
+
+    def test_the_script_does_what_it_did(self):
+        text = SCRIPT + "print(*map(callable, (np.argmax, math.cos, copy.deepcopy)), math.cos(0), np.argmax([1, 3]))\n"
+        self.assertEqual(self.traced(text).out, self.plain(text).out)
+
+    def test_only_lines_of_the_users_own(self):
+        run = self.traced("""
+            import copy, torch
+            class Held:
+                def __deepcopy__(self, memo): return Held()
+            torch.manual_seed(0)
+            copy.deepcopy([[Held()], {"a": Held()}])
+            torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=0.1).state_dict()
+            list(map(copy.copy, [[1], [2]]))
+        """)
+        self.assertEqual(self.count(self.calls_of(run, "package")), {"copy.deepcopy": 1, "copy.copy": 2})
+
+    def test_modules_of_the_script_are_read_too(self):
+        self.script("import statistics\ndef middle(x): return statistics.median(x)\n", "helpers.py")
+        run = self.traced("""
+            import helpers, torch
+            torch.manual_seed(0)
+            print(helpers.middle([3, 1, 2]))
+        """)
+        self.assertEqual([(r["at"], r["args"]) for r in self.calls_of(run, "package") if r["fn"] == "statistics.median"],
+                         [("helpers.py:2", {"data": [3, 1, 2]})])
+
+    def package(self, name, text):
+        """Below site/, which its record says was installed."""
+        for path, content in ((f"site/{name}/__init__.py", text), (f"site/{name}-1.dist-info/RECORD", f"{name}/__init__.py,,\n")):
+            (self.work / path).parent.mkdir(parents=True, exist_ok=True)
+            self.script(content, path)
+
+    def test_secrets_and_what_only_speaks_to_people_are_left_out(self):
+        self.package("hub", "def log_in(token): return len(token)\ndef open_at(url, how='x' * 80): return 1\n")
+        self.package("tqdm", "def bar(x): return x\n")
+        script = self.script("""
+            import hub, torch, tqdm
+            torch.manual_seed(0)
+            hub.log_in("hidden"), hub.open_at("http://me:hidden@host"), tqdm.bar([1])
+        """)
+        run = self.collect(script, env={"PYTHONPATH": str(self.work / "site")})
+        self.assertEqual([(r["fn"], r["args"]) for r in self.calls_of(run, "package")],
+                         [("hub.open_at", {"url": {"str": "", "len": 21}, "how": {"str": "", "len": 80}})])
+        self.assertNotIn("x" * 80, str([r for r in run.records() if r["type"] == "api"]))
+
+    def test_what_is_imported_late_or_twice(self):
+        """In a function, by another name, from a package that is there already, and a name that stands for something else."""
+        self.package("late", "from math import floor\nclass Tool:\n    def use(self, n): return floor(n)\n    def rest(self): pass\n")
+        script = self.script("""
+            import torch
+            torch.manual_seed(0)
+            def first():
+                import late as l
+                tool = l.Tool()
+                return tool.use(1.5), l.floor(2.5), tool
+            def second():
+                from late import Tool as T
+                copy = str
+                return T().use(2.5), copy(1)
+            first(), second()
+        """)
+        run = self.collect(script, env={"PYTHONPATH": str(self.work / "site")})
+        self.assertEqual(self.count(self.calls_of(run, "package")), {"late.Tool.use": 2, "late.floor": 1})
+
+    def test_a_file_that_a_program_has_made_is_passed_over(self):
+        text = "import copy, torch\ntorch.manual_seed(0)\nprint(copy.copy([1]))\n"
+        script = self.script(text + "#" * (1 << 20), "long.py")
+        run = self.collect(script)
+        self.assertEqual((run.out, self.calls_of(run, "package")), ("[1]\n", []))
+
+
+if __name__ == "__main__":
+    unittest.main()
