@@ -128,6 +128,7 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     BY(varying_number, VARIES, ARG_VALUE, LAW, ONE,
        "in a run of %v calls %p is not always the same", "%p was %v"),
     BY(span, SPAN, ARG_VALUE, CHOICE, ONE, "%p is %v", "%p was %v"),
+    BY(sign, SIGN, ARG_VALUE, LAW, ONE, "%p is always %v", "%p was always %v"),
     BY(early_number, MAGNITUDE, ARG_VALUE, LAW, MANY,
        "the root mean square of %p is about as in %v", "the root mean square of %p was %v"),
     BY(early_number, DISTINCT, ARG_VALUE, LAW, MANY,

@@ -53,7 +53,7 @@ struct tc_fact_rule {
 extern const struct tc_fact_rule tc_fact_one_value;    /* the same throughout: one_value.c */
 extern const struct tc_fact_rule tc_fact_few_elements; /* few_elements.c */
 extern const struct tc_fact_rule tc_fact_early_number, tc_fact_how_often, tc_fact_varying_number,
-    tc_fact_span, tc_fact_trend;
+    tc_fact_span, tc_fact_sign, tc_fact_trend;
 
 struct tc_attribute_row {
     const struct tc_fact_rule *rule;

@@ -436,6 +436,9 @@ bool tc_fact_varied(const struct tc_facts *facts, const struct tc_fact_slot *slo
                     struct tc_fact *fact, struct tc_strbuf *out);
 bool tc_fact_spans(const struct tc_facts *facts, const struct tc_fact_slot *slot,
                    struct tc_fact *fact, struct tc_strbuf *out);
+/* And whether its numbers are all on one side of zero. */
+bool tc_fact_signs(const struct tc_facts *facts, const struct tc_fact_slot *slot,
+                   struct tc_fact *fact, struct tc_strbuf *out);
 
 /* ---- call.c, window.c, setting.c, finish.c -------------------------------------------------- */
 

@@ -234,6 +234,9 @@ static void tell(struct tc_facts *facts, tc_sym key, tc_sym value, uint64_t n)
 
 static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot)
 {
+    static bool (*const of_runs[])(const struct tc_facts *, const struct tc_fact_slot *,
+                                   struct tc_fact *, struct tc_strbuf *) = {
+        tc_fact_varied, tc_fact_spans, tc_fact_signs};
     struct tc_strbuf text = TC_STRBUF_INIT;
     struct tc_fact varied;
     const tc_sym key = tc_fact_key_symbol(&slot->fact, facts->table.symbols);
@@ -242,13 +245,12 @@ static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot
         tell(facts, key, tc_strtab_intern_text(facts->table.symbols, TC_FACT_NO_TENSOR), 1);
     for (unsigned i = 0; i < slot->n_values; i++)
         tell(facts, key, slot->values[i], slot->n[i]);
-    if (is_whole(facts) && tc_fact_varied(facts, slot, &varied, &text))
-        tell(facts, tc_fact_key_symbol(&varied, facts->table.symbols),
-             tc_strtab_intern(facts->table.symbols, text.text, text.size), 1);
-    tc_strbuf_reset(&text);
-    if (is_whole(facts) && tc_fact_spans(facts, slot, &varied, &text))
-        tell(facts, tc_fact_key_symbol(&varied, facts->table.symbols),
-             tc_strtab_intern(facts->table.symbols, text.text, text.size), 1);
+    for (size_t i = 0; is_whole(facts) && i < sizeof(of_runs) / sizeof(*of_runs); i++) {
+        tc_strbuf_reset(&text);
+        if (of_runs[i](facts, slot, &varied, &text))
+            tell(facts, tc_fact_key_symbol(&varied, facts->table.symbols),
+                 tc_strtab_intern(facts->table.symbols, text.text, text.size), 1);
+    }
     tc_strbuf_release(&text);
 }
 

@@ -201,9 +201,10 @@ static void add(struct tc_fact_reader *r, enum tc_attribute attribute)
     tc_fact_table_add(r->table, slot_of(r, attribute), r->text.text, r->text.size, r->out);
     if (attribute != TC_ATTRIBUTE_VALUE || !r->table->is_judging)
         return;
-    tc_fact_table_add(r->table, slot_of(r, TC_ATTRIBUTE_VARIES), r->text.text, r->text.size,
-                      r->out);
-    tc_fact_table_add(r->table, slot_of(r, TC_ATTRIBUTE_SPAN), r->text.text, r->text.size, r->out);
+    static const enum tc_attribute of_runs[] = {TC_ATTRIBUTE_VARIES, TC_ATTRIBUTE_SPAN,
+                                                TC_ATTRIBUTE_SIGN};
+    for (size_t i = 0; i < sizeof(of_runs) / sizeof(*of_runs); i++)
+        tc_fact_table_add(r->table, slot_of(r, of_runs[i]), r->text.text, r->text.size, r->out);
 }
 
 static void add_as_it_is(struct tc_fact_reader *r, enum tc_attribute attribute, const char *json)

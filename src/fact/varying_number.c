@@ -160,3 +160,51 @@ static enum tc_fact_run spans_otherwise(const struct tc_strtab *symbols,
 
 const struct tc_fact_rule tc_fact_span = {
     .propose = tc_fact_propose_one, .holds = tc_fact_holds_one, .of_run = spans_otherwise};
+
+/* ---- on which side of zero ---- */
+
+/* Of fewer calls nothing is said; and so many have to be on the other side. */
+#define MIN_SIDED  30
+#define MIN_TURNED 8
+
+#define ABOVE "\"above zero\""
+#define BELOW "\"below zero\""
+
+/* The side on which all numbers are, or NULL. */
+static const char *side_of(const struct tc_fact_slot *slot)
+{
+    return !slot->span.n         ? NULL
+           : slot->span.low > 0  ? ABOVE
+           : slot->span.high < 0 ? BELOW
+                                 : NULL;
+}
+
+bool tc_fact_signs(const struct tc_facts *facts, const struct tc_fact_slot *slot,
+                   struct tc_fact *fact, struct tc_strbuf *out)
+{
+    const char *side = side_of(slot);
+
+    if (!side || !is_told(facts, &slot->fact) || is_of_receiver(facts, &slot->fact) ||
+        count_numbers(&slot->span) < MIN_NUMBERS || slot->n_all < MIN_SIDED)
+        return false;
+    *fact = slot->fact;
+    fact->attribute = TC_ATTRIBUTE_SIGN;
+    tc_strbuf_adds(out, side);
+    return true;
+}
+
+/* A few on the other side may be chance: all of them are an exponent with another sign. */
+static enum tc_fact_run turned(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
+                               struct tc_strbuf *out)
+{
+    const char *side = side_of(slot);
+
+    if (!side || slot->is_mixed || slot->n_all < MIN_TURNED)
+        return TC_FACT_RUN_UNDECIDED;
+    tc_strbuf_adds(out, side);
+    return strcmp(side, tc_strtab_text(symbols, slot->fact.value)) ? TC_FACT_RUN_BROKEN
+                                                                   : TC_FACT_RUN_HELD;
+}
+
+const struct tc_fact_rule tc_fact_sign = {
+    .propose = tc_fact_propose_one, .holds = tc_fact_holds_one, .of_run = turned};

@@ -125,7 +125,8 @@ enum tc_fact_field {
     X(ELEMENTS, "elements")             \
     X(MAGNITUDE, "magnitude")           \
     X(DISTINCT, "distinct")             \
-    X(SPAN, "span")
+    X(SPAN, "span")                     \
+    X(SIGN, "sign")
 
 enum tc_attribute {
 #define X(name, text) TC_ATTRIBUTE_##name,
