@@ -135,6 +135,8 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
        "the number of distinct elements of %p is about as in %v", "%p had %v distinct elements"),
     BY(few_elements, ELEMENTS, ARG_VALUE, LAW, MANY, "the elements of %p are about %v",
        "the elements of %p were %v"),
+    ROW(RANKS, ARG_VALUE, LAW, ONE, "%p is {the same|another one} on each rank",
+        "%p was {the same on all|another one on some} ranks"),
 #undef ROW
 #undef BY
 };

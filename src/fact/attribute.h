@@ -84,6 +84,10 @@ struct tc_attribute_row {
 #define TC_FACT_AN_OBJECT "{\"an\":\"object\"}"
 #define TC_FACT_NO_TENSOR "null"
 
+/* Of what each rank hands to a call, or has returned. */
+#define TC_FACT_RANKS_SAME  "true"
+#define TC_FACT_RANKS_OTHER "false"
+
 const struct tc_attribute_row *tc_attribute_row(enum tc_attribute attribute);
 
 /* The form that claims the fact. */

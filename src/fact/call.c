@@ -686,6 +686,8 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     add_lead(w, open, settle(facts, known, open->subject, cause), cause);
     if (call->is_root)
         meet_batch_numbers(facts, w, open, "args", call->args);
+    tc_fact_meet_ranks(facts, w, open->subject, call, "args", call->args);
+    tc_fact_meet_ranks(facts, w, open->subject, call, "self", call->self);
     meet_scalar(facts, w, open, "self", call->self, call->role == TC_ROLE_BACKWARD);
     if (call->role == TC_ROLE_SAVE && tc_fact_is_of_script(call))
         meet_trends(facts, w, open, "args", call->args);
@@ -881,6 +883,8 @@ void tc_fact_call_ends(struct tc_facts *facts, struct tc_fact_watch *w, const st
                         call->role != TC_ROLE_INIT);
     if (!call->raised && call->role == TC_ROLE_DATA)
         meet_batch_numbers(facts, w, open, "value", call->end->value);
+    if (!call->raised)
+        tc_fact_meet_ranks(facts, w, open->subject, call, "value", call->end->value);
     tc_fact_inside_ends(facts, w, open->inside);
     tc_fact_inside_ends(facts, w, open->inside_own);
     note_lead(w, tc_fact_settle_said(facts, 1, open->lead, NULL), open->lead);
@@ -943,6 +947,7 @@ void tc_fact_own_begins(struct tc_facts *facts, struct tc_fact_watch *w, const s
     add_lead(w, open, settle(facts, known, open->subject, cause), cause);
     if (tc_fact_is_of_script(call))
         meet_trends(facts, w, open, "args", call->args);
+    tc_fact_meet_ranks(facts, w, open->subject, call, "args", call->args);
 }
 
 /* Tensors are made by what it calls; what none of that shows is its own: an array, and what a
@@ -978,6 +983,7 @@ static void settle_own_result(struct tc_facts *facts, struct tc_fact_watch *w,
     meet_scalar(facts, w, open, "value", call->end->value, tc_fact_is_of_script(call));
     if (tc_fact_is_of_script(call))
         meet_trends(facts, w, open, "value", call->end->value);
+    tc_fact_meet_ranks(facts, w, open->subject, call, "value", call->end->value);
     note_lead(w, tc_fact_settle_said(facts, 1, open->lead, NULL), open->lead);
     give_on_own(w, open, call);
 }

@@ -182,6 +182,23 @@ struct tc_fact_scalar {
     bool leaps;  /* after these steps it leaps beyond the range */
 };
 
+/* An operand or a result of a call of the script, the first so many times. */
+#define TC_FACT_SHARED 64
+
+struct tc_fact_shared_occasion {
+    uint32_t hash; /* of the number, or of the content */
+    tc_sym at;
+    int64_t step;
+};
+
+struct tc_fact_shared {
+    uint32_t subject;
+    tc_sym path;
+    unsigned n;
+    bool is_content, is_seed;
+    struct tc_fact_shared_occasion occasions[TC_FACT_SHARED];
+};
+
 /* So many operands of a model are compared with those of other calls. */
 #define TC_FACT_GIVEN 8
 
@@ -230,6 +247,8 @@ struct tc_fact_watch {
     struct tc_map trend_places;
     TC_VEC(struct tc_fact_trend) trends;
     TC_VEC(struct tc_fact_scalar) scalars;
+    struct tc_map shared_places;
+    TC_VEC(struct tc_fact_shared) shared; /* with other ranks, to be compared in the end */
 };
 
 struct tc_facts {
@@ -393,6 +412,15 @@ tc_fact_lead tc_fact_meet_trends(struct tc_facts *facts, struct tc_fact_watch *w
 /* Learning, at the end of a run. */
 void tc_fact_say_trends(struct tc_facts *facts, struct tc_fact_watch *watch);
 
+/* ---- ranks.c: what ranks have in common ------------------------------------------------------ */
+
+/* What a call is given, path "args" or "self", or returns, "value", if it is one of several ranks. */
+void tc_fact_meet_ranks(struct tc_facts *facts, struct tc_fact_watch *watch, uint32_t subject,
+                        const struct tc_call *call, const char *path,
+                        const struct tc_value *value);
+/* At the end of a run. */
+void tc_fact_compare_ranks(struct tc_facts *facts);
+
 /* ---- one_value.c ---------------------------------------------------------------------------- */
 
 /* What a value of one run says of the attribute. */
@@ -474,6 +502,8 @@ void tc_fact_set_up(struct tc_facts *facts, struct tc_fact_watch *watch,
 void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *watch,
                          const struct tc_window *window);
 void tc_fact_finish(struct tc_facts *facts);
+/* Where the run of a process ended. */
+struct tc_place tc_fact_end_of(const struct tc_fact_watch *watch);
 /* needs.c: tell of the operators that the process called, and how much of contents is recorded. */
 void tc_fact_tell_needs(struct tc_facts *facts, const struct tc_fact_watch *watch);
 /* Which calls came before which, of those that came before the end of the first step. */

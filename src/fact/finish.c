@@ -58,7 +58,7 @@ void tc_fact_say_order(struct tc_facts *facts, struct tc_fact_watch *w)
 
 /* ---- a run ---------------------------------------------------------------------------------- */
 
-static struct tc_place end_of(const struct tc_fact_watch *w)
+struct tc_place tc_fact_end_of(const struct tc_fact_watch *w)
 {
     const struct tc_process *process = w->process;
     int64_t t = tc_process_lived_until(process);
@@ -151,7 +151,7 @@ static void say_learned(struct tc_facts *facts, struct tc_fact_watch *w)
 
 static void finish_process(struct tc_facts *facts, struct tc_fact_watch *w)
 {
-    const struct tc_place place = end_of(w);
+    const struct tc_place place = tc_fact_end_of(w);
 
     if (w->process->is_sampled)
         return;
@@ -200,7 +200,7 @@ static void miss_calls(struct tc_facts *facts)
 
     for (size_t i = 0; is_whole(facts) && i < facts->table.slots.n; i++) {
         const struct tc_fact_slot *slot = &facts->table.slots.items[i];
-        struct tc_place place = end_of(w);
+        struct tc_place place = tc_fact_end_of(w);
         if ((slot->fact.attribute != TC_ATTRIBUTE_PRESENT &&
              slot->fact.attribute != TC_ATTRIBUTE_FLOWS_EVER) ||
             slot->held || slot->broken)
@@ -262,7 +262,7 @@ static void judge_counted(struct tc_facts *facts)
 
     for (size_t i = 0; is_whole(facts) && i < facts->table.slots.n; i++) {
         struct tc_fact_slot *slot = &facts->table.slots.items[i];
-        struct tc_place place = end_of(w);
+        struct tc_place place = tc_fact_end_of(w);
         place.at = slot->at == TC_NO_SYM ? place.at : slot->at;
         tc_fact_tell_rare(facts, (uint32_t)i, w->last_lead, &place);
         tc_strbuf_reset(&text);
@@ -285,6 +285,7 @@ void tc_fact_finish(struct tc_facts *facts)
 {
     for (size_t i = 0; i < facts->all.n; i++)
         finish_process(facts, facts->all.items[i]);
+    tc_fact_compare_ranks(facts);
     if (facts->table.is_judging)
         miss_calls(facts);
     count_classes(facts);

@@ -78,6 +78,8 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_vec_release(&w->scalars);
     tc_map_release(&w->scalar_places);
     tc_vec_release(&w->trends);
+    tc_vec_release(&w->shared);
+    tc_map_release(&w->shared_places);
     tc_map_release(&w->trend_places);
     tc_map_release(&w->rows);
     tc_strtab_free(w->label_tuples);
@@ -188,6 +190,8 @@ static bool claims_nothing(const struct tc_fact *fact, const char *value)
         return value[0] == '"' || strcmp(value, "0") == 0;
     case TC_ATTRIBUTE_COUNT_EVEN:
         return strcmp(value, "true") != 0;
+    case TC_ATTRIBUTE_RANKS:
+        return strcmp(value, TC_FACT_SOME) == 0;
     default:
         return false;
     }

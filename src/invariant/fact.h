@@ -126,7 +126,8 @@ enum tc_fact_field {
     X(MAGNITUDE, "magnitude")           \
     X(DISTINCT, "distinct")             \
     X(SPAN, "span")                     \
-    X(SIGN, "sign")
+    X(SIGN, "sign")                     \
+    X(RANKS, "ranks")
 
 enum tc_attribute {
 #define X(name, text) TC_ATTRIBUTE_##name,

@@ -136,6 +136,27 @@ net(torch.randint(64, (2, 3), generator=torch.Generator().manual_seed(0)).to(tor
         self.assertNotIn("rows", big)
 
 
+class Noise(Case):
+    DRAWS = """
+import torch
+from torch.distributions import Normal
+for seed in 1, 1, 2:
+    torch.manual_seed(seed)
+    torch.randn(64, 64), torch.empty(300, 300).bernoulli_(0.5), Normal(torch.zeros(5), 1.0).sample()
+torch.ones(64, 64) * 2.0
+"""
+
+    def test_what_is_drawn_has_its_digest(self):
+        run = self.traced(self.DRAWS)
+        fns = ("torch.randn", "torch.Tensor.bernoulli_", "torch.distributions.Normal.sample", "torch.Tensor.mul")
+        of = {r["id"]: r["fn"] for r in self.calls(run)}
+        found = {fn: [r["value"].get("digest") for r in run.records() if r["type"] == "return" and of.get(r["id"]) == fn] for fn in fns}
+        self.assertEqual(found.pop(fns[-1]), [None])
+        for fn, (one, again, two) in found.items():
+            self.assertEqual(one, again, fn)
+            self.assertNotIn(two, (one, None), fn)
+
+
 class Operands(InTurn):
     ATTENTION = LOOP + """
 net = nn.MultiheadAttention(4, 1, batch_first=True); x = torch.randn(2, 5, 4)

@@ -62,6 +62,7 @@ enum tc_stage {
 #define TC_API_OWN        0x800u  /* an event only where a line of the user's own calls it */
 #define TC_API_PARTIAL    0x1000u /* of an operand that it returns it may have written a part */
 #define TC_API_SECRET     0x2000u /* of a text that it returns or raises the length alone is told */
+#define TC_API_NOISE      0x4000u /* what it returns was drawn: its digest is recorded */
 
 struct tc_api {
     char *fn;       /* as JSON string */

@@ -43,6 +43,7 @@ static bool add_constants(PyObject *module)
         {"OWN",            TC_API_OWN       },
         {"PARTIAL",        TC_API_PARTIAL   },
         {"SECRET",         TC_API_SECRET    },
+        {"NOISE",          TC_API_NOISE     },
         {"ACCEPTS_ANY",    TC_ACCEPTS_ANY   },
         {"ACCEPTS_TENSOR", TC_ACCEPTS_TENSOR},
         {"ACCEPTS_INDEX",  TC_ACCEPTS_INDEX },

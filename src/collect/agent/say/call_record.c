@@ -171,6 +171,7 @@ void tc_record_return(struct tc_thread *thread, const struct tc_span *span, PyOb
     struct tc_strbuf *out = begin_end(thread, "return", span);
     struct tc_asked asked = {.is_batch = span->api->role == TC_ROLE_DATA,
                              .is_drawn = span->api->role == TC_ROLE_DRAW,
+                             .is_noise = span->api->flags & TC_API_NOISE,
                              .is_brief = tc_role_has(span->api->role, TC_TRAIT_APART),
                              .is_secret = span->api->flags & TC_API_SECRET};
 

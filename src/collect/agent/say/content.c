@@ -296,6 +296,7 @@ static unsigned members_of(PyObject *tensor, const struct tc_tensor *as, int64_t
     if (asked->is_brief) /* one number is a loss or a rate */
         return as->n == 1 && as->dtype->number != TC_NUMBER_OTHER && as->is_contiguous ? FLOAT : 0;
     members |= members_of_batch(as, serial, asked->is_batch);
+    members |= asked->is_noise ? DIGEST : 0;
     if (tc_agent.content == TC_CONTENT_FULL)
         members |= DIGEST;
     if (as->n <= MAX_SUMMARIZED && as->dtype->integer)

@@ -17,6 +17,7 @@ struct tc_asked {
     bool digests;                 /* digests of small tensors, whatever --content says */
     bool is_brief;                /* of objects their class, of long lists and texts the length */
     bool is_drawn;                /* the same, and of all lists the length */
+    bool is_noise;                /* was drawn: with its digest */
     bool is_secret;               /* and of all texts the length */
     bool is_named;                /* objects by the names that the script has for them */
     struct tc_operands *operands; /* what is to be compared, or NULL */

@@ -187,6 +187,11 @@ def _is_callable(value):
     return _is_function(value) or isinstance(value, types.MethodDescriptorType)
 
 
+def noise(fn):
+    """The flag of an operator that draws."""
+    return agent.NOISE if fn.rpartition(".")[2] in table.NOISE_OPERATORS else 0
+
+
 def _operator(callable_, fn, params=None):
     """What is called by the script's own lines; libraries go their way unseen."""
     if not _is_callable(callable_) or agent.is_redirected(callable_) or not wants(fn, agent.ROLE_OPERATOR):
@@ -194,7 +199,7 @@ def _operator(callable_, fn, params=None):
     is_method = fn.startswith("torch.Tensor.")
     if params is None:
         params = signature.parameters(callable_, is_method)
-    flags = agent.OUTERMOST | agent.OWN | (agent.METHOD if is_method else 0)
+    flags = agent.OUTERMOST | agent.OWN | (agent.METHOD if is_method else 0) | noise(fn)
     agent.redirect(callable_, api(fn, agent.ROLE_OPERATOR, flags, 0, params), params, None, None, False, False)
 
 

@@ -184,7 +184,7 @@ def _trace(function, fn, role, is_method):
         return
     of = signature.parameters if fn.startswith("torch.") else signature.outside_parameters
     params = withheld.guarded(of(function, is_method))
-    flags = agent.OWN | (agent.METHOD if is_method else 0) | (agent.OUTERMOST if role == agent.ROLE_OPERATOR else 0)
+    flags = agent.OWN | (agent.METHOD if is_method else 0) | (agent.OUTERMOST | install.noise(fn) if role == agent.ROLE_OPERATOR else 0)
     try:
         agent.redirect(function, install.api(fn, role, flags, 0, params), params, None, None, False, False)
     except TypeError:  # no slot

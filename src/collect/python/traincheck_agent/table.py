@@ -6,7 +6,7 @@ Flags say how calls are treated; see agent.h. LOOK: variables are looked at befo
 """
 from collections import namedtuple
 
-from _traincheck_agent import (ASK, CHECKPOINT, CONTENT, LOOK, METHOD, MODULE, OUTERMOST, PARTIAL,
+from _traincheck_agent import (ASK, CHECKPOINT, CONTENT, LOOK, METHOD, MODULE, NOISE, OUTERMOST, PARTIAL,
                                RECEIVER, ROLE_BACKWARD, ROLE_CLIP, ROLE_COLLECTIVE, ROLE_DATA, ROLE_FILL,
                                ROLE_FORWARD, ROLE_FUNCTION, ROLE_INIT, ROLE_LIBRARY, ROLE_LOAD,
                                ROLE_MODE, ROLE_REPLAY, ROLE_SAVE, ROLE_SCALER, ROLE_SCHEDULER, ROLE_SEED,
@@ -102,9 +102,10 @@ TABLE = (
     Row("torch", "from_numpy", ROLE_FUNCTION, OUTERMOST | CONTENT, 0,
         "where data of workers enter: equal contents are a shared random state"),
     Row("torch", "empty", ROLE_FUNCTION, OUTERMOST | UNWRITTEN, 0, "memory for tensors"),
-    Row("torch", "zeros ones full eye arange linspace rand randn randint randperm normal "
-        "zeros_like ones_like full_like rand_like randn_like", ROLE_FUNCTION, OUTERMOST, 0,
+    Row("torch", "zeros ones full eye arange linspace zeros_like ones_like full_like", ROLE_FUNCTION, OUTERMOST, 0,
         "creation of tensors"),
+    Row("torch", "rand randn randint randperm normal rand_like randn_like randint_like", ROLE_FUNCTION, OUTERMOST | NOISE, 0,
+        "what is drawn, and whether ranks draw the same"),
     Row("torch", "exp clamp", ROLE_FUNCTION, OUTERMOST | ASK, 0,
         "ratios of probabilities are made and limited by them"),
     Row("torch.Tensor", "exp clamp", ROLE_FUNCTION, METHOD | OUTERMOST | ASK, 0, "the same as methods"),
@@ -133,6 +134,10 @@ OPERATORS_OF_PYTHON = "torch.functional"
 # None of these: parts of what layers of torch compute, and kernels of one library or device.
 INNER_OPERATORS = ("_", "batch_norm_", "cudnn_", "fbgemm_", "miopen_", "mkldnn_", "native_", "quantized_", "rnn_", "sym_", "segment_",
                    "sparse_resize_")
+
+# Operators that draw; and methods of distributions.
+NOISE_OPERATORS = frozenset("""bernoulli bernoulli_ multinomial poisson binomial random_ exponential_ geometric_ cauchy_ log_normal_
+    sample rsample""".split())
 
 # Generators outside of torch, whose draws the script asks for by lines of its own; "*" is every public method.
 DRAWS = (
