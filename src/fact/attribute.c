@@ -232,6 +232,18 @@ static void add_changer(struct tc_strbuf *out, const struct tc_fact *fact,
         tc_strbuf_addf(out, "%s%s", strcmp(name, "step") ? "" : "the optimizer's ", name);
 }
 
+/* A call, the kind of a variable, or what no call is known to have made. */
+static void add_maker(struct tc_strbuf *out, const char *name)
+{
+    if (!strchr(name, '.')) {
+        tc_strbuf_addf(out, strcmp(name, "outside") ? " on a %s" : " on what came from %s", name);
+        return;
+    }
+    tc_strbuf_adds(out, " on what ");
+    tc_describe_call_name(name, out);
+    tc_strbuf_adds(out, " made");
+}
+
 void tc_fact_describe_subject(const struct tc_fact *fact, const struct tc_strtab *symbols,
                               struct tc_strbuf *out)
 {
@@ -275,6 +287,8 @@ void tc_fact_describe_subject(const struct tc_fact *fact, const struct tc_strtab
     }
     if (f[TC_FACT_BY] != TC_NO_SYM && fact->subject.kind == TC_SUBJECT_FLOW)
         tc_strbuf_adds(out, " for a batch");
+    if (f[TC_FACT_BY] != TC_NO_SYM && fact->subject.kind == TC_SUBJECT_CALL)
+        add_maker(out, tc_strtab_text(symbols, f[TC_FACT_BY]));
     if (f[TC_FACT_NAME] != TC_NO_SYM && fact->subject.kind == TC_SUBJECT_CALL)
         tc_strbuf_addf(out,
                        isdigit((unsigned char)*tc_strtab_text(symbols, f[TC_FACT_NAME]))

@@ -551,6 +551,9 @@ static void read_operands(struct tc_facts *facts, const struct tc_fact_watch *w,
     add_again(&reader, NULL, TC_ATTRIBUTE_AGAIN_HERE, open->here);
     if (reader.has_content)
         read_contents(facts, w, &reader, call);
+    reader.subject = open->by_subject;
+    if (call->args && open->by_subject != UINT32_MAX)
+        tc_fact_read_scalars(&reader, call->args);
     tc_fact_reader_release(&reader);
 }
 
@@ -600,6 +603,21 @@ static size_t find_filled(const struct tc_fact_watch *w, const struct tc_fact_op
                : SIZE_MAX;
 }
 
+/* A script that multiplies twice does so by numbers of their own, in one context: what made the
+ * first operand tells such calls apart. */
+static uint32_t subject_by(struct tc_facts *facts, const struct tc_fact_open *open,
+                           const struct tc_call *call, size_t first)
+{
+    struct tc_subject subject;
+
+    if (first >= facts->sources.n || facts->sources.items[first] == TC_NO_SYM ||
+        (!tc_fact_is_of_script(call) && !tc_fact_is_of_batch(call)))
+        return UINT32_MAX;
+    subject = tc_fact_table_subject_at(&facts->table, open->subject);
+    subject.fields[TC_FACT_BY] = facts->sources.items[first];
+    return tc_fact_table_subject(&facts->table, &subject);
+}
+
 static void pack_operands(struct tc_facts *facts, struct tc_fact_watch *w,
                           struct tc_fact_open *open, const struct tc_call *call)
 {
@@ -619,6 +637,7 @@ static void pack_operands(struct tc_facts *facts, struct tc_fact_watch *w,
     if (facts->sources.n)
         tc_strbuf_add(&pack->bytes, facts->sources.items,
                       facts->sources.n * sizeof(*facts->sources.items));
+    open->by_subject = subject_by(facts, open, call, n_args < pack->n_tensors ? n_args : 0);
     open->is_computed = find_computed(w, pack, false) || call->is_root;
     tc_strbuf_add(&pack->bytes, counts, sizeof(counts));
     compare_operands(facts, w, open, call);
@@ -930,6 +949,7 @@ void tc_fact_own_begins(struct tc_facts *facts, struct tc_fact_watch *w, const s
     tc_vec_push(&w->own, ((struct tc_fact_open){.id = call->id,
                                                 .inside = TC_FACT_NO_INSIDE,
                                                 .made_subject = UINT32_MAX,
+                                                .by_subject = UINT32_MAX,
                                                 .is_own = true}));
     open = &w->own.items[w->own.n - 1];
     open->outer = outer ? outer->lead ? outer->lead : outer->outer : 0;

@@ -73,10 +73,11 @@ struct tc_fact_open {
     bool is_chance;                        /* what it returns is a number that was drawn */
     uint32_t row;                          /* its place among calls of the API in a row, or 0 */
     uint32_t roots;                        /* models that had a part in it */
-    uint32_t made_subject;                 /* with what made its first operand, or UINT32_MAX */
-    uint32_t inside, inside_own;           /* what it calls, or TC_FACT_NO_INSIDE */
-    int64_t latest;                        /* the last tensor that was known before it */
-    int64_t index;                         /* of the row that all its operands are of; TC_NONE */
+    uint32_t made_subject;       /* with the models that made its first operand, or UINT32_MAX */
+    uint32_t by_subject;         /* with the call that did, or UINT32_MAX */
+    uint32_t inside, inside_own; /* what it calls, or TC_FACT_NO_INSIDE */
+    int64_t latest;              /* the last tensor that was known before it */
+    int64_t index;               /* of the row that all its operands are of; TC_NONE */
 };
 
 /* What is said of a counter at the end of a window. */
@@ -412,12 +413,12 @@ tc_fact_lead tc_fact_meet_trends(struct tc_facts *facts, struct tc_fact_watch *w
 /* Learning, at the end of a run. */
 void tc_fact_say_trends(struct tc_facts *facts, struct tc_fact_watch *watch);
 
-/* ---- ranks.c: what ranks have in common ------------------------------------------------------ */
+/* ---- between_ranks.c: what ranks have in common ---------------------------------------------- */
 
-/* What a call is given, path "args" or "self", or returns, "value", if it is one of several ranks. */
+/* What a call is given, path "args" or "self", or returns, "value", if it is one of several ranks.
+ */
 void tc_fact_meet_ranks(struct tc_facts *facts, struct tc_fact_watch *watch, uint32_t subject,
-                        const struct tc_call *call, const char *path,
-                        const struct tc_value *value);
+                        const struct tc_call *call, const char *path, const struct tc_value *value);
 /* At the end of a run. */
 void tc_fact_compare_ranks(struct tc_facts *facts);
 

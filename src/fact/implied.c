@@ -380,6 +380,18 @@ static bool from_flow(const struct facts_index *x, const struct tc_fact *fact)
            !has_many(x, fact->subject.fields[TC_FACT_IN]);
 }
 
+/* A number that a call is always given it is given whatever made its first operand; what else is
+ * known of it is told again where all calls of a run are those. */
+static bool from_call(const struct facts_index *x, const struct tc_fact *fact)
+{
+    struct tc_subject whole = fact->subject;
+
+    if (fact->subject.kind != TC_SUBJECT_CALL || fact->subject.fields[TC_FACT_BY] == TC_NO_SYM)
+        return false;
+    whole.fields[TC_FACT_BY] = TC_NO_SYM;
+    return has_same(x, &whole, fact);
+}
+
 /* Who is never given the same operands is not given them by one receiver. */
 static bool from_again(const struct facts_index *x, const struct tc_fact *fact)
 {
@@ -454,6 +466,7 @@ static const struct {
     {"presence and rate from the count in a step",                     from_counts    },
     {"the count of a step that has the call from that of each step",   from_each      },
     {"where all operands of a call in a step come from by its source", from_flow      },
+    {"a number of calls by their first operand from that of all",      from_call      },
     {"operands that are new to a receiver from those new to all",      from_again     },
     {"one variable that requires a gradient from the set of them",     from_set       },
     {"the settings of a receiver from another call of it",             from_receiver  },
@@ -535,7 +548,9 @@ static void open_index(struct facts_index *x, struct tc_strtab *symbols,
             key_of(&fact->subject, fact->path, (enum tc_attribute)fact->attribute);
         tc_strtab_intern(x->keys, &key, sizeof(key));
         tc_vec_push(&x->items, (uint32_t)i);
-        if (fact->subject.kind == TC_SUBJECT_CALL && fact->subject.fields[TC_FACT_IN] != TC_NO_SYM)
+        if (fact->subject.kind == TC_SUBJECT_CALL &&
+            fact->subject.fields[TC_FACT_IN] != TC_NO_SYM &&
+            fact->subject.fields[TC_FACT_BY] == TC_NO_SYM)
             add_child(x, &fact->subject);
     }
 }

@@ -551,6 +551,33 @@ void tc_fact_read_value(struct tc_fact_reader *r, const char *path, const struct
     read_value(r, value, 0);
 }
 
+static void read_scalars(struct tc_fact_reader *r, const struct tc_value *v, unsigned depth)
+{
+    const size_t size = r->path.size;
+
+    v = as_scalar(v);
+    if (v->kind < TC_VALUE_ARRAY && v->kind != TC_VALUE_NULL) {
+        set_scalar(r, v);
+        add(r, TC_ATTRIBUTE_VALUE);
+    }
+    for (uint32_t i = 0; v->kind == TC_VALUE_ARRAY && v->n <= TC_FACT_LIST && i < v->n; i++) {
+        tc_strbuf_addf(&r->path, "[%u]", (unsigned)i);
+        if (depth < TC_FACT_DEPTH)
+            read_scalars(r, &v->items[i], depth + 1);
+        set_path(r, size);
+    }
+}
+
+void tc_fact_read_scalars(struct tc_fact_reader *r, const struct tc_value *args)
+{
+    for (uint32_t i = 0; args->kind == TC_VALUE_OBJECT && i < args->n; i++) {
+        tc_strbuf_reset(&r->path);
+        tc_strbuf_adds(&r->path, "args.");
+        tc_strbuf_add(&r->path, args->members[i].key.text, args->members[i].key.size);
+        read_scalars(r, &args->members[i].value, 0);
+    }
+}
+
 void tc_fact_add_json(struct tc_fact_reader *r, const char *path, enum tc_attribute attribute,
                       const char *json)
 {

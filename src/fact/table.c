@@ -150,9 +150,9 @@ void tc_fact_table_add(struct tc_fact_table *table, uint32_t number, const char 
     struct tc_fact_slot *slot = &table->slots.items[number];
     if (table->is_judging && is_vague(table, slot, json))
         return;
-    if (table->is_judging ? slot->fact.attribute == TC_ATTRIBUTE_SPAN ||
-                                slot->fact.attribute == TC_ATTRIBUTE_SIGN
-                          : slot->fact.attribute == TC_ATTRIBUTE_VALUE)
+    if (table->is_judging
+            ? slot->fact.attribute == TC_ATTRIBUTE_SPAN || slot->fact.attribute == TC_ATTRIBUTE_SIGN
+            : slot->fact.attribute == TC_ATTRIBUTE_VALUE)
         widen(slot, json, size);
     tc_sym value = tc_strtab_find(table->symbols, json, size);
 

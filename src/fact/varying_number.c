@@ -173,10 +173,7 @@ const struct tc_fact_rule tc_fact_span = {
 /* The side on which all numbers are, or NULL. */
 static const char *side_of(const struct tc_fact_slot *slot)
 {
-    return !slot->span.n         ? NULL
-           : slot->span.low > 0  ? ABOVE
-           : slot->span.high < 0 ? BELOW
-                                 : NULL;
+    return !slot->span.n ? NULL : slot->span.low > 0 ? ABOVE : slot->span.high < 0 ? BELOW : NULL;
 }
 
 bool tc_fact_signs(const struct tc_facts *facts, const struct tc_fact_slot *slot,

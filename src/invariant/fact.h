@@ -43,7 +43,7 @@ enum tc_subject_kind {
     X(STAGE, "stage")                                                       \
     X(GRAD, "grad") /* "off" */                                             \
     X(NAME, "name") /* of a variable, an operand; number of a call */       \
-    X(BY, "by")     /* the call that changed it */
+    X(BY, "by")     /* the call that changed it; of a call: that made its first operand */
 
 enum tc_fact_field {
 #define X(name, text) TC_FACT_##name,

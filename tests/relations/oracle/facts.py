@@ -84,6 +84,17 @@ def statements(v, path, depth=0, has_class=False, tells_keys=False):
             yield from statements(item, f"{path}.{key}", depth + 1)
 
 
+def scalars(v, path):
+    """(path, value) of what is no null, in lists as well."""
+    if isinstance(v, dict) and next(iter(v), None) in ("float", "int", "str") and isinstance(next(iter(v.values())), str):
+        v = next(iter(v.values()))
+    if isinstance(v, list):
+        for i, item in enumerate(v if len(v) <= LONGEST else ()):
+            yield from scalars(item, f"{path}[{i}]")
+    elif v is not None and not isinstance(v, dict):
+        yield path, v
+
+
 class Facts(Process):
     """One process; `said` is a list of (subject, path, attribute, value)."""
 
@@ -128,7 +139,7 @@ class Facts(Process):
         return call
 
     def say_operands(self, call):
-        subject, args, me = call["subject"], call.get("args"), call.get("self")
+        subject, args, me, around = call["subject"], call.get("args"), call.get("self"), call["above"]
         is_of_script = not call["above"] or call["above"]["role"] in FOREIGN
         call["operands"] = (tensors(args) + tensors(me))[:N_TENSORS]
         if args is not None:
@@ -145,12 +156,25 @@ class Facts(Process):
             self.say(subject, None, "owned", len(call["params"]))
         if call["role"] == "step":
             self.say(subject, None, "uncleared", bool(call.get("uncleared")))
+        if is_of_script or around["role"] == "data":
+            self.say_by_maker(call, args)
         if is_of_script:
             self.flow(call, len(tensors(args)))
         if is_of_script and call["operands"]:
             self.say_again(call, "again", (call["name"], *call["operands"]))
             if is_object(me):
                 self.say_again(call, "again_here", (call["name"], me["id"], "here", *call["operands"]))
+
+    def say_by_maker(self, call, args):
+        """Numbers, texts and truth values once more, by what made the first operand."""
+        n_args = len(tensors(args))
+        first = n_args if n_args < len(call["operands"]) else 0
+        if not isinstance(args, dict) or first >= min(len(call["operands"]), N_SOURCES):
+            return
+        subject = call["subject"] | {"by": self.source(call["operands"][first])}
+        for key, item in args.items():
+            for path, value in scalars(item, f"args.{key}"):
+                self.say(subject, path, "value", value)
 
     def source(self, serial):
         variable = self.variables.get(serial)

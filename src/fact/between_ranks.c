@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ranks.c - whether ranks hand the same numbers and contents to a call, or have the same returned
+ * between_ranks.c - whether ranks hand the same numbers and contents to a call, or have the same
+ * returned
  *
  * The n-th time that a call of the script has an operand, or a result, on one rank is held against
  * the n-th time on the others: batches and noise are to differ, a loss that was reduced and what is
@@ -33,7 +34,8 @@ struct meeting {
 static bool read(const struct tc_value *value, uint32_t *hash, bool *is_content)
 {
     const struct tc_str digest = tc_value_str(tc_value_get(value, "digest"));
-    const struct tc_value *number = tc_value_get(value, "tensor") ? tc_value_get(value, "value") : value;
+    const struct tc_value *number =
+        tc_value_get(value, "tensor") ? tc_value_get(value, "value") : value;
 
     *is_content = digest.text != NULL;
     if (digest.text)
@@ -126,8 +128,8 @@ static size_t find_ranks(const struct tc_facts *facts, struct tc_fact_watch **ra
         if (ranks[i]->process->rank != (int64_t)i ||
             ranks[i]->process->digest != ranks[0]->process->digest)
             return 0;
-    return n && (int64_t)n == (ranks[0]->process->world < MAX_RANKS ? ranks[0]->process->world
-                                                                     : MAX_RANKS)
+    return n && (int64_t)n ==
+                       (ranks[0]->process->world < MAX_RANKS ? ranks[0]->process->world : MAX_RANKS)
                ? n
                : 0;
 }
