@@ -227,6 +227,13 @@ static uint32_t subject_of(struct tc_facts *facts, const struct tc_fact_watch *w
     return tc_fact_table_subject(&facts->table, &subject);
 }
 
+/* A script sets up in an order: a copy before weights are loaded, a wrapper before a layer is
+ * replaced. What it computes, draws and calls of its own comes now here, now there. */
+static bool is_of_set_up(enum tc_role role)
+{
+    return role == TC_ROLE_MAKE || role == TC_ROLE_PACKAGE || !tc_role_has(role, TC_TRAIT_CLOSE);
+}
+
 static void count(struct tc_fact_watch *w, const struct tc_fact_open *open,
                   const struct tc_call *call)
 {
@@ -242,9 +249,11 @@ static void count(struct tc_fact_watch *w, const struct tc_fact_open *open,
     subject.fields[TC_FACT_STAGE] = call->stage;
     tc_fact_tally(w, &subject, call, TC_NONE);
     label->n++;
-    if (!w->n_windows && !label->order && !tc_role_has(call->role, TC_TRAIT_CLOSE) &&
-        (!call->parent || tc_role_has(call->parent->role, TC_TRAIT_OUTER)))
+    if (!w->n_windows && !label->order && is_of_set_up(call->role) &&
+        (!call->parent || tc_role_has(call->parent->role, TC_TRAIT_OUTER))) {
         label->order = ++w->n_ordered;
+        label->at = tc_call_at(call);
+    }
 }
 
 /* ---- open calls ----------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  */
 #include "fact/facts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "fact/needs.h"
@@ -43,17 +44,32 @@ static void say_pair(struct tc_facts *facts, const struct tc_fact_label *a,
                 a->order < b->order ? "true" : "false");
 }
 
-void tc_fact_say_order(struct tc_facts *facts, struct tc_fact_watch *w)
+static int by_order(const void *a, const void *b)
+{
+    const struct tc_fact_label *x = *(const struct tc_fact_label *const *)a;
+    const struct tc_fact_label *y = *(const struct tc_fact_label *const *)b;
+
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* What comes too early is told at its own line, in the order of these lines. */
+void tc_fact_say_order(struct tc_facts *facts, const struct tc_fact_watch *w, struct tc_place place)
 {
     const struct tc_fact_label *ordered[MAX_ORDERED];
+    tc_fact_lead cause = w->last_lead;
     size_t n = 0;
 
     for (size_t i = 0; i < w->labels.n && n < MAX_ORDERED; i++)
         if (w->labels.items[i].order && w->labels.items[i].order <= MAX_ORDERED)
             ordered[n++] = &w->labels.items[i];
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < i; j++)
-            say_pair(facts, ordered[j], ordered[i]);
+    qsort(ordered, n, sizeof(*ordered), by_order);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = i + 1; j < n; j++)
+            say_pair(facts, ordered[i], ordered[j]);
+        place.at = ordered[i]->at;
+        const tc_fact_lead lead = tc_fact_settle_said(facts, 1, cause, &place);
+        cause = cause || !tc_fact_lead_is_law(lead) ? cause : lead;
+    }
 }
 
 /* ---- a run ---------------------------------------------------------------------------------- */
@@ -156,7 +172,7 @@ static void finish_process(struct tc_facts *facts, struct tc_fact_watch *w)
     if (w->process->is_sampled)
         return;
     if (!w->n_windows)
-        tc_fact_say_order(facts, w);
+        tc_fact_say_order(facts, w, place);
     if (w->process->has_ended && !w->process->has_failed) {
         say_runs(facts, w);
         tc_fact_say_trainable(facts, w, TC_ATTRIBUTE_TRAINABLE_LAST);

@@ -541,8 +541,10 @@ void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *w,
     if (!window->has_step || w->process->is_sampled)
         return;
     if (!w->n_windows) {
+        struct tc_place place;
         expect_counters(facts, w);
-        tc_fact_say_order(facts, w);
+        tc_place_of(facts->event, &place);
+        tc_fact_say_order(facts, w, place);
         tc_fact_say_trainable(facts, w, TC_ATTRIBUTE_TRAINABLE);
     }
     tc_fact_tops_end(facts, w);
