@@ -580,11 +580,11 @@ static void meet_scalar(struct tc_facts *facts, struct tc_fact_watch *w, struct 
 }
 
 static void meet_trends(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_fact_open *open,
-                        const char *path, const struct tc_value *value)
+                        uint32_t subject, const char *path, const struct tc_value *value)
 {
+    const bool is_saved = !open->is_own && subject == open->subject;
     const tc_fact_lead cause = open->lead ? open->lead : open->flow;
-    const tc_fact_lead lead =
-        tc_fact_meet_trends(facts, w, open->subject, path, value, !open->is_own, cause);
+    const tc_fact_lead lead = tc_fact_meet_trends(facts, w, subject, path, value, is_saved, cause);
 
     add_lead(w, open, lead, cause);
 }
@@ -718,7 +718,9 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     tc_fact_meet_ranks(facts, w, open->subject, call, "self", call->self);
     meet_scalar(facts, w, open, "self", call->self, call->role == TC_ROLE_BACKWARD);
     if (call->role == TC_ROLE_SAVE && tc_fact_is_of_script(call))
-        meet_trends(facts, w, open, "args", call->args);
+        meet_trends(facts, w, open, open->subject, "args", call->args);
+    else if (open->by_subject != UINT32_MAX && tc_fact_is_of_script(call))
+        meet_trends(facts, w, open, open->by_subject, "args", call->args);
 }
 
 /* ---- a call ends ---------------------------------------------------------------------------- */
@@ -975,7 +977,7 @@ void tc_fact_own_begins(struct tc_facts *facts, struct tc_fact_watch *w, const s
         read_operands(facts, w, open, call);
     add_lead(w, open, settle(facts, known, open->subject, cause), cause);
     if (tc_fact_is_of_script(call))
-        meet_trends(facts, w, open, "args", call->args);
+        meet_trends(facts, w, open, open->subject, "args", call->args);
     tc_fact_meet_ranks(facts, w, open->subject, call, "args", call->args);
 }
 
@@ -1011,7 +1013,7 @@ static void settle_own_result(struct tc_facts *facts, struct tc_fact_watch *w,
     add_lead(w, open, settle(facts, known, open->subject, cause), cause);
     meet_scalar(facts, w, open, "value", call->end->value, tc_fact_is_of_script(call));
     if (tc_fact_is_of_script(call))
-        meet_trends(facts, w, open, "value", call->end->value);
+        meet_trends(facts, w, open, open->subject, "value", call->end->value);
     tc_fact_meet_ranks(facts, w, open->subject, call, "value", call->end->value);
     note_lead(w, tc_fact_settle_said(facts, 1, open->lead, NULL), open->lead);
     give_on_own(w, open, call);

@@ -38,14 +38,47 @@ static void tell_first_held(struct tc_facts *facts, uint32_t slot, const struct 
     tell(facts, slot, s->fact.value, 1, 0, place, NULL);
 }
 
-/* What content shows once or twice, or an order, may be chance. */
+/* What content shows once or twice, or an order, may be chance; and so may a step whose gradients
+ * leave a variable as it was. */
 #define MIN_BREACHES 3
 
 static bool is_told(const struct tc_fact_slot *slot, uint64_t n_broken)
 {
     const enum tc_attribute attribute = (enum tc_attribute)slot->fact.attribute;
 
-    return n_broken >= MIN_BREACHES || tc_attribute_row(attribute)->support != TC_SUPPORT_CONTENT;
+    return n_broken >= MIN_BREACHES ||
+           (attribute != TC_ATTRIBUTE_DATA &&
+            tc_attribute_row(attribute)->support != TC_SUPPORT_CONTENT);
+}
+
+/* A breach that may be chance: where it stood is told once there are enough of them. */
+static void keep_first(struct tc_facts *facts, struct tc_fact_slot *slot,
+                       const struct tc_place *place)
+{
+    if (slot->first)
+        return;
+    slot->first = tc_arena_alloc(&facts->table.arena, sizeof(*slot->first));
+    if (place)
+        *slot->first = *place;
+    else
+        tc_place_of(facts->event, slot->first);
+}
+
+static void judge_broken(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t times,
+                         tc_fact_lead lead, const struct tc_place *place)
+{
+    struct tc_fact_slot *slot = &facts->table.slots.items[entry->slot];
+    const struct tc_place *first;
+
+    slot->broken += times;
+    if (!is_told(slot, slot->broken)) {
+        keep_first(facts, slot, place);
+        return;
+    }
+    first = slot->first;
+    tell(facts, entry->slot, entry->value, first ? slot->broken : times, lead,
+         first ? first : place, tc_fact_origin_of(facts, &slot->fact));
+    slot->first = NULL;
 }
 
 static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t times,
@@ -54,10 +87,7 @@ static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uin
     struct tc_fact_slot *slot = &facts->table.slots.items[entry->slot];
 
     if (tc_fact_entry_breaks(&facts->table, entry)) {
-        slot->broken += times;
-        if (is_told(slot, slot->broken))
-            tell(facts, entry->slot, entry->value, times, lead, place,
-                 tc_fact_origin_of(facts, &slot->fact));
+        judge_broken(facts, entry, times, lead, place);
         return;
     }
     tc_fact_table_count(&facts->table, entry, times);
@@ -116,7 +146,8 @@ void tc_fact_tell_rare(struct tc_facts *facts, uint32_t number, tc_fact_lead cau
     const struct tc_fact_slot *slot = &facts->table.slots.items[number];
 
     if (slot->broken && !slot->held && !is_told(slot, slot->broken))
-        tell(facts, number, slot->values[0], slot->broken, cause, place, NULL);
+        tell(facts, number, slot->values[0], slot->broken, cause, slot->first ? slot->first : place,
+             NULL);
 }
 
 void tc_fact_say(struct tc_facts *facts, const struct tc_subject *subject, tc_sym path,

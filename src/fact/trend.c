@@ -4,8 +4,9 @@
  *
  * The best score so far stays or falls, and rises where a resumed run has forgotten it; a count of
  * steps, which rises by as much each time, goes on and does not begin anew. Told of what is saved,
- * and of functions that the script defines. A score itself goes up and down, or may in another run:
- * what goes one way all the time, and never stays, is no best.
+ * of functions that the script defines, and of the numbers that it computes with: a weight that a
+ * schedule raises. A score itself goes up and down, or may in another run: what goes one way all
+ * the time, and never stays, is no best. A schedule ends in all runs where it ends in one.
  */
 #include "fact/facts.h"
 
@@ -22,6 +23,8 @@
 #define MIN_STAYS   3
 #define MIN_MOVES   6
 #define MIN_BETWEEN 3
+/* So often a schedule goes on. */
+#define MIN_CLIMBS 8
 
 /* Claims. A run says OTHERWISE, that it goes on, or one of these with a number: how often it fell
  * or rose, at what it stayed. */
@@ -33,6 +36,8 @@
 #define FALLS       "\"falls %.0f, after a stay %.0f\""
 #define RISES       "\"rises %.0f, after a stay %.0f\""
 #define STAYS       "\"stays %.15g\""
+#define CLIMBS      "\"climbs %.0f times to %.15g\""
+#define SINKS       "\"sinks %.0f times to %.15g\""
 #define FALLS_READ  "\"falls %lf, after a stay %lf"
 #define RISES_READ  "\"rises %lf, after a stay %lf"
 #define STAYS_READ  "\"stays %lf"
@@ -117,7 +122,10 @@ static void meet_number(void *context, const char *path, const struct tc_value *
 
     if (!tc_value_number(value, &number) || !isfinite(number))
         return;
-    t = trend_of(m->watch, m->subject, tc_strtab_intern_text(m->facts->table.symbols, path));
+    const tc_sym name = tc_strtab_intern_text(m->facts->table.symbols, path);
+    if (tc_fact_table_slot(&m->facts->table, m->subject, name, TC_ATTRIBUTE_TREND) == UINT32_MAX)
+        return;
+    t = trend_of(m->watch, m->subject, name);
     t->is_saved = m->is_saved;
     go_on(t, number, value->kind == TC_VALUE_INT);
     if (!m->facts->table.is_judging)
@@ -146,6 +154,8 @@ static void print_trend(const struct tc_fact_trend *t, char *text, size_t size)
 
     if (t->n >= MIN_CALLS && t->by > 0 && !t->is_other)
         snprintf(text, size, GOES_ON);
+    else if (!t->is_saved && n_moves >= MIN_CLIMBS && !(t->n_rises && t->n_falls))
+        snprintf(text, size, t->n_rises ? CLIMBS : SINKS, (double)n_moves, t->last);
     else if (t->n < MIN_CALLS || (n_moves && !t->is_saved) || n_stays < MIN_STAYS ||
              (t->n_rises && t->n_falls))
         snprintf(text, size, OTHERWISE);
@@ -171,7 +181,7 @@ void tc_fact_say_trends(struct tc_facts *facts, struct tc_fact_watch *w)
 /* What runs say together. */
 struct trends {
     double rises, falls, between;
-    size_t n_stay, n_on, n_other;
+    size_t n_stay, n_on, n_climbs, n_sinks, n_other;
 };
 
 static void add_run(struct trends *all, const char *text)
@@ -180,6 +190,10 @@ static void add_run(struct trends *all, const char *text)
 
     if (!strcmp(text, GOES_ON))
         all->n_on++;
+    else if (!strncmp(text, CLIMBS, strlen("\"climbs")))
+        all->n_climbs++;
+    else if (!strncmp(text, SINKS, strlen("\"sinks")))
+        all->n_sinks++;
     else if (sscanf(text, RISES_READ, &number, &between) == 2)
         all->rises += number;
     else if (sscanf(text, FALLS_READ, &number, &between) == 2)
@@ -197,6 +211,8 @@ static const char *claim_of(const struct trends *all, bool are_alike)
 {
     if (all->n_other || all->n_on || (all->rises && all->falls))
         return NULL;
+    if (all->n_climbs || all->n_sinks)
+        return !are_alike ? NULL : all->n_climbs ? NEVER_FALLS : NEVER_RISES;
     if (all->rises >= MIN_MOVES && all->between >= MIN_BETWEEN)
         return NEVER_FALLS;
     if (all->falls >= MIN_MOVES && all->between >= MIN_BETWEEN)
@@ -232,8 +248,9 @@ static bool holds(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym
     add_run(&run, tc_strtab_text(symbols, seen));
     if (run.n_other || run.n_on)
         return false;
-    return !strcmp(expected, NEVER_TURNS) || (!strcmp(expected, NEVER_RISES) && !run.rises) ||
-           (!strcmp(expected, NEVER_FALLS) && !run.falls);
+    return !strcmp(expected, NEVER_TURNS) ||
+           (!strcmp(expected, NEVER_RISES) && !run.rises && !run.n_climbs) ||
+           (!strcmp(expected, NEVER_FALLS) && !run.falls && !run.n_sinks);
 }
 
 const struct tc_fact_rule tc_fact_trend = {.propose = propose, .holds = holds};
