@@ -18,8 +18,10 @@
 /* A content is unlike another one for certain, a number by chance: of those so many different ones
  * are asked for. */
 #define MIN_NUMBERS 3
-/* Where the ranks have something else, fewer than one in so many may be the same by chance. */
-#define RARE 8
+/* Where the ranks have something else, fewer than one in so many may be the same by chance; and of
+ * fewer occasions nothing is said, but of seeds. */
+#define RARE      8
+#define MIN_OTHER 3
 /* Ranks beyond are not compared: what they had wrong shows in the first. */
 #define MAX_RANKS 16
 
@@ -137,7 +139,8 @@ static size_t find_ranks(const struct tc_facts *facts, struct tc_fact_watch **ra
 struct comparison {
     unsigned n, n_same;
     unsigned first_other;
-    bool is_sure; /* of contents, or of so many different numbers */
+    bool is_sure;       /* of contents, or of so many different numbers */
+    bool is_sure_other; /* of so many occasions */
 };
 
 static bool has_many(const struct tc_fact_shared *s)
@@ -173,6 +176,7 @@ static bool compare(struct tc_fact_watch *const *ranks, size_t n_ranks,
 
     *out = (struct comparison){.n = first->n, .first_other = first->n};
     out->is_sure = first->is_content || first->is_seed || has_many(first);
+    out->is_sure_other = out->is_sure && (first->is_seed || first->n >= MIN_OTHER);
     for (size_t r = 1; r < n_ranks; r++) {
         all[r] = find(ranks[r], first);
         if (!all[r] || all[r]->n != first->n)
@@ -196,7 +200,7 @@ static const char *outcome_of(const struct tc_facts *facts, const struct compari
     if (c->n_same == c->n)
         return c->is_sure ? TC_FACT_RANKS_SAME : NULL;
     if (facts->table.is_judging || c->n_same * RARE < c->n)
-        return c->is_sure ? TC_FACT_RANKS_OTHER : NULL;
+        return facts->table.is_judging || c->is_sure_other ? TC_FACT_RANKS_OTHER : NULL;
     return TC_FACT_SOME;
 }
 

@@ -22,7 +22,7 @@
 /* Runs that are learned from agree within this factor. Few as they are they teach a narrow range,
  * so that a number is told to be another one from further away. */
 #define ALIKE 1.5
-#define OTHER 2.0
+#define OTHER 3.0
 /* In place of a range. */
 #define VARIES "\"varies\""
 /* Smaller ones are nothing. */
