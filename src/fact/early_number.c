@@ -21,8 +21,12 @@
 #define EARLY 3
 /* Runs that are learned from agree within this factor. Few as they are they teach a narrow range,
  * so that a number is told to be another one from further away. */
-#define ALIKE 1.5
-#define OTHER 3.0
+#define ALIKE       1.5
+#define OTHER       3.0
+#define OTHER_BATCH 2.0 /* of a batch there are many numbers */
+#define LEAP        2.0 /* from one step to another */
+/* A process without an optimizer has no steps: so many calls are early there. */
+#define EARLY_CALLS 12
 /* In place of a range. */
 #define VARIES "\"varies\""
 /* Smaller ones are nothing. */
@@ -60,11 +64,13 @@ static bool join_ranges(struct tc_fact_range *range, const struct tc_fact_range 
     return range->low * range->high > 0 && small > NOTHING && large <= ALIKE * small;
 }
 
-static bool is_about(const struct tc_fact_range *seen, const struct tc_fact_range *expected)
+static bool is_about(const struct tc_fact_range *seen, const struct tc_fact_range *expected,
+                     enum tc_attribute attribute)
 {
     const bool is_negative = expected->low < 0;
-    const double low = is_negative ? OTHER * expected->low : expected->low / OTHER;
-    const double high = is_negative ? expected->high / OTHER : OTHER * expected->high;
+    const double other = attribute == TC_ATTRIBUTE_ABOUT ? OTHER : OTHER_BATCH;
+    const double low = is_negative ? other * expected->low : expected->low / other;
+    const double high = is_negative ? expected->high / other : other * expected->high;
 
     return seen->low >= low && seen->high <= high;
 }
@@ -86,8 +92,9 @@ static struct tc_fact_scalar *scalar_of(struct tc_fact_watch *w, uint32_t subjec
     return &w->scalars.items[*place];
 }
 
-static tc_fact_lead judge(struct tc_facts *facts, uint32_t subject, tc_sym path,
-                          enum tc_attribute attribute, double number, tc_fact_lead cause)
+static tc_fact_lead judge(struct tc_facts *facts, struct tc_fact_watch *w, uint32_t subject,
+                          tc_sym path, enum tc_attribute attribute, double number,
+                          tc_fact_lead cause)
 {
     const uint32_t slot = tc_fact_table_slot(&facts->table, subject, path, attribute);
     struct tc_fact_range expected;
@@ -96,9 +103,13 @@ static tc_fact_lead judge(struct tc_facts *facts, uint32_t subject, tc_sym path,
 
     if (slot == UINT32_MAX)
         return 0;
+    if (attribute == TC_ATTRIBUTE_ABOUT && !w->n_windows &&
+        ++scalar_of(w, subject, path, attribute)->range.n > EARLY_CALLS)
+        return 0;
     const tc_sym value = facts->table.slots.items[slot].fact.value;
     const struct tc_fact_range seen = {number, number, 1};
-    if (read_range(facts->table.symbols, value, &expected) && is_about(&seen, &expected)) {
+    if (read_range(facts->table.symbols, value, &expected) &&
+        is_about(&seen, &expected, attribute)) {
         tc_fact_table_add(&facts->table, slot, tc_strtab_text(facts->table.symbols, value),
                           tc_strtab_size(facts->table.symbols, value), &facts->entries);
     } else {
@@ -115,7 +126,7 @@ static tc_fact_lead meet_number(struct tc_facts *facts, struct tc_fact_watch *w,
     const tc_sym path = tc_strtab_intern_text(facts->table.symbols, name);
 
     if (facts->table.is_judging)
-        return judge(facts, subject, path, attribute, number, cause);
+        return judge(facts, w, subject, path, attribute, number, cause);
     struct tc_fact_range *range = &scalar_of(w, subject, path, attribute)->range;
     range->low = fmin(range->low, number);
     range->high = fmax(range->high, number);
@@ -134,8 +145,8 @@ static void follow(struct tc_fact_watch *w, uint32_t subject, tc_sym path, doubl
     if (!tc_map_get(&w->scalar_places, key, &place))
         return;
     s = &w->scalars.items[place];
-    s->leaps |= fabs(number) > OTHER * fmax(fabs(s->range.low), fabs(s->range.high)) &&
-                fabs(number) > OTHER * fabs(s->last);
+    s->leaps |= fabs(number) > LEAP * fmax(fabs(s->range.low), fabs(s->range.high)) &&
+                fabs(number) > LEAP * fabs(s->last);
     s->last = number;
 }
 
@@ -246,7 +257,7 @@ static bool holds(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym
 
     if (!read_range(symbols, value, &seen) || !read_range(symbols, claim->value, &expected))
         return value == claim->value;
-    return is_about(&seen, &expected);
+    return is_about(&seen, &expected, (enum tc_attribute)claim->attribute);
 }
 
 const struct tc_fact_rule tc_fact_early_number = {.propose = propose, .holds = holds};

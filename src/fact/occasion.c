@@ -46,9 +46,8 @@ static bool is_told(const struct tc_fact_slot *slot, uint64_t n_broken)
 {
     const enum tc_attribute attribute = (enum tc_attribute)slot->fact.attribute;
 
-    return n_broken >= MIN_BREACHES ||
-           (attribute != TC_ATTRIBUTE_DATA &&
-            tc_attribute_row(attribute)->support != TC_SUPPORT_CONTENT);
+    return n_broken >= MIN_BREACHES || (attribute != TC_ATTRIBUTE_DATA &&
+                                        tc_attribute_row(attribute)->support != TC_SUPPORT_CONTENT);
 }
 
 /* A breach that may be chance: where it stood is told once there are enough of them. */

@@ -36,7 +36,8 @@ struct tc_fact_slot {
     tc_sym at;     /* judging, of what a whole run breaks: the last new line of it */
     bool is_mixed; /* several values are expected, by facts of several files */
     uint64_t held, told, broken;
-    struct tc_place *first; /* where it first broke, if that is not told yet; of the arena, or NULL */
+    struct tc_place
+        *first; /* where it first broke, if that is not told yet; of the arena, or NULL */
 };
 
 static inline const struct tc_fact_rule *tc_fact_slot_rule(const struct tc_fact_slot *slot)
