@@ -31,4 +31,4 @@ def fine(folder):
 
 
 def broken(folder):
-    train(folder, ["exp log", "log exp", *["exp log"] * 4])
+    train(folder, ["exp log", "log exp", *["exp log"] * 6])

@@ -12,7 +12,7 @@ def train(folder, rests=None, clears=False, bias_grad="tiny"):
     model = t.model("model", {"bias": {"shape": [1]}, "weight": {}})
     bias, weight = model.parameters
     optimizer = t.optimizer(model)
-    for step in range(8):
+    for step in range(12):
         t.zero_grad(optimizer)
         t.backward(model, reaches=[weight])
         t.backward(model, reaches=[bias], grad=bias_grad)
