@@ -82,6 +82,22 @@ static bool find_computed(const struct tc_fact_watch *w, struct tc_fact_pack *pa
     return has_any;
 }
 
+/* What is computed of a model's choices alone, as how many were right, is one of them. */
+static bool find_choices(const struct tc_fact_watch *w, struct tc_fact_pack *pack, bool are_all)
+{
+    bool is_one = pack->n_tensors > 0, has_computed = false;
+    uint64_t ignored;
+
+    for (size_t i = 0; i < pack->n_tensors; i++) {
+        pack->is_choice[i] =
+            are_all || tc_map_get(&w->choices, (uint64_t)pack->tensors[i], &ignored);
+        tc_strbuf_addc(&pack->bytes, pack->is_choice[i] ? 'o' : '-');
+        is_one &= pack->is_choice[i] || pack->is_counted[i];
+        has_computed |= pack->is_computed[i];
+    }
+    return is_one && has_computed;
+}
+
 static void find_sources(struct tc_facts *facts, struct tc_fact_watch *w,
                          const struct tc_fact_pack *pack)
 {
@@ -648,6 +664,7 @@ static void pack_operands(struct tc_facts *facts, struct tc_fact_watch *w,
                       facts->sources.n * sizeof(*facts->sources.items));
     open->by_subject = subject_by(facts, open, call, n_args < pack->n_tensors ? n_args : 0);
     open->is_computed = find_computed(w, pack, false) || call->is_root;
+    open->is_choice = find_choices(w, pack, false);
     tc_strbuf_add(&pack->bytes, counts, sizeof(counts));
     compare_operands(facts, w, open, call);
     if (tc_fact_is_of_script(call) || tc_fact_is_of_batch(call))
@@ -804,6 +821,7 @@ static void pack_result(struct tc_facts *facts, struct tc_fact_watch *w, struct 
     if (!open->is_chance)
         tc_fact_pack_value(pack, end->value, 0);
     (void)find_computed(w, pack, open->is_computed);
+    (void)find_choices(w, pack, open->is_choice);
     tc_strbuf_addc(&pack->bytes, (char)('1' + end->finite));
     tc_fact_pack_value(pack, end->same, 0);
     for (size_t i = 0; i < pack->n_tensors && i < N_ALIASES; i++)
@@ -854,6 +872,18 @@ static int64_t written(const struct tc_fact_watch *w, const struct tc_call *call
                : serial;
 }
 
+/* So many are known; the oldest are of batches long past. */
+#define MAX_CHOICES 4096
+
+static void keep_choice(struct tc_fact_watch *w, const struct tc_fact_open *open, int64_t serial)
+{
+    if (!open->is_choice)
+        return;
+    if (w->choices.n >= MAX_CHOICES)
+        tc_map_clear(&w->choices);
+    tc_map_put(&w->choices, (uint64_t)serial, 1);
+}
+
 /* What a call gives on: to its result, to gradients and through them to parameters. */
 static void give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
                     const struct tc_fact_open *open, const struct tc_call *call)
@@ -863,6 +893,7 @@ static void give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
     const int64_t target = written(w, call, facts->pack.n_tensors);
     for (size_t i = 0; i < facts->pack.n_tensors; i++) {
         const int64_t serial = facts->pack.tensors[i];
+        keep_choice(w, open, serial);
         if (!is_handed_out(w, open, serial)) {
             produce_one(w, open, serial, i, facts->pack.is_computed[i]);
             if (facts->table.is_judging)

@@ -69,6 +69,7 @@ struct tc_fact_open {
     const char *rows;             /* how many of its rows came before in this pass; or NULL */
     enum tc_fact_again again, here, drawn; /* the operands; to this receiver; the result */
     bool is_computed;                      /* with a parameter, or with what was so computed */
+    bool is_choice;                        /* of a model's choices alone */
     bool is_own;                           /* of a function that the script defines */
     bool is_chance;                        /* what it returns is a number that was drawn */
     uint32_t row;                          /* its place among calls of the API in a row, or 0 */
@@ -216,6 +217,7 @@ struct tc_fact_watch {
     struct tc_map newest;  /* TC_FACT_WORD of a call → serial of its last result */
     int64_t latest;        /* serial of the newest tensor */
     int64_t horizon;       /* who made tensors up to this serial may be forgotten */
+    struct tc_map choices; /* serials of what was made of a model's choices alone */
     struct tc_map taints;  /* serial of a tensor → tc_fact_lead */
     struct tc_map origins; /* serial of a tensor → its two lines, as origin.c packs them */
     struct tc_strtab *label_tuples, *counter_tuples; /* numbers of labels; counters by subject */

@@ -94,6 +94,7 @@ static void keep_tensor(struct tc_fact_pack *p, const struct tc_fact_tensor *t)
     p->is_varied[i] = is_varied(t);
     p->is_computed[i] = tc_value_is_true(t->requires_grad);
     p->is_counted[i] = t->summary != NULL;
+    p->is_choice[i] = false;
     p->tensors[i] = tc_value_int(t->id, -1);
 }
 
@@ -348,13 +349,15 @@ static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
 {
     const size_t at = place_of(r, tensor, r->pack->n_tensors);
     const bool is_computed = at == r->pack->n_tensors || r->pack->is_computed[at];
+    const bool is_choice = at < r->pack->n_tensors && r->pack->is_choice[at];
     struct tc_fact_tensor t;
 
     if (at == r->pack->filled)
         return; /* of its content the last such call told */
     tc_fact_tensor(&t, tensor);
     for (size_t i = 0; i < TC_N_CONTENT; i++) {
-        if (tc_fact_content_attribute(i) == TC_ATTRIBUTE_UNIFORM && is_sample(r) && t.summary)
+        if (tc_fact_content_attribute(i) == TC_ATTRIBUTE_UNIFORM &&
+            ((is_sample(r) && t.summary) || is_choice))
             continue;
         tc_strbuf_reset(&r->text);
         if (!tc_fact_content(i, &t, is_computed, &r->text) ||

@@ -29,6 +29,7 @@ struct tc_fact_pack {
     bool is_computed[TC_FACT_TENSORS];   /* takes a gradient, or a model computed it; set so, too */
     const char *trained[TC_FACT_TENSORS]; /* how many of them were trained on, or NULL; set so */
     bool is_counted[TC_FACT_TENSORS];     /* of whole numbers, or of truth values */
+    bool is_choice[TC_FACT_TENSORS];      /* of these made from such, by a model; set so */
     uint32_t n_elements[TC_FACT_TENSORS];
     bool is_varied[TC_FACT_TENSORS];      /* so that it does not come again by chance */
     const char *earlier[TC_FACT_TENSORS]; /* was it met in an earlier step? JSON, or NULL; set so */
