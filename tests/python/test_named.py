@@ -52,7 +52,7 @@ class Named(Case):
             "torch.optim.swa_utils.AveragedModel.__init__": 1, "torch.optim.SGD.__init__": 1, "torch.optim.lr_scheduler.StepLR.__init__": 1,
             "sklearn.preprocessing.StandardScaler.__init__": 1})
         self.assertEqual(self.count(self.calls_of(run, "package")), {
-            "copy.deepcopy": 1, "sklearn.preprocessing.StandardScaler.fit_transform": 1, "numpy.eye": 1, "math.cos": 3,
+            "copy.deepcopy": 1, "sklearn.preprocessing.StandardScaler.fit_transform": 1, "numpy.eye": 1, "numpy.ndarray.astype": 1, "math.cos": 3,
             "torch.optim.swa_utils.AveragedModel.update_parameters": 3, "numpy.argmax": 3, "sklearn.metrics.f1_score": 3})
         # what distributions compute are operators, with content
         operators = self.count(self.calls_of(run, "operator"))
@@ -71,6 +71,23 @@ class Named(Case):
     def test_the_script_does_what_it_did(self):
         text = SCRIPT + "print(*map(callable, (np.argmax, math.cos, copy.deepcopy)), math.cos(0), np.argmax([1, 3]))\n"
         self.assertEqual(self.traced(text).out, self.plain(text).out)
+
+    def test_arrays(self):
+        """Symbols between them and their methods, of those that the script calls by such a name."""
+        run = self.traced("""
+            import torch
+            def main():
+                a, b = torch.arange(6).reshape(2, 3).numpy(), torch.ones(2, 3).numpy()
+                print(((a == b) & (a > 1)).sum(), (2 * a - b).mean(axis=0), a.T.argmax(axis=1), a.tolist())
+            torch.manual_seed(0)
+            main()
+        """)
+        self.assertEqual(run.out, "0 [2. 4. 6.] [1 1 1] [[0, 1, 2], [3, 4, 5]]\n")
+        calls = {r["fn"].removeprefix("numpy."): r for r in self.calls_of(run, "package")}
+        self.assertEqual(list(calls), ["equal", "greater", "bitwise_and", "ndarray.sum", "multiply", "subtract", "ndarray.mean", "ndarray.argmax"])
+        self.assertEqual(calls["greater"]["args"]["x2"], 1)
+        self.assertEqual((calls["ndarray.mean"]["self"]["shape"], calls["ndarray.mean"]["args"]["axis"]), ([2, 3], 0))
+        self.assertEqual((calls["ndarray.argmax"]["self"]["shape"], calls["ndarray.argmax"]["self"].get("digest")), ([3, 2], None))
 
     def test_only_lines_of_the_users_own(self):
         run = self.traced("""

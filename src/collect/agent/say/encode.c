@@ -166,6 +166,11 @@ static void add_more(struct encoder *e, Py_ssize_t n)
         tc_strbuf_addf(e->out, ",{\"more\":%lld}", (long long)(n - MAX_ITEMS));
 }
 
+static bool is_brief(const struct encoder *e)
+{
+    return e->asked && e->asked->is_brief;
+}
+
 static bool is_short(const struct encoder *e)
 {
     return e->asked && (e->asked->is_brief || e->asked->is_drawn);
@@ -378,9 +383,10 @@ static void encode_device(struct encoder *e, PyObject *value)
 /* The policy writes what is no array of plain numbers in one piece. */
 static void encode_numpy(struct encoder *e, PyObject *value)
 {
-    if (tc_encode_array(e->out, value, !e->asked || !e->asked->is_brief, is_named(e)))
+    if (tc_encode_array(e->out, value, !is_brief(e), is_named(e)))
         return;
-    PyObject *text = tc_policy_call("numpy_json", "(OL)", value, (long long)tc_identity(value));
+    PyObject *text =
+        tc_policy_call("numpy_json", "(OLi)", value, (long long)tc_identity(value), !is_brief(e));
     Py_ssize_t size;
     const char *json = text ? PyUnicode_AsUTF8AndSize(text, &size) : NULL;
 

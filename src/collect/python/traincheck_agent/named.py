@@ -85,6 +85,7 @@ def meet(module):
         _methods.update(methods)
         for cls, path in _classes.items():
             _trace_methods(cls, path)
+        _trace_arrays()
 
 
 def _is_below(path, names):
@@ -109,10 +110,25 @@ def find(package):
             install.attempt(path, _trace_path, path, found)
     if not paths:
         _pending.pop(package, None)
+    if package == "numpy":
+        _trace_arrays()
+
+
+def _trace_arrays():
+    """Arrays of numpy, whose class no script names: symbols between them, and their methods."""
+    numpy = sys.modules.get("numpy")
+    array = getattr(numpy, "ndarray", None)
+    if not isinstance(array, type) or not _methods:
+        return
+    for name in table.ARRAY_OPERATORS:
+        _trace(getattr(numpy, name), f"numpy.{name}", agent.ROLE_PACKAGE, False)
+    for name in sorted(_methods - table.NO_ARRAY_METHODS):
+        if isinstance(vars(array).get(name), types.MethodDescriptorType):
+            _trace(vars(array)[name], f"numpy.ndarray.{name}", agent.ROLE_PACKAGE, True)
 
 
 def find_all():
-    for package in list(_pending):
+    for package in [*_pending, "numpy"]:
         find(package)
 
 
@@ -177,13 +193,19 @@ def _trace_methods(cls, path):
             _trace(function, f"{path}.{name}", agent.ROLE_PACKAGE, not isinstance(method, staticmethod))
 
 
+def _parameters(function, fn, is_method):
+    if type(function).__name__ == "ufunc":  # all have a dozen options, which symbols do not use
+        return signature.named("x1", "x2")
+    of = signature.parameters if fn.startswith("torch.") else signature.outside_parameters
+    return of(function, is_method)
+
+
 def _trace(function, fn, role, is_method):
     if _is_below(getattr(function, "__module__", None) or "", table.COMPUTING):
         role = agent.ROLE_OPERATOR
     if agent.is_redirected(function) or not install.wants(fn, role) or fn in settings.many("extra") or withheld.has_secret(function):
         return
-    of = signature.parameters if fn.startswith("torch.") else signature.outside_parameters
-    params = withheld.guarded(of(function, is_method))
+    params = withheld.guarded(_parameters(function, fn, is_method))
     flags = agent.OWN | (agent.METHOD if is_method else 0) | (agent.OUTERMOST | install.noise(fn) if role == agent.ROLE_OPERATOR else 0)
     try:
         agent.redirect(function, install.api(fn, role, flags, 0, params), params, None, None, False, False)

@@ -9,7 +9,7 @@ from .signature import json_scalar, json_text
 MAX_CONTENT = 1 << 20
 
 
-def numpy_json(value, serial):
+def numpy_json(value, serial, has_digest):
     numpy = sys.modules["numpy"]
     if isinstance(value, numpy.generic):
         scalar = json_scalar(value.item())
@@ -19,7 +19,7 @@ def numpy_json(value, serial):
     shape = ",".join(map(str, value.shape))
     ident = f',"id":{serial}' if serial else ""
     digest = ""
-    if value.nbytes <= MAX_CONTENT and value.dtype.kind in "biufc":
+    if has_digest and value.nbytes <= MAX_CONTENT and value.dtype.kind in "biufc":
         digest = f',"digest":"{agent.digest(value.tobytes(), str(value.dtype), ()):016x}"'
     return (f'{{"array":"ndarray"{ident},"shape":[{shape}],"dtype":{json_text(str(value.dtype))},'
             f'"device":"cpu","requires_grad":false{digest}}}')
