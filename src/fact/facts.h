@@ -244,6 +244,7 @@ struct tc_fact_watch {
     double scalar;        /* the last number with a gradient that a call returned */
     tc_sym scalar_of;     /* that call; TC_NO_SYM: none yet */
     TC_VEC(tc_sym) roots; /* names of models whose parameters were operands */
+    struct tc_map read;   /* hashes of receivers, and of what is told of them, in this window */
     struct tc_map rows;   /* serial of what is one row of a tensor → its index, in this window */
     struct tc_fact_history history;
     struct tc_fact_insides insides;

@@ -352,7 +352,7 @@ static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
     const bool is_choice = at < r->pack->n_tensors && r->pack->is_choice[at];
     struct tc_fact_tensor t;
 
-    if (at == r->pack->filled)
+    if (at == r->pack->told)
         return; /* of its content the last such call told */
     tc_fact_tensor(&t, tensor);
     for (size_t i = 0; i < TC_N_CONTENT; i++) {

@@ -37,7 +37,7 @@ struct tc_fact_pack {
     tc_sym made[TC_FACT_TENSORS];         /* names of models, or TC_NO_SYM; set so */
     char apart[TC_FACT_TENSORS][8];       /* rows from the first operand; "": not told; set so */
     size_t n_tensors;
-    size_t filled;    /* of them: one that calls of this API fill bit by bit; SIZE_MAX: none */
+    size_t told;      /* of them: one whose content the last such call told; SIZE_MAX: none */
     bool has_samples; /* they stand in a list of more than two, as the samples of a batch */
     bool has_content; /* the trace tells of contents */
 };

@@ -82,6 +82,7 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_map_release(&w->shared_places);
     tc_map_release(&w->trend_places);
     tc_map_release(&w->rows);
+    tc_map_release(&w->read);
     tc_strtab_free(w->label_tuples);
     tc_strtab_free(w->counter_tuples);
     tc_map_release(&w->producers);

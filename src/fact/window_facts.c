@@ -559,4 +559,5 @@ void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *w,
     w->n_backwards = 0;
     w->begun_in = TC_NO_SYM;
     tc_map_clear(&w->rows);
+    tc_map_clear(&w->read);
 }
