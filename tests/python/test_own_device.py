@@ -36,10 +36,10 @@ import os, runpy, sys, warnings
 warnings.simplefilter("ignore")
 import torch
 
+sys.path.insert(0, {here!r})
+import own_device
+own_device.load(os.environ["OWN_DEVICE"])  # in both runs, as it is in the trace, too
 if sys.argv[1] == "own":
-    sys.path.insert(0, {here!r})
-    import own_device
-    own_device.load(os.environ["OWN_DEVICE"])
     from traincheck_agent import device
     copying, copied = device._answer_by_copies, []
     device._answer_by_copies = lambda questions: copied.append(1) or copying(questions)

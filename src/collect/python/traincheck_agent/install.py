@@ -69,6 +69,11 @@ def resolve(path):
     return None
 
 
+def is_whole(name):
+    """Has the module been imported to its end?"""
+    return not getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", True)
+
+
 def plain(attribute):
     """The function below a static or class method or a bound method."""
     if isinstance(attribute, (staticmethod, classmethod)):

@@ -15,6 +15,7 @@ MAX_NAMES = 400  # paths of a script; one that calls more is a library
 _MAX_SOURCE = 1 << 20  # bytes of a file; larger ones are made by a program
 
 _pending = {}  # top-level package: the paths in it that have not been found yet
+_own = set()  # modules of the script's, whose functions are told for themselves
 _methods = set()  # names that the files call on objects
 _classes = {}  # those that were found, and their paths
 _n_paths = 0
@@ -67,6 +68,11 @@ def _read(source):
     return {".".join((reader.imports[first], *rest)) for first, *rest in reader.chains if first in reader.imports}, reader.methods
 
 
+def leave_out(name):
+    """A module is the script's own: what is named of it is no package's."""
+    _own.add(name)
+
+
 def meet(module):
     """One more file of the script's own."""
     global _n_paths
@@ -99,12 +105,14 @@ def _is_of_stdlib(package):
 
 
 def find(package):
-    """Trace what has come to be there of a package."""
+    """Trace what has come to be there of a package; while that is being imported, the rows of the table come first."""
     paths = _pending.get(package, ())
-    if paths and package in sys.modules and package not in table.NAMED_OF_STDLIB and _is_of_stdlib(package):
+    if not install.is_whole(package):
+        return
+    if paths and package not in table.NAMED_OF_STDLIB and _is_of_stdlib(package):
         paths.clear()
     for path in sorted(paths):
-        found = _resolve(path)
+        found = None if _is_below(path, _own) else _resolve(path)
         if found is not None:
             paths.discard(path)
             install.attempt(path, _trace_path, path, found)

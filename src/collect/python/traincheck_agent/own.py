@@ -113,13 +113,14 @@ def imported(name):
     """A module is there; the script's own are looked through once torch is."""
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
+    is_own = name not in _modules and isinstance(file, str) and not file.startswith((owners.STDLIB, *owners.site_folders())) and _is_own(module)
+    if is_own:
+        _modules[name] = frozenset()
+        named.leave_out(name)
     if "torch" in sys.modules:
         named.find(name.partition(".")[0])
-    if name in _modules or not isinstance(file, str) or file.startswith((owners.STDLIB, *owners.site_folders())) or not _is_own(module):
-        return
-    _modules[name] = frozenset()
-    if "torch" in sys.modules:
-        _look_at(name)
+        if is_own:
+            _look_at(name)
 
 
 def look():

@@ -104,13 +104,9 @@ def _hide_from_dynamo():
 
 def _once(name, hook):
     """Hook a package as soon as it is whole: parts of it may import it by name before it is."""
-    if name not in _hooked and _is_whole(name):
+    if name not in _hooked and install.is_whole(name):
         _hooked.add(name)
         install.attempt(name, hook)
-
-
-def _is_whole(name):
-    return not getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", True)
 
 
 def _instrument(name):
@@ -142,12 +138,12 @@ def imported(args, _result=None):
         if name == "torch._dynamo.eval_frame":
             install.attempt(name, _hide_from_dynamo)
     package = name.split(".")[0]
-    if _INSTRUMENTED and _is_whole(package):
+    if _INSTRUMENTED and install.is_whole(package):
         _instrument(name)
-    if _are_own_lines_traced() and _is_whole(name):
+    if _are_own_lines_traced() and install.is_whole(name):
         own.imported(name)
     for path in settings.many("extra"):
-        if path.split(".")[0] == package and _is_whole(package):
+        if path.split(".")[0] == package and install.is_whole(package):
             install.extra_function(path)
 
 
