@@ -118,16 +118,19 @@ class Named(Case):
             self.script(content, path)
 
     def test_secrets_and_what_only_speaks_to_people_are_left_out(self):
-        self.package("hub", "def log_in(token): return len(token)\ndef open_at(url, how='x' * 80): return 1\n")
+        self.package("hub", "def log_in(token): return len(token)\ndef open_at(url, how='x' * 80): return 1\ndef ask(text): return text\n")
         self.package("tqdm", "def bar(x): return x\n")
         script = self.script("""
             import hub, torch, tqdm
             torch.manual_seed(0)
             hub.log_in("hidden"), hub.open_at("http://me:hidden@host"), tqdm.bar([1])
+            hub.ask("hidden-4af7cce3f5e84cb9bb"), hub.ask("macro")
         """)
         run = self.collect(script, env={"PYTHONPATH": str(self.work / "site")})
         self.assertEqual([(r["fn"], r["args"]) for r in self.calls_of(run, "package")],
-                         [("hub.open_at", {"url": {"str": "", "len": 21}, "how": {"str": "", "len": 80}})])
+                         [("hub.open_at", {"url": {"str": "", "len": 21}, "how": {"str": "", "len": 80}}),
+                          ("hub.ask", {"text": {"str": "", "len": 25}}), ("hub.ask", {"text": "macro"})])
+        self.assertNotIn("hidden", str([r for r in run.records() if r["type"] != "process"]))
         self.assertNotIn("x" * 80, str([r for r in run.records() if r["type"] == "api"]))
 
     def test_what_is_imported_late_or_twice(self):

@@ -18,6 +18,7 @@ struct tc_asked {
     bool is_brief;                /* of objects their class, of long lists and texts the length */
     bool is_drawn;                /* the same, and of all lists the length */
     bool is_noise;                /* was drawn: with its digest */
+    bool is_outside;              /* a package's: and of texts that may be a key the length */
     bool is_secret;               /* and of all texts the length */
     bool is_named;                /* objects by the names that the script has for them */
     struct tc_operands *operands; /* what is to be compared, or NULL */

@@ -416,12 +416,17 @@ static bool is_dict(PyObject *value)
 #endif
 }
 
+/* Keys of services are longer than what an option of a package is called. */
+#define MAX_OPTION 24
+
 /* A function of the script's own may be given anything: addresses with passwords, texts of users,
  * options with keys. */
 static bool is_withheld(const struct encoder *e, PyObject *value)
 {
-    return is_short(e) && PyUnicode_Check(value) &&
-           (e->is_member || e->asked->is_secret || tc_text_is_withheld(value));
+    if (!is_short(e) || !PyUnicode_Check(value))
+        return false;
+    return e->is_member || e->asked->is_secret || tc_text_is_withheld(value) ||
+           (e->asked->is_outside && PyUnicode_GET_LENGTH(value) > MAX_OPTION);
 }
 
 static void encode(struct encoder *e, PyObject *value)
