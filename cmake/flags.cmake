@@ -9,11 +9,11 @@ target_compile_definitions(tc_plain_flags INTERFACE _GNU_SOURCE)
 target_compile_options(tc_plain_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
   -Wwrite-strings -Wformat=2 -Wundef
-  "SHELL:-include ${PROJECT_SOURCE_DIR}/src/base/banned.h"
+  "SHELL:-include \"${PROJECT_SOURCE_DIR}/src/base/banned.h\""
   $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation> # messages are cut off on purpose
   $<$<BOOL:${TC_WERROR}>:-Werror>
   # What is handed on does not tell where it was built, and is the same from any folder.
-  "$<$<CONFIG:Release>:SHELL:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -ffile-prefix-map=${PROJECT_BINARY_DIR}=build>")
+  "$<$<CONFIG:Release>:SHELL:\"-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=\" \"-ffile-prefix-map=${PROJECT_BINARY_DIR}=build\">")
 
 # For files that check at run time whether the processor has what they use.
 set(TC_WIDE_FLAGS "")
