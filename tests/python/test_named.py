@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a script calls of packages by name is in the trace where its own lines call it."""
+import textwrap
 import unittest
 
-from traced import Case
+from traced import PYTHON, Case
 
 SCRIPT = """
 import copy, json, math, time
@@ -132,6 +133,31 @@ class Named(Case):
                           ("hub.ask", {"text": {"str": "", "len": 25}}), ("hub.ask", {"text": "macro"})])
         self.assertNotIn("hidden", str([r for r in run.records() if r["type"] != "process"]))
         self.assertNotIn("x" * 80, str([r for r in run.records() if r["type"] == "api"]))
+
+    def test_cells_of_a_notebook(self):
+        """IPython keeps what was run in a list, magics as calls of its own."""
+        script = """
+            import torch
+            _ih = ["", "import copy, statistics as s\\ncopy.copy([1])", "not a line of Python"]
+            import copy, statistics as s
+            def main(): return copy.copy([1]), s.mean([1, 3])
+            torch.manual_seed(0)
+            main()
+            _ih.append("s.mean([1, 3])")
+            after = 1
+            torch.manual_seed(1)
+            main()
+        """
+        run = self.collect("-", stdin=textwrap.dedent(script))
+        self.assertEqual(self.count([r for r in run.records() if r["type"] == "call" and r["fn"].startswith(("copy.", "statistics."))]),
+                         {"copy.copy": 2, "statistics.mean": 1})
+
+    def test_what_python_says_of_a_source_it_says_once(self):
+        text = "import torch\nprint('\\d')\ntorch.manual_seed(0)\n"
+        env = {"PYTHONWARNINGS": "always"}
+        plain = self.execute([PYTHON, self.script(text)], None, env)
+        self.assertIn("invalid escape sequence", plain.err)
+        self.assertEqual(self.collect(self.script(text), env=env).err.count("invalid escape"), plain.err.count("invalid escape"))
 
     def test_what_is_imported_late_or_twice(self):
         """In a function, by another name, from a package that is there already, and a name that stands for something else."""

@@ -19,13 +19,15 @@ _own = set()  # modules of the script's, whose functions are told for themselves
 _methods = set()  # names that the files call on objects
 _classes = {}  # those that were found, and their paths
 _n_paths = 0
+_n_cells = 0
+_of_cells = {}  # what the cells of a notebook have imported
 
 
 class _Reader(ast.NodeVisitor):
     """What a file imports, anywhere in it, what it names, and which methods it calls."""
 
-    def __init__(self):
-        self.imports, self.chains, self.methods = {}, [], set()
+    def __init__(self, imports):
+        self.imports, self.chains, self.methods = imports, [], set()
 
     def visit_Import(self, node):
         for name in node.names:
@@ -61,10 +63,22 @@ def _chain(node):
     return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else None
 
 
-def _read(source):
+def _parse(source):
+    """What Python warns of in a source it has said when it compiled it. Its filters are left alone: to change them, and to change
+    them back, lets what was said once be said again."""
+    warnings = sys.modules["warnings"]
+    show = warnings._showwarnmsg
+    warnings._showwarnmsg = lambda message: None
+    try:
+        return ast.parse(source)
+    finally:
+        warnings._showwarnmsg = show
+
+
+def _read(source, imports):
     """Returns: ({dotted path that is named}, {name of a method that is called})"""
-    reader = _Reader()
-    reader.visit(ast.parse(source))
+    reader = _Reader(imports)
+    reader.visit(_parse(source))
     return {".".join((reader.imports[first], *rest)) for first, *rest in reader.chains if first in reader.imports}, reader.methods
 
 
@@ -75,13 +89,29 @@ def leave_out(name):
 
 def meet(module):
     """One more file of the script's own."""
-    global _n_paths
     file = getattr(module, "__file__", None)
     if not isinstance(file, str) or not file.endswith(".py"):
         return
     with open(file, "rb") as stream:
         source = stream.read(_MAX_SOURCE + 1)
-    paths, methods = _read(source) if len(source) <= _MAX_SOURCE else ((), ())
+    if len(source) <= _MAX_SOURCE:
+        _meet_source(source, {})
+
+
+def meet_cells(cells):
+    """All cells of a notebook that have been run, as IPython keeps them; one that is no Python was not."""
+    global _n_cells
+    for source in cells[_n_cells:] if isinstance(cells, list) else ():
+        _n_cells += 1
+        try:
+            _meet_source(source, _of_cells)
+        except SyntaxError:
+            pass
+
+
+def _meet_source(source, imports):
+    global _n_paths
+    paths, methods = _read(source, imports)
     for path in sorted(paths):
         package = path.partition(".")[0]
         if not _is_below(path, table.UNNAMED) and _n_paths < MAX_NAMES:
@@ -129,7 +159,7 @@ def _trace_arrays():
     if not isinstance(array, type) or not _methods:
         return
     for name in table.ARRAY_OPERATORS:
-        _trace(getattr(numpy, name), f"numpy.{name}", agent.ROLE_PACKAGE, False)
+        _trace(vars(numpy)[name], f"numpy.{name}", agent.ROLE_PACKAGE, False)
     for name in sorted(_methods - table.NO_ARRAY_METHODS):
         if isinstance(vars(array).get(name), types.MethodDescriptorType):
             _trace(vars(array)[name], f"numpy.ndarray.{name}", agent.ROLE_PACKAGE, True)
@@ -169,7 +199,7 @@ def _trace_path(path, found):
 
 
 def _trace_class(cls, path):
-    if cls in _classes or issubclass(cls, BaseException) or hasattr(cls, "__enter__"):
+    if cls in _classes or issubclass(cls, BaseException) or install.declared(cls, "__enter__") is not None:
         return  # what a `with` enters has a record as context of calls, or none
     _classes[cls] = path
     init = install.plain(install.declared(cls, "__init__"))

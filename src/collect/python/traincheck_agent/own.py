@@ -127,6 +127,7 @@ def look():
     """The script has new names of its own."""
     for name in list(_modules):
         _look_at(name)
+    named.meet_cells(vars(sys.modules["__main__"]).get("_ih"))
     named.find_all()
 
 
