@@ -90,6 +90,20 @@ class Named(Case):
         self.assertEqual((calls["ndarray.mean"]["self"]["shape"], calls["ndarray.mean"]["args"]["axis"]), ([2, 3], 0))
         self.assertEqual((calls["ndarray.argmax"]["self"]["shape"], calls["ndarray.argmax"]["self"].get("digest")), ([3, 2], None))
 
+    def test_an_array_that_was_told_of_can_be_resized(self):
+        """numpy refuses arrays that have weak references, by which they are known again."""
+        run = self.traced("""
+            import numpy as np, torch
+            torch.manual_seed(0)
+            def main():
+                a = np.arange(6.0)
+                b = a + 1
+                a.resize((2, 2), refcheck=False)
+                print(a.shape, b.sum())
+            main()
+        """)
+        self.assertEqual((run.code, run.out), (0, "(2, 2) 21.0\n"))
+
     def test_only_lines_of_the_users_own(self):
         run = self.traced("""
             import copy, torch
@@ -125,12 +139,12 @@ class Named(Case):
             import hub, torch, tqdm
             torch.manual_seed(0)
             hub.log_in("hidden"), hub.open_at("http://me:hidden@host"), tqdm.bar([1])
-            hub.ask("hidden-4af7cce3f5e84cb9bb"), hub.ask("macro")
+            hub.ask("hidden-4af7cce3f5e84cb9bb"), hub.ask("macro"), hub.get_password("me")
         """)
         run = self.collect(script, env={"PYTHONPATH": str(self.work / "site")})
         self.assertEqual([(r["fn"], r["args"]) for r in self.calls_of(run, "package")],
                          [("hub.open_at", {"url": {"str": "", "len": 21}, "how": {"str": "", "len": 80}}),
-                          ("hub.ask", {"text": {"str": "", "len": 25}}), ("hub.ask", {"text": "macro"})])
+                          ("hub.ask", {"text": {"str": "", "len": 25}}), ("hub.ask", {"text": "macro"}), ("hub.get_password", {"of": "me"})])
         self.assertNotIn("hidden", str([r for r in run.records() if r["type"] != "process"]))
         self.assertNotIn("x" * 80, str([r for r in run.records() if r["type"] == "api"]))
 

@@ -211,8 +211,9 @@ static void add_message(struct tc_strbuf *out, const struct tc_api *api, PyObjec
     Py_ssize_t size = 0;
     const char *utf8;
 
-    if (!text || (tc_role_has(api->role, TC_TRAIT_APART) &&
-                  (api->flags & TC_API_SECRET || tc_text_is_withheld(text))))
+    if (!text || is_outside_role(api->role) ||
+        (tc_role_has(api->role, TC_TRAIT_APART) &&
+         (api->flags & TC_API_SECRET || tc_text_is_withheld(text))))
         return;
     utf8 = PyUnicode_AsUTF8AndSize(text, &size);
     if (utf8) {

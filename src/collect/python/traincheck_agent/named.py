@@ -14,6 +14,8 @@ from . import install, owners, settings, signature, table, withheld
 MAX_NAMES = 400  # paths of a script; one that calls more is a library
 _MAX_SOURCE = 1 << 20  # bytes of a file; larger ones are made by a program
 
+_CALLABLES = types.FunctionType, types.BuiltinFunctionType, types.MethodType, staticmethod, classmethod
+
 _pending = {}  # top-level package: the paths in it that have not been found yet
 _own = set()  # modules of the script's, whose functions are told for themselves
 _methods = set()  # names that the files call on objects
@@ -158,6 +160,8 @@ def _trace_arrays():
     array = getattr(numpy, "ndarray", None)
     if not isinstance(array, type) or not _methods:
         return
+    if not agent.is_redirected(vars(array)["resize"]):  # it refuses arrays that have weak references
+        install.listen(vars(array)["resize"], before=lambda args, _=None: agent.let_go(args[0]))
     for name in table.ARRAY_OPERATORS:
         _trace(vars(numpy)[name], f"numpy.{name}", agent.ROLE_PACKAGE, False)
     for name in sorted(_methods - table.NO_ARRAY_METHODS):
@@ -188,9 +192,11 @@ def _is_function(value):
 
 
 def _trace_path(path, found):
-    if isinstance(found, type):
+    if issubclass(type(found), type):
         _trace_class(found, path)
         return
+    if not issubclass(type(found), _CALLABLES) and type(found).__module__.partition(".")[0] != "numpy":
+        return  # an object may answer what it is by code of its own
     function = install.plain(found)
     owner = _resolve(path.rpartition(".")[0])
     is_method = isinstance(found, (types.MethodType, classmethod)) or isinstance(owner, type) and not isinstance(found, staticmethod)
@@ -244,7 +250,10 @@ def _trace(function, fn, role, is_method):
     if agent.is_redirected(function) or not install.wants(fn, role) or fn in settings.many("extra") or withheld.has_secret(function):
         return
     params = withheld.guarded(_parameters(function, fn, is_method))
-    flags = agent.OWN | (agent.METHOD if is_method else 0) | (agent.OUTERMOST | install.noise(fn) if role == agent.ROLE_OPERATOR else 0)
+    if fn.partition(".")[0] not in table.NAMED_OF_STDLIB and any(withheld.is_secret(p.name) for some in params for p in some):
+        return  # of what stands below a decorator, too
+    flags = agent.SECRET if withheld.is_secret(fn.rpartition(".")[2]) else 0
+    flags |= agent.OWN | (agent.METHOD if is_method else 0) | (agent.OUTERMOST | install.noise(fn) if role == agent.ROLE_OPERATOR else 0)
     try:
         agent.redirect(function, install.api(fn, role, flags, 0, params), params, None, None, False, False)
     except TypeError:  # no slot

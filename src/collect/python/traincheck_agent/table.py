@@ -158,7 +158,7 @@ NAMED_OF_STDLIB = frozenset("bisect copy heapq math statistics".split())
 # What symbols between arrays of numpy stand for, and methods of arrays that compute nothing.
 ARRAY_OPERATORS = """add subtract multiply true_divide floor_divide remainder power matmul negative absolute invert
     equal not_equal less less_equal greater greater_equal bitwise_and bitwise_or bitwise_xor""".split()
-NO_ARRAY_METHODS = frozenset("byteswap copy dump dumps getfield item itemset newbyteorder setfield setflags tobytes tofile tolist tostring view".split())
+NO_ARRAY_METHODS = frozenset("byteswap copy dump dumps getfield item itemset newbyteorder resize setfield setflags tobytes tofile tolist tostring view".split())
 # What computes with tensors and calls nothing that is told of: a call there is an operator.
 COMPUTING = "torch.distributions",
 
