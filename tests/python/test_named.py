@@ -133,7 +133,7 @@ class Named(Case):
             self.script(content, path)
 
     def test_secrets_and_what_only_speaks_to_people_are_left_out(self):
-        self.package("hub", "def log_in(token): return len(token)\ndef open_at(url, how='x' * 80): return 1\ndef ask(text): return text\n")
+        self.package("hub", "def log_in(token): return len(token)\ndef open_at(url, how='x' * 80): return 1\ndef ask(text): return text\ndef get_password(of): return 'hidden'\n")
         self.package("tqdm", "def bar(x): return x\n")
         script = self.script("""
             import hub, torch, tqdm
