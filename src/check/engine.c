@@ -300,7 +300,7 @@ static void on_example(void *context, const struct tc_event *event,
                        const struct tc_example *example)
 {
     struct tc_engine *engine = context;
-    const uint64_t n = example->n ? example->n : 1;
+    const uint64_t n = tc_example_times(example);
     uint64_t group;
 
     engine->n_example++;

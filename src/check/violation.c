@@ -314,12 +314,6 @@ static void set_first(struct tc_violation *v, struct tc_strtab *symbols,
     v->hint = tc_violation_hint(v, symbols);
 }
 
-/* An example may stand for several. */
-static uint64_t times_of(const struct tc_breach *breach)
-{
-    return breach->example->n ? breach->example->n : 1;
-}
-
 struct tc_violation *tc_violation_new(struct tc_arena *arena, struct tc_strtab *symbols,
                                       const struct tc_invariant *invariant,
                                       const struct tc_relation *relation,
@@ -334,7 +328,7 @@ struct tc_violation *tc_violation_new(struct tc_arena *arena, struct tc_strtab *
     set_first(v, symbols, breach, &place);
     if (breach->example->variable)
         add_variable(v, symbols, breach->example->variable, &v->first);
-    v->count = times_of(breach);
+    v->count = tc_example_times(breach->example);
     v->last_step = -1;
     add_run(v, breach);
     add_place(v, &place);
@@ -347,7 +341,7 @@ void tc_violation_repeat(struct tc_violation *v, struct tc_strtab *symbols,
     const struct tc_place place = place_of(breach);
     const struct tc_moment moment = moment_of(breach, &place);
 
-    v->count += times_of(breach);
+    v->count += tc_example_times(breach->example);
     add_run(v, breach);
     add_place(v, &place);
     if (compare_moments(&moment, &v->first) < 0)

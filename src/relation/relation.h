@@ -66,6 +66,11 @@ struct tc_example {
     tc_sym cause; /* key of the broken fact that this one follows from; 0 (no key) is none */
 };
 
+static inline uint64_t tc_example_times(const struct tc_example *example)
+{
+    return example->n ? example->n : 1;
+}
+
 struct tc_sink {
     void (*example)(void *context, const struct tc_event *event, const struct tc_example *example);
     /* An occasion that would have been an example of that key, had it not been excused; NULL:
