@@ -247,7 +247,7 @@ static uint32_t subject_of(struct tc_facts *facts, const struct tc_fact_watch *w
  * replaced. What it computes, draws and calls of its own comes now here, now there. */
 static bool is_of_set_up(enum tc_role role)
 {
-    return role == TC_ROLE_MAKE || role == TC_ROLE_PACKAGE || !tc_role_has(role, TC_TRAIT_CLOSE);
+    return tc_role_has(role, TC_TRAIT_OUTSIDE) || !tc_role_has(role, TC_TRAIT_CLOSE);
 }
 
 static void count(struct tc_fact_watch *w, const struct tc_fact_open *open,

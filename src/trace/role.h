@@ -22,6 +22,7 @@
  *   OUTER    a call around a training loop; what it contains counts as top level
  *   CLOSE    of the script's own lines: only what looks closely is told of it
  *   APART    around no other call, whatever is called before it ends
+ *   OUTSIDE  of a package, where the script names it
  */
 #define TC_ROLE_MAP(X)                                                                            \
     X(FUNCTION, "function", 0)                                                                    \
@@ -47,8 +48,8 @@
     X(OPERATOR, "operator", TC_TRAIT_CLOSE)                                                       \
     X(DRAW, "draw", TC_TRAIT_CLOSE)                                                               \
     X(OWN, "own", TC_TRAIT_CLOSE | TC_TRAIT_APART)                                                \
-    X(MAKE, "make", TC_TRAIT_CLOSE | TC_TRAIT_APART)                                              \
-    X(PACKAGE, "package", TC_TRAIT_CLOSE | TC_TRAIT_APART)                                        \
+    X(MAKE, "make", TC_TRAIT_CLOSE | TC_TRAIT_APART | TC_TRAIT_OUTSIDE)                           \
+    X(PACKAGE, "package", TC_TRAIT_CLOSE | TC_TRAIT_APART | TC_TRAIT_OUTSIDE)                     \
     X(LIBRARY, "library", TC_TRAIT_MEMBER | TC_TRAIT_SUBJECT | TC_TRAIT_FOREIGN | TC_TRAIT_OUTER) \
     X(METHOD, "method", TC_TRAIT_FOREIGN | TC_TRAIT_OUTER)
 
@@ -68,6 +69,7 @@ enum tc_trait {
     TC_TRAIT_SETTER = 32,
     TC_TRAIT_CLOSE = 64,
     TC_TRAIT_APART = 128,
+    TC_TRAIT_OUTSIDE = 256,
 };
 
 /* FUNCTION for a text that is no known role. */

@@ -106,11 +106,6 @@ static void add_place(struct tc_thread *thread, struct tc_strbuf *out)
         tc_frames_add_caller(out);
 }
 
-static bool is_outside_role(enum tc_role role)
-{
-    return role == TC_ROLE_PACKAGE || role == TC_ROLE_MAKE;
-}
-
 /* An initialiser's operands are memory that is still to be written. */
 static void add_operands(struct tc_strbuf *out, const struct tc_span *span)
 {
@@ -121,7 +116,7 @@ static void add_operands(struct tc_strbuf *out, const struct tc_span *span)
     operands.n = 0;
     asked.is_brief =
         tc_role_has(span->api->role, TC_TRAIT_APART) || span->api->role == TC_ROLE_DRAW;
-    asked.is_outside = is_outside_role(span->api->role);
+    asked.is_outside = tc_role_has(span->api->role, TC_TRAIT_OUTSIDE);
     asked.digests = span->api->flags & TC_API_CONTENT;
     asked.content = tc_agent.content && !is_init && span->api->role != TC_ROLE_FILL;
     asked.operands = asked.content && !asked.is_brief ? &operands : NULL;
@@ -179,7 +174,7 @@ void tc_record_return(struct tc_thread *thread, const struct tc_span *span, PyOb
                              .is_drawn = span->api->role == TC_ROLE_DRAW,
                              .is_noise = span->api->flags & TC_API_NOISE,
                              .is_brief = tc_role_has(span->api->role, TC_TRAIT_APART),
-                             .is_outside = is_outside_role(span->api->role),
+                             .is_outside = tc_role_has(span->api->role, TC_TRAIT_OUTSIDE),
                              .is_secret = span->api->flags & TC_API_SECRET};
 
     asked.content = tc_agent.content && !(span->api->flags & TC_API_UNWRITTEN);
@@ -211,7 +206,7 @@ static void add_message(struct tc_strbuf *out, const struct tc_api *api, PyObjec
     Py_ssize_t size = 0;
     const char *utf8;
 
-    if (!text || is_outside_role(api->role) ||
+    if (!text || tc_role_has(api->role, TC_TRAIT_OUTSIDE) ||
         (tc_role_has(api->role, TC_TRAIT_APART) &&
          (api->flags & TC_API_SECRET || tc_text_is_withheld(text))))
         return;
