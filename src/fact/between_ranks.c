@@ -22,6 +22,8 @@
  * fewer occasions nothing is said, but of seeds. */
 #define RARE      8
 #define MIN_OTHER 3
+/* So many occasions are. */
+#define MAX_OCCASIONS 64
 /* Ranks beyond are not compared: what they had wrong shows in the first. */
 #define MAX_RANKS 16
 
@@ -36,16 +38,14 @@ struct meeting {
 static bool read(const struct tc_value *value, uint32_t *hash, bool *is_content)
 {
     const struct tc_str digest = tc_value_str(tc_value_get(value, "digest"));
-    const struct tc_value *number =
-        tc_value_get(value, "tensor") ? tc_value_get(value, "value") : value;
+    double number;
 
     *is_content = digest.text != NULL;
-    if (digest.text)
+    if (*is_content)
         *hash = (uint32_t)tc_hash64(digest.text, digest.size, 0);
-    else if (number && number->kind == TC_VALUE_INT)
-        *hash = (uint32_t)tc_hash64(&number->integer, sizeof(number->integer), 1);
-    else if (number && number->kind == TC_VALUE_FLOAT)
-        *hash = (uint32_t)tc_hash64(&number->number, sizeof(number->number), 2);
+    else if (tc_value_number(tc_value_get(value, "tensor") ? tc_value_get(value, "value") : value,
+                             &number))
+        *hash = (uint32_t)tc_hash64(&number, sizeof(number), 1);
     else
         return false;
     return true;
@@ -76,12 +76,12 @@ static void meet(void *context, const char *path, const struct tc_value *value)
     if (tc_fact_table_slot(table, m->subject, name, TC_ATTRIBUTE_RANKS) == UINT32_MAX)
         return;
     struct tc_fact_shared *shared = shared_at(m->watch, m->subject, name);
-    if (shared->n == TC_FACT_SHARED)
+    if (shared->occasions.n == MAX_OCCASIONS)
         return;
     shared->is_content |= is_content;
     shared->is_seed |= m->call->role == TC_ROLE_SEED;
-    shared->occasions[shared->n++] =
-        (struct tc_fact_shared_occasion){hash, tc_call_at(m->call), m->call->step};
+    tc_vec_push(&shared->occasions,
+                ((struct tc_fact_shared_occasion){hash, tc_call_at(m->call), m->call->step}));
 }
 
 void tc_fact_meet_ranks(struct tc_facts *facts, struct tc_fact_watch *w, uint32_t subject,
@@ -94,14 +94,22 @@ void tc_fact_meet_ranks(struct tc_facts *facts, struct tc_fact_watch *w, uint32_
         tc_fact_walk(value, path, meet, &m);
 }
 
+void tc_fact_ranks_release(struct tc_fact_watch *w)
+{
+    for (size_t i = 0; i < w->shared.n; i++)
+        tc_vec_release(&w->shared.items[i].occasions);
+    tc_vec_release(&w->shared);
+    tc_map_release(&w->shared_places);
+}
+
 /* ---- at the end of a run -------------------------------------------------------------------- */
 
-static bool is_whole(const struct tc_fact_watch *w)
+static bool is_compared(const struct tc_fact_watch *w)
 {
     const struct tc_process *process = w->process;
 
     return process->world > 1 && process->rank >= 0 && process->rank < MAX_RANKS && w->n_windows &&
-           !process->is_sampled && process->has_ended && !process->has_failed;
+           tc_fact_is_whole(process);
 }
 
 static int by_rank(const void *a, const void *b)
@@ -119,7 +127,7 @@ static size_t find_ranks(const struct tc_facts *facts, struct tc_fact_watch **ra
     size_t n = 0;
 
     for (size_t i = 0; i < facts->all.n; i++) {
-        if (!is_whole(facts->all.items[i]))
+        if (!is_compared(facts->all.items[i]))
             continue;
         if (n == MAX_RANKS)
             return 0;
@@ -137,8 +145,7 @@ static size_t find_ranks(const struct tc_facts *facts, struct tc_fact_watch **ra
 }
 
 struct comparison {
-    unsigned n, n_same;
-    unsigned first_other;
+    size_t n, n_same, first_other;
     bool is_sure;       /* of contents, or of so many different numbers */
     bool is_sure_other; /* of so many occasions */
 };
@@ -148,12 +155,12 @@ static bool has_many(const struct tc_fact_shared *s)
     uint32_t known[MIN_NUMBERS];
     unsigned n = 0;
 
-    for (unsigned i = 0; i < s->n && n < MIN_NUMBERS; i++) {
+    for (size_t i = 0; i < s->occasions.n && n < MIN_NUMBERS; i++) {
         unsigned j = 0;
-        while (j < n && known[j] != s->occasions[i].hash)
+        while (j < n && known[j] != s->occasions.items[i].hash)
             j++;
         if (j == n)
-            known[n++] = s->occasions[i].hash;
+            known[n++] = s->occasions.items[i].hash;
     }
     return n == MIN_NUMBERS;
 }
@@ -174,20 +181,20 @@ static bool compare(struct tc_fact_watch *const *ranks, size_t n_ranks,
 {
     const struct tc_fact_shared *all[MAX_RANKS] = {first};
 
-    *out = (struct comparison){.n = first->n, .first_other = first->n};
+    *out = (struct comparison){.n = first->occasions.n, .first_other = first->occasions.n};
     out->is_sure = first->is_content || first->is_seed || has_many(first);
-    out->is_sure_other = out->is_sure && (first->is_seed || first->n >= MIN_OTHER);
+    out->is_sure_other = out->is_sure && (first->is_seed || first->occasions.n >= MIN_OTHER);
     for (size_t r = 1; r < n_ranks; r++) {
         all[r] = find(ranks[r], first);
-        if (!all[r] || all[r]->n != first->n)
+        if (!all[r] || all[r]->occasions.n != first->occasions.n)
             return false;
     }
-    for (unsigned i = 0; i < first->n; i++) {
+    for (size_t i = 0; i < first->occasions.n; i++) {
         bool is_same = true;
         for (size_t r = 1; r < n_ranks; r++)
-            is_same &= all[r]->occasions[i].hash == first->occasions[i].hash;
+            is_same &= all[r]->occasions.items[i].hash == first->occasions.items[i].hash;
         out->n_same += is_same;
-        if (!is_same && out->first_other == first->n)
+        if (!is_same && out->first_other == first->occasions.n)
             out->first_other = i;
     }
     return true;
@@ -218,7 +225,7 @@ void tc_fact_compare_ranks(struct tc_facts *facts)
             continue;
         struct tc_place place = tc_fact_end_of(ranks[0]);
         const struct tc_fact_shared_occasion *at =
-            &first->occasions[c.first_other < c.n ? c.first_other : 0];
+            &first->occasions.items[c.first_other < c.n ? c.first_other : 0];
         place.at = at->at;
         place.step = at->step;
         tc_fact_say(facts, &subject, first->path, TC_ATTRIBUTE_RANKS, outcome);

@@ -185,9 +185,7 @@ struct tc_fact_scalar {
     bool leaps;  /* after these steps it leaps beyond the range */
 };
 
-/* An operand or a result of a call of the script, the first so many times. */
-#define TC_FACT_SHARED 64
-
+/* An operand or a result of a call of the script, the first times that there was one. */
 struct tc_fact_shared_occasion {
     uint32_t hash; /* of the number, or of the content */
     tc_sym at;
@@ -197,9 +195,8 @@ struct tc_fact_shared_occasion {
 struct tc_fact_shared {
     uint32_t subject;
     tc_sym path;
-    unsigned n;
     bool is_content, is_seed;
-    struct tc_fact_shared_occasion occasions[TC_FACT_SHARED];
+    TC_VEC(struct tc_fact_shared_occasion) occasions;
 };
 
 /* So many operands of a model are compared with those of other calls. */
@@ -300,6 +297,12 @@ void tc_fact_say(struct tc_facts *facts, const struct tc_subject *subject, tc_sy
 /* Settle and forget what was said. */
 tc_fact_lead tc_fact_settle_said(struct tc_facts *facts, uint64_t times, tc_fact_lead cause,
                                  const struct tc_place *place);
+
+/* Does all of the process stand in the trace, and did it come to its end? */
+static inline bool tc_fact_is_whole(const struct tc_process *process)
+{
+    return process->has_ended && !process->has_failed && !process->is_sampled;
+}
 
 /* Is the call one of the script's own, and not of torch inside of another? */
 static inline bool tc_fact_is_of_script(const struct tc_call *call)
@@ -425,6 +428,7 @@ void tc_fact_meet_ranks(struct tc_facts *facts, struct tc_fact_watch *watch, uin
                         const struct tc_call *call, const char *path, const struct tc_value *value);
 /* At the end of a run. */
 void tc_fact_compare_ranks(struct tc_facts *facts);
+void tc_fact_ranks_release(struct tc_fact_watch *watch);
 
 /* ---- one_value.c ---------------------------------------------------------------------------- */
 

@@ -173,15 +173,15 @@ static void finish_process(struct tc_facts *facts, struct tc_fact_watch *w)
         return;
     if (!w->n_windows)
         tc_fact_say_order(facts, w, place);
-    if (w->process->has_ended && !w->process->has_failed) {
+    if (tc_fact_is_whole(w->process)) {
         say_runs(facts, w);
         tc_fact_say_trainable(facts, w, TC_ATTRIBUTE_TRAINABLE_LAST);
         tc_fact_say_trainable(facts, w, TC_ATTRIBUTE_EXIST);
     }
     tc_fact_settle_said(facts, 1, w->last_lead, &place);
-    if (w->process->has_ended && !w->process->has_failed)
+    if (tc_fact_is_whole(w->process))
         tc_fact_say_courses(facts, w, &place);
-    if (!facts->table.is_judging && w->process->has_ended && !w->process->has_failed)
+    if (!facts->table.is_judging && tc_fact_is_whole(w->process))
         say_learned(facts, w);
     for (size_t i = 0; !facts->table.is_judging && i < facts->all.n; i++)
         tc_fact_say_absent(facts, w, facts->all.items[i], &place);
@@ -191,11 +191,9 @@ static void finish_process(struct tc_facts *facts, struct tc_fact_watch *w)
 
 static bool is_whole(const struct tc_facts *facts)
 {
-    for (size_t i = 0; i < facts->all.n; i++) {
-        const struct tc_process *process = facts->all.items[i]->process;
-        if (!process->has_ended || process->has_failed || process->is_sampled)
+    for (size_t i = 0; i < facts->all.n; i++)
+        if (!tc_fact_is_whole(facts->all.items[i]->process))
             return false;
-    }
     return facts->all.n > 0;
 }
 

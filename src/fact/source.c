@@ -78,8 +78,7 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_vec_release(&w->scalars);
     tc_map_release(&w->scalar_places);
     tc_vec_release(&w->trends);
-    tc_vec_release(&w->shared);
-    tc_map_release(&w->shared_places);
+    tc_fact_ranks_release(w);
     tc_map_release(&w->trend_places);
     tc_map_release(&w->rows);
     tc_map_release(&w->read);

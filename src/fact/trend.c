@@ -86,16 +86,12 @@ static bool holds_now(const struct tc_fact_trend *t, const char *claim)
     return strcmp(claim, GOES_ON) || t->by > 0;
 }
 
-static tc_fact_lead judge(struct tc_facts *facts, const struct tc_fact_trend *t, tc_fact_lead cause)
+static tc_fact_lead judge(struct tc_facts *facts, uint32_t slot, const struct tc_fact_trend *t,
+                          tc_fact_lead cause)
 {
-    const uint32_t slot =
-        tc_fact_table_slot(&facts->table, t->subject, t->path, TC_ATTRIBUTE_TREND);
     char text[96];
-    const char *claim;
-
-    if (slot == UINT32_MAX)
-        return 0;
-    claim = tc_strtab_text(facts->table.symbols, facts->table.slots.items[slot].fact.value);
+    const char *claim =
+        tc_strtab_text(facts->table.symbols, facts->table.slots.items[slot].fact.value);
     snprintf(text, sizeof(text), "\"went from %.6g to %.6g\"", t->before, t->last);
     if (holds_now(t, claim))
         snprintf(text, sizeof(text), "%s", claim);
@@ -123,14 +119,16 @@ static void meet_number(void *context, const char *path, const struct tc_value *
     if (!tc_value_number(value, &number) || !isfinite(number))
         return;
     const tc_sym name = tc_strtab_intern_text(m->facts->table.symbols, path);
-    if (tc_fact_table_slot(&m->facts->table, m->subject, name, TC_ATTRIBUTE_TREND) == UINT32_MAX)
+    const uint32_t slot =
+        tc_fact_table_slot(&m->facts->table, m->subject, name, TC_ATTRIBUTE_TREND);
+    if (slot == UINT32_MAX) /* judging, nothing is expected of it */
         return;
     t = trend_of(m->watch, m->subject, name);
     t->is_saved = m->is_saved;
     go_on(t, number, value->kind == TC_VALUE_INT);
     if (!m->facts->table.is_judging)
         return;
-    lead = judge(m->facts, t, m->cause);
+    lead = judge(m->facts, slot, t, m->cause);
     m->lead = m->lead ? m->lead : lead;
 }
 
