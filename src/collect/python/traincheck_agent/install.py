@@ -69,6 +69,11 @@ def resolve(path):
     return None
 
 
+def is_within(path, names):
+    """Is the dotted path one of the names, or below one?"""
+    return any(path == name or path.startswith(name + ".") for name in names)
+
+
 def is_whole(name):
     """Has the module been imported to its end?"""
     return not getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", True)

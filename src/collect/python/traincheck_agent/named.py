@@ -20,40 +20,10 @@ _pending = {}  # top-level package: the paths in it that have not been found yet
 _own = set()  # modules of the script's, whose functions are told for themselves
 _methods = set()  # names that the files call on objects
 _classes = {}  # those that were found, and their paths
-_n_paths = 0
+_known = set()  # all paths that are looked for, or were
+_arrays = []  # numpy's class of arrays, once it is there
 _n_cells = 0
 _of_cells = {}  # what the cells of a notebook have imported
-
-
-class _Reader(ast.NodeVisitor):
-    """What a file imports, anywhere in it, what it names, and which methods it calls."""
-
-    def __init__(self, imports):
-        self.imports, self.chains, self.methods = imports, [], set()
-
-    def visit_Import(self, node):
-        for name in node.names:
-            first = name.name.partition(".")[0]
-            self.imports[name.asname or first] = name.name if name.asname else first
-
-    def visit_ImportFrom(self, node):
-        for name in node.names if node.module and not node.level else ():
-            self.imports[name.asname or name.name] = f"{node.module}.{name.name}"
-
-    def visit_Name(self, node):
-        self.chains.append([node.id])
-
-    def visit_Attribute(self, node):
-        chain = _chain(node)
-        if chain:
-            self.chains.append(chain)
-        else:
-            self.generic_visit(node)
-
-    def visit_Call(self, node):
-        if isinstance(node.func, ast.Attribute):
-            self.methods.add(node.func.attr)
-        self.generic_visit(node)
 
 
 def _chain(node):
@@ -68,20 +38,45 @@ def _chain(node):
 def _parse(source):
     """What Python warns of in a source it has said when it compiled it. Its filters are left alone: to change them, and to change
     them back, lets what was said once be said again."""
-    warnings = sys.modules["warnings"]
-    show = warnings._showwarnmsg
-    warnings._showwarnmsg = lambda message: None
+    warnings = sys.modules.get("warnings")
+    show = getattr(warnings, "_showwarnmsg", None)
+    if show is not None:
+        warnings._showwarnmsg = lambda message: None
     try:
         return ast.parse(source)
     finally:
-        warnings._showwarnmsg = show
+        if show is not None:
+            warnings._showwarnmsg = show
+
+
+def _bindings(node):
+    """(name, dotted path) of what a statement imports."""
+    if isinstance(node, ast.Import):
+        for name in node.names:
+            first = name.name.partition(".")[0]
+            yield name.asname or first, name.name if name.asname else first
+    elif node.module and not node.level:
+        for name in node.names:
+            yield name.asname or name.name, f"{node.module}.{name.name}"
 
 
 def _read(source, imports):
-    """Returns: ({dotted path that is named}, {name of a method that is called})"""
-    reader = _Reader(imports)
-    reader.visit(_parse(source))
-    return {".".join((reader.imports[first], *rest)) for first, *rest in reader.chains if first in reader.imports}, reader.methods
+    """imports: {name: dotted path} of sources before this one, to which its own are added.
+
+    Returns: ({dotted path that is named}, {name of a method that is called})
+    """
+    chains, methods, inner = [], set(), set()
+    for node in ast.walk(_parse(source)):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            imports.update(_bindings(node))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            methods.add(node.func.attr)
+        elif isinstance(node, (ast.Name, ast.Attribute)):
+            if node not in inner:
+                chains.append(_chain(node))
+            if isinstance(node, ast.Attribute):
+                inner.add(node.value)
+    return {".".join((imports[first], *rest)) for first, *rest in filter(None, chains) if first in imports}, methods
 
 
 def leave_out(name):
@@ -101,33 +96,27 @@ def meet(module):
 
 
 def meet_cells(cells):
-    """All cells of a notebook that have been run, as IPython keeps them; one that is no Python was not."""
+    """All cells of a notebook that have been run, as IPython keeps them."""
     global _n_cells
     for source in cells[_n_cells:] if isinstance(cells, list) else ():
         _n_cells += 1
-        try:
-            _meet_source(source, _of_cells)
-        except SyntaxError:
-            pass
+        _meet_source(source, _of_cells)
 
 
 def _meet_source(source, imports):
-    global _n_paths
-    paths, methods = _read(source, imports)
-    for path in sorted(paths):
-        package = path.partition(".")[0]
-        if not _is_below(path, table.UNNAMED) and _n_paths < MAX_NAMES:
-            _n_paths += 1
-            _pending.setdefault(package, set()).add(path)
-    if not _methods.issuperset(methods):
-        _methods.update(methods)
-        for cls, path in _classes.items():
-            _trace_methods(cls, path)
-        _trace_arrays()
-
-
-def _is_below(path, names):
-    return any(path == name or path.startswith(name + ".") for name in names)
+    try:
+        paths, methods = _read(source, imports)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return  # a cell that is no Python, an expression that is nested too deep: the script may do without us
+    for path in sorted(paths - _known):
+        if len(_known) < MAX_NAMES and not install.is_within(path, table.UNNAMED):
+            _known.add(path)
+            _pending.setdefault(path.partition(".")[0], set()).add(path)
+    methods -= _methods
+    _methods.update(methods)
+    for cls, path in list(_classes.items()):
+        _trace_methods(cls, path, methods)
+    _trace_array_methods(methods)
 
 
 def _is_of_stdlib(package):
@@ -139,34 +128,43 @@ def _is_of_stdlib(package):
 def find(package):
     """Trace what has come to be there of a package; while that is being imported, the rows of the table come first."""
     paths = _pending.get(package, ())
-    if not install.is_whole(package):
+    if not paths and package != "numpy" or not install.is_whole(package):
         return
-    if paths and package not in table.NAMED_OF_STDLIB and _is_of_stdlib(package):
-        paths.clear()
-    for path in sorted(paths):
-        found = None if _is_below(path, _own) else _resolve(path)
-        if found is not None:
-            paths.discard(path)
-            install.attempt(path, _trace_path, path, found)
-    if not paths:
+    if package not in table.NAMED_OF_STDLIB and _is_of_stdlib(package):
+        paths = ()
+    left = {path for path in paths if not install.is_within(path, _own) and install.attempt(path, _find_path, path) is False}
+    if left:
+        _pending[package] = left
+    else:
         _pending.pop(package, None)
     if package == "numpy":
-        _trace_arrays()
+        _trace_arrays(sys.modules[package])
 
 
-def _trace_arrays():
+def _find_path(path):
+    """Returns: is it there?"""
+    found = _resolve(path)
+    if found is not None:
+        _trace_path(path, found)
+    return found is not None
+
+
+def _trace_arrays(numpy):
     """Arrays of numpy, whose class no script names: symbols between them, and their methods."""
-    numpy = sys.modules.get("numpy")
-    array = getattr(numpy, "ndarray", None)
-    if not isinstance(array, type) or not _methods:
+    if _arrays or not _methods or not isinstance(vars(numpy).get("ndarray"), type):
         return
-    if not agent.is_redirected(vars(array)["resize"]):  # it refuses arrays that have weak references
-        install.listen(vars(array)["resize"], before=lambda args, _=None: agent.let_go(args[0]))
+    _arrays.append(numpy.ndarray)
+    install.listen(vars(numpy.ndarray)["resize"], before=lambda args, _=None: agent.let_go(args[0]))  # it refuses weak references
     for name in table.ARRAY_OPERATORS:
-        _trace(vars(numpy)[name], f"numpy.{name}", agent.ROLE_PACKAGE, False)
-    for name in sorted(_methods - table.NO_ARRAY_METHODS):
-        if isinstance(vars(array).get(name), types.MethodDescriptorType):
-            _trace(vars(array)[name], f"numpy.ndarray.{name}", agent.ROLE_PACKAGE, True)
+        install.attempt(name, _trace, vars(numpy)[name], f"numpy.{name}", agent.ROLE_PACKAGE, False)
+    _trace_array_methods(_methods)
+
+
+def _trace_array_methods(names):
+    for array in _arrays:
+        for name in sorted(names - table.NO_ARRAY_METHODS):
+            if isinstance(vars(array).get(name), types.MethodDescriptorType):
+                _trace(vars(array)[name], f"numpy.ndarray.{name}", agent.ROLE_PACKAGE, True)
 
 
 def find_all():
@@ -186,22 +184,17 @@ def _resolve(path):
     return found
 
 
-def _is_function(value):
-    """Such as have a slot; what a package wraps its functions in may have none."""
-    return isinstance(value, (types.FunctionType, types.BuiltinFunctionType)) or type(value).__module__.partition(".")[0] == "numpy"
-
-
 def _trace_path(path, found):
-    if issubclass(type(found), type):
+    """Only what is known by its type: an object may answer what it is by code of its own. What a package wraps its functions in may
+    have no slot; numpy's have."""
+    kind = type(found)
+    if issubclass(kind, type):
         _trace_class(found, path)
-        return
-    if not issubclass(type(found), _CALLABLES) and type(found).__module__.partition(".")[0] != "numpy":
-        return  # an object may answer what it is by code of its own
-    function = install.plain(found)
-    owner = _resolve(path.rpartition(".")[0])
-    is_method = isinstance(found, (types.MethodType, classmethod)) or isinstance(owner, type) and not isinstance(found, staticmethod)
-    if _is_function(function):
-        _trace(function, path, agent.ROLE_PACKAGE, is_method)
+    elif issubclass(kind, _CALLABLES) or kind.__module__.partition(".")[0] == "numpy":
+        owner = _resolve(path.rpartition(".")[0])
+        is_bound = issubclass(kind, (types.MethodType, classmethod))
+        is_method = is_bound or isinstance(owner, type) and not issubclass(kind, staticmethod)
+        _trace(install.plain(found), path, agent.ROLE_PACKAGE, is_method)
 
 
 def _trace_class(cls, path):
@@ -211,7 +204,7 @@ def _trace_class(cls, path):
     init = install.plain(install.declared(cls, "__init__"))
     if isinstance(init, types.FunctionType):
         _trace(init, f"{path}.__init__", agent.ROLE_MAKE, True)
-    _trace_methods(cls, path)
+    _trace_methods(cls, path, _methods | {"__call__"})
 
 
 def _is_of(cls, *prefixes):
@@ -227,13 +220,11 @@ def _has_rows(cls, name):
     return is_module and (name in ("__call__", "forward", "train", "eval") or _is_of(declaring, "torch.nn.modules.module"))
 
 
-def _trace_methods(cls, path):
-    for name in sorted(_methods | {"__call__"}):
-        if name.startswith("_") and name != "__call__" or _has_rows(cls, name):
-            continue
-        method = install.declared(cls, name)
+def _trace_methods(cls, path, names):
+    for name in sorted(names):
+        method = install.declared(cls, name) if not name.startswith("_") or name == "__call__" else None
         function = install.plain(method)
-        if isinstance(function, types.FunctionType):
+        if isinstance(function, types.FunctionType) and not _has_rows(cls, name):
             _trace(function, f"{path}.{name}", agent.ROLE_PACKAGE, not isinstance(method, staticmethod))
 
 
@@ -245,7 +236,7 @@ def _parameters(function, fn, is_method):
 
 
 def _trace(function, fn, role, is_method):
-    if _is_below(getattr(function, "__module__", None) or "", table.COMPUTING):
+    if install.is_within(getattr(function, "__module__", None) or "", table.COMPUTING):
         role = agent.ROLE_OPERATOR
     if agent.is_redirected(function) or not install.wants(fn, role) or fn in settings.many("extra") or withheld.has_secret(function):
         return

@@ -27,7 +27,7 @@ def _is_in_folder(path):
 
 def _is_own(module):
     file = getattr(module, "__file__", None)
-    if any(module.__name__ == wanted or module.__name__.startswith(wanted + ".") for wanted in settings.many("instrument")):
+    if install.is_within(module.__name__, settings.many("instrument")):
         return False
     if module.__name__ in owners.PROGRAM:
         return True
@@ -127,7 +127,7 @@ def look():
     """The script has new names of its own."""
     for name in list(_modules):
         _look_at(name)
-    named.meet_cells(vars(sys.modules["__main__"]).get("_ih"))
+    install.attempt("cells", named.meet_cells, vars(sys.modules["__main__"]).get("_ih"))
     named.find_all()
 
 

@@ -113,8 +113,7 @@ def _instrument(name):
     """Modules of --instrument: with a package those of its parts that it has imported itself."""
     found = [m for m in list(sys.modules) if m.startswith(name + ".")] if "." not in name else []
     for module in (name, *found):
-        wanted = any(module == w or module.startswith(w + ".") for w in _INSTRUMENTED)
-        if wanted and module not in _hooked:
+        if install.is_within(module, _INSTRUMENTED) and module not in _hooked:
             _hooked.add(module)
             install.attempt(module, install.module_functions, sys.modules[module], module)
 
