@@ -516,8 +516,7 @@ struct tc_place tc_fact_end_of(const struct tc_fact_watch *watch);
 /* needs.c: tell of the operators that the process called, and how much of contents is recorded. */
 void tc_fact_tell_needs(struct tc_facts *facts, const struct tc_fact_watch *watch);
 /* Which calls came before which, of those that came before the end of the first step. */
-void tc_fact_say_order(struct tc_facts *facts, const struct tc_fact_watch *watch,
-                       struct tc_place place);
+void tc_fact_say_order(struct tc_facts *facts, struct tc_fact_watch *watch, struct tc_place place);
 void tc_fact_say_trainable(struct tc_facts *facts, const struct tc_fact_watch *watch,
                            enum tc_attribute attribute);
 /* Learning, at the end of a run: what flowed while it was set up, and then never more. */

@@ -52,11 +52,11 @@ static int by_order(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* What comes too early is told at its own line, in the order of these lines. */
-void tc_fact_say_order(struct tc_facts *facts, const struct tc_fact_watch *w, struct tc_place place)
+/* What comes too early is told at its own line, in the order of these lines; the rest of the step
+ * follows from it. */
+void tc_fact_say_order(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_place place)
 {
     const struct tc_fact_label *ordered[MAX_ORDERED];
-    tc_fact_lead cause = w->last_lead;
     size_t n = 0;
 
     for (size_t i = 0; i < w->labels.n && n < MAX_ORDERED; i++)
@@ -67,8 +67,9 @@ void tc_fact_say_order(struct tc_facts *facts, const struct tc_fact_watch *w, st
         for (size_t j = i + 1; j < n; j++)
             say_pair(facts, ordered[i], ordered[j]);
         place.at = ordered[i]->at;
-        const tc_fact_lead lead = tc_fact_settle_said(facts, 1, cause, &place);
-        cause = cause || !tc_fact_lead_is_law(lead) ? cause : lead;
+        const tc_fact_lead lead = tc_fact_settle_said(facts, 1, w->last_lead, &place);
+        if (!w->last_lead && tc_fact_lead_is_law(lead))
+            w->last_lead = lead;
     }
 }
 
