@@ -82,6 +82,9 @@ static bool names_operator(const struct told *told, const struct tc_strtab *symb
 {
     const tc_sym *fields = fact->subject.fields;
 
+    /* Without operators whatever they made came from outside. */
+    if (fact->subject.kind == TC_SUBJECT_CALL && fields[TC_FACT_BY] != TC_NO_SYM)
+        return true;
     return is_operator(told, fields[TC_FACT_FN]) || is_operator(told, fields[TC_FACT_IN]) ||
            is_operator(told, fields[TC_FACT_BY]) || comes_from_operator(told, symbols, fact);
 }
