@@ -28,6 +28,7 @@ static void produce(struct tc_fact_watch *w, int64_t serial, uint64_t word)
         tc_map_clear(&old);
         w->old_producers = w->producers;
         w->producers = old;
+        tc_map_clear(&w->choices); /* most are of tensors as old */
     }
     tc_map_put(&w->producers, (uint64_t)serial, word);
 }
@@ -644,7 +645,7 @@ static size_t find_read_again(struct tc_fact_watch *w, const struct tc_fact_open
         tc_map_clear(&w->read);
     (void)tc_map_at(&w->read,
                     tc_hash64(pack->bytes.text + from, pack->bytes.size - from,
-                              tc_hash_mix(open->label, (uint64_t)pack->tensors[receiver], 0)),
+                              tc_hash_mix(open->subject, (uint64_t)pack->tensors[receiver], 0)),
                     &is_new);
     return is_new ? SIZE_MAX : receiver;
 }
@@ -897,18 +898,6 @@ static int64_t written(const struct tc_fact_watch *w, const struct tc_call *call
                : serial;
 }
 
-/* So many are known; the oldest are of batches long past. */
-#define MAX_CHOICES 4096
-
-static void keep_choice(struct tc_fact_watch *w, const struct tc_fact_open *open, int64_t serial)
-{
-    if (!open->is_choice)
-        return;
-    if (w->choices.n >= MAX_CHOICES)
-        tc_map_clear(&w->choices);
-    tc_map_put(&w->choices, (uint64_t)serial, 1);
-}
-
 /* What a call gives on: to its result, to gradients and through them to parameters. */
 static void give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
                     const struct tc_fact_open *open, const struct tc_call *call)
@@ -918,7 +907,8 @@ static void give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
     const int64_t target = written(w, call, facts->pack.n_tensors);
     for (size_t i = 0; i < facts->pack.n_tensors; i++) {
         const int64_t serial = facts->pack.tensors[i];
-        keep_choice(w, open, serial);
+        if (open->is_choice)
+            tc_map_put(&w->choices, (uint64_t)serial, 1);
         if (!is_handed_out(w, open, serial)) {
             produce_one(w, open, serial, i, facts->pack.is_computed[i]);
             if (facts->table.is_judging)
