@@ -204,8 +204,21 @@ static void add_class(struct tc_strbuf *out, const char *name)
     tc_strbuf_adds(out, dot ? dot + 1 : name);
 }
 
+static bool is_constructor(const char *fn)
+{
+    const char *dot = strrchr(fn, '.');
+
+    return dot && !strcmp(dot, ".__init__");
+}
+
+/* A constructor is called as the class that is made, which may have inherited it. */
 static void add_call(struct tc_strbuf *out, const struct tc_strtab *symbols, tc_sym fn, tc_sym of)
 {
+    if (of != TC_NO_SYM && is_constructor(tc_strtab_text(symbols, fn))) {
+        add_class(out, tc_strtab_text(symbols, of));
+        tc_strbuf_adds(out, "()");
+        return;
+    }
     tc_describe_call(symbols, fn, out);
     if (of == TC_NO_SYM)
         return;
