@@ -49,11 +49,11 @@ class Named(Case):
     def test_functions_constructors_and_methods(self):
         run = self.traced(SCRIPT)
         self.assertEqual(self.count(self.calls_of(run, "make")), {
-            "torch.nn.Linear.__init__": 1, "torch.nn.Dropout.__init__": 1, "torch.nn.Sequential.__init__": 1,
+            "torch.nn.Linear.__init__": 1, "torch.nn.modules.dropout._DropoutNd.__init__": 1, "torch.nn.Sequential.__init__": 1,
             "torch.optim.swa_utils.AveragedModel.__init__": 1, "torch.optim.SGD.__init__": 1, "torch.optim.lr_scheduler.StepLR.__init__": 1,
             "sklearn.preprocessing.StandardScaler.__init__": 1})
         self.assertEqual(self.count(self.calls_of(run, "package")), {
-            "copy.deepcopy": 1, "sklearn.preprocessing.StandardScaler.fit_transform": 1, "numpy.eye": 1, "numpy.ndarray.astype": 1, "math.cos": 3,
+            "copy.deepcopy": 1, "sklearn.base.TransformerMixin.fit_transform": 1, "numpy.eye": 1, "numpy.ndarray.astype": 1, "math.cos": 3,
             "torch.optim.swa_utils.AveragedModel.update_parameters": 3, "numpy.argmax": 3, "sklearn.metrics.f1_score": 3})
         # what distributions compute are operators, with content
         operators = self.count(self.calls_of(run, "operator"))
@@ -62,8 +62,9 @@ class Named(Case):
 
     def test_what_is_told_of_a_call(self):
         calls = {r["fn"]: r for r in reversed(self.calls_of(self.traced(SCRIPT), "make", "package", "operator"))}
-        dropout = calls["torch.nn.Dropout.__init__"]
-        self.assertEqual((dropout["at"], dropout["by"], dropout["args"]["p"]), ("script.py:13", "user", 0.2))
+        dropout = calls["torch.nn.modules.dropout._DropoutNd.__init__"]
+        self.assertEqual((dropout["at"], dropout["by"], dropout["self"]["object"], dropout["args"]["p"]),
+                         ("script.py:13", "user", "torch.nn.Dropout", 0.2))
         score = calls["sklearn.metrics.f1_score"]
         self.assertEqual((score["args"]["y_true"]["name"], score["args"]["y_true"]["shape"], score["args"]["average"]), ("hard", [3], "macro"))
         self.assertEqual(calls["copy.deepcopy"]["args"]["x"]["object"], "torch.nn.Sequential")
@@ -132,21 +133,76 @@ class Named(Case):
             (self.work / path).parent.mkdir(parents=True, exist_ok=True)
             self.script(content, path)
 
+    def test_what_heirs_have_in_common(self):
+        """It has one name, whichever of them the script names first, and each has its class."""
+        self.package("kit", "class Base:\n    def __init__(self, n=1): self.n = n\n    def fit(self): return self\n"
+                            "    @classmethod\n    def new(cls): return cls\nclass A(Base): pass\nclass B(Base): pass\n")
+        run = self.collect(self.script("""
+            import kit, torch
+            torch.manual_seed(0)
+            kit.B(2).fit(), kit.A(3).fit(), kit.B.new(), kit.A.new()
+        """), env={"PYTHONPATH": str(self.work / "site")})
+        self.assertEqual([(r["fn"], r["self"]["object"]) for r in self.calls_of(run, "make", "package") if isinstance(r.get("self"), dict)],
+                         [("kit.Base.__init__", "kit.B"), ("kit.Base.fit", "kit.B"), ("kit.Base.__init__", "kit.A"), ("kit.Base.fit", "kit.A")])
+        self.assertEqual({r["fn"] for r in self.calls_of(run, "package")}, {"kit.Base.fit", "kit.Base.new"})
+
+    def test_what_is_made_is_not_asked_before_its_constructor(self):
+        text = """
+            import torch
+            class Net(torch.nn.Sequential):
+                def __getattr__(self, name):
+                    print(name)
+                    return super().__getattr__(name)
+            class Descent(torch.optim.SGD):
+                def __getattr__(self, name):
+                    print(name)
+                    raise AttributeError(name)
+            torch.manual_seed(0)
+            torch.nn.Sequential(), torch.optim.SGD
+            net = Net(torch.nn.Linear(2, 1))
+            Descent(net.parameters(), lr=0.1)
+        """
+        run = self.traced(text)
+        self.assertEqual(run.out, self.plain(text).out)
+        made = [(r["self"]["object"], r["self"]["attrs"]) for r in self.calls_of(run, "make")]
+        self.assertEqual(made, [("torch.nn.Sequential", {}), ("torch.nn.Linear", {}), ("__main__.Net", {}), ("__main__.Descent", {})])
+
     def test_secrets_and_what_only_speaks_to_people_are_left_out(self):
-        self.package("hub", "def log_in(token): return len(token)\ndef open_at(url, how='x' * 80): return 1\ndef ask(text): return text\ndef get_password(of): return 'hidden'\n")
+        self.package("hub", """
+            import functools
+            def kept(function):
+                @functools.wraps(function)
+                def call(*args, **options): return function(*args, **options)
+                return call
+            def log_in(token, tries=3): return token
+            @kept
+            def enter(password): return len(password)
+            def pin(secret=77): return secret + 1
+            def look(pad_token_id, key): return key
+            def open_at(url, how='x' * 80, at='y' * 30): return 1
+            def ask(text): return text
+            def get_password(of): return 'hidden'
+        """)
         self.package("tqdm", "def bar(x): return x\n")
         script = self.script("""
             import hub, torch, tqdm
             torch.manual_seed(0)
-            hub.log_in("hidden"), hub.open_at("http://me:hidden@host"), tqdm.bar([1])
-            hub.ask("hidden-4af7cce3f5e84cb9bb"), hub.ask("macro"), hub.get_password("me")
+            hub.log_in("hidden"), hub.enter("hidden"), hub.pin(), hub.pin(4711), hub.look(3, torch.ones(2)), hub.open_at("http://me:hidden@host")
+            hub.ask("hidden-4af7cce3f5e84cb9bb"), hub.ask("macro"), hub.get_password("me"), tqdm.bar([1])
         """)
         run = self.collect(script, env={"PYTHONPATH": str(self.work / "site")})
-        self.assertEqual([(r["fn"], r["args"]) for r in self.calls_of(run, "package")],
-                         [("hub.open_at", {"url": {"str": "", "len": 21}, "how": {"str": "", "len": 80}}),
-                          ("hub.ask", {"text": {"str": "", "len": 25}}), ("hub.ask", {"text": "macro"}), ("hub.get_password", {"of": "me"})])
-        self.assertNotIn("hidden", str([r for r in run.records() if r["type"] != "process"]))
-        self.assertNotIn("x" * 80, str([r for r in run.records() if r["type"] == "api"]))
+        calls = self.calls_of(run, "package")
+        look = next(r["args"] for r in calls if r["fn"] == "hub.look")
+        hidden, of_25 = {"str": "", "len": 6}, {"str": "", "len": 25}
+        self.assertEqual((look["pad_token_id"], look["key"]["shape"]), (3, [2]))
+        self.assertEqual([(r["fn"], r["args"]) for r in calls if r["args"] is not look], [
+            ("hub.log_in", {"token": hidden, "tries": 3}), ("hub.enter", {"password": hidden}), ("hub.pin", {}),
+            ("hub.pin", {"secret": {"object": "int", "attrs": {}}}),
+            ("hub.open_at", {"url": {"str": "", "len": 21}, "how": {"str": "", "len": 80}, "at": {"str": "", "len": 30}}),
+            ("hub.ask", {"text": of_25}), ("hub.ask", {"text": "macro"}), ("hub.get_password", {"of": "me"})])
+        records = str([r for r in run.records() if r["type"] != "process"])
+        for told in "hidden", "x" * 80, "y" * 30, "4711", "77":
+            self.assertNotIn(f"'{told}", records)
 
     def test_cells_of_a_notebook(self):
         """IPython keeps what was run in a list, magics as calls of its own."""

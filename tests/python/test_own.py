@@ -77,8 +77,9 @@ class Own(Case):
         names = [r["fn"].removeprefix("__main__.") for r in calls]
         self.assertEqual({name: names.count(name) for name in names}, {
             "helpers.Scale.__init__": 1, "Data.__init__": 2, "train": 2, "Data.__getitem__": 4 * 8 + 2 * 4, "helpers.Scale.__call__": 4,
-            "helpers._twice": 4, "evaluate": 2, "helpers.mean": 1 + 32, "factorial": 1, "numbers": 1, "helpers.Scale.nothing": 1, "half": 1, "about": 1})
-        # main() runs before anything is traced, login() has a token; 32 calls of one function in a step, 8 of one batch. The first
+            "helpers._twice": 4, "evaluate": 2, "helpers.mean": 1 + 32, "factorial": 1, "numbers": 1, "helpers.Scale.nothing": 1, "half": 1, "about": 1,
+            "login": 1})
+        # main() runs before anything is traced; 32 calls of one function in a step, 8 of one batch. The first
         # evaluation belongs to the step before the last
         self.assertEqual(self.role["torch.nn.Module.__call__"], "forward")
         self.assertEqual(self.role["__main__.Net.norm"], "method")
@@ -103,6 +104,7 @@ class Own(Case):
         about = next(r for r in self.calls_of(run) if r["fn"] == "__main__.about")
         self.assertEqual(about["args"], {"options": {"dict": {"token": {"str": "", "len": 6}}}, "address": {"str": "", "len": 25},
                                          "long": {"str": "", "len": 120}, "short": "shown"})
+        self.assertEqual(next(r["args"] for r in self.calls_of(run) if r["fn"] == "__main__.login"), {"token": {"str": "", "len": 6}})
 
     def test_no_secret_comes_by_another_way(self):
         """As a default, by a name that no parameter has, from a function whose name tells, in a message, or drawn."""

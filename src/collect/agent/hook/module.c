@@ -54,6 +54,9 @@ static PyObject *redirect(PyObject *self, PyObject *args)
     (void)self;
     if (!PyArg_ParseTuple(args, "OlOOOpp", &callable, &api, &params, &before, &after, &once, &mute))
         return NULL;
+    if (!tc_slot_is_there(callable))
+        return PyErr_Format(PyExc_TypeError, "%.100s has no vectorcall slot",
+                            Py_TYPE(callable)->tp_name);
     hook.api = tc_api_get(api);
     hook.sig = tc_sig_new(params);
     if (!hook.sig)
@@ -62,8 +65,7 @@ static PyObject *redirect(PyObject *self, PyObject *args)
     hook.after = none_to_null(after);
     hook.once_per_type = once;
     hook.mute = mute;
-    if (!tc_slot_redirect(callable, &hook))
-        return NULL;
+    tc_slot_redirect(callable, &hook);
     Py_RETURN_NONE;
 }
 
@@ -103,10 +105,16 @@ static PyObject *scope_of(PyObject *self, PyObject *frame)
     return tc_scope_of(frame);
 }
 
-static PyObject *is_withheld(PyObject *self, PyObject *text)
+/* is_withheld(text, is_outside) */
+static PyObject *is_withheld(PyObject *self, PyObject *args)
 {
+    PyObject *text;
+    int is_outside;
+
     (void)self;
-    return PyBool_FromLong(PyUnicode_Check(text) && tc_text_is_withheld(text));
+    if (!PyArg_ParseTuple(args, "Up", &text, &is_outside))
+        return NULL;
+    return PyBool_FromLong(tc_text_is_withheld(text, is_outside));
 }
 
 static PyObject *is_redirected(PyObject *self, PyObject *callable)
@@ -424,7 +432,7 @@ static PyMethodDef methods[] = {
     {"is_redirected",  is_redirected,  METH_O,       NULL},
     {"watch",          watch,          METH_O,       NULL},
     {"scope_of",       scope_of,       METH_O,       NULL},
-    {"is_withheld",    is_withheld,    METH_O,       NULL},
+    {"is_withheld",    is_withheld,    METH_VARARGS, NULL},
     {"start",          start,          METH_VARARGS, NULL},
     {"join",           join,           METH_VARARGS, NULL},
     {"detail",         detail,         METH_VARARGS, NULL},

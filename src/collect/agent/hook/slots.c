@@ -523,20 +523,21 @@ static void set_slot(PyObject *callable, vectorcallfunc *slot, vectorcallfunc en
 #endif
 }
 
-bool tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
+bool tc_slot_is_there(PyObject *callable)
+{
+    return slot_of(callable) || Py_IS_TYPE(callable, &PyClassMethodDescr_Type);
+}
+
+void tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
 {
     vectorcallfunc *slot = slot_of(callable);
     struct redirection *r;
 
-    if (!slot && !Py_IS_TYPE(callable, &PyClassMethodDescr_Type)) {
-        PyErr_Format(PyExc_TypeError, "%.100s has no vectorcall slot", Py_TYPE(callable)->tp_name);
-        return false;
-    }
     if (tc_slot_is_redirected(callable)) {
         replace_hook(find(callable), hook);
         if (slot)
             *slot = entrance_of(hook);
-        return true;
+        return;
     }
     r = tc_calloc(1, sizeof(*r));
     r->original = slot ? *slot : NULL;
@@ -548,7 +549,6 @@ bool tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
     tc_map_put(&by_callable, (uint64_t)(uintptr_t)callable, (uint64_t)(uintptr_t)r);
     if (slot)
         set_slot(callable, slot, entrance_of(hook));
-    return true;
 }
 
 /* ---- x[i] and x[i] = y, which a C type answers by slots of its own and no function ---- */

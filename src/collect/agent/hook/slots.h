@@ -25,10 +25,11 @@ struct tc_hook {
 
 /*
  * Redirect a callable that has a vectorcall slot: a Python function, a builtin, a method
- * descriptor. Redirecting again replaces the hook. References in hook are taken over on success.
- * False with a Python error set if the object has no such slot.
+ * descriptor. Redirecting again replaces the hook. References in hook are taken over.
  */
-bool tc_slot_redirect(PyObject *callable, const struct tc_hook *hook);
+void tc_slot_redirect(PyObject *callable, const struct tc_hook *hook);
+/* Has it such a slot? */
+bool tc_slot_is_there(PyObject *callable);
 bool tc_slot_is_redirected(PyObject *callable);
 /* Whenever this dict has another size the policy is told, by look_at_own(). */
 void tc_slots_watch(PyObject *dict);

@@ -27,6 +27,19 @@ static void add_value(const struct writer *w, const char *name, PyObject *value,
     tc_encode_asked(w->out, value, path, asked);
 }
 
+/* As the value of a parameter whose name says that it is a secret. */
+static void add_secret(const struct writer *w, const char *name, PyObject *value)
+{
+    struct tc_asked asked = *w->asked;
+
+    asked.is_secret = true;
+    if ((PyLong_Check(value) && !PyBool_Check(value)) || PyFloat_Check(value))
+        tc_strbuf_addf(w->out, "{\"object\":\"%s\",\"attrs\":{}}",
+                       PyLong_Check(value) ? "int" : "float");
+    else
+        add_value(w, name, value, &asked);
+}
+
 static void add_gathered(struct writer *w)
 {
     tc_strbuf_addc(w->out, '[');
@@ -52,10 +65,12 @@ static void add_param(struct writer *w, const struct tc_sig_param *param)
         return;
     }
     w->position += is_next;
-    if (value)
-        add_value(w, param->shown, value, w->asked);
-    else
+    if (!value)
         tc_strbuf_adds(w->out, param->fallback);
+    else if (param->is_secret)
+        add_secret(w, param->shown, value);
+    else
+        add_value(w, param->shown, value, w->asked);
 }
 
 /* What the signature does not name. */

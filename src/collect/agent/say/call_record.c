@@ -123,7 +123,9 @@ static void add_operands(struct tc_strbuf *out, const struct tc_span *span)
     tc_agent.stats = has_stats && !is_init;
     if (span->receiver) {
         tc_strbuf_adds(out, ",\"self\":");
+        asked.is_unmade = span->api->role == TC_ROLE_MAKE;
         tc_encode_self(out, span->receiver, span->is_root, &asked);
+        asked.is_unmade = false;
     }
     asked.is_named = tc_role_has(span->api->role, TC_TRAIT_APART);
     tc_strbuf_addc(out, ',');
@@ -208,7 +210,7 @@ static void add_message(struct tc_strbuf *out, const struct tc_api *api, PyObjec
 
     if (!text || tc_role_has(api->role, TC_TRAIT_OUTSIDE) ||
         (tc_role_has(api->role, TC_TRAIT_APART) &&
-         (api->flags & TC_API_SECRET || tc_text_is_withheld(text))))
+         (api->flags & TC_API_SECRET || tc_text_is_withheld(text, false))))
         return;
     utf8 = PyUnicode_AsUTF8AndSize(text, &size);
     if (utf8) {

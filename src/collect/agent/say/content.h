@@ -19,6 +19,7 @@ struct tc_asked {
     bool is_drawn;                /* the same, and of all lists the length */
     bool is_noise;                /* was drawn: with its digest */
     bool is_outside;              /* a package's: and of texts that may be a key the length */
+    bool is_unmade;               /* before its __init__: its class alone */
     bool is_secret;               /* and of all texts the length */
     bool is_named;                /* objects by the names that the script has for them */
     struct tc_operands *operands; /* what is to be compared, or NULL */

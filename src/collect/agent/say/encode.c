@@ -361,9 +361,11 @@ static void encode_object(struct encoder *e, PyObject *value, bool is_root)
     if (e->asked && e->asked->is_named)
         tc_names_add(e->out, value, tc_identity(value), false);
     tc_strbuf_adds(e->out, ",\"attrs\":{");
-    dict = is_short(e) ? NULL : attrs_of(value, class);
-    add_attrs(e, dict, class->kind == TC_CLASS_MODULE ? value : NULL, is_root);
-    Py_XDECREF(dict);
+    if (!e->asked || !e->asked->is_unmade) {
+        dict = is_short(e) ? NULL : attrs_of(value, class);
+        add_attrs(e, dict, class->kind == TC_CLASS_MODULE ? value : NULL, is_root);
+        Py_XDECREF(dict);
+    }
     tc_strbuf_adds(e->out, "}}");
     PyErr_Clear();
 }
@@ -416,17 +418,13 @@ static bool is_dict(PyObject *value)
 #endif
 }
 
-/* Keys of services are longer than what an option of a package is called. */
-#define MAX_OPTION 24
-
 /* A function of the script's own may be given anything: addresses with passwords, texts of users,
  * options with keys. */
 static bool is_withheld(const struct encoder *e, PyObject *value)
 {
     if (!is_short(e) || !PyUnicode_Check(value))
         return false;
-    return e->is_member || e->asked->is_secret || tc_text_is_withheld(value) ||
-           (e->asked->is_outside && PyUnicode_GET_LENGTH(value) > MAX_OPTION);
+    return e->is_member || e->asked->is_secret || tc_text_is_withheld(value, e->asked->is_outside);
 }
 
 static void encode(struct encoder *e, PyObject *value)

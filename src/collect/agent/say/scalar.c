@@ -6,9 +6,11 @@
 
 #include "base/number.h"
 
-#define MAX_STR   256
-#define MAX_TOLD  64 /* characters of a text that is not withheld */
-#define MAX_EXACT (INT64_C(1) << 53)
+#define MAX_STR  256
+#define MAX_TOLD 64 /* characters of a text that is not withheld */
+/* And where it is a package's: keys of services are longer than what its options are called. */
+#define MAX_OPTION 24
+#define MAX_EXACT  (INT64_C(1) << 53)
 
 bool tc_is_scalar(PyObject *value)
 {
@@ -52,9 +54,10 @@ static void encode_str(struct tc_strbuf *out, PyObject *text)
     tc_strbuf_addf(out, ",\"len\":%lld}", (long long)size);
 }
 
-bool tc_text_is_withheld(PyObject *text)
+bool tc_text_is_withheld(PyObject *text, bool is_outside)
 {
-    const char *utf8 = PyUnicode_GET_LENGTH(text) > MAX_TOLD ? NULL : PyUnicode_AsUTF8(text);
+    const Py_ssize_t longest = is_outside ? MAX_OPTION : MAX_TOLD;
+    const char *utf8 = PyUnicode_GET_LENGTH(text) > longest ? NULL : PyUnicode_AsUTF8(text);
 
     if (!utf8)
         PyErr_Clear();

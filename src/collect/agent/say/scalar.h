@@ -16,8 +16,8 @@ void tc_encode_float(struct tc_strbuf *out, double number);
 /* A Python str with its quotes, whole. */
 void tc_encode_str(struct tc_strbuf *out, PyObject *text);
 /* Is it one of those of which a function of the script's own tells the length alone: long, or with
- * an address? */
-bool tc_text_is_withheld(PyObject *text);
+ * an address? is_outside: a function of a package's, of which less is told. */
+bool tc_text_is_withheld(PyObject *text, bool is_outside);
 /* {"str":"","len":25} */
 void tc_encode_withheld(struct tc_strbuf *out, PyObject *text);
 /* "%016x" of a digest in quotes. */

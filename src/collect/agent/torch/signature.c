@@ -16,11 +16,11 @@ static bool read_param(PyObject *item, struct tc_sig_param *out)
 {
     PyObject *name, *shown;
     const char *fallback;
-    int positional, accepts, required;
+    int positional, accepts, required, secret;
     struct tc_strbuf key = TC_STRBUF_INIT;
 
-    if (!PyTuple_Check(item) || !PyArg_ParseTuple(item, "UzpipU", &name, &fallback, &positional,
-                                                  &accepts, &required, &shown))
+    if (!PyTuple_Check(item) || !PyArg_ParseTuple(item, "UzpipUp", &name, &fallback, &positional,
+                                                  &accepts, &required, &shown, &secret))
         return false;
     out->name = Py_NewRef(name);
     PyUnicode_InternInPlace(&out->name);
@@ -34,6 +34,7 @@ static bool read_param(PyObject *item, struct tc_sig_param *out)
     out->positional = positional;
     out->accepts = (enum tc_accepts)accepts;
     out->required = required;
+    out->is_secret = secret;
     return true;
 }
 

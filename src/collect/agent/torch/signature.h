@@ -23,6 +23,7 @@ struct tc_sig_param {
     char *fallback;  /* scalar default as JSON, or NULL */
     bool positional; /* may be given by position */
     bool required;   /* by what the overload is told from others */
+    bool is_secret;  /* its name says so */
     enum tc_accepts accepts;
 };
 

@@ -194,7 +194,19 @@ def _trace_path(path, found):
         owner = _resolve(path.rpartition(".")[0])
         is_bound = issubclass(kind, (types.MethodType, classmethod))
         is_method = is_bound or isinstance(owner, type) and not issubclass(kind, staticmethod)
-        _trace(install.plain(found), path, agent.ROLE_PACKAGE, is_method)
+        name = path.rpartition(".")[2]
+        _trace(install.plain(found), _name(owner, path.rpartition(".")[0], name) if isinstance(owner, type) else path,
+               agent.ROLE_PACKAGE, is_method)
+
+
+def _declaring(cls, name):
+    return next((base for base in cls.__mro__ if name in vars(base)), object)
+
+
+def _name(cls, path, name):
+    """An inherited function has the name that it has where it is declared, whichever of the heirs is met first."""
+    declaring = _declaring(cls, name)
+    return f"{path}.{name}" if declaring is cls else f"{declaring.__module__}.{declaring.__qualname__}.{name}"
 
 
 def _trace_class(cls, path):
@@ -203,7 +215,7 @@ def _trace_class(cls, path):
     _classes[cls] = path
     init = install.plain(install.declared(cls, "__init__"))
     if isinstance(init, types.FunctionType):
-        _trace(init, f"{path}.__init__", agent.ROLE_MAKE, True)
+        _trace(init, _name(cls, path, "__init__"), agent.ROLE_MAKE, True)
     _trace_methods(cls, path, _methods | {"__call__"})
 
 
@@ -216,8 +228,7 @@ def _has_rows(cls, name):
     if any(_is_of(base, "torch.optim.optimizer", "torch.optim.lr_scheduler", "torch.utils.data.") for base in cls.__mro__):
         return True
     is_module = any(_is_of(base, "torch.nn.modules.module") for base in cls.__mro__)
-    declaring = next((base for base in cls.__mro__ if name in vars(base)), object)
-    return is_module and (name in ("__call__", "forward", "train", "eval") or _is_of(declaring, "torch.nn.modules.module"))
+    return is_module and (name in ("__call__", "forward", "train", "eval") or _is_of(_declaring(cls, name), "torch.nn.modules.module"))
 
 
 def _trace_methods(cls, path, names):
@@ -225,7 +236,7 @@ def _trace_methods(cls, path, names):
         method = install.declared(cls, name) if not name.startswith("_") or name == "__call__" else None
         function = install.plain(method)
         if isinstance(function, types.FunctionType) and not _has_rows(cls, name):
-            _trace(function, f"{path}.{name}", agent.ROLE_PACKAGE, not isinstance(method, staticmethod))
+            _trace(function, _name(cls, path, name), agent.ROLE_PACKAGE, not isinstance(method, staticmethod))
 
 
 def _parameters(function, fn, is_method):
@@ -238,13 +249,10 @@ def _parameters(function, fn, is_method):
 def _trace(function, fn, role, is_method):
     if install.is_within(getattr(function, "__module__", None) or "", table.COMPUTING):
         role = agent.ROLE_OPERATOR
-    if agent.is_redirected(function) or not install.wants(fn, role) or fn in settings.many("extra") or withheld.has_secret(function):
+    if agent.is_redirected(function) or not install.wants(fn, role) or fn in settings.many("extra"):
         return
-    params = withheld.guarded(_parameters(function, fn, is_method))
-    if fn.partition(".")[0] not in table.NAMED_OF_STDLIB and any(withheld.is_secret(p.name) for some in params for p in some):
-        return  # of what stands below a decorator, too
-    flags = agent.SECRET if withheld.is_secret(fn.rpartition(".")[2]) else 0
-    flags |= agent.OWN | (agent.METHOD if is_method else 0) | (agent.OUTERMOST | install.noise(fn) if role == agent.ROLE_OPERATOR else 0)
+    params = withheld.guarded(_parameters(function, fn, is_method), True)
+    flags = withheld.flags(fn.rpartition(".")[2], params) | agent.OWN | (agent.METHOD if is_method else 0) | (agent.OUTERMOST | install.noise(fn) if role == agent.ROLE_OPERATOR else 0)
     try:
         agent.redirect(function, install.api(fn, role, flags, 0, params), params, None, None, False, False)
     except TypeError:  # no slot

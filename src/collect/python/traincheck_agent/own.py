@@ -61,14 +61,14 @@ def _trace(value, module, flags, key):
     """key: what the module or class calls it, which a lambda has for its only name."""
     global _n_functions
     function = _function_of(value, module)
-    if function is None or agent.is_redirected(function) or _n_functions >= MAX_FUNCTIONS or withheld.has_secret(function):
+    if function is None or agent.is_redirected(function) or _n_functions >= MAX_FUNCTIONS:
         return
     name = function.__qualname__.replace("<lambda>", key).replace(".<locals>", "")
     fn = f"{'__main__' if module.__name__ in owners.PROGRAM else module.__name__}.{name}"
     if install.wants(fn, agent.ROLE_OWN) and fn not in settings.many("extra"):
         _n_functions += 1
-        flags |= agent.SECRET if withheld.is_secret(key) else 0
-        params = withheld.guarded(signature.outside_parameters(function, bool(flags & agent.METHOD)))
+        params = withheld.guarded(signature.outside_parameters(function, bool(flags & agent.METHOD)), False)
+        flags |= withheld.flags(key, params)
         number = agent.add_api(fn, agent.ROLE_OWN, flags, 0, signature.defaults(params))
         install.roles[fn] = agent.ROLE_OWN
         agent.redirect(function, number, params, None, None, False, False)

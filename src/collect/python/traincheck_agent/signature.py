@@ -15,8 +15,9 @@ from _traincheck_agent import ACCEPTS_ANY, ACCEPTS_INDEX, ACCEPTS_SIZES, ACCEPTS
 
 # default: as JSON, None if there is none or if it is no scalar; positional: may be given by position;
 # accepts: what tells overloads apart; required: has no default at all; shown: the name that is
-# recorded, which differs from the name that a call may give for aliases.
-Param = namedtuple("Param", "name default positional accepts required shown")
+# recorded, which differs from the name that a call may give for aliases; secret: of texts that are given the length is told, of
+# numbers nothing.
+Param = namedtuple("Param", "name default positional accepts required shown secret", defaults=(False,))
 
 
 def json_scalar(value):

@@ -7,6 +7,7 @@ import _traincheck_agent as agent
 # Whole words of an option's name: --tokenizer and --max-tokens hold no secret.
 _SECRET = frozenset(("key", "apikey", "token", "secret", "secrets", "password", "passwd", "pwd", "passphrase", "credential",
                      "credentials", "auth", "bearer"))
+_OF_VOCABULARY = frozenset(("id", "ids", "index", "type"))  # words after "token"
 
 
 def _words(name):
@@ -17,20 +18,25 @@ def _words(name):
 
 
 def is_secret(name):
-    return not _SECRET.isdisjoint(_words(name))
+    words = _words(name)
+    return any(word in _SECRET and not (word == "token" and after in _OF_VOCABULARY) for word, after in zip(words, [*words[1:], ""]))
 
 
-def has_secret(function):
-    """Has it a parameter whose name says so?"""
-    code = getattr(function, "__code__", None)
-    return code is not None and any(map(is_secret, code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]))
+def _guarded(param, is_outside):
+    value, secret = json.loads(param.default) if param.default else None, is_secret(param.name)
+    default = param.default
+    if isinstance(value, str) and (secret or agent.is_withheld(value, is_outside)):
+        default = f'{{"str":"","len":{len(value)}}}'
+    elif secret and type(value) in (int, float):
+        default = None
+    return param._replace(default=default, secret=secret)
 
 
-def _guarded(param):
-    value = json.loads(param.default) if param.default else None
-    return param._replace(default=f'{{"str":"","len":{len(value)}}}') if agent.is_withheld(value) else param
+def guarded(signature, is_outside):
+    """A signature whose defaults are told as what is given would be; is_outside: it is a package's."""
+    return tuple(tuple(_guarded(param, is_outside) for param in params) for params in signature)
 
 
-def guarded(signature):
-    """A signature whose defaults are told as what is given would be."""
-    return tuple(tuple(map(_guarded, params)) for params in signature)
+def flags(name, signature):
+    """Of a function that may hand out a secret: its name says so, or that of a parameter."""
+    return agent.SECRET if is_secret(name) or any(p.secret for params in signature for p in params) else 0
