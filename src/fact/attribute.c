@@ -194,6 +194,28 @@ bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symb
     return false;
 }
 
+bool tc_fact_may_be_chance(const struct tc_fact *fact, const struct tc_strtab *symbols)
+{
+    const char *value = tc_strtab_text(symbols, fact->value);
+
+    switch ((enum tc_attribute)fact->attribute) {
+    case TC_ATTRIBUTE_DATA:
+    case TC_ATTRIBUTE_COUNT_WHERE:
+    case TC_ATTRIBUTE_FLOWS_WHERE:
+        return true;
+    case TC_ATTRIBUTE_EARLIER:
+    case TC_ATTRIBUTE_STILL:
+    case TC_ATTRIBUTE_AGAIN:
+    case TC_ATTRIBUTE_AGAIN_HERE:
+    case TC_ATTRIBUTE_REPEATS:
+        return !strcmp(value, "false");
+    case TC_ATTRIBUTE_ALIKE:
+        return !strcmp(value, "\"\"");
+    default:
+        return rows[fact->attribute].support == TC_SUPPORT_CONTENT;
+    }
+}
+
 /* ---- words ---------------------------------------------------------------------------------- */
 
 /* Without the folders of the package: "torch.nn.modules.Linear" is Linear. */

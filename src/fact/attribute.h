@@ -93,6 +93,11 @@ const struct tc_attribute_row *tc_attribute_row(enum tc_attribute attribute);
 /* The form that claims the fact. */
 enum tc_fact_form tc_fact_form(const struct tc_fact *fact, const struct tc_strtab *symbols);
 
+/* Do runs that are healthy break it now and then? What content shows, or an order; a step whose
+ * gradients leave a variable as it was; two small tensors that happen to be equal; two reasons for
+ * a call in one step. */
+bool tc_fact_may_be_chance(const struct tc_fact *fact, const struct tc_strtab *symbols);
+
 /* Is a fact of which this was seen in place of its value a setting that was changed? */
 bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen);
 

@@ -38,18 +38,15 @@ static void tell_first_held(struct tc_facts *facts, uint32_t slot, const struct 
     tell(facts, slot, s->fact.value, 1, 0, place, NULL);
 }
 
-/* What content shows now and then, or an order, may be chance; and so may a step whose gradients
- * leave a variable as it was. If what is told were as frequent in the runs that are learned from,
+/* Of what may be chance: if what is told were as frequent in the runs that are learned from,
  * of which there are two, that all five of its breaches fall in a third run as long is one chance
  * in 3^5. */
 #define MIN_BREACHES 5
 
-static bool is_told(const struct tc_fact_slot *slot, uint64_t n_broken)
+static bool is_told(const struct tc_facts *facts, const struct tc_fact_slot *slot,
+                    uint64_t n_broken)
 {
-    const enum tc_attribute attribute = (enum tc_attribute)slot->fact.attribute;
-
-    return n_broken >= MIN_BREACHES || (attribute != TC_ATTRIBUTE_DATA &&
-                                        tc_attribute_row(attribute)->support != TC_SUPPORT_CONTENT);
+    return n_broken >= MIN_BREACHES || !tc_fact_may_be_chance(&slot->fact, facts->table.symbols);
 }
 
 /* A breach that may be chance: where it stood is told once there are enough of them. */
@@ -72,7 +69,7 @@ static void judge_broken(struct tc_facts *facts, const struct tc_fact_entry *ent
     const struct tc_place *first;
 
     slot->broken += times;
-    if (!is_told(slot, slot->broken)) {
+    if (!is_told(facts, slot, slot->broken)) {
         keep_first(facts, slot, place);
         return;
     }
@@ -109,7 +106,8 @@ static size_t first_broken(const struct tc_facts *facts, const struct tc_fact_en
         const struct tc_fact_slot *slot = &facts->table.slots.items[entries[i].slot];
         const struct tc_fact *fact = &slot->fact;
         bool is_setting;
-        if (!tc_fact_entry_breaks(&facts->table, &entries[i]) || !is_told(slot, slot->broken + 1))
+        if (!tc_fact_entry_breaks(&facts->table, &entries[i]) ||
+            !is_told(facts, slot, slot->broken + 1))
             continue;
         is_setting = tc_fact_is_setting(fact, facts->table.symbols, entries[i].value);
         if (*lead && is_setting)
@@ -146,7 +144,7 @@ void tc_fact_tell_rare(struct tc_facts *facts, uint32_t number, tc_fact_lead cau
 {
     const struct tc_fact_slot *slot = &facts->table.slots.items[number];
 
-    if (slot->broken && !slot->held && !is_told(slot, slot->broken))
+    if (slot->broken && !slot->held && !is_told(facts, slot, slot->broken))
         tell(facts, number, slot->values[0], slot->broken, cause, slot->first ? slot->first : place,
              NULL);
 }
