@@ -205,9 +205,6 @@ bool tc_fact_may_be_chance(const struct tc_fact *fact, const struct tc_strtab *s
         return true;
     case TC_ATTRIBUTE_EARLIER:
     case TC_ATTRIBUTE_STILL:
-    case TC_ATTRIBUTE_AGAIN:
-    case TC_ATTRIBUTE_AGAIN_HERE:
-    case TC_ATTRIBUTE_REPEATS:
         return !strcmp(value, "false");
     case TC_ATTRIBUTE_ALIKE:
         return !strcmp(value, "\"\"");

@@ -93,6 +93,12 @@ enum tc_fact_tally {
 
 /* What is counted in each window: calls of an API with a class of receivers at one stage, or which
  * of their operands came from which call. */
+/* What the first of the steps after the first had: counts, or hashes. */
+#define TC_FACT_SEQUENCE 64
+struct tc_fact_sequence {
+    uint32_t values[TC_FACT_SEQUENCE];
+};
+
 struct tc_fact_counter {
     struct tc_subject subject;
     uint64_t n, n_all, n_first;        /* in this window; in all; in the first one */
@@ -100,17 +106,18 @@ struct tc_fact_counter {
     bool is_reported;                  /* counted in windows before */
     tc_sym at;                         /* where the last of them was made */
     struct tc_fact_origin from;        /* of a flow, and what flowed */
+    struct tc_fact_sequence *sequence; /* learning; NULL: nothing but 0 */
     uint32_t slots[TC_FACT_N_TALLIES]; /* once looked up; UINT32_MAX: nothing is to be said */
 };
 
 struct tc_fact_label {
     tc_sym fn, of;
-    uint64_t n;        /* calls in all */
-    bool is_of_script; /* called at the top of the script */
+    uint64_t n; /* calls in all */
     bool is_operator;
     uint64_t n_in_batches; /* calls that make items: of each batch the first alone are told */
     uint32_t order;        /* place of the first such call before the first step; 0: none */
     tc_sym at;             /* and its line */
+    bool is_drawn;         /* learning, at the end: called in steps that the script draws */
 };
 
 /* A kind of call and what it did to variables in this window. */
@@ -118,6 +125,7 @@ struct tc_fact_changes {
     tc_sym by, number; /* number: within the window, as text; TC_NO_SYM: does not matter */
     bool is_gradient;
     TC_VEC(tc_sym) names;
+    struct tc_fact_sequence *sequence; /* of hashes of the names */
 };
 
 /* A number of a parameter group or a scaler, as it is before the first step of an optimizer. */
@@ -517,6 +525,13 @@ struct tc_place tc_fact_end_of(const struct tc_fact_watch *watch);
 void tc_fact_tell_needs(struct tc_facts *facts, const struct tc_fact_watch *watch);
 /* Which calls came before which, of those that came before the end of the first step. */
 void tc_fact_say_order(struct tc_facts *facts, struct tc_fact_watch *watch, struct tc_place place);
+void tc_fact_take_back_order(struct tc_facts *facts, const struct tc_fact_watch *watch);
+/* drawn.c; in place of a value: it was drawn. window: from 0 on. */
+#define TC_FACT_DRAWN "\"drawn\""
+void tc_fact_sequence_add(struct tc_facts *facts, struct tc_fact_sequence **sequence,
+                          uint64_t window, uint64_t value);
+bool tc_fact_is_drawn(const struct tc_fact_sequence *sequence, uint64_t n_windows);
+void tc_fact_take_back_drawn(struct tc_facts *facts, struct tc_fact_watch *watch);
 void tc_fact_say_trainable(struct tc_facts *facts, const struct tc_fact_watch *watch,
                            enum tc_attribute attribute);
 /* Learning, at the end of a run: what flowed while it was set up, and then never more. */

@@ -29,6 +29,7 @@ static int compare_labels(const struct tc_strtab *symbols, const struct tc_fact_
 static void say_pair(struct tc_facts *facts, const struct tc_fact_label *a,
                      const struct tc_fact_label *b)
 {
+    const bool is_drawn = a->is_drawn || b->is_drawn;
     struct tc_subject subject = tc_subject_of(TC_SUBJECT_RUN);
 
     if (compare_labels(facts->table.symbols, a, b) > 0) {
@@ -41,7 +42,9 @@ static void say_pair(struct tc_facts *facts, const struct tc_fact_label *a,
     subject.fields[TC_FACT_IN] = b->fn;
     subject.fields[TC_FACT_IN_OF] = b->of;
     tc_fact_say(facts, &subject, TC_NO_SYM, TC_ATTRIBUTE_BEFORE,
-                a->order < b->order ? "true" : "false");
+                is_drawn              ? TC_FACT_DRAWN
+                : a->order < b->order ? "true"
+                                      : "false");
 }
 
 static int by_order(const void *a, const void *b)
@@ -52,17 +55,38 @@ static int by_order(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* What comes too early is told at its own line, in the order of these lines; the rest of the step
- * follows from it. */
-void tc_fact_say_order(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_place place)
+/* Those of which an order is told. */
+static size_t find_ordered(const struct tc_fact_watch *w,
+                           const struct tc_fact_label *ordered[MAX_ORDERED])
 {
-    const struct tc_fact_label *ordered[MAX_ORDERED];
     size_t n = 0;
 
     for (size_t i = 0; i < w->labels.n && n < MAX_ORDERED; i++)
         if (w->labels.items[i].order && w->labels.items[i].order <= MAX_ORDERED)
             ordered[n++] = &w->labels.items[i];
     qsort(ordered, n, sizeof(*ordered), by_order);
+    return n;
+}
+
+/* Learning: that one drawn call came before another has one more value. */
+void tc_fact_take_back_order(struct tc_facts *facts, const struct tc_fact_watch *w)
+{
+    const struct tc_fact_label *ordered[MAX_ORDERED];
+    const size_t n = find_ordered(w, ordered);
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i + 1; j < n; j++)
+            if (ordered[i]->is_drawn || ordered[j]->is_drawn)
+                say_pair(facts, ordered[i], ordered[j]);
+}
+
+/* What comes too early is told at its own line, in the order of these lines; the rest of the step
+ * follows from it. */
+void tc_fact_say_order(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_place place)
+{
+    const struct tc_fact_label *ordered[MAX_ORDERED];
+    const size_t n = find_ordered(w, ordered);
+
     for (size_t i = 0; i < n; i++) {
         for (size_t j = i + 1; j < n; j++)
             say_pair(facts, ordered[i], ordered[j]);
@@ -160,6 +184,7 @@ static void say_runs(struct tc_facts *facts, const struct tc_fact_watch *w)
 /* What is gathered while a run lasts, each with how often it was met. */
 static void say_learned(struct tc_facts *facts, struct tc_fact_watch *w)
 {
+    tc_fact_take_back_drawn(facts, w);
     tc_fact_say_insides(facts, w);
     tc_fact_say_scalars(facts, w);
     tc_fact_say_trends(facts, w);

@@ -139,12 +139,19 @@ tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *
     return lead;
 }
 
+/* At the end, of breaches that may be chance: that a fact held on few occasions or on none is not.
+ */
+static bool is_mostly_broken(const struct tc_facts *facts, const struct tc_fact_slot *slot)
+{
+    return slot->broken && slot->held < slot->broken && !is_told(facts, slot, slot->broken);
+}
+
 void tc_fact_tell_rare(struct tc_facts *facts, uint32_t number, tc_fact_lead cause,
                        const struct tc_place *place)
 {
     const struct tc_fact_slot *slot = &facts->table.slots.items[number];
 
-    if (slot->broken && !slot->held && !is_told(facts, slot, slot->broken))
+    if (is_mostly_broken(facts, slot))
         tell(facts, number, slot->values[0], slot->broken, cause, slot->first ? slot->first : place,
              NULL);
 }

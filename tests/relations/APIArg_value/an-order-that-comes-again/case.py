@@ -31,4 +31,8 @@ def healthy_again(folder):
 
 
 def broken(folder):
-    train(folder, again=[9], stands=[20])
+    train(folder, again=[9, 10, 11, 12, 13], stands=[20, 22, 24, 26, 28])
+
+
+def fine_by_chance(folder):
+    train(folder, again=[9, 20], stands=[20, 24])

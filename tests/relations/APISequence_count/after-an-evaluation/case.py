@@ -42,4 +42,4 @@ def fine(folder):
 
 
 def broken(folder):
-    train(folder, (1, 2, 2, 5, 6, 6))
+    train(folder, (1, 1, 2, 2, 5, 5, 6, 6, 9, 9, 10))

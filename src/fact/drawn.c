@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * drawn.c - what a script does in steps that it draws: of its first step nothing follows
+ *
+ * A branch with a chance of one half is taken in the first step of both runs in every fourth pair.
+ * Whether it is one can be seen from the later steps: what is done by a rule is the same in all of
+ * them, or changes a few times, or comes again after a while.
+ */
+#include "fact/facts.h"
+
+#include <string.h>
+
+void tc_fact_sequence_add(struct tc_facts *facts, struct tc_fact_sequence **sequence,
+                          uint64_t window, uint64_t value)
+{
+    struct tc_fact_sequence *s = *sequence;
+
+    if (facts->table.is_judging || !window || window > TC_FACT_SEQUENCE)
+        return;
+    if (!s)
+        s = *sequence = memset(tc_arena_alloc(&facts->table.arena, sizeof(*s)), 0, sizeof(*s));
+    s->values[window - 1] = (uint32_t)(value ^ value >> 32);
+}
+
+/* So many changes are phases of a training, and its reports. */
+#define MAX_CHANGES 4
+/* Of fewer steps nothing is said. */
+#define MIN_STEPS 8
+
+static bool has_period(const struct tc_fact_sequence *s, size_t n, size_t period)
+{
+    for (size_t i = period; i < n; i++)
+        if (s->values[i] != s->values[i - period])
+            return false;
+    return true;
+}
+
+bool tc_fact_is_drawn(const struct tc_fact_sequence *s, uint64_t n_windows)
+{
+    const size_t n_later = n_windows ? (size_t)n_windows - 1 : 0;
+    const size_t n = n_later < TC_FACT_SEQUENCE ? n_later : TC_FACT_SEQUENCE;
+    size_t n_changes = 0;
+
+    if (!s || n < MIN_STEPS)
+        return false;
+    for (size_t i = 1; i < n; i++)
+        n_changes += s->values[i] != s->values[i - 1];
+    if (n_changes <= MAX_CHANGES)
+        return false;
+    for (size_t period = 2; period <= n / 2; period++)
+        if (has_period(s, n, period))
+            return false;
+    return true;
+}
+
+/* Learning, at the end of a run: how often a call is made by the end of the first step, and which
+ * variables are changed, has one more value. */
+void tc_fact_take_back_drawn(struct tc_facts *facts, struct tc_fact_watch *w)
+{
+    struct tc_subject changes = tc_subject_of(TC_SUBJECT_CHANGES);
+
+    for (size_t i = 0; i < w->counters.n; i++) {
+        struct tc_fact_counter *c = &w->counters.items[i];
+        if (!tc_fact_is_drawn(c->sequence, w->n_windows))
+            continue;
+        tc_fact_table_add(&facts->table, tc_fact_counter_slot(facts, c, TC_FACT_TALLY_FIRST),
+                          TC_FACT_DRAWN, strlen(TC_FACT_DRAWN), &facts->entries);
+        const tc_sym pair[2] = {c->subject.fields[TC_FACT_FN], c->subject.fields[TC_FACT_OF]};
+        const tc_sym label = tc_strtab_find(w->label_tuples, pair, sizeof(pair));
+        if (label != TC_NO_SYM)
+            w->labels.items[label].is_drawn = true;
+    }
+    for (size_t i = 0; i < w->changes.n; i++) {
+        const struct tc_fact_changes *c = &w->changes.items[i];
+        if (c->is_gradient || !tc_fact_is_drawn(c->sequence, w->n_windows))
+            continue;
+        changes.fields[TC_FACT_FN] = c->by;
+        changes.fields[TC_FACT_NAME] = c->number;
+        tc_fact_say(facts, &changes, TC_NO_SYM, TC_ATTRIBUTE_DATA_FIRST, TC_FACT_DRAWN);
+    }
+    tc_fact_take_back_order(facts, w);
+    tc_fact_settle_said(facts, 1, 0, NULL);
+}
