@@ -251,7 +251,26 @@ static bool is_of_set_up(enum tc_role role)
     return tc_role_has(role, TC_TRAIT_OUTSIDE) || !tc_role_has(role, TC_TRAIT_CLOSE);
 }
 
-static void count(struct tc_fact_watch *w, const struct tc_fact_open *open,
+/* Of what the script's own lines call so much of a step is told (collect/agent/hook/slots.c). */
+#define MAX_TOLD           32
+#define MAX_OPERATORS_TOLD 256
+
+/* What such a call made may be met later, without a maker. */
+static void note_cut(struct tc_facts *facts, struct tc_fact_watch *w, const struct tc_call *call,
+                     tc_sym fn, uint64_t n)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    if (!tc_role_has(call->role, TC_TRAIT_CLOSE) ||
+        n < (call->role == TC_ROLE_OPERATOR ? MAX_OPERATORS_TOLD : MAX_TOLD))
+        return;
+    tc_strbuf_add_json(&text, tc_strtab_text(facts->table.symbols, fn),
+                       tc_strtab_size(facts->table.symbols, fn));
+    tc_map_put(&w->cut, tc_strtab_intern(facts->table.symbols, text.text, text.size), 1);
+    tc_strbuf_release(&text);
+}
+
+static void count(struct tc_facts *facts, struct tc_fact_watch *w, const struct tc_fact_open *open,
                   const struct tc_call *call)
 {
     struct tc_fact_label *label = &w->labels.items[open->label];
@@ -264,7 +283,7 @@ static void count(struct tc_fact_watch *w, const struct tc_fact_open *open,
     subject.fields[TC_FACT_FN] = label->fn;
     subject.fields[TC_FACT_OF] = label->of;
     subject.fields[TC_FACT_STAGE] = call->stage;
-    tc_fact_tally(w, &subject, call, TC_NONE);
+    note_cut(facts, w, call, label->fn, tc_fact_tally(w, &subject, call, TC_NONE));
     label->n++;
     if (!w->n_windows && !label->order && is_of_set_up(call->role) &&
         (!call->parent || tc_role_has(call->parent->role, TC_TRAIT_OUTER))) {
@@ -559,6 +578,7 @@ static void read_operands(struct tc_facts *facts, const struct tc_fact_watch *w,
                                     .pack = &facts->pack,
                                     .sources = facts->sources.items,
                                     .n_sources = facts->sources.n,
+                                    .cut = &w->cut,
                                     .made_subject = open->made_subject};
 
     /* What calls of torch hand to others inside follows from the release alone. */
@@ -725,7 +745,7 @@ static struct tc_fact_open *open_call(struct tc_facts *facts, struct tc_fact_wat
     open->subject = subject_of(facts, w, open, *outer, call);
     if (tc_role_has(call->role, TC_TRAIT_FOREIGN))
         tc_map_put(&facts->own, call->descriptor, 1);
-    count(w, open, call);
+    count(facts, w, open, call);
     if (tc_fact_is_of_script(call) || tc_fact_is_of_batch(call))
         open->row = tc_fact_place_in_row(w, open);
     w->n_backwards += call->role == TC_ROLE_BACKWARD;
@@ -1013,7 +1033,7 @@ void tc_fact_own_begins(struct tc_facts *facts, struct tc_fact_watch *w, const s
     open->latest = w->latest;
     open->label = label_of(facts, w, call);
     open->subject = subject_of(facts, w, open, outer, call);
-    count(w, open, call);
+    count(facts, w, open, call);
     if (tc_fact_is_of_script(call) || tc_fact_is_of_batch(call))
         (void)tc_fact_call_inside(facts, w, outer, call, 0);
     pack_own_operands(facts, w, open, call);

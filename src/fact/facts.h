@@ -223,6 +223,7 @@ struct tc_fact_watch {
     int64_t latest;        /* serial of the newest tensor */
     int64_t horizon;       /* who made tensors up to this serial may be forgotten */
     struct tc_map choices; /* serials of what was made of a model's choices alone */
+    struct tc_map cut;     /* names, as JSON, of calls of which a step had more than were told */
     struct tc_map taints;  /* serial of a tensor → tc_fact_lead */
     struct tc_map origins; /* serial of a tensor → its two lines, as origin.c packs them */
     struct tc_strtab *label_tuples, *counter_tuples; /* numbers of labels; counters by subject */
@@ -351,9 +352,10 @@ void tc_fact_give_row(struct tc_fact_watch *watch, const struct tc_fact_open *op
                       const struct tc_call *call, const struct tc_fact_pack *result);
 /* The modules whose variables a function is given, in this window. */
 void tc_fact_use(struct tc_facts *facts, struct tc_fact_watch *watch, const struct tc_call *call);
-/* Count one more of the subject in this window. serial: of what flows, or TC_NONE. */
-void tc_fact_tally(struct tc_fact_watch *watch, const struct tc_subject *subject,
-                   const struct tc_call *call, int64_t serial);
+/* Count one more of the subject in this window, and return how many it has. serial: of what flows,
+ * or TC_NONE. */
+uint64_t tc_fact_tally(struct tc_fact_watch *watch, const struct tc_subject *subject,
+                       const struct tc_call *call, int64_t serial);
 
 /* ---- inside.c: which calls the script makes, and in which order ----------------------------- */
 

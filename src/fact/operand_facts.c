@@ -208,6 +208,19 @@ static void add(struct tc_fact_reader *r, enum tc_attribute attribute)
         tc_fact_table_add(r->table, slot_of(r, of_runs[i]), r->text.text, r->text.size, r->out);
 }
 
+/* Judging: was it made, perhaps, by a call that was not told of? */
+static bool is_cut(const struct tc_fact_reader *r, tc_sym source)
+{
+    uint64_t ignored;
+
+    if (!r->table->is_judging || !r->cut || !r->cut->n ||
+        strcmp(tc_strtab_text(r->table->symbols, source), "outside") != 0)
+        return false;
+    const uint32_t slot = slot_of(r, TC_ATTRIBUTE_SOURCE);
+    return slot != UINT32_MAX &&
+           tc_map_get(r->cut, r->table->slots.items[slot].fact.value, &ignored);
+}
+
 static void add_as_it_is(struct tc_fact_reader *r, enum tc_attribute attribute, const char *json)
 {
     tc_strbuf_reset(&r->text);
@@ -404,7 +417,7 @@ static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
         add_as_it_is(r, TC_ATTRIBUTE_APART, r->pack->apart[i]);
     if (r->pack->made[i] != TC_NO_SYM && r->made_subject != UINT32_MAX)
         add_made(r, r->pack->made[i]);
-    if (r->sources[i] == TC_NO_SYM)
+    if (r->sources[i] == TC_NO_SYM || is_cut(r, r->sources[i]))
         return;
     set_text(r, (struct tc_str){tc_strtab_text(r->table->symbols, r->sources[i]),
                                 (uint32_t)tc_strtab_size(r->table->symbols, r->sources[i])});

@@ -60,6 +60,8 @@ struct tc_fact_reader {
     const struct tc_fact_pack *pack;
     const tc_sym *sources;
     size_t n_sources;
+    const struct tc_map
+        *cut;              /* what is not told of always, so that its results come from outside */
     uint32_t made_subject; /* the call with what made its first operand; UINT32_MAX: none */
 };
 

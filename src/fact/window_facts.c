@@ -33,8 +33,8 @@ static struct tc_fact_counter *counter_of(struct tc_fact_watch *w, const struct 
     return &w->counters.items[number];
 }
 
-void tc_fact_tally(struct tc_fact_watch *w, const struct tc_subject *subject,
-                   const struct tc_call *call, int64_t serial)
+uint64_t tc_fact_tally(struct tc_fact_watch *w, const struct tc_subject *subject,
+                       const struct tc_call *call, int64_t serial)
 {
     struct tc_fact_counter *c = counter_of(w, subject, false);
 
@@ -42,6 +42,7 @@ void tc_fact_tally(struct tc_fact_watch *w, const struct tc_subject *subject,
     c->n_all++;
     c->at = tc_call_at(call);
     c->from = tc_fact_origin(w, serial);
+    return c->n;
 }
 
 /* Of a flow there is no parity. */
