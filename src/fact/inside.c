@@ -284,22 +284,26 @@ static bool is_always(const struct tc_fact_inside *inside, tc_sym before, tc_sym
     return true;
 }
 
-/* The calls of each occasion in their order, if that is always the same. */
+/* The calls of each occasion in their order, if that is always the same. Where it is not, another
+ * process of the run may have one: it is none of the run. */
 static void say_order(struct tc_facts *facts, const struct tc_fact_inside *inside)
 {
     TC_VEC(tc_sym) common = {0};
     bool is_ordered = true;
 
-    if (!inside->orders || inside->is_varied)
+    if (!inside->orders)
         return;
     const tc_sym *names = (const void *)tc_strtab_text(inside->orders, 0);
-    for (size_t i = 0; i < tc_strtab_size(inside->orders, 0) / sizeof(*names); i++) {
+    for (size_t i = 0; !inside->is_varied && i < tc_strtab_size(inside->orders, 0) / sizeof(*names);
+         i++) {
         if (!is_always(inside, TC_NO_SYM, names[i]))
             continue;
         is_ordered &= !common.n || is_always(inside, common.items[common.n - 1], names[i]);
         tc_vec_push(&common, names[i]);
     }
-    if (is_ordered && common.n > 1)
+    if (inside->is_varied || !is_ordered)
+        tc_fact_say(facts, &inside->subject, TC_NO_SYM, TC_ATTRIBUTE_ORDER, TC_FACT_DRAWN);
+    else if (common.n > 1)
         say_names(facts, inside, TC_ATTRIBUTE_ORDER, common.items, common.n);
     tc_fact_settle_said(facts, inside->n_ordered, 0, NULL);
     tc_vec_release(&common);
