@@ -290,6 +290,9 @@ static void count(struct tc_facts *facts, struct tc_fact_watch *w, const struct 
         label->order = ++w->n_ordered;
         label->at = tc_call_at(call);
     }
+    /* What a package does so often computes the data: no step of a set-up. */
+    if (!w->n_windows && tc_role_has(call->role, TC_TRAIT_OUTSIDE) && label->n >= MAX_TOLD)
+        label->order = UINT32_MAX;
 }
 
 /* ---- open calls ----------------------------------------------------------------------------- */

@@ -115,9 +115,9 @@ struct tc_fact_label {
     uint64_t n; /* calls in all */
     bool is_operator;
     uint64_t n_in_batches; /* calls that make items: of each batch the first alone are told */
-    uint32_t order;        /* place of the first such call before the first step; 0: none */
-    tc_sym at;             /* and its line */
-    bool is_drawn;         /* learning, at the end: called in steps that the script draws */
+    uint32_t order; /* place of the first such call before the first step; 0, UINT32_MAX: none */
+    tc_sym at;      /* and its line */
+    bool is_drawn;  /* learning, at the end: called in steps that the script draws */
 };
 
 /* A kind of call and what it did to variables in this window. */
@@ -287,8 +287,7 @@ void tc_fact_watch_free(struct tc_fact_watch *watch);
 /* To facts that were learned without operators these are no calls. */
 static inline bool tc_fact_passes_over(const struct tc_facts *facts, const struct tc_call *call)
 {
-    return facts->table.is_judging && !facts->has_operators &&
-           tc_role_has(call->role, TC_TRAIT_CLOSE);
+    return facts->table.is_judging && !facts->has_operators && call->role == TC_ROLE_OPERATOR;
 }
 
 /* ---- occasion.c: what was seen is counted, or judged ---------------------------------------- */
