@@ -4,7 +4,7 @@
 usage: run.py [--bin BUILD/bin] [--python PYTHON] [--work DIR] [--reuse] [--part bugs|healthy] [--modes one,two,...]
               [--runs default,second,other] [--only TEXT] [-j N]
        run.py --table     the tables of README.md, from cases.json and healthy.json
-       run.py --set second ...      the same for the scripts in second/, third/, fourth/, fifth/, sixth/, seventh/, eighth/, ninth/, tenth/ or eleventh/
+       run.py --set second ...      the same for the scripts in second/; so for each folder with a cases.json
 
 bugs/CASE has ref.py, a healthy script, and bug.py, the same with one to four lines broken; healthy/NAME.py has habits that
 are unusual and right. cases.json and healthy.json say what each is. Every script runs with its defaults and with other seeds.
@@ -224,8 +224,7 @@ def run():
     p.add_argument("--only", default="", help="scripts whose name contains this")
     p.add_argument("-j", "--jobs", type=int, default=1, help="scripts that are traced at a time")
     p.add_argument("--table", action="store_true", help="print the tables of README.md and do nothing else")
-    p.add_argument("--set", choices=["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh"],
-                   default="first",
+    p.add_argument("--set", choices=["first", *sorted(cases.parent.name for cases in HERE.glob("*/cases.json"))], default="first",
                    help="first: the scripts beside this file; the others: those in the folder of that name")
     args = p.parse_args()
     for mode in args.modes.split(","):

@@ -251,10 +251,6 @@ static bool is_of_set_up(enum tc_role role)
     return tc_role_has(role, TC_TRAIT_OUTSIDE) || !tc_role_has(role, TC_TRAIT_CLOSE);
 }
 
-/* Of what the script's own lines call so much of a step is told (collect/agent/hook/slots.c). */
-#define MAX_TOLD           32
-#define MAX_OPERATORS_TOLD 256
-
 /* What such a call made may be met later, without a maker. */
 static void note_cut(struct tc_facts *facts, struct tc_fact_watch *w, const struct tc_call *call,
                      tc_sym fn, uint64_t n)
@@ -262,7 +258,7 @@ static void note_cut(struct tc_facts *facts, struct tc_fact_watch *w, const stru
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     if (!tc_role_has(call->role, TC_TRAIT_CLOSE) ||
-        n < (call->role == TC_ROLE_OPERATOR ? MAX_OPERATORS_TOLD : MAX_TOLD))
+        n < (call->role == TC_ROLE_OPERATOR ? TC_ROLE_MAX_AT_A_PLACE : TC_ROLE_MAX_OF_A_FUNCTION))
         return;
     tc_strbuf_add_json(&text, tc_strtab_text(facts->table.symbols, fn),
                        tc_strtab_size(facts->table.symbols, fn));
@@ -291,7 +287,8 @@ static void count(struct tc_facts *facts, struct tc_fact_watch *w, const struct 
         label->at = tc_call_at(call);
     }
     /* What a package does so often computes the data: no step of a set-up. */
-    if (!w->n_windows && tc_role_has(call->role, TC_TRAIT_OUTSIDE) && label->n >= MAX_TOLD)
+    if (!w->n_windows && tc_role_has(call->role, TC_TRAIT_OUTSIDE) &&
+        label->n >= TC_ROLE_MAX_OF_A_FUNCTION)
         label->order = UINT32_MAX;
 }
 

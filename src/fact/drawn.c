@@ -10,8 +10,10 @@
 
 #include <string.h>
 
+#include "base/hash.h"
+
 void tc_fact_sequence_add(struct tc_facts *facts, struct tc_fact_sequence **sequence,
-                          uint64_t window, uint64_t value)
+                          uint64_t window, const void *bytes, size_t size)
 {
     struct tc_fact_sequence *s = *sequence;
 
@@ -19,7 +21,7 @@ void tc_fact_sequence_add(struct tc_facts *facts, struct tc_fact_sequence **sequ
         return;
     if (!s)
         s = *sequence = memset(tc_arena_alloc(&facts->table.arena, sizeof(*s)), 0, sizeof(*s));
-    s->values[window - 1] = (uint32_t)(value ^ value >> 32);
+    s->values[window - 1] = (uint32_t)tc_hash64(bytes, size, 0);
 }
 
 /* So many changes are phases of a training, and its reports. */
@@ -35,7 +37,7 @@ static bool has_period(const struct tc_fact_sequence *s, size_t n, size_t period
     return true;
 }
 
-bool tc_fact_is_drawn(const struct tc_fact_sequence *s, uint64_t n_windows)
+static bool is_drawn(const struct tc_fact_sequence *s, uint64_t n_windows)
 {
     const size_t n_later = n_windows ? (size_t)n_windows - 1 : 0;
     const size_t n = n_later < TC_FACT_SEQUENCE ? n_later : TC_FACT_SEQUENCE;
@@ -61,7 +63,7 @@ void tc_fact_take_back_drawn(struct tc_facts *facts, struct tc_fact_watch *w)
 
     for (size_t i = 0; i < w->counters.n; i++) {
         struct tc_fact_counter *c = &w->counters.items[i];
-        if (!tc_fact_is_drawn(c->sequence, w->n_windows))
+        if (!is_drawn(c->sequence, w->n_windows))
             continue;
         tc_fact_table_add(&facts->table, tc_fact_counter_slot(facts, c, TC_FACT_TALLY_FIRST),
                           TC_FACT_DRAWN, strlen(TC_FACT_DRAWN), &facts->entries);
@@ -72,7 +74,7 @@ void tc_fact_take_back_drawn(struct tc_facts *facts, struct tc_fact_watch *w)
     }
     for (size_t i = 0; i < w->changes.n; i++) {
         const struct tc_fact_changes *c = &w->changes.items[i];
-        if (c->is_gradient || !tc_fact_is_drawn(c->sequence, w->n_windows))
+        if (!is_drawn(c->sequence, w->n_windows))
             continue;
         changes.fields[TC_FACT_FN] = c->by;
         changes.fields[TC_FACT_NAME] = c->number;

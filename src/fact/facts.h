@@ -93,7 +93,7 @@ enum tc_fact_tally {
 
 /* What is counted in each window: calls of an API with a class of receivers at one stage, or which
  * of their operands came from which call. */
-/* What the first of the steps after the first had: counts, or hashes. */
+/* What the first of the steps after the first had, as hashes; 0: nothing. */
 #define TC_FACT_SEQUENCE 64
 struct tc_fact_sequence {
     uint32_t values[TC_FACT_SEQUENCE];
@@ -125,7 +125,7 @@ struct tc_fact_changes {
     tc_sym by, number; /* number: within the window, as text; TC_NO_SYM: does not matter */
     bool is_gradient;
     TC_VEC(tc_sym) names;
-    struct tc_fact_sequence *sequence; /* of hashes of the names */
+    struct tc_fact_sequence *sequence; /* learning, of data: the names */
 };
 
 /* A number of a parameter group or a scaler, as it is before the first step of an optimizer. */
@@ -526,13 +526,8 @@ struct tc_place tc_fact_end_of(const struct tc_fact_watch *watch);
 void tc_fact_tell_needs(struct tc_facts *facts, const struct tc_fact_watch *watch);
 /* Which calls came before which, of those that came before the end of the first step. */
 void tc_fact_say_order(struct tc_facts *facts, struct tc_fact_watch *watch, struct tc_place place);
+/* Learning, at the end of a run: those of calls that are drawn are none. */
 void tc_fact_take_back_order(struct tc_facts *facts, const struct tc_fact_watch *watch);
-/* drawn.c; in place of a value: it was drawn. window: from 0 on. */
-#define TC_FACT_DRAWN "\"drawn\""
-void tc_fact_sequence_add(struct tc_facts *facts, struct tc_fact_sequence **sequence,
-                          uint64_t window, uint64_t value);
-bool tc_fact_is_drawn(const struct tc_fact_sequence *sequence, uint64_t n_windows);
-void tc_fact_take_back_drawn(struct tc_facts *facts, struct tc_fact_watch *watch);
 void tc_fact_say_trainable(struct tc_facts *facts, const struct tc_fact_watch *watch,
                            enum tc_attribute attribute);
 /* Learning, at the end of a run: what flowed while it was set up, and then never more. */
@@ -540,5 +535,15 @@ void tc_fact_say_set_up(struct tc_facts *facts, struct tc_fact_watch *watch);
 void tc_fact_say_absent(struct tc_facts *facts, struct tc_fact_watch *watch,
                         const struct tc_fact_watch *other, const struct tc_place *place);
 void tc_fact_print_names(struct tc_strtab *symbols, tc_sym *names, size_t n, struct tc_strbuf *out);
+bool tc_fact_is_init(const struct tc_facts *facts, tc_sym stage);
+
+/* ---- drawn.c: what a script does in steps that it draws ------------------------------------- */
+
+/* In place of a value: it was drawn. */
+#define TC_FACT_DRAWN "\"drawn\""
+/* Learning, what a window had, from 0 on; the sequence is made if there is none. */
+void tc_fact_sequence_add(struct tc_facts *facts, struct tc_fact_sequence **sequence,
+                          uint64_t window, const void *bytes, size_t size);
+void tc_fact_take_back_drawn(struct tc_facts *facts, struct tc_fact_watch *watch);
 
 #endif /* TC_FACT_FACTS_H */

@@ -289,19 +289,19 @@ static bool is_always(const struct tc_fact_inside *inside, tc_sym before, tc_sym
 static void say_order(struct tc_facts *facts, const struct tc_fact_inside *inside)
 {
     TC_VEC(tc_sym) common = {0};
-    bool is_ordered = true;
+    bool is_ordered = !inside->is_varied;
 
     if (!inside->orders)
         return;
     const tc_sym *names = (const void *)tc_strtab_text(inside->orders, 0);
-    for (size_t i = 0; !inside->is_varied && i < tc_strtab_size(inside->orders, 0) / sizeof(*names);
-         i++) {
+    const size_t n = tc_strtab_size(inside->orders, 0) / sizeof(*names);
+    for (size_t i = 0; is_ordered && i < n; i++) {
         if (!is_always(inside, TC_NO_SYM, names[i]))
             continue;
-        is_ordered &= !common.n || is_always(inside, common.items[common.n - 1], names[i]);
+        is_ordered = !common.n || is_always(inside, common.items[common.n - 1], names[i]);
         tc_vec_push(&common, names[i]);
     }
-    if (inside->is_varied || !is_ordered)
+    if (!is_ordered)
         tc_fact_say(facts, &inside->subject, TC_NO_SYM, TC_ATTRIBUTE_ORDER, TC_FACT_DRAWN);
     else if (common.n > 1)
         say_names(facts, inside, TC_ATTRIBUTE_ORDER, common.items, common.n);
@@ -313,10 +313,9 @@ static void say_order(struct tc_facts *facts, const struct tc_fact_inside *insid
 static void add_drawn(const struct tc_facts *facts, const struct tc_fact_watch *w,
                       struct tc_fact_inside *inside)
 {
-    const tc_sym init = tc_strtab_find(facts->table.symbols, "init", strlen("init"));
     bool is_new;
 
-    if (!inside->is_top || inside->subject.fields[TC_FACT_STAGE] != init)
+    if (!inside->is_top || !tc_fact_is_init(facts, inside->subject.fields[TC_FACT_STAGE]))
         return;
     for (size_t i = 0; i < w->labels.n; i++) {
         const struct tc_fact_label *label = &w->labels.items[i];

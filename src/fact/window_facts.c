@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "relation/form.h"
 #include "replay/symbols.h"
 
@@ -134,10 +133,14 @@ static bool breaks_first(const struct tc_facts *facts)
     return false;
 }
 
+bool tc_fact_is_init(const struct tc_facts *facts, tc_sym stage)
+{
+    return stage == tc_strtab_find(facts->table.symbols, "init", strlen("init"));
+}
+
 static bool is_of_init(const struct tc_facts *facts, const struct tc_fact_counter *c)
 {
-    return c->subject.fields[TC_FACT_STAGE] ==
-           tc_strtab_find(facts->table.symbols, "init", strlen("init"));
+    return tc_fact_is_init(facts, c->subject.fields[TC_FACT_STAGE]);
 }
 
 /* What a count says, which follows from `cause`; returns what the next ones follow from. */
@@ -188,7 +191,7 @@ static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, 
         say_count(facts, c, TC_FACT_TALLY_ALL, c->n);
         c->n_first = w->n_windows ? c->n_first : c->n;
         if (c->n && c->subject.kind != TC_SUBJECT_FLOW)
-            tc_fact_sequence_add(facts, &c->sequence, w->n_windows, c->n);
+            tc_fact_sequence_add(facts, &c->sequence, w->n_windows, &c->n, sizeof(c->n));
         if (w->n_windows)
             say_count(facts, c, TC_FACT_TALLY_LATER, c->n);
         else if (facts->table.is_judging || c->subject.kind != TC_SUBJECT_FLOW)
@@ -305,7 +308,8 @@ static struct tc_fact_changes *changes_of(struct tc_fact_watch *w, tc_sym by, tc
         if (c->by == by && c->number == number && c->is_gradient == is_gradient)
             return c;
     }
-    tc_vec_push(&w->changes, ((struct tc_fact_changes){by, number, is_gradient, {0}, NULL}));
+    tc_vec_push(&w->changes,
+                ((struct tc_fact_changes){.by = by, .number = number, .is_gradient = is_gradient}));
     return &w->changes.items[w->changes.n - 1];
 }
 
@@ -383,7 +387,8 @@ static tc_fact_lead say_changes(struct tc_facts *facts, struct tc_fact_watch *w,
         subject.fields[TC_FACT_NAME] = c->number;
         tc_strbuf_reset(&text);
         tc_fact_print_names(facts->table.symbols, c->names.items, c->names.n, &text);
-        tc_fact_sequence_add(facts, &c->sequence, w->n_windows, tc_hash64(text.text, text.size, 0));
+        if (!c->is_gradient)
+            tc_fact_sequence_add(facts, &c->sequence, w->n_windows, text.text, text.size);
         tc_fact_say(facts, &subject, TC_NO_SYM,
                     c->is_gradient ? TC_ATTRIBUTE_GRADIENTS
                     : w->n_windows ? TC_ATTRIBUTE_DATA

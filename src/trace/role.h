@@ -72,6 +72,13 @@ enum tc_trait {
     TC_TRAIT_OUTSIDE = 256,
 };
 
+/* Of what one place of the user's code computes in one step (OPERATOR) so many calls are recorded.
+ * A loop over the moments of an episode makes thousands of them, each of which takes longer to tell
+ * than to make. */
+#define TC_ROLE_MAX_AT_A_PLACE 256
+/* And of one function that the script defines, or names of a package. */
+#define TC_ROLE_MAX_OF_A_FUNCTION 32
+
 /* FUNCTION for a text that is no known role. */
 enum tc_role tc_role_parse(struct tc_str text);
 const char *tc_role_text(enum tc_role role);

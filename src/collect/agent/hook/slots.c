@@ -325,13 +325,6 @@ static bool is_batch_told(const struct tc_thread *thread, struct batch_told *tol
     return false;
 }
 
-/* Of what one place of the user's code computes in one step so much is told. A loop over the
- * moments of an episode makes thousands of such calls, each of which takes longer to tell than to
- * make. */
-#define MAX_AT_A_PLACE 256
-/* And of one function that the script defines. */
-#define MAX_OF_A_FUNCTION 32
-
 /* Of the thread that trains alone. */
 static bool is_place_told(const struct tc_place_in_code *place)
 {
@@ -345,7 +338,7 @@ static bool is_place_told(const struct tc_place_in_code *place)
     step = tc_agent.step;
     uint64_t *count = tc_map_at(
         &counts, tc_hash_mix((uintptr_t)place->code, (uint64_t)place->instruction, 0), &is_new);
-    if (++*count <= MAX_AT_A_PLACE)
+    if (++*count <= TC_ROLE_MAX_AT_A_PLACE)
         return false;
     if (!is_noted)
         tc_agent_note("loop", "a place computes more in a step than is told of it", 0);
@@ -377,7 +370,7 @@ static bool is_of_script(const struct tc_thread *thread, struct tc_api *api)
         return false;
     api->n_told = api->told_step == tc_agent.step ? api->n_told : 0;
     api->told_step = tc_agent.step;
-    if (api->n_told >= MAX_OF_A_FUNCTION || is_batch_told(thread, &told, MAX_OWN_IN_BATCH))
+    if (api->n_told >= TC_ROLE_MAX_OF_A_FUNCTION || is_batch_told(thread, &told, MAX_OWN_IN_BATCH))
         return false;
     api->n_told++;
     return true;

@@ -112,9 +112,15 @@ def _public_functions(path, owner):
             yield name
 
 
+def declaring(cls, name):
+    """The class, or the nearest base, that has it; None if there is none."""
+    return next((c for c in cls.__mro__ if name in vars(c)), None)
+
+
 def declared(cls, name):
-    """What stands in the class, or in the nearest base that has it: perhaps a descriptor."""
-    return next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), None)
+    """What stands there: perhaps a descriptor."""
+    base = declaring(cls, name)
+    return None if base is None else vars(base)[name]
 
 
 def _attribute(owner, name):

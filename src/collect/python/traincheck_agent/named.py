@@ -199,13 +199,9 @@ def _trace_path(path, found):
                agent.ROLE_PACKAGE, is_method)
 
 
-def _declaring(cls, name):
-    return next((base for base in cls.__mro__ if name in vars(base)), object)
-
-
 def _name(cls, path, name):
     """An inherited function has the name that it has where it is declared, whichever of the heirs is met first."""
-    declaring = _declaring(cls, name)
+    declaring = install.declaring(cls, name)
     return f"{path}.{name}" if declaring is cls else f"{declaring.__module__}.{declaring.__qualname__}.{name}"
 
 
@@ -228,7 +224,7 @@ def _has_rows(cls, name):
     if any(_is_of(base, "torch.optim.optimizer", "torch.optim.lr_scheduler", "torch.utils.data.") for base in cls.__mro__):
         return True
     is_module = any(_is_of(base, "torch.nn.modules.module") for base in cls.__mro__)
-    return is_module and (name in ("__call__", "forward", "train", "eval") or _is_of(_declaring(cls, name), "torch.nn.modules.module"))
+    return is_module and (name in ("__call__", "forward", "train", "eval") or _is_of(install.declaring(cls, name), "torch.nn.modules.module"))
 
 
 def _trace_methods(cls, path, names):
