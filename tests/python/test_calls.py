@@ -189,6 +189,15 @@ class Records(InTurn):
         self.assertEqual([(c["args"]["input"]["shape"], *returns[c["id"]]) for c in calls],
                          [([2], None, None), ([4], None, None), ([4], None, None), ([5], ["args.input"], True)])
 
+    @script("import torch, torch.nn.functional as F\nfrom torch.func import grad, vmap\n"
+            "w = torch.ones(2, requires_grad=True)\nx = torch.ones(3, 2)\n"
+            "vmap(lambda x: F.relu(w * x))(x); vmap(F.relu)(x)\n"
+            "vmap(vmap(lambda x: F.relu(w.sum() * x)))(x); grad(lambda w: vmap(lambda x: F.relu(w * x))(x).sum())(torch.ones(2))\n"
+            "with torch.no_grad(): vmap(lambda x: F.relu(w * x))(x)\n")
+    def test_a_batch_inside_a_transform_requires_a_gradient_where_what_it_holds_does(self, run):
+        calls = self.calls(run, fn="torch.nn.functional.relu")
+        self.assertEqual([c["args"]["input"]["requires_grad"] for c in calls], [True, False, True, True, False])
+
     @script("import torch, torch.nn.functional as F\nx = torch.ones(2, 2)\n"
             "with torch.no_grad(): F.relu(x)\nwith torch.inference_mode(): F.relu(x)\n"
             "with torch.autocast('cpu', dtype=torch.bfloat16): F.relu(x)\n")

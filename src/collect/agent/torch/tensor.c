@@ -23,6 +23,8 @@ static struct {
 } told[MAX_TOLD];
 static size_t n_told;
 
+static bool was_wrapped; /* a tensor inside a transform of torch.func has been seen */
+
 static bool is_true(PyObject *value)
 {
     if (!value) {
@@ -56,7 +58,7 @@ static bool has_memory(PyObject *tensor)
  */
 static bool view_of(PyObject *tensor, struct tc_dlpack_view *view)
 {
-    static bool has_failed, was_wrapped;
+    static bool has_failed;
 
     if (!tc_tensor_is_exact(tensor) || (has_failed && !has_memory(tensor)) ||
         (was_wrapped && tc_tensor_is_wrapped(tensor)))
@@ -70,9 +72,19 @@ static bool view_of(PyObject *tensor, struct tc_dlpack_view *view)
     return false;
 }
 
+/* vmap hides it: a batch of what requires a gradient says that it requires none. */
+static bool requires_grad_inside(PyObject *tensor)
+{
+    PyObject *inside = tc_tensor_is_wrapped(tensor) ? tc_tensor_unwrapped(tensor) : NULL;
+    bool requires_grad = inside && tc_tensor_requires_grad(inside);
+
+    Py_XDECREF(inside);
+    return requires_grad;
+}
+
 bool tc_tensor_requires_grad(PyObject *tensor)
 {
-    return is_true(GET(tensor, requires_grad));
+    return is_true(GET(tensor, requires_grad)) || (was_wrapped && requires_grad_inside(tensor));
 }
 
 static int64_t number(PyObject *take)

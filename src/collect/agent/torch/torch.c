@@ -17,7 +17,7 @@ static struct {
     PyTypeObject *tensor, *parameter, *dtype_type, *device_type;
     PyObject *strided;
     PyObject *is_grad_enabled, *is_inference_mode_enabled, *is_any_autocast; /* builtins */
-    PyObject *n_function_modes, *is_wrapped, *no_functions;                  /* may be NULL */
+    PyObject *n_function_modes, *is_wrapped, *get_unwrapped, *no_functions;  /* may be NULL */
     struct tc_dtype dtypes[N_DTYPES];
     size_t n_dtypes;
 } torch;
@@ -96,6 +96,7 @@ bool tc_torch_init(PyObject *module)
     torch.no_functions = optional(c, "DisableTorchFunction");
     functorch = optional(c, "_functorch");
     torch.is_wrapped = functorch ? optional(functorch, "is_functorch_wrapped_tensor") : NULL;
+    torch.get_unwrapped = functorch ? optional(functorch, "get_unwrapped") : NULL;
     Py_XDECREF(functorch);
     Py_DECREF(c);
     return true;
@@ -208,6 +209,15 @@ bool tc_tensor_is_wrapped(PyObject *tensor)
     PyErr_Clear();
     Py_XDECREF(answer);
     return answer == Py_True;
+}
+
+PyObject *tc_tensor_unwrapped(PyObject *tensor)
+{
+    PyObject *inside =
+        torch.get_unwrapped ? PyObject_CallOneArg(torch.get_unwrapped, tensor) : NULL;
+
+    PyErr_Clear();
+    return inside;
 }
 
 PyObject *tc_tensor_get(PyObject *tensor, enum tc_tensor_attribute attribute)

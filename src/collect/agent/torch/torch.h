@@ -57,6 +57,9 @@ bool tc_tensor_is_exact(PyObject *tensor);
 bool tc_tensor_is_parameter(PyObject *object);
 /* Inside a transform of torch.func (vmap, grad): a tensor without memory of its own. */
 bool tc_tensor_is_wrapped(PyObject *tensor);
+/* What the innermost transform wraps: a new reference, without an error; NULL where torch has no
+ * such function. */
+PyObject *tc_tensor_unwrapped(PyObject *tensor);
 bool tc_device_is(PyObject *object);
 bool tc_layout_is_strided(PyObject *layout);
 /* Names of a torch.dtype; NULL if the object is none. */
