@@ -4,6 +4,8 @@
  *
  * A warm-up may begin at zero and a schedule may end there. Three steps in a row at a rate of zero
  * that change nothing are lost: a warm-up divides integers, or a schedule is over before its time.
+ * After steps at another rate they count once there are half as many as these: a cosine rests for
+ * an epoch at its end, before the next schedule takes over.
  * And the first step does not have the square of the rate that the optimizer was given: where a
  * schedule is asked for a factor, it gave a rate.
  *
@@ -23,7 +25,8 @@
 
 /* Of one optimizer. */
 struct steps {
-    unsigned n_at_zero; /* in a row */
+    uint64_t n_at_zero; /* in a row */
+    uint64_t n_learned; /* at another rate, in all */
     bool has_stepped;
 };
 
@@ -71,9 +74,10 @@ static size_t outcome_of(struct steps *steps, const struct tc_event *event, bool
     if (!tc_value_number(tc_value_get(settings, "lr"), &rate))
         return 0;
     steps->n_at_zero = rate == 0 && is_idle(event) ? steps->n_at_zero + 1 : 0;
+    steps->n_learned += rate != 0;
     if (rate != 0)
         out[n++] = TC_SYM_NOT_ZERO;
-    else if (steps->n_at_zero >= STEPS_IN_A_ROW)
+    else if (steps->n_at_zero >= STEPS_IN_A_ROW && steps->n_at_zero >= steps->n_learned / 2)
         out[n++] = TC_SYM_ZERO;
     if (!steps->has_stepped && !has_loaded && rate > 0 &&
         tc_value_number(tc_value_get(settings, "initial_lr"), &given) && given > 0 &&

@@ -245,8 +245,7 @@ static void groups_observe(void *state, struct tc_strtab *symbols, const struct 
     if (event->kind != TC_EVENT_CALL || event->process->is_worker || event->call->raised)
         return;
     struct groups *groups = tc_process_state(state, event->process);
-    const struct tc_value *added =
-        tc_value_get(tc_value_get(event->call->args, "param_group"), "dict");
+    const struct tc_value *added = tc_call_group(event->call);
     if (added)
         on_group(groups, event, added);
     if (event->call->role != TC_ROLE_STEP)

@@ -28,6 +28,7 @@ struct average {
 /* Of one process. */
 struct progress {
     struct tc_map averages; /* root → struct average * */
+    struct tc_map moved;    /* root of a parameter that changed when all of its model was known */
     uint64_t n_changes;     /* of variables, and optimizer steps */
 };
 
@@ -39,7 +40,10 @@ struct statistics_state {
 
 static void progress_release(void *of_process)
 {
-    tc_map_release_structs(&((struct progress *)of_process)->averages);
+    struct progress *progress = of_process;
+
+    tc_map_release_structs(&progress->averages);
+    tc_map_release(&progress->moved);
 }
 
 static void statistics_release(void *state)
@@ -115,6 +119,11 @@ static struct average average_of(struct statistics_state *s, const struct tc_str
     return *average;
 }
 
+static struct progress *progress_of(struct statistics_state *s, const struct tc_event *event)
+{
+    return tc_process_state(s, event->process);
+}
+
 static void judge(struct statistics_state *s, struct tc_strtab *symbols,
                   const struct tc_event *event, const struct tc_sink *sink)
 {
@@ -122,7 +131,9 @@ static void judge(struct statistics_state *s, struct tc_strtab *symbols,
     const struct average average = average_of(s, symbols, event->process, root);
     tc_sym outcome[1];
 
-    if (average.is_stepped || !average.has_moved || (!average.has_made && !average.a_statistic))
+    /* Weights that a load wrote before the statistics were first told say nothing of these. */
+    if (average.is_stepped || !average.has_moved || (!average.has_made && !average.a_statistic) ||
+        !tc_map_get(&progress_of(s, event)->moved, (uint64_t)root, &(uint64_t){0}))
         return;
     outcome[0] = average.has_made ? TC_SYM_CHANGED : TC_SYM_UNCHANGED;
     tc_consistent_emit(sink, event, TC_SYM_BUFFER, &tc_no_situation, outcome, 1,
@@ -138,7 +149,10 @@ static void statistics_observe(void *state, struct tc_strtab *symbols, const str
         return;
     if (event->kind == TC_EVENT_CHANGE ||
         (event->kind == TC_EVENT_CALL && event->call->role == TC_ROLE_STEP))
-        ((struct progress *)tc_process_state(s, event->process))->n_changes++;
+        progress_of(s, event)->n_changes++;
+    if (event->kind == TC_EVENT_CHANGE && event->variable->kind == TC_SYM_PARAMETER &&
+        event->variable->root != TC_NONE)
+        tc_map_put(&progress_of(s, event)->moved, (uint64_t)event->variable->root, 1);
     if (event->kind == TC_EVENT_CHANGE && event->variable->kind == TC_SYM_BUFFER &&
         is_forward(event->call))
         tc_map_put(&s->moving, kind_of(symbols, event->process, event->variable), 1);

@@ -18,8 +18,11 @@
 #include "base/hash.h"
 #include "replay/symbols.h"
 
-/* Only the third call in a row without a change counts as "unchanged": once can be rounding. */
-#define CALLS_IN_A_ROW 3
+/* Only the third call in a row without a change counts as "unchanged": once can be rounding. Of
+ * what earlier steps have changed it is the tenth: near the end of a schedule, or where an
+ * optimizer rounds to few values, several steps in a row are too small to show. */
+#define CALLS_IN_A_ROW       3
+#define STEPS_AFTER_A_CHANGE 10
 
 /* A parameter without a gradient may rest, as the head of a task that has no turn: it counts only
  * if so many steps have never changed it. So does a matrix whose gradient was computed to be zero:
@@ -124,6 +127,12 @@ static bool is_one_of_several(const struct each_example *x, const struct tc_vari
     return false;
 }
 
+/* So many calls in a row without a change are more than rounding. */
+static unsigned calls_that_count(const struct tc_variable *variable)
+{
+    return variable->data == variable->first_data ? CALLS_IN_A_ROW : STEPS_AFTER_A_CHANGE;
+}
+
 /* Why a parameter may have stayed as it was; TC_EXCUSE_NONE if it should have changed. Rounding
  * explains it when the gradient or the learning rate is next to nothing. */
 static enum tc_excuse excuse_of_rest(const struct each_example *x,
@@ -144,7 +153,7 @@ static enum tc_excuse excuse_of_rest(const struct each_example *x,
                        (streak >= STEPS_BESIDE_OTHERS || !is_one_of_several(x, variable))
                    ? TC_EXCUSE_NONE
                    : TC_EXCUSE_NO_GRADIENT;
-    return streak >= CALLS_IN_A_ROW ? TC_EXCUSE_NONE : TC_EXCUSE_ONCE;
+    return streak >= calls_that_count(variable) ? TC_EXCUSE_NONE : TC_EXCUSE_ONCE;
 }
 
 /* The same of whatever the call may change. */
@@ -389,7 +398,7 @@ static void each_explain(struct tc_strtab *symbols, const struct tc_invariant *i
         tc_strbuf_addf(out, " has had a gradient of zero alone, and %d steps have not changed it",
                        STEPS_FROM_THE_START);
     else
-        tc_strbuf_addf(out, " stayed the same for %d calls in a row", CALLS_IN_A_ROW);
+        tc_strbuf_addf(out, " stayed the same for %u calls in a row", calls_that_count(v));
     tc_explain_receiver(event, out);
 }
 

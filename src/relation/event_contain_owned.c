@@ -144,10 +144,23 @@ static void judge(struct owned_state *s, struct tc_strtab *symbols, const struct
     sink->example(sink->context, event, &example);
 }
 
+/* A group that an optimizer is given is its own before the first step, too. */
+static void on_group(struct owned_state *s, const struct tc_event *event)
+{
+    const struct tc_value *params = tc_value_get(tc_call_group(event->call), "params");
+
+    for (uint32_t i = 0; params && params->kind == TC_VALUE_ARRAY && i < params->n; i++) {
+        const int64_t serial = tc_value_int(tc_value_get(&params->items[i], "id"), TC_NONE);
+        if (serial != TC_NONE)
+            tc_map_put(&s->owned, id_of(event->process, serial), 1);
+    }
+}
+
 static void on_call(struct owned_state *s, const struct tc_event *event)
 {
     const struct tc_call *call = event->call;
 
+    on_group(s, event);
     if (tells_owner(call))
         for (size_t i = 0; i < call->n_params; i++)
             tc_map_put(&s->owned, id_of(event->process, call->params[i]), 1);

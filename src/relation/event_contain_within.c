@@ -200,9 +200,9 @@ static void on_use(struct within_state *s, struct tc_strtab *symbols, const stru
         tc_map_put(&s->writers, (uintptr_t)event->process, 1);
     else if (who->was_replaced)
         tc_sink_excuse(sink, swap_sym(symbols), TC_EXCUSE_WRITTEN_ANEW);
-    else if (is_writer(s, event->process))
+    else if (is_writer(s, event->process) || v->stepped < 0)
         tc_sink_excuse(sink, swap_sym(symbols), TC_EXCUSE_OWN_WRITES);
-    else if (v->stepped >= 0 && is_rebuilt(who, v))
+    else if (is_rebuilt(who, v))
         tc_sink_excuse(sink, swap_sym(symbols), TC_EXCUSE_REBUILT);
     else
         emit(event, v, swap_sym(symbols), TC_SYM_FALSE, sink);

@@ -256,6 +256,9 @@ bool tc_call_has_closure(const struct tc_call *call);
 /* Is the receiver a module in training mode? NULL has no receiver. */
 bool tc_call_is_training(const struct tc_call *call);
 
+/* The parameter group that the call hands to an optimizer, as a dictionary; NULL if none. */
+const struct tc_value *tc_call_group(const struct tc_call *call);
+
 /* The tensors among the arguments; start with *pos = 0. NULL at the end. */
 const struct tc_value *tc_call_next_tensor(const struct tc_call *call, uint32_t *pos);
 

@@ -62,6 +62,11 @@ bool tc_call_has_closure(const struct tc_call *call)
     return closure && closure->kind != TC_VALUE_NULL;
 }
 
+const struct tc_value *tc_call_group(const struct tc_call *call)
+{
+    return tc_value_get(tc_value_get(call->args, "param_group"), "dict");
+}
+
 bool tc_call_is_training(const struct tc_call *call)
 {
     const struct tc_value *mode =

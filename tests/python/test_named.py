@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a script calls of packages by name is in the trace where its own lines call it."""
+import json
 import textwrap
 import unittest
 
-from traced import PYTHON, Case
+from traced import BIN, PYTHON, Case
 
 SCRIPT = """
 import copy, json, math, time
@@ -133,6 +134,12 @@ class Named(Case):
             (self.work / path).parent.mkdir(parents=True, exist_ok=True)
             self.script(content, path)
 
+    def with_packages(self, text, *options):
+        return self.collect(*options, self.script(text), env={"PYTHONPATH": str(self.work / "site")})
+
+    def plain_with_packages(self, text):
+        return self.execute([PYTHON, self.script(text)], None, {"PYTHONPATH": str(self.work / "site")})
+
     def test_what_heirs_have_in_common(self):
         """It has one name, whichever of them the script names first, and each has its class."""
         self.package("kit", "class Base:\n    def __init__(self, n=1): self.n = n\n    def fit(self): return self\n"
@@ -253,6 +260,194 @@ class Named(Case):
         script = self.script(text + "#" * (1 << 20), "long.py")
         run = self.collect(script)
         self.assertEqual((run.out, self.calls_of(run, "package")), ("[1]\n", []))
+
+    def test_a_package_is_not_asked_for_its_lazy_names(self):
+        """What it keeps, once the script has asked for it, is traced from when it is found; what it gives anew is not."""
+        self.package("lazy", """
+            def __getattr__(name):
+                print("asked for", name)
+                if name == "never":
+                    raise AttributeError(name)
+                import lazy.part
+                if name == "kept":
+                    globals()[name] = lazy.part.kept
+                return getattr(lazy.part, name)
+        """)
+        self.script("def kept(n): return n\ndef given(n): return n\n", "site/lazy/part.py")
+        text = """
+            import lazy, torch
+            def main(n):
+                lazy.kept(n), lazy.given(n)
+                try:
+                    lazy.never(n)
+                except AttributeError:
+                    print("no such name")
+            torch.manual_seed(0)
+            main(1)
+            after = 1
+            torch.manual_seed(1)
+            main(2)
+        """
+        run, plain = self.with_packages(text), self.plain_with_packages(text)
+        self.assertEqual(plain.out.count("asked for kept"), 1)
+        self.assertEqual(run.out, plain.out)
+        self.assertEqual([(r["fn"], r["args"]) for r in self.calls_of(run, "package")], [("lazy.kept", {"n": 2})])
+
+    def test_a_proxy_is_not_asked(self):
+        """It may stand under a name, be handed over, or be asked by the script itself."""
+        self.package("kit", """
+            class Proxy:
+                def __getattr__(self, name):
+                    print("asked for", name)
+                    return lambda n: n + 1
+                def __call__(self, n): return n
+            class Disguised(Proxy):
+                @property
+                def __class__(self):
+                    print("asked for its class")
+                    return type(torch)
+                @property
+                def __dict__(self):
+                    print("asked for its dict")
+                    return {}
+            import torch
+            proxy, disguised = Proxy(), Disguised()
+            def look(at): return 1
+        """)
+        text = """
+            import kit, torch
+            def main():
+                print(kit.proxy(1), kit.proxy.use(2), kit.proxy.inner(4), kit.disguised(3))
+                kit.look(kit.proxy), kit.look(kit.disguised), kit.look([kit.disguised])
+            torch.manual_seed(0)
+            main()
+        """
+        run, plain = self.with_packages(text), self.plain_with_packages(text)
+        self.assertEqual(plain.out, "asked for use\nasked for inner\n1 3 5 3\n")
+        self.assertEqual(run.out, plain.out)
+        calls = self.calls_of(run, "make", "package")
+        self.assertEqual(self.count(calls), {"kit.look": 3})
+        self.assertEqual([r["args"]["at"]["object"] for r in calls[:2]], ["kit.Proxy", "kit.Disguised"])
+
+    def test_names_beyond_the_limit(self):
+        """The first 400 names are looked for, of which those of packages that are never traced are none."""
+        numbers = range(450)
+        for package in "absl", "kit":
+            self.package(package, "".join(f"def f{i:03}(): pass\n" for i in numbers))
+        self.package("zoo", "class Cage:\n    def feed(self): pass\n")
+        calls = (f"    {package}.f{i:03}()\n" for package in ("absl", "kit") for i in numbers)
+        run = self.with_packages("import absl, kit, torch, zoo\ndef main():\n" + "".join(calls) +
+                                 "    zoo.Cage().feed()\ntorch.manual_seed(0)\nmain()\n")
+        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual([r["fn"] for r in self.calls_of(run, "make", "package")], [f"kit.f{i:03}" for i in range(400)])
+
+    def test_invariants_choose_what_is_traced_of_packages(self):
+        """A function, a constructor, and a method by the name of the base that declares it."""
+        self.package("kit", """
+            class Base:
+                def fit(self, n): return n
+            class A(Base):
+                def __init__(self, rate=1): pass
+                def rest(self): pass
+            def turn(way): return way
+            def other(way): return way
+        """)
+        lines = [{"traincheck": "invariants", "schema": 1}]
+        for subject, operand, value in (({"fn": "kit.turn"}, "args.way", "left"),
+                                        ({"fn": "kit.Base.fit", "of": "kit.A"}, "args.n", 7),
+                                        ({"fn": "kit.A.__init__", "of": "kit.A", "name": "1"}, "args.rate", 3)):
+            lines.append({"id": operand, "relation": "APIArg/value", "when": [], "params": [
+                {"subject": "call", "stage": "training", **subject}, {"attribute": "value", "operand": operand, "is": value}]})
+        self.script("".join(json.dumps(line) + "\n" for line in lines), "chosen.jsonl")
+        run = self.with_packages("""
+            import copy, kit, torch
+            import numpy as np
+            def main():
+                net = torch.nn.Linear(2, 1)
+                optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+                for i in range(2):
+                    optimizer.zero_grad()
+                    kit.other("up"), kit.turn("right"), kit.A(rate=3).fit(7 + i), kit.A().rest(), np.ones(3) + copy.copy(i)
+                    net(torch.ones(1, 2)).sum().backward()
+                    optimizer.step()
+            torch.manual_seed(0)
+            main()
+        """, "-i", "chosen.jsonl")
+        self.assertEqual(self.count(self.calls_of(run, "make", "package", "operator", "own")),
+                         {"kit.turn": 2, "kit.A.__init__": 4, "kit.Base.fit": 2})
+        checked = self.execute([BIN / "traincheck-check", "-q", "trace", "-i", "chosen.jsonl", "-o", "report"], None)
+        self.assertEqual(checked.code, 1, checked.err)
+        verdicts = {json.loads(line)["text"]: name for name in ("failed", "passed", "not_triggered", "unchecked")
+                    for line in (self.work / "report" / f"{name}.log").read_text().splitlines()}
+        self.assertEqual(verdicts, {'turn(), training: way is "left"': "failed", "Base.fit() of A, training: n is 7": "failed",
+                                    "A(), number 1, training: rate is 3": "passed"})
+
+    def test_in_workers_of_a_loader_nothing_is_recorded(self):
+        """Neither where they are forked nor where they begin anew; without workers the first eight calls of a batch are."""
+        self.package("kit", "def turn(n): return n\nclass Shift:\n    def __init__(self, by): self.by = by\n"
+                            "    def use(self, n): return n + self.by\n")
+        run = self.with_packages("""
+            import kit, torch
+            from torch.utils.data import DataLoader, Dataset
+            class Data(Dataset):
+                def __len__(self): return 6
+                def __getitem__(self, i): return kit.Shift(1).use(kit.turn(i))
+            def main():
+                for n, how in (0, None), (2, "fork"), (1, "spawn"):
+                    loader = DataLoader(Data(), batch_size=3, num_workers=n, multiprocessing_context=how)
+                    print(sum(batch.sum().item() for batch in loader))
+                kit.turn(20)
+            if __name__ == "__main__":
+                torch.manual_seed(0)
+                main()
+        """)
+        self.assertEqual((run.code, run.out), (0, "21\n" * 3), run.err)
+        told = [(records[0]["role"], self.count(r for r in records if r["type"] == "call" and
+                                                r["fn"].startswith(("kit.", "__main__.Data"))))
+                for records in map(run.records, run.files())]
+        of_main = {"__main__.Data.__getitem__": 4, "kit.Shift.__init__": 4, "kit.turn": 5, "kit.Shift.use": 4}
+        self.assertEqual(sorted(told, key=lambda x: x[0]), [("main", of_main)] + [("worker", {})] * 3)
+
+    def test_secrets_given_by_keyword_and_to_methods(self):
+        """And in a list, a dict or bytes, to what was made with one, and in what it raises."""
+        self.package("hub", """
+            class Client:
+                def __init__(self, token=None, name="me"): self.token = token
+                def send(self, text, *, key=None, **options): return text
+                @staticmethod
+                def hand(secret): return secret
+                @classmethod
+                def of(cls, api_key): return api_key
+                def __call__(self, password): raise ValueError(password)
+            def key(of): return "hidden"
+            def enter(user, *, key): return key
+        """)
+        run = self.with_packages("""
+            import hub, torch
+            def main():
+                client = hub.Client("hidden", name="you")
+                client.send("text", key="hidden", hf_token="hidden", mode="hidden")
+                hub.Client.hand("hidden"), hub.Client.of("hidden"), hub.key("me")
+                for given in "hidden", ["hidden"], {"a": "hidden"}, b"hidden", {"hidden"}, 4711, None:
+                    hub.enter("me", key=given)
+                try:
+                    client("hidden")
+                except ValueError:
+                    pass
+            torch.manual_seed(0)
+            main()
+        """)
+        hidden = {"str": "", "len": 6}
+        calls = self.calls_of(run, "make", "package")
+        self.assertEqual([(r["fn"].removeprefix("hub."), r["args"]) for r in calls if r["fn"] != "hub.enter"], [
+            ("Client.__init__", {"token": hidden, "name": "you"}),
+            ("Client.send", {"text": "text", "key": hidden, "hf_token": hidden, "mode": hidden}),
+            ("Client.hand", {"secret": hidden}), ("Client.of", {"api_key": hidden}), ("key", {"of": "me"}),
+            ("Client.__call__", {"password": hidden})])
+        keys = [r["args"]["key"] for r in calls if r["fn"] == "hub.enter"]
+        self.assertEqual(keys[:3] + keys[6:], [hidden, [hidden], {"dict": {"a": hidden}}, None])
+        self.assertEqual([key["object"] for key in keys[3:6]], ["bytes", "set", "int"])
+        self.assertNotIn("hidden", str([r for r in run.records() if r["type"] != "process"]))
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ class EqualBytes(Case):
 
     def test_check_twice(self):
         write_loop(self.work / "run")
-        write_loop(self.work / "bad", broken_from=2)
+        write_loop(self.work / "bad", steps=14, broken_from=2)
         self.infer("run")
         one, two = self.check("bad", output="one"), self.check("bad", output="two")
         for name in ("violations.jsonl", "failed.log", "passed.log", "not_triggered.log", "unchecked.log"):

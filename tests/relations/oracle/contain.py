@@ -105,8 +105,9 @@ def owned(p, what, call):
         is_computed_zero = grad == v["grad"] == "zero" and v["is_zero_computed"]
         rests = call["role"] == "step" and (grad == "null" or is_computed_zero)
         is_small = call["role"] == "step" and (grad == "tiny" or (is_computed_zero and len(v["shape"]) < 2) or has_no_rate(call))
-        is_unchanged = (streak >= 10 and v["data"] == v["first"] if rests else streak >= 3) and not is_small \
-            and not call.get("is_pause")
+        has_moved = call["role"] == "step" and v["data"] != v["first"]
+        is_unchanged = (streak >= 10 and v["data"] == v["first"] if rests else streak >= (10 if has_moved else 3)) \
+            and not is_small and not call.get("is_pause")
         outcome = {("data", "changed")} if changed else {("data", "unchanged")} if is_unchanged else set()
         if call["role"] == "step":
             outcome.add(("cleared", text(v["serial"] not in call.get("uncleared", []))))

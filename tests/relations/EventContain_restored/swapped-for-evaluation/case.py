@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two scripts swap other weights in for evaluations, and back; one that clamps its weights after every step says nothing."""
+"""Two scripts swap other weights in for evaluations, and back; one that clamps its weights after every step says nothing. Nor does
+one that no optimizer steps: the script tries its steps, and the last stands."""
 from trace_writer import Trace
 
 PIPELINES = 3
@@ -31,6 +32,18 @@ def healthy(folder, i):
 
 def fine(folder):
     train(folder, restores=(False,) * 4, clamps=True)
+
+
+def fine_trained_by_hand(folder):
+    t = Trace(folder)
+    policy, critic = t.net("w"), t.model("critic", {"v": {}})
+    optimizer = t.optimizer(critic)
+    for _ in range(4):
+        t.train_step(critic, optimizer)
+        t.forward(policy)
+        t.change(policy.var("w"), inside=False)
+        t.evaluate(policy)
+    t.end()
 
 
 def broken(folder):
