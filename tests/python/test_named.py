@@ -261,6 +261,74 @@ class Named(Case):
         run = self.collect(script)
         self.assertEqual((run.out, self.calls_of(run, "package")), ("[1]\n", []))
 
+    def test_a_package_is_not_asked_for_its_lazy_names(self):
+        """What it keeps, once the script has asked for it, is traced from when it is found; what it gives anew is not."""
+        self.package("lazy", """
+            def __getattr__(name):
+                print("asked for", name)
+                if name == "never":
+                    raise AttributeError(name)
+                import lazy.part
+                if name == "kept":
+                    globals()[name] = lazy.part.kept
+                return getattr(lazy.part, name)
+        """)
+        self.script("def kept(n): return n\ndef given(n): return n\n", "site/lazy/part.py")
+        text = """
+            import lazy, torch
+            def main(n):
+                lazy.kept(n), lazy.given(n)
+                try:
+                    lazy.never(n)
+                except AttributeError:
+                    print("no such name")
+            torch.manual_seed(0)
+            main(1)
+            after = 1
+            torch.manual_seed(1)
+            main(2)
+        """
+        run, plain = self.with_packages(text), self.plain_with_packages(text)
+        self.assertEqual(plain.out.count("asked for kept"), 1)
+        self.assertEqual(run.out, plain.out)
+        self.assertEqual([(r["fn"], r["args"]) for r in self.calls_of(run, "package")], [("lazy.kept", {"n": 2})])
+
+    def test_a_proxy_is_not_asked(self):
+        """It may stand under a name, be handed over, or be asked by the script itself."""
+        self.package("kit", """
+            class Proxy:
+                def __getattr__(self, name):
+                    print("asked for", name)
+                    return lambda n: n + 1
+                def __call__(self, n): return n
+            class Disguised(Proxy):
+                @property
+                def __class__(self):
+                    print("asked for its class")
+                    return type(torch)
+                @property
+                def __dict__(self):
+                    print("asked for its dict")
+                    return {}
+            import torch
+            proxy, disguised = Proxy(), Disguised()
+            def look(at): return 1
+        """)
+        text = """
+            import kit, torch
+            def main():
+                print(kit.proxy(1), kit.proxy.use(2), kit.proxy.inner(4), kit.disguised(3))
+                kit.look(kit.proxy), kit.look(kit.disguised), kit.look([kit.disguised])
+            torch.manual_seed(0)
+            main()
+        """
+        run, plain = self.with_packages(text), self.plain_with_packages(text)
+        self.assertEqual(plain.out, "asked for use\nasked for inner\n1 3 5 3\n")
+        self.assertEqual(run.out, plain.out)
+        calls = self.calls_of(run, "make", "package")
+        self.assertEqual(self.count(calls), {"kit.look": 3})
+        self.assertEqual([r["args"]["at"]["object"] for r in calls[:2]], ["kit.Proxy", "kit.Disguised"])
+
     def test_invariants_choose_what_is_traced_of_packages(self):
         """A function, a constructor, and a method by the name of the base that declares it."""
         self.package("kit", """
