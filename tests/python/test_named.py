@@ -329,6 +329,18 @@ class Named(Case):
         self.assertEqual(self.count(calls), {"kit.look": 3})
         self.assertEqual([r["args"]["at"]["object"] for r in calls[:2]], ["kit.Proxy", "kit.Disguised"])
 
+    def test_names_beyond_the_limit(self):
+        """The first 400 names are looked for, of which those of packages that are never traced are none."""
+        numbers = range(450)
+        for package in "absl", "kit":
+            self.package(package, "".join(f"def f{i:03}(): pass\n" for i in numbers))
+        self.package("zoo", "class Cage:\n    def feed(self): pass\n")
+        calls = (f"    {package}.f{i:03}()\n" for package in ("absl", "kit") for i in numbers)
+        run = self.with_packages("import absl, kit, torch, zoo\ndef main():\n" + "".join(calls) +
+                                 "    zoo.Cage().feed()\ntorch.manual_seed(0)\nmain()\n")
+        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual([r["fn"] for r in self.calls_of(run, "make", "package")], [f"kit.f{i:03}" for i in range(400)])
+
     def test_invariants_choose_what_is_traced_of_packages(self):
         """A function, a constructor, and a method by the name of the base that declares it."""
         self.package("kit", """
