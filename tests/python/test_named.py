@@ -382,6 +382,32 @@ class Named(Case):
         self.assertEqual(verdicts, {'turn(), training: way is "left"': "failed", "Base.fit() of A, training: n is 7": "failed",
                                     "A(), number 1, training: rate is 3": "passed"})
 
+    def test_in_workers_of_a_loader_nothing_is_recorded(self):
+        """Neither where they are forked nor where they begin anew; without workers the first eight calls of a batch are."""
+        self.package("kit", "def turn(n): return n\nclass Shift:\n    def __init__(self, by): self.by = by\n"
+                            "    def use(self, n): return n + self.by\n")
+        run = self.with_packages("""
+            import kit, torch
+            from torch.utils.data import DataLoader, Dataset
+            class Data(Dataset):
+                def __len__(self): return 6
+                def __getitem__(self, i): return kit.Shift(1).use(kit.turn(i))
+            def main():
+                for n, how in (0, None), (2, "fork"), (1, "spawn"):
+                    loader = DataLoader(Data(), batch_size=3, num_workers=n, multiprocessing_context=how)
+                    print(sum(batch.sum().item() for batch in loader))
+                kit.turn(20)
+            if __name__ == "__main__":
+                torch.manual_seed(0)
+                main()
+        """)
+        self.assertEqual((run.code, run.out), (0, "21\n" * 3), run.err)
+        told = [(records[0]["role"], self.count(r for r in records if r["type"] == "call" and
+                                                r["fn"].startswith(("kit.", "__main__.Data"))))
+                for records in map(run.records, run.files())]
+        of_main = {"__main__.Data.__getitem__": 4, "kit.Shift.__init__": 4, "kit.turn": 5, "kit.Shift.use": 4}
+        self.assertEqual(sorted(told, key=lambda x: x[0]), [("main", of_main)] + [("worker", {})] * 3)
+
 
 if __name__ == "__main__":
     unittest.main()
