@@ -408,6 +408,47 @@ class Named(Case):
         of_main = {"__main__.Data.__getitem__": 4, "kit.Shift.__init__": 4, "kit.turn": 5, "kit.Shift.use": 4}
         self.assertEqual(sorted(told, key=lambda x: x[0]), [("main", of_main)] + [("worker", {})] * 3)
 
+    def test_secrets_given_by_keyword_and_to_methods(self):
+        """And in a list, a dict or bytes, to what was made with one, and in what it raises."""
+        self.package("hub", """
+            class Client:
+                def __init__(self, token=None, name="me"): self.token = token
+                def send(self, text, *, key=None, **options): return text
+                @staticmethod
+                def hand(secret): return secret
+                @classmethod
+                def of(cls, api_key): return api_key
+                def __call__(self, password): raise ValueError(password)
+            def key(of): return "hidden"
+            def enter(user, *, key): return key
+        """)
+        run = self.with_packages("""
+            import hub, torch
+            def main():
+                client = hub.Client("hidden", name="you")
+                client.send("text", key="hidden", hf_token="hidden", mode="hidden")
+                hub.Client.hand("hidden"), hub.Client.of("hidden"), hub.key("me")
+                for given in "hidden", ["hidden"], {"a": "hidden"}, b"hidden", {"hidden"}, 4711, None:
+                    hub.enter("me", key=given)
+                try:
+                    client("hidden")
+                except ValueError:
+                    pass
+            torch.manual_seed(0)
+            main()
+        """)
+        hidden = {"str": "", "len": 6}
+        calls = self.calls_of(run, "make", "package")
+        self.assertEqual([(r["fn"].removeprefix("hub."), r["args"]) for r in calls if r["fn"] != "hub.enter"], [
+            ("Client.__init__", {"token": hidden, "name": "you"}),
+            ("Client.send", {"text": "text", "key": hidden, "hf_token": hidden, "mode": hidden}),
+            ("Client.hand", {"secret": hidden}), ("Client.of", {"api_key": hidden}), ("key", {"of": "me"}),
+            ("Client.__call__", {"password": hidden})])
+        keys = [r["args"]["key"] for r in calls if r["fn"] == "hub.enter"]
+        self.assertEqual(keys[:3] + keys[6:], [hidden, [hidden], {"dict": {"a": hidden}}, None])
+        self.assertEqual([key["object"] for key in keys[3:6]], ["bytes", "set", "int"])
+        self.assertNotIn("hidden", str([r for r in run.records() if r["type"] != "process"]))
+
 
 if __name__ == "__main__":
     unittest.main()
