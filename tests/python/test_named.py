@@ -51,11 +51,12 @@ class Named(Case):
         run = self.traced(SCRIPT)
         self.assertEqual(self.count(self.calls_of(run, "make")), {
             "torch.nn.Linear.__init__": 1, "torch.nn.modules.dropout._DropoutNd.__init__": 1, "torch.nn.Sequential.__init__": 1,
-            "torch.optim.swa_utils.AveragedModel.__init__": 1, "torch.optim.SGD.__init__": 1, "torch.optim.lr_scheduler.StepLR.__init__": 1,
-            "sklearn.preprocessing.StandardScaler.__init__": 1})
+            "torch.optim.swa_utils.AveragedModel.__init__": 1, "torch.optim.SGD.__init__": 1,
+            "torch.optim.lr_scheduler.StepLR.__init__": 1, "sklearn.preprocessing.StandardScaler.__init__": 1})
         self.assertEqual(self.count(self.calls_of(run, "package")), {
-            "copy.deepcopy": 1, "sklearn.base.TransformerMixin.fit_transform": 1, "numpy.eye": 1, "numpy.ndarray.astype": 1, "math.cos": 3,
-            "torch.optim.swa_utils.AveragedModel.update_parameters": 3, "numpy.argmax": 3, "sklearn.metrics.f1_score": 3})
+            "copy.deepcopy": 1, "sklearn.base.TransformerMixin.fit_transform": 1, "numpy.eye": 1, "numpy.ndarray.astype": 1,
+            "math.cos": 3, "torch.optim.swa_utils.AveragedModel.update_parameters": 3, "numpy.argmax": 3,
+            "sklearn.metrics.f1_score": 3})
         # what distributions compute are operators, with content
         operators = self.count(self.calls_of(run, "operator"))
         self.assertEqual([operators.get(f"torch.distributions.{name}") for name in
@@ -66,8 +67,8 @@ class Named(Case):
         dropout = calls["torch.nn.modules.dropout._DropoutNd.__init__"]
         self.assertEqual((dropout["at"], dropout["by"], dropout["self"]["object"], dropout["args"]["p"]),
                          ("script.py:13", "user", "torch.nn.Dropout", 0.2))
-        score = calls["sklearn.metrics.f1_score"]
-        self.assertEqual((score["args"]["y_true"]["name"], score["args"]["y_true"]["shape"], score["args"]["average"]), ("hard", [3], "macro"))
+        score = calls["sklearn.metrics.f1_score"]["args"]
+        self.assertEqual((score["y_true"]["name"], score["y_true"]["shape"], score["average"]), ("hard", [3], "macro"))
         self.assertEqual(calls["copy.deepcopy"]["args"]["x"]["object"], "torch.nn.Sequential")
         self.assertEqual(calls["torch.distributions.Normal.log_prob"]["self"]["object"], "torch.distributions.Normal")
 
@@ -87,10 +88,12 @@ class Named(Case):
         """)
         self.assertEqual(run.out, "0 [2. 4. 6.] [1 1 1] [[0, 1, 2], [3, 4, 5]]\n")
         calls = {r["fn"].removeprefix("numpy."): r for r in self.calls_of(run, "package")}
-        self.assertEqual(list(calls), ["equal", "greater", "bitwise_and", "ndarray.sum", "multiply", "subtract", "ndarray.mean", "ndarray.argmax"])
+        self.assertEqual(list(calls), ["equal", "greater", "bitwise_and", "ndarray.sum", "multiply", "subtract", "ndarray.mean",
+                                       "ndarray.argmax"])
         self.assertEqual(calls["greater"]["args"]["x2"], 1)
         self.assertEqual((calls["ndarray.mean"]["self"]["shape"], calls["ndarray.mean"]["args"]["axis"]), ([2, 3], 0))
-        self.assertEqual((calls["ndarray.argmax"]["self"]["shape"], calls["ndarray.argmax"]["self"].get("digest")), ([3, 2], None))
+        turned = calls["ndarray.argmax"]["self"]
+        self.assertEqual((turned["shape"], turned.get("digest")), ([3, 2], None))
 
     def test_an_array_that_was_told_of_can_be_resized(self):
         """numpy refuses arrays that have weak references, by which they are known again."""
@@ -130,7 +133,8 @@ class Named(Case):
 
     def package(self, name, text):
         """Below site/, which its record says was installed."""
-        for path, content in ((f"site/{name}/__init__.py", text), (f"site/{name}-1.dist-info/RECORD", f"{name}/__init__.py,,\n")):
+        for path, content in ((f"site/{name}/__init__.py", text),
+                              (f"site/{name}-1.dist-info/RECORD", f"{name}/__init__.py,,\n")):
             (self.work / path).parent.mkdir(parents=True, exist_ok=True)
             self.script(content, path)
 
@@ -144,13 +148,15 @@ class Named(Case):
         """It has one name, whichever of them the script names first, and each has its class."""
         self.package("kit", "class Base:\n    def __init__(self, n=1): self.n = n\n    def fit(self): return self\n"
                             "    @classmethod\n    def new(cls): return cls\nclass A(Base): pass\nclass B(Base): pass\n")
-        run = self.collect(self.script("""
+        run = self.with_packages("""
             import kit, torch
             torch.manual_seed(0)
             kit.B(2).fit(), kit.A(3).fit(), kit.B.new(), kit.A.new()
-        """), env={"PYTHONPATH": str(self.work / "site")})
-        self.assertEqual([(r["fn"], r["self"]["object"]) for r in self.calls_of(run, "make", "package") if isinstance(r.get("self"), dict)],
-                         [("kit.Base.__init__", "kit.B"), ("kit.Base.fit", "kit.B"), ("kit.Base.__init__", "kit.A"), ("kit.Base.fit", "kit.A")])
+        """)
+        of_objects = [r for r in self.calls_of(run, "make", "package") if isinstance(r.get("self"), dict)]
+        self.assertEqual([(r["fn"], r["self"]["object"]) for r in of_objects], [
+            ("kit.Base.__init__", "kit.B"), ("kit.Base.fit", "kit.B"),
+            ("kit.Base.__init__", "kit.A"), ("kit.Base.fit", "kit.A")])
         self.assertEqual({r["fn"] for r in self.calls_of(run, "package")}, {"kit.Base.fit", "kit.Base.new"})
 
     def test_what_is_made_is_not_asked_before_its_constructor(self):
@@ -172,7 +178,8 @@ class Named(Case):
         run = self.traced(text)
         self.assertEqual(run.out, self.plain(text).out)
         made = [(r["self"]["object"], r["self"]["attrs"]) for r in self.calls_of(run, "make")]
-        self.assertEqual(made, [("torch.nn.Sequential", {}), ("torch.nn.Linear", {}), ("__main__.Net", {}), ("__main__.Descent", {})])
+        self.assertEqual(made, [("torch.nn.Sequential", {}), ("torch.nn.Linear", {}), ("__main__.Net", {}),
+                                ("__main__.Descent", {})])
 
     def test_secrets_and_what_only_speaks_to_people_are_left_out(self):
         self.package("hub", """
@@ -191,13 +198,13 @@ class Named(Case):
             def get_password(of): return 'hidden'
         """)
         self.package("tqdm", "def bar(x): return x\n")
-        script = self.script("""
+        run = self.with_packages("""
             import hub, torch, tqdm
             torch.manual_seed(0)
-            hub.log_in("hidden"), hub.enter("hidden"), hub.pin(), hub.pin(4711), hub.look(3, torch.ones(2)), hub.open_at("http://me:hidden@host")
-            hub.ask("hidden-4af7cce3f5e84cb9bb"), hub.ask("macro"), hub.get_password("me"), tqdm.bar([1])
+            hub.log_in("hidden"), hub.enter("hidden"), hub.pin(), hub.pin(4711), hub.look(3, torch.ones(2))
+            hub.open_at("http://me:hidden@host"), hub.ask("hidden-4af7cce3f5e84cb9bb"), hub.ask("macro"), hub.get_password("me")
+            tqdm.bar([1])
         """)
-        run = self.collect(script, env={"PYTHONPATH": str(self.work / "site")})
         calls = self.calls_of(run, "package")
         look = next(r["args"] for r in calls if r["fn"] == "hub.look")
         hidden, of_25 = {"str": "", "len": 6}, {"str": "", "len": 25}
@@ -226,20 +233,22 @@ class Named(Case):
             main()
         """
         run = self.collect("-", stdin=textwrap.dedent(script))
-        self.assertEqual(self.count([r for r in run.records() if r["type"] == "call" and r["fn"].startswith(("copy.", "statistics."))]),
-                         {"copy.copy": 2, "statistics.mean": 1})
+        calls = [r for r in self.calls(run) if r["fn"].startswith(("copy.", "statistics."))]
+        self.assertEqual(self.count(calls), {"copy.copy": 2, "statistics.mean": 1})
 
     def test_what_python_says_of_a_source_it_says_once(self):
         text = "import torch\nprint('\\d')\ntorch.manual_seed(0)\n"
         env = {"PYTHONWARNINGS": "always"}
         plain = self.execute([PYTHON, self.script(text)], None, env)
         self.assertIn("invalid escape sequence", plain.err)
-        self.assertEqual(self.collect(self.script(text), env=env).err.count("invalid escape"), plain.err.count("invalid escape"))
+        run = self.collect(self.script(text), env=env)
+        self.assertEqual(run.err.count("invalid escape"), plain.err.count("invalid escape"))
 
     def test_what_is_imported_late_or_twice(self):
         """In a function, by another name, from a package that is there already, and a name that stands for something else."""
-        self.package("late", "from math import floor\nclass Tool:\n    def use(self, n): return floor(n)\n    def rest(self): pass\n")
-        script = self.script("""
+        self.package("late", "from math import floor\nclass Tool:\n    def use(self, n): return floor(n)\n"
+                             "    def rest(self): pass\n")
+        run = self.with_packages("""
             import torch
             torch.manual_seed(0)
             def first():
@@ -252,7 +261,6 @@ class Named(Case):
                 return T().use(2.5), copy(1)
             first(), second()
         """)
-        run = self.collect(script, env={"PYTHONPATH": str(self.work / "site")})
         self.assertEqual(self.count(self.calls_of(run, "package")), {"late.Tool.use": 2, "late.floor": 1})
 
     def test_a_file_that_a_program_has_made_is_passed_over(self):
