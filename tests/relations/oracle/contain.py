@@ -216,7 +216,7 @@ def changes(p, what, x):
             yield "change", v["framework"], None
             if not it["evaluated"]:
                 p.state["writer"]["is"] = True
-            elif not it["replaced"] and not p.state["writer"]:
+            elif not it["replaced"] and not p.state["writer"] and v["stepped"] >= 0:
                 yield "swap", v["framework"], False
 
 
