@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "fact/tensor_content.h"
 #include "invariant/describe.h"
 
 /* What is told of an occasion stands after the verb of the expected sentence: see attribute.h. */
@@ -128,7 +129,7 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     BY(varying_number, VARIES, ARG_VALUE, LAW, ONE,
        "in a run of %v calls %p is not always the same", "%p was %v"),
     BY(span, SPAN, ARG_VALUE, CHOICE, ONE, "%p is %v", "%p was %v"),
-    BY(sign, SIGN, ARG_VALUE, LAW, ONE, "%p is always %v", "%p was always %v"),
+    BY(sign, SIGN, ARG_VALUE, LAW, ONE, "%p is %v", "%p was %v"),
     BY(early_number, MAGNITUDE, ARG_VALUE, LAW, MANY,
        "the root mean square of %p is about as in %v", "the root mean square of %p was %v"),
     BY(early_number, DISTINCT, ARG_VALUE, LAW, MANY,
@@ -207,7 +208,10 @@ bool tc_fact_may_be_chance(const struct tc_fact *fact, const struct tc_strtab *s
     case TC_ATTRIBUTE_STILL:
         return !strcmp(value, "false");
     case TC_ATTRIBUTE_ALIKE:
+    case TC_ATTRIBUTE_EQUALS:
         return !strcmp(value, "\"\"");
+    case TC_ATTRIBUTE_TRAINED_ON:
+        return strcmp(value, TC_FACT_NONE) != 0;
     default:
         return rows[fact->attribute].support == TC_SUPPORT_CONTENT;
     }

@@ -263,6 +263,7 @@ static void note_cut(struct tc_facts *facts, struct tc_fact_watch *w, const stru
     tc_strbuf_add_json(&text, tc_strtab_text(facts->table.symbols, fn),
                        tc_strtab_size(facts->table.symbols, fn));
     tc_map_put(&w->cut, tc_strtab_intern(facts->table.symbols, text.text, text.size), 1);
+    tc_map_put(&w->cut, fn, 1);
     tc_strbuf_release(&text);
 }
 
@@ -743,7 +744,7 @@ static struct tc_fact_open *open_call(struct tc_facts *facts, struct tc_fact_wat
     open->latest = w->latest;
     open->label = label_of(facts, w, call);
     open->subject = subject_of(facts, w, open, *outer, call);
-    if (tc_role_has(call->role, TC_TRAIT_FOREIGN))
+    if (tc_role_has(call->role, TC_TRAIT_FOREIGN) || call->role == TC_ROLE_BACKWARD)
         tc_map_put(&facts->own, call->descriptor, 1);
     count(facts, w, open, call);
     if (tc_fact_is_of_script(call) || tc_fact_is_of_batch(call))
@@ -1006,6 +1007,7 @@ static void pack_own_operands(struct tc_facts *facts, struct tc_fact_watch *w,
     pack_begins(facts, open->subject, 'b');
     pack->has_content = false;
     tc_fact_pack_value(pack, call->args, 0);
+    const size_t n_args = pack->n_tensors;
     tc_fact_pack_value(pack, call->self, 0);
     tc_fact_pack_value(pack, call->ctx, 0);
     find_sources(facts, w, pack);
@@ -1014,6 +1016,8 @@ static void pack_own_operands(struct tc_facts *facts, struct tc_fact_watch *w,
                       facts->sources.n * sizeof(*facts->sources.items));
     open->is_computed = find_computed(w, pack, false);
     compare_operands(facts, w, open, call);
+    if (tc_fact_is_of_script(call))
+        tc_fact_flow(facts, w, &w->labels.items[open->label], call, n_args);
     keep_operands(pack, w, open);
 }
 

@@ -223,7 +223,7 @@ struct tc_fact_watch {
     int64_t latest;        /* serial of the newest tensor */
     int64_t horizon;       /* who made tensors up to this serial may be forgotten */
     struct tc_map choices; /* serials of what was made of a model's choices alone */
-    struct tc_map cut;     /* names, as JSON, of calls of which a step had more than were told */
+    struct tc_map cut; /* calls of which a step had more than were told: names, plain and as JSON */
     struct tc_map taints;  /* serial of a tensor → tc_fact_lead */
     struct tc_map origins; /* serial of a tensor → its two lines, as origin.c packs them */
     struct tc_strtab *label_tuples, *counter_tuples; /* numbers of labels; counters by subject */
@@ -296,9 +296,9 @@ static inline bool tc_fact_passes_over(const struct tc_facts *facts, const struc
  * follow from `cause`; where that is 0, the first of them leads. Returns what leads them. */
 tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *entries, size_t n,
                             uint64_t times, tc_fact_lead cause, const struct tc_place *place);
-/* At the end of a run, a breach that was too rare to be told, if the fact never held. */
-void tc_fact_tell_rare(struct tc_facts *facts, uint32_t slot, tc_fact_lead cause,
-                       const struct tc_place *place);
+/* At the end of a run, breaches that were too rare to be told, if the fact held on fewer occasions.
+ */
+void tc_fact_tell_rare(struct tc_facts *facts, uint32_t slot, tc_fact_lead cause);
 /* A fact without an operand, said once. */
 void tc_fact_say(struct tc_facts *facts, const struct tc_subject *subject, tc_sym path,
                  enum tc_attribute attribute, const char *json);

@@ -304,7 +304,7 @@ static void judge_counted(struct tc_facts *facts)
         struct tc_fact_slot *slot = &facts->table.slots.items[i];
         struct tc_place place = tc_fact_end_of(w);
         place.at = slot->at == TC_NO_SYM ? place.at : slot->at;
-        tc_fact_tell_rare(facts, (uint32_t)i, w->last_lead, &place);
+        tc_fact_tell_rare(facts, (uint32_t)i, w->last_lead);
         tc_strbuf_reset(&text);
         const enum tc_fact_run outcome =
             tc_fact_slot_rule(slot)->of_run

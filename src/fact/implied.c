@@ -10,6 +10,7 @@
 #include "fact/implied.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fact/attribute.h"
@@ -20,6 +21,8 @@ struct facts_index {
     const struct tc_invariant_set *set;
     struct tc_strtab *keys;     /* subject, path and attribute, as bytes; */
     TC_VEC(uint32_t) items;     /* by their number the place in the set */
+    struct tc_strtab *calls;    /* subjects of which something is claimed */
+    tc_sym init, training;      /* stages */
     struct tc_strtab *subjects; /* of calls */
     struct tc_map children;     /* (IN, IN_OF, STAGE, GRAD) → 1 + subject of the only call inside;
                                    MANY */
@@ -342,12 +345,16 @@ static bool from_counts(const struct facts_index *x, const struct tc_fact *fact)
     return false;
 }
 
-/* Has a step several results of the call, of which an earlier one may be meant? */
+/* Has a step several results of the call, of which another one may be meant: an earlier one, or the
+ * second half of what one call splits? */
 static bool has_many(const struct facts_index *x, tc_sym fn)
 {
     for (size_t i = 0; i < x->set->items.n; i++) {
         const struct tc_fact *count = tc_invariant_fact(x->set->items.items[i]);
         const char *n = tc_strtab_text(x->symbols, count->value);
+        if (count->subject.kind == TC_SUBJECT_CALL && count->subject.fields[TC_FACT_FN] == fn &&
+            !strncmp(path_of(x, count), "value[1]", strlen("value[1]")))
+            return true;
         if (count->subject.kind == TC_SUBJECT_WINDOW && count->subject.fields[TC_FACT_FN] == fn &&
             (count->attribute == TC_ATTRIBUTE_COUNT ||
              count->attribute == TC_ATTRIBUTE_COUNT_LATER) &&
@@ -437,39 +444,74 @@ static bool from_receiver(const struct facts_index *x, const struct tc_fact *fac
     return false;
 }
 
-/* Elements of a list that is longer at other times stand where they do by chance. Of an index,
- * which selects by its length, they do not. */
+/* Is nothing claimed of an element that stands before this one? end: of "list[3", the bracket. */
+static bool is_behind_varying(const struct facts_index *x, const struct tc_fact *fact,
+                              const char *path, const char *bracket)
+{
+    const long place = strtol(bracket + 1, NULL, 10);
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    bool is_claimed = true;
+
+    for (long i = 0; i < place && is_claimed; i++) {
+        tc_strbuf_reset(&text);
+        tc_strbuf_add(&text, path, (size_t)(bracket - path));
+        tc_strbuf_addf(&text, "[%ld]%s", i, strchr(bracket, ']') + 1);
+        const tc_sym before = tc_strtab_find(x->symbols, text.text, text.size);
+        is_claimed = before != TC_NO_SYM &&
+                     has(x, &fact->subject, before, (enum tc_attribute)fact->attribute);
+    }
+    tc_strbuf_release(&text);
+    return !is_claimed;
+}
+
+/* Elements of a list that is longer at other times stand where they do by chance: those of lists in
+ * lists, and those behind one that varies. Of an index, which selects by its length, they do not.
+ */
 static bool of_varying_list(const struct facts_index *x, const struct tc_fact *fact)
 {
     const char *path = path_of(x, fact), *bracket = strchr(path, '[');
 
-    if (!bracket || !strchr(bracket + 1, '[') || fact->subject.kind != TC_SUBJECT_CALL ||
-        fact->attribute == TC_ATTRIBUTE_DIM)
+    if (!bracket || fact->subject.kind != TC_SUBJECT_CALL || fact->attribute == TC_ATTRIBUTE_DIM)
         return false;
     const tc_sym list = tc_strtab_find(x->symbols, path, (size_t)(bracket - path));
-    return list != TC_NO_SYM && !has(x, &fact->subject, list, TC_ATTRIBUTE_LENGTH);
+    return list != TC_NO_SYM && !has(x, &fact->subject, list, TC_ATTRIBUTE_LENGTH) &&
+           (strchr(bracket + 1, '[') || is_behind_varying(x, fact, path, bracket));
+}
+
+/* What is given before the first step, and varies in training, two runs may have drawn alike. */
+static bool of_varying_training(const struct facts_index *x, const struct tc_fact *fact)
+{
+    struct tc_subject training = fact->subject;
+
+    if (fact->subject.kind != TC_SUBJECT_CALL || fact->subject.fields[TC_FACT_STAGE] != x->init)
+        return false;
+    training.fields[TC_FACT_STAGE] = x->training;
+    return fact->path != TC_NO_SYM &&
+           tc_strtab_find(x->calls, &training, sizeof(training)) != TC_NO_SYM &&
+           !has(x, &training, fact->path, (enum tc_attribute)fact->attribute);
 }
 
 static const struct {
     const char *why; /* for the reader of this table */
     bool (*is_implied)(const struct facts_index *x, const struct tc_fact *fact);
 } rules[] = {
-    {"each dimension, and their number, from the shape",               from_shape     },
-    {"a layer's operands and result from the one function inside it",  from_inside    },
-    {"the kind of a function's result from its operands",              from_operands  },
-    {"autocast that is off from the call around",                      from_around    },
-    {"a parameter from the variable that it is",                       from_source    },
-    {"the count of the first step and of the others from that of all", from_count     },
-    {"no rule: what the first step counts where later ones vary",      is_chance      },
-    {"no rule: elements of a list whose length varies",                of_varying_list},
-    {"presence from that in a stage",                                  from_stages    },
-    {"presence and rate from the count in a step",                     from_counts    },
-    {"the count of a step that has the call from that of each step",   from_each      },
-    {"where all operands of a call in a step come from by its source", from_flow      },
-    {"a number of calls by their first operand from that of all",      from_call      },
-    {"operands that are new to a receiver from those new to all",      from_again     },
-    {"one variable that requires a gradient from the set of them",     from_set       },
-    {"the settings of a receiver from another call of it",             from_receiver  },
+    {"each dimension, and their number, from the shape",               from_shape         },
+    {"a layer's operands and result from the one function inside it",  from_inside        },
+    {"the kind of a function's result from its operands",              from_operands      },
+    {"autocast that is off from the call around",                      from_around        },
+    {"a parameter from the variable that it is",                       from_source        },
+    {"the count of the first step and of the others from that of all", from_count         },
+    {"no rule: what the first step counts where later ones vary",      is_chance          },
+    {"no rule: elements of a list whose length varies",                of_varying_list    },
+    {"no rule: what is given first of what varies in training",        of_varying_training},
+    {"presence from that in a stage",                                  from_stages        },
+    {"presence and rate from the count in a step",                     from_counts        },
+    {"the count of a step that has the call from that of each step",   from_each          },
+    {"where all operands of a call in a step come from by its source", from_flow          },
+    {"a number of calls by their first operand from that of all",      from_call          },
+    {"operands that are new to a receiver from those new to all",      from_again         },
+    {"one variable that requires a gradient from the set of them",     from_set           },
+    {"the settings of a receiver from another call of it",             from_receiver      },
 };
 
 /* ---- order: what follows from two steps needs no third ------------------------------------- */
@@ -540,6 +582,9 @@ static void open_index(struct facts_index *x, struct tc_strtab *symbols,
     *x = (struct facts_index){.symbols = symbols,
                               .set = set,
                               .keys = tc_strtab_new(),
+                              .calls = tc_strtab_new(),
+                              .init = tc_strtab_intern_text(symbols, "init"),
+                              .training = tc_strtab_intern_text(symbols, "training"),
                               .subjects = tc_strtab_new(),
                               .outers = tc_strtab_new()};
     for (size_t i = 0; i < set->items.n; i++) {
@@ -548,6 +593,7 @@ static void open_index(struct facts_index *x, struct tc_strtab *symbols,
             key_of(&fact->subject, fact->path, (enum tc_attribute)fact->attribute);
         tc_strtab_intern(x->keys, &key, sizeof(key));
         tc_vec_push(&x->items, (uint32_t)i);
+        tc_strtab_intern(x->calls, &fact->subject, sizeof(fact->subject));
         if (fact->subject.kind == TC_SUBJECT_CALL &&
             fact->subject.fields[TC_FACT_IN] != TC_NO_SYM &&
             fact->subject.fields[TC_FACT_BY] == TC_NO_SYM)
@@ -558,6 +604,7 @@ static void open_index(struct facts_index *x, struct tc_strtab *symbols,
 static void close_index(struct facts_index *x)
 {
     tc_strtab_free(x->keys);
+    tc_strtab_free(x->calls);
     tc_strtab_free(x->subjects);
     tc_strtab_free(x->outers);
     tc_map_release(&x->children);

@@ -40,43 +40,89 @@ static void tell_first_held(struct tc_facts *facts, uint32_t slot, const struct 
 
 /* Of what may be chance: if what is told were as frequent in the runs that are learned from,
  * of which there are two, that all five of its breaches fall in a third run as long is one chance
- * in 3^5. */
-#define MIN_BREACHES 5
-
-static bool is_told(const struct tc_facts *facts, const struct tc_fact_slot *slot,
-                    uint64_t n_broken)
+ * in 3^5. The breaches of one window are one: what a loop samples goes from call to call. */
+static struct tc_fact_kept *find_kept(const struct tc_fact_slot *slot, const struct tc_place *place)
 {
-    return n_broken >= MIN_BREACHES || !tc_fact_may_be_chance(&slot->fact, facts->table.symbols);
+    for (unsigned i = 0; i < slot->n_kept; i++)
+        if (slot->kept[i].place.file == place->file && slot->kept[i].place.window == place->window)
+            return &slot->kept[i];
+    return NULL;
 }
 
-/* A breach that may be chance: where it stood is told once there are enough of them. */
-static void keep_first(struct tc_facts *facts, struct tc_fact_slot *slot,
-                       const struct tc_place *place)
+/* So many breaches are told. The first step has calls of two stages: what flows in it from what was
+ * made before a model ran may do so by another way than ever after. */
+static unsigned min_breaches(const struct tc_facts *facts, const struct tc_fact_slot *slot,
+                             const struct tc_place *place)
 {
-    if (slot->first)
-        return;
-    slot->first = tc_arena_alloc(&facts->table.arena, sizeof(*slot->first));
+    if (tc_fact_may_be_chance(&slot->fact, facts->table.symbols))
+        return TC_FACT_MIN_BREACHES;
+    return slot->fact.attribute == TC_ATTRIBUTE_FLOWS && place->step == 0 ? 2 : 1;
+}
+
+/* place: NULL where the event is. */
+static bool is_told(const struct tc_facts *facts, const struct tc_fact_slot *slot,
+                    const struct tc_place *place)
+{
+    struct tc_place here;
+    unsigned n;
+
+    if (slot->is_frequent)
+        return true;
+    if (!place)
+        tc_place_of(facts->event, &here);
+    place = place ? place : &here;
+    n = min_breaches(facts, slot, place);
+    return n == 1 || (slot->n_kept + 1 >= n && !find_kept(slot, place));
+}
+
+/* A breach that may be chance: it is told once there are enough of them. */
+static void keep(struct tc_facts *facts, struct tc_fact_slot *slot, tc_sym value, uint64_t times,
+                 const struct tc_place *place, const char *origin)
+{
+    struct tc_fact_kept kept = {.value = value, .times = times, .origin = TC_NO_SYM}, *same;
+
     if (place)
-        *slot->first = *place;
+        kept.place = *place;
     else
-        tc_place_of(facts->event, slot->first);
+        tc_place_of(facts->event, &kept.place);
+    if ((same = find_kept(slot, &kept.place))) {
+        same->times += times;
+        return;
+    }
+    if (origin)
+        kept.origin = tc_strtab_intern_text(facts->table.symbols, origin);
+    if (!slot->kept)
+        slot->kept =
+            tc_arena_alloc(&facts->table.arena, (TC_FACT_MIN_BREACHES - 1) * sizeof(*slot->kept));
+    slot->kept[slot->n_kept++] = kept;
+}
+
+static void tell_kept(struct tc_facts *facts, uint32_t number, tc_fact_lead lead)
+{
+    struct tc_fact_slot *slot = &facts->table.slots.items[number];
+
+    for (unsigned i = 0; i < slot->n_kept; i++) {
+        const struct tc_fact_kept *k = &slot->kept[i];
+        tell(facts, number, k->value, k->times, lead, &k->place,
+             k->origin == TC_NO_SYM ? NULL : tc_strtab_text(facts->table.symbols, k->origin));
+    }
+    slot->n_kept = 0;
 }
 
 static void judge_broken(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t times,
                          tc_fact_lead lead, const struct tc_place *place)
 {
     struct tc_fact_slot *slot = &facts->table.slots.items[entry->slot];
-    const struct tc_place *first;
+    const char *origin = tc_fact_origin_of(facts, &slot->fact);
 
     slot->broken += times;
-    if (!is_told(facts, slot, slot->broken)) {
-        keep_first(facts, slot, place);
+    if (!is_told(facts, slot, place)) {
+        keep(facts, slot, entry->value, times, place, origin);
         return;
     }
-    first = slot->first;
-    tell(facts, entry->slot, entry->value, first ? slot->broken : times, lead,
-         first ? first : place, tc_fact_origin_of(facts, &slot->fact));
-    slot->first = NULL;
+    slot->is_frequent = true;
+    tell_kept(facts, entry->slot, lead);
+    tell(facts, entry->slot, entry->value, times, lead, place, origin);
 }
 
 static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t times,
@@ -98,7 +144,7 @@ static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uin
 /* Of what breaks at once the first law leads, or the first setting where no law is broken: a law
  * does not follow from a number that stands beside it. n if nothing breaks. */
 static size_t first_broken(const struct tc_facts *facts, const struct tc_fact_entry *entries,
-                           size_t n, tc_fact_lead *lead)
+                           size_t n, const struct tc_place *place, tc_fact_lead *lead)
 {
     size_t first = n;
 
@@ -106,8 +152,7 @@ static size_t first_broken(const struct tc_facts *facts, const struct tc_fact_en
         const struct tc_fact_slot *slot = &facts->table.slots.items[entries[i].slot];
         const struct tc_fact *fact = &slot->fact;
         bool is_setting;
-        if (!tc_fact_entry_breaks(&facts->table, &entries[i]) ||
-            !is_told(facts, slot, slot->broken + 1))
+        if (!tc_fact_entry_breaks(&facts->table, &entries[i]) || !is_told(facts, slot, place))
             continue;
         is_setting = tc_fact_is_setting(fact, facts->table.symbols, entries[i].value);
         if (*lead && is_setting)
@@ -129,7 +174,7 @@ tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *
             tc_fact_table_count(&facts->table, &entries[i], times);
         return 0;
     }
-    first = first_broken(facts, entries, n, &lead);
+    first = first_broken(facts, entries, n, place, &lead);
     lead = lead && cause ? cause : lead;
     if (first < n) /* what leads is told before what follows */
         judge(facts, &entries[first], times, lead, place);
@@ -141,19 +186,10 @@ tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *
 
 /* At the end, of breaches that may be chance: that a fact held on few occasions or on none is not.
  */
-static bool is_mostly_broken(const struct tc_facts *facts, const struct tc_fact_slot *slot)
+void tc_fact_tell_rare(struct tc_facts *facts, uint32_t number, tc_fact_lead cause)
 {
-    return slot->broken && slot->held < slot->broken && !is_told(facts, slot, slot->broken);
-}
-
-void tc_fact_tell_rare(struct tc_facts *facts, uint32_t number, tc_fact_lead cause,
-                       const struct tc_place *place)
-{
-    const struct tc_fact_slot *slot = &facts->table.slots.items[number];
-
-    if (is_mostly_broken(facts, slot))
-        tell(facts, number, slot->values[0], slot->broken, cause, slot->first ? slot->first : place,
-             NULL);
+    if (facts->table.slots.items[number].held < facts->table.slots.items[number].broken)
+        tell_kept(facts, number, cause);
 }
 
 void tc_fact_say(struct tc_facts *facts, const struct tc_subject *subject, tc_sym path,

@@ -67,9 +67,14 @@ static void pack_content(struct tc_fact_pack *p, const struct tc_fact_tensor *t)
     }
 }
 
-/* Are two of them not alike by chance, as far as is known? */
+/* Are two of them not alike by chance, as far as is known? Few numbers with a fraction, as a state
+ * of an environment has, are as good as many integers. */
 static bool is_varied(const struct tc_fact_tensor *t)
 {
+    const struct tc_str dtype = tc_value_str(t->dtype);
+
+    if (dtype.text && memmem(dtype.text, dtype.size, "float", strlen("float")))
+        return t->n_elements > 1;
     return t->n_elements >= TC_MIN_ELEMENTS &&
            tc_value_int(tc_value_get(t->summary, "distinct"), TC_MIN_DISTINCT) >= TC_MIN_DISTINCT;
 }

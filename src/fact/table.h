@@ -25,6 +25,16 @@ struct tc_fact_span {
     uint32_t n;           /* how often one was met in another call than before */
 };
 
+/* So many breaches of what may be chance are told: see occasion.c. */
+#define TC_FACT_MIN_BREACHES 5
+
+/* What broke in one window of one process, and may be chance. */
+struct tc_fact_kept {
+    struct tc_place place; /* the first */
+    tc_sym value, origin;
+    uint64_t times;
+};
+
 struct tc_fact_slot {
     struct tc_fact fact; /* value: the one expected */
     tc_sym key;          /* of its examples; TC_NO_SYM while learning */
@@ -36,8 +46,9 @@ struct tc_fact_slot {
     tc_sym at;     /* judging, of what a whole run breaks: the last new line of it */
     bool is_mixed; /* several values are expected, by facts of several files */
     uint64_t held, told, broken;
-    struct tc_place
-        *first; /* where it first broke, if that is not told yet; of the arena, or NULL */
+    struct tc_fact_kept *kept; /* breaches that are not told yet; of the arena, or NULL */
+    unsigned n_kept;
+    bool is_frequent; /* there have been enough of them: what may be chance is told */
 };
 
 static inline const struct tc_fact_rule *tc_fact_slot_rule(const struct tc_fact_slot *slot)

@@ -29,7 +29,8 @@ static bool is_number(const struct tc_strtab *symbols, tc_sym value)
     return (*text >= '0' && *text <= '9') || *text == '-';
 }
 
-/* Calls at the top of the script, or of its own modules and methods. */
+/* Calls at the top of the script, of its own modules and methods, or of what it does in a backward.
+ */
 static bool is_told(const struct tc_facts *facts, const struct tc_fact *fact)
 {
     const tc_sym around = fact->subject.fields[TC_FACT_IN];
@@ -167,13 +168,15 @@ const struct tc_fact_rule tc_fact_span = {
 #define MIN_SIDED  30
 #define MIN_TURNED 8
 
-#define ABOVE "\"above zero\""
-#define BELOW "\"below zero\""
+#define NOT_BELOW "\"never below zero\""
+#define NOT_ABOVE "\"never above zero\""
 
-/* The side on which all numbers are, or NULL. */
+/* The side on which all numbers are, or NULL. What rises from zero on, or falls, has one. */
 static const char *side_of(const struct tc_fact_slot *slot)
 {
-    return !slot->span.n ? NULL : slot->span.low > 0 ? ABOVE : slot->span.high < 0 ? BELOW : NULL;
+    if (!slot->span.n || slot->span.low == slot->span.high)
+        return NULL;
+    return slot->span.low >= 0 ? NOT_BELOW : slot->span.high <= 0 ? NOT_ABOVE : NULL;
 }
 
 bool tc_fact_signs(const struct tc_facts *facts, const struct tc_fact_slot *slot,

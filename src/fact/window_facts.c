@@ -164,6 +164,17 @@ static tc_fact_lead settle_count(struct tc_facts *facts, const struct tc_fact_wa
     return cause ? cause : lead;
 }
 
+/* Does it go from or to a call that a limit of the trace cut? Which of its flows are told is
+ * chance, where what flows is drawn. */
+static bool is_cut(const struct tc_fact_watch *w, const struct tc_fact_counter *c)
+{
+    uint64_t ignored;
+
+    return c->subject.kind == TC_SUBJECT_FLOW &&
+           (tc_map_get(&w->cut, c->subject.fields[TC_FACT_FN], &ignored) ||
+            tc_map_get(&w->cut, c->subject.fields[TC_FACT_IN], &ignored));
+}
+
 /* A window begins where a model runs first: what makes the next batch is of the window before. So
  * one that an evaluation begins may have two batches, and calls of training that are in others,
  * too, are not counted in it. */
@@ -181,7 +192,7 @@ static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, 
 
     for (size_t i = 0; i < w->counters.n; i++) {
         struct tc_fact_counter *c = &w->counters.items[i];
-        if (!is_counted(w, c, evaluation)) {
+        if (is_cut(w, c) || !is_counted(w, c, evaluation)) {
             c->n = 0;
             continue;
         }
@@ -246,7 +257,7 @@ void tc_fact_say_set_up(struct tc_facts *facts, struct tc_fact_watch *w)
         struct tc_fact_counter *c = &w->counters.items[i];
         if (c->subject.kind != TC_SUBJECT_FLOW || !c->n_all)
             continue;
-        if (c->n_all == c->n_first)
+        if (c->n_all == c->n_first && !is_cut(w, c))
             say_count(facts, c, TC_FACT_TALLY_FIRST, c->n_first);
         else if (tc_fact_counter_slot(facts, c, TC_FACT_TALLY_FIRST) != UINT32_MAX)
             tc_fact_table_add(&facts->table, c->slots[TC_FACT_TALLY_FIRST], LATER, strlen(LATER),
@@ -466,10 +477,11 @@ static bool is_cleared(const struct tc_value *grad)
 static bool is_gradient(struct tc_facts *facts, const struct tc_event *event,
                         const struct tc_value *grad)
 {
+    const tc_sym before = event->variable->grad_before;
     enum tc_role role;
 
-    if (!is_cleared(grad))
-        return true;
+    if (!is_cleared(grad)) /* one that is clipped to next to nothing is no other gradient */
+        return before == TC_SYM_GRAD_NULL || before == TC_SYM_ZERO;
     (void)changer(facts, event->call, &role);
     return role == TC_ROLE_BACKWARD && tc_value_is(grad, "zero") &&
            has_one_element(facts->table.symbols, event->variable);
