@@ -199,6 +199,10 @@
     X(SCALED, "scaled", TC_NO_SYM,                                                                   \
       "gradients may overflow in a scaler, an unscaling and a clipping",                             \
       "unknown: the commit names no script", "relations/APIOutput_finite/gradients-may-overflow")    \
+    X(MISSING_VALUES, "missing_values", TC_NO_SYM,                                                   \
+      "what makes a batch may mark by a NaN what is not known",                                      \
+      "tasks_with_missing_answers of benchmarks/blind/eleventh",                                     \
+      "relations/APIOutput_finite/answers-that-are-missing")                                         \
     X(OVERRULED, "overruled", TC_NO_SYM,                                                             \
       "what the constructor of a package initialises may be overruled",                              \
       "unknown: the commit names no script", "relations/APIArg_distinct/inside-an-initialiser")      \

@@ -211,7 +211,7 @@ static uint64_t fingerprint(const struct tc_event *event)
     const struct tc_value *owner = tc_operand_owner_training(call);
     uint64_t flags = call->after | (uint64_t)call->is_root << 8 |
                      (uint64_t)(call->n_params > 0) << 9 |
-                     (uint64_t)tc_operand_is_of_gradients(call) << 10 |
+                     (uint64_t)(tc_operand_may_be_infinite(call) != TC_EXCUSE_NONE) << 10 |
                      (uint64_t)(uint8_t)call->end->finite << 16;
     uint64_t h = tc_hash_mix(flags, call->descriptor, (uint64_t)call->role << 32 | call->stage);
 
@@ -238,7 +238,8 @@ static struct reading_kept *read_call(struct tc_arena *arena, struct tc_strtab *
     tc_sym said[TC_MAX_STATEMENTS];
 
     kept->n_outcome = tc_operand_read(symbols, event->call, said);
-    kept->excuses = tc_operand_is_of_gradients(event->call) ? TC_EXCUSE_BIT(TC_EXCUSE_SCALED) : 0;
+    const enum tc_excuse excuse = tc_operand_may_be_infinite(event->call);
+    kept->excuses = excuse ? TC_EXCUSE_BIT(excuse) : 0;
     kept->outcome = tc_arena_copy(arena, said, kept->n_outcome * sizeof(*said));
     tc_situation_of_call(&kept->situation, symbols, event->process, event->call, true);
     tc_situation_sort(&kept->situation);

@@ -123,9 +123,9 @@ bool tc_operand_is_same_shape(const struct tc_value *a, const struct tc_value *b
 /* The mode of the module that makes the call; NULL if none does, or it has no mode. */
 const struct tc_value *tc_operand_owner_training(const struct tc_call *call);
 
-/* Is it a part of clipping, unscaling or a scaler's call? That gradients overflow is what a scaler
- * is there for. */
-bool tc_operand_is_of_gradients(const struct tc_call *call);
+/* Why its result may hold a NaN or an infinity; TC_EXCUSE_NONE if it should not. Gradients overflow
+ * in clipping, unscaling and a scaler, and a batch may mark by a NaN what is not known. */
+enum tc_excuse tc_operand_may_be_infinite(const struct tc_call *call);
 /* h with the value mixed in, but for identities and contents of tensors; v may be NULL. */
 uint64_t tc_operand_mix(uint64_t h, const struct tc_value *v);
 

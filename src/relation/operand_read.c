@@ -409,13 +409,16 @@ static void read_members(struct reading *r, const struct tc_value *dict)
     }
 }
 
-bool tc_operand_is_of_gradients(const struct tc_call *call)
+enum tc_excuse tc_operand_may_be_infinite(const struct tc_call *call)
 {
-    for (const struct tc_call *around = call->parent; around; around = around->parent)
+    for (const struct tc_call *around = call->parent; around; around = around->parent) {
         if (around->role == TC_ROLE_CLIP || around->role == TC_ROLE_UNSCALE ||
             around->role == TC_ROLE_SCALER)
-            return true;
-    return false;
+            return TC_EXCUSE_SCALED;
+        if (around->role == TC_ROLE_DATA)
+            return TC_EXCUSE_MISSING_VALUES;
+    }
+    return TC_EXCUSE_NONE;
 }
 
 /* Does it make one number of several tensors, as a loss does? */
@@ -471,7 +474,7 @@ static void read_result(struct reading *r)
     const struct tc_value *value = end->value;
     struct tensor tensor;
 
-    if (end->finite >= 0 && !tc_operand_is_of_gradients(r->call))
+    if (end->finite >= 0 && !tc_operand_may_be_infinite(r->call))
         state_is(r, r->call->role == TC_ROLE_BACKWARD ? "self" : "value",
                  end->finite ? TC_SYM_FINITE : TC_SYM_NOT_FINITE);
     if (!value)

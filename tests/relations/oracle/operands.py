@@ -82,10 +82,15 @@ def is_about_gradients(call):
     return bool(around) and (around["role"] in ("clip", "unscale", "scaler") or is_about_gradients(around))
 
 
+def makes_a_batch(call):
+    around = call["above"]
+    return bool(around) and (around["role"] == "data" or makes_a_batch(around))
+
+
 def about_result(call):
     end, args = call["end"], call.get("args") or {}
     value = end.get("value")
-    if end.get("finite") is not None and not is_about_gradients(call):
+    if end.get("finite") is not None and not is_about_gradients(call) and not makes_a_batch(call):
         yield "self" if call["role"] == "backward" else "value", "is", text("finite" if end["finite"] else "not_finite")
     if is_tensor(value):
         yield from about_autocast(call, "value", value)
