@@ -325,13 +325,13 @@ class Named(Case):
         text = """
             import kit, torch
             def main():
-                print(kit.proxy(1), kit.proxy.use(2), kit.proxy.inner(4), kit.disguised(3))
+                print(kit.proxy(1), kit.proxy.use(2), kit.proxy.inner(4), kit.disguised(3), kit.disguised.use(5))
                 kit.look(kit.proxy), kit.look(kit.disguised), kit.look([kit.disguised])
             torch.manual_seed(0)
             main()
         """
         run, plain = self.with_packages(text), self.plain_with_packages(text)
-        self.assertEqual(plain.out, "asked for use\nasked for inner\n1 3 5 3\n")
+        self.assertEqual(plain.out, "asked for use\nasked for inner\nasked for use\n1 3 5 3 6\n")
         self.assertEqual(run.out, plain.out)
         calls = self.calls_of(run, "make", "package")
         self.assertEqual(self.count(calls), {"kit.look": 3})
@@ -429,6 +429,8 @@ class Named(Case):
                 def __call__(self, password): raise ValueError(password)
             def key(of): return "hidden"
             def enter(user, *, key): return key
+            def several(first, *secrets): return secrets[0]
+            def usual(*words): return words[0]
         """)
         run = self.with_packages("""
             import hub, torch
@@ -436,6 +438,7 @@ class Named(Case):
                 client = hub.Client("hidden", name="you")
                 client.send("text", key="hidden", hf_token="hidden", mode="hidden")
                 hub.Client.hand("hidden"), hub.Client.of("hidden"), hub.key("me")
+                hub.several("first", "hidden", 7), hub.usual("word")
                 for given in "hidden", ["hidden"], {"a": "hidden"}, b"hidden", {"hidden"}, 4711, None:
                     hub.enter("me", key=given)
                 try:
@@ -451,6 +454,7 @@ class Named(Case):
             ("Client.__init__", {"token": hidden, "name": "you"}),
             ("Client.send", {"text": "text", "key": hidden, "hf_token": hidden, "mode": hidden}),
             ("Client.hand", {"secret": hidden}), ("Client.of", {"api_key": hidden}), ("key", {"of": "me"}),
+            ("several", {"first": "first", "1": hidden, "2": 7}), ("usual", {"0": "word"}),
             ("Client.__call__", {"password": hidden})])
         keys = [r["args"]["key"] for r in calls if r["fn"] == "hub.enter"]
         self.assertEqual(keys[:3] + keys[6:], [hidden, [hidden], {"dict": {"a": hidden}}, None])

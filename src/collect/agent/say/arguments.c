@@ -9,6 +9,7 @@ struct writer {
     const struct tc_arguments *args;
     const struct tc_asked *asked;
     size_t n, position; /* written; taken by position */
+    bool hides_rest;
 };
 
 static void comma(struct writer *w)
@@ -73,16 +74,19 @@ static void add_param(struct writer *w, const struct tc_sig_param *param)
         add_value(w, param->shown, value, w->asked);
 }
 
-/* What the signature does not name. */
+/* What the signature does not name: of what *tokens gathers the length, as of a token. */
 static void add_positions(struct writer *w)
 {
     char position[24];
+    struct tc_asked asked = *w->asked;
+
+    asked.is_secret |= w->hides_rest;
 
     for (; w->position < w->args->n; w->position++) {
         comma(w);
         snprintf(position, sizeof(position), "%zu", w->position);
         tc_strbuf_addf(w->out, "\"%s\":", position);
-        add_value(w, position, w->args->items[w->position], w->asked);
+        add_value(w, position, w->args->items[w->position], &asked);
     }
 }
 
@@ -110,9 +114,11 @@ static void add_names(struct writer *w)
 }
 
 void tc_arguments_add(struct tc_strbuf *out, const struct tc_sig *sig,
-                      const struct tc_arguments *args, const struct tc_asked *asked)
+                      const struct tc_arguments *args, const struct tc_asked *asked,
+                      bool hides_rest)
 {
-    struct writer w = {.out = out, .sig = sig, .args = args, .asked = asked};
+    struct writer w = {
+        .out = out, .sig = sig, .args = args, .asked = asked, .hides_rest = hides_rest};
 
     tc_strbuf_adds(out, "\"args\":{");
     for (size_t i = 0; i < sig->n; i++)

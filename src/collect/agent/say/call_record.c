@@ -129,7 +129,7 @@ static void add_operands(struct tc_strbuf *out, const struct tc_span *span)
     }
     asked.is_named = tc_role_has(span->api->role, TC_TRAIT_APART);
     tc_strbuf_addc(out, ',');
-    tc_arguments_add(out, span->sig, &span->args, &asked);
+    tc_arguments_add(out, span->sig, &span->args, &asked, span->api->flags & TC_API_SECRET);
     tc_operands_add(out, &operands);
     tc_agent.stats = has_stats;
 }

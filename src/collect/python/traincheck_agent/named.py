@@ -172,6 +172,11 @@ def find_all():
         find(package)
 
 
+def _is_a(found, kind):
+    """isinstance() asks an object for its __class__, which a proxy answers by code of its own."""
+    return issubclass(type(found), kind)
+
+
 def _resolve(path):
     """What stands in a module, or in a class there, under a dotted path; None: not yet. No object is asked, as it may answer by
     code of its own."""
@@ -179,8 +184,7 @@ def _resolve(path):
     n = next((n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in sys.modules), 0)
     found = sys.modules[".".join(parts[:n])] if n else None
     for name in parts[n:]:
-        found = install.declared(found, name) if isinstance(found, type) else vars(found).get(name) \
-            if isinstance(found, types.ModuleType) else None
+        found = install.declared(found, name) if _is_a(found, type) else vars(found).get(name) if _is_a(found, types.ModuleType) else None
     return found
 
 
@@ -193,9 +197,9 @@ def _trace_path(path, found):
     elif issubclass(kind, _CALLABLES) or kind.__module__.partition(".")[0] == "numpy":
         owner = _resolve(path.rpartition(".")[0])
         is_bound = issubclass(kind, (types.MethodType, classmethod))
-        is_method = is_bound or isinstance(owner, type) and not issubclass(kind, staticmethod)
+        is_method = is_bound or _is_a(owner, type) and not issubclass(kind, staticmethod)
         name = path.rpartition(".")[2]
-        _trace(install.plain(found), _name(owner, path.rpartition(".")[0], name) if isinstance(owner, type) else path,
+        _trace(install.plain(found), _name(owner, path.rpartition(".")[0], name) if _is_a(owner, type) else path,
                agent.ROLE_PACKAGE, is_method)
 
 
@@ -248,7 +252,8 @@ def _trace(function, fn, role, is_method):
     if agent.is_redirected(function) or not install.wants(fn, role) or fn in settings.many("extra"):
         return
     params = withheld.guarded(_parameters(function, fn, is_method), True)
-    flags = withheld.flags(fn.rpartition(".")[2], params) | agent.OWN | (agent.METHOD if is_method else 0) | (agent.OUTERMOST | install.noise(fn) if role == agent.ROLE_OPERATOR else 0)
+    flags = withheld.flags(fn.rpartition(".")[2], params, function) | agent.OWN | (agent.METHOD if is_method else 0)
+    flags |= agent.OUTERMOST | install.noise(fn) if role == agent.ROLE_OPERATOR else 0
     try:
         agent.redirect(function, install.api(fn, role, flags, 0, params), params, None, None, False, False)
     except TypeError:  # no slot

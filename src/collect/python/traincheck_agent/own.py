@@ -68,7 +68,7 @@ def _trace(value, module, flags, key):
     if install.wants(fn, agent.ROLE_OWN) and fn not in settings.many("extra"):
         _n_functions += 1
         params = withheld.guarded(signature.outside_parameters(function, bool(flags & agent.METHOD)), False)
-        flags |= withheld.flags(key, params)
+        flags |= withheld.flags(key, params, function)
         number = agent.add_api(fn, agent.ROLE_OWN, flags, 0, signature.defaults(params))
         install.roles[fn] = agent.ROLE_OWN
         agent.redirect(function, number, params, None, None, False, False)

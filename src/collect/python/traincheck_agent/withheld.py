@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What names say that something is a secret, and what is told of it then."""
+import inspect
 import json
+import types
 
 import _traincheck_agent as agent
 
@@ -37,6 +39,16 @@ def guarded(signature, is_outside):
     return tuple(tuple(_guarded(param, is_outside) for param in params) for params in signature)
 
 
-def flags(name, signature):
+def _gathered(function):
+    """The names of *values and **options, of which a signature here has none; of a function that is none of Python's: unknown."""
+    code = getattr(function, "__code__", None) if issubclass(type(function), types.FunctionType) else None
+    if code is None:
+        return ()
+    n = code.co_argcount + code.co_kwonlyargcount
+    return code.co_varnames[n:n + bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)]
+
+
+def flags(name, signature, function):
     """Of a function that may hand out a secret: its name says so, or that of a parameter."""
-    return agent.SECRET if is_secret(name) or any(p.secret for params in signature for p in params) else 0
+    names = (name, *_gathered(function))
+    return agent.SECRET if any(map(is_secret, names)) or any(p.secret for params in signature for p in params) else 0
