@@ -38,9 +38,7 @@ static void tell_first_held(struct tc_facts *facts, uint32_t slot, const struct 
     tell(facts, slot, s->fact.value, 1, 0, place, NULL);
 }
 
-/* Of what may be chance: if what is told were as frequent in the runs that are learned from,
- * of which there are two, that all five of its breaches fall in a third run as long is one chance
- * in 3^5. The breaches of one window are one: what a loop samples goes from call to call. */
+/* The breaches of one window are one: what a loop samples goes from call to call. */
 static struct tc_fact_kept *find_kept(const struct tc_fact_slot *slot, const struct tc_place *place)
 {
     for (unsigned i = 0; i < slot->n_kept; i++)
@@ -49,8 +47,10 @@ static struct tc_fact_kept *find_kept(const struct tc_fact_slot *slot, const str
     return NULL;
 }
 
-/* So many breaches are told. The first step has calls of two stages: what flows in it from what was
- * made before a model ran may do so by another way than ever after. */
+/* So many breaches are told. Of what may be chance: if it were as frequent in the runs that are
+ * learned from, of which there are two, that all five fall in a third run as long is one chance in
+ * 3^5. And the first step has calls of two stages: what flows in it from what was made before a
+ * model ran may do so by another way than ever after. */
 static unsigned min_breaches(const struct tc_facts *facts, const struct tc_fact_slot *slot,
                              const struct tc_place *place)
 {
