@@ -72,6 +72,7 @@ static struct gradients gradients_around(const struct tc_event *event)
 
 struct contents_state {
     struct tc_map lines; /* (process, call, line of the script) → struct line * */
+    struct tc_map asked; /* (process, root) that has run */
 };
 
 /* What the gradients of one line of the script were. */
@@ -82,7 +83,22 @@ struct line {
 
 static void contents_release(void *state)
 {
-    tc_map_release_structs(&((struct contents_state *)state)->lines);
+    struct contents_state *s = state;
+
+    tc_map_release_structs(&s->lines);
+    tc_map_release(&s->asked);
+}
+
+/* A model may set its weights by the first batch that it is given, as a flow with norms does. */
+static bool is_first_forward(struct contents_state *s, const struct tc_event *event)
+{
+    const uint64_t who[] = {(uintptr_t)event->process,
+                            (uint64_t)tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE)};
+    bool is_new = false;
+
+    if (event->call->is_root)
+        (void)tc_map_at(&s->asked, tc_hash64(who, sizeof(who), 0), &is_new);
+    return is_new;
 }
 
 /* Were all gradients computed to be zero, by a line that gave others before, and not for long? */
@@ -124,6 +140,9 @@ static size_t contents_of(struct contents_state *s, struct tc_strtab *symbols,
 {
     const struct tc_call *call = event->call;
     const bool is_observed = event->process->variables.n && !event->process->has_samples;
+    const bool is_first = is_first_forward(s, event);
+    const tc_atom weights = TC_ATOM(symbols, TC_SYM_CHANGE, TC_SYM_PARAMETER, TC_SYM_DATA,
+                                    TC_SYM_ABSENT, TC_SYM_CHANGED);
     size_t n = 0;
 
     if (is_observed) {
@@ -144,10 +163,14 @@ static size_t contents_of(struct contents_state *s, struct tc_strtab *symbols,
     }
     if (tc_has_no_rate(situation) || call->is_pause)
         out[n++] = TC_SYM_NO_UPDATE;
-    for (size_t i = 0; i < call->contents.n && n < MAX_CONTENTS; i++)
-        if (call->is_root ? tc_atom_first(symbols, call->contents.items[i]) == TC_SYM_CHANGE
-                          : !is_setting(symbols, call->contents.items[i]))
-            out[n++] = call->contents.items[i];
+    for (size_t i = 0; i < call->contents.n && n < MAX_CONTENTS; i++) {
+        const tc_atom content = call->contents.items[i];
+        if (is_first && content == weights)
+            continue;
+        if (call->is_root ? tc_atom_first(symbols, content) == TC_SYM_CHANGE
+                          : !is_setting(symbols, content))
+            out[n++] = content;
+    }
     qsort(out, n, sizeof(*out), tc_sym_compare);
     return n;
 }

@@ -36,6 +36,9 @@ def is_flat(p, call, trained):
 def contents(p, what, call):
     if what == "call" and is_subject(call):
         inside = {x for x in call["inside"] if x[0] == "change" or (x[0] == "call" and not call["root"])}
+        if call["root"] and (who := call["self"]["id"]) not in p.state["has run"]:
+            p.state["has run"][who] = True
+            inside -= {x for x in inside if x[:3] == ("change", "Parameter", "data")}
         is_pause = call.get("is_pause", False)
         marks = {"no_update"} if has_no_rate(call) or is_pause else set()
         if call["observed"]:
