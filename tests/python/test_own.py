@@ -167,6 +167,21 @@ class Own(Case):
                          [("script.py:32", 40, None), ("script.py:32", 4, None)])
         self.assertEqual(made[0]["args"]["dataset"]["object"], "__main__.Data")
 
+    def test_a_receiver_has_no_name_of_its_methods(self):
+        run = self.traced("""
+            import torch
+            def look(layer): return 1
+            class Layer(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    look(self)
+            def main():
+                look(Layer())
+            torch.manual_seed(0)
+            main()
+        """)
+        self.assertEqual([r["args"]["layer"]["name"] for r in self.calls_of(run) if r["fn"] == "__main__.look"], [None, None])
+
     def test_looking_for_names_leaves_the_variables_of_a_function_alone(self):
         """Nothing is kept alive, and what locals() gave stays as it was: f_locals did neither before Python 3.13."""
         run = self.traced("""

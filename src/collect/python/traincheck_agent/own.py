@@ -141,8 +141,9 @@ def start():
 
 
 def name_of(value, is_tensor):
-    """The name of an object in the innermost frame of the script's, or None; False where too many were asked for."""
+    """The name of an object in the innermost frame of the script's, or None; False where too many were asked for. As `self` a method
+    knows its receiver, whichever that is."""
     _n_names[is_tensor] += 1
     if _n_names[is_tensor] > MAX_NAMES:
         return False
-    return next((name for name in next(names.variables(value), ()) if not name.startswith("_")), None)
+    return next((name for name in next(names.variables(value), ()) if not name.startswith("_") and name != "self"), None)
