@@ -416,7 +416,7 @@ const struct tc_relation tc_event_contain_each = {
     .summary = "a call changes every variable its receiver owns, or finds every gradient cleared",
     .hint = "Does this variable get a gradient, is it the tensor the model uses, and is zero_grad "
             "called in every step?",
-    .lag = 2, /* unchanged three times in a row */
+    .lag = STEPS_AFTER_A_CHANGE - 1,
     .source = &tc_source_owned,
     .claims = claims,
     .n_claims = TC_N_CLAIMS(claims),

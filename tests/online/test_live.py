@@ -203,8 +203,8 @@ class Live(live.Case):
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     def write_two_causes(self):
-        """From step 3 on no weight changes; another call of the optimizer breaks something else at step 9."""
-        t = write_loop(self.work / "trace", steps=9, broken_from=3, end=False)
+        """From step 3 on no weight changes; another call of the optimizer breaks something else at step 16."""
+        t = write_loop(self.work / "trace", steps=16, broken_from=3, end=False)
         t.enter("torch.optim.Optimizer.step", at="train.py:99", **t.on_optimizer(t.optimizer_), uncleared=[2])
         t.leave()
         t.end()

@@ -45,7 +45,7 @@ class Track(live.Case):
     # ---- what fails
 
     def test_a_tracker_that_is_not_there(self):
-        write_loop(self.work / "trace", broken_from=3)
+        write_loop(self.work / "trace", steps=13, broken_from=3)
         (self.work / "bin").mkdir()
         (self.work / "bin/python").symlink_to(sys.executable)
         self.env |= {"VIRTUAL_ENV": str(self.work), "PYTHONPATH": str(self.work / "hidden")}
@@ -113,7 +113,7 @@ class Track(live.Case):
 
     @unittest.skipUnless("--integrations" in sys.argv, "no environment with the trackers")
     def test_check(self):
-        write_loop(self.work / "trace", broken_from=3)
+        write_loop(self.work / "trace", steps=13, broken_from=3)
         p = self.run_tool("check", "--track", "wandb,mlflow,tensorboard")
         self.assertEqual(p.returncode, 1, p.stderr)
         self.assertNotIn("--track", p.stderr)
@@ -121,7 +121,7 @@ class Track(live.Case):
 
     @unittest.skipUnless("--integrations" in sys.argv, "no environment with the trackers")
     def test_the_job_keeps_its_run(self):
-        write_loop(self.work / "trace", broken_from=3)
+        write_loop(self.work / "trace", steps=13, broken_from=3)
         start = "import mlflow; print(mlflow.start_run().info.run_id)"
         job = subprocess.run([TRACKERS / "bin/python", "-c", start], env=self.env, capture_output=True, text=True, check=True)
         (meta,) = self.work.glob("mlruns/*/*/meta.yaml")
@@ -139,7 +139,7 @@ class Track(live.Case):
         os.environ.update(self.env)
         checker = self.follow("trace", "-i", self.invariants, "-o", "report", "--json", "--track",
                               "wandb,mlflow,tensorboard")
-        more_steps(t, 3, broken_from=3)
+        more_steps(t, 10, broken_from=3)
         checker.wait_for(checker.out, "at least one")
         metric = "mlruns/*/*/metrics/traincheck/violations"
         end = live.time.monotonic() + 240
