@@ -172,11 +172,6 @@ def find_all():
         find(package)
 
 
-def _is_a(found, kind):
-    """isinstance() asks an object for its __class__, which a proxy answers by code of its own."""
-    return issubclass(type(found), kind)
-
-
 def _resolve(path):
     """What stands in a module, or in a class there, under a dotted path; None: not yet. No object is asked, as it may answer by
     code of its own."""
@@ -184,7 +179,8 @@ def _resolve(path):
     n = next((n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in sys.modules), 0)
     found = sys.modules[".".join(parts[:n])] if n else None
     for name in parts[n:]:
-        found = install.declared(found, name) if _is_a(found, type) else vars(found).get(name) if _is_a(found, types.ModuleType) else None
+        found = install.declared(found, name) if install.is_a(found, type) else vars(found).get(name) \
+            if install.is_a(found, types.ModuleType) else None
     return found
 
 
@@ -197,9 +193,9 @@ def _trace_path(path, found):
     elif issubclass(kind, _CALLABLES) or kind.__module__.partition(".")[0] == "numpy":
         owner = _resolve(path.rpartition(".")[0])
         is_bound = issubclass(kind, (types.MethodType, classmethod))
-        is_method = is_bound or _is_a(owner, type) and not issubclass(kind, staticmethod)
+        is_method = is_bound or install.is_a(owner, type) and not issubclass(kind, staticmethod)
         name = path.rpartition(".")[2]
-        _trace(install.plain(found), _name(owner, path.rpartition(".")[0], name) if _is_a(owner, type) else path,
+        _trace(install.plain(found), _name(owner, path.rpartition(".")[0], name) if install.is_a(owner, type) else path,
                agent.ROLE_PACKAGE, is_method)
 
 

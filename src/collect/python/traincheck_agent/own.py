@@ -34,11 +34,6 @@ def _is_own(module):
     return file is not None and _is_in_folder(file) and owners.owner_of(file, vars(module)) == "user"
 
 
-def _is(value, *kinds):
-    """As isinstance(), which asks an object for its class: a proxy of the user's answers by code of its own."""
-    return issubclass(type(value), kinds)
-
-
 def _below(value):
     """What a decorator stands around, or None. The object is not asked for it: its __getattr__ is the user's code."""
     try:
@@ -51,7 +46,7 @@ def _function_of(value, module):
     """The user's function, also below a decorator; None if there is none that this module defines."""
     for _ in range(8):
         below = _below(value)
-        if below is None and _is(value, types.FunctionType) and value.__module__ == module.__name__ and names.is_user_function(value):
+        if below is None and install.is_a(value, types.FunctionType) and value.__module__ == module.__name__ and names.is_user_function(value):
             return value
         value = below
     return None
@@ -85,8 +80,8 @@ def _class(cls, module):
     for name, value in list(vars(cls).items()):
         if name.startswith("__") and name not in _SPECIAL:
             continue
-        if _is(value, types.FunctionType, staticmethod, classmethod):
-            _trace(install.plain(value), module, 0 if _is(value, staticmethod) else agent.METHOD, name)
+        if install.is_a(value, types.FunctionType, staticmethod, classmethod):
+            _trace(install.plain(value), module, 0 if install.is_a(value, staticmethod) else agent.METHOD, name)
 
 
 def _look_at(name):
@@ -102,10 +97,10 @@ def _look_at(name):
     for key, value in found.items():
         if key in known:
             continue
-        if _is(value, type):
+        if install.is_a(value, type):
             if value.__module__ == module.__name__:
                 install.attempt(key, _class, value, module)
-        elif callable(value) and not _is(value, types.BuiltinFunctionType):
+        elif callable(value) and not install.is_a(value, types.BuiltinFunctionType):
             install.attempt(key, _trace, value, module, 0, key)
 
 

@@ -41,9 +41,9 @@ def guarded(signature, is_outside):
 
 def _gathered(function):
     """The names of *values and **options, of which a signature here has none; of a function that is none of Python's: unknown."""
-    code = getattr(function, "__code__", None) if issubclass(type(function), types.FunctionType) else None
-    if code is None:
+    if not issubclass(type(function), types.FunctionType):
         return ()
+    code = function.__code__
     n = code.co_argcount + code.co_kwonlyargcount
     return code.co_varnames[n:n + bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)]
 
