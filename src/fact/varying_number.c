@@ -198,12 +198,13 @@ static enum tc_fact_run turned(const struct tc_strtab *symbols, const struct tc_
                                struct tc_strbuf *out)
 {
     const char *side = side_of(slot);
+    const char *expected = tc_strtab_text(symbols, slot->fact.value);
 
-    if (!side || slot->is_mixed || slot->n_all < MIN_TURNED)
-        return TC_FACT_RUN_UNDECIDED;
+    if (!side || slot->is_mixed || slot->n_all < MIN_TURNED ||
+        (strcmp(expected, NOT_BELOW) != 0 && strcmp(expected, NOT_ABOVE) != 0))
+        return TC_FACT_RUN_UNDECIDED; /* of files from before, "above zero" among others */
     tc_strbuf_adds(out, side);
-    return strcmp(side, tc_strtab_text(symbols, slot->fact.value)) ? TC_FACT_RUN_BROKEN
-                                                                   : TC_FACT_RUN_HELD;
+    return strcmp(side, expected) ? TC_FACT_RUN_BROKEN : TC_FACT_RUN_HELD;
 }
 
 const struct tc_fact_rule tc_fact_sign = {
