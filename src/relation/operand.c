@@ -211,8 +211,8 @@ static uint64_t fingerprint(const struct tc_event *event)
     const struct tc_value *owner = tc_operand_owner_training(call);
     uint64_t flags = call->after | (uint64_t)call->is_root << 8 |
                      (uint64_t)(call->n_params > 0) << 9 |
-                     (uint64_t)(tc_operand_may_be_infinite(call) != TC_EXCUSE_NONE) << 10 |
-                     (uint64_t)(uint8_t)call->end->finite << 16;
+                     (uint64_t)(uint8_t)call->end->finite << 16 |
+                     (uint64_t)tc_operand_may_be_infinite(call) << 24;
     uint64_t h = tc_hash_mix(flags, call->descriptor, (uint64_t)call->role << 32 | call->stage);
 
     if (call->parent)
