@@ -444,7 +444,8 @@ static bool from_receiver(const struct facts_index *x, const struct tc_fact *fac
     return false;
 }
 
-/* Is nothing claimed of an element that stands before this one? end: of "list[3", the bracket. */
+/* Is nothing claimed of an element that stands before this one? bracket: that of its place in path.
+ */
 static bool is_behind_varying(const struct facts_index *x, const struct tc_fact *fact,
                               const char *path, const char *bracket)
 {

@@ -47,16 +47,26 @@ static struct tc_fact_kept *find_kept(const struct tc_fact_slot *slot, const str
     return NULL;
 }
 
-/* So many breaches are told. Of what may be chance: if it were as frequent in the runs that are
- * learned from, of which there are two, that all five fall in a third run as long is one chance in
- * 3^5. And the first step has calls of two stages: what flows in it from what was made before a
- * model ran may do so by another way than ever after. */
+/* So many breaches in a step of that number are told. Of what may be chance: if it were as frequent
+ * in the runs that are learned from, of which there are two, that all five fall in a third run as
+ * long is one chance in 3^5. And the first step has calls of two stages: what flows in it from what
+ * was made before a model ran may do so by another way than ever after. */
 static unsigned min_breaches(const struct tc_facts *facts, const struct tc_fact_slot *slot,
-                             const struct tc_place *place)
+                             int64_t step)
 {
     if (tc_fact_may_be_chance(&slot->fact, facts->table.symbols))
         return TC_FACT_MIN_BREACHES;
-    return slot->fact.attribute == TC_ATTRIBUTE_FLOWS && place->step == 0 ? 2 : 1;
+    return slot->fact.attribute == TC_ATTRIBUTE_FLOWS && step == 0 ? 2 : 1;
+}
+
+/* Where it breaks: at *place, or where the event is, which goes to *here. */
+static const struct tc_place *place_of(const struct tc_facts *facts, const struct tc_place *place,
+                                       struct tc_place *here)
+{
+    if (place)
+        return place;
+    tc_place_of(facts->event, here);
+    return here;
 }
 
 /* place: NULL where the event is. */
@@ -68,33 +78,31 @@ static bool is_told(const struct tc_facts *facts, const struct tc_fact_slot *slo
 
     if (slot->is_frequent)
         return true;
-    if (!place)
-        tc_place_of(facts->event, &here);
-    place = place ? place : &here;
-    n = min_breaches(facts, slot, place);
+    place = place_of(facts, place, &here);
+    n = min_breaches(facts, slot, place->step);
     return n == 1 || (slot->n_kept + 1 >= n && !find_kept(slot, place));
 }
 
 /* A breach that may be chance: it is told once there are enough of them. */
 static void keep(struct tc_facts *facts, struct tc_fact_slot *slot, tc_sym value, uint64_t times,
-                 const struct tc_place *place, const char *origin)
+                 const struct tc_place *place)
 {
-    struct tc_fact_kept kept = {.value = value, .times = times, .origin = TC_NO_SYM}, *same;
+    struct tc_fact_kept *same = find_kept(slot, place);
+    const char *origin;
 
-    if (place)
-        kept.place = *place;
-    else
-        tc_place_of(facts->event, &kept.place);
-    if ((same = find_kept(slot, &kept.place))) {
+    if (same) {
         same->times += times;
         return;
     }
-    if (origin)
-        kept.origin = tc_strtab_intern_text(facts->table.symbols, origin);
+    origin = tc_fact_origin_of(facts, &slot->fact);
     if (!slot->kept)
         slot->kept =
             tc_arena_alloc(&facts->table.arena, (TC_FACT_MIN_BREACHES - 1) * sizeof(*slot->kept));
-    slot->kept[slot->n_kept++] = kept;
+    slot->kept[slot->n_kept++] = (struct tc_fact_kept){
+        .place = *place,
+        .value = value,
+        .origin = origin ? tc_strtab_intern_text(facts->table.symbols, origin) : TC_NO_SYM,
+        .times = times};
 }
 
 static void tell_kept(struct tc_facts *facts, uint32_t number, tc_fact_lead lead)
@@ -113,16 +121,20 @@ static void judge_broken(struct tc_facts *facts, const struct tc_fact_entry *ent
                          tc_fact_lead lead, const struct tc_place *place)
 {
     struct tc_fact_slot *slot = &facts->table.slots.items[entry->slot];
-    const char *origin = tc_fact_origin_of(facts, &slot->fact);
+    struct tc_place here;
 
     slot->broken += times;
-    if (!is_told(facts, slot, place)) {
-        keep(facts, slot, entry->value, times, place, origin);
-        return;
+    if (!slot->is_frequent) {
+        const struct tc_place *at = place_of(facts, place, &here);
+        if (!is_told(facts, slot, at)) {
+            keep(facts, slot, entry->value, times, at);
+            return;
+        }
+        slot->is_frequent = true;
+        tell_kept(facts, entry->slot, lead);
     }
-    slot->is_frequent = true;
-    tell_kept(facts, entry->slot, lead);
-    tell(facts, entry->slot, entry->value, times, lead, place, origin);
+    tell(facts, entry->slot, entry->value, times, lead, place,
+         tc_fact_origin_of(facts, &slot->fact));
 }
 
 static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t times,

@@ -144,17 +144,15 @@ static void on_group(struct groups *groups, const struct tc_event *event,
 {
     const struct tc_value *params = tc_value_get(group, "params");
     double decay;
+    int64_t serial;
 
     if (!params || params->kind != TC_VALUE_ARRAY ||
         !tc_value_number(tc_value_get(group, "weight_decay"), &decay))
         return;
     struct parted *parted = parted_of(groups, event);
     parted->by = event->call->descriptor;
-    for (uint32_t i = 0; i < params->n; i++) {
-        const int64_t serial = tc_value_int(tc_value_get(&params->items[i], "id"), TC_NONE);
-        if (serial != TC_NONE)
-            tc_map_put(decay == 0 ? &parted->spared : &parted->decayed, (uint64_t)serial, 1);
-    }
+    for (uint32_t pos = 0; (serial = tc_call_next_in_group(event->call, &pos)) != TC_NONE;)
+        tc_map_put(decay == 0 ? &parted->spared : &parted->decayed, (uint64_t)serial, 1);
 }
 
 /* "model.norm" of "model.norm.weight", of the module that holds it. */

@@ -140,6 +140,19 @@ static void judge(struct statistics_state *s, struct tc_strtab *symbols,
                        average.a_statistic);
 }
 
+static void on_change(struct statistics_state *s, const struct tc_strtab *symbols,
+                      const struct tc_event *event)
+{
+    const struct tc_variable *v = event->variable;
+    struct progress *progress = progress_of(s, event);
+
+    progress->n_changes++;
+    if (v->kind == TC_SYM_PARAMETER && v->root != TC_NONE)
+        tc_map_put(&progress->moved, (uint64_t)v->root, 1);
+    if (v->kind == TC_SYM_BUFFER && is_forward(event->call))
+        tc_map_put(&s->moving, kind_of(symbols, event->process, v), 1);
+}
+
 static void statistics_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                                const struct tc_sink *sink)
 {
@@ -147,15 +160,10 @@ static void statistics_observe(void *state, struct tc_strtab *symbols, const str
 
     if (!event->process || event->process->is_worker || event->process->has_samples)
         return;
-    if (event->kind == TC_EVENT_CHANGE ||
-        (event->kind == TC_EVENT_CALL && event->call->role == TC_ROLE_STEP))
+    if (event->kind == TC_EVENT_CHANGE)
+        on_change(s, symbols, event);
+    else if (event->kind == TC_EVENT_CALL && event->call->role == TC_ROLE_STEP)
         progress_of(s, event)->n_changes++;
-    if (event->kind == TC_EVENT_CHANGE && event->variable->kind == TC_SYM_PARAMETER &&
-        event->variable->root != TC_NONE)
-        tc_map_put(&progress_of(s, event)->moved, (uint64_t)event->variable->root, 1);
-    if (event->kind == TC_EVENT_CHANGE && event->variable->kind == TC_SYM_BUFFER &&
-        is_forward(event->call))
-        tc_map_put(&s->moving, kind_of(symbols, event->process, event->variable), 1);
     else if (event->kind == TC_EVENT_CALL && event->call->is_root && !event->call->raised &&
              !tc_call_is_training(event->call))
         judge(s, symbols, event, sink);

@@ -140,9 +140,10 @@ static size_t contents_of(struct contents_state *s, struct tc_strtab *symbols,
 {
     const struct tc_call *call = event->call;
     const bool is_observed = event->process->variables.n && !event->process->has_samples;
-    const bool is_first = is_first_forward(s, event);
-    const tc_atom weights = TC_ATOM(symbols, TC_SYM_CHANGE, TC_SYM_PARAMETER, TC_SYM_DATA,
-                                    TC_SYM_ABSENT, TC_SYM_CHANGED);
+    const tc_atom excused = is_first_forward(s, event)
+                                ? TC_ATOM(symbols, TC_SYM_CHANGE, TC_SYM_PARAMETER, TC_SYM_DATA,
+                                          TC_SYM_ABSENT, TC_SYM_CHANGED)
+                                : TC_NO_SYM;
     size_t n = 0;
 
     if (is_observed) {
@@ -165,7 +166,7 @@ static size_t contents_of(struct contents_state *s, struct tc_strtab *symbols,
         out[n++] = TC_SYM_NO_UPDATE;
     for (size_t i = 0; i < call->contents.n && n < MAX_CONTENTS; i++) {
         const tc_atom content = call->contents.items[i];
-        if (is_first && content == weights)
+        if (content == excused)
             continue;
         if (call->is_root ? tc_atom_first(symbols, content) == TC_SYM_CHANGE
                           : !is_setting(symbols, content))

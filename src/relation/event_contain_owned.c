@@ -147,13 +147,10 @@ static void judge(struct owned_state *s, struct tc_strtab *symbols, const struct
 /* A group that an optimizer is given is its own before the first step, too. */
 static void on_group(struct owned_state *s, const struct tc_event *event)
 {
-    const struct tc_value *params = tc_value_get(tc_call_group(event->call), "params");
+    int64_t serial;
 
-    for (uint32_t i = 0; params && params->kind == TC_VALUE_ARRAY && i < params->n; i++) {
-        const int64_t serial = tc_value_int(tc_value_get(&params->items[i], "id"), TC_NONE);
-        if (serial != TC_NONE)
-            tc_map_put(&s->owned, id_of(event->process, serial), 1);
-    }
+    for (uint32_t pos = 0; (serial = tc_call_next_in_group(event->call, &pos)) != TC_NONE;)
+        tc_map_put(&s->owned, id_of(event->process, serial), 1);
 }
 
 static void on_call(struct owned_state *s, const struct tc_event *event)

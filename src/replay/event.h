@@ -258,6 +258,8 @@ bool tc_call_is_training(const struct tc_call *call);
 
 /* The parameter group that the call hands to an optimizer, as a dictionary; NULL if none. */
 const struct tc_value *tc_call_group(const struct tc_call *call);
+/* The serials of the tensors in it; start with *pos = 0. TC_NONE at the end. */
+int64_t tc_call_next_in_group(const struct tc_call *call, uint32_t *pos);
 
 /* The tensors among the arguments; start with *pos = 0. NULL at the end. */
 const struct tc_value *tc_call_next_tensor(const struct tc_call *call, uint32_t *pos);

@@ -67,6 +67,16 @@ const struct tc_value *tc_call_group(const struct tc_call *call)
     return tc_value_get(tc_value_get(call->args, "param_group"), "dict");
 }
 
+int64_t tc_call_next_in_group(const struct tc_call *call, uint32_t *pos)
+{
+    const struct tc_value *params = tc_value_get(tc_call_group(call), "params");
+    int64_t serial = TC_NONE;
+
+    while (serial == TC_NONE && params && params->kind == TC_VALUE_ARRAY && *pos < params->n)
+        serial = tc_value_int(tc_value_get(&params->items[(*pos)++], "id"), TC_NONE);
+    return serial;
+}
+
 bool tc_call_is_training(const struct tc_call *call)
 {
     const struct tc_value *mode =
