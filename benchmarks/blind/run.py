@@ -11,13 +11,14 @@ are unusual and right. cases.json and healthy.json say what each is. Every scrip
 
 one       learned from one run of the healthy script
 two       learned from two runs of it, the second with another seed
-specific  as two, with --specific: all traces are runs of one script; specific-one has only the first
+specific  as two, with --specific: all traces are runs of one script; specific-one has only the first, specific-three
+          a third with one more seed (only when --modes asks for it)
 shipped   the invariants that come with the tools (@all)
 
 found   the check of bug.py has violations
 named   the first violation, or one of its group, matches the case's pattern in bugs/expect.json
-alarms  violations on healthy runs that were not learned from: "other" has a third seed and half the learning rate, which
-        may be said; "default" and "second" (a second seed) are the runs that `one` and `two` learn from
+alarms  violations on healthy runs that were not learned from: "other" has a seed of its own and half the learning rate, which
+        may be said; "default", "second" and "third" (other seeds) are the runs that the modes learn from
 
 Writes DIR/blind.json and DIR/blind.md. Exit status 0 unless a script or a tool failed.
 """
@@ -36,8 +37,9 @@ sys.path.insert(0, str(HERE.parent))
 import harness  # noqa: E402
 
 MODES = ("one", "two", "specific-one", "specific", "shipped")
-SEEDS = {"second": 11, "other": 37}
+SEEDS = {"second": 11, "third": 23, "other": 37}
 RUNS = ("default", *SEEDS)
+LEARNED_FROM = {"shipped": 0, "one": 1, "specific-one": 1, "two": 2, "specific": 2, "specific-three": 3}  # of RUNS, the first
 RATE = re.compile(r"\b(initial_)?lr\b")
 
 
@@ -90,7 +92,7 @@ def load(folder, part, only):
 
 def learned_from(mode):
     """The runs that a mode learns from."""
-    return () if mode == "shipped" else ("default",) if mode in ("one", "specific-one") else ("default", "second")
+    return RUNS[:LEARNED_FROM[mode]]
 
 
 def learn(tools, mode, script, runs):
@@ -128,16 +130,16 @@ def unseen_alarms(row):
     return {run: said for run, said in alarms.items() if said and run not in row["learned"]}
 
 
-def bug_tables(rows, modes):
+def bug_tables(rows, modes, runs):
     """Recall by mode, then by class, then by case."""
     rows = [r for r in rows if "found" in r]
     named = {"first", "group"}
-    out = ["| learned from | found | of these, healthy runs silent | named | named later | alarm: default | second | other |",
-           "|---" * 8 + "|"]
+    out = ["| learned from | found | of these, healthy runs silent | named | named later | alarm: " + " | ".join(runs) + " |",
+           "|---" * (5 + len(runs)) + "|"]
     for mode in modes:
         r = [x for x in rows if x["mode"] == mode]
         alarms = [sum(run in unseen_alarms(x) for x in r) if not r or run not in r[0]["learned"] else "–"
-                  for run in RUNS]
+                  for run in runs]
         out += [f"| {mode} | {sum(x['found'] for x in r)} of {len(r)} | "
                 f"{sum(x['found'] and not unseen_alarms(x) for x in r)} | {sum(x['named'] in named for x in r)} | "
                 f"{sum(x['named'] == 'later' for x in r)} | " + " | ".join(map(str, alarms)) + " |"]
@@ -167,13 +169,13 @@ def cell(row):
     return said + (f" (alarm: {alarms})" if alarms else "")
 
 
-def healthy_table(rows, modes):
+def healthy_table(rows, modes, runs):
     rows = [r for r in rows if "found" not in r]
-    out = ["| learned from | scripts | with an alarm on an unseen run | " + " | ".join(RUNS) + " |", "|---" * 6 + "|"]
+    out = ["| learned from | scripts | with an alarm on an unseen run | " + " | ".join(runs) + " |", "|---" * (3 + len(runs)) + "|"]
     for mode in modes:
         r = [x for x in rows if x["mode"] == mode]
         counts = [sum(run in unseen_alarms(x) for x in r) if not r or run not in r[0]["learned"] else "–"
-                  for run in RUNS]
+                  for run in runs]
         out += [f"| {mode} | {len(r)} | {sum(bool(unseen_alarms(x)) for x in r)} | " + " | ".join(map(str, counts)) + " |"]
     out += [""]
     for r in rows:
@@ -182,14 +184,14 @@ def healthy_table(rows, modes):
     return out
 
 
-def report(rows, modes, failed):
+def report(rows, modes, runs, failed):
     out = ["# Blind part", "", *(f"* failed: {f}" for f in failed), ""]
     if any("found" in r for r in rows):
-        out += ["## Bugs", "", *bug_tables(rows, modes), "", "### Alarms on healthy runs of the cases", ""]
+        out += ["## Bugs", "", *bug_tables(rows, modes, runs), "", "### Alarms on healthy runs of the cases", ""]
         out += [f"* `{r['name']}`, {r['mode']}, {run}: {len(said)}; first: {' '.join(said[0].split())[:300]}"
                 for r in rows if "found" in r for run, said in unseen_alarms(r).items()]
     if any("found" not in r for r in rows):
-        out += ["", "## Healthy habits", "", *healthy_table(rows, modes)]
+        out += ["", "## Healthy habits", "", *healthy_table(rows, modes, runs)]
     return "\n".join(out) + "\n"
 
 
@@ -219,34 +221,37 @@ def in_parallel(pool, jobs):
 def run():
     p = harness.parser(__doc__)
     p.add_argument("--part", choices=["bugs", "healthy", "both"], default="both")
-    p.add_argument("--modes", default=",".join(MODES), help=f"of {','.join(MODES)}")
-    p.add_argument("--runs", default=",".join(RUNS), help=f"healthy runs, of {','.join(RUNS)}")
+    p.add_argument("--modes", default=",".join(MODES), help=f"of {','.join(LEARNED_FROM)}")
+    p.add_argument("--runs", help=f"healthy runs, of {','.join(RUNS)}; all, if left out, but third if no mode learns from it")
     p.add_argument("--only", default="", help="scripts whose name contains this")
     p.add_argument("-j", "--jobs", type=int, default=1, help="scripts that are traced at a time")
     p.add_argument("--table", action="store_true", help="print the tables of README.md and do nothing else")
     p.add_argument("--set", choices=["first", *sorted(cases.parent.name for cases in HERE.glob("*/cases.json"))], default="first",
                    help="first: the scripts beside this file; the others: those in the folder of that name")
     args = p.parse_args()
-    for mode in args.modes.split(","):
-        lacking = set(learned_from(mode)) - set(args.runs.split(","))
-        if lacking:
+    modes = args.modes.split(",")
+    if unknown := [m for m in modes if m not in LEARNED_FROM]:
+        p.error(f"--modes: no mode {unknown[0]!r}; there are {', '.join(LEARNED_FROM)}")
+    runs = args.runs.split(",") if args.runs else [r for r in RUNS if r != "third" or "specific-three" in modes]
+    for mode in modes:
+        if lacking := set(learned_from(mode)) - set(runs):
             p.error(f"--modes {mode} learns from the run {' and '.join(sorted(lacking))}, which --runs leaves out")
     folder = HERE if args.set == "first" else HERE / args.set
     if args.table:
         print(tables(folder))
         return 0
-    tools, modes, how_named = harness.tools(args), args.modes.split(","), detection().how_named
+    tools, how_named = harness.tools(args), detection().how_named
     (tools.work / "invariants").mkdir(exist_ok=True)
     rows, failed = [], []
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for part in ("bugs", "healthy") if args.part == "both" else (args.part,):
             scripts = {s.name: s for s in load(folder, part, args.only)}
-            traces, more = in_parallel(pool, {n: (s.collect, tools, part, args.runs.split(",")) for n, s in scripts.items()})
+            traces, more = in_parallel(pool, {n: (s.collect, tools, part, runs) for n, s in scripts.items()})
             verdicts, errors = in_parallel(pool, {(m, n): (judge, tools, m, scripts[n], t, how_named)
                                                   for n, t in traces.items() for m in modes})
             failed += more + errors
             rows += verdicts.values()
-    text = report(rows, modes, failed)
+    text = report(rows, modes, runs, failed)
     (tools.work / "blind.json").write_text(json.dumps(rows, indent=1))
     (tools.work / "blind.md").write_text(text)
     print(text + f"\nreport: {os.path.relpath(tools.work / 'blind.md')}")
