@@ -2,6 +2,8 @@
 #include "fact/attribute.h"
 
 #include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fact/tensor_content.h"
@@ -130,6 +132,12 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
        "in a run of %v calls %p is not always the same", "%p was %v"),
     BY(span, SPAN, ARG_VALUE, CHOICE, ONE, "%p is %v", "%p was %v"),
     BY(sign, SIGN, ARG_VALUE, LAW, ONE, "%p is %v", "%p was %v"),
+    BY(bound, FLOOR, ARG_VALUE, BOUND, ONE, "%p is never below %v", "%p was %v"),
+    BY(bound, CEILING, ARG_VALUE, BOUND, ONE, "%p is never above %v", "%p was %v"),
+    BY(bound, LEAST, ARG_VALUE, LAW, ONE, "the elements of %p go down to %v, and not below",
+       "the smallest element of %p was %v"),
+    BY(bound, GREATEST, ARG_VALUE, LAW, ONE, "the elements of %p go up to %v, and not above",
+       "the largest element of %p was %v"),
     BY(early_number, MAGNITUDE, ARG_VALUE, LAW, MANY,
        "the root mean square of %p is about as in %v", "the root mean square of %p was %v"),
     BY(early_number, DISTINCT, ARG_VALUE, LAW, MANY,
@@ -187,6 +195,8 @@ bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symb
     switch (rows[fact->attribute].nature) {
     case TC_CHOICE:
         return is_choice(expected) && is_choice(got) && (expected[0] == '"') == (got[0] == '"');
+    case TC_BOUND:
+        return fabs(strtod(expected, NULL)) != 1;
     case TC_SIZE:
         return n_dimensions(expected) == n_dimensions(got);
     case TC_LAW:

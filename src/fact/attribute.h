@@ -27,6 +27,7 @@ enum tc_fact_form {
 enum tc_fact_nature {
     TC_LAW,
     TC_CHOICE, /* a setting where it is a number or a text */
+    TC_BOUND,  /* a setting where it is a number beside zero and one */
     TC_SIZE,   /* a setting where only the size of dimensions is another, not their number */
 };
 
@@ -53,7 +54,7 @@ struct tc_fact_rule {
 extern const struct tc_fact_rule tc_fact_one_value;    /* the same throughout: one_value.c */
 extern const struct tc_fact_rule tc_fact_few_elements; /* few_elements.c */
 extern const struct tc_fact_rule tc_fact_early_number, tc_fact_how_often, tc_fact_varying_number,
-    tc_fact_span, tc_fact_sign, tc_fact_trend;
+    tc_fact_span, tc_fact_sign, tc_fact_trend, tc_fact_bound; /* bound: reached_bound.c */
 
 struct tc_attribute_row {
     const struct tc_fact_rule *rule;

@@ -224,7 +224,7 @@ struct tc_fact_watch {
     int64_t horizon;       /* who made tensors up to this serial may be forgotten */
     struct tc_map choices; /* serials of what was made of a model's choices alone */
     struct tc_map cut; /* calls of which a step had more than were told: names, plain and as JSON */
-    struct tc_map taints;  /* serial of a tensor → tc_fact_lead */
+    struct tc_map taints; /* serial of a tensor → tc_fact_lead */
     struct tc_map origins; /* serial of a tensor → its two lines, as origin.c packs them */
     struct tc_strtab *label_tuples, *counter_tuples; /* numbers of labels; counters by subject */
     TC_VEC(struct tc_fact_label) labels;
@@ -477,6 +477,8 @@ bool tc_fact_met_by_chance(const struct tc_strtab *symbols, enum tc_attribute at
 
 /* ---- varying_number.c: whether a number is another one now and then -------------------------- */
 
+/* Is the slot one of numbers at the top of the script, or of its own functions? */
+bool tc_fact_is_told_number(const struct tc_facts *facts, const struct tc_fact *fact);
 /* Learning, what a slot of numbers says of that; false where nothing is. */
 bool tc_fact_varied(const struct tc_facts *facts, const struct tc_fact_slot *slot,
                     struct tc_fact *fact, struct tc_strbuf *out);
@@ -485,6 +487,15 @@ bool tc_fact_spans(const struct tc_facts *facts, const struct tc_fact_slot *slot
 /* And whether its numbers are all on one side of zero. */
 bool tc_fact_signs(const struct tc_facts *facts, const struct tc_fact_slot *slot,
                    struct tc_fact *fact, struct tc_strbuf *out);
+
+/* ---- reached_bound.c: bounds that are met and never passed ------------------------------------
+ */
+
+/* Learning, the bound that the numbers of a slot meet; false where there is none. */
+bool tc_fact_floor(const struct tc_facts *facts, const struct tc_fact_slot *slot,
+                   struct tc_fact *fact, struct tc_strbuf *out);
+bool tc_fact_ceiling(const struct tc_facts *facts, const struct tc_fact_slot *slot,
+                     struct tc_fact *fact, struct tc_strbuf *out);
 
 /* ---- call.c, window.c, setting.c, finish.c -------------------------------------------------- */
 

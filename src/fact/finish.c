@@ -272,26 +272,36 @@ static void tell(struct tc_facts *facts, tc_sym key, tc_sym value, uint64_t n)
     facts->sink->example(facts->sink->context, facts->event, &example);
 }
 
-static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot)
+/* What the numbers of a slot say of a whole run: of the slot's path, by an attribute of its own. */
+static void tell_numbers(struct tc_facts *facts, const struct tc_fact_slot *slot)
 {
     static bool (*const of_runs[])(const struct tc_facts *, const struct tc_fact_slot *,
                                    struct tc_fact *, struct tc_strbuf *) = {
-        tc_fact_varied, tc_fact_spans, tc_fact_signs};
+        tc_fact_varied, tc_fact_spans, tc_fact_signs, tc_fact_floor, tc_fact_ceiling};
     struct tc_strbuf text = TC_STRBUF_INIT;
-    struct tc_fact varied;
+    struct tc_fact fact;
+
+    for (size_t i = 0; is_whole(facts) && i < sizeof(of_runs) / sizeof(*of_runs); i++) {
+        tc_strbuf_reset(&text);
+        if (of_runs[i](facts, slot, &fact, &text))
+            tell(facts, tc_fact_key_symbol(&fact, facts->table.symbols),
+                 tc_strtab_intern(facts->table.symbols, text.text, text.size), 1);
+    }
+    tc_strbuf_release(&text);
+}
+
+static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot)
+{
     const tc_sym key = tc_fact_key_symbol(&slot->fact, facts->table.symbols);
 
+    if (slot->fact.attribute == TC_ATTRIBUTE_VALUE || tc_fact_is_bound(slot->fact.attribute))
+        tell_numbers(facts, slot);
+    if (tc_fact_is_bound(slot->fact.attribute))
+        return;
     if (tc_fact_slot_rule(slot)->is_once && slot->n_values > 1)
         tell(facts, key, tc_strtab_intern_text(facts->table.symbols, TC_FACT_NO_TENSOR), 1);
     for (unsigned i = 0; i < slot->n_values; i++)
         tell(facts, key, slot->values[i], slot->n[i]);
-    for (size_t i = 0; is_whole(facts) && i < sizeof(of_runs) / sizeof(*of_runs); i++) {
-        tc_strbuf_reset(&text);
-        if (of_runs[i](facts, slot, &varied, &text))
-            tell(facts, tc_fact_key_symbol(&varied, facts->table.symbols),
-                 tc_strtab_intern(facts->table.symbols, text.text, text.size), 1);
-    }
-    tc_strbuf_release(&text);
 }
 
 /* Judging, once all calls are counted: the numbers that are to vary, and what is rare. */

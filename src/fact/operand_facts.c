@@ -59,12 +59,22 @@ static void pack_text(struct tc_fact_pack *p, char tag, struct tc_str text)
     tc_strbuf_add(&p->bytes, text.text, text.size);
 }
 
+static void pack_number(struct tc_fact_pack *p, const struct tc_value *v)
+{
+    const int64_t n = tc_value_int(v, 0);
+
+    if (p->has_content && v)
+        pack(p, 'i', &n, sizeof(n));
+}
+
 static void pack_content(struct tc_fact_pack *p, const struct tc_fact_tensor *t)
 {
     for (size_t i = 0; p->has_content && i < TC_N_CONTENT; i++) {
         tc_strbuf_addc(&p->bytes, 'c');
         (void)tc_fact_content(i, t, false, &p->bytes);
     }
+    pack_number(p, tc_value_get(t->summary, "min"));
+    pack_number(p, tc_value_get(t->summary, "max"));
 }
 
 /* Are two of them not alike by chance, as far as is known? Few numbers with a fraction, as a state
@@ -208,7 +218,8 @@ static void add(struct tc_fact_reader *r, enum tc_attribute attribute)
     if (attribute != TC_ATTRIBUTE_VALUE || !r->table->is_judging)
         return;
     static const enum tc_attribute of_runs[] = {TC_ATTRIBUTE_VARIES, TC_ATTRIBUTE_SPAN,
-                                                TC_ATTRIBUTE_SIGN};
+                                                TC_ATTRIBUTE_SIGN, TC_ATTRIBUTE_FLOOR,
+                                                TC_ATTRIBUTE_CEILING};
     for (size_t i = 0; i < sizeof(of_runs) / sizeof(*of_runs); i++)
         tc_fact_table_add(r->table, slot_of(r, of_runs[i]), r->text.text, r->text.size, r->out);
 }
@@ -363,6 +374,29 @@ static void take_as_expected(struct tc_fact_reader *r, enum tc_attribute attribu
     tc_strbuf_adds(&r->text, tc_strtab_text(r->table->symbols, slot->fact.value));
 }
 
+/* The smallest and the largest of its integers. */
+static void add_bounds(struct tc_fact_reader *r, const struct tc_fact_tensor *t, bool is_computed)
+{
+    static const struct {
+        const char *key;
+        enum tc_attribute attribute;
+    } bounds[] = {
+        {"min", TC_ATTRIBUTE_LEAST   },
+        {"max", TC_ATTRIBUTE_GREATEST}
+    };
+
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(*bounds); i++) {
+        const struct tc_value *v = tc_value_get(t->summary, bounds[i].key);
+        const uint32_t slot = v ? slot_of(r, bounds[i].attribute) : UINT32_MAX;
+        if (slot == UINT32_MAX)
+            continue;
+        r->table->slots.items[slot].bounds.may_miss |= is_computed;
+        tc_strbuf_reset(&r->text);
+        tc_strbuf_add_int(&r->text, tc_value_int(v, 0));
+        add(r, bounds[i].attribute);
+    }
+}
+
 static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
 {
     const size_t at = place_of(r, tensor, r->pack->n_tensors);
@@ -373,6 +407,7 @@ static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
     if (at == r->pack->told)
         return; /* of its content the last such call told */
     tc_fact_tensor(&t, tensor);
+    add_bounds(r, &t, is_computed);
     for (size_t i = 0; i < TC_N_CONTENT; i++) {
         if (tc_fact_content_attribute(i) == TC_ATTRIBUTE_UNIFORM &&
             ((is_sample(r) && t.summary) || is_choice))

@@ -88,6 +88,8 @@ void tc_fact_table_expect(struct tc_fact_table *table, const struct tc_fact *fac
         table->slots.items[*known - 1].key = tc_fact_key_symbol(fact, table->symbols);
     }
     struct tc_fact_slot *slot = &table->slots.items[*known - 1];
+    if (tc_fact_is_bound(fact->attribute))
+        slot->bounds.expected = strtod(tc_strtab_text(table->symbols, fact->value), NULL);
     slot->is_mixed |= slot->fact.value != fact->value;
 }
 
@@ -116,15 +118,29 @@ static unsigned last_value(const struct tc_fact_table *table, const struct tc_fa
     return strcmp(json, texts[last]) < 0 ? last : TC_FACT_VALUES;
 }
 
+static bool is_number(const char *json)
+{
+    return isdigit((unsigned char)json[0]) || json[0] == '-';
+}
+
+/* Of what is it kept which numbers there were? */
+static bool is_of_numbers(const struct tc_fact_table *table, uint32_t attribute)
+{
+    return table->is_judging ? attribute == TC_ATTRIBUTE_SPAN || attribute == TC_ATTRIBUTE_SIGN ||
+                                   tc_fact_is_bound(attribute)
+                             : attribute == TC_ATTRIBUTE_VALUE || tc_fact_is_bound(attribute);
+}
+
 /* Which numbers the slot had: the smallest, the largest, and something of the hashes
  * of all, which depends on no order. */
-static void widen(struct tc_fact_slot *slot, const char *json, size_t size)
+static void widen(struct tc_fact_slot *slot, const char *json, size_t size, double number)
 {
     const uint32_t hash = (uint32_t)tc_hash64(json, size, 7);
-    const double number = strtod(json, NULL);
 
-    if (!isdigit((unsigned char)json[0]) && json[0] != '-')
-        return; /* a tensor, or nothing */
+    if (!slot->span.n || number < slot->span.low)
+        slot->bounds.n_low = 0; /* not yet counted of this one */
+    if (!slot->span.n || number > slot->span.high)
+        slot->bounds.n_high = 0;
     slot->span.low = slot->span.n ? fmin(slot->span.low, number) : number;
     slot->span.high = slot->span.n ? fmax(slot->span.high, number) : number;
     slot->span.least = slot->span.n && slot->span.least < hash ? slot->span.least : hash;
@@ -150,16 +166,16 @@ void tc_fact_table_add(struct tc_fact_table *table, uint32_t number, const char 
     struct tc_fact_slot *slot = &table->slots.items[number];
     if (table->is_judging && is_vague(table, slot, json))
         return;
-    if (table->is_judging
-            ? slot->fact.attribute == TC_ATTRIBUTE_SPAN || slot->fact.attribute == TC_ATTRIBUTE_SIGN
-            : slot->fact.attribute == TC_ATTRIBUTE_VALUE)
-        widen(slot, json, size);
+    const bool has_span = is_of_numbers(table, slot->fact.attribute);
+    const double as_number = has_span && is_number(json) ? strtod(json, NULL) : NAN;
+    if (!isnan(as_number))
+        widen(slot, json, size, as_number);
     tc_sym value = tc_strtab_find(table->symbols, json, size);
 
     if (!table->is_judging && slot->n_values == TC_FACT_VALUES && !is_known(slot, value) &&
         last_value(table, slot, json) == TC_FACT_VALUES) {
-        if (slot->fact.attribute == TC_ATTRIBUTE_VALUE)
-            tc_vec_push(out, ((struct tc_fact_entry){number, TC_NO_SYM}));
+        if (has_span)
+            tc_vec_push(out, ((struct tc_fact_entry){number, TC_NO_SYM, as_number}));
         return; /* it varies, and this value will not be kept: it needs no number */
     }
     if (value == TC_NO_SYM && slot->broken >= MAX_VALUES_TOLD)
@@ -168,7 +184,7 @@ void tc_fact_table_add(struct tc_fact_table *table, uint32_t number, const char 
         value = tc_strtab_intern(table->symbols, json, size);
     if (table->is_judging && value != slot->fact.value && !tc_fact_slot_rule(slot)->of_run)
         slot->values[0] = value;
-    tc_vec_push(out, ((struct tc_fact_entry){number, value}));
+    tc_vec_push(out, ((struct tc_fact_entry){number, value, as_number}));
 }
 
 bool tc_fact_entry_breaks(const struct tc_fact_table *table, const struct tc_fact_entry *entry)
@@ -210,6 +226,8 @@ void tc_fact_table_count(struct tc_fact_table *table, const struct tc_fact_entry
         return;
     }
     slot->n_all += n;
+    if (!isnan(entry->number))
+        tc_fact_count_bounds(slot, entry->number, table->is_judging, n);
     if (entry->value == TC_NO_SYM)
         return;
     unsigned i = place_for(table, slot, entry->value);

@@ -25,6 +25,15 @@ struct tc_fact_span {
     uint32_t n;           /* how often one was met in another call than before */
 };
 
+/* How often a slot had the smallest and the largest of its numbers; judging, how often it had the
+ * one that is expected, and how often one beyond it. */
+struct tc_fact_bounds {
+    uint64_t n_low, n_high;
+    double expected, beyond; /* beyond: the farthest */
+    uint64_t n_met, n_beyond;
+    bool may_miss; /* what a model computes need not reach it */
+};
+
 /* So many breaches of what may be chance are told: see occasion.c. */
 #define TC_FACT_MIN_BREACHES 5
 
@@ -43,6 +52,7 @@ struct tc_fact_slot {
     uint64_t n_all; /* learning, and of a number that varies: values that are not kept as well */
     unsigned n_values;
     struct tc_fact_span span;
+    struct tc_fact_bounds bounds;
     tc_sym at;     /* judging, of what a whole run breaks: the last new line of it */
     bool is_mixed; /* several values are expected, by facts of several files */
     uint64_t held, told, broken;
@@ -59,7 +69,8 @@ static inline const struct tc_fact_rule *tc_fact_slot_rule(const struct tc_fact_
 /* What one occasion says of one slot. */
 struct tc_fact_entry {
     uint32_t slot;
-    tc_sym value; /* TC_NO_SYM: one that is not kept */
+    tc_sym value;  /* TC_NO_SYM: one that is not kept */
+    double number; /* NAN if it is none */
 };
 
 struct tc_fact_entries {
@@ -97,5 +108,10 @@ bool tc_fact_entry_breaks(const struct tc_fact_table *table, const struct tc_fac
 /* Count the entry n times. */
 void tc_fact_table_count(struct tc_fact_table *table, const struct tc_fact_entry *entry,
                          uint64_t n);
+
+/* reached_bound.c. Is the attribute one of bounds? */
+bool tc_fact_is_bound(uint32_t attribute);
+/* The slot had this number n times. */
+void tc_fact_count_bounds(struct tc_fact_slot *slot, double number, bool is_judging, uint64_t n);
 
 #endif /* TC_FACT_TABLE_H */

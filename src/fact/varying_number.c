@@ -31,7 +31,7 @@ static bool is_number(const struct tc_strtab *symbols, tc_sym value)
 
 /* Calls at the top of the script, of its own modules and methods, or of what it does in a backward.
  */
-static bool is_told(const struct tc_facts *facts, const struct tc_fact *fact)
+bool tc_fact_is_told_number(const struct tc_facts *facts, const struct tc_fact *fact)
 {
     const tc_sym around = fact->subject.fields[TC_FACT_IN];
     uint64_t known;
@@ -51,7 +51,7 @@ bool tc_fact_varied(const struct tc_facts *facts, const struct tc_fact_slot *slo
 {
     uint64_t most = 0;
 
-    if (!is_told(facts, &slot->fact) || is_of_receiver(facts, &slot->fact))
+    if (!tc_fact_is_told_number(facts, &slot->fact) || is_of_receiver(facts, &slot->fact))
         return false; /* what a schedule remembers may go by losses */
     for (unsigned i = 0; i < slot->n_values; i++) {
         if (!is_number(facts->table.symbols, slot->values[i]))
@@ -136,7 +136,7 @@ static int count_numbers(const struct tc_fact_span *span)
 bool tc_fact_spans(const struct tc_facts *facts, const struct tc_fact_slot *slot,
                    struct tc_fact *fact, struct tc_strbuf *out)
 {
-    if (!is_told(facts, &slot->fact) || is_of_receiver(facts, &slot->fact) ||
+    if (!tc_fact_is_told_number(facts, &slot->fact) || is_of_receiver(facts, &slot->fact) ||
         count_numbers(&slot->span) < MIN_NUMBERS || slot->n_all < MIN_CALLS ||
         slot->span.low == slot->span.high)
         return false;
@@ -184,8 +184,9 @@ bool tc_fact_signs(const struct tc_facts *facts, const struct tc_fact_slot *slot
 {
     const char *side = side_of(slot);
 
-    if (!side || !is_told(facts, &slot->fact) || is_of_receiver(facts, &slot->fact) ||
-        count_numbers(&slot->span) < MIN_NUMBERS || slot->n_all < MIN_SIDED)
+    if (!side || !tc_fact_is_told_number(facts, &slot->fact) ||
+        is_of_receiver(facts, &slot->fact) || count_numbers(&slot->span) < MIN_NUMBERS ||
+        slot->n_all < MIN_SIDED)
         return false;
     *fact = slot->fact;
     fact->attribute = TC_ATTRIBUTE_SIGN;

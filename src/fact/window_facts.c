@@ -226,7 +226,7 @@ static bool is_amiss(struct tc_facts *facts, struct tc_fact_counter *c)
     tc_strbuf_reset(text);
     tc_strbuf_add_int(text, (int64_t)c->n);
     const struct tc_fact_entry entry = {
-        slot, tc_strtab_find(facts->table.symbols, text->text, text->size)};
+        .slot = slot, .value = tc_strtab_find(facts->table.symbols, text->text, text->size)};
     return slot != UINT32_MAX && tc_fact_entry_breaks(&facts->table, &entry);
 }
 

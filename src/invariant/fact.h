@@ -127,6 +127,10 @@ enum tc_fact_field {
     X(DISTINCT, "distinct")             \
     X(SPAN, "span")                     \
     X(SIGN, "sign")                     \
+    X(FLOOR, "floor")                   \
+    X(CEILING, "ceiling")               \
+    X(LEAST, "least")                   \
+    X(GREATEST, "greatest")             \
     X(RANKS, "ranks")
 
 enum tc_attribute {

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reached_bound.c - a bound that a number, or the elements of an integer tensor, meet again and
+ * again and never pass
+ *
+ * What a script clamps, counts up to, or draws from a range is at its bound often. A largest number
+ * that was only met by chance has larger ones that are about as rare: one that is met in an eighth
+ * of all occasions of two runs, and passed in none, is a bound.
+ */
+#include "fact/facts.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "replay/symbols.h"
+
+/* It is met so often, and in so large a part of the occasions. */
+#define MIN_MET  8
+#define MIN_PART 8
+/* So many occasions beyond it break the claim; fewer may be chance. */
+#define MIN_BEYOND 5
+/* A bound that is met in an eighth of the occasions is missed in all of so many once in a million
+ * runs. */
+#define N_TO_MEET 104
+/* Of numbers with a point: what is so near to the bound, in parts of it, is at it. */
+#define ROUNDING 1e-6
+
+static bool is_of_content(uint32_t attribute)
+{
+    return attribute == TC_ATTRIBUTE_LEAST || attribute == TC_ATTRIBUTE_GREATEST;
+}
+
+static bool is_lower(uint32_t attribute)
+{
+    return attribute == TC_ATTRIBUTE_LEAST || attribute == TC_ATTRIBUTE_FLOOR;
+}
+
+bool tc_fact_is_bound(uint32_t attribute)
+{
+    return attribute == TC_ATTRIBUTE_LEAST || attribute == TC_ATTRIBUTE_GREATEST ||
+           attribute == TC_ATTRIBUTE_FLOOR || attribute == TC_ATTRIBUTE_CEILING;
+}
+
+void tc_fact_count_bounds(struct tc_fact_slot *slot, double number, bool is_judging, uint64_t n)
+{
+    struct tc_fact_bounds *b = &slot->bounds;
+
+    if (!is_judging) {
+        b->n_low += number == slot->span.low ? n : 0;
+        b->n_high += number == slot->span.high ? n : 0;
+    } else if (fabs(number - b->expected) <=
+               (is_of_content(slot->fact.attribute) ? 0 : ROUNDING * fabs(b->expected))) {
+        b->n_met += n;
+    } else if (is_lower(slot->fact.attribute) == (number < b->expected)) {
+        b->beyond = !b->n_beyond || fabs(number) > fabs(b->beyond) ? number : b->beyond;
+        b->n_beyond += n;
+    }
+}
+
+/* The attribute that tells of this side of the slot. */
+static bool tell_bound(const struct tc_fact_slot *slot, enum tc_attribute attribute,
+                       struct tc_fact *fact, struct tc_strbuf *out)
+{
+    const uint64_t n_met = is_lower(attribute) ? slot->bounds.n_low : slot->bounds.n_high;
+    const double bound = is_lower(attribute) ? slot->span.low : slot->span.high;
+
+    if (n_met < MIN_MET || n_met * MIN_PART < slot->n_all ||
+        (slot->span.low == slot->span.high && !is_of_content(attribute)))
+        return false;
+    *fact = slot->fact;
+    fact->attribute = attribute;
+    tc_strbuf_addf(out, "%.15g", bound);
+    return true;
+}
+
+/* A number that is never below zero has a sign, which varying_number.c tells. */
+bool tc_fact_floor(const struct tc_facts *facts, const struct tc_fact_slot *slot,
+                   struct tc_fact *fact, struct tc_strbuf *out)
+{
+    if (slot->fact.attribute == TC_ATTRIBUTE_LEAST)
+        return tell_bound(slot, TC_ATTRIBUTE_LEAST, fact, out);
+    return slot->span.low != 0 && tc_fact_is_told_number(facts, &slot->fact) &&
+           tell_bound(slot, TC_ATTRIBUTE_FLOOR, fact, out);
+}
+
+bool tc_fact_ceiling(const struct tc_facts *facts, const struct tc_fact_slot *slot,
+                     struct tc_fact *fact, struct tc_strbuf *out)
+{
+    if (slot->fact.attribute == TC_ATTRIBUTE_GREATEST)
+        return tell_bound(slot, TC_ATTRIBUTE_GREATEST, fact, out);
+    return slot->span.high != 0 && tc_fact_is_told_number(facts, &slot->fact) &&
+           tell_bound(slot, TC_ATTRIBUTE_CEILING, fact, out);
+}
+
+static enum tc_fact_run passed(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
+                               struct tc_strbuf *out)
+{
+    const struct tc_fact_bounds *b = &slot->bounds;
+
+    (void)symbols;
+    if (slot->is_mixed)
+        return TC_FACT_RUN_UNDECIDED;
+    if (b->n_beyond >= MIN_BEYOND) {
+        tc_strbuf_addf(out, "\"%.15g\"", b->beyond);
+        return TC_FACT_RUN_BROKEN;
+    }
+    if (b->n_met)
+        return TC_FACT_RUN_HELD;
+    if (!is_of_content(slot->fact.attribute) || b->may_miss || slot->n_all < N_TO_MEET)
+        return TC_FACT_RUN_UNDECIDED;
+    tc_strbuf_addf(out, "\"%.15g\"",
+                   is_lower(slot->fact.attribute) ? slot->span.low : slot->span.high);
+    return TC_FACT_RUN_BROKEN;
+}
+
+const struct tc_fact_rule tc_fact_bound = {
+    .propose = tc_fact_propose_one, .holds = tc_fact_holds_one, .of_run = passed};
