@@ -279,6 +279,19 @@ static void add_changer(struct tc_strbuf *out, const struct tc_fact *fact,
 }
 
 /* A call, the kind of a variable, or what no call is known to have made. */
+/* One call of those that made an operand, or where it came from. */
+static void add_part(struct tc_strbuf *out, const char *name, size_t size)
+{
+    struct tc_strbuf part = TC_STRBUF_INIT;
+
+    tc_strbuf_add(&part, name, size);
+    if (strchr(part.text, '.'))
+        tc_describe_call_name(part.text, out);
+    else
+        tc_strbuf_adds(out, strcmp(part.text, "outside") ? part.text : "what came from outside");
+    tc_strbuf_release(&part);
+}
+
 static void add_maker(struct tc_strbuf *out, const char *name)
 {
     if (!strchr(name, '.')) {
@@ -286,7 +299,12 @@ static void add_maker(struct tc_strbuf *out, const char *name)
         return;
     }
     tc_strbuf_adds(out, " on what ");
-    tc_describe_call_name(name, out);
+    for (const char *of; (of = strstr(name, TC_FACT_CHAINED));
+         name = of + strlen(TC_FACT_CHAINED)) {
+        add_part(out, name, (size_t)(of - name));
+        tc_strbuf_adds(out, " of ");
+    }
+    add_part(out, name, strlen(name));
     tc_strbuf_adds(out, " made");
 }
 

@@ -598,9 +598,12 @@ static void read_operands(struct tc_facts *facts, const struct tc_fact_watch *w,
     add_again(&reader, NULL, TC_ATTRIBUTE_AGAIN_HERE, open->here);
     if (reader.has_content)
         read_contents(facts, w, &reader, call);
-    reader.subject = open->by_subject;
-    if (call->args && open->by_subject != UINT32_MAX)
-        tc_fact_read_scalars(&reader, call->args);
+    const uint32_t made_by[] = {open->by_subject, open->chain_subject};
+    for (size_t i = 0; call->args && i < sizeof(made_by) / sizeof(*made_by); i++) {
+        reader.subject = made_by[i];
+        if (made_by[i] != UINT32_MAX)
+            tc_fact_read_besides(&reader, call->args, open->first);
+    }
     tc_fact_reader_release(&reader);
 }
 
@@ -709,7 +712,9 @@ static void pack_operands(struct tc_facts *facts, struct tc_fact_watch *w,
     if (facts->sources.n)
         tc_strbuf_add(&pack->bytes, facts->sources.items,
                       facts->sources.n * sizeof(*facts->sources.items));
-    open->by_subject = subject_by(facts, open, call, n_args < pack->n_tensors ? n_args : 0);
+    open->first = n_args < pack->n_tensors ? n_args : 0;
+    open->by_subject = subject_by(facts, open, call, open->first);
+    tc_fact_chain_begins(facts, w, open, call, open->first);
     open->is_computed = find_computed(w, pack, false) || call->is_root;
     open->is_choice = find_choices(w, pack, false);
     tc_strbuf_add(&pack->bytes, counts, sizeof(counts));
@@ -902,6 +907,7 @@ static void produce_one(struct tc_fact_watch *w, const struct tc_fact_open *open
                           (uint64_t)open->roots << TC_FACT_ROOTS;
 
     produce(w, serial, word);
+    tc_fact_chain_gives(w, open, serial, is_operand(open, serial));
     if (open->row)
         tc_map_put(&w->newest, word & TC_FACT_WORD, (uint64_t)serial);
 }
@@ -1031,6 +1037,7 @@ void tc_fact_own_begins(struct tc_facts *facts, struct tc_fact_watch *w, const s
                                                 .inside = TC_FACT_NO_INSIDE,
                                                 .made_subject = UINT32_MAX,
                                                 .by_subject = UINT32_MAX,
+                                                .chain_subject = UINT32_MAX,
                                                 .is_own = true}));
     open = &w->own.items[w->own.n - 1];
     open->outer = outer ? outer->lead ? outer->lead : outer->outer : 0;

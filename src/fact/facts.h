@@ -47,6 +47,13 @@ struct tc_fact_origin {
     tc_sym line, before;
 };
 
+/* The last calls that made a tensor, the newest first: each made the first operand of the one
+ * before. TC_NO_SYM after the last. */
+#define TC_FACT_CHAIN 3
+struct tc_fact_chain {
+    tc_sym calls[TC_FACT_CHAIN];
+};
+
 /* Calls that say the same. */
 struct tc_fact_class {
     struct tc_fact_entry *entries; /* those that break what is expected stand first */
@@ -75,7 +82,10 @@ struct tc_fact_open {
     uint32_t row;                          /* its place among calls of the API in a row, or 0 */
     uint32_t roots;                        /* models that had a part in it */
     uint32_t made_subject;       /* with the models that made its first operand, or UINT32_MAX */
+    size_t first;                /* place of its first operand: the receiver, if that is a tensor */
     uint32_t by_subject;         /* with the call that did, or UINT32_MAX */
+    uint32_t chain_subject;      /* with the calls that did, or UINT32_MAX */
+    struct tc_fact_chain chain;  /* of its first operand */
     uint32_t inside, inside_own; /* what it calls, or TC_FACT_NO_INSIDE */
     int64_t latest;              /* the last tensor that was known before it */
     int64_t index;               /* of the row that all its operands are of; TC_NONE */
@@ -225,6 +235,8 @@ struct tc_fact_watch {
     struct tc_map choices; /* serials of what was made of a model's choices alone */
     struct tc_map cut; /* calls of which a step had more than were told: names, plain and as JSON */
     struct tc_map taints; /* serial of a tensor → tc_fact_lead */
+    struct tc_map chains; /* serial of a tensor → number of its chain */
+    struct tc_strtab *chain_tuples;
     struct tc_map origins; /* serial of a tensor → its two lines, as origin.c packs them */
     struct tc_strtab *label_tuples, *counter_tuples; /* numbers of labels; counters by subject */
     TC_VEC(struct tc_fact_label) labels;
@@ -487,6 +499,16 @@ bool tc_fact_spans(const struct tc_facts *facts, const struct tc_fact_slot *slot
 /* And whether its numbers are all on one side of zero. */
 bool tc_fact_signs(const struct tc_facts *facts, const struct tc_fact_slot *slot,
                    struct tc_fact *fact, struct tc_strbuf *out);
+
+/* ---- chain.c: by which calls a first operand was made ------------------------------------------
+ */
+
+/* The place of the first operand among those of facts->pack, whose sources have been found. */
+void tc_fact_chain_begins(struct tc_facts *facts, struct tc_fact_watch *w,
+                          struct tc_fact_open *open, const struct tc_call *call, size_t first);
+/* The call made this tensor. */
+void tc_fact_chain_gives(struct tc_fact_watch *w, const struct tc_fact_open *open, int64_t serial,
+                         bool is_operand);
 
 /* ---- reached_bound.c: bounds that are met and never passed ------------------------------------
  */

@@ -395,6 +395,11 @@ static bool from_call(const struct facts_index *x, const struct tc_fact *fact)
 
     if (fact->subject.kind != TC_SUBJECT_CALL || fact->subject.fields[TC_FACT_BY] == TC_NO_SYM)
         return false;
+    const char *by = tc_strtab_text(x->symbols, whole.fields[TC_FACT_BY]);
+    const char *of = strstr(by, TC_FACT_CHAINED);
+    whole.fields[TC_FACT_BY] = of ? tc_strtab_find(x->symbols, by, (size_t)(of - by)) : TC_NO_SYM;
+    if (of && has_same(x, &whole, fact))
+        return true;
     whole.fields[TC_FACT_BY] = TC_NO_SYM;
     return has_same(x, &whole, fact);
 }

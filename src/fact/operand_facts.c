@@ -434,6 +434,16 @@ static void add_made(struct tc_fact_reader *r, tc_sym made)
     r->subject = subject;
 }
 
+/* The call that made it, alone. */
+static void add_maker(struct tc_fact_reader *r, size_t i)
+{
+    if (r->sources[i] == TC_NO_SYM || is_cut(r, r->sources[i]))
+        return;
+    set_text(r, (struct tc_str){tc_strtab_text(r->table->symbols, r->sources[i]),
+                                (uint32_t)tc_strtab_size(r->table->symbols, r->sources[i])});
+    add(r, TC_ATTRIBUTE_SOURCE);
+}
+
 static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
 {
     const size_t i = place_of(r, tensor, r->n_sources);
@@ -457,11 +467,7 @@ static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
         add_as_it_is(r, TC_ATTRIBUTE_APART, r->pack->apart[i]);
     if (r->pack->made[i] != TC_NO_SYM && r->made_subject != UINT32_MAX)
         add_made(r, r->pack->made[i]);
-    if (r->sources[i] == TC_NO_SYM || is_cut(r, r->sources[i]))
-        return;
-    set_text(r, (struct tc_str){tc_strtab_text(r->table->symbols, r->sources[i]),
-                                (uint32_t)tc_strtab_size(r->table->symbols, r->sources[i])});
-    add(r, TC_ATTRIBUTE_SOURCE);
+    add_maker(r, i);
 }
 
 static void read_tensor(struct tc_fact_reader *r, const struct tc_value *v)
@@ -624,13 +630,18 @@ static void read_scalars(struct tc_fact_reader *r, const struct tc_value *v, uns
     }
 }
 
-void tc_fact_read_scalars(struct tc_fact_reader *r, const struct tc_value *args)
+void tc_fact_read_besides(struct tc_fact_reader *r, const struct tc_value *args, size_t first)
 {
     for (uint32_t i = 0; args->kind == TC_VALUE_OBJECT && i < args->n; i++) {
+        const struct tc_value *v = &args->members[i].value;
+        const size_t at = is_tensor(v) ? place_of(r, v, r->n_sources) : r->n_sources;
         tc_strbuf_reset(&r->path);
         tc_strbuf_adds(&r->path, "args.");
         tc_strbuf_add(&r->path, args->members[i].key.text, args->members[i].key.size);
-        read_scalars(r, &args->members[i].value, 0);
+        if (at == r->n_sources)
+            read_scalars(r, v, 0);
+        else if (at != first)
+            add_maker(r, at);
     }
 }
 

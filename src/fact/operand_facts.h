@@ -68,8 +68,9 @@ void tc_fact_reader_release(struct tc_fact_reader *reader);
 /* All facts of a value whose path this is. */
 void tc_fact_read_value(struct tc_fact_reader *reader, const char *path,
                         const struct tc_value *value);
-/* Of the numbers, texts and truth values among the operands of a call alone, also in lists. */
-void tc_fact_read_scalars(struct tc_fact_reader *reader, const struct tc_value *args);
+/* Of the numbers, texts and truth values among the operands of a call alone, also in lists; and
+ * what made the tensors beside the first operand, whose place this is. */
+void tc_fact_read_besides(struct tc_fact_reader *reader, const struct tc_value *args, size_t first);
 /* One more fact. path may be NULL. */
 void tc_fact_add_json(struct tc_fact_reader *reader, const char *path, enum tc_attribute attribute,
                       const char *json);

@@ -58,6 +58,7 @@ struct tc_fact_watch *tc_fact_watch_of(struct tc_facts *facts, const struct tc_p
         w->scalar_of = w->begun_in = TC_NO_SYM;
         w->label_tuples = tc_strtab_new();
         w->counter_tuples = tc_strtab_new();
+        w->chain_tuples = tc_strtab_new();
         *slot = (uintptr_t)w;
         tc_vec_push(&facts->all, w);
     }
@@ -84,6 +85,8 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_map_release(&w->read);
     tc_strtab_free(w->label_tuples);
     tc_strtab_free(w->counter_tuples);
+    tc_strtab_free(w->chain_tuples);
+    tc_map_release(&w->chains);
     tc_map_release(&w->producers);
     tc_map_release(&w->old_producers);
     tc_map_release(&w->writers);

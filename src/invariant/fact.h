@@ -35,15 +35,16 @@ enum tc_subject_kind {
 };
 
 /* What tells subjects of one kind apart; TC_NO_SYM where it does not apply. */
-#define TC_FACT_FIELD_MAP(X)                                                \
-    X(FN, "fn")       /* an API, root.forward, or a kind of call */         \
-    X(OF, "of")       /* class of the receiver */                           \
-    X(IN, "in")       /* the traced call around it; of a flow where from */ \
-    X(IN_OF, "in_of") /* class of the receiver of that one; which result */ \
-    X(STAGE, "stage")                                                       \
-    X(GRAD, "grad") /* "off" */                                             \
-    X(NAME, "name") /* of a variable, an operand; number of a call */       \
-    X(BY, "by")     /* the call that changed it; of a call: that made its first operand */
+#define TC_FACT_FIELD_MAP(X)                                                                \
+    X(FN, "fn")       /* an API, root.forward, or a kind of call */                         \
+    X(OF, "of")       /* class of the receiver */                                           \
+    X(IN, "in")       /* the traced call around it; of a flow where from */                 \
+    X(IN_OF, "in_of") /* class of the receiver of that one; which result */                 \
+    X(STAGE, "stage")                                                                       \
+    X(GRAD, "grad") /* "off" */                                                             \
+    X(NAME, "name") /* of a variable, an operand; number of a call */                       \
+    X(BY, "by")     /* the call that changed it; of a call: that made its first operand; or \
+                             several, with TC_FACT_CHAINED between them */
 
 enum tc_fact_field {
 #define X(name, text) TC_FACT_##name,
@@ -51,6 +52,9 @@ enum tc_fact_field {
 #undef X
     TC_FACT_FIELDS
 };
+
+/* Between the names of BY where several calls made the first operand, each from the next. */
+#define TC_FACT_CHAINED " of "
 
 /* Attributes, and their texts in files; src/fact/attribute.c says what each means. */
 #define TC_ATTRIBUTE_MAP(X)             \

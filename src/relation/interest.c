@@ -90,6 +90,22 @@ static void add_every_call(struct tc_interest *interest, bool with_operators)
             tc_strtab_intern_text(interest->roles, tc_role_text((enum tc_role)role));
 }
 
+/* One call, or several that made an operand one after the other. */
+static void add_calls(struct tc_interest *interest, const char *names)
+{
+    struct tc_strbuf name = TC_STRBUF_INIT;
+
+    for (const char *end; *names; names = *end ? end + strlen(TC_FACT_CHAINED) : end) {
+        end = strstr(names, TC_FACT_CHAINED);
+        end = end ? end : names + strlen(names);
+        tc_strbuf_reset(&name);
+        tc_strbuf_add(&name, names, (size_t)(end - names));
+        if (strchr(name.text, '.'))
+            add_descriptor(interest, name.text);
+    }
+    tc_strbuf_release(&name);
+}
+
 /* Calls by name, those around them and those that operands come from; variables. */
 static void add_fact(struct tc_interest *interest, const struct tc_strtab *symbols,
                      const struct tc_fact *fact)
@@ -110,8 +126,8 @@ static void add_fact(struct tc_interest *interest, const struct tc_strtab *symbo
     interest->variables |= fact->attribute == TC_ATTRIBUTE_MADE_OF;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         tc_sym name = fact->subject.fields[names[i]];
-        if (name != TC_NO_SYM && strchr(tc_strtab_text(symbols, name), '.'))
-            add_descriptor(interest, tc_strtab_text(symbols, name));
+        if (name != TC_NO_SYM)
+            add_calls(interest, tc_strtab_text(symbols, name));
     }
     if (fact->attribute != TC_ATTRIBUTE_SOURCE || !strchr(value, '.'))
         return;
