@@ -300,7 +300,8 @@ static bool is_left_out(const struct tc_thread *thread, const struct tc_api *api
 }
 
 /* Of what a line of the user's makes of the items of one batch so much is told: a script has the
- * same few lines for all of them. */
+ * same few lines for all of them. What comes later is told where its place, or its function, has
+ * not been: an item may begin with a loop. */
 #define MAX_IN_BATCH 32
 /* Of functions that the script defines. */
 #define MAX_OWN_IN_BATCH 8
@@ -308,21 +309,32 @@ static bool is_left_out(const struct tc_thread *thread, const struct tc_api *api
 struct batch_told {
     int64_t batch;
     unsigned n;
+    struct tc_map met; /* places, or functions */
 };
 
-/* Has enough been told of the batch that is being made, if one is? */
-static bool is_batch_told(const struct tc_thread *thread, struct batch_told *told, unsigned max)
+/* Has enough been told of the batch that is being made, if one is, and of this in it? */
+static bool is_batch_told(const struct tc_thread *thread, struct batch_told *told, unsigned max,
+                          uint64_t of)
 {
     const struct tc_open_call *items = thread->stack.items;
+    bool is_new;
 
     for (size_t i = 0; i < thread->stack.n; i++) {
         if (items[i].api->role != TC_ROLE_DATA)
             continue;
+        if (told->batch != items[i].id)
+            tc_map_clear(&told->met);
         told->n = told->batch == items[i].id ? told->n : 0;
         told->batch = items[i].id;
-        return ++told->n > max;
+        (void)tc_map_at(&told->met, of, &is_new);
+        return ++told->n > max && !is_new;
     }
     return false;
+}
+
+static uint64_t place_key(const struct tc_place_in_code *place)
+{
+    return tc_hash_mix((uintptr_t)place->code, (uint64_t)place->instruction, 0);
 }
 
 /* Of the thread that trains alone. */
@@ -336,8 +348,7 @@ static bool is_place_told(const struct tc_place_in_code *place)
     if (tc_agent.step != step)
         tc_map_clear(&counts);
     step = tc_agent.step;
-    uint64_t *count = tc_map_at(
-        &counts, tc_hash_mix((uintptr_t)place->code, (uint64_t)place->instruction, 0), &is_new);
+    uint64_t *count = tc_map_at(&counts, place_key(place), &is_new);
     if (++*count <= TC_ROLE_MAX_AT_A_PLACE)
         return false;
     if (!is_noted)
@@ -358,7 +369,8 @@ static bool is_own(struct tc_thread *thread)
     thread->guard++;
     is_user = tc_frames_user_place(&place);
     thread->guard--;
-    return is_user && !is_batch_told(thread, &told, MAX_IN_BATCH) && !is_place_told(&place);
+    return is_user && !is_batch_told(thread, &told, MAX_IN_BATCH, place_key(&place)) &&
+           !is_place_told(&place);
 }
 
 /* A function that the script defines, whoever calls it. */
@@ -370,7 +382,8 @@ static bool is_of_script(const struct tc_thread *thread, struct tc_api *api)
         return false;
     api->n_told = api->told_step == tc_agent.step ? api->n_told : 0;
     api->told_step = tc_agent.step;
-    if (api->n_told >= TC_ROLE_MAX_OF_A_FUNCTION || is_batch_told(thread, &told, MAX_OWN_IN_BATCH))
+    if (api->n_told >= TC_ROLE_MAX_OF_A_FUNCTION ||
+        is_batch_told(thread, &told, MAX_OWN_IN_BATCH, (uintptr_t)api))
         return false;
     api->n_told++;
     return true;
