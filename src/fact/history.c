@@ -11,9 +11,9 @@
 /* So many calls are known by their operands. */
 #define MAX_KNOWN ((size_t)1 << 18)
 /* Sizes are alike up to this factor: a loss falls between epochs, and batches differ. */
-#define MAX_RATIO 5.0
-/* Weight of the newest number in the mean of those in training. */
-#define NEWEST 0.1
+#define MAX_RATIO 5.0F
+/* How far a bound of those in training goes towards the newest one within it. */
+#define NEWEST 0.1F
 
 void tc_fact_history_release(struct tc_fact_history *history)
 {
@@ -177,20 +177,15 @@ const char *tc_fact_meet_last(struct tc_fact_history *history, uint64_t place, u
     return is_new ? NULL : before == digest ? "true" : "false";
 }
 
-static double as_double(uint64_t bits)
+/* Between which sizes the last ones in training lay. */
+struct sizes {
+    float low, high;
+};
+
+/* A bound goes at once where a size lies beyond it, and back slowly: one batch may be hard. */
+static float follow(float bound, float size, bool is_beyond)
 {
-    double x;
-
-    memcpy(&x, &bits, sizeof(x));
-    return x;
-}
-
-static uint64_t as_bits(double x)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &x, sizeof(bits));
-    return bits;
+    return isnan(bound) || is_beyond ? size : bound + NEWEST * (size - bound);
 }
 
 const char *tc_fact_meet_size(struct tc_fact_history *history, uint64_t place, double size,
@@ -198,16 +193,19 @@ const char *tc_fact_meet_size(struct tc_fact_history *history, uint64_t place, d
 {
     bool is_new;
     uint64_t *known = tc_map_at(&history->sizes, place, &is_new);
-    const double before = is_new ? NAN : as_double(*known);
+    struct sizes before = {NAN, NAN};
+    const float now = (float)fabs(size);
 
-    size = fabs(size);
-    if (is_training)
-        *known = as_bits(isnan(before) ? size : before + NEWEST * (size - before));
-    else if (is_new)
-        *known = as_bits(NAN);
-    if (is_training || isnan(before) || !isfinite(size))
+    if (!is_new)
+        memcpy(&before, known, sizeof(before));
+    if (is_training) {
+        before.low = follow(before.low, now, now < before.low);
+        before.high = follow(before.high, now, now > before.high);
+    }
+    memcpy(known, &before, sizeof(before));
+    if (is_training || isnan(before.low) || !isfinite(now))
         return NULL;
-    if (size > MAX_RATIO * before)
+    if (now > MAX_RATIO * before.high)
         return "larger";
-    return size * MAX_RATIO < before ? "smaller" : "like";
+    return now * MAX_RATIO < before.low ? "smaller" : "like";
 }

@@ -25,7 +25,7 @@ struct tc_fact_history {
     struct tc_map batches;  /* digest of a batch → serial of the iterator that gave it first */
     struct tc_map operands; /* call and serials of its tensors → 1 */
     struct tc_map draws;    /* call and digest of its result → 1 */
-    struct tc_map sizes;    /* call and place of an operand → how large in training, a double */
+    struct tc_map sizes;    /* call and place of an operand → the sizes in training, two floats */
     struct tc_map rows;     /* digest of a row of a batch → serial of the last iterator with it */
     struct tc_fact_batch batches_of_rows[TC_FACT_BATCHES];
     size_t next_batch;
