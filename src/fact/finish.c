@@ -134,19 +134,35 @@ static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
 /* Of calls of one API, fewer than one of so many are those of a stage by chance. */
 #define MIN_PART 8
 
-/* How often calls of the subject are made in all stages. */
-static uint64_t count_all(const struct tc_fact_watch *w, const struct tc_subject *subject)
+static const struct tc_fact_label *label_of(const struct tc_fact_watch *w,
+                                            const struct tc_subject *subject)
 {
     const tc_sym pair[2] = {subject->fields[TC_FACT_FN], subject->fields[TC_FACT_OF]};
     const tc_sym label = tc_strtab_find(w->label_tuples, pair, sizeof(pair));
 
-    return label == TC_NO_SYM ? 0 : w->labels.items[label].n;
+    return label == TC_NO_SYM ? NULL : &w->labels.items[label];
+}
+
+/* Is it called wherever the script happens to be? */
+static bool tells_no_stage(const struct tc_fact_watch *w, const struct tc_subject *subject)
+{
+    const struct tc_fact_label *label = label_of(w, subject);
+
+    return label && label->is_operator;
+}
+
+/* How often calls of the subject are made in all stages. */
+static uint64_t count_all(const struct tc_fact_watch *w, const struct tc_subject *subject)
+{
+    const struct tc_fact_label *label = label_of(w, subject);
+
+    return label ? label->n : 0;
 }
 
 /*
  * Its calls of one stage: what is set to zero for each evaluation is set to zero elsewhere, too.
  * The stage of what is called once and after the last step is that in which the run happened to
- * end.
+ * end; of what is seldom called, and mostly in another stage, that in which it happened to be.
  */
 static void say_present(struct tc_facts *facts, const struct tc_fact_watch *w,
                         const struct tc_fact_counter *c)
@@ -156,7 +172,10 @@ static void say_present(struct tc_facts *facts, const struct tc_fact_watch *w,
 
     if (!facts->table.is_judging && c->n_all == 1 && c->n == 1)
         return;
-    if (!facts->table.is_judging && c->n_all * MIN_PART < count_all(w, &subject))
+    const uint64_t n_elsewhere = count_all(w, &subject) - c->n_all;
+    if (!facts->table.is_judging &&
+        (c->n_all * (MIN_PART - 1) < n_elsewhere ||
+         (tells_no_stage(w, &subject) && c->n_all < TC_FACT_MIN_MET && c->n_all < n_elsewhere)))
         return;
     subject.kind = TC_SUBJECT_RUN;
     tc_fact_say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &met);
@@ -234,6 +253,22 @@ static const struct tc_fact_watch *first_watch(const struct tc_facts *facts)
     return first;
 }
 
+/* Did the operand come from elsewhere, in a call that this run made? A list that is longer than
+ * usual, or a call that is gone, shows no operand to come from anywhere. */
+static bool comes_from_elsewhere(const struct tc_facts *facts, const struct tc_subject *flow)
+{
+    for (size_t i = 0; i < facts->all.n; i++)
+        for (size_t j = 0; j < facts->all.items[i]->counters.n; j++) {
+            struct tc_subject other = facts->all.items[i]->counters.items[j].subject;
+            other.fields[TC_FACT_IN] = flow->fields[TC_FACT_IN];
+            other.fields[TC_FACT_IN_OF] = flow->fields[TC_FACT_IN_OF];
+            if (facts->all.items[i]->counters.items[j].n_all &&
+                !memcmp(&other, flow, sizeof(other)))
+                return true;
+        }
+    return false;
+}
+
 static void miss_calls(struct tc_facts *facts)
 {
     const struct tc_fact_watch *w = first_watch(facts);
@@ -243,7 +278,9 @@ static void miss_calls(struct tc_facts *facts)
         struct tc_place place = tc_fact_end_of(w);
         if ((slot->fact.attribute != TC_ATTRIBUTE_PRESENT &&
              slot->fact.attribute != TC_ATTRIBUTE_FLOWS_EVER) ||
-            slot->held || slot->broken)
+            slot->held || slot->broken ||
+            (slot->fact.attribute == TC_ATTRIBUTE_FLOWS_EVER &&
+             !comes_from_elsewhere(facts, &slot->fact.subject)))
             continue;
         tc_fact_say(facts, &slot->fact.subject, TC_NO_SYM, (enum tc_attribute)slot->fact.attribute,
                     "false");
