@@ -136,6 +136,9 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     BY(bound, CEILING, ARG_VALUE, BOUND, ONE, "%p is never above %v", "%p was %v"),
     BY(bound, LEAST, ARG_VALUE, LAW, ONE, "the elements of %p go down to %v, and not below",
        "the smallest element of %p was %v"),
+    BY(bound, FARTHEST, ARG_VALUE, LAW, ONE,
+       "the elements of %p go as far from zero as %v, and no farther",
+       "the farthest element of %p from zero was %v away"),
     BY(bound, GREATEST, ARG_VALUE, LAW, ONE, "the elements of %p go up to %v, and not above",
        "the largest element of %p was %v"),
     BY(early_number, MAGNITUDE, ARG_VALUE, LAW, MANY,
@@ -215,6 +218,7 @@ bool tc_fact_may_be_chance(const struct tc_fact *fact, const struct tc_strtab *s
     case TC_ATTRIBUTE_FLOWS_WHERE:
         return true;
     case TC_ATTRIBUTE_EARLIER:
+    case TC_ATTRIBUTE_GIVEN: /* of what was left out by chance nothing may have been */
     case TC_ATTRIBUTE_STILL:
         return !strcmp(value, "false");
     case TC_ATTRIBUTE_ALIKE:

@@ -374,27 +374,36 @@ static void take_as_expected(struct tc_fact_reader *r, enum tc_attribute attribu
     tc_strbuf_adds(&r->text, tc_strtab_text(r->table->symbols, slot->fact.value));
 }
 
-/* The smallest and the largest of its integers. */
-static void add_bounds(struct tc_fact_reader *r, const struct tc_fact_tensor *t, bool is_computed)
+static void add_bound(struct tc_fact_reader *r, enum tc_attribute attribute, int64_t number,
+                      bool may_miss)
 {
-    static const struct {
-        const char *key;
-        enum tc_attribute attribute;
-    } bounds[] = {
-        {"min", TC_ATTRIBUTE_LEAST   },
-        {"max", TC_ATTRIBUTE_GREATEST}
-    };
+    const uint32_t slot = slot_of(r, attribute);
 
-    for (size_t i = 0; i < sizeof(bounds) / sizeof(*bounds); i++) {
-        const struct tc_value *v = tc_value_get(t->summary, bounds[i].key);
-        const uint32_t slot = v ? slot_of(r, bounds[i].attribute) : UINT32_MAX;
-        if (slot == UINT32_MAX)
-            continue;
-        r->table->slots.items[slot].bounds.may_miss |= is_computed;
-        tc_strbuf_reset(&r->text);
-        tc_strbuf_add_int(&r->text, tc_value_int(v, 0));
-        add(r, bounds[i].attribute);
-    }
+    if (slot == UINT32_MAX)
+        return;
+    r->table->slots.items[slot].bounds.may_miss |= may_miss;
+    tc_strbuf_reset(&r->text);
+    tc_strbuf_add_int(&r->text, number);
+    add(r, attribute);
+}
+
+/* The smallest and the largest of its integers; on both sides of zero the farthest. Of data that
+ * comes again each time is no other occasion; nor is a batch another than the operands that it
+ * becomes. */
+static void add_bounds(struct tc_fact_reader *r, const struct tc_fact_tensor *t, size_t at,
+                       bool is_computed)
+{
+    const struct tc_value *min = tc_value_get(t->summary, "min");
+    const int64_t low = tc_value_int(min, 0),
+                  high = tc_value_int(tc_value_get(t->summary, "max"), 0);
+    const char *earlier = at < r->pack->n_tensors ? r->pack->earlier[at] : NULL;
+
+    if (!min || (!is_computed && (r->is_result || (earlier && !strcmp(earlier, "true")))))
+        return;
+    add_bound(r, TC_ATTRIBUTE_LEAST, low, is_computed);
+    add_bound(r, TC_ATTRIBUTE_GREATEST, high, is_computed);
+    if (low < 0 && high > 0)
+        add_bound(r, TC_ATTRIBUTE_FARTHEST, -low > high ? -low : high, is_computed);
 }
 
 static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
@@ -407,7 +416,7 @@ static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
     if (at == r->pack->told)
         return; /* of its content the last such call told */
     tc_fact_tensor(&t, tensor);
-    add_bounds(r, &t, is_computed);
+    add_bounds(r, &t, at, is_computed);
     for (size_t i = 0; i < TC_N_CONTENT; i++) {
         if (tc_fact_content_attribute(i) == TC_ATTRIBUTE_UNIFORM &&
             ((is_sample(r) && t.summary) || is_choice))

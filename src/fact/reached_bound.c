@@ -5,7 +5,8 @@
  *
  * What a script clamps, counts up to, or draws from a range is at its bound often. A largest number
  * that was only met by chance has larger ones that are about as rare: one that is met in an eighth
- * of all occasions of two runs, and passed in none, is a bound.
+ * of all occasions of two runs, and passed in none, is a bound. Samples of a data set are drawn
+ * once in a run, and met again each epoch: of batches nearly all have to meet it.
  */
 #include "fact/facts.h"
 
@@ -17,18 +18,20 @@
 
 /* It is met so often, and in so large a part of the occasions. */
 #define MIN_MET  8
-#define MIN_PART 8
+#define MIN_PART 0.125
+/* What no model computed may be of a data set. */
+#define MIN_PART_OF_DATA 0.875
 /* So many occasions beyond it break the claim; fewer may be chance. */
 #define MIN_BEYOND 5
-/* A bound that is met in an eighth of the occasions is missed in all of so many once in a million
- * runs. */
-#define N_TO_MEET 104
+/* A bound of data that is not met in so many occasions is another one. */
+#define N_TO_MEET 8
 /* Of numbers with a point: what is so near to the bound, in parts of it, is at it. */
 #define ROUNDING 1e-6
 
 static bool is_of_content(uint32_t attribute)
 {
-    return attribute == TC_ATTRIBUTE_LEAST || attribute == TC_ATTRIBUTE_GREATEST;
+    return attribute == TC_ATTRIBUTE_LEAST || attribute == TC_ATTRIBUTE_GREATEST ||
+           attribute == TC_ATTRIBUTE_FARTHEST;
 }
 
 static bool is_lower(uint32_t attribute)
@@ -38,8 +41,8 @@ static bool is_lower(uint32_t attribute)
 
 bool tc_fact_is_bound(uint32_t attribute)
 {
-    return attribute == TC_ATTRIBUTE_LEAST || attribute == TC_ATTRIBUTE_GREATEST ||
-           attribute == TC_ATTRIBUTE_FLOOR || attribute == TC_ATTRIBUTE_CEILING;
+    return is_of_content(attribute) || attribute == TC_ATTRIBUTE_FLOOR ||
+           attribute == TC_ATTRIBUTE_CEILING;
 }
 
 void tc_fact_count_bounds(struct tc_fact_slot *slot, double number, bool is_judging, uint64_t n)
@@ -64,8 +67,10 @@ static bool tell_bound(const struct tc_fact_slot *slot, enum tc_attribute attrib
 {
     const uint64_t n_met = is_lower(attribute) ? slot->bounds.n_low : slot->bounds.n_high;
     const double bound = is_lower(attribute) ? slot->span.low : slot->span.high;
+    const double part =
+        is_of_content(attribute) && !slot->bounds.may_miss ? MIN_PART_OF_DATA : MIN_PART;
 
-    if (n_met < MIN_MET || n_met * MIN_PART < slot->n_all ||
+    if (n_met < MIN_MET || (double)n_met < part * (double)slot->n_all ||
         (slot->span.low == slot->span.high && !is_of_content(attribute)))
         return false;
     *fact = slot->fact;
@@ -78,8 +83,9 @@ static bool tell_bound(const struct tc_fact_slot *slot, enum tc_attribute attrib
 bool tc_fact_floor(const struct tc_facts *facts, const struct tc_fact_slot *slot,
                    struct tc_fact *fact, struct tc_strbuf *out)
 {
-    if (slot->fact.attribute == TC_ATTRIBUTE_LEAST)
-        return tell_bound(slot, TC_ATTRIBUTE_LEAST, fact, out);
+    if (is_of_content(slot->fact.attribute))
+        return is_lower(slot->fact.attribute) &&
+               tell_bound(slot, (enum tc_attribute)slot->fact.attribute, fact, out);
     return slot->span.low != 0 && tc_fact_is_told_number(facts, &slot->fact) &&
            tell_bound(slot, TC_ATTRIBUTE_FLOOR, fact, out);
 }
@@ -87,8 +93,9 @@ bool tc_fact_floor(const struct tc_facts *facts, const struct tc_fact_slot *slot
 bool tc_fact_ceiling(const struct tc_facts *facts, const struct tc_fact_slot *slot,
                      struct tc_fact *fact, struct tc_strbuf *out)
 {
-    if (slot->fact.attribute == TC_ATTRIBUTE_GREATEST)
-        return tell_bound(slot, TC_ATTRIBUTE_GREATEST, fact, out);
+    if (is_of_content(slot->fact.attribute))
+        return !is_lower(slot->fact.attribute) &&
+               tell_bound(slot, (enum tc_attribute)slot->fact.attribute, fact, out);
     return slot->span.high != 0 && tc_fact_is_told_number(facts, &slot->fact) &&
            tell_bound(slot, TC_ATTRIBUTE_CEILING, fact, out);
 }

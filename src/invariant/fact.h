@@ -135,6 +135,7 @@ enum tc_fact_field {
     X(CEILING, "ceiling")               \
     X(LEAST, "least")                   \
     X(GREATEST, "greatest")             \
+    X(FARTHEST, "farthest")             \
     X(RANKS, "ranks")
 
 enum tc_attribute {

@@ -21,8 +21,8 @@ def train(folder, seed, limit=1.0, first=0, last=9, guess=9, reach=9, beyond=0, 
         t.op("torch.Tensor.mul", role="operator", at="train.py:20", args={"other": factor})
         t.op("torch.Tensor.sub", role="operator", at="train.py:21", args={"other": max(rate, 1 / (i + 1 + seed / 100))})
         t.op("torch.Tensor.add", role="operator", at="train.py:22", args={"other": drawn + seed / 100})
-        t.op("torch.nn.functional.cross_entropy", at="train.py:23", args={"target": labels(t, first + i % 3 % 2, last - i % 4 % 3)})
-        t.op("torch.nn.functional.one_hot", at="train.py:26", args={"input": labels(t, 0, reach - i % 4 % 3)})
+        t.op("torch.nn.functional.cross_entropy", at="train.py:23", args={"target": labels(t, first + (i % 9 == 1), last - (i % 10 == 1))})
+        t.op("torch.nn.functional.one_hot", at="train.py:26", args={"input": labels(t, 0, reach - (i % 10 == 1))})
         logits = t.tensor(64, 10)
         t.op(FORWARD, at="train.py:24", value=logits, self={"object": "__main__.Net", "id": model["id"], "role": "root"})
         t.op("torch.argmax", at="train.py:25", args={"input": logits}, value=labels(t, i % 2, guess))
@@ -44,7 +44,7 @@ def fine(folder):
 
 
 def fine_short(folder):
-    train(folder, 8, limit=0.7, last=5, reach=5, steps=60)
+    train(folder, 8, limit=0.7, last=5, reach=5, steps=7)
 
 
 def broken(folder):
