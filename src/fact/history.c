@@ -84,9 +84,13 @@ const char *tc_fact_meet_batch(struct tc_fact_history *history, const struct tc_
 /* Digits of a row. */
 #define ROW 8
 
+/* Few may be equal by chance. */
 static const char *share(size_t n, size_t of)
 {
-    return n == 0 ? TC_FACT_NONE : n < of ? TC_FACT_SOME : "\"all\"";
+    return n == 0              ? TC_FACT_NONE
+           : n * MIN_PART < of ? TC_FACT_FEW
+           : n < of            ? TC_FACT_SOME
+                               : "\"all\"";
 }
 
 /* Of the first tensor that has rows: those beside it are of the same samples. */
@@ -146,8 +150,6 @@ const char *tc_fact_meet_trained(struct tc_fact_history *history, struct tc_str 
         else
             n_known += tc_map_get(&history->trained, row, &known);
     }
-    if (!is_training && n_known && n_known * MIN_PART < rows.size / ROW)
-        return TC_FACT_FEW; /* they may be equal by chance */
     return is_training ? NULL : share(n_known, rows.size / ROW);
 }
 
