@@ -166,13 +166,16 @@ class Facts(Process):
                 self.say_again(call, "again_here", (call["name"], me["id"], "here", *call["operands"]))
 
     def say_by_maker(self, call, args):
-        """Numbers, texts and truth values once more, by what made the first operand."""
+        """Numbers, texts and truth values once more, and what made the other tensors, by what made the first operand."""
         n_args = len(tensors(args))
         first = n_args if n_args < len(call["operands"]) else 0
         if not isinstance(args, dict) or first >= min(len(call["operands"]), N_SOURCES):
             return
         subject = call["subject"] | {"by": self.source(call["operands"][first])}
         for key, item in args.items():
+            place = call["operands"].index(item["id"]) if is_tensor(item) and item.get("id") in call["operands"] else N_SOURCES
+            if place < N_SOURCES and place != first:
+                self.say(subject, f"args.{key}", "source", self.source(item["id"]))
             for path, value in scalars(item, f"args.{key}"):
                 self.say(subject, path, "value", value)
 
