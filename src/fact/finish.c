@@ -351,6 +351,7 @@ static void judge_counted(struct tc_facts *facts)
         struct tc_fact_slot *slot = &facts->table.slots.items[i];
         struct tc_place place = tc_fact_end_of(w);
         place.at = slot->at == TC_NO_SYM ? place.at : slot->at;
+        place = slot->bounds.n_beyond ? slot->bounds.first : place;
         tc_fact_tell_rare(facts, (uint32_t)i, w->last_lead);
         tc_strbuf_reset(&text);
         const enum tc_fact_run outcome =

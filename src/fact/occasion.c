@@ -141,12 +141,16 @@ static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uin
                   tc_fact_lead lead, const struct tc_place *place)
 {
     struct tc_fact_slot *slot = &facts->table.slots.items[entry->slot];
+    struct tc_place here;
 
     if (tc_fact_entry_breaks(&facts->table, entry)) {
         judge_broken(facts, entry, times, lead, place);
         return;
     }
+    const bool was_within = !slot->bounds.n_beyond;
     tc_fact_table_count(&facts->table, entry, times);
+    if (was_within && slot->bounds.n_beyond)
+        slot->bounds.first = *place_of(facts, place, &here);
     if (tc_fact_slot_rule(slot)->of_run && facts->event->call)
         slot->at = tc_call_at(facts->event->call);
     if (!tc_fact_slot_rule(slot)->of_run)

@@ -109,7 +109,7 @@ static enum tc_fact_run passed(const struct tc_strtab *symbols, const struct tc_
     if (slot->is_mixed)
         return TC_FACT_RUN_UNDECIDED;
     if (b->n_beyond >= MIN_BEYOND) {
-        tc_strbuf_addf(out, "\"%.15g\"", b->beyond);
+        tc_strbuf_addf(out, "\"%.*g\"", is_of_content(slot->fact.attribute) ? 15 : 6, b->beyond);
         return TC_FACT_RUN_BROKEN;
     }
     if (b->n_met)

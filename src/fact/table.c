@@ -226,7 +226,7 @@ void tc_fact_table_count(struct tc_fact_table *table, const struct tc_fact_entry
         return;
     }
     slot->n_all += n;
-    if (!isnan(entry->number))
+    if (!isnan(entry->number) && (!table->is_judging || tc_fact_is_bound(slot->fact.attribute)))
         tc_fact_count_bounds(slot, entry->number, table->is_judging, n);
     if (entry->value == TC_NO_SYM)
         return;

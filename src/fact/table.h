@@ -31,7 +31,8 @@ struct tc_fact_bounds {
     uint64_t n_low, n_high;
     double expected, beyond; /* beyond: the farthest */
     uint64_t n_met, n_beyond;
-    bool may_miss; /* what a model computes need not reach it */
+    bool may_miss;         /* what a model computes need not reach it */
+    struct tc_place first; /* of the first occasion beyond it */
 };
 
 /* So many breaches of what may be chance are told: see occasion.c. */
