@@ -172,7 +172,8 @@ static void say_present(struct tc_facts *facts, const struct tc_fact_watch *w,
 
     if (!facts->table.is_judging && c->n_all == 1 && c->n == 1)
         return;
-    const uint64_t n_elsewhere = count_all(w, &subject) - c->n_all;
+    const uint64_t n_calls = count_all(w, &subject);
+    const uint64_t n_elsewhere = n_calls > c->n_all ? n_calls - c->n_all : 0;
     if (!facts->table.is_judging &&
         (c->n_all * (MIN_PART - 1) < n_elsewhere ||
          (tells_no_stage(w, &subject) && c->n_all < TC_FACT_MIN_MET && c->n_all < n_elsewhere)))

@@ -10,7 +10,6 @@
  */
 #include "fact/facts.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -56,7 +55,9 @@ void tc_fact_count_bounds(struct tc_fact_slot *slot, double number, bool is_judg
                (is_of_content(slot->fact.attribute) ? 0 : ROUNDING * fabs(b->expected))) {
         b->n_met += n;
     } else if (is_lower(slot->fact.attribute) == (number < b->expected)) {
-        b->beyond = !b->n_beyond || fabs(number) > fabs(b->beyond) ? number : b->beyond;
+        b->beyond = !b->n_beyond || fabs(number - b->expected) > fabs(b->beyond - b->expected)
+                        ? number
+                        : b->beyond;
         b->n_beyond += n;
     }
 }
