@@ -205,6 +205,15 @@ static uint32_t label_of(struct tc_facts *facts, struct tc_fact_watch *w,
     return label;
 }
 
+struct tc_fact_label *tc_fact_label_of(const struct tc_fact_watch *w,
+                                       const struct tc_subject *subject)
+{
+    const tc_sym pair[2] = {subject->fields[TC_FACT_FN], subject->fields[TC_FACT_OF]};
+    const tc_sym label = tc_strtab_find(w->label_tuples, pair, sizeof(pair));
+
+    return label == TC_NO_SYM ? NULL : &w->labels.items[label];
+}
+
 static bool has_gradients(const struct tc_call *call)
 {
     const struct tc_value *grad = tc_value_get(call->ctx, "grad");
@@ -839,7 +848,7 @@ static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
     if (open->beside)
         tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_BESIDE,
                          (struct tc_str){open->beside, (uint32_t)strlen(open->beside)});
-    if (open->rows && !(facts->table.is_judging && !strcmp(open->rows, TC_FACT_FEW)))
+    if (open->rows)
         tc_fact_add_json(&reader, "value", TC_ATTRIBUTE_ROWS_AGAIN, open->rows);
     add_again(&reader, "value", TC_ATTRIBUTE_REPEATS, open->drawn);
     tc_strbuf_release(&same);

@@ -8,9 +8,6 @@
  */
 #include "fact/facts.h"
 
-#include "base/hash.h"
-#include "replay/symbols.h"
-
 /* So many tensors are known by their chains before all are forgotten. */
 #define MAX_TENSORS ((size_t)1 << 19)
 
@@ -54,13 +51,13 @@ void tc_fact_chain_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     if (first >= facts->sources.n || facts->sources.items[first] == TC_NO_SYM)
         return;
     open->chain = chain_of(w, pack->tensors[first], facts->sources.items[first]);
-    tc_strbuf_add(&pack->bytes, &open->chain, sizeof(open->chain));
     if (open->by_subject == UINT32_MAX || open->chain.calls[1] == TC_NO_SYM ||
         call->role != TC_ROLE_OPERATOR)
         return;
     subject = tc_fact_table_subject_at(&facts->table, open->subject);
     subject.fields[TC_FACT_BY] = name_of(facts->table.symbols, &open->chain);
     open->chain_subject = tc_fact_table_subject(&facts->table, &subject);
+    tc_strbuf_add(&pack->bytes, &open->chain_subject, sizeof(open->chain_subject));
 }
 
 /* A chain begins with what is written to an operand, and with one API on its own result: loops do

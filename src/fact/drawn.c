@@ -67,10 +67,9 @@ void tc_fact_take_back_drawn(struct tc_facts *facts, struct tc_fact_watch *w)
             continue;
         tc_fact_table_add(&facts->table, tc_fact_counter_slot(facts, c, TC_FACT_TALLY_FIRST),
                           TC_FACT_DRAWN, strlen(TC_FACT_DRAWN), &facts->entries);
-        const tc_sym pair[2] = {c->subject.fields[TC_FACT_FN], c->subject.fields[TC_FACT_OF]};
-        const tc_sym label = tc_strtab_find(w->label_tuples, pair, sizeof(pair));
-        if (label != TC_NO_SYM)
-            w->labels.items[label].is_drawn = true;
+        struct tc_fact_label *label = tc_fact_label_of(w, &c->subject);
+        if (label)
+            label->is_drawn = true;
     }
     for (size_t i = 0; i < w->changes.n; i++) {
         const struct tc_fact_changes *c = &w->changes.items[i];

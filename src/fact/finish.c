@@ -134,31 +134,6 @@ static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
 /* Of calls of one API, fewer than one of so many are those of a stage by chance. */
 #define MIN_PART 8
 
-static const struct tc_fact_label *label_of(const struct tc_fact_watch *w,
-                                            const struct tc_subject *subject)
-{
-    const tc_sym pair[2] = {subject->fields[TC_FACT_FN], subject->fields[TC_FACT_OF]};
-    const tc_sym label = tc_strtab_find(w->label_tuples, pair, sizeof(pair));
-
-    return label == TC_NO_SYM ? NULL : &w->labels.items[label];
-}
-
-/* Is it called wherever the script happens to be? */
-static bool tells_no_stage(const struct tc_fact_watch *w, const struct tc_subject *subject)
-{
-    const struct tc_fact_label *label = label_of(w, subject);
-
-    return label && label->is_operator;
-}
-
-/* How often calls of the subject are made in all stages. */
-static uint64_t count_all(const struct tc_fact_watch *w, const struct tc_subject *subject)
-{
-    const struct tc_fact_label *label = label_of(w, subject);
-
-    return label ? label->n : 0;
-}
-
 /*
  * Its calls of one stage: what is set to zero for each evaluation is set to zero elsewhere, too.
  * The stage of what is called once and after the last step is that in which the run happened to
@@ -172,11 +147,11 @@ static void say_present(struct tc_facts *facts, const struct tc_fact_watch *w,
 
     if (!facts->table.is_judging && c->n_all == 1 && c->n == 1)
         return;
-    const uint64_t n_calls = count_all(w, &subject);
-    const uint64_t n_elsewhere = n_calls > c->n_all ? n_calls - c->n_all : 0;
+    const struct tc_fact_label *label = tc_fact_label_of(w, &subject);
+    const uint64_t n_elsewhere = label && label->n > c->n_all ? label->n - c->n_all : 0;
     if (!facts->table.is_judging &&
         (c->n_all * (MIN_PART - 1) < n_elsewhere ||
-         (tells_no_stage(w, &subject) && c->n_all < TC_FACT_MIN_MET && c->n_all < n_elsewhere)))
+         (label && label->is_operator && c->n_all < TC_FACT_MIN_MET && c->n_all < n_elsewhere)))
         return;
     subject.kind = TC_SUBJECT_RUN;
     tc_fact_say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &met);

@@ -431,13 +431,18 @@ static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
     }
 }
 
+static void set_symbol(struct tc_fact_reader *r, tc_sym symbol)
+{
+    set_text(r, (struct tc_str){tc_strtab_text(r->table->symbols, symbol),
+                                (uint32_t)tc_strtab_size(r->table->symbols, symbol)});
+}
+
 /* A fact of the call with this first operand, and not of all its calls. */
 static void add_made(struct tc_fact_reader *r, tc_sym made)
 {
     const uint32_t subject = r->subject;
 
-    set_text(r, (struct tc_str){tc_strtab_text(r->table->symbols, made),
-                                (uint32_t)tc_strtab_size(r->table->symbols, made)});
+    set_symbol(r, made);
     r->subject = r->made_subject;
     add(r, TC_ATTRIBUTE_MADE_OF);
     r->subject = subject;
@@ -448,8 +453,7 @@ static void add_maker(struct tc_fact_reader *r, size_t i)
 {
     if (r->sources[i] == TC_NO_SYM || is_cut(r, r->sources[i]))
         return;
-    set_text(r, (struct tc_str){tc_strtab_text(r->table->symbols, r->sources[i]),
-                                (uint32_t)tc_strtab_size(r->table->symbols, r->sources[i])});
+    set_symbol(r, r->sources[i]);
     add(r, TC_ATTRIBUTE_SOURCE);
 }
 
@@ -465,8 +469,7 @@ static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
         set_text(r, (struct tc_str){r->pack->beside[i], (uint32_t)strlen(r->pack->beside[i])});
         add(r, TC_ATTRIBUTE_BESIDE);
     }
-    if (r->has_content && r->pack->trained[i] && !is_sample(r) &&
-        !(r->table->is_judging && !strcmp(r->pack->trained[i], TC_FACT_FEW)))
+    if (r->has_content && r->pack->trained[i] && !is_sample(r))
         add_as_it_is(r, TC_ATTRIBUTE_TRAINED_ON, r->pack->trained[i]);
     if (r->has_content && r->pack->earlier[i] && !is_sample(r))
         add_as_it_is(r, TC_ATTRIBUTE_EARLIER, r->pack->earlier[i]);

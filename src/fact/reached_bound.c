@@ -11,9 +11,6 @@
 #include "fact/facts.h"
 
 #include <math.h>
-#include <string.h>
-
-#include "replay/symbols.h"
 
 /* It is met so often, and in so large a part of the occasions. */
 #define MIN_MET  8
@@ -62,12 +59,17 @@ void tc_fact_count_bounds(struct tc_fact_slot *slot, double number, bool is_judg
     }
 }
 
-/* The attribute that tells of this side of the slot. */
+/* The slot's last number on the side of the attribute. */
+static double bound_of(const struct tc_fact_slot *slot, uint32_t attribute)
+{
+    return is_lower(attribute) ? slot->span.low : slot->span.high;
+}
+
+/* The bound on that side, if it is one, by this attribute. */
 static bool tell_bound(const struct tc_fact_slot *slot, enum tc_attribute attribute,
                        struct tc_fact *fact, struct tc_strbuf *out)
 {
     const uint64_t n_met = is_lower(attribute) ? slot->bounds.n_low : slot->bounds.n_high;
-    const double bound = is_lower(attribute) ? slot->span.low : slot->span.high;
     const double part =
         is_of_content(attribute) && !slot->bounds.may_miss ? MIN_PART_OF_DATA : MIN_PART;
 
@@ -76,29 +78,34 @@ static bool tell_bound(const struct tc_fact_slot *slot, enum tc_attribute attrib
         return false;
     *fact = slot->fact;
     fact->attribute = attribute;
-    tc_strbuf_addf(out, "%.15g", bound);
+    tc_strbuf_addf(out, "%.15g", bound_of(slot, attribute));
     return true;
 }
 
-/* A number that is never below zero has a sign, which varying_number.c tells. */
+/* What the slot says of one side. A number that does not pass zero has a sign, which
+ * varying_number.c tells. */
+static bool tell_side(const struct tc_facts *facts, const struct tc_fact_slot *slot,
+                      enum tc_attribute of_numbers, struct tc_fact *fact, struct tc_strbuf *out)
+{
+    const uint32_t attribute = slot->fact.attribute;
+
+    if (is_of_content(attribute))
+        return is_lower(attribute) == is_lower(of_numbers) &&
+               tell_bound(slot, (enum tc_attribute)attribute, fact, out);
+    return bound_of(slot, of_numbers) != 0 && tc_fact_is_told_number(facts, &slot->fact) &&
+           tell_bound(slot, of_numbers, fact, out);
+}
+
 bool tc_fact_floor(const struct tc_facts *facts, const struct tc_fact_slot *slot,
                    struct tc_fact *fact, struct tc_strbuf *out)
 {
-    if (is_of_content(slot->fact.attribute))
-        return is_lower(slot->fact.attribute) &&
-               tell_bound(slot, (enum tc_attribute)slot->fact.attribute, fact, out);
-    return slot->span.low != 0 && tc_fact_is_told_number(facts, &slot->fact) &&
-           tell_bound(slot, TC_ATTRIBUTE_FLOOR, fact, out);
+    return tell_side(facts, slot, TC_ATTRIBUTE_FLOOR, fact, out);
 }
 
 bool tc_fact_ceiling(const struct tc_facts *facts, const struct tc_fact_slot *slot,
                      struct tc_fact *fact, struct tc_strbuf *out)
 {
-    if (is_of_content(slot->fact.attribute))
-        return !is_lower(slot->fact.attribute) &&
-               tell_bound(slot, (enum tc_attribute)slot->fact.attribute, fact, out);
-    return slot->span.high != 0 && tc_fact_is_told_number(facts, &slot->fact) &&
-           tell_bound(slot, TC_ATTRIBUTE_CEILING, fact, out);
+    return tell_side(facts, slot, TC_ATTRIBUTE_CEILING, fact, out);
 }
 
 static enum tc_fact_run passed(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
@@ -117,8 +124,7 @@ static enum tc_fact_run passed(const struct tc_strtab *symbols, const struct tc_
         return TC_FACT_RUN_HELD;
     if (!is_of_content(slot->fact.attribute) || b->may_miss || slot->n_all < N_TO_MEET)
         return TC_FACT_RUN_UNDECIDED;
-    tc_strbuf_addf(out, "\"%.15g\"",
-                   is_lower(slot->fact.attribute) ? slot->span.low : slot->span.high);
+    tc_strbuf_addf(out, "\"%.15g\"", bound_of(slot, slot->fact.attribute));
     return TC_FACT_RUN_BROKEN;
 }
 

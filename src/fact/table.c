@@ -118,7 +118,7 @@ static unsigned last_value(const struct tc_fact_table *table, const struct tc_fa
     return strcmp(json, texts[last]) < 0 ? last : TC_FACT_VALUES;
 }
 
-static bool is_number(const char *json)
+bool tc_fact_is_number(const char *json)
 {
     return isdigit((unsigned char)json[0]) || json[0] == '-';
 }
@@ -149,13 +149,17 @@ static void widen(struct tc_fact_slot *slot, const char *json, size_t size, doub
     slot->span.n++;
 }
 
-/* Few are no breach where some are expected, nor is a bound that is not met where none are. */
+/* Few are no breach where some are expected, nor is a bound that is not met where none are. Few
+ * rows are no breach at all: they may be equal by chance. */
 static bool is_vague(const struct tc_fact_table *table, const struct tc_fact_slot *slot,
                      const char *json)
 {
     const bool is_none = !strcmp(tc_strtab_text(table->symbols, slot->fact.value), TC_FACT_NONE);
+    const bool is_of_rows = slot->fact.attribute == TC_ATTRIBUTE_ROWS_AGAIN ||
+                            slot->fact.attribute == TC_ATTRIBUTE_TRAINED_ON;
 
-    return !strcmp(json, TC_FACT_FEW) ? !is_none : !strcmp(json, TC_FACT_FREE) && is_none;
+    return !strcmp(json, TC_FACT_FEW) ? !is_none || is_of_rows
+                                      : !strcmp(json, TC_FACT_FREE) && is_none;
 }
 
 void tc_fact_table_add(struct tc_fact_table *table, uint32_t number, const char *json, size_t size,
@@ -167,7 +171,7 @@ void tc_fact_table_add(struct tc_fact_table *table, uint32_t number, const char 
     if (table->is_judging && is_vague(table, slot, json))
         return;
     const bool has_span = is_of_numbers(table, slot->fact.attribute);
-    const double as_number = has_span && is_number(json) ? strtod(json, NULL) : NAN;
+    const double as_number = has_span && tc_fact_is_number(json) ? strtod(json, NULL) : NAN;
     if (!isnan(as_number))
         widen(slot, json, size, as_number);
     tc_sym value = tc_strtab_find(table->symbols, json, size);

@@ -100,6 +100,8 @@ uint32_t tc_fact_table_slot(struct tc_fact_table *table, uint32_t subject, tc_sy
 /* Judge by this fact. */
 void tc_fact_table_expect(struct tc_fact_table *table, const struct tc_fact *fact);
 
+/* Is the JSON text a number? */
+bool tc_fact_is_number(const char *json);
 /* Say that the slot had this value, given as JSON text. Nothing is added where it does not matter.
  */
 void tc_fact_table_add(struct tc_fact_table *table, uint32_t slot, const char *json, size_t size,

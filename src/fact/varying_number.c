@@ -22,13 +22,6 @@
  * chance. */
 #define MIN_SURE 8
 
-static bool is_number(const struct tc_strtab *symbols, tc_sym value)
-{
-    const char *text = tc_strtab_text(symbols, value);
-
-    return (*text >= '0' && *text <= '9') || *text == '-';
-}
-
 /* Calls at the top of the script, of its own modules and methods, or of what it does in a backward.
  */
 bool tc_fact_is_told_number(const struct tc_facts *facts, const struct tc_fact *fact)
@@ -54,7 +47,7 @@ bool tc_fact_varied(const struct tc_facts *facts, const struct tc_fact_slot *slo
     if (!tc_fact_is_told_number(facts, &slot->fact) || is_of_receiver(facts, &slot->fact))
         return false; /* what a schedule remembers may go by losses */
     for (unsigned i = 0; i < slot->n_values; i++) {
-        if (!is_number(facts->table.symbols, slot->values[i]))
+        if (!tc_fact_is_number(tc_strtab_text(facts->table.symbols, slot->values[i])))
             return false;
         most = slot->n[i] > most ? slot->n[i] : most;
     }

@@ -332,13 +332,8 @@ static bool is_batch_told(const struct tc_thread *thread, struct batch_told *tol
     return false;
 }
 
-static uint64_t place_key(const struct tc_place_in_code *place)
-{
-    return tc_hash_mix((uintptr_t)place->code, (uint64_t)place->instruction, 0);
-}
-
 /* Of the thread that trains alone. */
-static bool is_place_told(const struct tc_place_in_code *place)
+static bool is_place_told(uint64_t place)
 {
     static struct tc_map counts; /* of the step: place → calls */
     static int64_t step;
@@ -348,7 +343,7 @@ static bool is_place_told(const struct tc_place_in_code *place)
     if (tc_agent.step != step)
         tc_map_clear(&counts);
     step = tc_agent.step;
-    uint64_t *count = tc_map_at(&counts, place_key(place), &is_new);
+    uint64_t *count = tc_map_at(&counts, place, &is_new);
     if (++*count <= TC_ROLE_MAX_AT_A_PLACE)
         return false;
     if (!is_noted)
@@ -369,8 +364,10 @@ static bool is_own(struct tc_thread *thread)
     thread->guard++;
     is_user = tc_frames_user_place(&place);
     thread->guard--;
-    return is_user && !is_batch_told(thread, &told, MAX_IN_BATCH, place_key(&place)) &&
-           !is_place_told(&place);
+    if (!is_user)
+        return false;
+    const uint64_t key = tc_hash_mix((uintptr_t)place.code, (uint64_t)place.instruction, 0);
+    return !is_batch_told(thread, &told, MAX_IN_BATCH, key) && !is_place_told(key);
 }
 
 /* A function that the script defines, whoever calls it. */
