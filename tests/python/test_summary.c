@@ -130,6 +130,30 @@ static void a_scale_leaves_out_what_is_not_finite(void **state)
     assert_true(s.n == 256 && s.min == 1 && s.max == 7 && fabs(s.rms - 5) < 1e-12);
 }
 
+/* Pictures of 8 by 8 with an empty border: a regular distance would meet one column alone. */
+static void a_scale_reads_all_columns(void **state)
+{
+    enum {
+        N_COLUMNS = 64,
+        N_ROWS = 512
+    };
+    static unsigned n_read[N_COLUMNS];
+
+    (void)state;
+    for (size_t n_rows = 4; n_rows <= N_ROWS; n_rows *= 2) {
+        size_t last = 0;
+        memset(n_read, 0, sizeof(n_read));
+        for (size_t i = 0; i < TC_N_SCALED; i++) {
+            const size_t at = tc_scaled_at(n_rows * N_COLUMNS, i);
+            assert_true(at < n_rows * N_COLUMNS && (!i || at > last));
+            last = at;
+            n_read[at % N_COLUMNS]++;
+        }
+        for (size_t i = 0; i < N_COLUMNS; i++)
+            assert_in_range(n_read[i], 1, 16);
+    }
+}
+
 static void a_range_has_the_bounds_and_signs_of_what_is_finite(void **state)
 {
     const float single[] = {3, (float)NAN, -4, (float)INFINITY, -0.0F, 0, 7};
@@ -163,6 +187,7 @@ int main(void)
         cmocka_unit_test(floats_of_each_width_are_read),
         cmocka_unit_test(a_constant_has_no_other_element),
         cmocka_unit_test(a_scale_leaves_out_what_is_not_finite),
+        cmocka_unit_test(a_scale_reads_all_columns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1039,6 +1039,16 @@ DEVICE void put_scale(const struct block *s, tc_u64 *at)
     put_pair(at + 1, s->item.item_size, bits_for_pair(&s->item, min), bits_for_pair(&s->item, max));
 }
 
+/* As tc_scaled_at(). */
+DEVICE tc_u64 scaled_at(tc_u64 n, tc_u64 i)
+{
+    const tc_u64 scattered = i * 0x9E3779B1u >> 16 & 0xFFFF;
+
+    return n < TC_KERNEL_N_SCALED
+               ? i
+               : i * n / TC_KERNEL_N_SCALED + (scattered * (n / TC_KERNEL_N_SCALED) >> 16);
+}
+
 SELDOM void scale(struct block *s, tc_u64 *answers)
 {
     const struct tc_kernel_item *item = &s->item;
@@ -1049,7 +1059,7 @@ SELDOM void scale(struct block *s, tc_u64 *answers)
         const tc_u64 n_read = n < TC_KERNEL_N_SCALED ? n : TC_KERNEL_N_SCALED;
 
         for (tc_u64 i = t; i < n_read; i += TC_KERNEL_THREADS)
-            s->room.scaled[i] = number_of(item->number, (tc_u64)element_at(item, i * n / n_read) &
+            s->room.scaled[i] = number_of(item->number, (tc_u64)element_at(item, scaled_at(n, i)) &
                                                             (~0ull >> (64 - 8 * item->item_size)));
     }
     EACH_THREAD(t)

@@ -66,7 +66,7 @@ typedef unsigned int tc_u32;
 #define TC_KERNEL_COUNT_BITS  21
 
 #define TC_KERNEL_MAX_DIMS 6
-#define TC_KERNEL_N_SCALED 256u /* elements of a scale, evenly spaced */
+#define TC_KERNEL_N_SCALED 256u /* elements of a scale (summary.h) */
 
 struct tc_kernel_item {
     tc_u64 data, other; /* addresses; other: of SAME, in one piece */

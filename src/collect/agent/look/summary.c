@@ -265,7 +265,7 @@ void tc_scale(const void *data, size_t n, size_t item_size, enum tc_number kind,
 
     *out = (struct tc_scale){0};
     for (size_t i = 0; i < n_read; i++) {
-        const double x = tc_float_at((const char *)data + i * n / n_read * item_size, kind);
+        const double x = tc_float_at((const char *)data + tc_scaled_at(n, i) * item_size, kind);
         if (!isfinite(x))
             continue;
         out->min = out->n && out->min < x ? out->min : x;

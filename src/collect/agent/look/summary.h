@@ -37,8 +37,17 @@ void tc_summary_add(struct tc_strbuf *out, const struct tc_summary *summary, enu
 /* Enough for the order of magnitude, few enough to cost nothing beside the batch's digest. */
 #define TC_N_SCALED ((size_t)256)
 
-/* How large some of n > 0 floating point numbers are, evenly spaced; those that are not finite are
- * left out. */
+/* Of n elements the place of the i-th that is read: one of each of 256 parts that are as large.
+ * Which one is scattered, or rows of 64 would have nothing read but every eighth column. */
+static inline size_t tc_scaled_at(size_t n, size_t i)
+{
+    const uint64_t scattered = (uint64_t)i * 0x9E3779B1u >> 16 & 0xFFFF;
+
+    return n < TC_N_SCALED ? i
+                           : i * n / TC_N_SCALED + (size_t)(scattered * (n / TC_N_SCALED) >> 16);
+}
+
+/* How large some of n > 0 floating point numbers are; those that are not finite are left out. */
 struct tc_scale {
     double rms, min, max;
     size_t n; /* finite ones; 0: the others mean nothing */

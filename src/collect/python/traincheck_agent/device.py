@@ -161,8 +161,11 @@ def _summary(tensor):
 def _sample(tensor):
     torch = sys.modules["torch"]
     data = _flat(tensor)
-    n, n_read = data.numel(), min(data.numel(), _N_SAMPLE)
-    places = torch.arange(n_read, device=data.device) * n // n_read
+    n = data.numel()
+    places = torch.arange(min(n, _N_SAMPLE), device=data.device)
+    if n >= _N_SAMPLE:  # as tc_scaled_at() of summary.h
+        scattered = places * 0x9E3779B1 >> 16 & 0xFFFF
+        places = places * n // _N_SAMPLE + (scattered * (n // _N_SAMPLE) >> 16)
     return [data[places].view(torch.uint8)]
 
 
