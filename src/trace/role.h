@@ -78,6 +78,11 @@ enum tc_trait {
 #define TC_ROLE_MAX_AT_A_PLACE 256
 /* And of one function that the script defines, or names of a package. */
 #define TC_ROLE_MAX_OF_A_FUNCTION 32
+/* Of what makes the items of one batch so many operators, and so many calls of such functions: a
+ * script has the same few lines for all of them. What comes later is told where its place has not
+ * been: an item may begin with a loop. */
+#define TC_ROLE_MAX_IN_BATCH     32
+#define TC_ROLE_MAX_OWN_IN_BATCH 8
 
 /* FUNCTION for a text that is no known role. */
 enum tc_role tc_role_parse(struct tc_str text);

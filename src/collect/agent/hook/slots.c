@@ -299,22 +299,15 @@ static bool is_left_out(const struct tc_thread *thread, const struct tc_api *api
     return !api->in_skipped || (api->flags & TC_API_MODULE && thread->n_modules > 0);
 }
 
-/* Of what a line of the user's makes of the items of one batch so much is told: a script has the
- * same few lines for all of them. What comes later is told where its place, or its function, has
- * not been: an item may begin with a loop. */
-#define MAX_IN_BATCH 32
-/* Of functions that the script defines. */
-#define MAX_OWN_IN_BATCH 8
-
 struct batch_told {
     int64_t batch;
     unsigned n;
-    struct tc_map met; /* places, or functions */
+    struct tc_map met; /* places */
 };
 
-/* Has enough been told of the batch that is being made, if one is, and of this in it? */
+/* Has enough been told of the batch that is being made, if one is, and of this place in it? */
 static bool is_batch_told(const struct tc_thread *thread, struct batch_told *told, unsigned max,
-                          uint64_t of)
+                          uint64_t place)
 {
     const struct tc_open_call *items = thread->stack.items;
     bool is_new;
@@ -326,7 +319,7 @@ static bool is_batch_told(const struct tc_thread *thread, struct batch_told *tol
             tc_map_clear(&told->met);
         told->n = told->batch == items[i].id ? told->n : 0;
         told->batch = items[i].id;
-        (void)tc_map_at(&told->met, of, &is_new);
+        (void)tc_map_at(&told->met, place, &is_new);
         return ++told->n > max && !is_new;
     }
     return false;
@@ -352,35 +345,46 @@ static bool is_place_told(uint64_t place)
     return true;
 }
 
+/* The place in a line of the user's that calls, as a key. */
+static bool find_place(struct tc_thread *thread, uint64_t *key)
+{
+    struct tc_place_in_code place;
+    bool is_user;
+
+    thread->guard++;
+    is_user = tc_frames_user_place(&place);
+    thread->guard--;
+    if (is_user)
+        *key = tc_hash_mix((uintptr_t)place.code, (uint64_t)place.instruction, 0);
+    return is_user;
+}
+
 /* Does a line of the user's call it? */
 static bool is_own(struct tc_thread *thread)
 {
     static struct batch_told told = {.batch = -1};
-    struct tc_place_in_code place;
-    bool is_user;
+    uint64_t place;
 
-    if (tc_agent.worker || thread->number)
+    if (tc_agent.worker || thread->number || !find_place(thread, &place))
         return false;
-    thread->guard++;
-    is_user = tc_frames_user_place(&place);
-    thread->guard--;
-    if (!is_user)
-        return false;
-    const uint64_t key = tc_hash_mix((uintptr_t)place.code, (uint64_t)place.instruction, 0);
-    return !is_batch_told(thread, &told, MAX_IN_BATCH, key) && !is_place_told(key);
+    return !is_batch_told(thread, &told, TC_ROLE_MAX_IN_BATCH, place) && !is_place_told(place);
 }
 
 /* A function that the script defines, whoever calls it. */
 static bool is_of_script(const struct tc_thread *thread, struct tc_api *api)
 {
     static struct batch_told told = {.batch = -1};
+    uint64_t place = 0;
 
     if (tc_agent.worker || thread->number || api->is_running)
         return false;
     api->n_told = api->told_step == tc_agent.step ? api->n_told : 0;
     api->told_step = tc_agent.step;
-    if (api->n_told >= TC_ROLE_MAX_OF_A_FUNCTION ||
-        is_batch_told(thread, &told, MAX_OWN_IN_BATCH, (uintptr_t)api))
+    if (api->n_told >= TC_ROLE_MAX_OF_A_FUNCTION)
+        return false;
+    (void)find_place(thread, &place);
+    if (is_batch_told(thread, &told, TC_ROLE_MAX_OWN_IN_BATCH,
+                      tc_hash_mix((uintptr_t)api, place, 0)))
         return false;
     api->n_told++;
     return true;
