@@ -48,8 +48,8 @@ static tc_sym source_of(struct tc_facts *facts, struct tc_fact_watch *w, int64_t
     variable = tc_process_variable(w->process, serial);
     if (variable)
         return variable->kind;
-    return w->process->is_sampled || serial <= w->horizon
-               ? TC_NO_SYM /* it may have been made in a step that is left out */
+    return w->process->is_sampled || serial <= w->horizon || w->is_hazy
+               ? TC_NO_SYM /* it may have been made by what is left out */
                : tc_strtab_intern_text(facts->table.symbols, "outside");
 }
 
@@ -267,7 +267,8 @@ static void note_cut(struct tc_facts *facts, struct tc_fact_watch *w, const stru
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     if (!tc_role_has(call->role, TC_TRAIT_CLOSE) ||
-        n < (call->role == TC_ROLE_OPERATOR ? TC_ROLE_MAX_AT_A_PLACE : TC_ROLE_MAX_OF_A_FUNCTION))
+        n < (tc_role_has(call->role, TC_TRAIT_APART) ? TC_ROLE_MAX_OF_A_FUNCTION
+                                                     : TC_ROLE_MAX_AT_A_PLACE))
         return;
     tc_strbuf_add_json(&text, tc_strtab_text(facts->table.symbols, fn),
                        tc_strtab_size(facts->table.symbols, fn));
@@ -276,13 +277,33 @@ static void note_cut(struct tc_facts *facts, struct tc_fact_watch *w, const stru
     tc_strbuf_release(&text);
 }
 
+/* Of a batch the first calls are told, and others where their place is new: what they are given may
+ * have been made by one that was not. */
+static void count_in_batch(struct tc_fact_watch *w, const struct tc_call *call)
+{
+    w->is_hazy = false;
+    if (!tc_fact_is_of_batch(call) || !tc_role_has(call->role, TC_TRAIT_CLOSE))
+        return;
+    if (w->batch.id != call->parent->id) {
+        w->batch.id = call->parent->id;
+        w->batch.n_ops = w->batch.n_apart = 0;
+    }
+    w->is_hazy =
+        w->batch.n_ops >= TC_ROLE_MAX_IN_BATCH || w->batch.n_apart >= TC_ROLE_MAX_OWN_IN_BATCH;
+    ++*(tc_role_has(call->role, TC_TRAIT_APART) ? &w->batch.n_apart : &w->batch.n_ops);
+}
+
 static void count(struct tc_facts *facts, struct tc_fact_watch *w, const struct tc_fact_open *open,
                   const struct tc_call *call)
 {
     struct tc_fact_label *label = &w->labels.items[open->label];
     struct tc_subject subject = tc_subject_of(TC_SUBJECT_WINDOW);
 
+    count_in_batch(w, call);
     if (tc_fact_is_of_batch(call) && tc_role_has(call->role, TC_TRAIT_CLOSE)) {
+        label->n_in_window = label->window == w->n_windows ? label->n_in_window + 1 : 1;
+        label->window = w->n_windows;
+        note_cut(facts, w, call, label->fn, label->n_in_window);
         label->n_in_batches++;
         return;
     }
@@ -934,6 +955,31 @@ static int64_t written(const struct tc_fact_watch *w, const struct tc_call *call
                : serial;
 }
 
+static void count_results(struct tc_fact_watch *w, struct tc_fact_label *label, size_t n)
+{
+    if (n && label->n_results && label->n_results != n)
+        tc_map_put(&w->uneven, label->fn, 1);
+    if (n)
+        label->n_results = (uint32_t)n;
+}
+
+/* Of a list that is too long to be packed the tensors that the trace tells. */
+static void give_pieces(struct tc_fact_watch *w, const struct tc_fact_open *open,
+                        const struct tc_value *list)
+{
+    if (!list || list->kind != TC_VALUE_ARRAY || list->n <= TC_FACT_LIST)
+        return;
+    for (uint32_t i = 0; i < list->n; i++) {
+        const int64_t serial = tc_value_get(&list->items[i], "tensor")
+                                   ? tc_value_int(tc_value_get(&list->items[i], "id"), TC_NONE)
+                                   : TC_NONE;
+        if (serial >= 0 && !is_handed_out(w, open, serial))
+            produce_one(w, open, serial, i,
+                        tc_value_is_true(tc_value_get(&list->items[i], "requires_grad")));
+    }
+    count_results(w, &w->labels.items[open->label], list->n);
+}
+
 /* What a call gives on: to its result, to gradients and through them to parameters. */
 static void give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
                     const struct tc_fact_open *open, const struct tc_call *call)
@@ -941,6 +987,8 @@ static void give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
     tc_fact_lead lead = open->lead ? open->lead : open->inner ? open->inner : open->flow;
 
     const int64_t target = written(w, call, facts->pack.n_tensors);
+    count_results(w, &w->labels.items[open->label], facts->pack.n_tensors);
+    give_pieces(w, open, call->end->value);
     for (size_t i = 0; i < facts->pack.n_tensors; i++) {
         const int64_t serial = facts->pack.tensors[i];
         if (open->is_choice)

@@ -114,6 +114,7 @@ struct tc_fact_counter {
     uint64_t n, n_all, n_first;        /* in this window; in all; in the first one */
     bool is_of_training;               /* there was one in a window that no evaluation began */
     bool is_reported;                  /* counted in windows before */
+    bool has_more;                     /* learning: perhaps more in this window than are told */
     tc_sym at;                         /* where the last of them was made */
     struct tc_fact_origin from;        /* of a flow, and what flowed */
     struct tc_fact_sequence *sequence; /* learning; NULL: nothing but 0 */
@@ -124,7 +125,9 @@ struct tc_fact_label {
     tc_sym fn, of;
     uint64_t n; /* calls in all */
     bool is_operator;
+    uint32_t n_results;    /* tensors that such a call returned, if any */
     uint64_t n_in_batches; /* calls that make items: of each batch the first alone are told */
+    uint64_t n_in_window, window; /* of these those of the window in which the last was */
     uint32_t order; /* place of the first such call before the first step; 0, UINT32_MAX: none */
     tc_sym at;      /* and its line */
     bool is_drawn;  /* learning, at the end: called in steps that the script draws */
@@ -230,9 +233,15 @@ struct tc_fact_watch {
     struct tc_map producers, old_producers;
     struct tc_map writers; /* names of operators that write to the receiver and return nothing */
     struct tc_map newest;  /* TC_FACT_WORD of a call → serial of its last result */
+    struct tc_map uneven;  /* names of what returned now more, now fewer tensors */
     int64_t latest;        /* serial of the newest tensor */
     int64_t horizon;       /* who made tensors up to this serial may be forgotten */
     struct tc_map choices; /* serials of what was made of a model's choices alone */
+    struct {
+        int64_t id;              /* of the call that makes it */
+        unsigned n_ops, n_apart; /* calls told of what makes its items: operators, and others */
+    } batch;
+    bool is_hazy;      /* in a batch, perhaps after calls that were not told */
     struct tc_map cut; /* calls of which a step had more than were told: names, plain and as JSON */
     struct tc_map taints; /* serial of a tensor → tc_fact_lead */
     struct tc_map chains; /* serial of a tensor → number of its chain */
@@ -355,6 +364,9 @@ uint64_t tc_fact_word(uint32_t fn, uint32_t row, size_t i);
 /* The operands of a packed call, of which the first n_args are no receiver, in this window. */
 void tc_fact_flow(struct tc_facts *facts, struct tc_fact_watch *watch,
                   const struct tc_fact_label *label, const struct tc_call *call, size_t n_args);
+/* Does the flow come from one of many results of a call that does not always return as many? */
+bool tc_fact_is_uneven(const struct tc_facts *facts, const struct tc_fact_watch *watch,
+                       const struct tc_subject *flow);
 /* The models that the operands of a packed call are made by, and their rows; n_args as above. */
 void tc_fact_made(struct tc_facts *facts, struct tc_fact_watch *watch, struct tc_fact_open *open,
                   const struct tc_call *call, size_t n_args);

@@ -91,6 +91,7 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_map_release(&w->old_producers);
     tc_map_release(&w->writers);
     tc_map_release(&w->newest);
+    tc_map_release(&w->uneven);
     tc_map_release(&w->stepped);
     tc_map_release(&w->owners);
     tc_map_release(&w->taints);
@@ -191,6 +192,11 @@ static bool claims_nothing(const struct tc_fact *fact, const char *value)
     case TC_ATTRIBUTE_FLOWS:
     case TC_ATTRIBUTE_FLOWS_LATER:
         return strcmp(value, "0") == 0;
+    case TC_ATTRIBUTE_COUNT:
+    case TC_ATTRIBUTE_COUNT_FIRST:
+    case TC_ATTRIBUTE_COUNT_LATER:
+    case TC_ATTRIBUTE_COUNT_WHERE:
+        return strcmp(value, TC_FACT_MANY) == 0;
     case TC_ATTRIBUTE_FLOWS_FIRST:
         return value[0] == '"' || strcmp(value, "0") == 0;
     case TC_ATTRIBUTE_COUNT_EVEN:

@@ -26,6 +26,8 @@
 #define TC_FACT_FILLER "\"what fills short rows\"" /* a column that is one by chance */
 /* So few elements that a run may as well have none: breaks "none" alone, and is never claimed. */
 #define TC_FACT_FEW "\"few\""
+/* As many calls as are told of one function, so there may have been more: is never claimed. */
+#define TC_FACT_MANY "\"many\""
 /* None, and none at the bound: breaks "some" alone, and is never claimed. */
 #define TC_FACT_FREE "\"none at all\""
 

@@ -3,6 +3,7 @@
  * window_facts.c - step windows: how often what was called, and what changed which variables
  */
 #include "fact/facts.h"
+#include "fact/tensor_content.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,10 @@ static void say_count(struct tc_facts *facts, struct tc_fact_counter *c, enum tc
     if (slot == UINT32_MAX)
         return;
     tc_strbuf_reset(text);
-    tc_strbuf_add_int(text, (int64_t)n);
+    if (n && c->has_more)
+        tc_strbuf_adds(text, TC_FACT_MANY);
+    else
+        tc_strbuf_add_int(text, (int64_t)n);
     tc_fact_table_add(&facts->table, slot, text->text, text->size, &facts->entries);
 }
 
@@ -175,6 +179,16 @@ static bool is_cut(const struct tc_fact_watch *w, const struct tc_fact_counter *
             tc_map_get(&w->cut, c->subject.fields[TC_FACT_IN], &ignored));
 }
 
+/* Learning, were there perhaps more calls in this window than are told? */
+static bool has_more(const struct tc_facts *facts, const struct tc_fact_watch *w,
+                     const struct tc_fact_counter *c)
+{
+    uint64_t ignored;
+
+    return !facts->table.is_judging && c->n >= TC_ROLE_MAX_OF_A_FUNCTION &&
+           tc_map_get(&w->cut, c->subject.fields[TC_FACT_FN], &ignored);
+}
+
 /* A window begins where a model runs first: what makes the next batch is of the window before. So
  * one that an evaluation begins may have two batches, and calls of training that are in others,
  * too, are not counted in it. */
@@ -199,6 +213,7 @@ static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, 
         if (!c->is_reported && w->n_windows)
             say_absent(facts, c, w->n_windows, NULL);
         c->is_reported = true;
+        c->has_more = has_more(facts, w, c);
         say_count(facts, c, TC_FACT_TALLY_ALL, c->n);
         c->n_first = w->n_windows ? c->n_first : c->n;
         if (c->n && c->subject.kind != TC_SUBJECT_FLOW)
@@ -208,7 +223,8 @@ static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, 
         else if (facts->table.is_judging || c->subject.kind != TC_SUBJECT_FLOW)
             say_count(facts, c, TC_FACT_TALLY_FIRST, c->n);
         if (c->n) {
-            say_even(facts, c);
+            if (!c->has_more)
+                say_even(facts, c);
             say_count(facts, c, TC_FACT_TALLY_WHERE, c->n);
         }
         lead = settle_count(facts, w, c, lead);
