@@ -18,10 +18,12 @@ fail() {
     exit 2
 }
 
-# A step whose output matters only when it fails.
+# A step whose output matters only when it fails. Jobs side by side print on after an error, so the
+# errors come before the end.
 quietly() {
     if ! "$@" >"$log" 2>&1; then
-        tail -n 60 -- "$log" >&2
+        grep -m 10 -A 4 -E '(error|Error|ERROR): ' -- "$log" >&2 || true
+        tail -n 30 -- "$log" >&2
         fail "failed: $* (all of it: $log)"
     fi
 }

@@ -371,7 +371,7 @@ static bool is_own(struct tc_thread *thread)
 }
 
 /* A function that the script defines, whoever calls it. */
-static bool is_of_script(const struct tc_thread *thread, struct tc_api *api)
+static bool is_of_script(struct tc_thread *thread, struct tc_api *api)
 {
     static struct batch_told told = {.batch = -1};
     uint64_t place = 0;
