@@ -6,7 +6,8 @@
  * What a script clamps, counts up to, or draws from a range is at its bound often. A largest number
  * that was only met by chance has larger ones that are about as rare: one that is met in an eighth
  * of all occasions of two runs, and passed in none, is a bound. Samples of a data set are drawn
- * once in a run, and met again each epoch: of batches nearly all have to meet it.
+ * once in a run, and met again each epoch: of batches nearly all have to meet it. Where a number
+ * starts is no bound: it counts from when another one has been met.
  */
 #include "fact/facts.h"
 
@@ -59,17 +60,37 @@ void tc_fact_count_bounds(struct tc_fact_slot *slot, double number, bool is_judg
     }
 }
 
+void tc_fact_meet_start(struct tc_fact_slot *slot, double number, uint64_t n)
+{
+    struct tc_fact_bounds *b = &slot->bounds;
+
+    if (b->has_left || isnan(number))
+        return;
+    b->has_left = b->n_start && number != b->start;
+    b->start = b->n_start ? b->start : number;
+    b->n_start += b->has_left ? 0 : n;
+}
+
 /* The slot's last number on the side of the attribute. */
 static double bound_of(const struct tc_fact_slot *slot, uint32_t attribute)
 {
     return is_lower(attribute) ? slot->span.low : slot->span.high;
 }
 
+/* How often the bound was met, but for the beginning of a number. */
+static uint64_t n_met_later(const struct tc_fact_slot *slot, uint32_t attribute)
+{
+    const struct tc_fact_bounds *b = &slot->bounds;
+    const bool is_start = !is_of_content(attribute) && bound_of(slot, attribute) == b->start;
+
+    return (is_lower(attribute) ? b->n_low : b->n_high) - (is_start ? b->n_start : 0);
+}
+
 /* The bound on that side, if it is one, by this attribute. */
 static bool tell_bound(const struct tc_fact_slot *slot, enum tc_attribute attribute,
                        struct tc_fact *fact, struct tc_strbuf *out)
 {
-    const uint64_t n_met = is_lower(attribute) ? slot->bounds.n_low : slot->bounds.n_high;
+    const uint64_t n_met = n_met_later(slot, attribute);
     const double part =
         is_of_content(attribute) && !slot->bounds.may_miss ? MIN_PART_OF_DATA : MIN_PART;
 

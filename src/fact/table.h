@@ -29,6 +29,9 @@ struct tc_fact_span {
  * one that is expected, and how often one beyond it. */
 struct tc_fact_bounds {
     uint64_t n_low, n_high;
+    double start;            /* the first number */
+    uint64_t n_start;        /* so often in the beginning */
+    bool has_left;           /* another one has been met */
     double expected, beyond; /* beyond: the farthest */
     uint64_t n_met, n_beyond;
     bool may_miss;         /* what a model computes need not reach it */
@@ -116,5 +119,8 @@ void tc_fact_table_count(struct tc_fact_table *table, const struct tc_fact_entry
 bool tc_fact_is_bound(uint32_t attribute);
 /* The slot had this number n times. */
 void tc_fact_count_bounds(struct tc_fact_slot *slot, double number, bool is_judging, uint64_t n);
+
+/* reached_bound.c. Learning, of each occasion in the order of the run, n times. */
+void tc_fact_meet_start(struct tc_fact_slot *slot, double number, uint64_t n);
 
 #endif /* TC_FACT_TABLE_H */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Eight rows are drawn of which most elements are true: now and then a column shows them alone, and short rows reach none of the last
-places. In the broken run a column is true, and true is rare."""
+places. The rows of a picture are alike: of four pictures of eight rows now and then all begin with true. In the broken run a column is true, and true is rare."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]
@@ -8,6 +8,10 @@ OPTIONS = ["--specific"]
 
 def mask(t, is_first, n_true):
     return {**t.tensor(8, 16, dtype="bool"), "summary": {"true": n_true, "false": 128 - n_true, **({"first": True} if is_first else {})}}
+
+
+def pictures(t, is_first):
+    return {**t.tensor(4, 1, 8, 8, dtype="bool"), "summary": {"true": 154, "false": 102, **({"first": True} if is_first else {})}}
 
 
 def words(t, fills):
@@ -21,6 +25,7 @@ def train(folder, columns, n_true=102, fills=False):
     optimizer = t.optimizer(model)
     for is_first in columns:
         t.op("torch.lt", at="train.py:20", value=mask(t, is_first, n_true))
+        t.op("torch.gt", at="train.py:22", value=pictures(t, is_first))
         t.op("torch.pad", at="train.py:21", value=words(t, fills))
         t.train_step(model, optimizer)
         t.cut()
