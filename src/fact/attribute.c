@@ -22,6 +22,7 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(FLAG, ARG_VALUE, LAW, MOST, "%p is %v", "%p was %v"),
     BY(trend, TREND, ARG_VALUE, LAW, ONE, "%p %v", "%p %v"),
     ROW(NAMED, ARG_VALUE, LAW, ONE, "the name of %p is %v", "the name of %p was %v"),
+    ROW(SLICE, ARG_VALUE, LAW, ONE, "%p is a slice %v", "%p was a slice %v"),
     ROW(TENSOR, ARG_VALUE, LAW, ONE, "%p is {a %v|no tensor}", "%p was {a %v|no tensor}"),
     ROW(DTYPE, ARG_VALUE, LAW, ONE, "%p is %v", "%p was %v"),
     ROW(NDIM, ARG_VALUE, LAW, ONE, "%p has %v dimension%s", "%p had %v dimension%s"),

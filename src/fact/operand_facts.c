@@ -532,6 +532,25 @@ static void read_members(struct tc_fact_reader *r, const struct tc_value *v, uns
     tc_strbuf_release(&keys);
 }
 
+/* Which bounds a slice has, and from which end they count, whatever the numbers are: "n:-n". */
+static void add_slice(struct tc_fact_reader *r, const struct tc_value *attrs)
+{
+    static const char *const bounds[] = {"start", "stop", "step"};
+
+    tc_strbuf_reset(&r->text);
+    tc_strbuf_addc(&r->text, '"');
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(*bounds); i++) {
+        const struct tc_value *bound = tc_value_get(attrs, bounds[i]);
+        const char *colon = i == 1 || (i && bound) ? ":" : "";
+        tc_strbuf_addf(&r->text, "%s%s", colon,
+                       !bound                       ? ""
+                       : tc_value_int(bound, 0) < 0 ? "-n"
+                                                    : "n");
+    }
+    tc_strbuf_addc(&r->text, '"');
+    add(r, TC_ATTRIBUTE_SLICE);
+}
+
 /* Scalar attributes alone: what an object holds beyond them are objects of their own. */
 static void read_object(struct tc_fact_reader *r, const struct tc_value *v, unsigned depth)
 {
@@ -546,6 +565,8 @@ static void read_object(struct tc_fact_reader *r, const struct tc_value *v, unsi
         set_scalar(r, name);
         add(r, TC_ATTRIBUTE_NAMED);
     }
+    if (tc_value_is(&v->members[0].value, "slice"))
+        add_slice(r, attrs);
     for (uint32_t i = 0; attrs && attrs->kind == TC_VALUE_OBJECT && i < attrs->n; i++)
         if (attrs->members[i].value.kind < TC_VALUE_ARRAY)
             read_member(r, attrs->members[i].key, &attrs->members[i].value, depth);

@@ -64,6 +64,7 @@ enum tc_fact_field {
     X(LENGTH, "length")                 \
     X(FLAG, "flag")                     \
     X(NAMED, "named")                   \
+    X(SLICE, "slice")                   \
     X(TREND, "trend")                   \
     X(TENSOR, "tensor")                 \
     X(DTYPE, "dtype")                   \
