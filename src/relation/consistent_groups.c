@@ -95,14 +95,14 @@ static const struct tc_setting *setting_of(const struct tc_settings *group, tc_s
     return NULL;
 }
 
-/* Has each the settings of the other? */
-static bool have_same_names(const struct tc_settings *a, const struct tc_settings *b)
+/* The first setting of a group that another has not; NULL if there is none. */
+static const struct tc_setting *setting_apart(const struct tc_settings *group,
+                                              const struct tc_settings *other)
 {
-    bool is_so = a->items.n == b->items.n;
-
-    for (size_t i = 0; is_so && i < a->items.n; i++)
-        is_so = setting_of(b, a->items.items[i].attr) != NULL;
-    return is_so;
+    for (size_t i = 0; i < group->items.n; i++)
+        if (!setting_of(other, group->items.items[i].attr))
+            return &group->items.items[i];
+    return NULL;
 }
 
 static bool have_own_rates(struct tc_strtab *symbols, const struct tc_settings *a,
@@ -114,25 +114,56 @@ static bool have_own_rates(struct tc_strtab *symbols, const struct tc_settings *
     return rate && other && rate->used != other->used;
 }
 
+/* A setting that one group alone has. */
+struct odd_setting {
+    const struct tc_settings *group;
+    tc_sym attr;
+};
+
+static struct odd_setting find_odd(struct tc_strtab *symbols, const struct tc_settings *first,
+                                   const struct tc_settings *group)
+{
+    const struct tc_setting *own = setting_apart(group, first), *lacks = NULL;
+
+    if (!own)
+        lacks = setting_apart(first, group);
+    if ((!own && !lacks) || have_own_rates(symbols, first, group))
+        return (struct odd_setting){.group = NULL};
+    return own ? (struct odd_setting){group, own->attr} : (struct odd_setting){first, lacks->attr};
+}
+
+/* "opt.param_groups[1].learning_rate". */
+static tc_sym name_of_setting(struct tc_strtab *symbols, const struct odd_setting *odd)
+{
+    struct tc_strbuf name = TC_STRBUF_INIT;
+
+    tc_strbuf_addf(&name, "%s.%s", tc_strtab_text(symbols, odd->group->name),
+                   tc_strtab_text(symbols, odd->attr));
+    const tc_sym symbol = tc_strtab_intern(symbols, name.text, name.size);
+    tc_strbuf_release(&name);
+    return symbol;
+}
+
 static void judge_settings(struct groups *groups, struct tc_strtab *symbols,
                            const struct tc_event *event, const struct tc_settings *first,
                            const struct tc_sink *sink)
 {
-    const struct tc_settings *group, *odd = NULL;
+    const struct tc_settings *group;
+    struct odd_setting odd = {.group = NULL};
     struct tc_variable variable = {.is_setting = true};
     size_t n = 1;
     tc_sym outcome[1];
     bool is_new;
 
     for (; n < MAX_GROUPS && (group = group_at(symbols, event->process, first, n)); n++)
-        if (!have_same_names(first, group) && !have_own_rates(symbols, first, group))
-            odd = group;
+        if (!odd.group)
+            odd = find_odd(symbols, first, group);
     if (n < 2 || ++*tc_map_at(&groups->told, (uint64_t)first->serial, &is_new) != STEPS_TO_SCALE)
         return;
-    variable.serial = odd ? odd->serial : first->serial;
-    variable.name = odd ? odd->name : first->name;
+    variable.serial = odd.group ? odd.group->serial : first->serial;
+    variable.name = odd.group ? name_of_setting(symbols, &odd) : first->name;
     variable.kind = TC_SYM_PARAM_GROUP;
-    outcome[0] = tc_consistent_agreement(symbols, TC_SYM_SETTINGS, !odd);
+    outcome[0] = tc_consistent_agreement(symbols, TC_SYM_SETTINGS, !odd.group);
     tc_consistent_emit(sink, event, TC_SYM_PARAM_GROUP, &tc_no_situation, outcome, 1, &variable);
 }
 
@@ -272,8 +303,8 @@ static const struct tc_claim claims[] = {
     {.key = {TC_SYM_PARAM_GROUP},
      AGREES(TC_SYM_PARAM_GROUP, TC_SYM_SETTINGS),
      .expected =
-         "the groups of an optimizer have settings of the same names, or rates of their own",      .seen = "%v has not the settings of the first group, but its rate: the optimizer reads none "
-             "that one group alone has"},
+         "the groups of an optimizer have settings of the same names, or rates of their own",      .seen = "%v is a setting of this group alone, and the groups differ in no rate: the optimizer "
+             "reads none that one group alone has"},
     { .key = {TC_SYM_DECAY, TC_BLANK_CALL},
      .calls = {TC_BLANK_CALL},
      AGREES(TC_SYM_PARAMETER,      TC_SYM_DECAY),
