@@ -357,7 +357,7 @@ static const struct tc_claim claims[] = {
           "%v still had the gradient of the step before: it was added to, not replaced%r"),
     CLAIM(TC_SYM_PARAMETER, TC_SYM_KEPT, TC_SYM_TRUE, TC_SYM_FALSE, TC_PARAM_VARIABLE,
           TC_SUPPORT_HABIT, "between two calls of %c data of each %k is not written to",
-          "%v was written to since the step before, by no call that loads weights%r"),
+          "%v was written to since the step before, by no call that loads weights%r%w"),
     CLAIM(TC_SYM_PARAMETER, TC_SYM_OPTIMIZER, TC_SYM_TRUE, TC_SYM_FALSE, TC_PARAM_VARIABLE,
           TC_SUPPORT_OWN, "%c of one optimizer alone changes each %k",
           "%v was stepped by another optimizer before%r"),

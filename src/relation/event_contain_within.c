@@ -323,6 +323,7 @@ static void within_explain(struct tc_strtab *symbols, const struct tc_invariant 
     if (!around) {
         tc_strbuf_addf(out, "the script itself changed %s, and the model trains on with that",
                        name);
+        tc_explain_writer(symbols, event, example->variable, out);
         return;
     }
     tc_strbuf_addf(out, "%s changed inside ", name);
@@ -342,7 +343,7 @@ static const struct tc_claim restored[] = {
      .support = TC_SUPPORT_LAW,
      .expected =
             "data that the script puts into a %k for an evaluation is taken out again before "
-            "the model trains on", .seen = "the model trains on with what %v was given before an evaluation",
+            "the model trains on", .seen = "the model trains on with what %v was given before an evaluation%w",
      }
 };
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "invariant/describe.h"
 #include "replay/symbols.h"
 
 struct tc_param tc_param_call(tc_sym name, tc_sym role)
@@ -137,4 +138,31 @@ void tc_explain_receiver(const struct tc_event *event, struct tc_strbuf *out)
 
     if (class.text)
         tc_strbuf_addf(out, " (%.*s)", (int)class.size, class.text);
+}
+
+static void add_call_at(const struct tc_strtab *symbols, tc_sym fn, tc_sym at,
+                        struct tc_strbuf *out)
+{
+    const char *place = at == TC_NO_SYM ? "" : tc_strtab_text(symbols, at);
+    const char *slash = strrchr(place, '/');
+
+    tc_describe_call(symbols, fn, out);
+    if (place[0])
+        tc_strbuf_addf(out, " at %s", slash ? slash + 1 : place);
+}
+
+void tc_explain_writer(const struct tc_strtab *symbols, const struct tc_event *event,
+                       const struct tc_variable *variable, struct tc_strbuf *out)
+{
+    const struct tc_write *write = &variable->written;
+    const bool is_step = event->call && event->call->role == TC_ROLE_STEP;
+
+    if (write->fn == TC_NO_SYM || (!is_step && write->id < variable->stepped))
+        return;
+    tc_strbuf_adds(out, ": ");
+    add_call_at(symbols, write->fn, write->at, out);
+    if (write->in == TC_NO_SYM)
+        return;
+    tc_strbuf_adds(out, " in ");
+    add_call_at(symbols, write->in, write->in_at, out);
 }

@@ -59,6 +59,11 @@ bool tc_has_no_rate(const struct tc_situation *situation);
 /* " (torch.optim.Adam)", if the call has a receiver. */
 void tc_explain_receiver(const struct tc_event *event, struct tc_strbuf *out);
 
+/* ": Tensor.copy_() at train.py:43 in Average.restore() at train.py:98", if it is known what wrote
+ * to the variable since its optimizer stepped; at a step: since the one before. */
+void tc_explain_writer(const struct tc_strtab *symbols, const struct tc_event *event,
+                       const struct tc_variable *variable, struct tc_strbuf *out);
+
 /* Drop what is said of a call if it follows from a call inside it. */
 void tc_contain_condense(const struct tc_rows *rows, struct tc_invariant_set *accepted);
 

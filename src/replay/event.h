@@ -97,6 +97,11 @@ struct tc_variable {
     tc_sym part;           /* which part this is, as JSON text; TC_NO_SYM where that is not told */
     bool is_setting;       /* an example about one: it has a name and a kind alone */
     tc_sym training;       /* true, false or null: mode of the owner */
+    struct tc_write {      /* the last call that wrote to it in place; fn TC_NO_SYM: none */
+        tc_sym fn, at;
+        tc_sym in, in_at; /* the function of the script around it, or TC_NO_SYM */
+        int64_t id;
+    } written;
     /* Framework attributes that are true, as fields "v.attr.NAME". */
     struct tc_pair {
         tc_sym field, value;

@@ -174,6 +174,8 @@ static void on_end_of_call(struct tc_replay *replay, struct track *track,
         tc_window_call_ends(&track->process, replay->symbols, call);
     if (call->role == TC_ROLE_STEP)
         tc_variable_settle(&track->process, call);
+    if (!track->process.is_worker && call->th == 0)
+        tc_variable_write(&track->process, replay->symbols, call, tc_spans_own(&track->spans));
     if (!call->is_partial)
         emit(replay, track, (struct tc_event){.kind = TC_EVENT_CALL, .call = call});
     tc_window_remember(&track->process, call);

@@ -31,6 +31,7 @@ void tc_spans_release(struct tc_spans *spans)
         call_free(spans->spare.items[i]);
     tc_vec_release(&spans->spare);
     tc_vec_release(&spans->borrowing);
+    tc_vec_release(&spans->own);
     tc_vec_release(&spans->main);
     tc_map_release(&spans->open);
     tc_map_release(&spans->apis);
@@ -206,6 +207,8 @@ struct tc_call *tc_spans_enter(struct tc_spans *spans, const struct tc_record *r
     call->by = tc_symbols_str(spans->symbols, record->by);
     enter_parent(spans, call, record->parent);
     heap_enter(spans, call);
+    if (call->role == TC_ROLE_OWN && !call->th)
+        tc_vec_push(&spans->own, call);
     call->is_root = tc_value_is(tc_value_get(record->self, "role"), "root");
     call->descriptor = call->is_root ? TC_SYM_ROOT_FORWARD : call->fn;
     call->self = record->self;
@@ -233,6 +236,23 @@ void tc_spans_settle(struct tc_spans *spans)
         call->ctx = keep(&call->arena, call->ctx);
     }
     spans->borrowing.n = 0;
+}
+
+const struct tc_call *tc_spans_own(const struct tc_spans *spans)
+{
+    return spans->own.n ? spans->own.items[spans->own.n - 1] : NULL;
+}
+
+/* Nearly always the last one. */
+static void leave_own(struct tc_spans *spans, const struct tc_call *call)
+{
+    for (size_t i = spans->own.n; i-- > 0;) {
+        if (spans->own.items[i] != call)
+            continue;
+        memmove(&spans->own.items[i], &spans->own.items[i + 1],
+                (--spans->own.n - i) * sizeof(*spans->own.items));
+        return;
+    }
 }
 
 static void stop_borrowing(struct tc_spans *spans, const struct tc_call *call)
@@ -308,6 +328,8 @@ void tc_spans_leave(struct tc_spans *spans, struct tc_call *call)
     if (spans->main.n && spans->main.items[0] == call->id)
         heap_pop(spans);
     stop_borrowing(spans, call);
+    if (call->role == TC_ROLE_OWN)
+        leave_own(spans, call);
     if (call->n_open)
         orphan_children(spans, call);
     tc_vec_push(&spans->spare, call);

@@ -20,6 +20,7 @@ struct tc_spans {
     struct tc_map apis;                 /* fn → struct tc_declared_api *, from api records */
     struct tc_arena arena;              /* of what was declared */
     TC_VEC(struct tc_call *) borrowing; /* open calls whose values are those of their records */
+    TC_VEC(struct tc_call *) own; /* open calls of functions of the script, the last one last */
     TC_VEC(int64_t) main; /* a heap of the main thread's open calls, and of some that have ended */
 };
 
@@ -37,6 +38,8 @@ void tc_spans_settle(struct tc_spans *spans);
 struct tc_call *tc_spans_find(const struct tc_spans *spans, int64_t id);
 /* The call of the main thread that was opened last and is open, or NULL. */
 struct tc_call *tc_spans_innermost(struct tc_spans *spans);
+/* The open call of a function of the script that was opened last, or NULL. */
+const struct tc_call *tc_spans_own(const struct tc_spans *spans);
 /* Hand what happened inside on to the enclosing call, and recycle. */
 void tc_spans_leave(struct tc_spans *spans, struct tc_call *call);
 

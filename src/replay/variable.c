@@ -41,6 +41,32 @@ static void survey_since_step(const struct tc_process *process, struct tc_call *
     call->since_step = since;
 }
 
+/* "copy_", and no "__setitem__", which takes a part alone. */
+static bool is_in_place(const char *fn)
+{
+    const size_t n = strlen(fn);
+
+    return n > 1 && fn[n - 1] == '_' && fn[n - 2] != '_';
+}
+
+void tc_variable_write(const struct tc_process *process, const struct tc_strtab *symbols,
+                       const struct tc_call *call, const struct tc_call *own)
+{
+    uint64_t pointer;
+
+    if ((call->role != TC_ROLE_FILL && call->role != TC_ROLE_OPERATOR) || call->raised ||
+        !is_in_place(tc_strtab_text(symbols, call->fn)) ||
+        !tc_map_get(&process->variables,
+                    (uint64_t)tc_value_int(tc_value_get(call->self, "id"), TC_NONE), &pointer))
+        return;
+    ((struct tc_variable *)(uintptr_t)pointer)->written =
+        (struct tc_write){.fn = call->fn,
+                          .at = call->at,
+                          .in = own ? own->fn : TC_NO_SYM,
+                          .in_at = own ? own->at : TC_NO_SYM,
+                          .id = call->id};
+}
+
 void tc_variable_settle(const struct tc_process *process, const struct tc_call *call)
 {
     for (size_t i = 0; i < call->n_params; i++) {
@@ -48,6 +74,8 @@ void tc_variable_settle(const struct tc_process *process, const struct tc_call *
         if (!tc_map_get(&process->variables, (uint64_t)call->params[i], &pointer))
             continue;
         struct tc_variable *v = (struct tc_variable *)(uintptr_t)pointer;
+        if (v->written.id < v->stepped)
+            v->written.fn = TC_NO_SYM;
         v->stepped = call->id;
         v->grad_used = v->grad_made;
         v->left_data = v->data;
@@ -97,7 +125,7 @@ static struct tc_variable *variable_at(struct tc_process *process, int64_t seria
         variable->training = TC_SYM_NULL;
         variable->owner = TC_SYM_NULL;
         variable->dtype = variable->first_dtype = TC_SYM_NULL;
-        variable->part = TC_NO_SYM;
+        variable->part = variable->written.fn = TC_NO_SYM;
         variable->first_shape = TC_NO_SYM;
         *slot = (uintptr_t)variable;
     }

@@ -21,6 +21,10 @@ struct tc_applied tc_variable_apply(struct tc_process *process, struct tc_strtab
 void tc_variable_survey(const struct tc_process *process, struct tc_call *call);
 /* The optimizer step `call` is over: what it leaves is what the next one should find. */
 void tc_variable_settle(const struct tc_process *process, const struct tc_call *call);
+/* The call is over: if it writes to its receiver, a variable, note that; own: the function of the
+ * script around it, or NULL. */
+void tc_variable_write(const struct tc_process *process, const struct tc_strtab *symbols,
+                       const struct tc_call *call, const struct tc_call *own);
 void tc_process_free_variables(struct tc_process *process);
 
 #endif /* TC_REPLAY_VARIABLE_H */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Averaged weights are copied over the model between two steps, and training goes on with them."""
+"""A function of the script copies averaged weights over the model between two steps, and training goes on with them."""
 from trace_writer import Trace
 
 
@@ -14,9 +14,11 @@ def train(folder, swapped_in=None, restores=False):
         t.step(optimizer)
         if i == swapped_in:
             before = [v.digest for v in model.parameters]
-            t.change(model.var("w"))
-            t.enter("torch.Tensor.copy_", at="train.py:33")
-            t.change(model.var("b"))
+            t.enter("__main__.Average.copy_to", role="own", at="train.py:20")
+            for v in model.parameters:
+                t.enter("torch.Tensor.copy_", role="fill", here="train.py:33", self={"tensor": "Parameter", "id": v.serial})
+                t.change(v)
+                t.leave()
             t.leave()
             t.evaluate(model)
             for v, digest in zip(model.parameters, before):
