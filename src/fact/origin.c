@@ -7,6 +7,7 @@
  */
 #include "fact/facts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,14 +73,15 @@ static const struct tc_value *element_of(const struct tc_value *value, const cha
     return value && value->kind == TC_VALUE_ARRAY && i < value->n ? &value->items[i] : NULL;
 }
 
-/* The tensor on the way along the path: "args.input", "self", "args.tensors[1]". */
+/* The tensor on the way along the path: "args.input", "self", "args.tensors[1]", "value". */
 static const struct tc_value *tensor_at(const struct tc_call *call, const char *path)
 {
     const size_t root = strcspn(path, ".[");
-    const struct tc_value *value =
-        tc_str_is((struct tc_str){path, (uint32_t)root}, "self")   ? call->self
-        : tc_str_is((struct tc_str){path, (uint32_t)root}, "args") ? call->args
-                                                                   : NULL;
+    const struct tc_str name = {path, (uint32_t)root};
+    const struct tc_value *value = tc_str_is(name, "self")                 ? call->self
+                                   : tc_str_is(name, "args")               ? call->args
+                                   : tc_str_is(name, "value") && call->end ? call->end->value
+                                                                           : NULL;
 
     for (path += root; value && *path && !tc_value_get(value, "tensor");) {
         if (*path == '[') {
@@ -140,6 +142,19 @@ static void print_operands(const struct tc_facts *facts, const struct tc_fact_wa
     }
 }
 
+/* The element that all places of a tensor show. */
+static void print_element(const struct tc_value *tensor, struct tc_strbuf *out)
+{
+    const struct tc_value *summary = tc_value_get(tensor, "summary");
+    const struct tc_value *min = tc_value_get(summary, "min"),
+                          *constant = tc_value_get(tensor, "constant");
+
+    if (min && tc_value_int(min, 0) == tc_value_int(tc_value_get(summary, "max"), 1))
+        tc_strbuf_addf(out, "; all are %" PRId64, tc_value_int(min, 0));
+    else if (constant && constant->kind == TC_VALUE_FLOAT)
+        tc_strbuf_addf(out, "; all are %g", constant->number);
+}
+
 const char *tc_fact_origin_of(struct tc_facts *facts, const struct tc_fact *fact)
 {
     const struct tc_event *event = facts->event;
@@ -154,7 +169,9 @@ const char *tc_fact_origin_of(struct tc_facts *facts, const struct tc_fact *fact
         fact->path == TC_NO_SYM ? "" : tc_strtab_text(facts->table.symbols, fact->path);
     const struct tc_value *tensor = tensor_at(event->call, path);
     tc_strbuf_reset(out);
-    if (tensor)
+    if (tensor && fact->attribute == TC_ATTRIBUTE_UNIFORM)
+        print_element(tensor, out);
+    if (tensor && strncmp(path, "value", strlen("value")) != 0)
         tc_fact_print_origin(facts, tc_fact_origin(w, tc_value_int(tc_value_get(tensor, "id"), -1)),
                              tc_call_at(event->call), out);
     else if (strncmp(path, "args", 4) != 0 && strncmp(path, "self", 4) != 0)
