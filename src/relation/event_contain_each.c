@@ -133,6 +133,13 @@ static unsigned calls_that_count(const struct tc_variable *variable)
     return variable->data == variable->first_data ? CALLS_IN_A_ROW : STEPS_AFTER_A_CHANGE;
 }
 
+/* A bias before a norm has a gradient of rounding alone, now tiny and now a little larger: times a
+ * small rate that is lost as well. */
+static bool is_next_to_rounding(const struct tc_variable *variable)
+{
+    return variable->was_tiny && !variable->is_matrix;
+}
+
 /* Why a parameter may have stayed as it was; TC_EXCUSE_NONE if it should have changed. Rounding
  * explains it when the gradient or the learning rate is next to nothing. */
 static enum tc_excuse excuse_of_rest(const struct each_example *x,
@@ -144,7 +151,7 @@ static enum tc_excuse excuse_of_rest(const struct each_example *x,
 
     if (tc_has_no_rate(x->base))
         return TC_EXCUSE_NO_RATE;
-    if (grad == TC_SYM_TINY)
+    if (grad == TC_SYM_TINY || is_next_to_rounding(variable))
         return TC_EXCUSE_TINY_GRADIENT;
     if (is_computed_zero(variable, grad))
         return has_never_changed && variable->is_matrix ? TC_EXCUSE_NONE : TC_EXCUSE_ZERO_GRADIENT;

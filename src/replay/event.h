@@ -93,6 +93,7 @@ struct tc_variable {
     bool has_data, is_sampled, requires_grad, is_leaf, is_matrix;
     bool is_empty;         /* it has no element, and so no content that could change */
     bool is_zero_computed; /* a backward made the gradient zero */
+    bool was_tiny;         /* a gradient was next to nothing once */
     bool is_sharded;       /* other processes hold other parts of it */
     tc_sym part;           /* which part this is, as JSON text; TC_NO_SYM where that is not told */
     bool is_setting;       /* an example about one: it has a name and a kind alone */

@@ -213,6 +213,7 @@ static void set_grad(struct update *u, const struct tc_value *value)
     v->grad_before = v->grad;
     v->grad = grad;
     v->grad_cause = u->cause ? u->cause->id : -1;
+    v->was_tiny |= grad == TC_SYM_TINY;
     v->is_zero_computed = grad == TC_SYM_ZERO && tc_call_is_within(u->cause, TC_ROLE_BACKWARD);
     if (from != to && from == TC_SYM_CLEAR)
         v->grad_made = v->grad_cause;

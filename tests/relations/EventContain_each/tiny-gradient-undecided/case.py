@@ -24,6 +24,20 @@ def fine(folder):
     train(folder, "tiny", changes=[])
 
 
+def fine_now_and_then_a_little_larger(folder):
+    """A bias before a norm: what is a little more than tiny is lost, too, at a small rate."""
+    t = Trace(folder)
+    model = t.model("net", {"b": {"shape": [4]}})
+    optimizer = t.optimizer(model)
+    for grad in ("tiny", *["non_zero"] * 12):
+        t.zero_grad(optimizer)
+        t.forward(model)
+        t.backward(model, grad=grad)
+        t.step(optimizer, [])
+        t.cut()
+    t.end()
+
+
 def fine_cleared_by_the_step_itself(folder):
     """What counts is the gradient that the step read, not what it left behind."""
     t = Trace(folder)
