@@ -304,10 +304,9 @@ static enum tc_excuse excuse_of_buffer(const struct tc_event *event, bool is_fro
     return event->process->world > 1 ? TC_EXCUSE_EXCHANGED : TC_EXCUSE_NONE;
 }
 
-/* Buffers of the root that ran. */
-static void each_buffer(const struct each_example *x)
+/* Buffers of a root that ran, the call's own or one inside of it. */
+static void each_buffer_of(const struct each_example *x, int64_t root, bool is_own)
 {
-    int64_t root = tc_value_int(tc_value_get(x->event->call->self, "id"), TC_NONE);
     struct tc_modules modules;
     const struct tc_variable *v;
 
@@ -316,17 +315,42 @@ static void each_buffer(const struct each_example *x)
     for (size_t pos = 0; (v = tc_map_next(&x->event->process->variables, &pos));) {
         if (v->kind != TC_SYM_BUFFER || v->root != root)
             continue;
-        follow_moving(x, v);
+        if (is_own)
+            follow_moving(x, v);
         bool is_frozen = tc_modules_rest(&modules, &x->each->modules, x->symbols, v) &&
                          !tc_modules_are_fresh(&modules, &x->each->modules, x->symbols, v);
         tc_sym kind = is_frozen ? TC_SYM_FROZEN_BUFFER : v->kind;
         enum tc_excuse excuse = excuse_of_buffer(x->event, is_frozen);
+        if (!is_own && !is_frozen)
+            continue;
         if (excuse)
             tc_sink_excuse(x->sink, TC_ATOM(x->symbols, x->event->call->descriptor, kind), excuse);
         else
             each_variable(x, v, kind, TC_SINCE_UNKNOWN);
     }
     tc_modules_release(&modules);
+}
+
+/* A root that trained for itself before may stand inside of another one now, as a teacher beside
+ * its student: it ran where one of its buffers has changed. */
+static void each_buffer(const struct each_example *x)
+{
+    const struct tc_call *call = x->event->call;
+    const int64_t root = tc_value_int(tc_value_get(call->self, "id"), TC_NONE);
+    struct tc_map inside = TC_MAP_INIT;
+    const struct tc_variable *v;
+    bool is_new;
+
+    each_buffer_of(x, root, true);
+    for (size_t pos = 0; (v = tc_map_next(&x->event->process->variables, &pos));) {
+        if (v->kind != TC_SYM_BUFFER || v->root == root || v->root == TC_NONE ||
+            v->data_cause < call->id)
+            continue;
+        tc_map_at(&inside, (uint64_t)v->root, &is_new);
+        if (is_new)
+            each_buffer_of(x, v->root, false);
+    }
+    tc_map_release(&inside);
 }
 
 static void each_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
