@@ -2,13 +2,16 @@
 /*
  * api_arg_padding.c - APIArg/padding: a padding mask leaves out what fills rows up
  *
- * torch's layers leave out the places at which a key_padding_mask is true. What fills rows up
- * stands at their end, or at their beginning, and one row of a batch is full. A mask that is true
- * at the first place of all rows and at the last of none leaves out the words: it was turned round.
- * Broken by the third such mask of a process, if none was otherwise, as rows may all be filled up
- * at the left.
+ * torch's layers leave out the places at which a key_padding_mask is true; the function
+ * scaled_dot_product_attention those at which an attn_mask of truth values is false
+ * (pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html). What
+ * fills rows up stands at their end, or at their beginning, and one row of a batch is full. A mask
+ * that leaves out the first place of all rows, but not the last of all, leaves out the words: it
+ * was turned round. Broken by the third such mask of a process, if none was otherwise, as rows may
+ * all be filled up at the left.
  *
- * An example for each call of a layer with such a mask of two dimensions.
+ * An example for each call of a layer with such a mask of two dimensions, and of a function with
+ * one that is the same for all queries.
  */
 #include "relation/claims.h"
 #include "relation/form.h"
@@ -32,26 +35,58 @@ static bool ends_with(struct tc_str text, const char *end)
     return text.size >= n && !memcmp(text.text + text.size - n, end, n);
 }
 
-/* The mask among the operands; NULL if there is none that can be told of. */
+/* The size of a tensor's dimension before the last; 0 if it has none. */
+static int64_t n_rows(const struct tc_value *tensor)
+{
+    const struct tc_value *shape = tc_value_get(tensor, "shape");
+
+    return shape && shape->kind == TC_VALUE_ARRAY && shape->n >= 2
+               ? tc_value_int(&shape->items[shape->n - 2], 0)
+               : 0;
+}
+
+static bool is_of_layer(const struct tc_member *operand)
+{
+    const struct tc_value *shape = tc_value_get(&operand->value, "shape");
+
+    return ends_with(operand->key, "key_padding_mask") && shape && shape->kind == TC_VALUE_ARRAY &&
+           shape->n == 2;
+}
+
+/* The same for all queries, of which there are several: no mask of the future, and no query that is
+ * the last of a sentence. */
+static bool is_of_function(const struct tc_call *call, const struct tc_member *operand)
+{
+    return tc_str_is(operand->key, "attn_mask") && n_rows(&operand->value) == 1 &&
+           n_rows(tc_value_get(call->args, "query")) > 1;
+}
+
+/* The summary of the mask among the operands; NULL if there is none that can be told of. */
 static const struct tc_value *mask_of(const struct tc_call *call)
 {
     for (uint32_t i = 0; call->args && call->args->kind == TC_VALUE_OBJECT && i < call->args->n;
          i++) {
         const struct tc_member *member = &call->args->members[i];
-        const struct tc_value *shape = tc_value_get(&member->value, "shape");
-        if (ends_with(member->key, "key_padding_mask") && shape && shape->kind == TC_VALUE_ARRAY &&
-            shape->n == 2 && tc_value_is(tc_value_get(&member->value, "dtype"), "bool"))
+        if (tc_value_is(tc_value_get(&member->value, "dtype"), "bool") &&
+            (call->role == TC_ROLE_LAYER ? is_of_layer(member) : is_of_function(call, member)))
             return tc_value_get(&member->value, "summary");
     }
     return NULL;
 }
 
-static bool is_turned(const struct tc_value *summary)
+/* Does a column show this truth value alone? */
+static bool is_all(const struct tc_value *column, bool what)
 {
-    const struct tc_value *last = tc_value_get(summary, "last");
+    return column && column->kind == TC_VALUE_BOOL && column->boolean == what;
+}
 
-    return tc_value_is_true(tc_value_get(summary, "first")) && last &&
-           last->kind == TC_VALUE_BOOL && !last->boolean;
+/* Layers leave out true places, the function false ones. */
+static bool is_turned(const struct tc_value *summary, enum tc_role role)
+{
+    const bool left_out = role == TC_ROLE_LAYER;
+
+    return is_all(tc_value_get(summary, "first"), left_out) &&
+           !is_all(tc_value_get(summary, "last"), left_out);
 }
 
 static void padding_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
@@ -61,9 +96,10 @@ static void padding_observe(void *state, struct tc_strtab *symbols, const struct
 
     (void)symbols;
     if (event->kind != TC_EVENT_CALL || event->process->is_worker || event->call->raised ||
-        event->call->role != TC_ROLE_LAYER || !(summary = mask_of(event->call)))
+        (event->call->role != TC_ROLE_LAYER && event->call->role != TC_ROLE_FUNCTION) ||
+        !(summary = mask_of(event->call)))
         return;
-    const bool turned = is_turned(summary);
+    const bool turned = is_turned(summary, event->call->role);
     struct masks *masks = tc_process_state(state, event->process);
     if (!turned)
         masks->has_sound = true;
@@ -72,12 +108,12 @@ static void padding_observe(void *state, struct tc_strtab *symbols, const struct
     tc_sink_word(sink, event, TC_SYM_OUTSIDE, turned ? TC_SYM_BETWEEN : TC_SYM_OUTSIDE);
 }
 
-const struct tc_source tc_source_padding = {.name = "padding",
-                                            .judged =
-                                                "a call of a layer that is given a padding mask",
-                                            .is_set = true,
-                                            .process_size = sizeof(struct masks),
-                                            .observe = padding_observe};
+const struct tc_source tc_source_padding = {
+    .name = "padding",
+    .judged = "a call of a layer, or of attention, that is given a padding mask",
+    .is_set = true,
+    .process_size = sizeof(struct masks),
+    .observe = padding_observe};
 
 static const struct tc_claim claims[] = {
     {
@@ -93,15 +129,17 @@ static const struct tc_claim claims[] = {
      .if_met = true,
      .support = TC_SUPPORT_LAW,
      .expected =
-            "the padding mask of a layer does not leave out the first place of all rows and "
-            "the last of none", .seen = "the mask is true where words are, in all masks so far",
+            "the padding mask of attention does not leave out the first place of all rows and not "
+            "the last", .seen = "the mask leaves out the words, in all masks so far",
      },
 };
 
 const struct tc_relation tc_api_arg_padding = {
     .name = "APIArg/padding",
     .summary = "a padding mask leaves out what fills rows up",
-    .hint = "Is the mask true where it should be false? True places are left out.",
+    .hint = "Is the mask true where it should be false? True places of a key_padding_mask are left "
+            "out; of an attn_mask that scaled_dot_product_attention is given, false ones.",
+    .excused_by = 1u << TC_ROLE_FUNCTION,
     .fault = TC_FAULT_AT_BEGIN,
     .needs_content = true,
     .source = &tc_source_padding,
