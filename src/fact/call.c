@@ -487,7 +487,9 @@ static void compare_training(const struct tc_facts *facts, struct tc_fact_watch 
     for (size_t i = 0; call->is_root && i < pack->n_tensors; i++) {
         if (!pack->rows[i].text)
             pack->rows[i] = tc_fact_rows_of(&w->history, pack->digests[i]);
-        pack->trained[i] = tc_fact_meet_trained(&w->history, pack->rows[i], i, is_training);
+        if (pack->is_varied[i]) /* rows of a mask are those of many samples */
+            pack->trained[i] = tc_fact_meet_trained(&w->history, pack->rows[i], pack->n_elements[i],
+                                                    i, is_training);
         tc_strbuf_adds(&pack->bytes, pack->trained[i] ? pack->trained[i] : "");
         if (isnan(pack->scales[i]))
             continue;
@@ -511,8 +513,8 @@ static void compare_earlier(struct tc_fact_watch *w, struct tc_fact_pack *pack,
             pack->earlier[i] = tc_fact_meet_earlier(
                 &w->history, tc_hash_mix(fn, pack->digests[i], i), w->n_windows);
         if (call->is_root && pack->n_elements[i] > 1)
-            pack->still[i] = tc_fact_meet_last(
-                &w->history, tc_hash_mix(open->label, pack->n_elements[i], i), pack->digests[i]);
+            pack->still[i] =
+                tc_fact_meet_last(&w->history, tc_hash_mix(open->subject, i, 0), pack->digests[i]);
         tc_strbuf_adds(&pack->bytes, pack->earlier[i] ? pack->earlier[i] : "-");
         tc_strbuf_adds(&pack->bytes, pack->still[i] ? pack->still[i] : "-");
     }

@@ -136,12 +136,17 @@ struct tc_str tc_fact_rows_of(const struct tc_fact_history *history, uint64_t di
 }
 
 const char *tc_fact_meet_trained(struct tc_fact_history *history, struct tc_str rows,
-                                 uint64_t place, bool is_training)
+                                 size_t n_elements, uint64_t place, bool is_training)
 {
     size_t n_known = 0;
     uint64_t known;
 
-    if (!rows.text || history->trained.n >= MAX_ROWS)
+    if (!rows.text || rows.size < ROW || history->trained.n >= MAX_ROWS)
+        return NULL;
+    const uint64_t width = tc_hash_mix(n_elements / (rows.size / ROW), place, 1);
+    if (is_training)
+        tc_map_put(&history->trained, width, 1);
+    else if (!tc_map_get(&history->trained, width, &known))
         return NULL;
     for (size_t at = 0; at + ROW <= rows.size; at += ROW) {
         const uint64_t row = tc_hash64(rows.text + at, ROW, place);

@@ -59,12 +59,14 @@ const char *tc_fact_meet_size(struct tc_fact_history *history, uint64_t place, d
 /* How many rows of a batch its iterator gave before, as JSON; NULL if it cannot be told. */
 const char *tc_fact_meet_rows(struct tc_fact_history *history, const struct tc_fact_pack *pack,
                               int64_t iterator);
-/* In evaluation, how many of the rows were trained on, as JSON; NULL if it cannot be told. */
 /* The rows of a batch that was met with them, by its digest; no text if it was not. */
 void tc_fact_keep_rows(struct tc_fact_history *history, uint64_t digest, struct tc_str rows);
 struct tc_str tc_fact_rows_of(const struct tc_fact_history *history, uint64_t digest);
+/* In evaluation, how many of the rows were trained on, as JSON; NULL if it cannot be told: none
+ * that was as long, as what is filled up to another length is of other rows. n_elements: of all
+ * rows. */
 const char *tc_fact_meet_trained(struct tc_fact_history *history, struct tc_str rows,
-                                 uint64_t place, bool is_training);
+                                 size_t n_elements, uint64_t place, bool is_training);
 /* Was the operand met in a step before this one? Was it the last one met in this place? As JSON;
  * NULL if it cannot be told. */
 const char *tc_fact_meet_earlier(struct tc_fact_history *history, uint64_t operand, uint64_t step);
