@@ -313,7 +313,7 @@ static void count(struct tc_facts *facts, struct tc_fact_watch *w, const struct 
     subject.fields[TC_FACT_FN] = label->fn;
     subject.fields[TC_FACT_OF] = label->of;
     subject.fields[TC_FACT_STAGE] = call->stage;
-    note_cut(facts, w, call, label->fn, tc_fact_tally(w, &subject, call, TC_NONE));
+    note_cut(facts, w, call, label->fn, tc_fact_tally(facts, w, &subject, call, TC_NONE));
     label->n++;
     if (!w->n_windows && !label->order && is_of_set_up(call->role) &&
         (!call->parent || tc_role_has(call->parent->role, TC_TRAIT_OUTER))) {

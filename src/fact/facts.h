@@ -111,12 +111,13 @@ struct tc_fact_sequence {
 
 struct tc_fact_counter {
     struct tc_subject subject;
-    uint64_t n, n_all, n_first;        /* in this window; in all; in the first one */
-    bool is_of_training;               /* there was one in a window that no evaluation began */
-    bool is_reported;                  /* counted in windows before */
-    bool has_more;                     /* learning: perhaps more in this window than are told */
-    tc_sym at;                         /* where the last of them was made */
-    struct tc_fact_origin from;        /* of a flow, and what flowed */
+    uint64_t n, n_all, n_first; /* in this window; in all; in the first one */
+    bool is_of_training;        /* there was one in a window that no evaluation began */
+    bool is_reported;           /* counted in windows before */
+    bool has_more;              /* learning: in this window nothing is claimed of the count */
+    bool is_of_package;         /* a package makes such calls, as a solver does */
+    tc_sym at;                  /* where the last of them was made */
+    struct tc_fact_origin from; /* of a flow, and what flowed */
     struct tc_fact_sequence *sequence; /* learning; NULL: nothing but 0 */
     uint32_t slots[TC_FACT_N_TALLIES]; /* once looked up; UINT32_MAX: nothing is to be said */
 };
@@ -377,8 +378,9 @@ void tc_fact_give_row(struct tc_fact_watch *watch, const struct tc_fact_open *op
 void tc_fact_use(struct tc_facts *facts, struct tc_fact_watch *watch, const struct tc_call *call);
 /* Count one more of the subject in this window, and return how many it has. serial: of what flows,
  * or TC_NONE. */
-uint64_t tc_fact_tally(struct tc_fact_watch *watch, const struct tc_subject *subject,
-                       const struct tc_call *call, int64_t serial);
+uint64_t tc_fact_tally(const struct tc_facts *facts, struct tc_fact_watch *watch,
+                       const struct tc_subject *subject, const struct tc_call *call,
+                       int64_t serial);
 
 /* ---- inside.c: which calls the script makes, and in which order ----------------------------- */
 

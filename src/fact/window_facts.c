@@ -33,13 +33,23 @@ static struct tc_fact_counter *counter_of(struct tc_fact_watch *w, const struct 
     return &w->counters.items[number];
 }
 
-uint64_t tc_fact_tally(struct tc_fact_watch *w, const struct tc_subject *subject,
-                       const struct tc_call *call, int64_t serial)
+/* Does a package call a module of its own accord, as a solver does? */
+static bool is_of_package(const struct tc_strtab *symbols, const struct tc_call *call)
+{
+    const char *by = call->by == TC_NO_SYM ? "" : tc_strtab_text(symbols, call->by);
+
+    return call->role == TC_ROLE_FORWARD && by[0] && strcmp(by, "user") != 0 &&
+           strcmp(by, "torch") != 0;
+}
+
+uint64_t tc_fact_tally(const struct tc_facts *facts, struct tc_fact_watch *w,
+                       const struct tc_subject *subject, const struct tc_call *call, int64_t serial)
 {
     struct tc_fact_counter *c = counter_of(w, subject, false);
 
     c->n++;
     c->n_all++;
+    c->is_of_package |= is_of_package(facts->table.symbols, call);
     c->at = tc_call_at(call);
     c->from = tc_fact_origin(w, serial);
     return c->n;
@@ -179,14 +189,17 @@ static bool is_cut(const struct tc_fact_watch *w, const struct tc_fact_counter *
             tc_map_get(&w->cut, c->subject.fields[TC_FACT_IN], &ignored));
 }
 
-/* Learning, were there perhaps more calls in this window than are told? */
+/* Learning, were there perhaps more calls in this window than are told? And how often a package
+ * calls something as a script sets up is no matter of the script: a solver takes as many steps as
+ * the data asks for. */
 static bool has_more(const struct tc_facts *facts, const struct tc_fact_watch *w,
                      const struct tc_fact_counter *c)
 {
     uint64_t ignored;
 
     return !facts->table.is_judging && c->n >= TC_ROLE_MAX_OF_A_FUNCTION &&
-           tc_map_get(&w->cut, c->subject.fields[TC_FACT_FN], &ignored);
+           ((!w->n_windows && c->is_of_package && is_of_init(facts, c)) ||
+            tc_map_get(&w->cut, c->subject.fields[TC_FACT_FN], &ignored));
 }
 
 /* A window begins where a model runs first: what makes the next batch is of the window before. So
