@@ -1131,7 +1131,9 @@ static void give_on_own(struct tc_fact_watch *w, const struct tc_fact_open *open
                          (call->role == TC_ROLE_PACKAGE && tc_value_get(value, "tensor"));
 
     if (is_made && serial > open->latest && !tc_fact_producer(w, serial))
-        produce(w, serial, tc_fact_word(w->labels.items[open->label].fn, 0, 0));
+        produce(w, serial,
+                tc_fact_word(w->labels.items[open->label].fn, 0, 0) |
+                    (open->is_computed ? TC_FACT_COMPUTED : 0));
 }
 
 static void settle_own_result(struct tc_facts *facts, struct tc_fact_watch *w,
