@@ -224,7 +224,7 @@ static void keep_order(struct tc_fact_inside *inside)
                          inside->sequence.n * sizeof(*inside->sequence.items));
 }
 
-/* What a first step makes ready has an order of its own. */
+/* What a first step, or a first call, makes ready has an order of its own. */
 void tc_fact_inside_ends(struct tc_facts *facts, struct tc_fact_watch *w, uint32_t number)
 {
     struct tc_fact_inside *inside;
@@ -232,7 +232,7 @@ void tc_fact_inside_ends(struct tc_facts *facts, struct tc_fact_watch *w, uint32
     if (number == TC_FACT_NO_INSIDE)
         return;
     inside = &w->insides.items.items[number];
-    const bool has_order = !inside->is_top || w->n_windows;
+    const bool has_order = inside->is_top ? w->n_windows > 0 : inside->occasion > 1;
     if (inside->sequence.n && facts->table.is_judging)
         judge_occasion(facts, inside, has_order);
     else if (inside->sequence.n && has_order)

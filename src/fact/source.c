@@ -163,6 +163,8 @@ const struct tc_source tc_source_facts = {
 /* Values of which a script that has them throughout makes no rule. */
 static bool claims_nothing(const struct tc_fact *fact, const char *value)
 {
+    if (!strcmp(value, TC_FACT_DRAWN) || !strcmp(value, TC_FACT_MANY))
+        return true;
     switch (fact->attribute) {
     case TC_ATTRIBUTE_VALUE:
         return value[0] == '{';
@@ -192,11 +194,6 @@ static bool claims_nothing(const struct tc_fact *fact, const char *value)
     case TC_ATTRIBUTE_FLOWS:
     case TC_ATTRIBUTE_FLOWS_LATER:
         return strcmp(value, "0") == 0;
-    case TC_ATTRIBUTE_COUNT:
-    case TC_ATTRIBUTE_COUNT_FIRST:
-    case TC_ATTRIBUTE_COUNT_LATER:
-    case TC_ATTRIBUTE_COUNT_WHERE:
-        return strcmp(value, TC_FACT_MANY) == 0;
     case TC_ATTRIBUTE_FLOWS_FIRST:
         return value[0] == '"' || strcmp(value, "0") == 0;
     case TC_ATTRIBUTE_COUNT_EVEN:
