@@ -159,6 +159,15 @@ const struct tc_attribute_row *tc_attribute_row(enum tc_attribute attribute)
     return &rows[attribute];
 }
 
+unsigned tc_fact_support(const struct tc_fact *fact, const struct tc_strtab *symbols)
+{
+    const unsigned support = rows[fact->attribute].support;
+    const char *value = tc_strtab_text(symbols, fact->value);
+
+    return support == TC_SUPPORT_WHERE && strtol(value, NULL, 10) >= TC_OFTEN ? TC_SUPPORT_OFTEN
+                                                                              : support;
+}
+
 static bool is_result(const struct tc_fact *fact, const struct tc_strtab *symbols)
 {
     return fact->path != TC_NO_SYM &&

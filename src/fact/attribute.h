@@ -74,6 +74,8 @@ struct tc_attribute_row {
     6                       /* one length that a run happened to have shows twice or so; so with \
                                an order */
 #define TC_SUPPORT_WHERE 12 /* what is done now and then may go on alike for a while */
+#define TC_SUPPORT_OFTEN 6  /* unless it is done so often that the same number is no chance */
+#define TC_OFTEN         8
 #define TC_SUPPORT_EVEN  12 /* half of the numbers are even */
 /* What happens now and then in a healthy run, as an environment that stands still, or a score that
  * is not the best. */
@@ -90,6 +92,9 @@ struct tc_attribute_row {
 #define TC_FACT_RANKS_OTHER "false"
 
 const struct tc_attribute_row *tc_attribute_row(enum tc_attribute attribute);
+
+/* The occasions that the fact needs, in all runs together. */
+unsigned tc_fact_support(const struct tc_fact *fact, const struct tc_strtab *symbols);
 
 /* The form that claims the fact. */
 enum tc_fact_form tc_fact_form(const struct tc_fact *fact, const struct tc_strtab *symbols);

@@ -225,7 +225,7 @@ static void propose(enum tc_fact_form form, struct tc_strtab *symbols, tc_sym ke
     struct tc_hypothesis hypothesis = {
         .n_params = 1,
         .support = TC_SUPPORT_EVERY,
-        .min_examples = row_of(&fact)->support,
+        .min_examples = tc_fact_support(&fact, symbols),
         .fact = fact,
     };
     hypothesis.params[0] = tc_param_fact(&hypothesis.fact);
