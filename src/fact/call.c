@@ -303,17 +303,17 @@ static void count(struct tc_facts *facts, struct tc_fact_watch *w, const struct 
     struct tc_subject subject = tc_subject_of(TC_SUBJECT_WINDOW);
 
     count_in_batch(w, call);
+    label->n_in_window = label->window == w->n_windows ? label->n_in_window + 1 : 1;
+    label->window = w->n_windows;
+    note_cut(facts, w, call, label->fn, label->n_in_window);
     if (tc_fact_is_of_batch(call) && tc_role_has(call->role, TC_TRAIT_CLOSE)) {
-        label->n_in_window = label->window == w->n_windows ? label->n_in_window + 1 : 1;
-        label->window = w->n_windows;
-        note_cut(facts, w, call, label->fn, label->n_in_window);
         label->n_in_batches++;
         return;
     }
     subject.fields[TC_FACT_FN] = label->fn;
     subject.fields[TC_FACT_OF] = label->of;
     subject.fields[TC_FACT_STAGE] = call->stage;
-    note_cut(facts, w, call, label->fn, tc_fact_tally(facts, w, &subject, call, TC_NONE));
+    tc_fact_tally(facts, w, &subject, call, TC_NONE);
     label->n++;
     if (!w->n_windows && !label->order && is_of_set_up(call->role) &&
         (!call->parent || tc_role_has(call->parent->role, TC_TRAIT_OUTER))) {

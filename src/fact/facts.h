@@ -376,11 +376,9 @@ void tc_fact_give_row(struct tc_fact_watch *watch, const struct tc_fact_open *op
                       const struct tc_call *call, const struct tc_fact_pack *result);
 /* The modules whose variables a function is given, in this window. */
 void tc_fact_use(struct tc_facts *facts, struct tc_fact_watch *watch, const struct tc_call *call);
-/* Count one more of the subject in this window, and return how many it has. serial: of what flows,
- * or TC_NONE. */
-uint64_t tc_fact_tally(const struct tc_facts *facts, struct tc_fact_watch *watch,
-                       const struct tc_subject *subject, const struct tc_call *call,
-                       int64_t serial);
+/* Count one more of the subject in this window. serial: of what flows, or TC_NONE. */
+void tc_fact_tally(const struct tc_facts *facts, struct tc_fact_watch *watch,
+                   const struct tc_subject *subject, const struct tc_call *call, int64_t serial);
 
 /* ---- inside.c: which calls the script makes, and in which order ----------------------------- */
 

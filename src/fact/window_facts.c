@@ -42,8 +42,8 @@ static bool is_of_package(const struct tc_strtab *symbols, const struct tc_call 
            strcmp(by, "torch") != 0;
 }
 
-uint64_t tc_fact_tally(const struct tc_facts *facts, struct tc_fact_watch *w,
-                       const struct tc_subject *subject, const struct tc_call *call, int64_t serial)
+void tc_fact_tally(const struct tc_facts *facts, struct tc_fact_watch *w,
+                   const struct tc_subject *subject, const struct tc_call *call, int64_t serial)
 {
     struct tc_fact_counter *c = counter_of(w, subject, false);
 
@@ -52,7 +52,6 @@ uint64_t tc_fact_tally(const struct tc_facts *facts, struct tc_fact_watch *w,
     c->is_of_package |= is_of_package(facts->table.symbols, call);
     c->at = tc_call_at(call);
     c->from = tc_fact_origin(w, serial);
-    return c->n;
 }
 
 /* Of a flow there is no parity. */
