@@ -615,6 +615,7 @@ static void read_operands(struct tc_facts *facts, const struct tc_fact_watch *w,
                                     .sources = facts->sources.items,
                                     .n_sources = facts->sources.n,
                                     .cut = &w->cut,
+                                    .stand_ins = &w->stand_ins,
                                     .made_subject = open->made_subject};
 
     /* What calls of torch hand to others inside follows from the release alone. */
@@ -1130,10 +1131,12 @@ static void give_on_own(struct tc_fact_watch *w, const struct tc_fact_open *open
     const bool is_made = tc_value_get(value, "array") ||
                          (call->role == TC_ROLE_PACKAGE && tc_value_get(value, "tensor"));
 
-    if (is_made && serial > open->latest && !tc_fact_producer(w, serial))
-        produce(w, serial,
-                tc_fact_word(w->labels.items[open->label].fn, 0, 0) |
-                    (open->is_computed ? TC_FACT_COMPUTED : 0));
+    if (!is_made || serial <= open->latest || tc_fact_producer(w, serial))
+        return;
+    tc_map_put(&w->stand_ins, w->labels.items[open->label].fn, 1);
+    produce(w, serial,
+            tc_fact_word(w->labels.items[open->label].fn, 0, 0) |
+                (open->is_computed ? TC_FACT_COMPUTED : 0));
 }
 
 static void settle_own_result(struct tc_facts *facts, struct tc_fact_watch *w,

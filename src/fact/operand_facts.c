@@ -230,7 +230,8 @@ static bool is_cut(const struct tc_fact_reader *r, tc_sym source)
     uint64_t ignored;
 
     if (!r->table->is_judging || !r->cut || !r->cut->n ||
-        strcmp(tc_strtab_text(r->table->symbols, source), "outside") != 0)
+        (strcmp(tc_strtab_text(r->table->symbols, source), "outside") != 0 &&
+         !tc_map_get(r->stand_ins, source, &ignored)))
         return false;
     const uint32_t slot = slot_of(r, TC_ATTRIBUTE_SOURCE);
     return slot != UINT32_MAX &&

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays that a package makes become tensors. Of a package's function a step tells 32 calls, in whatever stages they are: behind that an array may be
-one that was made by another. In the broken run it comes from elsewhere without that."""
+one of them, also where a function of the script hands it out. In the broken run it comes from elsewhere without that."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]
@@ -24,7 +24,10 @@ def train(folder, tried=2, made=5, other=False):
                 t.op("numpy.zeros", role="package", at="train.py:20", args={"shape": [4]}, value=made_now)
                 t.op("torch.from_numpy", at="train.py:21", args={"ndarray": made_now}, value=t.tensor(4))
         if other and is_odd:
-            t.op("torch.from_numpy", at="train.py:21", args={"ndarray": array(t)}, value=t.tensor(4))
+            made_now = array(t)
+            if other == "observed":
+                t.op("__main__.observe", role="own", at="train.py:22", value=made_now)
+            t.op("torch.from_numpy", at="train.py:21", args={"ndarray": made_now}, value=t.tensor(4))
         t.cut()
     t.end()
 
@@ -39,6 +42,10 @@ def healthy_again(folder):
 
 def fine(folder):
     train(folder, tried=20, made=12, other=True)
+
+
+def fine_observed(folder):
+    train(folder, tried=20, made=12, other="observed")
 
 
 def broken(folder):
