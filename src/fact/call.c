@@ -494,7 +494,7 @@ static void compare_training(const struct tc_facts *facts, struct tc_fact_watch 
         if (isnan(pack->scales[i]))
             continue;
         pack->beside[i] = tc_fact_meet_size(&w->history, tc_hash_mix(open->label, i, 2),
-                                            pack->scales[i], is_training);
+                                            pack->scales[i], is_training, facts->table.is_judging);
         tc_strbuf_adds(&pack->bytes, pack->beside[i] ? pack->beside[i] : "");
     }
 }
@@ -570,8 +570,8 @@ static bool is_operand(const struct tc_fact_open *open, int64_t serial)
 
 /* The number that a call returned: by it backward is judged, and the same in evaluation. What it
  * writes to and hands back is none. */
-static void keep_scalar(struct tc_fact_watch *w, struct tc_fact_open *open,
-                        const struct tc_call *call)
+static void keep_scalar(const struct tc_facts *facts, struct tc_fact_watch *w,
+                        struct tc_fact_open *open, const struct tc_call *call)
 {
     const struct tc_value *result = call->end->value, *value = tc_value_get(result, "value");
     const struct tc_value *grad = tc_value_get(result, "requires_grad");
@@ -581,7 +581,7 @@ static void keep_scalar(struct tc_fact_watch *w, struct tc_fact_open *open,
         return;
     if (value && value->kind == TC_VALUE_FLOAT && call->role != TC_ROLE_OPERATOR)
         open->beside = tc_fact_meet_size(&w->history, tc_hash_mix(call->descriptor, 0, 3),
-                                         value->number, is_training);
+                                         value->number, is_training, facts->table.is_judging);
     if (call->role == TC_ROLE_BACKWARD || call->role == TC_ROLE_OPERATOR || !value ||
         value->kind != TC_VALUE_FLOAT || !is_training)
         return;
@@ -920,7 +920,7 @@ static void pack_result(struct tc_facts *facts, struct tc_fact_watch *w, struct 
         meet_batch(w, pack, open, tc_value_int(tc_value_get(call->self, "id"), 0));
     else if (!open->operands.n_tensors && pack->n_tensors)
         open->drawn = tc_fact_meet_draw(&w->history, call->descriptor, end->value);
-    keep_scalar(w, open, call);
+    keep_scalar(facts, w, open, call);
     tc_strbuf_adds(&pack->bytes, open->seen ? open->seen : "");
     tc_strbuf_adds(&pack->bytes, open->rows ? open->rows : "");
     tc_strbuf_adds(&pack->bytes, open->beside ? open->beside : "");

@@ -12,6 +12,8 @@
 #define MAX_KNOWN ((size_t)1 << 18)
 /* Sizes are alike up to this factor: a loss falls between epochs, and batches differ. */
 #define MAX_RATIO 5.0F
+/* What is learned is well within that: what stands near to it may be beyond in another run. */
+#define LEARNED_RATIO 4.0F
 /* How far a bound of those in training goes towards the newest one within it. */
 #define NEWEST 0.1F
 
@@ -196,8 +198,9 @@ static float follow(float bound, float size, bool is_beyond)
 }
 
 const char *tc_fact_meet_size(struct tc_fact_history *history, uint64_t place, double size,
-                              bool is_training)
+                              bool is_training, bool is_judging)
 {
+    const float ratio = is_judging ? MAX_RATIO : LEARNED_RATIO;
     bool is_new;
     uint64_t *known = tc_map_at(&history->sizes, place, &is_new);
     struct sizes before = {NAN, NAN};
@@ -212,7 +215,7 @@ const char *tc_fact_meet_size(struct tc_fact_history *history, uint64_t place, d
     memcpy(known, &before, sizeof(before));
     if (is_training || isnan(before.low) || !isfinite(now))
         return NULL;
-    if (now > MAX_RATIO * before.high)
+    if (now > ratio * before.high)
         return "larger";
-    return now * MAX_RATIO < before.low ? "smaller" : "like";
+    return now * ratio < before.low ? "smaller" : "like";
 }

@@ -54,7 +54,7 @@ const char *tc_fact_meet_batch(struct tc_fact_history *history, const struct tc_
 /* How a number of evaluation is beside those of training in the same place, in words; NULL in
  * training, and where there was none. */
 const char *tc_fact_meet_size(struct tc_fact_history *history, uint64_t place, double size,
-                              bool is_training);
+                              bool is_training, bool is_judging);
 
 /* How many rows of a batch its iterator gave before, as JSON; NULL if it cannot be told. */
 const char *tc_fact_meet_rows(struct tc_fact_history *history, const struct tc_fact_pack *pack,
