@@ -78,9 +78,16 @@ static bool is_vector(const struct tc_value *tensor)
     return size_of(tensor, 0) > 1 && size_of(tensor, 1) < 0;
 }
 
+/* Has the result a number for each pair of theirs? A mask that picks rows of a column has none. */
+static bool is_of_all_pairs(const struct tc_value *value, const struct tc_value *column,
+                            const struct tc_value *vector)
+{
+    return size_of(value, 0) == size_of(column, 0) && size_of(value, 1) == size_of(vector, 0);
+}
+
 /* TC_NO_SYM: there is nothing to tell. */
 static tc_sym outcome_of(struct columns *columns, const struct tc_value *x,
-                         const struct tc_value *other)
+                         const struct tc_value *other, const struct tc_value *value)
 {
     uint64_t made;
 
@@ -88,6 +95,8 @@ static tc_sym outcome_of(struct columns *columns, const struct tc_value *x,
         !tc_map_get(&columns->made, serial_of(x), &made))
         return TC_NO_SYM;
     if (made == MADE_BY_MODEL && is_column(x) && is_vector(other)) {
+        if (!is_of_all_pairs(value, x, other))
+            return TC_NO_SYM;
         if (size_of(x, 0) != size_of(other, 0))
             columns->has_grid = true;
         else
@@ -103,10 +112,11 @@ static void on_pair(struct columns *columns, const struct tc_event *event, const
                     const struct tc_value *b, const struct tc_sink *sink)
 {
     const struct tc_situation none = {.n = 0};
-    tc_sym outcome = outcome_of(columns, a, b);
+    const struct tc_value *value = event->call->end->value;
+    tc_sym outcome = outcome_of(columns, a, b, value);
 
     if (outcome == TC_NO_SYM)
-        outcome = outcome_of(columns, b, a);
+        outcome = outcome_of(columns, b, a, value);
     const struct tc_example example = {
         .key = TC_SYM_COLUMN, .situation = &none, .outcome = &outcome, .n_outcome = 1};
     if (outcome != TC_NO_SYM)

@@ -16,7 +16,7 @@ def tensor(t, *shape):
     return t.tensor(*shape) | {"requires_grad": True}
 
 
-def train(folder, target=(8, 1), lengths=(8,), by_hand=False, trains=False):
+def train(folder, target=(8, 1), lengths=(8,), by_hand=False, trains=False, picks=False):
     t = Trace(folder, operators=True)
     model = t.net("w", "b")
     optimizer = t.optimizer(model)
@@ -27,6 +27,9 @@ def train(folder, target=(8, 1), lengths=(8,), by_hand=False, trains=False):
         out = op(t, "torch.Tensor.unsqueeze", out, tensor(t, 8, 1), dim=1) if by_hand else out
         out = op(t, "torch.sigmoid", None, tensor(t, 8, 1), role="function", input=out)
         y = t.tensor(n, *target[1:]) | {"requires_grad": trains}
+        if picks:
+            out = op(t, "torch.Tensor.__getitem__", out, tensor(t, 5, 1), index=t.tensor(8, dtype="bool"))
+            y = t.tensor(5, 1)
         op(t, "torch.Tensor.sub", out, tensor(t, 8, 1 if len(target) > 1 else n), other=y)
         t.zero_grad(optimizer)
         t.backward(model)
@@ -49,6 +52,11 @@ def fine_with_a_grid(folder):
 
 def fine_that_trains(folder):
     train(folder, target=(8,), trains=True)
+
+
+def fine_with_a_mask(folder):
+    """Which rows are known is a vector that picks from the column."""
+    train(folder, picks=True)
 
 
 def broken(folder):
