@@ -230,7 +230,8 @@ static bool from_count(const struct facts_index *x, const struct tc_fact *fact)
 {
     if (fact->attribute == TC_ATTRIBUTE_COUNT_EVEN)
         return has(x, &fact->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT) ||
-               has(x, &fact->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT_LATER);
+               has(x, &fact->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT_LATER) ||
+               has(x, &fact->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT_WHERE);
     return (fact->attribute == TC_ATTRIBUTE_COUNT_FIRST ||
             fact->attribute == TC_ATTRIBUTE_COUNT_LATER) &&
            has(x, &fact->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT);
