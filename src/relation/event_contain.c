@@ -73,6 +73,7 @@ static struct gradients gradients_around(const struct tc_event *event)
 struct contents_state {
     struct tc_map lines; /* (process, call, line of the script) → struct line * */
     struct tc_map asked; /* (process, root) that has run */
+    struct tc_map taken; /* process → line at which state was taken since the last step or load */
 };
 
 /* What the gradients of one line of the script were. */
@@ -87,6 +88,28 @@ static void contents_release(void *state)
 
     tc_map_release_structs(&s->lines);
     tc_map_release(&s->asked);
+    tc_map_release(&s->taken);
+}
+
+/* Does a load perhaps give what is there? So it is where an early stop goes back to the best, which
+ * is the last. Where one line takes state and loads it there is no doubt. */
+static bool is_as_taken(const struct contents_state *s, const struct tc_event *event)
+{
+    uint64_t line;
+
+    return event->call->role == TC_ROLE_LOAD &&
+           tc_map_get(&s->taken, (uintptr_t)event->process, &line) &&
+           line != tc_call_at(event->call);
+}
+
+static void follow_state(struct contents_state *s, const struct tc_event *event)
+{
+    if (event->kind != TC_EVENT_CALL)
+        return;
+    if (event->call->role == TC_ROLE_SAVE)
+        tc_map_put(&s->taken, (uintptr_t)event->process, tc_call_at(event->call));
+    else if (event->call->role == TC_ROLE_STEP || event->call->role == TC_ROLE_LOAD)
+        tc_map_remove(&s->taken, (uintptr_t)event->process);
 }
 
 /* A model may set its weights by the first batch that it is given, as a flow with norms does. */
@@ -130,6 +153,7 @@ static bool is_flat(struct contents_state *s, const struct tc_event *event,
  *                 only where ranks exchange them
  *   grad_present  some had one: to be cleared
  *   no_update     no weight is to be changed
+ *   as_taken      what is loaded may be what is there
  *   overflow      a gradient was not finite: a gradient scaler leaves out the step, and nothing is
  *                 due. Nor is it of a scaler where no gradient is looked at
  *   flat          gradients were computed, and are zero
@@ -164,6 +188,8 @@ static size_t contents_of(struct contents_state *s, struct tc_strtab *symbols,
     }
     if (tc_has_no_rate(situation) || call->is_pause)
         out[n++] = TC_SYM_NO_UPDATE;
+    if (is_as_taken(s, event))
+        out[n++] = TC_SYM_AS_TAKEN;
     for (size_t i = 0; i < call->contents.n && n < MAX_CONTENTS; i++) {
         const tc_atom content = call->contents.items[i];
         if (content == excused)
@@ -182,17 +208,18 @@ static void some_observe(void *state, struct tc_strtab *symbols, const struct tc
     struct tc_situation situation;
     tc_sym outcome[MAX_CONTENTS];
 
-    if (!tc_is_subject(event))
-        return;
-    tc_situation_of_call(&situation, symbols, event->process, event->call, true);
-    tc_situation_sort(&situation);
-    struct tc_example example = {
-        .key = event->call->descriptor,
-        .situation = &situation,
-        .outcome = outcome,
-        .n_outcome = contents_of(state, symbols, event, &situation, outcome),
-        .excuses = event->call->is_pause ? TC_EXCUSE_BIT(TC_EXCUSE_PAUSE) : 0};
-    sink->example(sink->context, event, &example);
+    if (tc_is_subject(event)) {
+        tc_situation_of_call(&situation, symbols, event->process, event->call, true);
+        tc_situation_sort(&situation);
+        struct tc_example example = {
+            .key = event->call->descriptor,
+            .situation = &situation,
+            .outcome = outcome,
+            .n_outcome = contents_of(state, symbols, event, &situation, outcome),
+            .excuses = event->call->is_pause ? TC_EXCUSE_BIT(TC_EXCUSE_PAUSE) : 0};
+        sink->example(sink->context, event, &example);
+    }
+    follow_state(state, event);
 }
 
 /* An atom as a parameter; false if it is a mark. */
@@ -277,6 +304,8 @@ static enum tc_excuse excuse_of_change(const struct tc_param *change, const tc_s
                                                                : TC_EXCUSE_NOTHING_TO_CLEAR;
     if ((is_given || change->attr == TC_SYM_DATA) && tc_outcome_has(outcome, n, TC_SYM_FLAT))
         return TC_EXCUSE_FLAT_BATCH;
+    if (change->attr == TC_SYM_DATA && tc_outcome_has(outcome, n, TC_SYM_AS_TAKEN))
+        return TC_EXCUSE_AS_TAKEN;
     return change->attr == TC_SYM_DATA && tc_outcome_has(outcome, n, TC_SYM_NO_UPDATE)
                ? TC_EXCUSE_NO_RATE
                : TC_EXCUSE_NONE;
@@ -486,6 +515,7 @@ const struct tc_relation tc_event_contain_some = {
     .hint =
         "Do the variables concerned require gradients, receive them, and belong to this receiver?",
     .source = &tc_source_contents,
+    .excused_by = 1u << TC_ROLE_SAVE | 1u << TC_ROLE_LOAD | 1u << TC_ROLE_STEP,
     .propose = some_propose,
     .key = some_key,
     .holds = some_holds,

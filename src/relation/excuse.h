@@ -91,6 +91,10 @@
       "relations/EventContain_some/flat-batches")                                                    \
     X(NO_RATE, "no_rate", TC_SYM_DATA, "the learning rate was zero, or too small to show",           \
       "no script: the definition of the form", "relations/EventContain_each/lr-zero-undecided")      \
+    X(AS_TAKEN, "as_taken", TC_SYM_DATA,                                                             \
+      "state was taken and no optimizer has stepped since: the best may be the last",                \
+      "ensemble_conformal.py of benchmarks/blind/fourteenth",                                        \
+      "relations/EventContain_some/the-best-is-the-last")                                            \
     X(STEP_INSIDE, "step_inside", TC_NO_SYM, "an optimizer stepped inside the call",                 \
       "optimizers in hooks of the backward",                                                         \
       "relations/EventContain_none/step-inside-of-backward")                                         \

@@ -52,6 +52,7 @@
     X(GRAD_ABSENT, "grad_absent")                   \
     X(GRAD_PRESENT, "grad_present")                 \
     X(NO_UPDATE, "no_update")                       \
+    X(AS_TAKEN, "as_taken")                         \
     X(OVERFLOW, "overflow")                         \
     X(FLAT, "flat")                                 \
     X(TRAINING, "training")                         \
