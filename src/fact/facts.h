@@ -113,6 +113,8 @@ struct tc_fact_counter {
     struct tc_subject subject;
     uint64_t n, n_all, n_first; /* in this window; in all; in the first one */
     bool is_of_training;        /* there was one in a window that no evaluation began */
+    bool is_uneven;             /* learning: in one that an evaluation began there were neither as
+                                 * many as in the first window nor twice as many */
     bool is_reported;           /* counted in windows before */
     bool has_more;              /* learning: in this window nothing is claimed of the count */
     bool is_of_package;         /* a package makes such calls, as a solver does */

@@ -219,6 +219,7 @@ static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, 
     for (size_t i = 0; i < w->counters.n; i++) {
         struct tc_fact_counter *c = &w->counters.items[i];
         if (is_cut(w, c) || !is_counted(w, c, evaluation)) {
+            c->is_uneven |= c->n && c->n_first && c->n != c->n_first && c->n != 2 * c->n_first;
             c->n = 0;
             continue;
         }

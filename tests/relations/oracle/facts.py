@@ -102,6 +102,7 @@ class Facts(Process):
         super().__init__(file, shared)
         self.said, self.made, self.met = [], {}, set()
         self.counters, self.n_windows, self.in_all = {}, 0, collections.Counter()
+        self.in_first, self.uneven = collections.Counter(), set()
         self.begun_in = None  # the stage of the first root forward of this window
         self.labels, self.order, self.is_over = collections.Counter(), {}, None
         self.row, self.which, self.flows, self.all_flows = (None, 0), {}, {}, collections.Counter()
@@ -235,7 +236,11 @@ class Facts(Process):
         for (label, stage), counter in self.counters.items():
             n, is_known, _ = counter
             if not self.is_counted(counter, stage):
+                if n and self.in_first[label, stage] and n not in (self.in_first[label, stage], 2 * self.in_first[label, stage]):
+                    self.uneven.add((label, stage))
                 continue
+            if not self.n_windows:
+                self.in_first[label, stage] = n
             if not is_known:
                 self.say_absent(label, stage)
             subject = {"kind": "window", **dict(label), "stage": stage}
@@ -289,6 +294,8 @@ class Facts(Process):
     def finish(self):
         if not self.n_windows:
             self.say_order()
+        for label, stage in self.uneven:
+            self.say({"kind": "window", **dict(label), "stage": stage}, None, "count_first", "drawn")
         if not any(r["type"] == "end" and not r["exit"] for r in self.records):
             return
         for label, n in self.labels.items():
