@@ -209,13 +209,13 @@ bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symb
     case TC_CHOICE:
         return is_choice(expected) && is_choice(got) && (expected[0] == '"') == (got[0] == '"');
     case TC_BOUND:
-        return fabs(strtod(expected, NULL)) != 1;
+        return fabs(strtod(expected, NULL)) != 1 || !strpbrk(got, ".e");
     case TC_SIZE:
         return n_dimensions(expected) == n_dimensions(got);
     case TC_LAW:
         break;
     }
-    return false;
+    return fact->attribute == TC_ATTRIBUTE_CLASS && is_result(fact, symbols);
 }
 
 bool tc_fact_may_be_chance(const struct tc_fact *fact, const struct tc_strtab *symbols)

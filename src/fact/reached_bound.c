@@ -56,6 +56,7 @@ void tc_fact_count_bounds(struct tc_fact_slot *slot, double number, bool is_judg
         b->beyond = !b->n_beyond || fabs(number - b->expected) > fabs(b->beyond - b->expected)
                         ? number
                         : b->beyond;
+        b->has_fraction |= number != floor(number);
         b->n_beyond += n;
     }
 }
@@ -138,7 +139,11 @@ static enum tc_fact_run passed(const struct tc_strtab *symbols, const struct tc_
     if (slot->is_mixed)
         return TC_FACT_RUN_UNDECIDED;
     if (b->n_beyond >= MIN_BEYOND) {
-        tc_strbuf_addf(out, "\"%.*g\"", is_of_content(slot->fact.attribute) ? 15 : 6, b->beyond);
+        if (b->has_fraction && b->beyond == floor(b->beyond))
+            tc_strbuf_addf(out, "\"%.1f\"", b->beyond);
+        else
+            tc_strbuf_addf(out, "\"%.*g\"", is_of_content(slot->fact.attribute) ? 15 : 6,
+                           b->beyond);
         return TC_FACT_RUN_BROKEN;
     }
     if (b->n_met)

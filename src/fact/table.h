@@ -34,6 +34,7 @@ struct tc_fact_bounds {
     bool has_left;           /* another one has been met */
     double expected, beyond; /* beyond: the farthest */
     uint64_t n_met, n_beyond;
+    bool has_fraction;     /* judging: not all beyond it are whole numbers */
     bool may_miss;         /* what a model computes need not reach it */
     struct tc_place first; /* of the first occasion beyond it */
 };
