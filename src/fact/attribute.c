@@ -8,6 +8,7 @@
 
 #include "fact/tensor_content.h"
 #include "invariant/describe.h"
+#include "replay/symbols.h"
 
 /* What is told of an occasion stands after the verb of the expected sentence: see attribute.h. */
 static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
@@ -200,6 +201,34 @@ static size_t n_dimensions(const char *shape)
     return n;
 }
 
+bool tc_fact_is_count(uint32_t attribute)
+{
+    switch (attribute) {
+    case TC_ATTRIBUTE_COUNT:
+    case TC_ATTRIBUTE_COUNT_FIRST:
+    case TC_ATTRIBUTE_COUNT_LATER:
+    case TC_ATTRIBUTE_COUNT_WHERE:
+    case TC_ATTRIBUTE_FLOWS:
+    case TC_ATTRIBUTE_FLOWS_FIRST:
+    case TC_ATTRIBUTE_FLOWS_LATER:
+    case TC_ATTRIBUTE_FLOWS_WHERE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The batches of an evaluation: see pass.c. None at all is another matter. */
+static bool is_batches(const struct tc_fact *fact, const struct tc_strtab *symbols,
+                       const char *expected, const char *got)
+{
+    const tc_sym *f = fact->subject.fields;
+
+    return tc_fact_is_count(fact->attribute) && f[TC_FACT_FN] == TC_SYM_ROOT_FORWARD &&
+           !strcmp(tc_strtab_text(symbols, f[TC_FACT_STAGE]), "evaluation") &&
+           strtol(expected, NULL, 10) > 0 && strtol(got, NULL, 10) > 0;
+}
+
 bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen)
 {
     const char *expected = tc_strtab_text(symbols, fact->value);
@@ -213,9 +242,11 @@ bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symb
     case TC_SIZE:
         return n_dimensions(expected) == n_dimensions(got);
     case TC_LAW:
-        break;
+        if (fact->attribute == TC_ATTRIBUTE_CLASS)
+            return is_result(fact, symbols);
+        return is_batches(fact, symbols, expected, got);
     }
-    return fact->attribute == TC_ATTRIBUTE_CLASS && is_result(fact, symbols);
+    return false;
 }
 
 bool tc_fact_may_be_chance(const struct tc_fact *fact, const struct tc_strtab *symbols)

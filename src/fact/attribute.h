@@ -27,7 +27,7 @@ enum tc_fact_form {
 enum tc_fact_nature {
     TC_LAW,
     TC_CHOICE, /* a setting where it is a number or a text */
-    TC_BOUND,  /* a setting where it is a number beside zero and one */
+    TC_BOUND,  /* a setting, but for one where numbers with a point pass it */
     TC_SIZE,   /* a setting where only the size of dimensions is another, not their number */
 };
 
@@ -103,6 +103,9 @@ enum tc_fact_form tc_fact_form(const struct tc_fact *fact, const struct tc_strta
  * gradients leave a variable as it was; two small tensors that happen to be equal; two reasons for
  * a call in one step. */
 bool tc_fact_may_be_chance(const struct tc_fact *fact, const struct tc_strtab *symbols);
+
+/* Is it how often a call is made, or something flows, in a step? */
+bool tc_fact_is_count(uint32_t attribute);
 
 /* Is a fact of which this was seen in place of its value a setting that was changed? */
 bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen);

@@ -226,6 +226,12 @@ struct tc_fact_shared {
 /* So many operands of a model are compared with those of other calls. */
 #define TC_FACT_GIVEN 8
 
+/* How often the script asks a model in evaluation in a window; expected is 0 where that is as it
+ * was. */
+struct tc_fact_pass {
+    uint64_t expected, seen;
+};
+
 /* One process. */
 struct tc_fact_watch {
     const struct tc_process *process;
@@ -263,6 +269,7 @@ struct tc_fact_watch {
     uint64_t n_windows;            /* with an optimizer step */
     unsigned n_backwards;          /* in this window */
     tc_sym begun_in;               /* the stage in which a model runs first in this window */
+    struct tc_fact_pass pass;      /* judging, while its counts are */
     tc_fact_lead gradient_lead;    /* in the gradients as they are */
     tc_fact_lead setting_lead;     /* in what a step of this window is taken with */
     bool is_set_up;                /* training or evaluation has begun, */
@@ -587,6 +594,13 @@ void tc_fact_say_absent(struct tc_facts *facts, struct tc_fact_watch *watch,
                         const struct tc_fact_watch *other, const struct tc_place *place);
 void tc_fact_print_names(struct tc_strtab *symbols, tc_sym *names, size_t n, struct tc_strbuf *out);
 bool tc_fact_is_init(const struct tc_facts *facts, tc_sym stage);
+
+/* ---- pass.c: how many batches an evaluation has ---------------------------------------------- */
+
+/* Judging, of the window as far as it has come. */
+struct tc_fact_pass tc_fact_pass_of(struct tc_facts *facts, struct tc_fact_watch *watch);
+/* Of a fact that this breaks: is it once for each batch, of which there are more or fewer? */
+bool tc_fact_is_of_pass(struct tc_facts *facts, const struct tc_fact *fact, tc_sym seen);
 
 /* ---- drawn.c: what a script does in steps that it draws ------------------------------------- */
 

@@ -137,6 +137,12 @@ static void judge_broken(struct tc_facts *facts, const struct tc_fact_entry *ent
          tc_fact_origin_of(facts, &slot->fact));
 }
 
+static bool breaks(struct tc_facts *facts, const struct tc_fact_entry *entry)
+{
+    return tc_fact_entry_breaks(&facts->table, entry) &&
+           !tc_fact_is_of_pass(facts, &facts->table.slots.items[entry->slot].fact, entry->value);
+}
+
 static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t times,
                   tc_fact_lead lead, const struct tc_place *place)
 {
@@ -144,7 +150,8 @@ static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uin
     struct tc_place here;
 
     if (tc_fact_entry_breaks(&facts->table, entry)) {
-        judge_broken(facts, entry, times, lead, place);
+        if (breaks(facts, entry))
+            judge_broken(facts, entry, times, lead, place);
         return;
     }
     const bool was_within = !slot->bounds.n_beyond;
@@ -159,8 +166,8 @@ static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uin
 
 /* Of what breaks at once the first law leads, or the first setting where no law is broken: a law
  * does not follow from a number that stands beside it. n if nothing breaks. */
-static size_t first_broken(const struct tc_facts *facts, const struct tc_fact_entry *entries,
-                           size_t n, const struct tc_place *place, tc_fact_lead *lead)
+static size_t first_broken(struct tc_facts *facts, const struct tc_fact_entry *entries, size_t n,
+                           const struct tc_place *place, tc_fact_lead *lead)
 {
     size_t first = n;
 
@@ -168,7 +175,7 @@ static size_t first_broken(const struct tc_facts *facts, const struct tc_fact_en
         const struct tc_fact_slot *slot = &facts->table.slots.items[entries[i].slot];
         const struct tc_fact *fact = &slot->fact;
         bool is_setting;
-        if (!tc_fact_entry_breaks(&facts->table, &entries[i]) || !is_told(facts, slot, place))
+        if (!breaks(facts, &entries[i]) || !is_told(facts, slot, place))
             continue;
         is_setting = tc_fact_is_setting(fact, facts->table.symbols, entries[i].value);
         if (*lead && is_setting)

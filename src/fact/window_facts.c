@@ -216,6 +216,7 @@ static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, 
 {
     const tc_sym evaluation = tc_strtab_intern_text(facts->table.symbols, "evaluation");
 
+    w->pass = tc_fact_pass_of(facts, w);
     for (size_t i = 0; i < w->counters.n; i++) {
         struct tc_fact_counter *c = &w->counters.items[i];
         if (is_cut(w, c) || !is_counted(w, c, evaluation)) {
@@ -243,6 +244,7 @@ static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, 
         lead = settle_count(facts, w, c, lead);
         c->n = 0;
     }
+    w->pass = (struct tc_fact_pass){0};
     return lead;
 }
 

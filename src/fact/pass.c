@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pass.c - how many batches an evaluation has is a matter of its data, and no law of the script
+ *
+ * How often the script asks a model in evaluation is told as a setting (attribute.c). All that is
+ * done once for each batch goes with it: it is as many times as often as it was. Of that nothing is
+ * said.
+ */
+#include "fact/facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/symbols.h"
+
+static bool is_of_evaluation(const struct tc_facts *facts, const struct tc_subject *subject)
+{
+    return subject->fields[TC_FACT_STAGE] ==
+           tc_strtab_find(facts->table.symbols, "evaluation", strlen("evaluation"));
+}
+
+/* The tallies that this window will be held against. */
+static bool is_judged(const struct tc_fact_watch *w, enum tc_fact_tally tally)
+{
+    return tally != TC_FACT_TALLY_EVEN &&
+           tally != (w->n_windows ? TC_FACT_TALLY_FIRST : TC_FACT_TALLY_LATER);
+}
+
+struct tc_fact_pass tc_fact_pass_of(struct tc_facts *facts, struct tc_fact_watch *w)
+{
+    for (size_t i = 0; facts->table.is_judging && i < w->counters.n; i++) {
+        struct tc_fact_counter *c = &w->counters.items[i];
+        if (!c->n || c->subject.fields[TC_FACT_FN] != TC_SYM_ROOT_FORWARD ||
+            !is_of_evaluation(facts, &c->subject))
+            continue;
+        for (unsigned tally = 0; tally < TC_FACT_N_TALLIES; tally++) {
+            const uint32_t slot = tc_fact_counter_slot(facts, c, (enum tc_fact_tally)tally);
+            if (slot == UINT32_MAX || !is_judged(w, (enum tc_fact_tally)tally))
+                continue;
+            const uint64_t expected = strtoull(
+                tc_strtab_text(facts->table.symbols, facts->table.slots.items[slot].fact.value),
+                NULL, 10);
+            if (expected && expected != c->n)
+                return (struct tc_fact_pass){.expected = expected, .seen = c->n};
+        }
+    }
+    return (struct tc_fact_pass){0};
+}
+
+bool tc_fact_is_of_pass(struct tc_facts *facts, const struct tc_fact *fact, tc_sym seen)
+{
+    struct tc_fact_watch *w;
+    struct tc_fact_pass pass;
+
+    if ((!tc_fact_is_count(fact->attribute) && fact->attribute != TC_ATTRIBUTE_LENGTH) ||
+        seen == TC_NO_SYM || fact->subject.fields[TC_FACT_FN] == TC_SYM_ROOT_FORWARD ||
+        !is_of_evaluation(facts, &fact->subject))
+        return false;
+    w = tc_fact_watch_of(facts, facts->event->process);
+    pass = w->pass.expected ? w->pass : tc_fact_pass_of(facts, w);
+    const uint64_t expected = strtoull(tc_strtab_text(facts->table.symbols, fact->value), NULL, 10);
+    const uint64_t n = strtoull(tc_strtab_text(facts->table.symbols, seen), NULL, 10);
+    return pass.expected && n && n * pass.expected == expected * pass.seen;
+}
