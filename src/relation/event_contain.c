@@ -289,6 +289,12 @@ static tc_sym some_key(struct tc_strtab *symbols, const struct tc_param *params,
     return params[0].name;
 }
 
+/* By what was saved: see is_as_taken(). */
+static bool is_excused(const struct tc_param *params)
+{
+    return params[1].kind == TC_PARAM_CHANGE && params[1].attr == TC_SYM_DATA;
+}
+
 /* Why a change that did not happen was not due; TC_EXCUSE_NONE if it was. */
 static enum tc_excuse excuse_of_change(const struct tc_param *change, const tc_sym *outcome,
                                        size_t n)
@@ -516,6 +522,7 @@ const struct tc_relation tc_event_contain_some = {
         "Do the variables concerned require gradients, receive them, and belong to this receiver?",
     .source = &tc_source_contents,
     .excused_by = 1u << TC_ROLE_SAVE | 1u << TC_ROLE_LOAD | 1u << TC_ROLE_STEP,
+    .is_excused = is_excused,
     .propose = some_propose,
     .key = some_key,
     .holds = some_holds,

@@ -56,13 +56,16 @@ static void add_clause(struct tc_interest *interest, const struct tc_strtab *sym
 
 /* What excuses a violation must be in the trace, or a selective one would accuse where a full one
  * does not; and so must what decides about it. */
-static void add_form(struct tc_interest *interest, const char *name)
+static void add_form(struct tc_interest *interest, const struct tc_strtab *symbols,
+                     const struct tc_invariant *invariant)
 {
-    const struct tc_relation *relation = tc_relation_find(name);
+    const struct tc_relation *relation =
+        tc_relation_find(tc_strtab_text(symbols, invariant->relation));
 
     interest->content |= relation && relation->needs_content;
-
-    for (unsigned role = 0; relation && role < TC_N_ROLES; role++)
+    if (!relation || (relation->is_excused && !relation->is_excused(invariant->params)))
+        return;
+    for (unsigned role = 0; role < TC_N_ROLES; role++)
         if (relation->excused_by & 1u << role)
             tc_strtab_intern_text(interest->roles, tc_role_text((enum tc_role)role));
 }
@@ -164,7 +167,7 @@ void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbo
         if (param->attr == TC_SYM_KEPT) /* what loads write is meant */
             tc_strtab_intern_text(interest->roles, tc_role_text(TC_ROLE_LOAD));
     }
-    add_form(interest, tc_strtab_text(symbols, invariant->relation));
+    add_form(interest, symbols, invariant);
     for (size_t i = 0; i < invariant->n_when; i++)
         add_clause(interest, symbols, &invariant->when[i]);
     interest->content |= (invariant->needs & TC_NEED_BIT(TC_NEED_CONTENT)) != 0;

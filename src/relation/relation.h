@@ -179,9 +179,11 @@ struct tc_relation {
     const char *summary; /* one line for --list-relations */
     const char *hint;    /* what to look at first when it is broken */
     enum tc_fault fault;
-    bool is_specific;     /* says what is a fact of one script: learned on demand only */
-    unsigned excused_by;  /* 1 << enum tc_role: calls that excuse what would break it; a selection
-                             holds them */
+    bool is_specific;    /* says what is a fact of one script: learned on demand only */
+    unsigned excused_by; /* 1 << enum tc_role: calls that excuse what would break it; a selection
+                            holds them */
+    /* Do they excuse what would break these params? NULL: always. */
+    bool (*is_excused)(const struct tc_param *params);
     bool needs_content;   /* of tensors, in a trace that it is judged on */
     bool needs_operators; /* what lines of the script compute */
     unsigned lag;         /* steps by which it may tell of a fault late */

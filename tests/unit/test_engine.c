@@ -194,10 +194,11 @@ static void what_was_not_traced_is_not_judged(void **state)
     struct feed feed;
 
     tc_engine_begin(f->engine, "selective");
-    feed_open(&feed, f->symbols,
-              "{\"type\":\"process\",\"schema\":1,\"pid\":1,\"role\":\"main\","
-              "\"selection\":{\"apis\":[\"step\",\"zero_grad\",\"scaler\"],\"roles\":[]}}",
-              tc_engine_judge, f->engine);
+    feed_open(
+        &feed, f->symbols,
+        "{\"type\":\"process\",\"schema\":1,\"pid\":1,\"role\":\"main\","
+        "\"selection\":{\"apis\":[\"step\",\"zero_grad\",\"scaler\"],\"roles\":[\"load\",\"save\",\"step\"]}}",
+        tc_engine_judge, f->engine);
     feed_apis(&feed);
     for (int i = 1; i < 9; i += 3) {
         feed_call(&feed, i, "backward", ",\"by\":\"user\"");
