@@ -8,6 +8,7 @@
  *
  *   graphed     none is made of gradients that were asked for without a graph: those of a penalty
  *               that is to train something have one (create_graph)
+ *   attached    none that was computed of weights, or of what requires a gradient, requires none
  *   distinct    no two are what one function returned for the same tensors
  *   apart       none was propagated itself in this step, with another one among its own terms: a
  *               total that each part of a batch adds to
@@ -46,6 +47,7 @@ struct losses {
     struct tc_map sums;       /* serial → struct sum * */
     struct tc_map origins;    /* serial → struct origin * */
     struct tc_map ungraphed;  /* serials of what is made of gradients without a graph */
+    struct tc_map detached;   /* and of what is made of weights, or of what has a graph, without */
     struct tc_map propagated; /* in this step: serial → totals in one another, this one included */
 };
 
@@ -56,11 +58,14 @@ static void losses_release(void *of_process)
     tc_map_release_structs(&losses->sums);
     tc_map_release_structs(&losses->origins);
     tc_map_release(&losses->ungraphed);
+    tc_map_release(&losses->detached);
     tc_map_release(&losses->propagated);
 }
 
 static void forget_if_full(struct losses *losses)
 {
+    if (losses->detached.n >= MAX_KNOWN) /* an evaluation makes many */
+        tc_map_clear(&losses->detached);
     if (losses->sums.n < MAX_KNOWN && losses->origins.n < MAX_KNOWN &&
         losses->ungraphed.n < MAX_KNOWN)
         return;
@@ -141,17 +146,17 @@ static bool requires_any(const struct tensors *operands)
     return false;
 }
 
-static bool is_ungraphed(const struct losses *losses, int64_t serial)
+static bool is_in(const struct tc_map *made, int64_t serial)
 {
     uint64_t known;
 
-    return tc_map_get(&losses->ungraphed, (uint64_t)serial, &known);
+    return tc_map_get(made, (uint64_t)serial, &known);
 }
 
-static bool has_ungraphed(const struct losses *losses, const struct tensors *operands)
+static bool has_any(const struct tc_map *made, const struct tensors *operands)
 {
     for (size_t i = 0; i < operands->n; i++)
-        if (is_ungraphed(losses, serial_of(operands->items[i])))
+        if (is_in(made, serial_of(operands->items[i])))
             return true;
     return false;
 }
@@ -165,18 +170,31 @@ static bool drops_graph(const struct tc_call *call, const struct tensors *operan
            !tc_value_get(call->ctx, "grad") && requires_any(operands);
 }
 
+/* Of the results those that have no gradient are made so, or none is. */
+static void note(struct tc_map *made, bool is_made, const struct tensors *results)
+{
+    for (size_t i = 0; i < results->n; i++) {
+        const uint64_t serial = (uint64_t)serial_of(results->items[i]);
+        if (is_made && is_float(results->items[i]) && !tc_requires_gradient(results->items[i]))
+            tc_map_put(made, serial, 1);
+        else
+            tc_map_remove(made, serial);
+    }
+}
+
+/* State that was taken is of weights. What is made without gradients on purpose is to train
+ * nothing.
+ */
 static void follow_graph(struct losses *losses, const struct tc_call *call,
                          const struct tensors *operands, const struct tensors *results)
 {
-    const bool is_dropped = drops_graph(call, operands) || has_ungraphed(losses, operands);
+    const bool is_ungraphed = drops_graph(call, operands) || has_any(&losses->ungraphed, operands);
+    const bool is_detached =
+        !tc_value_get(call->ctx, "grad") && (call->role == TC_ROLE_SAVE || requires_any(operands) ||
+                                             has_any(&losses->detached, operands));
 
-    for (size_t i = 0; i < results->n; i++) {
-        const uint64_t serial = (uint64_t)serial_of(results->items[i]);
-        if (is_dropped && is_float(results->items[i]) && !tc_requires_gradient(results->items[i]))
-            tc_map_put(&losses->ungraphed, serial, 1);
-        else
-            tc_map_remove(&losses->ungraphed, serial);
-    }
+    note(&losses->ungraphed, is_ungraphed, results);
+    note(&losses->detached, is_detached && !is_ungraphed, results);
 }
 
 /* ---- sums ----------------------------------------------------------------------------------- */
@@ -321,10 +339,10 @@ static bool has_twice(const struct losses *losses, const struct sum *sum)
     return false;
 }
 
-static bool has_ungraphed_term(const struct losses *losses, const struct sum *sum)
+static bool has_term_in(const struct tc_map *made, const struct sum *sum)
 {
     for (size_t i = 0; i < sum->n; i++)
-        if (is_ungraphed(losses, sum->terms[i]))
+        if (is_in(made, sum->terms[i]))
             return true;
     return false;
 }
@@ -355,7 +373,8 @@ static void judge(struct losses *losses, const struct tc_event *event, const str
 
     if (sum->n < 2)
         return;
-    tc_sym outcome[] = {has_ungraphed_term(losses, sum) ? TC_SYM_UNGRAPHED : TC_SYM_GRAPHED,
+    tc_sym outcome[] = {has_term_in(&losses->ungraphed, sum) ? TC_SYM_UNGRAPHED : TC_SYM_GRAPHED,
+                        has_term_in(&losses->detached, sum) ? TC_SYM_DETACHED : TC_SYM_ATTACHED,
                         has_twice(losses, sum) ? TC_SYM_REPEATED : TC_SYM_DISTINCT,
                         is_nested ? TC_SYM_NESTED : TC_SYM_APART};
     const size_t n = sizeof(outcome) / sizeof(*outcome);
@@ -380,7 +399,8 @@ static void terms_observe(void *state, struct tc_strtab *symbols, const struct t
     struct losses *losses = tc_process_state(state, event->process);
     if (call->role == TC_ROLE_STEP || call->role == TC_ROLE_ZERO_GRAD)
         tc_map_clear(&losses->propagated);
-    else if (call->role == TC_ROLE_FUNCTION || call->role == TC_ROLE_OPERATOR)
+    else if (call->role == TC_ROLE_FUNCTION || call->role == TC_ROLE_OPERATOR ||
+             call->role == TC_ROLE_SAVE)
         follow(losses, call);
     else if (call->role == TC_ROLE_BACKWARD && !tc_call_is_within(call->parent, TC_ROLE_BACKWARD))
         judge(losses, event, sink);
@@ -419,6 +439,21 @@ static const struct tc_claim claims[] = {
      .of = TC_PARAM_OPERAND,
      .kind = TC_SYM_TERM,
      .attr = TC_SYM_IS,
+     .to = TC_SYM_ATTACHED_VALUE,
+     .held = {TC_SYM_ATTACHED},
+     .broken = {TC_SYM_DETACHED},
+     .if_met = true,
+     .support = TC_SUPPORT_USAGE,
+     .expected = "no term of a loss that is made of weights is without a gradient",
+     .seen =
+            "a term is made of weights, or of what has a gradient, and has none: it trains nothing", },
+    {
+     .key = {TC_SYM_LOSS},
+     .roles = {TC_ROLE_BACKWARD},
+     .n_roles = 1,
+     .of = TC_PARAM_OPERAND,
+     .kind = TC_SYM_TERM,
+     .attr = TC_SYM_IS,
      .to = TC_SYM_DISTINCT_VALUE,
      .held = {TC_SYM_DISTINCT},
      .broken = {TC_SYM_REPEATED},
@@ -446,11 +481,11 @@ static const struct tc_claim claims[] = {
 
 const struct tc_relation tc_api_arg_terms = {
     .name = "APIArg/terms",
-    .summary = "no term of a loss is in it twice, without a graph, or was propagated before",
+    .summary = "no term of a loss is in it twice, trains nothing, or was propagated before",
     .hint = "Which terms is this loss the sum of, and does each of them train what it is for?",
     .fault = TC_FAULT_AT_BEGIN,
     .excused_by = 1u << TC_ROLE_FUNCTION | 1u << TC_ROLE_OPERATOR | 1u << TC_ROLE_STEP |
-                  1u << TC_ROLE_ZERO_GRAD,
+                  1u << TC_ROLE_ZERO_GRAD | 1u << TC_ROLE_SAVE,
     .needs_content = true,
     .needs_operators = true,
     .source = &tc_source_terms,

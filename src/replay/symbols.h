@@ -70,6 +70,8 @@
     X(GRAPHED, "graphed")                           \
     X(UNGRAPHED, "ungraphed")                       \
     X(APART, "apart")                               \
+    X(ATTACHED, "attached")                         \
+    X(DETACHED, "detached")                         \
     X(NESTED, "nested")                             \
     /* first words of atoms */                      \
     X(CALL, "call")                                 \
@@ -101,6 +103,7 @@
     X(DISTINCT_VALUE, "\"distinct\"")               \
     X(GRAPHED_VALUE, "\"graphed\"")                 \
     X(APART_VALUE, "\"apart\"")                     \
+    X(ATTACHED_VALUE, "\"attached\"")               \
     X(NOT_NEGATIVE, "\"not_negative\"")             \
     X(NOT_BLANK, "\"not_blank\"")                   \
     X(EQUAL_VALUE, "\"equal\"")                     \
