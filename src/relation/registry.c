@@ -43,6 +43,7 @@
     X(tc_source_blank)       \
     X(tc_source_said_frozen) \
     X(tc_source_sign)        \
+    X(tc_source_exact)       \
     X(tc_source_draws)       \
     X(tc_source_settings)    \
     X(tc_source_facts)       \
@@ -92,6 +93,7 @@
     X(tc_api_output_upper)       \
     X(tc_api_output_finite)      \
     X(tc_api_output_sign)        \
+    X(tc_api_output_exact)       \
     X(tc_api_output_distinct)    \
     X(tc_api_output_next)        \
     X(tc_fact_arg_value)         \

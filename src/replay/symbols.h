@@ -105,6 +105,8 @@
     X(APART_VALUE, "\"apart\"")                     \
     X(ATTACHED_VALUE, "\"attached\"")               \
     X(NOT_NEGATIVE, "\"not_negative\"")             \
+    X(EXACT, "\"exact\"")                           \
+    X(ROUNDED, "\"rounded\"")                       \
     X(NOT_BLANK, "\"not_blank\"")                   \
     X(EQUAL_VALUE, "\"equal\"")                     \
     /* kinds of variables */                        \

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_output_exact.c - APIOutput/exact: whole numbers that are converted stay what they are
+ *
+ * A floating point number of few bits holds whole numbers to 256 (bfloat16) or 2048 (float16), and
+ * beyond these some alone: positions, hours and indices that are converted to it are rounded, so
+ * that neighbours become one.
+ *
+ * An example for each call that makes floating point numbers of one tensor of integers, in its
+ * shape, and of no other tensor. Of the integers the smallest and the largest are known, and how
+ * many there are: broken is what certainly rounds one of them.
+ */
+#include "relation/claims.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/symbols.h"
+
+/* How many bits of a whole number each type keeps: its significand, as IEEE 754 has it. */
+static const struct {
+    const char *dtype;
+    unsigned bits;
+} types[] = {
+    {"bfloat16", 8 },
+    {"float16",  11},
+    {"float32",  24},
+    {"float64",  53},
+};
+
+static unsigned bits_of(const struct tc_value *tensor)
+{
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+        if (tc_str_is(tc_value_str(tc_value_get(tensor, "dtype")), types[i].dtype))
+            return types[i].bits;
+    return 0;
+}
+
+static bool is_kept(int64_t number, unsigned bits)
+{
+    uint64_t n = number < 0 ? -(uint64_t)number : (uint64_t)number;
+
+    while (n && n % 2 == 0)
+        n /= 2;
+    return n >> bits == 0;
+}
+
+/* So many whole numbers from 0 to n, n included, are kept. */
+static double count_kept(double n, unsigned bits)
+{
+    double kept = 1;
+
+    for (double low = 1, gap = 1; low <= n; low *= 2) { /* from each power of two to the next */
+        gap = low >= ldexp(1, (int)bits) ? gap * 2 : 1;
+        kept += floor((fmin(n, low * 2 - 1) - low) / gap) + 1;
+    }
+    return kept;
+}
+
+static double count_between(int64_t low, int64_t high, unsigned bits)
+{
+    if (low > 0)
+        return count_kept((double)high, bits) - count_kept((double)low - 1, bits);
+    if (high < 0)
+        return count_between(-high, -low, bits);
+    return count_kept((double)high, bits) + count_kept((double)-low, bits) - 1;
+}
+
+/* The only tensor that the call is given; NULL if there is none, or another one. */
+static const struct tc_value *only_operand(const struct tc_call *call)
+{
+    uint32_t pos = 0;
+    const struct tc_value *first =
+        tc_value_get(call->self, "tensor") ? call->self : tc_call_next_tensor(call, &pos);
+
+    return tc_call_next_tensor(call, &pos) ? NULL : first;
+}
+
+static bool has_shape_of(const struct tc_value *a, const struct tc_value *b)
+{
+    const struct tc_value *x = tc_value_get(a, "shape"), *y = tc_value_get(b, "shape");
+
+    if (!x || !y || x->kind != TC_VALUE_ARRAY || y->kind != TC_VALUE_ARRAY || x->n != y->n)
+        return false;
+    for (uint32_t i = 0; i < x->n; i++)
+        if (tc_value_int(&x->items[i], -1) != tc_value_int(&y->items[i], -2))
+            return false;
+    return true;
+}
+
+static void exact_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                          const struct tc_sink *sink)
+{
+    const struct tc_call *call = event->call;
+    const struct tc_situation none = {.n = 0};
+
+    (void)state;
+    (void)symbols;
+    if (event->kind != TC_EVENT_CALL || call->raised ||
+        (call->role != TC_ROLE_OPERATOR && call->role != TC_ROLE_FUNCTION))
+        return;
+    const struct tc_value *operand = only_operand(call), *result = call->end->value;
+    const struct tc_value *summary = tc_value_get(operand, "summary");
+    const unsigned bits = bits_of(result);
+    const int64_t least = tc_value_int(tc_value_get(summary, "min"), INT64_MIN);
+    const int64_t most = tc_value_int(tc_value_get(summary, "max"), INT64_MIN);
+    const int64_t distinct = tc_value_int(tc_value_get(summary, "distinct"), 0);
+    if (!bits || bits_of(operand) || least == INT64_MIN || most < least ||
+        !has_shape_of(operand, result))
+        return;
+    const bool is_exact = is_kept(least, bits) && is_kept(most, bits) &&
+                          (double)distinct <= count_between(least, most, bits);
+    const tc_sym outcome = is_exact ? TC_SYM_EXACT : TC_SYM_ROUNDED;
+    const struct tc_example example = {
+        .key = call->descriptor, .situation = &none, .outcome = &outcome, .n_outcome = 1};
+    sink->example(sink->context, event, &example);
+}
+
+const struct tc_source tc_source_exact = {.name = "exact",
+                                          .judged = "the return of a conversion of integers",
+                                          .is_set = true,
+                                          .looks_closely = true,
+                                          .observe = exact_observe};
+
+static const struct tc_claim claims[] = {
+    {
+     .key = {TC_BLANK_CALL},
+     .calls = {TC_BLANK_CALL},
+     .of = TC_PARAM_OPERAND,
+     .kind = TC_SYM_VALUE,
+     .attr = TC_SYM_IS,
+     .to = TC_SYM_EXACT,
+     .held = {TC_SYM_EXACT},
+     .broken = {TC_SYM_ROUNDED},
+     .if_met = true,
+     .support = TC_SUPPORT_USAGE,
+     .expected = "whole numbers that %c converts stay what they are",
+     .seen = "whole numbers were rounded: the type has too few bits for them",
+     },
+};
+
+const struct tc_relation tc_api_output_exact = {
+    .name = "APIOutput/exact",
+    .summary = "whole numbers that are converted stay what they are",
+    .hint = "Are positions, hours or indices converted to a type of few bits before they are used?",
+    .needs_content = true,
+    .needs_operators = true,
+    .source = &tc_source_exact,
+    .claims = claims,
+    .n_claims = TC_N_CLAIMS(claims),
+};
