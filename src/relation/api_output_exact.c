@@ -6,9 +6,9 @@
  * beyond these some alone: positions, hours and indices that are converted to it are rounded, so
  * that neighbours become one.
  *
- * An example for each call that makes floating point numbers of one tensor of integers, in its
- * shape, and of no other tensor. Of the integers the smallest and the largest are known, and how
- * many there are: broken is what certainly rounds one of them.
+ * An example for each operator of the script that makes floating point numbers of one tensor of
+ * integers, in its shape, and of no other tensor. Of the integers the smallest and the largest are
+ * known, and how many there are: broken is what certainly rounds one of them.
  */
 #include "relation/claims.h"
 
@@ -97,8 +97,7 @@ static void exact_observe(void *state, struct tc_strtab *symbols, const struct t
 
     (void)state;
     (void)symbols;
-    if (event->kind != TC_EVENT_CALL || call->raised ||
-        (call->role != TC_ROLE_OPERATOR && call->role != TC_ROLE_FUNCTION))
+    if (event->kind != TC_EVENT_CALL || call->raised || call->role != TC_ROLE_OPERATOR)
         return;
     const struct tc_value *operand = only_operand(call), *result = call->end->value;
     const struct tc_value *summary = tc_value_get(operand, "summary");
@@ -113,7 +112,7 @@ static void exact_observe(void *state, struct tc_strtab *symbols, const struct t
                           (double)distinct <= count_between(least, most, bits);
     const tc_sym outcome = is_exact ? TC_SYM_EXACT : TC_SYM_ROUNDED;
     const struct tc_example example = {
-        .key = call->descriptor, .situation = &none, .outcome = &outcome, .n_outcome = 1};
+        .key = TC_SYM_WHOLE, .situation = &none, .outcome = &outcome, .n_outcome = 1};
     sink->example(sink->context, event, &example);
 }
 
@@ -125,8 +124,9 @@ const struct tc_source tc_source_exact = {.name = "exact",
 
 static const struct tc_claim claims[] = {
     {
-     .key = {TC_BLANK_CALL},
-     .calls = {TC_BLANK_CALL},
+     .key = {TC_SYM_WHOLE},
+     .roles = {TC_ROLE_OPERATOR},
+     .n_roles = 1,
      .of = TC_PARAM_OPERAND,
      .kind = TC_SYM_VALUE,
      .attr = TC_SYM_IS,
@@ -135,7 +135,7 @@ static const struct tc_claim claims[] = {
      .broken = {TC_SYM_ROUNDED},
      .if_met = true,
      .support = TC_SUPPORT_USAGE,
-     .expected = "whole numbers that %c converts stay what they are",
+     .expected = "whole numbers that are converted stay what they are",
      .seen = "whole numbers were rounded: the type has too few bits for them",
      },
 };

@@ -71,6 +71,7 @@
     X(UNGRAPHED, "ungraphed")                       \
     X(APART, "apart")                               \
     X(ATTACHED, "attached")                         \
+    X(WHOLE, "whole")                               \
     X(DETACHED, "detached")                         \
     X(NESTED, "nested")                             \
     /* first words of atoms */                      \
