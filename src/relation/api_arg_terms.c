@@ -17,6 +17,7 @@
  * of the script are followed, as a selection has them all.
  */
 #include "relation/claims.h"
+#include "relation/form.h"
 
 #include <math.h>
 #include <string.h>
@@ -146,19 +147,27 @@ static bool requires_any(const struct tensors *operands)
     return false;
 }
 
-static bool is_in(const struct tc_map *made, int64_t serial)
+/* The call that made something of that kind, and its line; 0: none. */
+static uint64_t maker(const struct tc_call *call)
 {
-    uint64_t known;
-
-    return tc_map_get(made, (uint64_t)serial, &known);
+    return (uint64_t)call->descriptor << 32 | tc_call_at(call);
 }
 
-static bool has_any(const struct tc_map *made, const struct tensors *operands)
+static uint64_t maker_of(const struct tc_map *made, int64_t serial)
 {
-    for (size_t i = 0; i < operands->n; i++)
-        if (is_in(made, serial_of(operands->items[i])))
-            return true;
-    return false;
+    uint64_t maker;
+
+    return tc_map_get(made, (uint64_t)serial, &maker) ? maker : 0;
+}
+
+/* Of the first operand that is such a thing. */
+static uint64_t maker_of_any(const struct tc_map *made, const struct tensors *operands)
+{
+    uint64_t maker = 0;
+
+    for (size_t i = 0; i < operands->n && !maker; i++)
+        maker = maker_of(made, serial_of(operands->items[i]));
+    return maker;
 }
 
 /* Does the call ask for gradients of what requires some, and for no graph of them? */
@@ -170,13 +179,14 @@ static bool drops_graph(const struct tc_call *call, const struct tensors *operan
            !tc_value_get(call->ctx, "grad") && requires_any(operands);
 }
 
-/* Of the results those that have no gradient are made so, or none is. */
-static void note(struct tc_map *made, bool is_made, const struct tensors *results)
+/* Of the results those without a gradient are made so, by what made the operand or by the call;
+ * maker is 0 where none is. */
+static void note(struct tc_map *made, uint64_t maker, const struct tensors *results)
 {
     for (size_t i = 0; i < results->n; i++) {
         const uint64_t serial = (uint64_t)serial_of(results->items[i]);
-        if (is_made && is_float(results->items[i]) && !tc_requires_gradient(results->items[i]))
-            tc_map_put(made, serial, 1);
+        if (maker && is_float(results->items[i]) && !tc_requires_gradient(results->items[i]))
+            tc_map_put(made, serial, maker);
         else
             tc_map_remove(made, serial);
     }
@@ -188,13 +198,17 @@ static void note(struct tc_map *made, bool is_made, const struct tensors *result
 static void follow_graph(struct losses *losses, const struct tc_call *call,
                          const struct tensors *operands, const struct tensors *results)
 {
-    const bool is_ungraphed = drops_graph(call, operands) || has_any(&losses->ungraphed, operands);
-    const bool is_detached =
-        !tc_value_get(call->ctx, "grad") && (call->role == TC_ROLE_SAVE || requires_any(operands) ||
-                                             has_any(&losses->detached, operands));
+    uint64_t ungraphed = maker_of_any(&losses->ungraphed, operands), detached = 0;
 
-    note(&losses->ungraphed, is_ungraphed, results);
-    note(&losses->detached, is_detached && !is_ungraphed, results);
+    if (!ungraphed && drops_graph(call, operands))
+        ungraphed = maker(call);
+    if (!ungraphed && !tc_value_get(call->ctx, "grad"))
+        detached = maker_of_any(&losses->detached, operands);
+    if (!ungraphed && !detached && !tc_value_get(call->ctx, "grad") &&
+        (call->role == TC_ROLE_SAVE || requires_any(operands)))
+        detached = maker(call);
+    note(&losses->ungraphed, ungraphed, results);
+    note(&losses->detached, detached, results);
 }
 
 /* ---- sums ----------------------------------------------------------------------------------- */
@@ -339,13 +353,19 @@ static bool has_twice(const struct losses *losses, const struct sum *sum)
     return false;
 }
 
-static bool has_term_in(const struct tc_map *made, const struct sum *sum)
+static uint64_t maker_of_term(const struct tc_map *made, const struct sum *sum)
 {
-    for (size_t i = 0; i < sum->n; i++)
-        if (is_in(made, sum->terms[i]))
-            return true;
-    return false;
+    uint64_t maker = 0;
+
+    for (size_t i = 0; i < sum->n && !maker; i++)
+        maker = maker_of(made, sum->terms[i]);
+    return maker;
 }
+
+/* Of a term that trains nothing: what made it so. 0: there is none. */
+struct makers {
+    uint64_t ungraphed, detached;
+};
 
 /* How many totals, each in the next one, have been propagated, this one included. */
 static uint64_t nest(struct losses *losses, int64_t serial, const struct sum *sum)
@@ -373,14 +393,20 @@ static void judge(struct losses *losses, const struct tc_event *event, const str
 
     if (sum->n < 2)
         return;
-    tc_sym outcome[] = {has_term_in(&losses->ungraphed, sum) ? TC_SYM_UNGRAPHED : TC_SYM_GRAPHED,
-                        has_term_in(&losses->detached, sum) ? TC_SYM_DETACHED : TC_SYM_ATTACHED,
+    const uint64_t ungraphed = maker_of_term(&losses->ungraphed, sum);
+    const uint64_t detached = maker_of_term(&losses->detached, sum);
+    const struct makers makers = {ungraphed, detached};
+    tc_sym outcome[] = {ungraphed ? TC_SYM_UNGRAPHED : TC_SYM_GRAPHED,
+                        detached ? TC_SYM_DETACHED : TC_SYM_ATTACHED,
                         has_twice(losses, sum) ? TC_SYM_REPEATED : TC_SYM_DISTINCT,
                         is_nested ? TC_SYM_NESTED : TC_SYM_APART};
     const size_t n = sizeof(outcome) / sizeof(*outcome);
     tc_sym_sort(outcome, n);
-    const struct tc_example example = {
-        .key = TC_SYM_LOSS, .situation = &none, .outcome = outcome, .n_outcome = n};
+    const struct tc_example example = {.key = TC_SYM_LOSS,
+                                       .situation = &none,
+                                       .outcome = outcome,
+                                       .n_outcome = n,
+                                       .detail = &makers};
     sink->example(sink->context, event, &example);
 }
 
@@ -430,8 +456,8 @@ static const struct tc_claim claims[] = {
      .if_met = true,
      .support = TC_SUPPORT_USAGE,
      .expected = "no term of a loss is made of gradients that have no graph",
-     .seen =
-            "a term is made of gradients that were asked for without a graph: it trains nothing", },
+     .seen = NULL,
+     },
     {
      .key = {TC_SYM_LOSS},
      .roles = {TC_ROLE_BACKWARD},
@@ -445,8 +471,8 @@ static const struct tc_claim claims[] = {
      .if_met = true,
      .support = TC_SUPPORT_USAGE,
      .expected = "no term of a loss that is made of weights is without a gradient",
-     .seen =
-            "a term is made of weights, or of what has a gradient, and has none: it trains nothing", },
+     .seen = NULL,
+     },
     {
      .key = {TC_SYM_LOSS},
      .roles = {TC_ROLE_BACKWARD},
@@ -479,6 +505,24 @@ static const struct tc_claim claims[] = {
                 "propagated in this step: what came first counts most", },
 };
 
+static void explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                    const struct tc_event *event, const struct tc_example *example,
+                    struct tc_strbuf *out)
+{
+    const struct makers *makers = example->detail;
+    const bool is_ungraphed = invariant->params[1].to == TC_SYM_GRAPHED_VALUE;
+    const uint64_t maker = is_ungraphed ? makers->ungraphed : makers->detached;
+
+    (void)event;
+    tc_strbuf_adds(out, "a term is made of ");
+    if (is_ungraphed)
+        tc_strbuf_adds(out, "gradients that were asked for without a graph");
+    else
+        tc_strbuf_adds(out, "weights, or of what has a gradient, and has none");
+    tc_strbuf_adds(out, ": it trains nothing; it comes from ");
+    tc_explain_call_at(symbols, (tc_sym)(maker >> 32), (tc_sym)maker, out);
+}
+
 const struct tc_relation tc_api_arg_terms = {
     .name = "APIArg/terms",
     .summary = "no term of a loss is in it twice, trains nothing, or was propagated before",
@@ -489,6 +533,7 @@ const struct tc_relation tc_api_arg_terms = {
     .needs_content = true,
     .needs_operators = true,
     .source = &tc_source_terms,
+    .explain = explain,
     .claims = claims,
     .n_claims = TC_N_CLAIMS(claims),
 };

@@ -140,7 +140,7 @@ void tc_explain_receiver(const struct tc_event *event, struct tc_strbuf *out)
         tc_strbuf_addf(out, " (%.*s)", (int)class.size, class.text);
 }
 
-static void add_call_at(const struct tc_strtab *symbols, tc_sym fn, tc_sym at,
+void tc_explain_call_at(const struct tc_strtab *symbols, tc_sym fn, tc_sym at,
                         struct tc_strbuf *out)
 {
     const char *place = at == TC_NO_SYM ? "" : tc_strtab_text(symbols, at);
@@ -160,9 +160,9 @@ void tc_explain_writer(const struct tc_strtab *symbols, const struct tc_event *e
     if (write->fn == TC_NO_SYM || (!is_step && write->id < variable->stepped))
         return;
     tc_strbuf_adds(out, ": ");
-    add_call_at(symbols, write->fn, write->at, out);
+    tc_explain_call_at(symbols, write->fn, write->at, out);
     if (write->in == TC_NO_SYM)
         return;
     tc_strbuf_adds(out, " in ");
-    add_call_at(symbols, write->in, write->in_at, out);
+    tc_explain_call_at(symbols, write->in, write->in_at, out);
 }

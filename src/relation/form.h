@@ -59,6 +59,10 @@ bool tc_has_no_rate(const struct tc_situation *situation);
 /* " (torch.optim.Adam)", if the call has a receiver. */
 void tc_explain_receiver(const struct tc_event *event, struct tc_strbuf *out);
 
+/* "Tensor.copy_() at bug.py:43". */
+void tc_explain_call_at(const struct tc_strtab *symbols, tc_sym fn, tc_sym at,
+                        struct tc_strbuf *out);
+
 /* ": Tensor.copy_() at train.py:43 in Average.restore() at train.py:98", if it is known what wrote
  * to the variable since its optimizer stepped; at a step: since the one before. */
 void tc_explain_writer(const struct tc_strtab *symbols, const struct tc_event *event,
