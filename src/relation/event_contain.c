@@ -124,7 +124,19 @@ static bool is_first_forward(struct contents_state *s, const struct tc_event *ev
     return is_new;
 }
 
-/* Were all gradients computed to be zero, by a line that gave others before, and not for long? */
+/* Has some parameter a gradient that is not zero, be it of another optimizer? */
+static bool has_gradient_elsewhere(const struct tc_event *event)
+{
+    struct gradients g = {0};
+    const struct tc_variable *v;
+
+    for (size_t pos = 0; !g.any && (v = tc_map_next(&event->process->variables, &pos));)
+        count_gradient(&g, v, event->call);
+    return g.any;
+}
+
+/* Were all gradients computed to be zero, by a line that gave others before, and not for long? A
+ * line that gave none yet stands behind a layer that starts at zero, if that layer has some. */
 static bool is_flat(struct contents_state *s, const struct tc_event *event,
                     const struct gradients *g)
 {
@@ -135,10 +147,10 @@ static bool is_flat(struct contents_state *s, const struct tc_event *event,
         return false;
     struct line *line =
         tc_map_struct(&s->lines, tc_hash64(who, sizeof(who), 0), sizeof(struct line));
-    if (line->has_given && !line->is_flat)
+    if (!line->is_flat)
         line->flat_since = call->step;
     line->has_given |= g->any_after;
-    line->is_flat = line->has_given && !g->any_after;
+    line->is_flat = !g->any_after && (line->has_given || has_gradient_elsewhere(event));
     return line->is_flat && call->step - line->flat_since < FLAT_STEPS_IN_A_ROW - 1;
 }
 
