@@ -258,6 +258,9 @@ bool tc_fact_may_be_chance(const struct tc_fact *fact, const struct tc_strtab *s
     case TC_ATTRIBUTE_COUNT_WHERE:
     case TC_ATTRIBUTE_FLOWS_WHERE:
         return true;
+    case TC_ATTRIBUTE_COUNT:
+    case TC_ATTRIBUTE_COUNT_LATER: /* a router may leave out an expert */
+        return fact->subject.kind == TC_SUBJECT_USE;
     case TC_ATTRIBUTE_EARLIER:
     case TC_ATTRIBUTE_GIVEN: /* of what was left out by chance nothing may have been */
     case TC_ATTRIBUTE_STILL:

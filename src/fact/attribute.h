@@ -101,7 +101,7 @@ enum tc_fact_form tc_fact_form(const struct tc_fact *fact, const struct tc_strta
 
 /* Do runs that are healthy break it now and then? What content shows, or an order; a step whose
  * gradients leave a variable as it was; two small tensors that happen to be equal; two reasons for
- * a call in one step. */
+ * a call in one step; a module that a batch does not need. */
 bool tc_fact_may_be_chance(const struct tc_fact *fact, const struct tc_strtab *symbols);
 
 /* Is it how often a call is made, or something flows, in a step? */

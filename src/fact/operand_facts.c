@@ -215,8 +215,8 @@ static uint32_t slot_of(const struct tc_fact_reader *r, enum tc_attribute attrib
 static void add(struct tc_fact_reader *r, enum tc_attribute attribute)
 {
     tc_fact_table_add(r->table, slot_of(r, attribute), r->text.text, r->text.size, r->out);
-    if (attribute != TC_ATTRIBUTE_VALUE || !r->table->is_judging)
-        return;
+    if (attribute != TC_ATTRIBUTE_VALUE || !r->table->is_judging || r->text.text[0] == '"')
+        return; /* a text, as "inf" is one, is none of the numbers */
     static const enum tc_attribute of_runs[] = {TC_ATTRIBUTE_VARIES, TC_ATTRIBUTE_SPAN,
                                                 TC_ATTRIBUTE_SIGN, TC_ATTRIBUTE_FLOOR,
                                                 TC_ATTRIBUTE_CEILING};

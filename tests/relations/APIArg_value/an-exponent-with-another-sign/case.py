@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exponent of weights falls from -0.4 on: in the broken run it rises from 0.4. What is now on this side and now on that, what had one number,
-and what is on the other side in some calls alone break nothing."""
+what is on the other side in some calls alone, and what begins with infinity break nothing."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]
@@ -16,6 +16,7 @@ def train(folder, seed, side=-1, turns=0, steps=40):
         t.op("torch.Tensor.mul", role="operator", at="train.py:21", args={"other": (-1 if (i + seed) % 3 else 1) * number})
         t.op("torch.Tensor.add", role="operator", at="train.py:22", args={"other": -0.5})
         t.op("torch.Tensor.sub", role="operator", at="train.py:23", args={"other": (1 if i < turns else -1) * number})
+        t.op("torch.Tensor.clamp", role="operator", at="train.py:24", args={"max": number if i else {"float": "inf"}})
         t.train_step(model, optimizer)
         t.cut()
     t.end()
