@@ -4,21 +4,25 @@ asks the second one."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]
-EXPERTS = ("experts.0.weight", "experts.1.weight")
+WEIGHTS = ("experts.0.weight", "experts.1.weight", "body.weight")
+
+
+def use(t, v, at):
+    weight = t.tensor(4, 4, id=v.serial) | {"tensor": "Parameter", "requires_grad": True}
+    t.op("torch.nn.functional.linear", at=at, args={"input": t.tensor(8, 4), "weight": weight})
 
 
 def train(folder, resting=()):
     t = Trace(folder)
-    model = t.net(*EXPERTS)
+    model = t.net(*WEIGHTS)
     optimizer = t.optimizer(model)
     t.stage = "training"
     for i in range(20):
-        for expert, v in enumerate(model.parameters):
+        for expert, v in enumerate(model.parameters[:2]):
             if (expert, i) not in resting:
-                weight = t.tensor(4, 4, id=v.serial) | {"tensor": "Parameter", "requires_grad": True}
-                t.op("torch.nn.functional.linear", at="train.py:20", args={"input": t.tensor(8, 4), "weight": weight})
+                use(t, v, "train.py:20")
         for _ in range(i % 3):
-            t.op("torch.nn.functional.linear", at="train.py:21", args={"input": t.tensor(8, 4), "weight": t.tensor(4, 4)})
+            use(t, model.parameters[2], "train.py:21")
         t.train_step(model, optimizer)
         t.cut()
     t.end()
