@@ -51,6 +51,7 @@ struct foreign {
     int64_t serial;
     size_t n_known;     /* variables of the process when it was written to */
     bool was_evaluated; /* the first to use it was a forward that does not train */
+    int64_t evaluated;  /* the last of these */
     bool was_replaced;  /* and then the script wrote to it again */
 };
 
@@ -190,6 +191,13 @@ static bool is_rebuilt(const struct foreign *who, const struct tc_variable *v)
     return false;
 }
 
+/* Has a call of the script written to it since it was evaluated? What is written through `.data` is
+ * not seen before the next step. */
+static bool is_written_since(const struct foreign *who, const struct tc_variable *v)
+{
+    return v->written.fn != TC_NO_SYM && v->written.id > who->evaluated;
+}
+
 /* The root trains with what the script put into a variable. */
 static void on_use(struct within_state *s, struct tc_strtab *symbols, const struct tc_event *event,
                    const struct foreign *who, const struct tc_variable *v,
@@ -198,7 +206,7 @@ static void on_use(struct within_state *s, struct tc_strtab *symbols, const stru
     emit(event, v, key_sym(symbols), TC_NO_SYM, sink);
     if (!who->was_evaluated)
         tc_map_put(&s->writers, (uintptr_t)event->process, 1);
-    else if (who->was_replaced)
+    else if (who->was_replaced || is_written_since(who, v))
         tc_sink_excuse(sink, swap_sym(symbols), TC_EXCUSE_WRITTEN_ANEW);
     else if (is_writer(s, event->process) || v->stepped < 0)
         tc_sink_excuse(sink, swap_sym(symbols), TC_EXCUSE_OWN_WRITES);
@@ -225,6 +233,7 @@ static void on_forward(struct within_state *s, struct tc_strtab *symbols,
             continue;
         }
         who.was_evaluated |= is_used;
+        who.evaluated = is_used ? event->call->id : who.evaluated;
         s->foreign.items[kept++] = who;
     }
     s->foreign.n = kept;
@@ -389,6 +398,7 @@ const struct tc_relation tc_event_contain_restored = {
     .name = "EventContain/restored",
     .summary = "weights that are put in for an evaluation are taken out again",
     .hint = "Are the weights of the training kept, and put back after the evaluation?",
+    .excused_by = 1u << TC_ROLE_FILL | 1u << TC_ROLE_OPERATOR,
     .source = &tc_source_changes,
     .claims = restored,
     .n_claims = TC_N_CLAIMS(restored),
