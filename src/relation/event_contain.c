@@ -124,6 +124,19 @@ static bool is_first_forward(struct contents_state *s, const struct tc_event *ev
     return is_new;
 }
 
+/* Did the call write to no parameters but those that no step has changed yet? They may start by the
+ * first batch that needs them. */
+static bool only_starts(const struct tc_event *event)
+{
+    const struct tc_variable *v;
+
+    for (size_t pos = 0; (v = tc_map_next(&event->process->variables, &pos));)
+        if (v->kind == TC_SYM_PARAMETER && v->data_cause >= event->call->id && v->stepped >= 0 &&
+            v->left_data != v->first_data)
+            return false;
+    return true;
+}
+
 /* Has some parameter a gradient that is not zero, be it of another optimizer? */
 static bool has_gradient_elsewhere(const struct tc_event *event)
 {
@@ -176,10 +189,9 @@ static size_t contents_of(struct contents_state *s, struct tc_strtab *symbols,
 {
     const struct tc_call *call = event->call;
     const bool is_observed = event->process->variables.n && !event->process->has_samples;
-    const tc_atom excused = is_first_forward(s, event)
-                                ? TC_ATOM(symbols, TC_SYM_CHANGE, TC_SYM_PARAMETER, TC_SYM_DATA,
-                                          TC_SYM_ABSENT, TC_SYM_CHANGED)
-                                : TC_NO_SYM;
+    const tc_atom change = TC_ATOM(symbols, TC_SYM_CHANGE, TC_SYM_PARAMETER, TC_SYM_DATA,
+                                   TC_SYM_ABSENT, TC_SYM_CHANGED);
+    const bool is_first = is_first_forward(s, event);
     size_t n = 0;
 
     if (is_observed) {
@@ -204,7 +216,7 @@ static size_t contents_of(struct contents_state *s, struct tc_strtab *symbols,
         out[n++] = TC_SYM_AS_TAKEN;
     for (size_t i = 0; i < call->contents.n && n < MAX_CONTENTS; i++) {
         const tc_atom content = call->contents.items[i];
-        if (content == excused)
+        if (call->is_root && content == change && (is_first || only_starts(event)))
             continue;
         if (call->is_root ? tc_atom_first(symbols, content) == TC_SYM_CHANGE
                           : !is_setting(symbols, content))
