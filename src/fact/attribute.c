@@ -225,6 +225,7 @@ static bool is_batches(const struct tc_fact *fact, const struct tc_strtab *symbo
     const tc_sym *f = fact->subject.fields;
 
     return tc_fact_is_count(fact->attribute) && f[TC_FACT_FN] == TC_SYM_ROOT_FORWARD &&
+           f[TC_FACT_STAGE] != TC_NO_SYM &&
            !strcmp(tc_strtab_text(symbols, f[TC_FACT_STAGE]), "evaluation") &&
            strtol(expected, NULL, 10) > 0 && strtol(got, NULL, 10) > 0;
 }

@@ -21,26 +21,55 @@ def computes(call):
     return (call["root"] or call["role"] == "backward") and not any(x[:2] == ("call", "step") for x in call["inside"])
 
 
+def line_of(p, call):
+    """The nearest line of the script."""
+    return next((c["at"] for c in p.around(call) if c.get("at")), None)
+
+
 def is_flat(p, call, trained):
-    """All gradients were computed to be zero, in the first or second step since this line gave one that was not."""
-    lines, line = p.state["flat since"], (call["name"], next((c["at"] for c in p.around(call) if c.get("at")), None))
-    if {v["grad"] for v in trained} - {"null", "zero"}:
-        lines[line] = None
-    elif any(v["grad"] == "zero" and v["is_zero_computed"] for v in trained) and line in lines:
-        if lines[line] is None:
-            lines[line] = call["step"]
-        return call["step"] - lines[line] < 2
-    return False
+    """All gradients were computed to be zero, in the first or second step since this line gave one that was not, or never did, as long as
+    some other parameter has one."""
+    given = {v["grad"] for v in trained} - {"null", "zero"}
+    if not given and not any(v["grad"] == "zero" and v["is_zero_computed"] for v in trained):
+        return False
+    line = p.state["flat lines"].setdefault((call["name"], line_of(p, call)), {"given": False, "flat": False, "since": None})
+    if not line["flat"]:
+        line["since"] = call["step"]
+    elsewhere = {gradient_before(v, call) for v in p.variables.values() if v["kind"] == "Parameter" and v["requires_grad"]} - {"null", "zero"}
+    line["given"] |= bool(given)
+    line["flat"] = not given and bool(line["given"] or elsewhere)
+    return line["flat"] and call["step"] - line["since"] < 2
+
+
+def only_starts(p, call):
+    """No parameter was changed in it that a step had changed."""
+    return all(v["kind"] != "Parameter" or v["data_cause"] < call["id"] or v["stepped"] < 0 or v.get("left") == v["first"]
+               for v in p.variables.values())
+
+
+def is_as_taken(p, call):
+    """A load of what was perhaps taken, by another line, since the last step or load."""
+    taken, line = p.state["taken"], line_of(p, call)
+    is_so = call["role"] == "load" and "line" in taken and taken["line"] != line
+    if call["role"] == "save":
+        taken["line"] = line
+    elif call["role"] in ("step", "load"):
+        taken.pop("line", None)
+    return is_so
 
 
 def contents(p, what, call):
+    as_taken = what == "call" and is_as_taken(p, call)
     if what == "call" and is_subject(call):
         inside = {x for x in call["inside"] if x[0] == "change" or (x[0] == "call" and not call["root"])}
-        if call["root"] and (who := call["self"]["id"]) not in p.state["has run"]:
-            p.state["has run"][who] = True
+        is_first = call["root"] and call["self"]["id"] not in p.state["has run"]
+        if is_first:
+            p.state["has run"][call["self"]["id"]] = True
+        if is_first or (call["root"] and only_starts(p, call)):
             inside -= {x for x in inside if x[:3] == ("change", "Parameter", "data")}
         is_pause = call.get("is_pause", False)
         marks = {"no_update"} if has_no_rate(call) or is_pause else set()
+        marks |= {"as_taken"} if as_taken else set()
         if call["observed"]:
             marks |= {"observed"} | ({"computes"} if computes(call) else set())
             owned_by_it = [p.variables[s] for s in call["params"]] or p.variables.values()
@@ -133,7 +162,7 @@ def moved_by_training(p, call, v):
         yield (call["name"], "moving_buffer"), where, frozenset({("data", "changed" if changed else "unchanged")})
 
 
-MARKS = {"observed", "computes", "grad_absent", "grad_present", "no_update", "overflow", "flat"}
+MARKS = {"observed", "computes", "grad_absent", "grad_present", "no_update", "overflow", "flat", "as_taken"}
 
 
 def was_due(x, o):
@@ -143,6 +172,8 @@ def was_due(x, o):
     if x[0] == "call":
         return not (x[1] == "zero_grad" and {"observed", "grad_absent"} <= o)
     _, _, attr, before, after = x
+    if attr == "data" and "as_taken" in o:
+        return False
     if "flat" in o and (attr == "data" or (attr == "grad" and before == "clear")):
         return False
     if attr == "grad" and "clear" in (before, after):

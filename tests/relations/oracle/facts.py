@@ -294,10 +294,10 @@ class Facts(Process):
     def finish(self):
         if not self.n_windows:
             self.say_order()
-        for label, stage in self.uneven:
-            self.say({"kind": "window", **dict(label), "stage": stage}, None, "count_first", "drawn")
         if not any(r["type"] == "end" and not r["exit"] for r in self.records):
             return
+        for label, stage in self.uneven:
+            self.say({"kind": "window", **dict(label), "stage": stage}, None, "count_first", "drawn")
         for label, n in self.labels.items():
             if self.n_windows:
                 self.say({"kind": "run", **dict(label)}, None, "rate", (n, self.n_windows))
