@@ -262,6 +262,7 @@ struct tc_fact_watch {
     TC_VEC(struct tc_fact_counter) counters;
     TC_VEC(struct tc_fact_changes) changes;
     TC_VEC(struct tc_fact_setting) settings;
+    struct tc_map starts;  /* slot → struct tc_fact_start *, unless the slot has it itself */
     struct tc_map stepped; /* serials of optimizers that have */
     struct tc_map owners;  /* serial of a variable → the symbol of its module's name, plus one */
     uint32_t n_ordered;
@@ -536,6 +537,9 @@ void tc_fact_chain_gives(struct tc_fact_watch *w, const struct tc_fact_open *ope
  */
 
 /* Learning, the bound that the numbers of a slot meet; false where there is none. */
+/* Learning: a number of an occasion, n times; those with which a process starts are counted apart.
+ */
+void tc_fact_meet_start(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t n);
 bool tc_fact_floor(const struct tc_facts *facts, const struct tc_fact_slot *slot,
                    struct tc_fact *fact, struct tc_strbuf *out);
 bool tc_fact_ceiling(const struct tc_facts *facts, const struct tc_fact_slot *slot,

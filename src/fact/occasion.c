@@ -194,8 +194,7 @@ tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *
 
     if (!facts->table.is_judging) {
         for (size_t i = 0; i < n; i++) {
-            tc_fact_meet_start(&facts->table.slots.items[entries[i].slot], entries[i].number,
-                               times);
+            tc_fact_meet_start(facts, &entries[i], times);
             tc_fact_table_count(&facts->table, &entries[i], times);
         }
         return 0;

@@ -61,15 +61,37 @@ void tc_fact_count_bounds(struct tc_fact_slot *slot, double number, bool is_judg
     }
 }
 
-void tc_fact_meet_start(struct tc_fact_slot *slot, double number, uint64_t n)
+/* What does not depend on which process is read first: of each number how often it was a start. */
+static void add_start(struct tc_fact_bounds *b, double number, uint64_t n)
 {
-    struct tc_fact_bounds *b = &slot->bounds;
+    unsigned i = 0;
 
-    if (b->has_left || isnan(number))
+    while (i < b->n_starts && i < TC_FACT_STARTS && b->starts[i].number != number)
+        i++;
+    if (i == b->n_starts && i < TC_FACT_STARTS)
+        b->starts[b->n_starts++].number = number;
+    else if (i == TC_FACT_STARTS)
+        b->n_starts = TC_FACT_STARTS + 1;
+    if (i < TC_FACT_STARTS)
+        b->starts[i].n += n;
+}
+
+void tc_fact_meet_start(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t n)
+{
+    struct tc_fact_slot *slot = &facts->table.slots.items[entry->slot];
+    const struct tc_process *process = facts->event->process;
+    struct tc_fact_start *start = &slot->bounds.started;
+
+    if (isnan(entry->number))
         return;
-    b->has_left = b->n_start && number != b->start;
-    b->start = b->n_start ? b->start : number;
-    b->n_start += b->has_left ? 0 : n;
+    if (start->process && start->process != process)
+        start = tc_map_struct(&tc_fact_watch_of(facts, process)->starts, entry->slot,
+                              sizeof(struct tc_fact_start));
+    if (!start->process)
+        *start = (struct tc_fact_start){.process = process, .number = entry->number};
+    start->has_left |= entry->number != start->number;
+    if (!start->has_left)
+        add_start(&slot->bounds, entry->number, n);
 }
 
 /* The slot's last number on the side of the attribute. */
@@ -82,9 +104,14 @@ static double bound_of(const struct tc_fact_slot *slot, uint32_t attribute)
 static uint64_t n_met_later(const struct tc_fact_slot *slot, uint32_t attribute)
 {
     const struct tc_fact_bounds *b = &slot->bounds;
-    const bool is_start = !is_of_content(attribute) && bound_of(slot, attribute) == b->start;
+    const uint64_t n_met = is_lower(attribute) ? b->n_low : b->n_high;
 
-    return (is_lower(attribute) ? b->n_low : b->n_high) - (is_start ? b->n_start : 0);
+    if (is_of_content(attribute))
+        return n_met;
+    for (unsigned i = 0; i < b->n_starts && i < TC_FACT_STARTS; i++)
+        if (b->starts[i].number == bound_of(slot, attribute))
+            return n_met - b->starts[i].n;
+    return b->n_starts > TC_FACT_STARTS ? 0 : n_met;
 }
 
 /* The bound on that side, if it is one, by this attribute. */

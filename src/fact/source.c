@@ -98,6 +98,7 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_map_release(&w->choices);
     tc_map_release(&w->stand_ins);
     tc_map_release(&w->cut);
+    tc_map_release_structs(&w->starts);
     tc_map_release(&w->origins);
     tc_fact_history_release(&w->history);
     tc_fact_insides_release(&w->insides);

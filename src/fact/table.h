@@ -25,14 +25,27 @@ struct tc_fact_span {
     uint32_t n;           /* how often one was met in another call than before */
 };
 
+/* Where a number of one process starts, until another one is met. */
+struct tc_fact_start {
+    const struct tc_process *process; /* NULL: there was none yet */
+    double number;
+    bool has_left;
+};
+
+/* So many different ones of all processes together are kept. */
+#define TC_FACT_STARTS 4
+
 /* How often a slot had the smallest and the largest of its numbers; judging, how often it had the
  * one that is expected, and how often one beyond it. */
 struct tc_fact_bounds {
     uint64_t n_low, n_high;
-    double start;            /* the first number */
-    uint64_t n_start;        /* so often in the beginning */
-    bool has_left;           /* another one has been met */
-    double expected, beyond; /* beyond: the farthest */
+    struct tc_fact_start started; /* learning, of the process that was met first */
+    struct {
+        double number;
+        uint64_t n;
+    } starts[TC_FACT_STARTS]; /* how often each was met in the beginning of a process */
+    unsigned n_starts;        /* more than TC_FACT_STARTS: not all of them are kept */
+    double expected, beyond;  /* beyond: the farthest */
     uint64_t n_met, n_beyond;
     bool has_fraction;     /* judging: not all beyond it are whole numbers */
     bool may_miss;         /* what a model computes need not reach it */
@@ -122,6 +135,5 @@ bool tc_fact_is_bound(uint32_t attribute);
 void tc_fact_count_bounds(struct tc_fact_slot *slot, double number, bool is_judging, uint64_t n);
 
 /* reached_bound.c. Learning, of each occasion in the order of the run, n times. */
-void tc_fact_meet_start(struct tc_fact_slot *slot, double number, uint64_t n);
 
 #endif /* TC_FACT_TABLE_H */
