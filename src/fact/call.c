@@ -829,6 +829,29 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
 
 /* ---- a call ends ---------------------------------------------------------------------------- */
 
+/* Does it cut a piece out, which may be the whole of a short one? */
+static bool has_slice(const struct tc_value *v, unsigned depth)
+{
+    if (!v || !depth)
+        return false;
+    if (tc_value_is(tc_value_get(v, "object"), "slice"))
+        return true;
+    for (uint32_t i = 0; v->kind == TC_VALUE_ARRAY && i < v->n; i++)
+        if (has_slice(&v->items[i], depth - 1))
+            return true;
+    for (uint32_t i = 0; v->kind == TC_VALUE_OBJECT && i < v->n; i++)
+        if (has_slice(&v->members[i].value, depth - 1))
+            return true;
+    return false;
+}
+
+/* Is the tensor an operand, or is it chance whether it is? */
+static char told_operand(const struct tc_fact_open *open, const struct tc_call *call,
+                         int64_t serial)
+{
+    return has_slice(call->args, 3) ? '-' : is_operand(open, serial) ? 'y' : 'n';
+}
+
 /* Of the first two tensors of the result. */
 #define N_ALIASES 2
 
@@ -842,8 +865,9 @@ static bool has_many(const struct tc_fact_pack *result)
 }
 
 static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
-                        const struct tc_record *end)
+                        const struct tc_call *call)
 {
+    const struct tc_record *end = call->end;
     struct tc_fact_reader reader = {.table = &facts->table,
                                     .out = &facts->entries,
                                     .subject = open->subject,
@@ -865,9 +889,12 @@ static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
                          (struct tc_str){same.text ? same.text : "", (uint32_t)same.size});
     if (end->finite >= 0)
         tc_fact_add_json(&reader, "value", TC_ATTRIBUTE_FINITE, end->finite ? "true" : "false");
-    for (size_t i = 0; i < facts->pack.n_tensors && i < N_ALIASES; i++)
-        tc_fact_add_json(&reader, i ? "value[1]" : "value", TC_ATTRIBUTE_OPERAND,
-                         is_operand(open, facts->pack.tensors[i]) ? "true" : "false");
+    for (size_t i = 0; i < facts->pack.n_tensors && i < N_ALIASES; i++) {
+        const char told = told_operand(open, call, facts->pack.tensors[i]);
+        if (told != '-')
+            tc_fact_add_json(&reader, i ? "value[1]" : "value", TC_ATTRIBUTE_OPERAND,
+                             told == 'y' ? "true" : "false");
+    }
     if (open->seen)
         tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_SEEN,
                          (struct tc_str){open->seen, (uint32_t)strlen(open->seen)});
@@ -912,7 +939,7 @@ static void pack_result(struct tc_facts *facts, struct tc_fact_watch *w, struct 
     tc_strbuf_addc(&pack->bytes, (char)('1' + end->finite));
     tc_fact_pack_value(pack, end->same, 0);
     for (size_t i = 0; i < pack->n_tensors && i < N_ALIASES; i++)
-        tc_strbuf_addc(&pack->bytes, is_operand(open, pack->tensors[i]) ? 'y' : 'n');
+        tc_strbuf_addc(&pack->bytes, told_operand(open, call, pack->tensors[i]));
     if (!pack->has_content)
         return;
     if (call->role == TC_ROLE_DATA)
@@ -1038,7 +1065,7 @@ void tc_fact_call_ends(struct tc_facts *facts, struct tc_fact_watch *w, const st
         pack_result(facts, w, open, call);
         known = class_of(facts);
         if (!known)
-            read_result(facts, open, call->end);
+            read_result(facts, open, call);
         cause = open->lead ? open->lead : open->inner ? open->inner : open->flow;
         add_lead(w, open, settle(facts, known, open->subject, cause), cause);
     }
@@ -1149,10 +1176,10 @@ static void settle_own_result(struct tc_facts *facts, struct tc_fact_watch *w,
     tc_fact_pack_value(&facts->pack, call->end->value, 0);
     (void)find_computed(w, &facts->pack, open->is_computed);
     for (size_t i = 0; i < facts->pack.n_tensors && i < N_ALIASES; i++)
-        tc_strbuf_addc(&facts->pack.bytes, is_operand(open, facts->pack.tensors[i]) ? 'y' : 'n');
+        tc_strbuf_addc(&facts->pack.bytes, told_operand(open, call, facts->pack.tensors[i]));
     known = class_of(facts);
     if (!known)
-        read_result(facts, open, call->end);
+        read_result(facts, open, call);
     add_lead(w, open, settle(facts, known, open->subject, cause), cause);
     meet_scalar(facts, w, open, "value", call->end->value, tc_fact_is_of_script(call));
     if (tc_fact_is_of_script(call))
