@@ -219,15 +219,13 @@ bool tc_fact_is_count(uint32_t attribute)
 }
 
 /* The batches of an evaluation: see pass.c. None at all is another matter. */
-static bool is_batches(const struct tc_fact *fact, const struct tc_strtab *symbols,
-                       const char *expected, const char *got)
+static bool is_batches(const struct tc_fact *fact, const char *expected, const char *got)
 {
     const tc_sym *f = fact->subject.fields;
 
     return tc_fact_is_count(fact->attribute) && f[TC_FACT_FN] == TC_SYM_ROOT_FORWARD &&
-           f[TC_FACT_STAGE] != TC_NO_SYM &&
-           !strcmp(tc_strtab_text(symbols, f[TC_FACT_STAGE]), "evaluation") &&
-           strtol(expected, NULL, 10) > 0 && strtol(got, NULL, 10) > 0;
+           f[TC_FACT_STAGE] == TC_SYM_EVALUATION && strtol(expected, NULL, 10) > 0 &&
+           strtol(got, NULL, 10) > 0;
 }
 
 bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen)
@@ -245,7 +243,7 @@ bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symb
     case TC_LAW:
         if (fact->attribute == TC_ATTRIBUTE_CLASS)
             return is_result(fact, symbols);
-        return is_batches(fact, symbols, expected, got);
+        return is_batches(fact, expected, got);
     }
     return false;
 }

@@ -845,15 +845,17 @@ static bool has_slice(const struct tc_value *v, unsigned depth)
     return false;
 }
 
-/* Is the tensor an operand, or is it chance whether it is? */
-static char told_operand(const struct tc_fact_open *open, const struct tc_call *call,
-                         int64_t serial)
+/* Whether they are operands, 'y' or 'n'; '-' where a slice may have left that to chance. */
+static void pack_aliases(struct tc_fact_pack *pack, struct tc_fact_open *open,
+                         const struct tc_call *call)
 {
-    return has_slice(call->args, 3) ? '-' : is_operand(open, serial) ? 'y' : 'n';
-}
+    const bool is_cut = pack->n_tensors && has_slice(call->args, 3);
 
-/* Of the first two tensors of the result. */
-#define N_ALIASES 2
+    for (size_t i = 0; i < pack->n_tensors && i < TC_FACT_ALIASES; i++) {
+        open->aliases[i] = is_cut ? '-' : is_operand(open, pack->tensors[i]) ? 'y' : 'n';
+        tc_strbuf_addc(&pack->bytes, open->aliases[i]);
+    }
+}
 
 /* Whether a result equals an operand is told of neither where it may do so by chance. */
 static bool has_many(const struct tc_fact_pack *result)
@@ -865,9 +867,8 @@ static bool has_many(const struct tc_fact_pack *result)
 }
 
 static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
-                        const struct tc_call *call)
+                        const struct tc_record *end)
 {
-    const struct tc_record *end = call->end;
     struct tc_fact_reader reader = {.table = &facts->table,
                                     .out = &facts->entries,
                                     .subject = open->subject,
@@ -889,12 +890,10 @@ static void read_result(struct tc_facts *facts, const struct tc_fact_open *open,
                          (struct tc_str){same.text ? same.text : "", (uint32_t)same.size});
     if (end->finite >= 0)
         tc_fact_add_json(&reader, "value", TC_ATTRIBUTE_FINITE, end->finite ? "true" : "false");
-    for (size_t i = 0; i < facts->pack.n_tensors && i < N_ALIASES; i++) {
-        const char told = told_operand(open, call, facts->pack.tensors[i]);
-        if (told != '-')
+    for (size_t i = 0; i < facts->pack.n_tensors && i < TC_FACT_ALIASES; i++)
+        if (open->aliases[i] != '-')
             tc_fact_add_json(&reader, i ? "value[1]" : "value", TC_ATTRIBUTE_OPERAND,
-                             told == 'y' ? "true" : "false");
-    }
+                             open->aliases[i] == 'y' ? "true" : "false");
     if (open->seen)
         tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_SEEN,
                          (struct tc_str){open->seen, (uint32_t)strlen(open->seen)});
@@ -938,8 +937,7 @@ static void pack_result(struct tc_facts *facts, struct tc_fact_watch *w, struct 
     (void)find_choices(w, pack, open->is_choice);
     tc_strbuf_addc(&pack->bytes, (char)('1' + end->finite));
     tc_fact_pack_value(pack, end->same, 0);
-    for (size_t i = 0; i < pack->n_tensors && i < N_ALIASES; i++)
-        tc_strbuf_addc(&pack->bytes, told_operand(open, call, pack->tensors[i]));
+    pack_aliases(pack, open, call);
     if (!pack->has_content)
         return;
     if (call->role == TC_ROLE_DATA)
@@ -1065,7 +1063,7 @@ void tc_fact_call_ends(struct tc_facts *facts, struct tc_fact_watch *w, const st
         pack_result(facts, w, open, call);
         known = class_of(facts);
         if (!known)
-            read_result(facts, open, call);
+            read_result(facts, open, call->end);
         cause = open->lead ? open->lead : open->inner ? open->inner : open->flow;
         add_lead(w, open, settle(facts, known, open->subject, cause), cause);
     }
@@ -1175,11 +1173,10 @@ static void settle_own_result(struct tc_facts *facts, struct tc_fact_watch *w,
     facts->pack.has_content = false;
     tc_fact_pack_value(&facts->pack, call->end->value, 0);
     (void)find_computed(w, &facts->pack, open->is_computed);
-    for (size_t i = 0; i < facts->pack.n_tensors && i < N_ALIASES; i++)
-        tc_strbuf_addc(&facts->pack.bytes, told_operand(open, call, facts->pack.tensors[i]));
+    pack_aliases(&facts->pack, open, call);
     known = class_of(facts);
     if (!known)
-        read_result(facts, open, call);
+        read_result(facts, open, call->end);
     add_lead(w, open, settle(facts, known, open->subject, cause), cause);
     meet_scalar(facts, w, open, "value", call->end->value, tc_fact_is_of_script(call));
     if (tc_fact_is_of_script(call))

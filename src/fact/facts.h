@@ -61,6 +61,9 @@ struct tc_fact_class {
     uint64_t count;
 };
 
+/* Of so many tensors of a result it is told whether they are operands. */
+#define TC_FACT_ALIASES 2
+
 /* A call that is open. */
 struct tc_fact_open {
     int64_t id;
@@ -78,6 +81,7 @@ struct tc_fact_open {
     bool is_computed;                      /* with a parameter, or with what was so computed */
     bool is_choice;                        /* of a model's choices alone */
     bool is_own;                           /* of a function that the script defines */
+    char aliases[TC_FACT_ALIASES];         /* are the first tensors of the result operands? */
     bool is_chance;                        /* what it returns is a number that was drawn */
     uint32_t row;                          /* its place among calls of the API in a row, or 0 */
     uint32_t roots;                        /* models that had a part in it */

@@ -150,7 +150,7 @@ static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uin
     struct tc_place here;
 
     if (tc_fact_entry_breaks(&facts->table, entry)) {
-        if (breaks(facts, entry))
+        if (!tc_fact_is_of_pass(facts, &slot->fact, entry->value))
             judge_broken(facts, entry, times, lead, place);
         return;
     }

@@ -9,14 +9,12 @@
 #include "fact/facts.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "replay/symbols.h"
 
-static bool is_of_evaluation(const struct tc_facts *facts, const struct tc_subject *subject)
+static bool is_of_evaluation(const struct tc_subject *subject)
 {
-    return subject->fields[TC_FACT_STAGE] ==
-           tc_strtab_find(facts->table.symbols, "evaluation", strlen("evaluation"));
+    return subject->fields[TC_FACT_STAGE] == TC_SYM_EVALUATION;
 }
 
 /* The tallies that this window will be held against. */
@@ -31,7 +29,7 @@ struct tc_fact_pass tc_fact_pass_of(struct tc_facts *facts, struct tc_fact_watch
     for (size_t i = 0; facts->table.is_judging && i < w->counters.n; i++) {
         struct tc_fact_counter *c = &w->counters.items[i];
         if (!c->n || c->subject.fields[TC_FACT_FN] != TC_SYM_ROOT_FORWARD ||
-            !is_of_evaluation(facts, &c->subject))
+            !is_of_evaluation(&c->subject))
             continue;
         for (unsigned tally = 0; tally < TC_FACT_N_TALLIES; tally++) {
             const uint32_t slot = tc_fact_counter_slot(facts, c, (enum tc_fact_tally)tally);
@@ -54,7 +52,7 @@ bool tc_fact_is_of_pass(struct tc_facts *facts, const struct tc_fact *fact, tc_s
 
     if ((!tc_fact_is_count(fact->attribute) && fact->attribute != TC_ATTRIBUTE_LENGTH) ||
         seen == TC_NO_SYM || fact->subject.fields[TC_FACT_FN] == TC_SYM_ROOT_FORWARD ||
-        !is_of_evaluation(facts, &fact->subject))
+        !is_of_evaluation(&fact->subject))
         return false;
     w = tc_fact_watch_of(facts, facts->event->process);
     pass = w->pass.expected ? w->pass : tc_fact_pass_of(facts, w);

@@ -204,22 +204,20 @@ static bool has_more(const struct tc_facts *facts, const struct tc_fact_watch *w
 /* A window begins where a model runs first: what makes the next batch is of the window before. So
  * one that an evaluation begins may have two batches, and calls of training that are in others,
  * too, are not counted in it. */
-static bool is_counted(const struct tc_fact_watch *w, struct tc_fact_counter *c, tc_sym evaluation)
+static bool is_counted(const struct tc_fact_watch *w, struct tc_fact_counter *c)
 {
-    if (w->begun_in != evaluation)
+    if (w->begun_in != TC_SYM_EVALUATION)
         c->is_of_training |= c->n > 0;
-    return w->begun_in != evaluation || !c->is_of_training ||
-           c->subject.fields[TC_FACT_STAGE] == evaluation;
+    return w->begun_in != TC_SYM_EVALUATION || !c->is_of_training ||
+           c->subject.fields[TC_FACT_STAGE] == TC_SYM_EVALUATION;
 }
 
 static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, tc_fact_lead lead)
 {
-    const tc_sym evaluation = tc_strtab_intern_text(facts->table.symbols, "evaluation");
-
     w->pass = tc_fact_pass_of(facts, w);
     for (size_t i = 0; i < w->counters.n; i++) {
         struct tc_fact_counter *c = &w->counters.items[i];
-        if (is_cut(w, c) || !is_counted(w, c, evaluation)) {
+        if (is_cut(w, c) || !is_counted(w, c)) {
             c->is_uneven |= c->n && c->n_first && c->n != c->n_first && c->n != 2 * c->n_first;
             c->n = 0;
             continue;

@@ -198,13 +198,14 @@ static void note(struct tc_map *made, uint64_t maker, const struct tensors *resu
 static void follow_graph(struct losses *losses, const struct tc_call *call,
                          const struct tensors *operands, const struct tensors *results)
 {
+    const bool has_grad = !tc_value_get(call->ctx, "grad");
     uint64_t ungraphed = maker_of_any(&losses->ungraphed, operands), detached = 0;
 
     if (!ungraphed && drops_graph(call, operands))
         ungraphed = maker(call);
-    if (!ungraphed && !tc_value_get(call->ctx, "grad"))
+    if (!ungraphed && has_grad)
         detached = maker_of_any(&losses->detached, operands);
-    if (!ungraphed && !detached && !tc_value_get(call->ctx, "grad") &&
+    if (!ungraphed && !detached && has_grad &&
         (call->role == TC_ROLE_SAVE || requires_any(operands)))
         detached = maker(call);
     note(&losses->ungraphed, ungraphed, results);

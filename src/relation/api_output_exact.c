@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "relation/operand.h"
 #include "replay/symbols.h"
 
 /* How many bits of a whole number each type keeps: its significand, as IEEE 754 has it. */
@@ -77,18 +78,6 @@ static const struct tc_value *only_operand(const struct tc_call *call)
     return tc_call_next_tensor(call, &pos) ? NULL : first;
 }
 
-static bool has_shape_of(const struct tc_value *a, const struct tc_value *b)
-{
-    const struct tc_value *x = tc_value_get(a, "shape"), *y = tc_value_get(b, "shape");
-
-    if (!x || !y || x->kind != TC_VALUE_ARRAY || y->kind != TC_VALUE_ARRAY || x->n != y->n)
-        return false;
-    for (uint32_t i = 0; i < x->n; i++)
-        if (tc_value_int(&x->items[i], -1) != tc_value_int(&y->items[i], -2))
-            return false;
-    return true;
-}
-
 static void exact_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                           const struct tc_sink *sink)
 {
@@ -100,13 +89,15 @@ static void exact_observe(void *state, struct tc_strtab *symbols, const struct t
     if (event->kind != TC_EVENT_CALL || call->raised || call->role != TC_ROLE_OPERATOR)
         return;
     const struct tc_value *operand = only_operand(call), *result = call->end->value;
-    const struct tc_value *summary = tc_value_get(operand, "summary");
     const unsigned bits = bits_of(result);
+    if (!bits || bits_of(operand))
+        return;
+    const struct tc_value *summary = tc_value_get(operand, "summary");
     const int64_t least = tc_value_int(tc_value_get(summary, "min"), INT64_MIN);
     const int64_t most = tc_value_int(tc_value_get(summary, "max"), INT64_MIN);
     const int64_t distinct = tc_value_int(tc_value_get(summary, "distinct"), 0);
-    if (!bits || bits_of(operand) || least == INT64_MIN || most < least ||
-        !has_shape_of(operand, result))
+    if (least == INT64_MIN || most < least ||
+        !tc_operand_is_same_shape(tc_value_get(operand, "shape"), tc_value_get(result, "shape")))
         return;
     const bool is_exact = is_kept(least, bits) && is_kept(most, bits) &&
                           (double)distinct <= count_between(least, most, bits);

@@ -57,6 +57,7 @@
     X(FLAT, "flat")                                 \
     X(TRAINING, "training")                         \
     X(INIT, "init")                                 \
+    X(EVALUATION, "evaluation")                     \
     X(OWNED, "owned")                               \
     X(SETTINGS, "settings")                         \
     X(SEED, "seed")                                 \
