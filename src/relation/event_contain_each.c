@@ -31,10 +31,25 @@
 /* And so many if another one like it, of a name that differs in a part, has had its turn: of
  * several heads one may come once in a while. */
 #define STEPS_BESIDE_OTHERS 40
+/* A first phase may leave it out as well, as a last layer that waits, or a mode that comes later,
+ * and no step tells how long that lasts: it is told when the run is over, of what no step of it has
+ * changed; or after so many, lest a long run is told too late. */
+#define STEPS_OF_A_PHASE 1000
+
+/* A parameter that no step has changed, for want of a gradient; told when the run is over. */
+struct resting {
+    tc_sym key, object; /* of the example; class of the optimizer */
+    uint64_t steps;     /* that left it as it was */
+    struct tc_situation situation;
+    struct tc_variable variable;
+    struct tc_place place; /* where it had rested for long enough */
+};
 
 struct each_state {
     struct tc_map
         streaks; /* (process, call, receiver, variable) → calls in a row without a change */
+    struct tc_map rests;              /* the same → its place in `resting`, plus one */
+    TC_VEC(struct resting *) resting; /* NULL: it was changed, or told */
     struct tc_module_names modules;
     struct tc_map steppers; /* (process, variable) → the optimizer that stepped it last */
     struct tc_map moving;   /* (process, variable) that a forward in training mode has changed */
@@ -45,6 +60,10 @@ static void each_release(void *state)
     struct each_state *each = state;
 
     tc_map_release(&each->streaks);
+    tc_map_release(&each->rests);
+    for (size_t i = 0; i < each->resting.n; i++)
+        free(each->resting.items[i]);
+    tc_vec_release(&each->resting);
     tc_module_names_release(&each->modules);
     tc_map_release(&each->steppers);
     tc_map_release(&each->moving);
@@ -77,14 +96,21 @@ static tc_sym grad_read(const struct tc_call *call, const struct tc_variable *va
                : variable->grad;
 }
 
-static uint64_t advance_streak(struct each_state *each, const struct tc_event *event,
-                               const struct tc_variable *variable, bool changed)
+/* (process, call, receiver, variable) */
+static uint64_t place_of(const struct tc_event *event, const struct tc_variable *variable)
 {
     const int64_t who[] = {event->process->pid, event->call->descriptor,
                            tc_value_int(tc_value_get(event->call->self, "id"), 0),
                            variable->serial};
+
+    return tc_hash64(who, sizeof(who), 0);
+}
+
+static uint64_t advance_streak(struct each_state *each, const struct tc_event *event,
+                               const struct tc_variable *variable, bool changed)
+{
     bool is_new;
-    uint64_t *streak = tc_map_at(&each->streaks, tc_hash64(who, sizeof(who), 0), &is_new);
+    uint64_t *streak = tc_map_at(&each->streaks, place_of(event, variable), &is_new);
 
     *streak = changed ? 0 : *streak + 1;
     return *streak;
@@ -140,26 +166,33 @@ static bool is_next_to_rounding(const struct tc_variable *variable)
     return variable->was_tiny && !variable->is_matrix;
 }
 
+/* Has no step so far changed it, for want of a gradient, and were they more than a few? */
+static bool rests_from_the_start(const struct each_example *x, const struct tc_variable *variable,
+                                 tc_sym grad, uint64_t streak)
+{
+    if (streak < STEPS_FROM_THE_START || variable->data != variable->first_data)
+        return false;
+    if (grad == TC_SYM_GRAD_NULL)
+        return streak >= STEPS_BESIDE_OTHERS || !is_one_of_several(x, variable);
+    return is_computed_zero(variable, grad) && variable->is_matrix;
+}
+
 /* Why a parameter may have stayed as it was; TC_EXCUSE_NONE if it should have changed. Rounding
  * explains it when the gradient or the learning rate is next to nothing. */
 static enum tc_excuse excuse_of_rest(const struct each_example *x,
                                      const struct tc_variable *variable, tc_sym grad,
                                      uint64_t streak)
 {
-    bool has_never_changed =
-        streak >= STEPS_FROM_THE_START && variable->data == variable->first_data;
-
     if (tc_has_no_rate(x->base))
         return TC_EXCUSE_NO_RATE;
     if (grad == TC_SYM_TINY || is_next_to_rounding(variable))
         return TC_EXCUSE_TINY_GRADIENT;
+    if (streak >= STEPS_OF_A_PHASE && rests_from_the_start(x, variable, grad, streak))
+        return TC_EXCUSE_NONE;
     if (is_computed_zero(variable, grad))
-        return has_never_changed && variable->is_matrix ? TC_EXCUSE_NONE : TC_EXCUSE_ZERO_GRADIENT;
+        return TC_EXCUSE_ZERO_GRADIENT;
     if (grad == TC_SYM_GRAD_NULL)
-        return has_never_changed &&
-                       (streak >= STEPS_BESIDE_OTHERS || !is_one_of_several(x, variable))
-                   ? TC_EXCUSE_NONE
-                   : TC_EXCUSE_NO_GRADIENT;
+        return TC_EXCUSE_NO_GRADIENT;
     return streak >= calls_that_count(variable) ? TC_EXCUSE_NONE : TC_EXCUSE_ONCE;
 }
 
@@ -224,6 +257,73 @@ static size_t outcome_of(const struct each_example *x, const struct tc_variable 
     return n;
 }
 
+/* A rest begins to count here; what it is an example of is told when the run is over. */
+static struct resting *rest_begins(const struct each_example *x, tc_sym key,
+                                   const struct tc_situation *situation,
+                                   const struct tc_variable *variable)
+{
+    struct resting *rest = tc_calloc(1, sizeof(*rest));
+    const struct tc_str class = tc_value_str(tc_value_get(x->event->call->self, "object"));
+
+    *rest = (struct resting){.key = key, .situation = *situation, .variable = *variable};
+    rest->object = class.text ? tc_strtab_intern(x->symbols, class.text, class.size) : TC_NO_SYM;
+    rest->variable.attrs = NULL;
+    rest->variable.n_attrs = 0;
+    tc_place_of(x->event, &rest->place);
+    return rest;
+}
+
+/* Of a parameter of an optimizer: does it rest still? What changed it, or is told now, ends that.
+ */
+static void follow_rest(const struct each_example *x, tc_sym key,
+                        const struct tc_situation *situation, const struct tc_variable *variable,
+                        tc_sym grad, tc_excuses excuses)
+{
+    const tc_excuses for_now =
+        TC_EXCUSE_BIT(TC_EXCUSE_NO_GRADIENT) | TC_EXCUSE_BIT(TC_EXCUSE_ZERO_GRADIENT);
+    const bool is_over = !(excuses & ~TC_EXCUSE_BIT(TC_EXCUSE_NO_STEP_BEFORE));
+    struct each_state *each = x->each;
+    const uint64_t who = place_of(x->event, variable);
+    uint64_t at = 0, streak = 0;
+
+    tc_map_get(&each->rests, who, &at);
+    if (at && is_over) {
+        free(each->resting.items[at - 1]);
+        each->resting.items[at - 1] = NULL;
+        tc_map_put(&each->rests, who, 0);
+        return;
+    }
+    if (!(excuses & for_now) || !tc_map_get(&each->streaks, who, &streak) ||
+        !rests_from_the_start(x, variable, grad, streak))
+        return;
+    if (!at) {
+        tc_vec_push(&each->resting, rest_begins(x, key, situation, variable));
+        tc_map_put(&each->rests, who, at = each->resting.n);
+    }
+    each->resting.items[at - 1]->steps = streak;
+}
+
+/* The run is over: what has rested from its start is known to. */
+static void tell_resting(const struct each_state *each, struct tc_strtab *symbols,
+                         const struct tc_event *event, const struct tc_sink *sink)
+{
+    const tc_sym outcome = TC_ATOM(symbols, TC_SYM_DATA, TC_SYM_UNCHANGED);
+
+    for (size_t i = 0; i < each->resting.n; i++) {
+        const struct resting *rest = each->resting.items[i];
+        if (!rest)
+            continue;
+        const struct tc_example example = {.key = rest->key,
+                                           .situation = &rest->situation,
+                                           .outcome = &outcome,
+                                           .n_outcome = 1,
+                                           .variable = &rest->variable,
+                                           .place = &rest->place,
+                                           .detail = rest};
+        sink->example(sink->context, event, &example);
+    }
+}
+
 static void each_variable(const struct each_example *x, const struct tc_variable *variable,
                           tc_sym kind, enum tc_since_step since)
 {
@@ -234,12 +334,14 @@ static void each_variable(const struct each_example *x, const struct tc_variable
     tc_excuses excuses;
     size_t n = outcome_of(x, variable, since, grad, outcome, &excuses);
 
+    tc_situation_add_variable(&situation, variable, grad);
+    tc_situation_sort(&situation);
+    if (call->role == TC_ROLE_STEP && variable->has_data)
+        follow_rest(x, key, &situation, variable, grad, excuses);
     if (!n) {
         tc_sink_excuse(x->sink, key, tc_excuse_first(excuses, TC_SYM_DATA));
         return;
     }
-    tc_situation_add_variable(&situation, variable, grad);
-    tc_situation_sort(&situation);
     struct tc_example example = {.key = key,
                                  .situation = &situation,
                                  .outcome = outcome,
@@ -359,6 +461,8 @@ static void each_observe(void *state, struct tc_strtab *symbols, const struct tc
     struct tc_situation base;
     struct each_example x = {state, symbols, event, sink, &base};
 
+    if (event->kind == TC_EVENT_FINISH)
+        tell_resting(state, symbols, event, sink);
     if (!tc_is_subject(event) || (event->call->role != TC_ROLE_STEP && !event->call->is_root))
         return;
     tc_situation_of_call(&base, symbols, event->process, event->call, false);
@@ -419,23 +523,29 @@ static void each_explain(struct tc_strtab *symbols, const struct tc_invariant *i
                          struct tc_strbuf *out)
 {
     const struct tc_variable *v = example->variable;
+    const struct resting *rest = example->detail;
+    const uint64_t steps = rest ? rest->steps : STEPS_OF_A_PHASE;
 
     (void)invariant;
     tc_strbuf_adds(out, tc_strtab_text(symbols, v->name));
     if (v->grad == TC_SYM_GRAD_NULL)
-        tc_strbuf_addf(out, " has no gradient, and %d steps have not changed it",
-                       STEPS_FROM_THE_START);
+        tc_strbuf_addf(out, " has no gradient, and %llu steps have not changed it",
+                       (unsigned long long)steps);
     else if (is_computed_zero(v, TC_SYM_ZERO))
-        tc_strbuf_addf(out, " has had a gradient of zero alone, and %d steps have not changed it",
-                       STEPS_FROM_THE_START);
+        tc_strbuf_addf(out, " has had a gradient of zero alone, and %llu steps have not changed it",
+                       (unsigned long long)steps);
     else
         tc_strbuf_addf(out, " stayed the same for %u calls in a row", calls_that_count(v));
-    tc_explain_receiver(event, out);
+    if (!rest)
+        tc_explain_receiver(event, out);
+    else if (rest->object != TC_NO_SYM)
+        tc_strbuf_addf(out, " (%s)", tc_strtab_text(symbols, rest->object));
 }
 
 const struct tc_source tc_source_owned = {
     .name = "owned",
-    .judged = "the return of an optimizer step or of a root forward, for each variable",
+    .judged = "the return of an optimizer step or of a root forward, for each variable; of what "
+              "no step changes, the end of the run",
     .is_set = true,
     .state_size = sizeof(struct each_state),
     .release = each_release,

@@ -116,6 +116,8 @@ def kind_for_each(p, v, call):
 
 
 def owned(p, what, call):
+    if what == "finish":
+        yield from call.get("resting", {}).values()
     if what != "call" or not is_subject(call) or not (call["role"] == "step" or call["root"]):
         return
     if call["role"] == "step":
@@ -138,8 +140,13 @@ def owned(p, what, call):
         rests = call["role"] == "step" and (grad == "null" or is_computed_zero)
         is_small = call["role"] == "step" and (grad == "tiny" or (is_computed_zero and len(v["shape"]) < 2) or has_no_rate(call))
         has_moved = call["role"] == "step" and v["data"] != v["first"]
-        is_unchanged = (streak >= 10 and v["data"] == v["first"] if rests else streak >= (10 if has_moved else 3)) \
-            and not is_small and not call.get("is_pause")
+        is_unchanged = streak >= (1000 if rests else 10 if has_moved else 3) and not is_small and not call.get("is_pause")
+        resting = p.shared.setdefault("resting", {})
+        if changed or is_unchanged:
+            resting.pop((p.file, who), None)
+        elif rests and not is_small and not call.get("is_pause") and streak >= 10 and not has_moved and (grad == "null" or len(v["shape"]) > 1):
+            at_end = (call["name"], kind), {**where, **situation_of_variable(v, grad)}, frozenset({("data", "unchanged")})
+            resting.setdefault((p.file, who), at_end)
         outcome = {("data", "changed")} if changed else {("data", "unchanged")} if is_unchanged else set()
         if call["role"] == "step":
             outcome.add(("cleared", text(v["serial"] not in call.get("uncleared", []))))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A matrix whose gradient was computed to be zero in ten steps never learns; a bias may cancel, a head may rest."""
+"""A matrix whose gradient is computed to be zero in all of a run never learns; a bias may cancel, a first phase may end."""
 from trace_writer import Trace
 
 
@@ -28,9 +28,9 @@ def fine_a_bias(folder):
     train(folder, late=16)
 
 
-def fine_in_time(folder):
-    train(folder, late=9, still="v")
+def fine_once_a_phase_ends(folder):
+    train(folder, late=14, still="v")
 
 
 def broken(folder):
-    train(folder, late=12, still="v")
+    train(folder, late=16, still="v")
