@@ -121,6 +121,7 @@ struct tc_fact_counter {
                                  * many as in the first window nor twice as many */
     bool is_reported;           /* counted in windows before */
     bool has_more;              /* learning: in this window nothing is claimed of the count */
+    uint64_t counts;            /* learning: a bit for each count of a window, up to 126 */
     bool is_of_package;         /* a package makes such calls, as a solver does */
     tc_sym at;                  /* where the last of them was made */
     struct tc_fact_origin from; /* of a flow, and what flowed */
@@ -426,6 +427,9 @@ void tc_fact_print_line(const struct tc_facts *facts, tc_sym line, struct tc_str
 /* The slot of what is said of a counter; UINT32_MAX where that is nothing. */
 uint32_t tc_fact_counter_slot(struct tc_facts *facts, struct tc_fact_counter *counter,
                               enum tc_fact_tally tally);
+
+/* Learning, the run is over: were its counts too few to say that they are always even? */
+void tc_fact_doubt_even(struct tc_facts *facts, struct tc_fact_counter *counter);
 
 /* ---- missing.c ------------------------------------------------------------------------------ */
 

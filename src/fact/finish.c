@@ -175,8 +175,11 @@ static void say_runs(struct tc_facts *facts, const struct tc_fact_watch *w)
         if (w->counters.items[i].subject.kind == TC_SUBJECT_FLOW)
             say_flows(facts, w, &w->counters.items[i]);
         else if (w->counters.items[i].n_all &&
-                 w->counters.items[i].subject.kind == TC_SUBJECT_WINDOW)
+                 w->counters.items[i].subject.kind == TC_SUBJECT_WINDOW) {
             say_present(facts, w, &w->counters.items[i]);
+            if (!facts->table.is_judging)
+                tc_fact_doubt_even(facts, &w->counters.items[i]);
+        }
 }
 
 /* What is gathered while a run lasts, each with how often it was met. */

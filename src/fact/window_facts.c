@@ -100,10 +100,14 @@ static void say_count(struct tc_facts *facts, struct tc_fact_counter *c, enum tc
     tc_fact_table_add(&facts->table, slot, text->text, text->size, &facts->entries);
 }
 
+/* Of so few counts that differ, all are even by chance. */
+#define MIN_COUNTS 3
+
 static void say_even(struct tc_facts *facts, struct tc_fact_counter *c)
 {
     const char *text = c->n % 2 == 0 ? "true" : "false";
 
+    c->counts |= UINT64_C(1) << (c->n / 2 < 63 ? c->n / 2 : 63);
     tc_fact_table_add(&facts->table, tc_fact_counter_slot(facts, c, TC_FACT_TALLY_EVEN), text,
                       strlen(text), &facts->entries);
 }
@@ -244,6 +248,16 @@ static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, 
     }
     w->pass = (struct tc_fact_pass){0};
     return lead;
+}
+
+void tc_fact_doubt_even(struct tc_facts *facts, struct tc_fact_counter *c)
+{
+    unsigned n = 0;
+
+    for (uint64_t left = c->counts; left; left &= left - 1)
+        n++;
+    if (n && n < MIN_COUNTS)
+        tc_fact_say(facts, &c->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT_EVEN, "false");
 }
 
 /* Would it break how often it is called by the end of the first step? */

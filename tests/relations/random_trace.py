@@ -32,7 +32,7 @@ class RandomRun:
         self.habits = {word: rng.choice((0.05, 0.5, 0.95, 1, 1, 1)) for word in
                        ("zero_grad", "forward", "backward", "step", "schedule", "clip", "unscale", "autocast",
                         "changes", "reaches", "reduce", "turns", "log", "restores", "loads_all", "is_whole", "fits",
-                        "is_itself", "is_told", "tied")}
+                        "is_itself", "is_told", "tied", "in_pairs")}
         if self.are_twins:
             self.habits.update(reaches=1, changes=1)
 
@@ -115,6 +115,11 @@ class RandomRun:
         got = n if self.is_due("fits") else rng.choice((n - 1, n, n + 1))
         t.op("__main__.Net.generate", role="method", at="train.py:40", args={"n": n, "beams": 1}, value=t.tensor(4, got))
 
+    def flip(self):
+        """Images in pairs, now more and now fewer of them."""
+        for _ in range(self.rng.choice((2, 4, 6)) + (not self.is_due("in_pairs"))):
+            self.t.op("torch.flip", at="train.py:45")
+
     def load(self):
         """State that was saved comes back, all of it or a part."""
         t, rng = self.t, self.rng
@@ -187,7 +192,7 @@ class RandomRun:
         t.ctx = None
         if rng.random() < 0.1:
             t.set(rng.choice(self.model["vars"]), dtype=rng.choice(("float32", "bfloat16")))
-        for act, odds in ((self.swap, 0.1), (self.load, 0.1), (self.generate, 0.3), (self.initialise, 0.05)):
+        for act, odds in ((self.swap, 0.1), (self.load, 0.1), (self.generate, 0.3), (self.initialise, 0.05), (self.flip, 0.5)):
             if rng.random() < odds:
                 act()
         if self.is_due("log"):

@@ -18,7 +18,7 @@ import random_trace
 from oracle import facts
 
 FORMS = "APIArg/value,APIArg/source,APIOutput/value,APISequence/count,APISequence/before,EventContain/set,Consistent/attribute"
-EVERY_ATTRIBUTE, ROUNDS = 15, 12  # a seed whose traces teach every attribute in so many rounds
+EVERY_ATTRIBUTE, ROUNDS = 48, 12  # a seed whose traces teach every attribute in so many rounds
 
 
 def infer(tool, folders, output):
