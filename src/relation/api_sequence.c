@@ -26,7 +26,7 @@ static enum tc_role role_of(const struct tc_strtab *symbols, const struct tc_par
 
 struct place {
     size_t first, last; /* first SIZE_MAX: absent */
-    bool is_forward, is_scheduler, is_clip;
+    bool is_forward, is_backward, is_scheduler, is_clip;
 };
 
 static struct place place_of(tc_sym token, const tc_sym *outcome, size_t n)
@@ -49,6 +49,7 @@ static struct place place_of_param(struct tc_strtab *symbols, const struct tc_pa
     struct place place = place_of(tc_token_of_param(symbols, param), outcome, n);
 
     place.is_forward = tc_param_has_role(symbols, param, TC_ROLE_FORWARD);
+    place.is_backward = tc_param_has_role(symbols, param, TC_ROLE_BACKWARD);
     place.is_scheduler = tc_param_has_role(symbols, param, TC_ROLE_SCHEDULER);
     place.is_clip = tc_param_has_role(symbols, param, TC_ROLE_CLIP);
     return place;
@@ -56,10 +57,13 @@ static struct place place_of_param(struct tc_strtab *symbols, const struct tc_pa
 
 /* A model may be asked again at any time, and work may go on after a schedule, with another
  * optimizer: there Ia has only to have begun before. Of a clipping likewise, as another model may
- * be trained before it and after it: what stands before has to have begun, what follows to come. */
+ * be trained before it and after it: what stands before has to have begun, what follows to come. A
+ * loss may end at what a forward without gradients made, and the forward with gradients come after
+ * its backward: one backward has to follow that. */
 static bool is_before(struct place a, struct place b)
 {
-    bool begins = (a.is_clip && !b.is_scheduler) || a.first < b.first;
+    bool begins = (a.is_clip && !b.is_scheduler) ||
+                  a.first < (a.is_forward && b.is_backward ? b.last : b.first);
     bool ends = a.is_forward || b.is_scheduler || b.is_clip || a.last < b.last;
 
     return begins && ends;

@@ -225,7 +225,8 @@ def follow(p, what, call):
 def is_before(outcome, a, b):
     last = len(outcome) - 1
     back = outcome[::-1]
-    begins = (a[0] == "clip" and b[0] != "scheduler") or outcome.index(a) < outcome.index(b)
+    begin_of_b = last - back.index(b) if (a[0], b[0]) == ("forward", "backward") else outcome.index(b)
+    begins = (a[0] == "clip" and b[0] != "scheduler") or outcome.index(a) < begin_of_b
     return begins and (
         a[0] == "forward" or b[0] in ("scheduler", "clip") or last - back.index(a) < last - back.index(b))
 
