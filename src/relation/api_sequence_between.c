@@ -5,8 +5,9 @@
  *   zero_grad   between a backward and the optimizer step that it is for: the gradient is lost.
  *               A scaler may leave out the step; and the gradient was not for a step at all where
  *               it was for an input of the model, or where the script moved the weights by it.
- *               Now and then a script clips it, sees how large it is and leaves out the step; and
- *               before the first step it may try a backward, and begin again
+ *               Now and then a script clips it, sees how large it is and leaves out the step, or
+ *               does so without a clipping, seldom and at no fixed distance; and before the first
+ *               step it may try a backward, and begin again
  *   clip        between a backward and the unscaling of its gradients, which a scaler's step may
  *               do itself: the limit is another; and
  *               between two backwards of one model that a step adds up: it is no limit of the sum
@@ -106,9 +107,14 @@ static void ids_release(struct ids *ids)
 struct progress {
     bool asks_input; /* a root was given a tensor that requires a gradient */
     bool is_spent;   /* the gradients of the last backward have served */
-    bool has_plain;  /* a step that cleared none before it */
     bool has_trial;  /* the window being judged clears what a script has tried */
+    bool leaves_out; /* and what it gives up for another one */
     bool has_begun;
+    uint64_t n_plain;     /* steps that cleared none before them */
+    uint64_t n_left_out;  /* that were given up for another one */
+    uint64_t at_left_out; /* n_plain at the last of these */
+    uint64_t distance;    /* how many plain ones were before it */
+    unsigned n_equal;     /* such distances in a row that are the same */
     tc_sym trial;         /* the line of the backward that it tried; TC_NO_SYM before */
     struct tc_map tried;  /* who cleared so → its first such call; then its last */
     struct ids trials;    /* clearings of gradients before the first step of their optimizer */
@@ -279,6 +285,39 @@ static const struct tc_member_call *made_anew(const struct tc_window *window, si
     return NULL;
 }
 
+#define PLAIN_FOR_EACH  10
+#define EQUAL_DISTANCES 3
+
+/* How many distances in a row are the same, with the one that ends here? Shorter ones are those of
+ * bad luck that lasts. */
+static unsigned equal_distances(const struct progress *progress)
+{
+    const uint64_t distance = progress->n_plain - progress->at_left_out;
+
+    return distance == progress->distance && distance + 1 >= PLAIN_FOR_EACH ? progress->n_equal + 1
+                                                                            : 1;
+}
+
+/* Is it seldom that a gradient is given up for another one, and not each time after as many steps?
+ * Then what was computed decides so. What a loop does after each epoch comes at equal distances. */
+static bool is_decided(const struct progress *progress)
+{
+    return progress->leaves_out ||
+           (progress->n_plain >= PLAIN_FOR_EACH * (progress->n_left_out + 1) &&
+            equal_distances(progress) < EQUAL_DISTANCES);
+}
+
+static void leave_out(struct progress *progress)
+{
+    if (progress->leaves_out)
+        return;
+    progress->leaves_out = true;
+    progress->n_equal = equal_distances(progress);
+    progress->distance = progress->n_plain - progress->at_left_out;
+    progress->at_left_out = progress->n_plain;
+    progress->n_left_out++;
+}
+
 /* The line of the backward before the call. */
 static tc_sym line_of_lost(const struct tc_window *window, size_t at)
 {
@@ -302,10 +341,12 @@ static enum tc_excuse excuse_of(const struct tc_window *window, const struct pro
         return TC_EXCUSE_ALREADY_USED;
     if (!anew)
         return TC_EXCUSE_NONE;
-    if (progress->has_plain && was_clipped(window, at))
+    if (progress->n_plain && was_clipped(window, at))
         return TC_EXCUSE_DROPPED;
-    return ids_have(&progress->trials, window->members.items[at].id) && lost != anew->at
-               ? TC_EXCUSE_TRIED
+    if (ids_have(&progress->trials, window->members.items[at].id) && lost != anew->at)
+        return TC_EXCUSE_TRIED;
+    return window->members.items[at].role == TC_ROLE_ZERO_GRAD && is_decided(progress)
+               ? TC_EXCUSE_LEFT_OUT
                : TC_EXCUSE_NONE;
 }
 
@@ -356,6 +397,9 @@ static const struct tc_member_call *find_between(const struct tc_window *window,
             continue;
         if (member->role == rule->roles[WHAT] && is_waiting) {
             const enum tc_excuse excuse = excuse_of(window, progress, i);
+            if (member->role == TC_ROLE_ZERO_GRAD &&
+                (excuse == TC_EXCUSE_LEFT_OUT || excuse == TC_EXCUSE_NONE))
+                leave_out(progress);
             if (excuse == TC_EXCUSE_NONE)
                 return member;
             if (excuse == TC_EXCUSE_TRIED)
@@ -375,7 +419,7 @@ static void judge(const struct tc_claim *rule, struct tc_strtab *symbols,
                   const struct tc_event *event, struct progress *progress,
                   const struct tc_sink *sink)
 {
-    progress->has_trial = false;
+    progress->has_trial = progress->leaves_out = false;
     const struct tc_member_call *between = find_between(event->window, rule, progress, sink);
     const tc_sym outcome[] = {between ? TC_SYM_BETWEEN : TC_SYM_OUTSIDE};
     struct tc_situation situation;
@@ -392,8 +436,8 @@ static void judge(const struct tc_claim *rule, struct tc_strtab *symbols,
                                  .place = &place,
                                  .member = between};
     sink->example(sink->context, event, &example);
-    progress->has_plain |=
-        !between && !progress->has_trial && rule->roles[WHAT] == TC_ROLE_ZERO_GRAD;
+    progress->n_plain += !between && !progress->has_trial && !progress->leaves_out &&
+                         rule->roles[WHAT] == TC_ROLE_ZERO_GRAD;
 }
 
 static void on_window(struct progress *progress, struct tc_strtab *symbols,

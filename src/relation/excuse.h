@@ -73,6 +73,10 @@
       "the script clipped a gradient and left out its step, as it does not always",                  \
       "steps_left_out_when_wild.py of benchmarks/blind/third",                                       \
       "relations/APISequence_between/dropped-after-a-look")                                          \
+    X(LEFT_OUT, "left_out", TC_NO_SYM,                                                               \
+      "one step of ten or more was left out, at no fixed distance",                                  \
+      "edm_retry_ema.py of benchmarks/blind/fifteenth: a wild gradient, half of the batch is tried", \
+      "relations/APISequence_between/left-out-now-and-then")                                         \
     X(TRIED, "tried", TC_NO_SYM,                                                                     \
       "the script cleared a gradient once before the first step, and made it elsewhere",             \
       "notebook_cells.py of benchmarks/blind/fifth: a backward to look at, before training",         \
