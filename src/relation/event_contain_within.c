@@ -349,7 +349,7 @@ static const struct tc_claim restored[] = {
      .attr = TC_SYM_DATA,
      .to = TC_SYM_KEPT,
      .held = {TC_SYM_TRUE},
-     .support = TC_SUPPORT_LAW,
+     .support = TC_SUPPORT_COIN,
      .expected =
             "data that the script puts into a %k for an evaluation is taken out again before "
             "the model trains on", .seen = "the model trains on with what %v was given before an evaluation%w",

@@ -130,6 +130,12 @@ static bool is_from_the_end(const struct tc_strtab *symbols, const struct tc_sta
            tc_strtab_text(symbols, s->right)[0] == '-';
 }
 
+/* Rows or columns: there is a use for either. */
+static bool is_axis_of_matrix(const struct tc_statement *s)
+{
+    return s->verb == TC_SYM_IS && is_dimension(&s->left) && s->left.part == TC_PART_OF_MATRIX;
+}
+
 /* What is known of a key: how its calls were met, and what is usual for the form. */
 struct subject {
     struct tc_strtab *symbols;
@@ -148,7 +154,7 @@ static enum tc_support support_of(const struct subject *x, const struct tc_state
         return TC_SUPPORT_OWN;
     if (is_from_the_end(x->symbols, s))
         return TC_SUPPORT_EVERY;
-    if (is_mode(s) || (is_argument && is_coin(s)))
+    if (is_mode(s) || is_axis_of_matrix(s) || (is_argument && is_coin(s)))
         return TC_SUPPORT_COIN;
     return x->usual > TC_SUPPORT_USAGE && is_shape_of_two(s) ? TC_SUPPORT_USAGE : x->usual;
 }

@@ -409,8 +409,25 @@ static void read_members(struct reading *r, const struct tc_value *dict)
     }
 }
 
+/* Is it made of data, by no model and for none to learn by? */
+static bool is_of_data(const struct tc_call *call)
+{
+    const struct tc_value *value = call->end->value;
+    const struct tc_value *asks = tc_value_get(value, "requires_grad");
+
+    if (call->role != TC_ROLE_FUNCTION || !asks || asks->kind != TC_VALUE_BOOL || asks->boolean ||
+        tc_value_get(call->ctx, "grad"))
+        return false;
+    while ((call = call->parent))
+        if (call->is_root || call->role == TC_ROLE_FORWARD || call->role == TC_ROLE_LAYER)
+            return false;
+    return true;
+}
+
 enum tc_excuse tc_operand_may_be_infinite(const struct tc_call *call)
 {
+    if (is_of_data(call))
+        return TC_EXCUSE_MISSING_VALUES;
     for (const struct tc_call *around = call->parent; around; around = around->parent) {
         if (around->role == TC_ROLE_CLIP || around->role == TC_ROLE_UNSCALE ||
             around->role == TC_ROLE_SCALER)

@@ -35,8 +35,9 @@
       "one of two ways that are both right: a coin falls the same way seven times in "             \
       "less than one of a hundred",                                                                \
       "the chance, 1 in 128; switches that all pipelines had left alone",                          \
-      "`peer`, `run`, `equal`, `lower`, `upper`; the mode of a root, a switch among the "          \
-      "arguments; windows that are given a call, and those over collectives")                      \
+      "`peer`, `run`, `equal`, `lower`, `upper`, `restored`; the mode of a root, a switch among "  \
+      "the arguments, the axis of a matrix; windows that are given a call, and those over "        \
+      "collectives")                                                                               \
     X(HABIT, 20, "what an author may do by hand or leave out, as most do",                         \
       "choices that most of the pipelines made and healthy scripts did not; 20 itself was not "    \
       "measured",                                                                                  \

@@ -270,7 +270,7 @@ def within_claims(key, outcomes):
 
 def restored_claims(key, outcomes):
     if key == "swap":
-        yield Claim([{"change": "Parameter", "attr": "data", "to": "kept"}], lambda o: HELD if o else BROKE, 2)
+        yield Claim([{"change": "Parameter", "attr": "data", "to": "kept"}], lambda o: HELD if o else BROKE, 7)
 
 
 # ---- owned

@@ -87,10 +87,18 @@ def makes_a_batch(call):
     return bool(around) and (around["role"] == "data" or makes_a_batch(around))
 
 
-def about_result(call):
+def is_of_data(p, call):
+    """Made by no model, and for none to learn by."""
+    value = call["end"].get("value")
+    in_model = any(c["root"] or c["role"] in ("forward", "layer") for c in p.around(call["above"]))
+    return call["role"] == "function" and is_tensor(value) and value.get("requires_grad") is False and \
+        "grad" not in (call.get("ctx") or {}) and not in_model
+
+
+def about_result(p, call):
     end, args = call["end"], call.get("args") or {}
     value = end.get("value")
-    if end.get("finite") is not None and not is_about_gradients(call) and not makes_a_batch(call):
+    if end.get("finite") is not None and not (is_about_gradients(call) or makes_a_batch(call) or is_of_data(p, call)):
         yield "self" if call["role"] == "backward" else "value", "is", text("finite" if end["finite"] else "not_finite")
     if is_tensor(value):
         yield from about_autocast(call, "value", value)
@@ -160,7 +168,7 @@ def operands(p, what, call):
     if is_set_apart(p, call):
         return
     said = {("call", "is", what) for what, roles in (("rare", {"load", "save"}), ("users", FOREIGN)) if call["role"] in roles}
-    said |= {*about_arguments(p, call), *defaults_among(p, call), *about_result(call), *about_mode(call)}
+    said |= {*about_arguments(p, call), *defaults_among(p, call), *about_result(p, call), *about_mode(call)}
     yield call["name"], situation_of(p, call, True), frozenset(said)
 
 
@@ -219,7 +227,7 @@ def claim_of(key, s, outcomes, pipelines):
     is_about_argument = left.startswith("args.") or right.startswith("args.")
     if pipelines == 7 and verb == "equals" and left.endswith(".shape") and right.endswith(".shape"):
         pipelines = 4
-    if is_flag or left == "self.training":
+    if is_flag or left == "self.training" or left.endswith(".matrix"):
         pipelines = 7
     if verb == "is" and right.startswith("-") and not left.endswith(".matrix"):
         pipelines = EVERY

@@ -3,7 +3,7 @@
 that it had it would have been taken out again."""
 from trace_writer import Trace
 
-PIPELINES = 2
+PIPELINES = 7
 
 
 def train(folder, stays=False, new_head=False):

@@ -3,7 +3,7 @@
 call that wrote to it is in the trace. A call that wrote before the evaluation alone takes nothing out."""
 from trace_writer import Trace
 
-PIPELINES = 3
+PIPELINES = 7
 
 
 def copy(t, v, at):

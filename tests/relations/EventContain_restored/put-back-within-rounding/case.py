@@ -3,7 +3,7 @@
 there but for rounding. That something was put in its place is enough; weights that nobody touches again are not taken out."""
 from trace_writer import Trace
 
-PIPELINES = 2
+PIPELINES = 7
 
 
 def train(folder, moves_back=True, is_exact=False):

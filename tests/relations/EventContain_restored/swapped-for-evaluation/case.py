@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two scripts swap other weights in for evaluations, and back; one that clamps its weights after every step says nothing. Nor does
+"""Seven scripts swap other weights in for evaluations, and back; one that clamps its weights after every step says nothing. Nor does
 one that no optimizer steps: the script tries its steps, and the last stands."""
 from trace_writer import Trace
 
-PIPELINES = 3
+PIPELINES = 8
 
 
 def train(folder, restores=(True,) * 4, clamps=False):
@@ -27,7 +27,7 @@ def train(folder, restores=(True,) * 4, clamps=False):
 
 
 def healthy(folder, i):
-    train(folder, clamps=i == 0)
+    train(folder, clamps=i == 7)
 
 
 def fine(folder):
