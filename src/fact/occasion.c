@@ -47,16 +47,35 @@ static struct tc_fact_kept *find_kept(const struct tc_fact_slot *slot, const str
     return NULL;
 }
 
-/* So many breaches in a step of that number are told. Of what may be chance: if it were as frequent
- * in the runs that are learned from, of which there are two, that all five fall in a third run as
- * long is one chance in 3^5. And the first step has calls of two stages: what flows in it from what
- * was made before a model ran may do so by another way than ever after. */
-static unsigned min_breaches(const struct tc_facts *facts, const struct tc_fact_slot *slot,
-                             int64_t step)
+/* How often something is done in a step is told at the third breach. Fewer are told at the end, but
+ * where the count held so many times as often: a script may leave out a step by its own judgement,
+ * as that of a critic which is far ahead, and have left out none in the runs learned from. */
+#define MIN_COUNT_BREACHES 3
+#define HELD_FOR_EACH      50
+
+/* Is it said of each window how often? */
+static bool is_of_each_window(const struct tc_fact *fact)
+{
+    switch ((enum tc_attribute)fact->attribute) {
+    case TC_ATTRIBUTE_COUNT:
+    case TC_ATTRIBUTE_COUNT_LATER:
+    case TC_ATTRIBUTE_COUNT_EVEN:
+    case TC_ATTRIBUTE_FLOWS:
+    case TC_ATTRIBUTE_FLOWS_LATER:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* So many breaches are told at once. Of what may be chance: if it were as frequent in the runs that
+ * are learned from, of which there are two, that all five fall in a third run as long is one chance
+ * in 3^5. */
+static unsigned min_breaches(const struct tc_facts *facts, const struct tc_fact_slot *slot)
 {
     if (tc_fact_may_be_chance(&slot->fact, facts->table.symbols))
         return TC_FACT_MIN_BREACHES;
-    return slot->fact.attribute == TC_ATTRIBUTE_FLOWS && step == 0 ? 2 : 1;
+    return is_of_each_window(&slot->fact) ? MIN_COUNT_BREACHES : 1;
 }
 
 /* Where it breaks: at *place, or where the event is, which goes to *here. */
@@ -79,7 +98,7 @@ static bool is_told(const struct tc_facts *facts, const struct tc_fact_slot *slo
     if (slot->is_frequent)
         return true;
     place = place_of(facts, place, &here);
-    n = min_breaches(facts, slot, place->step);
+    n = min_breaches(facts, slot);
     return n == 1 || (slot->n_kept + 1 >= n && !find_kept(slot, place));
 }
 
@@ -209,11 +228,23 @@ tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *
     return lead;
 }
 
+/* The first step has calls of two stages: what flows in it from what was made before a model ran
+ * may do so by another way than ever after. */
+static bool is_first_flow(const struct tc_fact_slot *slot)
+{
+    return slot->fact.attribute == TC_ATTRIBUTE_FLOWS && slot->n_kept == 1 &&
+           slot->kept[0].place.step == 0;
+}
+
 /* At the end, of breaches that may be chance: that a fact held on few occasions or on none is not.
  */
 void tc_fact_tell_rare(struct tc_facts *facts, uint32_t number, tc_fact_lead cause)
 {
-    if (facts->table.slots.items[number].held < facts->table.slots.items[number].broken)
+    const struct tc_fact_slot *slot = &facts->table.slots.items[number];
+    const bool is_chance =
+        tc_fact_may_be_chance(&slot->fact, facts->table.symbols) || is_first_flow(slot);
+
+    if (slot->held < slot->broken * (is_chance ? 1 : HELD_FOR_EACH))
         tell_kept(facts, number, cause);
 }
 
