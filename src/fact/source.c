@@ -198,6 +198,8 @@ static bool claims_nothing(const struct tc_fact *fact, const char *value)
         return strcmp(value, "0") == 0;
     case TC_ATTRIBUTE_FLOWS_FIRST:
         return value[0] == '"' || strcmp(value, "0") == 0;
+    case TC_ATTRIBUTE_COVERS:
+        return strcmp(value, "\"\"") == 0;
     case TC_ATTRIBUTE_COUNT_EVEN:
         return strcmp(value, "true") != 0;
     case TC_ATTRIBUTE_RANKS:

@@ -137,6 +137,7 @@ enum tc_fact_field {
     X(LEAST, "least")                   \
     X(GREATEST, "greatest")             \
     X(FARTHEST, "farthest")             \
+    X(COVERS, "covers")                 \
     X(RANKS, "ranks")
 
 enum tc_attribute {
