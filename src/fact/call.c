@@ -580,6 +580,8 @@ static void pack_contents(struct tc_facts *facts, struct tc_fact_watch *w,
     (void)print_factor(facts, w, call, &facts->pack.bytes);
     for (uint32_t i = 0; has_members(call->args) && i < call->args->n; i++)
         tc_strbuf_addc(&facts->pack.bytes, tc_fact_covers(call, i, &facts->pack.bytes) ? 'c' : '-');
+    if (!facts->table.is_judging && has_members(call->args))
+        tc_fact_meet_covered(facts, w, open->subject, call);
 }
 
 static bool is_operand(const struct tc_fact_open *open, int64_t serial)

@@ -6,10 +6,15 @@
  * of a sequence: the largest index is that of the last. Graphs that are put into one batch without
  * an offset all name the nodes of the first.
  */
-#include "fact/operand_facts.h"
+#include "fact/facts.h"
+
+#include "base/hash.h"
 
 /* A smaller index may be the last by chance, as a class. */
 #define MIN_LAST 8
+/* And so is that of a size that never changes, as of a vocabulary: in one run there were so many.
+ */
+#define MIN_SIZES 4
 
 /* Adds ".shape[0]" of the first of its sizes that ends with this index. */
 static bool print_size(const struct tc_value *tensor, int64_t last, struct tc_str name,
@@ -25,10 +30,15 @@ static bool print_size(const struct tc_value *tensor, int64_t last, struct tc_st
     return false;
 }
 
+static int64_t last_of(const struct tc_value *tensor)
+{
+    return tc_value_int(tc_value_get(tc_value_get(tensor, "summary"), "max"), -1);
+}
+
 bool tc_fact_covers(const struct tc_call *call, uint32_t member, struct tc_strbuf *out)
 {
     const struct tc_value *tensor = &call->args->members[member].value;
-    const int64_t last = tc_value_int(tc_value_get(tc_value_get(tensor, "summary"), "max"), -1);
+    const int64_t last = last_of(tensor);
 
     if (last < MIN_LAST)
         return false;
@@ -39,4 +49,46 @@ bool tc_fact_covers(const struct tc_call *call, uint32_t member, struct tc_strbu
             print_size(&call->args->members[i].value, last, call->args->members[i].key, out))
             return true;
     return true;
+}
+
+static void meet(struct tc_facts *facts, struct tc_fact_watch *w, uint32_t subject,
+                 struct tc_str name, int64_t last)
+{
+    struct tc_strbuf path = TC_STRBUF_INIT;
+    bool is_new;
+
+    tc_strbuf_addf(&path, "args.%.*s", (int)name.size, name.text);
+    const tc_sym sym = tc_strtab_intern(facts->table.symbols, path.text, path.size);
+    uint64_t *place = tc_map_at(&w->covered_places, tc_hash_mix(subject, sym, 0), &is_new);
+    if (is_new) {
+        *place = w->covered.n;
+        tc_vec_push(&w->covered, ((struct tc_fact_covered){subject, sym, 0}));
+    }
+    w->covered.items[*place].lasts |= UINT64_C(1) << (last & 63);
+    tc_strbuf_release(&path);
+}
+
+void tc_fact_meet_covered(struct tc_facts *facts, struct tc_fact_watch *w, uint32_t subject,
+                          const struct tc_call *call)
+{
+    for (uint32_t i = 0; i < call->args->n; i++)
+        if (last_of(&call->args->members[i].value) >= MIN_LAST)
+            meet(facts, w, subject, call->args->members[i].key,
+                 last_of(&call->args->members[i].value));
+}
+
+void tc_fact_doubt_covered(struct tc_facts *facts, struct tc_fact_watch *w)
+{
+    for (size_t i = 0; i < w->covered.n; i++) {
+        const struct tc_fact_covered *c = &w->covered.items[i];
+        const struct tc_subject subject = tc_fact_table_subject_at(&facts->table, c->subject);
+        unsigned n = 0;
+
+        for (uint64_t left = c->lasts; left; left &= left - 1)
+            n++;
+        if (n >= MIN_SIZES)
+            continue;
+        tc_fact_say(facts, &subject, c->path, TC_ATTRIBUTE_COVERS, "\"\"");
+        tc_fact_settle_said(facts, 1, 0, NULL);
+    }
 }

@@ -214,6 +214,13 @@ struct tc_fact_scalar {
     bool leaps;  /* after these steps it leaps beyond the range */
 };
 
+/* Learning, an operand of indices, the largest of which is the last of another one. */
+struct tc_fact_covered {
+    uint32_t subject;
+    tc_sym path;
+    uint64_t lasts; /* a bit for each such index, by its last six bits */
+};
+
 /* An operand or a result of a call of the script, the first times that there was one. */
 struct tc_fact_shared_occasion {
     uint32_t hash; /* of the number, or of the content */
@@ -296,6 +303,8 @@ struct tc_fact_watch {
     struct tc_map trend_places;
     TC_VEC(struct tc_fact_trend) trends;
     TC_VEC(struct tc_fact_scalar) scalars;
+    TC_VEC(struct tc_fact_covered) covered;
+    struct tc_map covered_places; /* (subject, path) → its place in covered */
     struct tc_map shared_places;
     TC_VEC(struct tc_fact_shared) shared; /* with other ranks, to be compared in the end */
 };
@@ -430,6 +439,19 @@ uint32_t tc_fact_counter_slot(struct tc_facts *facts, struct tc_fact_counter *co
 
 /* Learning, the run is over: were its counts too few to say that they are always even? */
 void tc_fact_doubt_even(struct tc_facts *facts, struct tc_fact_counter *counter);
+
+/* ---- covered_size.c ------------------------------------------------------------------------- */
+
+/* Adds the size of another operand of which the largest element of this one, of integers, is the
+ * last index: "h.shape[0]"; nothing where there is none. False if that is not asked of it. */
+bool tc_fact_covers(const struct tc_call *call, uint32_t member, struct tc_strbuf *out);
+
+/* Learning: what a call of that subject was given is an occasion of this. */
+void tc_fact_meet_covered(struct tc_facts *facts, struct tc_fact_watch *watch, uint32_t subject,
+                          const struct tc_call *call);
+/* The run is over: where it was one number all the time, as the words of a vocabulary that is
+ * always used up, nothing is claimed. */
+void tc_fact_doubt_covered(struct tc_facts *facts, struct tc_fact_watch *watch);
 
 /* ---- missing.c ------------------------------------------------------------------------------ */
 

@@ -188,6 +188,7 @@ static void say_learned(struct tc_facts *facts, struct tc_fact_watch *w)
     tc_fact_take_back_drawn(facts, w);
     tc_fact_say_insides(facts, w);
     tc_fact_say_scalars(facts, w);
+    tc_fact_doubt_covered(facts, w);
     tc_fact_say_trends(facts, w);
     tc_fact_say_set_up(facts, w);
 }

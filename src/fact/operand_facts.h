@@ -66,9 +66,6 @@ struct tc_fact_reader {
 };
 
 void tc_fact_reader_release(struct tc_fact_reader *reader);
-/* Adds the size of another operand of which the largest element of this one, of integers, is the
- * last index: "h.shape[0]"; nothing where there is none. False if that is not asked of it. */
-bool tc_fact_covers(const struct tc_call *call, uint32_t member, struct tc_strbuf *out);
 /* All facts of a value whose path this is. */
 void tc_fact_read_value(struct tc_fact_reader *reader, const char *path,
                         const struct tc_value *value);

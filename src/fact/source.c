@@ -77,6 +77,8 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_vec_release(&w->counters);
     tc_vec_release(&w->roots);
     tc_vec_release(&w->scalars);
+    tc_vec_release(&w->covered);
+    tc_map_release(&w->covered_places);
     tc_map_release(&w->scalar_places);
     tc_vec_release(&w->trends);
     tc_fact_ranks_release(w);
