@@ -82,11 +82,8 @@ void tc_fact_doubt_covered(struct tc_facts *facts, struct tc_fact_watch *w)
     for (size_t i = 0; i < w->covered.n; i++) {
         const struct tc_fact_covered *c = &w->covered.items[i];
         const struct tc_subject subject = tc_fact_table_subject_at(&facts->table, c->subject);
-        unsigned n = 0;
 
-        for (uint64_t left = c->lasts; left; left &= left - 1)
-            n++;
-        if (n >= MIN_SIZES)
+        if (__builtin_popcountll(c->lasts) >= MIN_SIZES)
             continue;
         tc_fact_say(facts, &subject, c->path, TC_ATTRIBUTE_COVERS, "\"\"");
         tc_fact_settle_said(facts, 1, 0, NULL);

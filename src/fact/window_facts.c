@@ -252,11 +252,7 @@ static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, 
 
 void tc_fact_doubt_even(struct tc_facts *facts, struct tc_fact_counter *c)
 {
-    unsigned n = 0;
-
-    for (uint64_t left = c->counts; left; left &= left - 1)
-        n++;
-    if (n && n < MIN_COUNTS)
+    if (c->counts && __builtin_popcountll(c->counts) < MIN_COUNTS)
         tc_fact_say(facts, &c->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT_EVEN, "false");
 }
 
