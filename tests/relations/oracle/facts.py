@@ -311,7 +311,7 @@ class Facts(Process):
             if not is_last_alone and self.in_all[label, stage] * MIN_PART >= self.labels[label]:
                 self.say({"kind": "run", **dict(label), "stage": stage}, None, "present", (self.in_all[label, stage], self.n_windows))
         for key, n in self.all_flows.items():
-            if n >= MIN_MET:
+            if n >= MIN_MET and "number " not in dict(key).get("in_of", ""):
                 self.say(dict(key), None, "flows_ever", True)
 
 
