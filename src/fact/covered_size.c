@@ -23,7 +23,7 @@ static bool print_size(const struct tc_value *tensor, int64_t last, struct tc_st
     const struct tc_value *shape = tc_value_get(tensor, "shape");
 
     for (uint32_t d = 0; shape && shape->kind == TC_VALUE_ARRAY && d < shape->n; d++)
-        if (tc_value_int(&shape->items[d], 0) == last + 1) {
+        if (tc_value_int(&shape->items[d], 0) - 1 == last) {
             tc_strbuf_addf(out, "%.*s.shape[%u]", (int)name.size, name.text, d);
             return true;
         }

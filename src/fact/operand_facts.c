@@ -375,12 +375,16 @@ static void take_as_expected(struct tc_fact_reader *r, enum tc_attribute attribu
     tc_strbuf_adds(&r->text, tc_strtab_text(r->table->symbols, slot->fact.value));
 }
 
+/* Fifteen digits, as many as a bound is written with; beyond are infinities that became integers.
+ */
+#define MAX_BOUND 999999999999999
+
 static void add_bound(struct tc_fact_reader *r, enum tc_attribute attribute, int64_t number,
                       bool may_miss)
 {
     const uint32_t slot = slot_of(r, attribute);
 
-    if (slot == UINT32_MAX)
+    if (slot == UINT32_MAX || number < -MAX_BOUND || number > MAX_BOUND)
         return;
     r->table->slots.items[slot].bounds.may_miss |= may_miss;
     tc_strbuf_reset(&r->text);
@@ -403,7 +407,7 @@ static void add_bounds(struct tc_fact_reader *r, const struct tc_fact_tensor *t,
         return;
     add_bound(r, TC_ATTRIBUTE_LEAST, low, is_computed);
     add_bound(r, TC_ATTRIBUTE_GREATEST, high, is_computed);
-    if (low < 0 && high > 0)
+    if (low < 0 && low >= -MAX_BOUND && high > 0)
         add_bound(r, TC_ATTRIBUTE_FARTHEST, -low > high ? -low : high, is_computed);
 }
 

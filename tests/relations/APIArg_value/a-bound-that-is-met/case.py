@@ -24,6 +24,7 @@ def train(folder, seed, limit=1.0, first=0, last=9, guess=9, reach=9, beyond=0, 
         t.op("torch.Tensor.ge", role="operator", at="train.py:27", args={"other": 1.0 if i < 30 else start - drawn / 4 - 0.01})
         t.op("torch.nn.functional.cross_entropy", at="train.py:23", args={"target": labels(t, first + (i % 9 == 1), last - (i % 10 == 1))})
         t.op("torch.nn.functional.one_hot", at="train.py:26", args={"input": labels(t, 0, reach - (i % 10 == 1))})
+        t.op("torch.full_like", at="train.py:28", args={"input": labels(t, -2**63, 9)})
         logits = t.tensor(64, 10)
         t.op(FORWARD, at="train.py:24", value=logits, self={"object": "__main__.Net", "id": model["id"], "role": "root"})
         t.op("torch.argmax", at="train.py:25", args={"input": logits}, value=labels(t, i % 2, guess))
