@@ -104,7 +104,7 @@ static bool is_told(const struct tc_facts *facts, const struct tc_fact_slot *slo
 
 /* A breach that may be chance: it is told once there are enough of them. */
 static void keep(struct tc_facts *facts, struct tc_fact_slot *slot, tc_sym value, uint64_t times,
-                 const struct tc_place *place)
+                 tc_fact_lead lead, const struct tc_place *place)
 {
     struct tc_fact_kept *same = find_kept(slot, place);
     const char *origin;
@@ -121,7 +121,8 @@ static void keep(struct tc_facts *facts, struct tc_fact_slot *slot, tc_sym value
         .place = *place,
         .value = value,
         .origin = origin ? tc_strtab_intern_text(facts->table.symbols, origin) : TC_NO_SYM,
-        .times = times};
+        .times = times,
+        .lead = lead};
 }
 
 static void tell_kept(struct tc_facts *facts, uint32_t number, tc_fact_lead lead)
@@ -130,7 +131,7 @@ static void tell_kept(struct tc_facts *facts, uint32_t number, tc_fact_lead lead
 
     for (unsigned i = 0; i < slot->n_kept; i++) {
         const struct tc_fact_kept *k = &slot->kept[i];
-        tell(facts, number, k->value, k->times, lead, &k->place,
+        tell(facts, number, k->value, k->times, k->lead ? k->lead : lead, &k->place,
              k->origin == TC_NO_SYM ? NULL : tc_strtab_text(facts->table.symbols, k->origin));
     }
     slot->n_kept = 0;
@@ -146,7 +147,7 @@ static void judge_broken(struct tc_facts *facts, const struct tc_fact_entry *ent
     if (!slot->is_frequent) {
         const struct tc_place *at = place_of(facts, place, &here);
         if (!is_told(facts, slot, at)) {
-            keep(facts, slot, entry->value, times, at);
+            keep(facts, slot, entry->value, times, lead, at);
             return;
         }
         slot->is_frequent = true;
@@ -223,8 +224,8 @@ tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *
     if (first < n) /* what leads is told before what follows */
         judge(facts, &entries[first], times, lead, place);
     for (size_t i = 0; i < n; i++)
-        if (i != first)
-            judge(facts, &entries[i], times, lead, place);
+        if (i != first) /* what is kept to be told later follows from what led here */
+            judge(facts, &entries[i], times, lead ? lead : cause, place);
     return lead;
 }
 

@@ -60,6 +60,7 @@ struct tc_fact_kept {
     struct tc_place place; /* the first */
     tc_sym value, origin;
     uint64_t times;
+    uint32_t lead; /* that it followed from, a tc_fact_lead; 0: none */
 };
 
 struct tc_fact_slot {
