@@ -231,24 +231,6 @@ static bool is_batches(const struct tc_fact *fact, const char *expected, const c
            strtol(got, NULL, 10) > 0;
 }
 
-/* Does the data stay within its bound, and not reach it? There may be less in another data set. */
-static bool is_within_bound(uint32_t attribute, const char *expected, const char *got)
-{
-    const double bound = strtod(expected + (expected[0] == '"'), NULL);
-    const double seen = strtod(got + (got[0] == '"'), NULL);
-
-    switch ((enum tc_attribute)attribute) {
-    case TC_ATTRIBUTE_LEAST:
-        return seen > bound;
-    case TC_ATTRIBUTE_GREATEST:
-        return seen < bound;
-    case TC_ATTRIBUTE_FARTHEST:
-        return fabs(seen) < fabs(bound);
-    default:
-        return false;
-    }
-}
-
 bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen)
 {
     const char *expected = tc_strtab_text(symbols, fact->value);
@@ -264,7 +246,8 @@ bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symb
     case TC_LAW:
         if (fact->attribute == TC_ATTRIBUTE_CLASS)
             return is_result(fact, symbols);
-        return is_batches(fact, expected, got) || is_within_bound(fact->attribute, expected, got);
+        return is_batches(fact, expected, got) ||
+               tc_fact_is_within_bound(fact->attribute, expected, got);
     }
     return false;
 }

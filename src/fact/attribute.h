@@ -103,6 +103,9 @@ enum tc_fact_form tc_fact_form(const struct tc_fact *fact, const struct tc_strta
  * gradients leave a variable as it was; two small tensors that happen to be equal; two reasons for
  * a call in one step; a module that a batch does not need. */
 bool tc_fact_may_be_chance(const struct tc_fact *fact, const struct tc_strtab *symbols);
+/* reached_bound.c: does the content stay within its bound, and not reach it? There may be less in
+ * another data set. */
+bool tc_fact_is_within_bound(uint32_t attribute, const char *expected, const char *seen);
 
 /* Is it how often a call is made, or something flows, in a step? */
 bool tc_fact_is_count(uint32_t attribute);

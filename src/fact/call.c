@@ -529,22 +529,6 @@ static bool has_choice(const struct tc_fact_pack *pack)
     return false;
 }
 
-static bool has_members(const struct tc_value *args)
-{
-    return args && args->kind == TC_VALUE_OBJECT;
-}
-
-static void add_covers(struct tc_fact_reader *reader, struct tc_str name,
-                       const struct tc_strbuf *size)
-{
-    struct tc_strbuf path = TC_STRBUF_INIT;
-
-    tc_strbuf_addf(&path, "args.%.*s", (int)name.size, name.text);
-    tc_fact_add_text(reader, path.text, TC_ATTRIBUTE_COVERS,
-                     (struct tc_str){size->text ? size->text : "", (uint32_t)size->size});
-    tc_strbuf_release(&path);
-}
-
 static void read_contents(struct tc_facts *facts, const struct tc_fact_watch *w,
                           struct tc_fact_reader *reader, const struct tc_call *call)
 {
@@ -553,11 +537,7 @@ static void read_contents(struct tc_facts *facts, const struct tc_fact_watch *w,
     if (print_factor(facts, w, call, &text))
         tc_fact_add_text(reader, "self", TC_ATTRIBUTE_FACTOR,
                          (struct tc_str){text.text, (uint32_t)text.size});
-    for (uint32_t i = 0; has_members(call->args) && i < call->args->n; i++) {
-        tc_strbuf_reset(&text);
-        if (tc_fact_covers(call, i, &text))
-            add_covers(reader, call->args->members[i].key, &text);
-    }
+    tc_fact_read_covered(reader, call);
     tc_strbuf_reset(&text);
     print_pairs(call->equal, &text);
     print_pairs(call->alias, &text);
@@ -578,9 +558,8 @@ static void pack_contents(struct tc_facts *facts, struct tc_fact_watch *w,
     tc_fact_pack_value(&facts->pack, call->equal, 0);
     tc_fact_pack_value(&facts->pack, call->alias, 0);
     (void)print_factor(facts, w, call, &facts->pack.bytes);
-    for (uint32_t i = 0; has_members(call->args) && i < call->args->n; i++)
-        tc_strbuf_addc(&facts->pack.bytes, tc_fact_covers(call, i, &facts->pack.bytes) ? 'c' : '-');
-    if (!facts->table.is_judging && has_members(call->args))
+    tc_fact_pack_covered(&facts->pack, call);
+    if (!facts->table.is_judging)
         tc_fact_meet_covered(facts, w, open->subject, call);
 }
 

@@ -442,10 +442,10 @@ void tc_fact_doubt_even(struct tc_facts *facts, struct tc_fact_counter *counter)
 
 /* ---- covered_size.c ------------------------------------------------------------------------- */
 
-/* Adds the size of another operand of which the largest element of this one, of integers, is the
- * last index: "h.shape[0]"; nothing where there is none. False if that is not asked of it. */
-bool tc_fact_covers(const struct tc_call *call, uint32_t member, struct tc_strbuf *out);
-
+/* The size of another operand of which the largest element of one, of integers, is the last index:
+ * what a call's facts of it depend on, and these facts. */
+void tc_fact_pack_covered(struct tc_fact_pack *pack, const struct tc_call *call);
+void tc_fact_read_covered(struct tc_fact_reader *reader, const struct tc_call *call);
 /* Learning: what a call of that subject was given is an occasion of this. */
 void tc_fact_meet_covered(struct tc_facts *facts, struct tc_fact_watch *watch, uint32_t subject,
                           const struct tc_call *call);

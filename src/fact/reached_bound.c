@@ -12,6 +12,7 @@
 #include "fact/facts.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* It is met so often, and in so large a part of the occasions. */
 #define MIN_MET  8
@@ -40,6 +41,19 @@ bool tc_fact_is_bound(uint32_t attribute)
 {
     return is_of_content(attribute) || attribute == TC_ATTRIBUTE_FLOOR ||
            attribute == TC_ATTRIBUTE_CEILING;
+}
+
+/* What is not met is told as a text. */
+static double number_of(const char *json)
+{
+    return strtod(json + (json[0] == '"'), NULL);
+}
+
+bool tc_fact_is_within_bound(uint32_t attribute, const char *expected, const char *seen)
+{
+    const double bound = number_of(expected), number = number_of(seen);
+
+    return is_of_content(attribute) && (is_lower(attribute) ? number > bound : number < bound);
 }
 
 void tc_fact_count_bounds(struct tc_fact_slot *slot, double number, bool is_judging, uint64_t n)

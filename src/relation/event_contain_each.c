@@ -48,8 +48,7 @@ struct resting {
 struct each_state {
     struct tc_map
         streaks; /* (process, call, receiver, variable) → calls in a row without a change */
-    struct tc_map rests;              /* the same → its place in `resting`, plus one */
-    TC_VEC(struct resting *) resting; /* NULL: it was changed, or told */
+    struct tc_map rests; /* the same → struct resting *, until it is changed or told */
     struct tc_module_names modules;
     struct tc_map steppers; /* (process, variable) → the optimizer that stepped it last */
     struct tc_map moving;   /* (process, variable) that a forward in training mode has changed */
@@ -60,10 +59,7 @@ static void each_release(void *state)
     struct each_state *each = state;
 
     tc_map_release(&each->streaks);
-    tc_map_release(&each->rests);
-    for (size_t i = 0; i < each->resting.n; i++)
-        free(each->resting.items[i]);
-    tc_vec_release(&each->resting);
+    tc_map_release_structs(&each->rests);
     tc_module_names_release(&each->modules);
     tc_map_release(&each->steppers);
     tc_map_release(&each->moving);
@@ -258,11 +254,9 @@ static size_t outcome_of(const struct each_example *x, const struct tc_variable 
 }
 
 /* A rest begins to count here; what it is an example of is told when the run is over. */
-static struct resting *rest_begins(const struct each_example *x, tc_sym key,
-                                   const struct tc_situation *situation,
-                                   const struct tc_variable *variable)
+static void rest_begins(struct resting *rest, const struct each_example *x, tc_sym key,
+                        const struct tc_situation *situation, const struct tc_variable *variable)
 {
-    struct resting *rest = tc_calloc(1, sizeof(*rest));
     const struct tc_str class = tc_value_str(tc_value_get(x->event->call->self, "object"));
 
     *rest = (struct resting){.key = key, .situation = *situation, .variable = *variable};
@@ -270,7 +264,6 @@ static struct resting *rest_begins(const struct each_example *x, tc_sym key,
     rest->variable.attrs = NULL;
     rest->variable.n_attrs = 0;
     tc_place_of(x->event, &rest->place);
-    return rest;
 }
 
 /* Of a parameter of an optimizer: does it rest still? What changed it, or is told now, ends that.
@@ -283,24 +276,24 @@ static void follow_rest(const struct each_example *x, tc_sym key,
         TC_EXCUSE_BIT(TC_EXCUSE_NO_GRADIENT) | TC_EXCUSE_BIT(TC_EXCUSE_ZERO_GRADIENT);
     const bool is_over = !(excuses & ~TC_EXCUSE_BIT(TC_EXCUSE_NO_STEP_BEFORE));
     struct each_state *each = x->each;
-    const uint64_t who = place_of(x->event, variable);
-    uint64_t at = 0, streak = 0;
+    uint64_t who, known, streak;
 
-    tc_map_get(&each->rests, who, &at);
-    if (at && is_over) {
-        free(each->resting.items[at - 1]);
-        each->resting.items[at - 1] = NULL;
-        tc_map_put(&each->rests, who, 0);
+    if (is_over ? !each->rests.n : !(excuses & for_now))
+        return;
+    who = place_of(x->event, variable);
+    const bool is_known = tc_map_get(&each->rests, who, &known);
+    if (is_over) {
+        if (is_known && tc_map_remove(&each->rests, who))
+            tc_free((void *)(uintptr_t)known);
         return;
     }
-    if (!(excuses & for_now) || !tc_map_get(&each->streaks, who, &streak) ||
+    if (!tc_map_get(&each->streaks, who, &streak) ||
         !rests_from_the_start(x, variable, grad, streak))
         return;
-    if (!at) {
-        tc_vec_push(&each->resting, rest_begins(x, key, situation, variable));
-        tc_map_put(&each->rests, who, at = each->resting.n);
-    }
-    each->resting.items[at - 1]->steps = streak;
+    struct resting *rest = tc_map_struct(&each->rests, who, sizeof(*rest));
+    if (!is_known)
+        rest_begins(rest, x, key, situation, variable);
+    rest->steps = streak;
 }
 
 /* The run is over: what has rested from its start is known to. */
@@ -308,11 +301,9 @@ static void tell_resting(const struct each_state *each, struct tc_strtab *symbol
                          const struct tc_event *event, const struct tc_sink *sink)
 {
     const tc_sym outcome = TC_ATOM(symbols, TC_SYM_DATA, TC_SYM_UNCHANGED);
+    const struct resting *rest;
 
-    for (size_t i = 0; i < each->resting.n; i++) {
-        const struct resting *rest = each->resting.items[i];
-        if (!rest)
-            continue;
+    for (size_t pos = 0; (rest = tc_map_next(&each->rests, &pos));) {
         const struct tc_example example = {.key = rest->key,
                                            .situation = &rest->situation,
                                            .outcome = &outcome,
