@@ -19,6 +19,7 @@
     X(VAR, "var")             \
     X(STEP, "step")           \
     X(NOTE, "note")           \
+    X(SOURCE, "source")       \
     X(END, "end")
 
 enum tc_record_type {
@@ -43,17 +44,21 @@ struct tc_record {
     int64_t th;                    /* thread, 0 is the main thread */
     int64_t count;                 /* note */
     int64_t root;                  /* var: serial of the root module that owns the variable */
+    int64_t size;                  /* source: bytes of the file */
+    int64_t lines;                 /* source */
     int8_t finite;                 /* return: 1 yes, 0 no, -1 not recorded */
     struct tc_str fn;              /* api, call */
     struct tc_str role;            /* api; process: main or worker */
     struct tc_str stage;           /* call, var, step */
     struct tc_str by;              /* call without parent: user, torch or a package */
-    struct tc_str at;              /* call without parent: "train.py:57" */
+    struct tc_str at;              /* call without parent: "train.py:57"; source: "train.py" */
     struct tc_str name;            /* var */
     struct tc_str kind;            /* var: Parameter, buffer, scalar */
     struct tc_str why;             /* step */
     struct tc_str code;            /* note */
-    struct tc_str text;            /* note */
+    struct tc_str text;            /* note; source: without secrets */
+    struct tc_str path;            /* source: absolute */
+    struct tc_str digest;          /* source: 16 hex digits, or empty where it was not read */
     struct tc_str exc;             /* raise */
     struct tc_str msg;             /* raise */
     const struct tc_value *self;   /* call: receiver */

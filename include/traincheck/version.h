@@ -17,7 +17,7 @@
 #define TC_ABI_MAJOR 1
 #define TC_ABI_MINOR 0
 
-#define TC_TRACE_SCHEMA     5 /* docs/trace-format.md */
+#define TC_TRACE_SCHEMA     6 /* docs/trace-format.md */
 #define TC_INVARIANT_SCHEMA 2 /* docs/invariant-format.md */
 #define TC_EVIDENCE_SCHEMA  2 /* docs/evidence-format.md */
 #define TC_VIOLATION_SCHEMA 2 /* docs/violation-format.md */

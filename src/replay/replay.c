@@ -416,6 +416,7 @@ static void feed(struct tc_replay *replay, struct track *track, const struct tc_
         on_end(replay, track, record);
         break;
     case TC_RECORD_PROCESS:
+    case TC_RECORD_SOURCE:
     case TC_RECORD_UNKNOWN:
         break;
     }

@@ -21,6 +21,7 @@ static const struct tc_field raise_fields[] = {TC_RAISE_FIELDS(ROW)};
 static const struct tc_field var_fields[] = {TC_VAR_FIELDS(ROW)};
 static const struct tc_field step_fields[] = {TC_STEP_FIELDS(ROW)};
 static const struct tc_field note_fields[] = {TC_NOTE_FIELDS(ROW)};
+static const struct tc_field source_fields[] = {TC_SOURCE_FIELDS(ROW)};
 static const struct tc_field end_fields[] = {TC_END_FIELDS(ROW)};
 
 struct type {
@@ -43,6 +44,7 @@ static const struct type types[] = {
     [TC_RECORD_VAR] = TYPE("var", var_fields),
     [TC_RECORD_STEP] = TYPE("step", step_fields),
     [TC_RECORD_NOTE] = TYPE("note", note_fields),
+    [TC_RECORD_SOURCE] = TYPE("source", source_fields),
     [TC_RECORD_END] = TYPE("end", end_fields),
     [TC_RECORD_UNKNOWN] = {{"unknown", 7}, NULL, 0},
 };
@@ -58,6 +60,8 @@ const struct tc_record tc_record_blank = {
     .th = TC_NONE,
     .count = TC_NONE,
     .root = TC_NONE,
+    .size = TC_NONE,
+    .lines = TC_NONE,
     .finite = -1,
 };
 

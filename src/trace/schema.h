@@ -107,6 +107,14 @@
     X(count,        INT,    OPTIONAL, TC_IN(count)) \
     X(t,            INT,    OPTIONAL, TC_IN(t))
 
+#define TC_SOURCE_FIELDS(X)                          \
+    X(at,           STR,    REQUIRED, TC_IN(at))     \
+    X(path,         STR,    OPTIONAL, TC_IN(path))   \
+    X(digest,       STR,    REQUIRED, TC_IN(digest)) \
+    X(size,         INT,    OPTIONAL, TC_IN(size))   \
+    X(lines,        INT,    OPTIONAL, TC_IN(lines))  \
+    X(text,         STR,    OPTIONAL, TC_IN(text))
+
 #define TC_END_FIELDS(X)                          \
     X(t,            INT,    REQUIRED, TC_IN(t))   \
     X(events,       INT,    OPTIONAL, TC_NOWHERE) \

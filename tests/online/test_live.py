@@ -411,7 +411,7 @@ class Live(live.Case):
         (self.work / "trace" / "trace_1.jsonl").write_text('{"type":"process","schema":9,"pid":1,"role":"main"}\n')
         checker = self.follow_trace()
         self.assertEqual(checker.wait(), 2)
-        self.assertIn("its schema is 9, the newest known here is 5", checker.stderr())
+        self.assertIn("its schema is 9, the newest known here is 6", checker.stderr())
 
     def test_a_file_by_its_path(self):
         t = write_loop(self.work / "trace", file="trace_one.jsonl", broken_from=3, end=False)

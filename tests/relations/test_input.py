@@ -126,7 +126,7 @@ class MixedInput(Case):
         write_loop(self.work / "run", pid=1)
         write_loop(self.work / "run", pid=2, schema=9)
         _, err = self.infer("run", code=2)
-        self.assertIn("its schema is 9, the newest known here is 5", err)
+        self.assertIn("its schema is 9, the newest known here is 6", err)
         self.assertEqual(list(self.work.glob("invariants*")), [])
 
     def test_a_thousand_files_with_few_descriptors(self):

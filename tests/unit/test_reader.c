@@ -362,8 +362,8 @@ static void foreign_files_are_refused(void **state)
         {"{\"type\":\"process\",\"pid\":1,\"role\":\"main\"}\n",              TC_E_FORMAT,  "without \"schema\""},
         {"{\"type\":\"process\",\"schema\":0,\"pid\":1,\"role\":\"main\"}\n", TC_E_FORMAT,
          "\"schema\" is 0"                                                                                      },
-        {"{\"type\":\"process\",\"schema\":6}\n",                             TC_E_VERSION,
-         "schema is 6, the newest known here is 5"                                                              },
+        {"{\"type\":\"process\",\"schema\":7}\n",                             TC_E_VERSION,
+         "schema is 7, the newest known here is 6"                                                              },
     };
 
     (void)state;

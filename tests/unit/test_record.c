@@ -82,6 +82,23 @@ static void pairs_of_operands_are_told(void **state)
     assert_null(r.alias);
 }
 
+static void a_source_is_told(void **state)
+{
+    struct tc_record r = ok("{\"type\":\"source\",\"at\":\"a.py\",\"path\":\"/w/a.py\","
+                            "\"digest\":\"00000000000000ff\",\"size\":9,\"lines\":2,"
+                            "\"text\":\"x = 1\\ny\"}");
+
+    (void)state;
+    assert_int_equal(r.type, TC_RECORD_SOURCE);
+    assert_null(r.unknown_key.text);
+    assert_true(tc_str_is(r.at, "a.py") && tc_str_is(r.path, "/w/a.py"));
+    assert_true(tc_str_is(r.digest, "00000000000000ff") && tc_str_is(r.text, "x = 1\ny"));
+    assert_true(r.size == 9 && r.lines == 2);
+    r = ok("{\"type\":\"source\",\"at\":\"<stdin>\",\"digest\":\"\"}");
+    assert_true(r.size == TC_NONE && r.lines == TC_NONE && r.t == TC_NONE);
+    assert_true(!r.text.text && !r.path.text && r.digest.text && r.digest.size == 0);
+}
+
 static void keys_may_come_in_any_order(void **state)
 {
     struct tc_record r = ok("{\"t\":5,\"attrs\":{},\"zz\":1,\"var\":7,\"yy\":2,\"type\":\"var\","
@@ -132,6 +149,7 @@ static void errors_name_the_field(void **state)
         {"{\"type\":\"end\",\"t\":1.0}",                        "end record: \"t\" is not an integer"    },
         {"{\"type\":\"end\",\"t\":99999999999999999999}",       "end record: \"t\" is not an integer"    },
         {"{\"type\":\"note\",\"code\":5}",                      "note record: \"code\" is not a string"  },
+        {"{\"type\":\"source\",\"at\":\"a.py\"}",               "source record without \"digest\""       },
         {"{\"type\":\"return\",\"id\":1,\"t\":1,\"finite\":1}",
          "return record: \"finite\" is not true or false"                                                },
         {"{\"type\":\"return\",\"id\":1,\"t\":1,\"same\":{}}",
@@ -224,6 +242,7 @@ int main(void)
         cmocka_unit_test(a_call_has_all_its_fields),
         cmocka_unit_test(absent_is_told_from_null),
         cmocka_unit_test(pairs_of_operands_are_told),
+        cmocka_unit_test(a_source_is_told),
         cmocka_unit_test(keys_may_come_in_any_order),
         cmocka_unit_test(the_first_of_equal_keys_counts),
         cmocka_unit_test(other_types_are_unknown),
