@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """What is found of bugs that no definition was mended on, and which healthy habits are accused?
 
-usage: run.py [--bin BUILD/bin] [--python PYTHON] [--work DIR] [--reuse] [--part bugs|healthy] [--modes one,two,...]
-              [--runs default,second,other] [--only TEXT] [-j N]
-       run.py --table     the tables of README.md, from cases.json and healthy.json
-       run.py --set second ...      the same for the scripts in second/; so for each folder with a cases.json
+usage: run.py [--set NAME] [--bin BUILD/bin] [--python PYTHON] [--work DIR] [--reuse] [--part bugs|healthy]
+              [--modes one,two,...] [--runs default,second,other] [--only TEXT] [-j N]
+       run.py [--set NAME] --table     what is known of each script, from cases.json and healthy.json
 
-bugs/CASE has ref.py, a healthy script, and bug.py, the same with one to four lines broken; healthy/NAME.py has habits that
-are unusual and right. cases.json and healthy.json say what each is. Every script runs with its defaults and with other seeds.
+A set is a folder beside this file, first/ if none is named. In it bugs/CASE has ref.py, a healthy script, and bug.py, the
+same with a few lines broken; healthy/NAME.py has habits that are unusual and right. cases.json and healthy.json say what
+each is. Every script runs with its defaults and with other seeds.
 
 one       learned from one run of the healthy script
 two       learned from two runs of it, the second with another seed
@@ -196,7 +196,7 @@ def report(rows, modes, runs, failed):
 
 
 def tables(folder):
-    """What its README.md says of each script."""
+    """What is known of each script of a set."""
     cases, habits = (json.loads((folder / f).read_text()) for f in ("cases.json", "healthy.json"))
     out = ["| bug | class | source | what is wrong | a good check names |", "|---" * 5 + "|"]
     out += [f"| `{n}` | {e['class']} | {e['source']} | {e['wrong']} | {e['names']} |"
@@ -225,9 +225,9 @@ def run():
     p.add_argument("--runs", help=f"healthy runs, of {','.join(RUNS)}; all, if left out, but third if no mode learns from it")
     p.add_argument("--only", default="", help="scripts whose name contains this")
     p.add_argument("-j", "--jobs", type=int, default=1, help="scripts that are traced at a time")
-    p.add_argument("--table", action="store_true", help="print the tables of README.md and do nothing else")
-    p.add_argument("--set", choices=["first", *sorted(cases.parent.name for cases in HERE.glob("*/cases.json"))], default="first",
-                   help="first: the scripts beside this file; the others: those in the folder of that name")
+    p.add_argument("--table", action="store_true", help="say what is known of each script, and do nothing else")
+    p.add_argument("--set", choices=sorted(cases.parent.name for cases in HERE.glob("*/cases.json")), default="first",
+                   help="the scripts in the folder of that name (default first)")
     args = p.parse_args()
     modes = args.modes.split(",")
     if unknown := [m for m in modes if m not in LEARNED_FROM]:
@@ -236,7 +236,7 @@ def run():
     for mode in modes:
         if lacking := set(learned_from(mode)) - set(runs):
             p.error(f"--modes {mode} learns from the run {' and '.join(sorted(lacking))}, which --runs leaves out")
-    folder = HERE if args.set == "first" else HERE / args.set
+    folder = HERE / args.set
     if args.table:
         print(tables(folder))
         return 0

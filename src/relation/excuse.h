@@ -184,10 +184,11 @@
       "relations/Consistent_replica/stages-under-one-name")                                          \
     X(OWN_PART, "own_part", TC_SYM_DATA,                                                             \
       "it differs between ranks from the start, as parts of a whole do, where others are equal",     \
-      "tensor parallelism by hand: dropout_differs_in_replicated_part of benchmarks/blind",          \
+      "tensor parallelism by hand: dropout_differs_in_replicated_part of benchmarks/blind/first",    \
       "relations/Consistent_replica/parts-without-marks")                                            \
     X(LOCAL_SGD, "local_sgd", TC_SYM_DATA, "ranks went their own ways and met again",                \
-      "local_sgd.py of benchmarks/blind", "relations/Consistent_replica/ranks-that-meet-again")      \
+      "local_sgd.py of benchmarks/blind/first",                                                      \
+      "relations/Consistent_replica/ranks-that-meet-again")                                          \
     X(INCOMPARABLE, "incomparable", TC_SYM_DATA,                                                     \
       "a digest of a sample compares with none of the whole",                                        \
       "no script: what --digest-budget leaves of a digest",                                          \
