@@ -59,6 +59,33 @@ def last_lines(text, n=3):
     return " | ".join(text.strip().splitlines()[-n:])
 
 
+def broken_folder(case, work):
+    """Where bug.py of a case is: in its folder, or below the folder `work` if the case has a bug.diff in its place."""
+    case = pathlib.Path(case).resolve()
+    return case if (case / "bug.py").exists() else pathlib.Path(work).resolve() / "bugs" / case.parent.parent.name / case.name
+
+
+def broken_script(case, work):
+    """bug.py of a case, made of ref.py by its bug.diff if there is no such file.
+
+    It is written only if it changes, so that its traces stay those of the script. Raises Failed if the patch does not apply.
+    """
+    script, diff = broken_folder(case, work) / "bug.py", pathlib.Path(case).resolve() / "bug.diff"
+    if script.parent == diff.parent:
+        return script
+    command = ["patch", "--binary", "--force", "--silent", "--fuzz=0", "--reject-file=-", "--output=-", "ref.py", diff]
+    try:
+        p = subprocess.run(command, capture_output=True, cwd=diff.parent, stdin=subprocess.DEVNULL)
+    except FileNotFoundError:
+        raise Failed(f"{diff}: no program patch to apply it; install it") from None
+    if p.returncode:
+        raise Failed(f"{diff}: does not apply to ref.py: {last_lines(p.stderr.decode(errors='replace'), 1)}")
+    if not script.exists() or script.read_bytes() != p.stdout:
+        script.parent.mkdir(parents=True, exist_ok=True)
+        script.write_bytes(p.stdout)
+    return script
+
+
 def run_limited(command, limit_s, **options):
     """As subprocess.run, with text captured; past the limit the command and all that it started are killed.
 

@@ -81,6 +81,7 @@ missing_packages() {
     if [ "${1:-}" = test ]; then
         has_module cmocka || echo libcmocka-dev
         has zstd || echo zstd
+        has patch || echo patch
         has g++ || echo g++
         has clang || echo clang
         has_lld || echo lld

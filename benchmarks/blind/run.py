@@ -5,9 +5,9 @@ usage: run.py [--set NAME] [--bin BUILD/bin] [--python PYTHON] [--work DIR] [--r
               [--modes one,two,...] [--runs default,second,other] [--only TEXT] [-j N]
        run.py [--set NAME] --table     what is known of each script, from cases.json and healthy.json
 
-A set is a folder beside this file, first/ if none is named. In it bugs/CASE has ref.py, a healthy script, and bug.py, the
-same with a few lines broken; healthy/NAME.py has habits that are unusual and right. cases.json and healthy.json say what
-each is. Every script runs with its defaults and with other seeds.
+A set is a folder beside this file, first/ if none is named. In it bugs/CASE has ref.py, a healthy script, and bug.diff, which
+breaks a few lines of it; healthy/NAME.py has habits that are unusual and right. cases.json and healthy.json say what each is.
+Every script runs with its defaults and with other seeds. The broken scripts are made in DIR/bugs/.
 
 one       learned from one run of the healthy script
 two       learned from two runs of it, the second with another seed
@@ -15,7 +15,7 @@ specific  as two, with --specific: all traces are runs of one script; specific-o
           a third with one more seed (only when --modes asks for it)
 shipped   the invariants that come with the tools (@all)
 
-found   the check of bug.py has violations
+found   the check of the broken script has violations
 named   the first violation, or one of its group, matches the case's pattern in bugs/expect.json
 alarms  violations on healthy runs that were not learned from: "other" has a seed of its own and half the learning rate, which
         may be said; "default", "second" and "third" (other seeds) are the runs that the modes learn from
@@ -52,10 +52,10 @@ def detection():
 
 
 class Script:
-    """One healthy script, and the broken one beside it if there is one."""
+    """One healthy script, and, if it is that of a bug, what breaks it."""
 
-    def __init__(self, name, healthy, bug, entry):
-        self.name, self.healthy, self.bug, self.entry = name, healthy, bug, entry
+    def __init__(self, name, healthy, is_bug, entry):
+        self.name, self.healthy, self.is_bug, self.entry = name, healthy, is_bug, entry
         self.expect, self.folder = entry.get("expect"), healthy.parent
         self.kind = entry.get("class", "healthy")
 
@@ -73,20 +73,20 @@ class Script:
         """{run: trace folder} of the healthy runs and, if there is one, of the broken one."""
         runs = {run: tools.trace(f"blind/{part}/{self.name}/{run}", self.healthy, self.arguments(run))[0]
                 for run in healthy_runs}
-        if self.bug:
-            runs["bug"] = tools.trace(f"blind/{part}/{self.name}/bug", self.bug)[0]
+        if self.is_bug:
+            broken = harness.broken_script(self.folder, tools.work)
+            runs["bug"] = tools.trace(f"blind/{part}/{self.name}/bug", broken)[0]
         return runs
 
 
 def load(folder, part, only):
     if part == "healthy":
         entries = json.loads((folder / "healthy.json").read_text())
-        scripts = [Script(n, folder / "healthy" / f"{n}.py", None, e) for n, e in sorted(entries.items())]
+        scripts = [Script(n, folder / "healthy" / f"{n}.py", False, e) for n, e in sorted(entries.items())]
     else:
         entries = json.loads((folder / "cases.json").read_text())
         expect = json.loads((folder / "bugs" / "expect.json").read_text())
-        scripts = [Script(n, folder / "bugs" / n / "ref.py", folder / "bugs" / n / "bug.py", {**e, "expect": expect[n]})
-                   for n, e in sorted(entries.items())]
+        scripts = [Script(n, folder / "bugs" / n / "ref.py", True, {**e, "expect": expect[n]}) for n, e in sorted(entries.items())]
     return [s for s in scripts if only in s.name]
 
 
@@ -115,7 +115,7 @@ def judge(tools, mode, script, runs, how_named):
             violations = [v for v in violations if not v.get("setting")]
         said = [f"{v.get('at', '')} {v['relation']}: {v['expected']}; {v['seen']}" for v in violations]
         if run == "bug":
-            row |= {"found": bool(violations), "named": how_named(violations, script) if violations else "no",
+            row |= {"found": bool(violations), "named": how_named(violations, script, tools.work) if violations else "no",
                     "violations": len(violations), "first": said[:3],
                     "by settings only": bool(violations) and all(v.get("setting") for v in violations)}
         elif violations:

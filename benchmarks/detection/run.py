@@ -3,9 +3,9 @@
 
 usage: run.py [--bin BUILD/bin] [--python PYTHON] [--work DIR] [--reuse] [--only TEXT] [CASES...]
 
-A case is a folder with ref.py, a healthy script, and bug.py, the same with one to four lines broken; the folder
-above it holds expect.json: case -> a pattern that a violation which names the cause matches. CASES are such folders
-above (default: ../bugs and, where they exist, ../../../shared/cases and cases-libraries).
+A case is a folder with ref.py, a healthy script, and bug.py, the same with one to four lines broken, or bug.diff, which makes
+it of ref.py; the folder above it holds expect.json: case -> a pattern that a violation which names the cause matches. CASES are
+such folders above (default: ../bugs and, where they exist, ../../../shared/cases and cases-libraries).
 
 own      learned from ref.py alone; it, a second run of it and changed ones (--variants) must pass, bug.py must not
 own-one  the same with --specific: the facts of this script; a run with another seed and another learning rate must pass,
@@ -67,8 +67,8 @@ def load_cases(folders, only):
         if not folder.is_dir():
             raise harness.Failed(f"{folder}: no such folder")
         expect = json.loads((folder / "expect.json").read_text())
-        cases += [Case(p.parent.resolve(), expect[p.parent.name])
-                  for p in sorted(folder.glob("*/bug.py")) if only in p.parent.name]
+        names = {p.parent.name for bug in ("bug.py", "bug.diff") for p in folder.glob(f"*/{bug}")}
+        cases += [Case((folder / name).resolve(), expect[name]) for name in sorted(names) if only in name]
     if not cases:
         raise harness.Failed("no case to run")
     return cases
@@ -108,7 +108,7 @@ def variant_scripts(tools, case, wanted):
 
 def collect(tools, case, variants):
     """{what: trace folder} with ref, again, bug, and the variants asked for."""
-    scripts = {"ref": case.folder / "ref.py", "again": case.folder / "ref.py", "bug": case.folder / "bug.py"}
+    scripts = {"ref": case.folder / "ref.py", "again": case.folder / "ref.py", "bug": harness.broken_script(case.folder, tools.work)}
     scripts |= variant_scripts(tools, case, variants)
     return {what: tools.trace(f"cases/{case.name}/{what}", script)[0] for what, script in scripts.items()}
 
@@ -119,11 +119,14 @@ def first_group(violations):
     return violations[:3]
 
 
-def how_named(violations, case):
+def how_named(violations, case, work):
     """Paths tell the name of the case, so they are no part of what is matched."""
     def matches(vs):
         texts = (json.dumps({k: x for k, x in v.items() if k not in ("trace", "file")}, ensure_ascii=False) for v in vs)
-        return any(re.search(case.expect, t.replace(str(case.folder), ""), re.I) for t in texts)
+        return any(re.search(case.expect, re.sub(folders, "", t), re.I) for t in texts)
+
+    made = harness.broken_folder(case.folder, work)
+    folders = "|".join(re.escape(str(f)) for f in (case.folder, made, os.path.relpath(made, work)))  # tools run in work
 
     if matches(violations[:1]):
         return "first"
@@ -137,7 +140,7 @@ def judge(tools, case, traces, invariants, healthy):
     _, found = tools.check(traces["bug"], invariants)
     row = {"case": case.name, "found": bool(found), "violations": len(found),
            "step": min((v["step"] for v in found if v.get("step") is not None), default=None),
-           "named": how_named(found, case) if found else "no",
+           "named": how_named(found, case, tools.work) if found else "no",
            "first": [f"{v.get('at', '')} {v['relation']}: {v['expected']}; {v['seen']}" for v in found[:3]],
            "alarms": {}}
     for what in healthy:

@@ -21,6 +21,14 @@ import harness  # noqa: E402
 NO_PIPELINES = {"options", "run"}
 
 
+def runner(folder):
+    """The module run.py of a folder of benchmarks/; they all have this name."""
+    spec = importlib.util.spec_from_file_location(folder, BENCHMARKS / folder / "run.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 class Pipelines(unittest.TestCase):
     def scripts(self):
         return {p.stem: p for p in harness.PIPELINES.glob("*.py") if p.stem not in NO_PIPELINES}
@@ -86,12 +94,9 @@ class Bugs(unittest.TestCase):
             self.assertIn(f"| `{name}` |", readme)
 
     def test_each_bug_has_all_variants(self):
-        spec = importlib.util.spec_from_file_location("detection", BENCHMARKS / "detection" / "run.py")
-        detection = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(detection)
-        for case in detection.load_cases([BENCHMARKS / "bugs"], ""):
+        for case in runner("detection").load_cases([BENCHMARKS / "bugs"], ""):
             with self.subTest(case.name):
-                variants = detection.variants_of(case)
+                variants = runner("detection").variants_of(case)
                 self.assertEqual(set(variants), {"seed", "lr", "width", "steps", "other"})
                 for text in variants.values():
                     ast.parse(text)
@@ -105,13 +110,55 @@ class Bugs(unittest.TestCase):
                 ast.parse("\n".join(bug))
 
 
+class Broken(unittest.TestCase):
+    """The broken script of a case that has a bug.diff."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.work = pathlib.Path(folder.name)
+        self.case = self.work / "some_set" / "bugs" / "case"
+        self.case.mkdir(parents=True)
+
+    def made(self, ref, diff):
+        (self.case / "ref.py").write_bytes(ref)
+        (self.case / "bug.diff").write_bytes(b"--- ref.py\n+++ bug.py\n" + diff)
+        return harness.broken_script(self.case, self.work)
+
+    def test_bytes_of_a_line_are_kept(self):
+        self.assertEqual(self.made(b"a\r\nb", b"@@ -1,2 +1,2 @@\n-a\r\n+c\r\n b\n\\ No newline at end of file\n").read_bytes(), b"c\r\nb")
+
+    def test_it_is_written_when_it_changes(self):
+        script = self.made(b"a\n", b"@@ -1 +1 @@\n-a\n+b\n")
+        self.assertEqual(script, (self.work / "bugs" / "some_set" / "case" / "bug.py").resolve())
+        before = script.stat().st_mtime_ns
+        self.assertEqual(harness.broken_script(self.case, self.work).stat().st_mtime_ns, before)
+        self.assertEqual(self.made(b"a\n", b"@@ -1 +1 @@\n-a\n+c\n").read_text(), "c\n")
+
+    def test_a_patch_that_does_not_apply_is_named(self):
+        for diff in (b"@@ -1 +1 @@\n-b\n+a\n", b"nonsense\n"):
+            with self.assertRaisesRegex(harness.Failed, "bugs/case/bug.diff: does not apply to ref.py"):
+                self.made(b"a\n", diff)
+
+    def test_its_folder_names_no_cause(self):
+        self.made(b"a\n", b"@@ -1 +1 @@\n-a\n+b\n")
+        detection = runner("detection")
+        case = detection.Case(self.case.resolve(), "case")
+        for folder in (self.work.resolve() / "bugs" / "some_set" / "case", "bugs/some_set/case", self.case.resolve()):
+            for said, named in (("", "no"), ("in any case", "first")):
+                violation = {"at": f"{folder}/bug.py:1", "seen": said}
+                self.assertEqual(detection.how_named([violation], case, self.work.resolve()), named)
+
+    def test_a_script_that_is_there_is_taken(self):
+        (self.case / "bug.py").write_text("a\n")
+        self.assertEqual(harness.broken_script(self.case, self.work), (self.case / "bug.py").resolve())
+
+
 class Blind(unittest.TestCase):
     """The scripts of benchmarks/blind: none without its entry, none that cannot be run with other seeds and rates."""
 
     def setUp(self):
-        spec = importlib.util.spec_from_file_location("blind", BENCHMARKS / "blind" / "run.py")
-        self.blind = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(self.blind)
+        self.blind = runner("blind")
         self.sets = sorted(cases.parent for cases in (BENCHMARKS / "blind").glob("*/cases.json"))
 
     def scripts(self, part):
@@ -121,7 +168,7 @@ class Blind(unittest.TestCase):
         for folder in self.sets:
             with self.subTest(folder.name):
                 names = [{s.name for s in self.blind.load(folder, part, "")} for part in ("bugs", "healthy")]
-                self.assertEqual(names, [{p.parent.name for p in (folder / "bugs").glob("*/bug.py")},
+                self.assertEqual(names, [{p.parent.name for p in (folder / "bugs").glob("*/bug.diff")},
                                          {p.stem for p in (folder / "healthy").glob("*.py")}])
 
     def test_each_set_has_its_paragraph(self):
@@ -130,11 +177,13 @@ class Blind(unittest.TestCase):
 
     def test_a_bug_is_a_few_lines_and_has_a_pattern(self):
         for case in self.scripts("bugs"):
-            with self.subTest(case.name):
-                ref, bug = (f.read_text().splitlines() for f in (case.healthy, case.bug))
-                changed = [line for line in difflib.ndiff(ref, bug) if line[0] in "+-"]
-                self.assertIn(len(changed), range(1, 9))
-                self.assertIn("EVIDENCE", "\n".join(bug))
+            with self.subTest(case.name), tempfile.TemporaryDirectory() as work:
+                lines = (case.folder / "bug.diff").read_text().splitlines()
+                self.assertEqual(lines[:2], ["--- ref.py", "+++ bug.py"])
+                self.assertIn(sum(line[0] in "+-" for line in lines[2:]), range(1, 9))
+                bug = harness.broken_script(case.folder, work).read_text()
+                ast.parse(bug)
+                self.assertIn("EVIDENCE", bug)
                 re.compile(case.expect)
 
     def test_each_script_takes_another_seed_and_half_the_rate(self):
