@@ -175,6 +175,11 @@ class Blind(unittest.TestCase):
         index = (BENCHMARKS / "blind" / "README.md").read_text()
         self.assertEqual({f"### {folder.name}" for folder in self.sets}, set(re.findall(r"(?m)^### .*$", index)))
 
+    def test_each_set_has_a_frozen_row_of_all_its_bugs(self):
+        rows = re.findall(r"(?m)^\| (\w+) \| \S+ \| \S+ \| frozen[^|]*\| (\d+) \|", (BENCHMARKS / "blind" / "RESULTS.md").read_text())
+        bugs = {folder.name: len(self.blind.load(folder, "bugs", "")) for folder in self.sets}
+        self.assertEqual(bugs, {name: max(int(n) for other, n in rows if other == name) for name, _ in rows})
+
     def test_a_bug_is_a_few_lines_and_has_a_pattern(self):
         for case in self.scripts("bugs"):
             with self.subTest(case.name), tempfile.TemporaryDirectory() as work:
