@@ -20,6 +20,8 @@ static const struct tc_opt options[] = {
                   "trace the methods of torch.Tensor"),
     TC_OPT_SWITCH(FLAG, "no-operators", 0, AT(config.no_operators),
                   "leave out the script's own lines and functions"),
+    TC_OPT_SWITCH(FLAG, "no-source", 0, AT(config.no_source),
+                  "leave out the text of the script's own files"),
     TC_OPT_VALUE(NAMES, "models-to-track", 0, "NAME[,..]", AT(models),
                  "only these models (default all)"),
     TC_OPT_VALUE(UINT, "sampling-interval", 0, "N", AT(config.sampling_interval),

@@ -59,6 +59,7 @@ struct tc_collect_config {
     bool list_apis;        /* print the APIs that would be traced, run nothing */
     bool tensor_methods;   /* trace the public methods of torch.Tensor */
     bool no_operators;     /* leave out the script's own lines and functions */
+    bool no_source;        /* leave out the text of the script's own files */
 
     const char *const *models_to_track; /* names of root modules; default all */
     size_t n_models_to_track;

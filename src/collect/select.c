@@ -179,6 +179,7 @@ enum tc_status tc_select_settings(const struct tc_collect_config *config,
     add_number(out, "warm_up_steps", config->warm_up_steps);
     add_flag(out, "tensor_methods", config->tensor_methods);
     add_flag(out, "operators", !config->no_operators);
+    add_flag(out, "sources", !config->no_source);
     add_number(out, "stack", config->stack_depth);
     add_flag(out, "drop", config->overflow == TC_COLLECT_DROP);
     if (config->argv != TC_COLLECT_ARGV_MASKED)

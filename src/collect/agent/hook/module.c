@@ -235,6 +235,20 @@ static PyObject *note(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* put(line): a record that the policy has made, with its '\n' */
+static PyObject *put(PyObject *self, PyObject *line)
+{
+    Py_ssize_t size;
+    const char *text = PyUnicode_AsUTF8AndSize(line, &size);
+
+    (void)self;
+    if (!text)
+        return NULL;
+    if (tc_agent_ready())
+        tc_queue_put(text, (size_t)size, 0);
+    Py_RETURN_NONE;
+}
+
 static PyObject *failed(PyObject *self, PyObject *text)
 {
     (void)self;
@@ -342,10 +356,27 @@ static PyObject *pass_by(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+/* What children would each tell for themselves. */
+static void tell_sources(void)
+{
+    struct tc_thread *thread = tc_thread_current();
+    PyObject *told;
+
+    if (!tc_agent.enabled || !tc_sink_is_open())
+        return;
+    thread->guard++;
+    told = tc_policy_call("before_fork", NULL);
+    thread->guard--;
+    if (!told)
+        tc_agent_failed(NULL, "sources");
+    Py_XDECREF(told);
+}
+
 static PyObject *before_fork(PyObject *self, PyObject *unused)
 {
     (void)self;
     (void)unused;
+    tell_sources();
     tc_process_before_fork();
     Py_RETURN_NONE;
 }
@@ -407,7 +438,7 @@ static PyObject *leave_stream(PyObject *self, PyObject *unused)
     return PyBool_FromLong(tc_variables_leave_stream(tc_thread_current()));
 }
 
-/* digest(bytes, dtype, shape): as of tensors */
+/* digest(bytes, dtype, shape): as of tensors; without a dtype that of the bytes alone */
 static PyObject *digest(PyObject *self, PyObject *args)
 {
     const char *data, *dtype;
@@ -417,12 +448,12 @@ static PyObject *digest(PyObject *self, PyObject *args)
     size_t n = 0;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "y#sO!", &data, &size, &dtype, &PyTuple_Type, &dims))
+    if (!PyArg_ParseTuple(args, "y#zO!", &data, &size, &dtype, &PyTuple_Type, &dims))
         return NULL;
     for (; n < TC_MAX_DIMS && (Py_ssize_t)n < PyTuple_GET_SIZE(dims); n++)
         shape[n] = PyLong_AsLongLong(PyTuple_GET_ITEM(dims, (Py_ssize_t)n));
     return PyLong_FromUnsignedLongLong(
-        tc_digest(data, (size_t)size, tc_digest_seed(dtype, shape, n)));
+        tc_digest(data, (size_t)size, dtype ? tc_digest_seed(dtype, shape, n) : 0));
 }
 
 static PyMethodDef methods[] = {
@@ -441,6 +472,7 @@ static PyMethodDef methods[] = {
     {"set_torch",      set_torch,      METH_O,       NULL},
     {"set_dynamo",     set_dynamo,     METH_O,       NULL},
     {"note",           note,           METH_VARARGS, NULL},
+    {"put",            put,            METH_O,       NULL},
     {"failed",         failed,         METH_O,       NULL},
     {"annotate",       annotate,       METH_O,       NULL},
     {"optimizer_born", optimizer_born, METH_O,       NULL},

@@ -13,6 +13,7 @@
 struct file {
     char *owner; /* a package's name, "user", or NULL for a file that is looked through */
     char *path;  /* as a person at the job's terminal would type it; NULL unless it is the user's */
+    bool is_told; /* its source has a record, or is to have none */
 };
 
 static TC_VEC(struct file) files;
@@ -61,6 +62,20 @@ static const struct file *file_of(const PyCodeObject *code, PyFrameObject *frame
     if (!tc_map_get(&by_name, (uint64_t)(uintptr_t)code->co_filename, &index))
         index = ask(code->co_filename, frame);
     return &files.items[index];
+}
+
+/* The record of its source stands before the first that names the file. */
+static void tell_source(const struct file *file, const PyCodeObject *code, PyFrameObject *frame)
+{
+    const size_t index = (size_t)(file - files.items); /* the policy may lead here again */
+    PyObject *scope = globals_of(frame);
+    PyObject *told = tc_policy_call("tell_source", "(OsO)", code->co_filename, file->path, scope);
+
+    Py_DECREF(scope);
+    if (!told)
+        tc_agent_failed(NULL, "source");
+    Py_XDECREF(told);
+    files.items[index].is_told = true;
 }
 
 /* From torch 2.15 on what it puts around a function of the user's is called as the decorator:
@@ -136,13 +151,16 @@ static bool visit(struct walk *walk, PyFrameObject *frame)
 {
     PyCodeObject *code = PyFrame_GetCode(frame);
     const struct file *file = file_of(code, frame);
+    const char *path = file->path; /* stays, wherever the file moves to */
 
     if (file->owner && !walk->has_by && (file->path || !passes_on(code))) {
         add_by(walk->out, file->owner);
         walk->has_by = true;
     }
-    if (file->path)
-        add_user(walk, file->path, PyFrame_GetLineNumber(frame));
+    if (path && !file->is_told)
+        tell_source(file, code, frame);
+    if (path)
+        add_user(walk, path, PyFrame_GetLineNumber(frame));
     Py_DECREF(code);
     return walk->n_lines && walk->n_lines >= tc_agent.stack_depth;
 }
@@ -207,12 +225,15 @@ static struct caller ask_caller(PyCodeObject *code, PyFrameObject *frame, int in
     const struct file *file = file_of(code, frame);
     struct caller caller = {code, instruction, file->path || (file->owner && !passes_on(code)),
                             NULL};
+    const char *path = file->path;
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    if (!file->path)
+    if (!path)
         return caller;
+    if (!file->is_told)
+        tell_source(file, code, frame);
     tc_strbuf_adds(&text, ",\"at\":");
-    add_line(&text, file->path, PyFrame_GetLineNumber(frame));
+    add_line(&text, path, PyFrame_GetLineNumber(frame));
     caller.text = tc_strdup(text.text);
     tc_strbuf_release(&text);
     return caller;

@@ -35,7 +35,7 @@ def _chain(node):
     return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else None
 
 
-def _parse(source):
+def parse(source):
     """What Python warns of in a source it has said when it compiled it. Its filters are left alone: to change them, and to change
     them back, lets what was said once be said again."""
     warnings = sys.modules.get("warnings")
@@ -66,7 +66,7 @@ def _read(source, imports):
     Returns: ({dotted path that is named}, {name of a method that is called})
     """
     chains, methods, inner = [], set(), set()
-    for node in ast.walk(_parse(source)):
+    for node in ast.walk(parse(source)):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             imports.update(_bindings(node))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):

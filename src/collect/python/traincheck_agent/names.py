@@ -8,7 +8,7 @@ from . import owners
 from .signature import readable
 
 
-def _cell(path):
+def cell_of(path):
     """What IPython's own tracebacks call a cell of a notebook, "In[2]"; None for other files."""
     try:
         return sys.modules["IPython"].get_ipython().compile.format_code_name(path)[1]
@@ -29,7 +29,7 @@ def place_of_file(path, scope):
     owner = owners.owner_of(path, scope)
     if owner != "user":
         return owner, None
-    shown = _cell(path) or (path if path.startswith("<") else None)
+    shown = cell_of(path) or (path if path.startswith("<") else None)
     if shown:
         return owner, readable(shown)
     return owner, readable(owners.absolute(path).removeprefix(owners.START.rstrip(os.sep) + os.sep))

@@ -5,7 +5,7 @@ import sys
 import types
 
 import _traincheck_agent as agent
-from . import install, named, names, owners, settings, signature, withheld
+from . import install, named, names, owners, settings, signature, sources, withheld
 
 MAX_FUNCTIONS = 400  # a script that defines more is a library
 MAX_NAMES = 500  # objects whose names are looked for, and as many tensors and arrays, of which each step makes new ones
@@ -112,6 +112,7 @@ def imported(name):
     if is_own:
         _modules[name] = frozenset()
         named.leave_out(name)
+        install.attempt(name, sources.imported, module)
     if "torch" in sys.modules:
         named.find(name.partition(".")[0])
         if is_own:
@@ -131,6 +132,7 @@ def start():
     main = sys.modules.get("__main__")
     if main is not None and _is_own(main):
         _modules["__main__"] = frozenset()
+        install.attempt("__main__", sources.imported, main)
         agent.watch(vars(main))
     look()
 

@@ -3,12 +3,13 @@
 import sys
 
 import _traincheck_agent as agent
-from . import annotations, classes, install, own, plan, process, relied, settings, table
+from . import annotations, classes, install, own, plan, process, relied, settings, sources, table
 from .classes import describe as describe_class
 from .device import architecture, compiler_paths, driver_paths, has_come, join_streams, leave_stream, look, stream_of, wait_for
 from .names import name_in_module, name_of_root as name_of_object, place_of_file
 from .own import look as look_at_own, name_of as name_of_operand
 from .process import ending, open_trace
+from .sources import tell as tell_source, tell_kept as before_fork
 from .values import as_double, autocast_json, content, found_inf, name_of_root, numpy_json, placement_json, scaler_settings, shield
 
 _PACKAGES = {row.owner.split(".")[0] for row in table.TABLE} - {"torch"}
@@ -152,6 +153,7 @@ def start():
     if plan.is_asked():
         return plan.start()
     process.start()
+    install.attempt("sources", sources.start)
     agent.set_sampling(settings.number("sampling_interval"), settings.number("warm_up_steps"))
     annotations.serve()
     importlib = sys.modules["_frozen_importlib"]

@@ -13,6 +13,7 @@ from .withheld import is_secret
 
 _role = "main"
 _rank = None
+at_end = []  # what is called before the last records
 
 
 def _packages():
@@ -38,14 +39,14 @@ def rank_and_world():
         return None, None
 
 
-_MASK = "***"
+MASK = "***"
 
 
-def _without_user(argument):
+def without_user(argument):
     """https://user:password@host"""
     scheme, mark, rest = argument.partition("://")
     user, at, host = rest.partition("/")[0].rpartition("@")
-    return scheme + mark + _MASK + at + rest[len(user) + 1:] if at else argument
+    return scheme + mark + MASK + at + rest[len(user) + 1:] if at else argument
 
 
 def _masked(argv):
@@ -54,11 +55,11 @@ def _masked(argv):
     for argument in argv:
         name, equals, _ = argument.partition("=")
         if hide and not argument.startswith("--"):
-            argument = _MASK
+            argument = MASK
         elif equals and is_secret(name):
-            argument = name + "=" + _MASK
+            argument = name + "=" + MASK
         else:
-            argument = _without_user(argument)
+            argument = without_user(argument)
         hide = not equals and name.startswith("-") and is_secret(name)
         masked.append(argument)
     return masked
@@ -149,6 +150,8 @@ def _leaving():
     for path in settings.many("extra") if agent.has_file() else ():
         if install.is_missing(path):
             agent.failed(f"{path} of --apis is no function that was met")
+    for tell in at_end:
+        tell()
     agent.finish_windows()
 
 
