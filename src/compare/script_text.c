@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * script_text.c - sources as lines, paired by name and by what they say
+ */
+#include "compare/script_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/hash.h"
+#include "compare/diff.h"
+
+/* Files that have no name in common are one file where so large a part of their lines is the same.
+ */
+#define SAME_FILE 0.5
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+static size_t n_lines_of(const char *text, size_t size)
+{
+    size_t n = size && text[size - 1] != '\n';
+
+    for (size_t i = 0; i < size; i++)
+        n += text[i] == '\n';
+    return n;
+}
+
+static uint32_t number_of(const char *text, size_t size)
+{
+    while (size && strchr(" \t\r", text[size - 1]))
+        size--;
+    return (uint32_t)tc_hash64(text, size, 0);
+}
+
+static void split(struct tc_scripts *scripts, struct tc_script *script, const char *text,
+                  size_t size)
+{
+    size_t begin = 0;
+
+    script->n_lines = n_lines_of(text, size);
+    script->lines = tc_arena_alloc(&scripts->arena, (script->n_lines + 1) * sizeof(*script->lines));
+    for (size_t i = 0; i < script->n_lines; i++) {
+        const char *end = memchr(text + begin, '\n', size - begin);
+        size_t n = end ? (size_t)(end - text) - begin : size - begin;
+        script->lines[i] =
+            (struct tc_script_line){text + begin, (uint32_t)n, number_of(text + begin, n)};
+        begin += n + 1;
+    }
+}
+
+void tc_scripts_add(struct tc_scripts *scripts, const struct tc_record *record)
+{
+    struct tc_script *script = tc_scripts_find(scripts, record->at.text, record->at.size);
+
+    if (script && (script->lines || !record->text.text))
+        return;
+    if (!script) {
+        script = tc_arena_zalloc(&scripts->arena, sizeof(*script));
+        tc_vec_push(&scripts->items, script);
+    }
+    script->at = tc_arena_text(&scripts->arena, record->at.text, record->at.size);
+    script->digest = tc_arena_text(&scripts->arena, record->digest.text ? record->digest.text : "",
+                                   record->digest.size);
+    if (record->text.text)
+        split(scripts, script, tc_arena_text(&scripts->arena, record->text.text, record->text.size),
+              record->text.size);
+}
+
+void tc_scripts_release(struct tc_scripts *scripts)
+{
+    for (size_t i = 0; i < scripts->items.n; i++)
+        tc_free(scripts->items.items[i]->match);
+    tc_vec_release(&scripts->items);
+    tc_arena_release(&scripts->arena);
+}
+
+struct tc_script *tc_scripts_find(const struct tc_scripts *scripts, const char *at, size_t size)
+{
+    for (size_t i = 0; i < scripts->items.n; i++) {
+        struct tc_script *script = scripts->items.items[i];
+        if (!strncmp(script->at, at, size) && !script->at[size])
+            return script;
+    }
+    return NULL;
+}
+
+size_t tc_place_split(const char *at, size_t *line)
+{
+    const char *colon = strrchr(at, ':');
+    char *end;
+
+    *line = 0;
+    if (!colon || colon == at || colon[1] < '0' || colon[1] > '9')
+        return 0;
+    *line = strtoul(colon + 1, &end, 10);
+    return *end || !*line ? 0 : (size_t)(colon - at);
+}
+
+/* ---- pairing ------------------------------------------------------------------------------- */
+
+static void diff_lines(const struct tc_script *a, const struct tc_script *b, size_t *match)
+{
+    uint32_t *numbers = tc_malloc((a->n_lines + b->n_lines + 1) * sizeof(*numbers));
+
+    for (size_t i = 0; i < a->n_lines; i++)
+        numbers[i] = a->lines[i].number;
+    for (size_t i = 0; i < b->n_lines; i++)
+        numbers[a->n_lines + i] = b->lines[i].number;
+    tc_diff(numbers, a->n_lines, numbers + a->n_lines, b->n_lines, match);
+    tc_free(numbers);
+}
+
+static void turn(const size_t *match, size_t n, size_t *other, size_t n_other)
+{
+    for (size_t i = 0; i < n_other; i++)
+        other[i] = TC_UNMATCHED;
+    for (size_t i = 0; i < n; i++)
+        if (match[i] != TC_UNMATCHED)
+            other[match[i]] = i;
+}
+
+static void pair(struct tc_script *a, struct tc_script *b)
+{
+    a->other = b;
+    b->other = a;
+    if (!a->lines || !b->lines)
+        return;
+    a->match = tc_malloc((a->n_lines + 1) * sizeof(*a->match));
+    b->match = tc_malloc((b->n_lines + 1) * sizeof(*b->match));
+    diff_lines(a, b, a->match);
+    turn(a->match, a->n_lines, b->match, b->n_lines);
+}
+
+static bool is_same_name(const struct tc_script *a, const struct tc_script *b)
+{
+    return !strcmp(a->at, b->at);
+}
+
+static bool is_same_base(const struct tc_script *a, const struct tc_script *b)
+{
+    return !strcmp(tc_fs_base(a->at), tc_fs_base(b->at));
+}
+
+static bool is_alike(const struct tc_script *a, const struct tc_script *b)
+{
+    if (!a->lines || !b->lines || !a->n_lines || !b->n_lines)
+        return false;
+    size_t *match = tc_malloc(a->n_lines * sizeof(*match)), n = 0;
+
+    diff_lines(a, b, match);
+    for (size_t i = 0; i < a->n_lines; i++)
+        n += match[i] != TC_UNMATCHED;
+    tc_free(match);
+    return 2 * (double)n >= SAME_FILE * (double)(a->n_lines + b->n_lines);
+}
+
+static void pair_where(struct tc_scripts *a, struct tc_scripts *b,
+                       bool (*is_same)(const struct tc_script *, const struct tc_script *))
+{
+    for (size_t i = 0; i < a->items.n; i++)
+        for (size_t k = 0; k < b->items.n && !a->items.items[i]->other; k++)
+            if (!b->items.items[k]->other && is_same(a->items.items[i], b->items.items[k]))
+                pair(a->items.items[i], b->items.items[k]);
+}
+
+void tc_scripts_pair(struct tc_scripts *a, struct tc_scripts *b)
+{
+    pair_where(a, b, is_same_name);
+    pair_where(a, b, is_same_base);
+    if (a->items.n && b->items.n && !a->items.items[0]->other && !b->items.items[0]->other)
+        pair(a->items.items[0], b->items.items[0]); /* the program itself is told first */
+    pair_where(a, b, is_alike);
+}
+
+void tc_scripts_unpair(struct tc_scripts *a)
+{
+    for (size_t i = 0; i < a->items.n; i++) {
+        tc_free(a->items.items[i]->match);
+        a->items.items[i]->match = NULL;
+        a->items.items[i]->other = NULL;
+    }
+}
+
+size_t tc_script_n_changed(const struct tc_script *script)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; script->match && i < script->n_lines; i++)
+        n += script->match[i] == TC_UNMATCHED;
+    return n;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * script_text.h - the sources of two runs, and which line of one is which of the other
+ *
+ * Sources come from the `source` records of traces. A file of one run is that of the other that has
+ * the same name, else the same name without its folders, else both are the program that was
+ * started, else most lines are the same.
+ */
+#ifndef TC_COMPARE_SCRIPT_TEXT_H
+#define TC_COMPARE_SCRIPT_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include <traincheck/record.h>
+
+struct tc_script_line {
+    const char *text; /* not terminated, without its newline */
+    uint32_t size;
+    uint32_t number; /* equal for equal lines, blanks at the end left out */
+};
+
+struct tc_script {
+    const char *at; /* as calls name it: "examples/train.py" */
+    const char *digest;
+    struct tc_script_line *lines; /* NULL where the trace has no text */
+    size_t n_lines;
+    struct tc_script *other; /* the same file of the other run; NULL: there is none */
+    size_t *match;           /* line of this, from 0, to that of other, or TC_UNMATCHED */
+};
+
+/* The sources of a run, in the order in which they are told. All zero to begin with. */
+struct tc_scripts {
+    struct tc_arena arena;
+    TC_VEC(struct tc_script *) items;
+};
+
+/* A `source` record. What was told before is told once. */
+void tc_scripts_add(struct tc_scripts *scripts, const struct tc_record *record);
+void tc_scripts_release(struct tc_scripts *scripts);
+
+/* Pair the files of two runs and their lines, in both directions. */
+void tc_scripts_pair(struct tc_scripts *a, struct tc_scripts *b);
+/* Undo that, for the scripts of a. */
+void tc_scripts_unpair(struct tc_scripts *a);
+
+/* The file of that name, size bytes; NULL if none was told. */
+struct tc_script *tc_scripts_find(const struct tc_scripts *scripts, const char *at, size_t size);
+
+/* "train.py:16": how many bytes the name has, and the line, from 1; 0 bytes where it names none. */
+size_t tc_place_split(const char *at, size_t *line);
+
+/* Lines of the file that the other run's file does not have. */
+size_t tc_script_n_changed(const struct tc_script *script);
+
+#endif /* TC_COMPARE_SCRIPT_TEXT_H */
