@@ -24,14 +24,15 @@ USES |= {
     # The Python tool names arguments by the signatures of torch, wherever it speaks of them.
     "python_tool": CORE + ["import/torch_apis.h"],
     "fact": CORE,
+    "compare": ["base", "trace", "replay"],
     "infer": CORE + ["fact"],
     "check": CORE,
     "plan": ["base", "trace"],
-    "report": CORE + ["infer", "check", "plan"],
+    "report": CORE + ["compare", "infer", "check", "plan"],
     "online": ["base", "trace", "check", "report"],
     "cli": ["base"],
     "collect": ["base", "trace", "relation/interest.h"],
-    "tools": CORE + ["infer", "check", "plan", "report", "online", "cli", "collect", "import"],
+    "tools": CORE + ["compare", "infer", "check", "plan", "report", "online", "cli", "collect", "import"],
 }
 # The rooms of the agent: each may include those before it. Beside them stands what all of them share, and needs none.
 AGENT = "collect/agent/"
@@ -40,7 +41,7 @@ ROOMS = ["torch", "look", "say", "hook"]
 PUBLIC = {
     "error": "base", "export": "base", "version": "base", "value": "trace", "record": "trace", "trace": "trace",
     "event": "replay", "invariant": "invariant", "relation": "relation", "infer": "infer",
-    "check": "check", "plan": "plan", "report": "report", "online": "online",
+    "check": "check", "compare": "compare", "plan": "plan", "report": "report", "online": "online",
 }
 DOORS = {
     r"cjson/|cJSON": ["src/base/json.c"],

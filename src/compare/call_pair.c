@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call_pair.c - leaves of two calls, or two variables, side by side
+ */
+#include "compare/call_pair.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/strbuf.h"
+#include "compare/diff.h"
+#include "replay/symbols.h"
+
+/* Texts of values are cut at so many bytes. */
+#define MAX_TEXT 120
+
+/* Rounding of another order of summation, and what a few steps make of it. */
+#define NEAR 1e-3
+
+/* What a comparison of leaves found. */
+struct found {
+    bool has_argument; /* an argument, or a number */
+    bool has_content;
+};
+
+/* Where the leaves stand. */
+struct place {
+    uint32_t site_a, site_b;
+    tc_sym name; /* of a variable; TC_SYM_EMPTY: leaves of a call */
+};
+
+static bool has_parted(const struct tc_pair_state *s)
+{
+    return s->pair->parted_order != UINT64_MAX;
+}
+
+static void part(struct tc_pair_state *s)
+{
+    if (has_parted(s))
+        return;
+    s->pair->parted_order = s->order;
+    s->pair->parted_steps = s->pair->n_step_windows;
+    s->pair->parted_step = s->window_b->step;
+}
+
+/* ---- one difference ------------------------------------------------------------------------ */
+
+static const char *text_of(struct tc_pair_state *s, const struct tc_value *v)
+{
+    char text[MAX_TEXT + 1];
+
+    if (!v)
+        return NULL;
+    size_t size = tc_value_json(v, text, sizeof(text));
+    if (size > MAX_TEXT)
+        memcpy(text + MAX_TEXT - 3, "...", 3);
+    return tc_arena_text(&s->out->arena, text, size < MAX_TEXT ? size : MAX_TEXT);
+}
+
+static tc_sym full_path(struct tc_pair_state *s, const struct place *place, tc_sym path)
+{
+    struct tc_strtab *symbols = s->comparison->symbols;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    tc_sym sym;
+
+    if (place->name == TC_SYM_EMPTY)
+        return path;
+    tc_strbuf_addf(&text, "%s.%s", tc_strtab_text(symbols, place->name),
+                   tc_strtab_text(symbols, path));
+    sym = tc_strtab_intern(symbols, text.text, text.size);
+    tc_strbuf_release(&text);
+    return sym;
+}
+
+static struct tc_difference *add(struct tc_pair_state *s, const struct place *place,
+                                 enum tc_difference_kind kind, const struct tc_leaf *a,
+                                 const struct tc_leaf *b)
+{
+    bool is_first;
+    const struct tc_difference seen = {
+        .kind = kind,
+        .what = TC_IS_OTHER,
+        .site_a = place->site_a,
+        .site_b = place->site_b,
+        .path = full_path(s, place, (a ? a : b)->path),
+        .rank = s->pair->rank,
+        .is_worker = s->pair->is_worker,
+        .step = s->window_b->step,
+        .stage = s->window_b->stage,
+        .order = s->order,
+        .window = s->window_b->number,
+        .steps_before = s->pair->n_step_windows,
+        .is_after = has_parted(s),
+        .is_number = (a ? a : b)->kind == TC_LEAF_NUMBER,
+        .hash_a = a ? a->hash : 0,
+        .hash_b = b ? b->hash : 0,
+    };
+    struct tc_difference *d = tc_differences_add(s->out, &seen, &is_first);
+
+    if (d && is_first) {
+        d->was = text_of(s, a ? a->value : NULL);
+        d->is = text_of(s, b ? b->value : NULL);
+    }
+    return d;
+}
+
+/* ---- leaves -------------------------------------------------------------------------------- */
+
+typedef void leaf_fn(struct tc_pair_state *s, const struct place *place, const struct tc_leaf *a,
+                     const struct tc_leaf *b);
+
+static const struct tc_leaf *ahead(const struct tc_leaves *leaves, size_t from, tc_sym path)
+{
+    for (size_t i = from; i < leaves->n; i++)
+        if (leaves->items[i].path == path)
+            return &leaves->items[i];
+    return NULL;
+}
+
+/* What a call writes into may hold anything: memory that torch.empty() gave has no content yet. */
+static bool is_unfilled(const struct tc_pair_state *s, const struct tc_leaf *leaf)
+{
+    uint64_t one;
+
+    return leaf->is_receiver && tc_map_get(&s->unfilled, (uint64_t)leaf->tensor, &one);
+}
+
+static void compare_leaf(struct tc_pair_state *s, const struct place *place, leaf_fn *tell,
+                         const struct tc_leaf *a, const struct tc_leaf *b, struct found *found)
+{
+    const enum tc_leaf_kind kind = (a ? a : b)->kind;
+
+    if (a && b && a->hash == b->hash)
+        return;
+    /* What is told of content depends on what was recorded. */
+    if (kind == TC_LEAF_CONTENT && (!a || !b || is_unfilled(s, b)))
+        return;
+    *(kind == TC_LEAF_CONTENT ? &found->has_content : &found->has_argument) = true;
+    if (tell)
+        tell(s, place, a, b);
+}
+
+/* tell, if not NULL, is called for each leaf that differs, in order. */
+static struct found compare_leaves(struct tc_pair_state *s, const struct place *place,
+                                   leaf_fn *tell)
+{
+    const struct tc_leaves *a = &s->leaves_a, *b = &s->leaves_b;
+    struct found found = {false, false};
+    size_t i = 0, k = 0;
+
+    while (i < a->n || k < b->n) {
+        const struct tc_leaf *x = i < a->n ? &a->items[i] : NULL;
+        const struct tc_leaf *y = k < b->n ? &b->items[k] : NULL;
+        if (x && y && x->path == y->path) {
+            compare_leaf(s, place, tell, x, y, &found);
+            i++;
+            k++;
+        } else if (x && !ahead(b, k, x->path)) {
+            compare_leaf(s, place, tell, x, NULL, &found);
+            i++;
+        } else {
+            compare_leaf(s, place, tell, NULL, y, &found);
+            k++;
+        }
+    }
+    return found;
+}
+
+/* ---- how near numbers are ------------------------------------------------------------------ */
+
+static void note_closeness(struct tc_pair_state *s, const struct tc_leaf *a,
+                           const struct tc_leaf *b)
+{
+    struct tc_closeness *c = &s->comparison->closeness;
+    double x, y;
+
+    if (s->is_healthy || !a || !b || !tc_value_number(a->value, &x) ||
+        !tc_value_number(b->value, &y) || !isfinite(x) || !isfinite(y))
+        return;
+    const double most = fmax(fabs(x), fabs(y)), relative = most > 0 ? fabs(x - y) / most : 0;
+    c->worst = fmax(c->worst, relative);
+    if (relative > NEAR)
+        c->is_far = true;
+    if (!c->is_far)
+        c->near_until = s->window_b->step;
+}
+
+/* ---- calls --------------------------------------------------------------------------------- */
+
+static const struct tc_call_site *site_of(const struct tc_pair_state *s, uint32_t site)
+{
+    return &s->comparison->sites.items.items[site];
+}
+
+/* Of the leaves of the run's result: which tensors came without content. */
+static void note_results(struct tc_pair_state *s)
+{
+    for (size_t i = 0; i < s->leaves_b.n; i++)
+        if (s->leaves_b.items[i].tensor != TC_NONE) {
+            if (s->leaves_b.items[i].kind == TC_LEAF_CONTENT)
+                tc_map_remove(&s->unfilled, (uint64_t)s->leaves_b.items[i].tensor);
+            else
+                tc_map_put(&s->unfilled, (uint64_t)s->leaves_b.items[i].tensor, 1);
+        }
+}
+
+/* An operand. Content that differs is where values are seen to part, if they have not. */
+static void tell_input(struct tc_pair_state *s, const struct place *place, const struct tc_leaf *a,
+                       const struct tc_leaf *b)
+{
+    const struct tc_call_site *site = site_of(s, place->site_a);
+    const enum tc_leaf_kind kind = (a ? a : b)->kind;
+    struct tc_difference *d;
+
+    if (kind != TC_LEAF_CONTENT) {
+        const bool is_seed = site->role == TC_ROLE_SEED;
+        d = add(s, place, is_seed ? TC_DIFFERENCE_DRAWS : TC_DIFFERENCE_ARGUMENTS, a, b);
+        if (d)
+            d->is_seed = is_seed;
+        return;
+    }
+    if (site->role == TC_ROLE_FORWARD && site->is_user)
+        add(s, place, TC_DIFFERENCE_DATA, a, b);
+    else if (!has_parted(s))
+        add(s, place, TC_DIFFERENCE_RESULTS, a, b);
+}
+
+static bool is_draw(const struct tc_pair_state *s, const struct tc_call_site *site)
+{
+    if (site->role == TC_ROLE_DRAW || site->role == TC_ROLE_SEED || site->role == TC_ROLE_INIT)
+        return true;
+    for (size_t i = 0; i < s->leaves_a.n; i++)
+        if (s->leaves_a.items[i].kind == TC_LEAF_CONTENT)
+            return false;
+    return !s->leaves_a.has_unknown && site->role == TC_ROLE_FUNCTION;
+}
+
+static void tell_draw(struct tc_pair_state *s, const struct place *place, const struct tc_leaf *a,
+                      const struct tc_leaf *b)
+{
+    add(s, place, TC_DIFFERENCE_DRAWS, a, b);
+}
+
+static void tell_batch(struct tc_pair_state *s, const struct place *place, const struct tc_leaf *a,
+                       const struct tc_leaf *b)
+{
+    add(s, place, TC_DIFFERENCE_DATA, a, b);
+}
+
+/* Equal operands give another result. */
+static void tell_result(struct tc_pair_state *s, const struct place *place, const struct tc_leaf *a,
+                        const struct tc_leaf *b)
+{
+    struct tc_difference *d = add(s, place, TC_DIFFERENCE_RESULTS, a, b);
+
+    note_closeness(s, a, b);
+    if (d)
+        d->has_equal_operands = true;
+}
+
+/* A result of which it is not known whether its operands were equal: told where it is the first
+ * value that differs. */
+static void tell_value(struct tc_pair_state *s, const struct place *place, const struct tc_leaf *a,
+                       const struct tc_leaf *b)
+{
+    const struct tc_leaf *leaf = a ? a : b;
+
+    note_closeness(s, a, b);
+    if (!has_parted(s) && leaf->kind == TC_LEAF_CONTENT)
+        add(s, place, TC_DIFFERENCE_RESULTS, a, b);
+}
+
+struct tc_call_pair tc_call_pair_begin(struct tc_pair_state *s, const struct tc_course_call *a,
+                                       const struct tc_course_call *b)
+{
+    const struct place place = {a->site, b->site, TC_SYM_EMPTY};
+
+    tc_leaves_of_call(&s->comparison->reader, a->begin, &s->leaves_a);
+    tc_leaves_of_call(&s->comparison->reader, b->begin, &s->leaves_b);
+    struct found inputs = compare_leaves(s, &place, tell_input);
+    if (inputs.has_content)
+        part(s);
+    return (struct tc_call_pair){
+        .a = a,
+        .b = b,
+        .is_equal = !inputs.has_argument && !inputs.has_content && !s->leaves_a.has_unknown &&
+                    !s->leaves_b.has_unknown,
+        .is_draw = is_draw(s, site_of(s, a->site)),
+    };
+}
+
+void tc_call_pair_end(struct tc_pair_state *s, const struct tc_call_pair *pair)
+{
+    const struct place place = {pair->a->site, pair->b->site, TC_SYM_EMPTY};
+    const bool is_data = site_of(s, pair->a->site)->role == TC_ROLE_DATA;
+    leaf_fn *tell = is_data          ? tell_batch
+                    : pair->is_draw  ? tell_draw
+                    : pair->is_equal ? tell_result
+                                     : tell_value;
+
+    if (!pair->a->end || !pair->b->end)
+        return;
+    tc_leaves_of_end(&s->comparison->reader, pair->a->end, &s->leaves_a);
+    tc_leaves_of_end(&s->comparison->reader, pair->b->end, &s->leaves_b);
+    if (compare_leaves(s, &place, tell).has_content)
+        part(s);
+    note_results(s);
+}
+
+/* ---- variables ----------------------------------------------------------------------------- */
+
+/* The site of the call in which a variable changed. */
+static uint32_t cause_of(const struct tc_course_window *window, const struct tc_course_variable *v)
+{
+    return v->cause == TC_NO_CALL ? TC_NO_SITE : window->calls.items[v->cause].site;
+}
+
+static bool has_data(const struct tc_course_variable *v)
+{
+    return tc_value_get(v->record->attrs, "data") != NULL;
+}
+
+static void tell_new_variable(struct tc_pair_state *s, const struct place *place,
+                              const struct tc_leaf *a, const struct tc_leaf *b)
+{
+    const bool is_content = (a ? a : b)->kind == TC_LEAF_CONTENT;
+
+    add(s, place, is_content ? TC_DIFFERENCE_WEIGHTS : TC_DIFFERENCE_ARGUMENTS, a, b);
+}
+
+static void tell_variable(struct tc_pair_state *s, const struct place *place,
+                          const struct tc_leaf *a, const struct tc_leaf *b)
+{
+    const bool is_content = (a ? a : b)->kind == TC_LEAF_CONTENT;
+
+    add(s, place, is_content ? TC_DIFFERENCE_VARIABLES : TC_DIFFERENCE_ARGUMENTS, a, b);
+}
+
+static void compare_variable(struct tc_pair_state *s, const struct tc_course_variable *a,
+                             const struct tc_course_variable *b)
+{
+    const struct place place = {cause_of(s->window_a, a), cause_of(s->window_b, b), a->name};
+
+    s->order++;
+    tc_leaves_of_variable(&s->comparison->reader, a->record, &s->leaves_a);
+    tc_leaves_of_variable(&s->comparison->reader, b->record, &s->leaves_b);
+    s->comparison->has_values |= has_data(a) && has_data(b);
+    leaf_fn *tell = a->is_new && b->is_new ? tell_new_variable : tell_variable;
+    if (compare_leaves(s, &place, tell).has_content)
+        part(s);
+}
+
+/* A variable that one of the runs changes alone, or has alone. */
+static void tell_alone(struct tc_pair_state *s, const struct tc_course_variable *v, bool is_a)
+{
+    const uint32_t cause = cause_of(is_a ? s->window_a : s->window_b, v);
+    bool is_first;
+    const struct tc_difference seen = {
+        .kind = TC_DIFFERENCE_VARIABLES,
+        .what = v->is_new ? is_a ? TC_IS_MISSING : TC_IS_NEW : TC_IS_KEPT,
+        .site_a = is_a ? cause : TC_NO_SITE,
+        .site_b = is_a ? TC_NO_SITE : cause,
+        .path = v->name,
+        .rank = s->pair->rank,
+        .is_worker = s->pair->is_worker,
+        .step = s->window_b->step,
+        .stage = s->window_b->stage,
+        .order = ++s->order,
+        .window = s->window_b->number,
+        .steps_before = s->pair->n_step_windows,
+        .is_after = has_parted(s),
+    };
+
+    if (!has_data(v))
+        return;
+    tc_differences_add(s->out, &seen, &is_first);
+    part(s);
+}
+
+/* The how-manieth record of a variable in its window. */
+static uint64_t key_of(struct tc_map *counts, tc_sym name)
+{
+    bool is_new;
+    uint64_t *count = tc_map_at(counts, name, &is_new);
+
+    return tc_hash_mix(name, ++*count, 1);
+}
+
+static tc_sym name_in_a(const struct tc_pair_state *s, tc_sym name)
+{
+    uint64_t renamed;
+
+    return tc_map_get(&s->renamed, name, &renamed) ? (tc_sym)renamed : name;
+}
+
+static bool is_alike(const struct tc_course_variable *a, const struct tc_course_variable *b)
+{
+    char x[64], y[64];
+
+    if (!a->is_new || !b->is_new || a->kind != b->kind)
+        return false;
+    const struct tc_value *shape_a = tc_value_get(a->record->attrs, "shape");
+    const struct tc_value *shape_b = tc_value_get(b->record->attrs, "shape");
+    if (!shape_a || !shape_b)
+        return shape_a == shape_b;
+    tc_value_json(shape_a, x, sizeof(x));
+    tc_value_json(shape_b, y, sizeof(y));
+    return !strcmp(x, y);
+}
+
+/* New variables without a like of their name: one after the other, where kind and shape are equal.
+ */
+static void match_renamed(struct tc_pair_state *s, size_t *like)
+{
+    const struct tc_course_window *a = s->window_a, *b = s->window_b;
+    bool *is_taken = tc_calloc(a->variables.n + 1, sizeof(*is_taken));
+
+    for (size_t k = 0; k < b->variables.n; k++)
+        if (like[k] != TC_UNMATCHED)
+            is_taken[like[k]] = true;
+    for (size_t k = 0, i = 0; k < b->variables.n; k++) {
+        if (like[k] != TC_UNMATCHED || !b->variables.items[k].is_new)
+            continue;
+        size_t found = i;
+        while (found < a->variables.n &&
+               (is_taken[found] || !is_alike(&a->variables.items[found], &b->variables.items[k])))
+            found++;
+        if (found == a->variables.n)
+            continue;
+        like[k] = found;
+        i = found + 1;
+        tc_map_put(&s->renamed, b->variables.items[k].name, a->variables.items[found].name);
+    }
+    tc_free(is_taken);
+}
+
+/* like[k]: which record of a that of b is. */
+static void match_variables(struct tc_pair_state *s, size_t *like)
+{
+    struct tc_map by_key = TC_MAP_INIT, counts = TC_MAP_INIT;
+    uint64_t i;
+
+    for (i = 0; i < s->window_a->variables.n; i++)
+        tc_map_put(&by_key, key_of(&counts, s->window_a->variables.items[i].name), i);
+    tc_map_clear(&counts);
+    for (size_t k = 0; k < s->window_b->variables.n; k++) {
+        const tc_sym name = name_in_a(s, s->window_b->variables.items[k].name);
+        like[k] = tc_map_get(&by_key, key_of(&counts, name), &i) ? (size_t)i : TC_UNMATCHED;
+    }
+    tc_map_release(&by_key);
+    tc_map_release(&counts);
+    match_renamed(s, like);
+}
+
+void tc_variables_compare(struct tc_pair_state *s)
+{
+    const size_t n_a = s->window_a->variables.n, n_b = s->window_b->variables.n;
+    size_t *like = tc_malloc((n_b + 1) * sizeof(*like));
+    bool *has_like = tc_calloc(n_a + 1, sizeof(*has_like));
+
+    match_variables(s, like);
+    for (size_t k = 0; k < n_b; k++) {
+        const struct tc_course_variable *b = &s->window_b->variables.items[k];
+        if (like[k] == TC_UNMATCHED) {
+            tell_alone(s, b, false);
+            continue;
+        }
+        has_like[like[k]] = true;
+        compare_variable(s, &s->window_a->variables.items[like[k]], b);
+    }
+    for (size_t i = 0; i < n_a; i++)
+        if (!has_like[i])
+            tell_alone(s, &s->window_a->variables.items[i], true);
+    tc_free(like);
+    tc_free(has_like);
+}

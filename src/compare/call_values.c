@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compare/call_values.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/strbuf.h"
+
+/* What members of a value mean to a comparison, by the trace format. */
+static const struct meaning {
+    const char *key;
+    enum {
+        IS_CHANCE, /* another in each run, or a name of the script's */
+        IS_CONTENT
+    } is;
+} meanings[] = {
+    {"id",       IS_CHANCE },
+    {"name",     IS_CHANCE },
+    {"pid",      IS_CHANCE },
+    {"port",     IS_CHANCE },
+    {"host",     IS_CHANCE },
+    {"addr",     IS_CHANCE },
+    {"store",    IS_CHANCE },
+    {"digest",   IS_CONTENT},
+    {"rows",     IS_CONTENT},
+    {"scale",    IS_CONTENT},
+    {"summary",  IS_CONTENT},
+    {"value",    IS_CONTENT},
+    {"constant", IS_CONTENT},
+    {"elements", IS_CONTENT},
+    {"range",    IS_CONTENT},
+    {"stats",    IS_CONTENT},
+    {"data",     IS_CONTENT},
+    {"grad",     IS_CONTENT},
+};
+
+static const struct meaning *meaning_of(struct tc_str key)
+{
+    for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++)
+        if (tc_str_is(key, meanings[i].key))
+            return &meanings[i];
+    return NULL;
+}
+
+/* Paths, addresses in memory and on networks, and texts of which the trace holds the length alone.
+ */
+static bool is_chance(struct tc_str text)
+{
+    return memchr(text.text, '/', text.size) || memmem(text.text, text.size, "0x", 2) ||
+           memchr(text.text, '\\', text.size);
+}
+
+static uint64_t hash_of(uint64_t hash, const struct tc_value *v)
+{
+    hash = tc_hash_mix(hash, v->kind, v->n);
+    if (v->kind == TC_VALUE_STR)
+        return tc_hash_mix_text(hash, v->text, v->n);
+    if (v->kind == TC_VALUE_BOOL)
+        return tc_hash_mix(hash, v->boolean, 0);
+    if (v->kind == TC_VALUE_INT)
+        return tc_hash_mix(hash, (uint64_t)v->integer, 0);
+    if (v->kind == TC_VALUE_FLOAT)
+        return tc_hash_mix_text(hash, (const char *)&v->number, sizeof(v->number));
+    for (uint32_t i = 0; v->kind == TC_VALUE_ARRAY && i < v->n; i++)
+        hash = hash_of(hash, &v->items[i]);
+    for (uint32_t i = 0; v->kind == TC_VALUE_OBJECT && i < v->n; i++) {
+        hash = tc_hash_mix_text(hash, v->members[i].key.text, v->members[i].key.size);
+        hash = hash_of(hash, &v->members[i].value);
+    }
+    return hash;
+}
+
+static tc_sym path_of(struct tc_leaf_reader *reader, tc_sym path, const char *part, size_t size)
+{
+    bool is_new;
+    uint64_t *slot = tc_map_at(&reader->paths, tc_hash64(part, size, path), &is_new);
+
+    if (!is_new)
+        return (tc_sym)*slot;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    tc_strbuf_adds(&text, tc_strtab_text(reader->symbols, path));
+    if (text.size && *part != '[')
+        tc_strbuf_addc(&text, '.');
+    tc_strbuf_add(&text, part, size);
+    *slot = tc_strtab_intern(reader->symbols, text.text, text.size);
+    tc_strbuf_release(&text);
+    return (tc_sym)*slot;
+}
+
+static void add(const struct tc_leaf_reader *reader, struct tc_leaves *leaves, tc_sym path,
+                enum tc_leaf_kind kind, const struct tc_value *value)
+{
+    const struct tc_leaf leaf = {path,  kind,           hash_of(kind, value),
+                                 value, reader->tensor, reader->is_receiver};
+
+    tc_vec_push(leaves, leaf);
+}
+
+static bool is_plain(const struct tc_value *v)
+{
+    return v->kind != TC_VALUE_ARRAY && v->kind != TC_VALUE_OBJECT;
+}
+
+/* Sizes, dimensions: they are told as one. */
+static bool is_array_of_integers(const struct tc_value *v)
+{
+    for (uint32_t i = 0; v->kind == TC_VALUE_ARRAY && i < v->n; i++)
+        if (v->items[i].kind != TC_VALUE_INT)
+            return false;
+    return v->kind == TC_VALUE_ARRAY;
+}
+
+static void read_value(struct tc_leaf_reader *reader, struct tc_leaves *leaves, tc_sym path,
+                       const struct tc_value *v);
+
+static void read_members(struct tc_leaf_reader *reader, struct tc_leaves *leaves, tc_sym path,
+                         const struct tc_value *v)
+{
+    const bool is_tensor = tc_value_get(v, "tensor") || tc_value_get(v, "array");
+    bool is_known = !is_tensor;
+
+    if (is_tensor)
+        reader->tensor = tc_value_int(tc_value_get(v, "id"), TC_NONE);
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct tc_member *m = &v->members[i];
+        const struct meaning *meaning = meaning_of(m->key);
+        if (meaning && meaning->is == IS_CHANCE)
+            continue;
+        tc_sym inner = path_of(reader, path, m->key.text, m->key.size);
+        if (meaning && is_tensor) {
+            add(reader, leaves, inner, TC_LEAF_CONTENT, &m->value);
+            is_known = true;
+        } else {
+            read_value(reader, leaves, inner, &m->value);
+        }
+    }
+    leaves->has_unknown |= !is_known;
+    reader->tensor = TC_NONE;
+}
+
+static void read_value(struct tc_leaf_reader *reader, struct tc_leaves *leaves, tc_sym path,
+                       const struct tc_value *v)
+{
+    char part[16];
+
+    if (v->kind == TC_VALUE_FLOAT) {
+        add(reader, leaves, path, TC_LEAF_NUMBER, v);
+    } else if (v->kind == TC_VALUE_STR) {
+        if (!is_chance(tc_value_str(v)))
+            add(reader, leaves, path, TC_LEAF_ARGUMENT, v);
+    } else if (is_plain(v) || is_array_of_integers(v)) {
+        add(reader, leaves, path, TC_LEAF_ARGUMENT, v);
+    } else if (v->kind == TC_VALUE_OBJECT) {
+        read_members(reader, leaves, path, v);
+    } else {
+        for (uint32_t i = 0; i < v->n; i++) {
+            int size = snprintf(part, sizeof(part), "[%u]", (unsigned)i);
+            read_value(reader, leaves, path_of(reader, path, part, (size_t)size), &v->items[i]);
+        }
+    }
+}
+
+static void read_part(struct tc_leaf_reader *reader, struct tc_leaves *leaves, const char *name,
+                      const struct tc_value *v)
+{
+    reader->tensor = TC_NONE;
+    reader->is_receiver = !strcmp(name, "self");
+    if (v)
+        read_value(reader, leaves, tc_strtab_intern_text(reader->symbols, name), v);
+}
+
+static void clear(struct tc_leaves *leaves)
+{
+    leaves->n = 0;
+    leaves->has_unknown = false;
+}
+
+void tc_leaves_of_call(struct tc_leaf_reader *reader, const struct tc_record *call,
+                       struct tc_leaves *leaves)
+{
+    clear(leaves);
+    read_part(reader, leaves, "self", call->self);
+    read_part(reader, leaves, "args", call->args);
+    read_part(reader, leaves, "ctx", call->ctx);
+    read_part(reader, leaves, "alias", call->alias);
+}
+
+void tc_leaves_of_end(struct tc_leaf_reader *reader, const struct tc_record *end,
+                      struct tc_leaves *leaves)
+{
+    clear(leaves);
+    read_part(reader, leaves, "result", end->value);
+}
+
+void tc_leaves_of_variable(struct tc_leaf_reader *reader, const struct tc_record *variable,
+                           struct tc_leaves *leaves)
+{
+    clear(leaves);
+    if (variable->attrs && variable->attrs->kind == TC_VALUE_OBJECT)
+        for (uint32_t i = 0; i < variable->attrs->n; i++) {
+            const struct tc_member *m = &variable->attrs->members[i];
+            const struct meaning *meaning = meaning_of(m->key);
+            tc_sym path =
+                path_of(reader, tc_strtab_intern(reader->symbols, "", 0), m->key.text, m->key.size);
+            if (meaning && meaning->is == IS_CONTENT)
+                add(reader, leaves, path, TC_LEAF_CONTENT, &m->value);
+            else if (!meaning)
+                read_value(reader, leaves, path, &m->value);
+        }
+}
+
+void tc_leaf_reader_release(struct tc_leaf_reader *reader)
+{
+    tc_map_release(&reader->paths);
+}

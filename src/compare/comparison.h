@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * comparison.h - all that is known of two runs that are compared
+ */
+#ifndef TC_COMPARE_COMPARISON_H
+#define TC_COMPARE_COMPARISON_H
+
+#include "compare/call_values.h"
+#include "compare/differences.h"
+#include "compare/outline.h"
+#include <traincheck/compare.h>
+
+/* One process of each run. */
+struct tc_process_pair {
+    int64_t rank;
+    bool is_worker;
+    uint64_t n_windows, n_step_windows; /* that were compared */
+    uint64_t only_a, only_b;            /* windows that have no like */
+    uint64_t n_calls;
+    /* Where values part: SIZE_MAX while they have not. */
+    uint64_t parted_order, parted_steps;
+    int64_t parted_step;
+    uint64_t steps_compared;
+};
+
+/* The scalars that both runs show at equal calls: how far apart they are. */
+struct tc_closeness {
+    double worst;       /* relative */
+    int64_t near_until; /* the last step before numbers differed by more than rounding, or -1 */
+    bool is_far;
+};
+
+struct tc_comparison {
+    const struct tc_compare_config *config;
+    struct tc_strtab *symbols;
+    struct tc_call_sites sites;
+    struct tc_leaf_reader reader;
+    struct tc_course_context context;
+    struct tc_outline reference, run;
+    struct tc_outline *healthy; /* the others */
+    size_t n_healthy;
+    struct tc_map aside;      /* keys of what differs between healthy runs */
+    TC_VEC(uint64_t) matched; /* of each site of the reference: how often it has its like */
+    struct tc_differences differences;
+    TC_VEC(struct tc_process_pair) pairs;
+    size_t unpaired_a, unpaired_b; /* processes without their like */
+    int64_t resumed_at;            /* step of the reference at which the run begins, or -1 */
+    bool has_other_seed, has_values;
+    struct tc_closeness closeness;
+    uint64_t n_counted; /* differences that are not set aside */
+};
+
+/* What is kept while the windows of two processes are compared. */
+struct tc_pair_state {
+    struct tc_comparison *comparison;
+    struct tc_outline *a, *b; /* a: the reference */
+    struct tc_differences *out;
+    struct tc_process_pair *pair;
+    bool is_healthy;        /* b is a healthy run, too */
+    uint64_t order;         /* counts what was compared */
+    struct tc_map unfilled; /* a set: serials of tensors of b whose content was not told yet */
+    struct tc_map renamed;  /* name of a variable of b -> that of a */
+    struct tc_leaves leaves_a, leaves_b;
+    const struct tc_course_window *window_a, *window_b;
+};
+
+#endif /* TC_COMPARE_COMPARISON_H */

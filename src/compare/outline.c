@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compare/outline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/hash.h"
+#include "compare/diff.h"
+#include "replay/symbols.h"
+
+uint64_t tc_transition(tc_sym stage, uint32_t before, uint32_t last, uint32_t token)
+{
+    return tc_hash_mix(tc_hash_mix(stage, before, last), token, 1);
+}
+
+static bool has(const struct tc_map *set, uint64_t key)
+{
+    uint64_t one;
+
+    return tc_map_get(set, key, &one);
+}
+
+bool tc_outline_has_transition(const struct tc_outline *run, uint64_t transition)
+{
+    return has(&run->transitions, transition);
+}
+
+bool tc_outline_calls_own(const struct tc_outline *run, uint32_t token)
+{
+    return has(&run->tokens, token);
+}
+
+/* ---- one process --------------------------------------------------------------------------- */
+
+static void note_transitions(struct tc_outline *run, const struct tc_course_window *window)
+{
+    uint32_t before = 0, last = 0;
+
+    for (size_t i = 0; i < window->calls.n; i++) {
+        const struct tc_call_site *site =
+            &run->context.sites->items.items[window->calls.items[i].site];
+        if (site->is_own) {
+            tc_map_put(&run->tokens, site->token, 1);
+            continue;
+        }
+        tc_map_put(&run->transitions, tc_transition(window->stage, before, last, site->token), 1);
+        before = last;
+        last = site->token;
+    }
+    tc_map_put(&run->transitions, tc_transition(window->stage, before, last, 0), 1);
+}
+
+/* The content of all parameters in one number: a sum, so that a change of one is a difference. */
+struct weights {
+    struct tc_map of; /* serial -> what it adds */
+    uint64_t sum;
+};
+
+static void note_weights(struct weights *weights, const struct tc_course_window *window)
+{
+    for (size_t i = 0; i < window->variables.n; i++) {
+        const struct tc_course_variable *v = &window->variables.items[i];
+        struct tc_str data = tc_value_str(tc_value_get(v->record->attrs, "data"));
+        bool is_new;
+        if (v->kind != TC_SYM_PARAMETER || !data.text)
+            continue;
+        uint64_t *share = tc_map_at(&weights->of, (uint64_t)v->record->var, &is_new);
+        weights->sum -= is_new ? 0 : *share;
+        *share = tc_hash_mix_text(v->name, data.text, data.size);
+        weights->sum += *share;
+    }
+}
+
+static void note_window(struct tc_outline *run, struct tc_process_outline *process,
+                        struct weights *weights, const struct tc_course_window *window)
+{
+    struct tc_strtab *symbols = run->context.symbols;
+    const struct tc_window_outline outline = {
+        .shape = (uint32_t)window->shape,
+        .kind = TC_ATOM(symbols, window->stage, tc_symbols_bool(window->has_step)),
+        .step = window->step,
+        .weights = weights->sum,
+    };
+
+    tc_vec_push(&process->windows, outline);
+    process->n_calls += window->calls.n;
+    note_transitions(run, window);
+    note_weights(weights, window);
+}
+
+struct reading {
+    tc_outline_progress *progress;
+    void *context;
+    uint64_t before; /* bytes of the files that are read */
+};
+
+static enum tc_status read_windows(struct tc_outline *run, struct tc_process_outline *process,
+                                   struct tc_course *course, const struct reading *reading,
+                                   struct tc_error *err)
+{
+    struct tc_course_window *window;
+    struct weights weights = {.of = TC_MAP_INIT};
+    enum tc_status status;
+
+    while ((status = tc_course_next(course, &window, err)) == TC_OK) {
+        note_window(run, process, &weights, window);
+        tc_course_window_free(window);
+        if (reading->progress &&
+            !reading->progress(reading->context, reading->before + tc_course_json_bytes(course))) {
+            status = tc_error_set(err, TC_E_INTERRUPTED, "interrupted");
+            break;
+        }
+    }
+    tc_map_release(&weights.of);
+    return status == TC_END ? TC_OK : status;
+}
+
+static enum tc_status read_process(struct tc_outline *run, const char *path,
+                                   struct reading *reading, struct tc_error *err)
+{
+    struct tc_process_outline *process = &run->processes[run->n_processes];
+    struct tc_course *course;
+    enum tc_status status = tc_course_open(path, &run->context, &run->scripts, &course, err);
+
+    if (status)
+        return status;
+    if (run->n_processes++ == 0)
+        tc_outline_add_settings(run, tc_course_record(course));
+    process->path = tc_strdup(path);
+    status = read_windows(run, process, course, reading, err);
+    const struct tc_process *p = tc_course_process(course);
+    process->is_worker = p->is_worker;
+    process->rank = p->rank > 0 ? p->rank : 0;
+    process->began = tc_process_began(p);
+    if (p->world > run->world)
+        run->world = p->world;
+    run->n_calls += process->n_calls;
+    run->n_windows += process->windows.n;
+    reading->before += tc_course_json_bytes(course);
+    run->json_bytes = reading->before;
+    tc_course_close(course);
+    return status;
+}
+
+/* ---- a run --------------------------------------------------------------------------------- */
+
+static int by_place(const void *a_, const void *b_)
+{
+    const struct tc_process_outline *a = a_, *b = b_;
+
+    if (a->is_worker != b->is_worker)
+        return a->is_worker ? 1 : -1;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    if (a->began != b->began)
+        return a->began < b->began ? -1 : 1;
+    return strcmp(a->path, b->path);
+}
+
+enum tc_status tc_outline_read(struct tc_outline *run, const char *name,
+                               const struct tc_course_context *context,
+                               tc_outline_progress *progress, void *progress_context,
+                               struct tc_error *err)
+{
+    struct reading reading = {.progress = progress, .context = progress_context};
+    struct tc_trace_folder *folder;
+    enum tc_status status = tc_trace_folder_open(name, context->notes, &folder, err);
+
+    *run = (struct tc_outline){.name = name, .context = *context, .world = 1};
+    if (status)
+        return status;
+    size_t n = tc_trace_folder_n_files(folder);
+    run->processes = tc_calloc(n, sizeof(*run->processes));
+    for (size_t i = 0; i < n && !status; i++)
+        status =
+            read_process(run, tc_trace_file_path(tc_trace_folder_file(folder, i)), &reading, err);
+    tc_trace_folder_close(folder);
+    if (!status && run->n_calls == 0)
+        status = tc_error_set(err, TC_E_FORMAT,
+                              "%s: no call was traced: there is nothing to compare", name);
+    if (run->n_processes)
+        qsort(run->processes, run->n_processes, sizeof(*run->processes), by_place);
+    return status;
+}
+
+void tc_outline_release(struct tc_outline *run)
+{
+    for (size_t i = 0; i < run->n_processes; i++) {
+        tc_free(run->processes[i].path);
+        tc_vec_release(&run->processes[i].windows);
+    }
+    tc_free(run->processes);
+    tc_vec_release(&run->settings);
+    tc_arena_release(&run->arena);
+    tc_scripts_release(&run->scripts);
+    tc_map_release(&run->transitions);
+    tc_map_release(&run->tokens);
+    tc_vec_release(&run->places);
+}
+
+/* ---- windows of two runs ------------------------------------------------------------------- */
+
+/* The windows of one kind, of one process. */
+struct kind_windows {
+    TC_VEC(uint32_t) shapes;
+    TC_VEC(size_t) places;
+};
+
+static void windows_of(const struct tc_process_outline *process, tc_sym kind,
+                       struct kind_windows *out)
+{
+    for (size_t i = 0; i < process->windows.n; i++) {
+        if (process->windows.items[i].kind != kind)
+            continue;
+        tc_vec_push(&out->shapes, process->windows.items[i].shape);
+        tc_vec_push(&out->places, i);
+    }
+}
+
+static void release_windows(struct kind_windows *windows)
+{
+    tc_vec_release(&windows->shapes);
+    tc_vec_release(&windows->places);
+}
+
+/* What no shape matched is matched in order, between those that one did. */
+static void match_rest(size_t *match, size_t n_a, size_t n_b)
+{
+    size_t next = 0, end;
+
+    for (size_t i = 0, gap; i < n_a; i = gap + 1) {
+        for (gap = i; gap < n_a && match[gap] == TC_UNMATCHED; gap++)
+            ;
+        end = gap < n_a ? match[gap] : n_b;
+        for (; i < gap && next < end; i++)
+            match[i] = next++;
+        next = gap < n_a ? end + 1 : next;
+    }
+}
+
+static void match_kind(const struct tc_process_outline *a, const struct tc_process_outline *b,
+                       tc_sym kind, size_t *match)
+{
+    struct kind_windows of_a = {0}, of_b = {0};
+
+    windows_of(a, kind, &of_a);
+    windows_of(b, kind, &of_b);
+    size_t *matched = tc_malloc((of_a.places.n + 1) * sizeof(*matched));
+    tc_diff(of_a.shapes.items, of_a.shapes.n, of_b.shapes.items, of_b.shapes.n, matched);
+    match_rest(matched, of_a.places.n, of_b.places.n);
+    for (size_t i = 0; i < of_a.places.n; i++)
+        if (matched[i] != TC_UNMATCHED)
+            match[of_b.places.items[matched[i]]] = of_a.places.items[i];
+    tc_free(matched);
+    release_windows(&of_a);
+    release_windows(&of_b);
+}
+
+void tc_match_windows(const struct tc_process_outline *a, const struct tc_process_outline *b,
+                      size_t *match)
+{
+    struct tc_map done = TC_MAP_INIT;
+
+    for (size_t i = 0; i < b->windows.n; i++)
+        match[i] = TC_UNMATCHED;
+    for (size_t i = 0; i < b->windows.n; i++) {
+        const tc_sym kind = b->windows.items[i].kind;
+        if (has(&done, kind))
+            continue;
+        tc_map_put(&done, kind, 1);
+        match_kind(a, b, kind, match);
+    }
+    tc_map_release(&done);
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * two_runs.c - outlines of all runs, then the processes of two of them side by side
+ */
+#include "compare/two_runs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare/diff.h"
+#include "compare/settings_pair.h"
+#include "compare/window_pair.h"
+#include "replay/symbols.h"
+
+/* So many windows of the reference wait for their like at most; those beyond are not compared. */
+#define MAX_WAITING 64
+
+/* Whole steps with equal values after a difference say that it has no effect on them. */
+#define STEPS_WITHOUT_EFFECT 2
+
+/* ---- windows of two processes, in turns ----------------------------------------------------- */
+
+struct turns {
+    struct tc_comparison *comparison;
+    struct tc_pair_state state;
+    struct tc_course *a, *b;
+    size_t *match;                    /* window of b -> window of a */
+    struct tc_map wanted;             /* window of a -> 1 + that of b */
+    struct tc_course_window *waiting; /* of a */
+    size_t n_waiting, n_read;         /* windows of a that were read */
+    uint64_t read_before;
+};
+
+static bool go_on(struct turns *t, struct tc_error *err)
+{
+    const struct tc_compare_config *config = t->comparison->config;
+
+    if (!config->progress ||
+        config->progress(config->context,
+                         t->read_before + tc_course_json_bytes(t->a) + tc_course_json_bytes(t->b)))
+        return true;
+    tc_error_set(err, TC_E_INTERRUPTED, "interrupted");
+    return false;
+}
+
+static struct tc_course_window *take_waiting(struct turns *t, size_t number)
+{
+    for (struct tc_course_window **at = &t->waiting; *at; at = &(*at)->next) {
+        struct tc_course_window *window = *at;
+        if (window->number != number)
+            continue;
+        *at = window->next;
+        t->n_waiting--;
+        return window;
+    }
+    return NULL;
+}
+
+static void keep_if_wanted(struct turns *t, struct tc_course_window *window)
+{
+    uint64_t of_b;
+
+    if (!tc_map_get(&t->wanted, window->number, &of_b) || t->n_waiting == MAX_WAITING) {
+        tc_course_window_free(window);
+        return;
+    }
+    window->next = t->waiting;
+    t->waiting = window;
+    t->n_waiting++;
+}
+
+/* Window `number` of a; *out is NULL if it waited beyond the limit. */
+static enum tc_status window_of_a(struct turns *t, size_t number, struct tc_course_window **out,
+                                  struct tc_error *err)
+{
+    enum tc_status status = TC_OK;
+
+    *out = take_waiting(t, number);
+    while (!*out && t->n_read <= number && !status) {
+        struct tc_course_window *window;
+        status = tc_course_next(t->a, &window, err);
+        if (status)
+            break;
+        t->n_read++;
+        if (window->number == number)
+            *out = window;
+        else
+            keep_if_wanted(t, window);
+    }
+    return status == TC_END ? TC_OK : status;
+}
+
+static enum tc_status next_pair(struct turns *t, size_t i, struct tc_error *err)
+{
+    struct tc_course_window *a = NULL, *b;
+    enum tc_status status = tc_course_next(t->b, &b, err);
+
+    if (status)
+        return status;
+    if (t->match[i] != TC_UNMATCHED)
+        status = window_of_a(t, t->match[i], &a, err);
+    if (a)
+        tc_window_pair_compare(&t->state, a, b);
+    tc_course_window_free(a);
+    tc_course_window_free(b);
+    if (!status && !go_on(t, err))
+        return TC_E_INTERRUPTED;
+    return status;
+}
+
+static void want(struct turns *t, size_t n_b)
+{
+    for (size_t i = 0; i < n_b; i++)
+        if (t->match[i] != TC_UNMATCHED)
+            tc_map_put(&t->wanted, t->match[i], i + 1);
+}
+
+static void release_turns(struct turns *t)
+{
+    while (t->waiting) {
+        struct tc_course_window *window = t->waiting;
+        t->waiting = window->next;
+        tc_course_window_free(window);
+    }
+    tc_map_release(&t->wanted);
+    tc_free(t->match);
+    tc_course_close(t->a);
+    tc_course_close(t->b);
+    tc_pair_state_release(&t->state);
+}
+
+/* ---- processes ----------------------------------------------------------------------------- */
+
+static void count_unmatched(struct tc_process_pair *pair, const struct turns *t,
+                            const struct tc_process_outline *a, const struct tc_process_outline *b)
+{
+    pair->only_b = b->windows.n - t->wanted.n;
+    pair->only_a = a->windows.n - t->wanted.n;
+}
+
+static enum tc_status compare_processes(struct tc_comparison *c, struct tc_outline *run_a,
+                                        struct tc_outline *run_b, struct tc_differences *out,
+                                        const struct tc_process_outline *a,
+                                        const struct tc_process_outline *b, struct tc_error *err)
+{
+    struct tc_process_pair pair = {
+        .rank = b->rank, .is_worker = b->is_worker, .parted_order = UINT64_MAX, .parted_step = -1};
+    struct turns t = {
+        .comparison = c,
+        .read_before = c->reference.json_bytes + c->run.json_bytes,
+        .state = {.comparison = c, .a = run_a, .b = run_b, .out = out, .pair = &pair}
+    };
+    enum tc_status status = tc_course_open(a->path, &c->context, NULL, &t.a, err);
+
+    t.state.is_healthy = run_b != &c->run;
+    t.match = tc_malloc((b->windows.n + 1) * sizeof(*t.match));
+    tc_match_windows(a, b, t.match);
+    want(&t, b->windows.n);
+    count_unmatched(&pair, &t, a, b);
+    if (!status)
+        status = tc_course_open(b->path, &c->context, NULL, &t.b, err);
+    for (size_t i = 0; i < b->windows.n && !status; i++)
+        status = next_pair(&t, i, err);
+    release_turns(&t);
+    if (!t.state.is_healthy)
+        tc_vec_push(&c->pairs, pair);
+    return status == TC_END ? TC_OK : status;
+}
+
+static bool is_like(const struct tc_process_outline *a, const struct tc_process_outline *b)
+{
+    return a->is_worker == b->is_worker && a->rank == b->rank;
+}
+
+/* Each process of b beside that of a of the same rank, the first with the first. */
+static enum tc_status compare_runs(struct tc_comparison *c, struct tc_outline *a,
+                                   struct tc_outline *b, struct tc_differences *out,
+                                   struct tc_error *err)
+{
+    bool *is_taken = tc_calloc(a->n_processes + 1, sizeof(*is_taken));
+    enum tc_status status = TC_OK;
+    size_t n_pairs = 0;
+
+    tc_scripts_pair(&a->scripts, &b->scripts);
+    for (size_t k = 0; k < b->n_processes && !status; k++) {
+        size_t i = 0;
+        while (i < a->n_processes && (is_taken[i] || !is_like(&a->processes[i], &b->processes[k])))
+            i++;
+        if (i == a->n_processes)
+            continue;
+        is_taken[i] = true;
+        n_pairs++;
+        status = compare_processes(c, a, b, out, &a->processes[i], &b->processes[k], err);
+    }
+    tc_free(is_taken);
+    c->unpaired_a = a->n_processes - n_pairs;
+    c->unpaired_b = b->n_processes - n_pairs;
+    return status;
+}
+
+/* ---- what healthy runs differ in ------------------------------------------------------------ */
+
+static enum tc_status read_healthy(struct tc_comparison *c, const char *name, struct tc_error *err)
+{
+    struct tc_outline *run = &c->healthy[c->n_healthy++];
+    struct tc_differences found = {0};
+    enum tc_status status =
+        tc_outline_read(run, name, &c->context, c->config->progress, c->config->context, err);
+
+    if (!status)
+        status = compare_runs(c, &c->reference, run, &found, err);
+    tc_settings_compare(c, &c->reference, run, &found);
+    for (size_t i = 0; i < found.items.n; i++)
+        tc_map_put(&c->aside, tc_difference_key(found.items.items[i]), 1);
+    tc_differences_release(&found);
+    tc_scripts_unpair(&c->reference.scripts);
+    return status;
+}
+
+/* ---- the judgement -------------------------------------------------------------------------- */
+
+static const struct tc_process_pair *pair_of(const struct tc_comparison *c,
+                                             const struct tc_difference *d)
+{
+    for (size_t i = 0; i < c->pairs.n; i++)
+        if (c->pairs.items[i].rank == d->rank && c->pairs.items[i].is_worker == d->is_worker)
+            return &c->pairs.items[i];
+    return NULL;
+}
+
+static uint64_t n_matched(const struct tc_comparison *c, uint32_t site)
+{
+    return site < c->matched.n ? c->matched.items[site] : 0;
+}
+
+/* After values have parted data may decide an argument; not if it differs each time alike. */
+static bool may_follow_from_values(const struct tc_comparison *c, const struct tc_difference *d)
+{
+    if (!d->is_after || d->kind != TC_DIFFERENCE_ARGUMENTS)
+        return false;
+    return !d->is_constant || d->n < 3 ||
+           (d->site_a != TC_NO_SITE && d->n < n_matched(c, d->site_a));
+}
+
+/* Were whole steps equal after it? */
+static bool is_without_effect(const struct tc_comparison *c, const struct tc_difference *d)
+{
+    const struct tc_process_pair *pair = pair_of(c, d);
+
+    if (!pair || !c->has_values || d->is_after ||
+        (d->kind != TC_DIFFERENCE_CALLS && d->kind != TC_DIFFERENCE_ARGUMENTS))
+        return false;
+    const uint64_t equal_until =
+        pair->parted_order == UINT64_MAX ? pair->n_step_windows : pair->parted_steps;
+    return equal_until >= d->steps_before + STEPS_WITHOUT_EFFECT;
+}
+
+static bool follows_from_draws(const struct tc_comparison *c, const struct tc_difference *d)
+{
+    return c->has_other_seed && !d->is_seed &&
+           (d->kind == TC_DIFFERENCE_DRAWS || d->kind == TC_DIFFERENCE_WEIGHTS ||
+            d->kind == TC_DIFFERENCE_DATA || d->kind == TC_DIFFERENCE_RESULTS ||
+            (d->kind == TC_DIFFERENCE_VARIABLES && d->what == TC_IS_OTHER));
+}
+
+/* A number of Python alone, while no tensor differs: a time. */
+static bool is_time(const struct tc_comparison *c, const struct tc_difference *d)
+{
+    const struct tc_process_pair *pair = pair_of(c, d);
+
+    return d->is_number && !d->is_constant && pair && pair->parted_order == UINT64_MAX;
+}
+
+static enum tc_set_aside judge(const struct tc_comparison *c, const struct tc_difference *d)
+{
+    uint64_t one;
+
+    if (tc_map_get(&c->aside, tc_difference_key(d), &one))
+        return TC_ASIDE_HEALTHY;
+    if (d->aside == TC_ASIDE_DATA || may_follow_from_values(c, d) || is_time(c, d))
+        return TC_ASIDE_DATA;
+    if (follows_from_draws(c, d))
+        return TC_ASIDE_DRAWN;
+    return is_without_effect(c, d) ? TC_ASIDE_SILENT : TC_ASIDE_NO;
+}
+
+static void judge_all(struct tc_comparison *c)
+{
+    for (size_t i = 0; i < c->differences.items.n; i++)
+        c->has_other_seed |= c->differences.items.items[i]->is_seed;
+    for (size_t i = 0; i < c->differences.items.n; i++) {
+        struct tc_difference *d = c->differences.items.items[i];
+        d->aside = judge(c, d);
+        c->n_counted += d->aside == TC_ASIDE_NO;
+    }
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+enum tc_status tc_comparison_make(struct tc_comparison *c, const struct tc_compare_config *config,
+                                  struct tc_notes *notes, struct tc_error *err)
+{
+    *c = (struct tc_comparison){.config = config, .symbols = tc_symbols_new(), .resumed_at = -1};
+    c->sites.symbols = c->reader.symbols = c->symbols;
+    c->closeness.near_until = -1;
+    c->context = (struct tc_course_context){c->symbols, &c->sites, notes};
+    c->healthy = tc_calloc(config->n_against, sizeof(*c->healthy));
+    enum tc_status status = tc_outline_read(&c->reference, config->against[0], &c->context,
+                                            config->progress, config->context, err);
+    for (size_t i = 1; i < config->n_against && !status; i++)
+        status = read_healthy(c, config->against[i], err);
+    if (!status)
+        status = tc_outline_read(&c->run, config->run, &c->context, config->progress,
+                                 config->context, err);
+    if (!status)
+        status = tc_settings_comparable(&c->reference, &c->run, err);
+    if (status)
+        return status;
+    tc_settings_compare(c, &c->reference, &c->run, &c->differences);
+    status = compare_runs(c, &c->reference, &c->run, &c->differences, err);
+    judge_all(c);
+    return status;
+}
+
+void tc_comparison_release(struct tc_comparison *c)
+{
+    tc_outline_release(&c->reference);
+    tc_outline_release(&c->run);
+    for (size_t i = 0; i < c->n_healthy; i++)
+        tc_outline_release(&c->healthy[i]);
+    tc_free(c->healthy);
+    tc_map_release(&c->aside);
+    tc_vec_release(&c->matched);
+    tc_vec_release(&c->pairs);
+    tc_differences_release(&c->differences);
+    tc_leaf_reader_release(&c->reader);
+    tc_call_sites_release(&c->sites);
+    tc_strtab_free(c->symbols);
+}
+
+/* What is set aside comes last, what is set aside for having no effect before the rest of it; the
+ * environment first, then as it was seen. */
+static int by_rank(const void *a_, const void *b_)
+{
+    const struct tc_difference *a = *(const struct tc_difference *const *)a_;
+    const struct tc_difference *b = *(const struct tc_difference *const *)b_;
+    const bool before_a = a->kind <= TC_DIFFERENCE_COMMAND,
+               before_b = b->kind <= TC_DIFFERENCE_COMMAND;
+
+    if ((a->aside != TC_ASIDE_NO) != (b->aside != TC_ASIDE_NO))
+        return a->aside != TC_ASIDE_NO ? 1 : -1;
+    if ((a->aside == TC_ASIDE_SILENT) != (b->aside == TC_ASIDE_SILENT))
+        return a->aside == TC_ASIDE_SILENT ? -1 : 1;
+    if (before_a != before_b)
+        return before_a ? -1 : 1;
+    if (a->step != b->step)
+        return a->step < b->step ? -1 : 1;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    if (a->is_worker != b->is_worker)
+        return a->is_worker ? 1 : -1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+const struct tc_difference **tc_comparison_order(const struct tc_comparison *c)
+{
+    const struct tc_difference **order = tc_calloc(c->differences.items.n + 1, sizeof(*order));
+
+    for (size_t i = 0; i < c->differences.items.n; i++)
+        order[i] = c->differences.items.items[i];
+    qsort(order, c->differences.items.n, sizeof(*order), by_rank);
+    return order;
+}
+
+const struct tc_difference *tc_comparison_first(const struct tc_comparison *c)
+{
+    const struct tc_difference *first = NULL;
+
+    for (size_t i = 0; i < c->differences.items.n; i++) {
+        const struct tc_difference *d = c->differences.items.items[i];
+        if (d->aside == TC_ASIDE_NO && (!first || by_rank(&d, &first) < 0))
+            first = d;
+    }
+    return first;
+}

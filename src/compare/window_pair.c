@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * window_pair.c - the walk over two windows: calls that have no like, and those that have
+ */
+#include "compare/window_pair.h"
+
+#include "compare/call_match.h"
+#include "compare/call_pair.h"
+#include "compare/diff.h"
+#include "replay/symbols.h"
+
+/* One walk. */
+struct walk {
+    struct tc_pair_state *state;
+    struct tc_call_match match;
+    struct tc_map moved;              /* token -> struct alone */
+    TC_VEC(struct tc_call_pair) open; /* matched calls whose end is not compared yet */
+};
+
+static uint32_t site_at(const struct tc_compared_calls *calls, size_t i)
+{
+    return calls->window->calls.items[calls->calls[i]].site;
+}
+
+static const struct tc_call_site *site_of(const struct walk *w, uint32_t site)
+{
+    return &w->state->comparison->sites.items.items[site];
+}
+
+/* ---- calls that are only moved ------------------------------------------------------------- */
+
+struct alone {
+    uint32_t n_a, n_b; /* in this window without a like, and not told as moved yet */
+};
+
+static void count_alone(struct walk *w, const struct tc_compared_calls *calls, bool is_a)
+{
+    for (size_t i = 0; i < calls->n; i++) {
+        if (!calls->is_alone[calls->calls[i]])
+            continue;
+        struct alone *alone = tc_map_struct(&w->moved, calls->tokens[i], sizeof(*alone));
+        *(is_a ? &alone->n_a : &alone->n_b) += 1;
+    }
+}
+
+static struct alone *alone_of(struct walk *w, uint32_t token)
+{
+    return tc_map_struct(&w->moved, token, sizeof(struct alone));
+}
+
+/* ---- ends ---------------------------------------------------------------------------------- */
+
+/* Calls that ended before this one began: of a or of b. NULL: all of them. */
+static void end_before(struct walk *w, const struct tc_course_call *next, bool is_a)
+{
+    while (w->open.n) {
+        const struct tc_call_pair *pair = &w->open.items[w->open.n - 1];
+        const struct tc_record *end = is_a ? pair->a->end : pair->b->end;
+        if (next && (!end || end->line > next->begin->line))
+            return;
+        w->state->order++;
+        tc_call_pair_end(w->state, pair);
+        w->open.n--;
+    }
+}
+
+static void end_before_call(struct walk *w, const struct tc_compared_calls *calls, size_t i)
+{
+    end_before(w, &calls->window->calls.items[calls->calls[i]], calls == &w->match.a);
+}
+
+/* ---- what is told -------------------------------------------------------------------------- */
+
+static void add(struct walk *w, enum tc_difference_what what, uint32_t site_a, uint32_t site_b,
+                bool may_be_data)
+{
+    struct tc_pair_state *s = w->state;
+    const bool is_after = s->pair->parted_order != UINT64_MAX;
+    bool is_first;
+    const struct tc_difference seen = {
+        .kind = TC_DIFFERENCE_CALLS,
+        .what = what,
+        .aside = is_after && may_be_data ? TC_ASIDE_DATA : TC_ASIDE_NO,
+        .site_a = site_a,
+        .site_b = site_b,
+        .path = TC_SYM_EMPTY,
+        .rank = s->pair->rank,
+        .is_worker = s->pair->is_worker,
+        .step = s->window_b->step,
+        .stage = s->window_b->stage,
+        .order = s->order,
+        .window = s->window_b->number,
+        .is_after = is_after,
+        .steps_before = s->pair->n_step_windows,
+    };
+
+    struct tc_difference *d = tc_differences_add(s->out, &seen, &is_first);
+    /* What data may have decided once did not decide it another time. */
+    if (d && !is_first && d->aside == TC_ASIDE_DATA && seen.aside == TC_ASIDE_NO)
+        d->aside = TC_ASIDE_NO;
+}
+
+/* Calls inside of one that has no like follow from it. */
+static bool is_inner(const struct tc_compared_calls *calls, size_t i)
+{
+    const uint32_t parent = calls->window->calls.items[calls->calls[i]].parent;
+
+    return parent != TC_NO_CALL && calls->is_alone[parent];
+}
+
+/* Would a healthy run make call i of the run after the two before it? i may be the end. */
+static bool is_known_transition(const struct walk *w, size_t i)
+{
+    const struct tc_comparison *c = w->state->comparison;
+    const struct tc_compared_calls *b = &w->match.b;
+    uint32_t last[2] = {0, 0}, token = 0;
+
+    while (i < b->n && site_of(w, site_at(b, i))->is_own)
+        i++;
+    if (i < b->n)
+        token = b->tokens[i];
+    for (size_t k = i, n = 0; k-- > 0 && n < 2;)
+        if (!site_of(w, site_at(b, k))->is_own)
+            last[n++] = b->tokens[k];
+    const uint64_t transition = tc_transition(w->state->window_b->stage, last[1], last[0], token);
+    bool is_known = tc_outline_has_transition(&c->reference, transition);
+    for (size_t k = 0; k < c->n_healthy && !is_known; k++)
+        is_known = tc_outline_has_transition(&c->healthy[k], transition);
+    return is_known;
+}
+
+struct gap {
+    size_t a, a_end, b, b_end;
+};
+
+/* The next call of a gap that is told: not inner, and not told as moved; the end if there is none.
+ */
+static size_t next_told(struct walk *w, const struct tc_compared_calls *calls, size_t i, size_t end,
+                        bool is_a)
+{
+    for (; i < end; i++) {
+        struct alone *alone = alone_of(w, calls->tokens[i]);
+        if (is_inner(calls, i))
+            continue;
+        if (!is_a || !alone->n_b)
+            return i;
+        alone->n_a--; /* it is told where the run makes it */
+    }
+    return end;
+}
+
+static void tell_gap(struct walk *w, struct gap gap)
+{
+    const struct tc_compared_calls *a = &w->match.a, *b = &w->match.b;
+    const bool is_missed_by_data = is_known_transition(w, gap.b_end);
+    size_t i = next_told(w, a, gap.a, gap.a_end, true);
+    size_t k = next_told(w, b, gap.b, gap.b_end, false);
+
+    while (i < gap.a_end || k < gap.b_end) {
+        if (k < gap.b_end)
+            end_before_call(w, b, k);
+        else
+            end_before_call(w, a, i);
+        const bool may_be_data = k < gap.b_end ? is_known_transition(w, k) : is_missed_by_data;
+        struct alone *alone = k < gap.b_end ? alone_of(w, b->tokens[k]) : NULL;
+        w->state->order++;
+        if (alone && alone->n_a) {
+            alone->n_a--;
+            alone->n_b--;
+            add(w, TC_IS_MOVED, TC_NO_SITE, site_at(b, k), may_be_data);
+            k++;
+        } else if (i < gap.a_end && k < gap.b_end) {
+            add(w, TC_IS_REPLACED, site_at(a, i++), site_at(b, k++), may_be_data);
+        } else if (i < gap.a_end) {
+            add(w, TC_IS_MISSING, site_at(a, i++), TC_NO_SITE, may_be_data);
+        } else {
+            add(w, TC_IS_NEW, TC_NO_SITE, site_at(b, k++), may_be_data);
+        }
+        i = next_told(w, a, i, gap.a_end, true);
+        k = next_told(w, b, k, gap.b_end, false);
+    }
+}
+
+/* ---- the walk ------------------------------------------------------------------------------ */
+
+static void note_matched(struct tc_comparison *c, uint32_t site)
+{
+    while (c->matched.n <= site)
+        tc_vec_push(&c->matched, 0);
+    c->matched.items[site]++;
+}
+
+static void compare_match(struct walk *w, size_t i, size_t k)
+{
+    struct tc_pair_state *s = w->state;
+    const struct tc_compared_calls *a = &w->match.a, *b = &w->match.b;
+
+    end_before_call(w, b, k);
+    s->order++;
+    s->pair->n_calls++;
+    note_matched(s->comparison, site_at(a, i));
+    const struct tc_call_pair pair = tc_call_pair_begin(s, &a->window->calls.items[a->calls[i]],
+                                                        &b->window->calls.items[b->calls[k]]);
+    tc_vec_push(&w->open, pair);
+}
+
+static void walk_calls(struct walk *w)
+{
+    const struct tc_call_match *m = &w->match;
+
+    for (size_t i = 0, k = 0; i < m->a.n || k < m->b.n;) {
+        struct gap gap = {i, i, k, m->b.n};
+        while (gap.a_end < m->a.n && m->match[gap.a_end] == TC_UNMATCHED)
+            gap.a_end++;
+        if (gap.a_end < m->a.n)
+            gap.b_end = m->match[gap.a_end];
+        if (gap.a < gap.a_end || gap.b < gap.b_end)
+            tell_gap(w, gap);
+        i = gap.a_end;
+        k = gap.b_end;
+        if (i < m->a.n)
+            compare_match(w, i++, k++);
+    }
+}
+
+void tc_window_pair_compare(struct tc_pair_state *state, const struct tc_course_window *a,
+                            const struct tc_course_window *b)
+{
+    struct walk w = {.state = state, .moved = TC_MAP_INIT};
+
+    state->window_a = a;
+    state->window_b = b;
+    tc_call_match_make(&w.match, state->a, state->b, a, b);
+    count_alone(&w, &w.match.a, true);
+    count_alone(&w, &w.match.b, false);
+    walk_calls(&w);
+    end_before(&w, NULL, false);
+    tc_variables_compare(state);
+    state->pair->n_windows++;
+    state->pair->n_step_windows += b->has_step;
+    tc_map_release_structs(&w.moved);
+    tc_vec_release(&w.open);
+    tc_call_match_release(&w.match);
+}
+
+void tc_pair_state_release(struct tc_pair_state *state)
+{
+    tc_map_release(&state->renamed);
+    tc_map_release(&state->unfilled);
+    tc_vec_release(&state->leaves_a);
+    tc_vec_release(&state->leaves_b);
+}
