@@ -16,7 +16,7 @@ function(tc_tool name)
 endfunction()
 
 tc_tool(infer run_infer.c notes.c)
-tc_tool(check run_check.c run_plan.c notes.c track.c)
+tc_tool(check run_check.c run_compare.c run_plan.c notes.c track.c)
 tc_tool(onlinecheck options_check.c run_check.c run_onlinecheck.c notes.c track.c)
 tc_tool(collect run_collect.c)
 target_link_libraries(traincheck-collect PRIVATE traincheck_collect)

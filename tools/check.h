@@ -29,14 +29,21 @@ struct check_options {
     const char *on_violation, *state;
     /* of check alone: a plan in place of traces */
     const char *plan, *plan_reference;
+    /* of check alone: healthy runs in place of invariants */
+    struct tc_opt_list against;
+    bool resumed;
+    const char *from_step;
 };
 
 extern const struct tc_opt_tool check_tool, onlinecheck_tool;
 
 tc_app_run_fn check_run, onlinecheck_run;
 
-/* The work of traincheck-check: check_run, or with --plan the verification of a plan. */
+/* The work of traincheck-check: check_run, with --plan the verification of a plan, or with
+ * --against the comparison of two runs. */
 tc_app_run_fn check_run_any;
+enum tc_status check_compare(struct tc_app *app, struct check_options *options,
+                             struct tc_error *err);
 
 /* The output folder: that of the option, or one named after what is checked. */
 const char *check_output_dir(struct tc_app *app, const struct check_options *options,
@@ -51,5 +58,7 @@ void check_end(struct tc_app *app, const struct check_options *options, enum tc_
 /* Does an argument that follows the value of -i belong to it? Files and @names do, traces do not.
  */
 bool check_is_invariants(const char *argument);
+/* One that follows the value of --against: anything but an option. */
+bool check_is_trace(const char *argument);
 
 #endif /* TC_TOOLS_CHECK_H */

@@ -48,6 +48,14 @@ static const struct tc_opt check_options[] = {
     TC_OPT_VALUE(
         STRING, "plan", 0, "DIR", AT(plan),
         "verify the plans in DIR, of all ranks of a parallel job, in place of traces (no -i)"),
+    TC_OPT_WORDS(LIST, "against", 0, "DIR...", AT(against),
+                 "compare with healthy runs in place of invariants (no -i): what differs first; "
+                 "what several of them differ in is set aside",
+                 check_is_trace, ""),
+    TC_OPT_SWITCH(FLAG, "resumed", 0, AT(resumed),
+                  "with --against: the run goes on from a checkpoint of the other"),
+    TC_OPT_VALUE(STRING, "from-step", 0, "N", AT(from_step),
+                 "with --resumed: at this step of the other (default: found by the weights)"),
     TC_OPT_VALUE(STRING, "plan-reference", 0, "DIR", AT(plan_reference),
                  "the plan of the same job on one device, which --plan must equal"),
     TC_OPT_END,
@@ -64,13 +72,19 @@ const struct tc_opt_tool check_tool = {
         "\n"
         "With --plan the tool verifies that a parallel job computes what the single-device job computes:\n"
         "every gradient and updated parameter of every rank. Plans are written by\n"
-        "traincheck-collect --plan.",
+        "traincheck-collect --plan.\n"
+        "\n"
+        "With --against the tool says why two runs differ: which call, argument, batch or variable is\n"
+        "another first, with the lines of both scripts. Exit status 0: nothing but what is set aside,\n"
+        "1: a difference, 2: the two cannot be compared.",
     .usage = "[OPTION]... DIR... -i FILE|@NAME...\n"
+             "[OPTION]... DIR --against DIR...\n"
              "[OPTION]... --plan DIR --plan-reference DIR",
     .examples = "  traincheck-check traincheck_train_2026-07-01_10-00-00 -i invariants.jsonl\n"
                 "  traincheck-check traincheck_train_2026-07-01_10-00-00 -i @all\n"
                 "  traincheck-check run1 run2 -i mine.jsonl team.jsonl -o report --fail-on multi\n"
                 "  traincheck-check --explain EC-3f9a1c20 -i invariants.jsonl run1\n"
+                "  traincheck-check run2 --against run1\n"
                 "  traincheck-check --plan parallel --plan-reference single\n",
     .exit_codes = CHECK_EXIT_CODES,
     .options = check_options,

@@ -26,6 +26,11 @@ bool check_is_invariants(const char *argument)
     return argument[0] != '-' && !is_trace && tc_fs_exists(argument) && !tc_fs_is_dir(argument);
 }
 
+bool check_is_trace(const char *argument)
+{
+    return argument[0] != '-';
+}
+
 /* traincheck_check_<trace>_<date-time> */
 const char *check_output_dir(struct tc_app *app, const struct check_options *options,
                              const char *trace)

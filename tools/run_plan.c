@@ -108,5 +108,7 @@ enum tc_status check_run_any(struct tc_app *app, void *options_, struct tc_error
 
     if (options->plan || options->plan_reference)
         return run_plan(app, options, err);
+    if (options->against.n || options->resumed || options->from_step)
+        return check_compare(app, options, err);
     return check_run(app, options, err);
 }

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * compare_report.h - forms in which the comparison of two runs is written
+ */
+#ifndef TC_REPORT_COMPARE_REPORT_H
+#define TC_REPORT_COMPARE_REPORT_H
+
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "compare/two_runs.h"
+
+/* Everything is borrowed but the arrays, which tc_compare_report_release frees. */
+struct tc_compare_report {
+    const struct tc_compare_config *config;
+    const struct tc_compare_result *result;
+    const struct tc_comparison *comparison;
+    const struct tc_difference **order; /* all, as they are told */
+    bool *is_shown;                     /* of these: on the first screen */
+    size_t n;
+};
+
+void tc_compare_report_make(struct tc_compare_report *report,
+                            const struct tc_compare_config *config,
+                            const struct tc_compare_result *result,
+                            const struct tc_comparison *comparison);
+void tc_compare_report_release(struct tc_compare_report *report);
+
+void tc_compare_report_text(const struct tc_compare_report *r, struct tc_strbuf *out);
+/* One object for each difference, then the summary: JSON Lines. */
+void tc_compare_report_json(const struct tc_compare_report *r, struct tc_strbuf *out);
+void tc_compare_report_sarif(const struct tc_compare_report *r, struct tc_strbuf *out);
+void tc_compare_report_github(const struct tc_compare_report *r, struct tc_strbuf *out);
+void tc_compare_report_html(const struct tc_compare_report *r, struct tc_strbuf *out);
+struct tc_json *tc_compare_summary_to_json(const struct tc_compare_report *r);
+
+/* compare_words.c */
+
+/* "Optimizer.zero_grad() is no longer called" */
+void tc_compare_sentence(const struct tc_comparison *c, const struct tc_difference *d,
+                         struct tc_strbuf *out);
+/* "train.py:16" of the run, or of the reference where the run has none; "" if neither has. */
+const char *tc_compare_at(const struct tc_comparison *c, const struct tc_difference *d);
+const char *tc_compare_at_reference(const struct tc_comparison *c, const struct tc_difference *d);
+/* "from step 3 on, 26 times"; "before the first step" */
+void tc_compare_when(const struct tc_comparison *c, const struct tc_difference *d,
+                     struct tc_strbuf *out);
+/* "calls", ... and whether nothing of that kind was recorded by both runs. */
+const char *tc_compare_why_aside(enum tc_set_aside aside);
+
+/* A line of both scripts as a diff shows it. */
+struct tc_quoted_line {
+    char sign;     /* '-', '+' or ' ' */
+    size_t number; /* of the reference for '-', else of the run; from 1 */
+    const struct tc_script_line *line;
+};
+
+/* The lines around a difference, at most max; returns how many. 0: the traces hold no sources. */
+size_t tc_compare_quote(const struct tc_comparison *c, const struct tc_difference *d,
+                        struct tc_quoted_line *out, size_t max);
+
+#endif /* TC_REPORT_COMPARE_REPORT_H */

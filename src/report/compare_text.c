@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * compare_text.c - the comparison as one screen of a terminal
+ */
+#include "report/compare_report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "report/fold.h"
+
+#define BOLD  "\033[1m"
+#define RED   "\033[31m"
+#define GREEN "\033[32m"
+#define FAINT "\033[2m"
+#define RESET "\033[0m"
+
+/* Titles take so many columns. */
+#define TITLE     18
+#define MAX_QUOTE 7
+
+struct printer {
+    const struct tc_compare_report *r;
+    struct tc_strbuf *out;
+};
+
+static void paint(const struct printer *p, const char *code)
+{
+    if (p->r->config->color)
+        tc_strbuf_adds(p->out, code);
+}
+
+static void add_text(const struct printer *p, const char *text)
+{
+    tc_fold_add(p->out, text, strlen(text));
+}
+
+/* ---- the one that leads -------------------------------------------------------------------- */
+
+/* Blanks that begin all of the lines. */
+static size_t common_indent(const struct tc_quoted_line *lines, size_t n)
+{
+    size_t indent = SIZE_MAX;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t blanks = 0;
+        while (blanks < lines[i].line->size && lines[i].line->text[blanks] == ' ')
+            blanks++;
+        if (blanks < lines[i].line->size && blanks < indent)
+            indent = blanks;
+    }
+    return indent == SIZE_MAX ? 0 : indent;
+}
+
+static void print_quote(const struct printer *p, const struct tc_difference *d)
+{
+    struct tc_quoted_line lines[MAX_QUOTE];
+    size_t n = tc_compare_quote(p->r->comparison, d, lines, MAX_QUOTE);
+    size_t indent = common_indent(lines, n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct tc_script_line *line = lines[i].line;
+        paint(p, lines[i].sign == '-' ? RED : lines[i].sign == '+' ? GREEN : FAINT);
+        tc_strbuf_addf(p->out, "  %c %4zu  ", lines[i].sign, lines[i].number);
+        struct tc_strbuf text = TC_STRBUF_INIT;
+        if (line->size > indent)
+            tc_strbuf_add(&text, line->text + indent, line->size - indent);
+        tc_fold_fitting(p->out, text.text ? text.text : "", 10);
+        tc_strbuf_release(&text);
+        paint(p, RESET);
+        tc_strbuf_addc(p->out, '\n');
+    }
+}
+
+static void print_sentence(const struct printer *p, const struct tc_difference *d,
+                           const char *label)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    const char *at = tc_compare_at(p->r->comparison, d);
+
+    if (*at)
+        tc_strbuf_addf(&text, "%s  ", tc_fs_base(at));
+    tc_compare_sentence(p->r->comparison, d, &text);
+    size_t size = text.size;
+    tc_strbuf_adds(&text, ", ");
+    tc_compare_when(p->r->comparison, d, &text);
+    if (text.size == size + 2)
+        text.text[text.size = size] = '\0';
+    tc_fold(p->out, label, text.text);
+    tc_strbuf_release(&text);
+}
+
+static void print_first(const struct printer *p)
+{
+    const struct tc_difference *first = tc_comparison_first(p->r->comparison);
+
+    if (!first) {
+        tc_strbuf_adds(p->out, p->r->result->n_set_aside
+                                   ? "Nothing differs but what is set aside.\n"
+                                   : "Nothing differs.\n");
+        return;
+    }
+    paint(p, BOLD);
+    print_sentence(p, first, "What differs first: ");
+    paint(p, RESET);
+    print_quote(p, first);
+}
+
+/* ---- the sections -------------------------------------------------------------------------- */
+
+static void print_title(const struct printer *p, const char *title)
+{
+    tc_strbuf_addf(p->out, "  %-*s", TITLE - 2, title);
+}
+
+static void print_scripts(const struct printer *p)
+{
+    const struct tc_scripts *of_a = &p->r->comparison->reference.scripts;
+    const struct tc_scripts *of_b = &p->r->comparison->run.scripts;
+    bool is_any = false;
+
+    if (!of_a->items.n || !of_b->items.n) {
+        print_title(p, "sources");
+        tc_strbuf_adds(p->out, "not in these traces\n");
+        return;
+    }
+    for (size_t i = 0; i < of_b->items.n; i++) {
+        const struct tc_script *b = of_b->items.items[i], *a = b->other;
+        if (a && !strcmp(a->digest, b->digest))
+            continue;
+        print_title(p, is_any ? "" : "sources");
+        is_any = true;
+        add_text(p, tc_fs_base(b->at));
+        if (!a)
+            tc_strbuf_adds(p->out, " is new\n");
+        else if (!a->match)
+            tc_strbuf_adds(p->out, " has another content\n");
+        else
+            tc_strbuf_addf(p->out, ": %zu line%s gone, %zu new\n", tc_script_n_changed(a),
+                           tc_script_n_changed(a) == 1 ? "" : "s", tc_script_n_changed(b));
+    }
+    if (!is_any) {
+        print_title(p, "sources");
+        tc_strbuf_adds(p->out, "equal\n");
+    }
+}
+
+static void print_kind(const struct printer *p, enum tc_difference_kind kind)
+{
+    const struct tc_compare_report *r = p->r;
+    size_t n = 0, n_shown = 0, n_aside = 0;
+
+    for (size_t i = 0; i < r->n; i++) {
+        const struct tc_difference *d = r->order[i];
+        if (d->kind != kind)
+            continue;
+        n += d->aside == TC_ASIDE_NO || d->aside == TC_ASIDE_SILENT;
+        n_aside += d->aside != TC_ASIDE_NO && d->aside != TC_ASIDE_SILENT;
+        if (!r->is_shown[i])
+            continue;
+        struct tc_strbuf label = TC_STRBUF_INIT;
+        tc_strbuf_addf(&label, "%-*s", TITLE - 2, n_shown++ ? "" : tc_difference_title(kind));
+        print_sentence(p, d, label.text);
+        if (d->aside == TC_ASIDE_SILENT)
+            tc_strbuf_addf(p->out, "%*s(%s)\n", TITLE, "", tc_compare_why_aside(d->aside));
+        tc_strbuf_release(&label);
+    }
+    if (n > n_shown)
+        tc_strbuf_addf(p->out, "%*s%zu more\n", TITLE, "", n - n_shown);
+    if (n)
+        return;
+    print_title(p, tc_difference_title(kind));
+    if (n_aside)
+        tc_strbuf_addf(p->out, "%zu set aside\n", n_aside);
+    else
+        tc_strbuf_adds(p->out, "equal\n");
+}
+
+static void print_sections(const struct printer *p)
+{
+    for (int kind = 0; kind < TC_N_DIFFERENCE_KINDS; kind++) {
+        print_kind(p, (enum tc_difference_kind)kind);
+        if (kind == TC_DIFFERENCE_COMMAND)
+            print_scripts(p);
+    }
+}
+
+/* Where the values part, and how near they are. */
+static void print_values(const struct printer *p)
+{
+    const struct tc_comparison *c = p->r->comparison;
+
+    for (size_t i = 0; i < c->pairs.n; i++) {
+        const struct tc_process_pair *pair = &c->pairs.items[i];
+        if (pair->parted_order == UINT64_MAX || pair->is_worker)
+            continue;
+        print_title(p, "values part");
+        tc_strbuf_addf(p->out, "in step %" PRId64, pair->parted_step);
+        if (c->pairs.n > 1)
+            tc_strbuf_addf(p->out, " of rank %" PRId64, pair->rank);
+        if (!c->closeness.is_far && c->closeness.worst > 0)
+            tc_strbuf_addf(p->out, "; the numbers of both are within %.1g of each other",
+                           c->closeness.worst);
+        else if (c->closeness.near_until > pair->parted_step)
+            tc_strbuf_addf(p->out,
+                           "; up to step %" PRId64 " no further than rounding may take them",
+                           c->closeness.near_until);
+        tc_strbuf_addc(p->out, '\n');
+        return;
+    }
+}
+
+/* ---- all of them, with -v ------------------------------------------------------------------- */
+
+static void print_all(const struct printer *p)
+{
+    const struct tc_compare_report *r = p->r;
+
+    tc_strbuf_adds(p->out, "\nAll differences, in order:\n");
+    for (size_t i = 0; i < r->n; i++) {
+        struct tc_strbuf label = TC_STRBUF_INIT;
+        tc_strbuf_addf(&label, "%s: ", tc_difference_word(r->order[i]->kind));
+        print_sentence(p, r->order[i], label.text);
+        if (r->order[i]->aside)
+            tc_strbuf_addf(p->out, "    (set aside: %s)\n",
+                           tc_compare_why_aside(r->order[i]->aside));
+        tc_strbuf_release(&label);
+    }
+}
+
+void tc_compare_report_text(const struct tc_compare_report *r, struct tc_strbuf *out)
+{
+    const struct printer p = {r, out};
+
+    print_first(&p);
+    if (r->config->quiet)
+        return;
+    tc_strbuf_addc(out, '\n');
+    print_sections(&p);
+    print_values(&p);
+    if (r->config->verbose && r->n)
+        print_all(&p);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * compare_words.c - the sentence, the place and the lines of a difference
+ */
+#include "report/compare_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare/diff.h"
+#include "replay/symbols.h"
+
+/* ---- which are shown ----------------------------------------------------------------------- */
+
+/* How many differences of a kind the first screen has. */
+static const size_t shown_of[TC_N_DIFFERENCE_KINDS] = {
+    [TC_DIFFERENCE_ENVIRONMENT] = 4, [TC_DIFFERENCE_COMMAND] = 4, [TC_DIFFERENCE_DRAWS] = 1,
+    [TC_DIFFERENCE_WEIGHTS] = 1,     [TC_DIFFERENCE_DATA] = 1,    [TC_DIFFERENCE_CALLS] = 4,
+    [TC_DIFFERENCE_ARGUMENTS] = 3,   [TC_DIFFERENCE_RESULTS] = 1, [TC_DIFFERENCE_VARIABLES] = 1,
+};
+
+void tc_compare_report_make(struct tc_compare_report *report,
+                            const struct tc_compare_config *config,
+                            const struct tc_compare_result *result,
+                            const struct tc_comparison *comparison)
+{
+    size_t n_shown[TC_N_DIFFERENCE_KINDS] = {0};
+
+    *report = (struct tc_compare_report){.config = config,
+                                         .result = result,
+                                         .comparison = comparison,
+                                         .order = tc_comparison_order(comparison),
+                                         .n = comparison->differences.items.n};
+    report->is_shown = tc_calloc(report->n + 1, sizeof(*report->is_shown));
+    for (size_t i = 0; i < report->n; i++) {
+        const struct tc_difference *d = report->order[i];
+        const bool counts = d->aside == TC_ASIDE_NO || d->aside == TC_ASIDE_SILENT;
+        report->is_shown[i] = counts && n_shown[d->kind]++ < shown_of[d->kind];
+    }
+}
+
+void tc_compare_report_release(struct tc_compare_report *report)
+{
+    tc_free(report->order);
+    tc_free(report->is_shown);
+}
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+static const char *text_of(const struct tc_comparison *c, tc_sym sym)
+{
+    return sym == TC_NO_SYM ? "" : tc_strtab_text(c->symbols, sym);
+}
+
+/* "SGD.step()", "Net.forward()", "cross_entropy()" */
+static void add_call(const struct tc_comparison *c, uint32_t index, struct tc_strbuf *out)
+{
+    const struct tc_call_site *site = &c->sites.items.items[index];
+    const char *name = tc_short_name(text_of(c, site->fn)), *dot = strchr(name, '.');
+    const char *method = dot ? dot + 1 : name;
+
+    if (site->class == TC_SYM_EMPTY)
+        tc_strbuf_adds(out, name);
+    else if (!strcmp(method, "__init__"))
+        tc_strbuf_adds(out, text_of(c, site->class));
+    else
+        tc_strbuf_addf(out, "%s.%s", text_of(c, site->class),
+                       !strcmp(method, "__call__") ? "forward" : method);
+    tc_strbuf_adds(out, "()");
+}
+
+/* "args.input.shape" -> "input.shape", "self.attrs.training" -> "self.training" */
+static void add_path(const char *path, struct tc_strbuf *out)
+{
+    if (!strncmp(path, "args.", 5))
+        path += 5;
+    for (const char *attrs; (attrs = strstr(path, ".attrs")); path = attrs + 6)
+        tc_strbuf_add(out, path, (size_t)(attrs - path));
+    tc_strbuf_adds(out, path);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && !strcmp(text + n - m, end);
+}
+
+/* A digest says nothing to a person; neither does a list of them. */
+static bool is_told(const char *path)
+{
+    static const char *const hidden[] = {"digest", "rows", "data", "summary", "scale", "range"};
+
+    for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
+        if (ends_with(path, hidden[i]))
+            return false;
+    return true;
+}
+
+static void add_values(const char *path, const struct tc_difference *d, struct tc_strbuf *out)
+{
+    if (!is_told(path))
+        tc_strbuf_adds(out, " has another content");
+    else if (!d->is)
+        tc_strbuf_addf(out, " is no longer given, was %s", d->was);
+    else if (!d->was)
+        tc_strbuf_addf(out, " is %s, was not given", d->is);
+    else
+        tc_strbuf_addf(out, " is %s, was %s", d->is, d->was);
+}
+
+/* ---- sentences ----------------------------------------------------------------------------- */
+
+static void say_call(const struct tc_comparison *c, const struct tc_difference *d,
+                     struct tc_strbuf *out)
+{
+    add_call(c, d->site_b != TC_NO_SITE ? d->site_b : d->site_a, out);
+    if (d->what == TC_IS_MISSING) {
+        tc_strbuf_adds(out, " is no longer called");
+    } else if (d->what == TC_IS_MOVED) {
+        tc_strbuf_adds(out, " is called earlier or later than before");
+    } else if (d->what == TC_IS_REPLACED) {
+        tc_strbuf_adds(out, " is called in place of ");
+        add_call(c, d->site_a, out);
+    } else {
+        tc_strbuf_adds(out, " is a new call");
+    }
+}
+
+static void say_value(const struct tc_comparison *c, const struct tc_difference *d,
+                      struct tc_strbuf *out)
+{
+    const char *path = text_of(c, d->path);
+
+    if (d->site_a != TC_NO_SITE && d->kind != TC_DIFFERENCE_VARIABLES &&
+        d->kind != TC_DIFFERENCE_WEIGHTS) {
+        add_call(c, d->site_a, out);
+        tc_strbuf_adds(out, ": ");
+    }
+    add_path(path, out);
+    add_values(path, d, out);
+    if (d->has_equal_operands)
+        tc_strbuf_adds(out, ", though its operands are equal");
+}
+
+static void say_variable(const struct tc_comparison *c, const struct tc_difference *d,
+                         struct tc_strbuf *out)
+{
+    const uint32_t cause = d->site_b != TC_NO_SITE ? d->site_b : d->site_a;
+
+    tc_strbuf_adds(out, text_of(c, d->path));
+    if (d->what == TC_IS_NEW || d->what == TC_IS_MISSING)
+        tc_strbuf_adds(out, d->what == TC_IS_NEW ? " is new" : " is gone");
+    else if (d->site_a != TC_NO_SITE)
+        tc_strbuf_adds(out, " no longer changes");
+    else
+        tc_strbuf_adds(out, " changes, and did not");
+    if (cause != TC_NO_SITE) {
+        tc_strbuf_adds(out, " in ");
+        add_call(c, cause, out);
+    }
+}
+
+void tc_compare_sentence(const struct tc_comparison *c, const struct tc_difference *d,
+                         struct tc_strbuf *out)
+{
+    if (d->kind == TC_DIFFERENCE_CALLS)
+        say_call(c, d, out);
+    else if (d->what == TC_IS_OTHER)
+        say_value(c, d, out);
+    else
+        say_variable(c, d, out);
+}
+
+static const char *at_of(const struct tc_comparison *c, uint32_t site)
+{
+    return site == TC_NO_SITE ? "" : text_of(c, c->sites.items.items[site].at);
+}
+
+const char *tc_compare_at(const struct tc_comparison *c, const struct tc_difference *d)
+{
+    const char *at = at_of(c, d->site_b);
+
+    return *at ? at : at_of(c, d->site_a);
+}
+
+const char *tc_compare_at_reference(const struct tc_comparison *c, const struct tc_difference *d)
+{
+    return at_of(c, d->site_a);
+}
+
+void tc_compare_when(const struct tc_comparison *c, const struct tc_difference *d,
+                     struct tc_strbuf *out)
+{
+    if (d->step < 0 || d->kind <= TC_DIFFERENCE_COMMAND)
+        return;
+    if (d->stage == TC_SYM_INIT)
+        tc_strbuf_adds(out, "before the first step");
+    else if (d->n_windows > 1)
+        tc_strbuf_addf(out, "from step %lld on", (long long)d->step);
+    else
+        tc_strbuf_addf(out, "in step %lld", (long long)d->step);
+    if (d->n > 1)
+        tc_strbuf_addf(out, ", %llu times", (unsigned long long)d->n);
+    if (c->run.n_processes > 1)
+        tc_strbuf_addf(out, ", rank %lld%s", (long long)d->rank, d->is_worker ? " (worker)" : "");
+}
+
+const char *tc_compare_why_aside(enum tc_set_aside aside)
+{
+    static const char *const why[] = {
+        [TC_ASIDE_NO] = "",
+        [TC_ASIDE_HEALTHY] = "healthy runs differ there, too",
+        [TC_ASIDE_DATA] = "values had parted before: it may follow from them",
+        [TC_ASIDE_DRAWN] = "it follows from another seed",
+        [TC_ASIDE_SILENT] = "the values of whole steps are equal after it",
+    };
+
+    return why[aside];
+}
+
+/* ---- lines --------------------------------------------------------------------------------- */
+
+struct quote {
+    const struct tc_script *a, *b; /* of the reference and of the run */
+    struct tc_quoted_line *out;
+    size_t n, max;
+};
+
+static void add_line(struct quote *q, char sign, const struct tc_script *script, size_t line)
+{
+    if (q->n < q->max && line < script->n_lines)
+        q->out[q->n++] = (struct tc_quoted_line){sign, line + 1, &script->lines[line]};
+}
+
+/* From lines a and b on, which stand beside each other, as a diff goes: those of the reference
+ * alone, those of the run alone, then one of both. */
+static void add_lines(struct quote *q, size_t a, size_t b, size_t end_a, size_t end_b)
+{
+    while (a < end_a || b < end_b) {
+        if (a < end_a && q->a->match[a] == TC_UNMATCHED) {
+            add_line(q, '-', q->a, a++);
+        } else if (b < end_b && q->b->match[b] == TC_UNMATCHED) {
+            add_line(q, '+', q->b, b++);
+        } else {
+            if (b < end_b)
+                add_line(q, ' ', q->b, b);
+            a += a < end_a;
+            b += b < end_b;
+        }
+    }
+}
+
+/* Back to a line that both have, at most so many lines. */
+static size_t common_before(const struct tc_script *script, size_t line, size_t most)
+{
+    for (size_t n = 0; line > 0 && n < most; n++)
+        if (script->match[--line] != TC_UNMATCHED)
+            return line;
+    return line;
+}
+
+static size_t common_after(const struct tc_script *script, size_t line, size_t most)
+{
+    for (size_t n = 0; n < most && line < script->n_lines; n++, line++)
+        if (script->match[line] != TC_UNMATCHED)
+            return line + 1;
+    return line;
+}
+
+/* The script of a place, with its line from 0; NULL if its text or its like is not known. */
+static const struct tc_script *script_at(const struct tc_outline *run, const char *at, size_t *line)
+{
+    size_t size = tc_place_split(at, line);
+    const struct tc_script *script = size ? tc_scripts_find(&run->scripts, at, size) : NULL;
+
+    if (!script || !script->match || *line > script->n_lines)
+        return NULL;
+    *line -= 1;
+    return script;
+}
+
+size_t tc_compare_quote(const struct tc_comparison *c, const struct tc_difference *d,
+                        struct tc_quoted_line *out, size_t max)
+{
+    const size_t most = max / 2;
+    size_t line = 0, a, b, end_a, end_b;
+    const bool is_of_run = *at_of(c, d->site_b) != '\0';
+    const struct tc_script *script =
+        script_at(is_of_run ? &c->run : &c->reference, tc_compare_at(c, d), &line);
+    struct quote q = {.out = out, .max = max};
+
+    if (!script)
+        return 0;
+    q.a = is_of_run ? script->other : script;
+    q.b = is_of_run ? script : script->other;
+    size_t begin = common_before(script, line, most), end = common_after(script, line + 1, most);
+    const size_t other_begin = script->match[begin], other_end = script->match[end - 1];
+    if (other_begin == TC_UNMATCHED || other_end == TC_UNMATCHED || other_end < other_begin) {
+        for (size_t i = begin; i < end; i++)
+            add_line(&q, script->match[i] != TC_UNMATCHED ? ' ' : is_of_run ? '+' : '-', script, i);
+        return q.n;
+    }
+    a = is_of_run ? other_begin : begin;
+    end_a = is_of_run ? other_end + 1 : end;
+    b = is_of_run ? begin : other_begin;
+    end_b = is_of_run ? end : other_end + 1;
+    add_lines(&q, a, b, end_a, end_b);
+    return q.n;
+}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+# Traces of small training scripts for cases of --against: `. "$CASE/../../compare.sh"`, then
+# `run FOLDER STEPS <script.txt`. A line of script.txt is a line of the script; those in a step are
+# indented. Behind `#` stand what the line calls, `FN ROLE [VALUE]`, several with `;` between them:
+# VALUE is the argument `x`, or with `=` before it what the call returns.
+
+calls_of_line() { # STEP STAGE LINE CALLS
+    echo "$4" | tr ';' '\n' | while read -r fn role value; do
+        [ -n "$fn" ] || continue
+        id=$(cat "$ids")
+        echo $((id + 1)) >"$ids"
+        case $value in
+        =*) args= result='{"tensor":"Tensor","id":1,"shape":[],"dtype":"float32","value":'${value#=}'}' ;;
+        ?*) args=',"args":{"x":'$value'}' result=null ;;
+        *) args= result=null ;;
+        esac
+        echo '{"type":"call","id":'$id',"fn":"'$fn'","t":'$((2 * id))',"step":'$1',"stage":"'$2'","by":"user","at":"'$at':'$3'"'$args'}'
+        [ "$role" = step ] && echo '{"type":"var","var":9,"t":'$((2 * id))',"cause":'$id',"attrs":{"data":"'$(weights "$1")'"}}'
+        echo '{"type":"return","id":'$id',"t":'$((2 * id + 1))',"value":'$result'}'
+    done
+}
+
+# What the weights are after a step; a case may have another one.
+weights() {
+    printf '%016d' "$1"
+}
+
+lines_of() { # STEP STAGE: the calls before the first step, or in a step
+    number=0
+    while IFS= read -r line; do
+        number=$((number + 1))
+        case $2$line in
+        init\ * | training[!\ ]*) continue ;;
+        esac
+        case $line in
+        *'# '*) calls_of_line "$1" "$2" $number "${line#*# }" ;;
+        esac
+    done <"$script"
+}
+
+apis_of_script() {
+    sed -n 's/.*# //p' "$script" | tr ';' '\n' | while read -r fn role value; do
+        echo '{"type":"api","fn":"'$fn'","role":"'$role'"}'
+    done | sort -u
+}
+
+source_of_script() {
+    text=$(sed 's/ *# .*//; s/\\/\\\\/g; s/"/\\"/g' "$script" | awk '{ printf "%s\\n", $0 }')
+    digest=$(printf '%s' "$text" | cksum | tr ' ' 0 | head -c 16)
+    printf '{"type":"source","at":"%s","digest":"%s","text":"%s"}\n' "$at" "$digest" "$text"
+}
+
+run() { # FOLDER STEPS
+    mkdir "$1"
+    script=$1/script ids=$1/ids at=${at:-train.py}
+    cat >"$script"
+    echo 0 >"$ids"
+    {
+        echo '{"type":"process","schema":6,"pid":1,"role":"main","packages":{"torch":"'${torch:-2.13}'"},"argv":["train.py"'$argv'],"content":"batches","digest":"nh64","mode":"full","operators":true}'
+        [ -n "$no_source" ] || source_of_script
+        apis_of_script
+        lines_of 0 init
+        echo '{"type":"var","var":9,"t":0,"name":"w","kind":"Parameter","attrs":{"data":"f000000000000000"}}'
+        echo '{"type":"step","step":0,"t":0,"stage":"init","why":"data"}'
+        step=0
+        while [ $step -lt $2 ]; do
+            lines_of $step training
+            echo '{"type":"step","step":'$step',"t":'$step',"stage":"training","why":"data"}'
+            step=$((step + 1))
+        done
+        echo '{"type":"end","t":99999,"events":1,"dropped":0,"exit":0}'
+    } >"$1/trace_1.jsonl"
+    rm "$script" "$ids"
+}
