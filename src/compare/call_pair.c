@@ -133,8 +133,10 @@ static void compare_leaf(struct tc_pair_state *s, const struct place *place, lea
 
     if (a && b && a->hash == b->hash)
         return;
-    /* What is told of content depends on what was recorded. */
-    if (kind == TC_LEAF_CONTENT && (!a || !b || is_unfilled(s, b)))
+    /* What is told of content depends on what was recorded, and of a variable only what changed. */
+    if ((kind == TC_LEAF_CONTENT || place->name != TC_SYM_EMPTY) && (!a || !b))
+        return;
+    if (kind == TC_LEAF_CONTENT && is_unfilled(s, b))
         return;
     *(kind == TC_LEAF_CONTENT ? &found->has_content : &found->has_argument) = true;
     if (tell)
@@ -378,6 +380,11 @@ static void tell_alone(struct tc_pair_state *s, const struct tc_course_variable 
     part(s);
 }
 
+static bool is_compared(const struct tc_pair_state *s, const struct tc_course_variable *v)
+{
+    return !(s->resumes && s->window_b->number == s->resumed_window && v->is_new);
+}
+
 /* The how-manieth record of a variable in its window. */
 static uint64_t key_of(struct tc_map *counts, tc_sym name)
 {
@@ -420,7 +427,8 @@ static void match_renamed(struct tc_pair_state *s, size_t *like)
         if (like[k] != TC_UNMATCHED)
             is_taken[like[k]] = true;
     for (size_t k = 0, i = 0; k < b->variables.n; k++) {
-        if (like[k] != TC_UNMATCHED || !b->variables.items[k].is_new)
+        if (like[k] != TC_UNMATCHED || !b->variables.items[k].is_new ||
+            !is_compared(s, &b->variables.items[k]))
             continue;
         size_t found = i;
         while (found < a->variables.n &&
@@ -446,6 +454,9 @@ static void match_variables(struct tc_pair_state *s, size_t *like)
     tc_map_clear(&counts);
     for (size_t k = 0; k < s->window_b->variables.n; k++) {
         const tc_sym name = name_in_a(s, s->window_b->variables.items[k].name);
+        like[k] = TC_UNMATCHED;
+        if (!is_compared(s, &s->window_b->variables.items[k]))
+            continue;
         like[k] = tc_map_get(&by_key, key_of(&counts, name), &i) ? (size_t)i : TC_UNMATCHED;
     }
     tc_map_release(&by_key);
@@ -463,7 +474,8 @@ void tc_variables_compare(struct tc_pair_state *s)
     for (size_t k = 0; k < n_b; k++) {
         const struct tc_course_variable *b = &s->window_b->variables.items[k];
         if (like[k] == TC_UNMATCHED) {
-            tell_alone(s, b, false);
+            if (is_compared(s, b))
+                tell_alone(s, b, false);
             continue;
         }
         has_like[like[k]] = true;

@@ -30,9 +30,10 @@ static tc_sym class_of(struct tc_strtab *symbols, const struct tc_value *self)
     return tc_strtab_intern(symbols, class.text + begin, class.size - begin);
 }
 
-static bool is_called_by_user(const struct tc_call *call)
+static bool is_called_by_user(struct tc_strtab *symbols, const struct tc_call *call)
 {
-    return call->by == TC_SYM_USER || (call->by == TC_SYM_EMPTY && call->at != TC_SYM_EMPTY);
+    return call->by == tc_strtab_intern_text(symbols, "user") ||
+           (call->by == TC_SYM_EMPTY && call->at != TC_SYM_EMPTY);
 }
 
 /* What a function of the script is called is a matter of where it stands. */
@@ -50,7 +51,7 @@ uint32_t tc_call_sites_at(struct tc_call_sites *sites, const struct tc_call *cal
         .class = class_of(sites->symbols, call->self),
         .at = tc_call_at(call),
         .role = call->role,
-        .is_user = is_called_by_user(call),
+        .is_user = is_called_by_user(sites->symbols, call),
         .is_own = call->role == TC_ROLE_OWN || call->role == TC_ROLE_METHOD,
     };
     const tc_sym user = site.is_user ? TC_SYM_USER : TC_SYM_EMPTY;

@@ -22,6 +22,8 @@ static const struct meaning {
     {"host",     IS_CHANCE },
     {"addr",     IS_CHANCE },
     {"store",    IS_CHANCE },
+    {"grad",     IS_CHANCE }, /* of a variable: its class, when it was looked
+  at */
     {"digest",   IS_CONTENT},
     {"rows",     IS_CONTENT},
     {"scale",    IS_CONTENT},
@@ -32,7 +34,6 @@ static const struct meaning {
     {"range",    IS_CONTENT},
     {"stats",    IS_CONTENT},
     {"data",     IS_CONTENT},
-    {"grad",     IS_CONTENT},
 };
 
 static const struct meaning *meaning_of(struct tc_str key)

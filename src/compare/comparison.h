@@ -56,7 +56,10 @@ struct tc_pair_state {
     struct tc_outline *a, *b; /* a: the reference */
     struct tc_differences *out;
     struct tc_process_pair *pair;
-    bool is_healthy;        /* b is a healthy run, too */
+    bool is_healthy; /* b is a healthy run, too */
+    bool resumes; /* b goes on from a, with this window of its own: what it looks at there for the
+                     first time was compared as a state */
+    uint64_t resumed_window;
     uint64_t order;         /* counts what was compared */
     struct tc_map unfilled; /* a set: serials of tensors of b whose content was not told yet */
     struct tc_map renamed;  /* name of a variable of b -> that of a */

@@ -30,12 +30,13 @@ enum tc_difference_kind {
 };
 
 enum tc_difference_what {
-    TC_IS_OTHER,    /* another value at `path` */
-    TC_IS_MISSING,  /* the reference makes the call, the run does not */
-    TC_IS_NEW,      /* the other way round */
-    TC_IS_REPLACED, /* another call stands there */
-    TC_IS_MOVED,    /* it is made earlier or later in its window */
-    TC_IS_KEPT,     /* a variable that changes in one of them alone */
+    TC_IS_OTHER,      /* another value at `path` */
+    TC_IS_MISSING,    /* the reference makes the call, the run does not */
+    TC_IS_NEW,        /* the other way round */
+    TC_IS_REPLACED,   /* another call stands there */
+    TC_IS_MOVED,      /* it is made earlier or later in its window */
+    TC_IS_KEPT,       /* a variable that changes in one of them alone */
+    TC_IS_UNRESTORED, /* what the reference saved by this call the run never loads */
 };
 
 /* Why a difference is counted and not among what differs. */
@@ -43,6 +44,7 @@ enum tc_set_aside {
     TC_ASIDE_NO,
     TC_ASIDE_HEALTHY, /* healthy runs differ there, too */
     TC_ASIDE_DATA,    /* values had parted before: it may follow from them */
+    TC_ASIDE_RESUMED, /* a run is resumed by its command line */
     TC_ASIDE_DRAWN,   /* it follows from another seed */
     TC_ASIDE_SILENT,  /* whole steps were equal after it: it has no effect */
 };

@@ -51,42 +51,18 @@ static void note_transitions(struct tc_outline *run, const struct tc_course_wind
     tc_map_put(&run->transitions, tc_transition(window->stage, before, last, 0), 1);
 }
 
-/* The content of all parameters in one number: a sum, so that a change of one is a difference. */
-struct weights {
-    struct tc_map of; /* serial -> what it adds */
-    uint64_t sum;
-};
-
-static void note_weights(struct weights *weights, const struct tc_course_window *window)
-{
-    for (size_t i = 0; i < window->variables.n; i++) {
-        const struct tc_course_variable *v = &window->variables.items[i];
-        struct tc_str data = tc_value_str(tc_value_get(v->record->attrs, "data"));
-        bool is_new;
-        if (v->kind != TC_SYM_PARAMETER || !data.text)
-            continue;
-        uint64_t *share = tc_map_at(&weights->of, (uint64_t)v->record->var, &is_new);
-        weights->sum -= is_new ? 0 : *share;
-        *share = tc_hash_mix_text(v->name, data.text, data.size);
-        weights->sum += *share;
-    }
-}
-
 static void note_window(struct tc_outline *run, struct tc_process_outline *process,
-                        struct weights *weights, const struct tc_course_window *window)
+                        const struct tc_course_window *window)
 {
     struct tc_strtab *symbols = run->context.symbols;
     const struct tc_window_outline outline = {
         .shape = (uint32_t)window->shape,
         .kind = TC_ATOM(symbols, window->stage, tc_symbols_bool(window->has_step)),
-        .step = window->step,
-        .weights = weights->sum,
     };
 
     tc_vec_push(&process->windows, outline);
     process->n_calls += window->calls.n;
     note_transitions(run, window);
-    note_weights(weights, window);
 }
 
 struct reading {
@@ -100,11 +76,10 @@ static enum tc_status read_windows(struct tc_outline *run, struct tc_process_out
                                    struct tc_error *err)
 {
     struct tc_course_window *window;
-    struct weights weights = {.of = TC_MAP_INIT};
     enum tc_status status;
 
     while ((status = tc_course_next(course, &window, err)) == TC_OK) {
-        note_window(run, process, &weights, window);
+        note_window(run, process, window);
         tc_course_window_free(window);
         if (reading->progress &&
             !reading->progress(reading->context, reading->before + tc_course_json_bytes(course))) {
@@ -112,7 +87,6 @@ static enum tc_status read_windows(struct tc_outline *run, struct tc_process_out
             break;
         }
     }
-    tc_map_release(&weights.of);
     return status == TC_END ? TC_OK : status;
 }
 
@@ -207,10 +181,10 @@ struct kind_windows {
     TC_VEC(size_t) places;
 };
 
-static void windows_of(const struct tc_process_outline *process, tc_sym kind,
+static void windows_of(const struct tc_process_outline *process, size_t from, tc_sym kind,
                        struct kind_windows *out)
 {
-    for (size_t i = 0; i < process->windows.n; i++) {
+    for (size_t i = from; i < process->windows.n; i++) {
         if (process->windows.items[i].kind != kind)
             continue;
         tc_vec_push(&out->shapes, process->windows.items[i].shape);
@@ -239,13 +213,12 @@ static void match_rest(size_t *match, size_t n_a, size_t n_b)
     }
 }
 
-static void match_kind(const struct tc_process_outline *a, const struct tc_process_outline *b,
-                       tc_sym kind, size_t *match)
+static void match_kind(const struct tc_matched_windows *w, tc_sym kind, size_t *match)
 {
     struct kind_windows of_a = {0}, of_b = {0};
 
-    windows_of(a, kind, &of_a);
-    windows_of(b, kind, &of_b);
+    windows_of(w->a, w->from_a, kind, &of_a);
+    windows_of(w->b, w->from_b, kind, &of_b);
     size_t *matched = tc_malloc((of_a.places.n + 1) * sizeof(*matched));
     tc_diff(of_a.shapes.items, of_a.shapes.n, of_b.shapes.items, of_b.shapes.n, matched);
     match_rest(matched, of_a.places.n, of_b.places.n);
@@ -257,19 +230,18 @@ static void match_kind(const struct tc_process_outline *a, const struct tc_proce
     release_windows(&of_b);
 }
 
-void tc_match_windows(const struct tc_process_outline *a, const struct tc_process_outline *b,
-                      size_t *match)
+void tc_match_windows(struct tc_matched_windows w, size_t *match)
 {
     struct tc_map done = TC_MAP_INIT;
 
-    for (size_t i = 0; i < b->windows.n; i++)
+    for (size_t i = 0; i < w.b->windows.n; i++)
         match[i] = TC_UNMATCHED;
-    for (size_t i = 0; i < b->windows.n; i++) {
-        const tc_sym kind = b->windows.items[i].kind;
+    for (size_t i = w.from_b; i < w.b->windows.n; i++) {
+        const tc_sym kind = w.b->windows.items[i].kind;
         if (has(&done, kind))
             continue;
         tc_map_put(&done, kind, 1);
-        match_kind(a, b, kind, match);
+        match_kind(&w, kind, match);
     }
     tc_map_release(&done);
 }

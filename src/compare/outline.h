@@ -14,8 +14,6 @@
 struct tc_window_outline {
     uint32_t shape; /* of struct tc_course_window, its lower half */
     tc_sym kind;    /* stage, and whether an optimizer stepped */
-    int64_t step;
-    uint64_t weights; /* of the parameters when it began: equal where all are */
 };
 
 struct tc_process_outline {
@@ -66,11 +64,15 @@ bool tc_outline_has_transition(const struct tc_outline *run, uint64_t transition
 /* Is a function of the script of that token called anywhere? */
 bool tc_outline_calls_own(const struct tc_outline *run, uint32_t token);
 
+struct tc_matched_windows {
+    const struct tc_process_outline *a, *b;
+    size_t from_a, from_b; /* windows before these have no like */
+};
+
 /*
  * Which window of process a is which of b: match[i] for each of b, TC_UNMATCHED where there is
  * none. Windows of one kind are matched by what happens in them, the rest in their order.
  */
-void tc_match_windows(const struct tc_process_outline *a, const struct tc_process_outline *b,
-                      size_t *match);
+void tc_match_windows(struct tc_matched_windows windows, size_t *match);
 
 #endif /* TC_COMPARE_OUTLINE_H */

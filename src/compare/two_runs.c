@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compare/diff.h"
+#include "compare/resume.h"
 #include "compare/settings_pair.h"
 #include "compare/window_pair.h"
 #include "replay/symbols.h"
@@ -108,6 +109,27 @@ static enum tc_status next_pair(struct turns *t, size_t i, struct tc_error *err)
     return status;
 }
 
+/* From which windows on the two are each other's like. */
+static enum tc_status find_begin(struct turns *t, struct tc_matched_windows *windows,
+                                 struct tc_error *err)
+{
+    struct tc_comparison *c = t->comparison;
+    struct tc_resume resume;
+
+    if (!c->config->resumed || t->state.is_healthy || windows->b->is_worker)
+        return TC_OK;
+    enum tc_status status =
+        tc_resume_compare(&t->state, windows->a, windows->b, c->config->from_step, &resume, err);
+    if (status)
+        return status;
+    windows->from_a = resume.window_a;
+    windows->from_b = resume.window_b;
+    c->resumed_at = resume.step_a;
+    t->state.resumes = true;
+    t->state.resumed_window = resume.window_b;
+    return TC_OK;
+}
+
 static void want(struct turns *t, size_t n_b)
 {
     for (size_t i = 0; i < n_b; i++)
@@ -150,13 +172,16 @@ static enum tc_status compare_processes(struct tc_comparison *c, struct tc_outli
         .read_before = c->reference.json_bytes + c->run.json_bytes,
         .state = {.comparison = c, .a = run_a, .b = run_b, .out = out, .pair = &pair}
     };
-    enum tc_status status = tc_course_open(a->path, &c->context, NULL, &t.a, err);
-
+    struct tc_matched_windows windows = {.a = a, .b = b};
     t.state.is_healthy = run_b != &c->run;
+    enum tc_status status = find_begin(&t, &windows, err);
+
     t.match = tc_malloc((b->windows.n + 1) * sizeof(*t.match));
-    tc_match_windows(a, b, t.match);
+    tc_match_windows(windows, t.match);
     want(&t, b->windows.n);
     count_unmatched(&pair, &t, a, b);
+    if (!status)
+        status = tc_course_open(a->path, &c->context, NULL, &t.a, err);
     if (!status)
         status = tc_course_open(b->path, &c->context, NULL, &t.b, err);
     for (size_t i = 0; i < b->windows.n && !status; i++)
@@ -279,6 +304,8 @@ static enum tc_set_aside judge(const struct tc_comparison *c, const struct tc_di
         return TC_ASIDE_HEALTHY;
     if (d->aside == TC_ASIDE_DATA || may_follow_from_values(c, d) || is_time(c, d))
         return TC_ASIDE_DATA;
+    if (c->resumed_at >= 0 && d->kind == TC_DIFFERENCE_COMMAND)
+        return TC_ASIDE_RESUMED;
     if (follows_from_draws(c, d))
         return TC_ASIDE_DRAWN;
     return is_without_effect(c, d) ? TC_ASIDE_SILENT : TC_ASIDE_NO;

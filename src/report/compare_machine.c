@@ -14,13 +14,14 @@
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
 static const char *const whats[] = {
-    [TC_IS_OTHER] = "other",       [TC_IS_MISSING] = "missing", [TC_IS_NEW] = "new",
-    [TC_IS_REPLACED] = "replaced", [TC_IS_MOVED] = "moved",     [TC_IS_KEPT] = "kept",
+    [TC_IS_OTHER] = "other",           [TC_IS_MISSING] = "missing", [TC_IS_NEW] = "new",
+    [TC_IS_REPLACED] = "replaced",     [TC_IS_MOVED] = "moved",     [TC_IS_KEPT] = "kept",
+    [TC_IS_UNRESTORED] = "unrestored",
 };
 
 static const char *const asides[] = {
-    [TC_ASIDE_NO] = NULL,      [TC_ASIDE_HEALTHY] = "healthy",  [TC_ASIDE_DATA] = "data",
-    [TC_ASIDE_DRAWN] = "seed", [TC_ASIDE_SILENT] = "no effect",
+    [TC_ASIDE_NO] = NULL,           [TC_ASIDE_HEALTHY] = "healthy", [TC_ASIDE_DATA] = "data",
+    [TC_ASIDE_RESUMED] = "resumed", [TC_ASIDE_DRAWN] = "seed",      [TC_ASIDE_SILENT] = "no effect",
 };
 
 static void set_text(struct tc_json *object, const char *key, const char *text)
@@ -119,6 +120,8 @@ struct tc_json *tc_compare_summary_to_json(const struct tc_compare_report *r)
     tc_json_set_number(summary, "schema", TC_COMPARISON_SCHEMA);
     tc_json_set_string(summary, "run", c->run.name);
     tc_json_set_string(summary, "against", c->reference.name);
+    if (c->resumed_at >= 0)
+        tc_json_set_number(summary, "resumed_at", (double)c->resumed_at);
     tc_json_set_number(summary, "healthy_runs", (double)(c->n_healthy + 1));
     tc_json_set(summary, "differences", counts_to_json(r));
     tc_json_set_number(summary, "counted", (double)r->result->n_differences);

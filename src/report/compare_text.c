@@ -233,6 +233,9 @@ void tc_compare_report_text(const struct tc_compare_report *r, struct tc_strbuf 
 {
     const struct printer p = {r, out};
 
+    if (r->comparison->resumed_at >= 0)
+        tc_strbuf_addf(out, "The run goes on at step %" PRId64 " of the other.\n",
+                       r->comparison->resumed_at);
     print_first(&p);
     if (r->config->quiet)
         return;

@@ -115,7 +115,9 @@ static void say_call(const struct tc_comparison *c, const struct tc_difference *
                      struct tc_strbuf *out)
 {
     add_call(c, d->site_b != TC_NO_SITE ? d->site_b : d->site_a, out);
-    if (d->what == TC_IS_MISSING) {
+    if (d->what == TC_IS_UNRESTORED) {
+        tc_strbuf_adds(out, " saved a state that the run never loads");
+    } else if (d->what == TC_IS_MISSING) {
         tc_strbuf_adds(out, " is no longer called");
     } else if (d->what == TC_IS_MOVED) {
         tc_strbuf_adds(out, " is called earlier or later than before");
@@ -212,6 +214,7 @@ const char *tc_compare_why_aside(enum tc_set_aside aside)
         [TC_ASIDE_NO] = "",
         [TC_ASIDE_HEALTHY] = "healthy runs differ there, too",
         [TC_ASIDE_DATA] = "values had parted before: it may follow from them",
+        [TC_ASIDE_RESUMED] = "a run is resumed by its command line",
         [TC_ASIDE_DRAWN] = "it follows from another seed",
         [TC_ASIDE_SILENT] = "the values of whole steps are equal after it",
     };
