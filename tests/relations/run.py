@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learn from traces written by hand and check others by what was learned.
 
-usage: run.py --bin BUILD/bin [--only WORD] [--keep DIR] [--update] [CASE...]
+usage: run.py --bin BUILD/bin [-j N] [--only WORD] [--keep DIR] [--update] [CASE|FORM...]
 
 A case is a folder FORM/CASE below this one; EventContain_some stands for the
 relation EventContain/some. Its case.py writes traces with trace_writer.py:
@@ -26,13 +26,16 @@ Beside it stand, written by hand from docs/relations.md:
 """
 
 import argparse
+import concurrent.futures
 import difflib
 import importlib.util
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -42,7 +45,6 @@ class Failure(Exception):
 
 
 def load(case):
-    sys.path.insert(0, str(HERE))
     spec = importlib.util.spec_from_file_location("case", case / "case.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -145,6 +147,18 @@ def check(bin_dir, trace, invariants):
     return violations
 
 
+def complaints(case, bin_dir, keep, update):
+    """What is wrong with the case, as lines. Whatever it raises is its own failure: the other cases are run."""
+    with tempfile.TemporaryDirectory() as scratch:
+        work = keep / case.relative_to(HERE) if keep else pathlib.Path(scratch)
+        try:
+            return run_case(case, bin_dir, work, update)
+        except Failure as e:
+            return [str(e)]
+        except Exception:
+            return [traceback.format_exc()]
+
+
 def cases_below(folder):
     folder = pathlib.Path(folder).resolve()
     return [folder] if (folder / "case.py").exists() else sorted(f.parent for f in folder.glob("**/case.py"))
@@ -153,6 +167,7 @@ def cases_below(folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True, type=pathlib.Path, help="where the tools are")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="cases at once (default: one a core)")
     parser.add_argument("--only", default="", help="only cases with this word in their path")
     parser.add_argument("--keep", type=pathlib.Path, help="leave traces and reports there")
     parser.add_argument("--update", action="store_true",
@@ -161,17 +176,12 @@ def main():
     args = parser.parse_args()
     cases = [c for folder in args.cases for c in cases_below(folder) if args.only in str(c.relative_to(HERE))]
     failed = 0
-    for case in cases:
-        name = case.relative_to(HERE)
-        with tempfile.TemporaryDirectory() as scratch:
-            work = args.keep / name if args.keep else pathlib.Path(scratch)
-            try:
-                lines = run_case(case, args.bin.resolve(), work, args.update)
-            except Failure as e:
-                lines = [str(e)]
-        if lines:
-            failed += 1
-            print(f"{name}:", *lines, sep="\n")
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        found = pool.map(lambda case: complaints(case, args.bin.resolve(), args.keep, args.update), cases)
+        for case, lines in zip(cases, found):
+            if lines:
+                failed += 1
+                print(f"{case.relative_to(HERE)}:", *lines, sep="\n", flush=True)
     print(f"{len(cases)} cases, {failed} failed")
     sys.exit(failed > 0 or not cases)
 
