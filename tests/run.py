@@ -25,6 +25,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import traceback
 
 NORMALISE = [
     (r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d", "<date-time>"),
@@ -82,6 +83,19 @@ def compare(case, got):
     return lines
 
 
+def complaints(case, bin_dir, update):
+    """What is wrong with the case, as lines. Whatever it raises is its own failure: the other cases are run."""
+    try:
+        got = run_case(case, bin_dir)
+        if not update:
+            return compare(case, got)
+        for name, text in got.items():
+            write_expected(case, name, text)
+        return []
+    except Exception:
+        return [traceback.format_exc()]
+
+
 def cases_below(folder):
     folder = pathlib.Path(folder).resolve()
     return [folder] if (folder / "cmd").exists() else sorted(f.parent for f in folder.glob("**/cmd"))
@@ -96,13 +110,9 @@ def main():
     cases = [case for folder in args.cases for case in cases_below(folder)]
     failed = 0
     for case in cases:
-        got = run_case(case, args.bin.resolve())
-        if args.update:
-            for name, text in got.items():
-                write_expected(case, name, text)
-        elif lines := compare(case, got):
+        if lines := complaints(case, args.bin.resolve(), args.update):
             failed += 1
-            print(f"{case}:", *lines, sep="\n")
+            print(f"{case}:", *lines, sep="\n", flush=True)
     print(f"{len(cases)} cases, {failed} failed")
     sys.exit(failed > 0 or not cases)
 
