@@ -61,6 +61,7 @@ static void collect(struct tc_compared_calls *out, const struct tc_outline *run,
     out->calls = tc_malloc(n * sizeof(*out->calls));
     out->tokens = tc_malloc(n * sizeof(*out->tokens));
     out->is_alone = tc_calloc(n, sizeof(*out->is_alone));
+    out->is_told = tc_calloc(n, sizeof(*out->is_told));
     for (size_t i = 0; i < window->calls.n; i++) {
         const struct tc_call_site *site =
             &run->context.sites->items.items[window->calls.items[i].site];
@@ -76,6 +77,7 @@ static void release(struct tc_compared_calls *calls)
     tc_free(calls->calls);
     tc_free(calls->tokens);
     tc_free(calls->is_alone);
+    tc_free(calls->is_told);
 }
 
 static uint32_t *with_lines(const struct tc_compared_calls *calls, struct tc_outline *run,
@@ -102,6 +104,104 @@ static void mark_alone(struct tc_call_match *match)
     }
 }
 
+/* ---- what stands for what ------------------------------------------------------------------ */
+
+/*
+ * A function of the script of which no call has a like is alone with all of them, and stands for
+ * them; one that has kept some of its calls does not, they stand for themselves. A function that is
+ * new and calls nothing that is traced is told by nobody.
+ */
+static void mark_functions(struct tc_compared_calls *calls, const struct tc_call_sites *sites)
+{
+    const struct tc_course_window *window = calls->window;
+    const size_t n = window->calls.n;
+    uint32_t *n_inner = tc_calloc(2 * (n + 1), sizeof(*n_inner)), *n_alone = n_inner + n + 1;
+
+    for (size_t i = 0; i < n; i++) {
+        if (sites->items.items[window->calls.items[i].site].is_own)
+            continue;
+        for (uint32_t f = window->calls.items[i].own; f != TC_NO_CALL;
+             f = window->calls.items[f].own) {
+            n_inner[f]++;
+            n_alone[f] += calls->is_alone[i];
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        if (n_inner[i])
+            calls->is_alone[i] = n_alone[i] == n_inner[i];
+    tc_free(n_inner);
+}
+
+static void mark_told(struct tc_compared_calls *calls)
+{
+    const struct tc_course_window *window = calls->window;
+
+    for (size_t i = 0; i < window->calls.n; i++) {
+        const struct tc_course_call *call = &window->calls.items[i];
+        calls->is_told[i] = calls->is_alone[i] &&
+                            (call->parent == TC_NO_CALL || !calls->is_alone[call->parent]) &&
+                            (call->own == TC_NO_CALL || !calls->is_alone[call->own]);
+    }
+}
+
+/* The calls that are told, and those that have a like, in the order of the window. */
+static void with_functions(struct tc_compared_calls *calls, const struct tc_call_sites *sites)
+{
+    const struct tc_course_window *window = calls->window;
+    uint32_t *all = tc_malloc((window->calls.n + 1) * sizeof(*all));
+    uint32_t *tokens = tc_malloc((window->calls.n + 1) * sizeof(*tokens));
+    size_t n = 0;
+
+    for (size_t i = 0, k = 0; i < window->calls.n; i++) {
+        const bool is_compared = k < calls->n && calls->calls[k] == i;
+        k += is_compared;
+        if (!is_compared && !calls->is_told[i])
+            continue;
+        all[n] = (uint32_t)i;
+        tokens[n++] = sites->items.items[window->calls.items[i].site].token;
+    }
+    tc_free(calls->calls);
+    tc_free(calls->tokens);
+    calls->calls = all;
+    calls->tokens = tokens;
+    calls->n = n;
+}
+
+/* Where each compared call of the window stands in the sequence. */
+static uint32_t *places_of(const struct tc_compared_calls *calls)
+{
+    uint32_t *places = tc_malloc((calls->window->calls.n + 1) * sizeof(*places));
+
+    for (size_t i = 0; i < calls->n; i++)
+        places[calls->calls[i]] = (uint32_t)i;
+    return places;
+}
+
+static void add_functions(struct tc_call_match *match, const struct tc_call_sites *sites)
+{
+    const size_t n = match->a.n;
+    uint32_t *like = tc_malloc((n + 1) * sizeof(*like)); /* call of b of each call of a */
+    uint32_t *of_a = tc_malloc((n + 1) * sizeof(*of_a));
+
+    for (size_t i = 0; i < n; i++) {
+        of_a[i] = match->a.calls[i];
+        like[i] = match->match[i] == TC_UNMATCHED ? TC_NO_CALL : match->b.calls[match->match[i]];
+    }
+    with_functions(&match->a, sites);
+    with_functions(&match->b, sites);
+    uint32_t *places_a = places_of(&match->a), *places_b = places_of(&match->b);
+    match->match = tc_realloc(match->match, (match->a.n + 1) * sizeof(*match->match));
+    for (size_t i = 0; i < match->a.n; i++)
+        match->match[i] = TC_UNMATCHED;
+    for (size_t i = 0; i < n; i++)
+        if (like[i] != TC_NO_CALL)
+            match->match[places_a[of_a[i]]] = places_b[like[i]];
+    tc_free(places_a);
+    tc_free(places_b);
+    tc_free(like);
+    tc_free(of_a);
+}
+
 void tc_call_match_make(struct tc_call_match *match, struct tc_outline *run_a,
                         struct tc_outline *run_b, const struct tc_course_window *a,
                         const struct tc_course_window *b)
@@ -117,6 +217,11 @@ void tc_call_match_make(struct tc_call_match *match, struct tc_outline *run_a,
     tc_free(lines_a);
     tc_free(lines_b);
     mark_alone(match);
+    mark_functions(&match->a, run_a->context.sites);
+    mark_functions(&match->b, run_b->context.sites);
+    mark_told(&match->a);
+    mark_told(&match->b);
+    add_functions(match, run_a->context.sites);
 }
 
 void tc_call_match_release(struct tc_call_match *match)

@@ -14,6 +14,7 @@ struct tc_compared_calls {
     uint32_t *tokens;
     size_t n;
     bool *is_alone; /* of each call of the window: it has no like */
+    bool *is_told;  /* of each that has none: it stands for itself, and not for what is around it */
 };
 
 /* match[i]: which of b call i of a is, or TC_UNMATCHED. Release all three. */

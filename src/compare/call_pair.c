@@ -126,6 +126,24 @@ static bool is_unfilled(const struct tc_pair_state *s, const struct tc_leaf *lea
     return leaf->is_receiver && tc_map_get(&s->unfilled, (uint64_t)leaf->tensor, &one);
 }
 
+/* What a function of the script is given and gives besides values, how many there are and of what
+ * classes, is a matter of how the script is cut. */
+static bool is_interface(const struct tc_pair_state *s, const struct place *place,
+                         const struct tc_leaf *a, const struct tc_leaf *b)
+{
+    if (place->site_a == TC_NO_SITE || place->name != TC_SYM_EMPTY ||
+        !s->comparison->sites.items.items[place->site_a].is_own)
+        return false;
+    return !a || !b || a->is_class;
+}
+
+/* A class of the script's own may be called anything. */
+static bool is_own_class(const struct tc_leaf *a, const struct tc_leaf *b)
+{
+    return a && b && a->is_class && tc_is_own_class(tc_value_str(a->value)) &&
+           tc_is_own_class(tc_value_str(b->value));
+}
+
 static void compare_leaf(struct tc_pair_state *s, const struct place *place, leaf_fn *tell,
                          const struct tc_leaf *a, const struct tc_leaf *b, struct found *found)
 {
@@ -137,6 +155,8 @@ static void compare_leaf(struct tc_pair_state *s, const struct place *place, lea
     if ((kind == TC_LEAF_CONTENT || place->name != TC_SYM_EMPTY) && (!a || !b))
         return;
     if (kind == TC_LEAF_CONTENT && is_unfilled(s, b))
+        return;
+    if (is_interface(s, place, a, b) || is_own_class(a, b))
         return;
     *(kind == TC_LEAF_CONTENT ? &found->has_content : &found->has_argument) = true;
     if (tell)

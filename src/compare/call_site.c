@@ -16,11 +16,10 @@ const char *tc_short_name(const char *fn)
     return *before >= 'A' && *before <= 'Z' ? before : last + 1;
 }
 
-/* "Net" of {"object":"__main__.Net", ...}: who moves a class to another file does not rename it.
- * Tensors and arrays are no receivers that tell calls apart. */
-static tc_sym class_of(struct tc_strtab *symbols, const struct tc_value *self)
+/* "Net" of {"object":"__main__.Net", ...}. Tensors and arrays are no receivers that tell calls
+ * apart. */
+static tc_sym class_of(struct tc_strtab *symbols, struct tc_str class)
 {
-    struct tc_str class = tc_value_str(tc_value_get(self, "object"));
     uint32_t begin = class.size;
 
     if (!class.text)
@@ -28,6 +27,11 @@ static tc_sym class_of(struct tc_strtab *symbols, const struct tc_value *self)
     while (begin && class.text[begin - 1] != '.')
         begin--;
     return tc_strtab_intern(symbols, class.text + begin, class.size - begin);
+}
+
+bool tc_is_own_class(struct tc_str class)
+{
+    return class.size > 9 && !memcmp(class.text, "__main__.", 9);
 }
 
 static bool is_called_by_user(struct tc_strtab *symbols, const struct tc_call *call)
@@ -46,9 +50,11 @@ static tc_sym name_of(struct tc_strtab *symbols, const struct tc_call_site *site
 
 uint32_t tc_call_sites_at(struct tc_call_sites *sites, const struct tc_call *call)
 {
+    const struct tc_str class = tc_value_str(tc_value_get(call->self, "object"));
     struct tc_call_site site = {
         .fn = call->fn,
-        .class = class_of(sites->symbols, call->self),
+        .class = class_of(sites->symbols, class),
+        .is_own_class = class.text && tc_is_own_class(class),
         .at = tc_call_at(call),
         .role = call->role,
         .is_user = is_called_by_user(sites->symbols, call),
@@ -61,7 +67,8 @@ uint32_t tc_call_sites_at(struct tc_call_sites *sites, const struct tc_call *cal
 
     if (is_new) {
         *index = sites->items.n;
-        site.token = TC_ATOM(sites->symbols, name_of(sites->symbols, &site), site.class, user);
+        site.token = TC_ATOM(sites->symbols, name_of(sites->symbols, &site),
+                             site.is_own_class ? TC_SYM_EMPTY : site.class, user);
         tc_vec_push(&sites->items, site);
     }
     return (uint32_t)*index;

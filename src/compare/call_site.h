@@ -19,6 +19,7 @@ struct tc_call_site {
     enum tc_role role;
     bool is_user; /* a line of the script calls it, and no library does */
     bool is_own; /* a function that the script defines: how its code is cut, not what it computes */
+    bool is_own_class; /* the class is the script's: it may be called anything */
     uint32_t token;
 };
 
@@ -32,6 +33,9 @@ struct tc_call_sites {
 /* The index of the site of a call that begins. */
 uint32_t tc_call_sites_at(struct tc_call_sites *sites, const struct tc_call *call);
 void tc_call_sites_release(struct tc_call_sites *sites);
+
+/* Is it a class that the program itself defines? */
+bool tc_is_own_class(struct tc_str class);
 
 /* "Optimizer.step", "cross_entropy": the name of an API without its package. */
 const char *tc_short_name(const char *fn);

@@ -92,8 +92,15 @@ static tc_sym path_of(struct tc_leaf_reader *reader, tc_sym path, const char *pa
 static void add(const struct tc_leaf_reader *reader, struct tc_leaves *leaves, tc_sym path,
                 enum tc_leaf_kind kind, const struct tc_value *value)
 {
-    const struct tc_leaf leaf = {path,  kind,           hash_of(kind, value),
-                                 value, reader->tensor, reader->is_receiver};
+    const struct tc_leaf leaf = {
+        .path = path,
+        .kind = kind,
+        .hash = hash_of(kind, value),
+        .value = value,
+        .tensor = reader->tensor,
+        .is_receiver = reader->is_receiver,
+        .is_class = reader->is_class,
+    };
 
     tc_vec_push(leaves, leaf);
 }
@@ -129,6 +136,7 @@ static void read_members(struct tc_leaf_reader *reader, struct tc_leaves *leaves
         if (meaning && meaning->is == IS_CHANCE)
             continue;
         tc_sym inner = path_of(reader, path, m->key.text, m->key.size);
+        reader->is_class = tc_str_is(m->key, "object") || tc_str_is(m->key, "more");
         if (meaning && is_tensor) {
             add(reader, leaves, inner, TC_LEAF_CONTENT, &m->value);
             is_known = true;
@@ -136,6 +144,7 @@ static void read_members(struct tc_leaf_reader *reader, struct tc_leaves *leaves
             read_value(reader, leaves, inner, &m->value);
         }
     }
+    reader->is_class = false;
     leaves->has_unknown |= !is_known;
     reader->tensor = TC_NONE;
 }

@@ -28,6 +28,7 @@ struct tc_leaf {
     const struct tc_value *value;
     int64_t tensor;   /* the serial of the tensor that it is a leaf of; TC_NONE: of none */
     bool is_receiver; /* of `self` */
+    bool is_class;    /* the class of an object, or how many elements of a list are not told */
 };
 
 struct tc_leaves {
@@ -41,7 +42,7 @@ struct tc_leaf_reader {
     struct tc_strtab *symbols; /* borrowed */
     struct tc_map paths;       /* (path, part) -> path */
     int64_t tensor;            /* of the leaves that are read now */
-    bool is_receiver;
+    bool is_receiver, is_class;
 };
 
 void tc_leaf_reader_release(struct tc_leaf_reader *reader);

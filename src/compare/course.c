@@ -16,19 +16,25 @@ struct tc_course {
     const struct tc_record *record;  /* the one that is fed, in the arena of the open window */
     struct tc_course_window *open;   /* NULL once all is read */
     struct tc_course_window *closed; /* to be handed over, or NULL */
-    struct tc_map by_id;             /* id of a call -> its index in the open window */
-    struct tc_map names, kinds;      /* serial of a variable -> symbol */
+    TC_VEC(uint32_t) own;            /* open functions of the script in the open window */
+    size_t n_calls_cut,
+        n_variables_cut; /* what the open window had at the last cut before a step */
+    struct tc_course_window *closed_next; /* after closed, or NULL */
+    bool has_stepped;
+    struct tc_map by_id;        /* id of a call -> its index in the open window */
+    struct tc_map names, kinds; /* serial of a variable -> symbol */
     uint64_t n_windows;
     bool has_ended;
 };
 
 /* ---- windows ------------------------------------------------------------------------------- */
 
-static struct tc_course_window *window_new(struct tc_course *course)
+static struct tc_course_window *window_new(struct tc_window_memory *memory)
 {
     struct tc_course_window *window = tc_calloc(1, sizeof(*window));
 
-    window->number = course->n_windows++;
+    window->memory = memory ? memory : tc_calloc(1, sizeof(*memory));
+    window->memory->n_windows++;
     window->step = -1;
     window->stage = TC_SYM_EMPTY;
     return window;
@@ -38,9 +44,12 @@ void tc_course_window_free(struct tc_course_window *window)
 {
     if (!window)
         return;
+    if (--window->memory->n_windows == 0) {
+        tc_arena_release(&window->memory->arena);
+        tc_free(window->memory);
+    }
     tc_vec_release(&window->calls);
     tc_vec_release(&window->variables);
-    tc_arena_release(&window->arena);
     tc_free(window);
 }
 
@@ -59,12 +68,37 @@ static uint64_t shape_of(const struct tc_call_sites *sites, const struct tc_cour
 
 static void close_window(struct tc_course *course)
 {
-    struct tc_course_window *window = course->open;
-
-    window->shape = shape_of(course->context.sites, window);
-    course->closed = window;
-    course->open = course->has_ended ? NULL : window_new(course);
+    course->closed = course->open;
+    course->open = course->has_ended ? NULL : window_new(NULL);
     tc_map_clear(&course->by_id);
+    course->own.n = 0;
+}
+
+static uint32_t behind(uint32_t index, size_t n)
+{
+    return index == TC_NO_CALL || index < n ? TC_NO_CALL : (uint32_t)(index - n);
+}
+
+/* What stands behind the last cut is the first step's, and a window of its own. */
+static void close_first_step(struct tc_course *course)
+{
+    struct tc_course_window *before = course->open, *step = window_new(before->memory);
+
+    for (size_t i = course->n_calls_cut; i < before->calls.n; i++) {
+        struct tc_course_call call = before->calls.items[i];
+        call.parent = behind(call.parent, course->n_calls_cut);
+        call.own = behind(call.own, course->n_calls_cut);
+        tc_vec_push(&step->calls, call);
+    }
+    for (size_t i = course->n_variables_cut; i < before->variables.n; i++) {
+        struct tc_course_variable variable = before->variables.items[i];
+        variable.cause = behind(variable.cause, course->n_calls_cut);
+        tc_vec_push(&step->variables, variable);
+    }
+    before->calls.n = course->n_calls_cut;
+    before->variables.n = course->n_variables_cut;
+    close_window(course);
+    course->closed_next = step;
 }
 
 /* ---- events -------------------------------------------------------------------------------- */
@@ -83,9 +117,13 @@ static void on_begin(struct tc_course *course, const struct tc_call *call)
     const struct tc_course_call seen = {
         .site = tc_call_sites_at(course->context.sites, call),
         .parent = index_of(course, call->parent),
+        .own = course->own.n ? course->own.items[course->own.n - 1] : TC_NO_CALL,
         .begin = course->record,
     };
+    const bool is_own = course->context.sites->items.items[seen.site].is_own;
 
+    if (is_own && !call->th)
+        tc_vec_push(&course->own, (uint32_t)window->calls.n);
     tc_map_put(&course->by_id, (uint64_t)call->id, window->calls.n);
     tc_vec_push(&window->calls, seen);
     if (call->step != TC_NONE)
@@ -98,8 +136,11 @@ static void on_end(struct tc_course *course, const struct tc_call *call)
 {
     uint32_t i = index_of(course, call);
 
-    if (i != TC_NO_CALL)
-        course->open->calls.items[i].end = course->record;
+    if (i == TC_NO_CALL)
+        return;
+    course->open->calls.items[i].end = course->record;
+    if (course->own.n && course->own.items[course->own.n - 1] == i)
+        course->own.n--;
 }
 
 static tc_sym kept(struct tc_map *map, struct tc_strtab *symbols, int64_t serial,
@@ -128,12 +169,33 @@ static void on_variable(struct tc_course *course, const struct tc_event *event)
     tc_vec_push(&course->open->variables, seen);
 }
 
+static void describe(struct tc_course_window *out, const struct tc_window *window)
+{
+    out->step = window->step;
+    out->stage = window->stage;
+    out->has_step = window->has_step;
+}
+
 static void on_window(struct tc_course *course, const struct tc_window *window)
 {
-    course->open->step = window->step;
-    course->open->stage = window->stage;
-    course->open->has_step = window->has_step;
-    close_window(course);
+    struct tc_course_window *open = course->open;
+
+    if (!course->has_stepped && !window->has_step && open->calls.n < TC_WINDOW_MAX_CALLS) {
+        if (!course->n_calls_cut)
+            describe(open, window);
+        course->n_calls_cut = open->calls.n;
+        course->n_variables_cut = open->variables.n;
+        return;
+    }
+    if (!course->has_stepped && window->has_step && course->n_calls_cut) {
+        close_first_step(course);
+        describe(course->closed_next, window);
+    } else {
+        describe(open, window);
+        close_window(course);
+    }
+    course->has_stepped |= window->has_step;
+    course->n_calls_cut = course->n_variables_cut = 0;
 }
 
 static void on_event(void *context, const struct tc_event *event)
@@ -172,7 +234,7 @@ enum tc_status tc_course_open(const char *path, const struct tc_course_context *
     course->context = *context;
     course->scripts = scripts;
     course->file = file;
-    course->open = window_new(course);
+    course->open = window_new(NULL);
     course->replay = tc_replay_new(context->symbols, NULL, on_event, course);
     tc_replay_look_closely(course->replay);
     tc_replay_add_process(course->replay, tc_trace_file_name(file), tc_trace_file_process(file));
@@ -188,6 +250,8 @@ void tc_course_close(struct tc_course *course)
     tc_trace_file_close(course->file);
     tc_course_window_free(course->open);
     tc_course_window_free(course->closed);
+    tc_course_window_free(course->closed_next);
+    tc_vec_release(&course->own);
     tc_map_release(&course->by_id);
     tc_map_release(&course->names);
     tc_map_release(&course->kinds);
@@ -198,7 +262,7 @@ void tc_course_close(struct tc_course *course)
 static enum tc_status step_on(struct tc_course *course, struct tc_error *err)
 {
     enum tc_status status =
-        tc_trace_file_take(course->file, &course->open->arena, &course->record, err);
+        tc_trace_file_take(course->file, &course->open->memory->arena, &course->record, err);
 
     if (status == TC_END) {
         course->has_ended = true;
@@ -225,8 +289,13 @@ enum tc_status tc_course_next(struct tc_course *course, struct tc_course_window 
     if (status)
         return status;
     *out = course->closed;
-    course->closed = NULL;
-    return *out ? TC_OK : TC_END;
+    if (!*out)
+        return TC_END;
+    course->closed = course->closed_next;
+    course->closed_next = NULL;
+    (*out)->number = course->n_windows++;
+    (*out)->shape = shape_of(course->context.sites, *out);
+    return TC_OK;
 }
 
 const struct tc_process *tc_course_process(const struct tc_course *course)

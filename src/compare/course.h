@@ -2,10 +2,11 @@
 /*
  * course.h - what one process of a run calls, window by window
  *
- * A window is what stands between two cuts of the trace (docs/trace-format.md). One that has very
- * many calls, as that of a DataLoader worker, which is never cut, comes in pieces. A window and all
- * that it points to lives until it is freed, so windows of two runs can wait for each other; memory
- * is that of the windows that wait.
+ * A window is what stands between two cuts of the trace (docs/trace-format.md). All before the
+ * first optimizer step is one: where it is cut depends on what a script does there. A window that
+ * has very many calls, as that of a DataLoader worker, which is never cut, comes in pieces. A
+ * window and all that it points to lives until it is freed, so windows of two runs can wait for
+ * each other; memory is that of the windows that wait.
  */
 #ifndef TC_COMPARE_COURSE_H
 #define TC_COMPARE_COURSE_H
@@ -21,6 +22,7 @@
 struct tc_course_call {
     uint32_t site;
     uint32_t parent; /* index in the window of the call that it is made in, or TC_NO_CALL */
+    uint32_t own;    /* of the function of the script that it is made in, or TC_NO_CALL */
     const struct tc_record *begin;
     const struct tc_record *end; /* NULL: it returns in a later window, or never */
 };
@@ -32,6 +34,12 @@ struct tc_course_variable {
     const struct tc_record *record;
 };
 
+/* Windows that were cut from one piece share it. */
+struct tc_window_memory {
+    struct tc_arena arena;
+    unsigned n_windows;
+};
+
 struct tc_course_window {
     uint64_t number; /* counts the windows of the process, from 0 */
     int64_t step;
@@ -40,8 +48,10 @@ struct tc_course_window {
     uint64_t shape; /* equal where the same is called in the same order, whatever its lines */
     TC_VEC(struct tc_course_call) calls;
     TC_VEC(struct tc_course_variable) variables;
-    struct tc_arena arena;
-    struct tc_course_window *next; /* for whoever keeps several */
+    struct tc_window_memory *memory; /* of the records */
+    struct tc_course_window *next;   /* for whoever keeps several */
+    struct tc_course_window
+        *parts; /* windows that were added to this one; they hold memory alone */
 };
 
 struct tc_course;

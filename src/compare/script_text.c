@@ -182,6 +182,38 @@ void tc_scripts_unpair(struct tc_scripts *a)
     }
 }
 
+const struct tc_script *tc_scripts_at(const struct tc_scripts *scripts, const char *at,
+                                      size_t *line)
+{
+    size_t size = tc_place_split(at, line);
+    const struct tc_script *script = size ? tc_scripts_find(scripts, at, size) : NULL;
+
+    if (!script || !script->match || *line > script->n_lines)
+        return NULL;
+    *line -= 1;
+    return script;
+}
+
+/* The last line before this one that the other file has; n_lines: there is none. */
+static size_t last_common(const struct tc_script *script, size_t line)
+{
+    while (line > 0)
+        if (script->match[--line] != TC_UNMATCHED)
+            return line;
+    return script->n_lines;
+}
+
+bool tc_script_is_same_hunk(const struct tc_script *a, size_t line_a, const struct tc_script *b,
+                            size_t line_b)
+{
+    if (a->match[line_a] != TC_UNMATCHED || b->match[line_b] != TC_UNMATCHED)
+        return a->match[line_a] == line_b;
+    const size_t before_a = last_common(a, line_a), before_b = last_common(b, line_b);
+    if (before_a == a->n_lines || before_b == b->n_lines)
+        return before_a == a->n_lines && before_b == b->n_lines;
+    return a->match[before_a] == before_b;
+}
+
 size_t tc_script_n_changed(const struct tc_script *script)
 {
     size_t n = 0;

@@ -53,6 +53,15 @@ struct tc_script *tc_scripts_find(const struct tc_scripts *scripts, const char *
 /* "train.py:16": how many bytes the name has, and the line, from 1; 0 bytes where it names none. */
 size_t tc_place_split(const char *at, size_t *line);
 
+/* The file of a place, as "train.py:16", with its line from 0; NULL: no text of it was told. */
+const struct tc_script *tc_scripts_at(const struct tc_scripts *scripts, const char *at,
+                                      size_t *line);
+
+/* Is line_b of b, which is a's other, what line_a of a became: the same line, or in the same hunk?
+ */
+bool tc_script_is_same_hunk(const struct tc_script *a, size_t line_a, const struct tc_script *b,
+                            size_t line_b);
+
 /* Lines of the file that the other run's file does not have. */
 size_t tc_script_n_changed(const struct tc_script *script);
 

@@ -30,7 +30,8 @@ static const struct tc_call_site *site_of(const struct walk *w, uint32_t site)
 /* ---- calls that are only moved ------------------------------------------------------------- */
 
 struct alone {
-    uint32_t n_a, n_b; /* in this window without a like, and not told as moved yet */
+    uint32_t n_a, n_b;         /* calls of a token in this window that have no like */
+    uint32_t moved_a, moved_b; /* so many of them are each other's, and not met yet */
 };
 
 static void count_alone(struct walk *w, const struct tc_compared_calls *calls, bool is_a)
@@ -41,6 +42,14 @@ static void count_alone(struct walk *w, const struct tc_compared_calls *calls, b
         struct alone *alone = tc_map_struct(&w->moved, calls->tokens[i], sizeof(*alone));
         *(is_a ? &alone->n_a : &alone->n_b) += 1;
     }
+}
+
+static void pair_moved(struct walk *w)
+{
+    struct alone *alone;
+
+    for (size_t pos = 0; (alone = tc_map_next(&w->moved, &pos));)
+        alone->moved_a = alone->moved_b = alone->n_a < alone->n_b ? alone->n_a : alone->n_b;
 }
 
 static struct alone *alone_of(struct walk *w, uint32_t token)
@@ -100,14 +109,6 @@ static void add(struct walk *w, enum tc_difference_what what, uint32_t site_a, u
         d->aside = TC_ASIDE_NO;
 }
 
-/* Calls inside of one that has no like follow from it. */
-static bool is_inner(const struct tc_compared_calls *calls, size_t i)
-{
-    const uint32_t parent = calls->window->calls.items[calls->calls[i]].parent;
-
-    return parent != TC_NO_CALL && calls->is_alone[parent];
-}
-
 /* Would a healthy run make call i of the run after the two before it? i may be the end. */
 static bool is_known_transition(const struct walk *w, size_t i)
 {
@@ -140,13 +141,26 @@ static size_t next_told(struct walk *w, const struct tc_compared_calls *calls, s
 {
     for (; i < end; i++) {
         struct alone *alone = alone_of(w, calls->tokens[i]);
-        if (is_inner(calls, i))
+        if (!calls->is_told[calls->calls[i]])
             continue;
-        if (!is_a || !alone->n_b)
+        if (!is_a || !alone->moved_a)
             return i;
-        alone->n_a--; /* it is told where the run makes it */
+        alone->moved_a--; /* it is told where the run makes it */
     }
     return end;
+}
+
+/* Is call k of the run where call i of the reference was? Without sources nobody knows better. */
+static bool is_same_place(const struct walk *w, size_t i, size_t k)
+{
+    const struct tc_strtab *symbols = w->state->comparison->symbols;
+    const char *at_a = tc_strtab_text(symbols, site_of(w, site_at(&w->match.a, i))->at);
+    const char *at_b = tc_strtab_text(symbols, site_of(w, site_at(&w->match.b, k))->at);
+    size_t line_a, line_b;
+    const struct tc_script *a = tc_scripts_at(&w->state->a->scripts, at_a, &line_a);
+    const struct tc_script *b = tc_scripts_at(&w->state->b->scripts, at_b, &line_b);
+
+    return !a || !b || (a->other == b && tc_script_is_same_hunk(a, line_a, b, line_b));
 }
 
 static void tell_gap(struct walk *w, struct gap gap)
@@ -164,12 +178,11 @@ static void tell_gap(struct walk *w, struct gap gap)
         const bool may_be_data = k < gap.b_end ? is_known_transition(w, k) : is_missed_by_data;
         struct alone *alone = k < gap.b_end ? alone_of(w, b->tokens[k]) : NULL;
         w->state->order++;
-        if (alone && alone->n_a) {
-            alone->n_a--;
-            alone->n_b--;
+        if (alone && alone->moved_b) {
+            alone->moved_b--;
             add(w, TC_IS_MOVED, TC_NO_SITE, site_at(b, k), may_be_data);
             k++;
-        } else if (i < gap.a_end && k < gap.b_end) {
+        } else if (i < gap.a_end && k < gap.b_end && is_same_place(w, i, k)) {
             add(w, TC_IS_REPLACED, site_at(a, i++), site_at(b, k++), may_be_data);
         } else if (i < gap.a_end) {
             add(w, TC_IS_MISSING, site_at(a, i++), TC_NO_SITE, may_be_data);
@@ -233,6 +246,7 @@ void tc_window_pair_compare(struct tc_pair_state *state, const struct tc_course_
     tc_call_match_make(&w.match, state->a, state->b, a, b);
     count_alone(&w, &w.match.a, true);
     count_alone(&w, &w.match.b, false);
+    pair_moved(&w);
     walk_calls(&w);
     end_before(&w, NULL, false);
     tc_variables_compare(state);

@@ -271,26 +271,14 @@ static size_t common_after(const struct tc_script *script, size_t line, size_t m
     return line;
 }
 
-/* The script of a place, with its line from 0; NULL if its text or its like is not known. */
-static const struct tc_script *script_at(const struct tc_outline *run, const char *at, size_t *line)
-{
-    size_t size = tc_place_split(at, line);
-    const struct tc_script *script = size ? tc_scripts_find(&run->scripts, at, size) : NULL;
-
-    if (!script || !script->match || *line > script->n_lines)
-        return NULL;
-    *line -= 1;
-    return script;
-}
-
 size_t tc_compare_quote(const struct tc_comparison *c, const struct tc_difference *d,
                         struct tc_quoted_line *out, size_t max)
 {
     const size_t most = max / 2;
     size_t line = 0, a, b, end_a, end_b;
     const bool is_of_run = *at_of(c, d->site_b) != '\0';
-    const struct tc_script *script =
-        script_at(is_of_run ? &c->run : &c->reference, tc_compare_at(c, d), &line);
+    const struct tc_script *script = tc_scripts_at(
+        is_of_run ? &c->run.scripts : &c->reference.scripts, tc_compare_at(c, d), &line);
     struct quote q = {.out = out, .max = max};
 
     if (!script)
