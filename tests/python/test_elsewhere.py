@@ -547,8 +547,8 @@ del sys.modules["torch._inductor.cudagraph_trees"]
 
 
 def content(records):
-    """All but the first, without their times, and without what the agent says of the device."""
-    return [{key: value for key, value in record.items() if key not in ("t", "events")} for record in records[1:]
+    """All but the first, without their times and the folder of the script, and without what the agent says of the device."""
+    return [{key: value for key, value in record.items() if key not in ("t", "events", "path")} for record in records[1:]
             if record.get("code") not in ("no-kernel", "no-memory", "waited")]
 
 
