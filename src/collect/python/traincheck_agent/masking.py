@@ -10,7 +10,7 @@ from .process import MASK, without_user
 from .withheld import is_secret
 
 _NAME = re.compile(r"[-\w.\[\]]+")  # what a string has to look like to be a name: "api_key", "--hf-token"
-_QUOTED = re.compile(r"""(["'])(?:\\.|(?!\1).)*\1""")
+_QUOTED = re.compile(r"""(["'])(?:\\.|(?!\1)[^\\])*\1""")
 _FORMATTED = ast.JoinedStr, getattr(ast, "TemplateStr", ast.JoinedStr)
 
 
@@ -42,9 +42,8 @@ def _defaults(node):
 
 def _following(parts):
     """What stands behind a string that is a name: setattr(x, "token", ...), add_argument("--token", default=...)."""
-    for i, part in enumerate(parts):
-        if isinstance(part, ast.Constant):
-            yield from ((part, value) for value in parts[i + 1:])
+    first = next((i for i, part in enumerate(parts) if isinstance(part, ast.Constant) and is_secret(_name(part))), len(parts))
+    yield from ((parts[first], value) for value in parts[first + 1:])
 
 
 def _given(node):

@@ -89,8 +89,11 @@ def meet(module):
     file = getattr(module, "__file__", None)
     if not isinstance(file, str) or not file.endswith(".py"):
         return
-    with open(file, "rb") as stream:
-        source = stream.read(_MAX_SOURCE + 1)
+    try:
+        with open(file, "rb") as stream:
+            source = stream.read(_MAX_SOURCE + 1)
+    except OSError:  # it lies in an archive, or is gone
+        return
     if len(source) <= _MAX_SOURCE:
         _meet_source(source, {})
 

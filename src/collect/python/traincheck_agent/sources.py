@@ -62,7 +62,7 @@ def keep(path, scope=None):
     global _n_kept
     path = owners.absolute(path)
     stamp = _stamp(path) if is_on() and path not in _kept and path not in _stamps else None
-    if stamp is None or _n_kept + min(stamp[0], _MAX_FILE) > _MAX_KEPT:
+    if stamp is None or _n_kept + stamp[0] > _MAX_KEPT:  # a program may be an archive of any size
         return
     source = _read(path)
     _n_kept += len(source.content or b"")
