@@ -51,6 +51,13 @@ SECRETS = '''
     first = sorted([{"loss": 1}], key=lambda row: row["keep7"] if "keep7" in row else 0)
     if (secret := "hide19") == "keep8": pass
     "keep6, as a token is"
+    def enter(user, token): return user
+    class Client:
+        def __init__(self, url, api_key=None): pass
+        def send(self, password, text): pass
+    enter("keep9", "hide21"), Client("keep10", "hide22").send("hide23", "keep11")
+    def set_token(text): pass
+    set_token("hide24")
     torch.manual_seed(0)
 '''
 
@@ -137,7 +144,7 @@ class Sources(Case):
         source = self.by_name(self.collect(self.script(text)))["script.py"]
         self.assertEqual((source["digest"], source["lines"]), (nh64(text.encode()), text.count("\n")))
         self.assertNotIn("hide", source["text"])
-        for n in range(1, 9):
+        for n in range(1, 12):
             self.assertIn(f"keep{n}", source["text"])
         lines, told = text.split("\n"), source["text"].split("\n")
         self.assertEqual(len(lines), len(told))

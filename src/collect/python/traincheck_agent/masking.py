@@ -11,6 +11,7 @@ from .withheld import is_secret
 
 _NAME = re.compile(r"[-\w.\[\]]+")  # what a string has to look like to be a name: "api_key", "--hf-token"
 _QUOTED = re.compile(r"""(["'])(?:\\.|(?!\1)[^\\])*\1""")
+_FUNCTIONS = ast.FunctionDef, ast.AsyncFunctionDef
 _FORMATTED = ast.JoinedStr, getattr(ast, "TemplateStr", ast.JoinedStr)
 
 
@@ -46,7 +47,32 @@ def _following(parts):
     yield from ((parts[first], value) for value in parts[first + 1:])
 
 
-def _given(node):
+def _parameters(function):
+    names = [arg.arg for arg in function.posonlyargs + function.args]
+    return names[1:] if names[:1] in (["self"], ["cls"]) else names
+
+
+def _functions(tree):
+    """{name of a function or class that the source defines: its parameters}, of those that may be given a secret by its place."""
+    found = {}
+    for node in ast.walk(tree):
+        for function in node.body if isinstance(node, ast.ClassDef) else [node]:
+            names = _parameters(function.args) if isinstance(function, _FUNCTIONS) else ()
+            if any(map(is_secret, names)):
+                found[node.name if function.name == "__init__" else function.name] = names
+    return found
+
+
+def _passed(node, functions):
+    """set_token(...) is given nothing else, whatever its parameters are called."""
+    name = _name(node.func)
+    if is_secret(name):
+        yield from ((name, value) for value in node.args)
+    yield from zip(functions.get(name, ()), node.args)
+    yield from _following(node.args + [keyword.value for keyword in node.keywords])
+
+
+def _given(node, functions):
     """(what has the name, the expression that is given to it) of one node."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
@@ -60,10 +86,10 @@ def _given(node):
     elif isinstance(node, ast.arguments):
         yield from _defaults(node)
     elif isinstance(node, ast.Call):
-        yield from _following(node.args + [keyword.value for keyword in node.keywords])
+        yield from _passed(node, functions)
     elif isinstance(node, ast.Tuple) and len(node.elts) == 2:
         yield from _following(node.elts)
-    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and is_secret(node.name):
+    elif isinstance(node, _FUNCTIONS) and is_secret(node.name):
         yield from ((node.name, inner.value) for inner in ast.walk(node) if isinstance(inner, ast.Return))
 
 
@@ -96,10 +122,11 @@ def _has_user(node):
 
 
 def _secrets(tree):
+    functions = _functions(tree)
     for node in ast.walk(tree):
         if _has_user(node):
             yield node
-        for name, value in _given(node):
+        for name, value in _given(node, functions):
             if is_secret(_name(name)):
                 yield from _literals(value)
 
