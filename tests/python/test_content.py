@@ -254,7 +254,7 @@ F.one_hot(torch.tensor([0, 2 ** 30])[:1], 3); torch.cat([torch.tensor([2 ** 40, 
     def test_tensors_without_memory_of_their_own_have_no_content(self, run):
         unwritten = [value for value in returned(run, "torch.empty") if value["dtype"] == "int64"]
         self.assertEqual({name for value in unwritten for name in MEMBERS & set(value)}, set())
-        for record in run.records():
+        for record in (r for r in run.records() if r["type"] != "source"):
             text = json.dumps(record)
             if '"device": "meta"' in text or "FakeTensor" in text:
                 self.assertFalse(any(f'"{name}"' in text for name in ("digest", "summary", "constant")), text)

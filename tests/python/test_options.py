@@ -160,9 +160,9 @@ class Options(Case):
         status = "\r\x1b[Ktraincheck-collect: 0 steps, "
         for command in [script], ["--", PYTHON, script]:
             shown = self.on_terminal("--progress", *command)
-            self.assertIn(status + "20 records, ", shown)  # process, api, nine calls and returns
+            self.assertIn(status + "21 records, ", shown)  # process, api, source, nine calls and returns
             # with the last window and the end of the process
-            self.assertIn("\r\x1b[Ktraincheck-collect: 0 steps, 22 records, ", shown)
+            self.assertIn("\r\x1b[Ktraincheck-collect: 0 steps, 23 records, ", shown)
             last, following = shown.split("\r\n")[:2]
             self.assertTrue(last.endswith(f" in {self.work / 'trace'}"), shown)
             self.assertEqual(following, "traincheck-collect: next: traincheck-infer --specific "
