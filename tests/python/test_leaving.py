@@ -320,8 +320,8 @@ for i in range(20000): yard.work(hashlib.sha256(b'%d' % i).hexdigest())
         self.assertIn(f"lost: {last['dropped']} records", run.said)
         notes = [r for r in run.records() if r.get("code") == "lost"]
         self.assertEqual(sum(r["count"] for r in notes), last["dropped"])
-        # process, two of kind api, many, its end: five, and the last window; then two of each work
-        self.assertEqual(last["events"] - len(notes) + last["dropped"], 6 + 2 * 5000)
+        # process, two of kind api, two of kind source, many, its end: five, and the last window; then two of each work
+        self.assertEqual(last["events"] - len(notes) + last["dropped"], 8 + 2 * 5000)
 
     def failing(self, first, n, error, text, *options):
         """In each process n writes to its trace fail from a certain one on; n 0: all."""
