@@ -405,13 +405,15 @@ static bool is_compared(const struct tc_pair_state *s, const struct tc_course_va
     return !(s->resumes && s->window_b->number == s->resumed_window && v->is_new);
 }
 
-/* The how-manieth record of a variable in its window. */
-static uint64_t key_of(struct tc_map *counts, tc_sym name)
+/* The how-manieth record of a variable in its window, of those that tell its content or the others.
+ */
+static uint64_t key_of(struct tc_map *counts, tc_sym name, const struct tc_course_variable *v)
 {
+    const uint64_t key = tc_hash_mix(name, has_data(v), 1);
     bool is_new;
-    uint64_t *count = tc_map_at(counts, name, &is_new);
+    uint64_t *count = tc_map_at(counts, key, &is_new);
 
-    return tc_hash_mix(name, ++*count, 1);
+    return tc_hash_mix(key, ++*count, 1);
 }
 
 static tc_sym name_in_a(const struct tc_pair_state *s, tc_sym name)
@@ -469,15 +471,16 @@ static void match_variables(struct tc_pair_state *s, size_t *like)
     struct tc_map by_key = TC_MAP_INIT, counts = TC_MAP_INIT;
     uint64_t i;
 
-    for (i = 0; i < s->window_a->variables.n; i++)
-        tc_map_put(&by_key, key_of(&counts, s->window_a->variables.items[i].name), i);
+    for (i = 0; i < s->window_a->variables.n; i++) {
+        const struct tc_course_variable *a = &s->window_a->variables.items[i];
+        tc_map_put(&by_key, key_of(&counts, a->name, a), i);
+    }
     tc_map_clear(&counts);
     for (size_t k = 0; k < s->window_b->variables.n; k++) {
-        const tc_sym name = name_in_a(s, s->window_b->variables.items[k].name);
+        const struct tc_course_variable *b = &s->window_b->variables.items[k];
         like[k] = TC_UNMATCHED;
-        if (!is_compared(s, &s->window_b->variables.items[k]))
-            continue;
-        like[k] = tc_map_get(&by_key, key_of(&counts, name), &i) ? (size_t)i : TC_UNMATCHED;
+        if (is_compared(s, b) && tc_map_get(&by_key, key_of(&counts, name_in_a(s, b->name), b), &i))
+            like[k] = i;
     }
     tc_map_release(&by_key);
     tc_map_release(&counts);

@@ -22,8 +22,9 @@ static const struct meaning {
     {"host",     IS_CHANCE },
     {"addr",     IS_CHANCE },
     {"store",    IS_CHANCE },
-    {"grad",     IS_CHANCE }, /* of a variable: its class, when it was looked
-  at */
+    {"grad",     IS_CHANCE }, /* the class of a gradient when it was looked at
+  */
+    {"idle",     IS_CHANCE }, /* an optimizer that has not stepped yet */
     {"digest",   IS_CONTENT},
     {"rows",     IS_CONTENT},
     {"scale",    IS_CONTENT},

@@ -279,6 +279,18 @@ static enum tc_status step_on(struct tc_course *course, struct tc_error *err)
     return TC_OK;
 }
 
+/* A variable has the name that it was given last: the script's own comes later than a place among
+ * the optimizer's parameters. */
+static void name_variables(const struct tc_course *course, struct tc_course_window *window)
+{
+    for (size_t i = 0; i < window->variables.n; i++) {
+        struct tc_course_variable *v = &window->variables.items[i];
+        uint64_t name = v->name;
+        tc_map_get(&course->names, (uint64_t)v->record->var, &name);
+        v->name = (tc_sym)name;
+    }
+}
+
 enum tc_status tc_course_next(struct tc_course *course, struct tc_course_window **out,
                               struct tc_error *err)
 {
@@ -295,6 +307,7 @@ enum tc_status tc_course_next(struct tc_course *course, struct tc_course_window 
     course->closed_next = NULL;
     (*out)->number = course->n_windows++;
     (*out)->shape = shape_of(course->context.sites, *out);
+    name_variables(course, *out);
     return TC_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/safe.h"
+#include "compare/edited_line.h"
 #include "replay/symbols.h"
 #include "report/report.h"
 #include <traincheck/version.h>
@@ -37,6 +38,26 @@ static void set_call(const struct tc_comparison *c, struct tc_json *object, cons
         tc_json_set_string(object, key, tc_strtab_text(c->symbols, c->sites.items.items[site].fn));
 }
 
+static void set_origin(const struct tc_comparison *c, const struct tc_difference *d,
+                       struct tc_json *object)
+{
+    struct tc_origin origin;
+    struct tc_strbuf at = TC_STRBUF_INIT;
+
+    if (!tc_origin_find(c, d, &origin))
+        return;
+    if (origin.script_b) {
+        tc_strbuf_addf(&at, "%s:%zu", origin.script_b->at, origin.line_b + 1);
+        tc_json_set_string(object, "origin", at.text);
+    }
+    tc_strbuf_reset(&at);
+    if (origin.script_a) {
+        tc_strbuf_addf(&at, "%s:%zu", origin.script_a->at, origin.line_a + 1);
+        tc_json_set_string(object, "origin_reference", at.text);
+    }
+    tc_strbuf_release(&at);
+}
+
 static struct tc_json *difference_to_json(const struct tc_compare_report *r, size_t i)
 {
     const struct tc_comparison *c = r->comparison;
@@ -53,6 +74,7 @@ static struct tc_json *difference_to_json(const struct tc_compare_report *r, siz
                  ? NULL
                  : tc_strtab_text(c->symbols, c->sites.items.items[d->site_b].at));
     set_text(object, "at_reference", tc_compare_at_reference(c, d));
+    set_origin(c, d, object);
     set_call(c, object, "call", d->site_b);
     set_call(c, object, "call_reference", d->site_a);
     if (d->path != TC_SYM_EMPTY)

@@ -82,6 +82,7 @@ static void print_sentence(const struct printer *p, const struct tc_difference *
     if (*at)
         tc_strbuf_addf(&text, "%s  ", tc_fs_base(at));
     tc_compare_sentence(p->r->comparison, d, &text);
+    tc_compare_origin(p->r->comparison, d, &text);
     size_t size = text.size;
     tc_strbuf_adds(&text, ", ");
     tc_compare_when(p->r->comparison, d, &text);

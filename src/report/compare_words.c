@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
+
 #include "compare/diff.h"
+#include "compare/edited_line.h"
 #include "replay/symbols.h"
 
 /* ---- which are shown ----------------------------------------------------------------------- */
@@ -191,6 +194,18 @@ const char *tc_compare_at_reference(const struct tc_comparison *c, const struct 
     return at_of(c, d->site_a);
 }
 
+void tc_compare_origin(const struct tc_comparison *c, const struct tc_difference *d,
+                       struct tc_strbuf *out)
+{
+    struct tc_origin origin;
+
+    if (!tc_origin_find(c, d, &origin))
+        return;
+    const struct tc_script *script = origin.script_b ? origin.script_b : origin.script_a;
+    tc_strbuf_addf(out, ", made at %s:%zu", tc_fs_base(script->at),
+                   (origin.script_b ? origin.line_b : origin.line_a) + 1);
+}
+
 void tc_compare_when(const struct tc_comparison *c, const struct tc_difference *d,
                      struct tc_strbuf *out)
 {
@@ -271,14 +286,30 @@ static size_t common_after(const struct tc_script *script, size_t line, size_t m
     return line;
 }
 
+/* Where the lines are that say most: those of the origin, if there is one. */
+static const struct tc_script *quoted_script(const struct tc_comparison *c,
+                                             const struct tc_difference *d, size_t *line,
+                                             bool *is_of_run)
+{
+    struct tc_origin origin;
+
+    if (tc_origin_find(c, d, &origin)) {
+        *is_of_run = origin.script_b != NULL;
+        *line = *is_of_run ? origin.line_b : origin.line_a;
+        return *is_of_run ? origin.script_b : origin.script_a;
+    }
+    *is_of_run = *at_of(c, d->site_b) != '\0';
+    return tc_scripts_at(*is_of_run ? &c->run.scripts : &c->reference.scripts, tc_compare_at(c, d),
+                         line);
+}
+
 size_t tc_compare_quote(const struct tc_comparison *c, const struct tc_difference *d,
                         struct tc_quoted_line *out, size_t max)
 {
     const size_t most = max / 2;
     size_t line = 0, a, b, end_a, end_b;
-    const bool is_of_run = *at_of(c, d->site_b) != '\0';
-    const struct tc_script *script = tc_scripts_at(
-        is_of_run ? &c->run.scripts : &c->reference.scripts, tc_compare_at(c, d), &line);
+    bool is_of_run;
+    const struct tc_script *script = quoted_script(c, d, &line, &is_of_run);
     struct quote q = {.out = out, .max = max};
 
     if (!script)
