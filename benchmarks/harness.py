@@ -65,24 +65,30 @@ def broken_folder(case, work):
     return case if (case / "bug.py").exists() else pathlib.Path(work).resolve() / "bugs" / case.parent.parent.name / case.name
 
 
+def patched(file, diff):
+    """What a diff makes of a file, as bytes. Raises Failed if it does not apply."""
+    command = ["patch", "--binary", "--force", "--silent", "--fuzz=0", "--reject-file=-", "--output=-", file.name, diff]
+    try:
+        p = subprocess.run(command, capture_output=True, cwd=file.parent, stdin=subprocess.DEVNULL)
+    except FileNotFoundError:
+        raise Failed(f"{diff}: no program patch to apply it; install it") from None
+    if p.returncode:
+        raise Failed(f"{diff}: does not apply to {file.name}: {last_lines(p.stderr.decode(errors='replace'), 1)}")
+    return p.stdout
+
+
 def broken_script(case, work):
     """bug.py of a case, made of ref.py by its bug.diff if there is no such file.
 
     It is written only if it changes, so that its traces stay those of the script. Raises Failed if the patch does not apply.
     """
-    script, diff = broken_folder(case, work) / "bug.py", pathlib.Path(case).resolve() / "bug.diff"
-    if script.parent == diff.parent:
+    script, case = broken_folder(case, work) / "bug.py", pathlib.Path(case).resolve()
+    if script.parent == case:
         return script
-    command = ["patch", "--binary", "--force", "--silent", "--fuzz=0", "--reject-file=-", "--output=-", "ref.py", diff]
-    try:
-        p = subprocess.run(command, capture_output=True, cwd=diff.parent, stdin=subprocess.DEVNULL)
-    except FileNotFoundError:
-        raise Failed(f"{diff}: no program patch to apply it; install it") from None
-    if p.returncode:
-        raise Failed(f"{diff}: does not apply to ref.py: {last_lines(p.stderr.decode(errors='replace'), 1)}")
-    if not script.exists() or script.read_bytes() != p.stdout:
+    text = patched(case / "ref.py", case / "bug.diff")
+    if not script.exists() or script.read_bytes() != text:
         script.parent.mkdir(parents=True, exist_ok=True)
-        script.write_bytes(p.stdout)
+        script.write_bytes(text)
     return script
 
 
