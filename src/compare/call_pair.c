@@ -144,12 +144,23 @@ static bool is_own_class(const struct tc_leaf *a, const struct tc_leaf *b)
            tc_is_own_class(tc_value_str(b->value));
 }
 
+/* On another number of ranks a batch is cut and a sum is taken in another order: content, sizes and
+ * counts are not compared call by call (other_world.h). Weights that are new are. */
+static bool is_of_another_world(const struct tc_pair_state *s, const struct place *place,
+                                const struct tc_leaf *leaf)
+{
+    if (!s->has_other_world || (place->name != TC_SYM_EMPTY && s->has_new_variable))
+        return false;
+    return leaf->kind == TC_LEAF_CONTENT || leaf->tensor != TC_NONE ||
+           leaf->value->kind == TC_VALUE_INT || leaf->value->kind == TC_VALUE_ARRAY;
+}
+
 static void compare_leaf(struct tc_pair_state *s, const struct place *place, leaf_fn *tell,
                          const struct tc_leaf *a, const struct tc_leaf *b, struct found *found)
 {
     const enum tc_leaf_kind kind = (a ? a : b)->kind;
 
-    if (a && b && a->hash == b->hash)
+    if ((a && b && a->hash == b->hash) || is_of_another_world(s, place, a ? a : b))
         return;
     /* What is told of content depends on what was recorded, and of a variable only what changed. */
     if ((kind == TC_LEAF_CONTENT || place->name != TC_SYM_EMPTY) && (!a || !b))
@@ -368,7 +379,8 @@ static void compare_variable(struct tc_pair_state *s, const struct tc_course_var
     tc_leaves_of_variable(&s->comparison->reader, a->record, &s->leaves_a);
     tc_leaves_of_variable(&s->comparison->reader, b->record, &s->leaves_b);
     s->comparison->has_values |= has_data(a) && has_data(b);
-    leaf_fn *tell = a->is_new && b->is_new ? tell_new_variable : tell_variable;
+    s->has_new_variable = a->is_new && b->is_new;
+    leaf_fn *tell = s->has_new_variable ? tell_new_variable : tell_variable;
     if (compare_leaves(s, &place, tell).has_content)
         part(s);
 }
@@ -394,7 +406,7 @@ static void tell_alone(struct tc_pair_state *s, const struct tc_course_variable 
         .is_after = has_parted(s),
     };
 
-    if (!has_data(v))
+    if (!has_data(v) || s->has_other_world)
         return;
     tc_differences_add(s->out, &seen, &is_first);
     part(s);

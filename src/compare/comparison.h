@@ -45,6 +45,7 @@ struct tc_comparison {
     TC_VEC(struct tc_process_pair) pairs;
     size_t unpaired_a, unpaired_b; /* processes without their like */
     int64_t resumed_at;            /* step of the reference at which the run begins, or -1 */
+    uint64_t n_steps_of_ranks;     /* compared over all ranks of another number of them; else 0 */
     bool has_other_seed, has_values;
     struct tc_closeness closeness;
     uint64_t n_counted; /* differences that are not set aside */
@@ -56,7 +57,9 @@ struct tc_pair_state {
     struct tc_outline *a, *b; /* a: the reference */
     struct tc_differences *out;
     struct tc_process_pair *pair;
-    bool is_healthy; /* b is a healthy run, too */
+    bool is_healthy;       /* b is a healthy run, too */
+    bool has_new_variable; /* the leaves are of a variable that both look at for the first time */
+    bool has_other_world;  /* of ranks: values differ by rounding and by shares of a batch */
     bool resumes; /* b goes on from a, with this window of its own: what it looks at there for the
                      first time was compared as a state */
     uint64_t resumed_window;

@@ -44,6 +44,7 @@ enum tc_set_aside {
     TC_ASIDE_NO,
     TC_ASIDE_HEALTHY, /* healthy runs differ there, too */
     TC_ASIDE_DATA,    /* values had parted before: it may follow from them */
+    TC_ASIDE_RANKS,   /* another number of ranks is started and served so */
     TC_ASIDE_RESUMED, /* a run is resumed by its command line */
     TC_ASIDE_DRAWN,   /* it follows from another seed */
     TC_ASIDE_SILENT,  /* whole steps were equal after it: it has no effect */
@@ -58,6 +59,7 @@ struct tc_difference {
     uint32_t site_a, site_b; /* of the reference, of the run; or TC_NO_SITE */
     tc_sym path;             /* leaf, or name of a variable; TC_SYM_EMPTY: none */
     const char *was, *is;    /* values as text, or NULL */
+    const char *said;        /* the whole sentence, where it is none of a call or value; or NULL */
     int64_t rank, step;      /* of the run, where it was first seen */
     tc_sym stage;
     bool is_worker;

@@ -62,6 +62,7 @@ static void note_window(struct tc_outline *run, struct tc_process_outline *proce
 
     tc_vec_push(&process->windows, outline);
     process->n_calls += window->calls.n;
+    process->makes_steps |= window->has_step;
     note_transitions(run, window);
 }
 

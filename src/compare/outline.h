@@ -18,7 +18,7 @@ struct tc_window_outline {
 
 struct tc_process_outline {
     char *path; /* of the trace file */
-    bool is_worker;
+    bool is_worker, makes_steps;
     int64_t rank;  /* 0 where there is one process */
     int64_t began; /* wall clock */
     TC_VEC(struct tc_window_outline) windows;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compare/diff.h"
+#include "compare/other_world.h"
 #include "compare/resume.h"
 #include "compare/settings_pair.h"
 #include "compare/window_pair.h"
@@ -174,6 +175,7 @@ static enum tc_status compare_processes(struct tc_comparison *c, struct tc_outli
     };
     struct tc_matched_windows windows = {.a = a, .b = b};
     t.state.is_healthy = run_b != &c->run;
+    t.state.has_other_world = run_a->world != run_b->world;
     enum tc_status status = find_begin(&t, &windows, err);
 
     t.match = tc_malloc((b->windows.n + 1) * sizeof(*t.match));
@@ -192,34 +194,55 @@ static enum tc_status compare_processes(struct tc_comparison *c, struct tc_outli
     return status == TC_END ? TC_OK : status;
 }
 
-static bool is_like(const struct tc_process_outline *a, const struct tc_process_outline *b)
+/* The first process of a that is not taken and is like this one: of its rank, and, if so asked, one
+ * that trains if this does, which a launcher does not. a->n_processes if there is none. */
+static size_t like_of(const struct tc_outline *a, const bool *is_taken,
+                      const struct tc_process_outline *b, bool trains_alike)
 {
-    return a->is_worker == b->is_worker && a->rank == b->rank;
+    for (size_t i = 0; i < a->n_processes; i++) {
+        const struct tc_process_outline *p = &a->processes[i];
+        if (!is_taken[i] && p->is_worker == b->is_worker && p->rank == b->rank &&
+            (!trains_alike || p->makes_steps == b->makes_steps))
+            return i;
+    }
+    return a->n_processes;
 }
 
-/* Each process of b beside that of a of the same rank, the first with the first. */
+/* like[k]: which process of a that of b is; a->n_processes: none. Returns how many are. */
+static size_t match_processes(const struct tc_outline *a, const struct tc_outline *b, size_t *like)
+{
+    bool *is_taken = tc_calloc(a->n_processes + 1, sizeof(*is_taken));
+    size_t n = 0;
+
+    for (size_t k = 0; k < b->n_processes; k++)
+        like[k] = a->n_processes;
+    for (int round = 0; round < 2; round++)
+        for (size_t k = 0; k < b->n_processes; k++) {
+            if (like[k] != a->n_processes)
+                continue;
+            like[k] = like_of(a, is_taken, &b->processes[k], round == 0);
+            n += like[k] != a->n_processes;
+            is_taken[like[k]] = true;
+        }
+    tc_free(is_taken);
+    return n;
+}
+
 static enum tc_status compare_runs(struct tc_comparison *c, struct tc_outline *a,
                                    struct tc_outline *b, struct tc_differences *out,
                                    struct tc_error *err)
 {
-    bool *is_taken = tc_calloc(a->n_processes + 1, sizeof(*is_taken));
+    size_t *like = tc_malloc((b->n_processes + 1) * sizeof(*like));
+    const size_t n = match_processes(a, b, like);
     enum tc_status status = TC_OK;
-    size_t n_pairs = 0;
 
     tc_scripts_pair(&a->scripts, &b->scripts);
-    for (size_t k = 0; k < b->n_processes && !status; k++) {
-        size_t i = 0;
-        while (i < a->n_processes && (is_taken[i] || !is_like(&a->processes[i], &b->processes[k])))
-            i++;
-        if (i == a->n_processes)
-            continue;
-        is_taken[i] = true;
-        n_pairs++;
-        status = compare_processes(c, a, b, out, &a->processes[i], &b->processes[k], err);
-    }
-    tc_free(is_taken);
-    c->unpaired_a = a->n_processes - n_pairs;
-    c->unpaired_b = b->n_processes - n_pairs;
+    for (size_t k = 0; k < b->n_processes && !status; k++)
+        if (like[k] != a->n_processes)
+            status = compare_processes(c, a, b, out, &a->processes[like[k]], &b->processes[k], err);
+    tc_free(like);
+    c->unpaired_a = a->n_processes - n;
+    c->unpaired_b = b->n_processes - n;
     return status;
 }
 
@@ -296,6 +319,28 @@ static bool is_time(const struct tc_comparison *c, const struct tc_difference *d
     return d->is_number && !d->is_constant && pair && pair->parted_order == UINT64_MAX;
 }
 
+/* Calls that a job of several ranks makes for being one. */
+static bool is_of_distribution(const struct tc_comparison *c, const struct tc_difference *d)
+{
+    static const char *const packages[] = {"torch.distributed.", "torch.nn.parallel.",
+                                           "torch.utils.data.distributed.",
+                                           "torch.multiprocessing."};
+    const uint32_t site = d->site_b != TC_NO_SITE ? d->site_b : d->site_a;
+    const struct tc_call_site *s = site == TC_NO_SITE ? NULL : &c->sites.items.items[site];
+
+    if (c->reference.world == c->run.world || !s || d->kind != TC_DIFFERENCE_CALLS)
+        return false;
+    for (size_t i = 0; i < sizeof(packages) / sizeof(*packages); i++)
+        if (!strncmp(tc_strtab_text(c->symbols, s->fn), packages[i], strlen(packages[i])))
+            return true;
+    return s->role == TC_ROLE_COLLECTIVE || s->role == TC_ROLE_UNEVEN;
+}
+
+static bool is_world(const struct tc_comparison *c, const struct tc_difference *d)
+{
+    return d->kind <= TC_DIFFERENCE_COMMAND && c->reference.world != c->run.world;
+}
+
 static enum tc_set_aside judge(const struct tc_comparison *c, const struct tc_difference *d)
 {
     uint64_t one;
@@ -306,6 +351,8 @@ static enum tc_set_aside judge(const struct tc_comparison *c, const struct tc_di
         return TC_ASIDE_DATA;
     if (c->resumed_at >= 0 && d->kind == TC_DIFFERENCE_COMMAND)
         return TC_ASIDE_RESUMED;
+    if (is_of_distribution(c, d) || is_world(c, d))
+        return TC_ASIDE_RANKS;
     if (follows_from_draws(c, d))
         return TC_ASIDE_DRAWN;
     return is_without_effect(c, d) ? TC_ASIDE_SILENT : TC_ASIDE_NO;
@@ -345,6 +392,8 @@ enum tc_status tc_comparison_make(struct tc_comparison *c, const struct tc_compa
         return status;
     tc_settings_compare(c, &c->reference, &c->run, &c->differences);
     status = compare_runs(c, &c->reference, &c->run, &c->differences, err);
+    if (!status && c->reference.world != c->run.world)
+        status = tc_ranks_compare(c, &c->differences, err);
     judge_all(c);
     return status;
 }

@@ -21,8 +21,13 @@ static const char *const whats[] = {
 };
 
 static const char *const asides[] = {
-    [TC_ASIDE_NO] = NULL,           [TC_ASIDE_HEALTHY] = "healthy", [TC_ASIDE_DATA] = "data",
-    [TC_ASIDE_RESUMED] = "resumed", [TC_ASIDE_DRAWN] = "seed",      [TC_ASIDE_SILENT] = "no effect",
+    [TC_ASIDE_NO] = NULL,
+    [TC_ASIDE_HEALTHY] = "healthy",
+    [TC_ASIDE_DATA] = "data",
+    [TC_ASIDE_RANKS] = "ranks",
+    [TC_ASIDE_RESUMED] = "resumed",
+    [TC_ASIDE_DRAWN] = "seed",
+    [TC_ASIDE_SILENT] = "no effect",
 };
 
 static void set_text(struct tc_json *object, const char *key, const char *text)

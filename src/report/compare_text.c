@@ -237,6 +237,12 @@ void tc_compare_report_text(const struct tc_compare_report *r, struct tc_strbuf 
     if (r->comparison->resumed_at >= 0)
         tc_strbuf_addf(out, "The run goes on at step %" PRId64 " of the other.\n",
                        r->comparison->resumed_at);
+    if (r->comparison->n_steps_of_ranks)
+        tc_strbuf_addf(out,
+                       "%" PRId64 " ranks beside %" PRId64 ": rows, losses and norms of %" PRIu64
+                       " steps, and the calls of one rank.\n",
+                       r->comparison->run.world, r->comparison->reference.world,
+                       r->comparison->n_steps_of_ranks);
     print_first(&p);
     if (r->config->quiet)
         return;

@@ -169,7 +169,9 @@ static void say_variable(const struct tc_comparison *c, const struct tc_differen
 void tc_compare_sentence(const struct tc_comparison *c, const struct tc_difference *d,
                          struct tc_strbuf *out)
 {
-    if (d->kind == TC_DIFFERENCE_CALLS)
+    if (d->said)
+        tc_strbuf_adds(out, d->said);
+    else if (d->kind == TC_DIFFERENCE_CALLS)
         say_call(c, d, out);
     else if (d->what == TC_IS_OTHER)
         say_value(c, d, out);
@@ -229,6 +231,7 @@ const char *tc_compare_why_aside(enum tc_set_aside aside)
         [TC_ASIDE_NO] = "",
         [TC_ASIDE_HEALTHY] = "healthy runs differ there, too",
         [TC_ASIDE_DATA] = "values had parted before: it may follow from them",
+        [TC_ASIDE_RANKS] = "another number of ranks is started and served so",
         [TC_ASIDE_RESUMED] = "a run is resumed by its command line",
         [TC_ASIDE_DRAWN] = "it follows from another seed",
         [TC_ASIDE_SILENT] = "the values of whole steps are equal after it",

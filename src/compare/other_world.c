@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compare/other_world.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/strbuf.h"
+#include "replay/symbols.h"
+
+#define DIGEST_OF_A_ROW 8 /* hex digits, as the trace format has them */
+
+/* What all ranks of a run did in one step. */
+struct step {
+    struct tc_map rows; /* digest -> how often */
+    uint64_t n_rows;
+    double loss, norm; /* sums over ranks */
+    unsigned n_losses, n_norms;
+    int64_t number;
+};
+
+/* A run, read step by step. */
+struct ranks {
+    struct tc_course **courses;
+    size_t n;
+};
+
+/* ---- one step ------------------------------------------------------------------------------- */
+
+static void add_rows(struct step *step, const struct tc_value *v)
+{
+    struct tc_str rows = tc_value_str(tc_value_get(v, "rows"));
+    bool is_new;
+
+    for (uint32_t i = 0; rows.text && i + DIGEST_OF_A_ROW <= rows.size; i += DIGEST_OF_A_ROW) {
+        *tc_map_at(&step->rows, tc_hash64(rows.text + i, DIGEST_OF_A_ROW, 0), &is_new) += 1;
+        step->n_rows++;
+    }
+}
+
+/* The first tensor with rows: of a batch the inputs. Its others have the same rows. */
+static bool add_first_rows(struct step *step, const struct tc_value *v, unsigned depth)
+{
+    if (!v || depth > 4)
+        return false;
+    if (tc_value_get(v, "rows")) {
+        add_rows(step, v);
+        return true;
+    }
+    for (uint32_t i = 0; v->kind == TC_VALUE_ARRAY && i < v->n; i++)
+        if (add_first_rows(step, &v->items[i], depth + 1))
+            return true;
+    for (uint32_t i = 0; v->kind == TC_VALUE_OBJECT && i < v->n; i++)
+        if (add_first_rows(step, &v->members[i].value, depth + 1))
+            return true;
+    return false;
+}
+
+static void add_number(const struct tc_value *tensor, double *sum, unsigned *n)
+{
+    double number;
+
+    if (!tc_value_number(tc_value_get(tensor, "value"), &number) || !isfinite(number))
+        return;
+    *sum += number;
+    *n += 1;
+}
+
+/* Batches of the first forward of the model: a loader may be ahead of the step. */
+static void add_call(struct step *step, const struct tc_call_site *site,
+                     const struct tc_course_call *call, bool *has_rows)
+{
+    if (site->role == TC_ROLE_FORWARD && site->is_user && !*has_rows)
+        *has_rows = add_first_rows(step, call->begin->args, 0);
+    if (site->role == TC_ROLE_BACKWARD && site->is_user)
+        add_number(call->begin->self, &step->loss, &step->n_losses);
+    if (site->role == TC_ROLE_CLIP && site->is_user && call->end)
+        add_number(call->end->value, &step->norm, &step->n_norms);
+}
+
+static void add_window(struct step *step, const struct tc_call_sites *sites,
+                       const struct tc_course_window *window)
+{
+    bool has_rows = false;
+
+    for (size_t i = 0; i < window->calls.n; i++)
+        add_call(step, &sites->items.items[window->calls.items[i].site], &window->calls.items[i],
+                 &has_rows);
+    step->number = window->step;
+}
+
+static void reset(struct step *step)
+{
+    tc_map_release(&step->rows);
+    *step = (struct step){.rows = TC_MAP_INIT};
+}
+
+/* The next window with a step of each rank; TC_END when a rank has no more. */
+static enum tc_status read_step(struct tc_comparison *c, struct ranks *ranks, struct step *step,
+                                struct tc_error *err)
+{
+    reset(step);
+    for (size_t i = 0; i < ranks->n; i++) {
+        struct tc_course_window *window;
+        bool has_step = false;
+        while (!has_step) {
+            enum tc_status status = tc_course_next(ranks->courses[i], &window, err);
+            if (status)
+                return status;
+            has_step = window->has_step;
+            if (has_step)
+                add_window(step, &c->sites, window);
+            tc_course_window_free(window);
+        }
+    }
+    return TC_OK;
+}
+
+static enum tc_status open_ranks(struct tc_comparison *c, const struct tc_outline *run,
+                                 struct ranks *out, struct tc_error *err)
+{
+    enum tc_status status = TC_OK;
+
+    out->courses = tc_calloc(run->n_processes + 1, sizeof(struct tc_course *));
+    for (size_t i = 0; i < run->n_processes && !status; i++) {
+        const struct tc_process_outline *process = &run->processes[i];
+        if (process->makes_steps)
+            status = tc_course_open(process->path, &c->context, NULL, &out->courses[out->n++], err);
+    }
+    return status;
+}
+
+static void close_ranks(struct ranks *ranks)
+{
+    for (size_t i = 0; i < ranks->n; i++)
+        tc_course_close(ranks->courses[i]);
+    tc_free(ranks->courses);
+}
+
+/* ---- two steps ------------------------------------------------------------------------------ */
+
+static void tell(struct tc_comparison *c, struct tc_differences *out, enum tc_difference_kind kind,
+                 const char *what, const struct step *step, const char *said)
+{
+    bool is_first;
+    const struct tc_difference seen = {
+        .kind = kind,
+        .what = TC_IS_OTHER,
+        .site_a = TC_NO_SITE,
+        .site_b = TC_NO_SITE,
+        .path = tc_strtab_intern_text(c->symbols, what),
+        .step = step->number,
+        .stage = TC_SYM_TRAINING,
+        .window = (uint64_t)step->number,
+    };
+    struct tc_difference *d = tc_differences_add(out, &seen, &is_first);
+
+    if (d && is_first)
+        d->said = tc_arena_text(&out->arena, said, strlen(said));
+}
+
+/* Rows of a that b has less often. */
+static uint64_t n_missing(const struct step *a, const struct step *b)
+{
+    uint64_t key, n_a, n_b, n = 0;
+
+    for (size_t pos = 0; tc_map_each(&a->rows, &pos, &key, &n_a);) {
+        n_b = 0;
+        tc_map_get(&b->rows, key, &n_b);
+        n += n_a > n_b ? n_a - n_b : 0;
+    }
+    return n;
+}
+
+static void compare_rows(struct tc_comparison *c, struct tc_differences *out, const struct step *a,
+                         const struct step *b)
+{
+    const uint64_t n = n_missing(a, b);
+    struct tc_strbuf said = TC_STRBUF_INIT;
+
+    if (!a->n_rows || !b->n_rows)
+        return;
+    if (a->n_rows != b->n_rows)
+        tc_strbuf_addf(&said,
+                       "all ranks together take %" PRIu64 " rows in a step, those of the reference "
+                       "take %" PRIu64,
+                       b->n_rows, a->n_rows);
+    else if (n)
+        tc_strbuf_addf(&said,
+                       "%" PRIu64 " of %" PRIu64 " rows of the reference's batch are in no rank's "
+                       "batch of that step",
+                       n, a->n_rows);
+    if (said.size)
+        tell(c, out, TC_DIFFERENCE_DATA, a->n_rows != b->n_rows ? "rows" : "batch", b, said.text);
+    tc_strbuf_release(&said);
+}
+
+static void compare_numbers(struct tc_comparison *c, struct tc_differences *out, const char *what,
+                            const struct step *step, double a, double b)
+{
+    const double most = fmax(fabs(a), fabs(b)), relative = most > 0 ? fabs(a - b) / most : 0;
+    struct tc_strbuf said = TC_STRBUF_INIT;
+
+    if (relative <= TC_RANKS_ROUNDING)
+        return;
+    tc_strbuf_addf(&said, "the %s is %.6g in the mean of the ranks, was %.6g", what, b, a);
+    tell(c, out, TC_DIFFERENCE_RESULTS, what, step, said.text);
+    tc_strbuf_release(&said);
+}
+
+static void compare_step(struct tc_comparison *c, struct tc_differences *out, const struct step *a,
+                         const struct step *b)
+{
+    compare_rows(c, out, a, b);
+    if (a->n_losses && b->n_losses)
+        compare_numbers(c, out, "loss", b, a->loss / a->n_losses, b->loss / b->n_losses);
+    if (a->n_norms && b->n_norms)
+        compare_numbers(c, out, "norm of the gradients", b, a->norm / a->n_norms,
+                        b->norm / b->n_norms);
+}
+
+enum tc_status tc_ranks_compare(struct tc_comparison *c, struct tc_differences *out,
+                                struct tc_error *err)
+{
+    struct ranks of_a = {0}, of_b = {0};
+    struct step a = {.rows = TC_MAP_INIT}, b = {.rows = TC_MAP_INIT};
+    enum tc_status status = open_ranks(c, &c->reference, &of_a, err);
+
+    if (!status)
+        status = open_ranks(c, &c->run, &of_b, err);
+    while (!status && of_a.n && of_b.n) {
+        status = read_step(c, &of_a, &a, err);
+        if (!status)
+            status = read_step(c, &of_b, &b, err);
+        if (!status)
+            compare_step(c, out, &a, &b);
+        c->n_steps_of_ranks += !status;
+    }
+    reset(&a);
+    reset(&b);
+    close_ranks(&of_a);
+    close_ranks(&of_b);
+    return status == TC_END ? TC_OK : status;
+}

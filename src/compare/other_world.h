@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * other_world.h - the same job on another number of ranks
+ *
+ * Step by step: the rows of the batches of all ranks together are those of the reference, each as
+ * often; the mean of the ranks' losses, and the norm of the gradients, are those of the reference
+ * up to rounding. Initial weights are equal by content. Weights after that differ by rounding, and
+ * are not compared.
+ */
+#ifndef TC_COMPARE_OTHER_WORLD_H
+#define TC_COMPARE_OTHER_WORLD_H
+
+#include "compare/comparison.h"
+
+/* Numbers of two sums in another order differ by less, relative to the larger one. */
+#define TC_RANKS_ROUNDING 1e-3
+
+enum tc_status tc_ranks_compare(struct tc_comparison *comparison, struct tc_differences *out,
+                                struct tc_error *err);
+
+#endif /* TC_COMPARE_OTHER_WORLD_H */
