@@ -320,7 +320,10 @@ size_t tc_compare_quote(const struct tc_comparison *c, const struct tc_differenc
     q.a = is_of_run ? script->other : script;
     q.b = is_of_run ? script : script->other;
     size_t begin = common_before(script, line, most), end = common_after(script, line + 1, most);
-    const size_t other_begin = script->match[begin], other_end = script->match[end - 1];
+    const struct tc_script *other = script->other;
+    const size_t other_begin = begin ? script->match[begin] : 0;
+    const size_t other_end =
+        end < script->n_lines || !other->n_lines ? script->match[end - 1] : other->n_lines - 1;
     if (other_begin == TC_UNMATCHED || other_end == TC_UNMATCHED || other_end < other_begin) {
         for (size_t i = begin; i < end; i++)
             add_line(&q, script->match[i] != TC_UNMATCHED ? ' ' : is_of_run ? '+' : '-', script, i);
