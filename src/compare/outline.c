@@ -69,11 +69,13 @@ static void note_window(struct tc_outline *run, struct tc_process_outline *proce
 struct reading {
     tc_outline_progress *progress;
     void *context;
-    uint64_t before; /* bytes of the files that are read */
+    uint64_t before;                             /* bytes of the files that are read */
+    struct tc_loss_course loss;                  /* of the file that is read */
+    const struct tc_process_outline *whose_loss; /* run->loss is of it, or NULL */
 };
 
 static enum tc_status read_windows(struct tc_outline *run, struct tc_process_outline *process,
-                                   struct tc_course *course, const struct reading *reading,
+                                   struct tc_course *course, struct reading *reading,
                                    struct tc_error *err)
 {
     struct tc_course_window *window;
@@ -81,6 +83,7 @@ static enum tc_status read_windows(struct tc_outline *run, struct tc_process_out
 
     while ((status = tc_course_next(course, &window, err)) == TC_OK) {
         note_window(run, process, window);
+        tc_loss_course_note(&reading->loss, run->context.sites, window);
         tc_course_window_free(window);
         if (reading->progress &&
             !reading->progress(reading->context, reading->before + tc_course_json_bytes(course))) {
@@ -89,6 +92,34 @@ static enum tc_status read_windows(struct tc_outline *run, struct tc_process_out
         }
     }
     return status == TC_END ? TC_OK : status;
+}
+
+static int by_place(const void *a_, const void *b_)
+{
+    const struct tc_process_outline *a = a_, *b = b_;
+
+    if (a->is_worker != b->is_worker)
+        return a->is_worker ? 1 : -1;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    if (a->began != b->began)
+        return a->began < b->began ? -1 : 1;
+    return strcmp(a->path, b->path);
+}
+
+/* The course that was read is the run's, unless a process before this one has one. */
+static void keep_loss(struct tc_outline *run, struct reading *reading,
+                      const struct tc_process_outline *process)
+{
+    if (!process->is_worker && reading->loss.points.n &&
+        (!reading->whose_loss || by_place(process, reading->whose_loss) < 0)) {
+        tc_loss_course_release(&run->loss);
+        run->loss = reading->loss;
+        reading->whose_loss = process;
+    } else {
+        tc_loss_course_release(&reading->loss);
+    }
+    reading->loss = (struct tc_loss_course){0};
 }
 
 static enum tc_status read_process(struct tc_outline *run, const char *path,
@@ -108,6 +139,7 @@ static enum tc_status read_process(struct tc_outline *run, const char *path,
     process->is_worker = p->is_worker;
     process->rank = p->rank > 0 ? p->rank : 0;
     process->began = tc_process_began(p);
+    keep_loss(run, reading, process);
     if (p->world > run->world)
         run->world = p->world;
     run->n_calls += process->n_calls;
@@ -119,19 +151,6 @@ static enum tc_status read_process(struct tc_outline *run, const char *path,
 }
 
 /* ---- a run --------------------------------------------------------------------------------- */
-
-static int by_place(const void *a_, const void *b_)
-{
-    const struct tc_process_outline *a = a_, *b = b_;
-
-    if (a->is_worker != b->is_worker)
-        return a->is_worker ? 1 : -1;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    if (a->began != b->began)
-        return a->began < b->began ? -1 : 1;
-    return strcmp(a->path, b->path);
-}
 
 enum tc_status tc_outline_read(struct tc_outline *run, const char *name,
                                const struct tc_course_context *context,
@@ -167,6 +186,7 @@ void tc_outline_release(struct tc_outline *run)
     }
     tc_free(run->processes);
     tc_vec_release(&run->settings);
+    tc_loss_course_release(&run->loss);
     tc_arena_release(&run->arena);
     tc_scripts_release(&run->scripts);
     tc_map_release(&run->transitions);

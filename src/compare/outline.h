@@ -9,6 +9,7 @@
 #define TC_COMPARE_OUTLINE_H
 
 #include "compare/course.h"
+#include "compare/loss_course.h"
 
 /* Of one window, as much as is needed to find its like in another run. */
 struct tc_window_outline {
@@ -44,7 +45,8 @@ struct tc_outline {
     struct tc_map transitions; /* a set */
     struct tc_map tokens;      /* of functions of the script that it calls: a set */
     uint64_t n_calls, n_windows, json_bytes;
-    TC_VEC(tc_sym) places; /* of each site: its line, as the run compared with has it */
+    struct tc_loss_course loss; /* of the first main process that tells numbers */
+    TC_VEC(tc_sym) places;      /* of each site: its line, as the run compared with has it */
 };
 
 typedef bool tc_outline_progress(void *context, uint64_t json_bytes);
