@@ -47,7 +47,8 @@ void tc_compare_origin(const struct tc_comparison *c, const struct tc_difference
 /* "from step 3 on, 26 times"; "before the first step" */
 void tc_compare_when(const struct tc_comparison *c, const struct tc_difference *d,
                      struct tc_strbuf *out);
-/* "calls", ... and whether nothing of that kind was recorded by both runs. */
+/* Where the values part, "in step 3", and how near they are; false: they do not. */
+bool tc_compare_parted(const struct tc_comparison *c, struct tc_strbuf *out);
 const char *tc_compare_why_aside(enum tc_set_aside aside);
 
 /* A line of both scripts as a diff shows it. */

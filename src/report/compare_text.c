@@ -187,29 +187,15 @@ static void print_sections(const struct printer *p)
     }
 }
 
-/* Where the values part, and how near they are. */
 static void print_values(const struct printer *p)
 {
-    const struct tc_comparison *c = p->r->comparison;
+    struct tc_strbuf text = TC_STRBUF_INIT;
 
-    for (size_t i = 0; i < c->pairs.n; i++) {
-        const struct tc_process_pair *pair = &c->pairs.items[i];
-        if (pair->parted_order == UINT64_MAX || pair->is_worker)
-            continue;
+    if (tc_compare_parted(p->r->comparison, &text)) {
         print_title(p, "values part");
-        tc_strbuf_addf(p->out, "in step %" PRId64, pair->parted_step);
-        if (c->pairs.n > 1)
-            tc_strbuf_addf(p->out, " of rank %" PRId64, pair->rank);
-        if (!c->closeness.is_far && c->closeness.worst > 0)
-            tc_strbuf_addf(p->out, "; the numbers of both are within %.1g of each other",
-                           c->closeness.worst);
-        else if (c->closeness.near_until > pair->parted_step)
-            tc_strbuf_addf(p->out,
-                           "; up to step %" PRId64 " no further than rounding may take them",
-                           c->closeness.near_until);
-        tc_strbuf_addc(p->out, '\n');
-        return;
+        tc_strbuf_addf(p->out, "%s\n", text.text);
     }
+    tc_strbuf_release(&text);
 }
 
 /* ---- all of them, with -v ------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  */
 #include "report/compare_report.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,6 +224,26 @@ void tc_compare_when(const struct tc_comparison *c, const struct tc_difference *
         tc_strbuf_addf(out, ", %llu times", (unsigned long long)d->n);
     if (c->run.n_processes > 1)
         tc_strbuf_addf(out, ", rank %lld%s", (long long)d->rank, d->is_worker ? " (worker)" : "");
+}
+
+bool tc_compare_parted(const struct tc_comparison *c, struct tc_strbuf *out)
+{
+    for (size_t i = 0; i < c->pairs.n; i++) {
+        const struct tc_process_pair *pair = &c->pairs.items[i];
+        if (pair->parted_order == UINT64_MAX || pair->is_worker)
+            continue;
+        tc_strbuf_addf(out, "in step %" PRId64, pair->parted_step);
+        if (c->pairs.n > 1)
+            tc_strbuf_addf(out, " of rank %" PRId64, pair->rank);
+        if (!c->closeness.is_far && c->closeness.worst > 0)
+            tc_strbuf_addf(out, "; the numbers of both are within %.1g of each other",
+                           c->closeness.worst);
+        else if (c->closeness.near_until > pair->parted_step)
+            tc_strbuf_addf(out, "; up to step %" PRId64 " no further than rounding may take them",
+                           c->closeness.near_until);
+        return true;
+    }
+    return false;
 }
 
 const char *tc_compare_why_aside(enum tc_set_aside aside)
