@@ -13,7 +13,7 @@
 #define WIDTH     1000.0 /* of the chart, in its own units */
 #define HEIGHT    300.0
 #define MARGIN    0.05 /* of the height, above and below */
-#define N_TICKS   4
+#define N_TICKS   5
 #define MAX_TICKS 12
 #define LOG_FROM \
     1000 /* from this quotient of the highest and the lowest on, logarithms are drawn */
@@ -150,10 +150,10 @@ static void describe(const struct chart *c, int which)
     const size_t n = course->points.n;
 
     if (!n) {
-        tc_strbuf_addf(c->out, " The %s shows no number.", which ? "run" : "reference");
+        tc_strbuf_addf(c->out, "The %s shows no number. ", which ? "run" : "reference");
         return;
     }
-    tc_strbuf_addf(c->out, " The %s goes from %.4g in step %.0f to %.4g in step %.0f.",
+    tc_strbuf_addf(c->out, "The %s goes from %.4g in step %.0f to %.4g in step %.0f. ",
                    which ? "run" : "reference", course->points.items[0].value, step_of(c, which, 0),
                    course->points.items[n - 1].value, step_of(c, which, n - 1));
 }
@@ -167,7 +167,7 @@ static void add_drawing(const struct chart *c)
     describe(c, 0);
     describe(c, 1);
     if (!isnan(c->parted))
-        tc_strbuf_addf(c->out, " Values part in step %.0f.", c->parted);
+        tc_strbuf_addf(c->out, "Values part in step %.0f.", c->parted);
     tc_strbuf_adds(c->out, "</desc>\n");
     add_grid(c);
     add_path(c, 0);
@@ -186,7 +186,7 @@ static void add_value_labels(const struct chart *c)
 
     tc_strbuf_adds(c->out, "<div class=\"values\" aria-hidden=\"true\">");
     for (size_t i = 0; i < t.n; i++)
-        tc_strbuf_addf(c->out, "<span style=\"top:%.1f%%\">%.5g</span>", 100 * y_of(c, t.at[i]),
+        tc_strbuf_addf(c->out, "<span style=\"top:%.1f%%\">%.6g</span>", 100 * y_of(c, t.at[i]),
                        c->is_log ? pow(10, t.at[i]) : t.at[i]);
     tc_strbuf_adds(c->out, "</div>\n");
 }
@@ -224,9 +224,7 @@ static void add_legend(const struct chart *c)
                            "<span><svg viewBox=\"0 0 30 8\" aria-hidden=\"true\"><path "
                            "class=\"line%d\" d=\"M2 4H28\"/></svg>%s</span>\n",
                            k, titles[k]);
-    tc_strbuf_addf(c->out, "<span>by step%s%s</span></p>\n",
-                   c->offsets[1] > 0 ? " of the reference" : "",
-                   c->is_log ? "; the scale is logarithmic" : "");
+    tc_strbuf_adds(c->out, "</p>\n");
 }
 
 /* Where numbers stop being numbers a curve has a gap. */
@@ -345,11 +343,12 @@ void tc_page_add_loss(const struct tc_comparison *comparison, struct tc_strbuf *
     c.parted = parted_step(comparison, c.offsets[1]);
     if (c.parted < c.first || c.parted > c.last)
         c.parted = NAN;
-    tc_strbuf_adds(out, "<section id=\"loss\"><h2>Loss</h2>\n<p class=\"faint\">The number from "
-                        "which backward() starts, in each step");
-    if (comparison->run.n_processes > 1)
-        tc_strbuf_adds(out, " of the first process");
-    tc_strbuf_adds(out, ".</p>\n");
+    tc_strbuf_addf(out,
+                   "<section id=\"loss\"><h2>Loss</h2>\n<p class=\"faint\">The number from which "
+                   "backward() starts%s, by step%s%s.</p>\n",
+                   comparison->run.n_processes > 1 ? " in the first process" : "",
+                   c.offsets[1] > 0 ? " of the reference" : "",
+                   c.is_log ? "; the scale is logarithmic" : "");
     if (c.low <= c.high)
         add_chart(&c);
     add_gaps(&c, 0);

@@ -155,9 +155,11 @@ static void add_runs(const struct page *p)
     add(p, "</tbody></table></div>\n");
     add_compared(p);
     if (c->resumed_at >= 0)
-        tc_strbuf_addf(p->out,
-                       "<p class=\"note\">The run goes on at step %" PRId64 " of the other.</p>\n",
-                       c->resumed_at);
+        tc_strbuf_addf(
+            p->out,
+            "<p class=\"note\">The run goes on at step %" PRId64 " of the other. "
+            "Steps below are its own; the chart goes on from those of the reference.</p>\n",
+            c->resumed_at);
 }
 
 /* ---- one difference ------------------------------------------------------------------------ */

@@ -8,14 +8,14 @@
  */
 #include "report/compare_page.h"
 
-#include "base/safe.h"
+#include <string.h>
+
 #include "compare/diff.h"
 
-#define CONTEXT       6   /* equal lines around a difference */
-#define HUNK_CONTEXT  3   /* around a hunk, where all are shown */
-#define MAX_EXTENSION 20  /* lines more, up to one that both scripts have */
-#define MAX_RUN       40  /* lines of one side in a row */
-#define MAX_LINE      400 /* bytes of a line */
+#define CONTEXT      6   /* equal lines around a difference */
+#define HUNK_CONTEXT 3   /* around a hunk, where all are shown */
+#define MAX_RUN      40  /* lines of one side in a row */
+#define MAX_LINE     400 /* bytes of a line */
 
 struct sides {
     struct tc_strbuf *out;
@@ -35,6 +35,7 @@ static bool is_alone(const struct tc_script *script, size_t line)
 
 /* ---- cells --------------------------------------------------------------------------------- */
 
+/* tag: with attributes. */
 static void add_cell(const struct sides *s, const char *tag, const char *class,
                      const struct tc_script *script, size_t line, bool is_marked)
 {
@@ -44,7 +45,7 @@ static void add_cell(const struct sides *s, const char *tag, const char *class,
     tc_strbuf_addf(s->out, "<%s class=\"%s%s\"%s><i>%zu</i><code>", tag, class,
                    is_marked ? " here" : "", is_marked ? " aria-current=\"true\"" : "", line + 1);
     tc_page_add(s->out, l->text + skip, l->size - skip, MAX_LINE);
-    tc_strbuf_addf(s->out, "</code></%s>\n", tag);
+    tc_strbuf_addf(s->out, "</code></%.*s>\n", (int)strcspn(tag, " "), tag);
 }
 
 static void add_fillers(const struct sides *s, char side, size_t n)
@@ -107,7 +108,7 @@ static void add_equal(struct sides *s)
         if (s->is_skipping)
             tc_strbuf_adds(s->out, "<p>&#8942;</p>\n");
         s->is_skipping = false;
-        add_cell(s, "span", "o", s->a, s->i, is_marked);
+        add_cell(s, "span aria-hidden=\"true\"", "o", s->a, s->i, is_marked); /* is read once */
         add_cell(s, "span", "n", s->b, s->k, is_marked);
     }
     s->since++;
@@ -156,18 +157,12 @@ struct range {
     size_t begin, end;
 };
 
-/* Around a line, and on to lines that both scripts have, if they are near. */
 static struct range range_around(const struct tc_script *script, size_t line)
 {
     struct range r = {line < CONTEXT ? 0 : line - CONTEXT, line + CONTEXT + 1};
 
     if (r.end > script->n_lines)
         r.end = script->n_lines;
-    for (size_t n = 0; n < MAX_EXTENSION && r.begin > 0 && is_alone(script, r.begin); n++)
-        r.begin--;
-    for (size_t n = 0; n < MAX_EXTENSION && r.end < script->n_lines && is_alone(script, r.end - 1);
-         n++)
-        r.end++;
     return r;
 }
 

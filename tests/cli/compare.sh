@@ -3,7 +3,8 @@
 # `run FOLDER STEPS <script.txt`. A line of script.txt is a line of the script; those in a step are
 # indented. Behind `#` stand what the line calls, `FN ROLE [VALUE]`, several with `;` between them.
 # VALUE is the argument `x`; with `=` before it what the call returns; with `@` the digests of the
-# rows of the tensor `x`; with `/` the class of the receiver; `{` leaves the call open up to `}`.
+# rows of the tensor `x`; with `/` the class of the receiver, with `^` the number that it shows; `{`
+# leaves the call open up to `}`.
 
 one_call() { # STEP STAGE LINE FN ROLE VALUE
     id=$(cat "$ids")
@@ -12,6 +13,7 @@ one_call() { # STEP STAGE LINE FN ROLE VALUE
     case $6 in
     =*) result='{"tensor":"Tensor","id":1,"shape":[],"dtype":"float32","value":'${6#=}'}' ;;
     @*) args=',"args":{"x":{"tensor":"Tensor","id":2,"shape":[2],"dtype":"float32","rows":"'${6#@}'"}}' ;;
+    ^*) self=',"self":{"tensor":"Tensor","id":1,"shape":[],"dtype":"float32","value":'${6#^}'}' ;;
     /*) self=',"self":{"object":"'${6#/}'","id":3,"attrs":{}}' ;;
     '{') ;;
     ?*) args=',"args":{"x":'$6'}' ;;
