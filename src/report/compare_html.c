@@ -184,7 +184,8 @@ static void add_about(const struct page *p, const struct tc_difference *d, bool 
     if (*at) {
         add(p, "<code>");
         add_text(p, is_full ? at : tc_fs_base(at));
-        add(p, "</code> ");
+        add(p, d->site_b == TC_NO_SITE ? "</code> of the reference" : "</code>");
+        add(p, !when.size ? "" : d->site_b == TC_NO_SITE ? ", " : " ");
     }
     add_text(p, when.text ? when.text : "");
     add(p, "</span>");
