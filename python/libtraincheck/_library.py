@@ -10,10 +10,12 @@ import pathlib
 
 FOUND = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(c.c_char), c.c_size_t)
 PROGRESS = c.CFUNCTYPE(c.c_bool, c.c_void_p, c.c_size_t, c.c_size_t, c.c_uint64)
+PROGRESS_BYTES = c.CFUNCTYPE(c.c_bool, c.c_void_p, c.c_uint64)
 SAY = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p)
 TEXTS = c.POINTER(c.c_char_p)
 
 OK, END, INTERRUPTED = 0, 1, -7
+NONE = -(1 << 63)  # TC_NONE
 
 
 class Error(c.Structure):
@@ -78,7 +80,21 @@ class InferResult(c.Structure):
             ("per_form", InferCount * 64), ("n_forms", c.c_size_t), ("dropped", InferCount * 16), ("n_dropped", c.c_size_t)]
 
 
-STRUCTS = [Error, Note, CheckConfig, CheckSet, CheckResult, OnlineConfig, InferConfig, InferCount, InferResult]
+class CompareConfig(c.Structure):
+    _name_ = "tc_compare_config"
+    _fields_ = [("run", c.c_char_p), ("against", TEXTS), ("n_against", c.c_size_t), ("resumed", c.c_bool), ("from_step", c.c_int64),
+                ("formats", TEXTS), ("n_formats", c.c_size_t), ("output_dir", c.c_char_p), ("command_line", c.c_char_p),
+                *((name, c.c_bool) for name in ("no_html_report", "color", "quiet", "json", "verbose")),
+                ("write", FOUND), ("progress", PROGRESS_BYTES), ("context", c.c_void_p)]
+
+
+class CompareResult(c.Structure):
+    _name_ = "tc_compare_result"
+    _fields_ = [(name, c.c_uint64) for name in ("n_differences", "n_set_aside", "n_windows", "n_calls", "json_bytes", "wall_ns")]
+
+
+STRUCTS = [Error, Note, CheckConfig, CheckSet, CheckResult, OnlineConfig, InferConfig, InferCount, InferResult, CompareConfig,
+           CompareResult]
 
 _FUNCTIONS = {
     "tc_version": (c.c_char_p,),
@@ -89,6 +105,7 @@ _FUNCTIONS = {
     "tc_check_run": (c.c_int, c.POINTER(CheckConfig), c.POINTER(CheckResult), c.c_void_p, c.POINTER(Error)),
     "tc_online_run": (c.c_int, c.POINTER(OnlineConfig), c.POINTER(CheckResult), c.c_void_p, c.POINTER(Error)),
     "tc_infer_run": (c.c_int, c.POINTER(InferConfig), c.POINTER(InferResult), c.c_void_p, c.POINTER(Error)),
+    "tc_compare_run": (c.c_int, c.POINTER(CompareConfig), c.POINTER(CompareResult), c.c_void_p, c.POINTER(Error)),
     "tc_trace_folder_open": (c.c_int, c.c_char_p, c.c_void_p, c.POINTER(c.c_void_p), c.POINTER(Error)),
     "tc_trace_folder_close": (None, c.c_void_p),
     "tc_trace_folder_n_files": (c.c_size_t, c.c_void_p),

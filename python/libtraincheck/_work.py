@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check, read and infer: each a call of the library, with Python's types on both sides."""
+"""check, compare, read and infer: each a call of the library, with Python's types on both sides."""
 
 import ctypes as c
 import json
@@ -7,7 +7,7 @@ import os
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Union
 
 from . import _library as lib
-from ._report import Learned, Note, Report, Violation
+from ._report import Comparison, Difference, Learned, Note, Report, Violation
 
 Path = Union[str, "os.PathLike[str]"]
 Paths = Union[Path, Iterable[Path]]
@@ -43,17 +43,17 @@ class Lines:
             self.each(json.loads(line))
 
 
-def progress_callback(progress: Optional[Callable[[int, int, int], Any]], raised: List[BaseException]) -> Any:
-    """Calls progress(i, n, bytes); it interrupts by returning False or by an exception, as Ctrl-C is one."""
+def progress_callback(progress: Optional[Callable[..., Any]], raised: List[BaseException], kind: Any = lib.PROGRESS) -> Any:
+    """Calls progress(i, n, bytes), or as kind has it; it interrupts by returning False or by an exception, as Ctrl-C is one."""
 
-    def call(_: Any, i: int, n: int, size: int) -> bool:
+    def call(_: Any, *done: int) -> bool:
         try:
-            return progress is None or progress(i, n, size) is not False
+            return progress is None or progress(*done) is not False
         except BaseException as e:  # nothing may pass through C; it is raised afterwards
             raised.append(e)
             return False
 
-    return lib.PROGRESS(call)
+    return kind(call)
 
 
 def check_config(traces: Paths, invariants: Paths, suppress: Optional[Path], output_dir: Optional[Path], write: Any,
@@ -94,6 +94,54 @@ def check(trace: Paths, invariants: Paths = "@all", *, suppress: Optional[Path] 
             raise raised[0]
         lib.raise_if_failed(status, error)
         return make_report(result, violations, notes, output_dir)
+
+
+def _compare_config(run: Path, against: Paths, resumed: bool, from_step: Optional[int], output_dir: Optional[Path],
+                    write: Any, progress: Any) -> lib.CompareConfig:
+    if from_step is not None and not resumed:
+        raise lib.TrainCheckError("from_step without resumed")
+    if from_step is not None and not 0 <= from_step < 1 << 63:
+        raise lib.TrainCheckError(f"from_step: {from_step} is no step; steps count from 0")
+    config = lib.CompareConfig(run=lib.encoded(run), resumed=resumed, from_step=lib.NONE if from_step is None else from_step,
+                               output_dir=lib.encoded(output_dir), json=True, quiet=True, write=write,
+                               progress=progress)
+    config.against, config.n_against = lib.texts(against)
+    if not config.n_against:
+        raise lib.TrainCheckError("no healthy run given")
+    return config
+
+
+def compare(run: Path, against: Paths, *, resumed: bool = False, from_step: Optional[int] = None,
+            output_dir: Optional[Path] = None) -> Comparison:
+    """
+    Compare a finished run with healthy ones: what differs, and what differed first.
+
+    run: its trace, a folder that traincheck-collect wrote. against: that of a healthy run, or several; the first is
+    compared with, and what the others differ from it in is set aside. resumed: the run goes on from a checkpoint of
+    the first healthy run, at its step from_step (they count from 0; None: where its weights are as the run begins
+    with them). output_dir: write the reports of traincheck-check --against there.
+
+        comparison = libtraincheck.compare("after", ["before1", "before2"])
+        if not comparison.equal:
+            print(comparison.first)      # train.py:34, step 0: clip_grad_norm_() is no longer called
+
+    FileNotFoundError: there is no trace; OSError: a report cannot be written; TrainCheckError: a file is not what it
+    should be, or the runs cannot be compared, as their calls were recorded in different ways.
+    """
+    found: List[Dict[str, Any]] = []
+    raised: List[BaseException] = []
+    lines = Lines(found.append)
+    config = _compare_config(run, against, resumed, from_step, output_dir, lines.callback,
+                             progress_callback(None, raised, lib.PROGRESS_BYTES))
+    result, error = lib.CompareResult(), lib.Error()
+    with Notes() as notes:
+        status = lib.library.tc_compare_run(config, result, notes.pointer, error)
+        if raised:
+            raise raised[0]
+        lib.raise_if_failed(status, error)
+        *differences, summary = found
+        return Comparison([Difference.of(raw) for raw in differences], summary, list(notes),
+                          None if output_dir is None else os.fspath(output_dir))
 
 
 def infer(traces: Paths, output: Path, *, validate: Optional[Paths] = None, min_support: int = 0, min_pipelines: int = 0,
