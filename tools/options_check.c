@@ -48,16 +48,18 @@ static const struct tc_opt check_options[] = {
     TC_OPT_VALUE(
         STRING, "plan", 0, "DIR", AT(plan),
         "verify the plans in DIR, of all ranks of a parallel job, in place of traces (no -i)"),
-    TC_OPT_WORDS(LIST, "against", 0, "DIR...", AT(against),
-                 "compare with healthy runs in place of invariants (no -i): what differs first; "
-                 "what several of them differ in is set aside",
-                 check_is_trace, ""),
-    TC_OPT_SWITCH(FLAG, "resumed", 0, AT(resumed),
-                  "with --against: the run goes on from a checkpoint of the other"),
-    TC_OPT_VALUE(STRING, "from-step", 0, "N", AT(from_step),
-                 "with --resumed: at this step of the other (default: found by the weights)"),
     TC_OPT_VALUE(STRING, "plan-reference", 0, "DIR", AT(plan_reference),
                  "the plan of the same job on one device, which --plan must equal"),
+    TC_OPT_WORDS(LIST, "against", 0, "DIR...", AT(against),
+                 "say why a run differs from a healthy one, in place of invariants (no -i); with "
+                 "several healthy ones, what these differ in is set aside",
+                 check_is_trace, ""),
+    TC_OPT_SWITCH(FLAG, "resumed", 0, AT(resumed),
+                  "with --against: the run goes on from a checkpoint of the healthy one"),
+    TC_OPT_VALUE(
+        STRING, "from-step", 0, "N", AT(from_step),
+        "with --resumed: the step of the healthy run at which it goes on, from 0 (default: "
+        "found by the weights)"),
     TC_OPT_END,
 };
 
@@ -74,9 +76,10 @@ const struct tc_opt_tool check_tool = {
         "every gradient and updated parameter of every rank. Plans are written by\n"
         "traincheck-collect --plan.\n"
         "\n"
-        "With --against the tool says why two runs differ: which call, argument, batch or variable is\n"
-        "another first, with the lines of both scripts. Exit status 0: nothing but what is set aside,\n"
-        "1: a difference, 2: the two cannot be compared.",
+        "With --against the tool says why two runs differ: which package, seed, batch, call, argument or\n"
+        "variable is another first, with the lines of both scripts, and what is equal. Equal seeds tell\n"
+        "most. What several healthy runs differ in, what follows from another seed and what may follow\n"
+        "from values that had parted before is set aside. --format takes sarif and github.",
     .usage = "[OPTION]... DIR... -i FILE|@NAME...\n"
              "[OPTION]... DIR --against DIR...\n"
              "[OPTION]... --plan DIR --plan-reference DIR",
@@ -84,9 +87,16 @@ const struct tc_opt_tool check_tool = {
                 "  traincheck-check traincheck_train_2026-07-01_10-00-00 -i @all\n"
                 "  traincheck-check run1 run2 -i mine.jsonl team.jsonl -o report --fail-on multi\n"
                 "  traincheck-check --explain EC-3f9a1c20 -i invariants.jsonl run1\n"
-                "  traincheck-check run2 --against run1\n"
+                "  traincheck-check after --against before\n"
+                "  traincheck-check rest --against whole --resumed\n"
                 "  traincheck-check --plan parallel --plan-reference single\n",
-    .exit_codes = CHECK_EXIT_CODES,
+    .exit_codes =
+        "0  no violation; with --against: nothing differs but what is set aside\n"
+        "1  violations; with --against: a difference\n"
+        "2  wrong usage, unreadable invariants, or no trace; with --against: runs that cannot be\n"
+        "   compared, as their calls were recorded in different ways\n"
+        "3  no violation, but the trace was damaged and something stayed unchecked\n"
+        "130, 143  interrupted; what was found until then was written, but nothing of a comparison\n",
     .options = check_options,
     .shared = check_shared_options,
     .rest = AT(traces),
