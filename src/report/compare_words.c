@@ -56,14 +56,15 @@ static const char *text_of(const struct tc_comparison *c, tc_sym sym)
     return sym == TC_NO_SYM ? "" : tc_strtab_text(c->symbols, sym);
 }
 
-/* "SGD.step()", "Net.forward()", "cross_entropy()" */
+/* "SGD.step()", "Net.forward()", "cross_entropy()"; a class that is nobody's to know, as that of
+ * the iterator of a DataLoader, has the name by which it is called. */
 static void add_call(const struct tc_comparison *c, uint32_t index, struct tc_strbuf *out)
 {
     const struct tc_call_site *site = &c->sites.items.items[index];
     const char *name = tc_short_name(text_of(c, site->fn)), *dot = strchr(name, '.');
     const char *method = dot ? dot + 1 : name;
 
-    if (site->class == TC_SYM_EMPTY)
+    if (site->class == TC_SYM_EMPTY || *text_of(c, site->class) == '_')
         tc_strbuf_adds(out, name);
     else if (!strcmp(method, "__init__"))
         tc_strbuf_adds(out, text_of(c, site->class));
@@ -73,37 +74,52 @@ static void add_call(const struct tc_comparison *c, uint32_t index, struct tc_st
     tc_strbuf_adds(out, "()");
 }
 
-/* "args.input.shape" -> "input.shape", "self.attrs.training" -> "self.training" */
-static void add_path(const char *path, struct tc_strbuf *out)
-{
-    if (!strncmp(path, "args.", 5))
-        path += 5;
-    for (const char *attrs; (attrs = strstr(path, ".attrs")); path = attrs + 6)
-        tc_strbuf_add(out, path, (size_t)(attrs - path));
-    tc_strbuf_adds(out, path);
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n >= m && !strcmp(text + n - m, end);
-}
-
-/* A digest says nothing to a person; neither does a list of them. */
-static bool is_told(const char *path)
+/* What says nothing to a person: a digest, a list of them, and where in a record a value stands. */
+static bool is_hidden(const char *name, size_t size)
 {
     static const char *const hidden[] = {"digest", "rows", "data", "summary", "scale", "range"};
 
     for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
-        if (ends_with(path, hidden[i]))
-            return false;
-    return true;
+        if (strlen(hidden[i]) == size && !memcmp(name, hidden[i], size))
+            return true;
+    return false;
 }
 
-static void add_values(const char *path, const struct tc_difference *d, struct tc_strbuf *out)
+/* So much of a path is told: "x.summary.range" -> "x", "result.value" -> "result". *has_content
+ * says that what is left out is the content. */
+static size_t told_size(const char *path, bool *has_content)
 {
-    if (!is_told(path))
+    size_t size = strlen(path), dot = size;
+
+    *has_content = false;
+    for (; dot > 0; dot--) {
+        if (path[dot - 1] != '.')
+            continue;
+        if (!is_hidden(path + dot, size - dot))
+            break;
+        *has_content = true;
+        size = dot - 1;
+    }
+    if (!*has_content && dot > 0 && size - dot == 5 && !memcmp(path + dot, "value", 5))
+        size = dot - 1;
+    return size;
+}
+
+/* "args.input.shape" -> "input.shape", "self.attrs.training" -> "self.training" */
+static void add_path(const char *path, bool *has_content, struct tc_strbuf *out)
+{
+    if (!strncmp(path, "args.", 5))
+        path += 5;
+    const char *const end = path + told_size(path, has_content);
+    for (const char *attrs; (attrs = strstr(path, ".attrs")) && attrs < end; path = attrs + 6)
+        tc_strbuf_add(out, path, (size_t)(attrs - path));
+    if (path < end)
+        tc_strbuf_add(out, path, (size_t)(end - path));
+}
+
+static void add_values(bool has_content, const struct tc_difference *d, struct tc_strbuf *out)
+{
+    if (has_content)
         tc_strbuf_adds(out, " has another content");
     else if (!d->is)
         tc_strbuf_addf(out, " is no longer given, was %s", d->was);
@@ -137,14 +153,15 @@ static void say_value(const struct tc_comparison *c, const struct tc_difference 
                       struct tc_strbuf *out)
 {
     const char *path = text_of(c, d->path);
+    bool has_content;
 
     if (d->site_a != TC_NO_SITE && d->kind != TC_DIFFERENCE_VARIABLES &&
         d->kind != TC_DIFFERENCE_WEIGHTS) {
         add_call(c, d->site_a, out);
         tc_strbuf_adds(out, ": ");
     }
-    add_path(path, out);
-    add_values(path, d, out);
+    add_path(path, &has_content, out);
+    add_values(has_content, d, out);
     if (d->has_equal_operands)
         tc_strbuf_adds(out, ", though its operands are equal");
 }
