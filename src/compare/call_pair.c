@@ -22,6 +22,7 @@
 struct found {
     bool has_argument; /* an argument, or a number */
     bool has_content;
+    int64_t tensor; /* whose content was told last: it is told once */
 };
 
 /* Where the leaves stand. */
@@ -170,7 +171,11 @@ static void compare_leaf(struct tc_pair_state *s, const struct place *place, lea
     if (is_interface(s, place, a, b) || is_own_class(a, b))
         return;
     *(kind == TC_LEAF_CONTENT ? &found->has_content : &found->has_argument) = true;
-    if (tell)
+    const bool is_told =
+        kind == TC_LEAF_CONTENT && b->tensor != TC_NONE && b->tensor == found->tensor;
+    if (kind == TC_LEAF_CONTENT)
+        found->tensor = b->tensor;
+    if (tell && !is_told)
         tell(s, place, a, b);
 }
 
@@ -179,7 +184,7 @@ static struct found compare_leaves(struct tc_pair_state *s, const struct place *
                                    leaf_fn *tell)
 {
     const struct tc_leaves *a = &s->leaves_a, *b = &s->leaves_b;
-    struct found found = {false, false};
+    struct found found = {.tensor = TC_NONE};
     size_t i = 0, k = 0;
 
     while (i < a->n || k < b->n) {
@@ -304,6 +309,17 @@ static void tell_value(struct tc_pair_state *s, const struct place *place, const
         add(s, place, TC_DIFFERENCE_RESULTS, a, b);
 }
 
+/* Is it known what a result is computed of? Of parameters that come from an iterator it is not. */
+static bool has_known_operand(const struct tc_pair_state *s, uint32_t site)
+{
+    if (site_of(s, site)->is_own)
+        return true;
+    for (size_t i = 0; i < s->leaves_a.n; i++)
+        if (s->leaves_a.items[i].kind == TC_LEAF_CONTENT)
+            return true;
+    return false;
+}
+
 struct tc_call_pair tc_call_pair_begin(struct tc_pair_state *s, const struct tc_course_call *a,
                                        const struct tc_course_call *b)
 {
@@ -317,8 +333,8 @@ struct tc_call_pair tc_call_pair_begin(struct tc_pair_state *s, const struct tc_
     return (struct tc_call_pair){
         .a = a,
         .b = b,
-        .is_equal = !inputs.has_argument && !inputs.has_content && !s->leaves_a.has_unknown &&
-                    !s->leaves_b.has_unknown,
+        .is_equal = has_known_operand(s, a->site) && !inputs.has_argument && !inputs.has_content &&
+                    !s->leaves_a.has_unknown && !s->leaves_b.has_unknown,
         .is_draw = is_draw(s, site_of(s, a->site)),
     };
 }
@@ -412,6 +428,7 @@ static void tell_alone(struct tc_pair_state *s, const struct tc_course_variable 
     part(s);
 }
 
+/* At the begin of a resumed run what is looked at for the first time was compared as a state. */
 static bool is_compared(const struct tc_pair_state *s, const struct tc_course_variable *v)
 {
     return !(s->resumes && s->window_b->number == s->resumed_window && v->is_new);
@@ -485,7 +502,8 @@ static void match_variables(struct tc_pair_state *s, size_t *like)
 
     for (i = 0; i < s->window_a->variables.n; i++) {
         const struct tc_course_variable *a = &s->window_a->variables.items[i];
-        tc_map_put(&by_key, key_of(&counts, a->name, a), i);
+        if (is_compared(s, a))
+            tc_map_put(&by_key, key_of(&counts, a->name, a), i);
     }
     tc_map_clear(&counts);
     for (size_t k = 0; k < s->window_b->variables.n; k++) {
@@ -517,7 +535,7 @@ void tc_variables_compare(struct tc_pair_state *s)
         compare_variable(s, &s->window_a->variables.items[like[k]], b);
     }
     for (size_t i = 0; i < n_a; i++)
-        if (!has_like[i])
+        if (!has_like[i] && is_compared(s, &s->window_a->variables.items[i]))
             tell_alone(s, &s->window_a->variables.items[i], true);
     tc_free(like);
     tc_free(has_like);

@@ -57,7 +57,8 @@ struct tc_pair_state {
     struct tc_outline *a, *b; /* a: the reference */
     struct tc_differences *out;
     struct tc_process_pair *pair;
-    bool is_healthy;       /* b is a healthy run, too */
+    bool is_healthy;           /* b is a healthy run, too */
+    bool is_last_a, is_last_b; /* the windows are the last of their processes */
     bool has_new_variable; /* the leaves are of a variable that both look at for the first time */
     bool has_other_world;  /* of ranks: values differ by rounding and by shares of a batch */
     bool resumes; /* b goes on from a, with this window of its own: what it looks at there for the

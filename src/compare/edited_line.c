@@ -205,12 +205,25 @@ static bool is_edited(const struct tc_comparison *c, const struct tc_scripts *sc
     return script && script->match[line] == TC_UNMATCHED;
 }
 
+static bool is_place_edited(const struct tc_comparison *c, const struct tc_difference *d)
+{
+    return is_edited(c, &c->reference.scripts, d->site_a) ||
+           is_edited(c, &c->run.scripts, d->site_b);
+}
+
+bool tc_is_edited(const struct tc_comparison *c, const struct tc_difference *d)
+{
+    struct tc_origin origin;
+
+    return is_place_edited(c, d) || tc_origin_find(c, d, &origin);
+}
+
 bool tc_origin_find(const struct tc_comparison *c, const struct tc_difference *d,
                     struct tc_origin *out)
 {
     struct search s = {.out = out};
 
-    if (is_edited(c, &c->reference.scripts, d->site_a) || is_edited(c, &c->run.scripts, d->site_b))
+    if (is_place_edited(c, d))
         return false;
     if (d->kind == TC_DIFFERENCE_ARGUMENTS) {
         s.is = word_of_value(d->is);

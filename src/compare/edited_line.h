@@ -21,4 +21,7 @@ struct tc_origin {
 bool tc_origin_find(const struct tc_comparison *comparison, const struct tc_difference *difference,
                     struct tc_origin *out);
 
+/* Was the place of the difference edited, or is there such a line? */
+bool tc_is_edited(const struct tc_comparison *comparison, const struct tc_difference *difference);
+
 #endif /* TC_COMPARE_EDITED_LINE_H */

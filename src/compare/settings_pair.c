@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compare/settings_pair.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "replay/symbols.h"
@@ -13,9 +14,12 @@ static const struct tc_outline_setting *find(const struct tc_outline *run, const
     return NULL;
 }
 
+/* A path, or the name of a file: it has an ending that begins with a letter. */
 static bool is_path(const char *value)
 {
-    return strchr(value, '/') != NULL;
+    const char *dot = strrchr(value, '.');
+
+    return strchr(value, '/') || (dot && dot > value && isalpha((unsigned char)dot[1]));
 }
 
 static void add(struct tc_comparison *c, struct tc_differences *out, const char *name,

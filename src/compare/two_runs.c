@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compare/diff.h"
+#include "compare/edited_line.h"
 #include "compare/other_world.h"
 #include "compare/resume.h"
 #include "compare/settings_pair.h"
@@ -29,6 +30,7 @@ struct turns {
     size_t *match;                    /* window of b -> window of a */
     struct tc_map wanted;             /* window of a -> 1 + that of b */
     struct tc_course_window *waiting; /* of a */
+    size_t n_a, n_b;                  /* windows of the two */
     size_t n_waiting, n_read;         /* windows of a that were read */
     uint64_t read_before;
 };
@@ -101,6 +103,8 @@ static enum tc_status next_pair(struct turns *t, size_t i, struct tc_error *err)
         return status;
     if (t->match[i] != TC_UNMATCHED)
         status = window_of_a(t, t->match[i], &a, err);
+    t->state.is_last_a = t->match[i] + 1 == t->n_a;
+    t->state.is_last_b = i + 1 == t->n_b;
     if (a)
         tc_window_pair_compare(&t->state, a, b);
     tc_course_window_free(a);
@@ -180,6 +184,8 @@ static enum tc_status compare_processes(struct tc_comparison *c, struct tc_outli
 
     t.match = tc_malloc((b->windows.n + 1) * sizeof(*t.match));
     tc_match_windows(windows, t.match);
+    t.n_a = a->windows.n;
+    t.n_b = b->windows.n;
     want(&t, b->windows.n);
     count_unmatched(&pair, &t, a, b);
     if (!status)
@@ -286,8 +292,18 @@ static bool may_follow_from_values(const struct tc_comparison *c, const struct t
 {
     if (!d->is_after || d->kind != TC_DIFFERENCE_ARGUMENTS)
         return false;
+    if (tc_is_edited(c, d))
+        return false;
     return !d->is_constant || d->n < 3 ||
            (d->site_a != TC_NO_SITE && d->n < n_matched(c, d->site_a));
+}
+
+static bool has_parted(const struct tc_comparison *c)
+{
+    for (size_t i = 0; i < c->pairs.n; i++)
+        if (c->pairs.items[i].parted_order != UINT64_MAX)
+            return true;
+    return false;
 }
 
 /* Were whole steps equal after it? */
@@ -295,8 +311,13 @@ static bool is_without_effect(const struct tc_comparison *c, const struct tc_dif
 {
     const struct tc_process_pair *pair = pair_of(c, d);
 
+    if (d->kind == TC_DIFFERENCE_COMMAND)
+        return c->has_values && !has_parted(c);
     if (!pair || !c->has_values || d->is_after ||
         (d->kind != TC_DIFFERENCE_CALLS && d->kind != TC_DIFFERENCE_ARGUMENTS))
+        return false;
+    /* A state acts when it acts: a schedule at the end of an epoch. */
+    if (d->what == TC_IS_UNRESTORED && has_parted(c))
         return false;
     const uint64_t equal_until =
         pair->parted_order == UINT64_MAX ? pair->n_step_windows : pair->parted_steps;

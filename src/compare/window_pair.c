@@ -80,6 +80,22 @@ static void end_before_call(struct walk *w, const struct tc_compared_calls *call
 
 /* ---- what is told -------------------------------------------------------------------------- */
 
+struct gap {
+    size_t a, a_end, b, b_end;
+};
+
+/* Beyond the end of a run that is shorter nothing is missing, and nothing new. */
+static struct gap within_both(const struct walk *w, struct gap gap)
+{
+    const struct tc_pair_state *s = w->state;
+
+    if (s->is_last_b && !s->is_last_a && gap.b_end == w->match.b.n)
+        gap.a = gap.a_end;
+    if (s->is_last_a && !s->is_last_b && gap.a_end == w->match.a.n)
+        gap.b = gap.b_end;
+    return gap;
+}
+
 static void add(struct walk *w, enum tc_difference_what what, uint32_t site_a, uint32_t site_b,
                 bool may_be_data)
 {
@@ -130,10 +146,6 @@ static bool is_known_transition(const struct walk *w, size_t i)
     return is_known;
 }
 
-struct gap {
-    size_t a, a_end, b, b_end;
-};
-
 /* The next call of a gap that is told: not inner, and not told as moved; the end if there is none.
  */
 static size_t next_told(struct walk *w, const struct tc_compared_calls *calls, size_t i, size_t end,
@@ -167,6 +179,7 @@ static void tell_gap(struct walk *w, struct gap gap)
 {
     const struct tc_compared_calls *a = &w->match.a, *b = &w->match.b;
     const bool is_missed_by_data = is_known_transition(w, gap.b_end);
+    gap = within_both(w, gap);
     size_t i = next_told(w, a, gap.a, gap.a_end, true);
     size_t k = next_told(w, b, gap.b, gap.b_end, false);
 
@@ -211,7 +224,8 @@ static void compare_match(struct walk *w, size_t i, size_t k)
     end_before_call(w, b, k);
     s->order++;
     s->pair->n_calls++;
-    note_matched(s->comparison, site_at(a, i));
+    if (!s->is_healthy)
+        note_matched(s->comparison, site_at(a, i));
     const struct tc_call_pair pair = tc_call_pair_begin(s, &a->window->calls.items[a->calls[i]],
                                                         &b->window->calls.items[b->calls[k]]);
     tc_vec_push(&w->open, pair);

@@ -105,21 +105,43 @@ static size_t told_size(const char *path, bool *has_content)
     return size;
 }
 
+static bool is_segment(const char *segment, size_t size, const char *name)
+{
+    return strlen(name) == size && !memcmp(segment, name, size);
+}
+
 /* "args.input.shape" -> "input.shape", "self.attrs.training" -> "self.training" */
 static void add_path(const char *path, bool *has_content, struct tc_strbuf *out)
 {
-    if (!strncmp(path, "args.", 5))
-        path += 5;
     const char *const end = path + told_size(path, has_content);
-    for (const char *attrs; (attrs = strstr(path, ".attrs")) && attrs < end; path = attrs + 6)
-        tc_strbuf_add(out, path, (size_t)(attrs - path));
-    if (path < end)
-        tc_strbuf_add(out, path, (size_t)(end - path));
+    const size_t begin = out->size;
+
+    for (size_t size; path < end; path += size + 1) {
+        size = strcspn(path, ".");
+        size = path + size > end ? (size_t)(end - path) : size;
+        if ((is_segment(path, size, "args") && out->size == begin && path + size < end) ||
+            is_segment(path, size, "attrs") || is_segment(path, size, "dict") ||
+            is_segment(path, size, "object") || is_segment(path, size, "more"))
+            continue;
+        if (out->size > begin)
+            tc_strbuf_addc(out, '.');
+        tc_strbuf_add(out, path, size);
+    }
 }
 
-static void add_values(bool has_content, const struct tc_difference *d, struct tc_strbuf *out)
+static bool is_length(const char *path)
 {
-    if (has_content)
+    const char *dot = strrchr(path, '.');
+
+    return dot && !strcmp(dot, ".more");
+}
+
+static void add_values(const char *path, bool has_content, const struct tc_difference *d,
+                       struct tc_strbuf *out)
+{
+    if (is_length(path))
+        tc_strbuf_adds(out, " has another length");
+    else if (has_content)
         tc_strbuf_adds(out, " has another content");
     else if (!d->is)
         tc_strbuf_addf(out, " is no longer given, was %s", d->was);
@@ -161,7 +183,7 @@ static void say_value(const struct tc_comparison *c, const struct tc_difference 
         tc_strbuf_adds(out, ": ");
     }
     add_path(path, &has_content, out);
-    add_values(has_content, d, out);
+    add_values(path, has_content, d, out);
     if (d->has_equal_operands)
         tc_strbuf_adds(out, ", though its operands are equal");
 }
