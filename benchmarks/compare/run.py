@@ -12,6 +12,7 @@ seeds      the same beside a run with another seed: no call may be missing, new 
 pipelines  each healthy pipeline beside a second run of it
 resume     scripts of resume/: a run that goes on from a checkpoint beside the one that was never stopped, as it is
            (nothing may differ) and with one part forgotten (resume.json), which has to be named
+ranks      scripts of ranks/: two ranks beside one, five right (nothing may differ) and five wrong (ranks.json)
 growth     two runs of 10^4, 10^5 and 10^6 calls, made here: time, memory, and the exponent of time
 
 told   something differs by the exit status
@@ -37,7 +38,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import harness  # noqa: E402
 
-PARTS = ("pairs", "visible", "itself", "seeds", "pipelines", "resume", "growth")
+PARTS = ("pairs", "visible", "itself", "seeds", "pipelines", "resume", "ranks", "growth")
 SETS = sorted(p.parent.name for p in (HERE.parent / "blind").glob("*/cases.json"))
 
 
@@ -171,6 +172,18 @@ def run_resume(tools, pool, options):
     return harness_map(pool, one, [n for n in sorted(entries) if options.only in n])
 
 
+def run_ranks(tools, pool, options):
+    entries = json.loads((HERE / "ranks" / "ranks.json").read_text())
+
+    def one(name):
+        one, two = (tools.trace(f"compare/ranks/{name}/{n}", HERE / "ranks" / name / "train.py", ["--ranks", n])[0] for n in "12")
+        differences, summary, status = compare(tools, two, [one])
+        counted = [d for d in differences if "set_aside" not in d]
+        return {"name": name, "class": "wrong" if entries[name]["wrong"] else "right", "told": status == 1,
+                "differences": summary["counted"], "says": counted[0]["text"] if counted else ""}
+    return harness_map(pool, one, [n for n in sorted(entries) if options.only in n])
+
+
 def harness_map(pool, one, items):
     """Run one() of each item; rows in order, and a text for each that failed."""
     rows, failed = [], []
@@ -244,6 +257,9 @@ def totals(part, rows):
         yield f"seeds: no call missing, new or moved in {sum(not r['calls'] for r in rows)} of {len(rows)}"
     elif part in ("itself", "pipelines"):
         yield f"{part}: nothing differs in {sum(not r['told'] for r in rows)} of {len(rows)}"
+    elif part == "ranks":
+        yield "ranks: told " + ", ".join(f"{sum(r['told'] for r in rows if r['class'] == c)} of "
+                                         f"{sum(r['class'] == c for r in rows)} {c}" for c in ("right", "wrong"))
     elif part == "resume":
         yield (f"resume: nothing differs as it is in {sum(not r['as it is']['told'] for r in rows)} of {len(rows)}, "
                f"what is forgotten is told in {sum(r['forgotten']['told'] for r in rows)}")
@@ -254,7 +270,7 @@ def totals(part, rows):
 
 
 RUN = {"pairs": run_pairs, "visible": run_visible, "itself": run_itself, "seeds": run_seeds, "pipelines": run_pipelines,
-       "resume": run_resume, "growth": run_growth}
+       "resume": run_resume, "ranks": run_ranks, "growth": run_growth}
 
 
 def markdown(results, failed):

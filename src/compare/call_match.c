@@ -65,7 +65,7 @@ static void collect(struct tc_compared_calls *out, const struct tc_outline *run,
     for (size_t i = 0; i < window->calls.n; i++) {
         const struct tc_call_site *site =
             &run->context.sites->items.items[window->calls.items[i].site];
-        if (site->is_own && !tc_outline_calls_own(other, site->token))
+        if (site->is_own && !tc_outline_calls(other, site->token))
             continue;
         out->calls[out->n] = (uint32_t)i;
         out->tokens[out->n++] = site->token;

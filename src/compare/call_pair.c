@@ -152,7 +152,7 @@ static bool is_of_another_world(const struct tc_pair_state *s, const struct plac
 {
     if (!s->has_other_world || (place->name != TC_SYM_EMPTY && s->has_new_variable))
         return false;
-    return leaf->kind == TC_LEAF_CONTENT || leaf->tensor != TC_NONE ||
+    return leaf->kind == TC_LEAF_CONTENT || leaf->tensor != TC_NONE || leaf->is_class ||
            leaf->value->kind == TC_VALUE_INT || leaf->value->kind == TC_VALUE_ARRAY;
 }
 
@@ -161,7 +161,8 @@ static void compare_leaf(struct tc_pair_state *s, const struct place *place, lea
 {
     const enum tc_leaf_kind kind = (a ? a : b)->kind;
 
-    if ((a && b && a->hash == b->hash) || is_of_another_world(s, place, a ? a : b))
+    if ((a && b && a->hash == b->hash) || is_of_another_world(s, place, a ? a : b) ||
+        (s->has_other_world && (!a || !b))) /* of a wrapper of the model, and of none */
         return;
     /* What is told of content depends on what was recorded, and of a variable only what changed. */
     if ((kind == TC_LEAF_CONTENT || place->name != TC_SYM_EMPTY) && (!a || !b))

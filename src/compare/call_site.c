@@ -67,8 +67,9 @@ uint32_t tc_call_sites_at(struct tc_call_sites *sites, const struct tc_call *cal
 
     if (is_new) {
         *index = sites->items.n;
-        site.token = TC_ATOM(sites->symbols, name_of(sites->symbols, &site),
-                             site.is_own_class ? TC_SYM_EMPTY : site.class, user);
+        site.token = TC_ATOM(
+            sites->symbols, name_of(sites->symbols, &site),
+            site.is_own_class || site.role == TC_ROLE_FORWARD ? TC_SYM_EMPTY : site.class, user);
         tc_vec_push(&sites->items, site);
     }
     return (uint32_t)*index;

@@ -26,7 +26,7 @@ bool tc_outline_has_transition(const struct tc_outline *run, uint64_t transition
     return has(&run->transitions, transition);
 }
 
-bool tc_outline_calls_own(const struct tc_outline *run, uint32_t token)
+bool tc_outline_calls(const struct tc_outline *run, uint32_t token)
 {
     return has(&run->tokens, token);
 }
@@ -40,10 +40,9 @@ static void note_transitions(struct tc_outline *run, const struct tc_course_wind
     for (size_t i = 0; i < window->calls.n; i++) {
         const struct tc_call_site *site =
             &run->context.sites->items.items[window->calls.items[i].site];
-        if (site->is_own) {
-            tc_map_put(&run->tokens, site->token, 1);
+        tc_map_put(&run->tokens, site->token, 1);
+        if (site->is_own)
             continue;
-        }
         tc_map_put(&run->transitions, tc_transition(window->stage, before, last, site->token), 1);
         before = last;
         last = site->token;

@@ -43,7 +43,7 @@ struct tc_outline {
     size_t n_processes;
     int64_t world;
     struct tc_map transitions; /* a set */
-    struct tc_map tokens;      /* of functions of the script that it calls: a set */
+    struct tc_map tokens;      /* of all calls: a set */
     uint64_t n_calls, n_windows, json_bytes;
     struct tc_loss_course loss; /* of the first main process that tells numbers */
     TC_VEC(tc_sym) places;      /* of each site: its line, as the run compared with has it */
@@ -63,8 +63,8 @@ void tc_outline_add_settings(struct tc_outline *run, const struct tc_record *pro
 /* The key of a transition in run->transitions; a token of 0: the begin or the end of the window. */
 uint64_t tc_transition(tc_sym stage, uint32_t before, uint32_t last, uint32_t token);
 bool tc_outline_has_transition(const struct tc_outline *run, uint64_t transition);
-/* Is a function of the script of that token called anywhere? */
-bool tc_outline_calls_own(const struct tc_outline *run, uint32_t token);
+/* Is a call of that token made anywhere, by any process? */
+bool tc_outline_calls(const struct tc_outline *run, uint32_t token);
 
 struct tc_matched_windows {
     const struct tc_process_outline *a, *b;

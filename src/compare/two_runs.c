@@ -340,6 +340,21 @@ static bool is_time(const struct tc_comparison *c, const struct tc_difference *d
     return d->is_number && !d->is_constant && pair && pair->parted_order == UINT64_MAX;
 }
 
+/* One that a launcher makes for its ranks before they begin; or a function of a package that was
+ * traced in one kind of process alone. */
+static bool is_of_process(const struct tc_comparison *c, const struct tc_difference *d,
+                          const struct tc_call_site *site)
+{
+    const struct tc_outline *other = d->site_b == TC_NO_SITE ? &c->run : &c->reference;
+    const bool is_called = tc_outline_calls(other, site->token);
+
+    if (d->what != TC_IS_MISSING && d->what != TC_IS_NEW)
+        return false;
+    if (site->role == TC_ROLE_FORWARD && !site->is_user)
+        return true; /* a wrapper of the model calls it, or did */
+    return is_called ? d->stage == TC_SYM_INIT : tc_role_has(site->role, TC_TRAIT_OUTSIDE);
+}
+
 /* Calls that a job of several ranks makes for being one. */
 static bool is_of_distribution(const struct tc_comparison *c, const struct tc_difference *d)
 {
@@ -354,7 +369,7 @@ static bool is_of_distribution(const struct tc_comparison *c, const struct tc_di
     for (size_t i = 0; i < sizeof(packages) / sizeof(*packages); i++)
         if (!strncmp(tc_strtab_text(c->symbols, s->fn), packages[i], strlen(packages[i])))
             return true;
-    return s->role == TC_ROLE_COLLECTIVE || s->role == TC_ROLE_UNEVEN;
+    return s->role == TC_ROLE_COLLECTIVE || s->role == TC_ROLE_UNEVEN || is_of_process(c, d, s);
 }
 
 static bool is_world(const struct tc_comparison *c, const struct tc_difference *d)
