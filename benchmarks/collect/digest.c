@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * digest.c - how fast digests are made, beside XXH3 (with AVX2 where this is compiled for it)
+ * digest.c - how fast digests are made, beside XXH3 (with AVX2 where this is compiled for it), and
+ * sketches of float32
  *
  *   cmake --build build --target digest_speed && build/tests/bin/digest_speed
  *
- * Of each size the best of 5 turns, the two by turns.
+ * Of each size the best of 5 turns, the three by turns.
  */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -14,6 +15,7 @@
 #include <time.h>
 
 #include "collect/agent/look/digest.h"
+#include "collect/agent/look/sketch.h"
 
 #define MAX_SIZE ((size_t)64 << 20)
 #define BYTES    ((size_t)256 << 20) /* of a turn */
@@ -33,7 +35,14 @@ static uint64_t xxh3(const void *data, size_t size, uint64_t seed)
     return XXH3_64bits_withSeed(data, size, seed);
 }
 
-/* Seconds of one digest. */
+static uint64_t sketch(const void *data, size_t size, uint64_t seed)
+{
+    struct tc_sketch s;
+
+    return seed + tc_sketch_take(data, size / sizeof(float), TC_NUMBER_F32, &s) + (s.norm > 1);
+}
+
+/* Seconds of one digest, or sketch. */
 static double take(uint64_t (*digest)(const void *, size_t, uint64_t), const void *data,
                    size_t size)
 {
@@ -48,21 +57,25 @@ static double take(uint64_t (*digest)(const void *, size_t, uint64_t), const voi
 
 int main(void)
 {
+    static const char *const names[] = {" XXH3", ", nh64", ", sketch"};
     static const size_t sizes[] = {4, 64, 1024, 4096, 65536, (size_t)1 << 20, MAX_SIZE};
-    unsigned char *data = malloc(MAX_SIZE);
+    static uint64_t (*const all[])(const void *, size_t, uint64_t) = {xxh3, tc_digest, sketch};
+    float *data = malloc(MAX_SIZE);
 
-    for (size_t i = 0; data && i < MAX_SIZE; i++)
-        data[i] = (unsigned char)(i * 2654435761u >> 24);
+    for (size_t i = 0; data && i < MAX_SIZE / sizeof(*data); i++)
+        data[i] = (float)(uint32_t)(i * 2654435761u) * 0x1p-32F - 0.5F;
     for (size_t s = 0; data && s < sizeof(sizes) / sizeof(sizes[0]); s++) {
-        double best[2] = {1e9, 1e9};
+        double best[3] = {1e9, 1e9, 1e9};
 
-        for (int turn = 0; turn < 2 * N_TURNS; turn++) {
-            const double t = take(turn % 2 ? tc_digest : xxh3, data, sizes[s]);
-            best[turn % 2] = t < best[turn % 2] ? t : best[turn % 2];
+        for (int turn = 0; turn < 3 * N_TURNS; turn++) {
+            const double t = take(all[turn % 3], data, sizes[s]);
+            best[turn % 3] = t < best[turn % 3] ? t : best[turn % 3];
         }
-        printf("%9zu bytes: XXH3 %11.1f ns %5.1f GB/s, nh64 %11.1f ns %5.1f GB/s\n", sizes[s],
-               best[0] * 1e9, (double)sizes[s] / best[0] * 1e-9, best[1] * 1e9,
-               (double)sizes[s] / best[1] * 1e-9);
+        printf("%9zu bytes:", sizes[s]);
+        for (size_t i = 0; i < 3; i++)
+            printf("%s %11.1f ns %5.1f GB/s", names[i], best[i] * 1e9,
+                   (double)sizes[s] / best[i] * 1e-9);
+        printf("\n");
     }
     free(data);
     return data ? 0 : 1;

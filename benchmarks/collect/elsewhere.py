@@ -47,10 +47,11 @@ def order(file):
 
 def records(folder):
     """Of each process, without its first record, all times and the names of temporary folders. That records waited in a full queue is no part of
-    what is compared: it depends on what else the machine does."""
+    what is compared: it depends on what else the machine does. Neither are sketches, which a device is not asked for."""
     found = []
     for file in sorted(folder.glob("trace_*"), key=order):
         lines = re.sub(r"/tmp(\w{6,}|/\w*\d{4,})", "/tmp", decode(file)).splitlines()[1:]
+        lines = [re.sub(r',"sketch":\[[^]]*\]', "", line) for line in lines]
         all_of = [{key: value for key, value in json.loads(line).items() if key not in NAMES} for line in lines]
         kept = [record for record in all_of if record.get("code") != "waited"]
         if kept and "events" in kept[-1]:

@@ -151,7 +151,7 @@ static bool is_content(struct tc_str key)
         return is_key(key, "stats", 5) || is_key(key, "value", 5) || is_key(key, "range", 5) ||
                is_key(key, "scale", 5);
     case 6:
-        return is_key(key, "digest", 6);
+        return is_key(key, "digest", 6) || is_key(key, "sketch", 6);
     case 7:
         return is_key(key, "summary", 7);
     case 8:

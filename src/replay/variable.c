@@ -320,6 +320,7 @@ static const struct {
     {"placements",    ignore           },
     {"mesh",          ignore           },
     {"layout",        ignore           },
+    {"sketch",        ignore           }, /* no claim depends on it */
 };
 
 static bool is_truthy(const struct tc_value *value)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the trace tells of content: each of these mistakes is told by fields of the trace, and its healthy twin by the same."""
 import json
+import math
+import re
 import unittest
 
-from traced import BIN, Case, InTurn, script
+from traced import BIN, Case, InTurn, decode, script
 
 MEMBERS = {"digest", "rows", "summary", "value", "constant", "elements"}
 LOOP = """
@@ -343,6 +345,34 @@ F.relu(torch.tensor([-1.23456, 0.0, 0.5, float("inf")])); F.linear(torch.eye(4),
 """
 
 
+SKETCHED = LOOP + """
+import json
+torch.manual_seed(0)
+x = torch.randn(70, 5)
+nan = x.clone(); nan[3, 2] = float("nan")
+inf = x.clone(); inf[69, 4] = float("-inf")
+for given in (x, x.t(), x[::2, 1:], x.bfloat16(), x.half().t() * 1e-3, x.double(), x[0, 0], torch.zeros(3), nan, inf,
+              torch.full((2,), 1e300, dtype=torch.float64)):
+    F.relu(given)
+    print(json.dumps(given.double().flatten().tolist() if given.isfinite().all() and given.abs().max() < 1e200 else None))
+F.relu(torch.arange(5))
+print("null")
+net = nn.Linear(70, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+optimizer.zero_grad(); net(torch.ones(1, 70)).sum().backward()
+print(json.dumps([0, net.weight.flatten().tolist()]))
+optimizer.step()
+print(json.dumps([2, net.weight.flatten().tolist()]))
+"""
+
+
+def mix(x):
+    x %= 2**64
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9 % 2**64
+    x = (x ^ x >> 27) * 0x94d049bb133111eb % 2**64
+    return x ^ x >> 31
+
+
 class Levels(Case):
     def members(self, run):
         """All members of content of all tensors, and what the process says of it."""
@@ -383,6 +413,50 @@ class Levels(Case):
         for r in self.calls(run, fn="torch.nn.functional.linear"):
             self.assertTrue(all("digest" in r["args"][name] for name in ("input", "weight", "bias")), r)
         self.assertTrue(all("digest" in value for value in returned(run, "functional.linear")))
+
+    def test_full_has_sketches_of_floating_point_numbers_in_logical_order(self):
+        run = self.traced(SKETCHED, options=["--content", "full"])
+        expected = iter(json.loads(line) for line in run.out.splitlines())
+        for given in (a["input"] for a in arguments(run, "functional.relu")):
+            self.assert_sketch(given, next(expected))
+        for values in expected:  # of the variables, in order
+            told = [r["attrs"] for r in run.records() if r["type"] == "var" and "data" in r["attrs"]]
+            self.assert_sketch(told[values.pop(0)], values[0])
+
+    def assert_sketch(self, told, values):
+        """As docs/trace-format.md defines it."""
+        if values is None:
+            self.assertNotIn("sketch", told)
+            return
+        words = [mix((i // 64 * 4 + k + 1) * 0x9e3779b97f4a7c15) >> i % 64 & 1 for i in range(len(values)) for k in range(4)]
+        sums = [math.fsum(-x if words[4 * i + k] else x for i, x in enumerate(values)) for k in range(4)]
+        norm = math.sqrt(math.fsum(x * x for x in values))
+        for said, known in zip(told["sketch"], [norm, *sums], strict=True):
+            self.assertAlmostEqual(said, known, delta=6e-9 * max(norm, abs(known)))
+
+    def test_a_variable_has_a_new_sketch_where_it_has_another_content(self):
+        run = self.traced(LEVELS + "o = torch.optim.SGD(net.parameters(), lr=0.1); o.step(); o.step()\n", options=["--content", "full"])
+        told = [r["attrs"] for r in run.records() if r["type"] == "var"]
+        self.assertEqual([("data" in attrs) for attrs in told], ["sketch" in attrs for attrs in told])
+        self.assertEqual(sum("sketch" in attrs for attrs in told), 6)
+
+    def test_without_full_there_is_no_sketch(self):
+        self.assertNotIn("sketch", str(self.traced(SKETCHED).records()))
+
+    def test_invariants_do_not_depend_on_sketches(self):
+        run = self.traced(LEVELS + "o = torch.optim.SGD(net.parameters(), lr=0.1)\nfor i in range(3): net(x).sum().backward(); o.step()\n",
+                          options=["--content", "full"])
+        (file,) = run.files()
+        lines, told = decode(file), []
+        file.unlink()
+        self.assertIn('"sketch"', lines)
+        for text in lines, re.sub(r',"sketch":\[[^]]*\]', "", lines):
+            file.with_suffix("").write_text(text)
+            for to in ["--evidence", "e"], ["-o", "i.jsonl"]:
+                infer = self.execute([BIN / "traincheck-infer", "-q", *to, run.folder], None)
+                self.assertEqual(infer.code, 0, infer.err)
+            told.append([(self.work / name).read_bytes() for name in ("e", "i.jsonl")])
+        self.assertTrue(told[0] == told[1])
 
     def test_a_selection_has_content_only_where_it_is_asked_for(self):
         everything = self.traced(LEVELS)

@@ -547,7 +547,9 @@ del sys.modules["torch._inductor.cudagraph_trees"]
 
 
 def content(records):
-    """All but the first, without their times and the folder of the script, and without what the agent says of the device."""
+    """All but the first, without their times and the folder of the script, and without what the agent says of the device. Sketches are of what
+    lies on the CPU alone."""
+    records = json.loads(json.dumps(records), object_hook=lambda o: {key: value for key, value in o.items() if key != "sketch"})
     return [{key: value for key, value in record.items() if key not in ("t", "events", "path")} for record in records[1:]
             if record.get("code") not in ("no-kernel", "no-memory", "waited")]
 

@@ -155,6 +155,25 @@ static void read_memory(PyObject *tensor, const struct tc_tensor *as, unsigned a
     tc_memory_release(&m);
 }
 
+bool tc_look_sketch(PyObject *tensor, const struct tc_tensor *as, struct tc_sketch *out)
+{
+    struct tc_memory m;
+    PyThreadState *state;
+    bool has = false;
+
+    if (tc_look_is_elsewhere(as) || as->n == 0 || as->dtype->number == TC_NUMBER_OTHER)
+        return false;
+    tc_tensor_memory(tensor, as, true, &m);
+    if (m.data && !m.is_packed) {
+        state = m.size >= MIN_UNLOCKED ? PyEval_SaveThread() : NULL;
+        has = tc_sketch_take(m.data, m.n, as->dtype->number, out);
+        if (state)
+            PyEval_RestoreThread(state);
+    }
+    tc_memory_release(&m);
+    return has;
+}
+
 /* ---- what lies elsewhere ---- */
 
 static void forget_questions(void)

@@ -12,6 +12,7 @@
 #ifndef TC_COLLECT_LOOK_H
 #define TC_COLLECT_LOOK_H
 
+#include "collect/agent/look/sketch.h"
 #include "collect/agent/look/transfer.h"
 #include "collect/agent/torch/tensor.h"
 
@@ -54,6 +55,9 @@ void tc_look_end(void);
  */
 void tc_look_at(PyObject *tensor, const struct tc_tensor *as, unsigned asked, uint64_t seed,
                 struct tc_figure *out);
+
+/* Its sketch, false where there is none: of what lies elsewhere no device is asked. */
+bool tc_look_sketch(PyObject *tensor, const struct tc_tensor *as, struct tc_sketch *out);
 
 /* Does the tensor lie where only a device reads it? Then it is worth adding to a look. */
 bool tc_look_is_elsewhere(const struct tc_tensor *as);

@@ -64,6 +64,16 @@ static void see_content(const struct tc_tracked *v, PyObject *body, const struct
     news->is_readable = s->readable;
 }
 
+/* With all content: of one that the last look did not see. What lies elsewhere has none. */
+static void sketch_content(const struct tc_tracked *v, PyObject *body, const struct tc_tensor *as,
+                           struct tc_news *news)
+{
+    if (tc_agent.content != TC_CONTENT_FULL || !news->is_readable || !news->digest.is_known)
+        return;
+    if (!v->announced || !v->seen.readable || news->digest.value.digest != v->seen.digest)
+        news->has_sketch = tc_look_sketch(body, as, &news->sketch);
+}
+
 /* The largest magnitude of the tensor's content, not known where it has none that can be read. */
 static void ask_magnitude(PyObject *tensor, struct tc_figure *out)
 {
@@ -174,6 +184,7 @@ static bool see_body(struct tc_tracked *v, PyObject *tensor, PyObject *body, str
     s->is_leaf = tc_tensor_is_leaf(tensor);
     s->layout = tc_tensor_layout(tensor);
     see_content(v, body, &as, moved || s->version != v->seen.version, body != tensor, s, news);
+    sketch_content(v, body, &as, news);
     if (!v->announced && !s->sampled)
         total += s->size;
     if (moved && body != tensor)

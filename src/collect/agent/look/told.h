@@ -40,6 +40,8 @@ struct tc_news {
     bool is_renamed;
     bool is_read, is_readable, is_sampled; /* the content */
     struct tc_figure digest;
+    bool has_sketch; /* of a content that is new */
+    struct tc_sketch sketch;
     enum tc_gradient gradient;
     bool is_other_gradient;
     bool has_own;               /* own is told, too */

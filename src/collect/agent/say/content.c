@@ -7,6 +7,7 @@
 #include "collect/agent/look/digest.h"
 #include "collect/agent/look/look.h"
 #include "collect/agent/look/packed.h"
+#include "collect/agent/look/sketch.h"
 #include "collect/agent/look/summary.h"
 #include "collect/agent/say/line.h"
 #include "collect/agent/say/scalar.h"
@@ -52,6 +53,7 @@ enum member {
     SCALE = 16,
     RANGE = 32, /* with FLOAT */
     ELEMENTS = 64,
+    SKETCH = 128,
 };
 
 /* What is there of a content: all its bytes, or the parts that a device sent in their place. */
@@ -95,6 +97,15 @@ static void add_digest(struct tc_strbuf *out, const struct source *from, const s
         return;
     tc_strbuf_adds(out, ",\"digest\":");
     tc_encode_digest(out, digest_of(from, as), is_sampled(as));
+}
+
+/* Of what is in this process's memory: a device is not asked. */
+static void add_sketch(struct tc_strbuf *out, const struct source *from, const struct tc_tensor *as)
+{
+    struct tc_sketch sketch;
+
+    if (from->whole && tc_sketch_take(from->whole, as->n, as->dtype->number, &sketch))
+        tc_sketch_add(out, &sketch);
 }
 
 static uint64_t digest_row(const unsigned char *row, size_t size, bool has_pieces)
@@ -298,7 +309,7 @@ static unsigned members_of(PyObject *tensor, const struct tc_tensor *as, int64_t
     members |= members_of_batch(as, serial, asked->is_batch);
     members |= asked->is_noise ? DIGEST : 0;
     if (tc_agent.content == TC_CONTENT_FULL)
-        members |= DIGEST;
+        members |= DIGEST | (as->dtype->number != TC_NUMBER_OTHER ? SKETCH : 0);
     if (as->n <= MAX_SUMMARIZED && as->dtype->integer)
         members |= DIGEST | SUMMARY;
     /* Most floats lie apart where heads of attention do: to bring them together costs more. */
@@ -317,6 +328,8 @@ static void add_members(struct tc_strbuf *out, const struct source *from,
 {
     if (members & DIGEST)
         add_digest(out, from, as);
+    if (members & SKETCH)
+        add_sketch(out, from, as);
     if (members & ROWS)
         add_rows(out, from, as);
     if (members & SUMMARY)

@@ -20,13 +20,15 @@ struct telling {
 
 /* ---- what depends on its content ---- */
 
-static void add_data(struct tc_strbuf *out, const struct tc_told *told, bool is_sampled)
+static void add_data(struct tc_strbuf *out, const struct tc_told *told, const struct tc_news *news)
 {
     tc_strbuf_adds(out, ",\"data\":");
     if (told->readable)
-        tc_encode_digest(out, told->digest, is_sampled);
+        tc_encode_digest(out, told->digest, news->is_sampled);
     else
         tc_strbuf_adds(out, "null");
+    if (news->has_sketch)
+        tc_sketch_add(out, &news->sketch);
 }
 
 /* What is hung on the tensor is told where it is new; what was taken away is not. */
@@ -54,7 +56,7 @@ static bool write_news(struct tc_told *told, const struct tc_news *news, unsigne
         return false;
     tc_strbuf_add(out, telling->begin, telling->begin_size);
     if (what & TC_TELL_DATA)
-        add_data(out, told, news->is_sampled);
+        add_data(out, told, news);
     if (what & TC_TELL_GRAD)
         tc_strbuf_addf(out, ",\"grad\":\"%s\"", tc_grad_class_name(told->grad));
     if (telling->rest_size)
