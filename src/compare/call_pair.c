@@ -4,7 +4,6 @@
  */
 #include "compare/call_pair.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -14,9 +13,6 @@
 
 /* Texts of values are cut at so many bytes. */
 #define MAX_TEXT 120
-
-/* Rounding of another order of summation, and what a few steps make of it. */
-#define NEAR 1e-3
 
 /* What a comparison of leaves found. */
 struct found {
@@ -28,7 +24,8 @@ struct found {
 /* Where the leaves stand. */
 struct place {
     uint32_t site_a, site_b;
-    tc_sym name; /* of a variable; TC_SYM_EMPTY: leaves of a call */
+    tc_sym name;   /* of a variable; TC_SYM_EMPTY: leaves of a call */
+    bool is_given; /* operands of a call */
 };
 
 static bool has_parted(const struct tc_pair_state *s)
@@ -156,6 +153,20 @@ static bool is_of_another_world(const struct tc_pair_state *s, const struct plac
            leaf->value->kind == TC_VALUE_INT || leaf->value->kind == TC_VALUE_ARRAY;
 }
 
+/* What was computed: operands are results of other calls, or in an order of the script's own. */
+static void note_closeness(struct tc_pair_state *s, const struct place *place,
+                           const struct tc_leaf *a, const struct tc_leaf *b)
+{
+    const bool is_variable = place->name != TC_SYM_EMPTY;
+    const struct tc_closeness_place at = {s->window_b->step, place->site_b,
+                                          is_variable ? place->name : b->path};
+
+    if (s->is_healthy || s->pair->is_worker || place->is_given)
+        return;
+    if (b->kind == TC_LEAF_CONTENT || (b->kind == TC_LEAF_NUMBER && !is_variable))
+        tc_closeness_note(&s->comparison->closeness, &at, a, b);
+}
+
 static void compare_leaf(struct tc_pair_state *s, const struct place *place, leaf_fn *tell,
                          const struct tc_leaf *a, const struct tc_leaf *b, struct found *found)
 {
@@ -176,6 +187,8 @@ static void compare_leaf(struct tc_pair_state *s, const struct place *place, lea
         kind == TC_LEAF_CONTENT && b->tensor != TC_NONE && b->tensor == found->tensor;
     if (kind == TC_LEAF_CONTENT)
         found->tensor = b->tensor;
+    if (a && b)
+        note_closeness(s, place, a, b);
     if (tell && !is_told)
         tell(s, place, a, b);
 }
@@ -204,25 +217,6 @@ static struct found compare_leaves(struct tc_pair_state *s, const struct place *
         }
     }
     return found;
-}
-
-/* ---- how near numbers are ------------------------------------------------------------------ */
-
-static void note_closeness(struct tc_pair_state *s, const struct tc_leaf *a,
-                           const struct tc_leaf *b)
-{
-    struct tc_closeness *c = &s->comparison->closeness;
-    double x, y;
-
-    if (s->is_healthy || !a || !b || !tc_value_number(a->value, &x) ||
-        !tc_value_number(b->value, &y) || !isfinite(x) || !isfinite(y))
-        return;
-    const double most = fmax(fabs(x), fabs(y)), relative = most > 0 ? fabs(x - y) / most : 0;
-    c->worst = fmax(c->worst, relative);
-    if (relative > NEAR)
-        c->is_far = true;
-    if (!c->is_far)
-        c->near_until = s->window_b->step;
 }
 
 /* ---- calls --------------------------------------------------------------------------------- */
@@ -293,7 +287,6 @@ static void tell_result(struct tc_pair_state *s, const struct place *place, cons
 {
     struct tc_difference *d = add(s, place, TC_DIFFERENCE_RESULTS, a, b);
 
-    note_closeness(s, a, b);
     if (d)
         d->has_equal_operands = true;
 }
@@ -305,7 +298,6 @@ static void tell_value(struct tc_pair_state *s, const struct place *place, const
 {
     const struct tc_leaf *leaf = a ? a : b;
 
-    note_closeness(s, a, b);
     if (!has_parted(s) && leaf->kind == TC_LEAF_CONTENT)
         add(s, place, TC_DIFFERENCE_RESULTS, a, b);
 }
@@ -324,7 +316,7 @@ static bool has_known_operand(const struct tc_pair_state *s, uint32_t site)
 struct tc_call_pair tc_call_pair_begin(struct tc_pair_state *s, const struct tc_course_call *a,
                                        const struct tc_course_call *b)
 {
-    const struct place place = {a->site, b->site, TC_SYM_EMPTY};
+    const struct place place = {a->site, b->site, TC_SYM_EMPTY, true};
 
     tc_leaves_of_call(&s->comparison->reader, a->begin, &s->leaves_a);
     tc_leaves_of_call(&s->comparison->reader, b->begin, &s->leaves_b);
@@ -342,7 +334,7 @@ struct tc_call_pair tc_call_pair_begin(struct tc_pair_state *s, const struct tc_
 
 void tc_call_pair_end(struct tc_pair_state *s, const struct tc_call_pair *pair)
 {
-    const struct place place = {pair->a->site, pair->b->site, TC_SYM_EMPTY};
+    const struct place place = {pair->a->site, pair->b->site, TC_SYM_EMPTY, false};
     const bool is_data = site_of(s, pair->a->site)->role == TC_ROLE_DATA;
     leaf_fn *tell = is_data          ? tell_batch
                     : pair->is_draw  ? tell_draw
@@ -390,7 +382,7 @@ static void tell_variable(struct tc_pair_state *s, const struct place *place,
 static void compare_variable(struct tc_pair_state *s, const struct tc_course_variable *a,
                              const struct tc_course_variable *b)
 {
-    const struct place place = {cause_of(s->window_a, a), cause_of(s->window_b, b), a->name};
+    const struct place place = {cause_of(s->window_a, a), cause_of(s->window_b, b), a->name, false};
 
     s->order++;
     tc_leaves_of_variable(&s->comparison->reader, a->record, &s->leaves_a);
@@ -538,6 +530,8 @@ void tc_variables_compare(struct tc_pair_state *s)
     for (size_t i = 0; i < n_a; i++)
         if (!has_like[i] && is_compared(s, &s->window_a->variables.items[i]))
             tell_alone(s, &s->window_a->variables.items[i], true);
+    if (!s->is_healthy && !s->pair->is_worker)
+        tc_closeness_close(&s->comparison->closeness, s->window_b->step);
     tc_free(like);
     tc_free(has_like);
 }

@@ -12,29 +12,31 @@ static const struct meaning {
     const char *key;
     enum {
         IS_CHANCE, /* another in each run, or a name of the script's */
-        IS_CONTENT
+        IS_CONTENT,
+        IS_MAGNITUDE /* tells how far apart contents are (closeness.h), and makes no leaf */
     } is;
 } meanings[] = {
-    {"id",       IS_CHANCE },
-    {"name",     IS_CHANCE },
-    {"pid",      IS_CHANCE },
-    {"port",     IS_CHANCE },
-    {"host",     IS_CHANCE },
-    {"addr",     IS_CHANCE },
-    {"store",    IS_CHANCE },
-    {"grad",     IS_CHANCE }, /* the class of a gradient when it was looked at
+    {"id",       IS_CHANCE   },
+    {"name",     IS_CHANCE   },
+    {"pid",      IS_CHANCE   },
+    {"port",     IS_CHANCE   },
+    {"host",     IS_CHANCE   },
+    {"addr",     IS_CHANCE   },
+    {"store",    IS_CHANCE   },
+    {"grad",     IS_CHANCE   }, /* the class of a gradient when it was looked at
   */
-    {"idle",     IS_CHANCE }, /* an optimizer that has not stepped yet */
-    {"digest",   IS_CONTENT},
-    {"rows",     IS_CONTENT},
-    {"scale",    IS_CONTENT},
-    {"summary",  IS_CONTENT},
-    {"value",    IS_CONTENT},
-    {"constant", IS_CONTENT},
-    {"elements", IS_CONTENT},
-    {"range",    IS_CONTENT},
-    {"stats",    IS_CONTENT},
-    {"data",     IS_CONTENT},
+    {"idle",     IS_CHANCE   }, /* an optimizer that has not stepped yet */
+    {"digest",   IS_CONTENT  },
+    {"rows",     IS_CONTENT  },
+    {"scale",    IS_CONTENT  },
+    {"summary",  IS_CONTENT  },
+    {"value",    IS_CONTENT  },
+    {"constant", IS_CONTENT  },
+    {"elements", IS_CONTENT  },
+    {"range",    IS_CONTENT  },
+    {"stats",    IS_CONTENT  },
+    {"data",     IS_CONTENT  },
+    {"sketch",   IS_MAGNITUDE},
 };
 
 static const struct meaning *meaning_of(struct tc_str key)
@@ -98,6 +100,7 @@ static void add(const struct tc_leaf_reader *reader, struct tc_leaves *leaves, t
         .kind = kind,
         .hash = hash_of(kind, value),
         .value = value,
+        .of = reader->of,
         .tensor = reader->tensor,
         .is_receiver = reader->is_receiver,
         .is_class = reader->is_class,
@@ -129,12 +132,14 @@ static void read_members(struct tc_leaf_reader *reader, struct tc_leaves *leaves
     const bool is_tensor = tc_value_get(v, "tensor") || tc_value_get(v, "array");
     bool is_known = !is_tensor;
 
-    if (is_tensor)
+    if (is_tensor) {
         reader->tensor = tc_value_int(tc_value_get(v, "id"), TC_NONE);
+        reader->of = v;
+    }
     for (uint32_t i = 0; i < v->n; i++) {
         const struct tc_member *m = &v->members[i];
         const struct meaning *meaning = meaning_of(m->key);
-        if (meaning && meaning->is == IS_CHANCE)
+        if (meaning && (meaning->is == IS_CHANCE || (meaning->is == IS_MAGNITUDE && is_tensor)))
             continue;
         tc_sym inner = path_of(reader, path, m->key.text, m->key.size);
         reader->is_class = tc_str_is(m->key, "object") || tc_str_is(m->key, "more");
@@ -148,6 +153,7 @@ static void read_members(struct tc_leaf_reader *reader, struct tc_leaves *leaves
     reader->is_class = false;
     leaves->has_unknown |= !is_known;
     reader->tensor = TC_NONE;
+    reader->of = NULL;
 }
 
 static void read_value(struct tc_leaf_reader *reader, struct tc_leaves *leaves, tc_sym path,
@@ -176,6 +182,7 @@ static void read_part(struct tc_leaf_reader *reader, struct tc_leaves *leaves, c
                       const struct tc_value *v)
 {
     reader->tensor = TC_NONE;
+    reader->of = NULL;
     reader->is_receiver = !strcmp(name, "self");
     if (v)
         read_value(reader, leaves, tc_strtab_intern_text(reader->symbols, name), v);
@@ -208,6 +215,7 @@ void tc_leaves_of_variable(struct tc_leaf_reader *reader, const struct tc_record
                            struct tc_leaves *leaves)
 {
     clear(leaves);
+    reader->of = variable->attrs;
     if (variable->attrs && variable->attrs->kind == TC_VALUE_OBJECT)
         for (uint32_t i = 0; i < variable->attrs->n; i++) {
             const struct tc_member *m = &variable->attrs->members[i];
@@ -219,6 +227,7 @@ void tc_leaves_of_variable(struct tc_leaf_reader *reader, const struct tc_record
             else if (!meaning)
                 read_value(reader, leaves, path, &m->value);
         }
+    reader->of = NULL;
 }
 
 void tc_leaf_reader_release(struct tc_leaf_reader *reader)

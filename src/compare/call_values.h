@@ -26,9 +26,10 @@ struct tc_leaf {
     enum tc_leaf_kind kind;
     uint64_t hash;
     const struct tc_value *value;
-    int64_t tensor;   /* the serial of the tensor that it is a leaf of; TC_NONE: of none */
-    bool is_receiver; /* of `self` */
-    bool is_class;    /* the class of an object, or how many elements of a list are not told */
+    const struct tc_value *of; /* the tensor or attributes that it is a member of, or NULL */
+    int64_t tensor;            /* the serial of the tensor that it is a leaf of; TC_NONE: of none */
+    bool is_receiver;          /* of `self` */
+    bool is_class; /* the class of an object, or how many elements of a list are not told */
 };
 
 struct tc_leaves {
@@ -42,6 +43,7 @@ struct tc_leaf_reader {
     struct tc_strtab *symbols; /* borrowed */
     struct tc_map paths;       /* (path, part) -> path */
     int64_t tensor;            /* of the leaves that are read now */
+    const struct tc_value *of;
     bool is_receiver, is_class;
 };
 

@@ -5,7 +5,7 @@
 #ifndef TC_COMPARE_COMPARISON_H
 #define TC_COMPARE_COMPARISON_H
 
-#include "compare/call_values.h"
+#include "compare/closeness.h"
 #include "compare/differences.h"
 #include "compare/outline.h"
 #include <traincheck/compare.h>
@@ -21,13 +21,6 @@ struct tc_process_pair {
     uint64_t parted_order, parted_steps;
     int64_t parted_step;
     uint64_t steps_compared;
-};
-
-/* The scalars that both runs show at equal calls: how far apart they are. */
-struct tc_closeness {
-    double worst;       /* relative */
-    int64_t near_until; /* the last step before numbers differed by more than rounding, or -1 */
-    bool is_far;
 };
 
 struct tc_comparison {

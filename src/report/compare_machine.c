@@ -156,6 +156,8 @@ struct tc_json *tc_compare_summary_to_json(const struct tc_compare_report *r)
     tc_json_set(summary, "sources", scripts_to_json(c));
     if (parted >= 0)
         tc_json_set_number(summary, "values_part_in_step", (double)parted);
+    if (parted >= 0 && c->closeness.is_known && c->closeness.near_until >= parted)
+        tc_json_set_number(summary, "equal_to_rounding_until", (double)c->closeness.near_until);
     tc_json_set_number(summary, "windows", (double)r->result->n_windows);
     tc_json_set_number(summary, "calls", (double)r->result->n_calls);
     return summary;

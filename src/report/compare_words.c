@@ -274,12 +274,8 @@ bool tc_compare_parted(const struct tc_comparison *c, struct tc_strbuf *out)
         tc_strbuf_addf(out, "in step %" PRId64, pair->parted_step);
         if (c->pairs.n > 1)
             tc_strbuf_addf(out, " of rank %" PRId64, pair->rank);
-        if (!c->closeness.is_far && c->closeness.worst > 0)
-            tc_strbuf_addf(out, "; the numbers of both are within %.1g of each other",
-                           c->closeness.worst);
-        else if (c->closeness.near_until > pair->parted_step)
-            tc_strbuf_addf(out, "; up to step %" PRId64 " no further than rounding may take them",
-                           c->closeness.near_until);
+        if (c->closeness.is_known && c->closeness.near_until >= pair->parted_step)
+            tc_strbuf_addf(out, "; equal to rounding until step %" PRId64, c->closeness.near_until);
         return true;
     }
     return false;

@@ -19,7 +19,7 @@ one_call() { # STEP STAGE LINE FN ROLE VALUE
     ?*) args=',"args":{"x":'$6'}' ;;
     esac
     echo '{"type":"call","id":'$id',"fn":"'$4'","t":'$((2 * id))',"step":'$1',"stage":"'$2'","by":"user","at":"'$at':'$3'"'$self$args'}'
-    [ "$5" = step ] && echo '{"type":"var","var":9,"t":'$((2 * id))',"cause":'$id',"attrs":{"data":"'$(weights "$1")'"}}'
+    [ "$5" = step ] && echo '{"type":"var","var":9,"t":'$((2 * id))',"cause":'$id',"attrs":{"data":"'$(weights "$1")'"'$(sketch "$1")'}}'
     if [ "$6" = '{' ]; then
         echo $id >"$ids.open"
     else
@@ -40,6 +40,11 @@ calls_of_line() { # STEP STAGE LINE CALLS
 # What the weights are after a step; a case may have another one.
 weights() {
     printf '%016d' "$1"
+}
+
+# Their sketch, as `,"sketch":[...]`.
+sketch() {
+    :
 }
 
 lines_of() { # STEP STAGE: the calls before the first step, or in a step
