@@ -345,6 +345,48 @@ F.relu(torch.tensor([-1.23456, 0.0, 0.5, float("inf")])); F.linear(torch.eye(4),
 """
 
 
+COMPARED = LOOP + """
+how = sys.argv[1]
+torch.set_num_threads(1)
+torch.manual_seed(0)
+
+class Product(nn.Linear):
+    def forward(self, x):
+        h = self.in_features // 2
+        if how == "halves":
+            return F.linear(x[:, :h], self.weight[:, :h]) + F.linear(x[:, h:], self.weight[:, h:]) + self.bias
+        return F.linear(x, self.weight, self.bias)
+
+net = nn.Sequential(Product(64, 128), nn.Tanh(), Product(128, 10))
+weights, biases = ([p for p in net.parameters() if p.ndim == n] for n in (2, 1))
+optimizer = torch.optim.Adam([{"params": weights}, {"params": biases, "weight_decay": 0.1 if how == "decay" else 0}],
+                             lr=1.01e-3 if how == "rate" else 1e-3)
+for step in range(5):
+    x, y = torch.randn(16, 64), torch.arange(16) % 10
+    optimizer.zero_grad()
+    F.cross_entropy(net(x), y).backward()
+    if how != "unclipped": nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+    optimizer.step()
+"""
+
+
+class Distances(Case):
+    """traincheck-check --against: is it rounding?"""
+
+    def test_rounding_is_told_from_small_faults(self):
+        script = self.script(COMPARED)
+        for how in "base", "halves", "rate", "decay", "unclipped":
+            self.assertEqual(self.collect("--content", "full", script, how, folder=how).code, 0)
+        base = self.work / "base"
+        for how, until in ("base", None), ("halves", 4), ("rate", None), ("decay", None), ("unclipped", None):
+            with self.subTest(how):
+                report = self.work / f"{how}-report"
+                self.execute([BIN / "traincheck-check", "-q", self.work / how, "--against", base, "-o", report], None)
+                told = json.loads((report / "comparison_summary.json").read_text())
+                self.assertEqual(told.get("equal_to_rounding_until"), until)
+                self.assertEqual(told.get("values_part_in_step"), None if how == "base" else 0)
+
+
 SKETCHED = LOOP + """
 import json
 torch.manual_seed(0)
