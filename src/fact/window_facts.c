@@ -462,7 +462,8 @@ static tc_fact_lead say_changes(struct tc_facts *facts, struct tc_fact_watch *w,
 /* ---- one variable --------------------------------------------------------------------------- */
 
 /* What is told of a tensor in other ways. */
-static const char *const left_out[] = {"data", "grad", "is_leaf", "owner", "device", "layout"};
+static const char *const left_out[] = {"data",   "grad",   "is_leaf", "owner",
+                                       "device", "layout", "sketch"};
 
 static const struct {
     const char *key;

@@ -486,7 +486,8 @@ class Levels(Case):
         self.assertNotIn("sketch", str(self.traced(SKETCHED).records()))
 
     def test_invariants_do_not_depend_on_sketches(self):
-        run = self.traced(LEVELS + "o = torch.optim.SGD(net.parameters(), lr=0.1)\nfor i in range(3): net(x).sum().backward(); o.step()\n",
+        run = self.traced(LEVELS.replace("nn.Linear(4, 2)", "nn.Sequential(nn.Linear(4, 2), nn.BatchNorm1d(2))")
+                          + "o = torch.optim.SGD(net.parameters(), lr=0.1)\nfor i in range(3): net(x).sum().backward(); o.step()\n",
                           options=["--content", "full"])
         (file,) = run.files()
         lines, told = decode(file), []
@@ -494,10 +495,10 @@ class Levels(Case):
         self.assertIn('"sketch"', lines)
         for text in lines, re.sub(r',"sketch":\[[^]]*\]', "", lines):
             file.with_suffix("").write_text(text)
-            for to in ["--evidence", "e"], ["-o", "i.jsonl"]:
+            for to in ["--evidence", "e"], ["-o", "i.jsonl"], ["--specific", "-o", "s.jsonl"]:
                 infer = self.execute([BIN / "traincheck-infer", "-q", *to, run.folder], None)
                 self.assertEqual(infer.code, 0, infer.err)
-            told.append([(self.work / name).read_bytes() for name in ("e", "i.jsonl")])
+            told.append([(self.work / name).read_bytes() for name in ("e", "i.jsonl", "s.jsonl")])
         self.assertTrue(told[0] == told[1])
 
     def test_a_selection_has_content_only_where_it_is_asked_for(self):
