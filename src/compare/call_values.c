@@ -7,7 +7,8 @@
 #include "base/hash.h"
 #include "base/strbuf.h"
 
-/* What members of a value mean to a comparison, by the trace format. */
+/* What members of a value mean to a comparison, by the trace format. The class of a gradient
+ * depends on when it was looked at, and an optimizer is idle until it has stepped. */
 static const struct meaning {
     const char *key;
     enum {
@@ -23,9 +24,8 @@ static const struct meaning {
     {"host",     IS_CHANCE   },
     {"addr",     IS_CHANCE   },
     {"store",    IS_CHANCE   },
-    {"grad",     IS_CHANCE   }, /* the class of a gradient when it was looked at
-  */
-    {"idle",     IS_CHANCE   }, /* an optimizer that has not stepped yet */
+    {"grad",     IS_CHANCE   },
+    {"idle",     IS_CHANCE   },
     {"digest",   IS_CONTENT  },
     {"rows",     IS_CONTENT  },
     {"scale",    IS_CONTENT  },
