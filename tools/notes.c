@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * notes.c - the first notes on stderr, and how many more there are
+ */
 #include "notes.h"
 
 #include <inttypes.h>

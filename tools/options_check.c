@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * options_check.c - the rows of traincheck-check, and those it shares with traincheck-onlinecheck
+ *
+ * Words of rows are what --help and the man page say: they are for users.
+ */
 #include "options_check.h"
 
 #define AT(member) offsetof(struct check_options, member)

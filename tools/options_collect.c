@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * options_collect.c - the rows of traincheck-collect, and the spellings of the Python tool
+ *
+ * Words of rows are what --help and the man page say: they are for users. Options of ours end at
+ * the script; all behind it is the script's (first_argument).
+ */
 #include "collect.h"
 
 #define AT(member) offsetof(struct collect_options, member)

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * options_infer.c - the rows of traincheck-infer, and the spellings of the Python tool
+ *
+ * Words of rows are what --help and the man page say: they are for users.
+ */
 #include "infer.h"
 
 #define AT(member) offsetof(struct infer_options, member)

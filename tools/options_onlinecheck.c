@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * options_onlinecheck.c - the rows that traincheck-onlinecheck has beside those of traincheck-
+ * check
+ *
+ * Words of rows are what --help and the man page say: they are for users.
+ */
 #include "options_check.h"
 
 #define AT(member) offsetof(struct check_options, member)

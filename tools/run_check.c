@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run_check.c - traincheck-check from its options to its exit status; the ends of it serve
+ * onlinecheck too
+ *
+ * Options are validated before a trace is opened. check_begin() and check_end() stand around the
+ * work of both tools, so that they refuse, report and exit alike.
+ */
 #include "check.h"
 
 #include <inttypes.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run_collect.c - completes the options of traincheck-collect, from the command line and a file,
+ * and runs
+ *
+ * What stands on the command line wins over the file. Nothing is refused that may be meant for the
+ * script: a hint is all.
+ */
 #include "collect.h"
 
 #include <string.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run_infer.c - traincheck-infer from its options to the lines that sum up what was learned
+ *
+ * An output that nobody named does not replace one that is there. Lines for people count
+ * relations, -v counts forms.
+ */
 #include "infer.h"
 
 #include <inttypes.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run_onlinecheck.c - traincheck-onlinecheck: the options as a configuration, violations to
+ * trackers
+ */
 #include "track.h"
 
 #include <traincheck/online.h>

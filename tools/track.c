@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * track.c - a queue of lines to a child's stdin by a socket that never blocks
+ *
+ * The socket raises no signal when the helper has gone. At the end it gets the rest and WAIT_S
+ * seconds (TRAINCHECK_TRACK_WAIT), then it is killed. One helper at a time; the child is waited
+ * for by its id.
+ */
 #include "track.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * interpreter.c - which environment's Python comes first, by what lies beside us
+ *
+ * The tool's own environment comes before the one that is active (VIRTUAL_ENV, then CONDA_PREFIX).
+ * It is an environment if it holds pyvenv.cfg or conda-meta; what pipx or uv made for one tool
+ * alone holds no torch and is passed by. Only what can be run is named; links stay as they are.
+ */
 #include "base/interpreter.h"
 
 #include <stdbool.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nh64.c - the seed of a digest, and the digest of zeros without memory that holds them
+ *
+ * All chunks of zeros have the same products, so these are made once and placed for each chunk.
+ * The rest of the arithmetic stands in nh64.h, as functions that the kernel of a device takes in,
+ * too.
+ */
 #include "base/nh64.h"
 
 #include "base/hash.h"

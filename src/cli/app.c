@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * app.c - the one voice of the tools: stderr, stdout, exit codes, signals
+ *
+ * A progress line is erased before anything else is written. A first SIGINT or SIGTERM sets a flag
+ * that work looks at; a second one ends the process. Text of traces is made safe for a terminal
+ * here. A failed write to stdout is remembered and fails the tool at its end.
+ */
 #include "cli/app.h"
 
 #include <errno.h>

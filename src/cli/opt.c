@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * opt.c - one pass over the words of a command line, by the tool's table
+ *
+ * The tool's rows come first, then those that tools share, then --help and its like, which are
+ * answered at once. Each row has a bit by its place: what was given on the command line wins over
+ * the same option of a file, which is read later (tc_opt_from_file).
+ */
 #include "cli/opt.h"
 
 #include <string.h>

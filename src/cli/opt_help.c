@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * opt_help.c - --help and --version as text, from the tool's table
+ *
+ * 80 columns whatever the terminal, so that pages and tests can quote it; the man page and
+ * completion are made by others of the same rows. A row without help is not shown.
+ */
 #include "cli/opt.h"
 
 #include <string.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * opt_near.c - the option that was probably meant by one that is not known
+ *
+ * Only rows with help are offered: the others are for packagers, or spellings of another tool.
+ */
 #include "cli/opt.h"
 
 #include <string.h>

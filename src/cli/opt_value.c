@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * opt_value.c - the text of an option checked by its kind and stored in its member
+ *
+ * A value is taken whole or refused, with what was wanted: no number out of " 1", "-1" or "1x".
+ * Lists grow in the parser's arena and are freed with it. Texts are borrowed: argv and the arena
+ * outlive the options.
+ */
 #include "cli/opt_value.h"
 
 #include <errno.h>
