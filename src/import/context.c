@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * context.c - managers as they are built, entered and left, by the address that the tool records
+ *
+ * A manager is known from __init__, where its arguments are, and is on between __enter__ and
+ * __exit__ on its thread. The list is short and searched from its end. Arguments are found by name
+ * or by the place that the signature gives.
+ */
 #include "import/context.h"
 
 #include <string.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * convert.c - a line becomes none, one or several of our records in a queue
+ *
+ * A line gives at most an api record, its call or return, and before these a step where the tool's
+ * count moved on. All live in one arena that the next line empties: take them with
+ * tc_conversion_next() before. The last record carries the line itself as `foreign`.
+ */
 #include "import/convert.h"
 
 #include <inttypes.h>

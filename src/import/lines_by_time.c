@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lines_by_time.c - a window of parsed lines, kept sorted by insertion
+ *
+ * Lines come nearly in order, so an insertion is short. Each held line has its own text and arena,
+ * which are used again when it is handed out; so what was handed out is valid until the next call.
+ * A line later than the window is handed out late, with a note, and never dropped.
+ */
 #include "import/lines_by_time.h"
 
 #include <string.h>

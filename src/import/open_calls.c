@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * open_calls.c - open calls of each thread as a stack, found by the tool's own id
+ *
+ * A call whose end comes takes with it what was called inside of it and never ended. An API inside
+ * of itself is part of the outer call. What is private to torch, or no API of the table and not
+ * the user's, becomes no call but still stands on the stack.
+ */
 #include "import/open_calls.h"
 
 #include <string.h>

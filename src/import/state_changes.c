@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * state_changes.c - attributes of a state change, each told only when it differs from the last
+ *
+ * The tool writes all attributes each time; ours tell changes. Remembered is a hash of each by
+ * serial and name. Digests of all kinds become text of which only equality means something. A
+ * variable is known by its name and its model.
+ */
 #include "import/state_changes.h"
 
 #include <inttypes.h>

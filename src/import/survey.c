@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * survey.c - one pass over each file for process ids and numbers in meta_vars, without parsing
+ * lines
+ *
+ * Text is searched for its keys, and meta_vars parsed only when it differs from that of the line
+ * before. A file is one of the tool's if one of its first LINES_TO_RECOGNISE lines is a record.
+ * Which number is the rank: one that counts the processes from 0, best one that is called so.
+ */
 #include "import/survey.h"
 
 #include <ctype.h>

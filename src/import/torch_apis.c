@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * torch_apis.c - the embedded table, read once into a map by hashes of names
+ *
+ * Each line has the tool's name, ours, a role and parameters, with tabs between. Strings point
+ * into it, so nothing is copied or freed but the rows. Names of classes stand in the same map
+ * behind a "=". A hash that agrees is checked by the name.
+ */
 #include "import/torch_apis.h"
 
 #include <string.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * typed_value.c - the tool's {"type": payload} values rebuilt as ours, in an arena
+ *
+ * The result borrows texts of the line and lives as long as both it and the arena. Depth is
+ * bounded by what the tool writes. What is no tensor, scalar, list or dtype becomes an object of
+ * its class's name with scalar attributes.
+ */
 #include "import/typed_value.h"
 
 #include <string.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * python_trace.c - the lines that the rules ask for, kept, sorted, and asked
+ *
+ * Before the first line each invariant says which functions and types it wants; all others are
+ * counted in rows and dropped. Kept lines are copied into the arena of the trace. After
+ * tc_python_trace_finish() calls are in order of time, and only then the questions below may be
+ * asked. Functions are known by 64-bit hashes of their names.
+ */
 #include "python_tool/python_rules.h"
 
 #include <stdlib.h>

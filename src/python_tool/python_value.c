@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * python_value.c - values as Python compares them, and fields as the tool's table flattens them
+ *
+ * Equality is that of Python: a canonical text is printed, numbers without their type, members
+ * sorted, and interned; so a comparison is one of two numbers. NaN has none. A path is tried
+ * against each member in turn, as a key may itself hold dots.
+ */
 #include "python_tool/python_rules.h"
 
 #include <math.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * python_when.c - preconditions of the Python tool: parsed into columns and clauses, held on rows
+ * of cells
+ *
+ * A column is a field that some clause names; a row has a cell for each, so that records of a
+ * group are compared by numbers. A precondition is a list of conjunctions of which one must hold,
+ * or none if it is inverted. What cannot be parsed gives a reason, and the invariant stays
+ * unchecked.
+ */
 #include "python_tool/python_rules.h"
 
 #include <string.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * place.c - questions to a call, a process or an event that need no state
+ *
+ * Times are sums that saturate to 0, "unknown", instead of overflowing: traces may hold anything.
+ * tc_place_of() puts together what a report says of where an event was; what it points to lives as
+ * long as the process and its calls.
+ */
 #include "replay/event.h"
 
 #include <string.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * replay.c - each type of record applied to its process, and the events that follow
+ *
+ * One track a process: its open calls, window, variables. A table of notes says which codes change
+ * what is judged. The record is used up when the function returns, unless a call is still open:
+ * tc_spans_settle() then copies what it borrows. Events are given out in the order of records of
+ * one process; nothing here compares two.
+ */
 #include "replay/replay.h"
 
 #include <inttypes.h>

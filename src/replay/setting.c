@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * setting.c - a parameter group or scaler, its numbers, and what each was when last used
+ *
+ * Groups are few and found by serial; the numbers of one are searched one by one and bounded by
+ * MAX_SETTINGS. A name that comes again is another optimizer's, and the older one is forgotten.
+ */
 #include "replay/setting.h"
 
 #include <math.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * span.c - open calls by id, their parents, and the heap that finds the innermost one
+ *
+ * Calls are used again when they are over, with their arenas. Values are borrowed from the batch
+ * of records at first and copied by tc_spans_settle() only for calls that outlive it. A heap of
+ * ids, emptied lazily, answers for the main thread, as its calls need not end in order when
+ * records are lost.
+ */
 #include "replay/span.h"
 
 #include <string.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * symbols.c - the fixed words in front, then roles, then whatever appears
+ *
+ * tc_symbols_new() interns in the order of the enumeration, which is what makes its numbers true.
+ * Symbols compare by number for speed and by text where order is shown to anyone.
+ */
 #include "replay/symbols.h"
 
 #include <string.h>

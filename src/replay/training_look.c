@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * training_look.c - the last two batches of each root, to recognise one that comes without
+ * gradients
+ *
+ * Called as a root forward begins. What is inside of such a forward takes over that it is one.
+ */
 #include "replay/training_look.h"
 
 #include "replay/symbols.h"

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * variable.c - attributes of a variable set one by one, each change an atom of its cause
+ *
+ * A table gives each attribute of the format a function; all others are framework attributes, of
+ * which only true ones are kept. The shape is applied first, as content depends on it. What an
+ * optimizer step found of gradients is counted before it and settled after it.
+ */
 #include "replay/variable.h"
 
 #include <string.h>

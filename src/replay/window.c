@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * window.c - members of the open window, phases since its cut, and forwards that came early
+ *
+ * A forward and backward behind the last step of a window belong to the next one and are carried
+ * over; at most MAX_EARLY. An optimizer that steps without a gradient now and then pauses, for up
+ * to STEPS_OF_PAUSE steps. All of it is per process and in the order of its records.
+ */
 #include "replay/window.h"
 
 #include <string.h>

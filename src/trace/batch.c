@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * batch.c - fills a batch until its arena has ENOUGH bytes
+ *
+ * A foreign record ends a batch at once, as what it points to is valid only until the next is
+ * read. The status behind the last record is kept with the batch, so the reader of it learns of an
+ * end or an error in order.
+ */
 #include "trace/batch.h"
 
 /* Bytes of text and values: what a core's own cache holds, beside what is done with them. */

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * role.c - names and traits of roles, from one map
+ *
+ * A text that is no role is FUNCTION: a trace of a newer collector stays readable.
+ */
 #include "trace/role.h"
 
 static const struct {

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * turns.c - a binary heap over files, by (step, time, number)
+ *
+ * The number of the file decides in the end, so the order is total and the same for each run.
+ */
 #include "trace/turns.h"
 
 #include <stdbool.h>
