@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * attribute.c - the rows of attributes, and what follows from a row: form, support, setting or
+ * law, sentences
+ *
+ * A row names the form that claims it, its nature, its support and two sentences with letters for
+ * what they name. All else here reads rows; what a sentence cannot say in letters (orders of
+ * calls, differences of sets) has code of its own below. Values are JSON texts, as a file has
+ * them. Nothing is kept between calls.
+ */
 #include "fact/attribute.h"
 
 #include <ctype.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call.c - the facts of one call: what it is given, where that comes from, what it returns
+ *
+ * The order of its sections is that of a call: makers of tensors, classes of equal calls,
+ * subjects, open calls, contents, the beginning, the end. A call is packed; if its bytes are known
+ * the class is settled at once, else it is read, settled and remembered. What differs from call to
+ * call, serials above all, must stay out of the bytes. The tables are bounded: what is forgotten
+ * makes a fact have no occasion, never a breach.
+ */
 #include "fact/facts.h"
 
 #include <math.h>

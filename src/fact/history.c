@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * history.c - small tables of what was met, by keys that say nothing but "the same again"
+ *
+ * Keys are hashes of operands, digests or rows; a first occasion answers NULL or "never asked", as
+ * it is no fact. Tables that would grow with the data stop taking new keys at a limit. Sizes are
+ * judged by a wider ratio than they are learned by.
+ */
 #include "fact/history.h"
 
 #include <math.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * needs.c - which invariants of facts need operators or content, from examples that say what a
+ * trace had
+ *
+ * Learning tells what each trace was asked for as examples of two keys beside those of the facts.
+ * After mining each fact is asked whether its words name an operator, follow chains of calls or
+ * compare contents; what it needs is written with it, and a trace without is not judged by it.
+ */
 #include "fact/needs.h"
 
 #include <string.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * occasion.c - entries settled: counted while learning, held against what is expected while
+ * judging
+ *
+ * Of what breaks at once one leads: the first law, else the first setting; it is told first and
+ * the others follow from it. What may be chance is kept and told once there are enough breaches,
+ * or at the end. What held is told once early and as a sum at the end, so a call that holds costs
+ * a few additions.
+ */
 #include "fact/facts.h"
 
 #include <string.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * operand_facts.c - the two readings of a value: as bytes of a pack, and as slots with values
+ *
+ * Both walk the value in the same order and to the same depth and length, or classes of calls
+ * would mix. Paths are built in one buffer as the walk goes down. The rows of tensors' members
+ * stand at the top; what has no row is told as it is. While judging a slot that nobody expects is
+ * UINT32_MAX and costs nothing.
+ */
 #include "fact/operand_facts.h"
 
 #include <math.h>

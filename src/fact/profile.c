@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * profile.c - the facts of each call as one line of a signature
+ *
+ * All facts of calls are sorted by call, then by path and attribute; each call's stretch becomes a
+ * line. The set is only read. Names are the script's and are made safe where the text is printed.
+ */
 #include "fact/profile.h"
 
 #include <stdlib.h>

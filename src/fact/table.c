@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * table.c - slots by subject and attribute, their values and bounds
+ *
+ * A place is a number made of three small ones, so a look-up is one of a map. Of the values of a
+ * slot the first by their letters stay, which does not depend on the order of files. Bounds of
+ * numbers only widen. When judging, tc_fact_table_expect() comes before all else, and slots that
+ * no fact expects are not made.
+ */
 #include "fact/table.h"
 
 #include <ctype.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tensor_content.c - each attribute of a content, from the summary and the range that a trace
+ * tells
+ *
+ * One function an attribute, in a table: it appends the value or says nothing (false). Thresholds
+ * are there so that chance alone does not make a claim, or break one; each says its odds. What a
+ * model computed says less than data does.
+ */
 #include "fact/tensor_content.h"
 
 #include <math.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * describe.c - names of calls, clauses and lists in English
+ *
+ * A table gives clauses of known fields words of their own, the first row that fits; another
+ * clause is told by its field and value. Output is appended, nothing is kept.
+ */
 #include "invariant/describe.h"
 
 #include <ctype.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fact.c - a fact as a key, as a descriptor of the file, and back
+ *
+ * A key is a JSON array of texts, so that mining sorts and compares it as text; most are split
+ * without building a tree. What is read from a file is trusted only if it has all words that its
+ * kind is told by (is_whole).
+ */
 #include "invariant/fact.h"
 
 #include <string.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * invariant.c - a set of invariants: adding, identity, names, order
+ *
+ * The identity is a text of the relation and its params; the id is a hash of it with the initials
+ * of the family, so it stays the same from one learning to the next, whatever the precondition.
+ * The order of a file is that of identity and precondition. A fact's value is no part of its
+ * identity: another value breaks it, and makes no other fact.
+ */
 #include "invariant/invariant.h"
 
 #include <ctype.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * shipped.c - finds the folder of shipped sets and reads those that a name stands for
+ *
+ * @all reads every set as an optional one, which a run has to be about (check/choice.c); a single
+ * name reads just that. A name that is unknown is refused with the nearest and with all that there
+ * are.
+ */
 #include "invariant/shipped.h"
 
 #include <stdlib.h>

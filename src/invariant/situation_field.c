@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * situation_field.c - one table of fields with their traits, in order of preference
+ *
+ * The first row that fits counts, exact or as a prefix. A field that has no row is OPEN and comes
+ * last. Closed values are known to be all there are (true, null, "zero"), so a clause on one needs
+ * no witnesses.
+ */
 #include "invariant/situation_field.h"
 
 #include <string.h>

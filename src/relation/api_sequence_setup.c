@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_sequence_setup.c - whose calls count as the set-up, and sorted sets of symbols
+ */
 #include "relation/api_sequence_setup.h"
 
 #include <string.h>

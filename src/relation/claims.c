@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * claims.c - all that a form with a table of claims does, from its rows
+ *
+ * Five questions, each answered by a walk over the rows: what to propose for a key, which row
+ * params stand for, the key of its examples, whether one holds, and what to say. Blanks are filled
+ * from the key or the params. Tables are short and static; what a row means stands in claims.h.
+ */
 #include "relation/claims.h"
 
 #include "invariant/describe.h"

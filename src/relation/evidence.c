@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * evidence.c - rows found by a tuple of four numbers, and merged by translating words
+ *
+ * Situations and outcomes are interned arrays of symbols; a row is found by the number of its
+ * tuple. Symbols of another evidence are translated through their texts, and translated arrays are
+ * sorted again. Pipelines of a row are sorted numbers. A pointer to a row is valid until the next
+ * row is added.
+ */
 #include "relation/evidence.h"
 
 #include <stdlib.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * evidence_io.c - evidence printed as sorted lines in frames, and read back with all checks
+ *
+ * The order of lines, fields and words is that of their texts, so equal evidence gives equal
+ * bytes. Reading trusts nothing: kinds, counts, UTF-8, size. Rows of a source that this version
+ * does not know are counted and left out; words of an older schema are renamed.
+ */
 #include "relation/evidence_io.h"
 
 #include <stdlib.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * excuse.c - the table of excuses as rows, and sets of them as bits
+ */
 #include "relation/excuse.h"
 
 _Static_assert(TC_N_EXCUSES <= 64, "a set of excuses has 64 bits");

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * form.c - params, atoms and predicates on calls that several forms ask
+ *
+ * Each is small and keeps nothing. Put here only what a second form needs: what one form asks
+ * alone stays with it.
+ */
 #include "relation/form.h"
 
 #include <stdlib.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * frozen.c - looks through all variables of a model for modules that nothing trains
+ *
+ * Each question passes over all variables of the process once. A module is a name up to its last
+ * dot; names are split once. A module is fresh where a buffer's first content is that of a
+ * parameter which still has it.
+ */
 #include "relation/frozen.h"
 
 #include <string.h>

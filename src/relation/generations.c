@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * generations.c - the first generation that has no such rank and whose members all fit
+ *
+ * Found once for a process and remembered by its address. Two intervals of a generation answer for
+ * most processes without looking at its members; only where they leave it open each member is
+ * asked. Clocks of two hosts may differ by SKEW_NS.
+ */
 #include "relation/generations.h"
 
 /* By so much may clocks of two hosts differ; the next start comes later. */

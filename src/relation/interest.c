@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * interest.c - APIs and roles that invariants speak of, as two sets of names and a few flags
+ *
+ * Each descriptor, clause, form and fact adds what it cannot be judged without, and what would
+ * excuse it: an excuse that is not traced would be an accusation. The same sets are read back from
+ * a trace's selection and compared, so collecting and checking agree by construction.
+ */
 #include "relation/interest.h"
 
 #include <string.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * loaded.c - the keys of what a load returned, held against names of variables
+ *
+ * A dict with a key that ends a variable's name is state, even if it was read before the model was
+ * made; so the question is asked later than the reading. At most TC_LOADED_KEYS are kept.
+ */
 #include "relation/loaded.h"
 
 #include <string.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * operand.c - the source of statements: each kind of call read once, looked up by a fingerprint
+ *
+ * A fingerprint leaves out identities and contents, on which no statement depends; equal ones
+ * share a reading, which has the outcome and what the situation needs. Beside that the source
+ * knows which layers have a mode of their own and which models are only asked. Readings are
+ * dropped together when there are MAX_KEPT.
+ */
 #include "relation/operand.h"
 
 #include <string.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * operand_form.c - which statements are proposed, with how much support, and how one holds
+ *
+ * Most of it is what is not proposed: defaults, bounds never met, choices of authors, coins that
+ * fell the same way. Each predicate names one such reason; support_of() takes the first that
+ * applies. A statement holds if the outcome has it, and breaks only if the contrary is there.
+ */
 #include "relation/operand_form.h"
 
 #include <string.h>

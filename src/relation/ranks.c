@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ranks.c - a bit set that grows to the highest rank
+ */
 #include "relation/ranks.h"
 
 #include <string.h>

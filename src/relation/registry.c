@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * registry.c - the lists of sources and of forms, and how a form is asked
+ *
+ * Everything that treats forms alike goes through here: a form answers by its own functions or, if
+ * it has claims, by claims.c. The order of the lists is that of reports, and the place of a source
+ * is its number in evidence in memory; files have its name. A new form is one row of FORMS.
+ */
 #include "relation/relation.h"
 
 #include <string.h>

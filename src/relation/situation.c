@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * situation.c - fields of a situation set from a call, its surroundings and a variable
+ *
+ * Values are classes (zero, positive, a short text), so that few distinct situations arise. A
+ * situation is a fixed array, sorted by field before it is used: nothing is allocated, and of more
+ * than TC_SITUATION_MAX fields the rest is left out.
+ */
 #include "relation/situation.h"
 
 #include <math.h>

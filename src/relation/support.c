@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * support.c - the table of supports as numbers
+ */
 #include "relation/support.h"
 
 unsigned tc_support_pipelines(enum tc_support support)
