@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * choice.c - which of the optional sets a run is judged by, and why not the others
+ *
+ * Processes are met one by one, and only ever add to what is known: packages, ranks. The choice is
+ * made anew at each tc_choice_apply(), as a broken invariant may show that a set is about this
+ * run; the engine then tells of the chosen ones. All sets are judged meanwhile.
+ */
 #include "check/choice.h"
 
 #include <inttypes.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * coverage.c - what each invariant needs, held against what each process says it has
+ *
+ * The reasons are made once for a process, and anew only when it has said more of what it lacks:
+ * that grows and never shrinks, so a count tells whether the list is old. A process that lacks
+ * nothing costs a few comparisons an event. The list is valid until the next call.
+ */
 #include "check/coverage.h"
 
 #include "relation/interest.h"

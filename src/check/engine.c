@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * engine.c - examples looked up by class, verdicts counted by invariant
+ *
+ * Invariants lie in groups by (source, key). An example becomes a tuple of numbers: source, key,
+ * situation, outcome, excuses. The first example of a tuple is judged by all of its group, and the
+ * answers are kept by the number of the tuple; each later one is counted. So nothing in an answer
+ * may depend on where or when an example was met. Only a breach looks at the event.
+ */
 #include "check/engine.h"
 
 #include <stdlib.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * group.c - violations joined by the things they share, in one pass
+ *
+ * They come in their order. For each thing the last violation tied to it is remembered, by the
+ * kind of its tie; the table of meetings says which ties join. Groups are a forest of leaders, of
+ * which the earliest leads. What follows from a fact, a moment or a law is joined by that,
+ * whatever the number of steps between.
+ */
 #include "check/group.h"
 
 #include <string.h>

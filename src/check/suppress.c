@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * suppress.c - a file of accepted violations, read whole and looked up line by line
+ *
+ * The list is short, so a look-up goes through it. A line without a reason is refused, as is a
+ * zero byte: what stood behind it would be lost, and a violation told that someone has accepted.
+ */
 #include "check/suppress.h"
 
 #include <string.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * timeline.c - stretches of steps of one stage, at most TC_TRACK_STRETCHES a process
+ *
+ * A window goes on with the last stretch or begins a new one. When the list is full each two
+ * neighbours become one, without a stage where theirs differ; so a run of any length keeps its
+ * extent and loses detail. Processes are known by address until tc_timeline_end_run().
+ */
 #include "check/timeline.h"
 
 #include <string.h>

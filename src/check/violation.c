@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * violation.c - what is told of a broken invariant, the same in whatever order files are read
+ *
+ * The first breach is the least by (step, time, file, position, example), not the one that came
+ * first; it alone is described. Of the others their steps, ranks, variables and runs are kept,
+ * each list bounded and filled with the least. Nothing is sorted by the number of a word, as that
+ * depends on the order of reading.
+ */
 #include "check/violation.h"
 
 #include <stdlib.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cases.c - situations of rows as a list, with sorted lists of pipelines
+ *
+ * Fields that the relation bans are taken out first, so rows that differ only in these are one
+ * case. Cases of a hypothesis are few, so they are searched one by one.
+ */
 #include "infer/cases.h"
 
 #include <string.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * clauses.c - bit sets of situations, and the best conjunction of up to three clauses
+ *
+ * Each clause has two masks: on which situations that held, and on which that broke, it is true. A
+ * conjunction is an AND of masks: it must be false on all that broke, and true on as many as can
+ * be that held; shorter ones and earlier fields win. Clauses with equal masks are one. Limits on
+ * their number bound the search at some 34,000 triples.
+ */
 #include "infer/clauses.h"
 
 #include <stdlib.h>

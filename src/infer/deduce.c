@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * deduce.c - one hypothesis against its rows: counts, precondition, support, contexts, validation
+ *
+ * Rows are split into cases that held and that broke; a situation with both counts as broken. A
+ * precondition is only accepted if what it leaves is enough evidence: more of it for each clause,
+ * as a clause is a choice among many. The reasons for a refusal are those of tc_deduction_text().
+ * Rows are only read.
+ */
 #include "infer/deduce.h"
 
 #include <stdlib.h>

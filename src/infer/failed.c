@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * failed.c - lines of refused hypotheses, collected and sorted
+ *
+ * Each is rendered at once, as its arena and its counterexample are gone later; sorting by text
+ * makes the file the same whatever the order of mining.
+ */
 #include "infer/failed.h"
 
 #include <stdlib.h>

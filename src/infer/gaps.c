@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gaps.c - what the process record and the counts of a folder say of its use for learning
+ *
+ * The main process is the first that is no worker. Texts point into the folder. Notes only:
+ * nothing is refused here.
+ */
 #include "infer/gaps.h"
 
 #include <inttypes.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gather.c - jobs on a pool, one for each trace, merged in the order of their real paths
+ *
+ * Each job has its own evidence, words and notes, so threads share nothing but a few atomic
+ * counters; the progress callback runs on the caller's thread alone, others see its answer as a
+ * flag. A trace that is given twice, by whatever path, is one. The first failure in the order of
+ * the jobs is the one that is told.
+ */
 #include "infer/gather.h"
 
 #include <stdatomic.h>

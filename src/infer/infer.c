@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * infer.c - the course of traincheck-infer: select, gather, mine, print, write
+ *
+ * Outputs are checked before anything is read, as learning may take hours, and written last, after
+ * a final question whether to go on: an interrupt leaves files as they were. Invariants and what
+ * goes with them are made in memory first.
+ */
 #include <traincheck/infer.h>
 
 #include <stdio.h>

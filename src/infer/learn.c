@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * learn.c - replays a folder and adds each example of the enabled sources to evidence
+ *
+ * Of each row the place of its first example is kept, first by (step, time, file, order) and not
+ * by the order of reading; this costs a comparison an example, and the text of the place only
+ * where it is earlier. Notes of replay are gathered apart while a second thread reads ahead.
+ */
 #include "infer/learn.h"
 
 #include <stdio.h>

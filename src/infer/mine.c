@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mine.c - source by source: rows sorted by key, hypotheses proposed and tested, the rest
+ * condensed
+ *
+ * Rows are sorted by texts, never by numbers of words, so that invariants come out the same for
+ * any order of traces. A form proposes from the outcomes of one key; deduce decides. What is left
+ * is thinned by its source, counted anew on the rows, held against held-out traces and handed over
+ * with id and sentence. Evidence is only read, but its words grow.
+ */
 #include "infer/mine.h"
 
 #include <stdlib.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * runs.c - facts whose value was one in each run and another in a second run
+ *
+ * One pass over the rows of facts: two values for a key are enough. A value that varies within one
+ * run is no fact of any and is passed over.
+ */
 #include "infer/runs.h"
 
 #include <string.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cause.c - groups made anew at each look, and the first violation of each new one queued as a
+ * command
+ *
+ * A cause is remembered in the state before its command is run and marked when it has ended: a
+ * checker that is killed in between leaves the command to the next. Suppressed violations are no
+ * cause. Cost grows with the violations that are known, not with events.
+ */
 #include "online/cause.h"
 
 #include <stdlib.h>

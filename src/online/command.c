@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * command.c - children of libuv with a time limit, MAX_RUNNING at once, the others in a queue
+ *
+ * Each runs in a session of its own, so that it can be ended with all it started: SIGTERM, then
+ * SIGKILL after GRACE_MS. A run is freed only when its three handles are closed, which may be
+ * after its owner; then `owner` is NULL. Needs the loop to run. Of more than MAX_WAITING the rest
+ * is dropped, and said so.
+ */
 #include "online/command.h"
 
 #include <signal.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * follow.c - refreshes the folder, reads so many records, relieves those who wait for a rank
+ *
+ * A process counts as live while its file grows, or for `lateness` after; the slowest live one
+ * decides how far steps may be judged without the others. If much is held the fast files are not
+ * read on. A run is over when all was read and each process has ended or was replaced by a restart
+ * of it.
+ */
 #include "online/follow.h"
 
 #include <inttypes.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * loop.c - makes libuv allocate as all else does, with failure at one place
+ *
+ * Process-wide, and before the first loop is made: hence called by tools alone.
+ */
 #include "online/loop.h"
 
 #include <uv.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * state.c - an append-only file of ids, locked, that a restarted checker reads back
+ *
+ * Each line is on the disk before the function returns; a torn last line is cut off when the file
+ * is opened. A lock file beside it keeps a second checker out. Ids are kept as interned texts. It
+ * belongs to one trace, by its absolute path: the state of another one is refused.
+ */
 #include "online/state.h"
 
 #include <errno.h>

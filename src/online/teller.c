@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * teller.c - violations as they are found, sorted, printed, and remembered as told
+ *
+ * The engine only collects; telling happens between reads, so the lines of one look are in order.
+ * A violation is remembered after it was printed: a kill in between tells it twice rather than
+ * never. The first error is returned and does not keep the others from being told.
+ */
 #include "online/teller.h"
 
 #include <stdlib.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fold.c - breaks text at blanks, counting columns by the first bytes of UTF-8
+ *
+ * A character counts as one column, which is wrong for wide ones and never harmful. Text of a
+ * trace goes through tc_safe_add(), so no escape of a terminal gets out.
+ */
 #include "report/fold.h"
 
 #include <stdbool.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * json_summary.c - violations_summary.json: counts, groups, ranks, runs and notes as one object
+ *
+ * The order of members is part of what users see. Each function makes one member from the input,
+ * which is only read.
+ */
 #include "report/report.h"
 
 #include <stdio.h>

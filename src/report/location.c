@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * location.c - "FILE:LINE" taken apart, with paths made relative to the working folder
+ *
+ * Editors and code hosts find a file by its path from where the tool is run. A text without a line
+ * number is no location (false).
+ */
 #include "report/report.h"
 
 #include <stdlib.h>
