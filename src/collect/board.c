@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * board.c - counters in shared memory that every traced process of a run adds to
+ *
+ * All is atomic and nothing is locked, as a process may be killed at any instruction. A process
+ * adds the difference to what it told last, so sums stay right after a fork (tc_board_forked).
+ * Failures are told once, first come. Where no shared memory can be had `own` takes its place. The
+ * path leads below /proc to a descriptor, whose number may be another file's by now: what is
+ * opened is checked first.
+ */
 #include "collect/board.h"
 
 #include <fcntl.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collect.c - the course of traincheck-collect: check, prepare, launch, report
+ *
+ * All that can fail for a reason of ours fails before the job begins, and what was made until then
+ * is removed. From the launch on the exit status is the job's. If this process becomes the
+ * interpreter it never comes back here: then the agent closes the run and prints the last line.
+ */
 #include "collect/collect.h"
 
 #include <ctype.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * config.c - a YAML file of options, read by libyaml's events and handed out one by one
+ *
+ * The one door to libyaml. A mapping of options to a scalar or a list of scalars, and nothing
+ * else: no nesting, no aliases, one document. A failure names the line. The whole file is read
+ * before, and bounded.
+ */
 #include "collect/collect.h"
 
 #include <string.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host.c - asks an interpreter who it is, and finds the agent that was built for it
+ *
+ * By running it with a short program of three prints, isolated from the user's environment: a name
+ * or a path tells neither the version nor the library. If no agent fits, the message names the
+ * versions that there are and what would help, in a build folder or an installed copy.
+ */
 #include "collect/python.h"
 
 #include <errno.h>

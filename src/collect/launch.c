@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * launch.c - three ways to start the job: in this process, by exec, as a child
+ *
+ * Hosted: libpython and the agent are loaded with dlopen, no header of Python is used, so one
+ * build serves every version. Injected: a folder in PYTHONPATH has a sitecustomize that loads the
+ * agent. A child gets our signals passed on, and its end becomes ours. Changes the process for
+ * good (environment, handlers): once, from the main thread.
+ */
 #include "collect/launch.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * peers.c - a name for the job, from what launchers and batch systems put into the environment
+ *
+ * The same on all nodes of a job and different for the next one, hashed so that it tells nothing.
+ * A trace of another host that is young, or of this job started again, is a peer if its process
+ * record has the name; one that is only begun has none yet and counts.
+ */
 #include "collect/peers.h"
 
 #include <limits.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan_capture.c - which options fit --plan, and a line about the plans that a job left
+ *
+ * Options are checked before anything is started: each process would find the fault only when its
+ * first step begins. Files are known by their names.
+ */
 #include "collect/plan_capture.h"
 
 #include <errno.h>

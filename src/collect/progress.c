@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * progress.c - a thread that redraws one line of the board
+ *
+ * It waits on a condition and so ends at once when it is told to. After a fork the child has no
+ * thread and knows it by the pid. Writes may fail: nobody is told.
+ */
 #include "collect/progress.h"
 
 #include <pthread.h>

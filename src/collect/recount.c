@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recount.c - reads the untold ends of trace files and counts their frames and lines
+ *
+ * Only files that the board has a row of, by inode, and that are longer than that row says. Files
+ * are mapped; what is torn at the end is left out. Nothing is changed in them.
+ */
 #include "collect/recount.h"
 
 #include <fcntl.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * select.c - all settings of a run as text for the agent
+ *
+ * The order of lines is fixed. Invariants are reduced to the APIs and roles that they need
+ * (relation/interest.h), so the agent reads no invariants. A name that is no dotted name is
+ * refused here, with its line.
+ */
 #include "collect/select.h"
 
 #include <limits.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * thread.c - threads that take no signals, and waits that no change of the clock disturbs
+ *
+ * Signals are the user's: a thread of ours is started with all of them blocked. Conditions are by
+ * the monotonic clock; one made otherwise must not be given to tc_thread_wait().
+ */
 #include "collect/thread.h"
 
 #include <signal.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * calls.c - the beginning and the end of a traced call
+ *
+ * Before a call its meaning goes to windows and variables, then it is recorded and pushed onto the
+ * thread's stack; afterwards variables are looked at, its end is recorded, and it is popped. Calls
+ * inside of one that is a single event (a step, an optimizer's own calls) are no events. With the
+ * interpreter's lock; an exception of the user's is kept aside and put back. A child of fork that
+ * returns from a parent's call has another generation and does nothing.
+ */
 #include "collect/agent/hook/calls.h"
 
 #include <string.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy.c - the embedded Python files run as modules of the agent's package
+ *
+ * They are compiled from memory, in the order of tc_embedded: the package itself first, each one
+ * in sys.modules before its text runs. Roles and flags are put into the C module before, so that
+ * the two sides have the same numbers. False leaves a Python error set.
+ */
 #include "collect/agent/hook/policy.h"
 
 #include <string.h>

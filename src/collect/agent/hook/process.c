@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * process.c - opens the trace, closes it at whatever end the process has, and brings it over a
+ * fork
+ *
+ * A fatal signal only asks the sink's thread to write what waits, for RESCUE_MS, then goes to the
+ * handler that was there. Where memory is out, a reserve of 4 MiB is given up and tracing ends,
+ * the job goes on. Before a fork the writing thread ends; the child forgets what is its parent's.
+ * The end goes in this order: windows, answers of devices, the end record, the file.
+ */
 #include "collect/agent/hook/process.h"
 
 #include <signal.h>

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slots.c - the vectorcall slot of a callable, and what a call through it costs and does
+ *
+ * Each redirected callable has a record with its own function and the hook, found by its address.
+ * A call asks first whether it is an event at all: sampling, whose line calls, an API within
+ * itself. What is none passes straight through. The ways by which Python calls past a slot are
+ * closed here one by one: specialised bytecode, tuples, inlining from 3.11 on; where a deep
+ * recursion has nearly used up the stack calls are inlined again and not traced. With the
+ * interpreter's lock.
+ */
 #include "collect/agent/hook/slots.h"
 
 #include <pthread.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * steps.c - where a window is cut, by what each optimizer has done in it
+ *
+ * Of the optimizers that were built last all must have stepped: older ones that rest are a
+ * finished run, and one without which a window was closed is waited for no longer. Only the main
+ * thread outside of all traced calls may cut. With sampling, what belongs to either of two steps
+ * is recorded and dropped once it is known to which. The state is of the process and is reset
+ * after a fork.
+ */
 #include "collect/agent/hook/steps.h"
 
 #include <string.h>

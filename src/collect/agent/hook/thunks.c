@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * thunks.c - one C function each for hundreds of methods, made by macros
+ *
+ * A thunk is a function with its number compiled in. Four supplies, by calling convention; when
+ * one is used up tc_thunk_install() says no and that way of calling is not traced. Arguments
+ * become a vector on the stack, of which each convention fills its part. tc_thunk_pass() lets the
+ * very next call through: it is how the original is called.
+ */
 #include "collect/agent/hook/thunks.h"
 
 #include <string.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * variables.c - one look at all known variables
+ *
+ * All that is asked of devices is submitted first, then each variable is seen and a record made if
+ * there is news. A second look at the same moment of the agent is left out unless it looks harder.
+ * After a side stream was left its work is waited for before contents are read, as else half a
+ * write would be seen.
+ */
 #include "collect/agent/hook/variables.h"
 
 #include "collect/agent/look/look.h"

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * compiler.c - the kernel's source, compiled for one device by NVRTC or hipRTC
+ *
+ * Two ways: exact code for this device, or PTX of the newest kind that the compiler knows, which
+ * every later device of CUDA runs, too. To find the target may ask the policy and needs the
+ * interpreter's lock; compiling needs no Python and takes long. NULL and false leave what failed
+ * in tc_driver_failure().
+ */
 #include "collect/agent/look/compiler.h"
 
 #include <stdio.h>

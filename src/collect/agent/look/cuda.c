@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cuda.c - the state of each device, and its jobs
+ *
+ * A device is unknown, getting ready, ready or off; while one thread prepares it the others ask
+ * torch's operators. It goes off for good when the driver fails, but not when a graph was being
+ * captured. Idle jobs are a list, of which the first that has room is used again. When memory is
+ * full only each 64th job tries again. The memory of a job that may still be written to is never
+ * freed.
+ */
 #include "collect/agent/look/cuda.h"
 
 #include <limits.h>

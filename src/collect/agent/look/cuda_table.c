@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cuda_table.c - questions to tensors as items, and items as tiles of work
+ *
+ * A tensor is described by its address, type and up to a few dimensions that do not lie in one
+ * piece; one that cannot be is left to torch (false). Questions to the same memory, one after the
+ * other, share an item and are answered by one pass. Tiles are made last, when all items are
+ * known. Places of answers are as kernel.h has them.
+ */
 #include "collect/agent/look/cuda_table.h"
 
 #include <stdlib.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * digest.c - digests in full or in stripes, the largest magnitude, and what it says of a gradient
+ *
+ * The magnitude is an integer maximum over the bits of the floats, which becomes vector code: one
+ * pass, as fast as memory. With AVX2 where the machine has it, by a second copy of the same loop.
+ * NaN and infinity are above all numbers, so that one pass finds these, too.
+ */
 #include "collect/agent/look/digest.h"
 
 #include <math.h>

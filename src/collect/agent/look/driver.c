@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * driver.c - tables of function names, filled from the library that the process has
+ *
+ * The policy gives the paths; a library that must be the process's own is only looked for and not
+ * loaded. Each failure is kept for its thread, to be told later. tc_driver_enter() makes the
+ * device current and lets the thread call freely while another captures a graph; tc_driver_leave()
+ * undoes both and must follow. Only the finding of libraries needs the interpreter's lock.
+ */
 #include "collect/agent/look/driver.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lanes.c - the sum over memory: eight lanes, chunk by chunk
+ *
+ * Keys and the tails of zeros are made once, by whichever thread comes first. What a last chunk
+ * lacks is added from the table of zeros, and not read. The inner loop exists twice, in C and with
+ * AVX2 (tc_lanes_add_wide), and gives the same. Needs no lock.
+ */
 #include "collect/agent/look/lanes.h"
 
 #include <pthread.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * look.c - here or elsewhere: each question goes to memory or to a device
+ *
+ * Between tc_look_begin() and tc_look_end() questions are gathered by tensor; tc_look_submit()
+ * sends them, and tc_look_at() then finds the answer that is on its way, or reads a copy, for
+ * which training waits. Large memory is read without the interpreter's lock. A figure is therefore
+ * either known or a piece that has not come: ask tc_figure_...() and take no for an answer.
+ */
 #include "collect/agent/look/look.h"
 
 #include <math.h>

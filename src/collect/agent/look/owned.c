@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * owned.c - the walk over param_groups, and names for what only an optimizer holds
+ *
+ * A module in the place of an optimizer is walked as one group with all that it holds. Whatever is
+ * no list of tensors is passed over without an error: wrappers show all kinds of things. Names of
+ * the form optimizer.param_groups[0][1] are given only until a root module has a better one.
+ */
 #include "collect/agent/look/owned.h"
 
 #include "collect/agent/look/tracked.h"

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * packed.c - unpacks the kernel's words into summaries, ranges and scales
+ *
+ * The layout is that of kernel.h, told from this side; the static assertion ties the limits of
+ * both together. A count that does not fit its 16 bits is one of "all", which minimum and maximum
+ * tell. Bytes come from a device: nothing in them is used as an index.
+ */
 #include "collect/agent/look/packed.h"
 
 #include <string.h>

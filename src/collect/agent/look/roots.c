@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * roots.c - names of variables, from the tree of modules below each root
+ *
+ * A walk first only looks for something new, which costs a visit of each member; only then a
+ * second walk makes paths and names. Modules of torch are read by their dicts, never by attribute,
+ * so no code of the user runs. One that a root calls but does not hold is named by the innermost
+ * open call of a module that does.
+ */
 #include "collect/agent/look/roots.h"
 
 #include <string.h>

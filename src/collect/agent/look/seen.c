@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * seen.c - what one look reads of a variable, as cheaply as its version counter allows
+ *
+ * The content is digested where it is due; a tensor beyond the budget in stripes only, and it
+ * stays with the kind it had first. A gradient is classified where the address or the version of
+ * its content changed. tc_seen_ask() must ask for exactly what tc_seen_take() then reads, or
+ * training waits for a copy.
+ */
 #include "collect/agent/look/seen.h"
 
 #include "collect/agent/look/look.h"

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * summary.c - loops over elements: minimum, maximum, counts, distinct values, ranges, scales
+ *
+ * Each is written once as a macro and instantiated for each type, so that the compiler makes
+ * vector code of it. Distinct values of a narrow span are counted in a bit set of the thread's
+ * own, 128 KiB at most. Contiguous elements only.
+ */
 #include "collect/agent/look/summary.h"
 
 #include <math.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * told.c - merges the news of a look into what was told, and says what is worth a record
+ *
+ * Called in the order of the looks, which may be later than they were taken, and needs no Python.
+ * An answer that was lost leaves what was told before.
+ */
 #include "collect/agent/look/told.h"
 
 #include "base/arena.h"

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tracked.c - the list of variables, found by serial
+ *
+ * A variable is never removed: its weak reference dies, and another tensor object of the same
+ * storage may take its place. Pointers into the list are valid until the next tc_tracked_meet().
+ * With the interpreter's lock.
+ */
 #include "collect/agent/look/tracked.h"
 
 #include "base/map.h"

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * transfer.c - transfers with holders counted, on their way, here, or lost
+ *
+ * A transfer leaves the state "on its way" once and never returns to it; readers on other threads
+ * see its bytes after that. The last holder may lack the interpreter's lock: the transfer is then
+ * put into a list without locks and freed by the next who has it. What the kernel cannot answer
+ * falls to torch's operators, in one call of the policy for the whole look.
+ */
 #include "collect/agent/look/transfer.h"
 
 #include <stdatomic.h>

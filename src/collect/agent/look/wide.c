@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wide.c - asks the processor for AVX2, and the system whether it keeps the registers
+ *
+ * Asked once, as an answer costs microseconds in a virtual machine; two threads that ask at once
+ * get the same. Without TC_WIDE, on other machines, the answer is no.
+ */
 #include "collect/agent/look/wide.h"
 
 #if TC_WIDE

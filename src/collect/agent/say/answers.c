@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * answers.c - `same` and `finite` of a result, read here or asked of its device
+ *
+ * Operands of the same type and shape are compared, which ends at the first difference. The last
+ * tensor that was looked through is remembered with its version, as a layer mostly returns what
+ * its function did. Subclasses are left alone: to compare them may run the user's code.
+ */
 #include "collect/agent/say/answers.h"
 
 #include <math.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * arguments.c - binds what was given to the names of the signature and writes it
+ *
+ * In the order of the signature: by position, by name, then what is left. Sizes that a function
+ * gathers (view(2, 3)) are one argument. Values of parameters whose names say that they are secret
+ * are withheld; so are the rest's where hides_rest is set.
+ */
 #include "collect/agent/say/arguments.h"
 
 #include <stdio.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * array.c - reads numpy by the buffer protocol and by names of types
+ *
+ * The agent does not link to numpy, so a format letter stands for a dtype; what has none of the
+ * table, or does not lie in one piece, is not encoded here (false). Arrays up to 1 MiB get a
+ * digest, of their bytes and their type.
+ */
 #include "collect/agent/say/array.h"
 
 #include <string.h>

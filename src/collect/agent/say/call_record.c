@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call_record.c - the `call`, `return` and `raise` records of docs/trace-format.md
+ *
+ * An API is announced by its own record before its first call. The line is built in thread->line,
+ * members in the order that the format fixes, and ended by tc_line_end(), which may leave holes.
+ * An exception that exists already is not asked for its text: __str__ is the user's code.
+ */
 #include "collect/agent/say/call_record.h"
 
 #include <string.h>

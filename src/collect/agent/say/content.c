@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * content.c - which members of a content are told, and each of them written
+ *
+ * First the members are chosen by what the tensor is for; then they are written from a source: its
+ * bytes, or the parts that a device sends in their place. Both ways go through the same writers,
+ * so that a trace does not tell where a tensor lay. A tensor of few bytes is sent whole, as a
+ * device takes longer to answer anything about it.
+ */
 #include "collect/agent/say/content.h"
 
 #include <math.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * encode.c - walks a Python value by its type and appends JSON
+ *
+ * Bounded in depth, items and text: no value makes a record large. Scalars, tensors, sequences and
+ * dicts by their types, then objects by their class as the policy describes it: of an instance the
+ * scalars of its own dict are told, of an optimizer those of its first group, so no property of
+ * the user's runs. The name of the operand is built along the way, for tensors inside of lists and
+ * dicts. An error of Python is cleared and the value left out.
+ */
 #include "collect/agent/say/encode.h"
 
 #include <stdio.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * found_inf.c - the flags of a gradient scaler, of all its devices in one answer
+ *
+ * The policy finds the tensors. Those that lie here are read now, the others in one hole of the
+ * record; if one of them cannot be known nothing is told. More than 64 devices are not told of.
+ */
 #include "collect/agent/say/found_inf.h"
 
 #include "collect/agent/look/look.h"

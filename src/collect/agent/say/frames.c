@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * frames.c - walks up the stack of Python to the nearest line of the user's
+ *
+ * Whose a file is the policy says once for each file name object, which is kept so that its
+ * address stays its own. The same is kept for a place in code, so that a call from a known line
+ * costs two look-ups. Frames of torch and of decorators that pass a call on are looked through. At
+ * most MAX_FRAMES are walked: a deep recursion has no line rather than a slow one.
+ */
 #include "collect/agent/say/frames.h"
 
 #include <frameobject.h> /* PyFrame_GetBack, before Python 3.11 */

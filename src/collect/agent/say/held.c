@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * held.c - a buffer of lines that may get another step, or be dropped, before they go on
+ *
+ * A step is written over in place, padded with blanks, so no line moves. A number with more digits
+ * than the one it replaces is not put in. After tc_held_drop_calls() the rest can no longer be
+ * relabelled.
+ */
 #include "collect/agent/say/held.h"
 
 #include <stdbool.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * line.c - holes in a line, and their filling
+ *
+ * A hole covers what stands in the line in case the answer is lost; its filler replaces that text.
+ * If all answers have come already the line is filled at once, else it is copied with its holes
+ * and waits in the queue. `told` is freed with the hole. One line a thread: between
+ * tc_line_begin() and tc_line_end() no other may be begun.
+ */
 #include "collect/agent/say/line.h"
 
 #include <string.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * names.c - asks the policy for a name and remembers it by the serial of the object
+ *
+ * What the policy cannot say yet (False) is asked again the next time; a name, or that there is
+ * none, is kept for ever.
+ */
 #include "collect/agent/say/names.h"
 
 #include "base/map.h"

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * numbers.c - the numbers of a dict, seen by a look and told in its order
+ *
+ * A value that is the same object as last time, with the same version, is not rendered again: most
+ * settings never change. A dict keeps its order, so the search for a key begins behind the last
+ * one found. What was told is shared between a group and the records that wait, and counted by
+ * holders.
+ */
 #include "collect/agent/say/numbers.h"
 
 #include <string.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * operands.c - each pair of a call's tensors: equal, different, sharing memory
+ *
+ * At most TC_MAX_OPERANDS, so the pairs are few and lie on the stack. Two that lie on one device
+ * are asked of it, in holes of the record; two that lie here are compared up to the first
+ * difference. Where nothing was comparable nothing is told, which is not the same as an empty
+ * list.
+ */
 #include "collect/agent/say/operands.h"
 
 #include <string.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * params_record.c - `params` and `uncleared` of an optimizer's calls
+ *
+ * What depends on gradients whose answers have not come yet is a hole, filled in the order of the
+ * queue. tc_params_stepped() puts into the same queue that a step was made: only after it a
+ * gradient counts as not cleared since.
+ */
 #include "collect/agent/say/params_record.h"
 
 #include "collect/agent/look/owned.h"

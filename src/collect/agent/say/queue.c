@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * queue.c - a list of deferred work, run strictly in order
+ *
+ * The head is run once its pieces are here; nothing overtakes it. When more than LIMIT bytes wait,
+ * records and answers together, the caller waits for the head. At the end of the process what has
+ * not come is given up. After a fork the child drops all: the answers are its parent's.
+ */
 #include "collect/agent/say/queue.h"
 
 #include <pthread.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scalar.c - None, booleans, integers, floats and texts as JSON
+ *
+ * A float stays a float ("1.0"), an integer beyond 2^53 is told by its digits as text, a text is
+ * cut before its limit and never inside of a character. What is long or looks like an address
+ * counts as withheld where the caller asks. Runs no code of the user's: exact values by the C
+ * interface alone.
+ */
 #include "collect/agent/say/scalar.h"
 
 #include <math.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scope.c - the variables of a frame, by the means that each version of Python has
+ *
+ * 3.12 and later have a function for it; before that the frame's own memory is read. Never by
+ * f_locals of a function: that would write its variables back, and a debugger or the script could
+ * see it. Returns a new dict, or NULL with an error set.
+ */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * settings.c - owners of settings, their groups, and a record for each change
+ *
+ * A look renders each group, asks what lies elsewhere in one go, and puts the news into the queue,
+ * where what was told is compared and the record written. Owners are known by weak references,
+ * dead ones are dropped when a new one is met. A wrapper that shows the groups of the optimizer
+ * inside is the same owner.
+ */
 #include "collect/agent/say/settings.h"
 
 #include <string.h>

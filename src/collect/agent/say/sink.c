@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sink.c - the buffer, the thread that empties it, and what happens when either fails
+ *
+ * One lock guards all. The thread fetches all waiting lines at each tick, or when WAKE_SIZE bytes
+ * wait, lets go of the lock and writes. A write that fails is tried again, ever later, while lines
+ * wait in the bounded buffer; then callers wait or records are dropped and counted, as configured.
+ * The steps whose records are safe in the file are known at any time. tc_sink_rescue() alone may
+ * be called in a signal handler.
+ */
 #include "collect/agent/say/sink.h"
 
 #include <pthread.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stats.c - one pass over the elements of a tensor in double precision
+ *
+ * float and double are read where they lie or from a copy on the CPU; the policy converts all
+ * other types first. A tensor that cannot be read has no `stats`. Costs a pass over every tensor
+ * that is told of, hence only with --stats.
+ */
 #include "collect/agent/say/stats.h"
 
 #include <math.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * var_record.c - a variable's record, split into what is known now and what depends on its content
+ *
+ * The texts are rendered while the tensor is at hand; if answers are still to come they are copied
+ * into one block and wait in the queue. There the news is merged with what was told and only what
+ * differs is written. The common case, nothing new, renders nothing.
+ */
 #include "collect/agent/say/var_record.h"
 
 #include <string.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * classes.c - the policy's table of APIs, and classes described once each
+ *
+ * A class is found by the address of its type, checked by a weak reference, as an address is used
+ * again. It is never freed: readers may hold it. APIs are numbered in the order in which the
+ * policy adds them. NULL leaves a Python error set.
+ */
 #include "collect/agent/torch/classes.h"
 
 #include <string.h>

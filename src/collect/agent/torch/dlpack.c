@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dlpack.c - the few parts of DLPack that are needed, declared here
+ *
+ * The interface is taken from torch once. Of a newer major version the chain of older ones is
+ * searched for ours. A view is borrowed from the tensor: it is valid as long as that is not
+ * resized.
+ */
 #include "collect/agent/torch/dlpack.h"
 
 #define MAJOR 1 /* of the interface that is described here */

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * identity.c - serials by address, and by place in a storage
+ *
+ * An entry holds a weak reference; a new object at an old address is noticed as the reference is
+ * dead. Dead entries are dropped each time the list has doubled. Pointers to entries are valid
+ * until the next look-up. What takes no weak reference has serial 0, "not known", and is never
+ * mistaken for another.
+ */
 #include "collect/agent/torch/identity.h"
 
 #include "base/hash.h"

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * modules.c - members of a module, from its own dict
+ *
+ * No attribute is asked where the dict has it: __getattr__ of a module may be the user's, or run
+ * long. Walks end at TC_MODULE_MAX_DEPTH, as a module may hold itself. Wrappers without parameters
+ * of their own are looked through for the mode. Results are borrowed.
+ */
 #include "collect/agent/torch/modules.h"
 
 PyObject *tc_module_entry(PyObject *module, enum tc_module_entry entry)

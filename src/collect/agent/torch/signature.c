@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * signature.c - signatures as the policy gives them, and the overload that a call fits
+ *
+ * A function with overloads is a chain; the first whose parameters accept the arguments is taken,
+ * by their types alone. If none fits, arguments are named by their positions. Nothing of the
+ * user's is called: exact checks of types.
+ */
 #include "collect/agent/torch/signature.h"
 
 #include <string.h>

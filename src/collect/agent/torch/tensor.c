@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tensor.c - shape, type, place and memory of a tensor, by the cheapest way that it allows
+ *
+ * By DLPack if torch has it, else by attributes past the look-up. Once one tensor had no memory to
+ * view, others are asked before, as an exception of torch costs 0.7 ms. Python errors are cleared
+ * here; "cannot be read" is an answer.
+ */
 #include "collect/agent/torch/tensor.h"
 
 #include <stdio.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * torch.c - looks up types and builtins once, when torch is imported
+ *
+ * What a release lacks stays NULL and has a slower way or an answer that errs on the safe side.
+ * Properties of torch.Tensor are called by their C getters for exact tensors, as a look asks
+ * hundreds of them. dtypes become numbers in a fixed table, as they live as long as torch.
+ */
 #include "collect/agent/torch/torch.h"
 
 #include <stdio.h>
