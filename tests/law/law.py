@@ -11,6 +11,7 @@ usage: law.py [ROOT]     prints one line per breach, exits with 1 if there is an
 * no file includes banned.h: the build does
 * no two units of src/ have the same name, whatever their folders
 * src/ neither prints nor exits; a tool's main file is short, so is every function
+* a file of src/ begins with its name and what it is for
 """
 
 import pathlib
@@ -61,6 +62,8 @@ PRINTS = re.compile(r"\b(?:stdout|stderr)\b|\b(?:printf|puts|putchar|perror|exit
 # app.c is the voice of the tools, arena.c ends the process when memory is out, collect runs the user's job.
 MAY_PRINT = ("src/cli/app.c", "src/base/arena.c", "src/collect/")
 MAX_MAIN, MAX_FUNCTION = 40, 60
+# Of these rooms only the headers say it so far.
+MAY_LACK_HEAD = ("src/compare/",)
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 
@@ -157,6 +160,14 @@ def check_lengths(path, code):
             start = None
 
 
+def check_head(path, text):
+    name = re.escape(pathlib.PurePath(path).name)
+    if not path.startswith("src/") or path.startswith(MAY_LACK_HEAD) and path.endswith(".c"):
+        return
+    if not re.match(rf"(/\* SPDX[^\n]*\n)?/\*\n \* {name} - \S", text):
+        yield 1, f"it does not begin with '{pathlib.PurePath(path).name} - ' and what it is for"
+
+
 def includes_of(root):
     """{unit: units that it includes}, of src/."""
     found = {}
@@ -215,7 +226,8 @@ def breaches(root):
             path = file.relative_to(root).as_posix()
             text = file.read_text()
             code = [line.rstrip() for line in without_comments(text).split("\n")]
-            for check, lines in ((check_place, None), (check_includes, text.split("\n")), (check_prints, code), (check_lengths, code)):
+            for check, lines in ((check_place, None), (check_includes, text.split("\n")), (check_prints, code), (check_lengths, code),
+                                 (check_head, text)):
                 for line, said in check(path, lines):
                     yield path, line, said
     for unit, other in check_circles(root):

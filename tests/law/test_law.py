@@ -52,13 +52,17 @@ PLANTED = [
 ]
 
 
+def head(path):
+    return f"/*\n * {pathlib.PurePath(path).name} - what it is for\n */\n" if path.startswith("src/") else ""
+
+
 class Law(unittest.TestCase):
-    def breaches(self, files):
+    def breaches(self, files, head=head):
         with tempfile.TemporaryDirectory() as root:
             for path, text in files.items():
                 file = pathlib.Path(root, path)
                 file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(text)
+                file.write_text(head(path) + text)
             return list(law.breaches(root))
 
     def test_a_clean_tree_has_no_breach(self):
@@ -77,6 +81,14 @@ class Law(unittest.TestCase):
                 self.assertEqual([p for p, _, _ in found], [path])
                 self.assertIn(expected, found[0][2])
 
+    def test_a_file_says_what_it_is_for(self):
+        spdx = "/* SPDX-License-Identifier: Apache-2.0 */\n"
+        for first, is_breach in ((head("src/base/x.c"), False), (spdx + head("src/base/x.c"), False), ("", True),
+                                 (spdx, True), (head("src/base/y.c"), True), ("/*\n * x.c - \n */\n", True)):
+            with self.subTest(first=first):
+                found = [said for _, _, said in self.breaches({"src/base/x.c": first}, head=lambda path: "")]
+                self.assertEqual(found, ["it does not begin with 'x.c - ' and what it is for"] if is_breach else [])
+
     def test_a_name_is_given_once(self):
         files = {f"src/{name}": "" for name in ("base/json.c", "base/json.h", "check/json.h", "report/html/json.c", "report/run.c")}
         self.assertEqual([(path, said) for path, _, said in self.breaches(files)],
@@ -84,7 +96,7 @@ class Law(unittest.TestCase):
 
     def test_a_tag_is_defined_once(self):
         files = {"src/base/a.h": "struct tc_x {\n};\nstruct x {\n};\n", "src/base/b.c": "struct x {\n};\n\nenum tc_x {\n};\n"}
-        self.assertEqual(self.breaches(files), [("src/base/b.c", 4, "tc_x is defined in src/base/a.h")])
+        self.assertEqual(self.breaches(files), [("src/base/b.c", 7, "tc_x is defined in src/base/a.h")])
 
     def test_comments_and_strings_are_no_code(self):
         text = '/* printf( */\nconst char *s = "exit(1)"; // abort()\n'
