@@ -5,13 +5,14 @@
  * An example is one slot with one value. Learning tells of all at the end of a run, with how often
  * each was met; judging tells of each breach, and of what held in sum.
  */
+#include "fact/source.h"
+
 #include <string.h>
 
 #include "fact/attribute.h"
 #include "fact/facts.h"
 #include "fact/implied.h"
 #include "fact/tensor_content.h"
-#include "relation/relation.h"
 #include "replay/symbols.h"
 
 /* ---- state ---------------------------------------------------------------------------------- */

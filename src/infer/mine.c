@@ -16,8 +16,7 @@
 #include "base/map.h"
 #include "fact/needs.h"
 #include "fact/profile.h"
-
-extern const struct tc_source tc_source_facts;
+#include "fact/source.h"
 
 /* Rows of one source, ordered by key. */
 struct row_list {

@@ -10,9 +10,7 @@
 #include <string.h>
 
 #include "fact/attribute.h"
-#include "relation/relation.h"
-
-extern const struct tc_source tc_source_facts;
+#include "fact/source.h"
 
 /* The rows of one fact, by the number of its key. */
 struct slot {

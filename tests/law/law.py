@@ -7,6 +7,8 @@ usage: law.py [ROOT]     prints one line per breach, exits with 1 if there is an
 * layers: who may include whose headers (USES)
 * rooms: the same of the rooms of the agent (ROOMS); nobody else includes its headers
 * doors: each third-party header is included in one place only (DOORS)
+* names: what a file declares as extern counts as an include of the file that defines it (MAY_NAME); a .c file of src/
+  declares nothing that a header could, but a list of what a room has: `#define X(name) extern ... name;`
 * circles: no unit (a .c file with its header) includes another that, by whatever way, includes it
 * no file includes banned.h: the build does
 * no two units of src/ have the same name, whatever their folders
@@ -44,6 +46,12 @@ PUBLIC = {
     "event": "replay", "invariant": "invariant", "relation": "relation", "infer": "infer",
     "check": "check", "compare": "compare", "plan": "plan", "report": "report", "online": "online",
 }
+# Tables that a lower room has of what rooms above it define, so that nobody else names these.
+MAY_NAME = {
+    "src/relation/registry.c": ["fact", "python_tool"],
+    "src/relation/relation.h": ["python_tool"],
+    "src/trace/foreign.h": ["import"],
+}
 DOORS = {
     r"cjson/|cJSON": ["src/base/json.c"],
     r"zstd|zdict": ["src/trace/zio.c"],
@@ -65,6 +73,11 @@ MAX_MAIN, MAX_FUNCTION = 40, 60
 # Of these rooms only the headers say it so far.
 MAY_LACK_HEAD = ("src/compare/",)
 
+EXTERN = re.compile(r"^extern\s+([^;(]+);", re.M)
+LISTS_EXTERN = re.compile(r"^#define X\(\w+\) extern ", re.M)
+# "const struct tc_source tc_source_facts = {", "FORM(tc_fact_count, ..."
+DEFINITION = re.compile(r"^(?!static|extern|typedef|return)(?:[a-z_][\w *]*[ *]|[A-Z_]+\()(tc_\w+)(?:\[[^\]\n]*\])*\s*(?:=|;|,)", re.M)
+PROTOTYPE = re.compile(r"^(?!static|typedef|return)[a-z_][\w *]*[ *](tc_\w+)\([^{};]*\);", re.M)
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 
 
@@ -168,13 +181,47 @@ def check_head(path, text):
         yield 1, f"it does not begin with '{pathlib.PurePath(path).name} - ' and what it is for"
 
 
-def includes_of(root):
-    """{unit: units that it includes}, of src/."""
+def definitions(root):
+    """{name of a global variable: the .c file that defines it}"""
     found = {}
+    for file in sorted((root / "src").rglob("*.c")):
+        for match in DEFINITION.finditer(without_comments(file.read_text())):
+            found.setdefault(match[1], file.relative_to(root).as_posix())
+    return found
+
+
+def names_in(text):
+    """The variables that a file declares as extern: one by one, and in a list."""
+    one_by_one = [re.findall(r"\w+", item.partition("[")[0])[-1] for m in EXTERN.finditer(text) for item in m[1].split(",")]
+    return one_by_one, re.findall(r"\bX\((tc_\w+)\)", text) if LISTS_EXTERN.search(text) else []
+
+
+def check_declared(root):
+    """(path, what is wrong with a declaration in it)"""
+    defined = definitions(root)
+    for file in sorted((root / "src").rglob("*.[ch]")):
+        path, text = file.relative_to(root).as_posix(), without_comments(file.read_text())
+        one_by_one, listed = names_in(text)
+        for name in one_by_one + listed:
+            at = defined.get(name)
+            layer = layer_of(path)
+            if at and layer_of(at) not in [layer, *USES.get(layer, []), *MAY_NAME.get(path, [])]:
+                yield path, f"{layer} must not name {name} of {at}"
+        if path.endswith(".c"):
+            for name in [n for n in one_by_one if n in defined] + PROTOTYPE.findall(text):
+                yield path, f"{name} is declared here: declare it in a header"
+
+
+def includes_of(root):
+    """{unit: units that it includes, or whose variables its .c file declares}, of src/."""
+    found, defined = {}, definitions(root)
     for file in sorted((root / "src").rglob("*.[ch]")):
         unit = file.relative_to(root / "src").with_suffix("").as_posix()
         headers = [m[2] for m in map(INCLUDE.match, file.read_text().split("\n")) if m and m[1] == '"']
         found.setdefault(unit, set()).update(h[:-2] for h in headers if (root / "src" / h).exists())
+        if file.suffix == ".c":
+            names = sum(names_in(without_comments(file.read_text())), [])
+            found[unit].update(defined[n].removeprefix("src/").removesuffix(".c") for n in names if n in defined)
         found[unit].discard(unit)
     return found
 
@@ -230,6 +277,8 @@ def breaches(root):
                                  (check_head, text)):
                 for line, said in check(path, lines):
                     yield path, line, said
+    for path, said in check_declared(root):
+        yield path, 1, said
     for unit, other in check_circles(root):
         yield f"src/{unit}", 1, f"it includes {other}, which includes it"
     for unit, other in check_names(root):

@@ -74,6 +74,28 @@ class Law(unittest.TestCase):
         self.assertEqual([(path, said) for path, _, said in self.breaches(files)],
                          [("src/check/b", "it includes check/c, which includes it"), ("src/check/c", "it includes check/b, which includes it")])
 
+    def test_what_is_declared_as_extern_counts_as_included(self):
+        table = "#define LIST(X) \\\n    X(tc_b)\n#define X(item) extern const struct tc_form item;\nLIST(X)\n"
+        for files, expected in (
+            # A list may name what the room may use, and be no circle.
+            ({"src/check/a.c": table, "src/check/b.c": "const struct tc_form tc_b = {\n};\n"}, []),
+            ({"src/relation/a.c": table, "src/check/b.c": "const struct tc_form tc_b = {\n};\n"},
+             [("src/relation/a.c", "relation must not name tc_b of src/check/b.c")]),
+            ({"src/relation/registry.c": table, "src/fact/b.c": "FORM(tc_b, B)\n"}, []),
+            ({"src/check/a.c": table, "src/check/a.h": "", "src/check/b.c": '#include "check/a.h"\nconst struct tc_form tc_b = {\n};\n'},
+             [("src/check/a", "it includes check/b, which includes it"), ("src/check/b", "it includes check/a, which includes it")]),
+            ({"src/base/a.h": "extern int tc_b[2], tc_c;\n", "src/trace/b.c": "int tc_b[2];\n"},
+             [("src/base/a.h", "base must not name tc_b of src/trace/b.c")]),
+            ({"src/check/a.c": "extern int tc_b;\n", "src/check/b.c": "int tc_b;\n"},
+             [("src/check/a.c", "tc_b is declared here: declare it in a header")]),
+            # Made by the build, so that no file of src/ has it.
+            ({"src/import/a.c": "extern const char tc_text[];\n"}, []),
+            ({"src/check/a.c": "struct tc_x *tc_f(int a,\n                   int b);\nstatic void tc_g(void);\n"},
+             [("src/check/a.c", "tc_f is declared here: declare it in a header")]),
+        ):
+            with self.subTest(files=list(files)):
+                self.assertEqual([(path, said) for path, _, said in self.breaches(files)], expected)
+
     def test_each_planted_breach_is_found_and_no_other(self):
         for path, text, expected in PLANTED:
             with self.subTest(path=path, expected=expected):
