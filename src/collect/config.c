@@ -21,6 +21,7 @@ struct reader {
     tc_collect_option_fn *set;
     void *context;
     struct tc_strtab *keys; /* those that have been read */
+    const char *option;     /* whose value is read */
     struct tc_error *err;
 };
 
@@ -48,20 +49,22 @@ static bool is_plain(const yaml_event_t *event, const char *text)
     return event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && strcmp(scalar(event), text) == 0;
 }
 
-static enum tc_status set_scalar(struct reader *r, const char *key, const yaml_event_t *event)
+static enum tc_status set_scalar(struct reader *r, const yaml_event_t *event)
 {
     enum tc_status status;
 
     if (is_plain(event, "false") || is_plain(event, "null") || is_plain(event, "~") ||
         is_plain(event, ""))
         return TC_OK;
-    status = r->set(r->context, key, is_plain(event, "true") ? NULL : scalar(event), r->err);
+    status = r->set(r->context, r->option, is_plain(event, "true") ? NULL : scalar(event), r->err);
     if (status != TC_OK)
         tc_error_prefix(r->err, "%s:%zu", r->path, event->start_mark.line + 1);
     return status;
 }
 
-static enum tc_status read_list(struct reader *r, const char *key)
+/* Each event up to an end of this type. */
+static enum tc_status read_until(struct reader *r, yaml_event_type_t end,
+                                 enum tc_status (*read)(struct reader *, const yaml_event_t *))
 {
     enum tc_status status = TC_OK;
     bool over = false;
@@ -72,18 +75,21 @@ static enum tc_status read_list(struct reader *r, const char *key)
         status = next(r, &event);
         if (status != TC_OK)
             return status;
-        if (event.type == YAML_SCALAR_EVENT)
-            status = set_scalar(r, key, &event);
-        else if (event.type == YAML_SEQUENCE_END_EVENT)
-            over = true;
-        else
-            status = fail_at(r, &event, "a list holds plain values");
+        over = event.type == end;
+        if (!over)
+            status = read(r, &event);
         yaml_event_delete(&event);
     }
     return status;
 }
 
-static enum tc_status read_value(struct reader *r, const char *key)
+static enum tc_status read_item(struct reader *r, const yaml_event_t *event)
+{
+    return event->type == YAML_SCALAR_EVENT ? set_scalar(r, event)
+                                            : fail_at(r, event, "a list holds plain values");
+}
+
+static enum tc_status read_value(struct reader *r)
 {
     yaml_event_t event;
     enum tc_status status = next(r, &event);
@@ -91,9 +97,9 @@ static enum tc_status read_value(struct reader *r, const char *key)
     if (status != TC_OK)
         return status;
     if (event.type == YAML_SCALAR_EVENT)
-        status = set_scalar(r, key, &event);
+        status = set_scalar(r, &event);
     else if (event.type == YAML_SEQUENCE_START_EVENT)
-        status = read_list(r, key);
+        status = read_until(r, YAML_SEQUENCE_END_EVENT, read_item);
     else
         status = fail_at(r, &event, "an option has a plain value or a list of them");
     yaml_event_delete(&event);
@@ -108,7 +114,8 @@ static enum tc_status read_option(struct reader *r, const yaml_event_t *key)
         return fail_at(r, key, "expected option: value");
     if (tc_strtab_intern_text(r->keys, scalar(key)) != n)
         return fail_at(r, key, "the option stands here for the second time");
-    return read_value(r, scalar(key));
+    r->option = scalar(key);
+    return read_value(r);
 }
 
 /* The next event must be of this type; what is said if it is not. */
@@ -128,20 +135,8 @@ static enum tc_status expect(struct reader *r, yaml_event_type_t type, const cha
 static enum tc_status read_mapping(struct reader *r)
 {
     enum tc_status status = expect(r, YAML_MAPPING_START_EVENT, "expected option: value");
-    bool over = false;
 
-    while (status == TC_OK && !over) {
-        yaml_event_t event;
-
-        status = next(r, &event);
-        if (status != TC_OK)
-            return status;
-        over = event.type == YAML_MAPPING_END_EVENT;
-        if (!over)
-            status = read_option(r, &event);
-        yaml_event_delete(&event);
-    }
-    return status;
+    return status == TC_OK ? read_until(r, YAML_MAPPING_END_EVENT, read_option) : status;
 }
 
 /* A stream of one document, or of none. */
