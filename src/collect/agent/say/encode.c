@@ -113,10 +113,16 @@ static void leave(struct encoder *e, size_t before)
         e->name[before] = '\0';
 }
 
-static void start_name(struct encoder *e, const char *name)
+/* The bytes of the name stay as they are: to clear them would cost more than small values do. */
+static void start(struct encoder *e, struct tc_strbuf *out, const char *name,
+                  const struct tc_asked *asked)
 {
+    e->out = out;
+    e->depth = 0;
+    e->asked = asked;
+    e->is_member = false;
     e->n_name = SIZE_MAX;
-    if (!name || !e->asked || !e->asked->operands)
+    if (!name || !asked || !asked->operands)
         return;
     e->n_name = 0;
     enter(e, name, strlen(name));
@@ -471,11 +477,7 @@ void tc_encode_asked(struct tc_strbuf *out, PyObject *value, const char *name,
 {
     struct encoder e;
 
-    e.out = out;
-    e.depth = 0;
-    e.asked = asked;
-    e.is_member = false;
-    start_name(&e, name);
+    start(&e, out, name, asked);
     encode(&e, value);
 }
 
@@ -490,11 +492,7 @@ void tc_encode_self(struct tc_strbuf *out, PyObject *value, bool is_root,
     const struct tc_class *class = tc_class_of(Py_TYPE(value));
     struct encoder e;
 
-    e.out = out;
-    e.depth = 0;
-    e.asked = asked;
-    e.is_member = false;
-    start_name(&e, "self");
+    start(&e, out, "self", asked);
     if (class && (class->kind == TC_CLASS_MODULE || class->kind == TC_CLASS_OPTIMIZER))
         encode_object(&e, value, is_root);
     else
