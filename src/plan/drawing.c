@@ -8,14 +8,6 @@
 
 #define MAX_INPUTS 6
 
-static const char *keep(struct tc_story *s, struct tc_strbuf *text)
-{
-    const char *copy = tc_arena_text(&s->verdict->arena, text->text ? text->text : "", text->size);
-
-    tc_strbuf_release(text);
-    return copy;
-}
-
 static const char *name_of(struct tc_story *s, const struct tc_plan_op *op)
 {
     return tc_arena_text(&s->verdict->arena, op->name, (size_t)tc_plan_short_name(op));
@@ -108,7 +100,7 @@ static struct tc_plan_beside beside(struct tc_story *s, uint32_t op, uint32_t si
     struct tc_plan_beside b = {.op = name_of(s, o), .src = line_of(s, o), .name = ""};
 
     tc_relate_describe(tc_story_relation(s, op), &s->grid, &layout);
-    b.layout = keep(s, &layout);
+    b.layout = tc_plan_keep(s->verdict, &layout);
     b.single_op = b.single_src = "";
     if (single != TC_NO_OP) {
         const struct tc_plan_op *of = &s->single->ranks[0].program->ops.items[single];
@@ -140,7 +132,7 @@ static struct tc_plan_beside start(struct tc_story *s, const struct tc_plan_init
     return (struct tc_plan_beside){.op = "",
                                    .src = "",
                                    .name = tc_strtab_text(s->single->names, init->name),
-                                   .layout = keep(s, &layout),
+                                   .layout = tc_plan_keep(s->verdict, &layout),
                                    .single_op = "",
                                    .single_src = ""};
 }
@@ -165,6 +157,6 @@ struct tc_plan_drawing tc_story_draw(struct tc_story *s, const struct tc_plan_ju
     d.value = beside(s, op, single == TC_NO_OP && r->is_found && !r->is_zero ? r->op : single);
     d.value.is_broken = broken == TC_NO_OP;
     tc_plan_describe_result(s->single, judged->name, &result);
-    d.result = keep(s, &result);
+    d.result = tc_plan_keep(s->verdict, &result);
     return d;
 }

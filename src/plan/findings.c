@@ -13,7 +13,7 @@ static const char *text_of(const struct judge *j, tc_sym name)
     return tc_strtab_text(j->single->names, name);
 }
 
-static const char *keep(struct tc_plan_verdict *v, struct tc_strbuf *text)
+const char *tc_plan_keep(struct tc_plan_verdict *v, struct tc_strbuf *text)
 {
     const char *copy = tc_arena_text(&v->arena, text->text ? text->text : "", text->size);
 
@@ -55,7 +55,7 @@ static void find_unknown_of(struct judge *j, const struct tc_plan_set *set, stru
             uint32_t *ranks = tc_arena_alloc(&v->arena, sizeof(*ranks));
             *ranks = r;
             add_finding(v, (struct tc_plan_finding){.kind = "no-rule",
-                                                    .text = keep(v, &text),
+                                                    .text = tc_plan_keep(v, &text),
                                                     .src = op->src,
                                                     .op = op_name(v, op),
                                                     .mod = op->mod,
@@ -144,7 +144,7 @@ void tc_judge_find_missing(struct judge *j)
             tc_strbuf_addf(&text, ": %lld of its %lld elements are on no rank", (long long)n,
                            (long long)r->n);
         add_finding(v, (struct tc_plan_finding){.kind = "missing-result",
-                                                .text = keep(v, &text),
+                                                .text = tc_plan_keep(v, &text),
                                                 .name = text_of(j, r->name)});
     }
 }
@@ -183,7 +183,7 @@ static uint64_t set_apart_reduced_in_step(struct judge *j)
             tc_strbuf_addf(&text, " (and of %llu more)", (unsigned long long)n - 1);
         tc_strbuf_adds(&text, " is not that of one device before the optimizer's step, but the "
                               "parameter after it is: it is taken to be reduced within the step");
-        tc_vec_push(&v->warnings, keep(v, &text));
+        tc_vec_push(&v->warnings, tc_plan_keep(v, &text));
     }
     tc_strbuf_release(&first);
     return n;
@@ -219,5 +219,5 @@ void tc_judge_warn_choices(struct judge *j, const struct tc_ledger *ledger)
                    "first is %.*s%s%.*s; each evaluation verifies the choice of its random values",
                    (unsigned long long)n, tc_plan_short_name(op), op->name, line.size ? " at " : "",
                    (int)line.size, line.text);
-    tc_vec_push(&j->verdict->warnings, keep(j->verdict, &text));
+    tc_vec_push(&j->verdict->warnings, tc_plan_keep(j->verdict, &text));
 }

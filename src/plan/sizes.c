@@ -9,14 +9,6 @@
 
 #define MAX_WARNINGS 4
 
-static const char *keep(struct tc_plan_verdict *v, struct tc_strbuf *text)
-{
-    const char *copy = tc_arena_text(&v->arena, text->text ? text->text : "", text->size);
-
-    tc_strbuf_release(text);
-    return copy;
-}
-
 /* ---- equal dimensions ---------------------------------------------------------------------- */
 
 static bool is_coincidence(const struct tc_plan_init *init, uint32_t *a, uint32_t *b)
@@ -56,7 +48,7 @@ static void warn_equal(const struct tc_plan_set *single, size_t first, struct tc
         tc_strbuf_addf(&text, ", and so are two of %zu more tensor%s", more, more == 1 ? "" : "s");
     tc_strbuf_adds(&text,
                    ": a plan that takes one for the other may pass; choose sizes that differ");
-    tc_vec_push(&v->warnings, keep(v, &text));
+    tc_vec_push(&v->warnings, tc_plan_keep(v, &text));
 }
 
 /* ---- one element --------------------------------------------------------------------------- */
@@ -77,7 +69,7 @@ static bool warn_one(const struct tc_plan_set *parallel, const struct tc_plan_ra
                        "cannot be seen; choose a larger one",
                        d, tc_strtab_text(parallel->names, init->name), rank->rank,
                        (long long)place->global[d]);
-        tc_vec_push(&v->warnings, keep(v, &text));
+        tc_vec_push(&v->warnings, tc_plan_keep(v, &text));
         return true;
     }
     return false;

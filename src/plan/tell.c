@@ -8,14 +8,6 @@
 
 #define MAX_FACTORS 4
 
-static const char *keep(struct tc_story *s, struct tc_strbuf *text)
-{
-    const char *copy = tc_arena_text(&s->verdict->arena, text->text ? text->text : "", text->size);
-
-    tc_strbuf_release(text);
-    return copy;
-}
-
 static void add_op(struct tc_strbuf *out, const struct tc_plan_op *op)
 {
     struct tc_str line = tc_plan_line_of(op);
@@ -37,7 +29,7 @@ static const char *operands(struct tc_story *s, uint32_t op)
         tc_relate_describe(tc_story_relation(s, dep), &s->grid, &text);
         tc_strbuf_addc(&text, '\n');
     }
-    return keep(s, &text);
+    return tc_plan_keep(s->verdict, &text);
 }
 
 /* Where the factor of a value comes from: "times 4 from aten.div (train.py:51)" */
@@ -53,7 +45,7 @@ static const char *factors(struct tc_story *s, uint32_t op)
         add_op(&text, &s->program->ops.items[ops[k]]);
         tc_strbuf_addc(&text, '\n');
     }
-    return keep(s, &text);
+    return tc_plan_keep(s->verdict, &text);
 }
 
 static void add_partial_axes(const struct tc_story *s, const struct tc_related *r,
@@ -127,7 +119,7 @@ static void tell_placement(struct tc_story *s, const struct tc_plan_judged *judg
     struct tc_strbuf hint = TC_STRBUF_INIT;
     tc_strbuf_adds(&hint, "on one device it is the value of ");
     add_op(&hint, &single->ops.items[r->op]);
-    f->hint = keep(s, &hint);
+    f->hint = tc_plan_keep(s->verdict, &hint);
 }
 
 /* The value is a single-device value in another relation than it must be. */
@@ -154,7 +146,7 @@ struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
                        "Partial(sum) over %s, must be Replicate: a reduction is missing after %s",
                        axes.text, f.op);
         f.kind = "missing-reduction";
-        f.axis = keep(s, &axes);
+        f.axis = tc_plan_keep(s->verdict, &axes);
         f.hint = "sum it over these ranks before it is used";
     } else if (is_factor) {
         tc_strbuf_addf(&text, r->den == 1 ? "%lld times" : "%lld/%lld times", (long long)r->num,
@@ -173,7 +165,7 @@ struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
         f.details = is_factor ? factors(s, writer) : operands(s, at);
         f.drawing = tc_story_draw(s, judged, is_factor ? writer : at, TC_NO_OP);
     }
-    f.text = keep(s, &text);
+    f.text = tc_plan_keep(s->verdict, &text);
     return f;
 }
 
@@ -198,7 +190,7 @@ static const char *other_use(struct tc_story *s, uint32_t op)
         add_op(&text, &s->single->ranks[0].program->ops.items[user]);
         tc_strbuf_adds(&text, ": something between them is left out");
     }
-    return keep(s, &text);
+    return tc_plan_keep(s->verdict, &text);
 }
 
 static void add_hint(struct tc_story *s, uint32_t op, struct tc_plan_finding *f)
@@ -287,7 +279,7 @@ static struct tc_plan_finding tell_multiple(struct tc_story *s, const struct tc_
     f.hint = "a factor that depends on the number of ranks, or on a local size";
     f.details = factors(s, dep);
     f.drawing = tc_story_draw(s, judged, op, dep);
-    f.text = keep(s, &text);
+    f.text = tc_plan_keep(s->verdict, &text);
     return f;
 }
 
@@ -306,7 +298,7 @@ static struct tc_plan_finding tell_unlike(struct tc_story *s, const struct tc_pl
     f.hint = "one of them has a factor too many, or one too few";
     f.details = operands(s, op);
     f.drawing = tc_story_draw(s, judged, op, TC_NO_OP);
-    f.text = keep(s, &text);
+    f.text = tc_plan_keep(s->verdict, &text);
     return f;
 }
 
@@ -332,7 +324,7 @@ struct tc_plan_finding tc_story_tell_left_out(struct tc_story *s,
     f.hint = "no gradient goes this way: something is detached, or autograd knows nothing of it";
     f.details = operands(s, op);
     f.drawing = tc_story_draw(s, judged, op, TC_NO_OP);
-    f.text = keep(s, &text);
+    f.text = tc_plan_keep(s->verdict, &text);
     return f;
 }
 
@@ -370,7 +362,7 @@ struct tc_plan_finding tc_story_tell_departure(struct tc_story *s,
                        f.op, axes.text);
         add_op(&text, &s->program->ops.items[tc_story_origin(s, partial, r)]);
         f.kind = "missing-reduction";
-        f.axis = keep(s, &axes);
+        f.axis = tc_plan_keep(s->verdict, &axes);
         f.hint = "sum it over these ranks before it is used";
     } else if (!is_on_all_ranks(s, op)) {
         tc_strbuf_addf(&text, " departs at %s, which rank %u runs and not all others do", f.op,
@@ -385,6 +377,6 @@ struct tc_plan_finding tc_story_tell_departure(struct tc_story *s,
     }
     f.details = operands(s, op);
     f.drawing = tc_story_draw(s, judged, op, partial);
-    f.text = keep(s, &text);
+    f.text = tc_plan_keep(s->verdict, &text);
     return f;
 }

@@ -82,6 +82,8 @@ struct tc_verify_config {
     void *context;
 };
 
+/* The text in the memory of the verdict, "" if nothing was added to it; the buffer is released. */
+const char *tc_plan_keep(struct tc_plan_verdict *v, struct tc_strbuf *text);
 /* "gradient of a.weight", "a.weight after the step", "loss" */
 void tc_plan_describe_result(const struct tc_plan_set *single, tc_sym name, struct tc_strbuf *out);
 /* "0-7, 12" */
