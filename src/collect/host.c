@@ -120,7 +120,7 @@ static char *next_line(char **text)
     return end ? line : NULL;
 }
 
-static enum tc_status ask(struct tc_python *python, struct tc_error *err)
+static enum tc_status ask_interpreter(struct tc_python *python, struct tc_error *err)
 {
     struct tc_strbuf answer = TC_STRBUF_INIT;
     char *rest, *version, *program, *library;
@@ -246,7 +246,7 @@ enum tc_status tc_python_find(const char *wanted, struct tc_python *out, struct 
     enum tc_status status;
 
     *out = (struct tc_python){.program = choose(wanted)};
-    status = ask(out, err);
+    status = ask_interpreter(out, err);
     if (status == TC_OK)
         status = find_agent(out, err);
     if (status != TC_OK)

@@ -19,7 +19,7 @@
  * A newline ends a setting; in a value, which may come from a file of others, it is escaped. No
  * JSON: to read that, the agent would import a module into the user's process.
  */
-static void add(struct tc_strbuf *out, const char *key, const char *value)
+static void add_setting(struct tc_strbuf *out, const char *key, const char *value)
 {
     tc_strbuf_addf(out, "%s=", key);
     for (const char *p = value; *p; p++) {
@@ -40,7 +40,7 @@ static void add_number(struct tc_strbuf *out, const char *key, uint64_t value)
 static void add_many(struct tc_strbuf *out, const char *key, const char *const *values, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        add(out, key, values[i]);
+        add_setting(out, key, values[i]);
 }
 
 static enum tc_status add_selection(const struct tc_collect_config *config, struct tc_strbuf *out,
@@ -52,19 +52,19 @@ static enum tc_status add_selection(const struct tc_collect_config *config, stru
     tc_interest_init(&interest);
     status = tc_interest_read(config->invariants, config->n_invariants, &interest, err);
     if (status == TC_OK) {
-        add(out, "mode", "selective");
-        add(out, "variables", interest.variables ? "1" : "0");
-        add(out, "settings", interest.settings ? "1" : "0");
+        add_setting(out, "mode", "selective");
+        add_setting(out, "variables", interest.variables ? "1" : "0");
+        add_setting(out, "settings", interest.settings ? "1" : "0");
         if (config->content == TC_COLLECT_CONTENT_DEFAULT)
-            add(out, "content",
-                interest.full_content ? "full"
-                : interest.content    ? "batches"
-                                      : "off");
+            add_setting(out, "content",
+                        interest.full_content ? "full"
+                        : interest.content    ? "batches"
+                                              : "off");
         tc_strbuf_addf(out, "digest=%016llx\n", (unsigned long long)interest.digest);
         for (size_t i = 0; i < tc_strtab_count(interest.apis); i++)
-            add(out, "api", tc_strtab_text(interest.apis, (tc_sym)i));
+            add_setting(out, "api", tc_strtab_text(interest.apis, (tc_sym)i));
         for (size_t i = 0; i < tc_strtab_count(interest.roles); i++)
-            add(out, "role", tc_strtab_text(interest.roles, (tc_sym)i));
+            add_setting(out, "role", tc_strtab_text(interest.roles, (tc_sym)i));
     }
     tc_interest_release(&interest);
     return status;
@@ -125,18 +125,18 @@ static enum tc_status add_apis_file(const char *path, struct tc_strbuf *out, str
 static void add_flag(struct tc_strbuf *out, const char *key, bool value)
 {
     if (value)
-        add(out, key, "1");
+        add_setting(out, key, "1");
 }
 
 static void add_run(const struct tc_select_run *run, struct tc_strbuf *out)
 {
     if (run->output_dir)
-        add(out, "output_dir", run->output_dir);
-    add(out, "inject", run->inject);
+        add_setting(out, "output_dir", run->output_dir);
+    add_setting(out, "inject", run->inject);
     if (run->board)
-        add(out, "board", run->board);
+        add_setting(out, "board", run->board);
     if (run->job && *run->job)
-        add(out, "job", run->job);
+        add_setting(out, "job", run->job);
     add_number(out, "main_pid", (uint64_t)run->main_pid);
     add_flag(out, "injected", run->is_injected);
 }
@@ -148,15 +148,15 @@ static void add_plan(const struct tc_collect_config *config, const char *dir, st
 
     if (!config->plan)
         return;
-    add(out, "plan", dir);
+    add_setting(out, "plan", dir);
     add_number(out, "plan_world", config->plan_world);
     add_number(out, "plan_step", config->plan_step);
     add_number(out, "plan_jobs", config->plan_jobs);
     if (config->plan_ranks)
-        add(out, "plan_ranks", config->plan_ranks);
+        add_setting(out, "plan_ranks", config->plan_ranks);
     if (config->plan_layout &&
         realpath(config->plan_layout, layout)) /* the job may change its folder */
-        add(out, "plan_layout", layout);
+        add_setting(out, "plan_layout", layout);
     add_flag(out, "verbose", config->verbose);
 }
 
@@ -190,7 +190,7 @@ enum tc_status tc_select_settings(const struct tc_collect_config *config,
     add_number(out, "stack", config->stack_depth);
     add_flag(out, "drop", config->overflow == TC_COLLECT_DROP);
     if (config->argv != TC_COLLECT_ARGV_MASKED)
-        add(out, "argv", config->argv == TC_COLLECT_ARGV_FULL ? "full" : "none");
+        add_setting(out, "argv", config->argv == TC_COLLECT_ARGV_FULL ? "full" : "none");
     add_flag(out, "quiet", config->quiet);
     add_flag(out, "stats", config->stats);
     add_flag(out, "list", config->list_apis);
@@ -201,7 +201,7 @@ enum tc_status tc_select_settings(const struct tc_collect_config *config,
     if (config->apis_file)
         status = add_apis_file(config->apis_file, out, err);
     if (config->content != TC_COLLECT_CONTENT_DEFAULT || !config->n_invariants)
-        add(out, "content", content_word(config->content));
+        add_setting(out, "content", content_word(config->content));
     if (status == TC_OK && config->n_invariants)
         status = add_selection(config, out, err);
     return status;

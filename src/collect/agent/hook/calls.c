@@ -185,7 +185,7 @@ static void push(struct tc_thread *thread, const struct tc_span *span)
 }
 
 /* A function of the script's own is around no call: what it calls is what the script calls. */
-static void enter(struct tc_thread *thread, const struct tc_span *span)
+static void enter_call(struct tc_thread *thread, const struct tc_span *span)
 {
     if (tc_role_has(span->api->role, TC_TRAIT_APART))
         span->api->is_running = true;
@@ -210,7 +210,7 @@ static void open_span(struct tc_thread *thread, struct tc_span *span)
     if (span->is_recorded)
         tc_record_call(thread, span);
     tc_steps_count_call(thread, span->api);
-    enter(thread, span);
+    enter_call(thread, span);
 }
 
 /* Inside of a root, is it a module of no interest? That is all there is to know of it. */

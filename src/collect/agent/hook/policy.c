@@ -64,7 +64,7 @@ static bool add_constants(PyObject *module)
 }
 
 /* The module object must stand in sys.modules before its text runs: the files import each other. */
-static PyObject *load(const struct tc_embedded *file)
+static PyObject *load_module(const struct tc_embedded *file)
 {
     PyObject *module = PyImport_AddModule(file->name); /* borrowed */
     PyObject *dict = module ? PyModule_GetDict(module) : NULL;
@@ -95,7 +95,7 @@ static bool load_all(void)
         return false;
 
     for (const struct tc_embedded *file = tc_embedded; file->name; file++) {
-        module = load(file);
+        module = load_module(file);
         if (!module)
             return false;
     }

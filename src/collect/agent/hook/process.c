@@ -73,7 +73,7 @@ static void put_process_record(const char *record)
 
 /* Also by the sink's thread, which has no other lock: each counter is atomic, all together may be
  * an instant old. */
-static void tell(const struct tc_sink_stats *stats)
+static void tell_board(const struct tc_sink_stats *stats)
 {
     struct tc_board_totals mine = {
         .files = process.was_open,
@@ -103,7 +103,7 @@ bool tc_process_open(const char *path, const char *record)
         .wait_begin = let_go,
         .wait_end = take_again,
         .serve = tc_queue_serve,
-        .report = tell,
+        .report = tell_board,
     };
     struct tc_sink_stats stats;
     struct tc_error err = {0};
@@ -114,7 +114,7 @@ bool tc_process_open(const char *path, const char *record)
     }
     process.was_open = true;
     tc_sink_stats(&stats);
-    tell(&stats); /* from now on the file is known, however the process ends */
+    tell_board(&stats); /* from now on the file is known, however the process ends */
     put_process_record(record);
     return true;
 }
@@ -208,7 +208,7 @@ void tc_process_finish(int exit_status)
         tc_sink_close();
     }
     tc_sink_stats(&stats);
-    tell(&stats);
+    tell_board(&stats);
     tc_progress_stop();
     if (process.config.closing_line)
         print_closing_line();

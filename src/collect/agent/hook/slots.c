@@ -31,7 +31,7 @@ struct redirection {
 
 static struct tc_map by_callable;
 
-static struct redirection *find(PyObject *callable)
+static struct redirection *find_redirection(PyObject *callable)
 {
     uint64_t value;
 
@@ -242,7 +242,7 @@ static bool is_first_of_type(struct redirection *r, PyObject *const *args, size_
     return seen == 0;
 }
 
-static void tell(PyObject *listener, PyObject *const *args, size_t n, PyObject *result)
+static void tell_listener(PyObject *listener, PyObject *const *args, size_t n, PyObject *result)
 {
     PyObject *type, *value, *traceback, *tuple, *said, *hidden;
 
@@ -268,14 +268,14 @@ static PyObject *call_control(struct redirection *r, struct tc_thread *thread, P
     thread->guard++;
     wanted = is_first_of_type(r, args, n);
     if (wanted && r->hook.before)
-        tell(r->hook.before, args, n, NULL);
+        tell_listener(r->hook.before, args, n, NULL);
     thread->guard--;
     thread->muted += r->hook.mute;
     result = call_original(r, callable, args, nargsf, names);
     thread->muted -= r->hook.mute;
     thread->guard++;
     if (wanted && r->hook.after && result)
-        tell(r->hook.after, args, n, result);
+        tell_listener(r->hook.after, args, n, result);
     thread->guard--;
     return result;
 }
@@ -453,7 +453,7 @@ static PyObject *lead(struct redirection *r, PyObject *callable, PyObject *const
 static PyObject *redirected(PyObject *callable, PyObject *const *args, size_t nargsf,
                             PyObject *names)
 {
-    struct redirection *r = find(callable);
+    struct redirection *r = find_redirection(callable);
 
     if (!r) { /* cannot be: only redirected callables lead here */
         PyErr_SetString(PyExc_SystemError, "traincheck: lost redirection");
@@ -466,7 +466,7 @@ static PyObject *redirected(PyObject *callable, PyObject *const *args, size_t na
 static PyObject *redirected_in_sampled(PyObject *callable, PyObject *const *args, size_t nargsf,
                                        PyObject *names)
 {
-    const struct redirection *r = tc_agent.is_skipped ? find(callable) : NULL;
+    const struct redirection *r = tc_agent.is_skipped ? find_redirection(callable) : NULL;
 
     return r ? call_original(r, callable, args, nargsf, names)
              : redirected(callable, args, nargsf, names);
@@ -479,7 +479,7 @@ static vectorcallfunc entrance_of(const struct tc_hook *hook)
     return is_told || !hook->api || hook->api->in_skipped ? redirected : redirected_in_sampled;
 }
 
-static PyObject *enter(void *context, PyObject *const *args, size_t n, PyObject *names)
+static PyObject *enter_from_thunk(void *context, PyObject *const *args, size_t n, PyObject *names)
 {
     const struct redirection *r = context;
 
@@ -505,7 +505,7 @@ static void stop_specialisation(struct redirection *r, PyObject *callable)
     r->def = **def;
     r->def.ml_flags |= METH_COEXIST;
     if (!PyCFunction_CheckExact(callable))
-        r->has_thunk = tc_thunk_install(&r->def, enter, r);
+        r->has_thunk = tc_thunk_install(&r->def, enter_from_thunk, r);
     *def = &r->def;
 }
 
@@ -513,7 +513,8 @@ bool tc_slot_is_redirected(PyObject *callable)
 {
     vectorcallfunc *slot = slot_of(callable);
 
-    return slot ? *slot == redirected || *slot == redirected_in_sampled : find(callable) != NULL;
+    return slot ? *slot == redirected || *slot == redirected_in_sampled
+                : find_redirection(callable) != NULL;
 }
 
 static void replace_hook(struct redirection *r, const struct tc_hook *hook)
@@ -551,7 +552,7 @@ void tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
     struct redirection *r;
 
     if (tc_slot_is_redirected(callable)) {
-        replace_hook(find(callable), hook);
+        replace_hook(find_redirection(callable), hook);
         if (slot)
             *slot = entrance_of(hook);
         return;

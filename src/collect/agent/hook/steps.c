@@ -53,7 +53,7 @@ static struct optimizer *known(int64_t serial)
     return NULL;
 }
 
-static struct optimizer *find(int64_t serial)
+static struct optimizer *find_optimizer(int64_t serial)
 {
     struct optimizer fresh = {.serial = serial, .born = steps.n_steps, .window = -1};
     struct optimizer *o = known(serial);
@@ -299,12 +299,12 @@ void tc_steps_count_call(struct tc_thread *thread, const struct tc_api *api)
 void tc_steps_optimizer_born(int64_t serial)
 {
     if (serial)
-        find(serial);
+        find_optimizer(serial);
 }
 
 void tc_steps_before_step(struct tc_thread *thread, int64_t serial)
 {
-    const struct optimizer *o = find(serial);
+    const struct optimizer *o = find_optimizer(serial);
 
     if (may_cut(thread) && steps.has_step && o->last && o->window == steps.number)
         cut(thread, "step");
@@ -312,7 +312,7 @@ void tc_steps_before_step(struct tc_thread *thread, int64_t serial)
 
 void tc_steps_after_step(const struct tc_thread *thread, int64_t serial)
 {
-    struct optimizer *o = find(serial);
+    struct optimizer *o = find_optimizer(serial);
 
     if (thread->number != 0)
         return;

@@ -40,7 +40,7 @@ static void look_at(struct tc_thread *thread, struct tc_tracked *v, PyObject *te
 }
 
 /* Before that, within a look at several: what it will ask. */
-static void ask(const struct tc_tracked *v, PyObject *tensor, bool verify)
+static void ask_variable(const struct tc_tracked *v, PyObject *tensor, bool verify)
 {
     PyObject *shield;
 
@@ -74,7 +74,7 @@ static void ask_all(enum tc_look look)
         if (look == TC_LOOK_REPLAY)
             tc_seen_distrust_grad(v);
         if (tensor && v->name)
-            ask(v, tensor, is_verified(v, look));
+            ask_variable(v, tensor, is_verified(v, look));
     }
 }
 
@@ -161,7 +161,7 @@ static void ask_param(PyObject *param, size_t group, size_t i, void *context)
     (void)group;
     (void)i;
     if (v && v->name)
-        ask(v, param, look->has_stepped);
+        ask_variable(v, param, look->has_stepped);
 }
 
 static void look_at_param(PyObject *param, size_t group, size_t i, void *context)

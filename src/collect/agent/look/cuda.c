@@ -42,7 +42,7 @@ static struct {
 
 /* ---- the kernel ---- */
 
-static bool load(int device, const char *code)
+static bool load_kernel(int device, const char *code)
 {
     struct tc_entry entry;
     void *module;
@@ -59,7 +59,7 @@ static bool load(int device, const char *code)
 
 static bool load_and_free(int device, char *code)
 {
-    const bool is_loaded = load(device, code);
+    const bool is_loaded = load_kernel(device, code);
 
     tc_free(code);
     return is_loaded;

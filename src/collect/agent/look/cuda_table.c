@@ -149,7 +149,7 @@ static bool view_of(PyObject *tensor, struct tc_dlpack_view *view, struct place 
     return true;
 }
 
-static bool find(PyObject *tensor, struct place *out)
+static bool find_place(PyObject *tensor, struct place *out)
 {
     struct tc_dlpack_view view;
     const struct tc_dtype *dtype;
@@ -234,8 +234,8 @@ static bool is_last(const struct tc_table *table, const struct place *place, tc_
            memcmp(last->stride, p->stride, sizeof(p->stride)) == 0;
 }
 
-static void ask(struct tc_table *table, PyObject *tensor, struct place *place, tc_u32 flag,
-                size_t number)
+static void ask_flag(struct tc_table *table, PyObject *tensor, struct place *place, tc_u32 flag,
+                     size_t number)
 {
     if (!is_last(table, place, flag))
         add_item(table, tensor, &place->item);
@@ -247,7 +247,7 @@ static bool ask_numbers(struct tc_table *table, PyObject *tensor, struct place *
 {
     if (place->item.number == TC_NUMBER_OTHER)
         return false;
-    ask(table, tensor, place, flag, number);
+    ask_flag(table, tensor, place, flag, number);
     return true;
 }
 
@@ -255,7 +255,7 @@ static bool ask_first(struct tc_table *table, PyObject *tensor, struct place *pl
 {
     if (place->item.item_size > 8)
         return false;
-    ask(table, tensor, place, TC_KERNEL_FIRST, number);
+    ask_flag(table, tensor, place, TC_KERNEL_FIRST, number);
     return true;
 }
 
@@ -264,8 +264,8 @@ static bool ask_same(struct tc_table *table, const struct tc_question *question,
 {
     struct place other;
 
-    if (!find(question->other, &other) || other.device != place->device || other.item.n_dims ||
-        other.item.size != place->item.size)
+    if (!find_place(question->other, &other) || other.device != place->device ||
+        other.item.n_dims || other.item.size != place->item.size)
         return false;
     place->item.other = other.item.data;
     add_item(table, question->tensor, &place->item);
@@ -284,7 +284,7 @@ static bool ask_summary(struct tc_table *table, PyObject *tensor, struct place *
 {
     if (place->item.item_size > 8 || !may_be_counted(place))
         return false;
-    ask(table, tensor, place, TC_KERNEL_SUMMARY, number);
+    ask_flag(table, tensor, place, TC_KERNEL_SUMMARY, number);
     table->items.items[table->items.n - 1].n_columns =
         place->n_dims > 1 ? (tc_u32)place->n_columns : 0;
     return true;
@@ -330,15 +330,15 @@ bool tc_table_add(struct tc_table *tables, const struct tc_question *question, s
     struct place place;
     struct tc_table *table;
 
-    if (!find(tensor, &place) || !tc_cuda_has_kernel(place.device))
+    if (!find_place(tensor, &place) || !tc_cuda_has_kernel(place.device))
         return false;
     table = &tables[place.device];
     switch (question->what) {
     case TC_WHAT_DIGEST:
-        ask(table, tensor, &place, TC_KERNEL_DIGEST, number);
+        ask_flag(table, tensor, &place, TC_KERNEL_DIGEST, number);
         return true;
     case TC_WHAT_BYTES:
-        ask(table, tensor, &place, TC_KERNEL_BYTES, number);
+        ask_flag(table, tensor, &place, TC_KERNEL_BYTES, number);
         return true;
     case TC_WHAT_MAGNITUDE:
         return ask_numbers(table, tensor, &place, TC_KERNEL_MAGNITUDE, number);

@@ -46,7 +46,7 @@ void tc_lanes_add(struct tc_lanes *lanes, const void *stripes, size_t n, const u
     }
 }
 
-static void add(struct tc_lanes *lanes, const void *stripes, size_t n, size_t first)
+static void add_stripes(struct tc_lanes *lanes, const void *stripes, size_t n, size_t first)
 {
 #if TC_WIDE
     if (tc_has_wide_registers()) {
@@ -73,10 +73,10 @@ static uint64_t sum_of_rest(const unsigned char *data, size_t size, uint64_t chu
     size_t n = size / STRIPE_SIZE;
     unsigned char last[STRIPE_SIZE] = {0};
 
-    add(&lanes, data, n, 0);
+    add_stripes(&lanes, data, n, 0);
     if (size % STRIPE_SIZE) {
         memcpy(last, data + n * STRIPE_SIZE, size % STRIPE_SIZE);
-        add(&lanes, last, 1, n++);
+        add_stripes(&lanes, last, 1, n++);
     }
     for (size_t lane = 0; lane < TC_LANES; lane++)
         lanes.products[lane] += zeros[n][lane];
@@ -92,7 +92,7 @@ uint64_t tc_lanes_sum(const void *data, size_t size)
     for (; size >= TC_CHUNK_SIZE; size -= TC_CHUNK_SIZE, at += TC_CHUNK_SIZE) {
         struct tc_lanes lanes = {{0}, {0}};
 
-        add(&lanes, at, TC_STRIPES, 0);
+        add_stripes(&lanes, at, TC_STRIPES, 0);
         sum += place_all(&lanes, chunk++);
     }
     return size ? sum + sum_of_rest(at, size, chunk) : sum;

@@ -203,7 +203,7 @@ void tc_look_end(void)
     look.is_open = false;
 }
 
-static const struct asked *find(PyObject *tensor)
+static const struct asked *find_asked(PyObject *tensor)
 {
     uint64_t i;
 
@@ -278,7 +278,7 @@ bool tc_figure_number(const struct tc_figure *figure, double *out)
 
 static const struct tc_piece *answer_to(PyObject *tensor, unsigned asked)
 {
-    const struct asked *a = find(tensor);
+    const struct asked *a = find_asked(tensor);
     const int64_t question = !a                          ? -1
                              : asked == TC_ASK_DIGEST    ? a->digest
                              : asked == TC_ASK_MAGNITUDE ? a->magnitude

@@ -68,7 +68,7 @@ static void add_kind(struct tc_strbuf *out, PyObject *value)
 /* ---- names of operands within others ---- */
 
 /* Append a part of the name; returns what to give to leave. */
-static size_t enter(struct encoder *e, const char *part, size_t size)
+static size_t enter_part(struct encoder *e, const char *part, size_t size)
 {
     size_t before = e->n_name;
 
@@ -90,7 +90,7 @@ static size_t enter_item(struct encoder *e, Py_ssize_t i)
 
     if (e->n_name == SIZE_MAX)
         return SIZE_MAX;
-    return enter(e, part, (size_t)snprintf(part, sizeof(part), "[%d]", (int)i));
+    return enter_part(e, part, (size_t)snprintf(part, sizeof(part), "[%d]", (int)i));
 }
 
 static size_t enter_member(struct encoder *e, PyObject *key)
@@ -103,7 +103,7 @@ static size_t enter_member(struct encoder *e, PyObject *key)
     text = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
     if (!text)
         PyErr_Clear();
-    return enter(e, part, (size_t)snprintf(part, sizeof(part), ".%.80s", text ? text : "?"));
+    return enter_part(e, part, (size_t)snprintf(part, sizeof(part), ".%.80s", text ? text : "?"));
 }
 
 static void leave(struct encoder *e, size_t before)
@@ -125,7 +125,7 @@ static void start(struct encoder *e, struct tc_strbuf *out, const char *name,
     if (!name || !asked || !asked->operands)
         return;
     e->n_name = 0;
-    enter(e, name, strlen(name));
+    enter_part(e, name, strlen(name));
 }
 
 /* ---- values ---- */

@@ -60,7 +60,8 @@ static bool take(PyObject *tensor, struct found_inf *f)
     return false;
 }
 
-static void ask(const struct found_inf *f, PyObject *numbers, const bool *is_asked, Py_ssize_t n)
+static void ask_devices(const struct found_inf *f, PyObject *numbers, const bool *is_asked,
+                        Py_ssize_t n)
 {
     struct found_inf *told = tc_malloc(sizeof(*told));
 
@@ -72,7 +73,7 @@ static void ask(const struct found_inf *f, PyObject *numbers, const bool *is_ask
     tc_line_close();
 }
 
-static void add(struct tc_strbuf *out, PyObject *numbers)
+static void add_numbers(struct tc_strbuf *out, PyObject *numbers)
 {
     struct found_inf f = {.is_known = true};
     bool is_asked[64], any_asked = false;
@@ -83,7 +84,7 @@ static void add(struct tc_strbuf *out, PyObject *numbers)
     for (Py_ssize_t i = 0; i < n; i++)
         any_asked |= is_asked[i] = take(PyList_GET_ITEM(numbers, i), &f);
     if (f.is_known && any_asked)
-        ask(&f, numbers, is_asked, n);
+        ask_devices(&f, numbers, is_asked, n);
     else if (f.is_known)
         add_member(out, f.any);
 }
@@ -96,7 +97,7 @@ void tc_found_inf_add(struct tc_strbuf *out, const struct tc_span *span)
         return;
     numbers = tc_policy_call("found_inf", "(OO)", span->receiver, optimizer);
     if (numbers && PyList_Check(numbers))
-        add(out, numbers);
+        add_numbers(out, numbers);
     Py_XDECREF(numbers);
     PyErr_Clear();
 }

@@ -44,7 +44,7 @@ static PyObject *globals_of(PyFrameObject *frame)
 }
 
 /* Ask the policy once for each file name object; it is kept, so that its address stays its own. */
-static uint64_t ask(PyObject *name, PyFrameObject *frame)
+static uint64_t ask_whose_file(PyObject *name, PyFrameObject *frame)
 {
     PyObject *scope = globals_of(frame);
     PyObject *place = tc_policy_call("place_of_file", "(OO)", name, scope);
@@ -68,7 +68,7 @@ static const struct file *file_of(const PyCodeObject *code, PyFrameObject *frame
     uint64_t index;
 
     if (!tc_map_get(&by_name, (uint64_t)(uintptr_t)code->co_filename, &index))
-        index = ask(code->co_filename, frame);
+        index = ask_whose_file(code->co_filename, frame);
     return &files.items[index];
 }
 

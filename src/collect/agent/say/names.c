@@ -12,7 +12,7 @@
 
 static struct tc_map known; /* serial → a name or None, kept for ever: a script has few */
 
-static PyObject *ask(PyObject *object, int64_t serial, bool is_tensor)
+static PyObject *ask_name(PyObject *object, int64_t serial, bool is_tensor)
 {
     PyObject *name = tc_policy_call("name_of_operand", "(Oi)", object, is_tensor);
 
@@ -32,7 +32,7 @@ void tc_names_add(struct tc_strbuf *out, PyObject *object, int64_t serial, bool 
         return;
     name = tc_map_get(&known, (uint64_t)serial, &pointer)
                ? Py_NewRef((PyObject *)(uintptr_t)pointer)
-               : ask(object, serial, is_tensor);
+               : ask_name(object, serial, is_tensor);
     if (name && name != Py_False) {
         tc_strbuf_adds(out, ",\"name\":");
         tc_encode_scalar(out, name);

@@ -92,7 +92,7 @@ static bool is_of(const struct tc_number_seen *seen, PyObject *key)
     return seen->key == key || PyUnicode_Compare(seen->key, key) == 0;
 }
 
-static struct tc_number_seen *find(struct tc_numbers *numbers, PyObject *key)
+static struct tc_number_seen *find_number(struct tc_numbers *numbers, PyObject *key)
 {
     struct tc_number_seen fresh = {0};
 
@@ -116,7 +116,7 @@ static struct tc_number_seen *find(struct tc_numbers *numbers, PyObject *key)
 void tc_numbers_take(struct tc_numbers *numbers, PyObject *key, PyObject *value,
                      struct tc_questions *questions, struct tc_number_news *news)
 {
-    struct tc_number_seen *seen = PyUnicode_CheckExact(key) ? find(numbers, key) : NULL;
+    struct tc_number_seen *seen = PyUnicode_CheckExact(key) ? find_number(numbers, key) : NULL;
     const int64_t version = seen ? version_of(value) : 0;
     struct tc_strbuf text = TC_STRBUF_INIT;
     struct tc_number_said fresh = {0};

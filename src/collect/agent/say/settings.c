@@ -119,7 +119,7 @@ static void forget_dead(void)
     owners.n = n;
 }
 
-static struct owner *find(const PyObject *object)
+static struct owner *find_owner(const PyObject *object)
 {
     for (size_t i = 0; i < owners.n; i++)
         if (tc_ref_get(owners.items[i].ref) == object)
@@ -157,7 +157,7 @@ static struct owner *find_sharing(PyObject *optimizer)
 
 static struct owner *owner_of(PyObject *optimizer)
 {
-    struct owner *o = find(optimizer);
+    struct owner *o = find_owner(optimizer);
 
     return o ? o : find_sharing(optimizer);
 }
@@ -180,7 +180,7 @@ void tc_settings_meet_optimizer(PyObject *optimizer, bool is_at_work)
 
 void tc_settings_meet_scaler(PyObject *scaler)
 {
-    if (!is_looking() || find(scaler))
+    if (!is_looking() || find_owner(scaler))
         return;
     forget_dead();
     add_owner(scaler, true, false);
@@ -283,7 +283,7 @@ static void free_news(struct tc_deferred *self)
 }
 
 /* Takes the news over. */
-static void put(struct tc_thread *thread, struct group_news *news)
+static void put_news(struct tc_thread *thread, struct group_news *news)
 {
     size_t step_at;
 
@@ -319,7 +319,7 @@ static void finish(struct settings_look *look)
 
         if (look->questions.all.n)
             tc_numbers_place(numbers_of(news->serial), &look->questions, &news->numbers);
-        put(look->thread, news);
+        put_news(look->thread, news);
     }
     tc_questions_clear(&look->questions);
     tc_questions_release(&look->questions);

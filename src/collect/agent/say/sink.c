@@ -392,7 +392,7 @@ static void add_lost(void)
 }
 
 /* Called with the lock held. */
-static void put(const char *line, size_t size, size_t step_at)
+static void put_line(const char *line, size_t size, size_t step_at)
 {
     add_lost();
     if (sink.held)
@@ -413,7 +413,7 @@ void tc_sink_put(const char *line, size_t size, size_t step_at)
     if (sink.failed || !make_room(size))
         count_lost(line, step_at);
     else
-        put(line, size, step_at);
+        put_line(line, size, step_at);
     pthread_mutex_unlock(&sink.lock);
 }
 
@@ -423,7 +423,7 @@ void tc_sink_put_last(const char *line, size_t size)
         return;
     pthread_mutex_lock(&sink.lock);
     if (!sink.failed)
-        put(line, size, 0);
+        put_line(line, size, 0);
     pthread_mutex_unlock(&sink.lock);
 }
 
@@ -435,7 +435,7 @@ void tc_sink_put_late(const char *line, size_t size, size_t step_at)
     if (sink.failed || (is_full(size) && drops()))
         count_lost(line, step_at);
     else
-        put(line, size, step_at);
+        put_line(line, size, step_at);
     pthread_mutex_unlock(&sink.lock);
 }
 

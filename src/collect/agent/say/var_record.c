@@ -241,7 +241,7 @@ static void free_late(struct tc_deferred *self)
     tc_free(self);
 }
 
-static char *keep(char **at, const char *text, size_t size)
+static char *keep_text(char **at, const char *text, size_t size)
 {
     char *kept = *at;
 
@@ -272,9 +272,9 @@ static void tell_later(struct tc_told *told, const struct tc_news *news,
     l->told = told;
     l->news = *news;
     l->telling = *telling;
-    l->telling.begin = keep(&at, telling->begin, telling->begin_size);
-    l->telling.rest = keep(&at, telling->rest, telling->rest_size);
-    l->telling.extra = extra_size ? keep(&at, telling->extra, extra_size) : NULL;
+    l->telling.begin = keep_text(&at, telling->begin, telling->begin_size);
+    l->telling.rest = keep_text(&at, telling->rest, telling->rest_size);
+    l->telling.extra = extra_size ? keep_text(&at, telling->extra, extra_size) : NULL;
     add_piece(l, &news->digest);
     add_piece(l, &news->grad);
     add_piece(l, &news->own);

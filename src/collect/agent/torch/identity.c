@@ -52,7 +52,7 @@ static void drop_dead(void)
     sweep_at = 2 * n > MIN_SWEPT ? 2 * n : MIN_SWEPT;
 }
 
-static uint64_t add(PyObject *object)
+static uint64_t add_known(PyObject *object)
 {
     struct known fresh = {0};
 
@@ -64,14 +64,14 @@ static uint64_t add(PyObject *object)
 }
 
 /* The entry of the object; serial 0 if it is new. NULL if it takes no weak references. */
-static struct known *find(PyObject *object)
+static struct known *find_known(PyObject *object)
 {
     struct known *k;
     PyObject *ref;
     uint64_t i;
 
     if (!tc_map_get(&by_address, (uint64_t)(uintptr_t)object, &i))
-        i = add(object);
+        i = add_known(object);
     k = &known.items[i];
     if (k->ref && tc_ref_get(k->ref) == object)
         return k;
@@ -96,7 +96,7 @@ static bool takes_refs(PyObject *object)
 
 int64_t tc_identity(PyObject *object)
 {
-    struct known *k = takes_refs(object) ? find(object) : NULL;
+    struct known *k = takes_refs(object) ? find_known(object) : NULL;
 
     if (!k)
         return 0;
@@ -116,14 +116,14 @@ static uint64_t *piece_of(PyObject *tensor)
 
     storage = tc_tensor_storage(tensor, &key);
     if (storage && takes_refs(storage))
-        k = find(storage);
+        k = find_known(storage);
     Py_XDECREF(storage);
     return k ? tc_map_at(&k->pieces, key, &is_new) : NULL;
 }
 
 int64_t tc_identity_tensor(PyObject *tensor)
 {
-    struct known *k = find(tensor);
+    struct known *k = find_known(tensor);
     int64_t serial = k ? k->serial : 0;
     PyObject *shield;
     uint64_t *piece;
@@ -136,7 +136,7 @@ int64_t tc_identity_tensor(PyObject *tensor)
     if (piece && !*piece)
         *piece = (uint64_t)++last_serial;
     serial = piece ? (int64_t)*piece : ++last_serial;
-    k = find(tensor); /* piece_of may have moved it */
+    k = find_known(tensor); /* piece_of may have moved it */
     if (k)
         k->serial = serial;
     return serial;
@@ -171,7 +171,7 @@ int64_t tc_identity_forget(PyObject *object)
 
 void tc_identity_restore(PyObject *object, int64_t serial)
 {
-    struct known *k = serial ? find(object) : NULL;
+    struct known *k = serial ? find_known(object) : NULL;
 
     if (k)
         k->serial = serial;

@@ -292,7 +292,7 @@ void tc_tensor_unshield(PyObject *shield)
     PyErr_Restore(type, value, traceback);
 }
 
-static bool ask(PyObject *function, bool fallback)
+static bool ask_builtin(PyObject *function, bool fallback)
 {
     PyObject *answer = function ? PyObject_CallNoArgs(function) : NULL;
 
@@ -304,16 +304,16 @@ static bool ask(PyObject *function, bool fallback)
 
 bool tc_grad_enabled(void)
 {
-    return ask(torch.is_grad_enabled, true);
+    return ask_builtin(torch.is_grad_enabled, true);
 }
 
 bool tc_inference_enabled(void)
 {
-    return ask(torch.is_inference_mode_enabled, false);
+    return ask_builtin(torch.is_inference_mode_enabled, false);
 }
 
 /* Where torch cannot say it cheaply, the policy is asked each time. */
 bool tc_autocast_any(void)
 {
-    return ask(torch.is_any_autocast, torch.tensor != NULL);
+    return ask_builtin(torch.is_any_autocast, torch.tensor != NULL);
 }
