@@ -65,7 +65,7 @@ static struct tc_moment moment_of(const struct tc_breach *breach, const struct t
                               .example = breach->n};
 }
 
-static struct tc_place place_of(const struct tc_breach *breach)
+static struct tc_place place_of_breach(const struct tc_breach *breach)
 {
     struct tc_place place;
 
@@ -328,7 +328,7 @@ struct tc_violation *tc_violation_new(struct tc_arena *arena, struct tc_strtab *
                                       const struct tc_breach *breach)
 {
     struct tc_violation *v = tc_arena_zalloc(arena, sizeof(*v));
-    const struct tc_place place = place_of(breach);
+    const struct tc_place place = place_of_breach(breach);
 
     v->arena = arena;
     v->invariant = invariant;
@@ -346,7 +346,7 @@ struct tc_violation *tc_violation_new(struct tc_arena *arena, struct tc_strtab *
 void tc_violation_repeat(struct tc_violation *v, struct tc_strtab *symbols,
                          const struct tc_breach *breach)
 {
-    const struct tc_place place = place_of(breach);
+    const struct tc_place place = place_of_breach(breach);
     const struct tc_moment moment = moment_of(breach, &place);
 
     v->count += tc_example_times(breach->example);

@@ -93,7 +93,7 @@ static void drop(struct tc_import_contexts *contexts, size_t i)
     memmove(&items[i], &items[i + 1], (--contexts->managers.n - i) * sizeof(*items));
 }
 
-static struct tc_import_manager *find(struct tc_import_contexts *contexts, int64_t object)
+static struct tc_import_manager *find_manager(struct tc_import_contexts *contexts, int64_t object)
 {
     for (size_t i = contexts->managers.n; i-- > 0;)
         if (contexts->managers.items[i].object == object)
@@ -136,7 +136,7 @@ void tc_import_contexts_follow(struct tc_import_contexts *contexts,
         !split(tc_value_str(tc_value_get(line->object, "function")), &cls, &method) ||
         !mode_of(cls, &mode))
         return;
-    struct tc_import_manager *manager = find(contexts, object);
+    struct tc_import_manager *manager = find_manager(contexts, object);
     if (is_pre && tc_str_is(method, "__init__")) {
         build(contexts, apis, line, object, mode);
     } else if (tc_str_is(line->type, "function_call (post)") && tc_str_is(method, "__enter__")) {

@@ -62,8 +62,8 @@ void tc_conversion_free(struct tc_conversion *c)
     tc_free(c);
 }
 
-static struct tc_record *add(struct tc_conversion *c, enum tc_record_type type,
-                             const struct tc_python_line *line)
+static struct tc_record *add_record(struct tc_conversion *c, enum tc_record_type type,
+                                    const struct tc_python_line *line)
 {
     struct tc_record record = tc_record_blank;
 
@@ -99,7 +99,7 @@ static struct tc_str str_or_absent(const char *text)
 
 static void cut_window(struct tc_conversion *c, const struct tc_python_line *line)
 {
-    struct tc_record *record = add(c, TC_RECORD_STEP, line);
+    struct tc_record *record = add_record(c, TC_RECORD_STEP, line);
 
     record->step = c->step_to_cut;
     record->stage = str_or_absent(c->stage);
@@ -136,7 +136,7 @@ static void declare(struct tc_conversion *c, const struct tc_python_line *line,
     tc_map_at(&c->declared, tc_hash64(api->fn.text, api->fn.size, 0), &is_new);
     if (!is_new)
         return;
-    struct tc_record *record = add(c, TC_RECORD_API, line);
+    struct tc_record *record = add_record(c, TC_RECORD_API, line);
     record->fn = api->fn;
     record->role = api->role;
     record->object = NULL;
@@ -217,10 +217,10 @@ static void on_pre(struct tc_conversion *c, const struct tc_python_line *line, c
         tc_notes_add(c->notes, "duplicate-call", file, line->number,
                      "a func_call_id has two pre records");
     if (!call || call->id == TC_NONE) {
-        add(c, TC_RECORD_UNKNOWN, line);
+        add_record(c, TC_RECORD_UNKNOWN, line);
     } else {
         declare(c, line, &api);
-        struct tc_record *record = add(c, TC_RECORD_CALL, line);
+        struct tc_record *record = add_record(c, TC_RECORD_CALL, line);
         record->id = call->id;
         record->parent = call->parent;
         record->th = call->thread;
@@ -238,10 +238,10 @@ static void on_post(struct tc_conversion *c, const struct tc_python_line *line, 
         tc_notes_add(c->notes, "unmatched-return", file, line->number,
                      "a func_call_id ends but is not open");
     if (call.id == TC_NONE) {
-        add(c, TC_RECORD_UNKNOWN, line);
+        add_record(c, TC_RECORD_UNKNOWN, line);
         return;
     }
-    struct tc_record *record = add(c, raised ? TC_RECORD_RAISE : TC_RECORD_RETURN, line);
+    struct tc_record *record = add_record(c, raised ? TC_RECORD_RAISE : TC_RECORD_RETURN, line);
     record->id = call.id;
     if (raised) {
         record->exc = tc_value_str(tc_value_get(line->object, "exception"));
@@ -253,7 +253,7 @@ static void on_post(struct tc_conversion *c, const struct tc_python_line *line, 
 
 static void on_state(struct tc_conversion *c, const struct tc_python_line *line)
 {
-    struct tc_record *record = add(c, TC_RECORD_VAR, line);
+    struct tc_record *record = add_record(c, TC_RECORD_VAR, line);
 
     record->step = c->step == TC_NONE ? -1 : c->step;
     record->stage = str_or_absent(stage_of(c, line));

@@ -70,7 +70,7 @@ struct maker {
     int64_t serial;
 };
 
-static void add(struct maker *m, struct tc_str key, struct tc_value value)
+static void add_if_changed(struct maker *m, struct tc_str key, struct tc_value value)
 {
     uint64_t id = tc_hash64(key.text, key.size, (uint64_t)m->serial);
     uint64_t hash = hash_of(&value, 1);
@@ -85,16 +85,16 @@ static void add(struct maker *m, struct tc_str key, struct tc_value value)
 static void add_attribute(struct maker *m, struct tc_arena *arena, const struct tc_member *attr)
 {
     if (tc_str_is(attr->key, "data"))
-        add(m, attr->key, digest(arena, &attr->value));
+        add_if_changed(m, attr->key, digest(arena, &attr->value));
     else if (tc_str_is(attr->key, "grad"))
-        add(m, attr->key, grad_class(&attr->value));
+        add_if_changed(m, attr->key, grad_class(&attr->value));
     else if (tc_str_is(attr->key, "dtype"))
-        add(m, attr->key, tc_python_dtype(&attr->value));
+        add_if_changed(m, attr->key, tc_python_dtype(&attr->value));
     else if (tc_str_is(attr->key, "shape") || tc_str_is(attr->key, "requires_grad") ||
              tc_str_is(attr->key, "is_leaf"))
-        add(m, attr->key, attr->value);
+        add_if_changed(m, attr->key, attr->value);
     else if (!is_plain(attr->key))
-        add(m, attr->key, attr->value);
+        add_if_changed(m, attr->key, attr->value);
 }
 
 static struct tc_str last_part(struct tc_str name)

@@ -41,7 +41,7 @@ void tc_cases_release(struct tc_cases *cases)
     tc_vec_release(cases);
 }
 
-static struct tc_case *find(const struct tc_cases *cases, tc_sym situation)
+static struct tc_case *find_case(const struct tc_cases *cases, tc_sym situation)
 {
     for (size_t i = 0; i < cases->n; i++)
         if (cases->items[i].situation == situation)
@@ -70,7 +70,7 @@ void tc_cases_add(struct tc_cases *cases, const struct tc_evidence *evidence,
                   const struct tc_row *row, const struct tc_hides *hides)
 {
     tc_sym situation = visible(evidence, row, hides);
-    struct tc_case *c = find(cases, situation);
+    struct tc_case *c = find_case(cases, situation);
 
     cases->count += row->count;
     if (!c) {
@@ -88,7 +88,7 @@ void tc_cases_remove_all(struct tc_cases *cases, const struct tc_cases *others)
     size_t kept = 0;
 
     for (size_t i = 0; i < cases->n; i++) {
-        if (find(others, cases->items[i].situation))
+        if (find_case(others, cases->items[i].situation))
             release_case(&cases->items[i]);
         else
             cases->items[kept++] = cases->items[i];

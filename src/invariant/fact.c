@@ -42,7 +42,7 @@ static struct word word_of(const struct tc_json *node)
 }
 
 /* n if it is none of them. */
-static uint32_t find(const char *const *texts, uint32_t n, struct word word)
+static uint32_t find_text(const char *const *texts, uint32_t n, struct word word)
 {
     uint32_t i = 0;
 
@@ -161,11 +161,11 @@ static bool split(const char *text, size_t size, struct word *words)
 static bool read_words(struct tc_fact *fact, struct tc_strtab *symbols, const struct word *words)
 {
     *fact = (struct tc_fact){.subject = tc_subject_of(TC_N_SUBJECTS), .value = TC_NO_SYM};
-    fact->subject.kind = find(kinds, TC_N_SUBJECTS, words[0]);
+    fact->subject.kind = find_text(kinds, TC_N_SUBJECTS, words[0]);
     for (unsigned i = 0; i < TC_FACT_FIELDS; i++)
         fact->subject.fields[i] = intern(symbols, words[1 + i]);
     fact->path = intern(symbols, words[1 + TC_FACT_FIELDS]);
-    fact->attribute = find(attributes, TC_N_ATTRIBUTES, words[2 + TC_FACT_FIELDS]);
+    fact->attribute = find_text(attributes, TC_N_ATTRIBUTES, words[2 + TC_FACT_FIELDS]);
     return is_whole(fact);
 }
 
@@ -222,8 +222,9 @@ bool tc_fact_read(struct tc_fact *fact, struct tc_strtab *symbols, const struct 
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     *fact = (struct tc_fact){.subject = tc_subject_of(TC_N_SUBJECTS)};
-    fact->subject.kind = find(kinds, TC_N_SUBJECTS, word_of(tc_json_get(subject, "subject")));
-    fact->attribute = find(attributes, TC_N_ATTRIBUTES, word_of(tc_json_get(claim, "attribute")));
+    fact->subject.kind = find_text(kinds, TC_N_SUBJECTS, word_of(tc_json_get(subject, "subject")));
+    fact->attribute =
+        find_text(attributes, TC_N_ATTRIBUTES, word_of(tc_json_get(claim, "attribute")));
     for (unsigned i = 0; i < TC_FACT_FIELDS; i++)
         fact->subject.fields[i] = intern(symbols, word_of(tc_json_get(subject, fields[i])));
     if (!value || !is_whole(fact))

@@ -201,7 +201,7 @@ struct successors {
     struct tc_map parents; /* host and pid -> the process */
 };
 
-static uint64_t place_of(const struct tc_process *process, int64_t pid)
+static uint64_t key_of_process(const struct tc_process *process, int64_t pid)
 {
     return tc_hash64(process->host.text, process->host.size, (uint64_t)pid);
 }
@@ -213,7 +213,7 @@ static void add_successor(struct successors *s, const struct tc_process *process
 
     if (process->is_worker)
         return;
-    parent = tc_map_at(&s->parents, place_of(process, process->pid), &is_new);
+    parent = tc_map_at(&s->parents, key_of_process(process, process->pid), &is_new);
     if (is_new)
         *parent = (uintptr_t)process;
     if (process->rank < 0)
@@ -230,7 +230,7 @@ static bool is_left_behind(const struct successors *s, const struct tc_process *
     uint64_t found;
 
     if (process->is_worker) {
-        if (!tc_map_get(&s->parents, place_of(process, process->parent_pid), &found))
+        if (!tc_map_get(&s->parents, key_of_process(process, process->parent_pid), &found))
             return false;
         process = (const struct tc_process *)(uintptr_t)found;
     }

@@ -128,7 +128,7 @@ static enum tc_status read_lines(struct tc_state *state, const struct tc_strbuf 
     return TC_OK;
 }
 
-static enum tc_status load(struct tc_state *state, const char *trace, struct tc_error *err)
+static enum tc_status load_lines(struct tc_state *state, const char *trace, struct tc_error *err)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
     size_t size = 0;
@@ -188,7 +188,7 @@ enum tc_status tc_state_open(const char *path, const char *trace, struct tc_stat
     if (status == TC_OK)
         status = tc_fs_lock(path, &state->lock, err);
     if (status == TC_OK)
-        status = load(state, name, err);
+        status = load_lines(state, name, err);
     tc_free(name);
     if (status == TC_OK)
         *out = state;

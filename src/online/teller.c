@@ -63,8 +63,8 @@ static void hand_out(const struct tc_teller *teller, const struct tc_violation *
 }
 
 /* It is remembered last: a checker that is killed meanwhile rather tells it again than never. */
-static enum tc_status tell(const struct tc_teller *teller, const struct tc_violation *violation,
-                           struct tc_error *err)
+static enum tc_status tell_violation(const struct tc_teller *teller,
+                                     const struct tc_violation *violation, struct tc_error *err)
 {
     const char *id = violation->invariant->id;
 
@@ -85,7 +85,7 @@ enum tc_status tc_teller_tell(struct tc_teller *teller, struct tc_error *err)
     if (teller->found.n > 1)
         qsort(teller->found.items, teller->found.n, sizeof(*teller->found.items), compare_found);
     for (size_t i = 0; i < teller->found.n; i++) {
-        status = tell(teller, teller->found.items[i], first ? NULL : err);
+        status = tell_violation(teller, teller->found.items[i], first ? NULL : err);
         first = first ? first : status;
     }
     teller->found.n = 0;

@@ -135,7 +135,7 @@ static void tell_related(struct tc_story *s, const struct tc_plan_judged *judged
         tc_vec_push(&s->verdict->findings, f);
 }
 
-static void tell(struct tc_story *s, size_t i, uint32_t writer)
+static void tell_result(struct tc_story *s, size_t i, uint32_t writer)
 {
     const struct tc_plan_result *result = &s->rank->results.items[i];
     const struct tc_plan_judged *judged = NULL;
@@ -258,7 +258,7 @@ static enum tc_status explain_family(struct tc_story *s, const struct tc_verify_
     if (!status)
         tell_sent(s);
     for (size_t i = 0; i < shown && !status && s->verdict->findings.n < MAX_FINDINGS; i++)
-        tell(s, list[i].result, list[i].writer);
+        tell_result(s, list[i].result, list[i].writer);
     return status;
 }
 

@@ -81,7 +81,7 @@ static void find_axes(struct tc_story *s, uint64_t family)
 }
 
 /* Its place by its indices in the groups of the axes. */
-static uint32_t place_of(const struct tc_story *s, const struct tc_plan_rank *rank)
+static uint32_t place_in_grid(const struct tc_story *s, const struct tc_plan_rank *rank)
 {
     uint32_t place = 0;
 
@@ -108,7 +108,7 @@ static bool place_ranks(struct tc_story *s, uint64_t family)
     s->place = tc_arena_alloc(&s->arena, s->parallel->world * sizeof(*s->place));
     for (uint32_t r = 0; r < s->parallel->world; r++) {
         const struct tc_plan_rank *rank = &s->parallel->ranks[r];
-        s->place[r] = !is_kin(s, r, family) ? TC_NO_OP : is_flat ? next++ : place_of(s, rank);
+        s->place[r] = !is_kin(s, r, family) ? TC_NO_OP : is_flat ? next++ : place_in_grid(s, rank);
         if (s->grid.n_axes == 0)
             s->place[r] = rank == s->rank ? 0 : TC_NO_OP;
         if (s->place[r] < s->grid.n && !seen[s->place[r]]++)

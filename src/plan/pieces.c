@@ -384,8 +384,8 @@ static void set_found(const struct tc_index *index, const struct tc_grid *grid,
 }
 
 /* In one value, or with `joined` in several. */
-static bool find(struct tc_index *index, const struct tc_block *blocks, uint32_t n,
-                 const char *name, bool joined, struct fit *fit)
+static bool find_blocks(struct tc_index *index, const struct tc_block *blocks, uint32_t n,
+                        const char *name, bool joined, struct fit *fit)
 {
     return joined ? are_joined(index, blocks, n, fit) : find_all(index, blocks, n, name, fit);
 }
@@ -396,13 +396,13 @@ static bool relate(struct tc_index *index, const struct tc_grid *grid,
 {
     struct tc_arena arena = TC_ARENA_INIT;
     struct fit fit;
-    bool is_found = find(index, blocks, grid->n, name, joined, &fit);
+    bool is_found = find_blocks(index, blocks, grid->n, name, joined, &fit);
 
     if (is_found)
         set_found(index, grid, blocks, &fit, -1, found);
     for (unsigned a = 0; a < grid->n_axes && !is_found; a++) {
         const struct tc_block *sums = sum_axis(&arena, grid, blocks, a);
-        is_found = sums && find(index, sums, grid->n / grid->sizes[a], name, joined, &fit);
+        is_found = sums && find_blocks(index, sums, grid->n / grid->sizes[a], name, joined, &fit);
         if (is_found)
             set_found(index, grid, blocks, &fit, (int)a, found);
     }

@@ -67,8 +67,8 @@ static bool is_named(const char *alternatives, size_t size, struct tc_str name)
     return false;
 }
 
-static const struct tc_plan_value *find(const struct raw *raw, const char *alternatives,
-                                        size_t size)
+static const struct tc_plan_value *find_argument(const struct raw *raw, const char *alternatives,
+                                                 size_t size)
 {
     for (uint32_t i = 0; i < raw->n_args; i++)
         if (raw->args[i].value.kind != TC_PLAN_NONE &&
@@ -105,7 +105,7 @@ static void put_args(struct tc_plan_reader *r, const struct raw *raw, struct tc_
 
     while (*p && n < TC_RULE_MAX_ARGS) {
         size_t size = strcspn(p, " ");
-        const struct tc_plan_value *v = find(raw, p, size);
+        const struct tc_plan_value *v = find_argument(raw, p, size);
         if (v)
             args[n] = part_of(v, part, parts);
         n++;

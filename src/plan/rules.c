@@ -16,7 +16,7 @@ static const struct tc_rule *const tables[] = {
 
 #define N_TABLES (sizeof(tables) / sizeof(*tables))
 
-static const struct tc_rule *find(const char *name, size_t size)
+static const struct tc_rule *find_rule(const char *name, size_t size)
 {
     for (size_t t = 0; t < N_TABLES; t++)
         for (const struct tc_rule *rule = tables[t]; rule->name; rule++)
@@ -36,14 +36,14 @@ const struct tc_rule *tc_rule_find(const char *op)
     size_t prefix = strlen(LIST_PREFIX);
     char single[80];
 
-    const struct tc_rule *rule = find(op, size);
+    const struct tc_rule *rule = find_rule(op, size);
     if (!rule && is_in_place)
-        rule = find(op, --size);
+        rule = find_rule(op, --size);
     if (rule || strncmp(op, LIST_PREFIX, prefix) != 0 || size <= prefix || size >= sizeof(single))
         return rule;
     memcpy(single, "aten.", 5);
     memcpy(single + 5, op + prefix, size - prefix);
-    return find(single, size - prefix + 5);
+    return find_rule(single, size - prefix + 5);
 }
 
 const struct tc_rule *tc_rule_get(size_t i)

@@ -81,8 +81,9 @@ static struct tc_value *copy_members(struct tc_arena *arena, const struct tc_val
     return out;
 }
 
-static struct tc_python_record keep(struct tc_python_trace *trace, const struct tc_process *process,
-                                    const struct tc_value *line)
+static struct tc_python_record keep_record(struct tc_python_trace *trace,
+                                           const struct tc_process *process,
+                                           const struct tc_value *line)
 {
     return (struct tc_python_record){
         .line = copy_members(&trace->arena, line),
@@ -146,7 +147,7 @@ static void add_pre(struct tc_python_trace *trace, const struct tc_process *proc
 {
     struct tc_python_call *call = tc_arena_zalloc(&trace->arena, sizeof(*call));
 
-    call->pre = keep(trace, process, line);
+    call->pre = keep_record(trace, process, line);
     tc_vec_push(&function->calls, call);
     tc_map_put(&trace->open, id, (uintptr_t)call);
 }
@@ -159,7 +160,7 @@ static void add_post(struct tc_python_trace *trace, const struct tc_process *pro
     if (!tc_map_get(&trace->open, id, &pointer))
         return;
     struct tc_python_call *call = (struct tc_python_call *)(uintptr_t)pointer;
-    call->post = keep(trace, process, line);
+    call->post = keep_record(trace, process, line);
     call->has_post = true;
     call->raised = tc_value_is(tc_value_get(line, "type"), "function_call (post) (exception)");
     tc_map_remove(&trace->open, id);
@@ -200,7 +201,7 @@ void tc_python_trace_add(struct tc_python_trace *trace, const struct tc_process 
     uint64_t ignored;
     struct tc_str type = tc_value_str(tc_value_get(line, "var_type"));
     if (tc_map_get(&trace->types, tc_python_hash(type), &ignored))
-        tc_vec_push(&trace->changes, keep(trace, process, line));
+        tc_vec_push(&trace->changes, keep_record(trace, process, line));
 }
 
 /* ---- the end ------------------------------------------------------------------------------- */

@@ -143,7 +143,8 @@ static bool is_whole(struct tc_str key)
     return tc_str_is(key, "args") || tc_str_is(key, "kwargs") || tc_str_is(key, "return_values");
 }
 
-static const struct tc_value *find(const struct tc_value *object, struct tc_str path, bool is_top)
+static const struct tc_value *find_at_path(const struct tc_value *object, struct tc_str path,
+                                           bool is_top)
 {
     for (uint32_t i = 0; i < object->n; i++) {
         const struct tc_member *m = &object->members[i];
@@ -155,7 +156,7 @@ static const struct tc_value *find(const struct tc_value *object, struct tc_str 
         if (is_nested && path.size > m->key.size + 1 && path.text[m->key.size] == '.' &&
             !memcmp(path.text, m->key.text, m->key.size)) {
             struct tc_str rest = {path.text + m->key.size + 1, path.size - m->key.size - 1};
-            const struct tc_value *found = find(&m->value, rest, false);
+            const struct tc_value *found = find_at_path(&m->value, rest, false);
             if (found)
                 return found;
         }
@@ -165,5 +166,5 @@ static const struct tc_value *find(const struct tc_value *object, struct tc_str 
 
 const struct tc_value *tc_python_field(const struct tc_value *line, struct tc_str path)
 {
-    return line->kind == TC_VALUE_OBJECT && path.text ? find(line, path, true) : NULL;
+    return line->kind == TC_VALUE_OBJECT && path.text ? find_at_path(line, path, true) : NULL;
 }

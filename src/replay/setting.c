@@ -19,7 +19,7 @@
 /* Settings of one group that are followed. */
 #define MAX_SETTINGS 256
 
-static struct tc_settings *find(const struct tc_process *process, int64_t serial)
+static struct tc_settings *find_settings(const struct tc_process *process, int64_t serial)
 {
     uint64_t pointer;
 
@@ -36,7 +36,7 @@ bool tc_setting_is_kind(struct tc_str kind)
 bool tc_setting_is(const struct tc_process *process, const struct tc_record *record)
 {
     if (!record->kind.text)
-        return find(process, record->var) != NULL;
+        return find_settings(process, record->var) != NULL;
     return tc_setting_is_kind(record->kind);
 }
 
@@ -84,8 +84,8 @@ static void forget_namesake(struct tc_process *process, tc_sym name)
     }
 }
 
-static struct tc_settings *add(struct tc_process *process, struct tc_strtab *symbols,
-                               const struct tc_record *record)
+static struct tc_settings *add_settings(struct tc_process *process, struct tc_strtab *symbols,
+                                        const struct tc_record *record)
 {
     struct tc_settings *settings = tc_calloc(1, sizeof(*settings));
 
@@ -163,10 +163,10 @@ static void set(struct tc_settings *settings, struct tc_strtab *symbols,
 void tc_setting_apply(struct tc_process *process, struct tc_strtab *symbols,
                       const struct tc_record *record, struct tc_call *cause)
 {
-    struct tc_settings *settings = find(process, record->var);
+    struct tc_settings *settings = find_settings(process, record->var);
 
     if (!settings)
-        settings = add(process, symbols, record);
+        settings = add_settings(process, symbols, record);
     if (record->attrs && record->attrs->kind == TC_VALUE_OBJECT)
         for (uint32_t i = 0; i < record->attrs->n; i++)
             set(settings, symbols, &record->attrs->members[i], cause);

@@ -67,7 +67,7 @@ static void copy_value(struct tc_arena *arena, struct tc_value *out, const struc
     }
 }
 
-static const struct tc_value *keep(struct tc_arena *arena, const struct tc_value *value)
+static const struct tc_value *keep_value(struct tc_arena *arena, const struct tc_value *value)
 {
     if (!value)
         return NULL;
@@ -106,7 +106,7 @@ void tc_spans_declare(struct tc_spans *spans, const struct tc_record *record)
     struct tc_declared_api *api = tc_arena_zalloc(&spans->arena, sizeof(*api));
 
     api->role = tc_role_parse(record->role);
-    api->defaults = keep(&spans->arena, tc_value_get(record->object, "defaults"));
+    api->defaults = keep_value(&spans->arena, tc_value_get(record->object, "defaults"));
     tc_map_put(&spans->apis, tc_symbols_str(spans->symbols, record->fn), (uintptr_t)api);
 }
 
@@ -237,11 +237,11 @@ void tc_spans_settle(struct tc_spans *spans)
     for (size_t i = 0; i < spans->borrowing.n; i++) {
         struct tc_call *call = spans->borrowing.items[i];
 
-        call->self = keep(&call->arena, call->self);
-        call->args = keep(&call->arena, call->args);
-        call->equal = keep(&call->arena, call->equal);
-        call->alias = keep(&call->arena, call->alias);
-        call->ctx = keep(&call->arena, call->ctx);
+        call->self = keep_value(&call->arena, call->self);
+        call->args = keep_value(&call->arena, call->args);
+        call->equal = keep_value(&call->arena, call->equal);
+        call->alias = keep_value(&call->arena, call->alias);
+        call->ctx = keep_value(&call->arena, call->ctx);
     }
     spans->borrowing.n = 0;
 }

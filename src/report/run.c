@@ -89,8 +89,8 @@ enum tc_status tc_check_take_dir(struct tc_check *check, struct tc_error *err)
 }
 
 /* The replay has notes of its own while another thread reads the folder. */
-static enum tc_status judge(struct tc_check *check, struct tc_trace_folder *folder,
-                            struct tc_error *err)
+static enum tc_status judge_folder(struct tc_check *check, struct tc_trace_folder *folder,
+                                   struct tc_error *err)
 {
     unsigned jobs = check->config->jobs ? check->config->jobs : tc_pool_cores();
     struct tc_notes *replayed = tc_notes_new();
@@ -121,7 +121,7 @@ static enum tc_status check_trace(struct tc_check *check, const char *path, stru
         return status;
     }
     tc_engine_begin(check->engine, path);
-    status = judge(check, folder, err);
+    status = judge_folder(check, folder, err);
     tc_trace_folder_close(folder);
     return status;
 }
