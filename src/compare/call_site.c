@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call_site.c - sites, interned by API, class, caller and line
+ *
+ * The token of a site says what may be the same call in another version of a script. It has neither
+ * the line nor a name that the script is free to choose: classes of its own, modules of its
+ * functions, the class of a model.
+ */
 #include "compare/call_site.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * closeness.c - how far apart the values of two runs are, window by window
+ */
 #include "compare/closeness.h"
 
 #include <math.h>

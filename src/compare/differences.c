@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * differences.c - a table of differences, each kept once with its count
+ *
+ * A difference is known by its kind, the site of the reference and the path. Beyond a limit further
+ * ones are counted and not kept, so that a run that has nothing in common costs no more memory.
+ */
 #include "compare/differences.h"
 
 #include "base/hash.h"

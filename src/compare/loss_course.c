@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * loss_course.c - a series of bounded length, thinned out as it grows
+ */
 #include "compare/loss_course.h"
 
 static void drop_every_other(struct tc_loss_course *course)

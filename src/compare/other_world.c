@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * other_world.c - all ranks of two runs, read step by step
+ *
+ * The processes of a run are read side by side, one window with a step of each at a time, and what
+ * they hold of rows, losses and norms is added up. Memory is that of one window a rank.
+ */
 #include "compare/other_world.h"
 
 #include <inttypes.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run_state.c - the newest attributes of each variable, by serial
+ *
+ * Contents are counted besides, by what they are: a search asks at each step how many are there.
+ */
 #include "compare/run_state.h"
 
 #include "base/hash.h"

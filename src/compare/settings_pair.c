@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * settings_pair.c - settings of two runs by name
+ *
+ * Paths and names of files are no difference: who runs a script twice writes to another place.
+ */
 #include "compare/settings_pair.h"
 
 #include <ctype.h>

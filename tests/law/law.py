@@ -70,8 +70,6 @@ PRINTS = re.compile(r"\b(?:stdout|stderr)\b|\b(?:printf|puts|putchar|perror|exit
 # app.c is the voice of the tools, arena.c ends the process when memory is out, collect runs the user's job.
 MAY_PRINT = ("src/cli/app.c", "src/base/arena.c", "src/collect/")
 MAX_MAIN, MAX_FUNCTION = 40, 60
-# Of these rooms only the headers say it so far.
-MAY_LACK_HEAD = ("src/compare/",)
 
 EXTERN = re.compile(r"^extern\s+([^;(]+);", re.M)
 LISTS_EXTERN = re.compile(r"^#define X\(\w+\) extern ", re.M)
@@ -175,7 +173,7 @@ def check_lengths(path, code):
 
 def check_head(path, text):
     name = re.escape(pathlib.PurePath(path).name)
-    if not path.startswith("src/") or path.startswith(MAY_LACK_HEAD) and path.endswith(".c"):
+    if not path.startswith("src/"):
         return
     if not re.match(rf"(/\* SPDX[^\n]*\n)?/\*\n \* {name} - \S", text):
         yield 1, f"it does not begin with '{pathlib.PurePath(path).name} - ' and what it is for"

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sketch.c - the sums of a sketch over contiguous memory, in one pass
+ *
+ * Elements are taken as doubles, block by block, and added in lanes whose order is fixed: the sums
+ * are the same bits on every processor. The memory must not change meanwhile: the caller holds the
+ * interpreter's lock.
+ */
 #include "collect/agent/look/sketch.h"
 
 #include <math.h>
