@@ -2,8 +2,8 @@
 /*
  * call_values.c - values of a record, taken apart into leaves
  *
- * A tensor's content, an array of integers and a plain value are a leaf each. What is another in each
- * run by chance is none. Leaves point into the record: they live no longer than its window.
+ * A tensor's content, an array of integers and a plain value are a leaf each. What is another in
+ * each run by chance is none. Leaves point into the record: they live no longer than its window.
  */
 #include "compare/call_values.h"
 

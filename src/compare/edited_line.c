@@ -2,7 +2,8 @@
 /*
  * edited_line.c - values of a difference, searched for in the hunks of the sources' diff
  *
- * Numbers are compared as numbers: 1e-3 is 0.001. Texts and classes are compared by their last word.
+ * Numbers are compared as numbers: 1e-3 is 0.001. Texts and classes are compared by their last
+ * word.
  */
 #include "compare/edited_line.h"
 

@@ -2,8 +2,8 @@
 /*
  * outline.c - one pass over a run, and the windows of two processes matched
  *
- * Nothing of a window is kept but its shape and its kind. Windows of one kind are matched by a diff of
- * their shapes; what no shape matches is matched in order between them.
+ * Nothing of a window is kept but its shape and its kind. Windows of one kind are matched by a diff
+ * of their shapes; what no shape matches is matched in order between them.
  */
 #include "compare/outline.h"
 

@@ -2,8 +2,8 @@
 /*
  * resume.c - the step that a run goes on from, and what is not as it was there
  *
- * The reference is read twice: once to find the step with the most equal contents, once for its state
- * there. Names of variables come later than their contents, so the search needs none.
+ * The reference is read twice: once to find the step with the most equal contents, once for its
+ * state there. Names of variables come later than their contents, so the search needs none.
  */
 #include "compare/resume.h"
 

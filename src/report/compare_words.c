@@ -265,6 +265,18 @@ void tc_compare_when(const struct tc_comparison *c, const struct tc_difference *
         tc_strbuf_addf(out, ", rank %lld%s", (long long)d->rank, d->is_worker ? " (worker)" : "");
 }
 
+/* A call or an argument that differs is a reason: then nobody asks whether it is rounding. */
+static bool has_reason(const struct tc_comparison *c)
+{
+    for (size_t i = 0; i < c->differences.items.n; i++) {
+        const struct tc_difference *d = c->differences.items.items[i];
+        if (d->aside == TC_ASIDE_NO &&
+            (d->kind == TC_DIFFERENCE_CALLS || d->kind == TC_DIFFERENCE_ARGUMENTS || d->is_seed))
+            return true;
+    }
+    return c->has_other_seed;
+}
+
 bool tc_compare_parted(const struct tc_comparison *c, struct tc_strbuf *out)
 {
     for (size_t i = 0; i < c->pairs.n; i++) {
@@ -274,7 +286,7 @@ bool tc_compare_parted(const struct tc_comparison *c, struct tc_strbuf *out)
         tc_strbuf_addf(out, "in step %" PRId64, pair->parted_step);
         if (c->pairs.n > 1)
             tc_strbuf_addf(out, " of rank %" PRId64, pair->rank);
-        if (c->closeness.is_known && c->closeness.near_until >= pair->parted_step)
+        if (!has_reason(c) && c->closeness.is_known && c->closeness.near_until >= pair->parted_step)
             tc_strbuf_addf(out, "; equal to rounding until step %" PRId64, c->closeness.near_until);
         return true;
     }
