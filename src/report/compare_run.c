@@ -4,10 +4,9 @@
  */
 #include "report/compare_report.h"
 
-#include <string.h>
 #include <time.h>
 
-#include "base/fs.h"
+#include "report/report_files.h"
 
 static uint64_t now_ns(void)
 {
@@ -28,62 +27,43 @@ static void print_summary(const struct tc_compare_report *r, struct tc_strbuf *o
     tc_json_free(summary);
 }
 
-static const struct {
-    const char *format; /* NULL: written always; html: unless it is not wanted */
-    const char *file;   /* NULL: goes to stdout */
-    void (*print)(const struct tc_compare_report *r, struct tc_strbuf *out);
-} reports[] = {
-    {NULL,     "differences.jsonl",       tc_compare_report_json  },
-    {NULL,     "comparison_summary.json", print_summary           },
-    {"html",   "report.html",             tc_compare_report_html  },
-    {"sarif",  "report.sarif",            tc_compare_report_sarif },
-    {"github", NULL,                      tc_compare_report_github},
-};
-
-static bool is_wanted(const struct tc_compare_config *c, size_t i)
+static void print_stdout(const struct tc_compare_report *r, struct tc_strbuf *out)
 {
-    bool is_wanted =
-        !reports[i].format || (!strcmp(reports[i].format, "html") && !c->no_html_report);
-
-    for (size_t k = 0; k < c->n_formats; k++)
-        is_wanted = is_wanted || (reports[i].format && !strcmp(c->formats[k], reports[i].format));
-    return is_wanted;
+    (r->config->json ? tc_compare_report_json : tc_compare_report_text)(r, out);
 }
 
-static enum tc_status write_files(const struct tc_compare_report *r, struct tc_error *err)
-{
-    const struct tc_compare_config *c = r->config;
-    enum tc_status status = c->output_dir ? tc_fs_mkdirs(c->output_dir, err) : TC_OK;
+static const struct tc_report_file files[] = {
+    {NULL,     NULL                     },
+    {NULL,     "differences.jsonl"      },
+    {NULL,     "comparison_summary.json"},
+    {"html",   "report.html"            },
+    {"sarif",  "report.sarif"           },
+    {"github", NULL                     },
+};
 
-    for (size_t i = 0; i < sizeof(reports) / sizeof(*reports) && !status; i++) {
-        struct tc_strbuf text = TC_STRBUF_INIT;
-        if (!is_wanted(c, i) || (reports[i].file && !c->output_dir))
-            continue;
-        reports[i].print(r, &text);
-        if (!reports[i].file) {
-            c->write(c->context, text.text ? text.text : "", text.size);
-        } else {
-            char *path = tc_fs_join(c->output_dir, reports[i].file);
-            status = tc_fs_write(path, text.text ? text.text : "", text.size, err);
-            tc_free(path);
-        }
-        tc_strbuf_release(&text);
-    }
-    return status;
+static void print_file(const void *report, size_t i, struct tc_strbuf *out)
+{
+    static void (*const print[])(const struct tc_compare_report *r, struct tc_strbuf *out) = {
+        print_stdout,           tc_compare_report_json,  print_summary,
+        tc_compare_report_html, tc_compare_report_sarif, tc_compare_report_github,
+    };
+
+    print[i](report, out);
 }
 
 static enum tc_status report(const struct tc_compare_report *r, struct tc_error *err)
 {
-    struct tc_strbuf text = TC_STRBUF_INIT;
+    const struct tc_report_target target = {
+        .output_dir = r->config->output_dir,
+        .formats = r->config->formats,
+        .n_formats = r->config->n_formats,
+        .no_html_report = r->config->no_html_report,
+        .write = r->config->write,
+        .context = r->config->context,
+    };
 
-    if (r->config->json)
-        tc_compare_report_json(r, &text);
-    else
-        tc_compare_report_text(r, &text);
-    if (text.size)
-        r->config->write(r->config->context, text.text, text.size);
-    tc_strbuf_release(&text);
-    return write_files(r, err);
+    return tc_report_files_write(files, sizeof(files) / sizeof(*files), &target, print_file, r,
+                                 err);
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */
