@@ -251,6 +251,8 @@ static void tell_input(struct tc_pair_state *s, const struct place *place, const
         d = add(s, place, is_seed ? TC_DIFFERENCE_DRAWS : TC_DIFFERENCE_ARGUMENTS, a, b);
         if (d)
             d->is_seed = is_seed;
+        if (is_seed) /* nothing that is drawn from here on is the same, told or not */
+            part(s);
         return;
     }
     if (site->role == TC_ROLE_FORWARD && site->is_user)
@@ -345,7 +347,8 @@ void tc_call_pair_end(struct tc_pair_state *s, const struct tc_call_pair *pair)
         return;
     tc_leaves_of_end(&s->comparison->reader, pair->a->end, &s->leaves_a);
     tc_leaves_of_end(&s->comparison->reader, pair->b->end, &s->leaves_b);
-    if (compare_leaves(s, &place, tell).has_content)
+    const struct found results = compare_leaves(s, &place, tell);
+    if (results.has_content || (pair->is_draw && results.has_argument)) /* a number that is drawn */
         part(s);
     note_results(s);
 }

@@ -306,6 +306,17 @@ static bool has_parted(const struct tc_comparison *c)
     return false;
 }
 
+/* A variable that data leaves out of some steps, as an expert without tokens; a number that is
+ * computed of data, as its mean. */
+static bool may_follow_from_data(const struct tc_comparison *c, const struct tc_difference *d)
+{
+    const struct tc_process_pair *pair = pair_of(c, d);
+
+    if (d->what == TC_IS_KEPT && d->is_after)
+        return pair && 2 * d->n_windows < pair->n_step_windows;
+    return c->has_other_seed && d->is_number && !tc_is_edited(c, d);
+}
+
 /* Were whole steps equal after it? */
 static bool is_without_effect(const struct tc_comparison *c, const struct tc_difference *d)
 {
@@ -383,7 +394,8 @@ static enum tc_set_aside judge(const struct tc_comparison *c, const struct tc_di
 
     if (tc_map_get(&c->aside, tc_difference_key(d), &one))
         return TC_ASIDE_HEALTHY;
-    if (d->aside == TC_ASIDE_DATA || may_follow_from_values(c, d) || is_time(c, d))
+    if (d->aside == TC_ASIDE_DATA || may_follow_from_data(c, d) || may_follow_from_values(c, d) ||
+        is_time(c, d))
         return TC_ASIDE_DATA;
     if (c->resumed_at >= 0 && d->kind == TC_DIFFERENCE_COMMAND)
         return TC_ASIDE_RESUMED;

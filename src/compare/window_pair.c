@@ -80,6 +80,14 @@ static void end_before_call(struct walk *w, const struct tc_compared_calls *call
 
 /* ---- what is told -------------------------------------------------------------------------- */
 
+/* Does the other run make such a call, too, only not there or not as often? Data decides that. */
+static bool is_in_other(const struct walk *w, const struct tc_compared_calls *calls, size_t i)
+{
+    const struct tc_outline *other = calls == &w->match.a ? w->state->b : w->state->a;
+
+    return tc_outline_calls(other, calls->tokens[i]);
+}
+
 struct gap {
     size_t a, a_end, b, b_end;
 };
@@ -188,7 +196,8 @@ static void tell_gap(struct walk *w, struct gap gap)
             end_before_call(w, b, k);
         else
             end_before_call(w, a, i);
-        const bool may_be_data = k < gap.b_end ? is_known_transition(w, k) : is_missed_by_data;
+        const bool may_be_data = k < gap.b_end ? is_known_transition(w, k) || is_in_other(w, b, k)
+                                               : is_missed_by_data || is_in_other(w, a, i);
         struct alone *alone = k < gap.b_end ? alone_of(w, b->tokens[k]) : NULL;
         w->state->order++;
         if (alone && alone->moved_b) {
