@@ -30,7 +30,7 @@ const struct tc_opt check_shared_options[] = {
                  "multi: only invariants of two or more pipelines fail the check; law: changed "
                  "settings of the script do not"),
     TC_OPT_SWITCH(FLAG, "strict", 0, AT(strict),
-                  "an invariant that could not be judged fails the check"),
+                  "exit with 3 if the trace leaves an invariant unchecked, or is damaged"),
     TC_OPT_SWITCH(FLAG, "exit-zero", 0, AT(exit_zero), "exit with 0 although there are violations"),
     TC_OPT_VALUE(CHOICE, "color", 0, TC_APP_WHEN, AT(color),
                  "colours on stdout (auto: on a terminal, unless NO_COLOR is set)"),

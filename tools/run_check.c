@@ -17,12 +17,7 @@
 #include "base/fs.h"
 #include "notes.h"
 #include "track.h"
-
-enum {
-    EXIT_NONE,
-    EXIT_VIOLATIONS,
-    EXIT_DAMAGED = 3
-};
+#include "verdict.h"
 
 bool check_is_invariants(const char *argument)
 {
@@ -111,33 +106,11 @@ static enum tc_status validate(const struct check_options *options, struct tc_er
     return track_validate(options, err);
 }
 
-static int exit_status(const struct check_options *options, const struct tc_check_result *r)
-{
-    uint64_t failed = options->fail_on == CHECK_FAIL_ON_MULTI ? r->n_multi_failed
-                      : options->fail_on == CHECK_FAIL_ON_LAW ? r->n_failed - r->n_settings
-                                                              : r->n_failed;
-    if (options->strict)
-        failed += r->n_not_triggered + r->n_unchecked;
-    if (failed)
-        return options->exit_zero ? EXIT_NONE : EXIT_VIOLATIONS;
-    return r->damaged ? EXIT_DAMAGED : EXIT_NONE;
-}
-
 static void say_sets(struct tc_app *app, const struct tc_check_result *r)
 {
     for (size_t i = 0; i < r->n_sets; i++)
         tc_app_say(app, "@all %s %s: %s", r->sets[i].is_chosen ? "takes" : "leaves out",
                    r->sets[i].name, r->sets[i].why);
-}
-
-/* A check that judged nothing must not look like one that found nothing. */
-static void warn_if_unjudged(struct tc_app *app, const struct tc_check_result *r)
-{
-    if (r->n_invariants == 0)
-        tc_app_say(app, "warning: nothing was judged: the invariant files hold no invariant");
-    else if (r->n_failed + r->n_passed + r->n_suppressed == 0)
-        tc_app_say(app, "warning: nothing was judged: no invariant met what it speaks of; "
-                        "does this trace show training? (--strict fails such a check)");
 }
 
 /* Its last steps are missing, and nobody should read "passed" as the verdict on all of them. */
@@ -180,7 +153,6 @@ static void say_result(struct tc_app *app, const char *output_dir, const struct 
     tc_app_say(app, "%s", counts.text);
     tc_strbuf_release(&counts);
     say_failed_runs(app, r);
-    warn_if_unjudged(app, r);
     tc_app_say(app, "reports in %s", output_dir);
     if (r->n_failed)
         tc_app_next(app, "open %s/report.html", output_dir);
@@ -236,10 +208,10 @@ void check_end(struct tc_app *app, const struct check_options *options, enum tc_
         tc_app_say(app, "nothing was read yet: nothing was judged, and no report is written");
     else if (status == TC_OK || status == TC_E_INTERRUPTED)
         say_result(app, options->output_dir, result);
-    app->exit_status = exit_status(options, result);
-    if (app->exit_status == EXIT_DAMAGED)
-        tc_app_error(app, "nothing was found, but the trace is damaged (exit status 3)%s",
-                     options->quiet ? ": without -q the notes say where" : "");
+    if (status != TC_OK)
+        return;
+    app->exit_status = verdict_exit_status(options, result);
+    verdict_say(app, options, result);
 }
 
 enum tc_status check_run(struct tc_app *app, void *options_, struct tc_error *err)

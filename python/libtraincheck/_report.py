@@ -70,7 +70,7 @@ class Note:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """The result of a check. It is true when nothing broke."""
+    """The result of a check. It is true when something was judged, and nothing broke."""
 
     violations: List[Violation]
     invariants: int
@@ -89,12 +89,17 @@ class Report:
         """The head of each group."""
         return [v for v in self.violations if v.head]
 
+    @property
+    def judged(self) -> int:
+        """How many invariants met what they speak of. A check that judged none found nothing, and proves nothing."""
+        return self.failed + self.passed + self.suppressed
+
     def __bool__(self) -> bool:
-        return not self.failed
+        return bool(self.judged) and not self.failed
 
     def __str__(self) -> str:
         lines = [f"{self.invariants} invariants: {self.failed} failed, {self.passed} passed, "
-                 f"{self.not_triggered} not triggered, {self.unchecked} unchecked"]
+                 f"{self.not_triggered} not triggered, {self.unchecked} unchecked" + ("" if self.judged else ": nothing was judged")]
         return "\n".join(lines + [f"  {v}" for v in self.causes])
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:

@@ -64,6 +64,14 @@ class Package(live.Case):
         self.assertEqual((report.violations, report.failed), ([], 0))
         self.assertTrue((self.work / "report" / "report.html").exists())
 
+    def test_a_check_that_judged_nothing_is_not_true(self):
+        write_loop(self.trace, steps=2)
+        file = next(self.trace.glob("*.jsonl"))
+        file.write_text(file.read_text().splitlines(keepends=True)[0])
+        report = libtraincheck.check(self.trace, self.invariants)
+        self.assertEqual((bool(report), report.judged, report.failed), (False, 0, 0))
+        self.assertIn(": nothing was judged", str(report))
+
     def test_records(self):
         write_loop(self.trace, steps=2)
         lines = [json.loads(line) for line in (self.trace / "trace_host_r-_p100.jsonl").read_text().splitlines()]
