@@ -99,8 +99,8 @@ static void say_result(struct tc_app *app, const struct infer_options *options,
     for (size_t i = 0; i < r->n_dropped; i++)
         dropped += r->dropped[i].n;
     if (r->n_facts)
-        tc_app_say(app, "%" PRIu64 " facts of the script held in %s, %" PRIu64 " differed%s",
-                   r->n_facts, r->n_pipelines == 1 ? "its one run" : "all its runs", r->n_differed,
+        tc_app_say(app, "%" PRIu64 " facts of the script held in %s%s", r->n_facts,
+                   r->n_pipelines == 1 ? "its one run" : "all its runs",
                    r->n_pipelines == 1
                        ? "; a second healthy run, with another seed, tells which are chance"
                        : "");

@@ -176,6 +176,38 @@ static void note_one_script(const struct gathering *g, struct tc_notes *notes)
                      tc_fs_base(script));
 }
 
+/* Such a run is no good example: it is learned from all the same, as far as it went. */
+static void note_failed(const struct gathering *g, struct tc_notes *notes)
+{
+    for (size_t i = 0; i < g->n_jobs; i++)
+        if (g->jobs[i].learned.exit_status)
+            tc_notes_add(notes, "failed-run", tc_fs_base(g->jobs[i].path), 0,
+                         "the run itself failed: exit status %d; what it did until then is taken "
+                         "for healthy",
+                         g->jobs[i].learned.exit_status);
+}
+
+/* Runs that are equal in all that chance decides are one witness. */
+static void note_same_seed(const struct gathering *g, struct tc_notes *notes)
+{
+    if (g->n_jobs < 2 || !g->config->specific || g->config->evidence)
+        return;
+    for (size_t i = 1; i < g->n_jobs; i++)
+        if (!tc_draws_are_equal(&g->jobs[0].learned.draws, &g->jobs[i].learned.draws))
+            return;
+    tc_notes_add(notes, "same-seed", "", 0,
+                 "%s runs have the same seed: what chance decides is learned as if it were a law; "
+                 "use another seed",
+                 g->n_jobs == 2 ? "both" : "all");
+}
+
+static void find_seeds(const struct gathering *g, struct tc_gathered *gathered)
+{
+    for (size_t i = 1; i < g->n_jobs && !gathered->has_seeds; i++)
+        gathered->has_seeds =
+            tc_draws_seeds(&g->jobs[0].learned.draws, &g->jobs[i].learned.draws, gathered->seeds);
+}
+
 /* Merge in the order of the jobs, which is that of the paths. */
 static enum tc_status merge_all(struct gathering *g, struct tc_evidence *evidence,
                                 struct tc_infer_result *result, struct tc_notes *notes,
@@ -237,8 +269,8 @@ static void list_jobs(struct gathering *g, const char *const *paths, size_t n)
 
 enum tc_status tc_gather(const struct tc_infer_config *config, const char *const *paths,
                          size_t n_paths, const bool *observed, struct tc_evidence *evidence,
-                         struct tc_infer_result *result, struct tc_notes *notes,
-                         struct tc_error *err)
+                         struct tc_infer_result *result, struct tc_gathered *gathered,
+                         struct tc_notes *notes, struct tc_error *err)
 {
     struct gathering g = {.config = config, .observed = observed, .thread = thrd_current()};
 
@@ -248,6 +280,11 @@ enum tc_status tc_gather(const struct tc_infer_config *config, const char *const
     note_versions(&g, notes);
     note_no_operators(&g, notes);
     note_one_script(&g, notes);
+    note_failed(&g, notes);
+    if (gathered) {
+        note_same_seed(&g, notes);
+        find_seeds(&g, gathered);
+    }
     enum tc_status status = merge_all(&g, evidence, result, notes, err);
     for (size_t i = 0; i < g.n_jobs; i++)
         free_job(&g.jobs[i]);

@@ -8,14 +8,21 @@
 #include "relation/evidence.h"
 #include <traincheck/infer.h>
 
+/* What the traces say of each other. */
+struct tc_gathered {
+    int64_t seeds[2]; /* of two of the runs, where they differ */
+    bool has_seeds;
+};
+
 /*
  * Learn from the trace folders and evidence files at paths, each once however it is spelled, on
  * config->jobs threads. observed tells by number which sources are looked at. Adds to the counts in
- * result. The evidence does not depend on the order of the paths nor on the number of threads.
+ * result; gathered may be NULL. The evidence does not depend on the order of the paths nor on the
+ * number of threads.
  */
 enum tc_status tc_gather(const struct tc_infer_config *config, const char *const *paths,
                          size_t n_paths, const bool *observed, struct tc_evidence *evidence,
-                         struct tc_infer_result *result, struct tc_notes *notes,
-                         struct tc_error *err);
+                         struct tc_infer_result *result, struct tc_gathered *gathered,
+                         struct tc_notes *notes, struct tc_error *err);
 
 #endif /* TC_INFER_GATHER_H */

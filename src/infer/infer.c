@@ -29,6 +29,7 @@ struct inference {
     bool observed[TC_MAX_SOURCES]; /* does an enabled form ask for the source? */
     struct tc_evidence evidence;
     struct tc_evidence held_out; /* of the traces to validate on; shares its words */
+    struct tc_gathered gathered;
     uint64_t started_ns;
 };
 
@@ -131,12 +132,13 @@ static enum tc_status learn(struct inference *inference, struct tc_infer_result 
                             struct tc_notes *notes, struct tc_error *err)
 {
     const struct tc_infer_config *c = inference->config;
-    enum tc_status status = tc_gather(c, c->traces, c->n_traces, inference->observed,
-                                      &inference->evidence, result, notes, err);
+    enum tc_status status =
+        tc_gather(c, c->traces, c->n_traces, inference->observed, &inference->evidence, result,
+                  &inference->gathered, notes, err);
 
     if (!status && c->n_validate)
         status = tc_gather(c, c->validate, c->n_validate, inference->observed, &inference->held_out,
-                           result, notes, err);
+                           result, NULL, notes, err);
     result->n_pipelines = inference->evidence.pipelines.n;
     result->n_held_out = inference->held_out.pipelines.n;
     result->n_rows = inference->evidence.rows.n;
@@ -260,7 +262,7 @@ static enum tc_status mine_and_write(struct inference *inference, struct tc_infe
     result->n_confirmed = mined.n_confirmed;
     result->n_facts = mined.n_facts;
     if (c->specific)
-        result->n_differed = tc_runs_compare(&inference->evidence, notes);
+        result->n_differed = tc_runs_compare(&inference->evidence, &inference->gathered, notes);
     tc_invariant_set_print(&set, header(inference), &text);
     tc_failures_print(&failures, &failed);
     status = ask_to_go_on(c, result, err);

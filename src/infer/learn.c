@@ -25,6 +25,7 @@ struct met {
 
 struct learner {
     struct tc_evidence *evidence;
+    struct tc_draws *draws;
     uint32_t source; /* whose examples arrive */
     uint32_t pipeline;
     const char *name;
@@ -103,6 +104,7 @@ static void on_event(void *context, const struct tc_event *event)
     struct learner *learner = context;
     const struct tc_sink sink = {.example = on_example, .context = learner};
 
+    tc_draws_meet(learner->draws, event);
     for (learner->source = 0; tc_sources[learner->source]; learner->source++)
         if (learner->enabled[learner->source] &&
             (!tc_event_is_close(event) || tc_sources[learner->source]->looks_closely))
@@ -120,6 +122,16 @@ static void count_folder(const struct tc_trace_folder *folder, struct tc_learned
     }
 }
 
+static int exit_status_of(const struct tc_trace_folder *folder, const struct tc_replay *replay)
+{
+    for (size_t i = 0; i < tc_trace_folder_n_files(folder); i++) {
+        const struct tc_process *process = tc_replay_process(replay, i);
+        if (process->exit_status && !process->is_worker)
+            return process->exit_status;
+    }
+    return 0;
+}
+
 static bool looks_closely(const bool *enabled)
 {
     for (size_t i = 0; tc_sources[i]; i++)
@@ -132,7 +144,8 @@ enum tc_status tc_learn_folder(const char *path, const struct tc_learn_options *
                                struct tc_evidence *evidence, struct tc_learned *learned,
                                struct tc_notes *notes, struct tc_error *err)
 {
-    struct learner learner = {.evidence = evidence, .enabled = options->enabled};
+    struct learner learner = {
+        .evidence = evidence, .draws = &learned->draws, .enabled = options->enabled};
     struct tc_trace_folder *folder = NULL;
     enum tc_status status = tc_trace_folder_open(path, notes, &folder, err);
 
@@ -152,6 +165,8 @@ enum tc_status tc_learn_folder(const char *path, const struct tc_learn_options *
     tc_notes_free(replayed);
     learned->counts = tc_replay_counts(replay);
     count_folder(folder, learned);
+    learned->exit_status = exit_status_of(folder, replay);
+    tc_draws_finish(&learned->draws);
     if (!status)
         tc_gaps_note(folder, &learned->counts, learner.name, notes);
     struct tc_str torch = tc_folder_torch(folder);

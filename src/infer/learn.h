@@ -5,6 +5,7 @@
 #ifndef TC_INFER_LEARN_H
 #define TC_INFER_LEARN_H
 
+#include "infer/draws.h"
 #include "relation/evidence.h"
 #include "replay/replay.h"
 #include <traincheck/infer.h>
@@ -15,6 +16,8 @@ struct tc_learned {
     char torch[32];     /* its version; "" when unknown */
     bool has_operators; /* what lines of the script compute was asked for */
     char script[256];   /* that ran, as the command named it; "" when unknown */
+    int exit_status;    /* the first other than 0, of its processes; workers apart */
+    struct tc_draws draws;
 };
 
 struct tc_learn_options {

@@ -45,30 +45,47 @@ static tc_sym value_of(const struct tc_evidence *evidence, const struct tc_row *
     return n ? outcome[0] : TC_NO_SYM;
 }
 
-static void note(const struct tc_evidence *evidence, const struct slot *slot,
-                 struct tc_notes *notes)
+/* "backward(), training: seed is 1; in another run: seed is 2" */
+static void describe(const struct tc_evidence *evidence, const struct slot *slot,
+                     struct tc_strbuf *text)
 {
     struct tc_strtab *symbols = evidence->symbols;
     tc_sym key = slot->first->key;
-    struct tc_strbuf text = TC_STRBUF_INIT;
     struct tc_fact fact;
 
     if (!tc_fact_of_key(&fact, symbols, tc_strtab_text(symbols, key), tc_strtab_size(symbols, key)))
         return;
     fact.value = value_of(evidence, slot->first);
-    tc_fact_describe(&fact, symbols, &text);
+    tc_fact_describe(&fact, symbols, text);
     fact.value = value_of(evidence, slot->second);
-    tc_strbuf_adds(&text, "; in another run: ");
-    tc_fact_describe_claim(&fact, symbols, &text);
-    tc_notes_add(notes, "differs", "", 0, "no fact: %s", text.text);
+    tc_strbuf_adds(text, "; in another run: ");
+    tc_fact_describe_claim(&fact, symbols, text);
+}
+
+static void note(uint64_t n, const char *example, const struct tc_gathered *gathered,
+                 struct tc_notes *notes)
+{
+    const char *such_as = n == 1 ? ":" : ", such as";
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    if (gathered->has_seeds)
+        tc_strbuf_addf(&text, " the seed: %lld and %lld", (long long)gathered->seeds[0],
+                       (long long)gathered->seeds[1]);
+    else
+        tc_strbuf_addf(&text, " %s", example);
+    tc_notes_add(notes, "differs", "", 0, "%llu value%s between the runs and %s not learned%s%s",
+                 (unsigned long long)n, n == 1 ? " differs" : "s differ", n == 1 ? "is" : "are",
+                 such_as, text.text);
     tc_strbuf_release(&text);
 }
 
-uint64_t tc_runs_compare(const struct tc_evidence *evidence, struct tc_notes *notes)
+uint64_t tc_runs_compare(const struct tc_evidence *evidence, const struct tc_gathered *gathered,
+                         struct tc_notes *notes)
 {
     uint32_t source = tc_source_number(&tc_source_facts);
     struct tc_map numbers = TC_MAP_INIT;
     TC_VEC(struct slot) slots = {0};
+    struct tc_strbuf example = TC_STRBUF_INIT;
     uint64_t n = 0;
     bool is_new;
 
@@ -86,9 +103,12 @@ uint64_t tc_runs_compare(const struct tc_evidence *evidence, struct tc_notes *no
     for (size_t i = 0; i < slots.n; i++) {
         if (!slots.items[i].second || slots.items[i].varies)
             continue;
-        n++;
-        note(evidence, &slots.items[i], notes);
+        if (!n++)
+            describe(evidence, &slots.items[i], &example);
     }
+    if (n)
+        note(n, example.text ? example.text : "", gathered, notes);
+    tc_strbuf_release(&example);
     tc_map_release(&numbers);
     tc_vec_release(&slots);
     return n;

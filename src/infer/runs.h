@@ -5,10 +5,13 @@
 #ifndef TC_INFER_RUNS_H
 #define TC_INFER_RUNS_H
 
+#include "infer/gather.h"
 #include "relation/evidence.h"
 #include <traincheck/trace.h>
 
-/* How many facts held in each run by itself, but had another value in another; each is noted. */
-uint64_t tc_runs_compare(const struct tc_evidence *evidence, struct tc_notes *notes);
+/* How many facts held in each run by itself, but had another value in another: one note names the
+ * seeds, or else the first of them. */
+uint64_t tc_runs_compare(const struct tc_evidence *evidence, const struct tc_gathered *gathered,
+                         struct tc_notes *notes);
 
 #endif /* TC_INFER_RUNS_H */
