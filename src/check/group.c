@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "check/change.h"
 #include "replay/symbols.h"
 
 /* How a violation has to do with a thing. */
@@ -51,6 +52,8 @@ struct grouping {
     struct tc_map last;      /* (tie, name) → the last violation tied so, plus one */
     struct tc_map facts;     /* key of a broken fact → its violation, plus one */
     struct tc_map moments;   /* call that broke a fact → such a violation, plus one */
+    struct tc_map changes;   /* key of a changed setting → the last such violation, plus one */
+    size_t *before;          /* of each violation: the one that had its key before, plus one */
     size_t law;              /* the last one that broke a law, plus one */
     size_t i;                /* the violation being tied */
 };
@@ -176,13 +179,34 @@ static void tie_to_law(struct grouping *g)
     g->law = g->i + 1;
 }
 
-/* A changed setting that leads nothing stands for itself. */
+/* One rate that was changed stands in many places. */
+static void tie_to_change(struct grouping *g)
+{
+    struct tc_change own, other;
+    bool is_new;
+
+    if (!tc_change_of(&own, g->violations[g->i], g->symbols))
+        return;
+    uint64_t *last = tc_map_at(&g->changes, tc_change_key(&own), &is_new);
+    for (size_t i = (size_t)*last; i; i = g->before[i - 1]) {
+        if (!tc_change_of(&other, g->violations[i - 1], g->symbols) ||
+            !tc_change_is_same(&own, &other))
+            continue;
+        unite(g, i - 1, g->i);
+        break;
+    }
+    g->before[g->i] = (size_t)*last;
+    *last = g->i + 1;
+}
+
 static void tie_violation(struct grouping *g)
 {
     const struct tc_violation *v = g->violations[g->i];
     bool is_missing = v->relation->fault == TC_FAULT_MISSING;
 
-    if (follows(g) || v->is_setting)
+    bool is_effect = follows(g);
+    tie_to_change(g);
+    if (is_effect || v->is_setting)
         return;
     tie_to_moment(g);
     tie_to_law(g);
@@ -246,6 +270,7 @@ void tc_groups_make(struct tc_groups *groups, const struct tc_violation *const *
     struct grouping g = {.violations = violations,
                          .symbols = symbols,
                          .leader = tc_calloc(n + 1, sizeof(*g.leader)),
+                         .before = tc_calloc(n + 1, sizeof(*g.before)),
                          .names = tc_strtab_new()};
 
     *groups = (struct tc_groups){.all = tc_calloc(n + 1, sizeof(*groups->all)), .n_all = n};
@@ -261,6 +286,8 @@ void tc_groups_make(struct tc_groups *groups, const struct tc_violation *const *
         tie_violation(&g);
     sort_out(&g, n, groups);
     tc_map_release(&g.last);
+    tc_map_release(&g.changes);
+    tc_free(g.before);
     tc_map_release(&g.facts);
     tc_map_release(&g.moments);
     tc_strtab_free(g.names);

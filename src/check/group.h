@@ -5,7 +5,8 @@
  * Two violations belong together when they share a thing (a variable, a call, a mode, the line at
  * which one form breaks) and the later one first broke at most one step after the head of the
  * group. The head is what the order of violations puts first: the cause before its effects. A
- * broken fact that names its cause belongs to that, whatever else it shares.
+ * broken fact that names its cause belongs to that, whatever else it shares. Of changed settings
+ * those belong together that say the same of one name.
  */
 #ifndef TC_CHECK_GROUP_H
 #define TC_CHECK_GROUP_H

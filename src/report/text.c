@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/fs.h"
+#include "check/change.h"
 #include "invariant/describe.h"
 #include "report/fold.h"
 
@@ -18,6 +19,7 @@
 struct printer {
     struct tc_strbuf *out;
     bool color, names_run;
+    const struct tc_strtab *symbols; /* of groups */
 };
 
 static void paint(const struct printer *p, const char *code)
@@ -167,7 +169,7 @@ static void print_repeats(const struct printer *p, const struct tc_violation *v)
 void tc_report_text_violation(const struct tc_violation *v, bool color, bool names_run,
                               struct tc_strbuf *out)
 {
-    const struct printer p = {out, color, names_run};
+    const struct printer p = {out, color, names_run, NULL};
 
     print_head(&p, v);
     tc_fold(out, "expected: ", v->invariant->text);
@@ -202,24 +204,59 @@ static void print_follower(const struct printer *p, const struct tc_violation *v
     tc_strbuf_release(&line);
 }
 
+/* One setting that was changed stands in many places. */
+static bool says_as_head(const struct printer *p, const struct tc_group *group, size_t i)
+{
+    struct tc_change head, other;
+
+    return tc_change_of(&head, group->items[0], p->symbols) &&
+           tc_change_of(&other, group->items[i], p->symbols) && tc_change_is_same(&head, &other);
+}
+
+static size_t count_as_head(const struct printer *p, const struct tc_group *group)
+{
+    size_t n = 0;
+
+    for (size_t i = 1; i < group->n; i++)
+        n += says_as_head(p, group, i);
+    return n;
+}
+
 static void print_followers(const struct printer *p, const struct tc_group *group)
 {
     bool is_fact = tc_invariant_fact(group->items[0]->invariant);
     size_t n_shown = is_fact ? SHOWN_FACTS : SHOWN_FOLLOWERS;
+    const size_t n_same = count_as_head(p, group), n = group->n - 1 - n_same;
 
-    if (group->n == 1)
+    if (n_same)
+        tc_strbuf_addf(p->out, "  %zu more say%s the same\n", n_same, n_same == 1 ? "s" : "");
+    if (!n)
         return;
     if (is_fact)
-        tc_strbuf_addf(p->out, "  %zu more follow%s:\n", group->n - 1, group->n == 2 ? "s" : "");
+        tc_strbuf_addf(p->out, "  %zu more follow%s:\n", n, n == 1 ? "s" : "");
     else
         tc_fold(p->out, "", "with it broke:");
-    for (size_t i = 1; i < group->n && i <= n_shown; i++)
+    for (size_t i = 1, shown = 0; i < group->n && shown < n_shown; i++) {
+        if (says_as_head(p, group, i))
+            continue;
         print_follower(p, group->items[i]);
-    if (group->n - 1 > n_shown)
-        tc_strbuf_addf(p->out, "    and %zu more, in violations.jsonl\n", group->n - 1 - n_shown);
+        shown++;
+    }
+    if (n > n_shown)
+        tc_strbuf_addf(p->out, "    and %zu more, in violations.jsonl\n", n - n_shown);
 }
 
 /* ---- settings ------------------------------------------------------------------------------- */
+
+static void add_rest(const struct printer *p, const struct tc_group *group, struct tc_strbuf *text)
+{
+    const size_t n_same = count_as_head(p, group), n_follow = group->n - 1 - n_same;
+
+    if (n_same)
+        tc_strbuf_addf(text, "; %zu more say%s the same", n_same, n_same == 1 ? "s" : "");
+    if (n_follow)
+        tc_strbuf_addf(text, "; %zu more follow%s", n_follow, n_follow == 1 ? "s" : "");
+}
 
 /* One line: what is another, and how much follows from it. */
 static void print_setting(const struct printer *p, const struct tc_group *group)
@@ -228,8 +265,7 @@ static void print_setting(const struct printer *p, const struct tc_group *group)
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     tc_strbuf_addf(&text, "%s (expected: %s)", v->seen, v->invariant->text);
-    if (group->n > 1)
-        tc_strbuf_addf(&text, "; %zu more follow%s", group->n - 1, group->n == 2 ? "s" : "");
+    add_rest(p, group, &text);
     tc_strbuf_addf(p->out, "  %s  ", v->invariant->id);
     tc_fold_add(p->out, *v->at ? v->at : v->file, strlen(*v->at ? v->at : v->file));
     if (p->names_run) {
@@ -257,7 +293,8 @@ static void print_settings(const struct printer *p, const struct tc_groups *grou
 
 void tc_report_text(const struct tc_report_input *input, struct tc_strbuf *out)
 {
-    const struct printer p = {out, input->config->color, input->config->n_traces > 1};
+    const struct printer p = {out, input->config->color, input->config->n_traces > 1,
+                              input->symbols};
 
     for (size_t i = 0; i < input->groups.n - input->groups.n_settings; i++) {
         if (i)

@@ -313,6 +313,39 @@ static void settings_come_last(void **state)
     assert_int_equal(f->groups.n_settings, 1);
 }
 
+/* Of a call: an operand that was `from` is `to`. */
+static struct tc_violation *changed(struct fixture *f, const char *path, const char *from,
+                                    const char *to)
+{
+    struct tc_violation *v = fact(f, "f", (int64_t)f->n, path, NULL);
+    struct tc_fact *x = tc_arena_zalloc(&f->arena, sizeof(*x));
+    const tc_sym outcome = tc_strtab_intern_text(f->symbols, to);
+
+    *x = (struct tc_fact){.attribute = TC_ATTRIBUTE_VALUE,
+                          .path = tc_strtab_intern_text(f->symbols, path),
+                          .value = tc_strtab_intern_text(f->symbols, from)};
+    ((struct tc_invariant *)v->invariant)->params[0] = tc_param_fact(x);
+    v->outcome = tc_arena_copy(&f->arena, &outcome, sizeof(outcome));
+    v->n_outcome = 1;
+    v->is_setting = true;
+    return v;
+}
+
+static void one_setting_in_many_places_is_one_change(void **state)
+{
+    struct fixture *f = *state;
+
+    changed(f, "args.lr", "0.01", "0.02");
+    changed(f, "self.initial_lr", "0.01", "0.02");
+    changed(f, "args.weight_decay", "0.01", "0.02");
+    changed(f, "lr", "0.01", "0.03");
+    changed(f, "lr", "0.01", "0.02");
+    changed(f, "lr", "0.01", "0.02")->first.run = 1;
+    fact(f, "g", 9, "x", "args.weight_decay");
+    assert_groups(f, "2 6 | 0 1 4 | 3 | 5");
+    assert_int_equal(f->groups.n_settings, 3);
+}
+
 static void suppressions_are_lines_of_id_and_reason(void **state)
 {
     struct tc_suppressions s = {0};
@@ -358,6 +391,7 @@ int main(void)
         T(what_other_forms_say_of_a_call_has_the_cause_of_its_facts),
         T(what_a_step_shows_follows_from_the_law_before_it),
         T(settings_come_last),
+        T(one_setting_in_many_places_is_one_change),
         T(suppressions_are_lines_of_id_and_reason),
     };
 
