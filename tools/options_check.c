@@ -85,9 +85,9 @@ const struct tc_opt_tool check_tool = {
         "variable is another first, with the lines of both scripts, and what is equal. Equal seeds tell\n"
         "most. What several healthy runs differ in, what follows from another seed and what may follow\n"
         "from values that had parted before is set aside. --format takes sarif and github.",
-    .usage = "[OPTION]... DIR... -i FILE|@NAME...\n"
-             "[OPTION]... DIR --against DIR...\n"
-             "[OPTION]... --plan DIR --plan-reference DIR",
+    .usage = "DIR... -i FILE|@NAME... [OPTION]...\n"
+             "DIR --against DIR... [OPTION]...\n"
+             "--plan DIR --plan-reference DIR [OPTION]...",
     .examples = "  traincheck-check traincheck_train_2026-07-01_10-00-00 -i invariants.jsonl\n"
                 "  traincheck-check traincheck_train_2026-07-01_10-00-00 -i @all\n"
                 "  traincheck-check run1 run2 -i mine.jsonl team.jsonl -o report --fail-on multi\n"

@@ -55,7 +55,7 @@ const struct tc_opt_tool infer_tool = {
         "by an earlier traincheck-infer. What held in all of them becomes an invariant, with the\n"
         "precondition under which it held. The result depends neither on the order of the folders nor\n"
         "on the number of threads.",
-    .usage = "[OPTION]... DIR|FILE.tce...",
+    .usage = "DIR|FILE.tce... [OPTION]...",
     .examples = "  traincheck-infer traincheck_train_*/ -o invariants.jsonl\n"
                 "  traincheck-infer --specific run1 run2 --profile - | less\n"
                 "  traincheck-infer --evidence part1.tce node1/trace_a node1/trace_b\n",

@@ -35,7 +35,7 @@ const struct tc_opt_tool onlinecheck_tool = {
         "violation is told on stdout as soon as its step is on the disk. The check ends when all\n"
         "processes of the run have ended; it then has the verdicts and reports of traincheck-check\n"
         "over the same folder.",
-    .usage = "[OPTION]... DIR -i FILE|@NAME...",
+    .usage = "DIR -i FILE|@NAME... [OPTION]...",
     .examples =
         "  traincheck-onlinecheck trace -i invariants.jsonl\n"
         "  traincheck-onlinecheck trace -i @all\n"

@@ -131,7 +131,7 @@ static void say_result(struct tc_app *app, const char *output_dir, const struct 
     double seconds = (double)r->wall_ns / 1e9, mb = (double)r->json_bytes / 1e6;
     tc_app_say(app,
                "read %" PRIu64 " records (%" PRIu64 " calls, %" PRIu64
-               " step windows) in %.2f s: %.1f MB, %.0f MB/s",
+               " steps) in %.2f s: %.1f MB, %.0f MB/s",
                r->n_records, r->n_calls, r->n_windows, seconds, mb, seconds > 0 ? mb / seconds : 0);
     say_sets(app, r);
     struct tc_strbuf counts = TC_STRBUF_INIT;

@@ -80,7 +80,7 @@ static void say_read(struct tc_app *app, const struct tc_infer_result *r)
 {
     double seconds = (double)r->wall_ns / 1e9, mb = (double)r->json_bytes / 1e6;
     tc_app_say(app,
-               "read %" PRIu64 " records (%" PRIu64 " calls, %" PRIu64 " step windows) of %" PRIu64
+               "read %" PRIu64 " records (%" PRIu64 " calls, %" PRIu64 " steps) of %" PRIu64
                " pipeline%s in %.2f s: %.1f MB, %.0f MB/s",
                r->n_records, r->n_calls, r->n_windows, r->n_pipelines,
                r->n_pipelines == 1 ? "" : "s", seconds, mb, seconds > 0 ? mb / seconds : 0);
@@ -142,6 +142,16 @@ static struct tc_infer_config make_config(struct tc_app *app, const struct infer
     };
 }
 
+/* Before all else: who names what is not there wants to know that first. */
+static enum tc_status find_traces(const struct tc_opt_list *traces, struct tc_error *err)
+{
+    for (size_t i = 0; i < traces->n; i++)
+        if (!tc_fs_exists(traces->items[i]))
+            return tc_error_set(err, TC_E_NOTFOUND, "%s: no such trace folder or file",
+                                traces->items[i]);
+    return TC_OK;
+}
+
 #define DEFAULT_OUTPUT "invariants.jsonl"
 
 /* What was learned with effort is not replaced by a command that does not name it. */
@@ -165,7 +175,11 @@ enum tc_status infer_run(struct tc_app *app, void *options_, struct tc_error *er
         return list_relations(app);
     if (options->traces.n == 0)
         return tc_error_set(err, TC_E_USAGE, "no trace folder given");
-    enum tc_status status = choose_output(options, err);
+    enum tc_status status = find_traces(&options->traces, err);
+    if (status == TC_OK)
+        status = find_traces(&options->validate, err);
+    if (status == TC_OK)
+        status = choose_output(options, err);
     if (status != TC_OK)
         return status;
     app->quiet = options->quiet;

@@ -44,6 +44,21 @@ bool tc_near_begin(struct tc_near *near, const char *text, size_t size)
     return true;
 }
 
+#define SHORT_WORD 4 /* of fewer letters too many words are near */
+
+/* "ouput" for "output-dir". */
+static bool is_near_first_word(const char *text, const char *name)
+{
+    char word[TC_NEAR_MAX];
+    size_t size = strcspn(name, "-");
+
+    if (!name[size] || size < SHORT_WORD || size >= sizeof(word))
+        return false;
+    memcpy(word, name, size);
+    word[size] = 0;
+    return edit_distance(text, word) == 1;
+}
+
 bool tc_near_try(struct tc_near *near, const char *name)
 {
     bool starts = strncmp(name, near->text, strlen(near->text)) == 0;
@@ -51,6 +66,8 @@ bool tc_near_try(struct tc_near *near, const char *name)
                         : strlen(name) >= TC_NEAR_MAX ? near->distance
                                                       : edit_distance(near->text, name);
 
+    if (distance > 2 && is_near_first_word(near->text, name))
+        distance = 2;
     if (distance >= near->distance)
         return false;
     near->distance = distance;

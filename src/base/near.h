@@ -17,7 +17,8 @@ struct tc_near {
 
 /* text is what was typed: size bytes of it. False if it is too short or too long to compare. */
 bool tc_near_begin(struct tc_near *near, const char *text, size_t size);
-/* Is the name nearer than those before? A name that begins with the text is nearest of all. */
+/* Is the name nearer than those before? A name that begins with the text is nearest of all; one
+ * whose first word, up to a dash, differs from it in one letter is near. */
 bool tc_near_try(struct tc_near *near, const char *name);
 
 #endif /* TC_BASE_NEAR_H */

@@ -37,7 +37,7 @@ struct words {
 
 const struct tc_opt *tc_opt_row(const struct tc_opt_tool *tool, size_t i)
 {
-    const struct tc_opt *tables[] = {tool->options, tool->shared, common};
+    const struct tc_opt *tables[] = {tool->shared, tool->options, common};
     for (size_t t = 0; t < sizeof(tables) / sizeof(*tables); t++)
         for (const struct tc_opt *row = tables[t]; row && row->name; row++)
             if (i-- == 0)

@@ -71,6 +71,15 @@ static void add_usage(struct tc_strbuf *out, const struct tc_opt_tool *tool)
     }
 }
 
+static void add_indented(struct tc_strbuf *out, const char *lines)
+{
+    while (*lines) {
+        size_t size = strcspn(lines, "\n");
+        tc_strbuf_addf(out, "  %.*s\n", (int)size, lines);
+        lines += size + (lines[size] == '\n');
+    }
+}
+
 void tc_opt_help(const struct tc_opt_tool *tool, struct tc_strbuf *out)
 {
     const struct tc_opt *opt;
@@ -80,6 +89,8 @@ void tc_opt_help(const struct tc_opt_tool *tool, struct tc_strbuf *out)
         if (opt->help)
             add_row(out, opt);
     tc_strbuf_addf(out, "\nExamples:\n%s", tool->examples);
+    tc_strbuf_adds(out, "\nExit status:\n");
+    add_indented(out, tool->exit_codes);
 }
 
 void tc_opt_version(const struct tc_opt_tool *tool, struct tc_strbuf *out)

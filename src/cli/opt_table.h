@@ -62,7 +62,7 @@ struct tc_opt_tool {
     const char *description; /* for the man page: a paragraph */
     const char *usage;       /* what follows the name; lines after the first are further forms */
     const char *examples;    /* lines */
-    const char *exit_codes;  /* for the man page: lines "0  text" */
+    const char *exit_codes;  /* lines "0  text" */
     const struct tc_opt *options;
     const struct tc_opt *shared; /* a table that another tool has too; may be NULL */
     size_t rest;                 /* offset of the struct tc_opt_list of other arguments */

@@ -490,7 +490,7 @@ class Published(Case):
     def test_a_healthy_run_of_eight_ranks(self):
         done = self.run_tool("infer", PUBLISHED / "ddp-multigpu/trace", "-o", self.dir / "i.jsonl")
         self.assertNotIn("note", done.stderr)
-        self.assertIn("32 step windows", done.stderr)
+        self.assertIn("32 steps", done.stderr)
         texts = [line.get("text", "") for line in read_lines(self.dir / "i.jsonl")]
         for text in ("every training step has the root forward in training mode and Tensor.backward(), in this order",
                      "dtype of each Parameter is the same on all ranks after every step"):
