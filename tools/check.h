@@ -23,7 +23,7 @@ struct check_options {
     unsigned verbose;
     unsigned max_traces; /* 0: any number */
     unsigned jobs;       /* of check alone; 0: all cores */
-    bool no_html_report, strict, exit_zero, json, progress, quiet;
+    bool no_html_report, overwrite, strict, exit_zero, json, progress, quiet;
     /* of onlinecheck alone */
     unsigned lateness_s, idle_s, report_interval_s, on_violation_limit_s;
     const char *on_violation, *state;

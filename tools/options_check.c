@@ -15,6 +15,8 @@ const struct tc_opt check_shared_options[] = {
                  check_is_invariants, TC_SHIPPED_NAMES),
     TC_OPT_VALUE(STRING, "output-dir", 'o', "DIR", AT(output_dir),
                  "where reports go (default traincheck_check_<trace>_<date-time>)"),
+    TC_OPT_SWITCH(FLAG, "overwrite", 0, AT(overwrite),
+                  "write into a folder that holds other files and no report"),
     TC_OPT_VALUE(STRING, "suppress", 0, "FILE", AT(suppress),
                  "known violations that do not count: lines of an id and the reason"),
     TC_OPT_WORDS(NAMES, "format", 0, "LIST", AT(formats),

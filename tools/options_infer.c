@@ -11,8 +11,9 @@
 static const struct tc_opt options[] = {
     TC_OPT_VALUE(STRING, "output", 'o', "FILE", AT(output),
                  "where invariants go; - is stdout (default invariants.jsonl)"),
-    TC_OPT_SWITCH(FLAG, "overwrite", 0, AT(overwrite),
-                  "replace invariants.jsonl where no output is named"),
+    TC_OPT_SWITCH(
+        FLAG, "overwrite", 0, AT(overwrite),
+        "replace a file that holds no invariants, and invariants.jsonl where no output is named"),
     TC_OPT_VALUE(STRING, "evidence", 0, "FILE", AT(evidence),
                  "write evidence for a later run, infer nothing"),
     TC_OPT_VALUE(STRING, "failed", 0, "FILE", AT(failed),

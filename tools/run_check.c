@@ -16,6 +16,7 @@
 
 #include "base/fs.h"
 #include "notes.h"
+#include "overwrite.h"
 #include "track.h"
 #include "verdict.h"
 
@@ -154,7 +155,7 @@ static void say_result(struct tc_app *app, const char *output_dir, const struct 
     tc_strbuf_release(&counts);
     say_failed_runs(app, r);
     tc_app_say(app, "reports in %s", output_dir);
-    if (r->n_failed)
+    if (r->n_failed && !tc_app_interrupted())
         tc_app_next(app, "open %s/report.html", output_dir);
 }
 
@@ -192,6 +193,10 @@ enum tc_status check_begin(struct tc_app *app, struct check_options *options, st
         return status;
     if (options->traces.n)
         options->output_dir = check_output_dir(app, options, options->traces.items[0]);
+    if (options->traces.n && !options->explain.n && !options->overwrite)
+        status = overwrite_folder(options->output_dir, err);
+    if (status != TC_OK)
+        return status;
     app->quiet = options->quiet;
     app->progress = options->progress || (tc_app_on_terminal() && !options->quiet);
     tc_app_catch_signals();

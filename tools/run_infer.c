@@ -14,6 +14,7 @@
 #include <traincheck/infer.h>
 
 #include "notes.h"
+#include "overwrite.h"
 
 #include "base/fs.h"
 
@@ -157,8 +158,10 @@ static enum tc_status find_traces(const struct tc_opt_list *traces, struct tc_er
 /* What was learned with effort is not replaced by a command that does not name it. */
 static enum tc_status choose_output(struct infer_options *options, struct tc_error *err)
 {
-    if (options->output || options->evidence)
+    if (options->evidence)
         return TC_OK;
+    if (options->output)
+        return options->overwrite ? TC_OK : overwrite_file(options->output, err);
     options->output = DEFAULT_OUTPUT;
     if (tc_fs_exists(DEFAULT_OUTPUT) && !options->overwrite)
         return tc_error_set(err, TC_E_USAGE,

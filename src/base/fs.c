@@ -548,6 +548,16 @@ enum tc_status tc_fs_may_write(const char *path, struct tc_error *err)
     return status;
 }
 
+bool tc_fs_is_descriptor(const char *path)
+{
+    struct tc_strbuf target = TC_STRBUF_INIT;
+
+    tc_strbuf_adds(&target, path);
+    const bool is_descriptor = resolve(&target) >= 0;
+    tc_strbuf_release(&target);
+    return is_descriptor;
+}
+
 int tc_fs_move_away(int fd)
 {
     enum {

@@ -72,6 +72,8 @@ enum tc_status tc_fs_write(const char *path, const void *data, size_t size, stru
  */
 enum tc_status tc_fs_may_write(const char *path, struct tc_error *err);
 enum tc_status tc_fs_may_fill(const char *dir, struct tc_error *err);
+/* Is it one of the caller's own, as /dev/stdout or /dev/fd/3? */
+bool tc_fs_is_descriptor(const char *path);
 /*
  * Keep others that lock the same folder or file away until *fd is closed; TC_E_IO names the path if
  * one holds it. Where the file system knows no locks *fd is valid and nobody is kept away.

@@ -100,7 +100,7 @@ class Outputs(runs.Case):
         (self.work / "there").mkdir()
         for option, args in self.each():
             want = self.written(option)
-            for before in (b"old", None):
+            for before in (b'{"traincheck":"invariants"}\n', None):
                 real, link, far = self.work / "there" / "real", self.work / "there" / "link", self.work / "far"
                 for path in (real, link, far):
                     path.unlink(missing_ok=True)

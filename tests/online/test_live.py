@@ -139,7 +139,7 @@ class Live(live.Case):
     def test_a_report_that_cannot_be_written_is_tried_again(self):
         t = write_loop(self.work / "trace", broken_from=3, end=False)
         (self.work / "report" / "report.html").mkdir(parents=True)
-        checker = self.follow_trace("--report-interval", "1")
+        checker = self.follow_trace("--overwrite", "--report-interval", "1")
         checker.wait_for(checker.err, "the check goes on")
         (self.work / "report" / "report.html").rmdir()
         t.end()

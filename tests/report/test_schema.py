@@ -59,7 +59,7 @@ class Schema(runs.Case):
 
     def test_a_report_that_cannot_be_written_keeps_none_back(self):
         (self.work / "bad.report" / "report.html").mkdir(parents=True)
-        report, p = self.check("--format", "junit", "--metrics", "x.prom", code=2)
+        report, p = self.check("--overwrite", "--format", "junit", "--metrics", "x.prom", code=2)
         self.assertRegex(p.stderr, r"error: bad\.report/report\.html: .+")
         self.assertTrue(runs.json_lines(report / "violations.jsonl"))
         self.assertTrue((report / "junit.xml").read_text())
