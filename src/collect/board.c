@@ -107,9 +107,11 @@ void tc_board_announce(const char *program, const char *next)
     keep_text(board->next, sizeof(board->next), next);
 }
 
-const char *tc_board_next(const struct tc_board_totals *totals)
+const char *tc_board_next(const struct tc_board_totals *totals, int exit_status)
 {
-    return totals->calls && board->next[0] && isatty(STDERR_FILENO) ? board->next : NULL;
+    const bool is_wanted = totals->calls && board->next[0] && exit_status <= 0;
+
+    return is_wanted && isatty(STDERR_FILENO) ? board->next : NULL;
 }
 
 /* The path may lead elsewhere by now: to another file, or into another process. */

@@ -66,9 +66,9 @@ void tc_board_sum(struct tc_board_totals *out);
 
 /* "120 steps, 45678 records, 1.2 MB of 3 processes" */
 void tc_board_describe(struct tc_strbuf *out, const struct tc_board_totals *totals);
-/* "traincheck-infer …" where there is something to go on with and a person at the terminal of
- * stderr reads it; else NULL. */
-const char *tc_board_next(const struct tc_board_totals *totals);
+/* "traincheck-infer …" where there is something to go on with, the run did not fail as far as is
+ * known, and a person at the terminal of stderr reads it; else NULL. */
+const char *tc_board_next(const struct tc_board_totals *totals, int exit_status);
 /* "; lost: 3 records", or nothing. */
 void tc_board_describe_losses(struct tc_strbuf *out, const struct tc_board_totals *totals);
 /* Was any part of tracing switched off, or any record lost? */

@@ -22,6 +22,7 @@
 #include "base/vec.h"
 #include "collect/board.h"
 #include "collect/claim.h"
+#include "collect/earlier.h"
 #include "collect/launch.h"
 #include "collect/peers.h"
 #include "collect/plan_capture.h"
@@ -223,15 +224,21 @@ static void announce(const struct run *run)
     const struct tc_collect_config *config = run->config;
     const char *dir = config->output_dir ? config->output_dir : tc_fs_base(run->output_dir);
     struct tc_strbuf next = TC_STRBUF_INIT;
-    bool is_check = config->n_invariants > 0, is_plain;
+    struct tc_strbuf earlier = TC_STRBUF_INIT;
+    const struct tc_command_words command = {config->target, config->n_target};
+    bool is_check = config->n_invariants > 0, is_plain = true;
 
     tc_strbuf_adds(&next, is_check ? "traincheck-check" : "traincheck-infer --specific");
-    is_plain = add_word(&next, dir);
+    if (!is_check && !config->plan && isatty(STDERR_FILENO) &&
+        tc_collect_earlier(&command, dir, &earlier))
+        is_plain = add_word(&next, earlier.text);
+    is_plain &= add_word(&next, dir);
     tc_strbuf_adds(&next, is_check ? " -i" : " -o invariants.jsonl");
     for (size_t i = 0; i < config->n_invariants; i++)
         is_plain &= add_word(&next, config->invariants[i]);
     tc_board_announce(run->python.program, is_plain && !config->plan ? next.text : NULL);
     tc_strbuf_release(&next);
+    tc_strbuf_release(&earlier);
 }
 
 static enum tc_status set_environment(struct run *run, struct tc_error *err)
@@ -275,7 +282,7 @@ static enum tc_status launch(struct run *run, int *exit_status, struct tc_error 
 }
 
 /* The processes below a command say nothing themselves. */
-static void report_child(const struct run *run)
+static void report_child(const struct run *run, int exit_status)
 {
     struct tc_strbuf line = TC_STRBUF_INIT;
     struct tc_board_totals totals;
@@ -290,8 +297,9 @@ static void report_child(const struct run *run)
     tc_strbuf_addf(&line, " in %s", run->output_dir);
     if (run->board)
         tc_board_describe_losses(&line, &totals);
-    if (tc_board_next(&totals))
-        tc_strbuf_addf(&line, "\ntraincheck-collect: next: %s", tc_board_next(&totals));
+    const char *next = tc_board_next(&totals, exit_status);
+    if (next)
+        tc_strbuf_addf(&line, "\ntraincheck-collect: next: %s", next);
     fprintf(stderr, "%s\n", line.text);
     tc_strbuf_release(&line);
 }
@@ -403,7 +411,7 @@ enum tc_status tc_collect_run(const struct tc_collect_config *config, int *exit_
     if (!is_job(&run) && config->plan)
         status = report_plans(&run, exit_status, err);
     else if (!is_job(&run) && !config->quiet)
-        report_child(&run);
+        report_child(&run, *exit_status);
     if (config->strict)
         apply_strict(exit_status);
 out:

@@ -155,7 +155,7 @@ static void put_failure(void)
         tc_sink_put_last(line, sizeof(line) - 1);
 }
 
-static void print_closing_line(void)
+static void print_closing_line(int exit_status)
 {
     struct tc_strbuf line = TC_STRBUF_INIT;
     struct tc_board_totals totals;
@@ -169,8 +169,9 @@ static void print_closing_line(void)
         tc_strbuf_adds(&line, " (injected: this Python has no shared library)");
     tc_board_describe_losses(&line, &totals);
     tc_strbuf_addc(&line, '\n');
-    if (tc_board_next(&totals))
-        tc_strbuf_addf(&line, "traincheck-collect: next: %s\n", tc_board_next(&totals));
+    const char *next = tc_board_next(&totals, exit_status);
+    if (next)
+        tc_strbuf_addf(&line, "traincheck-collect: next: %s\n", next);
     signal(SIGPIPE, SIG_IGN); /* who reads it may have left */
     tc_fs_write_all(STDERR_FILENO, line.text, line.size);
     tc_strbuf_release(&line);
@@ -211,7 +212,7 @@ void tc_process_finish(int exit_status)
     tell_board(&stats);
     tc_progress_stop();
     if (process.config.closing_line)
-        print_closing_line();
+        print_closing_line(exit_status);
     process.config.closing_line = false;
 }
 
