@@ -37,7 +37,9 @@ if [ $status -ne 1 ]; then
     exit 1
 fi
 say "Found: the optimizer of train_broken.py changes no parameter, from its first step on."
-say "Reports:"
-for file in "$out"/report/*; do
-    say "  $file"
-done
+say "Open $out/report/report.html in a browser."
+say
+say "With a script of your own:"
+say "  $bin/traincheck-collect -o good1 train.py    # again with -o good2 and another seed, if it takes one"
+say "  $bin/traincheck-infer --specific good1 good2 -o invariants.jsonl"
+say "  $bin/traincheck-check run -i invariants.jsonl    # run: the trace of any other run"
