@@ -16,8 +16,9 @@
 
 static void check_line(const char *line, size_t n)
 {
-    static const char *const keys[] = {"inject=", "content=", "mode=", "variables=", "settings=",
-                                       "digest=", "api=",     "role=", "extra=",     "operators="};
+    static const char *const keys[] = {
+        "inject=", "content=", "mode=",  "variables=", "settings=", "digest=",
+        "api=",    "role=",    "extra=", "operators=", "sources="};
     size_t i = 0;
 
     while (i < sizeof(keys) / sizeof(*keys) && strncmp(line, keys[i], strlen(keys[i])) != 0)
