@@ -102,7 +102,8 @@ const struct tc_opt_tool check_tool = {
         "1  violations; with --against: a difference\n"
         "2  wrong usage, unreadable invariants, or no trace; with --against: runs that cannot be\n"
         "   compared, as their calls were recorded in different ways\n"
-        "3  no violation, but the trace was damaged and something stayed unchecked\n"
+        "3  no violation, but nothing was judged or the trace is damaged;\n"
+        "   with --strict also: an invariant stayed unchecked\n"
         "130, 143  interrupted; what was found until then was written, but nothing of a comparison\n",
     .options = check_options,
     .shared = check_shared_options,
