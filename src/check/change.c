@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * change.c - the change that a violation of a setting tells of
+ *
+ * A fact has both values, a claim about an operand has them in what it says of an example. Texts
+ * point into the symbols, and live as long as these.
+ */
 #include "check/change.h"
 
 #include <string.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * earlier.c - search the folders beside a new trace for an earlier run of the script
+ *
+ * Only the first record of a trace is read, and of a short one its last. A folder that cannot be
+ * read is passed over: what is found is a suggestion for the closing line, and nothing depends on
+ * it.
+ */
 #include "collect/earlier.h"
 
 #include <string.h>
@@ -10,9 +17,8 @@
 #include <traincheck/trace.h>
 
 #define MAX_FOLDERS 500 /* that are looked into */
-#define MAX_BYTES                                                                  \
-    (1 << 20) /* of a file that is read for how its run ended: a fifth of a second \
-               */
+/* Of a file that is read for how its run ended: a fifth of a second. */
+#define MAX_BYTES (1 << 20)
 
 static bool is_same_script(const struct tc_command_words *command, const struct tc_value *argv)
 {

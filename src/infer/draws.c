@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * draws.c - a running digest for each process, added up at the end
+ *
+ * The sum does not depend on the order in which files are read. DataLoader workers are left out:
+ * how batches are shared among them is no part of a seed.
+ */
 #include "infer/draws.h"
 
 #include "base/hash.h"
