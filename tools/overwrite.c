@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * overwrite.c - is what stands at the place of an output ours to replace?
+ */
 #include "overwrite.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 
@@ -19,29 +24,35 @@ static bool is_of_invariants(const char *line)
            (strstr(line, "\"traincheck\":\"invariants\"") || strstr(line, "\"relation\""));
 }
 
-static bool is_our_file(const char *path)
+/* TC_E_IO if the file cannot be read: nobody knows whose it is. */
+static enum tc_status read_first_line(const char *path, char *line, size_t size,
+                                      struct tc_error *err)
 {
-    char line[4096];
-    FILE *file = fopen(path, "re");
-    bool is_ours = false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, line, size - 1);
+    const int reason = errno;
 
-    if (!file)
-        return true; /* what becomes of it is said by who writes it */
-    if (!fgets(line, sizeof(line), file))
-        is_ours = !ferror(file); /* it is empty */
-    else
-        is_ours = is_of_invariants(line);
-    fclose(file);
-    return is_ours;
+    if (fd >= 0)
+        close(fd);
+    if (n < 0)
+        return tc_error_set(err, TC_E_IO, "%s is there and cannot be read: %s", path,
+                            strerror(reason));
+    line[n] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    return TC_OK;
 }
 
 enum tc_status overwrite_file(const char *path, struct tc_error *err)
 {
     struct stat info;
+    char line[4096];
 
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || tc_fs_is_descriptor(path) ||
-        is_our_file(path))
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0 ||
+        tc_fs_is_descriptor(path))
         return TC_OK;
+    enum tc_status status = read_first_line(path, line, sizeof(line), err);
+    if (status || is_of_invariants(line))
+        return status;
     return tc_error_set(err, TC_E_USAGE,
                         "%s is there and is no invariant file; --overwrite replaces it", path);
 }

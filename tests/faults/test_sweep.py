@@ -126,7 +126,7 @@ class Sweep(runs.Case):
             self.assertEqual(left, [])
 
     def test_infer(self):
-        self.sweep("infer", ["-q", "-j", "1", "run", "-o", "new.jsonl"], ["new.jsonl"])
+        self.sweep("infer", ["-q", "-j", "1", "run", "-o", "new.jsonl", "--overwrite"], ["new.jsonl"])
 
     def test_evidence(self):
         self.sweep("infer", ["-q", "-j", "1", "run", "--evidence", "new.tce"], ["new.tce"])
