@@ -10,6 +10,7 @@
 #include "compare/edited_line.h"
 #include "replay/symbols.h"
 #include "report/report.h"
+#include "report/sarif_parts.h"
 #include <traincheck/version.h>
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
@@ -184,60 +185,30 @@ static bool is_reported(const struct tc_compare_report *r, size_t i)
     return r->is_shown[i] && !r->order[i]->aside;
 }
 
-static struct tc_json *location_to_json(const char *at)
-{
-    struct tc_json *place = tc_json_object(), *physical = tc_json_object();
-    struct tc_json *artifact = tc_json_object(), *region = tc_json_object();
-    struct tc_strbuf path = TC_STRBUF_INIT;
-    int64_t line = 1;
-
-    tc_report_location(at, &path, &line);
-    tc_json_set_string(artifact, "uri", path.text ? path.text : at);
-    tc_json_set_number(region, "startLine", (double)line);
-    tc_json_set(physical, "artifactLocation", artifact);
-    tc_json_set(physical, "region", region);
-    tc_json_set(place, "physicalLocation", physical);
-    tc_strbuf_release(&path);
-    return place;
-}
-
 static struct tc_json *result_to_json(const struct tc_compare_report *r, size_t i)
 {
     const struct tc_difference *d = r->order[i];
-    struct tc_json *result = tc_json_object(), *message = tc_json_object();
-    struct tc_json *locations = tc_json_array();
+    struct tc_json *result = tc_json_object();
     struct tc_strbuf text = TC_STRBUF_INIT;
-    const char *at = tc_compare_at(r->comparison, d);
 
     tc_compare_sentence(r->comparison, d, &text);
-    tc_json_set_string(message, "text", text.text);
     tc_json_set_string(result, "ruleId", tc_difference_word(d->kind));
     tc_json_set_string(result, "level", "warning");
-    tc_json_set(result, "message", message);
-    if (*at)
-        tc_json_append(locations, location_to_json(at));
-    tc_json_set(result, "locations", locations);
+    tc_json_set(result, "message", tc_sarif_message(text.text));
+    tc_json_set(result, "locations", tc_sarif_locations(tc_compare_at(r->comparison, d)));
     tc_strbuf_release(&text);
     return result;
 }
 
 void tc_compare_report_sarif(const struct tc_compare_report *r, struct tc_strbuf *out)
 {
-    struct tc_json *log = tc_json_object(), *runs = tc_json_array(), *run = tc_json_object(),
-                   *tool = tc_json_object(), *driver = tc_json_object(), *results = tc_json_array();
+    struct tc_json *driver = tc_json_object(), *results = tc_json_array();
 
     tc_json_set_string(driver, "name", "traincheck");
-    tc_json_set(tool, "driver", driver);
     for (size_t i = 0; i < r->n; i++)
         if (is_reported(r, i))
             tc_json_append(results, result_to_json(r, i));
-    tc_json_set_string(log, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
-    tc_json_set_string(log, "version", "2.1.0");
-    tc_json_set(run, "tool", tool);
-    tc_json_set(run, "results", results);
-    tc_json_append(runs, run);
-    tc_json_set(log, "runs", runs);
-    add_line(log, out);
+    tc_sarif_print(driver, results, out);
 }
 
 void tc_compare_report_github(const struct tc_compare_report *r, struct tc_strbuf *out)

@@ -8,81 +8,41 @@
 
 #include "base/safe.h"
 #include "report/report.h"
+#include "report/sarif_parts.h"
 
-/* "train.py" and 51 of "train.py:51, in forward"; false if there is none. */
-static bool location(const struct tc_plan_finding *f, struct tc_strbuf *path, int64_t *line)
+/* "train.py:51" of "train.py:51, in forward" */
+static void add_place(const struct tc_plan_finding *f, struct tc_strbuf *at)
 {
     const char *comma = strstr(f->src, ", in ");
-    struct tc_strbuf at = TC_STRBUF_INIT;
-    bool found;
 
-    tc_strbuf_add(&at, f->src, comma ? (size_t)(comma - f->src) : strlen(f->src));
-    found = at.size && tc_report_location(at.text, path, line);
-    tc_strbuf_release(&at);
-    return found;
+    tc_strbuf_add(at, f->src, comma ? (size_t)(comma - f->src) : strlen(f->src));
 }
 
 /* ---- SARIF --------------------------------------------------------------------------------- */
 
-static struct tc_json *message(const char *text)
+static struct tc_json *result_of(const struct tc_plan_report *r, const struct tc_plan_finding *f)
 {
-    struct tc_json *object = tc_json_object();
+    struct tc_json *result = tc_json_object();
+    struct tc_strbuf at = TC_STRBUF_INIT;
 
-    tc_json_set_string(object, "text", text);
-    return object;
-}
-
-static struct tc_json *locations(const struct tc_plan_finding *f)
-{
-    struct tc_json *array = tc_json_array(), *place = tc_json_object(),
-                   *artifact = tc_json_object(), *region = tc_json_object(),
-                   *physical = tc_json_object();
-    struct tc_strbuf path = TC_STRBUF_INIT;
-    int64_t line = 0;
-
-    if (location(f, &path, &line)) {
-        tc_json_set_string(artifact, "uri", path.text);
-        tc_json_set_number(region, "startLine", (double)line);
-        tc_json_set(physical, "artifactLocation", artifact);
-        tc_json_set(physical, "region", region);
-        tc_json_set(place, "physicalLocation", physical);
-        tc_json_append(array, place);
-    } else {
-        tc_json_free(artifact);
-        tc_json_free(region);
-        tc_json_free(physical);
-        tc_json_free(place);
-    }
-    tc_strbuf_release(&path);
-    return array;
+    add_place(f, &at);
+    tc_json_set_string(result, "ruleId", f->kind);
+    tc_json_set_string(result, "level",
+                       r->verdict->outcome == TC_PLAN_UNJUDGED ? "warning" : "error");
+    tc_json_set(result, "message", tc_sarif_message(f->text));
+    tc_json_set(result, "locations", tc_sarif_locations(at.text));
+    tc_strbuf_release(&at);
+    return result;
 }
 
 void tc_plan_report_sarif(const struct tc_plan_report *r, struct tc_strbuf *out)
 {
-    struct tc_json *log = tc_json_object(), *runs = tc_json_array(), *run = tc_json_object(),
-                   *tool = tc_json_object(), *driver = tc_json_object(), *results = tc_json_array();
+    struct tc_json *driver = tc_json_object(), *results = tc_json_array();
 
     tc_json_set_string(driver, "name", "traincheck");
-    tc_json_set(tool, "driver", driver);
-    for (size_t i = 0; i < r->verdict->findings.n; i++) {
-        const struct tc_plan_finding *f = &r->verdict->findings.items[i];
-        struct tc_json *result = tc_json_object();
-        tc_json_set_string(result, "ruleId", f->kind);
-        tc_json_set_string(result, "level",
-                           r->verdict->outcome == TC_PLAN_UNJUDGED ? "warning" : "error");
-        tc_json_set(result, "message", message(f->text));
-        tc_json_set(result, "locations", locations(f));
-        tc_json_append(results, result);
-    }
-    tc_json_set_string(log, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
-    tc_json_set_string(log, "version", "2.1.0");
-    tc_json_set(run, "tool", tool);
-    tc_json_set(run, "results", results);
-    tc_json_append(runs, run);
-    tc_json_set(log, "runs", runs);
-    tc_json_print(log, out);
-    tc_strbuf_addc(out, '\n');
-    tc_json_free(log);
+    for (size_t i = 0; i < r->verdict->findings.n; i++)
+        tc_json_append(results, result_of(r, &r->verdict->findings.items[i]));
+    tc_sarif_print(driver, results, out);
 }
 
 /* ---- JUnit: a test case for each result ---------------------------------------------------- */
@@ -147,10 +107,11 @@ void tc_plan_report_github(const struct tc_plan_report *r, struct tc_strbuf *out
 {
     for (size_t i = 0; i < r->verdict->findings.n; i++) {
         const struct tc_plan_finding *f = &r->verdict->findings.items[i];
-        struct tc_strbuf path = TC_STRBUF_INIT;
+        struct tc_strbuf at = TC_STRBUF_INIT, path = TC_STRBUF_INIT;
         int64_t line;
+        add_place(f, &at);
         tc_strbuf_adds(out, "::error ");
-        if (location(f, &path, &line)) {
+        if (tc_report_location(at.text, &path, &line)) {
             tc_strbuf_adds(out, "file=");
             tc_safe_add(out, TC_SAFE_GITHUB_PROPERTY, path.text, path.size);
             tc_strbuf_addf(out, ",line=%lld,", (long long)line);
@@ -159,5 +120,6 @@ void tc_plan_report_github(const struct tc_plan_report *r, struct tc_strbuf *out
         tc_safe_adds(out, TC_SAFE_GITHUB, f->text);
         tc_strbuf_addc(out, '\n');
         tc_strbuf_release(&path);
+        tc_strbuf_release(&at);
     }
 }

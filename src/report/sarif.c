@@ -9,54 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/sarif_parts.h"
 #include <traincheck/version.h>
-
-static struct tc_json *message(const char *text)
-{
-    struct tc_json *object = tc_json_object();
-
-    tc_json_set_string(object, "text", text);
-    return object;
-}
-
-/* RFC 3986: what may not stand in a path is written as its bytes in hexadecimal. */
-static void add_uri(struct tc_strbuf *out, const char *path)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "-._~/!$&'()*+,;=@";
-
-    if (*path == '/')
-        tc_strbuf_adds(out, "file://");
-    for (; *path; path++) {
-        if (strchr(plain, *path))
-            tc_strbuf_addc(out, *path);
-        else
-            tc_strbuf_addf(out, "%%%02X", (unsigned char)*path);
-    }
-}
-
-static struct tc_json *location(const char *at)
-{
-    struct tc_strbuf path = TC_STRBUF_INIT, uri = TC_STRBUF_INIT;
-    struct tc_json *object, *physical, *artifact, *region;
-    int64_t line;
-
-    if (!tc_report_location(at, &path, &line))
-        return NULL;
-    object = tc_json_object();
-    physical = tc_json_object();
-    artifact = tc_json_object();
-    region = tc_json_object();
-    add_uri(&uri, path.text);
-    tc_json_set_string(artifact, "uri", uri.text);
-    tc_json_set_number(region, "startLine", (double)line);
-    tc_json_set(physical, "artifactLocation", artifact);
-    tc_json_set(physical, "region", region);
-    tc_json_set(object, "physicalLocation", physical);
-    tc_strbuf_release(&path);
-    tc_strbuf_release(&uri);
-    return object;
-}
 
 static size_t rule_number(const struct tc_relation *relation)
 {
@@ -75,8 +29,8 @@ static struct tc_json *rules(void)
     for (size_t i = 0; (relation = tc_relation_judged(i)); i++) {
         struct tc_json *rule = tc_json_object();
         tc_json_set_string(rule, "id", relation->name);
-        tc_json_set(rule, "shortDescription", message(relation->summary));
-        tc_json_set(rule, "help", message(relation->hint));
+        tc_json_set(rule, "shortDescription", tc_sarif_message(relation->summary));
+        tc_json_set(rule, "help", tc_sarif_message(relation->hint));
         tc_json_append(array, rule);
     }
     return array;
@@ -117,7 +71,7 @@ static void set_message(struct tc_json *result, const struct tc_violation *v)
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     tc_strbuf_addf(&text, "%s. Expected: %s. First look: %s", v->seen, v->invariant->text, v->hint);
-    tc_json_set(result, "message", message(text.text));
+    tc_json_set(result, "message", tc_sarif_message(text.text));
     tc_strbuf_release(&text);
 }
 
@@ -143,17 +97,14 @@ static const char *level_of(const struct tc_violation *v, bool is_head)
 static struct tc_json *result_of(const struct tc_report_input *input, const struct tc_violation *v,
                                  size_t group, bool is_head)
 {
-    struct tc_json *result = tc_json_object(), *locations = tc_json_array();
-    struct tc_json *place = location(v->at);
+    struct tc_json *result = tc_json_object();
 
     tc_json_set_string(result, "ruleId", v->relation->name);
     tc_json_set_number(result, "ruleIndex", (double)rule_number(v->relation));
     tc_json_set_string(result, "level", level_of(v, is_head));
     set_message(result, v);
     tc_json_set_number(result, "occurrenceCount", (double)v->count);
-    if (place)
-        tc_json_append(locations, place);
-    tc_json_set(result, "locations", locations);
+    tc_json_set(result, "locations", tc_sarif_locations(v->at));
     tc_json_set(result, "partialFingerprints", fingerprint(input, v));
     if (!group)
         tc_json_set(result, "suppressions",
@@ -174,30 +125,19 @@ static struct tc_json *results(const struct tc_report_input *input)
     return array;
 }
 
-static struct tc_json *tool(void)
+static struct tc_json *driver(void)
 {
-    struct tc_json *object = tc_json_object(), *driver = tc_json_object();
+    struct tc_json *object = tc_json_object();
 
-    tc_json_set_string(driver, "name", "TrainCheck");
-    tc_json_set_string(driver, "version", TC_VERSION);
-    tc_json_set(driver, "rules", rules());
-    tc_json_set(object, "driver", driver);
+    tc_json_set_string(object, "name", "TrainCheck");
+    tc_json_set_string(object, "version", TC_VERSION);
+    tc_json_set(object, "rules", rules());
     return object;
 }
 
 static void print(const struct tc_report_input *input, struct tc_strbuf *out)
 {
-    struct tc_json *log = tc_json_object(), *runs = tc_json_array(), *run = tc_json_object();
-
-    tc_json_set_string(log, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
-    tc_json_set_string(log, "version", "2.1.0");
-    tc_json_set(run, "tool", tool());
-    tc_json_set(run, "results", results(input));
-    tc_json_append(runs, run);
-    tc_json_set(log, "runs", runs);
-    tc_json_print(log, out);
-    tc_strbuf_addc(out, '\n');
-    tc_json_free(log);
+    tc_sarif_print(driver(), results(input), out);
 }
 
 const struct tc_report tc_report_sarif = {
