@@ -15,9 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/safe.h"
 
@@ -125,17 +125,10 @@ void tc_app_write(void *context, const char *text, size_t size)
         app->stdout_errno = errno;
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Is a new line of progress due? */
 static bool shows_progress(struct tc_app *app)
 {
-    int64_t now = app->progress ? now_ns() : 0;
+    int64_t now = app->progress ? (int64_t)tc_clock_ns() : 0;
 
     if (!app->progress || now - app->shown_ns < 200000000)
         return false;

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "infer/gather.h"
 #include "infer/mine.h"
@@ -32,14 +32,6 @@ struct inference {
     struct tc_gathered gathered;
     uint64_t started_ns;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 const char *tc_infer_relation_name(size_t i)
 {
@@ -295,7 +287,7 @@ static enum tc_status check_outputs(const struct tc_infer_config *c, struct tc_e
 enum tc_status tc_infer_run(const struct tc_infer_config *config, struct tc_infer_result *result,
                             struct tc_notes *notes, struct tc_error *err)
 {
-    struct inference inference = {.config = config, .started_ns = now_ns()};
+    struct inference inference = {.config = config, .started_ns = tc_clock_ns()};
     enum tc_status status;
 
     *result = (struct tc_infer_result){0};
@@ -317,6 +309,6 @@ enum tc_status tc_infer_run(const struct tc_infer_config *config, struct tc_infe
         status = mine_and_write(&inference, result, notes, err);
     tc_evidence_release(&inference.held_out);
     tc_evidence_release(&inference.evidence);
-    result->wall_ns = now_ns() - inference.started_ns;
+    result->wall_ns = tc_clock_ns() - inference.started_ns;
     return status;
 }

@@ -4,17 +4,8 @@
  */
 #include "report/compare_report.h"
 
-#include <time.h>
-
+#include "base/clock.h"
 #include "report/report_files.h"
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- files --------------------------------------------------------------------------------- */
 
@@ -84,7 +75,7 @@ enum tc_status tc_compare_run(const struct tc_compare_config *config,
                               struct tc_error *err)
 {
     struct tc_comparison comparison;
-    uint64_t began = now_ns();
+    uint64_t began = tc_clock_ns();
     enum tc_status status = tc_comparison_make(&comparison, config, notes, err);
 
     *result = (struct tc_compare_result){0};
@@ -96,6 +87,6 @@ enum tc_status tc_compare_run(const struct tc_compare_config *config,
         tc_compare_report_release(&r);
     }
     tc_comparison_release(&comparison);
-    result->wall_ns = now_ns() - began;
+    result->wall_ns = tc_clock_ns() - began;
     return status;
 }

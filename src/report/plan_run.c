@@ -4,18 +4,9 @@
  */
 #include "report/plan_report.h"
 
-#include <time.h>
-
+#include "base/clock.h"
 #include "base/pool.h"
 #include "report/report_files.h"
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- files --------------------------------------------------------------------------------- */
 
@@ -93,7 +84,7 @@ enum tc_status tc_plan_check(const struct tc_plan_check_config *config,
     struct tc_plan_set single = {0}, parallel = {0};
     struct tc_plan_verdict verdict = {0};
     struct tc_plan_report r = {config, result, &single, &parallel, &verdict};
-    uint64_t began = now_ns();
+    uint64_t began = tc_clock_ns();
     enum tc_status status = tc_plan_read(&single, config->reference, names, err);
 
     *result = (struct tc_plan_check_result){0};
@@ -104,7 +95,7 @@ enum tc_status tc_plan_check(const struct tc_plan_check_config *config,
     result->n_ops = parallel.n_ops;
     if (!status)
         status = tc_plan_verify(&single, &parallel, &verify, &verdict, err);
-    result->wall_ns = now_ns() - began;
+    result->wall_ns = tc_clock_ns() - began;
     if (!status) {
         count(&r, result);
         status = report(&r, err);

@@ -5,9 +5,9 @@
 #include "report/run.h"
 
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/pool.h"
 #include "replay/symbols.h"
@@ -16,14 +16,6 @@
 /* Codes of notes after which something of a trace stayed unread. */
 static const char *const damage[] = {"bad-frame",  "hole",        "bad-json",
                                      "bad-record", "not-a-trace", "lost"};
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static bool on_progress(void *context, uint64_t json_bytes)
 {
@@ -159,7 +151,7 @@ static void write_out(const struct tc_check_config *config, struct tc_strbuf *te
 static void make_input(struct tc_check *check, struct tc_report_input *input)
 {
     check->result->damaged = is_damaged(check->notes);
-    check->result->wall_ns = now_ns() - check->started_ns;
+    check->result->wall_ns = tc_clock_ns() - check->started_ns;
     tc_choice_apply(&check->choice, check->engine, check->result);
     tc_report_input_make(input, check->config, check->engine, check->symbols, &check->suppressions,
                          check->notes, check->result);
@@ -215,7 +207,7 @@ enum tc_status tc_check_open(struct tc_check *check, const struct tc_check_confi
                                .symbols = tc_symbols_new(),
                                .runs = tc_calloc(config->n_traces + 1, sizeof(*check->runs)),
                                .lock = -1,
-                               .started_ns = now_ns()};
+                               .started_ns = tc_clock_ns()};
     check->notes = notes ? notes : check->own_notes;
     tc_invariant_set_init(&check->set, check->symbols);
     for (size_t i = 0; i < config->n_invariants && !status; i++)

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/strbuf.h"
 #include "collect/agent/say/held.h"
 #include "collect/thread.h"
@@ -68,14 +69,6 @@ static struct sink sink;
 static atomic_uint rescue_wanted;
 static atomic_uint rescue_served;
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
-
 /* What went wrong ends the trace, never the training; and a passing trouble not even that. */
 static void fail(const struct tc_error *err)
 {
@@ -88,7 +81,7 @@ static void fail(const struct tc_error *err)
     sink.retry_ns = sink.retry_ns ? sink.retry_ns * 2 : RETRY_NS;
     if (sink.retry_ns > MAX_RETRY_NS)
         sink.retry_ns = MAX_RETRY_NS;
-    sink.retry_at_ns = now_ns() + sink.retry_ns;
+    sink.retry_at_ns = tc_clock_ns() + sink.retry_ns;
 }
 
 /* Called without the lock; what came of it is settled with it. */
@@ -97,10 +90,10 @@ static enum tc_status write_lines(const struct tc_strbuf *lines, bool flush, str
     enum tc_status status = TC_OK;
 
     if (lines->size)
-        status = tc_writer_add(sink.writer, lines->text, lines->size, now_ns(), err);
+        status = tc_writer_add(sink.writer, lines->text, lines->size, tc_clock_ns(), err);
     if (status == TC_OK)
-        status =
-            flush ? tc_writer_flush(sink.writer, err) : tc_writer_tick(sink.writer, now_ns(), err);
+        status = flush ? tc_writer_flush(sink.writer, err)
+                       : tc_writer_tick(sink.writer, tc_clock_ns(), err);
     return status;
 }
 
@@ -184,7 +177,7 @@ static bool is_first(void)
 
 static bool is_waiting_to_retry(void)
 {
-    return sink.retry_ns && !sink.stopping && now_ns() < sink.retry_at_ns;
+    return sink.retry_ns && !sink.stopping && tc_clock_ns() < sink.retry_at_ns;
 }
 
 /* One round: fetch, let go of the lock, write. Called and returns with the lock held. */
