@@ -19,17 +19,17 @@ static tc_sym place_in_reference(const struct tc_outline *run, tc_sym at)
 {
     struct tc_strtab *symbols = run->context.symbols;
     const char *text = tc_strtab_text(symbols, at);
-    size_t line, size = tc_place_split(text, &line);
-    const struct tc_script *script = size ? tc_scripts_find(&run->scripts, text, size) : NULL;
+    size_t line;
+    const struct tc_script *script = tc_scripts_at(&run->scripts, text, &line);
     struct tc_strbuf place = TC_STRBUF_INIT;
     tc_sym found;
 
-    if (!script || !script->match || line > script->n_lines)
+    if (!script || !script->match)
         return at;
-    if (script->match[line - 1] == TC_UNMATCHED)
+    if (script->match[line] == TC_UNMATCHED)
         tc_strbuf_addf(&place, "+%s", text);
     else
-        tc_strbuf_addf(&place, "%s:%zu", script->other->at, script->match[line - 1] + 1);
+        tc_strbuf_addf(&place, "%s:%zu", script->other->at, script->match[line] + 1);
     found = tc_strtab_intern(symbols, place.text, place.size);
     tc_strbuf_release(&place);
     return found;

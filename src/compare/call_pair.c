@@ -189,11 +189,11 @@ static void compare_leaf(struct tc_pair_state *s, const struct place *place, lea
         found->tensor = b->tensor;
     if (a && b)
         note_closeness(s, place, a, b);
-    if (tell && !is_told)
+    if (!is_told)
         tell(s, place, a, b);
 }
 
-/* tell, if not NULL, is called for each leaf that differs, in order. */
+/* tell is called for each leaf that differs, in order. */
 static struct found compare_leaves(struct tc_pair_state *s, const struct place *place,
                                    leaf_fn *tell)
 {
@@ -261,14 +261,19 @@ static void tell_input(struct tc_pair_state *s, const struct place *place, const
         add(s, place, TC_DIFFERENCE_RESULTS, a, b);
 }
 
+static bool has_content(const struct tc_leaves *leaves)
+{
+    for (size_t i = 0; i < leaves->n; i++)
+        if (leaves->items[i].kind == TC_LEAF_CONTENT)
+            return true;
+    return false;
+}
+
 static bool is_draw(const struct tc_pair_state *s, const struct tc_call_site *site)
 {
     if (site->role == TC_ROLE_DRAW || site->role == TC_ROLE_SEED || site->role == TC_ROLE_INIT)
         return true;
-    for (size_t i = 0; i < s->leaves_a.n; i++)
-        if (s->leaves_a.items[i].kind == TC_LEAF_CONTENT)
-            return false;
-    return !s->leaves_a.has_unknown && site->role == TC_ROLE_FUNCTION;
+    return site->role == TC_ROLE_FUNCTION && !s->leaves_a.has_unknown && !has_content(&s->leaves_a);
 }
 
 static void tell_draw(struct tc_pair_state *s, const struct place *place, const struct tc_leaf *a,
@@ -304,33 +309,25 @@ static void tell_value(struct tc_pair_state *s, const struct place *place, const
         add(s, place, TC_DIFFERENCE_RESULTS, a, b);
 }
 
-/* Is it known what a result is computed of? Of parameters that come from an iterator it is not. */
-static bool has_known_operand(const struct tc_pair_state *s, uint32_t site)
-{
-    if (site_of(s, site)->is_own)
-        return true;
-    for (size_t i = 0; i < s->leaves_a.n; i++)
-        if (s->leaves_a.items[i].kind == TC_LEAF_CONTENT)
-            return true;
-    return false;
-}
-
 struct tc_call_pair tc_call_pair_begin(struct tc_pair_state *s, const struct tc_course_call *a,
                                        const struct tc_course_call *b)
 {
     const struct place place = {a->site, b->site, TC_SYM_EMPTY, true};
+    const struct tc_call_site *site = site_of(s, a->site);
 
     tc_leaves_of_call(&s->comparison->reader, a->begin, &s->leaves_a);
     tc_leaves_of_call(&s->comparison->reader, b->begin, &s->leaves_b);
     struct found inputs = compare_leaves(s, &place, tell_input);
     if (inputs.has_content)
         part(s);
+    /* Of parameters that come from an iterator it is not known what they are. */
+    const bool is_known = (site->is_own || has_content(&s->leaves_a)) && !s->leaves_a.has_unknown &&
+                          !s->leaves_b.has_unknown;
     return (struct tc_call_pair){
         .a = a,
         .b = b,
-        .is_equal = has_known_operand(s, a->site) && !inputs.has_argument && !inputs.has_content &&
-                    !s->leaves_a.has_unknown && !s->leaves_b.has_unknown,
-        .is_draw = is_draw(s, site_of(s, a->site)),
+        .is_equal = is_known && !inputs.has_argument && !inputs.has_content,
+        .is_draw = is_draw(s, site),
     };
 }
 
@@ -366,20 +363,16 @@ static bool has_data(const struct tc_course_variable *v)
     return tc_value_get(v->record->attrs, "data") != NULL;
 }
 
-static void tell_new_variable(struct tc_pair_state *s, const struct place *place,
-                              const struct tc_leaf *a, const struct tc_leaf *b)
-{
-    const bool is_content = (a ? a : b)->kind == TC_LEAF_CONTENT;
-
-    add(s, place, is_content ? TC_DIFFERENCE_WEIGHTS : TC_DIFFERENCE_ARGUMENTS, a, b);
-}
-
 static void tell_variable(struct tc_pair_state *s, const struct place *place,
                           const struct tc_leaf *a, const struct tc_leaf *b)
 {
     const bool is_content = (a ? a : b)->kind == TC_LEAF_CONTENT;
 
-    add(s, place, is_content ? TC_DIFFERENCE_VARIABLES : TC_DIFFERENCE_ARGUMENTS, a, b);
+    add(s, place,
+        !is_content           ? TC_DIFFERENCE_ARGUMENTS
+        : s->has_new_variable ? TC_DIFFERENCE_WEIGHTS
+                              : TC_DIFFERENCE_VARIABLES,
+        a, b);
 }
 
 static void compare_variable(struct tc_pair_state *s, const struct tc_course_variable *a,
@@ -392,8 +385,7 @@ static void compare_variable(struct tc_pair_state *s, const struct tc_course_var
     tc_leaves_of_variable(&s->comparison->reader, b->record, &s->leaves_b);
     s->comparison->has_values |= has_data(a) && has_data(b);
     s->has_new_variable = a->is_new && b->is_new;
-    leaf_fn *tell = s->has_new_variable ? tell_new_variable : tell_variable;
-    if (compare_leaves(s, &place, tell).has_content)
+    if (compare_leaves(s, &place, tell_variable).has_content)
         part(s);
 }
 

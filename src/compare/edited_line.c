@@ -208,7 +208,7 @@ static bool is_edited(const struct tc_comparison *c, const struct tc_scripts *sc
             : tc_scripts_at(scripts, tc_strtab_text(c->symbols, c->sites.items.items[site].at),
                             &line);
 
-    return script && script->match[line] == TC_UNMATCHED;
+    return script && script->match && script->match[line] == TC_UNMATCHED;
 }
 
 static bool is_place_edited(const struct tc_comparison *c, const struct tc_difference *d)

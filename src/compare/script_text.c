@@ -188,7 +188,7 @@ const struct tc_script *tc_scripts_at(const struct tc_scripts *scripts, const ch
     size_t size = tc_place_split(at, line);
     const struct tc_script *script = size ? tc_scripts_find(scripts, at, size) : NULL;
 
-    if (!script || !script->match || *line > script->n_lines)
+    if (!script || !script->lines || *line > script->n_lines)
         return NULL;
     *line -= 1;
     return script;

@@ -180,7 +180,7 @@ static bool is_same_place(const struct walk *w, size_t i, size_t k)
     const struct tc_script *a = tc_scripts_at(&w->state->a->scripts, at_a, &line_a);
     const struct tc_script *b = tc_scripts_at(&w->state->b->scripts, at_b, &line_b);
 
-    return !a || !b || (a->other == b && tc_script_is_same_hunk(a, line_a, b, line_b));
+    return !a || !b || !a->match || (a->other == b && tc_script_is_same_hunk(a, line_a, b, line_b));
 }
 
 static void tell_gap(struct walk *w, struct gap gap)

@@ -75,10 +75,7 @@ static struct tc_json *difference_to_json(const struct tc_compare_report *r, siz
     tc_json_set_string(object, "kind", tc_difference_word(d->kind));
     tc_json_set_string(object, "what", whats[d->what]);
     tc_json_set_string(object, "text", text.text);
-    set_text(object, "at",
-             d->site_b == TC_NO_SITE
-                 ? NULL
-                 : tc_strtab_text(c->symbols, c->sites.items.items[d->site_b].at));
+    set_text(object, "at", tc_compare_at_run(c, d));
     set_text(object, "at_reference", tc_compare_at_reference(c, d));
     set_origin(c, d, object);
     set_call(c, object, "call", d->site_b);

@@ -40,6 +40,7 @@ void tc_compare_sentence(const struct tc_comparison *c, const struct tc_differen
                          struct tc_strbuf *out);
 /* "train.py:16" of the run, or of the reference where the run has none; "" if neither has. */
 const char *tc_compare_at(const struct tc_comparison *c, const struct tc_difference *d);
+const char *tc_compare_at_run(const struct tc_comparison *c, const struct tc_difference *d);
 const char *tc_compare_at_reference(const struct tc_comparison *c, const struct tc_difference *d);
 /* ", made at train.py:12": the edited line that the value comes from, if its place is another. */
 void tc_compare_origin(const struct tc_comparison *c, const struct tc_difference *d,

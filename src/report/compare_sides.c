@@ -198,24 +198,6 @@ static void leave_out_indent(struct sides *s, const struct tc_script *script, si
     }
 }
 
-static const char *place_of(const struct tc_comparison *c, uint32_t site)
-{
-    return site == TC_NO_SITE ? "" : tc_strtab_text(c->symbols, c->sites.items.items[site].at);
-}
-
-/* The file of a place, if its lines are known, with its line from 0. */
-static const struct tc_script *script_at(const struct tc_scripts *scripts, const char *at,
-                                         size_t *line)
-{
-    const size_t size = tc_place_split(at, line);
-    const struct tc_script *script = size ? tc_scripts_find(scripts, at, size) : NULL;
-
-    if (!script || !script->lines || *line > script->n_lines)
-        return NULL;
-    *line -= 1;
-    return script;
-}
-
 static void lay_beside(struct sides *s, const struct tc_script *script, size_t line, bool is_of_run)
 {
     const struct tc_script *other = script->match ? script->other : NULL;
@@ -243,8 +225,9 @@ bool tc_page_add_lines(const struct tc_comparison *c, const struct tc_difference
                       .mark_a = SIZE_MAX,
                       .mark_b = SIZE_MAX};
     size_t line_a, line_b;
-    const struct tc_script *a = script_at(&c->reference.scripts, place_of(c, d->site_a), &line_a);
-    const struct tc_script *b = script_at(&c->run.scripts, place_of(c, d->site_b), &line_b);
+    const struct tc_script *a =
+        tc_scripts_at(&c->reference.scripts, tc_compare_at_reference(c, d), &line_a);
+    const struct tc_script *b = tc_scripts_at(&c->run.scripts, tc_compare_at_run(c, d), &line_b);
 
     if (!a && !b)
         return false;

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/fs.h"
-
 #include "compare/diff.h"
 #include "compare/edited_line.h"
 #include "replay/symbols.h"
@@ -74,13 +73,18 @@ static void add_call(const struct tc_comparison *c, uint32_t index, struct tc_st
     tc_strbuf_adds(out, "()");
 }
 
+static bool is_segment(const char *segment, size_t size, const char *name)
+{
+    return strlen(name) == size && !memcmp(segment, name, size);
+}
+
 /* What says nothing to a person: a digest, a list of them, and where in a record a value stands. */
 static bool is_hidden(const char *name, size_t size)
 {
     static const char *const hidden[] = {"digest", "rows", "data", "summary", "scale", "range"};
 
     for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
-        if (strlen(hidden[i]) == size && !memcmp(name, hidden[i], size))
+        if (is_segment(name, size, hidden[i]))
             return true;
     return false;
 }
@@ -103,11 +107,6 @@ static size_t told_size(const char *path, bool *has_content)
     if (!*has_content && dot > 0 && size - dot == 5 && !memcmp(path + dot, "value", 5))
         size = dot - 1;
     return size;
-}
-
-static bool is_segment(const char *segment, size_t size, const char *name)
-{
-    return strlen(name) == size && !memcmp(segment, name, size);
 }
 
 /* "args.input.shape" -> "input.shape", "self.attrs.training" -> "self.training" */
@@ -224,16 +223,21 @@ static const char *at_of(const struct tc_comparison *c, uint32_t site)
     return site == TC_NO_SITE ? "" : text_of(c, c->sites.items.items[site].at);
 }
 
-const char *tc_compare_at(const struct tc_comparison *c, const struct tc_difference *d)
+const char *tc_compare_at_run(const struct tc_comparison *c, const struct tc_difference *d)
 {
-    const char *at = at_of(c, d->site_b);
-
-    return *at ? at : at_of(c, d->site_a);
+    return at_of(c, d->site_b);
 }
 
 const char *tc_compare_at_reference(const struct tc_comparison *c, const struct tc_difference *d)
 {
     return at_of(c, d->site_a);
+}
+
+const char *tc_compare_at(const struct tc_comparison *c, const struct tc_difference *d)
+{
+    const char *at = tc_compare_at_run(c, d);
+
+    return *at ? at : tc_compare_at_reference(c, d);
 }
 
 void tc_compare_origin(const struct tc_comparison *c, const struct tc_difference *d,
@@ -369,7 +373,7 @@ static const struct tc_script *quoted_script(const struct tc_comparison *c,
         *line = *is_of_run ? origin.line_b : origin.line_a;
         return *is_of_run ? origin.script_b : origin.script_a;
     }
-    *is_of_run = *at_of(c, d->site_b) != '\0';
+    *is_of_run = *tc_compare_at_run(c, d) != '\0';
     return tc_scripts_at(*is_of_run ? &c->run.scripts : &c->reference.scripts, tc_compare_at(c, d),
                          line);
 }
@@ -383,7 +387,7 @@ size_t tc_compare_quote(const struct tc_comparison *c, const struct tc_differenc
     const struct tc_script *script = quoted_script(c, d, &line, &is_of_run);
     struct quote q = {.out = out, .max = max};
 
-    if (!script)
+    if (!script || !script->match)
         return 0;
     q.a = is_of_run ? script->other : script;
     q.b = is_of_run ? script : script->other;
