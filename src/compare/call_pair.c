@@ -28,16 +28,11 @@ struct place {
     bool is_given; /* operands of a call */
 };
 
-static bool has_parted(const struct tc_pair_state *s)
-{
-    return s->pair->parted_order != UINT64_MAX;
-}
-
 static void part(struct tc_pair_state *s)
 {
-    if (has_parted(s))
+    if (s->pair->has_parted)
         return;
-    s->pair->parted_order = s->order;
+    s->pair->has_parted = true;
     s->pair->parted_steps = s->pair->n_step_windows;
     s->pair->parted_step = s->window_b->step;
 }
@@ -75,25 +70,16 @@ static struct tc_difference *add(struct tc_pair_state *s, const struct place *pl
                                  enum tc_difference_kind kind, const struct tc_leaf *a,
                                  const struct tc_leaf *b)
 {
+    const struct tc_leaf *leaf = a ? a : b;
+    struct tc_difference seen = tc_difference_seen(s, kind, TC_IS_OTHER);
     bool is_first;
-    const struct tc_difference seen = {
-        .kind = kind,
-        .what = TC_IS_OTHER,
-        .site_a = place->site_a,
-        .site_b = place->site_b,
-        .path = full_path(s, place, (a ? a : b)->path),
-        .rank = s->pair->rank,
-        .is_worker = s->pair->is_worker,
-        .step = s->window_b->step,
-        .stage = s->window_b->stage,
-        .order = s->order,
-        .window = s->window_b->number,
-        .steps_before = s->pair->n_step_windows,
-        .is_after = has_parted(s),
-        .is_number = (a ? a : b)->kind == TC_LEAF_NUMBER,
-        .hash_a = a ? a->hash : 0,
-        .hash_b = b ? b->hash : 0,
-    };
+
+    seen.site_a = place->site_a;
+    seen.site_b = place->site_b;
+    seen.path = full_path(s, place, leaf->path);
+    seen.is_number = leaf->kind == TC_LEAF_NUMBER;
+    seen.hash_a = a ? a->hash : 0;
+    seen.hash_b = b ? b->hash : 0;
     struct tc_difference *d = tc_differences_add(s->out, &seen, &is_first);
 
     if (d && is_first) {
@@ -257,7 +243,7 @@ static void tell_input(struct tc_pair_state *s, const struct place *place, const
     }
     if (site->role == TC_ROLE_FORWARD && site->is_user)
         add(s, place, TC_DIFFERENCE_DATA, a, b);
-    else if (!has_parted(s))
+    else if (!s->pair->has_parted)
         add(s, place, TC_DIFFERENCE_RESULTS, a, b);
 }
 
@@ -305,7 +291,7 @@ static void tell_value(struct tc_pair_state *s, const struct place *place, const
 {
     const struct tc_leaf *leaf = a ? a : b;
 
-    if (!has_parted(s) && leaf->kind == TC_LEAF_CONTENT)
+    if (!s->pair->has_parted && leaf->kind == TC_LEAF_CONTENT)
         add(s, place, TC_DIFFERENCE_RESULTS, a, b);
 }
 
@@ -394,24 +380,16 @@ static void tell_alone(struct tc_pair_state *s, const struct tc_course_variable 
 {
     const uint32_t cause = cause_of(is_a ? s->window_a : s->window_b, v);
     bool is_first;
-    const struct tc_difference seen = {
-        .kind = TC_DIFFERENCE_VARIABLES,
-        .what = v->is_new ? is_a ? TC_IS_MISSING : TC_IS_NEW : TC_IS_KEPT,
-        .site_a = is_a ? cause : TC_NO_SITE,
-        .site_b = is_a ? TC_NO_SITE : cause,
-        .path = v->name,
-        .rank = s->pair->rank,
-        .is_worker = s->pair->is_worker,
-        .step = s->window_b->step,
-        .stage = s->window_b->stage,
-        .order = ++s->order,
-        .window = s->window_b->number,
-        .steps_before = s->pair->n_step_windows,
-        .is_after = has_parted(s),
-    };
 
+    s->order++;
     if (!has_data(v) || s->has_other_world)
         return;
+    struct tc_difference seen = tc_difference_seen(s, TC_DIFFERENCE_VARIABLES,
+                                                   !v->is_new ? TC_IS_KEPT
+                                                   : is_a     ? TC_IS_MISSING
+                                                              : TC_IS_NEW);
+    *(is_a ? &seen.site_a : &seen.site_b) = cause;
+    seen.path = v->name;
     tc_differences_add(s->out, &seen, &is_first);
     part(s);
 }

@@ -8,6 +8,7 @@
 #include "compare/closeness.h"
 #include "compare/differences.h"
 #include "compare/outline.h"
+#include "replay/symbols.h"
 #include <traincheck/compare.h>
 
 /* One process of each run. */
@@ -17,10 +18,9 @@ struct tc_process_pair {
     uint64_t n_windows, n_step_windows; /* that were compared */
     uint64_t only_a, only_b;            /* windows that have no like */
     uint64_t n_calls;
-    /* Where values part: SIZE_MAX while they have not. */
-    uint64_t parted_order, parted_steps;
+    bool has_parted; /* a value differed: where it did first */
     int64_t parted_step;
-    uint64_t steps_compared;
+    uint64_t parted_steps; /* steps that were compared before */
 };
 
 struct tc_comparison {
@@ -63,5 +63,27 @@ struct tc_pair_state {
     struct tc_leaves leaves_a, leaves_b;
     const struct tc_course_window *window_a, *window_b;
 };
+
+/* A difference that is seen now, at no site and no path. */
+static inline struct tc_difference tc_difference_seen(const struct tc_pair_state *state,
+                                                      enum tc_difference_kind kind,
+                                                      enum tc_difference_what what)
+{
+    return (struct tc_difference){
+        .kind = kind,
+        .what = what,
+        .site_a = TC_NO_SITE,
+        .site_b = TC_NO_SITE,
+        .path = TC_SYM_EMPTY,
+        .rank = state->pair->rank,
+        .is_worker = state->pair->is_worker,
+        .step = state->window_b->step,
+        .stage = state->window_b->stage,
+        .order = state->order,
+        .window = state->window_b->number,
+        .is_after = state->pair->has_parted,
+        .steps_before = state->pair->n_step_windows,
+    };
+}
 
 #endif /* TC_COMPARE_COMPARISON_H */

@@ -52,6 +52,15 @@ enum tc_set_aside {
 
 #define TC_NO_SITE UINT32_MAX
 
+struct tc_script; /* script_text.h */
+
+/* The edited lines that a difference comes from (edited_line.h). */
+struct tc_edited_lines {
+    bool is_place; /* its own place was edited: no other is searched for */
+    const struct tc_script *script_a, *script_b; /* NULL: no line of that run */
+    size_t line_a, line_b;                       /* from 0 */
+};
+
 struct tc_difference {
     enum tc_difference_kind kind;
     enum tc_difference_what what;
@@ -60,7 +69,8 @@ struct tc_difference {
     tc_sym path;             /* leaf, or name of a variable; TC_SYM_EMPTY: none */
     const char *was, *is;    /* values as text, or NULL */
     const char *said;        /* the whole sentence, where it is none of a call or value; or NULL */
-    int64_t rank, step;      /* of the run, where it was first seen */
+    struct tc_edited_lines edited;
+    int64_t rank, step; /* of the run, where it was first seen */
     tc_sym stage;
     bool is_worker;
     uint64_t order;          /* among what its process does */

@@ -143,7 +143,7 @@ static struct word word_of_site(const struct tc_comparison *c, uint32_t site)
 struct search {
     struct word is, was, name;
     int best;
-    struct tc_origin *out;
+    struct tc_edited_lines *out;
 };
 
 static bool is_given(const struct word *word)
@@ -178,7 +178,7 @@ static void search_hunk(struct search *s, const struct tc_script *a, const struc
     if (of_a + of_b <= s->best || of_a + of_b < 3 || (of_a < 2 && of_b < 2))
         return;
     s->best = of_a + of_b;
-    *s->out = (struct tc_origin){of_a ? a : NULL, of_b ? b : NULL, line_a, line_b};
+    *s->out = (struct tc_edited_lines){false, of_a ? a : NULL, of_b ? b : NULL, line_a, line_b};
 }
 
 static void search_scripts(struct search *s, const struct tc_script *a, const struct tc_script *b)
@@ -211,26 +211,14 @@ static bool is_edited(const struct tc_comparison *c, const struct tc_scripts *sc
     return script && script->match && script->match[line] == TC_UNMATCHED;
 }
 
-static bool is_place_edited(const struct tc_comparison *c, const struct tc_difference *d)
+void tc_edited_lines_find(const struct tc_comparison *c, struct tc_difference *d)
 {
-    return is_edited(c, &c->reference.scripts, d->site_a) ||
-           is_edited(c, &c->run.scripts, d->site_b);
-}
+    struct search s = {.out = &d->edited};
 
-bool tc_is_edited(const struct tc_comparison *c, const struct tc_difference *d)
-{
-    struct tc_origin origin;
-
-    return is_place_edited(c, d) || tc_origin_find(c, d, &origin);
-}
-
-bool tc_origin_find(const struct tc_comparison *c, const struct tc_difference *d,
-                    struct tc_origin *out)
-{
-    struct search s = {.out = out};
-
-    if (is_place_edited(c, d))
-        return false;
+    d->edited.is_place =
+        is_edited(c, &c->reference.scripts, d->site_a) || is_edited(c, &c->run.scripts, d->site_b);
+    if (d->edited.is_place)
+        return;
     if (d->kind == TC_DIFFERENCE_ARGUMENTS) {
         s.is = word_of_value(d->is);
         s.was = word_of_value(d->was);
@@ -239,12 +227,11 @@ bool tc_origin_find(const struct tc_comparison *c, const struct tc_difference *d
         s.is = word_of_site(c, d->site_b);
         s.was = word_of_site(c, d->site_a);
     } else {
-        return false;
+        return;
     }
     for (size_t i = 0; i < c->reference.scripts.items.n; i++) {
         const struct tc_script *a = c->reference.scripts.items.items[i];
         if (a->match)
             search_scripts(&s, a, a->other);
     }
-    return s.best > 0;
 }

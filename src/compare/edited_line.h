@@ -12,16 +12,7 @@
 
 #include "compare/comparison.h"
 
-struct tc_origin {
-    const struct tc_script *script_a, *script_b; /* NULL: no line of that run */
-    size_t line_a, line_b;                       /* from 0 */
-};
-
-/* False if the place of the difference was edited itself, or no edited line has the values. */
-bool tc_origin_find(const struct tc_comparison *comparison, const struct tc_difference *difference,
-                    struct tc_origin *out);
-
-/* Was the place of the difference edited, or is there such a line? */
-bool tc_is_edited(const struct tc_comparison *comparison, const struct tc_difference *difference);
+/* Fill difference->edited. */
+void tc_edited_lines_find(const struct tc_comparison *comparison, struct tc_difference *difference);
 
 #endif /* TC_COMPARE_EDITED_LINE_H */

@@ -21,10 +21,8 @@ enum tc_status tc_comparison_make(struct tc_comparison *comparison,
                                   struct tc_error *err);
 void tc_comparison_release(struct tc_comparison *comparison);
 
-/* The differences in the order in which they are told; the caller frees the array. */
+/* The differences in the order in which they are told, those that are set aside last; the caller
+ * frees the array. */
 const struct tc_difference **tc_comparison_order(const struct tc_comparison *comparison);
-
-/* The one that leads: the first that is not set aside; NULL: nothing differs. */
-const struct tc_difference *tc_comparison_first(const struct tc_comparison *comparison);
 
 #endif /* TC_COMPARE_TWO_RUNS_H */

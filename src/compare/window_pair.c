@@ -108,25 +108,12 @@ static void add(struct walk *w, enum tc_difference_what what, uint32_t site_a, u
                 bool may_be_data)
 {
     struct tc_pair_state *s = w->state;
-    const bool is_after = s->pair->parted_order != UINT64_MAX;
+    struct tc_difference seen = tc_difference_seen(s, TC_DIFFERENCE_CALLS, what);
     bool is_first;
-    const struct tc_difference seen = {
-        .kind = TC_DIFFERENCE_CALLS,
-        .what = what,
-        .aside = is_after && may_be_data ? TC_ASIDE_DATA : TC_ASIDE_NO,
-        .site_a = site_a,
-        .site_b = site_b,
-        .path = TC_SYM_EMPTY,
-        .rank = s->pair->rank,
-        .is_worker = s->pair->is_worker,
-        .step = s->window_b->step,
-        .stage = s->window_b->stage,
-        .order = s->order,
-        .window = s->window_b->number,
-        .is_after = is_after,
-        .steps_before = s->pair->n_step_windows,
-    };
 
+    seen.site_a = site_a;
+    seen.site_b = site_b;
+    seen.aside = seen.is_after && may_be_data ? TC_ASIDE_DATA : TC_ASIDE_NO;
     struct tc_difference *d = tc_differences_add(s->out, &seen, &is_first);
     /* What data may have decided once did not decide it another time. */
     if (d && !is_first && d->aside == TC_ASIDE_DATA && seen.aside == TC_ASIDE_NO)

@@ -310,9 +310,8 @@ static double parted_step(const struct tc_comparison *c, double offset)
 {
     for (size_t i = 0; i < c->pairs.n; i++)
         if (!c->pairs.items[i].is_worker)
-            return c->pairs.items[i].parted_order == UINT64_MAX
-                       ? NAN
-                       : (double)c->pairs.items[i].parted_step + offset;
+            return c->pairs.items[i].has_parted ? (double)c->pairs.items[i].parted_step + offset
+                                                : NAN;
     return NAN;
 }
 

@@ -217,7 +217,7 @@ static void add_difference(const struct page *p, const struct tc_difference *d, 
 static void add_first(const struct page *p)
 {
     const struct tc_comparison *c = p->r->comparison;
-    const struct tc_difference *first = tc_comparison_first(c);
+    const struct tc_difference *first = tc_compare_first(p->r);
 
     add(p, "<section id=\"first\"><h2>What differs first</h2>\n");
     if (!first) {

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/safe.h"
-#include "compare/edited_line.h"
 #include "replay/symbols.h"
 #include "report/report.h"
 #include "report/sarif_parts.h"
@@ -44,23 +43,15 @@ static void set_call(const struct tc_comparison *c, struct tc_json *object, cons
         tc_json_set_string(object, key, tc_strtab_text(c->symbols, c->sites.items.items[site].fn));
 }
 
-static void set_origin(const struct tc_comparison *c, const struct tc_difference *d,
-                       struct tc_json *object)
+static void set_line(struct tc_json *object, const char *key, const struct tc_script *script,
+                     size_t line)
 {
-    struct tc_origin origin;
     struct tc_strbuf at = TC_STRBUF_INIT;
 
-    if (!tc_origin_find(c, d, &origin))
+    if (!script)
         return;
-    if (origin.script_b) {
-        tc_strbuf_addf(&at, "%s:%zu", origin.script_b->at, origin.line_b + 1);
-        tc_json_set_string(object, "origin", at.text);
-    }
-    tc_strbuf_reset(&at);
-    if (origin.script_a) {
-        tc_strbuf_addf(&at, "%s:%zu", origin.script_a->at, origin.line_a + 1);
-        tc_json_set_string(object, "origin_reference", at.text);
-    }
+    tc_strbuf_addf(&at, "%s:%zu", script->at, line + 1);
+    tc_json_set_string(object, key, at.text);
     tc_strbuf_release(&at);
 }
 
@@ -77,7 +68,8 @@ static struct tc_json *difference_to_json(const struct tc_compare_report *r, siz
     tc_json_set_string(object, "text", text.text);
     set_text(object, "at", tc_compare_at_run(c, d));
     set_text(object, "at_reference", tc_compare_at_reference(c, d));
-    set_origin(c, d, object);
+    set_line(object, "origin", d->edited.script_b, d->edited.line_b);
+    set_line(object, "origin_reference", d->edited.script_a, d->edited.line_a);
     set_call(c, object, "call", d->site_b);
     set_call(c, object, "call_reference", d->site_a);
     if (d->path != TC_SYM_EMPTY)
@@ -138,8 +130,7 @@ struct tc_json *tc_compare_summary_to_json(const struct tc_compare_report *r)
     int64_t parted = -1;
 
     for (size_t i = 0; i < c->pairs.n; i++)
-        if (c->pairs.items[i].parted_order != UINT64_MAX &&
-            (parted < 0 || c->pairs.items[i].parted_step < parted))
+        if (c->pairs.items[i].has_parted && (parted < 0 || c->pairs.items[i].parted_step < parted))
             parted = c->pairs.items[i].parted_step;
     tc_json_set_string(summary, "kind", "summary");
     tc_json_set_number(summary, "schema", TC_COMPARISON_SCHEMA);

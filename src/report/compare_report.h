@@ -25,6 +25,12 @@ void tc_compare_report_make(struct tc_compare_report *report,
                             const struct tc_comparison *comparison);
 void tc_compare_report_release(struct tc_compare_report *report);
 
+/* The difference that leads; NULL: nothing differs but what is set aside. */
+static inline const struct tc_difference *tc_compare_first(const struct tc_compare_report *r)
+{
+    return r->n && r->order[0]->aside == TC_ASIDE_NO ? r->order[0] : NULL;
+}
+
 void tc_compare_report_text(const struct tc_compare_report *r, struct tc_strbuf *out);
 /* One object for each difference, then the summary: JSON Lines. */
 void tc_compare_report_json(const struct tc_compare_report *r, struct tc_strbuf *out);
@@ -43,8 +49,7 @@ const char *tc_compare_at(const struct tc_comparison *c, const struct tc_differe
 const char *tc_compare_at_run(const struct tc_comparison *c, const struct tc_difference *d);
 const char *tc_compare_at_reference(const struct tc_comparison *c, const struct tc_difference *d);
 /* ", made at train.py:12": the edited line that the value comes from, if its place is another. */
-void tc_compare_origin(const struct tc_comparison *c, const struct tc_difference *d,
-                       struct tc_strbuf *out);
+void tc_compare_origin(const struct tc_difference *d, struct tc_strbuf *out);
 /* "from step 3 on, 26 times"; "before the first step" */
 void tc_compare_when(const struct tc_comparison *c, const struct tc_difference *d,
                      struct tc_strbuf *out);

@@ -82,7 +82,7 @@ static void print_sentence(const struct printer *p, const struct tc_difference *
     if (*at)
         tc_strbuf_addf(&text, "%s  ", tc_fs_base(at));
     tc_compare_sentence(p->r->comparison, d, &text);
-    tc_compare_origin(p->r->comparison, d, &text);
+    tc_compare_origin(d, &text);
     size_t size = text.size;
     tc_strbuf_adds(&text, ", ");
     tc_compare_when(p->r->comparison, d, &text);
@@ -94,7 +94,7 @@ static void print_sentence(const struct printer *p, const struct tc_difference *
 
 static void print_first(const struct printer *p)
 {
-    const struct tc_difference *first = tc_comparison_first(p->r->comparison);
+    const struct tc_difference *first = tc_compare_first(p->r);
 
     if (!first) {
         tc_strbuf_adds(p->out, p->r->result->n_set_aside

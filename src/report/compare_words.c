@@ -10,7 +10,6 @@
 
 #include "base/fs.h"
 #include "compare/diff.h"
-#include "compare/edited_line.h"
 #include "replay/symbols.h"
 
 /* ---- which are shown ----------------------------------------------------------------------- */
@@ -240,16 +239,14 @@ const char *tc_compare_at(const struct tc_comparison *c, const struct tc_differe
     return *at ? at : tc_compare_at_reference(c, d);
 }
 
-void tc_compare_origin(const struct tc_comparison *c, const struct tc_difference *d,
-                       struct tc_strbuf *out)
+void tc_compare_origin(const struct tc_difference *d, struct tc_strbuf *out)
 {
-    struct tc_origin origin;
+    const struct tc_edited_lines *e = &d->edited;
+    const struct tc_script *script = e->script_b ? e->script_b : e->script_a;
 
-    if (!tc_origin_find(c, d, &origin))
-        return;
-    const struct tc_script *script = origin.script_b ? origin.script_b : origin.script_a;
-    tc_strbuf_addf(out, ", made at %s:%zu", tc_fs_base(script->at),
-                   (origin.script_b ? origin.line_b : origin.line_a) + 1);
+    if (script)
+        tc_strbuf_addf(out, ", made at %s:%zu", tc_fs_base(script->at),
+                       (e->script_b ? e->line_b : e->line_a) + 1);
 }
 
 void tc_compare_when(const struct tc_comparison *c, const struct tc_difference *d,
@@ -285,7 +282,7 @@ bool tc_compare_parted(const struct tc_comparison *c, struct tc_strbuf *out)
 {
     for (size_t i = 0; i < c->pairs.n; i++) {
         const struct tc_process_pair *pair = &c->pairs.items[i];
-        if (pair->parted_order == UINT64_MAX || pair->is_worker)
+        if (!pair->has_parted || pair->is_worker)
             continue;
         tc_strbuf_addf(out, "in step %" PRId64, pair->parted_step);
         if (c->pairs.n > 1)
@@ -366,12 +363,12 @@ static const struct tc_script *quoted_script(const struct tc_comparison *c,
                                              const struct tc_difference *d, size_t *line,
                                              bool *is_of_run)
 {
-    struct tc_origin origin;
+    const struct tc_edited_lines *e = &d->edited;
 
-    if (tc_origin_find(c, d, &origin)) {
-        *is_of_run = origin.script_b != NULL;
-        *line = *is_of_run ? origin.line_b : origin.line_a;
-        return *is_of_run ? origin.script_b : origin.script_a;
+    if (e->script_a || e->script_b) {
+        *is_of_run = e->script_b != NULL;
+        *line = *is_of_run ? e->line_b : e->line_a;
+        return *is_of_run ? e->script_b : e->script_a;
     }
     *is_of_run = *tc_compare_at_run(c, d) != '\0';
     return tc_scripts_at(*is_of_run ? &c->run.scripts : &c->reference.scripts, tc_compare_at(c, d),
