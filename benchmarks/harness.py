@@ -241,6 +241,18 @@ class Tools:
             return verdicts, read_lines(report / "violations.jsonl")
 
 
+def in_parallel(pool, jobs):
+    """Run the jobs, {name: (function, its arguments...)}; returns {name: result} and a text for each that failed."""
+    done, failed = {}, []
+    for name, future in {n: pool.submit(*job) for n, job in jobs.items()}.items():
+        try:
+            done[name] = future.result()
+        except Failed as e:
+            failed.append(f"{name}: {e}")
+            print(f"failed: {failed[-1]}", flush=True)
+    return done, failed
+
+
 def parser(doc):
     """An argument parser with what every benchmark takes."""
     p = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -206,18 +206,6 @@ def tables(folder):
     return "\n".join(out)
 
 
-def in_parallel(pool, jobs):
-    """Run the jobs; returns {name: result} and a text for each that failed."""
-    done, failed = {}, []
-    for name, future in {n: pool.submit(*job) for n, job in jobs.items()}.items():
-        try:
-            done[name] = future.result()
-        except harness.Failed as e:
-            failed.append(f"{name}: {e}")
-            print(f"failed: {failed[-1]}", flush=True)
-    return done, failed
-
-
 def run():
     p = harness.parser(__doc__)
     p.add_argument("--part", choices=["bugs", "healthy", "both"], default="both")
@@ -246,8 +234,8 @@ def run():
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for part in ("bugs", "healthy") if args.part == "both" else (args.part,):
             scripts = {s.name: s for s in load(folder, part, args.only)}
-            traces, more = in_parallel(pool, {n: (s.collect, tools, part, runs) for n, s in scripts.items()})
-            verdicts, errors = in_parallel(pool, {(m, n): (judge, tools, m, scripts[n], t, how_named)
+            traces, more = harness.in_parallel(pool, {n: (s.collect, tools, part, runs) for n, s in scripts.items()})
+            verdicts, errors = harness.in_parallel(pool, {(m, n): (judge, tools, m, scripts[n], t, how_named)
                                                   for n, t in traces.items() for m in modes})
             failed += more + errors
             rows += verdicts.values()

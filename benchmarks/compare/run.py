@@ -106,7 +106,7 @@ def run_pairs(tools, pool, options):
         traces = [tools.trace(f"compare/pairs/{name}/{s.stem}", s)[0] for s in scripts]
         changed = [set(entries[name]["lines_before"]), set(entries[name]["lines_after"] or entries[name].get("near_after", []))]
         return judge_pair(tools, name, scripts, traces, changed) | {"class": entries[name]["kind"]}
-    return harness_map(pool, one, [n for n in sorted(entries) if options.only in n])
+    return each(pool, one, [n for n in sorted(entries) if options.only in n])
 
 
 def visible_cases(options):
@@ -114,12 +114,16 @@ def visible_cases(options):
             if options.only in p.parent.name]
 
 
+def case_name(case):
+    return f"{case[0]}/{case[1].name}"
+
+
 def run_visible(tools, pool, options):
     def one(case):
         scripts = case[1] / "ref.py", harness.broken_script(case[1], tools.work)
         traces = [tools.trace(f"compare/{case[0]}/{case[1].name}/{s.stem}", s)[0] for s in scripts]
         return judge_pair(tools, case[1].name, scripts, traces, changed_lines(*scripts)) | {"class": case[0]}
-    return harness_map(pool, one, visible_cases(options))
+    return each(pool, one, visible_cases(options), case_name)
 
 
 def beside_another(tools, name, script, folder, arguments):
@@ -133,13 +137,13 @@ def beside_another(tools, name, script, folder, arguments):
 
 
 def run_itself(tools, pool, options):
-    return harness_map(pool, lambda c: beside_another(tools, c[1].name, c[1] / "ref.py", f"compare/{c[0]}/{c[1].name}", []),
-                       visible_cases(options))
+    return each(pool, lambda c: beside_another(tools, c[1].name, c[1] / "ref.py", f"compare/{c[0]}/{c[1].name}", []),
+                visible_cases(options), case_name)
 
 
 def run_seeds(tools, pool, options):
-    return harness_map(pool, lambda c: beside_another(tools, c[1].name, c[1] / "ref.py", f"compare/{c[0]}/{c[1].name}",
-                                                      ["--seed", "11"]), visible_cases(options))
+    return each(pool, lambda c: beside_another(tools, c[1].name, c[1] / "ref.py", f"compare/{c[0]}/{c[1].name}",
+                                               ["--seed", "11"]), visible_cases(options), case_name)
 
 
 def run_pipelines(tools, pool, options):
@@ -150,7 +154,7 @@ def run_pipelines(tools, pool, options):
         counted = [d for d in differences if "set_aside" not in d]
         return {"name": pipeline.name, "told": status == 1, "calls": sum(d["kind"] == "calls" for d in counted),
                 "differences": summary["counted"], "says": counted[0]["text"] if counted else ""}
-    return harness_map(pool, one, [p for n, p in harness.pipelines().items() if options.only in n])
+    return each(pool, one, [p for n, p in harness.pipelines().items() if options.only in n], lambda p: p.name)
 
 
 def run_resume(tools, pool, options):
@@ -169,7 +173,7 @@ def run_resume(tools, pool, options):
         row["told"] = row["forgotten"]["told"] and not row["as it is"]["told"]
         row["says"] = f"as it is: {row['as it is']['says'][:1]}; forgotten: {row['forgotten']['says']}"
         return row
-    return harness_map(pool, one, [n for n in sorted(entries) if options.only in n])
+    return each(pool, one, [n for n in sorted(entries) if options.only in n])
 
 
 def run_ranks(tools, pool, options):
@@ -181,19 +185,13 @@ def run_ranks(tools, pool, options):
         counted = [d for d in differences if "set_aside" not in d]
         return {"name": name, "class": "wrong" if entries[name]["wrong"] else "right", "told": status == 1,
                 "differences": summary["counted"], "says": counted[0]["text"] if counted else ""}
-    return harness_map(pool, one, [n for n in sorted(entries) if options.only in n])
+    return each(pool, one, [n for n in sorted(entries) if options.only in n])
 
 
-def harness_map(pool, one, items):
-    """Run one() of each item; rows in order, and a text for each that failed."""
-    rows, failed = [], []
-    for item, future in [(i, pool.submit(one, i)) for i in items]:
-        try:
-            rows.append(future.result())
-        except harness.Failed as e:
-            failed.append(f"{item}: {e}")
-            print(f"failed: {failed[-1]}", flush=True)
-    return rows, failed
+def each(pool, one, items, name=str):
+    """one() of each item; rows in order, and a text for each that failed."""
+    done, failed = harness.in_parallel(pool, {name(i): (one, i) for i in items})
+    return list(done.values()), failed
 
 
 # ---- growth -------------------------------------------------------------------------------------

@@ -247,18 +247,6 @@ def markdown(rows, failed):
     return "\n".join(out) + "\n"
 
 
-def fetch(pool, jobs):
-    """Run the jobs; returns {name: result} and a text for each that failed."""
-    done, failed = {}, []
-    for name, future in [(n, pool.submit(*job)) for n, job in jobs.items()]:
-        try:
-            done[name] = future.result()
-        except harness.Failed as e:
-            failed.append(f"{name}: {e}")
-            print(f"failed: {failed[-1]}", flush=True)
-    return done, failed
-
-
 def run():
     p = harness.parser(__doc__)
     p.add_argument("--mode", choices=[*MODES, "both"], nargs="+", default=["both"], help="both: own and pool")
@@ -278,10 +266,10 @@ def run():
     variants += ["seed", "other"] if {"own-one", "own-two"} & set(modes) else []
     rows, pipelines = [], harness.pipelines() if "pool" in modes else {}
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        traces, failed = fetch(pool, {c.name: (collect, tools, c, variants) for c in cases})
-        there, more = fetch(pool, {c.name: (collect, others, c, variants) for c in cases if others})
+        traces, failed = harness.in_parallel(pool, {c.name: (collect, tools, c, variants) for c in cases})
+        there, more = harness.in_parallel(pool, {c.name: (collect, others, c, variants) for c in cases if others})
         failed += more
-        folders, more = fetch(pool, {n: (tools.trace_pipeline, pipe) for n, pipe in pipelines.items()})
+        folders, more = harness.in_parallel(pool, {n: (tools.trace_pipeline, pipe) for n, pipe in pipelines.items()})
     failed += more
     cases = [c for c in cases if c.name in traces]
     pipelines = {n: pipelines[n] for n in folders}
