@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * verdict.c - the exit status of a check, and why it is 3
+ */
 #include "verdict.h"
 
 #include <inttypes.h>

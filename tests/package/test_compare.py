@@ -181,8 +181,8 @@ class Format(Case):
         self.assertEqual(set(re.findall(r'X\([A-Z]+, "(\w+)", ', kinds)), documented("Kinds"))
         self.assertEqual(set(re.findall(r'\[TC_IS_\w+\] = "(\w+)"', machine)), documented("What differs"))
         self.assertEqual(set(re.findall(r'\[TC_ASIDE_\w+\] = "([\w ]+)"', machine)), documented("What is set aside"))
-        body = machine[machine.index("static void set_origin"):machine.index("static struct tc_json *counts_to_json")]
-        keys = set(re.findall(r'(?:tc_json_set\w*|set_text|set_call)\((?:c, )?object, "(\w+)"', body))
+        body = machine[machine.index("static struct tc_json *difference_to_json"):machine.index("static struct tc_json *counts_to_json")]
+        keys = set(re.findall(r'(?:tc_json_set\w*|set_text|set_call|set_line)\((?:c, )?object, "(\w+)"', body))
         self.assertEqual(keys, documented("A difference"))
         body = machine[machine.index("scripts_to_json"):machine.index("static void add_line")]
         self.assertEqual(set(re.findall(r'tc_json_set\w*\(\w+, "(\w+)"', body)), documented("Summary"))
