@@ -214,6 +214,11 @@ bool tc_script_is_same_hunk(const struct tc_script *a, size_t line_a, const stru
     return a->match[before_a] == before_b;
 }
 
+bool tc_script_is_equal(const struct tc_script *script)
+{
+    return script->other && *script->digest && !strcmp(script->digest, script->other->digest);
+}
+
 size_t tc_script_n_changed(const struct tc_script *script)
 {
     size_t n = 0;

@@ -62,6 +62,9 @@ const struct tc_script *tc_scripts_at(const struct tc_scripts *scripts, const ch
 bool tc_script_is_same_hunk(const struct tc_script *a, size_t line_a, const struct tc_script *b,
                             size_t line_b);
 
+/* Have both runs this file, with the same content? Not where it could not be read. */
+bool tc_script_is_equal(const struct tc_script *script);
+
 /* Lines of the file that the other run's file does not have. */
 size_t tc_script_n_changed(const struct tc_script *script);
 

@@ -47,11 +47,6 @@ static void add_text(const struct page *p, const char *text)
     tc_page_add(p->out, text, strlen(text), MAX_TEXT);
 }
 
-static const char *plural(size_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 /* ---- what is compared ---------------------------------------------------------------------- */
 
 static void begin_row(const struct page *p, const char *name)
@@ -315,103 +310,71 @@ static void add_kind(const struct page *p, enum tc_difference_kind kind)
 
 /* ---- sources ------------------------------------------------------------------------------- */
 
-static bool is_changed(const struct tc_script *script)
-{
-    return !script->other || strcmp(script->digest, script->other->digest) != 0;
-}
-
-/* "train.py: 1 line gone, 2 new" */
-static void say_source(const struct page *p, const struct tc_script *a, const struct tc_script *b)
-{
-    const char *name = b ? b->at : a->at;
-
-    add(p, "<code>");
-    add_text(p, tc_fs_base(name));
-    add(p, "</code>");
-    if (!a || !b)
-        add(p, b ? " is new" : " is gone");
-    else if (!a->match)
-        add(p, " has another content");
-    else
-        tc_strbuf_addf(p->out, ": %zu line%s gone, %zu new", tc_script_n_changed(a),
-                       plural(tc_script_n_changed(a)), tc_script_n_changed(b));
-}
-
-/* Calls tell for each changed file, those that are gone last; returns how many there are. */
-static size_t each_source(const struct page *p,
-                          void (*tell)(const struct page *p, const struct tc_script *a,
-                                       const struct tc_script *b))
-{
-    const struct tc_comparison *c = p->r->comparison;
-    size_t n = 0;
-
-    for (size_t i = 0; i < c->run.scripts.items.n; i++) {
-        const struct tc_script *b = c->run.scripts.items.items[i];
-        if (!is_changed(b))
-            continue;
-        n++;
-        tell(p, b->other, b);
-    }
-    for (size_t i = 0; i < c->reference.scripts.items.n; i++) {
-        const struct tc_script *a = c->reference.scripts.items.items[i];
-        if (a->other)
-            continue;
-        n++;
-        tell(p, a, NULL);
-    }
-    return n;
-}
-
 static bool has_sources(const struct tc_comparison *c)
 {
     return c->reference.scripts.items.n && c->run.scripts.items.n;
 }
 
-static void add_source_item(const struct page *p, const struct tc_script *a,
-                            const struct tc_script *b)
+/* "train.py: 1 line gone, 2 new" */
+static void say_source(const struct page *p, struct tc_file_pair pair)
 {
-    add(p, "<li><div class=\"plain\">");
-    say_source(p, a, b);
-    add(p, "</div></li>\n");
+    add(p, "<code>");
+    add_text(p, tc_fs_base((pair.b ? pair.b : pair.a)->at));
+    add(p, "</code>");
+    tc_compare_file(pair, p->out);
 }
 
 static void add_sources_kind(const struct page *p)
 {
+    size_t n;
+
     add(p, "<div class=\"kind\"><h3>sources</h3>\n<div>");
     if (!has_sources(p->r->comparison)) {
         add(p, "<p class=\"equal\">not in these traces</p></div></div>\n");
         return;
     }
+    struct tc_file_pair *pairs = tc_compare_files(p->r->comparison, &n);
     add(p, "<ul>\n");
-    const size_t n = each_source(p, add_source_item);
+    for (size_t i = 0; i < n; i++) {
+        add(p, "<li><div class=\"plain\">");
+        say_source(p, pairs[i]);
+        add(p, "</div></li>\n");
+    }
+    tc_free(pairs);
     add(p, "</ul>\n");
     add(p, n ? "<p><a href=\"#sources\">their lines</a></p>" : "<p class=\"equal\">equal</p>");
     add(p, "</div></div>\n");
 }
 
-static void add_hunks(const struct page *p, const struct tc_script *a, const struct tc_script *b)
+static void add_hunks(const struct page *p, struct tc_file_pair pair)
 {
-    const bool has_lines = (b && b->lines) || (a && a->lines);
+    const bool has_lines = (pair.b && pair.b->lines) || (pair.a && pair.a->lines);
 
     if (p->out->size >= SOURCES_SIZE || !has_lines) {
         add(p, "<p>");
-        say_source(p, a, b);
+        say_source(p, pair);
         add(p, has_lines ? "; not shown: the page is full.</p>\n" : ".</p>\n");
         return;
     }
     add(p, "<details><summary>");
-    say_source(p, a, b);
+    say_source(p, pair);
     add(p, "</summary>\n");
-    tc_page_add_hunks(a, b, SOURCES_SIZE, p->out);
+    tc_page_add_hunks(pair.a, pair.b, SOURCES_SIZE, p->out);
     add(p, "</details>\n");
 }
 
 static void add_sources(const struct page *p)
 {
+    size_t n;
+
     if (!has_sources(p->r->comparison))
         return;
     add(p, "<section id=\"sources\"><h2>Lines of the sources</h2>\n");
-    if (!each_source(p, add_hunks))
+    struct tc_file_pair *pairs = tc_compare_files(p->r->comparison, &n);
+    for (size_t i = 0; i < n; i++)
+        add_hunks(p, pairs[i]);
+    tc_free(pairs);
+    if (!n)
         add(p, "<p class=\"equal\">The sources are equal.</p>\n");
     add(p, "</section>\n");
 }

@@ -106,20 +106,22 @@ static struct tc_json *counts_to_json(const struct tc_compare_report *r)
 static struct tc_json *scripts_to_json(const struct tc_comparison *c)
 {
     struct tc_json *array = tc_json_array();
+    size_t n;
+    struct tc_file_pair *pairs = tc_compare_files(c, &n);
 
-    for (size_t i = 0; i < c->run.scripts.items.n; i++) {
-        const struct tc_script *b = c->run.scripts.items.items[i];
-        if (b->other && !strcmp(b->digest, b->other->digest))
-            continue;
+    for (size_t i = 0; i < n; i++) {
         struct tc_json *object = tc_json_object();
-        tc_json_set_string(object, "at", b->at);
-        if (b->other) {
-            tc_json_set_string(object, "at_reference", b->other->at);
-            tc_json_set_number(object, "lines_gone", (double)tc_script_n_changed(b->other));
-            tc_json_set_number(object, "lines_new", (double)tc_script_n_changed(b));
+        if (pairs[i].b)
+            tc_json_set_string(object, "at", pairs[i].b->at);
+        if (pairs[i].a)
+            tc_json_set_string(object, "at_reference", pairs[i].a->at);
+        if (pairs[i].a && pairs[i].b) {
+            tc_json_set_number(object, "lines_gone", (double)tc_script_n_changed(pairs[i].a));
+            tc_json_set_number(object, "lines_new", (double)tc_script_n_changed(pairs[i].b));
         }
         tc_json_append(array, object);
     }
+    tc_free(pairs);
     return array;
 }
 

@@ -57,6 +57,16 @@ void tc_compare_when(const struct tc_comparison *c, const struct tc_difference *
 bool tc_compare_parted(const struct tc_comparison *c, struct tc_strbuf *out);
 const char *tc_compare_why_aside(enum tc_set_aside aside);
 
+/* A file of the sources; NULL: that run has none. */
+struct tc_file_pair {
+    const struct tc_script *a, *b; /* of the reference, of the run */
+};
+
+/* Those that are not equal, those that are gone last; the caller frees them. */
+struct tc_file_pair *tc_compare_files(const struct tc_comparison *c, size_t *n);
+/* What became of one: ": 1 line gone, 2 new", " is new" */
+void tc_compare_file(struct tc_file_pair pair, struct tc_strbuf *out);
+
 /* A line of both scripts as a diff shows it. */
 struct tc_quoted_line {
     char sign;     /* '-', '+' or ' ' */

@@ -117,34 +117,22 @@ static void print_title(const struct printer *p, const char *title)
 
 static void print_scripts(const struct printer *p)
 {
-    const struct tc_scripts *of_a = &p->r->comparison->reference.scripts;
-    const struct tc_scripts *of_b = &p->r->comparison->run.scripts;
-    bool is_any = false;
+    const struct tc_comparison *c = p->r->comparison;
+    const bool is_known = c->reference.scripts.items.n && c->run.scripts.items.n;
+    size_t n;
+    struct tc_file_pair *pairs = tc_compare_files(c, &n);
 
-    if (!of_a->items.n || !of_b->items.n) {
+    if (!is_known || !n) {
         print_title(p, "sources");
-        tc_strbuf_adds(p->out, "not in these traces\n");
-        return;
+        tc_strbuf_adds(p->out, is_known ? "equal\n" : "not in these traces\n");
     }
-    for (size_t i = 0; i < of_b->items.n; i++) {
-        const struct tc_script *b = of_b->items.items[i], *a = b->other;
-        if (a && !strcmp(a->digest, b->digest))
-            continue;
-        print_title(p, is_any ? "" : "sources");
-        is_any = true;
-        add_text(p, tc_fs_base(b->at));
-        if (!a)
-            tc_strbuf_adds(p->out, " is new\n");
-        else if (!a->match)
-            tc_strbuf_adds(p->out, " has another content\n");
-        else
-            tc_strbuf_addf(p->out, ": %zu line%s gone, %zu new\n", tc_script_n_changed(a),
-                           tc_script_n_changed(a) == 1 ? "" : "s", tc_script_n_changed(b));
+    for (size_t i = 0; is_known && i < n; i++) {
+        print_title(p, i ? "" : "sources");
+        add_text(p, tc_fs_base((pairs[i].b ? pairs[i].b : pairs[i].a)->at));
+        tc_compare_file(pairs[i], p->out);
+        tc_strbuf_addc(p->out, '\n');
     }
-    if (!is_any) {
-        print_title(p, "sources");
-        tc_strbuf_adds(p->out, "equal\n");
-    }
+    tc_free(pairs);
 }
 
 static void print_kind(const struct printer *p, enum tc_difference_kind kind)

@@ -309,6 +309,37 @@ const char *tc_compare_why_aside(enum tc_set_aside aside)
     return why[aside];
 }
 
+/* ---- files --------------------------------------------------------------------------------- */
+
+struct tc_file_pair *tc_compare_files(const struct tc_comparison *c, size_t *n)
+{
+    const struct tc_scripts *of_a = &c->reference.scripts, *of_b = &c->run.scripts;
+    struct tc_file_pair *pairs = tc_calloc(of_a->items.n + of_b->items.n + 1, sizeof(*pairs));
+
+    *n = 0;
+    for (size_t i = 0; i < of_b->items.n; i++)
+        if (!tc_script_is_equal(of_b->items.items[i]))
+            pairs[(*n)++] =
+                (struct tc_file_pair){of_b->items.items[i]->other, of_b->items.items[i]};
+    for (size_t i = 0; i < of_a->items.n; i++)
+        if (!of_a->items.items[i]->other)
+            pairs[(*n)++] = (struct tc_file_pair){of_a->items.items[i], NULL};
+    return pairs;
+}
+
+void tc_compare_file(struct tc_file_pair pair, struct tc_strbuf *out)
+{
+    if (!pair.a || !pair.b)
+        tc_strbuf_adds(out, pair.b ? " is new" : " is gone");
+    else if (!*pair.a->digest || !*pair.b->digest)
+        tc_strbuf_adds(out, " could not be read");
+    else if (!pair.a->match)
+        tc_strbuf_adds(out, " has another content");
+    else
+        tc_strbuf_addf(out, ": %zu line%s gone, %zu new", tc_script_n_changed(pair.a),
+                       tc_script_n_changed(pair.a) == 1 ? "" : "s", tc_script_n_changed(pair.b));
+}
+
 /* ---- lines --------------------------------------------------------------------------------- */
 
 struct quote {

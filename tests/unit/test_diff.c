@@ -151,6 +151,14 @@ static void add(struct tc_scripts *scripts, const char *at, const char *text)
     tc_scripts_add(scripts, &record);
 }
 
+static void add_digest(struct tc_scripts *scripts, const char *at, const char *digest)
+{
+    const struct tc_record record = {
+        .type = TC_RECORD_SOURCE, .at = str(at), .digest = str(digest)};
+
+    tc_scripts_add(scripts, &record);
+}
+
 static void lines_of_two_scripts(void **state)
 {
     struct tc_scripts a = {0}, b = {0};
@@ -175,6 +183,27 @@ static void lines_of_two_scripts(void **state)
     assert_null(tc_scripts_find(&b, "ne", 2));
     tc_scripts_unpair(&a);
     assert_null(a.items.items[0]->other);
+    tc_scripts_release(&a);
+    tc_scripts_release(&b);
+}
+
+static void equal_files_are_known_to_be(void **state)
+{
+    struct tc_scripts a = {0}, b = {0};
+
+    (void)state;
+    add_digest(&a, "train.py", "1");
+    add_digest(&a, "net.py", "2");
+    add_digest(&a, "<stdin>", "");
+    add_digest(&b, "train.py", "1");
+    add_digest(&b, "net.py", "3");
+    add_digest(&b, "<stdin>", ""); /* could not be read, neither of them */
+    add_digest(&b, "new.py", "2");
+    tc_scripts_pair(&a, &b);
+    assert_true(tc_script_is_equal(b.items.items[0]));
+    assert_false(tc_script_is_equal(b.items.items[1]));
+    assert_false(tc_script_is_equal(b.items.items[2]));
+    assert_false(tc_script_is_equal(b.items.items[3]));
     tc_scripts_release(&a);
     tc_scripts_release(&b);
 }
@@ -204,6 +233,7 @@ int main(void)
         cmocka_unit_test(diff_of_long_sequences_matches_nearly_all),
         cmocka_unit_test(rest_is_matched_between_what_was),
         cmocka_unit_test(lines_of_two_scripts),
+        cmocka_unit_test(equal_files_are_known_to_be),
         cmocka_unit_test(places_name_a_line),
     };
 
