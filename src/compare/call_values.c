@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/strbuf.h"
+#include "trace/scan.h"
 
 /* What members of a value mean to a comparison, by the trace format. The class of a gradient
  * depends on when it was looked at, and an optimizer is idle until it has stepped. */
@@ -61,26 +62,6 @@ static bool is_chance(struct tc_str text)
            memchr(text.text, '\\', text.size);
 }
 
-static uint64_t hash_of(uint64_t hash, const struct tc_value *v)
-{
-    hash = tc_hash_mix(hash, v->kind, v->n);
-    if (v->kind == TC_VALUE_STR)
-        return tc_hash_mix_text(hash, v->text, v->n);
-    if (v->kind == TC_VALUE_BOOL)
-        return tc_hash_mix(hash, v->boolean, 0);
-    if (v->kind == TC_VALUE_INT)
-        return tc_hash_mix(hash, (uint64_t)v->integer, 0);
-    if (v->kind == TC_VALUE_FLOAT)
-        return tc_hash_mix_text(hash, (const char *)&v->number, sizeof(v->number));
-    for (uint32_t i = 0; v->kind == TC_VALUE_ARRAY && i < v->n; i++)
-        hash = hash_of(hash, &v->items[i]);
-    for (uint32_t i = 0; v->kind == TC_VALUE_OBJECT && i < v->n; i++) {
-        hash = tc_hash_mix_text(hash, v->members[i].key.text, v->members[i].key.size);
-        hash = hash_of(hash, &v->members[i].value);
-    }
-    return hash;
-}
-
 static tc_sym path_of(struct tc_leaf_reader *reader, tc_sym path, const char *part, size_t size)
 {
     bool is_new;
@@ -104,7 +85,7 @@ static void add(const struct tc_leaf_reader *reader, struct tc_leaves *leaves, t
     const struct tc_leaf leaf = {
         .path = path,
         .kind = kind,
-        .hash = hash_of(kind, value),
+        .hash = tc_value_hash(kind, value),
         .value = value,
         .of = reader->of,
         .tensor = reader->tensor,

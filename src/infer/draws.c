@@ -8,7 +8,6 @@
 #include "infer/draws.h"
 
 #include "base/hash.h"
-#include "base/strbuf.h"
 #include "trace/scan.h"
 
 static uint64_t *digest_of(struct tc_draws *draws, const struct tc_process *process)
@@ -21,13 +20,10 @@ static uint64_t *digest_of(struct tc_draws *draws, const struct tc_process *proc
 static void mix(struct tc_draws *draws, const struct tc_process *process,
                 const struct tc_value *value)
 {
-    struct tc_strbuf text = TC_STRBUF_INIT;
+    static const struct tc_value nothing = {.kind = TC_VALUE_NULL};
     uint64_t *digest = digest_of(draws, process);
 
-    if (value)
-        tc_value_print(value, &text);
-    *digest = tc_hash64(text.text ? text.text : "", text.size, *digest);
-    tc_strbuf_release(&text);
+    *digest = tc_value_hash(*digest, value ? value : &nothing);
 }
 
 static void keep_seeds(struct tc_draws *draws, const struct tc_call *call)

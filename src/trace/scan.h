@@ -22,9 +22,12 @@
 enum tc_status tc_scan(const char *line, size_t size, struct tc_arena *arena, struct tc_value *out,
                        struct tc_error *err);
 
-/* The value as compact JSON, numbers so that scanning them again gives the same value. */
 struct tc_strbuf;
+
+/* The value as compact JSON, numbers so that scanning them again gives the same value. */
 void tc_value_print(const struct tc_value *value, struct tc_strbuf *out);
+/* A value into a running hash. */
+uint64_t tc_value_hash(uint64_t hash, const struct tc_value *value);
 
 /* Parse one line into a record; strings and values live as long as line and arena. Unknown types
  * give TC_RECORD_UNKNOWN. A missing required field or a field of the wrong kind is TC_E_FORMAT and

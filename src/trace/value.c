@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * value.c - looking into and printing values
+ * value.c - looking into, printing and hashing values
  */
 #include <traincheck/record.h>
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/number.h"
 #include "base/strbuf.h"
 #include "trace/scan.h"
@@ -132,4 +133,24 @@ void tc_value_print(const struct tc_value *value, struct tc_strbuf *out)
         print_object(value, out);
         break;
     }
+}
+
+uint64_t tc_value_hash(uint64_t hash, const struct tc_value *v)
+{
+    hash = tc_hash_mix(hash, v->kind, v->n);
+    if (v->kind == TC_VALUE_STR)
+        return tc_hash_mix_text(hash, v->text, v->n);
+    if (v->kind == TC_VALUE_BOOL)
+        return tc_hash_mix(hash, v->boolean, 0);
+    if (v->kind == TC_VALUE_INT)
+        return tc_hash_mix(hash, (uint64_t)v->integer, 0);
+    if (v->kind == TC_VALUE_FLOAT)
+        return tc_hash_mix_text(hash, (const char *)&v->number, sizeof(v->number));
+    for (uint32_t i = 0; v->kind == TC_VALUE_ARRAY && i < v->n; i++)
+        hash = tc_value_hash(hash, &v->items[i]);
+    for (uint32_t i = 0; v->kind == TC_VALUE_OBJECT && i < v->n; i++) {
+        hash = tc_hash_mix_text(hash, v->members[i].key.text, v->members[i].key.size);
+        hash = tc_value_hash(hash, &v->members[i].value);
+    }
+    return hash;
 }
