@@ -32,6 +32,10 @@ static const struct tc_opt options[] = {
                   "all traces are runs of one script: learn its own settings, too"),
     TC_OPT_SWITCH(FLAG, "keep-implied", 0, AT(keep_implied),
                   "also write invariants that others imply"),
+    TC_OPT_SWITCH(
+        FLAG, "no-excerpts", 0, AT(no_excerpts),
+        "with --specific: leave out of the file what the first two runs called, and their "
+        "sources"),
     TC_OPT_SWITCH(FLAG, "list-relations", 0, AT(list_relations),
                   "name the relations and what they say"),
     TC_OPT_VALUE(LIST, "validate", 0, "DIR", AT(validate),

@@ -106,6 +106,10 @@ static void say_result(struct tc_app *app, const struct infer_options *options,
                        ? "; a second healthy run, with another seed, tells which are chance"
                        : "");
     say_invariants(app, options, r);
+    if (r->n_excerpts)
+        tc_app_say(app, "%.1f kB of it: what %s called, and the script's sources",
+                   (double)r->excerpt_bytes / 1e3,
+                   r->n_excerpts == 1 ? "the healthy run" : "two healthy runs");
     if (r->n_held_out)
         tc_app_say(app,
                    "%" PRIu64 " of them held on %" PRIu64 " held-out trace%s, %" PRIu64
@@ -137,6 +141,7 @@ static struct tc_infer_config make_config(struct tc_app *app, const struct infer
         .jobs = options->jobs,
         .specific = options->specific,
         .keep_implied = options->keep_implied,
+        .no_excerpts = options->no_excerpts,
         .write = tc_app_write,
         .progress = tc_app_progress,
         .context = app,

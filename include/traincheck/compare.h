@@ -16,6 +16,7 @@ struct tc_compare_config {
     const char *run;            /* trace folder */
     const char *const *against; /* trace folders of healthy runs; the first is the reference */
     size_t n_against;
+    uint64_t n_steps;           /* no further than so many steps of the run; 0: to its end */
     bool resumed;               /* the run goes on from a checkpoint of the reference */
     int64_t from_step;          /* ... at this step of it; TC_NONE: found by the weights */
     const char *const *formats; /* further reports: sarif, github */

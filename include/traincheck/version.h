@@ -14,14 +14,14 @@
  * was built before could break, as after a change of a struct or of what a function means. MINOR
  * rises when functions are added.
  */
-#define TC_ABI_MAJOR 1
-#define TC_ABI_MINOR 1
+#define TC_ABI_MAJOR 2
+#define TC_ABI_MINOR 0
 
 #define TC_TRACE_SCHEMA      6 /* docs/trace-format.md */
-#define TC_INVARIANT_SCHEMA  2 /* docs/invariant-format.md */
+#define TC_INVARIANT_SCHEMA  3 /* docs/invariant-format.md */
 #define TC_EVIDENCE_SCHEMA   2 /* docs/evidence-format.md */
 #define TC_COMPARISON_SCHEMA 1 /* docs/comparison-format.md */
-#define TC_VIOLATION_SCHEMA  2 /* docs/violation-format.md */
+#define TC_VIOLATION_SCHEMA  3 /* docs/violation-format.md */
 
 /* Of the library that is loaded, in the form of TC_VERSION. */
 TC_API const char *tc_version(void);

@@ -35,7 +35,7 @@ class CheckConfig(c.Structure):
                 ("suppress", c.c_char_p), ("formats", TEXTS), ("n_formats", c.c_size_t), ("explain", TEXTS),
                 ("n_explain", c.c_size_t), ("metrics", c.c_char_p), ("jobs", c.c_uint), ("no_html_report", c.c_bool),
                 ("output_dir", c.c_char_p), ("command_line", c.c_char_p), ("color", c.c_bool), ("quiet", c.c_bool),
-                ("json", c.c_bool), ("write", FOUND), ("progress", PROGRESS), ("context", c.c_void_p)]
+                ("json", c.c_bool), ("verbose", c.c_bool), ("write", FOUND), ("progress", PROGRESS), ("context", c.c_void_p)]
 
 
 class CheckSet(c.Structure):
@@ -46,7 +46,7 @@ class CheckSet(c.Structure):
 class CheckResult(c.Structure):
     _name_ = "tc_check_result"
     _fields_ = [(name, c.c_uint64) for name in (
-        "n_invariants", "n_failed", "n_passed", "n_not_triggered", "n_unchecked", "n_settings", "n_suppressed", "n_groups",
+        "n_invariants", "n_failed", "n_passed", "n_not_triggered", "n_unchecked", "n_settings", "n_suppressed", "n_findings",
         "n_multi_failed", "n_records", "n_calls", "n_windows", "json_bytes", "wall_ns")] + [
             ("sets", CheckSet * 8), ("n_sets", c.c_size_t), ("n_runs", c.c_uint64),
             ("n_runs_failed", c.c_uint64), ("exit_status", c.c_int), ("damaged", c.c_bool)]
@@ -64,6 +64,7 @@ class InferConfig(c.Structure):
                 ("output", c.c_char_p), ("evidence", c.c_char_p), ("failed", c.c_char_p), ("profile", c.c_char_p), ("enable", TEXTS),
                 ("n_enable", c.c_size_t), ("disable", TEXTS), ("n_disable", c.c_size_t), ("min_support", c.c_uint),
                 ("min_pipelines", c.c_uint), ("jobs", c.c_uint), ("specific", c.c_bool), ("keep_implied", c.c_bool),
+                ("no_excerpts", c.c_bool),
                 ("write", FOUND), ("progress", PROGRESS), ("context", c.c_void_p)]
 
 
@@ -76,13 +77,13 @@ class InferResult(c.Structure):
     _name_ = "tc_infer_result"
     _fields_ = [(name, c.c_uint64) for name in (
         "n_pipelines", "n_files", "n_records", "n_calls", "n_windows", "json_bytes", "file_bytes", "wall_ns",
-        "n_invariants", "n_rows", "n_facts", "n_differed", "n_held_out", "n_confirmed")] + [
+        "n_invariants", "n_rows", "n_facts", "n_differed", "n_excerpts", "excerpt_bytes", "n_held_out", "n_confirmed")] + [
             ("per_form", InferCount * 64), ("n_forms", c.c_size_t), ("dropped", InferCount * 16), ("n_dropped", c.c_size_t)]
 
 
 class CompareConfig(c.Structure):
     _name_ = "tc_compare_config"
-    _fields_ = [("run", c.c_char_p), ("against", TEXTS), ("n_against", c.c_size_t), ("resumed", c.c_bool), ("from_step", c.c_int64),
+    _fields_ = [("run", c.c_char_p), ("against", TEXTS), ("n_against", c.c_size_t), ("n_steps", c.c_uint64), ("resumed", c.c_bool), ("from_step", c.c_int64),
                 ("formats", TEXTS), ("n_formats", c.c_size_t), ("output_dir", c.c_char_p), ("command_line", c.c_char_p),
                 *((name, c.c_bool) for name in ("no_html_report", "color", "quiet", "json", "verbose")),
                 ("write", FOUND), ("progress", PROGRESS_BYTES), ("context", c.c_void_p)]
@@ -120,7 +121,7 @@ _FUNCTIONS = {
 def _path():
     """Of the library: the one that TRAINCHECK_LIBRARY names, the wheel's, or what the system has."""
     own = pathlib.Path(__file__).with_name("libtraincheck.so")
-    return os.environ.get("TRAINCHECK_LIBRARY") or (str(own) if own.exists() else "libtraincheck.so.1")
+    return os.environ.get("TRAINCHECK_LIBRARY") or (str(own) if own.exists() else "libtraincheck.so.2")
 
 
 def _load():

@@ -161,6 +161,8 @@ static void compare_leaf(struct tc_pair_state *s, const struct place *place, lea
     if ((a && b && a->hash == b->hash) || is_of_another_world(s, place, a ? a : b) ||
         (s->has_other_world && (!a || !b))) /* of a wrapper of the model, and of none */
         return;
+    if (kind == TC_LEAF_CONTENT && s->has_no_content)
+        return;
     /* What is told of content depends on what was recorded, and of a variable only what changed. */
     if ((kind == TC_LEAF_CONTENT || place->name != TC_SYM_EMPTY) && (!a || !b))
         return;
@@ -328,6 +330,7 @@ void tc_call_pair_end(struct tc_pair_state *s, const struct tc_call_pair *pair)
 
     if (!pair->a->end || !pair->b->end)
         return;
+    s->t = pair->b->end->t;
     tc_leaves_of_end(&s->comparison->reader, pair->a->end, &s->leaves_a);
     tc_leaves_of_end(&s->comparison->reader, pair->b->end, &s->leaves_b);
     const struct found results = compare_leaves(s, &place, tell);
@@ -367,6 +370,7 @@ static void compare_variable(struct tc_pair_state *s, const struct tc_course_var
     const struct place place = {cause_of(s->window_a, a), cause_of(s->window_b, b), a->name, false};
 
     s->order++;
+    s->t = b->record->t;
     tc_leaves_of_variable(&s->comparison->reader, a->record, &s->leaves_a);
     tc_leaves_of_variable(&s->comparison->reader, b->record, &s->leaves_b);
     s->comparison->has_values |= has_data(a) && has_data(b);

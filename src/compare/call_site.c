@@ -55,18 +55,9 @@ static tc_sym name_of(struct tc_strtab *symbols, const struct tc_call_site *site
                : site->fn;
 }
 
-uint32_t tc_call_sites_at(struct tc_call_sites *sites, const struct tc_call *call)
+uint32_t tc_call_sites_add(struct tc_call_sites *sites, const struct tc_call_site *given)
 {
-    const struct tc_str class = tc_value_str(tc_value_get(call->self, "object"));
-    struct tc_call_site site = {
-        .fn = call->fn,
-        .class = class_of(sites->symbols, class),
-        .is_own_class = class.text && tc_is_own_class(class),
-        .at = tc_call_at(call),
-        .role = call->role,
-        .is_user = is_called_by_user(sites->symbols, call),
-        .is_own = call->role == TC_ROLE_OWN || call->role == TC_ROLE_METHOD,
-    };
+    struct tc_call_site site = *given;
     const tc_sym user = site.is_user ? TC_SYM_USER : TC_SYM_EMPTY;
     tc_sym name = TC_ATOM(sites->symbols, site.fn, site.class, user, site.at);
     bool is_new;
@@ -74,12 +65,28 @@ uint32_t tc_call_sites_at(struct tc_call_sites *sites, const struct tc_call *cal
 
     if (is_new) {
         *index = sites->items.n;
+        site.is_own = site.role == TC_ROLE_OWN || site.role == TC_ROLE_METHOD;
         site.token = TC_ATOM(
             sites->symbols, name_of(sites->symbols, &site),
             site.is_own_class || site.role == TC_ROLE_FORWARD ? TC_SYM_EMPTY : site.class, user);
         tc_vec_push(&sites->items, site);
     }
     return (uint32_t)*index;
+}
+
+uint32_t tc_call_sites_at(struct tc_call_sites *sites, const struct tc_call *call)
+{
+    const struct tc_str class = tc_value_str(tc_value_get(call->self, "object"));
+    const struct tc_call_site site = {
+        .fn = call->fn,
+        .class = class_of(sites->symbols, class),
+        .is_own_class = class.text && tc_is_own_class(class),
+        .at = tc_call_at(call),
+        .role = call->role,
+        .is_user = is_called_by_user(sites->symbols, call),
+    };
+
+    return tc_call_sites_add(sites, &site);
 }
 
 void tc_call_sites_release(struct tc_call_sites *sites)

@@ -30,6 +30,8 @@ struct tc_call_sites {
     TC_VEC(struct tc_call_site) items;
 };
 
+/* The index of that site; is_own and the token are made of the rest. */
+uint32_t tc_call_sites_add(struct tc_call_sites *sites, const struct tc_call_site *site);
 /* The index of the site of a call that begins. */
 uint32_t tc_call_sites_at(struct tc_call_sites *sites, const struct tc_call *call);
 void tc_call_sites_release(struct tc_call_sites *sites);

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/strbuf.h"
 #include "trace/scan.h"
 
 /* What members of a value mean to a comparison, by the trace format. The class of a gradient
@@ -113,10 +112,15 @@ static bool is_array_of_integers(const struct tc_value *v)
 static void read_value(struct tc_leaf_reader *reader, struct tc_leaves *leaves, tc_sym path,
                        const struct tc_value *v);
 
+static bool is_tensor_value(const struct tc_value *v)
+{
+    return tc_value_get(v, "tensor") || tc_value_get(v, "array");
+}
+
 static void read_members(struct tc_leaf_reader *reader, struct tc_leaves *leaves, tc_sym path,
                          const struct tc_value *v)
 {
-    const bool is_tensor = tc_value_get(v, "tensor") || tc_value_get(v, "array");
+    const bool is_tensor = is_tensor_value(v);
     bool is_known = !is_tensor;
 
     if (is_tensor) {
@@ -215,6 +219,56 @@ void tc_leaves_of_variable(struct tc_leaf_reader *reader, const struct tc_record
                 read_value(reader, leaves, path, &m->value);
         }
     reader->of = NULL;
+}
+
+/* ---- printed again ------------------------------------------------------------------------- */
+
+static void print_key(const struct tc_member *m, struct tc_strbuf *out)
+{
+    tc_strbuf_adds(out, out->text[out->size - 1] == '{' ? "" : ",");
+    tc_strbuf_add_json(out, m->key.text, m->key.size);
+    tc_strbuf_addc(out, ':');
+}
+
+void tc_value_print_without_content(const struct tc_value *v, struct tc_strbuf *out)
+{
+    if (is_plain(v)) {
+        tc_value_print(v, out);
+        return;
+    }
+    const bool is_object = v->kind == TC_VALUE_OBJECT, is_tensor = is_tensor_value(v);
+    tc_strbuf_addc(out, is_object ? '{' : '[');
+    for (uint32_t i = 0; i < v->n; i++) {
+        if (!is_object) {
+            tc_strbuf_adds(out, i ? "," : "");
+            tc_value_print_without_content(&v->items[i], out);
+            continue;
+        }
+        const struct tc_member *m = &v->members[i];
+        const struct meaning *meaning = meaning_of(m->key);
+        if (meaning && (is_tensor || meaning->is == IS_CHANCE))
+            continue;
+        print_key(m, out);
+        tc_value_print_without_content(&m->value, out);
+    }
+    tc_strbuf_addc(out, is_object ? '}' : ']');
+}
+
+void tc_variable_print_without_content(const struct tc_value *attrs, struct tc_strbuf *out)
+{
+    tc_strbuf_addc(out, '{');
+    for (uint32_t i = 0; attrs && attrs->kind == TC_VALUE_OBJECT && i < attrs->n; i++) {
+        const struct tc_member *m = &attrs->members[i];
+        const bool is_data = tc_str_is(m->key, "data");
+        if (meaning_of(m->key) && !is_data)
+            continue;
+        print_key(m, out);
+        if (is_data)
+            tc_strbuf_adds(out, "true");
+        else
+            tc_value_print_without_content(&m->value, out);
+    }
+    tc_strbuf_addc(out, '}');
 }
 
 void tc_leaf_reader_release(struct tc_leaf_reader *reader)

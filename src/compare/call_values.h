@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "base/map.h"
+#include "base/strbuf.h"
 #include "base/strtab.h"
 #include "base/vec.h"
 #include <traincheck/record.h>
@@ -46,6 +47,11 @@ struct tc_leaf_reader {
     const struct tc_value *of;
     bool is_receiver, is_class;
 };
+
+/* JSON that gives the same leaves but for those of content. */
+void tc_value_print_without_content(const struct tc_value *value, struct tc_strbuf *out);
+/* The same of the attributes of a variable; that it has data is told. */
+void tc_variable_print_without_content(const struct tc_value *attrs, struct tc_strbuf *out);
 
 void tc_leaf_reader_release(struct tc_leaf_reader *reader);
 

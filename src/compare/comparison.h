@@ -25,14 +25,14 @@ struct tc_process_pair {
 
 struct tc_comparison {
     const struct tc_compare_config *config;
+    struct tc_excerpts excerpts; /* of the healthy runs of invariant files */
     struct tc_strtab *symbols;
     struct tc_call_sites sites;
     struct tc_leaf_reader reader;
     struct tc_course_context context;
     struct tc_outline reference, run;
-    struct tc_outline *healthy; /* the others */
-    size_t n_healthy;
-    struct tc_map aside;      /* keys of what differs between healthy runs */
+    TC_VEC(struct tc_outline) healthy; /* the others */
+    struct tc_map aside;               /* keys of what differs between healthy runs */
     TC_VEC(uint64_t) matched; /* of each site of the reference: how often it has its like */
     struct tc_differences differences;
     TC_VEC(struct tc_process_pair) pairs;
@@ -53,16 +53,26 @@ struct tc_pair_state {
     bool is_healthy;           /* b is a healthy run, too */
     bool is_last_a, is_last_b; /* the windows are the last of their processes */
     bool has_new_variable; /* the leaves are of a variable that both look at for the first time */
+    bool has_no_content;   /* a is an excerpt */
     bool has_other_world;  /* of ranks: values differ by rounding and by shares of a batch */
     bool resumes; /* b goes on from a, with this window of its own: what it looks at there for the
                      first time was compared as a state */
     uint64_t resumed_window;
     uint64_t order;         /* counts what was compared */
+    int64_t anchor_ns, t;   /* of b: when its process began, and what is compared since then */
     struct tc_map unfilled; /* a set: serials of tensors of b whose content was not told yet */
     struct tc_map renamed;  /* name of a variable of b -> that of a */
     struct tc_leaves leaves_a, leaves_b;
     const struct tc_course_window *window_a, *window_b;
 };
+
+/* 0 where the sum is none. */
+static inline int64_t tc_sum_of_times(int64_t anchor_ns, int64_t t)
+{
+    int64_t sum;
+
+    return __builtin_add_overflow(anchor_ns, t, &sum) ? 0 : sum;
+}
 
 /* A difference that is seen now, at no site and no path. */
 static inline struct tc_difference tc_difference_seen(const struct tc_pair_state *state,
@@ -80,6 +90,7 @@ static inline struct tc_difference tc_difference_seen(const struct tc_pair_state
         .step = state->window_b->step,
         .stage = state->window_b->stage,
         .order = state->order,
+        .moment_ns = tc_sum_of_times(state->anchor_ns, state->t),
         .window = state->window_b->number,
         .is_after = state->pair->has_parted,
         .steps_before = state->pair->n_step_windows,

@@ -10,6 +10,7 @@
 
 struct tc_course {
     struct tc_course_context context;
+    struct tc_excerpt_reader *excerpt; /* all is read from it; or NULL */
     struct tc_scripts *scripts;
     struct tc_trace_file *file;
     struct tc_replay *replay;
@@ -29,30 +30,6 @@ struct tc_course {
 
 /* ---- windows ------------------------------------------------------------------------------- */
 
-static struct tc_course_window *window_new(struct tc_window_memory *memory)
-{
-    struct tc_course_window *window = tc_calloc(1, sizeof(*window));
-
-    window->memory = memory ? memory : tc_calloc(1, sizeof(*memory));
-    window->memory->n_windows++;
-    window->step = -1;
-    window->stage = TC_SYM_EMPTY;
-    return window;
-}
-
-void tc_course_window_free(struct tc_course_window *window)
-{
-    if (!window)
-        return;
-    if (--window->memory->n_windows == 0) {
-        tc_arena_release(&window->memory->arena);
-        tc_free(window->memory);
-    }
-    tc_vec_release(&window->calls);
-    tc_vec_release(&window->variables);
-    tc_free(window);
-}
-
 /* Of what is called, by tokens, without the functions that the script is cut into. */
 static uint64_t shape_of(const struct tc_call_sites *sites, const struct tc_course_window *window)
 {
@@ -69,7 +46,7 @@ static uint64_t shape_of(const struct tc_call_sites *sites, const struct tc_cour
 static void close_window(struct tc_course *course)
 {
     course->closed = course->open;
-    course->open = course->has_ended ? NULL : window_new(NULL);
+    course->open = course->has_ended ? NULL : tc_course_window_new(NULL);
     tc_map_clear(&course->by_id);
     course->own.n = 0;
 }
@@ -82,7 +59,7 @@ static uint32_t behind(uint32_t index, size_t n)
 /* What stands behind the last cut is the first step's, and a window of its own. */
 static void close_first_step(struct tc_course *course)
 {
-    struct tc_course_window *before = course->open, *step = window_new(before->memory);
+    struct tc_course_window *before = course->open, *step = tc_course_window_new(before->memory);
 
     for (size_t i = course->n_calls_cut; i < before->calls.n; i++) {
         struct tc_course_call call = before->calls.items[i];
@@ -214,38 +191,50 @@ static void on_event(void *context, const struct tc_event *event)
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-enum tc_status tc_course_open(const char *path, const struct tc_course_context *context,
-                              struct tc_scripts *scripts, struct tc_course **out,
-                              struct tc_error *err)
+static enum tc_status open_trace(struct tc_course *course, const char *path, struct tc_error *err)
 {
     struct tc_trace_file *file;
-    enum tc_status status = tc_trace_file_open(path, context->notes, &file, err);
+    enum tc_status status = tc_trace_file_open(path, course->context.notes, &file, err);
 
     if (status)
         return status;
-    if (tc_trace_file_is_foreign(file)) {
-        tc_trace_file_close(file);
+    course->file = file;
+    if (tc_trace_file_is_foreign(file))
         return tc_error_set(err, TC_E_FORMAT,
                             "%s: a trace of the Python tool; only traces of traincheck-collect "
                             "can be compared",
                             path);
-    }
-    struct tc_course *course = tc_calloc(1, sizeof(*course));
-    course->context = *context;
-    course->scripts = scripts;
-    course->file = file;
-    course->open = window_new(NULL);
-    course->replay = tc_replay_new(context->symbols, NULL, on_event, course);
+    course->open = tc_course_window_new(NULL);
+    course->replay = tc_replay_new(course->context.symbols, NULL, on_event, course);
     tc_replay_look_closely(course->replay);
     tc_replay_add_process(course->replay, tc_trace_file_name(file), tc_trace_file_process(file));
-    *out = course;
     return TC_OK;
+}
+
+enum tc_status tc_course_open(struct tc_course_source source,
+                              const struct tc_course_context *context, struct tc_scripts *scripts,
+                              struct tc_course **out, struct tc_error *err)
+{
+    struct tc_course *course = tc_calloc(1, sizeof(*course));
+    enum tc_status status;
+
+    course->context = *context;
+    course->scripts = scripts;
+    if (source.excerpt)
+        status = tc_excerpt_reader_open(source.excerpt, context, scripts, &course->excerpt, err);
+    else
+        status = open_trace(course, source.path, err);
+    if (status)
+        tc_course_close(course);
+    *out = status ? NULL : course;
+    return status;
 }
 
 void tc_course_close(struct tc_course *course)
 {
     if (!course)
         return;
+    tc_excerpt_reader_close(course->excerpt);
     tc_replay_free(course->replay);
     tc_trace_file_close(course->file);
     tc_course_window_free(course->open);
@@ -291,8 +280,9 @@ static void name_variables(const struct tc_course *course, struct tc_course_wind
     }
 }
 
-enum tc_status tc_course_next(struct tc_course *course, struct tc_course_window **out,
-                              struct tc_error *err)
+/* The next window of the trace, or NULL after the last. */
+static enum tc_status next_of_trace(struct tc_course *course, struct tc_course_window **out,
+                                    struct tc_error *err)
 {
     enum tc_status status = TC_OK;
 
@@ -301,27 +291,55 @@ enum tc_status tc_course_next(struct tc_course *course, struct tc_course_window 
     if (status)
         return status;
     *out = course->closed;
-    if (!*out)
-        return TC_END;
     course->closed = course->closed_next;
     course->closed_next = NULL;
-    (*out)->number = course->n_windows++;
-    (*out)->shape = shape_of(course->context.sites, *out);
-    name_variables(course, *out);
+    if (*out)
+        name_variables(course, *out);
     return TC_OK;
 }
 
-const struct tc_process *tc_course_process(const struct tc_course *course)
+enum tc_status tc_course_next(struct tc_course *course, struct tc_course_window **out,
+                              struct tc_error *err)
 {
-    return tc_replay_process(course->replay, 0);
+    enum tc_status status = TC_OK;
+
+    if (course->excerpt)
+        *out = tc_excerpt_reader_next(course->excerpt);
+    else
+        status = next_of_trace(course, out, err);
+    if (status)
+        return status;
+    if (!*out)
+        return TC_END;
+    (*out)->number = course->n_windows++;
+    (*out)->shape = shape_of(course->context.sites, *out);
+    return TC_OK;
+}
+
+struct tc_course_owner tc_course_owner(const struct tc_course *course)
+{
+    if (course->excerpt)
+        return (struct tc_course_owner){
+            .is_worker = tc_excerpt_reader_is_worker(course->excerpt),
+            .rank = tc_excerpt_reader_rank(course->excerpt),
+            .world = tc_excerpt_reader_world(course->excerpt),
+        };
+    const struct tc_process *p = tc_replay_process(course->replay, 0);
+    return (struct tc_course_owner){
+        .is_worker = p->is_worker,
+        .rank = p->rank > 0 ? p->rank : 0,
+        .world = p->world,
+        .began = tc_process_began(p),
+    };
 }
 
 const struct tc_record *tc_course_record(const struct tc_course *course)
 {
-    return tc_trace_file_process(course->file);
+    return course->excerpt ? tc_excerpt_reader_process(course->excerpt)
+                           : tc_trace_file_process(course->file);
 }
 
 uint64_t tc_course_json_bytes(const struct tc_course *course)
 {
-    return tc_trace_file_json_bytes(course->file);
+    return course->excerpt ? 0 : tc_trace_file_json_bytes(course->file);
 }

@@ -2,80 +2,41 @@
 /*
  * course.h - what one process of a run calls, window by window
  *
- * A window is what stands between two cuts of the trace (docs/trace-format.md). All before the
- * first optimizer step is one: where it is cut depends on what a script does there. A window that
- * has very many calls, as that of a DataLoader worker, which is never cut, comes in pieces. A
- * window and all that it points to lives until it is freed, so windows of two runs can wait for
- * each other; memory is that of the windows that wait.
+ * It is read from its trace, or from the excerpt that an invariant file has of it.
  */
 #ifndef TC_COMPARE_COURSE_H
 #define TC_COMPARE_COURSE_H
 
-#include "compare/call_site.h"
-#include <traincheck/trace.h>
-
-#define TC_NO_CALL UINT32_MAX
-
-/* A window has at most so many calls. */
-#define TC_WINDOW_MAX_CALLS 16384
-
-struct tc_course_call {
-    uint32_t site;
-    uint32_t parent; /* index in the window of the call that it is made in, or TC_NO_CALL */
-    uint32_t own;    /* of the function of the script that it is made in, or TC_NO_CALL */
-    const struct tc_record *begin;
-    const struct tc_record *end; /* NULL: it returns in a later window, or never */
-};
-
-struct tc_course_variable {
-    tc_sym name, kind;
-    uint32_t cause; /* index of the call at whose end it was seen, or TC_NO_CALL */
-    bool is_new;
-    const struct tc_record *record;
-};
-
-/* Windows that were cut from one piece share it. */
-struct tc_window_memory {
-    struct tc_arena arena;
-    unsigned n_windows;
-};
-
-struct tc_course_window {
-    uint64_t number; /* counts the windows of the process, from 0 */
-    int64_t step;
-    tc_sym stage;
-    bool has_step;
-    uint64_t shape; /* equal where the same is called in the same order, whatever its lines */
-    TC_VEC(struct tc_course_call) calls;
-    TC_VEC(struct tc_course_variable) variables;
-    struct tc_window_memory *memory; /* of the records */
-    struct tc_course_window *next;   /* for whoever keeps several */
-    struct tc_course_window
-        *parts; /* windows that were added to this one; they hold memory alone */
-};
+#include "compare/course_window.h"
+#include "compare/excerpt.h"
 
 struct tc_course;
 
-/* What all courses of a comparison share; borrowed. */
-struct tc_course_context {
-    struct tc_strtab *symbols;
-    struct tc_call_sites *sites;
-    struct tc_notes *notes; /* may be NULL */
+/* Whose course: one of the two is set; borrowed. */
+struct tc_course_source {
+    const char *path; /* of a trace file */
+    const struct tc_excerpt_process *excerpt;
 };
 
 /* Errors as of tc_trace_file_open. scripts, if not NULL, gets the sources that are told. */
-enum tc_status tc_course_open(const char *path, const struct tc_course_context *context,
-                              struct tc_scripts *scripts, struct tc_course **out,
-                              struct tc_error *err);
+enum tc_status tc_course_open(struct tc_course_source source,
+                              const struct tc_course_context *context, struct tc_scripts *scripts,
+                              struct tc_course **out, struct tc_error *err);
 void tc_course_close(struct tc_course *course);
 
 /* The next window, which the caller frees; TC_END after the last. */
 enum tc_status tc_course_next(struct tc_course *course, struct tc_course_window **out,
                               struct tc_error *err);
-void tc_course_window_free(struct tc_course_window *window);
 
-/* As far as it was read: its rank and how it ended may come late. */
-const struct tc_process *tc_course_process(const struct tc_course *course);
+/* Whose it is, as far as it was read: rank and world may come late. */
+struct tc_course_owner {
+    bool is_worker;
+    int64_t rank; /* 0 where there is one process */
+    int64_t world;
+    int64_t began; /* wall clock */
+};
+
+struct tc_course_owner tc_course_owner(const struct tc_course *course);
 const struct tc_record *tc_course_record(const struct tc_course *course); /* of the process */
 uint64_t tc_course_json_bytes(const struct tc_course *course);
 

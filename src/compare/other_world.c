@@ -146,7 +146,7 @@ static enum tc_status open_ranks(struct tc_comparison *c, const struct tc_outlin
     for (size_t i = 0; i < run->n_processes && !status; i++) {
         const struct tc_process_outline *process = &run->processes[i];
         if (process->makes_steps)
-            status = tc_course_open(process->path, &c->context, NULL, &out->courses[out->n++], err);
+            status = tc_process_course_open(process, &c->context, &out->courses[out->n++], err);
     }
     return status;
 }

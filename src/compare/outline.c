@@ -63,6 +63,7 @@ static void note_window(struct tc_outline *run, struct tc_process_outline *proce
     const struct tc_window_outline outline = {
         .shape = (uint32_t)window->shape,
         .kind = TC_ATOM(symbols, window->stage, tc_symbols_bool(window->has_step)),
+        .has_step = window->has_step,
     };
 
     tc_vec_push(&process->windows, outline);
@@ -72,8 +73,7 @@ static void note_window(struct tc_outline *run, struct tc_process_outline *proce
 }
 
 struct reading {
-    tc_outline_progress *progress;
-    void *context;
+    struct tc_outline_reading how;
     uint64_t before;                             /* bytes of the files that are read */
     struct tc_loss_course loss;                  /* of the file that is read */
     const struct tc_process_outline *whose_loss; /* run->loss is of it, or NULL */
@@ -87,14 +87,17 @@ static enum tc_status read_windows(struct tc_outline *run, struct tc_process_out
     enum tc_status status;
 
     while ((status = tc_course_next(course, &window, err)) == TC_OK) {
+        const bool is_enough = reading->how.n_steps && window->step >= 0 &&
+                               (uint64_t)window->step + 1 >= reading->how.n_steps;
         note_window(run, process, window);
         tc_loss_course_note(&reading->loss, run->context.sites, window);
         tc_course_window_free(window);
-        if (reading->progress &&
-            !reading->progress(reading->context, reading->before + tc_course_json_bytes(course))) {
-            status = tc_error_set(err, TC_E_INTERRUPTED, "interrupted");
-            break;
-        }
+        if (reading->how.progress &&
+            !reading->how.progress(reading->how.context,
+                                   reading->before + tc_course_json_bytes(course)))
+            return tc_error_set(err, TC_E_INTERRUPTED, "interrupted");
+        if (is_enough)
+            return TC_OK;
     }
     return status == TC_END ? TC_OK : status;
 }
@@ -127,26 +130,27 @@ static void keep_loss(struct tc_outline *run, struct reading *reading,
     reading->loss = (struct tc_loss_course){0};
 }
 
-static enum tc_status read_process(struct tc_outline *run, const char *path,
+static enum tc_status read_process(struct tc_outline *run, struct tc_course_source source,
                                    struct reading *reading, struct tc_error *err)
 {
     struct tc_process_outline *process = &run->processes[run->n_processes];
     struct tc_course *course;
-    enum tc_status status = tc_course_open(path, &run->context, &run->scripts, &course, err);
+    enum tc_status status = tc_course_open(source, &run->context, &run->scripts, &course, err);
 
     if (status)
         return status;
     if (run->n_processes++ == 0)
         tc_outline_add_settings(run, tc_course_record(course));
-    process->path = tc_strdup(path);
+    process->path = source.path ? tc_strdup(source.path) : NULL;
+    process->excerpt = source.excerpt;
     status = read_windows(run, process, course, reading, err);
-    const struct tc_process *p = tc_course_process(course);
-    process->is_worker = p->is_worker;
-    process->rank = p->rank > 0 ? p->rank : 0;
-    process->began = tc_process_began(p);
+    const struct tc_course_owner owner = tc_course_owner(course);
+    process->is_worker = owner.is_worker;
+    process->rank = owner.rank;
+    process->began = owner.began;
     keep_loss(run, reading, process);
-    if (p->world > run->world)
-        run->world = p->world;
+    if (owner.world > run->world)
+        run->world = owner.world;
     run->n_calls += process->n_calls;
     run->n_windows += process->windows.n;
     reading->before += tc_course_json_bytes(course);
@@ -157,12 +161,19 @@ static enum tc_status read_process(struct tc_outline *run, const char *path,
 
 /* ---- a run --------------------------------------------------------------------------------- */
 
+static enum tc_status has_calls(const struct tc_outline *run, struct tc_error *err)
+{
+    if (run->n_calls)
+        return TC_OK;
+    return tc_error_set(err, TC_E_FORMAT, "%s: no call was traced: there is nothing to compare",
+                        run->name);
+}
+
 enum tc_status tc_outline_read(struct tc_outline *run, const char *name,
                                const struct tc_course_context *context,
-                               tc_outline_progress *progress, void *progress_context,
-                               struct tc_error *err)
+                               const struct tc_outline_reading *how, struct tc_error *err)
 {
-    struct reading reading = {.progress = progress, .context = progress_context};
+    struct reading reading = {.how = *how};
     struct tc_trace_folder *folder;
     enum tc_status status = tc_trace_folder_open(name, context->notes, &folder, err);
 
@@ -172,15 +183,40 @@ enum tc_status tc_outline_read(struct tc_outline *run, const char *name,
     size_t n = tc_trace_folder_n_files(folder);
     run->processes = tc_calloc(n, sizeof(*run->processes));
     for (size_t i = 0; i < n && !status; i++)
-        status =
-            read_process(run, tc_trace_file_path(tc_trace_folder_file(folder, i)), &reading, err);
+        status = read_process(
+            run,
+            (struct tc_course_source){.path = tc_trace_file_path(tc_trace_folder_file(folder, i))},
+            &reading, err);
     tc_trace_folder_close(folder);
-    if (!status && run->n_calls == 0)
-        status = tc_error_set(err, TC_E_FORMAT,
-                              "%s: no call was traced: there is nothing to compare", name);
+    if (!status)
+        status = has_calls(run, err);
     if (run->n_processes)
         qsort(run->processes, run->n_processes, sizeof(*run->processes), by_place);
     return status;
+}
+
+enum tc_status tc_outline_read_excerpt(struct tc_outline *run, const struct tc_excerpt *excerpt,
+                                       const struct tc_course_context *context,
+                                       struct tc_error *err)
+{
+    struct reading reading = {0};
+    enum tc_status status = TC_OK;
+
+    *run = (struct tc_outline){
+        .name = excerpt->name, .is_excerpt = true, .context = *context, .world = 1};
+    run->processes = tc_calloc(excerpt->processes.n, sizeof(*run->processes));
+    for (size_t i = 0; i < excerpt->processes.n && !status; i++)
+        status = read_process(
+            run, (struct tc_course_source){.excerpt = &excerpt->processes.items[i]}, &reading, err);
+    return status ? status : has_calls(run, err);
+}
+
+enum tc_status tc_process_course_open(const struct tc_process_outline *process,
+                                      const struct tc_course_context *context,
+                                      struct tc_course **out, struct tc_error *err)
+{
+    return tc_course_open((struct tc_course_source){process->path, process->excerpt}, context, NULL,
+                          out, err);
 }
 
 void tc_outline_release(struct tc_outline *run)

@@ -15,10 +15,12 @@
 struct tc_window_outline {
     uint32_t shape; /* of struct tc_course_window, its lower half */
     tc_sym kind;    /* stage, and whether an optimizer stepped */
+    bool has_step;
 };
 
 struct tc_process_outline {
-    char *path; /* of the trace file */
+    char *path; /* of the trace file; NULL: an excerpt */
+    const struct tc_excerpt_process *excerpt;
     bool is_worker, makes_steps;
     int64_t rank;  /* 0 where there is one process */
     int64_t began; /* wall clock */
@@ -35,6 +37,7 @@ struct tc_outline_setting {
 
 struct tc_outline {
     const char *name; /* as it was named */
+    bool is_excerpt;
     struct tc_arena arena;
     TC_VEC(struct tc_outline_setting) settings;
     struct tc_course_context context;
@@ -49,13 +52,25 @@ struct tc_outline {
     TC_VEC(tc_sym) places;      /* of each site: its line, as the run compared with has it */
 };
 
-typedef bool tc_outline_progress(void *context, uint64_t json_bytes);
+/* All zero: read all of it, tell nobody. */
+struct tc_outline_reading {
+    bool (*progress)(void *context, uint64_t json_bytes); /* false ends it */
+    void *context;
+    uint64_t n_steps; /* no more windows than so many steps have; 0: all */
+};
 
 /* Read the trace in the folder, or file, of that name. Release it whatever the status. */
 enum tc_status tc_outline_read(struct tc_outline *run, const char *name,
                                const struct tc_course_context *context,
-                               tc_outline_progress *progress, void *progress_context,
-                               struct tc_error *err);
+                               const struct tc_outline_reading *how, struct tc_error *err);
+/* The same of the excerpt of a run, which is borrowed. */
+enum tc_status tc_outline_read_excerpt(struct tc_outline *run, const struct tc_excerpt *excerpt,
+                                       const struct tc_course_context *context,
+                                       struct tc_error *err);
+/* Its course, from its begin. */
+enum tc_status tc_process_course_open(const struct tc_process_outline *process,
+                                      const struct tc_course_context *context,
+                                      struct tc_course **out, struct tc_error *err);
 void tc_outline_release(struct tc_outline *run);
 /* outline_settings.c: of its first process. */
 void tc_outline_add_settings(struct tc_outline *run, const struct tc_record *process);

@@ -21,13 +21,13 @@
 typedef bool before_step_fn(void *context, const struct tc_run_state *state,
                             const struct tc_course_window *window);
 
-static enum tc_status read_state(struct tc_comparison *c, const char *path,
+static enum tc_status read_state(struct tc_comparison *c, const struct tc_process_outline *process,
                                  struct tc_run_state *state, before_step_fn *before_step,
                                  void *context, struct tc_error *err)
 {
     struct tc_course *course;
     struct tc_course_window *window;
-    enum tc_status status = tc_course_open(path, &c->context, NULL, &course, err);
+    enum tc_status status = tc_process_course_open(process, &c->context, &course, err);
     bool goes_on = true;
 
     if (status)
@@ -100,7 +100,7 @@ static enum tc_status find_step(struct tc_comparison *c, const struct tc_process
 {
     struct search search = {.of_b = of_b, .from_step = from_step};
     struct tc_run_state state = {0};
-    enum tc_status status = read_state(c, a->path, &state, look_for_step, &search, err);
+    enum tc_status status = read_state(c, a, &state, look_for_step, &search, err);
 
     tc_run_state_release(&state);
     if (status)
@@ -216,13 +216,13 @@ enum tc_status tc_resume_compare(struct tc_pair_state *s, const struct tc_proces
     enum tc_status status = TC_OK;
 
     *out = (struct tc_resume){.window_b = SIZE_MAX};
-    status = read_state(c, b->path, &of_b, stop_at_first, &out->window_b, err);
+    status = read_state(c, b, &of_b, stop_at_first, &out->window_b, err);
     if (!status && out->window_b == SIZE_MAX)
         status = tc_error_set(err, TC_E_FORMAT, "%s makes no step", c->run.name);
     if (!status)
         status = find_step(c, a, &of_b, from_step, out, err);
     if (!status)
-        status = read_state(c, a->path, &of_a, stop_at, out, err);
+        status = read_state(c, a, &of_a, stop_at, out, err);
     if (!status) {
         compare_states(s, &of_a, &of_b);
         tell_unrestored(s, &of_a, &of_b);

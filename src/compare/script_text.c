@@ -214,6 +214,25 @@ bool tc_script_is_same_hunk(const struct tc_script *a, size_t line_a, const stru
     return a->match[before_a] == before_b;
 }
 
+size_t tc_script_line_in_other(const struct tc_script *script, size_t line)
+{
+    if (script->match[line] != TC_UNMATCHED)
+        return script->match[line];
+    const size_t before = last_common(script, line);
+    const size_t at = before == script->n_lines ? 0 : script->match[before] + 1;
+    const size_t n = script->other->n_lines;
+    return at < n ? at : n ? n - 1 : 0;
+}
+
+size_t tc_script_hunk(const struct tc_script *script, size_t line, bool is_run)
+{
+    const size_t before = last_common(script, line);
+
+    if (before == script->n_lines)
+        return 0;
+    return (is_run ? script->match[before] : before) + 1;
+}
+
 bool tc_script_is_equal(const struct tc_script *script)
 {
     return script->other && *script->digest && !strcmp(script->digest, script->other->digest);

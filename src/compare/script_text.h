@@ -62,6 +62,12 @@ const struct tc_script *tc_scripts_at(const struct tc_scripts *scripts, const ch
 bool tc_script_is_same_hunk(const struct tc_script *a, size_t line_a, const struct tc_script *b,
                             size_t line_b);
 
+/* The line of the other file that is this one, or stands where it was. */
+size_t tc_script_line_in_other(const struct tc_script *script, size_t line);
+/* Lines of one hunk of both files have one number: how many lines of the reference stand before it.
+ * is_run: the script is of the run. */
+size_t tc_script_hunk(const struct tc_script *script, size_t line, bool is_run);
+
 /* Have both runs this file, with the same content? Not where it could not be read. */
 bool tc_script_is_equal(const struct tc_script *script);
 

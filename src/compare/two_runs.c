@@ -176,6 +176,8 @@ static enum tc_status compare_processes(struct tc_comparison *c, struct tc_outli
     struct tc_matched_windows windows = {.a = a, .b = b};
     t.state.is_healthy = run_b != &c->run;
     t.state.has_other_world = run_a->world != run_b->world;
+    /* Of an excerpt it is not known where values part: as with another seed, at the begin. */
+    t.state.has_no_content = pair.has_parted = run_a->is_excerpt;
     enum tc_status status = find_begin(&t, &windows, err);
 
     t.match = tc_malloc((b->windows.n + 1) * sizeof(*t.match));
@@ -185,9 +187,11 @@ static enum tc_status compare_processes(struct tc_comparison *c, struct tc_outli
     want(&t, b->windows.n);
     count_unmatched(&pair, &t, a, b);
     if (!status)
-        status = tc_course_open(a->path, &c->context, NULL, &t.a, err);
+        status = tc_process_course_open(a, &c->context, &t.a, err);
     if (!status)
-        status = tc_course_open(b->path, &c->context, NULL, &t.b, err);
+        status = tc_process_course_open(b, &c->context, &t.b, err);
+    if (!status)
+        t.state.anchor_ns = tc_value_int(tc_value_get(tc_course_record(t.b)->object, "unix_ns"), 0);
     for (size_t i = 0; i < b->windows.n && !status; i++)
         status = next_pair(&t, i, err);
     release_turns(&t);
@@ -250,20 +254,69 @@ static enum tc_status compare_runs(struct tc_comparison *c, struct tc_outline *a
 
 /* ---- what healthy runs differ in ------------------------------------------------------------ */
 
-static enum tc_status read_healthy(struct tc_comparison *c, const char *name, struct tc_error *err)
+static void set_aside_of(struct tc_comparison *c, const struct tc_differences *found)
 {
-    struct tc_outline *run = &c->healthy[c->n_healthy++];
-    struct tc_differences found = {0};
-    enum tc_status status =
-        tc_outline_read(run, name, &c->context, c->config->progress, c->config->context, err);
+    for (size_t i = 0; i < found->items.n; i++)
+        tc_map_put(&c->aside, tc_difference_key(found->items.items[i]), 1);
+}
 
-    if (!status)
-        status = compare_runs(c, &c->reference, run, &found, err);
+static enum tc_status compare_healthy(struct tc_comparison *c, struct tc_outline *run,
+                                      struct tc_error *err)
+{
+    struct tc_differences found = {0};
+    const enum tc_status status = compare_runs(c, &c->reference, run, &found, err);
+
     tc_settings_compare(c, &c->reference, run, &found);
-    for (size_t i = 0; i < found.items.n; i++)
-        tc_map_put(&c->aside, tc_difference_key(found.items.items[i]), 1);
+    set_aside_of(c, &found);
     tc_differences_release(&found);
     tc_scripts_unpair(&c->reference.scripts);
+    return status;
+}
+
+/* ---- the healthy runs ------------------------------------------------------------------------ */
+
+/* Those after the first are healthy runs besides; what it is read into, in both cases. */
+static struct tc_outline *next_outline(struct tc_comparison *c)
+{
+    static const struct tc_outline blank;
+
+    if (!c->reference.name)
+        return &c->reference;
+    tc_vec_push(&c->healthy, blank);
+    return &c->healthy.items[c->healthy.n - 1];
+}
+
+static enum tc_status read_excerpts(struct tc_comparison *c, const char *name, struct tc_error *err)
+{
+    const size_t n = c->excerpts.items.n;
+    enum tc_status status = tc_excerpts_read(name, &c->excerpts, err);
+
+    if (!status && c->config->resumed)
+        status = tc_error_set(err, TC_E_USAGE,
+                              "%s: --resumed needs the trace of the run that was saved", name);
+    if (!status && c->excerpts.items.n == n)
+        status = tc_error_set(err, TC_E_FORMAT,
+                              "%s: it has no excerpt of a healthy run: traincheck-infer --specific "
+                              "writes them",
+                              name);
+    for (size_t i = n; i < c->excerpts.items.n && !status; i++)
+        status =
+            tc_outline_read_excerpt(next_outline(c), &c->excerpts.items.items[i], &c->context, err);
+    return status;
+}
+
+static enum tc_status read_against(struct tc_comparison *c, struct tc_error *err)
+{
+    const struct tc_compare_config *config = c->config;
+    const struct tc_outline_reading how = {config->progress, config->context, 0};
+    enum tc_status status = TC_OK;
+
+    for (size_t i = 0; i < config->n_against && !status; i++)
+        status = tc_excerpts_may_be_in(config->against[i])
+                     ? read_excerpts(c, config->against[i], err)
+                     : tc_outline_read(next_outline(c), config->against[i], &c->context, &how, err);
+    for (size_t i = 0; i < c->healthy.n && !status; i++)
+        status = compare_healthy(c, &c->healthy.items[i], err);
     return status;
 }
 
@@ -276,18 +329,15 @@ enum tc_status tc_comparison_make(struct tc_comparison *c, const struct tc_compa
     c->sites.symbols = c->reader.symbols = c->symbols;
     c->closeness.near_until = -1;
     c->context = (struct tc_course_context){c->symbols, &c->sites, notes};
-    c->healthy = tc_calloc(config->n_against, sizeof(*c->healthy));
-    enum tc_status status = tc_outline_read(&c->reference, config->against[0], &c->context,
-                                            config->progress, config->context, err);
-    for (size_t i = 1; i < config->n_against && !status; i++)
-        status = read_healthy(c, config->against[i], err);
+    const struct tc_outline_reading how = {config->progress, config->context, config->n_steps};
+    enum tc_status status = read_against(c, err);
     if (!status)
-        status = tc_outline_read(&c->run, config->run, &c->context, config->progress,
-                                 config->context, err);
+        status = tc_outline_read(&c->run, config->run, &c->context, &how, err);
     if (!status)
         status = tc_settings_comparable(&c->reference, &c->run, err);
     if (status)
         return status;
+    c->has_other_seed = c->reference.is_excerpt;
     tc_settings_compare(c, &c->reference, &c->run, &c->differences);
     status = compare_runs(c, &c->reference, &c->run, &c->differences, err);
     if (!status && c->reference.world != c->run.world)
@@ -300,9 +350,10 @@ void tc_comparison_release(struct tc_comparison *c)
 {
     tc_outline_release(&c->reference);
     tc_outline_release(&c->run);
-    for (size_t i = 0; i < c->n_healthy; i++)
-        tc_outline_release(&c->healthy[i]);
-    tc_free(c->healthy);
+    for (size_t i = 0; i < c->healthy.n; i++)
+        tc_outline_release(&c->healthy.items[i]);
+    tc_vec_release(&c->healthy);
+    tc_excerpts_release(&c->excerpts);
     tc_map_release(&c->aside);
     tc_vec_release(&c->matched);
     tc_vec_release(&c->pairs);

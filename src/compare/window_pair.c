@@ -136,8 +136,8 @@ static bool is_known_transition(const struct walk *w, size_t i)
             last[n++] = b->tokens[k];
     const uint64_t transition = tc_transition(w->state->window_b->stage, last[1], last[0], token);
     bool is_known = tc_outline_has_transition(&c->reference, transition);
-    for (size_t k = 0; k < c->n_healthy && !is_known; k++)
-        is_known = tc_outline_has_transition(&c->healthy[k], transition);
+    for (size_t k = 0; k < c->healthy.n && !is_known; k++)
+        is_known = tc_outline_has_transition(&c->healthy.items[k], transition);
     return is_known;
 }
 
@@ -170,6 +170,15 @@ static bool is_same_place(const struct walk *w, size_t i, size_t k)
     return !a || !b || !a->match || (a->other == b && tc_script_is_same_hunk(a, line_a, b, line_b));
 }
 
+/* Calls i and on of the run are compared now; where there is none, the end of its window. */
+static void note_time(struct walk *w, size_t i)
+{
+    const struct tc_compared_calls *b = &w->match.b;
+
+    if (i < b->n)
+        w->state->t = b->window->calls.items[b->calls[i]].begin->t;
+}
+
 static void tell_gap(struct walk *w, struct gap gap)
 {
     const struct tc_compared_calls *a = &w->match.a, *b = &w->match.b;
@@ -187,6 +196,7 @@ static void tell_gap(struct walk *w, struct gap gap)
                                                : is_missed_by_data || is_in_other(w, a, i);
         struct alone *alone = k < gap.b_end ? alone_of(w, b->tokens[k]) : NULL;
         w->state->order++;
+        note_time(w, k);
         if (alone && alone->moved_b) {
             alone->moved_b--;
             add(w, TC_IS_MOVED, TC_NO_SITE, site_at(b, k), may_be_data);
@@ -219,6 +229,7 @@ static void compare_match(struct walk *w, size_t i, size_t k)
 
     end_before_call(w, b, k);
     s->order++;
+    note_time(w, k);
     s->pair->n_calls++;
     if (!s->is_healthy)
         note_matched(s->comparison, site_at(a, i));

@@ -62,7 +62,7 @@ static bool on_progress(void *context, uint64_t json_bytes)
     return !g->is_interrupted;
 }
 
-static bool is_evidence(const char *path)
+bool tc_is_evidence_file(const char *path)
 {
     size_t n = strlen(path);
 
@@ -96,7 +96,7 @@ static void learn_job(void *context, size_t i)
     job->notes = tc_notes_new();
     if (!on_progress(job, 0)) /* traces may be too short to ask in their middle */
         job->status = tc_error_set(&job->err, TC_E_INTERRUPTED, "interrupted");
-    else if (is_evidence(job->path))
+    else if (tc_is_evidence_file(job->path))
         job->status = read_evidence(job);
     else
         job->status = tc_learn_folder(job->path, &options, &job->evidence, &job->learned,

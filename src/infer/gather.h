@@ -8,6 +8,9 @@
 #include "relation/evidence.h"
 #include <traincheck/infer.h>
 
+/* Evidence, by its name, and no trace? */
+bool tc_is_evidence_file(const char *path);
+
 /* What the traces say of each other. */
 struct tc_gathered {
     int64_t seeds[2]; /* of two of the runs, where they differ */

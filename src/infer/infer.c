@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "compare/excerpt_write.h"
 #include "infer/gather.h"
 #include "infer/mine.h"
 #include "infer/runs.h"
@@ -169,7 +170,7 @@ static struct tc_json *pipeline_names(const struct tc_evidence *evidence)
     return array;
 }
 
-static struct tc_json *header(const struct inference *inference)
+static void print_header(const struct inference *inference, struct tc_strbuf *out)
 {
     const struct tc_evidence *evidence = &inference->evidence;
     struct tc_json *object = tc_json_object();
@@ -179,7 +180,9 @@ static struct tc_json *header(const struct inference *inference)
     tc_json_set_string(object, "made_by", "traincheck-infer " TC_VERSION);
     tc_json_set(object, "from", pipeline_names(evidence));
     tc_json_set_number(object, "examples", (double)n_examples(evidence));
-    return object;
+    tc_json_print(object, out);
+    tc_strbuf_addc(out, '\n');
+    tc_json_free(object);
 }
 
 static enum tc_status deliver(const struct tc_infer_config *c, const char *path,
@@ -190,6 +193,37 @@ static enum tc_status deliver(const struct tc_infer_config *c, const char *path,
     if (text->size)
         c->write(c->context, text->text, text->size);
     return TC_OK;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* So many healthy runs are excerpted: two show where healthy runs differ. */
+#define MAX_EXCERPTS 2
+
+/* Of the first traces by name. What is merged from evidence has no calls. */
+static enum tc_status add_excerpts(const struct tc_infer_config *c, struct tc_infer_result *result,
+                                   struct tc_strbuf *out, struct tc_notes *notes,
+                                   struct tc_error *err)
+{
+    const char **paths = tc_calloc(c->n_traces + 1, sizeof(*paths));
+    enum tc_status status = TC_OK;
+    struct tc_excerpt_size size;
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n_traces; i++)
+        if (!tc_is_evidence_file(c->traces[i]))
+            paths[n++] = c->traces[i];
+    qsort(paths, n, sizeof(*paths), compare_paths);
+    for (size_t i = 0; i < n && result->n_excerpts < MAX_EXCERPTS && !status; i++) {
+        status = tc_excerpt_make(paths[i], out, &size, notes, err);
+        result->n_excerpts += size.bytes > 0;
+        result->excerpt_bytes += size.bytes;
+    }
+    tc_free(paths);
+    return status;
 }
 
 static void count_forms(const struct tc_invariant_set *set, struct tc_infer_result *result)
@@ -255,9 +289,12 @@ static enum tc_status mine_and_write(struct inference *inference, struct tc_infe
     result->n_facts = mined.n_facts;
     if (c->specific)
         result->n_differed = tc_runs_compare(&inference->evidence, &inference->gathered, notes);
-    tc_invariant_set_print(&set, header(inference), &text);
+    print_header(inference, &text);
+    status = c->specific && !c->no_excerpts ? add_excerpts(c, result, &text, notes, err) : TC_OK;
+    tc_invariant_set_print(&set, NULL, &text);
     tc_failures_print(&failures, &failed);
-    status = ask_to_go_on(c, result, err);
+    if (!status)
+        status = ask_to_go_on(c, result, err);
     if (!status)
         status = deliver(c, c->output, &text, err);
     if (!status && c->profile)

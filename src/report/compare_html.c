@@ -125,10 +125,10 @@ static void add_compared(const struct page *p)
         tc_strbuf_addf(p->out, "; %zu process%s no like", c->unpaired_a + c->unpaired_b,
                        c->unpaired_a + c->unpaired_b == 1 ? " has" : "es have");
     add(p, ". A window is a step, or what stands between steps.");
-    for (size_t i = 0; i < c->n_healthy; i++) {
+    for (size_t i = 0; i < c->healthy.n; i++) {
         add(p, i ? ", " : " What differs between healthy runs, too, is set aside: ");
-        add_text(p, c->healthy[i].name);
-        add(p, i + 1 == c->n_healthy ? "." : "");
+        add_text(p, c->healthy.items[i].name);
+        add(p, i + 1 == c->healthy.n ? "." : "");
     }
     add(p, "</p>\n");
 }

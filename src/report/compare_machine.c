@@ -140,7 +140,7 @@ struct tc_json *tc_compare_summary_to_json(const struct tc_compare_report *r)
     tc_json_set_string(summary, "against", c->reference.name);
     if (c->resumed_at >= 0)
         tc_json_set_number(summary, "resumed_at", (double)c->resumed_at);
-    tc_json_set_number(summary, "healthy_runs", (double)(c->n_healthy + 1));
+    tc_json_set_number(summary, "healthy_runs", (double)(c->healthy.n + 1));
     tc_json_set(summary, "differences", counts_to_json(r));
     tc_json_set_number(summary, "counted", (double)r->result->n_differences);
     tc_json_set_number(summary, "set_aside", (double)r->result->n_set_aside);

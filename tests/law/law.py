@@ -28,14 +28,15 @@ USES |= {
     "python_tool": CORE + ["import/torch_apis.h"],
     "fact": CORE,
     "compare": ["base", "trace", "replay"],
-    "infer": CORE + ["fact"],
+    "infer": CORE + ["fact", "compare"],
     "check": CORE,
+    "finding": CORE + ["check", "compare"],
     "plan": ["base", "trace"],
-    "report": CORE + ["compare", "infer", "check", "plan"],
-    "online": ["base", "trace", "check", "report"],
+    "report": CORE + ["compare", "infer", "check", "finding", "plan"],
+    "online": ["base", "trace", "check", "finding", "report"],
     "cli": ["base"],
     "collect": ["base", "trace", "relation/interest.h"],
-    "tools": CORE + ["compare", "infer", "check", "plan", "report", "online", "cli", "collect", "import"],
+    "tools": CORE + ["compare", "infer", "check", "finding", "plan", "report", "online", "cli", "collect", "import"],
 }
 # The rooms of the agent: each may include those before it. Beside them stands what all of them share, and needs none.
 AGENT = "collect/agent/"

@@ -24,8 +24,9 @@ EVERY_ATTRIBUTE, ROUNDS = 48, 12  # a seed whose traces teach every attribute in
 def infer(tool, folders, output):
     subprocess.run([tool, "-q", "--specific", "--keep-implied", "--enable-relation", FORMS, "-o", output, *folders], check=True, timeout=120)
     found = {}
-    for line in output.read_text().splitlines()[1:]:
-        x = json.loads(line)
+    for x in map(json.loads, output.read_text().splitlines()):
+        if "relation" not in x:  # the header, excerpts
+            continue
         subject, claim = x["params"][0], x["params"][1]
         key = tuple(sorted({**{k: v for k, v in subject.items() if k != "subject"}, "kind": subject["subject"]}.items()))
         if claim["attribute"] in facts.COVERED and subject["subject"] in ("call", "window", "flow", "run"):

@@ -20,7 +20,7 @@ BIN = None
 
 
 def infer(work, *args):
-    p = subprocess.run([str(BIN / "traincheck-infer"), "-q", "--specific", *map(str, args)], cwd=work, capture_output=True,
+    p = subprocess.run([str(BIN / "traincheck-infer"), "-q", "--specific", "--no-excerpts", *map(str, args)], cwd=work, capture_output=True,
                        timeout=120)
     if p.returncode:
         raise SystemExit(f"traincheck-infer {' '.join(map(str, args))}: exit status {p.returncode}\n{p.stderr.decode()}")

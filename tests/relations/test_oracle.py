@@ -27,8 +27,10 @@ def infer(tool, folders, output, is_one_script):
     subprocess.run([str(tool), "-q", *options, "--keep-implied", "--enable-relation", ",".join(oracle.FORMS), "-o", str(output),
                     *map(str, folders)], check=True, timeout=120)
     found = {}
-    for line in output.read_text().splitlines()[1:]:
+    for line in output.read_text().splitlines():
         x = json.loads(line)
+        if "relation" not in x:  # the header, excerpts
+            continue
         e = x["evidence"]
         if e["broken"]:
             raise SystemExit(f"broken where it was learned: {line}")
