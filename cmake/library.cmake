@@ -3,7 +3,7 @@
 # the lower layers without sanitizers, for the module that is loaded into the
 # user's Python.
 
-set(TC_CORE_FOLDERS base trace import replay compare invariant relation python_tool fact infer check plan report online)
+set(TC_CORE_FOLDERS base trace import replay compare invariant relation python_tool fact infer check finding plan report online)
 
 # The C files of folders under src/.
 function(tc_sources out)

@@ -141,8 +141,8 @@ static void say_result(struct tc_app *app, const char *output_dir, const struct 
     tc_strbuf_addf(&counts, "%" PRIu64 " invariant%s: %" PRIu64 " failed", r->n_invariants,
                    r->n_invariants == 1 ? "" : "s", r->n_failed);
     if (r->n_failed > 1)
-        tc_strbuf_addf(&counts, " (in %" PRIu64 " group%s)", r->n_groups,
-                       r->n_groups == 1 ? "" : "s");
+        tc_strbuf_addf(&counts, " (%" PRIu64 " finding%s)", r->n_findings,
+                       r->n_findings == 1 ? "" : "s");
     if (r->n_settings)
         tc_strbuf_addf(&counts, ", of them %" PRIu64 " changed setting%s", r->n_settings,
                        r->n_settings == 1 ? "" : "s");
@@ -179,6 +179,7 @@ struct tc_check_config check_config(struct tc_app *app, const struct check_optio
         .color = tc_app_color(options->color),
         .quiet = options->quiet,
         .json = options->json,
+        .verbose = options->verbose > 0,
         .write = tc_app_write,
         .progress = tc_app_progress,
         .context = app,

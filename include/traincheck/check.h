@@ -32,6 +32,7 @@ struct tc_check_config {
     bool color;               /* ANSI colours in text handed to write */
     bool quiet;               /* text holds violations only */
     bool json;                /* write gets violations.jsonl instead of text */
+    bool verbose;             /* text has all violations besides */
     /* Where violations go as text. */
     void (*write)(void *context, const char *text, size_t size);
     /* As in infer.h. */
@@ -52,7 +53,7 @@ struct tc_check_result {
     uint64_t n_invariants, n_failed, n_passed, n_not_triggered, n_unchecked;
     uint64_t n_settings;     /* of n_failed: no law broken, but a setting of the script changed */
     uint64_t n_suppressed;   /* failed, but known and accepted: not among n_failed */
-    uint64_t n_groups;       /* of violations of one cause */
+    uint64_t n_findings;     /* each with the violations of one cause */
     uint64_t n_multi_failed; /* failed invariants learned from at least two pipelines */
     uint64_t n_records, n_calls, n_windows /* that held an optimizer step */, json_bytes, wall_ns;
     struct tc_check_set sets[TC_CHECK_MAX_SETS]; /* none without @all */

@@ -5,8 +5,8 @@ TrainCheck: learns invariants of healthy training runs and checks other runs by 
     import libtraincheck
 
     report = libtraincheck.check("trace", "@all")
-    for violation in report.causes:
-        print(violation)
+    for finding in report.findings:
+        print(finding)
     print(libtraincheck.compare("trace", "healthy").first)  # why do two runs differ?
 
 Traces are written by `traincheck-collect`; what runs under it may call `annotate_stage` and its like, which do nothing
@@ -20,11 +20,11 @@ from . import _library as _lib
 from ._annotations import annotate, annotate_stage, annotate_step, trace_folder
 from ._library import TrainCheckError
 from ._live import LiveCheck
-from ._report import Comparison, Difference, Learned, Note, Report, Violation
+from ._report import Comparison, Difference, Finding, Learned, Note, Report, Violation
 from ._work import check, compare, infer, read
 
 __version__: str = _lib.library.tc_version().decode()
-__all__ = ["Comparison", "Difference", "LiveCheck", "Learned", "Note", "Report", "TrainCheckError", "Violation", "annotate",
+__all__ = ["Comparison", "Difference", "Finding", "LiveCheck", "Learned", "Note", "Report", "TrainCheckError", "Violation", "annotate",
            "annotate_stage", "annotate_step", "check", "compare", "infer", "read", "trace_folder"]
 
 

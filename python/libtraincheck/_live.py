@@ -7,7 +7,7 @@ from typing import Any, Callable, List, Optional
 
 from . import _library as lib
 from ._report import Report, Violation
-from ._work import Lines, Notes, Path, Paths, check_config, make_report, progress_callback
+from ._work import Found, Lines, Notes, Path, Paths, check_config, make_report, progress_callback
 
 
 class LiveCheck:
@@ -27,7 +27,8 @@ class LiveCheck:
                  output_dir: Optional[Path] = None, on_violation: Optional[Callable[[Violation], None]] = None):
         self.report: Optional[Report] = None
         self.error: Optional[BaseException] = None
-        self.violations: List[Violation] = []
+        self._said = Found()
+        self.violations: List[Violation] = self._said.violations
         self._new: "queue.SimpleQueue[Violation]" = queue.SimpleQueue()
         self._on_violation, self._output_dir, self._stopping = on_violation, output_dir, threading.Event()
         self._arguments = (trace, invariants, suppress, output_dir)
@@ -57,8 +58,10 @@ class LiveCheck:
         self.stop()
 
     def _found(self, raw: Any) -> None:
-        violation = Violation.of(raw)
-        self.violations.append(violation)
+        self._said.add(raw)
+        if "sentence" in raw:
+            return
+        violation = self.violations[-1]
         self._new.put(violation)
         if self._on_violation:
             try:
@@ -84,4 +87,4 @@ class LiveCheck:
                 lib.raise_if_failed(status, error)
             if status == lib.INTERRUPTED and not result.n_records:
                 return
-            self.report = make_report(result, self.violations, notes, self._output_dir)
+            self.report = make_report(result, self._said, notes, self._output_dir)

@@ -42,8 +42,8 @@ class Violation:
     trace: str = ""
     file: str = ""
     count: int = 1
-    group: Optional[int] = None  # number of its cause, from 1; None while a run is followed
-    head: bool = False  # the first of its group: the cause, as far as invariants can tell
+    finding: Optional[int] = None  # number of its finding, from 1; None while a run is followed
+    head: bool = False  # the first of its finding
     variables: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
     raw: Dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)  # all keys of the format
 
@@ -55,6 +55,35 @@ class Violation:
     def __str__(self) -> str:
         place = [self.at, None if self.step is None else f"step {self.step}", None if self.rank is None else f"rank {self.rank}"]
         return _shown(f"{', '.join(filter(None, place))}: expected: {self.expected}; seen: {self.seen} ({self.relation} {self.id})")
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """What a check says: one for each cause, with the violations that lie behind it as evidence."""
+
+    finding: int  # its number, from 1
+    kind: str  # "departure", "setting" or "violation"
+    sentence: str  # "SGD.zero_grad() is no longer called"
+    trace: str
+    violations: List[str]  # their ids
+    at: Optional[str] = None  # "train.py:55": the place to look at first
+    when: Optional[str] = None  # "from step 3 on"
+    step: Optional[int] = None
+    rank: Optional[int] = None
+    healthy_at: Optional[str] = None  # of a departure: the line of the healthy runs
+    hint: Optional[str] = None  # of a violation
+    raw: Dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)  # all keys of the format
+
+    @classmethod
+    def of(cls, raw: Dict[str, Any]) -> "Finding":
+        names = {field.name for field in dataclasses.fields(cls)} - {"raw"}
+        return cls(raw=raw, **{name: value for name, value in raw.items() if name in names})
+
+    def __str__(self) -> str:
+        place = f"{self.at}: " if self.at else ""
+        more = len(self.violations)
+        return _shown(f"{place}{self.sentence}{f', {self.when}' if self.when else ''} "
+                      f"({more} broken invariant{'' if more == 1 else 's'})")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +101,8 @@ class Note:
 class Report:
     """The result of a check. It is true when something was judged, and nothing broke."""
 
-    violations: List[Violation]
+    findings: List[Finding]
+    violations: List[Violation]  # the evidence
     invariants: int
     failed: int
     passed: int
@@ -85,11 +115,6 @@ class Report:
     output_dir: Optional[str] = None  # where the reports are, if any were asked for
 
     @property
-    def causes(self) -> List[Violation]:
-        """The head of each group."""
-        return [v for v in self.violations if v.head]
-
-    @property
     def judged(self) -> int:
         """How many invariants met what they speak of. A check that judged none found nothing, and proves nothing."""
         return self.failed + self.passed + self.suppressed
@@ -100,19 +125,19 @@ class Report:
     def __str__(self) -> str:
         lines = [f"{self.invariants} invariants: {self.failed} failed, {self.passed} passed, "
                  f"{self.not_triggered} not triggered, {self.unchecked} unchecked" + ("" if self.judged else ": nothing was judged")]
-        return "\n".join(lines + [f"  {v}" for v in self.causes])
+        return "\n".join(lines + [f"  {f}" for f in self.findings])
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """For IPython."""
         printer.text(str(self))
 
     def _repr_html_(self) -> str:
-        """For notebooks: the counts, and a row for each cause."""
+        """For notebooks: the counts, and a row for each finding."""
         head = html.escape(str(self).split("\n", 1)[0])
-        rows = [[v.at, v.step, v.rank, v.expected, v.seen, v.hint] for v in self.causes]
+        rows = [[f.at, f.when, f.rank, f.sentence, len(f.violations)] for f in self.findings]
         if not rows:
             return f"<p>TrainCheck: {head}</p>"
-        return f"<p><b>TrainCheck: {head}</b></p>{_table(('at', 'step', 'rank', 'expected', 'seen', 'hint'), rows)}"
+        return f"<p><b>TrainCheck: {head}</b></p>{_table(('at', 'when', 'rank', 'finding', 'violations'), rows)}"
 
 
 @dataclasses.dataclass(frozen=True)

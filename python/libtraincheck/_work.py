@@ -7,7 +7,7 @@ import os
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Union
 
 from . import _library as lib
-from ._report import Comparison, Difference, Learned, Note, Report, Violation
+from ._report import Comparison, Difference, Finding, Learned, Note, Report, Violation
 
 Path = Union[str, "os.PathLike[str]"]
 Paths = Union[Path, Iterable[Path]]
@@ -65,9 +65,24 @@ def check_config(traces: Paths, invariants: Paths, suppress: Optional[Path], out
     return config
 
 
-def make_report(result: lib.CheckResult, violations: List[Violation], notes: Iterable[Note],
-                output_dir: Optional[Path]) -> Report:
-    return Report(violations, result.n_invariants, result.n_failed, result.n_passed, result.n_not_triggered,
+class Found:
+    """What a check found, from the lines that it writes: each finding, and its violations behind it."""
+
+    def __init__(self) -> None:
+        self.findings: List[Finding] = []
+        self.violations: List[Violation] = []
+
+    def add(self, raw: Dict[str, Any]) -> None:
+        if raw.get("last") and raw["finding"] == 1:  # of a run that was followed: as they are at its end
+            self.findings.clear()
+        if "sentence" in raw:
+            self.findings.append(Finding.of(raw))
+        else:
+            self.violations.append(Violation.of(raw))
+
+
+def make_report(result: lib.CheckResult, found: Found, notes: Iterable[Note], output_dir: Optional[Path]) -> Report:
+    return Report(found.findings, found.violations, result.n_invariants, result.n_failed, result.n_passed, result.n_not_triggered,
                   result.n_unchecked, result.n_suppressed, result.n_records, result.damaged, list(notes),
                   None if output_dir is None else os.fspath(output_dir))
 
@@ -83,9 +98,9 @@ def check(trace: Paths, invariants: Paths = "@all", *, suppress: Optional[Path] 
 
     FileNotFoundError: there is no trace; TrainCheckError: a file is not what it should be.
     """
-    violations: List[Violation] = []
+    found = Found()
     raised: List[BaseException] = []
-    lines = Lines(lambda raw: violations.append(Violation.of(raw)))
+    lines = Lines(found.add)
     config = check_config(trace, invariants, suppress, output_dir, lines.callback, progress_callback(progress, raised), jobs)
     result, error = lib.CheckResult(), lib.Error()
     with Notes() as notes:
@@ -93,7 +108,7 @@ def check(trace: Paths, invariants: Paths = "@all", *, suppress: Optional[Path] 
         if raised:
             raise raised[0]
         lib.raise_if_failed(status, error)
-        return make_report(result, violations, notes, output_dir)
+        return make_report(result, found, notes, output_dir)
 
 
 def _compare_config(run: Path, against: Paths, resumed: bool, from_step: Optional[int], output_dir: Optional[Path],

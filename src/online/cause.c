@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cause.c - groups made anew at each look, and the first violation of each new one queued as a
+ * cause.c - findings made anew at each look, and the first violation of each new one queued as a
  * command
  *
  * A cause is remembered in the state before its command is run and marked when it has ended: a
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "report/finding_report.h"
 
 void tc_causes_init(struct tc_causes *causes, const struct tc_check *check, struct tc_state *state,
                     struct tc_commands *commands)
@@ -43,23 +44,23 @@ static bool was_heard_of(const struct tc_causes *causes, const char *id)
            (state && (tc_state_was_told(state, id) || tc_state_cause(state, id)));
 }
 
-static bool is_new(const struct tc_causes *causes, const struct tc_group *group)
+static bool is_new(const struct tc_causes *causes, const struct tc_finding *finding)
 {
-    for (size_t i = 0; i < group->n; i++)
-        if (was_heard_of(causes, group->items[i]->invariant->id))
+    for (size_t i = 0; i < finding->n; i++)
+        if (was_heard_of(causes, finding->items[i]->invariant->id))
             return false;
     return true;
 }
 
-/* The violation of the group whose command an earlier checker left; NULL if there is none. */
+/* The violation of the finding whose command an earlier checker left; NULL if there is none. */
 static const struct tc_violation *left_over(const struct tc_causes *causes,
-                                            const struct tc_group *group)
+                                            const struct tc_finding *finding)
 {
-    for (size_t i = 0; causes->state && i < group->n; i++) {
-        const char *id = group->items[i]->invariant->id;
+    for (size_t i = 0; causes->state && i < finding->n; i++) {
+        const char *id = finding->items[i]->invariant->id;
         if (tc_state_cause(causes->state, id) && !tc_state_has_run(causes->state, id) &&
             !has(causes->queued, id))
-            return group->items[i];
+            return finding->items[i];
     }
     return NULL;
 }
@@ -73,15 +74,14 @@ static void set_run(struct tc_json *object, const char *trace)
 }
 
 /* What the command reads: the violation with its cause. */
-static void queue(const struct tc_causes *causes, const struct tc_group *group,
+static void queue(const struct tc_causes *causes, const struct tc_finding *finding,
                   const struct tc_violation *violation, size_t number)
 {
     struct tc_json *object = tc_violation_to_json(violation, causes->check->symbols);
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    tc_json_set_number(object, "group", (double)number);
+    tc_json_set(object, "finding", tc_finding_to_json(finding, number));
     tc_json_set_bool(object, "first", number == 1);
-    tc_json_set_number(object, "group_size", (double)group->n);
     set_run(object, violation->trace);
     if (violation->rank < 0)
         tc_json_set(object, "rank", tc_json_null());
@@ -93,16 +93,16 @@ static void queue(const struct tc_causes *causes, const struct tc_group *group,
 }
 
 /* It is remembered first: a checker that is killed meanwhile leaves the command to the next. */
-static enum tc_status tell_group(struct tc_causes *causes, const struct tc_group *group,
-                                 struct tc_error *err)
+static enum tc_status tell_finding(struct tc_causes *causes, const struct tc_finding *finding,
+                                   struct tc_error *err)
 {
     const struct tc_violation *violation =
-        is_new(causes, group) ? group->items[0] : left_over(causes, group);
+        is_new(causes, finding) ? finding->items[0] : left_over(causes, finding);
     enum tc_status status = TC_OK;
     size_t number;
 
-    for (size_t i = 0; i < group->n; i++)
-        tc_strtab_intern_text(causes->heard, group->items[i]->invariant->id);
+    for (size_t i = 0; i < finding->n; i++)
+        tc_strtab_intern_text(causes->heard, finding->items[i]->invariant->id);
     if (!violation)
         return TC_OK;
     const char *id = violation->invariant->id;
@@ -111,36 +111,18 @@ static enum tc_status tell_group(struct tc_causes *causes, const struct tc_group
         status = tc_state_add_cause(causes->state, id, err);
     if (causes->state)
         number = tc_state_cause(causes->state, id);
-    queue(causes, group, violation, number);
+    queue(causes, finding, violation, number);
     return status;
 }
 
-/* What the engine knows but for what is suppressed; the caller frees the array. */
-static const struct tc_violation **violations_that_count(const struct tc_check *check, size_t *n)
+enum tc_status tc_causes_tell(struct tc_causes *causes, const struct tc_findings *findings,
+                              struct tc_error *err)
 {
-    size_t n_all;
-    const struct tc_violation **all = tc_engine_violations(check->engine, &n_all);
-
-    *n = 0;
-    for (size_t i = 0; i < n_all; i++)
-        if (!tc_suppressions_reason(&check->suppressions, all[i]->invariant->id))
-            all[(*n)++] = all[i];
-    return all;
-}
-
-enum tc_status tc_causes_tell(struct tc_causes *causes, struct tc_error *err)
-{
-    struct tc_groups groups;
-    size_t n;
-    const struct tc_violation **violations = violations_that_count(causes->check, &n);
     enum tc_status first = TC_OK, status;
 
-    tc_groups_make(&groups, violations, n, causes->check->symbols);
-    for (size_t i = 0; i < groups.n; i++) {
-        status = tell_group(causes, &groups.items[i], first ? NULL : err);
+    for (size_t i = 0; i < findings->n; i++) {
+        status = tell_finding(causes, &findings->items[i], first ? NULL : err);
         first = first ? first : status;
     }
-    tc_groups_release(&groups);
-    tc_free(violations);
     return first;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cause.h - the command of --on-violation: once for each cause, which is a group of violations
+ * cause.h - the command of --on-violation: once for each finding
  *
- * A group is found anew at each look, and may have grown or joined another since. A cause is new
- * as long as no violation of its group was heard of before.
+ * Findings are made anew at each look, and may have grown or joined another since. One is new as
+ * long as no violation of it was heard of before.
  */
 #ifndef TC_ONLINE_CAUSE_H
 #define TC_ONLINE_CAUSE_H
@@ -26,8 +26,9 @@ void tc_causes_init(struct tc_causes *causes, const struct tc_check *check, stru
                     struct tc_commands *commands);
 void tc_causes_release(struct tc_causes *causes);
 
-/* Run the command for each cause of what the engine knows that is new, or whose command an earlier
- * checker could not run. TC_E_IO if the state cannot be written. */
-enum tc_status tc_causes_tell(struct tc_causes *causes, struct tc_error *err);
+/* Run the command for each finding that is new, or whose command an earlier checker could not run.
+ * findings: of all that the engine knows. TC_E_IO if the state cannot be written. */
+enum tc_status tc_causes_tell(struct tc_causes *causes, const struct tc_findings *findings,
+                              struct tc_error *err);
 
 #endif /* TC_ONLINE_CAUSE_H */

@@ -100,6 +100,8 @@ static void report(struct online *o, unsigned next_s)
     tc_follow_count(o->follow);
     o->check.refresh_s = next_s;
     status = tc_check_report(&o->check, false, &why);
+    if (!next_s)
+        tc_teller_tell_last(&o->teller);
     if (status != TC_OK && !next_s) {
         tc_error_set(o->err, status, "%s", why.text);
         stop(o, status);

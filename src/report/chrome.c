@@ -83,10 +83,10 @@ static void name_row(struct chrome *c, uint64_t pid, int64_t tid, const char *wh
 /* Violations of this process: an instant each, at the moment of the fault. */
 static void add_violations(struct chrome *c, const struct tc_process *process, uint64_t pid)
 {
-    const struct tc_groups *groups = &c->input->groups;
+    const struct tc_findings *findings = &c->input->findings;
 
-    for (size_t i = 0; i < groups->n_all; i++) {
-        const struct tc_violation *v = groups->all[i];
+    for (size_t i = 0; i < findings->n_all; i++) {
+        const struct tc_violation *v = findings->all[i];
         if (strcmp(v->file, process->file) != 0 || strcmp(v->trace, c->trace) != 0)
             continue;
         begin(c, "i", pid, STEPS_TID);

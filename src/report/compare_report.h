@@ -48,6 +48,10 @@ void tc_compare_sentence(const struct tc_comparison *c, const struct tc_differen
 const char *tc_compare_at(const struct tc_comparison *c, const struct tc_difference *d);
 const char *tc_compare_at_run(const struct tc_comparison *c, const struct tc_difference *d);
 const char *tc_compare_at_reference(const struct tc_comparison *c, const struct tc_difference *d);
+/* The same as a line of the run: where the run has none, the one that stands there now. False: no
+ * place is known. */
+bool tc_compare_place(const struct tc_comparison *c, const struct tc_difference *d,
+                      struct tc_strbuf *out);
 /* ", made at train.py:12": the edited line that the value comes from, if its place is another. */
 void tc_compare_origin(const struct tc_difference *d, struct tc_strbuf *out);
 /* "from step 3 on, 26 times"; "before the first step" */
@@ -77,5 +81,9 @@ struct tc_quoted_line {
 /* The lines around a difference, at most max; returns how many. 0: the traces hold no sources. */
 size_t tc_compare_quote(const struct tc_comparison *c, const struct tc_difference *d,
                         struct tc_quoted_line *out, size_t max);
+
+/* These lines, at most seven, for a terminal. */
+void tc_compare_print_quote(const struct tc_comparison *c, const struct tc_difference *d,
+                            bool color, struct tc_strbuf *out);
 
 #endif /* TC_REPORT_COMPARE_REPORT_H */

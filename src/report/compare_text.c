@@ -17,8 +17,7 @@
 #define RESET "\033[0m"
 
 /* Titles take so many columns. */
-#define TITLE     18
-#define MAX_QUOTE 7
+#define TITLE 18
 
 struct printer {
     const struct tc_compare_report *r;
@@ -37,41 +36,6 @@ static void add_text(const struct printer *p, const char *text)
 }
 
 /* ---- the one that leads -------------------------------------------------------------------- */
-
-/* Blanks that begin all of the lines. */
-static size_t common_indent(const struct tc_quoted_line *lines, size_t n)
-{
-    size_t indent = SIZE_MAX;
-
-    for (size_t i = 0; i < n; i++) {
-        size_t blanks = 0;
-        while (blanks < lines[i].line->size && lines[i].line->text[blanks] == ' ')
-            blanks++;
-        if (blanks < lines[i].line->size && blanks < indent)
-            indent = blanks;
-    }
-    return indent == SIZE_MAX ? 0 : indent;
-}
-
-static void print_quote(const struct printer *p, const struct tc_difference *d)
-{
-    struct tc_quoted_line lines[MAX_QUOTE];
-    size_t n = tc_compare_quote(p->r->comparison, d, lines, MAX_QUOTE);
-    size_t indent = common_indent(lines, n);
-
-    for (size_t i = 0; i < n; i++) {
-        const struct tc_script_line *line = lines[i].line;
-        paint(p, lines[i].sign == '-' ? RED : lines[i].sign == '+' ? GREEN : FAINT);
-        tc_strbuf_addf(p->out, "  %c %4zu  ", lines[i].sign, lines[i].number);
-        struct tc_strbuf text = TC_STRBUF_INIT;
-        if (line->size > indent)
-            tc_strbuf_add(&text, line->text + indent, line->size - indent);
-        tc_fold_fitting(p->out, text.text ? text.text : "", 10);
-        tc_strbuf_release(&text);
-        paint(p, RESET);
-        tc_strbuf_addc(p->out, '\n');
-    }
-}
 
 static void print_sentence(const struct printer *p, const struct tc_difference *d,
                            const char *label)
@@ -105,7 +69,7 @@ static void print_first(const struct printer *p)
     paint(p, BOLD);
     print_sentence(p, first, "What differs first: ");
     paint(p, RESET);
-    print_quote(p, first);
+    tc_compare_print_quote(p->r->comparison, first, p->r->config->color, p->out);
 }
 
 /* ---- the sections -------------------------------------------------------------------------- */

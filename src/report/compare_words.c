@@ -232,6 +232,21 @@ const char *tc_compare_at_reference(const struct tc_comparison *c, const struct 
     return at_of(c, d->site_a);
 }
 
+bool tc_compare_place(const struct tc_comparison *c, const struct tc_difference *d,
+                      struct tc_strbuf *out)
+{
+    const char *at = tc_compare_at(c, d);
+    size_t line = 0;
+    const struct tc_script *a =
+        d->site_b == TC_NO_SITE ? tc_scripts_at(&c->reference.scripts, at, &line) : NULL;
+
+    if (a && a->match)
+        tc_strbuf_addf(out, "%s:%zu", a->other->at, tc_script_line_in_other(a, line) + 1);
+    else
+        tc_strbuf_adds(out, at);
+    return *at;
+}
+
 const char *tc_compare_at(const struct tc_comparison *c, const struct tc_difference *d)
 {
     const char *at = tc_compare_at_run(c, d);
@@ -338,101 +353,4 @@ void tc_compare_file(struct tc_file_pair pair, struct tc_strbuf *out)
     else
         tc_strbuf_addf(out, ": %zu line%s gone, %zu new", tc_script_n_changed(pair.a),
                        tc_script_n_changed(pair.a) == 1 ? "" : "s", tc_script_n_changed(pair.b));
-}
-
-/* ---- lines --------------------------------------------------------------------------------- */
-
-struct quote {
-    const struct tc_script *a, *b; /* of the reference and of the run */
-    struct tc_quoted_line *out;
-    size_t n, max;
-};
-
-static void add_line(struct quote *q, char sign, const struct tc_script *script, size_t line)
-{
-    if (q->n < q->max && line < script->n_lines)
-        q->out[q->n++] = (struct tc_quoted_line){sign, line + 1, &script->lines[line]};
-}
-
-/* From lines a and b on, which stand beside each other, as a diff goes: those of the reference
- * alone, those of the run alone, then one of both. */
-static void add_lines(struct quote *q, size_t a, size_t b, size_t end_a, size_t end_b)
-{
-    while (a < end_a || b < end_b) {
-        if (a < end_a && q->a->match[a] == TC_UNMATCHED) {
-            add_line(q, '-', q->a, a++);
-        } else if (b < end_b && q->b->match[b] == TC_UNMATCHED) {
-            add_line(q, '+', q->b, b++);
-        } else {
-            if (b < end_b)
-                add_line(q, ' ', q->b, b);
-            a += a < end_a;
-            b += b < end_b;
-        }
-    }
-}
-
-/* Back to a line that both have, at most so many lines. */
-static size_t common_before(const struct tc_script *script, size_t line, size_t most)
-{
-    for (size_t n = 0; line > 0 && n < most; n++)
-        if (script->match[--line] != TC_UNMATCHED)
-            return line;
-    return line;
-}
-
-static size_t common_after(const struct tc_script *script, size_t line, size_t most)
-{
-    for (size_t n = 0; n < most && line < script->n_lines; n++, line++)
-        if (script->match[line] != TC_UNMATCHED)
-            return line + 1;
-    return line;
-}
-
-/* Where the lines are that say most: those of the origin, if there is one. */
-static const struct tc_script *quoted_script(const struct tc_comparison *c,
-                                             const struct tc_difference *d, size_t *line,
-                                             bool *is_of_run)
-{
-    const struct tc_edited_lines *e = &d->edited;
-
-    if (e->script_a || e->script_b) {
-        *is_of_run = e->script_b != NULL;
-        *line = *is_of_run ? e->line_b : e->line_a;
-        return *is_of_run ? e->script_b : e->script_a;
-    }
-    *is_of_run = *tc_compare_at_run(c, d) != '\0';
-    return tc_scripts_at(*is_of_run ? &c->run.scripts : &c->reference.scripts, tc_compare_at(c, d),
-                         line);
-}
-
-size_t tc_compare_quote(const struct tc_comparison *c, const struct tc_difference *d,
-                        struct tc_quoted_line *out, size_t max)
-{
-    const size_t most = max / 2;
-    size_t line = 0, a, b, end_a, end_b;
-    bool is_of_run;
-    const struct tc_script *script = quoted_script(c, d, &line, &is_of_run);
-    struct quote q = {.out = out, .max = max};
-
-    if (!script || !script->match)
-        return 0;
-    q.a = is_of_run ? script->other : script;
-    q.b = is_of_run ? script : script->other;
-    size_t begin = common_before(script, line, most), end = common_after(script, line + 1, most);
-    const struct tc_script *other = script->other;
-    const size_t other_begin = begin ? script->match[begin] : 0;
-    const size_t other_end =
-        end < script->n_lines || !other->n_lines ? script->match[end - 1] : other->n_lines - 1;
-    if (other_begin == TC_UNMATCHED || other_end == TC_UNMATCHED || other_end < other_begin) {
-        for (size_t i = begin; i < end; i++)
-            add_line(&q, script->match[i] != TC_UNMATCHED ? ' ' : is_of_run ? '+' : '-', script, i);
-        return q.n;
-    }
-    a = is_of_run ? other_begin : begin;
-    end_a = is_of_run ? other_end + 1 : end;
-    b = is_of_run ? begin : other_begin;
-    end_b = is_of_run ? end : other_end + 1;
-    add_lines(&q, a, b, end_a, end_b);
-    return q.n;
 }

@@ -168,21 +168,21 @@ static void print_excuses(struct tc_strbuf *out, const struct tc_judgement *j)
     tc_strbuf_release(&line);
 }
 
-/* The head of its group; NULL if it is suppressed. */
-static const struct tc_violation *head_of(const struct tc_groups *groups,
+/* The first of its finding; NULL if it is suppressed. */
+static const struct tc_violation *head_of(const struct tc_findings *findings,
                                           const struct tc_violation *v)
 {
-    for (size_t i = 0; i < groups->n; i++)
-        for (size_t j = 0; j < groups->items[i].n; j++)
-            if (groups->items[i].items[j] == v)
-                return groups->items[i].items[0];
+    for (size_t i = 0; i < findings->n; i++)
+        for (size_t j = 0; j < findings->items[i].n; j++)
+            if (findings->items[i].items[j] == v)
+                return findings->items[i].items[0];
     return NULL;
 }
 
 static void print_violation(struct tc_strbuf *out, const struct tc_report_input *input,
                             const struct tc_violation *v)
 {
-    const struct tc_violation *head = head_of(&input->groups, v);
+    const struct tc_violation *head = head_of(&input->findings, v);
 
     tc_strbuf_addc(out, '\n');
     tc_report_text_violation(v, input->config->color, input->config->n_traces > 1, out);

@@ -31,12 +31,8 @@ void tc_fold_add(struct tc_strbuf *out, const char *text, size_t size)
     tc_safe_add(out, TC_SAFE_LINE, text, size);
 }
 
-void tc_fold(struct tc_strbuf *out, const char *label, const char *text)
+static void fold(struct tc_strbuf *out, size_t column, size_t indent, const char *text)
 {
-    size_t indent = TC_FOLD_INDENT + tc_fold_columns(label, strlen(label));
-    size_t column = indent;
-
-    tc_strbuf_addf(out, "%*s%s", TC_FOLD_INDENT, "", label);
     for (bool first = true; *text; first = false) {
         size_t size = strcspn(text, " \n");
         size_t width = tc_fold_columns(text, size);
@@ -52,6 +48,20 @@ void tc_fold(struct tc_strbuf *out, const char *label, const char *text)
         text += size + strspn(text + size, " \n");
     }
     tc_strbuf_addc(out, '\n');
+}
+
+void tc_fold(struct tc_strbuf *out, const char *label, const char *text)
+{
+    const size_t indent = TC_FOLD_INDENT + tc_fold_columns(label, strlen(label));
+
+    tc_strbuf_addf(out, "%*s%s", TC_FOLD_INDENT, "", label);
+    fold(out, indent, indent, text);
+}
+
+void tc_fold_from(struct tc_strbuf *out, size_t indent, const char *text)
+{
+    tc_strbuf_addf(out, "%*s", (int)indent, "");
+    fold(out, indent, indent + 2, text);
 }
 
 void tc_fold_fitting(struct tc_strbuf *out, const char *text, size_t used)

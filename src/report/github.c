@@ -4,44 +4,70 @@
  */
 #include "report/report.h"
 
-#include "base/safe.h"
+#include <string.h>
 
-static void print_group(const struct tc_group *group, bool names_run, struct tc_strbuf *out)
+#include "base/safe.h"
+#include "report/compare_report.h"
+#include "report/finding_report.h"
+
+static void add_title(const struct tc_finding *f, bool names_run, struct tc_strbuf *out)
 {
-    const struct tc_violation *v = group->items[0];
-    struct tc_strbuf path = TC_STRBUF_INIT, text = TC_STRBUF_INIT;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_strbuf_adds(&text, "TrainCheck: ");
+    tc_finding_sentence(f, &text);
+    const size_t size = text.size;
+    tc_strbuf_adds(&text, ", ");
+    tc_finding_when(f, &text);
+    if (text.size == size + 2)
+        text.text[text.size = size] = '\0';
+    if (names_run)
+        tc_strbuf_addf(&text, ", of %s", f->items[0]->trace);
+    tc_safe_add(out, TC_SAFE_GITHUB_PROPERTY, text.text, text.size);
+    tc_strbuf_release(&text);
+}
+
+static void add_message(const struct tc_finding *f, struct tc_strbuf *out)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    if (f->departure)
+        tc_compare_print_quote(f->comparison, f->departure, false, &text);
+    else
+        tc_strbuf_addf(&text, "Expected: %s\nFirst look: %s\n", f->items[0]->invariant->text,
+                       f->items[0]->hint);
+    for (size_t i = 0; i < sizeof(f->told) / sizeof(*f->told) && f->told[i]; i++)
+        tc_strbuf_addf(&text, "So: %s (%s)\n", f->told[i]->seen, f->told[i]->invariant->id);
+    tc_strbuf_addf(&text, "%zu broken invariant%s", f->n, f->n == 1 ? "" : "s");
+    tc_safe_add(out, TC_SAFE_GITHUB, text.text, text.size);
+    tc_strbuf_release(&text);
+}
+
+static void print_finding(const struct tc_finding *f, bool names_run, struct tc_strbuf *out)
+{
+    struct tc_strbuf path = TC_STRBUF_INIT, at = TC_STRBUF_INIT;
     int64_t line;
 
-    tc_strbuf_adds(out, v->is_setting ? "::notice " : "::error ");
-    if (tc_report_location(v->at, &path, &line)) {
+    tc_strbuf_adds(out, strcmp(tc_finding_kind(f), "setting") ? "::error " : "::notice ");
+    tc_finding_at(f, &at);
+    if (tc_report_location(at.text ? at.text : "", &path, &line)) {
         tc_strbuf_adds(out, "file=");
         tc_safe_add(out, TC_SAFE_GITHUB_PROPERTY, path.text, path.size);
         tc_strbuf_addf(out, ",line=%lld,", (long long)line);
     }
     tc_strbuf_adds(out, "title=");
-    tc_strbuf_addf(&text, "TrainCheck %s%s %s", v->is_setting ? "changed setting, " : "",
-                   v->relation->name, v->invariant->id);
-    if (v->step >= 0)
-        tc_strbuf_addf(&text, " at step %lld", (long long)v->step);
-    if (names_run)
-        tc_strbuf_addf(&text, " of %s", v->trace);
-    tc_safe_add(out, TC_SAFE_GITHUB_PROPERTY, text.text, text.size);
+    add_title(f, names_run, out);
     tc_strbuf_adds(out, "::");
-    tc_strbuf_reset(&text);
-    tc_strbuf_addf(&text, "%s\nExpected: %s\nFirst look: %s", v->seen, v->invariant->text, v->hint);
-    if (group->n > 1)
-        tc_strbuf_addf(&text, "\nWith it broke %zu other%s.", group->n - 1,
-                       group->n == 2 ? "" : "s");
-    tc_safe_add(out, TC_SAFE_GITHUB, text.text, text.size);
+    add_message(f, out);
     tc_strbuf_addc(out, '\n');
     tc_strbuf_release(&path);
-    tc_strbuf_release(&text);
+    tc_strbuf_release(&at);
 }
 
 static void print(const struct tc_report_input *input, struct tc_strbuf *out)
 {
-    for (size_t i = 0; i < input->groups.n; i++)
-        print_group(&input->groups.items[i], input->config->n_traces > 1, out);
+    for (size_t i = 0; i < input->findings.n; i++)
+        print_finding(&input->findings.items[i], input->config->n_traces > 1, out);
 }
 
 const struct tc_report tc_report_github = {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/safe.h"
+#include "report/finding_report.h"
 #include "report/html/parts.h"
 
 static const char *const verdicts[] = {
@@ -55,9 +56,18 @@ static struct tc_json *violations(const struct tc_report_input *input)
 {
     struct tc_json *array = tc_json_array();
 
-    for (size_t i = 0; i < input->groups.n; i++)
-        for (size_t j = 0; j < input->groups.items[i].n; j++)
-            tc_json_append(array, tc_grouped_violation_to_json(input, i, j));
+    for (size_t i = 0; i < input->findings.n; i++)
+        for (size_t j = 0; j < input->findings.items[i].n; j++)
+            tc_json_append(array, tc_evidence_to_json(input, i, j));
+    return array;
+}
+
+static struct tc_json *findings(const struct tc_report_input *input)
+{
+    struct tc_json *array = tc_json_array();
+
+    for (size_t i = 0; i < input->findings.n; i++)
+        tc_json_append(array, tc_finding_to_json(&input->findings.items[i], i + 1));
     return array;
 }
 
@@ -120,6 +130,7 @@ static void print_data(const struct tc_report_input *input, struct tc_strbuf *ou
 
     tc_json_set(data, "summary", tc_summary_to_json(input));
     tc_json_set_number(data, "refresh_s", (double)input->refresh_s);
+    tc_json_set(data, "findings", findings(input));
     tc_json_set(data, "violations", violations(input));
     tc_json_set(data, "timeline", timeline(tc_engine_timeline(input->engine)));
     tc_json_set(data, "invariants", invariants(input));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * json_summary.c - violations_summary.json: counts, groups, ranks, runs and notes as one object
+ * json_summary.c - violations_summary.json: counts, findings, ranks, runs and notes as one object
  *
  * The order of members is part of what users see. Each function makes one member from the input,
  * which is only read.
@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "report/finding_report.h"
 #include <traincheck/version.h>
 
 static struct tc_json *counts(const struct tc_check_result *result)
@@ -16,7 +17,7 @@ static struct tc_json *counts(const struct tc_check_result *result)
     struct tc_json *object = tc_json_object();
 
     tc_json_set_number(object, "invariants", (double)result->n_invariants);
-    tc_json_set_number(object, "groups", (double)result->n_groups);
+    tc_json_set_number(object, "findings", (double)result->n_findings);
     tc_json_set_number(object, "failed", (double)result->n_failed);
     tc_json_set_number(object, "settings", (double)result->n_settings);
     tc_json_set_number(object, "passed", (double)result->n_passed);
@@ -46,23 +47,23 @@ static void count_one(struct tc_json *object, const char *name)
     tc_json_set_number(object, name, tc_json_to_number(tc_json_get(object, name), 0) + 1);
 }
 
-static struct tc_json *per_relation(const struct tc_groups *groups)
+static struct tc_json *per_relation(const struct tc_findings *findings)
 {
     struct tc_json *object = tc_json_object();
 
-    for (size_t i = 0; i < groups->n_all; i++)
-        count_one(object, groups->all[i]->relation->name);
+    for (size_t i = 0; i < findings->n_all; i++)
+        count_one(object, findings->all[i]->relation->name);
     return object;
 }
 
 /* A violation counts on each rank on which it was met. */
-static struct tc_json *per_rank(const struct tc_groups *groups)
+static struct tc_json *per_rank(const struct tc_findings *findings)
 {
     struct tc_json *object = tc_json_object();
     char name[32];
 
-    for (size_t i = 0; i < groups->n_all; i++) {
-        const struct tc_violation *v = groups->all[i];
+    for (size_t i = 0; i < findings->n_all; i++) {
+        const struct tc_violation *v = findings->all[i];
         for (size_t j = 0; j < v->n_ranks; j++) {
             snprintf(name, sizeof(name), "%lld", (long long)v->ranks[j]);
             count_one(object, name);
@@ -71,26 +72,12 @@ static struct tc_json *per_rank(const struct tc_groups *groups)
     return object;
 }
 
-static struct tc_json *stories(const struct tc_groups *groups)
+static struct tc_json *findings(const struct tc_report_input *input)
 {
     struct tc_json *array = tc_json_array();
 
-    for (size_t i = 0; i < groups->n; i++) {
-        const struct tc_group *group = &groups->items[i];
-        struct tc_json *object = tc_json_object();
-        struct tc_json *rest = tc_json_array();
-        tc_json_set_string(object, "head", group->items[0]->invariant->id);
-        tc_json_set_string(object, "expected", group->items[0]->invariant->text);
-        tc_json_set_string(object, "seen", group->items[0]->seen);
-        if (*group->items[0]->at)
-            tc_json_set_string(object, "at", group->items[0]->at);
-        if (group->items[0]->step >= 0)
-            tc_json_set_number(object, "step", (double)group->items[0]->step);
-        for (size_t j = 1; j < group->n; j++)
-            tc_json_append(rest, tc_json_string(group->items[j]->invariant->id));
-        tc_json_set(object, "followers", rest);
-        tc_json_append(array, object);
-    }
+    for (size_t i = 0; i < input->findings.n; i++)
+        tc_json_append(array, tc_finding_to_json(&input->findings.items[i], i + 1));
     return array;
 }
 
@@ -161,11 +148,11 @@ struct tc_json *tc_summary_to_json(const struct tc_report_input *input)
     if (input->result->n_sets)
         tc_json_set(object, "sets", sets(input->result));
     tc_json_set(object, "counts", counts(input->result));
-    if (input->groups.n && input->groups.all[0]->step >= 0)
-        tc_json_set_number(object, "first_step", (double)input->groups.all[0]->step);
-    tc_json_set(object, "groups", stories(&input->groups));
-    tc_json_set(object, "failed_per_relation", per_relation(&input->groups));
-    tc_json_set(object, "failed_per_rank", per_rank(&input->groups));
+    if (input->findings.n && input->findings.all[0]->step >= 0)
+        tc_json_set_number(object, "first_step", (double)input->findings.all[0]->step);
+    tc_json_set(object, "findings", findings(input));
+    tc_json_set(object, "failed_per_relation", per_relation(&input->findings));
+    tc_json_set(object, "failed_per_rank", per_rank(&input->findings));
     tc_json_set(object, "suppressed", suppressed(input));
     tc_json_set_number(object, "records", (double)input->result->n_records);
     tc_json_set_number(object, "calls", (double)input->result->n_calls);
@@ -187,6 +174,6 @@ static void print(const struct tc_report_input *input, struct tc_strbuf *out)
 
 const struct tc_report tc_report_summary = {
     .file = "violations_summary.json",
-    .summary = "counts, groups, versions, notes",
+    .summary = "counts, findings, versions, notes",
     .print = print,
 };

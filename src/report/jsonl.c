@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jsonl.c - violations as JSON Lines: first the heads of the groups, then the rest
+ * jsonl.c - findings, and their violations, as JSON Lines
  */
 #include "report/report.h"
 
 #include <stdio.h>
 #include <time.h>
+
+#include "report/finding_report.h"
 
 static struct tc_json *parsed(const char *json)
 {
@@ -180,37 +182,52 @@ struct tc_json *tc_violation_to_json(const struct tc_violation *v, const struct 
     return object;
 }
 
-struct tc_json *tc_grouped_violation_to_json(const struct tc_report_input *input, size_t group,
-                                             size_t i)
+struct tc_json *tc_evidence_to_json(const struct tc_report_input *input, size_t finding, size_t i)
 {
-    const struct tc_group *g = &input->groups.items[group];
-    struct tc_json *object = tc_violation_to_json(g->items[i], input->symbols);
+    const struct tc_finding *f = &input->findings.items[finding];
+    struct tc_json *object = tc_violation_to_json(f->items[i], input->symbols);
 
-    tc_json_set_number(object, "group", (double)(group + 1));
+    tc_json_set_number(object, "finding", (double)(finding + 1));
     tc_json_set_bool(object, "head", i == 0);
-    if (i == 0)
-        tc_json_set_number(object, "group_size", (double)g->n);
     return object;
 }
 
-static void print_line(const struct tc_report_input *input, size_t group, size_t i,
-                       struct tc_strbuf *out)
+static void print_line(struct tc_json *take, struct tc_strbuf *out)
 {
-    struct tc_json *object = tc_grouped_violation_to_json(input, group, i);
-
-    tc_json_print(object, out);
+    tc_json_print(take, out);
     tc_strbuf_addc(out, '\n');
-    tc_json_free(object);
+    tc_json_free(take);
 }
 
 static void print(const struct tc_report_input *input, struct tc_strbuf *out)
 {
-    for (size_t i = 0; i < input->groups.n; i++)
-        print_line(input, i, 0, out);
-    for (size_t i = 0; i < input->groups.n; i++)
-        for (size_t j = 1; j < input->groups.items[i].n; j++)
-            print_line(input, i, j, out);
+    for (size_t i = 0; i < input->findings.n; i++)
+        print_line(tc_evidence_to_json(input, i, 0), out);
+    for (size_t i = 0; i < input->findings.n; i++)
+        for (size_t j = 1; j < input->findings.items[i].n; j++)
+            print_line(tc_evidence_to_json(input, i, j), out);
 }
+
+void tc_report_json(const struct tc_report_input *input, struct tc_strbuf *out)
+{
+    for (size_t i = 0; i < input->findings.n; i++) {
+        print_line(tc_finding_to_json(&input->findings.items[i], i + 1), out);
+        for (size_t j = 0; j < input->findings.items[i].n; j++)
+            print_line(tc_evidence_to_json(input, i, j), out);
+    }
+}
+
+static void print_findings(const struct tc_report_input *input, struct tc_strbuf *out)
+{
+    for (size_t i = 0; i < input->findings.n; i++)
+        print_line(tc_finding_to_json(&input->findings.items[i], i + 1), out);
+}
+
+const struct tc_report tc_report_findings = {
+    .file = "findings.jsonl",
+    .summary = "one finding a line",
+    .print = print_findings,
+};
 
 const struct tc_report tc_report_violations = {
     .file = "violations.jsonl",

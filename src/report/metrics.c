@@ -38,15 +38,15 @@ static void add_verdicts(struct tc_strbuf *out, const struct tc_check_result *r)
 }
 
 /* Every form, also those that hold: a series that comes and goes cannot be alerted on. */
-static void add_relations(struct tc_strbuf *out, const struct tc_groups *groups)
+static void add_relations(struct tc_strbuf *out, const struct tc_findings *findings)
 {
     const struct tc_relation *relation;
 
     add_family(out, "violations", "Invariants that failed, by relation form.");
     for (size_t i = 0; (relation = tc_relation_judged(i)); i++) {
         uint64_t n = 0;
-        for (size_t j = 0; j < groups->n_all; j++)
-            n += groups->all[j]->relation == relation;
+        for (size_t j = 0; j < findings->n_all; j++)
+            n += findings->all[j]->relation == relation;
         tc_strbuf_addf(out, "traincheck_violations{relation=\"%s\"} %" PRIu64 "\n", relation->name,
                        n);
     }
@@ -55,14 +55,14 @@ static void add_relations(struct tc_strbuf *out, const struct tc_groups *groups)
 void tc_report_metrics(const struct tc_report_input *input, struct tc_strbuf *out)
 {
     const struct tc_check_result *r = input->result;
-    const struct tc_groups *groups = &input->groups;
+    const struct tc_findings *findings = &input->findings;
 
     add_verdicts(out, r);
-    add_relations(out, groups);
-    add_sample(out, "violation_groups", "Groups of violations with one cause.", r->n_groups);
-    if (groups->n && groups->all[0]->step >= 0)
+    add_relations(out, findings);
+    add_sample(out, "findings", "Findings, each with the violations of one cause.", r->n_findings);
+    if (findings->n && findings->all[0]->step >= 0)
         add_sample(out, "first_violation_step", "Step of the first violation; absent without one.",
-                   (uint64_t)groups->all[0]->step);
+                   (uint64_t)findings->all[0]->step);
     add_sample(out, "records", "Records read.", r->n_records);
     add_sample(out, "calls", "Calls read.", r->n_calls);
     add_sample(out, "training_steps", "Step windows that held an optimizer step.", r->n_windows);

@@ -12,6 +12,7 @@
 #include "check/engine.h"
 #include "check/group.h"
 #include "check/suppress.h"
+#include "finding/finding.h"
 #include <traincheck/check.h>
 
 /* What was read of one trace. */
@@ -21,7 +22,7 @@ struct tc_report_run {
     int exit_status; /* the first other than 0 among its processes, but for workers; else 0 */
 };
 
-/* Everything a report may speak of; all but groups and suppressed is borrowed. */
+/* Everything a report may speak of; all but findings and suppressed is borrowed. */
 struct tc_report_input {
     const struct tc_check_config *config;
     const struct tc_check_result *result;
@@ -29,7 +30,7 @@ struct tc_report_input {
     const struct tc_strtab *symbols;
     const struct tc_notes *notes;
     const struct tc_suppressions *suppressions;
-    struct tc_groups groups;                /* of the violations that count */
+    struct tc_findings findings;            /* of the violations that count */
     const struct tc_violation **suppressed; /* the others, in reading order */
     size_t n_suppressed;
     const struct tc_report_run *runs; /* one for each trace of config */
@@ -49,7 +50,8 @@ struct tc_report {
 /* Groups and counts what the engine found; fills the verdicts of result. */
 void tc_report_input_make(struct tc_report_input *input, const struct tc_check_config *config,
                           const struct tc_engine *engine, const struct tc_strtab *symbols,
-                          const struct tc_suppressions *suppressions, const struct tc_notes *notes,
+                          const struct tc_suppressions *suppressions,
+                          struct tc_departures *departures, struct tc_notes *notes,
                           struct tc_check_result *result);
 void tc_report_input_release(struct tc_report_input *input);
 
@@ -61,13 +63,15 @@ void tc_report_print(const struct tc_report_input *input, struct tc_strbuf *out)
 /* Only the reports without a file. */
 void tc_report_print_added(const struct tc_report_input *input, struct tc_strbuf *out);
 
-/* A violation as the object of docs/violation-format.md, without its group; the caller owns it. */
+/* A violation as the object of docs/violation-format.md, without its finding; the caller owns it.
+ */
 struct tc_json *tc_violation_to_json(const struct tc_violation *violation,
                                      const struct tc_strtab *symbols);
 
-/* Violation i of a group, with its group. */
-struct tc_json *tc_grouped_violation_to_json(const struct tc_report_input *input, size_t group,
-                                             size_t i);
+/* Violation i of a finding, both counted from 0, with its finding. */
+struct tc_json *tc_evidence_to_json(const struct tc_report_input *input, size_t finding, size_t i);
+/* Each finding with its violations behind it, as JSON Lines. */
+void tc_report_json(const struct tc_report_input *input, struct tc_strbuf *out);
 /* The object of violations_summary.json. */
 struct tc_json *tc_summary_to_json(const struct tc_report_input *input);
 
@@ -78,9 +82,13 @@ bool tc_report_location(const char *at, struct tc_strbuf *path, int64_t *line);
 /* OpenMetrics. */
 void tc_report_metrics(const struct tc_report_input *input, struct tc_strbuf *out);
 
-/* Violations as text for a terminal: a block for the head of each group, a line for the rest. */
+/* Findings as text for a terminal. */
 void tc_report_text(const struct tc_report_input *input, struct tc_strbuf *out);
-/* One block. names_run: there are several. */
+/* One finding; its violations are counted but for those that say most. names_run: there are
+ * several. */
+void tc_report_text_finding(const struct tc_finding *finding, bool color, bool names_run,
+                            struct tc_strbuf *out);
+/* One violation in full. */
 void tc_report_text_violation(const struct tc_violation *violation, bool color, bool names_run,
                               struct tc_strbuf *out);
 

@@ -127,18 +127,16 @@ static bool is_damaged(const struct tc_notes *notes)
     return false;
 }
 
-void tc_check_tell(const struct tc_check *check, const struct tc_violation *violation,
-                   struct tc_strbuf *out)
+void tc_check_findings(const struct tc_check *check, struct tc_findings *findings)
 {
-    if (!check->config->json) {
-        tc_report_text_violation(violation, check->config->color, check->config->n_traces > 1, out);
-        tc_strbuf_addc(out, '\n');
-        return;
-    }
-    struct tc_json *object = tc_violation_to_json(violation, check->symbols);
-    tc_json_print(object, out);
-    tc_strbuf_addc(out, '\n');
-    tc_json_free(object);
+    size_t n_all, n = 0;
+    const struct tc_violation **violations = tc_engine_violations(check->engine, &n_all);
+
+    for (size_t i = 0; i < n_all; i++)
+        if (!tc_suppressions_reason(&check->suppressions, violations[i]->invariant->id))
+            violations[n++] = violations[i];
+    tc_findings_make(findings, violations, n, check->symbols, check->departures, check->notes);
+    tc_free(violations);
 }
 
 static void write_out(const struct tc_check_config *config, struct tc_strbuf *text)
@@ -154,7 +152,7 @@ static void make_input(struct tc_check *check, struct tc_report_input *input)
     check->result->wall_ns = tc_clock_ns() - check->started_ns;
     tc_choice_apply(&check->choice, check->engine, check->result);
     tc_report_input_make(input, check->config, check->engine, check->symbols, &check->suppressions,
-                         check->notes, check->result);
+                         check->departures, check->notes, check->result);
     input->runs = check->runs;
     input->refresh_s = check->refresh_s;
 }
@@ -218,6 +216,8 @@ enum tc_status tc_check_open(struct tc_check *check, const struct tc_check_confi
         return status;
     check->engine = tc_engine_new(&check->set, check->symbols);
     tc_choice_init(&check->choice, &check->set);
+    check->departures = tc_departures_new(config->traces, config->n_traces, config->invariants,
+                                          config->n_invariants);
     if (config->suppress)
         tc_suppressions_note_unused(&check->suppressions, config->suppress, check->engine,
                                     check->notes);
@@ -229,6 +229,7 @@ void tc_check_close(struct tc_check *check)
     if (check->made_dir && !check->has_reported)
         rmdir(check->config->output_dir);
     tc_choice_release(&check->choice);
+    tc_departures_free(check->departures);
     tc_free(check->runs);
     if (check->lock >= 0)
         close(check->lock);

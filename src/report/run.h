@@ -18,6 +18,7 @@ struct tc_check {
     struct tc_suppressions suppressions;
     struct tc_engine *engine;
     struct tc_choice choice;
+    struct tc_departures *departures;
     uint64_t started_ns;
     size_t trace;               /* being read */
     struct tc_report_run *runs; /* one for each trace */
@@ -43,8 +44,7 @@ void tc_check_count_trace(struct tc_check *check, const struct tc_replay *replay
  * as more becomes known. */
 enum tc_status tc_check_report(struct tc_check *check, bool to_stdout, struct tc_error *err);
 
-/* One violation as it goes to stdout while the check runs: text, or a line of JSON. */
-void tc_check_tell(const struct tc_check *check, const struct tc_violation *violation,
-                   struct tc_strbuf *out);
+/* What is known so far, but for what is suppressed; release it. */
+void tc_check_findings(const struct tc_check *check, struct tc_findings *findings);
 
 #endif /* TC_REPORT_RUN_H */

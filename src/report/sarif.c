@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sarif.c - SARIF 2.1.0, for code scanning: a rule for each relation form, a result for each
- * violation
+ * finding
  */
 #include "report/report.h"
 
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/finding_report.h"
 #include "report/sarif_parts.h"
 #include <traincheck/version.h>
 
@@ -48,32 +49,51 @@ static struct tc_json *fingerprint(const struct tc_report_input *input,
     return object;
 }
 
-static struct tc_json *properties(const struct tc_violation *v, size_t group)
-{
-    struct tc_json *object = tc_json_object();
+/* ---- findings -------------------------------------------------------------------------------- */
 
-    tc_json_set_string(object, "invariant", v->invariant->id);
-    tc_json_set_string(object, "expected", v->invariant->text);
-    if (v->step >= 0)
-        tc_json_set_number(object, "step", (double)v->step);
-    if (v->rank >= 0)
-        tc_json_set_number(object, "rank", (double)v->rank);
-    tc_json_set_string(object, "trace", v->trace);
-    if (group)
-        tc_json_set_number(object, "group", (double)group);
-    if (v->is_setting)
-        tc_json_set_bool(object, "setting", true);
-    return object;
-}
-
-static void set_message(struct tc_json *result, const struct tc_violation *v)
+static void set_message(struct tc_json *result, const struct tc_finding *f)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    tc_strbuf_addf(&text, "%s. Expected: %s. First look: %s", v->seen, v->invariant->text, v->hint);
+    tc_finding_sentence(f, &text);
+    if (!f->departure)
+        tc_strbuf_addf(&text, ". Expected: %s. First look: %s", f->items[0]->invariant->text,
+                       f->items[0]->hint);
+    for (size_t i = 0; i < sizeof(f->told) / sizeof(*f->told) && f->told[i]; i++)
+        tc_strbuf_addf(&text, ". So: %s", f->told[i]->seen);
     tc_json_set(result, "message", tc_sarif_message(text.text));
     tc_strbuf_release(&text);
 }
+
+static void set_places(struct tc_json *result, const struct tc_finding *f)
+{
+    struct tc_strbuf at = TC_STRBUF_INIT;
+
+    tc_finding_at(f, &at);
+    tc_json_set(result, "locations", tc_sarif_locations(at.text ? at.text : ""));
+    tc_strbuf_release(&at);
+}
+
+/* The rule is that of the violation that comes first; a changed setting of the script broke no law:
+ * scanners count it apart. */
+static struct tc_json *result_of(const struct tc_report_input *input, size_t i)
+{
+    const struct tc_finding *f = &input->findings.items[i];
+    const struct tc_violation *v = f->items[0];
+    struct tc_json *result = tc_json_object();
+
+    tc_json_set_string(result, "ruleId", v->relation->name);
+    tc_json_set_number(result, "ruleIndex", (double)rule_number(v->relation));
+    tc_json_set_string(result, "level", strcmp(tc_finding_kind(f), "setting") ? "error" : "note");
+    set_message(result, f);
+    set_places(result, f);
+    tc_json_set(result, "partialFingerprints", fingerprint(input, v));
+    tc_json_set(result, "properties", tc_finding_to_json(f, i + 1));
+    return result;
+}
+
+/* ---- what is suppressed -----------------------------------------------------------------------
+ */
 
 static struct tc_json *suppressions(const char *reason)
 {
@@ -85,31 +105,18 @@ static struct tc_json *suppressions(const char *reason)
     return array;
 }
 
-/* A changed setting of the script broke no law: scanners count it apart. */
-static const char *level_of(const struct tc_violation *v, bool is_head)
-{
-    if (v->is_setting)
-        return "note";
-    return is_head ? "error" : "warning";
-}
-
-/* group 0: suppressed. */
-static struct tc_json *result_of(const struct tc_report_input *input, const struct tc_violation *v,
-                                 size_t group, bool is_head)
+static struct tc_json *suppressed(const struct tc_report_input *input, const struct tc_violation *v)
 {
     struct tc_json *result = tc_json_object();
 
     tc_json_set_string(result, "ruleId", v->relation->name);
     tc_json_set_number(result, "ruleIndex", (double)rule_number(v->relation));
-    tc_json_set_string(result, "level", level_of(v, is_head));
-    set_message(result, v);
-    tc_json_set_number(result, "occurrenceCount", (double)v->count);
+    tc_json_set_string(result, "level", "warning");
+    tc_json_set(result, "message", tc_sarif_message(v->seen));
     tc_json_set(result, "locations", tc_sarif_locations(v->at));
     tc_json_set(result, "partialFingerprints", fingerprint(input, v));
-    if (!group)
-        tc_json_set(result, "suppressions",
-                    suppressions(tc_suppressions_reason(input->suppressions, v->invariant->id)));
-    tc_json_set(result, "properties", properties(v, group));
+    tc_json_set(result, "suppressions",
+                suppressions(tc_suppressions_reason(input->suppressions, v->invariant->id)));
     return result;
 }
 
@@ -117,11 +124,10 @@ static struct tc_json *results(const struct tc_report_input *input)
 {
     struct tc_json *array = tc_json_array();
 
-    for (size_t i = 0; i < input->groups.n; i++)
-        for (size_t j = 0; j < input->groups.items[i].n; j++)
-            tc_json_append(array, result_of(input, input->groups.items[i].items[j], i + 1, j == 0));
+    for (size_t i = 0; i < input->findings.n; i++)
+        tc_json_append(array, result_of(input, i));
     for (size_t i = 0; i < input->n_suppressed; i++)
-        tc_json_append(array, result_of(input, input->suppressed[i], 0, false));
+        tc_json_append(array, suppressed(input, input->suppressed[i]));
     return array;
 }
 

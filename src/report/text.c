@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "base/fs.h"
-#include "check/change.h"
 #include "invariant/describe.h"
+#include "report/compare_report.h"
+#include "report/finding_report.h"
 #include "report/fold.h"
 
 #define BOLD  "\033[1m"
@@ -19,7 +20,6 @@
 struct printer {
     struct tc_strbuf *out;
     bool color, names_run;
-    const struct tc_strtab *symbols; /* of groups */
 };
 
 static void paint(const struct printer *p, const char *code)
@@ -169,7 +169,7 @@ static void print_repeats(const struct printer *p, const struct tc_violation *v)
 void tc_report_text_violation(const struct tc_violation *v, bool color, bool names_run,
                               struct tc_strbuf *out)
 {
-    const struct printer p = {out, color, names_run, NULL};
+    const struct printer p = {out, color, names_run};
 
     print_head(&p, v);
     tc_fold(out, "expected: ", v->invariant->text);
@@ -183,89 +183,66 @@ void tc_report_text_violation(const struct tc_violation *v, bool color, bool nam
     paint(&p, RESET);
 }
 
-/* ---- the rest of a group ------------------------------------------------------------------- */
+/* ---- what follows -----------------------------------------------------------------------------
+ */
 
-#define SHOWN_FOLLOWERS 8
-#define SHOWN_FACTS     3 /* of hundreds that may follow */
-
-static void print_follower(const struct printer *p, const struct tc_violation *v)
+static void print_told(const struct printer *p, const struct tc_violation *v, const char *label)
 {
-    struct tc_strbuf line = TC_STRBUF_INIT;
+    struct tc_strbuf text = TC_STRBUF_INIT;
 
-    tc_strbuf_addf(&line, "    %s  %s", v->invariant->id, *v->at ? tc_fs_base(v->at) : v->file);
-    if (v->step >= 0)
-        tc_strbuf_addf(&line, "  step %lld", (long long)v->step);
+    tc_strbuf_addf(&text, "%s (%s", v->seen, v->invariant->id);
+    if (v->count > 1)
+        tc_strbuf_addf(&text, ", %llu times", (unsigned long long)v->count);
+    tc_strbuf_addc(&text, ')');
+    tc_fold(p->out, label, text.text);
+    tc_strbuf_release(&text);
+}
+
+static void print_rest(const struct printer *p, const struct tc_finding *f)
+{
+    size_t n = f->n - !f->departure;
+
+    for (size_t i = 0; i < sizeof(f->told) / sizeof(*f->told) && f->told[i]; i++, n--)
+        print_told(p, f->told[i], i ? "    " : "so: ");
+    if (n)
+        tc_strbuf_addf(p->out, "  %zu more broken invariant%s follow%s from this\n", n,
+                       n == 1 ? "" : "s", n == 1 ? "s" : "");
+}
+
+/* ---- a finding ------------------------------------------------------------------------------ */
+
+static void print_departure(const struct printer *p, const struct tc_finding *f)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT, at = TC_STRBUF_INIT;
+
+    tc_finding_at(f, &at);
+    if (at.size)
+        tc_strbuf_addf(&text, "%s  ", tc_fs_base(at.text));
+    tc_finding_sentence(f, &text);
+    tc_strbuf_adds(&text, ", ");
+    const size_t size = text.size;
+    tc_finding_when(f, &text);
+    if (text.size == size)
+        text.text[text.size -= 2] = '\0';
     if (p->names_run)
-        tc_strbuf_addf(&line, "  of %s", v->trace);
-    tc_strbuf_adds(&line, "  ");
-    tc_fold_add(p->out, line.text, line.size);
-    tc_fold_fitting(p->out, v->seen, tc_fold_columns(line.text, line.size));
-    tc_strbuf_addc(p->out, '\n');
-    tc_strbuf_release(&line);
-}
-
-/* One setting that was changed stands in many places. */
-static bool says_as_head(const struct printer *p, const struct tc_group *group, size_t i)
-{
-    struct tc_change head, other;
-
-    return tc_change_of(&head, group->items[0], p->symbols) &&
-           tc_change_of(&other, group->items[i], p->symbols) && tc_change_is_same(&head, &other);
-}
-
-static size_t count_as_head(const struct printer *p, const struct tc_group *group)
-{
-    size_t n = 0;
-
-    for (size_t i = 1; i < group->n; i++)
-        n += says_as_head(p, group, i);
-    return n;
-}
-
-static void print_followers(const struct printer *p, const struct tc_group *group)
-{
-    bool is_fact = tc_invariant_fact(group->items[0]->invariant);
-    size_t n_shown = is_fact ? SHOWN_FACTS : SHOWN_FOLLOWERS;
-    const size_t n_same = count_as_head(p, group), n = group->n - 1 - n_same;
-
-    if (n_same)
-        tc_strbuf_addf(p->out, "  %zu more say%s the same\n", n_same, n_same == 1 ? "s" : "");
-    if (!n)
-        return;
-    if (is_fact)
-        tc_strbuf_addf(p->out, "  %zu more follow%s:\n", n, n == 1 ? "s" : "");
-    else
-        tc_fold(p->out, "", "with it broke:");
-    for (size_t i = 1, shown = 0; i < group->n && shown < n_shown; i++) {
-        if (says_as_head(p, group, i))
-            continue;
-        print_follower(p, group->items[i]);
-        shown++;
-    }
-    if (n > n_shown)
-        tc_strbuf_addf(p->out, "    and %zu more, in violations.jsonl\n", n - n_shown);
-}
-
-/* ---- settings ------------------------------------------------------------------------------- */
-
-static void add_rest(const struct printer *p, const struct tc_group *group, struct tc_strbuf *text)
-{
-    const size_t n_same = count_as_head(p, group), n_follow = group->n - 1 - n_same;
-
-    if (n_same)
-        tc_strbuf_addf(text, "; %zu more say%s the same", n_same, n_same == 1 ? "s" : "");
-    if (n_follow)
-        tc_strbuf_addf(text, "; %zu more follow%s", n_follow, n_follow == 1 ? "s" : "");
+        tc_strbuf_addf(&text, ", of %s", f->items[0]->trace);
+    paint(p, BOLD);
+    tc_fold_from(p->out, 0, text.text);
+    paint(p, RESET);
+    tc_compare_print_quote(f->comparison, f->departure, p->color, p->out);
+    tc_strbuf_release(&text);
+    tc_strbuf_release(&at);
 }
 
 /* One line: what is another, and how much follows from it. */
-static void print_setting(const struct printer *p, const struct tc_group *group)
+static void print_setting(const struct printer *p, const struct tc_finding *f)
 {
-    const struct tc_violation *v = group->items[0];
+    const struct tc_violation *v = f->items[0];
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     tc_strbuf_addf(&text, "%s (expected: %s)", v->seen, v->invariant->text);
-    add_rest(p, group, &text);
+    if (f->n > 1)
+        tc_strbuf_addf(&text, "; %zu more follow%s", f->n - 1, f->n == 2 ? "s" : "");
     tc_strbuf_addf(p->out, "  %s  ", v->invariant->id);
     tc_fold_add(p->out, *v->at ? v->at : v->file, strlen(*v->at ? v->at : v->file));
     if (p->names_run) {
@@ -277,30 +254,46 @@ static void print_setting(const struct printer *p, const struct tc_group *group)
     tc_strbuf_release(&text);
 }
 
-static void print_settings(const struct printer *p, const struct tc_groups *groups)
+void tc_report_text_finding(const struct tc_finding *f, bool color, bool names_run,
+                            struct tc_strbuf *out)
 {
-    size_t n_laws = groups->n - groups->n_settings;
+    const struct printer p = {out, color, names_run};
 
-    if (!groups->n_settings)
+    if (f->departure)
+        print_departure(&p, f);
+    else
+        tc_report_text_violation(f->items[0], color, names_run, out);
+    print_rest(&p, f);
+}
+
+static void print_settings(const struct printer *p, const struct tc_findings *findings)
+{
+    size_t n_laws = findings->n - findings->n_settings;
+
+    if (!findings->n_settings)
         return;
     tc_strbuf_adds(p->out, n_laws ? "\n" : "");
     paint(p, BOLD);
     tc_strbuf_adds(p->out, "changed settings of the script, no violations of a law:\n");
     paint(p, RESET);
-    for (size_t i = n_laws; i < groups->n; i++)
-        print_setting(p, &groups->items[i]);
+    for (size_t i = n_laws; i < findings->n; i++)
+        if (findings->items[i].departure)
+            tc_report_text_finding(&findings->items[i], p->color, p->names_run, p->out);
+        else
+            print_setting(p, &findings->items[i]);
 }
 
 void tc_report_text(const struct tc_report_input *input, struct tc_strbuf *out)
 {
-    const struct printer p = {out, input->config->color, input->config->n_traces > 1,
-                              input->symbols};
+    const struct printer p = {out, input->config->color, input->config->n_traces > 1};
 
-    for (size_t i = 0; i < input->groups.n - input->groups.n_settings; i++) {
-        if (i)
-            tc_strbuf_addc(out, '\n');
-        tc_report_text_violation(input->groups.items[i].items[0], p.color, p.names_run, out);
-        print_followers(&p, &input->groups.items[i]);
+    for (size_t i = 0; i < input->findings.n - input->findings.n_settings; i++) {
+        tc_strbuf_adds(out, i ? "\n" : "");
+        tc_report_text_finding(&input->findings.items[i], p.color, p.names_run, out);
     }
-    print_settings(&p, &input->groups);
+    print_settings(&p, &input->findings);
+    for (size_t i = 0; input->config->verbose && i < input->findings.n_all; i++) {
+        tc_strbuf_addc(out, '\n');
+        tc_report_text_violation(input->findings.all[i], p.color, p.names_run, out);
+    }
 }

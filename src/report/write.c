@@ -10,6 +10,7 @@
 
 /* Every report, in the order of writing. */
 #define REPORTS(X)             \
+    X(tc_report_findings)      \
     X(tc_report_violations)    \
     X(tc_report_failed)        \
     X(tc_report_passed)        \
@@ -98,7 +99,8 @@ static size_t set_apart(const struct tc_suppressions *suppressions,
 
 void tc_report_input_make(struct tc_report_input *input, const struct tc_check_config *config,
                           const struct tc_engine *engine, const struct tc_strtab *symbols,
-                          const struct tc_suppressions *suppressions, const struct tc_notes *notes,
+                          const struct tc_suppressions *suppressions,
+                          struct tc_departures *departures, struct tc_notes *notes,
                           struct tc_check_result *result)
 {
     size_t n, kept;
@@ -113,11 +115,11 @@ void tc_report_input_make(struct tc_report_input *input, const struct tc_check_c
                                       .suppressed = tc_calloc(n + 1, sizeof(*violations))};
     kept = set_apart(suppressions, violations, n, input->suppressed);
     input->n_suppressed = n - kept;
-    tc_groups_make(&input->groups, violations, kept, symbols);
+    tc_findings_make(&input->findings, violations, kept, symbols, departures, notes);
     tc_free(violations);
     result->n_failed = result->n_passed = result->n_not_triggered = result->n_unchecked = 0;
     result->n_suppressed = result->n_multi_failed = result->n_settings = 0;
-    result->n_groups = input->groups.n;
+    result->n_findings = input->findings.n;
     result->n_invariants = tc_engine_count(engine);
     for (size_t i = 0; i < result->n_invariants; i++) {
         const struct tc_judgement *j = tc_engine_judgement(engine, i);
@@ -127,7 +129,7 @@ void tc_report_input_make(struct tc_report_input *input, const struct tc_check_c
 
 void tc_report_input_release(struct tc_report_input *input)
 {
-    tc_groups_release(&input->groups);
+    tc_findings_release(&input->findings);
     tc_free(input->suppressed);
     input->suppressed = NULL;
 }
@@ -181,7 +183,7 @@ enum tc_status tc_report_write(const struct tc_report_input *input, struct tc_er
 void tc_report_print(const struct tc_report_input *input, struct tc_strbuf *out)
 {
     if (input->config->json)
-        reports[0]->print(input, out);
+        tc_report_json(input, out);
     else
         tc_report_text(input, out);
 }

@@ -68,7 +68,7 @@ function fold(title, fill, open) {
 
 const counts = data.summary.counts;
 const groups = [];
-for (const v of data.violations) (groups[v.group - 1] ||= []).push(v);
+for (const v of data.violations) (groups[v.finding - 1] ||= []).push(v);
 for (const group of groups) group.sort((a, b) => b.head - a.head);
 // Groups in which only settings of the script changed stand after all others.
 const nLaws = groups.filter((group) => !group.every((v) => v.setting)).length;
@@ -208,7 +208,7 @@ function follower(v) {
 function story(group, i) {
   const [head, ...rest] = group;
   const node = el("article", { class: "story", id: `g${i + 1}` }, where(head),
-    el("h3", {}, el("span", { class: "number" }, `${i + 1}`), head.seen), facts(head), variables(head), situation(head));
+    el("h3", {}, el("span", { class: "number" }, `${i + 1}`), data.findings[i].sentence), facts(head), variables(head), situation(head));
   if (rest.length) {
     node.append(fold(`With it broke ${plural(rest.length, "other")}`, (details) => {
       const list = el("ul", { class: "followers" });

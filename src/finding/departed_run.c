@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * departed_run.c - differences that count, joined by the place that was edited
+ */
+#include "finding/departed_run.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "compare/diff.h"
+
+struct tc_departures {
+    const char **files; /* invariant files that have excerpts */
+    size_t n_files;
+    struct tc_departed_run *runs;
+    size_t n_runs;
+};
+
+/* ---- which differences ----------------------------------------------------------------------- */
+
+/* What a script decides: values alone follow from it, and the environment has its own page. */
+static bool is_candidate(const struct tc_difference *d)
+{
+    if (d->aside != TC_ASIDE_NO || d->is_seed)
+        return false;
+    return d->kind == TC_DIFFERENCE_CALLS || d->kind == TC_DIFFERENCE_ARGUMENTS ||
+           (d->kind == TC_DIFFERENCE_VARIABLES && d->what != TC_IS_OTHER);
+}
+
+/* ---- hunks ----------------------------------------------------------------------------------- */
+
+/* Where the sources were edited. */
+struct edit {
+    const struct tc_script *a, *b; /* one file of both runs; NULL: nothing was edited there */
+    size_t hunk;
+};
+
+static struct edit edit_at(const struct tc_script *script, size_t line, bool is_run)
+{
+    if (!script || !script->match || script->match[line] != TC_UNMATCHED)
+        return (struct edit){0};
+    return (struct edit){is_run ? script->other : script, is_run ? script : script->other,
+                         tc_script_hunk(script, line, is_run)};
+}
+
+static struct edit edit_of_site(const struct tc_comparison *c, uint32_t site, bool is_run)
+{
+    size_t line = 0;
+
+    if (site == TC_NO_SITE)
+        return (struct edit){0};
+    return edit_at(tc_scripts_at(is_run ? &c->run.scripts : &c->reference.scripts,
+                                 tc_strtab_text(c->symbols, c->sites.items.items[site].at), &line),
+                   line, is_run);
+}
+
+static struct edit edit_of(const struct tc_comparison *c, const struct tc_difference *d)
+{
+    const struct tc_edited_lines *e = &d->edited;
+    struct edit edit = edit_at(e->script_b, e->line_b, true);
+
+    if (!edit.b)
+        edit = edit_at(e->script_a, e->line_a, false);
+    if (!edit.b)
+        edit = edit_of_site(c, d->site_b, true);
+    return edit.b ? edit : edit_of_site(c, d->site_a, false);
+}
+
+/* ---- words of edits -------------------------------------------------------------------------- */
+
+enum {
+    OF_A = 1,
+    OF_B = 2
+};
+
+static bool is_in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static void add_words(struct tc_map *words, const struct tc_script_line *line, unsigned side)
+{
+    for (size_t i = 0, n; i < line->size; i += n ? n : 1) {
+        bool is_new;
+        for (n = 0; i + n < line->size && is_in_word(line->text[i + n]); n++)
+            ;
+        if (n > 1 && !isdigit((unsigned char)line->text[i]))
+            *tc_map_at(words, tc_hash64(line->text + i, n, 0), &is_new) |= side;
+    }
+}
+
+static void add_side(struct tc_map *words, const struct tc_script *script, size_t hunk, bool is_run)
+{
+    for (size_t i = 0; i < script->n_lines; i++)
+        if (script->match[i] == TC_UNMATCHED && tc_script_hunk(script, i, is_run) == hunk)
+            add_words(words, &script->lines[i], is_run ? OF_B : OF_A);
+}
+
+/* Words that the edit added or took away: on one side of it alone. */
+static struct tc_map words_of(const struct edit *edit)
+{
+    struct tc_map words = TC_MAP_INIT, changed = TC_MAP_INIT;
+    uint64_t word, sides;
+
+    add_side(&words, edit->a, edit->hunk, false);
+    add_side(&words, edit->b, edit->hunk, true);
+    for (size_t pos = 0; tc_map_each(&words, &pos, &word, &sides);)
+        if (sides != (OF_A | OF_B))
+            tc_map_put(&changed, word, 1);
+    tc_map_release(&words);
+    return changed;
+}
+
+static bool has_common_word(const struct tc_map *a, const struct tc_map *b)
+{
+    uint64_t word, one;
+
+    for (size_t pos = 0; tc_map_each(a, &pos, &word, &one);)
+        if (tc_map_get(b, word, &one))
+            return true;
+    return false;
+}
+
+/* ---- departures ------------------------------------------------------------------------------ */
+
+/* While departures are made. */
+struct place {
+    struct edit edit;
+    struct tc_map words;
+    size_t departure;
+};
+
+struct making {
+    struct tc_departed_run *run;
+    TC_VEC(struct place) places;
+    size_t first_edited; /* departure, or SIZE_MAX */
+};
+
+static size_t new_departure(struct making *m)
+{
+    static const struct tc_departure blank;
+
+    tc_vec_push(&m->run->departures, blank);
+    return m->run->departures.n - 1;
+}
+
+/* The departure of that edit: of its hunk, else of one with a word in common, else a new one. */
+static size_t departure_of_edit(struct making *m, const struct edit *edit)
+{
+    for (size_t i = 0; i < m->places.n; i++) {
+        const struct place *place = &m->places.items[i];
+        if (place->edit.b == edit->b && place->edit.hunk == edit->hunk)
+            return place->departure;
+    }
+    struct place place = {*edit, words_of(edit), SIZE_MAX};
+    for (size_t i = 0; i < m->places.n && place.departure == SIZE_MAX; i++)
+        if (has_common_word(&m->places.items[i].words, &place.words))
+            place.departure = m->places.items[i].departure;
+    if (place.departure == SIZE_MAX)
+        place.departure = new_departure(m);
+    if (m->first_edited == SIZE_MAX)
+        m->first_edited = place.departure;
+    tc_vec_push(&m->places, place);
+    return place.departure;
+}
+
+static void add(struct making *m, const struct tc_difference *d)
+{
+    const struct edit edit = edit_of(&m->run->comparison, d);
+    size_t departure = edit.b ? departure_of_edit(m, &edit) : m->first_edited;
+
+    if (departure == SIZE_MAX)
+        departure = m->run->departures.n ? 0 : new_departure(m);
+    tc_vec_push(&m->run->departures.items[departure].differences, d);
+}
+
+static void find_departures(struct tc_departed_run *run)
+{
+    struct making m = {.run = run, .first_edited = SIZE_MAX};
+    const struct tc_difference **order = tc_comparison_order(&run->comparison);
+    const size_t n = run->comparison.differences.items.n;
+
+    /* Those of edits first, so that the others find them. */
+    for (size_t i = 0; i < n; i++)
+        if (is_candidate(order[i]) && edit_of(&run->comparison, order[i]).b)
+            add(&m, order[i]);
+    for (size_t i = 0; i < n; i++)
+        if (is_candidate(order[i]) && !edit_of(&run->comparison, order[i]).b)
+            add(&m, order[i]);
+    for (size_t i = 0; i < m.places.n; i++)
+        tc_map_release(&m.places.items[i].words);
+    tc_vec_release(&m.places);
+    tc_free(order);
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+static void forget(struct tc_departed_run *run)
+{
+    if (!run->is_made)
+        return;
+    for (size_t i = 0; i < run->departures.n; i++)
+        tc_vec_release(&run->departures.items[i].differences);
+    tc_vec_release(&run->departures);
+    tc_comparison_release(&run->comparison);
+    run->departures.items = NULL;
+    run->departures.n = run->departures.cap = 0;
+    run->is_made = false;
+}
+
+static uint64_t n_steps_of(const struct tc_outline *run)
+{
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < run->n_processes; i++) {
+        uint64_t n = 0;
+        for (size_t k = 0; k < run->processes[i].windows.n; k++)
+            n += run->processes[i].windows.items[k].has_step;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static void make(const struct tc_departures *departures, struct tc_departed_run *run,
+                 uint64_t n_steps, struct tc_notes *notes)
+{
+    struct tc_error err = {0};
+
+    forget(run);
+    run->n_steps = n_steps;
+    run->config = (struct tc_compare_config){.run = run->trace,
+                                             .against = departures->files,
+                                             .n_against = departures->n_files,
+                                             .n_steps = n_steps,
+                                             .from_step = TC_NONE};
+    run->is_made = true;
+    run->is_comparable = tc_comparison_make(&run->comparison, &run->config, NULL, &err) == TC_OK;
+    if (!run->is_comparable)
+        tc_notes_add(notes, "no-comparison", run->trace, 0,
+                     "it was not laid beside the healthy runs of the invariant file: %s", err.text);
+    run->is_whole = run->is_comparable && n_steps && n_steps_of(&run->comparison.run) >= n_steps;
+    if (run->is_comparable)
+        find_departures(run);
+}
+
+const struct tc_departed_run *tc_departures_of(struct tc_departures *departures, const char *trace,
+                                               uint64_t n_steps, struct tc_notes *notes)
+{
+    for (size_t i = 0; departures && departures->n_files && i < departures->n_runs; i++) {
+        struct tc_departed_run *run = &departures->runs[i];
+        if (strcmp(run->trace, trace) != 0)
+            continue;
+        if (!run->is_made || !run->is_whole || run->n_steps != n_steps)
+            make(departures, run, n_steps, notes);
+        return run->is_comparable ? run : NULL;
+    }
+    return NULL;
+}
+
+struct tc_departures *tc_departures_new(const char *const *traces, size_t n_traces,
+                                        const char *const *invariants, size_t n_invariants)
+{
+    struct tc_departures *departures = tc_calloc(1, sizeof(*departures));
+
+    departures->files = tc_calloc(n_invariants + 1, sizeof(*departures->files));
+    for (size_t i = 0; i < n_invariants; i++)
+        if (tc_excerpts_are_in(invariants[i]))
+            departures->files[departures->n_files++] = invariants[i];
+    departures->runs = tc_calloc(n_traces + 1, sizeof(*departures->runs));
+    departures->n_runs = n_traces;
+    for (size_t i = 0; i < n_traces; i++)
+        departures->runs[i].trace = traces[i];
+    return departures;
+}
+
+void tc_departures_free(struct tc_departures *departures)
+{
+    if (!departures)
+        return;
+    for (size_t i = 0; i < departures->n_runs; i++)
+        forget(&departures->runs[i]);
+    tc_free(departures->runs);
+    tc_free(departures->files);
+    tc_free(departures);
+}

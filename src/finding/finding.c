@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * finding.c - groups of violations, each given to the departure that it lies behind
+ *
+ * A group lies behind a departure that came before it, or in the same step. Where there are
+ * several: behind the first that it speaks of, by the line, the call or the variable; a group that
+ * speaks of none, behind the first that another group speaks of, as one bug has one cause more
+ * often than two.
+ */
+#include "finding/finding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+
+/* ---- what a violation speaks of -------------------------------------------------------------- */
+
+static const char *text_of(const struct tc_comparison *c, tc_sym sym)
+{
+    return tc_strtab_text(c->symbols, sym);
+}
+
+static bool is_line_of(const struct tc_violation *v, const struct tc_script *script, size_t line)
+{
+    size_t number, size = tc_place_split(v->at, &number);
+
+    return script && size && number == line + 1 && !strncmp(v->at, script->at, size) &&
+           !script->at[size];
+}
+
+static bool is_at(const struct tc_comparison *c, const struct tc_difference *d,
+                  const struct tc_violation *v)
+{
+    if (is_line_of(v, d->edited.script_b, d->edited.line_b))
+        return true;
+    return d->site_b != TC_NO_SITE && *v->at &&
+           !strcmp(v->at, text_of(c, c->sites.items.items[d->site_b].at));
+}
+
+static bool is_name(const struct tc_strtab *symbols, tc_sym name, const char *fn)
+{
+    return name != TC_NO_SYM && !strcmp(tc_strtab_text(symbols, name), fn);
+}
+
+static bool names_call(const struct tc_violation *v, const struct tc_strtab *symbols,
+                       const char *fn)
+{
+    const struct tc_fact *fact = tc_invariant_fact(v->invariant);
+
+    if (!strcmp(v->call, fn))
+        return true;
+    if (fact)
+        return is_name(symbols, fact->subject.fields[TC_FACT_FN], fn) ||
+               is_name(symbols, fact->subject.fields[TC_FACT_BY], fn);
+    for (size_t i = 0; i < v->invariant->n_params; i++)
+        if (v->invariant->params[i].kind == TC_PARAM_CALL &&
+            is_name(symbols, v->invariant->params[i].name, fn))
+            return true;
+    return false;
+}
+
+static bool is_of_call(const struct tc_comparison *c, uint32_t site, const struct tc_violation *v,
+                       const struct tc_strtab *symbols)
+{
+    return site != TC_NO_SITE && names_call(v, symbols, text_of(c, c->sites.items.items[site].fn));
+}
+
+static bool is_of_variable(const struct tc_comparison *c, const struct tc_difference *d,
+                           const struct tc_violation *v)
+{
+    for (size_t i = 0; d->kind == TC_DIFFERENCE_VARIABLES && i < v->n_variables; i++)
+        if (!strcmp(v->variables[i].name, text_of(c, d->path)))
+            return true;
+    return false;
+}
+
+static bool speaks_of(const struct tc_comparison *c, const struct tc_departure *departure,
+                      const struct tc_violation *v, const struct tc_strtab *symbols)
+{
+    for (size_t i = 0; i < departure->differences.n; i++) {
+        const struct tc_difference *d = departure->differences.items[i];
+        if (is_at(c, d, v) || is_of_variable(c, d, v) || is_of_call(c, d->site_a, v, symbols) ||
+            is_of_call(c, d->site_b, v, symbols))
+            return true;
+    }
+    return false;
+}
+
+static bool group_speaks_of(const struct tc_comparison *c, const struct tc_departure *departure,
+                            const struct tc_group *group, const struct tc_strtab *symbols)
+{
+    for (size_t i = 0; i < group->n; i++)
+        if (speaks_of(c, departure, group->items[i], symbols))
+            return true;
+    return false;
+}
+
+/* ---- which departure ------------------------------------------------------------------------- */
+
+struct assigning {
+    const struct tc_strtab *symbols;
+    const struct tc_groups *groups;
+    const struct tc_departed_run **runs;    /* of each group, or NULL */
+    const struct tc_departure **departures; /* of each group, or NULL */
+};
+
+/* Did the departure come first, or in the same step? */
+static bool is_before(const struct tc_departure *departure, const struct tc_violation *head)
+{
+    return departure->differences.items[0]->step <= head->step + 1 + (int64_t)head->relation->lag;
+}
+
+/* Steps of a run that its violations reach. */
+static uint64_t n_steps_of(const struct tc_groups *groups, const char *trace)
+{
+    int64_t last = 0;
+
+    for (size_t i = 0; i < groups->n_all; i++)
+        if (!strcmp(groups->all[i]->trace, trace) && groups->all[i]->step > last)
+            last = groups->all[i]->step;
+    return (uint64_t)last + 2;
+}
+
+static void find_direct(struct assigning *a)
+{
+    for (size_t i = 0; i < a->groups->n; i++) {
+        const struct tc_group *group = &a->groups->items[i];
+        const struct tc_departed_run *run = a->runs[i];
+        for (size_t k = 0; run && k < run->departures.n && !a->departures[i]; k++) {
+            const struct tc_departure *departure = &run->departures.items[k];
+            if (is_before(departure, group->items[0]) &&
+                group_speaks_of(&run->comparison, departure, group, a->symbols))
+                a->departures[i] = departure;
+        }
+    }
+}
+
+static bool is_taken(const struct assigning *a, const struct tc_departure *departure)
+{
+    for (size_t i = 0; i < a->groups->n; i++)
+        if (a->departures[i] == departure)
+            return true;
+    return false;
+}
+
+static void find_rest(struct assigning *a)
+{
+    for (size_t i = 0; i < a->groups->n; i++) {
+        const struct tc_departed_run *run = a->runs[i];
+        const struct tc_departure *first = NULL;
+        for (size_t k = 0; run && k < run->departures.n && !a->departures[i]; k++) {
+            const struct tc_departure *departure = &run->departures.items[k];
+            if (!is_before(departure, a->groups->items[i].items[0]))
+                continue;
+            first = first ? first : departure;
+            if (is_taken(a, departure))
+                a->departures[i] = departure;
+        }
+        if (!a->departures[i])
+            a->departures[i] = first;
+    }
+}
+
+static void assign(struct assigning *a, struct tc_departures *departures, struct tc_notes *notes)
+{
+    for (size_t i = 0; i < a->groups->n; i++) {
+        const char *trace = a->groups->items[i].items[0]->trace;
+        a->runs[i] = tc_departures_of(departures, trace, n_steps_of(a->groups, trace), notes);
+    }
+    find_direct(a);
+    find_rest(a);
+}
+
+/* ---- findings -------------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+    return tc_violation_compare(*(const struct tc_violation *const *)a,
+                                *(const struct tc_violation *const *)b);
+}
+
+/* How much a violation says, the least first: a law; what a call is given and gives; how often and
+ * in which order calls are made; a changed setting. */
+static unsigned plainness(const struct tc_violation *v)
+{
+    const struct tc_fact *fact = tc_invariant_fact(v->invariant);
+
+    if (v->is_setting)
+        return 3;
+    if (!fact)
+        return 0;
+    return fact->path == TC_NO_SYM ? 2 : 1;
+}
+
+static bool is_better(const struct tc_finding *f, const struct assigning *a,
+                      const struct tc_departure *departure, const struct tc_violation *v,
+                      const struct tc_violation *best)
+{
+    const bool repeats = departure && speaks_of(f->comparison, departure, v, a->symbols);
+    const bool best_repeats =
+        best && departure && speaks_of(f->comparison, departure, best, a->symbols);
+
+    if (!best || repeats != best_repeats)
+        return !best || best_repeats;
+    return plainness(v) < plainness(best);
+}
+
+/* Those that say most, and not what leads once more. */
+static void choose_told(struct tc_finding *f, const struct assigning *a,
+                        const struct tc_departure *departure)
+{
+    const size_t n = sizeof(f->told) / sizeof(*f->told);
+
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = departure ? 0 : 1; i < f->n; i++) {
+            const struct tc_violation *v = f->items[i];
+            if (k && (!f->told[0] || v == f->told[0] || !strcmp(v->seen, f->told[0]->seen) ||
+                      plainness(v) > 1))
+                continue;
+            if (is_better(f, a, departure, v, f->told[k]))
+                f->told[k] = v;
+        }
+}
+
+/* Take all groups of the same departure as group i, or that group alone. */
+static void add_finding(struct tc_findings *out, const struct assigning *a, size_t i,
+                        bool *is_taken)
+{
+    const struct tc_departure *departure = a->departures[i];
+    struct tc_finding *f = &out->items[out->n++];
+
+    *f = (struct tc_finding){.items = out->all + out->n_all};
+    for (size_t k = i; k < a->groups->n; k++) {
+        if (is_taken[k] || (k != i && (!departure || a->departures[k] != departure)))
+            continue;
+        is_taken[k] = true;
+        for (size_t j = 0; j < a->groups->items[k].n; j++)
+            out->all[out->n_all++] = a->groups->items[k].items[j];
+    }
+    f->n = (size_t)(out->all + out->n_all - f->items);
+    if (departure) {
+        f->departure = departure->differences.items[0];
+        f->comparison = &a->runs[i]->comparison;
+        qsort(f->items, f->n, sizeof(*f->items), compare);
+    }
+    choose_told(f, a, departure);
+}
+
+static bool is_of_settings(const struct tc_finding *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (!f->items[i]->is_setting)
+            return false;
+    return true;
+}
+
+void tc_findings_make(struct tc_findings *out, const struct tc_violation *const *violations,
+                      size_t n, const struct tc_strtab *symbols, struct tc_departures *departures,
+                      struct tc_notes *notes)
+{
+    struct tc_groups groups;
+
+    tc_groups_make(&groups, violations, n, symbols);
+    struct assigning a = {
+        .symbols = symbols,
+        .groups = &groups,
+        .runs = tc_calloc(groups.n + 1, sizeof(*a.runs)),
+        .departures = tc_calloc(groups.n + 1, sizeof(*a.departures)),
+    };
+    bool *is_taken = tc_calloc(groups.n + 1, sizeof(*is_taken));
+    *out = (struct tc_findings){.all = tc_calloc(n + 1, sizeof(*out->all)),
+                                .items = tc_calloc(groups.n + 1, sizeof(*out->items))};
+    assign(&a, departures, notes);
+    for (size_t i = 0; i < groups.n; i++)
+        if (!is_taken[i])
+            add_finding(out, &a, i, is_taken);
+    while (out->n_settings < out->n && is_of_settings(&out->items[out->n - 1 - out->n_settings]))
+        out->n_settings++;
+    tc_free(is_taken);
+    tc_free(a.runs);
+    tc_free(a.departures);
+    tc_groups_release(&groups);
+}
+
+void tc_findings_release(struct tc_findings *findings)
+{
+    tc_free(findings->all);
+    tc_free(findings->items);
+    *findings = (struct tc_findings){0};
+}

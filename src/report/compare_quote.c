@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * compare_quote.c - the lines of both scripts around a difference, as a diff shows them
+ */
+#include "report/compare_report.h"
+
+#include "compare/diff.h"
+#include "report/fold.h"
+
+struct quote {
+    const struct tc_script *a, *b; /* of the reference and of the run */
+    struct tc_quoted_line *out;
+    size_t n, max;
+};
+
+static void add_line(struct quote *q, char sign, const struct tc_script *script, size_t line)
+{
+    if (q->n < q->max && line < script->n_lines)
+        q->out[q->n++] = (struct tc_quoted_line){sign, line + 1, &script->lines[line]};
+}
+
+/* From lines a and b on, which stand beside each other, as a diff goes: those of the reference
+ * alone, those of the run alone, then one of both. */
+static void add_lines(struct quote *q, size_t a, size_t b, size_t end_a, size_t end_b)
+{
+    while (a < end_a || b < end_b) {
+        if (a < end_a && q->a->match[a] == TC_UNMATCHED) {
+            add_line(q, '-', q->a, a++);
+        } else if (b < end_b && q->b->match[b] == TC_UNMATCHED) {
+            add_line(q, '+', q->b, b++);
+        } else {
+            if (b < end_b)
+                add_line(q, ' ', q->b, b);
+            a += a < end_a;
+            b += b < end_b;
+        }
+    }
+}
+
+/* Back to a line that both have, at most so many lines. */
+static size_t common_before(const struct tc_script *script, size_t line, size_t most)
+{
+    for (size_t n = 0; line > 0 && n < most; n++)
+        if (script->match[--line] != TC_UNMATCHED)
+            return line;
+    return line;
+}
+
+static size_t common_after(const struct tc_script *script, size_t line, size_t most)
+{
+    for (size_t n = 0; n < most && line < script->n_lines; n++, line++)
+        if (script->match[line] != TC_UNMATCHED)
+            return line + 1;
+    return line;
+}
+
+/* Where the lines are that say most: those of the origin, if there is one. */
+static const struct tc_script *quoted_script(const struct tc_comparison *c,
+                                             const struct tc_difference *d, size_t *line,
+                                             bool *is_of_run)
+{
+    const struct tc_edited_lines *e = &d->edited;
+
+    if (e->script_a || e->script_b) {
+        *is_of_run = e->script_b != NULL;
+        *line = *is_of_run ? e->line_b : e->line_a;
+        return *is_of_run ? e->script_b : e->script_a;
+    }
+    *is_of_run = *tc_compare_at_run(c, d) != '\0';
+    return tc_scripts_at(*is_of_run ? &c->run.scripts : &c->reference.scripts, tc_compare_at(c, d),
+                         line);
+}
+
+size_t tc_compare_quote(const struct tc_comparison *c, const struct tc_difference *d,
+                        struct tc_quoted_line *out, size_t max)
+{
+    const size_t most = max / 2;
+    size_t line = 0, a, b, end_a, end_b;
+    bool is_of_run;
+    const struct tc_script *script = quoted_script(c, d, &line, &is_of_run);
+    struct quote q = {.out = out, .max = max};
+
+    if (!script || !script->match)
+        return 0;
+    q.a = is_of_run ? script->other : script;
+    q.b = is_of_run ? script : script->other;
+    size_t begin = common_before(script, line, most), end = common_after(script, line + 1, most);
+    const struct tc_script *other = script->other;
+    const size_t other_begin = begin ? script->match[begin] : 0;
+    const size_t other_end =
+        end < script->n_lines || !other->n_lines ? script->match[end - 1] : other->n_lines - 1;
+    if (other_begin == TC_UNMATCHED || other_end == TC_UNMATCHED || other_end < other_begin) {
+        for (size_t i = begin; i < end; i++)
+            add_line(&q, script->match[i] != TC_UNMATCHED ? ' ' : is_of_run ? '+' : '-', script, i);
+        return q.n;
+    }
+    a = is_of_run ? other_begin : begin;
+    end_a = is_of_run ? other_end + 1 : end;
+    b = is_of_run ? begin : other_begin;
+    end_b = is_of_run ? end : other_end + 1;
+    add_lines(&q, a, b, end_a, end_b);
+    return q.n;
+}
+
+/* ---- in a terminal --------------------------------------------------------------------------- */
+
+#define RED   "\033[31m"
+#define GREEN "\033[32m"
+#define FAINT "\033[2m"
+#define RESET "\033[0m"
+
+#define MAX_QUOTE 7
+
+/* Blanks that begin all of the lines. */
+static size_t common_indent(const struct tc_quoted_line *lines, size_t n)
+{
+    size_t indent = SIZE_MAX;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t blanks = 0;
+        while (blanks < lines[i].line->size && lines[i].line->text[blanks] == ' ')
+            blanks++;
+        if (blanks < lines[i].line->size && blanks < indent)
+            indent = blanks;
+    }
+    return indent == SIZE_MAX ? 0 : indent;
+}
+
+void tc_compare_print_quote(const struct tc_comparison *c, const struct tc_difference *d,
+                            bool color, struct tc_strbuf *out)
+{
+    struct tc_quoted_line lines[MAX_QUOTE];
+    size_t n = tc_compare_quote(c, d, lines, MAX_QUOTE);
+    size_t indent = common_indent(lines, n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct tc_script_line *line = lines[i].line;
+        if (color)
+            tc_strbuf_adds(out, lines[i].sign == '-' ? RED : lines[i].sign == '+' ? GREEN : FAINT);
+        tc_strbuf_addf(out, "  %c %4zu  ", lines[i].sign, lines[i].number);
+        struct tc_strbuf text = TC_STRBUF_INIT;
+        if (line->size > indent)
+            tc_strbuf_add(&text, line->text + indent, line->size - indent);
+        tc_fold_fitting(out, text.text ? text.text : "", 10);
+        tc_strbuf_release(&text);
+        if (color)
+            tc_strbuf_adds(out, RESET);
+        tc_strbuf_addc(out, '\n');
+    }
+}
