@@ -2,10 +2,13 @@
 
 import argparse
 import concurrent.futures
+import difflib
 import hashlib
+import importlib.util
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -47,6 +50,28 @@ def pipelines(names=()):
     return {n: Pipeline(n, e) for n, e in sorted(entries.items()) if not names or n in names}
 
 
+def blind_sets(text=None):
+    """The names of the blind sets, or those that a text names with commas between them."""
+    known = sorted(cases.parent.name for cases in (HERE / "blind").glob("*/cases.json"))
+    names = known if text is None else text.split(",")
+    if unknown := [n for n in names if n not in known]:
+        raise argparse.ArgumentTypeError(f"no set {unknown[0]!r}; there are {', '.join(known)}")
+    return names
+
+
+def load(name, file):
+    """The module of a file that no import finds, as a run.py of another folder."""
+    spec = importlib.util.spec_from_file_location(name, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def runner(folder):
+    """The module run.py of a folder of benchmarks/; they all have this name."""
+    return load(folder, HERE / folder / "run.py")
+
+
 def read_lines(path):
     return [json.loads(line) for line in pathlib.Path(path).read_text().splitlines()]
 
@@ -77,19 +102,37 @@ def patched(file, diff):
     return p.stdout
 
 
-def broken_script(case, work):
-    """bug.py of a case, made of ref.py by its bug.diff if there is no such file.
+def write_if_other(file, text):
+    """Write bytes to a file that has not the same yet, so that its traces stay those of the script; returns the file."""
+    if not file.exists() or file.read_bytes() != text:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text)
+    return file
 
-    It is written only if it changes, so that its traces stay those of the script. Raises Failed if the patch does not apply.
-    """
+
+def broken_script(case, work):
+    """bug.py of a case, made of ref.py by its bug.diff if there is no such file. Raises Failed if the patch does not apply."""
     script, case = broken_folder(case, work) / "bug.py", pathlib.Path(case).resolve()
     if script.parent == case:
         return script
-    text = patched(case / "ref.py", case / "bug.diff")
-    if not script.exists() or script.read_bytes() != text:
-        script.parent.mkdir(parents=True, exist_ok=True)
-        script.write_bytes(text)
-    return script
+    return write_if_other(script, patched(case / "ref.py", case / "bug.diff"))
+
+
+def changed_lines(before, after):
+    """The numbers of the lines that a diff of two scripts shows, of each."""
+    a, b = before.read_text().splitlines(), after.read_text().splitlines()
+    of_a, of_b = set(), set()
+    for tag, i, i_end, k, k_end in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        if tag != "equal":
+            of_a |= set(range(i + 1, i_end + 1))
+            of_b |= set(range(k + 1, k_end + 1))
+    return of_a, of_b
+
+
+def line_of(at, script):
+    """The number of the line that a place such as src/train.py:57 names, None if it is of another file than the script's name."""
+    match = re.fullmatch(r"(.*):(\d+)", at or "")
+    return int(match[2]) if match and os.path.basename(match[1]) == script.name else None
 
 
 def run_limited(command, limit_s, **options):

@@ -25,7 +25,6 @@ Writes DIR/blind.json and DIR/blind.md. Exit status 0 unless a script or a tool 
 
 import collections
 import concurrent.futures
-import importlib.util
 import json
 import os
 import pathlib
@@ -41,14 +40,6 @@ SEEDS = {"second": 11, "third": 23, "other": 37}
 RUNS = ("default", *SEEDS)
 LEARNED_FROM = {"shipped": 0, "one": 1, "specific-one": 1, "two": 2, "specific": 2, "specific-three": 3}  # of RUNS, the first
 RATE = re.compile(r"\b(initial_)?lr\b")
-
-
-def detection():
-    """How the visible cases are judged; its file is called as this one is."""
-    spec = importlib.util.spec_from_file_location("detection", HERE.parent / "detection" / "run.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 class Script:
@@ -214,8 +205,7 @@ def run():
     p.add_argument("--only", default="", help="scripts whose name contains this")
     p.add_argument("-j", "--jobs", type=int, default=1, help="scripts that are traced at a time")
     p.add_argument("--table", action="store_true", help="say what is known of each script, and do nothing else")
-    p.add_argument("--set", choices=sorted(cases.parent.name for cases in HERE.glob("*/cases.json")), default="first",
-                   help="the scripts in the folder of that name (default first)")
+    p.add_argument("--set", choices=harness.blind_sets(), default="first", help="the scripts in the folder of that name (default first)")
     args = p.parse_args()
     modes = args.modes.split(",")
     if unknown := [m for m in modes if m not in LEARNED_FROM]:
@@ -228,7 +218,7 @@ def run():
     if args.table:
         print(tables(folder))
         return 0
-    tools, how_named = harness.tools(args), detection().how_named
+    tools, how_named = harness.tools(args), harness.runner("detection").how_named
     (tools.work / "invariants").mkdir(exist_ok=True)
     rows, failed = [], []
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:

@@ -24,12 +24,10 @@ Writes DIR/compare.json and DIR/compare.md. Exit status 0 unless a script or a t
 
 import collections
 import concurrent.futures
-import difflib
 import json
 import math
 import os
 import pathlib
-import re
 import resource
 import subprocess
 import sys
@@ -39,7 +37,6 @@ sys.path.insert(0, str(HERE.parent))
 import harness  # noqa: E402
 
 PARTS = ("pairs", "visible", "itself", "seeds", "pipelines", "resume", "ranks", "growth")
-SETS = sorted(p.parent.name for p in (HERE.parent / "blind").glob("*/cases.json"))
 
 
 def compare(tools, run, against, *options):
@@ -53,25 +50,9 @@ def compare(tools, run, against, *options):
 # ---- places -------------------------------------------------------------------------------------
 
 
-def changed_lines(before, after):
-    """The numbers of the lines that a diff of two scripts shows, of each."""
-    a, b = before.read_text().splitlines(), after.read_text().splitlines()
-    of_a, of_b = set(), set()
-    for tag, i, i_end, k, k_end in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        if tag != "equal":
-            of_a |= set(range(i + 1, i_end + 1))
-            of_b |= set(range(k + 1, k_end + 1))
-    return of_a, of_b
-
-
-def line_of(at, script):
-    match = re.fullmatch(r"(.*):(\d+)", at or "")
-    return int(match[2]) if match and os.path.basename(match[1]) == script.name else None
-
-
 def is_hit(difference, scripts, changed):
     places = [("at_reference", 0), ("origin_reference", 0), ("at", 1), ("origin", 1)]
-    return any(line_of(difference.get(key), scripts[i]) in changed[i] for key, i in places)
+    return any(harness.line_of(difference.get(key), scripts[i]) in changed[i] for key, i in places)
 
 
 def judge_pair(tools, name, scripts, traces, changed):
@@ -90,12 +71,8 @@ def judge_pair(tools, name, scripts, traces, changed):
 def pair_scripts(tools, name):
     """before.py, and after.py made of it by after.diff."""
     folder = HERE / "pairs" / name
-    after = tools.work / "compare" / name / "after.py"
     text = harness.patched(folder / "before.py", folder / "after.diff")
-    if not after.exists() or after.read_bytes() != text:
-        after.parent.mkdir(parents=True, exist_ok=True)
-        after.write_bytes(text)
-    return folder / "before.py", after
+    return folder / "before.py", harness.write_if_other(tools.work / "compare" / name / "after.py", text)
 
 
 def run_pairs(tools, pool, options):
@@ -122,7 +99,7 @@ def run_visible(tools, pool, options):
     def one(case):
         scripts = case[1] / "ref.py", harness.broken_script(case[1], tools.work)
         traces = [tools.trace(f"compare/{case[0]}/{case[1].name}/{s.stem}", s)[0] for s in scripts]
-        return judge_pair(tools, case[1].name, scripts, traces, changed_lines(*scripts)) | {"class": case[0]}
+        return judge_pair(tools, case[1].name, scripts, traces, harness.changed_lines(*scripts)) | {"class": case[0]}
     return each(pool, one, visible_cases(options), case_name)
 
 
@@ -285,15 +262,13 @@ def markdown(results, failed):
 def run():
     p = harness.parser(__doc__)
     p.add_argument("--only", default="", help="cases whose name contains this")
-    p.add_argument("--sets", default=",".join(SETS), help="blind sets of the parts visible, itself and seeds")
+    p.add_argument("--sets", type=harness.blind_sets, default=harness.blind_sets(),
+                   help="blind sets of the parts visible, itself and seeds")
     p.add_argument("-j", "--jobs", type=int, default=1, help="scripts that are traced at a time")
     p.add_argument("parts", nargs="*", metavar="PART", default=list(PARTS))
     args = p.parse_args()
     if unknown := [x for x in args.parts if x not in PARTS]:
         p.error(f"no part {unknown[0]!r}; there are {', '.join(PARTS)}")
-    args.sets = args.sets.split(",")
-    if unknown := [x for x in args.sets if x not in SETS]:
-        p.error(f"--sets: no set {unknown[0]!r}; there are {', '.join(SETS)}")
     tools, results, failed = harness.tools(args), {}, []
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for part in args.parts:

@@ -10,7 +10,6 @@ The first group of each report is shown, at most LINES lines of it.
 """
 
 import difflib
-import importlib.util
 import json
 import pathlib
 import re
@@ -40,13 +39,6 @@ found](detection.md). This page shows cases that the tool was developed with.
 """
 
 
-def detection():
-    spec = importlib.util.spec_from_file_location("detection", HERE.parent / "detection" / "run.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def cases(only=""):
     return [p.parent for folder in FOLDERS for p in sorted((HERE.parent / folder).glob("*/bug.py")) if only in p.parent.name]
 
@@ -73,7 +65,8 @@ def change(folder):
 
 def report_of(tools, folder):
     """Trace the case; what the check printed, and how many groups there were."""
-    variants = detection().variants_of(detection().Case(folder, ""))
+    detection = harness.runner("detection")
+    variants = detection.variants_of(detection.Case(folder, ""))
     again = folder / "ref.py"
     if "seed" in variants:
         again = tools.work / "gallery" / f"{folder.name}_seed.py"

@@ -19,7 +19,6 @@ Prints each file that differs with its first different line of both, and a line 
 
 import argparse
 import concurrent.futures
-import importlib.util
 import itertools
 import os
 import pathlib
@@ -66,23 +65,16 @@ def write_relations(work):
     """The traces that the cases of tests/relations are made of, a folder for each."""
     tests = ROOT / "tests" / "relations"
     sys.path.insert(0, str(tests))
-    cases = load("relations_run", tests / "run.py")
+    cases = harness.load("relations_run", tests / "run.py")
     for script in sorted(tests.glob("*/*/case.py")):
         folder = work / script.parent.parent.name / script.parent.name
         folder.mkdir(parents=True)
         cases.write_traces(cases.load(script.parent), folder)
 
 
-def load(name, file):
-    spec = importlib.util.spec_from_file_location(name, file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def collect_all(args):
     """The traces of all pipelines, and of both halves of all bugs, below args.work; those that are there are kept."""
-    detection = load("detection_run", ROOT / "benchmarks" / "detection" / "run.py")
+    detection = harness.runner("detection")
     tools = harness.Tools(args.bin, args.python, args.work, reuse=True)
     for pipeline in harness.pipelines().values():
         tools.trace_pipeline(pipeline)

@@ -4,7 +4,6 @@
 import ast
 import collections
 import difflib
-import importlib.util
 import json
 import pathlib
 import re
@@ -19,14 +18,6 @@ sys.path.insert(0, str(BENCHMARKS))
 import harness  # noqa: E402
 
 NO_PIPELINES = {"options", "run"}
-
-
-def runner(folder):
-    """The module run.py of a folder of benchmarks/; they all have this name."""
-    spec = importlib.util.spec_from_file_location(folder, BENCHMARKS / folder / "run.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 class Pipelines(unittest.TestCase):
@@ -94,9 +85,9 @@ class Bugs(unittest.TestCase):
             self.assertIn(f"| `{name}` |", readme)
 
     def test_each_bug_has_all_variants(self):
-        for case in runner("detection").load_cases([BENCHMARKS / "bugs"], ""):
+        for case in harness.runner("detection").load_cases([BENCHMARKS / "bugs"], ""):
             with self.subTest(case.name):
-                variants = runner("detection").variants_of(case)
+                variants = harness.runner("detection").variants_of(case)
                 self.assertEqual(set(variants), {"seed", "lr", "width", "steps", "other"})
                 for text in variants.values():
                     ast.parse(text)
@@ -142,7 +133,7 @@ class Broken(unittest.TestCase):
 
     def test_its_folder_names_no_cause(self):
         self.made(b"a\n", b"@@ -1 +1 @@\n-a\n+b\n")
-        detection = runner("detection")
+        detection = harness.runner("detection")
         case = detection.Case(self.case.resolve(), "case")
         for folder in (self.work.resolve() / "bugs" / "some_set" / "case", "bugs/some_set/case", self.case.resolve()):
             for said, named in (("", "no"), ("in any case", "first")):
@@ -158,7 +149,7 @@ class Blind(unittest.TestCase):
     """The scripts of benchmarks/blind: none without its entry, none that cannot be run with other seeds and rates."""
 
     def setUp(self):
-        self.blind = runner("blind")
+        self.blind = harness.runner("blind")
         self.sets = sorted(cases.parent for cases in (BENCHMARKS / "blind").glob("*/cases.json"))
 
     def scripts(self, part):
