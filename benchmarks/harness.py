@@ -118,15 +118,30 @@ def broken_script(case, work):
     return write_if_other(script, patched(case / "ref.py", case / "bug.diff"))
 
 
-def changed_lines(before, after):
-    """The numbers of the lines that a diff of two scripts shows, of each."""
+def changed_lines(before, after, near=False):
+    """The numbers of the lines that a diff of two scripts shows, of each.
+
+    near: where a change has lines in one script alone, those between which they would stand in the other count, blank ones
+    passed over.
+    """
     a, b = before.read_text().splitlines(), after.read_text().splitlines()
     of_a, of_b = set(), set()
     for tag, i, i_end, k, k_end in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         if tag != "equal":
             of_a |= set(range(i + 1, i_end + 1))
             of_b |= set(range(k + 1, k_end + 1))
+        if near and tag == "insert":
+            of_a |= around(a, i)
+        elif near and tag == "delete":
+            of_b |= around(b, k)
     return of_a, of_b
+
+
+def around(lines, place):
+    """The numbers of the lines that are not blank before and after a place between two lines."""
+    before = [n for n in range(place, 0, -1) if lines[n - 1].strip()]
+    after = [n for n in range(place + 1, len(lines) + 1) if lines[n - 1].strip()]
+    return {*before[:1], *after[:1]}
 
 
 def line_of(at, script):
@@ -179,10 +194,10 @@ class Tools:
         self.work.mkdir(parents=True, exist_ok=True)
         self._agent = None
 
-    def run(self, *command, ok=(0,), env=None):
+    def run(self, *command, ok=(0,), env=None, cwd=None):
         try:
             p = subprocess.run([str(c) for c in command], capture_output=True, text=True, errors="replace",
-                               timeout=TIME_LIMIT_S, cwd=self.work, env=env, stdin=subprocess.DEVNULL)
+                               timeout=TIME_LIMIT_S, cwd=cwd or self.work, env=env, stdin=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:
             raise Failed(f"{' '.join(map(str, command))}: longer than {TIME_LIMIT_S} s") from None
         if p.returncode not in ok:
@@ -203,11 +218,12 @@ class Tools:
             self._agent = digest(self.bin / "traincheck-collect", *agents)
         return self._agent
 
-    def trace(self, name, script, arguments=(), launcher=None, ranks=1, invariants=None, python=None, extra_env=None):
+    def trace(self, name, script, arguments=(), launcher=None, ranks=1, invariants=None, python=None, extra_env=None, cwd=None):
         """The folder with the trace of a script, collected unless there is one of the same script and build.
 
         With reuse, one of any build will do. Traces of other options lie in a folder of their own, as two benchmarks
-        that share DIR would collect anew in turns what the other one has. Returns (folder, collected now).
+        that share DIR would collect anew in turns what the other one has. The trace names lines of files below cwd as seen from
+        there. Returns (folder, collected now).
         """
         name = "/".join(filter(None, [self.device, "".join(self.collect).replace("/", "_"), name]))
         out, stamp = self.work / "traces" / name, self.work / "traces" / f"{name}.json"
@@ -240,9 +256,9 @@ class Tools:
         command = [self.bin / "traincheck-collect", "--python", python or self.python, "-o", out, "--overwrite", *select, *job]
         try:
             try:
-                p = self.run(*command, env=env)
+                p = self.run(*command, env=env, cwd=cwd)
             except Failed:  # gloo aborts now and then when a rank leaves first, traced or not
-                p = self.run(*command, env=env)
+                p = self.run(*command, env=env, cwd=cwd)
             stamp.with_suffix(".log").write_text(p.stdout + p.stderr)
             if self.device:
                 of_stand_in(reports.name)

@@ -198,5 +198,87 @@ class Blind(unittest.TestCase):
         self.assertEqual(self.blind.unseen_alarms(row), {"second": ["b"], "other": ["c"]})
 
 
+class Places(unittest.TestCase):
+    """Which lines a diff changes, and which a place names."""
+
+    def changed(self, before, after, **options):
+        with tempfile.TemporaryDirectory() as folder:
+            files = pathlib.Path(folder) / "before.py", pathlib.Path(folder) / "after.py"
+            for file, text in zip(files, (before, after)):
+                file.write_text(text)
+            return harness.changed_lines(*files, **options)
+
+    def test_a_line_that_is_another_counts_on_both_sides(self):
+        for near in (False, True):
+            self.assertEqual(self.changed("a\nb\nc\n", "a\nx\nc\n", near=near), ({2}, {2}))
+
+    def test_near_a_line_that_is_on_one_side_alone(self):
+        before, after = "a\n\nb\nc\n\nd\n", "a\n\nb\n\nd\n"
+        self.assertEqual(self.changed(before, after), ({4}, set()))
+        self.assertEqual(self.changed(before, after, near=True), ({4}, {3, 5}))
+        self.assertEqual(self.changed(after, before, near=True), ({3, 5}, {4}))
+        self.assertEqual(self.changed("a\nb\n", "a\n", near=True), ({2}, {1}))
+
+    def test_a_place_names_a_line_of_its_script_alone(self):
+        script = pathlib.Path("/somewhere/train.py")
+        for at, line in (("train.py:7", 7), ("src/train.py:7", 7), ("other_train.py:7", None), ("train.py", None), ("", None), (None, None)):
+            self.assertEqual(harness.line_of(at, script), line)
+
+
+class Diagnosis(unittest.TestCase):
+    """What benchmarks/diagnosis takes from a screen, a report and the answers of readers."""
+
+    def setUp(self):
+        self.diagnosis = harness.runner("diagnosis")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.work = pathlib.Path(folder.name)
+
+    def write(self, name, *objects):
+        (self.work / name).write_text("".join(json.dumps(o) + "\n" for o in objects))
+        return self.work / name
+
+    def test_a_group_is_a_finding_until_a_build_writes_findings(self):
+        violation = {"expected": "a", "seen": "b", "at": "train.py:3"}
+        self.write("violations.jsonl", {**violation, "head": True, "group_size": 2}, {**violation, "head": True, "setting": True}, violation)
+        said, is_told = self.diagnosis.findings(self.work)
+        self.assertEqual(([(f["kind"], f["at"], f["n_violations"]) for f in said], is_told),
+                         ([("violation", "train.py:3", 2), ("setting", "train.py:3", 1)], False))
+        self.write("findings.jsonl", {"kind": "departure", "sentence": "c", "at": ""})
+        self.assertEqual(self.diagnosis.findings(self.work), ([{"kind": "departure", "sentence": "c", "at": ""}], True))
+
+    def test_a_place_hits_the_lines_of_its_own_script(self):
+        scripts = [pathlib.Path("healthy/train.py"), pathlib.Path("broken/train.py")]
+        for finding, hit in (({"at": "train.py:3"}, True), ({"at": "train.py:2"}, False), ({"at": "", "healthy_at": "train.py:2"}, True),
+                             ({"healthy_at": "train.py:3"}, False), ({"at": "train.py:9", "origin_at": "train.py:3"}, True), ({}, False)):
+            self.assertEqual(self.diagnosis.is_hit(finding, scripts, ({2}, {3})), hit, finding)
+
+    def test_a_line_that_is_cut(self):
+        for line, cut in (("Tensor.mul(), ...", False), ("x[..., 0]", False), ("the receiv…", True), ("the receiv...", True), ("...iver", True),
+                          ("a" * 80, False), ("a" * 81, True)):
+            self.assertEqual(self.diagnosis.is_cut(line), cut, line)
+
+    def test_a_pair_names_its_lines(self):
+        (self.work / "bugs" / "one").mkdir(parents=True)
+        (self.work / "bugs" / "one" / "ref.py").write_text("import os, torch.nn\nfrom sklearn import svm\n")
+        with self.assertRaisesRegex(harness.Failed, "one lacks lines_before or lines_after"):
+            self.diagnosis.Case(self.work, "one", {"kind": "loss"}, True)
+        case = self.diagnosis.Case(self.work, "one", {"lines_before": [4, 5], "lines_after": [], "kind": "loss"}, True)
+        self.assertEqual((case.changed(()), case.kind, case.packages()), (({4, 5}, set()), "loss", {"torch", "sklearn"}))
+        with self.assertRaisesRegex(harness.Failed, "no cases there: cases.json: No such file"):
+            self.diagnosis.load(self.work, True, "")
+
+    def test_shares_of_readers(self):
+        answers = self.write("answers.json", {"a": {"fix": "", "would_know": "yes"}, "b": {"fix": "", "would_know": "yes"},
+                                              "c": {"fix": "", "would_know": "no"}, "d": {"fix": "", "would_know": "where"}})
+        row = self.diagnosis.grades(answers, self.write("verdicts.json", {"a": True, "b": False, "c": False, "d": True})).splitlines()[2]
+        self.assertEqual(row, "| 4 | 2 (50 %) | 1 (25 %) | 0 (0 %) | 1 (25 %) | 2 (50 %) | 1 (50 %) |")
+        for verdicts, said in (({"a": True}, "b has a verdict or an answer, not both"), ({n: 1 for n in "abcd"}, "true or false")):
+            with self.assertRaisesRegex(harness.Failed, said):
+                self.diagnosis.grades(answers, self.write("verdicts.json", verdicts))
+        with self.assertRaisesRegex(harness.Failed, "would_know is none of yes, where, something, no"):
+            self.diagnosis.grades(self.write("answers.json", {"a": {"would_know": "maybe"}}), None)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -33,6 +33,21 @@ else:
     (report / "passed.log").write_text("{\\n}\\n{\\n}\\n")
 """
 
+TRAINING = """\
+import argparse
+import torch
+p = argparse.ArgumentParser()
+p.add_argument("--seed", type=int, default=0)
+torch.manual_seed(p.parse_args().seed)
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(12):
+    loss = model(torch.randn(8, 4)).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
 
 class Runners(unittest.TestCase):
     @classmethod
@@ -108,6 +123,23 @@ class Runners(unittest.TestCase):
         p = subprocess.run([sys.executable, "-B", BENCHMARKS / "infer" / "run.py", "--bin", BIN, "--events", "20000",
                             "--growth", "1", "2", "--runs", "1"], capture_output=True, text=True)
         self.assertEqual((p.returncode, len(p.stdout.splitlines())), (0, 5), p.stdout + p.stderr)
+
+    def test_10_a_first_screen(self):
+        """A line that was taken out is named by those around its place, and the screen is written for readers."""
+        pairs, readers = self.work / "pairs", self.work / "readers"
+        (pairs / "bugs" / "uncleared").mkdir(parents=True)
+        (pairs / "bugs" / "uncleared" / "ref.py").write_text(TRAINING)
+        (pairs / "bugs" / "uncleared" / "bug.py").write_text(TRAINING.replace("    optimizer.zero_grad()\n", ""))
+        entry = {"kind": "order", "lines_before": [10], "lines_after": [], "near_after": [9, 10, 11], "wrong": "added up"}
+        (pairs / "cases.json").write_text(json.dumps({"uncleared": entry}))
+        out = self.bench("diagnosis", "--pairs", pairs, "--readers", readers, "--commit", "abc")
+        self.assertRegex(out, r"1 of 1: pairs/uncleared: changed line first, \d+ findings?, \d+ lines\n")
+        self.assertRegex(out, r"\| abc(, groups)? \| pairs \| 1 \| 1 \(100 %\) \|")
+        (name, key), = json.loads((readers / "key.json").read_text()).items()
+        self.assertEqual((key["case"], key["wrong"]), ("pairs/uncleared", "added up"))
+        self.assertIn("train.py:", (readers / "screens" / f"{name}.txt").read_text())
+        self.assertIn("holds files", subprocess.run([sys.executable, BENCHMARKS / "diagnosis" / "run.py", "--readers", readers],
+                                                    capture_output=True, text=True).stderr)
 
 
 if __name__ == "__main__":
