@@ -36,7 +36,8 @@ const struct tc_opt check_shared_options[] = {
     TC_OPT_SWITCH(FLAG, "exit-zero", 0, AT(exit_zero), "exit with 0 although there are violations"),
     TC_OPT_VALUE(CHOICE, "color", 0, TC_APP_WHEN, AT(color),
                  "colours on stdout (auto: on a terminal, unless NO_COLOR is set)"),
-    TC_OPT_SWITCH(FLAG, "progress", 0, AT(progress), "show progress, terminal or not"),
+    TC_OPT_SWITCH(FLAG, "progress", 0, AT(progress),
+                  "progress without a terminal, too: a line every 10 s"),
     TC_OPT_SWITCH(FLAG, "quiet", 'q', AT(quiet), "violations and errors only"),
     TC_OPT_SWITCH(COUNT, "verbose", 'v', AT(verbose), "all notes about the traces"),
     /* as the Python tool spells it */

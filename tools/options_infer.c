@@ -42,7 +42,8 @@ static const struct tc_opt options[] = {
                  "a further healthy trace: what breaks on it is dropped"),
     TC_OPT_VALUE(UINT, "jobs", 'j', "N", AT(jobs),
                  "threads (default all cores); the result is the same"),
-    TC_OPT_SWITCH(FLAG, "progress", 0, AT(progress), "show progress, terminal or not"),
+    TC_OPT_SWITCH(FLAG, "progress", 0, AT(progress),
+                  "progress without a terminal, too: a line every 10 s"),
     TC_OPT_SWITCH(FLAG, "quiet", 'q', AT(quiet), "only errors on stderr"),
     TC_OPT_SWITCH(COUNT, "verbose", 'v', AT(verbose), "all notes about the traces, counts by form"),
     /* as the Python tool spells it */

@@ -199,7 +199,7 @@ enum tc_status check_begin(struct tc_app *app, struct check_options *options, st
     if (status != TC_OK)
         return status;
     app->quiet = options->quiet;
-    app->progress = options->progress || (tc_app_on_terminal() && !options->quiet);
+    tc_app_begin_progress(app, options->progress);
     tc_app_catch_signals();
     return TC_OK;
 }

@@ -115,7 +115,7 @@ enum tc_status check_compare(struct tc_app *app, struct check_options *options,
     config.run = options->traces.items[0];
     config.output_dir = check_output_dir(app, options, config.run);
     app->quiet = options->quiet;
-    app->progress = options->progress || (tc_app_on_terminal() && !options->quiet);
+    tc_app_begin_progress(app, options->progress);
     tc_app_catch_signals();
     struct tc_notes *notes = tc_notes_new();
     status = tc_compare_run(&config, &result, notes, err);

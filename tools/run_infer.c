@@ -191,7 +191,7 @@ enum tc_status infer_run(struct tc_app *app, void *options_, struct tc_error *er
     if (status != TC_OK)
         return status;
     app->quiet = options->quiet;
-    app->progress = options->progress || (tc_app_on_terminal() && !options->quiet);
+    tc_app_begin_progress(app, options->progress);
     tc_app_catch_signals();
 
     struct tc_notes *notes = tc_notes_new();

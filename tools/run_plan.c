@@ -77,7 +77,7 @@ static enum tc_status run_plan(struct tc_app *app, struct check_options *options
     if (status)
         return status;
     app->quiet = options->quiet;
-    app->progress = options->progress || (tc_app_on_terminal() && !options->quiet);
+    tc_app_begin_progress(app, options->progress);
     tc_app_catch_signals();
     struct tc_plan_check_config config = {
         .plan = options->plan,

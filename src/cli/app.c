@@ -21,6 +21,9 @@
 #include "base/fs.h"
 #include "base/safe.h"
 
+#define REDRAW_NS UINT64_C(250000000)
+#define PLAIN_NS  UINT64_C(10000000000) /* where each is a line for good */
+
 /* The one thing a handler may touch. */
 static volatile sig_atomic_t caught_signal;
 
@@ -66,11 +69,13 @@ bool tc_app_color(enum tc_app_when when)
     return !(no_color && *no_color) && isatty(STDOUT_FILENO);
 }
 
-static void clear_progress(struct tc_app *app)
+/* What is printed now may still pass through another program (`| jq`): the line waits for that. */
+void tc_app_hide_progress(struct tc_app *app)
 {
-    if (app->shown_ns)
-        fputs("\r\033[K", stderr);
-    app->shown_ns = 0;
+    if (!app->line.shown)
+        return;
+    tc_terminal_erase(&app->line);
+    app->due_ns = tc_clock_ns() + REDRAW_NS;
 }
 
 /* The text may name what stands in a trace. */
@@ -79,7 +84,7 @@ static void print_line(struct tc_app *app, const char *kind, const char *fmt, va
 {
     struct tc_strbuf text = TC_STRBUF_INIT, line = TC_STRBUF_INIT;
 
-    clear_progress(app);
+    tc_app_hide_progress(app);
     tc_strbuf_addv(&text, fmt, args);
     tc_strbuf_addf(&line, "%s: %s", app->tool->name, kind);
     tc_safe_add(&line, TC_SAFE_LINE, text.text, text.size);
@@ -120,39 +125,54 @@ void tc_app_write(void *context, const char *text, size_t size)
 {
     struct tc_app *app = context;
 
-    clear_progress(app);
+    tc_app_hide_progress(app);
     if (!app->stdout_errno && tc_fs_write_all(STDOUT_FILENO, text, size) != TC_OK)
         app->stdout_errno = errno;
 }
 
-/* Is a new line of progress due? */
-static bool shows_progress(struct tc_app *app)
+void tc_app_begin_progress(struct tc_app *app, bool is_asked)
 {
-    int64_t now = app->progress ? (int64_t)tc_clock_ns() : 0;
+    app->redraws = tc_terminal_redraws(STDERR_FILENO);
+    app->line = (struct tc_terminal_line){.fd = STDERR_FILENO};
+    app->progress = !app->quiet && (is_asked || app->redraws);
+    app->due_ns = tc_clock_ns() + (app->redraws ? 0 : PLAIN_NS);
+}
 
-    if (!app->progress || now - app->shown_ns < 200000000)
-        return false;
-    app->shown_ns = now;
-    return true;
+bool tc_app_is_progress_due(const struct tc_app *app)
+{
+    return app->progress && tc_clock_ns() >= app->due_ns;
+}
+
+void tc_app_show_progress(struct tc_app *app, const char *fmt, ...)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    va_list args;
+
+    va_start(args, fmt);
+    if (app->redraws) {
+        tc_strbuf_addv(&text, fmt, args);
+        tc_terminal_draw(&app->line, text.text);
+    } else {
+        print_line(app, "", fmt, args);
+    }
+    va_end(args);
+    app->due_ns = tc_clock_ns() + (app->redraws ? REDRAW_NS : PLAIN_NS);
+    tc_strbuf_release(&text);
 }
 
 bool tc_app_progress(void *context, size_t i, size_t n, uint64_t bytes)
 {
     struct tc_app *app = context;
 
-    if (shows_progress(app)) {
-        fprintf(stderr, "\r\033[Ktrace %zu of %zu, %.1f MB read", i + 1, n, (double)bytes / 1e6);
-        fflush(stderr);
-    }
+    if (tc_app_is_progress_due(app))
+        tc_app_show_progress(app, "trace %zu of %zu, %.1f MB read", i + 1, n, (double)bytes / 1e6);
     return !tc_app_interrupted();
 }
 
 bool tc_app_progress_share(struct tc_app *app, const char *what, uint64_t done, uint64_t of)
 {
-    if (shows_progress(app)) {
-        fprintf(stderr, "\r\033[K%s %.0f %%", what, of ? 100.0 * (double)done / (double)of : 0);
-        fflush(stderr);
-    }
+    if (tc_app_is_progress_due(app))
+        tc_app_show_progress(app, "%s %.0f %%", what, of ? 100.0 * (double)done / (double)of : 0);
     return !tc_app_interrupted();
 }
 
@@ -232,7 +252,7 @@ int tc_app_main(struct tc_app *app, int argc, char **argv, void *config, tc_app_
         status = run(app, config, &err);
     else if (status == TC_END)
         tc_app_write(app, answer.text, answer.size);
-    clear_progress(app);
+    tc_app_hide_progress(app);
     int exit_status = status < 0 ? fail(app, status, &err) : app->exit_status;
 
     tc_strbuf_release(&answer);

@@ -15,6 +15,7 @@
 
 #include <traincheck/error.h>
 
+#include "base/terminal.h"
 #include "cli/opt.h"
 
 #define TC_APP_FAILED 2 /* wrong usage, unreadable input */
@@ -30,14 +31,16 @@ struct tc_app {
     const struct tc_opt_tool *tool;
     int failed;               /* exit status when the work fails; 0: TC_APP_FAILED */
     bool quiet;               /* tc_app_say says nothing */
-    bool progress;            /* tc_app_progress shows something */
+    bool progress;            /* something of it is shown */
     bool has_no_argument;     /* on the command line */
     int exit_status;          /* set by run if it succeeds */
     const char *command_line; /* quoted for a shell; lives as long as the arena */
     struct tc_opt_parser parser;
     struct tc_arena arena;
     int stdout_errno; /* why text could not be written to stdout; 0: it arrived */
-    int64_t shown_ns; /* when progress was last shown; 0: nothing is on the line */
+    bool redraws;     /* progress is one line of a terminal */
+    struct tc_terminal_line line;
+    uint64_t due_ns; /* when progress is shown again */
 };
 
 /* A tool's work: config is its struct with the options in it. */
@@ -75,6 +78,20 @@ void tc_app_next(struct tc_app *app, const char *fmt, ...);
 
 /* For the callbacks of the library: context is the struct tc_app. */
 void tc_app_write(void *context, const char *text, size_t size);
+
+/*
+ * Progress: one line on a terminal, drawn four times a second and erased before anything else is
+ * printed; else, if it is asked for, a line every ten seconds. Nothing with -q, which must be known
+ * by now.
+ */
+void tc_app_begin_progress(struct tc_app *app, bool is_asked);
+bool tc_app_is_progress_due(const struct tc_app *app);
+/* ASCII; cut to the width of the terminal, at two blanks in a row if there are any. */
+TC_PRINTF(2, 3)
+void tc_app_show_progress(struct tc_app *app, const char *fmt, ...);
+/* Others are about to print. */
+void tc_app_hide_progress(struct tc_app *app);
+/* What most tools show; false: the work is to end. */
 bool tc_app_progress(void *context, size_t i, size_t n, uint64_t bytes);
 /* "evaluated 40 %": done of so many. */
 bool tc_app_progress_share(struct tc_app *app, const char *what, uint64_t done, uint64_t of);

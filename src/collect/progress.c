@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "base/strbuf.h"
+#include "base/terminal.h"
 #include "collect/board.h"
 #include "collect/thread.h"
 
@@ -23,39 +23,39 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t stop;
     bool stopping;
-    pid_t pid; /* the process that has the thread; 0: none */
-} progress = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    pid_t pid;                    /* the process that has the thread; 0: none */
+    struct tc_terminal_line line; /* of the thread, while there is one */
+} progress = {.lock = PTHREAD_MUTEX_INITIALIZER, .line = {.fd = STDERR_FILENO}};
 
-static void show(struct tc_strbuf *line)
+static void show(struct tc_strbuf *text)
 {
     struct tc_board_totals totals;
 
     tc_board_sum(&totals);
-    tc_strbuf_reset(line);
-    tc_strbuf_adds(line, "\r\033[Ktraincheck-collect: ");
-    tc_board_describe(line, &totals);
-    tc_strbuf_addc(line, '\r');
-    tc_fs_write_all(STDERR_FILENO, line->text, line->size);
+    tc_strbuf_reset(text);
+    tc_strbuf_adds(text, "traincheck-collect: ");
+    tc_board_describe(text, &totals);
+    tc_terminal_draw(&progress.line, text->text);
 }
 
 static void *run(void *unused)
 {
-    struct tc_strbuf line = TC_STRBUF_INIT;
+    struct tc_strbuf text = TC_STRBUF_INIT;
 
     (void)unused;
     pthread_mutex_lock(&progress.lock);
     while (!progress.stopping) {
         tc_thread_wait(&progress.stop, &progress.lock, PERIOD_NS);
-        show(&line);
+        show(&text);
     }
     pthread_mutex_unlock(&progress.lock);
-    tc_strbuf_release(&line);
+    tc_strbuf_release(&text);
     return NULL;
 }
 
 void tc_progress_start(void)
 {
-    if (!isatty(STDERR_FILENO))
+    if (!tc_terminal_redraws(STDERR_FILENO))
         return;
     progress.stopping = false;
     tc_thread_cond_init(&progress.stop);
@@ -65,8 +65,6 @@ void tc_progress_start(void)
 
 void tc_progress_stop(void)
 {
-    static const char clear[] = "\r\033[K";
-
     if (progress.pid != getpid())
         return;
     pthread_mutex_lock(&progress.lock);
@@ -75,5 +73,5 @@ void tc_progress_stop(void)
     pthread_mutex_unlock(&progress.lock);
     pthread_join(progress.thread, NULL);
     progress.pid = 0;
-    tc_fs_write_all(STDERR_FILENO, clear, sizeof(clear) - 1);
+    tc_terminal_erase(&progress.line);
 }

@@ -2,8 +2,9 @@
 /*
  * progress.h - the status line of --progress
  *
- * A thread of ours shows what the board says, twice a second, if stderr is a terminal. The cursor
- * is left at the start of the line, so that what the job prints next stands there.
+ * A thread of ours shows what the board says, twice a second, if stderr is a terminal that can
+ * erase a line. The cursor is left at the start of the line, so that what the job prints next
+ * stands there.
  */
 #ifndef TC_COLLECT_PROGRESS_H
 #define TC_COLLECT_PROGRESS_H

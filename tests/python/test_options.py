@@ -135,12 +135,13 @@ class Options(Case):
         self.assertEqual(run.code, 125)
         self.assertIn("1 error of tracing", run.said)
 
-    def on_terminal(self, *args):
+    def on_terminal(self, *args, term="xterm"):
         """What a terminal shows of a run; stdout and stderr are one."""
         ours, theirs = pty.openpty()
         process = subprocess.Popen([str(a) for a in (BIN / "traincheck-collect", "--python", PYTHON,
                                                      "-o", self.work / "trace", "--overwrite", *args)],
-                                   cwd=self.work, stdin=theirs, stdout=theirs, stderr=theirs)
+                                   cwd=self.work, stdin=theirs, stdout=theirs, stderr=theirs,
+                                   env={**os.environ, "TERM": term})
         os.close(theirs)
         shown = b""
         while True:
@@ -168,6 +169,7 @@ class Options(Case):
             self.assertEqual(following, "traincheck-collect: next: traincheck-infer --specific "
                                         f"{self.work / 'trace'} -o invariants.jsonl")
         self.assertNotIn(status, self.on_terminal(script))
+        self.assertNotIn(status, self.on_terminal("--progress", script, term="dumb"))
         run = self.collect("--progress", "--overwrite", script)  # stderr is no terminal
         self.assertEqual(run.said.count("\n"), 1)
 
