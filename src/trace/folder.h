@@ -14,8 +14,9 @@
 /* One file that is a trace. */
 struct tc_trace_member {
     struct tc_trace_file *file;
-    int64_t anchor_ns; /* wall-clock time of t = 0; 0 where it is not known */
-    int64_t time_ns;   /* of the last record, and not before that of the one before it */
+    int64_t anchor_ns;  /* wall-clock time of t = 0; 0 where it is not known */
+    int64_t time_ns;    /* of the last record, and not before that of the one before it */
+    int64_t changed_ns; /* wall-clock time at which the file last grew; 0: nobody looked */
     struct tc_trace_progress progress;
     uint64_t json_bytes; /* of it, as counted in the folder's */
 };

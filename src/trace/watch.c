@@ -12,11 +12,14 @@
 #include "base/fs.h"
 
 /* -1 if there is no such file. */
-static int64_t size_of(const char *path)
+static int64_t size_of(const char *path, int64_t *changed_ns)
 {
     struct stat st;
 
-    return stat(path, &st) < 0 ? -1 : (int64_t)st.st_size;
+    if (stat(path, &st) < 0)
+        return -1;
+    *changed_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    return (int64_t)st.st_size;
 }
 
 static void add_candidate(struct tc_trace_folder *folder, const char *path)
@@ -78,16 +81,20 @@ static enum tc_status try_candidate(struct tc_trace_folder *folder, const char *
 static enum tc_status look_at_candidate(struct tc_trace_folder *folder,
                                         struct tc_trace_candidate *candidate, struct tc_error *err)
 {
-    int64_t size = size_of(candidate->path);
+    int64_t changed_ns, size = size_of(candidate->path, &changed_ns);
+    struct tc_trace_member *member;
     enum tc_status status;
 
     if (size <= 0 || size == candidate->size)
         return TC_END;
     candidate->size = size;
     status = try_candidate(folder, candidate->path, err);
-    if (status == TC_OK)
-        folder->members.items[folder->members.n - 1].progress.size = size;
-    return status;
+    if (status != TC_OK)
+        return status;
+    member = &folder->members.items[folder->members.n - 1];
+    member->progress.size = size;
+    member->changed_ns = changed_ns;
+    return TC_OK;
 }
 
 static enum tc_status try_candidates(struct tc_trace_folder *folder, size_t *n_grown,
@@ -116,14 +123,15 @@ static void look_at_members(struct tc_trace_folder *folder, size_t *n_grown)
 {
     for (size_t i = 0; i < folder->members.n; i++) {
         struct tc_trace_member *m = &folder->members.items[i];
-        int64_t size;
+        int64_t size, changed_ns;
 
         if (m->progress.has_ended && m->progress.is_dry)
             continue;
-        size = size_of(tc_trace_file_path(m->file));
+        size = size_of(tc_trace_file_path(m->file), &changed_ns);
         if (size < 0 || size == m->progress.size)
             continue;
         m->progress.size = size;
+        m->changed_ns = changed_ns;
         if (m->progress.is_dry)
             tc_trace_folder_wait(folder, i);
         m->progress.is_dry = false;

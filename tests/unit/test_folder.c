@@ -4,11 +4,13 @@
  */
 #include "trace_make.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "trace/batch.h"
+#include "trace/lag.h"
 #include "trace/turns.h"
 
 #define N_FILES 9
@@ -349,6 +351,60 @@ static void a_limit_holds_files_back(void **state)
     free(path_b);
 }
 
+static void set_changed(const char *path, int64_t ns)
+{
+    const struct timespec times[2] = {
+        {.tv_nsec = UTIME_OMIT},
+        { ns / 1000000000,      ns % 1000000000}
+    };
+
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* From the last record read to when the file was last written; of the file that is most behind. */
+static void what_is_not_read_is_a_lag(void **state)
+{
+    const int64_t began = INT64_C(1700000000000000000), second = 1000000000;
+    struct tc_strbuf a = TC_STRBUF_INIT, b = TC_STRBUF_INIT;
+    char *path_a = tc_fs_join(dir, "trace_a.jsonl"), *path_b = tc_fs_join(dir, "trace_b.jsonl");
+    struct tc_trace_folder *folder = tc_trace_folder_watch(dir, notes);
+
+    (void)state;
+    make_process(&a, began);
+    make_step(&a, 0, 2 * second);
+    make_process(&b, 0); /* its clock is not known */
+    make_step(&b, 0, second);
+    put_text(path_a, &a);
+    put_text(path_b, &b);
+    set_changed(path_a, began + 3 * second);
+    assert_int_equal(tc_trace_folder_lag_ns(folder), 0);
+    assert_int_equal(refresh(folder), 2);
+    assert_int_equal(tc_trace_folder_lag_ns(folder), 3 * second);
+    check_order(folder,
+                (const int[][2]){
+                    {1, 0},
+                    {0, 0}
+    },
+                2);
+    assert_int_equal(tc_trace_folder_lag_ns(folder), 0);
+    append_file(path_a, a.text + a.size - 1, 1); /* an empty line */
+    set_changed(path_a, began + 9 * second);
+    assert_int_equal(tc_trace_folder_lag_ns(folder), 0);
+    assert_int_equal(refresh(folder), 1);
+    assert_int_equal(tc_trace_folder_lag_ns(folder), 7 * second);
+    check_order(folder, NULL, 0);
+    assert_int_equal(tc_trace_folder_lag_ns(folder), 0);
+    append_file(path_a, a.text + a.size - 1, 1);
+    set_changed(path_a, began + second); /* by a clock that is behind */
+    assert_int_equal(refresh(folder), 1);
+    assert_int_equal(tc_trace_folder_lag_ns(folder), 0);
+    tc_trace_folder_close(folder);
+    tc_strbuf_release(&a);
+    tc_strbuf_release(&b);
+    free(path_a);
+    free(path_b);
+}
+
 /* What is no trace yet is noted only when nothing more will come. */
 static void the_end_of_a_folder_is_as_that_of_a_finished_one(void **state)
 {
@@ -497,6 +553,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(batches_hold_what_comes_one_by_one, setup, teardown),
         cmocka_unit_test_setup_teardown(a_folder_grows, setup, teardown),
         cmocka_unit_test_setup_teardown(a_limit_holds_files_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_not_read_is_a_lag, setup, teardown),
         cmocka_unit_test_setup_teardown(the_end_of_a_folder_is_as_that_of_a_finished_one, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(foreign_files_are_noted, setup, teardown),
