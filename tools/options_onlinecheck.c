@@ -32,9 +32,10 @@ const struct tc_opt_tool onlinecheck_tool = {
     .summary = "Check a training run by invariants while it runs.",
     .description =
         "Follows the trace folder that traincheck-collect writes, which need not be there yet. Each\n"
-        "violation is told on stdout as soon as its step is on the disk. The check ends when all\n"
-        "processes of the run have ended; it then has the verdicts and reports of traincheck-check\n"
-        "over the same folder.",
+        "violation is told on stdout as soon as its step is on the disk. On a terminal one line on stderr\n"
+        "says how the check stands: the step, steps a second, findings (groups of violations), and how\n"
+        "far it is behind the run (lag). The check ends when all processes of the run have ended; it then\n"
+        "has the verdicts and reports of traincheck-check over the same folder.",
     .usage = "DIR -i FILE|@NAME... [OPTION]...",
     .examples =
         "  traincheck-onlinecheck trace -i invariants.jsonl\n"

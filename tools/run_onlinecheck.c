@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * run_onlinecheck.c - traincheck-onlinecheck: the options as a configuration, violations to
- * trackers
+ * trackers, and how the check stands as one line
  */
 #include "track.h"
 
-#include <traincheck/online.h>
+#include <inttypes.h>
 
 #include "online/loop.h"
+#include "online/online.h"
 
 static void found(void *context, const char *json, size_t size)
 {
@@ -17,6 +18,63 @@ static void found(void *context, const char *json, size_t size)
 static void say(void *context, const char *line)
 {
     tc_app_say(context, "%s", line);
+}
+
+/* Where a signal ends the check; what is shown of it is its standing. */
+static bool go_on(void *context, size_t i, size_t n, uint64_t bytes)
+{
+    (void)context;
+    (void)i;
+    (void)n;
+    (void)bytes;
+    return !tc_app_interrupted();
+}
+
+static bool is_due(void *context)
+{
+    return tc_app_is_progress_due(context);
+}
+
+static void hide(void *context)
+{
+    tc_app_hide_progress(context);
+}
+
+/* 1,240 */
+static void add_whole(struct tc_strbuf *out, uint64_t n)
+{
+    if (n >= 1000) {
+        add_whole(out, n / 1000);
+        tc_strbuf_addf(out, ",%03" PRIu64, n % 1000);
+    } else {
+        tc_strbuf_addf(out, "%" PRIu64, n);
+    }
+}
+
+/* 0.0, 12.3, 1,240; with hundredths also 0.05, of what is never below 0 */
+static void add_number(struct tc_strbuf *out, double x, bool has_hundredths)
+{
+    if (x >= 99.95)
+        add_whole(out, (uint64_t)(x + 0.5));
+    else
+        tc_strbuf_addf(out, has_hundredths && x >= 0.005 && x < 0.995 ? "%.2f" : "%.1f", x);
+}
+
+static void show(void *context, const struct tc_online_standing *s)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_strbuf_adds(&text, "step ");
+    add_whole(&text, (uint64_t)s->step);
+    tc_strbuf_adds(&text, "  ");
+    add_number(&text, s->steps_per_s, true);
+    tc_strbuf_adds(&text, " steps/s  ");
+    add_whole(&text, s->n_findings);
+    tc_strbuf_adds(&text, s->n_findings == 1 ? " finding  lag " : " findings  lag ");
+    add_number(&text, s->lag_s, false);
+    tc_strbuf_adds(&text, " s");
+    tc_app_show_progress(context, "%s", text.text);
+    tc_strbuf_release(&text);
 }
 
 enum tc_status onlinecheck_run(struct tc_app *app, void *options_, struct tc_error *err)
@@ -40,10 +98,13 @@ enum tc_status onlinecheck_run(struct tc_app *app, void *options_, struct tc_err
         .say = say,
         .found = found,
     };
+    const struct tc_online_watch watch = {
+        .is_due = is_due, .show = show, .hide = hide, .context = app};
     struct track track;
+    config.check.progress = go_on;
     config.found_context = &track;
     track_begin(&track, app, options);
-    status = tc_online_run(&config, &result, notes, err);
+    status = tc_online_run_watched(&config, &watch, &result, notes, err);
     track_end(&track, status == TC_OK || (status == TC_E_INTERRUPTED && result.n_records));
     check_end(app, options, status, &result, notes);
     tc_notes_free(notes);

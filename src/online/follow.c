@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "trace/lag.h"
 
 /* When so much waits for slower ranks, the faster ones are not read on: their files can wait. */
 #define MAX_HELD ((size_t)16 << 20)
@@ -238,21 +239,34 @@ static bool is_left_behind(const struct successors *s, const struct tc_process *
            (int64_t)found > tc_process_lived_until(process);
 }
 
+static void find_successors(const struct tc_follow *f, struct successors *out)
+{
+    *out = (struct successors){.latest = TC_MAP_INIT};
+    for (size_t i = 0; i < f->files.n; i++)
+        add_successor(out, tc_replay_process(f->replay, i));
+}
+
+static void release_successors(struct successors *successors)
+{
+    tc_map_release(&successors->latest);
+    tc_map_release(&successors->parents);
+}
+
 /* All was read, and who did not end well was replaced. */
 static bool are_over(const struct tc_follow *f)
 {
-    struct successors successors = {.latest = TC_MAP_INIT};
+    struct successors successors;
     bool is_over = true;
 
     for (size_t i = 0; i < f->files.n && is_over; i++)
         is_over = tc_trace_folder_progress(f->folder, i).is_dry;
-    for (size_t i = 0; i < f->files.n && is_over; i++)
-        add_successor(&successors, tc_replay_process(f->replay, i));
+    if (!is_over)
+        return false;
+    find_successors(f, &successors);
     for (size_t i = 0; i < f->files.n && is_over; i++)
         is_over = tc_trace_folder_progress(f->folder, i).has_ended ||
                   is_left_behind(&successors, tc_replay_process(f->replay, i));
-    tc_map_release(&successors.latest);
-    tc_map_release(&successors.parents);
+    release_successors(&successors);
     return is_over;
 }
 
@@ -260,6 +274,27 @@ bool tc_follow_has_ended(const struct tc_follow *f)
 {
     return f->files.n && !tc_trace_folder_n_candidates(f->folder) && are_over(f) &&
            has_all_ranks(f);
+}
+
+int64_t tc_follow_step(const struct tc_follow *f)
+{
+    struct successors successors;
+    int64_t highest = 0;
+
+    find_successors(f, &successors);
+    for (size_t i = 0; i < f->files.n; i++) {
+        const int64_t step = tc_trace_folder_progress(f->folder, i).step;
+
+        if (step > highest && !is_left_behind(&successors, tc_replay_process(f->replay, i)))
+            highest = step;
+    }
+    release_successors(&successors);
+    return highest;
+}
+
+int64_t tc_follow_lag_ns(const struct tc_follow *f)
+{
+    return tc_trace_folder_lag_ns(f->folder);
 }
 
 void tc_follow_count(struct tc_follow *f)

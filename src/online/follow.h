@@ -34,6 +34,10 @@ uint64_t tc_follow_grown_ms(const struct tc_follow *follow);
 bool tc_follow_has_ended(const struct tc_follow *follow);
 /* Put what was read so far into the result of the check. */
 void tc_follow_count(struct tc_follow *follow);
+/* The highest step read, but for processes whose place another one took. */
+int64_t tc_follow_step(const struct tc_follow *follow);
+/* How far the reading is behind the writing. */
+int64_t tc_follow_lag_ns(const struct tc_follow *follow);
 /* Bytes of JSON read so far. */
 uint64_t tc_follow_json_bytes(const struct tc_follow *follow);
 

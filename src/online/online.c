@@ -5,7 +5,7 @@
  * File events wake the reader at once where the system has them; a timer looks
  * anyway, as network file systems have none and events can be lost.
  */
-#include <traincheck/online.h>
+#include "online/online.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +20,7 @@
 #include "base/fs.h"
 #include "online/cause.h"
 #include "online/follow.h"
+#include "online/pace.h"
 #include "online/state.h"
 #include "online/teller.h"
 
@@ -44,6 +45,9 @@ struct online {
     uv_timer_t look, soon;
     uv_idle_t read;
     struct tc_teller teller;
+    const struct tc_online_watch *watch; /* NULL: nobody watches */
+    struct tc_pace pace;
+    uint64_t paced_ms;
     int n_gone;
     uint64_t reported_ms;
     bool has_events, is_watching, is_changed;
@@ -84,8 +88,11 @@ static void stop(struct online *o, enum tc_status status)
 
 static void tell_found(struct online *o)
 {
-    enum tc_status status = tc_teller_tell(&o->teller, o->err);
+    enum tc_status status;
 
+    if (o->teller.found.n && o->watch && o->commands)
+        o->watch->hide(o->watch->context);
+    status = tc_teller_tell(&o->teller, o->err);
     if (status != TC_OK)
         stop(o, status);
 }
@@ -111,6 +118,29 @@ static void report(struct online *o, unsigned next_s)
     o->is_unreported = status != TC_OK;
     o->reported_ms = uv_now(&o->loop);
     o->is_changed = false;
+}
+
+/* ---- the standing -------------------------------------------------------------------------- */
+
+/* Called when what was there has been read, or for a while: what is still unread then is a lag. */
+static void show_standing(struct online *o)
+{
+    const struct tc_online_watch *watch = o->watch;
+    const uint64_t now_ms = uv_now(&o->loop);
+
+    if (!watch || !tc_follow_n_files(o->follow))
+        return;
+    if (!o->pace.n || now_ms >= o->paced_ms + TC_PACE_SPACING_MS) {
+        o->paced_ms = now_ms;
+        tc_pace_add(&o->pace, now_ms, tc_follow_step(o->follow));
+    }
+    if ((o->commands && tc_commands_pending(o->commands)) || !watch->is_due(watch->context))
+        return;
+    watch->show(watch->context,
+                &(struct tc_online_standing){.step = tc_follow_step(o->follow),
+                                             .steps_per_s = tc_pace_per_s(&o->pace, now_ms),
+                                             .n_findings = o->teller.n_findings,
+                                             .lag_s = (double)tc_follow_lag_ns(o->follow) / 1e9});
 }
 
 /* ---- watching ------------------------------------------------------------------------------ */
@@ -226,6 +256,7 @@ static void on_read(uv_idle_t *handle)
         uv_idle_stop(handle);
     else if (status != TC_OK)
         stop(o, status);
+    show_standing(o);
     if (is_interrupted(o))
         stop(o, TC_E_INTERRUPTED);
 }
@@ -438,10 +469,12 @@ static enum tc_status finish(struct online *o)
     return status != TC_OK ? status : read != TC_OK ? read : o->is_done ? o->status : TC_OK;
 }
 
-enum tc_status tc_online_run(const struct tc_online_config *config, struct tc_check_result *result,
-                             struct tc_notes *notes, struct tc_error *err)
+enum tc_status tc_online_run_watched(const struct tc_online_config *config,
+                                     const struct tc_online_watch *watch,
+                                     struct tc_check_result *result, struct tc_notes *notes,
+                                     struct tc_error *err)
 {
-    struct online o = {.config = config, .err = err};
+    struct online o = {.config = config, .watch = watch, .err = err};
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     enum tc_status status = tc_check_open(&o.check, &config->check, result, notes, err);
 
@@ -465,4 +498,10 @@ enum tc_status tc_online_run(const struct tc_online_config *config, struct tc_ch
     tc_teller_release(&o.teller);
     tc_check_close(&o.check);
     return status;
+}
+
+enum tc_status tc_online_run(const struct tc_online_config *config, struct tc_check_result *result,
+                             struct tc_notes *notes, struct tc_error *err)
+{
+    return tc_online_run_watched(config, NULL, result, notes, err);
 }

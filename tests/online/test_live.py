@@ -147,6 +147,19 @@ class Live(live.Case):
         self.assertTrue((self.work / "report" / "report.html").read_text())
         self.assert_as_offline()
 
+    def test_progress_without_a_terminal(self):
+        """A line each ten seconds, and only if it is asked for."""
+        t = write_loop(self.work / "trace", end=False)
+        checker = self.follow_trace("--progress")
+        silent = self.follow("trace", "-i", self.invariants, "-o", "silent", "--json")
+        checker.wait_for(checker.err, "steps/s")
+        line = checker.err[0][1]
+        self.assertRegex(line, r"^traincheck-onlinecheck: step 5  0\.0 steps/s  0 findings  lag 0\.0 s\n$")
+        self.assertEqual(len(checker.err), 1)
+        t.end()
+        self.assertEqual((checker.wait(), silent.wait()), (0, 0))
+        self.assertNotIn("steps/s", silent.stderr() + "".join(line for _, line in checker.err[1:]))
+
     # ---- replicas
 
     def ranks(self, *drifts):
