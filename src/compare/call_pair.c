@@ -330,7 +330,6 @@ void tc_call_pair_end(struct tc_pair_state *s, const struct tc_call_pair *pair)
 
     if (!pair->a->end || !pair->b->end)
         return;
-    s->t = pair->b->end->t;
     tc_leaves_of_end(&s->comparison->reader, pair->a->end, &s->leaves_a);
     tc_leaves_of_end(&s->comparison->reader, pair->b->end, &s->leaves_b);
     const struct found results = compare_leaves(s, &place, tell);
@@ -370,7 +369,6 @@ static void compare_variable(struct tc_pair_state *s, const struct tc_course_var
     const struct place place = {cause_of(s->window_a, a), cause_of(s->window_b, b), a->name, false};
 
     s->order++;
-    s->t = b->record->t;
     tc_leaves_of_variable(&s->comparison->reader, a->record, &s->leaves_a);
     tc_leaves_of_variable(&s->comparison->reader, b->record, &s->leaves_b);
     s->comparison->has_values |= has_data(a) && has_data(b);

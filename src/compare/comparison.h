@@ -59,20 +59,11 @@ struct tc_pair_state {
                      first time was compared as a state */
     uint64_t resumed_window;
     uint64_t order;         /* counts what was compared */
-    int64_t anchor_ns, t;   /* of b: when its process began, and what is compared since then */
     struct tc_map unfilled; /* a set: serials of tensors of b whose content was not told yet */
     struct tc_map renamed;  /* name of a variable of b -> that of a */
     struct tc_leaves leaves_a, leaves_b;
     const struct tc_course_window *window_a, *window_b;
 };
-
-/* 0 where the sum is none. */
-static inline int64_t tc_sum_of_times(int64_t anchor_ns, int64_t t)
-{
-    int64_t sum;
-
-    return __builtin_add_overflow(anchor_ns, t, &sum) ? 0 : sum;
-}
 
 /* A difference that is seen now, at no site and no path. */
 static inline struct tc_difference tc_difference_seen(const struct tc_pair_state *state,
@@ -90,7 +81,6 @@ static inline struct tc_difference tc_difference_seen(const struct tc_pair_state
         .step = state->window_b->step,
         .stage = state->window_b->stage,
         .order = state->order,
-        .moment_ns = tc_sum_of_times(state->anchor_ns, state->t),
         .window = state->window_b->number,
         .is_after = state->pair->has_parted,
         .steps_before = state->pair->n_step_windows,

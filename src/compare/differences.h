@@ -74,7 +74,6 @@ struct tc_difference {
     tc_sym stage;
     bool is_worker;
     uint64_t order;          /* among what its process does */
-    int64_t moment_ns;       /* wall clock of the run when it was first seen; 0: unknown */
     uint64_t window;         /* number of the window where it was first seen */
     uint64_t steps_before;   /* step windows that were compared before it */
     bool is_after;           /* values had parted when it was first seen */

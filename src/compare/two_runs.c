@@ -190,8 +190,6 @@ static enum tc_status compare_processes(struct tc_comparison *c, struct tc_outli
         status = tc_process_course_open(a, &c->context, &t.a, err);
     if (!status)
         status = tc_process_course_open(b, &c->context, &t.b, err);
-    if (!status)
-        t.state.anchor_ns = tc_value_int(tc_value_get(tc_course_record(t.b)->object, "unix_ns"), 0);
     for (size_t i = 0; i < b->windows.n && !status; i++)
         status = next_pair(&t, i, err);
     release_turns(&t);

@@ -170,15 +170,6 @@ static bool is_same_place(const struct walk *w, size_t i, size_t k)
     return !a || !b || !a->match || (a->other == b && tc_script_is_same_hunk(a, line_a, b, line_b));
 }
 
-/* Calls i and on of the run are compared now; where there is none, the end of its window. */
-static void note_time(struct walk *w, size_t i)
-{
-    const struct tc_compared_calls *b = &w->match.b;
-
-    if (i < b->n)
-        w->state->t = b->window->calls.items[b->calls[i]].begin->t;
-}
-
 static void tell_gap(struct walk *w, struct gap gap)
 {
     const struct tc_compared_calls *a = &w->match.a, *b = &w->match.b;
@@ -196,7 +187,6 @@ static void tell_gap(struct walk *w, struct gap gap)
                                                : is_missed_by_data || is_in_other(w, a, i);
         struct alone *alone = k < gap.b_end ? alone_of(w, b->tokens[k]) : NULL;
         w->state->order++;
-        note_time(w, k);
         if (alone && alone->moved_b) {
             alone->moved_b--;
             add(w, TC_IS_MOVED, TC_NO_SITE, site_at(b, k), may_be_data);
@@ -229,7 +219,6 @@ static void compare_match(struct walk *w, size_t i, size_t k)
 
     end_before_call(w, b, k);
     s->order++;
-    note_time(w, k);
     s->pair->n_calls++;
     if (!s->is_healthy)
         note_matched(s->comparison, site_at(a, i));

@@ -304,7 +304,8 @@ static void add_kind(const struct page *p, enum tc_difference_kind kind)
     if (n_aside)
         add_folded(p, &aside, n_aside);
     if (!n && !n_aside)
-        add(p, "<p class=\"equal\">equal</p>");
+        tc_strbuf_addf(p->out, "<p class=\"equal\">%s</p>",
+                       tc_compare_nothing(p->r->comparison, kind));
     add(p, "</div></div>\n");
 }
 

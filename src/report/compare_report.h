@@ -60,6 +60,8 @@ void tc_compare_when(const struct tc_comparison *c, const struct tc_difference *
 /* Where the values part, "in step 3", and how near they are; false: they do not. */
 bool tc_compare_parted(const struct tc_comparison *c, struct tc_strbuf *out);
 const char *tc_compare_why_aside(enum tc_set_aside aside);
+/* What is said of a kind of which nothing differs: "equal", or that an excerpt has no values. */
+const char *tc_compare_nothing(const struct tc_comparison *c, enum tc_difference_kind kind);
 
 /* A file of the sources; NULL: that run has none. */
 struct tc_file_pair {

@@ -127,7 +127,7 @@ static void print_kind(const struct printer *p, enum tc_difference_kind kind)
     if (n_aside)
         tc_strbuf_addf(p->out, "%zu set aside\n", n_aside);
     else
-        tc_strbuf_adds(p->out, "equal\n");
+        tc_strbuf_addf(p->out, "%s\n", tc_compare_nothing(r->comparison, kind));
 }
 
 static void print_sections(const struct printer *p)

@@ -297,7 +297,7 @@ bool tc_compare_parted(const struct tc_comparison *c, struct tc_strbuf *out)
 {
     for (size_t i = 0; i < c->pairs.n; i++) {
         const struct tc_process_pair *pair = &c->pairs.items[i];
-        if (!pair->has_parted || pair->is_worker)
+        if (!pair->has_parted || pair->is_worker || c->reference.is_excerpt)
             continue;
         tc_strbuf_addf(out, "in step %" PRId64, pair->parted_step);
         if (c->pairs.n > 1)
@@ -307,6 +307,14 @@ bool tc_compare_parted(const struct tc_comparison *c, struct tc_strbuf *out)
         return true;
     }
     return false;
+}
+
+const char *tc_compare_nothing(const struct tc_comparison *c, enum tc_difference_kind kind)
+{
+    if (!c->reference.is_excerpt || kind < TC_DIFFERENCE_DRAWS || kind == TC_DIFFERENCE_CALLS ||
+        kind == TC_DIFFERENCE_ARGUMENTS)
+        return "equal";
+    return "not compared: an excerpt has no values";
 }
 
 const char *tc_compare_why_aside(enum tc_set_aside aside)
