@@ -37,6 +37,7 @@ enum tc_difference_what {
     TC_IS_MOVED,      /* it is made earlier or later in its window */
     TC_IS_KEPT,       /* a variable that changes in one of them alone */
     TC_IS_UNRESTORED, /* what the reference saved by this call the run never loads */
+    TC_IS_EDITED,     /* lines of the script are others; made by who looks for a cause */
 };
 
 /* Why a difference is counted and not among what differs. */

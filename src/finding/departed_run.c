@@ -122,74 +122,208 @@ static bool has_common_word(const struct tc_map *a, const struct tc_map *b)
     return false;
 }
 
+/* How many lines of the script have the word. */
+static size_t n_lines_with(const struct tc_script *script, uint64_t word)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < script->n_lines; i++) {
+        struct tc_map words = TC_MAP_INIT;
+        uint64_t one;
+        add_words(&words, &script->lines[i], OF_B);
+        n += tc_map_get(&words, word, &one);
+        tc_map_release(&words);
+    }
+    return n;
+}
+
+double tc_departure_in_line(const struct tc_departed_run *run, const struct tc_departure *departure,
+                            const char *at)
+{
+    struct tc_map words = TC_MAP_INIT;
+    size_t line = 0;
+    const struct tc_script *script = tc_scripts_at(&run->comparison.run.scripts, at, &line);
+    uint64_t word, one;
+    double sum = 0;
+
+    if (!script)
+        return 0;
+    add_words(&words, &script->lines[line], OF_B);
+    for (size_t pos = 0; tc_map_each(&words, &pos, &word, &one);)
+        if (tc_map_get(&departure->words, word, &one))
+            sum += 1.0 / (double)n_lines_with(script, word);
+    tc_map_release(&words);
+    return sum;
+}
+
 /* ---- departures ------------------------------------------------------------------------------ */
 
 /* While departures are made. */
 struct place {
     struct edit edit;
-    struct tc_map words;
     size_t departure;
 };
 
 struct making {
     struct tc_departed_run *run;
     TC_VEC(struct place) places;
-    size_t first_edited; /* departure, or SIZE_MAX */
 };
 
-static size_t new_departure(struct making *m)
+static struct tc_departure *departure_at(const struct making *m, size_t i)
 {
-    static const struct tc_departure blank;
+    return &m->run->departures.items[i];
+}
 
-    tc_vec_push(&m->run->departures, blank);
+static size_t new_departure(struct making *m, enum tc_departure_kind kind)
+{
+    const struct tc_departure departure = {.kind = kind};
+
+    tc_vec_push(&m->run->departures, departure);
     return m->run->departures.n - 1;
 }
 
-/* The departure of that edit: of its hunk, else of one with a word in common, else a new one. */
-static size_t departure_of_edit(struct making *m, const struct edit *edit)
+static const struct place *place_of(const struct making *m, const struct edit *edit)
 {
-    for (size_t i = 0; i < m->places.n; i++) {
-        const struct place *place = &m->places.items[i];
-        if (place->edit.b == edit->b && place->edit.hunk == edit->hunk)
-            return place->departure;
-    }
-    struct place place = {*edit, words_of(edit), SIZE_MAX};
-    for (size_t i = 0; i < m->places.n && place.departure == SIZE_MAX; i++)
-        if (has_common_word(&m->places.items[i].words, &place.words))
-            place.departure = m->places.items[i].departure;
-    if (place.departure == SIZE_MAX)
-        place.departure = new_departure(m);
-    if (m->first_edited == SIZE_MAX)
-        m->first_edited = place.departure;
-    tc_vec_push(&m->places, place);
-    return place.departure;
+    for (size_t i = 0; i < m->places.n; i++)
+        if (m->places.items[i].edit.b == edit->b && m->places.items[i].edit.hunk == edit->hunk)
+            return &m->places.items[i];
+    return NULL;
 }
 
-static void add(struct making *m, const struct tc_difference *d)
+static void add_to(struct tc_map *words, const struct tc_map *more)
+{
+    uint64_t word, one;
+
+    for (size_t pos = 0; tc_map_each(more, &pos, &word, &one);)
+        tc_map_put(words, word, 1);
+}
+
+/* The departure of that edit: of its hunk, else of one with a word in common, else a new one. */
+static size_t departure_of_edit(struct making *m, const struct edit *edit,
+                                enum tc_departure_kind kind)
+{
+    const struct place *known = place_of(m, edit);
+    size_t departure = SIZE_MAX;
+
+    if (known)
+        return known->departure;
+    struct tc_map words = words_of(edit);
+    for (size_t i = 0; i < m->run->departures.n && departure == SIZE_MAX; i++)
+        if (has_common_word(&departure_at(m, i)->words, &words))
+            departure = i;
+    if (departure == SIZE_MAX)
+        departure = new_departure(m, kind);
+    add_to(&departure_at(m, departure)->words, &words);
+    tc_map_release(&words);
+    tc_vec_push(&m->places, ((struct place){*edit, departure}));
+    return departure;
+}
+
+static void add(struct making *m, size_t departure, const struct tc_difference *d)
+{
+    tc_vec_push(&departure_at(m, departure)->differences, d);
+}
+
+static void add_edited(struct making *m, const struct tc_difference *d)
 {
     const struct edit edit = edit_of(&m->run->comparison, d);
-    size_t departure = edit.b ? departure_of_edit(m, &edit) : m->first_edited;
 
-    if (departure == SIZE_MAX)
-        departure = m->run->departures.n ? 0 : new_departure(m);
-    tc_vec_push(&m->run->departures.items[departure].differences, d);
+    if (edit.b)
+        add(m, departure_of_edit(m, &edit, TC_DEPARTURE_OF_EDIT), d);
+}
+
+static void add_loose(struct making *m, const struct tc_difference *d)
+{
+    size_t departure = m->run->departures.n;
+
+    if (edit_of(&m->run->comparison, d).b)
+        return;
+    if (departure && departure_at(m, 0)->kind == TC_DEPARTURE_OF_EDIT)
+        departure = 0;
+    else if (departure && departure_at(m, departure - 1)->kind == TC_DEPARTURE_LOOSE)
+        departure--;
+    else
+        departure = new_departure(m, TC_DEPARTURE_LOOSE);
+    add(m, departure, d);
+}
+
+/* ---- edits of which nothing tells ------------------------------------------------------------ */
+
+/* Does the line say anything to Python? */
+static bool is_code(const struct tc_script_line *line)
+{
+    size_t i = 0;
+
+    while (i < line->size && isspace((unsigned char)line->text[i]))
+        i++;
+    return i < line->size && line->text[i] != '#';
+}
+
+/* The first line of code that the other script does not have, from line `from` on, before one that
+ * it has; n_lines: there is none. */
+static size_t first_code(const struct tc_script *script, size_t from)
+{
+    for (; from < script->n_lines && script->match[from] == TC_UNMATCHED; from++)
+        if (is_code(&script->lines[from]))
+            return from;
+    return script->n_lines;
+}
+
+static void add_silent_hunk(struct making *m, const struct tc_script *a, size_t from_a,
+                            const struct tc_script *b, size_t from_b)
+{
+    const size_t line_a = first_code(a, from_a), line_b = first_code(b, from_b);
+    const struct edit edit = {a, b, from_a};
+
+    if ((line_a == a->n_lines && line_b == b->n_lines) || place_of(m, &edit))
+        return;
+    const size_t departure = departure_of_edit(m, &edit, TC_DEPARTURE_SILENT);
+    if (departure_at(m, departure)->kind != TC_DEPARTURE_SILENT)
+        return;
+    const struct tc_difference d = {
+        .kind = TC_DIFFERENCE_CALLS,
+        .what = TC_IS_EDITED,
+        .site_a = TC_NO_SITE,
+        .site_b = TC_NO_SITE,
+        .path = TC_SYM_EMPTY,
+        .edited = {.script_a = line_a < a->n_lines ? a : NULL,
+                   .script_b = line_b < b->n_lines ? b : NULL,
+                   .line_a = line_a,
+                   .line_b = line_b},
+        .step = -1,
+        .n = 1,
+        .n_windows = 1,
+    };
+    add(m, departure, tc_arena_copy(&m->run->comparison.differences.arena, &d, sizeof(d)));
+}
+
+/* Hunks begin at the begin of both files, and behind each line that both have. */
+static void add_silent(struct making *m, const struct tc_script *b)
+{
+    const struct tc_script *a = b->other;
+
+    if (!a || !a->match || !b->match)
+        return;
+    add_silent_hunk(m, a, 0, b, 0);
+    for (size_t i = 0; i < a->n_lines; i++)
+        if (a->match[i] != TC_UNMATCHED)
+            add_silent_hunk(m, a, i + 1, b, a->match[i] + 1);
 }
 
 static void find_departures(struct tc_departed_run *run)
 {
-    struct making m = {.run = run, .first_edited = SIZE_MAX};
+    struct making m = {.run = run};
     const struct tc_difference **order = tc_comparison_order(&run->comparison);
     const size_t n = run->comparison.differences.items.n;
 
-    /* Those of edits first, so that the others find them. */
     for (size_t i = 0; i < n; i++)
-        if (is_candidate(order[i]) && edit_of(&run->comparison, order[i]).b)
-            add(&m, order[i]);
+        if (is_candidate(order[i]))
+            add_edited(&m, order[i]);
+    for (size_t i = 0; i < run->comparison.run.scripts.items.n; i++)
+        add_silent(&m, run->comparison.run.scripts.items.items[i]);
     for (size_t i = 0; i < n; i++)
-        if (is_candidate(order[i]) && !edit_of(&run->comparison, order[i]).b)
-            add(&m, order[i]);
-    for (size_t i = 0; i < m.places.n; i++)
-        tc_map_release(&m.places.items[i].words);
+        if (is_candidate(order[i]))
+            add_loose(&m, order[i]);
     tc_vec_release(&m.places);
     tc_free(order);
 }
@@ -200,8 +334,10 @@ static void forget(struct tc_departed_run *run)
 {
     if (!run->is_made)
         return;
-    for (size_t i = 0; i < run->departures.n; i++)
+    for (size_t i = 0; i < run->departures.n; i++) {
         tc_vec_release(&run->departures.items[i].differences);
+        tc_map_release(&run->departures.items[i].words);
+    }
     tc_vec_release(&run->departures);
     tc_comparison_release(&run->comparison);
     run->departures.items = NULL;

@@ -3,17 +3,26 @@
  * departed_run.h - where the runs of a check depart from the healthy ones
  *
  * A departure is what differs at one edited place of the script: differences of one hunk of its
- * sources, or of hunks whose edits have a word in common, are one. What differs where nothing was
- * edited belongs to the first departure that was; where nothing was edited at all, it is one
- * departure from the first difference on.
+ * sources, or of hunks whose edits have a word in common, are one. An edit of which nothing that is
+ * recorded tells, as of numbers of Python, is a departure, too, with one difference that says so.
+ * What differs where nothing was edited belongs to the first departure that was; where no such
+ * difference is, it is one departure, from the first on.
  */
 #ifndef TC_FINDING_DEPARTED_RUN_H
 #define TC_FINDING_DEPARTED_RUN_H
 
 #include "compare/two_runs.h"
 
+enum tc_departure_kind {
+    TC_DEPARTURE_OF_EDIT, /* something differs at an edited place */
+    TC_DEPARTURE_SILENT,  /* it was edited, and nothing differs there */
+    TC_DEPARTURE_LOOSE,   /* nothing was edited there */
+};
+
 struct tc_departure {
+    enum tc_departure_kind kind;
     TC_VEC(const struct tc_difference *) differences; /* in order; the first leads */
+    struct tc_map words;                              /* that its edits added or took away */
 };
 
 /* One run beside the healthy ones. */
@@ -21,7 +30,7 @@ struct tc_departed_run {
     const char *trace;
     struct tc_compare_config config; /* what the comparison borrows */
     struct tc_comparison comparison;
-    TC_VEC(struct tc_departure) departures; /* by their first differences */
+    TC_VEC(struct tc_departure) departures; /* by kind, then by their first differences */
     bool is_made, is_comparable;
     uint64_t n_steps; /* that were asked for */
     bool is_whole;    /* and that were there */
@@ -37,5 +46,10 @@ void tc_departures_free(struct tc_departures *departures);
  * cannot be compared. */
 const struct tc_departed_run *tc_departures_of(struct tc_departures *departures, const char *trace,
                                                uint64_t n_steps, struct tc_notes *notes);
+
+/* How much of the edits of a departure stands in that line of the run, "train.py:16": each word
+ * counts the less, the more lines have it. 0: nothing. */
+double tc_departure_in_line(const struct tc_departed_run *run, const struct tc_departure *departure,
+                            const char *at);
 
 #endif /* TC_FINDING_DEPARTED_RUN_H */

@@ -5,7 +5,8 @@
  * A group lies behind a departure that came before it, or in the same step. Where there are
  * several: behind the first that it speaks of, by the line, the call or the variable; a group that
  * speaks of none, behind the first that another group speaks of, as one bug has one cause more
- * often than two.
+ * often than two. Of edits of which nothing that is recorded tells, the group lies behind the one
+ * whose words stand most in the lines that it names.
  */
 #include "finding/finding.h"
 
@@ -129,7 +130,7 @@ static void find_direct(struct assigning *a)
         const struct tc_departed_run *run = a->runs[i];
         for (size_t k = 0; run && k < run->departures.n && !a->departures[i]; k++) {
             const struct tc_departure *departure = &run->departures.items[k];
-            if (is_before(departure, group->items[0]) &&
+            if (departure->kind != TC_DEPARTURE_LOOSE && is_before(departure, group->items[0]) &&
                 group_speaks_of(&run->comparison, departure, group, a->symbols))
                 a->departures[i] = departure;
         }
@@ -144,21 +145,72 @@ static bool is_taken(const struct assigning *a, const struct tc_departure *depar
     return false;
 }
 
+/* The first that another group has, else the first, of those that may come before it. */
+static const struct tc_departure *first_of_kind(const struct assigning *a, size_t i,
+                                                enum tc_departure_kind kind)
+{
+    const struct tc_departed_run *run = a->runs[i];
+    const struct tc_departure *first = NULL;
+
+    for (size_t k = 0; k < run->departures.n; k++) {
+        const struct tc_departure *departure = &run->departures.items[k];
+        if (departure->kind != kind || !is_before(departure, a->groups->items[i].items[0]))
+            continue;
+        if (is_taken(a, departure))
+            return departure;
+        first = first ? first : departure;
+    }
+    return first;
+}
+
+static double words_in_lines(const struct tc_departed_run *run,
+                             const struct tc_departure *departure, const struct tc_group *group)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < group->n; i++) {
+        const struct tc_violation *v = group->items[i];
+        sum += tc_departure_in_line(run, departure, v->at);
+        for (size_t k = 0; k < v->n_inside; k++)
+            sum += tc_departure_in_line(run, departure, v->inside_at[k]);
+    }
+    return sum;
+}
+
+/* Of the edits that nothing tells of; the only one there is needs no word. */
+static const struct tc_departure *likely_edit(const struct assigning *a, size_t i)
+{
+    const struct tc_departed_run *run = a->runs[i];
+    const struct tc_departure *best = NULL, *only = NULL;
+    double most = 0;
+    size_t n = 0;
+
+    for (size_t k = 0; k < run->departures.n; k++) {
+        const struct tc_departure *departure = &run->departures.items[k];
+        if (departure->kind != TC_DEPARTURE_SILENT)
+            continue;
+        const double words = words_in_lines(run, departure, &a->groups->items[i]);
+        n++;
+        only = departure;
+        if (words > most) {
+            most = words;
+            best = departure;
+        }
+    }
+    return n == 1 ? only : best;
+}
+
 static void find_rest(struct assigning *a)
 {
     for (size_t i = 0; i < a->groups->n; i++) {
-        const struct tc_departed_run *run = a->runs[i];
-        const struct tc_departure *first = NULL;
-        for (size_t k = 0; run && k < run->departures.n && !a->departures[i]; k++) {
-            const struct tc_departure *departure = &run->departures.items[k];
-            if (!is_before(departure, a->groups->items[i].items[0]))
-                continue;
-            first = first ? first : departure;
-            if (is_taken(a, departure))
-                a->departures[i] = departure;
-        }
+        if (!a->runs[i])
+            continue;
         if (!a->departures[i])
-            a->departures[i] = first;
+            a->departures[i] = first_of_kind(a, i, TC_DEPARTURE_OF_EDIT);
+        if (!a->departures[i])
+            a->departures[i] = likely_edit(a, i);
+        if (!a->departures[i])
+            a->departures[i] = first_of_kind(a, i, TC_DEPARTURE_LOOSE);
     }
 }
 

@@ -17,7 +17,7 @@
 static const char *const whats[] = {
     [TC_IS_OTHER] = "other",           [TC_IS_MISSING] = "missing", [TC_IS_NEW] = "new",
     [TC_IS_REPLACED] = "replaced",     [TC_IS_MOVED] = "moved",     [TC_IS_KEPT] = "kept",
-    [TC_IS_UNRESTORED] = "unrestored",
+    [TC_IS_UNRESTORED] = "unrestored", [TC_IS_EDITED] = "edited",
 };
 
 static const char *const asides[] = {

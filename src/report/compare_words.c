@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/fs.h"
-#include "compare/diff.h"
 #include "replay/symbols.h"
 
 /* ---- which are shown ----------------------------------------------------------------------- */
@@ -127,6 +126,91 @@ static void add_path(const char *path, bool *has_content, struct tc_strbuf *out)
     }
 }
 
+/* A JSON value as Python writes it. */
+static void add_python(const char *json, struct tc_strbuf *out)
+{
+    static const char *const words[][2] = {
+        {"true",  "True" },
+        {"false", "False"},
+        {"null",  "None" }
+    };
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (!strcmp(json, words[i][0])) {
+            tc_strbuf_adds(out, words[i][1]);
+            return;
+        }
+    tc_strbuf_adds(out, json);
+}
+
+/* "float32" without its quotes. */
+static void add_name(const char *json, struct tc_strbuf *out)
+{
+    const size_t size = strlen(json);
+
+    if (size > 2 && json[0] == '"' && json[size - 1] == '"')
+        tc_strbuf_add(out, json + 1, size - 2);
+    else
+        tc_strbuf_adds(out, json);
+}
+
+/* What members of tensors and modules say, in the words of PyTorch: of a value before and after, or
+ * of what is true now and was false, and the other way round. */
+static const struct wording {
+    const char *member;
+    const char *is, *was;               /* stand before the two values, or NULL */
+    const char *when_true, *when_false; /* the whole of it, or NULL */
+} wordings[] = {
+    {"training",      NULL,              NULL,        " is in training mode, was in evaluation mode",
+     " is in evaluation mode, was in training mode"                                                       },
+    {"requires_grad", NULL,              NULL,        " requires a gradient, did not",
+     " requires no gradient any more"                                                                     },
+    {"dtype",         " is ",            ", was ",    NULL,                                           NULL},
+    {"shape",         " has the shape ", ", had ",    NULL,                                           NULL},
+    {"device",        " is on ",         ", was on ", NULL,                                           NULL},
+    {"tensor",        " is a ",          ", was a ",  NULL,                                           NULL},
+    {"object",        " is a ",          ", was a ",  NULL,                                           NULL},
+};
+
+static const struct wording *wording_of(const char *path, const struct tc_difference *d)
+{
+    const char *dot = strrchr(path, '.');
+
+    for (size_t i = 0; dot && i < sizeof(wordings) / sizeof(*wordings); i++) {
+        const struct wording *w = &wordings[i];
+        if (strcmp(dot + 1, w->member) != 0 || !d->is || !d->was)
+            continue;
+        return w->is || !strcmp(d->is, "true") || !strcmp(d->is, "false") ? w : NULL;
+    }
+    return NULL;
+}
+
+/* "args.input.dtype" -> "input": whose member it is. */
+static void add_owner(const char *path, struct tc_strbuf *out)
+{
+    struct tc_strbuf owner = TC_STRBUF_INIT;
+    bool has_content;
+
+    tc_strbuf_add(&owner, path, (size_t)(strrchr(path, '.') - path));
+    if (owner.size > 6 && !strcmp(owner.text + owner.size - 6, ".attrs"))
+        owner.text[owner.size -= 6] = '\0';
+    add_path(owner.text, &has_content, out);
+    tc_strbuf_release(&owner);
+}
+
+static void add_wording(const struct wording *w, const struct tc_difference *d,
+                        struct tc_strbuf *out)
+{
+    if (!w->is) {
+        tc_strbuf_adds(out, !strcmp(d->is, "true") ? w->when_true : w->when_false);
+        return;
+    }
+    tc_strbuf_adds(out, w->is);
+    add_name(d->is, out);
+    tc_strbuf_adds(out, w->was);
+    add_name(d->was, out);
+}
+
 static bool is_length(const char *path)
 {
     const char *dot = strrchr(path, '.');
@@ -137,16 +221,20 @@ static bool is_length(const char *path)
 static void add_values(const char *path, bool has_content, const struct tc_difference *d,
                        struct tc_strbuf *out)
 {
-    if (is_length(path))
+    if (is_length(path)) {
         tc_strbuf_adds(out, " has another length");
-    else if (has_content)
+    } else if (has_content) {
         tc_strbuf_adds(out, " has another content");
-    else if (!d->is)
-        tc_strbuf_addf(out, " is no longer given, was %s", d->was);
-    else if (!d->was)
-        tc_strbuf_addf(out, " is %s, was not given", d->is);
-    else
-        tc_strbuf_addf(out, " is %s, was %s", d->is, d->was);
+    } else if (!d->is) {
+        tc_strbuf_adds(out, " is no longer passed, was ");
+        add_python(d->was, out);
+    } else {
+        tc_strbuf_adds(out, " is ");
+        add_python(d->is, out);
+        tc_strbuf_adds(out, d->was ? ", was " : ", was not passed");
+        if (d->was)
+            add_python(d->was, out);
+    }
 }
 
 /* ---- sentences ----------------------------------------------------------------------------- */
@@ -173,15 +261,25 @@ static void say_value(const struct tc_comparison *c, const struct tc_difference 
                       struct tc_strbuf *out)
 {
     const char *path = text_of(c, d->path);
+    const struct wording *wording = wording_of(path, d);
+    const bool is_of_call = d->site_a != TC_NO_SITE && d->kind != TC_DIFFERENCE_VARIABLES &&
+                            d->kind != TC_DIFFERENCE_WEIGHTS;
+    const bool is_receiver = is_of_call && wording && !strncmp(path, "self.", 5) &&
+                             !strchr(path + 5 + 6 * !strncmp(path + 5, "attrs.", 6), '.');
     bool has_content;
 
-    if (d->site_a != TC_NO_SITE && d->kind != TC_DIFFERENCE_VARIABLES &&
-        d->kind != TC_DIFFERENCE_WEIGHTS) {
+    if (is_of_call) {
         add_call(c, d->site_a, out);
-        tc_strbuf_adds(out, ": ");
+        tc_strbuf_adds(out, is_receiver ? "" : ": ");
     }
-    add_path(path, &has_content, out);
-    add_values(path, has_content, d, out);
+    if (wording) {
+        if (!is_receiver)
+            add_owner(path, out);
+        add_wording(wording, d, out);
+    } else {
+        add_path(path, &has_content, out);
+        add_values(path, has_content, d, out);
+    }
     if (d->has_equal_operands)
         tc_strbuf_adds(out, ", though its operands are equal");
 }
@@ -209,6 +307,8 @@ void tc_compare_sentence(const struct tc_comparison *c, const struct tc_differen
 {
     if (d->said)
         tc_strbuf_adds(out, d->said);
+    else if (d->what == TC_IS_EDITED)
+        tc_strbuf_adds(out, "the script was edited here");
     else if (d->kind == TC_DIFFERENCE_CALLS)
         say_call(c, d, out);
     else if (d->what == TC_IS_OTHER)

@@ -60,7 +60,9 @@ void tc_finding_when(const struct tc_finding *f, struct tc_strbuf *out)
 {
     const struct tc_violation *v = head_of(f);
 
-    if (f->departure && f->departure->stage == TC_SYM_INIT)
+    if (f->departure && f->departure->what == TC_IS_EDITED)
+        tc_strbuf_adds(out, "since the healthy runs");
+    else if (f->departure && f->departure->stage == TC_SYM_INIT)
         tc_strbuf_adds(out, "before the first step");
     else if (f->departure)
         tc_strbuf_addf(out, f->departure->n_windows > 1 ? "from step %lld on" : "in step %lld",
@@ -74,7 +76,8 @@ void tc_finding_when(const struct tc_finding *f, struct tc_strbuf *out)
 
 int64_t tc_finding_step(const struct tc_finding *f)
 {
-    return f->departure ? f->departure->step : head_of(f)->step;
+    return f->departure && f->departure->what != TC_IS_EDITED ? f->departure->step
+                                                              : head_of(f)->step;
 }
 
 int64_t tc_finding_rank(const struct tc_finding *f)
@@ -95,7 +98,7 @@ static const char *word_of(enum tc_difference_what what)
     static const char *const words[] = {
         [TC_IS_OTHER] = "other",           [TC_IS_MISSING] = "missing", [TC_IS_NEW] = "new",
         [TC_IS_REPLACED] = "replaced",     [TC_IS_MOVED] = "moved",     [TC_IS_KEPT] = "kept",
-        [TC_IS_UNRESTORED] = "unrestored",
+        [TC_IS_UNRESTORED] = "unrestored", [TC_IS_EDITED] = "edited",
     };
 
     return words[what];
@@ -121,17 +124,29 @@ static struct tc_json *lines_of(const struct tc_finding *f)
     return array;
 }
 
+static void set_healthy(struct tc_json *object, const struct tc_finding *f)
+{
+    const struct tc_edited_lines *e = &f->departure->edited;
+    struct tc_strbuf at = TC_STRBUF_INIT;
+
+    if (f->departure->what == TC_IS_EDITED && e->script_a)
+        tc_strbuf_addf(&at, "%s:%zu", e->script_a->at, e->line_a + 1);
+    else
+        tc_strbuf_adds(&at, tc_compare_at_reference(f->comparison, f->departure));
+    set_text(object, "healthy_at", &at);
+    tc_strbuf_release(&at);
+}
+
 static void set_departure(struct tc_json *object, const struct tc_finding *f)
 {
     const struct tc_difference *d = f->departure;
     struct tc_strbuf origin = TC_STRBUF_INIT;
-    const char *healthy = tc_compare_at_reference(f->comparison, d);
 
     tc_json_set_string(object, "what", word_of(d->what));
-    tc_json_set_string(object, "of", tc_difference_word(d->kind));
-    if (*healthy)
-        tc_json_set_string(object, "healthy_at", healthy);
-    if (add_origin(f, &origin)) {
+    tc_json_set_string(object, "of",
+                       d->what == TC_IS_EDITED ? "sources" : tc_difference_word(d->kind));
+    set_healthy(object, f);
+    if (d->what != TC_IS_EDITED && add_origin(f, &origin)) {
         tc_json_set_string(object, "origin_at", origin.text);
         tc_json_set_string(object, "used_at", tc_compare_at(f->comparison, d));
     }

@@ -58,10 +58,10 @@ void tc_fold(struct tc_strbuf *out, const char *label, const char *text)
     fold(out, indent, indent, text);
 }
 
-void tc_fold_from(struct tc_strbuf *out, size_t indent, const char *text)
+void tc_fold_behind(struct tc_strbuf *out, const char *label, const char *text)
 {
-    tc_strbuf_addf(out, "%*s", (int)indent, "");
-    fold(out, indent, indent + 2, text);
+    tc_fold_add(out, label, strlen(label));
+    fold(out, tc_fold_columns(label, strlen(label)), TC_FOLD_INDENT, text);
 }
 
 void tc_fold_fitting(struct tc_strbuf *out, const char *text, size_t used)

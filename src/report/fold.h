@@ -18,7 +18,7 @@ void tc_fold_add(struct tc_strbuf *out, const char *text, size_t size);
 void tc_fold_fitting(struct tc_strbuf *out, const char *text, size_t used);
 /* Words of text, folded between the indent and the width; label stands before the first line. */
 void tc_fold(struct tc_strbuf *out, const char *label, const char *text);
-/* The same from column `indent` on, and two columns more from the second line on. */
-void tc_fold_from(struct tc_strbuf *out, size_t indent, const char *text);
+/* The same with the label at the begin of the first line, and two blanks before the others. */
+void tc_fold_behind(struct tc_strbuf *out, const char *label, const char *text);
 
 #endif /* TC_REPORT_FOLD_H */

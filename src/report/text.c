@@ -101,8 +101,8 @@ static void add_before(const struct tc_violation *v, struct tc_strbuf *text)
     }
 }
 
-/* Where it stands among the calls. */
-static void print_calls(const struct printer *p, const struct tc_violation *v)
+/* The calls around it. */
+static void print_inside(const struct printer *p, const struct tc_violation *v)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
@@ -114,7 +114,13 @@ static void print_calls(const struct printer *p, const struct tc_violation *v)
     }
     if (text.size)
         tc_fold(p->out, "inside:   ", text.text);
-    tc_strbuf_reset(&text);
+    tc_strbuf_release(&text);
+}
+
+static void print_before(const struct printer *p, const struct tc_violation *v)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
     add_before(v, &text);
     if (text.size)
         tc_fold(p->out, "after:    ", text.text);
@@ -166,21 +172,30 @@ static void print_repeats(const struct printer *p, const struct tc_violation *v)
     tc_strbuf_release(&text);
 }
 
+/* in_full: with the calls before it, and how it was learned. */
+static void print_violation(const struct printer *p, const struct tc_violation *v, bool in_full)
+{
+    print_head(p, v);
+    tc_fold(p->out, "expected: ", v->invariant->text);
+    tc_fold(p->out, "seen:     ", v->seen);
+    tc_fold(p->out, "look at:  ", v->hint);
+    paint(p, FAINT);
+    print_inside(p, v);
+    if (in_full)
+        print_before(p, v);
+    print_variables(p, v);
+    if (in_full)
+        print_learned(p, v);
+    print_repeats(p, v);
+    paint(p, RESET);
+}
+
 void tc_report_text_violation(const struct tc_violation *v, bool color, bool names_run,
                               struct tc_strbuf *out)
 {
     const struct printer p = {out, color, names_run};
 
-    print_head(&p, v);
-    tc_fold(out, "expected: ", v->invariant->text);
-    tc_fold(out, "seen:     ", v->seen);
-    tc_fold(out, "look at:  ", v->hint);
-    paint(&p, FAINT);
-    print_calls(&p, v);
-    print_variables(&p, v);
-    print_learned(&p, v);
-    print_repeats(&p, v);
-    paint(&p, RESET);
+    print_violation(&p, v, true);
 }
 
 /* ---- what follows -----------------------------------------------------------------------------
@@ -213,25 +228,23 @@ static void print_rest(const struct printer *p, const struct tc_finding *f)
 
 static void print_departure(const struct printer *p, const struct tc_finding *f)
 {
-    struct tc_strbuf text = TC_STRBUF_INIT, at = TC_STRBUF_INIT;
+    struct tc_strbuf text = TC_STRBUF_INIT, at = TC_STRBUF_INIT, label = TC_STRBUF_INIT;
 
     tc_finding_at(f, &at);
     if (at.size)
-        tc_strbuf_addf(&text, "%s  ", tc_fs_base(at.text));
+        tc_strbuf_addf(&label, "%s  ", tc_fs_base(at.text));
     tc_finding_sentence(f, &text);
-    tc_strbuf_adds(&text, ", ");
-    const size_t size = text.size;
+    tc_strbuf_adds(&text, f->departure->what == TC_IS_EDITED ? " " : ", ");
     tc_finding_when(f, &text);
-    if (text.size == size)
-        text.text[text.size -= 2] = '\0';
     if (p->names_run)
         tc_strbuf_addf(&text, ", of %s", f->items[0]->trace);
     paint(p, BOLD);
-    tc_fold_from(p->out, 0, text.text);
+    tc_fold_behind(p->out, label.text ? label.text : "", text.text);
     paint(p, RESET);
     tc_compare_print_quote(f->comparison, f->departure, p->color, p->out);
     tc_strbuf_release(&text);
     tc_strbuf_release(&at);
+    tc_strbuf_release(&label);
 }
 
 /* One line: what is another, and how much follows from it. */
@@ -262,7 +275,7 @@ void tc_report_text_finding(const struct tc_finding *f, bool color, bool names_r
     if (f->departure)
         print_departure(&p, f);
     else
-        tc_report_text_violation(f->items[0], color, names_run, out);
+        print_violation(&p, f->items[0], false);
     print_rest(&p, f);
 }
 
