@@ -70,3 +70,14 @@ const char *tc_difference_title(enum tc_difference_kind kind)
 {
     return kinds[kind].title;
 }
+
+const char *tc_difference_what_word(enum tc_difference_what what)
+{
+    static const char *const words[] = {
+#define X(name, word) word,
+        TC_DIFFERENCE_WHAT_MAP(X)
+#undef X
+    };
+
+    return words[what];
+}

@@ -29,15 +29,21 @@ enum tc_difference_kind {
     TC_N_DIFFERENCE_KINDS
 };
 
+/* name, word: what it is. */
+#define TC_DIFFERENCE_WHAT_MAP(X)                                                               \
+    X(OTHER, "other")           /* another value at `path` */                                   \
+    X(MISSING, "missing")       /* the reference makes the call, the run does not */            \
+    X(NEW, "new")               /* the other way round */                                       \
+    X(REPLACED, "replaced")     /* another call stands there */                                 \
+    X(MOVED, "moved")           /* it is made earlier or later in its window */                 \
+    X(KEPT, "kept")             /* a variable that changes in one of them alone */              \
+    X(UNRESTORED, "unrestored") /* what the reference saved by this call the run never loads */ \
+    X(EDITED, "edited") /* lines of the script; made by who looks for a cause (src/finding) */
+
 enum tc_difference_what {
-    TC_IS_OTHER,      /* another value at `path` */
-    TC_IS_MISSING,    /* the reference makes the call, the run does not */
-    TC_IS_NEW,        /* the other way round */
-    TC_IS_REPLACED,   /* another call stands there */
-    TC_IS_MOVED,      /* it is made earlier or later in its window */
-    TC_IS_KEPT,       /* a variable that changes in one of them alone */
-    TC_IS_UNRESTORED, /* what the reference saved by this call the run never loads */
-    TC_IS_EDITED,     /* lines of the script are others; made by who looks for a cause */
+#define X(name, word) TC_IS_##name,
+    TC_DIFFERENCE_WHAT_MAP(X)
+#undef X
 };
 
 /* Why a difference is counted and not among what differs. */
@@ -107,5 +113,6 @@ void tc_differences_release(struct tc_differences *differences);
 
 const char *tc_difference_word(enum tc_difference_kind kind);
 const char *tc_difference_title(enum tc_difference_kind kind);
+const char *tc_difference_what_word(enum tc_difference_what what);
 
 #endif /* TC_COMPARE_DIFFERENCES_H */

@@ -14,12 +14,6 @@
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
-static const char *const whats[] = {
-    [TC_IS_OTHER] = "other",           [TC_IS_MISSING] = "missing", [TC_IS_NEW] = "new",
-    [TC_IS_REPLACED] = "replaced",     [TC_IS_MOVED] = "moved",     [TC_IS_KEPT] = "kept",
-    [TC_IS_UNRESTORED] = "unrestored", [TC_IS_EDITED] = "edited",
-};
-
 static const char *const asides[] = {
     [TC_ASIDE_NO] = NULL,
     [TC_ASIDE_HEALTHY] = "healthy",
@@ -64,7 +58,7 @@ static struct tc_json *difference_to_json(const struct tc_compare_report *r, siz
 
     tc_compare_sentence(c, d, &text);
     tc_json_set_string(object, "kind", tc_difference_word(d->kind));
-    tc_json_set_string(object, "what", whats[d->what]);
+    tc_json_set_string(object, "what", tc_difference_what_word(d->what));
     tc_json_set_string(object, "text", text.text);
     set_text(object, "at", tc_compare_at_run(c, d));
     set_text(object, "at_reference", tc_compare_at_reference(c, d));

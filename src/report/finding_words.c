@@ -93,17 +93,6 @@ static void set_text(struct tc_json *object, const char *key, const struct tc_st
         tc_json_set_string(object, key, text->text);
 }
 
-static const char *word_of(enum tc_difference_what what)
-{
-    static const char *const words[] = {
-        [TC_IS_OTHER] = "other",           [TC_IS_MISSING] = "missing", [TC_IS_NEW] = "new",
-        [TC_IS_REPLACED] = "replaced",     [TC_IS_MOVED] = "moved",     [TC_IS_KEPT] = "kept",
-        [TC_IS_UNRESTORED] = "unrestored", [TC_IS_EDITED] = "edited",
-    };
-
-    return words[what];
-}
-
 static struct tc_json *lines_of(const struct tc_finding *f)
 {
     struct tc_quoted_line lines[MAX_QUOTE];
@@ -142,7 +131,7 @@ static void set_departure(struct tc_json *object, const struct tc_finding *f)
     const struct tc_difference *d = f->departure;
     struct tc_strbuf origin = TC_STRBUF_INIT;
 
-    tc_json_set_string(object, "what", word_of(d->what));
+    tc_json_set_string(object, "what", tc_difference_what_word(d->what));
     tc_json_set_string(object, "of",
                        d->what == TC_IS_EDITED ? "sources" : tc_difference_word(d->kind));
     set_healthy(object, f);
