@@ -17,38 +17,31 @@
  * depends on when it was looked at, and an optimizer is idle until it has stepped. */
 static const struct meaning {
     const char *key;
+    uint32_t size;
     enum {
         IS_CHANCE, /* another in each run, or a name of the script's */
         IS_CONTENT,
         IS_MAGNITUDE /* tells how far apart contents are (closeness.h), and makes no leaf */
     } is;
 } meanings[] = {
-    {"id",       IS_CHANCE   },
-    {"name",     IS_CHANCE   },
-    {"pid",      IS_CHANCE   },
-    {"port",     IS_CHANCE   },
-    {"host",     IS_CHANCE   },
-    {"addr",     IS_CHANCE   },
-    {"store",    IS_CHANCE   },
-    {"grad",     IS_CHANCE   },
-    {"idle",     IS_CHANCE   },
-    {"digest",   IS_CONTENT  },
-    {"rows",     IS_CONTENT  },
-    {"scale",    IS_CONTENT  },
-    {"summary",  IS_CONTENT  },
-    {"value",    IS_CONTENT  },
-    {"constant", IS_CONTENT  },
-    {"elements", IS_CONTENT  },
-    {"range",    IS_CONTENT  },
-    {"stats",    IS_CONTENT  },
-    {"data",     IS_CONTENT  },
-    {"sketch",   IS_MAGNITUDE},
+#define ROW(key, is)             \
+    {                            \
+        key, sizeof(key) - 1, is \
+    }
+    ROW("id", IS_CHANCE),        ROW("name", IS_CHANCE),      ROW("pid", IS_CHANCE),
+    ROW("port", IS_CHANCE),      ROW("host", IS_CHANCE),      ROW("addr", IS_CHANCE),
+    ROW("store", IS_CHANCE),     ROW("grad", IS_CHANCE),      ROW("idle", IS_CHANCE),
+    ROW("digest", IS_CONTENT),   ROW("rows", IS_CONTENT),     ROW("scale", IS_CONTENT),
+    ROW("summary", IS_CONTENT),  ROW("value", IS_CONTENT),    ROW("constant", IS_CONTENT),
+    ROW("elements", IS_CONTENT), ROW("range", IS_CONTENT),    ROW("stats", IS_CONTENT),
+    ROW("data", IS_CONTENT),     ROW("sketch", IS_MAGNITUDE),
+#undef ROW
 };
 
 static const struct meaning *meaning_of(struct tc_str key)
 {
     for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++)
-        if (tc_str_is(key, meanings[i].key))
+        if (key.size == meanings[i].size && !memcmp(key.text, meanings[i].key, key.size))
             return &meanings[i];
     return NULL;
 }

@@ -46,7 +46,8 @@ struct tc_course_window {
     int64_t step;
     tc_sym stage;
     bool has_step;
-    uint64_t shape; /* equal where the same is called in the same order, whatever its lines */
+    uint64_t copy_of; /* of an excerpt: its place there, from 1; windows of one are equal */
+    uint64_t shape;   /* equal where the same is called in the same order, whatever its lines */
     TC_VEC(struct tc_course_call) calls;
     TC_VEC(struct tc_course_variable) variables;
     struct tc_window_memory *memory; /* of the records */

@@ -264,6 +264,7 @@ struct tc_course_window *tc_excerpt_reader_next(struct tc_excerpt_reader *reader
     window->step = kept->step;
     window->stage = kept->stage;
     window->has_step = kept->has_step;
+    window->copy_of = row.kept + 1;
     for (size_t i = 0; i < kept->calls.n; i++)
         tc_vec_push(&window->calls, kept->calls.items[i]);
     for (size_t i = 0; i < kept->variables.n; i++)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "compare/diff.h"
 #include "compare/other_world.h"
 #include "compare/resume.h"
@@ -26,6 +27,7 @@ struct turns {
     struct tc_course *a, *b;
     size_t *match;                    /* window of b -> window of a */
     struct tc_map wanted;             /* window of a -> 1 + that of b */
+    struct tc_map compared;           /* pairs of windows that excerpts repeat: a set */
     struct tc_course_window *waiting; /* of a */
     size_t n_a, n_b;                  /* windows of the two */
     size_t n_waiting, n_read;         /* windows of a that were read */
@@ -91,6 +93,17 @@ static enum tc_status window_of_a(struct turns *t, size_t number, struct tc_cour
     return status == TC_END ? TC_OK : status;
 }
 
+/* Two windows that excerpts repeat differ once. */
+static bool is_new_pair(struct turns *t, const struct tc_course_window *a,
+                        const struct tc_course_window *b)
+{
+    bool is_new = true;
+
+    if (a->copy_of && b->copy_of)
+        tc_map_at(&t->compared, tc_hash_mix(a->copy_of, b->copy_of, 1), &is_new);
+    return is_new;
+}
+
 static enum tc_status next_pair(struct turns *t, size_t i, struct tc_error *err)
 {
     struct tc_course_window *a = NULL, *b;
@@ -102,7 +115,7 @@ static enum tc_status next_pair(struct turns *t, size_t i, struct tc_error *err)
         status = window_of_a(t, t->match[i], &a, err);
     t->state.is_last_a = t->match[i] + 1 == t->n_a;
     t->state.is_last_b = i + 1 == t->n_b;
-    if (a)
+    if (a && is_new_pair(t, a, b))
         tc_window_pair_compare(&t->state, a, b);
     tc_course_window_free(a);
     tc_course_window_free(b);
@@ -147,6 +160,7 @@ static void release_turns(struct turns *t)
         tc_course_window_free(window);
     }
     tc_map_release(&t->wanted);
+    tc_map_release(&t->compared);
     tc_free(t->match);
     tc_course_close(t->a);
     tc_course_close(t->b);

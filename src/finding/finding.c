@@ -214,11 +214,28 @@ static void find_rest(struct assigning *a)
     }
 }
 
+/* The run of a group before this one, where both are of one trace. */
+static const struct tc_departed_run *known_run(const struct assigning *a, size_t i, bool *is_known)
+{
+    const char *trace = a->groups->items[i].items[0]->trace;
+
+    for (size_t k = 0; k < i; k++)
+        if (!strcmp(a->groups->items[k].items[0]->trace, trace)) {
+            *is_known = true;
+            return a->runs[k];
+        }
+    *is_known = false;
+    return NULL;
+}
+
 static void assign(struct assigning *a, struct tc_departures *departures, struct tc_notes *notes)
 {
     for (size_t i = 0; i < a->groups->n; i++) {
         const char *trace = a->groups->items[i].items[0]->trace;
-        a->runs[i] = tc_departures_of(departures, trace, n_steps_of(a->groups, trace), notes);
+        bool is_known;
+        a->runs[i] = known_run(a, i, &is_known);
+        if (!is_known)
+            a->runs[i] = tc_departures_of(departures, trace, n_steps_of(a->groups, trace), notes);
     }
     find_direct(a);
     find_rest(a);
@@ -275,6 +292,22 @@ static void choose_told(struct tc_finding *f, const struct assigning *a,
         }
 }
 
+/* How often something is called, and in which order, does not lead while a violation of the same
+ * step says what is wrong. */
+static void choose_head(struct tc_finding *f)
+{
+    size_t best = 0;
+
+    if (plainness(f->items[0]) != 2)
+        return;
+    for (size_t i = 1; i < f->n && f->items[i]->step == f->items[0]->step; i++)
+        if (plainness(f->items[i]) < plainness(f->items[best]))
+            best = i;
+    const struct tc_violation *head = f->items[best];
+    memmove(f->items + 1, f->items, best * sizeof(*f->items));
+    f->items[0] = head;
+}
+
 /* Take all groups of the same departure as group i, or that group alone. */
 static void add_finding(struct tc_findings *out, const struct assigning *a, size_t i,
                         bool *is_taken)
@@ -295,6 +328,8 @@ static void add_finding(struct tc_findings *out, const struct assigning *a, size
         f->departure = departure->differences.items[0];
         f->comparison = &a->runs[i]->comparison;
         qsort(f->items, f->n, sizeof(*f->items), compare);
+    } else {
+        choose_head(f);
     }
     choose_told(f, a, departure);
 }
