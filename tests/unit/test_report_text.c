@@ -15,7 +15,7 @@ static char *print(struct tc_violation *v, bool color)
         {.items = list,     .n = 1},
         {.items = list + 1, .n = 1}
     };
-    struct tc_check_config config = {.color = color};
+    struct tc_check_config config = {.color = color, .verbose = true};
     struct tc_report_input input = {
         .config = &config, .symbols = symbols, .findings = {list, 2, findings, 2}
     };
