@@ -126,6 +126,27 @@ static size_t common_indent(const struct tc_quoted_line *lines, size_t n)
     return indent == SIZE_MAX ? 0 : indent;
 }
 
+/* A line that is too long goes on below, four columns further in. */
+static void print_line(const struct tc_quoted_line *line, size_t indent, struct tc_strbuf *out)
+{
+    struct tc_strbuf label = TC_STRBUF_INIT, text = TC_STRBUF_INIT;
+    size_t begin = indent < line->line->size ? indent : line->line->size;
+
+    tc_strbuf_addf(&label, "  %c %4zu  ", line->sign, line->number);
+    for (; begin < line->line->size && line->line->text[begin] == ' '; begin++)
+        tc_strbuf_addc(&label, ' ');
+    tc_strbuf_add(&text, line->line->text + begin, line->line->size - begin);
+    if (label.size + tc_fold_columns(text.text, text.size) <= TC_FOLD_WIDTH) {
+        tc_fold_add(out, label.text, label.size);
+        tc_fold_add(out, text.text, text.size);
+        tc_strbuf_addc(out, '\n');
+    } else {
+        tc_fold_behind(out, label.text, label.size + 4, text.text);
+    }
+    tc_strbuf_release(&label);
+    tc_strbuf_release(&text);
+}
+
 void tc_compare_print_quote(const struct tc_comparison *c, const struct tc_difference *d,
                             bool color, struct tc_strbuf *out)
 {
@@ -134,17 +155,10 @@ void tc_compare_print_quote(const struct tc_comparison *c, const struct tc_diffe
     size_t indent = common_indent(lines, n);
 
     for (size_t i = 0; i < n; i++) {
-        const struct tc_script_line *line = lines[i].line;
         if (color)
             tc_strbuf_adds(out, lines[i].sign == '-' ? RED : lines[i].sign == '+' ? GREEN : FAINT);
-        tc_strbuf_addf(out, "  %c %4zu  ", lines[i].sign, lines[i].number);
-        struct tc_strbuf text = TC_STRBUF_INIT;
-        if (line->size > indent)
-            tc_strbuf_add(&text, line->text + indent, line->size - indent);
-        tc_fold_fitting(out, text.text ? text.text : "", 10);
-        tc_strbuf_release(&text);
+        print_line(&lines[i], indent, out);
         if (color)
             tc_strbuf_adds(out, RESET);
-        tc_strbuf_addc(out, '\n');
     }
 }

@@ -58,24 +58,8 @@ void tc_fold(struct tc_strbuf *out, const char *label, const char *text)
     fold(out, indent, indent, text);
 }
 
-void tc_fold_behind(struct tc_strbuf *out, const char *label, const char *text)
+void tc_fold_behind(struct tc_strbuf *out, const char *label, size_t indent, const char *text)
 {
     tc_fold_add(out, label, strlen(label));
-    fold(out, tc_fold_columns(label, strlen(label)), TC_FOLD_INDENT, text);
-}
-
-void tc_fold_fitting(struct tc_strbuf *out, const char *text, size_t used)
-{
-    size_t room = used < TC_FOLD_WIDTH ? TC_FOLD_WIDTH - used : 0, size = 0, n = 0;
-
-    if (tc_fold_columns(text, strlen(text)) <= room) {
-        tc_fold_add(out, text, strlen(text));
-        return;
-    }
-    while (text[size] && (n < room - (room ? 1 : 0) || is_continued(text[size])))
-        n += !is_continued(text[size++]);
-    while (is_continued(text[size]))
-        size++;
-    tc_fold_add(out, text, size);
-    tc_strbuf_adds(out, "\xe2\x80\xa6");
+    fold(out, tc_fold_columns(label, strlen(label)), indent, text);
 }

@@ -14,11 +14,9 @@
 size_t tc_fold_columns(const char *text, size_t size);
 /* Texts come from traces: TC_SAFE_LINE. */
 void tc_fold_add(struct tc_strbuf *out, const char *text, size_t size);
-/* As much of the text as fits into a line of which `used` columns are taken. */
-void tc_fold_fitting(struct tc_strbuf *out, const char *text, size_t used);
 /* Words of text, folded between the indent and the width; label stands before the first line. */
 void tc_fold(struct tc_strbuf *out, const char *label, const char *text);
-/* The same with the label at the begin of the first line, and two blanks before the others. */
-void tc_fold_behind(struct tc_strbuf *out, const char *label, const char *text);
+/* The same with the label at the begin of the first line, and so many blanks before the others. */
+void tc_fold_behind(struct tc_strbuf *out, const char *label, size_t indent, const char *text);
 
 #endif /* TC_REPORT_FOLD_H */

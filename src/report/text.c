@@ -239,7 +239,7 @@ static void print_departure(const struct printer *p, const struct tc_finding *f)
     if (p->names_run)
         tc_strbuf_addf(&text, ", of %s", f->items[0]->trace);
     paint(p, BOLD);
-    tc_fold_behind(p->out, label.text ? label.text : "", text.text);
+    tc_fold_behind(p->out, label.text ? label.text : "", TC_FOLD_INDENT, text.text);
     paint(p, RESET);
     tc_compare_print_quote(f->comparison, f->departure, p->color, p->out);
     tc_strbuf_release(&text);
