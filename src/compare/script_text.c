@@ -142,17 +142,26 @@ static bool is_same_base(const struct tc_script *a, const struct tc_script *b)
     return !strcmp(tc_fs_base(a->at), tc_fs_base(b->at));
 }
 
+/* match: of the lines of a. */
+static bool are_most(const struct tc_script *a, const struct tc_script *b, const size_t *match)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < a->n_lines; i++)
+        n += match[i] != TC_UNMATCHED;
+    return 2 * (double)n >= SAME_FILE * (double)(a->n_lines + b->n_lines);
+}
+
 static bool is_alike(const struct tc_script *a, const struct tc_script *b)
 {
     if (!a->lines || !b->lines || !a->n_lines || !b->n_lines)
         return false;
-    size_t *match = tc_malloc(a->n_lines * sizeof(*match)), n = 0;
+    size_t *match = tc_malloc(a->n_lines * sizeof(*match));
 
     diff_lines(a, b, match);
-    for (size_t i = 0; i < a->n_lines; i++)
-        n += match[i] != TC_UNMATCHED;
+    const bool is = are_most(a, b, match);
     tc_free(match);
-    return 2 * (double)n >= SAME_FILE * (double)(a->n_lines + b->n_lines);
+    return is;
 }
 
 static void pair_where(struct tc_scripts *a, struct tc_scripts *b,
@@ -171,6 +180,14 @@ void tc_scripts_pair(struct tc_scripts *a, struct tc_scripts *b)
     if (a->items.n && b->items.n && !a->items.items[0]->other && !b->items.items[0]->other)
         pair(a->items.items[0], b->items.items[0]); /* the program itself is told first */
     pair_where(a, b, is_alike);
+}
+
+bool tc_scripts_are_of_one_program(const struct tc_scripts *a, const struct tc_scripts *b)
+{
+    const struct tc_script *program = a->items.n && b->items.n ? b->items.items[0] : NULL;
+
+    return program && program->other && program->match &&
+           are_most(program, program->other, program->match);
 }
 
 void tc_scripts_unpair(struct tc_scripts *a)

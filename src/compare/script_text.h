@@ -68,6 +68,10 @@ size_t tc_script_line_in_other(const struct tc_script *script, size_t line);
  * is_run: the script is of the run. */
 size_t tc_script_hunk(const struct tc_script *script, size_t line, bool is_run);
 
+/* Is the program of run b, its first script, one that run a has, if edited? Not where a trace has
+ * no sources. */
+bool tc_scripts_are_of_one_program(const struct tc_scripts *a, const struct tc_scripts *b);
+
 /* Have both runs this file, with the same content? Not where it could not be read. */
 bool tc_script_is_equal(const struct tc_script *script);
 

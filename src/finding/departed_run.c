@@ -50,9 +50,10 @@ static struct edit edit_of_site(const struct tc_comparison *c, uint32_t site, bo
 
     if (site == TC_NO_SITE)
         return (struct edit){0};
-    return edit_at(tc_scripts_at(is_run ? &c->run.scripts : &c->reference.scripts,
-                                 tc_strtab_text(c->symbols, c->sites.items.items[site].at), &line),
-                   line, is_run);
+    const struct tc_script *script =
+        tc_scripts_at(is_run ? &c->run.scripts : &c->reference.scripts,
+                      tc_strtab_text(c->symbols, c->sites.items.items[site].at), &line);
+    return edit_at(script, line, is_run);
 }
 
 static struct edit edit_of(const struct tc_comparison *c, const struct tc_difference *d)
@@ -372,6 +373,11 @@ static void make(const struct tc_departures *departures, struct tc_departed_run 
                                              .from_step = TC_NONE};
     run->is_made = true;
     run->is_comparable = tc_comparison_make(&run->comparison, &run->config, NULL, &err) == TC_OK;
+    if (run->is_comparable && !tc_scripts_are_of_one_program(&run->comparison.reference.scripts,
+                                                             &run->comparison.run.scripts)) {
+        run->is_comparable = false;
+        tc_error_set(&err, TC_E_FORMAT, "it is of another program, or has no sources");
+    }
     if (!run->is_comparable)
         tc_notes_add(notes, "no-comparison", run->trace, 0,
                      "it was not laid beside the healthy runs of the invariant file: %s", err.text);
