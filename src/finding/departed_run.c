@@ -123,37 +123,49 @@ static bool has_common_word(const struct tc_map *a, const struct tc_map *b)
     return false;
 }
 
-/* How many lines of the script have the word. */
-static size_t n_lines_with(const struct tc_script *script, uint64_t word)
+/* How many lines of the run's scripts have the word; at least one. */
+static size_t n_lines_with(const struct tc_scripts *scripts, uint64_t word)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < script->n_lines; i++) {
-        struct tc_map words = TC_MAP_INIT;
-        uint64_t one;
-        add_words(&words, &script->lines[i], OF_B);
-        n += tc_map_get(&words, word, &one);
-        tc_map_release(&words);
+    for (size_t i = 0; i < scripts->items.n; i++) {
+        const struct tc_script *script = scripts->items.items[i];
+        for (size_t k = 0; k < script->n_lines; k++) {
+            struct tc_map words = TC_MAP_INIT;
+            uint64_t one;
+            add_words(&words, &script->lines[k], OF_B);
+            n += tc_map_get(&words, word, &one);
+            tc_map_release(&words);
+        }
     }
-    return n;
+    return n ? n : 1;
 }
 
-double tc_departure_in_line(const struct tc_departed_run *run, const struct tc_departure *departure,
-                            const char *at)
+void tc_words_of_text(struct tc_map *words, const char *text)
 {
-    struct tc_map words = TC_MAP_INIT;
+    const struct tc_script_line line = {.text = text, .size = (uint32_t)strlen(text)};
+
+    add_words(words, &line, OF_B);
+}
+
+void tc_words_of_line(struct tc_map *words, const struct tc_departed_run *run, const char *at)
+{
     size_t line = 0;
     const struct tc_script *script = tc_scripts_at(&run->comparison.run.scripts, at, &line);
+
+    if (script)
+        add_words(words, &script->lines[line], OF_B);
+}
+
+double tc_departure_has_words(const struct tc_departed_run *run,
+                              const struct tc_departure *departure, const struct tc_map *words)
+{
     uint64_t word, one;
     double sum = 0;
 
-    if (!script)
-        return 0;
-    add_words(&words, &script->lines[line], OF_B);
-    for (size_t pos = 0; tc_map_each(&words, &pos, &word, &one);)
-        if (tc_map_get(&departure->words, word, &one))
-            sum += 1.0 / (double)n_lines_with(script, word);
-    tc_map_release(&words);
+    for (size_t pos = 0; tc_map_each(&departure->words, &pos, &word, &one);)
+        if (tc_map_get(words, word, &one))
+            sum += 1.0 / (double)n_lines_with(&run->comparison.run.scripts, word);
     return sum;
 }
 

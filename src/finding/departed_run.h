@@ -47,9 +47,13 @@ void tc_departures_free(struct tc_departures *departures);
 const struct tc_departed_run *tc_departures_of(struct tc_departures *departures, const char *trace,
                                                uint64_t n_steps, struct tc_notes *notes);
 
-/* How much of the edits of a departure stands in that line of the run, "train.py:16": each word
- * counts the less, the more lines have it. 0: nothing. */
-double tc_departure_in_line(const struct tc_departed_run *run, const struct tc_departure *departure,
-                            const char *at);
+/* Words as the edits of departures have them, each once: those of a text, and those of a line of
+ * the run, "train.py:16". */
+void tc_words_of_text(struct tc_map *words, const char *text);
+void tc_words_of_line(struct tc_map *words, const struct tc_departed_run *run, const char *at);
+/* How many of the words an edit of the departure added or took away, each counting the less, the
+ * more lines of the program have it. */
+double tc_departure_has_words(const struct tc_departed_run *run,
+                              const struct tc_departure *departure, const struct tc_map *words);
 
 #endif /* TC_FINDING_DEPARTED_RUN_H */

@@ -3,10 +3,10 @@
  * finding.c - groups of violations, each given to the departure that it lies behind
  *
  * A group lies behind a departure that came before it, or in the same step. Where there are
- * several: behind the first that it speaks of, by the line, the call or the variable; a group that
- * speaks of none, behind the first that another group speaks of, as one bug has one cause more
- * often than two. Of edits of which nothing that is recorded tells, the group lies behind the one
- * whose words stand most in the lines that it names.
+ * several: behind one that it speaks of, by the line, the call or the variable. Between these, and
+ * for a group that speaks of none, that one counts whose edits have most of the words that the
+ * violations of the run have, in what they say and in the lines that they name: one bug has one
+ * cause more often than two.
  */
 #include "finding/finding.h"
 
@@ -123,94 +123,92 @@ static uint64_t n_steps_of(const struct tc_groups *groups, const char *trace)
     return (uint64_t)last + 2;
 }
 
-static void find_direct(struct assigning *a)
+/* Words of what the violations of a run say. */
+static struct tc_map words_of_run(const struct assigning *a, const struct tc_departed_run *run)
 {
-    for (size_t i = 0; i < a->groups->n; i++) {
-        const struct tc_group *group = &a->groups->items[i];
-        const struct tc_departed_run *run = a->runs[i];
-        for (size_t k = 0; run && k < run->departures.n && !a->departures[i]; k++) {
-            const struct tc_departure *departure = &run->departures.items[k];
-            if (departure->kind != TC_DEPARTURE_LOOSE && is_before(departure, group->items[0]) &&
-                group_speaks_of(&run->comparison, departure, group, a->symbols))
-                a->departures[i] = departure;
-        }
-    }
-}
+    struct tc_map words = TC_MAP_INIT;
 
-static bool is_taken(const struct assigning *a, const struct tc_departure *departure)
-{
-    for (size_t i = 0; i < a->groups->n; i++)
-        if (a->departures[i] == departure)
-            return true;
-    return false;
-}
-
-/* The first that another group has, else the first, of those that may come before it. */
-static const struct tc_departure *first_of_kind(const struct assigning *a, size_t i,
-                                                enum tc_departure_kind kind)
-{
-    const struct tc_departed_run *run = a->runs[i];
-    const struct tc_departure *first = NULL;
-
-    for (size_t k = 0; k < run->departures.n; k++) {
-        const struct tc_departure *departure = &run->departures.items[k];
-        if (departure->kind != kind || !is_before(departure, a->groups->items[i].items[0]))
+    for (size_t i = 0; i < a->groups->n_all; i++) {
+        const struct tc_violation *v = a->groups->all[i];
+        if (strcmp(v->trace, run->trace) != 0)
             continue;
-        if (is_taken(a, departure))
-            return departure;
-        first = first ? first : departure;
-    }
-    return first;
-}
-
-static double words_in_lines(const struct tc_departed_run *run,
-                             const struct tc_departure *departure, const struct tc_group *group)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < group->n; i++) {
-        const struct tc_violation *v = group->items[i];
-        sum += tc_departure_in_line(run, departure, v->at);
+        tc_words_of_text(&words, v->call);
+        tc_words_of_text(&words, v->seen);
+        for (size_t k = 0; k < v->n_variables; k++)
+            tc_words_of_text(&words, v->variables[k].name);
+        tc_words_of_line(&words, run, v->at);
         for (size_t k = 0; k < v->n_inside; k++)
-            sum += tc_departure_in_line(run, departure, v->inside_at[k]);
+            tc_words_of_line(&words, run, v->inside_at[k]);
     }
-    return sum;
+    return words;
 }
 
-/* Of the edits that nothing tells of; the only one there is needs no word. */
-static const struct tc_departure *likely_edit(const struct assigning *a, size_t i)
+/* How likely a departure is the cause of a group: the larger counts. */
+struct claim {
+    bool is_spoken_of;
+    double words;
+    bool is_of_edit; /* something differs there */
+};
+
+static bool is_stronger(const struct claim *x, const struct claim *y)
 {
-    const struct tc_departed_run *run = a->runs[i];
-    const struct tc_departure *best = NULL, *only = NULL;
-    double most = 0;
+    if (x->is_spoken_of != y->is_spoken_of)
+        return x->is_spoken_of;
+    if (x->words != y->words)
+        return x->words > y->words;
+    return x->is_of_edit && !y->is_of_edit;
+}
+
+static size_t n_silent(const struct tc_departed_run *run)
+{
     size_t n = 0;
 
-    for (size_t k = 0; k < run->departures.n; k++) {
-        const struct tc_departure *departure = &run->departures.items[k];
-        if (departure->kind != TC_DEPARTURE_SILENT)
-            continue;
-        const double words = words_in_lines(run, departure, &a->groups->items[i]);
-        n++;
-        only = departure;
-        if (words > most) {
-            most = words;
-            best = departure;
-        }
-    }
-    return n == 1 ? only : best;
+    for (size_t k = 0; k < run->departures.n; k++)
+        n += run->departures.items[k].kind == TC_DEPARTURE_SILENT;
+    return n;
 }
 
-static void find_rest(struct assigning *a)
+/* An edit of which nothing tells needs a word, unless it is the only one. What differs where
+ * nothing was edited is the last that is asked. */
+static const struct tc_departure *strongest(const struct assigning *a, size_t i,
+                                            const struct tc_map *words)
+{
+    const struct tc_departed_run *run = a->runs[i];
+    const struct tc_group *group = &a->groups->items[i];
+    const struct tc_departure *best = NULL, *loose = NULL;
+    struct claim most = {0};
+
+    for (size_t k = 0; k < run->departures.n; k++) {
+        const struct tc_departure *departure = &run->departures.items[k];
+        if (!is_before(departure, group->items[0]))
+            continue;
+        if (departure->kind == TC_DEPARTURE_LOOSE) {
+            loose = departure;
+            continue;
+        }
+        const struct claim claim = {
+            .is_spoken_of = group_speaks_of(&run->comparison, departure, group, a->symbols),
+            .words = tc_departure_has_words(run, departure, words),
+            .is_of_edit = departure->kind == TC_DEPARTURE_OF_EDIT,
+        };
+        const bool is_claimed =
+            claim.is_spoken_of || claim.is_of_edit || claim.words > 0 || n_silent(run) == 1;
+        if (is_claimed && (!best || is_stronger(&claim, &most))) {
+            best = departure;
+            most = claim;
+        }
+    }
+    return best ? best : loose;
+}
+
+static void choose_departures(struct assigning *a)
 {
     for (size_t i = 0; i < a->groups->n; i++) {
         if (!a->runs[i])
             continue;
-        if (!a->departures[i])
-            a->departures[i] = first_of_kind(a, i, TC_DEPARTURE_OF_EDIT);
-        if (!a->departures[i])
-            a->departures[i] = likely_edit(a, i);
-        if (!a->departures[i])
-            a->departures[i] = first_of_kind(a, i, TC_DEPARTURE_LOOSE);
+        struct tc_map words = words_of_run(a, a->runs[i]);
+        a->departures[i] = strongest(a, i, &words);
+        tc_map_release(&words);
     }
 }
 
@@ -237,8 +235,7 @@ static void assign(struct assigning *a, struct tc_departures *departures, struct
         if (!is_known)
             a->runs[i] = tc_departures_of(departures, trace, n_steps_of(a->groups, trace), notes);
     }
-    find_direct(a);
-    find_rest(a);
+    choose_departures(a);
 }
 
 /* ---- findings -------------------------------------------------------------------------------- */
