@@ -26,7 +26,8 @@ def headline(violation):
 
 
 def text_of(violation):
-    return f"{headline(violation)}\n\nSeen: {violation['seen']}\n\nLook at: {violation.get('hint', '')}"
+    hint = violation.get("hint")
+    return f"{headline(violation)}\n\nSeen: {violation['seen']}" + (f"\n\nLook at: {hint}" if hint else "")
 
 
 class Wandb:

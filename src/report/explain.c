@@ -217,7 +217,9 @@ static void print_one(struct tc_strbuf *out, const struct tc_report_input *input
     print_params(out, input->symbols, x);
     print_when(out, input->symbols, x);
     print_evidence(out, x);
-    if (j->relation)
+    if (j->violation)
+        tc_fold(out, "look at:  ", j->violation->hint);
+    else if (j->relation && j->relation->hint)
         tc_fold(out, "look at:  ", j->relation->hint);
     if (input->config->n_traces || !j->relation) {
         print_verdict(out, input, j);

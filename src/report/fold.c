@@ -54,6 +54,8 @@ void tc_fold(struct tc_strbuf *out, const char *label, const char *text)
 {
     const size_t indent = TC_FOLD_INDENT + tc_fold_columns(label, strlen(label));
 
+    if (!*text)
+        return;
     tc_strbuf_addf(out, "%*s%s", TC_FOLD_INDENT, "", label);
     fold(out, indent, indent, text);
 }

@@ -31,7 +31,8 @@ static struct tc_json *rules(void)
         struct tc_json *rule = tc_json_object();
         tc_json_set_string(rule, "id", relation->name);
         tc_json_set(rule, "shortDescription", tc_sarif_message(relation->summary));
-        tc_json_set(rule, "help", tc_sarif_message(relation->hint));
+        if (relation->hint)
+            tc_json_set(rule, "help", tc_sarif_message(relation->hint));
         tc_json_append(array, rule);
     }
     return array;
@@ -57,8 +58,8 @@ static void set_message(struct tc_json *result, const struct tc_finding *f)
 
     tc_finding_sentence(f, &text);
     if (!f->departure)
-        tc_strbuf_addf(&text, ". Expected: %s. First look: %s", f->items[0]->invariant->text,
-                       f->items[0]->hint);
+        tc_strbuf_addf(&text, ". Expected: %s%s%s", f->items[0]->invariant->text,
+                       *f->items[0]->hint ? ". First look: " : "", f->items[0]->hint);
     for (size_t i = 0; i < sizeof(f->told) / sizeof(*f->told) && f->told[i]; i++)
         tc_strbuf_addf(&text, ". So: %s", f->told[i]->seen);
     tc_json_set(result, "message", tc_sarif_message(text.text));
