@@ -90,7 +90,7 @@ static bool fits(const char *wanted, const char *have)
     return !*wanted || !strcmp(wanted, have);
 }
 
-const char *tc_violation_hint(const struct tc_violation *v, const struct tc_strtab *symbols)
+static const char *hint_of_params(const struct tc_violation *v, const struct tc_strtab *symbols)
 {
     const struct tc_invariant *x = v->invariant;
     const struct tc_param *p = &x->params[x->n_params > 1 ? 1 : 0];
@@ -112,4 +112,10 @@ const char *tc_violation_hint(const struct tc_violation *v, const struct tc_strt
             fits(hints[i].to, to) && (!hints[i].is_case || hints[i].is_case(v)))
             return hints[i].hint;
     return v->relation->hint;
+}
+
+const char *tc_violation_hint(const struct tc_violation *v, const struct tc_strtab *symbols)
+{
+    return v->relation->hint_of ? v->relation->hint_of(symbols, v->invariant, v->outcome[0])
+                                : hint_of_params(v, symbols);
 }

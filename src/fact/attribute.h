@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attribute.h - what is known of each attribute: the form that claims it, how much support it
- * needs, and its words
+ * attribute.h - what is known of each attribute: the form that claims it, and how much support it
+ * needs
  *
  * One row an attribute (attribute.c). An attribute that a trace comes to hold is one more row, and
- * one more line in the map of invariant/fact.h.
+ * one more line in the map of invariant/fact.h, and one of sentences in words.c.
  */
 #ifndef TC_FACT_ATTRIBUTE_H
 #define TC_FACT_ATTRIBUTE_H
@@ -61,9 +61,6 @@ struct tc_attribute_row {
     enum tc_fact_form form; /* ARG_VALUE also claims of results, then it is OUTPUT_VALUE */
     enum tc_fact_nature nature;
     unsigned support; /* occasions at least, in all runs together */
-    /* Sentences. %p: the operand; %v: the value; %s: s unless the value is 1; %d: how the set seen
-     * differs; %o: the other call; %c: calls; %x: those out of order; {yes|no}: by the value. */
-    const char *expected, *seen;
 };
 
 /* Support: what is said of a call or a variable is said of each occasion alike, so one may do: a
@@ -112,21 +109,5 @@ bool tc_fact_is_count(uint32_t attribute);
 
 /* Is a fact of which this was seen in place of its value a setting that was changed? */
 bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen);
-
-/* "Linear.forward() in training: weight is float32"; what was seen in place of it. */
-void tc_fact_describe(const struct tc_fact *fact, const struct tc_strtab *symbols,
-                      struct tc_strbuf *out);
-void tc_fact_explain(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen,
-                     struct tc_strbuf *out);
-/* The subject alone, and what is claimed of it alone. */
-void tc_fact_describe_subject(const struct tc_fact *fact, const struct tc_strtab *symbols,
-                              struct tc_strbuf *out);
-void tc_fact_describe_claim(const struct tc_fact *fact, const struct tc_strtab *symbols,
-                            struct tc_strbuf *out);
-/* An API as sentences name it: "Tensor.mul()". */
-void tc_fact_describe_api(tc_sym fn, const struct tc_strtab *symbols, struct tc_strbuf *out);
-/* What a flow comes from: "result 1 of number 2 of tensor()". */
-void tc_fact_describe_start(const struct tc_subject *flow, const struct tc_strtab *symbols,
-                            struct tc_strbuf *out);
 
 #endif /* TC_FACT_ATTRIBUTE_H */

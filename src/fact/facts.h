@@ -425,7 +425,7 @@ struct tc_fact_origin tc_fact_origin(const struct tc_fact_watch *watch, int64_t 
 /* Judging, a call returned this tensor, or wrote to it. */
 void tc_fact_keep_origin(struct tc_fact_watch *watch, const struct tc_fact_open *open,
                          const struct tc_call *call, int64_t serial);
-/* "; made at model.py:34 of what was made at data.py:17", lines other than `at`; or nothing. */
+/* "; made at model.py:34 from data.py:17", lines other than `at`; or nothing. */
 void tc_fact_print_origin(const struct tc_facts *facts, struct tc_fact_origin origin, tc_sym at,
                           struct tc_strbuf *out);
 /* Words for where the operand was made by which the fact breaks now; NULL if that is not known. */

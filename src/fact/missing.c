@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "fact/phrase.h"
+
 #include "replay/symbols.h"
 
 /* Is nothing expected of the counter? */
@@ -107,7 +109,7 @@ static void add_neighbour(struct tc_facts *facts, const char *words, const struc
     if (n->line == TC_SYM_EMPTY)
         return;
     tc_strbuf_adds(out, words);
-    tc_fact_describe_api(n->fn, facts->table.symbols, out);
+    tc_phrase_call(facts->table.symbols, n->fn, TC_NO_SYM, out);
     tc_strbuf_adds(out, " at ");
     tc_fact_print_line(facts, n->line, out);
 }
@@ -118,8 +120,9 @@ static tc_sym place_between(struct tc_facts *facts, const struct tc_fact_watch *
     struct neighbour before = {TC_NO_SYM, TC_SYM_EMPTY}, after = before;
 
     find_neighbours(facts, w, missing->fields, &before, &after);
-    add_neighbour(facts, "; it was given what comes from ", &before, &facts->origin);
-    add_neighbour(facts, "; its result was read by ", &after, &facts->origin);
+    add_neighbour(facts, "; it stood after ", &before, &facts->origin);
+    add_neighbour(facts, before.line == TC_SYM_EMPTY ? "; it stood before " : " and before ",
+                  &after, &facts->origin);
     return after.line == TC_SYM_EMPTY ? before.line : after.line;
 }
 
@@ -138,8 +141,8 @@ static tc_sym place_flow(struct tc_facts *facts, const struct tc_fact_watch *w,
     if (!told)
         return line_of_call(w, f[TC_FACT_FN], f[TC_FACT_OF], f[TC_FACT_STAGE]);
     if (stranger) {
-        tc_strbuf_adds(&facts->origin, "; it came from ");
-        tc_fact_describe_start(&stranger->subject, facts->table.symbols, &facts->origin);
+        tc_strbuf_adds(&facts->origin, "; new is ");
+        tc_phrase_start(facts->table.symbols, &stranger->subject, &facts->origin);
     }
     tc_fact_print_origin(facts, told->from, told->at, &facts->origin);
     return told->at;

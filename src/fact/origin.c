@@ -117,7 +117,7 @@ void tc_fact_print_origin(const struct tc_facts *facts, struct tc_fact_origin or
     tc_fact_print_line(facts, first, out);
     if (second == first || second == TC_SYM_EMPTY || second == at)
         return;
-    tc_strbuf_adds(out, " of what was made at ");
+    tc_strbuf_adds(out, " from ");
     tc_fact_print_line(facts, second, out);
 }
 
@@ -136,7 +136,7 @@ static void print_operands(const struct tc_facts *facts, const struct tc_fact_wa
             ;
         if (line == TC_SYM_EMPTY || k < n || n == MAX_LINES)
             continue;
-        tc_strbuf_adds(out, n ? ", " : "; operands were made at ");
+        tc_strbuf_adds(out, n ? ", " : "; operands made at ");
         tc_fact_print_line(facts, line, out);
         lines[n++] = line;
     }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/safe.h"
-#include "fact/attribute.h"
+#include "fact/phrase.h"
 #include "invariant/describe.h"
 
 /* A fact of a call, with what it is sorted by. */
@@ -53,7 +53,8 @@ static void add_entries(struct profile *p)
         call.subject.fields[TC_FACT_STAGE] = TC_NO_SYM; /* it stands before */
         tc_strbuf_addf(&subject, "%-11s ",
                        text_of(p->symbols, fact->subject.fields[TC_FACT_STAGE]));
-        tc_fact_describe_subject(&call, p->symbols, &subject);
+        tc_phrase_subject(p->symbols, &call.subject, &subject);
+        tc_phrase_context(p->symbols, &call.subject, &subject);
         tc_vec_push(&p->entries, ((struct entry){fact, tc_strbuf_take(&subject),
                                                  text_of(p->symbols, fact->path)}));
     }

@@ -13,6 +13,7 @@
 #include "fact/facts.h"
 #include "fact/implied.h"
 #include "fact/tensor_content.h"
+#include "fact/words.h"
 #include "replay/symbols.h"
 
 /* ---- state ---------------------------------------------------------------------------------- */
@@ -276,13 +277,22 @@ static void explain(struct tc_strtab *symbols, const struct tc_invariant *invari
                     const struct tc_event *event, const struct tc_example *example,
                     struct tc_strbuf *out)
 {
-    (void)event;
-    tc_fact_explain(tc_invariant_fact(invariant), symbols, example->outcome[0], out);
+    const tc_sym at = example->place ? example->place->at
+                      : event->call  ? tc_call_at(event->call)
+                                     : TC_NO_SYM;
+
+    tc_fact_explain(tc_invariant_fact(invariant), symbols, example->outcome[0], at, out);
     if (example->detail)
         tc_strbuf_adds(out, example->detail);
 }
 
-#define FORM(symbol, form, text, at, what, look)                                              \
+static const char *hint_of(const struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                           tc_sym seen)
+{
+    return tc_fact_hint(tc_invariant_fact(invariant), symbols, seen);
+}
+
+#define FORM(symbol, form, text, at, what)                                                    \
     static void propose_##form(struct tc_strtab *symbols, tc_sym key,                         \
                                const struct tc_outcomes *outcomes, struct tc_hypotheses *out) \
     {                                                                                         \
@@ -296,7 +306,6 @@ static void explain(struct tc_strtab *symbols, const struct tc_invariant *invari
     const struct tc_relation symbol = {                                                       \
         .name = (text),                                                                       \
         .summary = (what),                                                                    \
-        .hint = (look),                                                                       \
         .fault = (at),                                                                        \
         .source = &tc_source_facts,                                                           \
         .is_specific = true,                                                                  \
@@ -306,26 +315,20 @@ static void explain(struct tc_strtab *symbols, const struct tc_invariant *invari
         .holds = holds,                                                                       \
         .describe = describe,                                                                 \
         .explain = explain,                                                                   \
+        .hint_of = hint_of,                                                                   \
     };
 
 FORM(tc_fact_arg_value, ARG_VALUE, "APIArg/value", TC_FAULT_AT_BEGIN,
-     "a call is made with this operand, receiver or mode (--specific)",
-     "What hands another operand to this call than in the runs learned from?")
+     "a call is made with this operand, receiver or mode (--specific)")
 FORM(tc_fact_arg_source, ARG_SOURCE, "APIArg/source", TC_FAULT_AT_BEGIN,
-     "an operand comes from this call, a variable or outside (--specific)",
-     "Which call made this operand in the runs learned from, and what stands in its place?")
+     "an operand comes from this call, a variable or outside (--specific)")
 FORM(tc_fact_output_value, OUTPUT_VALUE, "APIOutput/value", TC_FAULT_AT_END,
-     "a call returns this kind of result (--specific)",
-     "The operands were as they were: what differs inside this call?")
+     "a call returns this kind of result (--specific)")
 FORM(tc_fact_count, COUNT, "APISequence/count", TC_FAULT_AT_END,
-     "a call is made so often in a step, or in a run (--specific)",
-     "Is the call there, and in the loop in which it was?")
+     "a call is made so often in a step, or in a run (--specific)")
 FORM(tc_fact_before, BEFORE, "APISequence/before", TC_FAULT_AT_END,
-     "one call first comes before another (--specific)",
-     "Was the order of these two calls meant to change?")
+     "one call first comes before another (--specific)")
 FORM(tc_fact_set, SET, "EventContain/set", TC_FAULT_AT_END,
-     "a call changes these variables, or gives gradients to them (--specific)",
-     "What keeps the loss, or the optimizer, from the variables named, or leads to further ones?")
+     "a call changes these variables, or gives gradients to them (--specific)")
 FORM(tc_fact_attribute, ATTRIBUTE, "Consistent/attribute", TC_FAULT_AT_END,
-     "a variable has this shape, dtype or mode (--specific)",
-     "What made or set this variable otherwise than in the runs learned from?")
+     "a variable has this shape, dtype or mode (--specific)")

@@ -9,8 +9,9 @@
 
 #include <string.h>
 
-#include "fact/attribute.h"
+#include "fact/phrase.h"
 #include "fact/source.h"
+#include "fact/words.h"
 
 /* The rows of one fact, by the number of its key. */
 struct slot {
@@ -45,7 +46,7 @@ static tc_sym value_of(const struct tc_evidence *evidence, const struct tc_row *
     return n ? outcome[0] : TC_NO_SYM;
 }
 
-/* "backward(), training: seed is 1; in another run: seed is 2" */
+/* "seed of backward() is 1 in training; in another run: 2" */
 static void describe(const struct tc_evidence *evidence, const struct slot *slot,
                      struct tc_strbuf *text)
 {
@@ -57,9 +58,8 @@ static void describe(const struct tc_evidence *evidence, const struct slot *slot
         return;
     fact.value = value_of(evidence, slot->first);
     tc_fact_describe(&fact, symbols, text);
-    fact.value = value_of(evidence, slot->second);
     tc_strbuf_adds(text, "; in another run: ");
-    tc_fact_describe_claim(&fact, symbols, text);
+    tc_phrase_value(symbols, &fact, value_of(evidence, slot->second), text);
 }
 
 static void note(uint64_t n, const char *example, const struct tc_gathered *gathered,

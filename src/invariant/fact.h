@@ -56,7 +56,7 @@ enum tc_fact_field {
 /* Between the names of BY where several calls made the first operand, each from the next. */
 #define TC_FACT_CHAINED " of "
 
-/* Attributes, and their texts in files; src/fact/attribute.c says what each means. */
+/* Attributes, and their texts in files; src/fact/words.c says what each means. */
 #define TC_ATTRIBUTE_MAP(X)             \
     X(VALUE, "value")                   \
     X(CLASS, "class")                   \

@@ -177,7 +177,7 @@ enum tc_fault {
 struct tc_relation {
     const char *name;    /* family and form: "EventContain/some" */
     const char *summary; /* one line for --list-relations */
-    const char *hint;    /* what to look at first when it is broken */
+    const char *hint;    /* what to look at first when it is broken; NULL: see hint_of */
     enum tc_fault fault;
     bool is_specific;    /* says what is a fact of one script: learned on demand only */
     unsigned excused_by; /* 1 << enum tc_role: calls that excuse what would break it; a selection
@@ -234,6 +234,9 @@ struct tc_relation {
     void (*explain)(struct tc_strtab *symbols, const struct tc_invariant *invariant,
                     const struct tc_event *event, const struct tc_example *example,
                     struct tc_strbuf *out);
+    /* What to look at first where this was seen; "" where nothing helps. NULL: the hint above. */
+    const char *(*hint_of)(const struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                           tc_sym seen);
 };
 
 /* All forms, ended by NULL; the order is that of reports. */

@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * phrase.c - what sentences about facts name: calls, operands, values, lists
+ *
+ * Words of subjects and values are read as files have them, and told as a user of torch would
+ * write them. Lists are cut and end with a count. Output is appended, nothing is kept.
+ */
+#include "fact/phrase.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fact/attribute.h"
+#include "invariant/describe.h"
+#include "replay/symbols.h"
+
+/* So many names of a list are told, as long as there is room for them. */
+#define SHOWN_NAMES 4
+#define SHOWN_BYTES 60
+
+static bool starts(const char *text, const char *prefix)
+{
+    return !strncmp(text, prefix, strlen(prefix));
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+/* Without the folders of the package: "torch.nn.modules.Linear" is Linear. */
+static const char *class_name(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    return dot ? dot + 1 : name;
+}
+
+/* A method is told with the class that was met, which may have inherited it. */
+void tc_phrase_call(const struct tc_strtab *symbols, tc_sym fn, tc_sym of, struct tc_strbuf *out)
+{
+    const char *name = tc_strtab_text(symbols, fn), *last = class_name(name);
+    const char *class = of == TC_NO_SYM ? "_" : class_name(tc_strtab_text(symbols, of));
+    struct tc_strbuf plain = TC_STRBUF_INIT;
+
+    tc_describe_call_name(name, &plain);
+    if (*class == '_' || (!starts(name, "root.") && !isupper((unsigned char)*plain.text)))
+        tc_strbuf_adds(out, plain.text);
+    else if (!strcmp(last, "__init__"))
+        tc_strbuf_addf(out, "%s()", class);
+    else if (starts(name, "root."))
+        tc_strbuf_addf(out, "%s.forward()", class);
+    else
+        tc_strbuf_addf(out, "%s.%s()", class, last);
+    tc_strbuf_release(&plain);
+}
+
+static void add_api(const char *name, size_t size, struct tc_strbuf *out)
+{
+    struct tc_strbuf part = TC_STRBUF_INIT;
+
+    tc_strbuf_add(&part, name, size);
+    tc_describe_call_name(part.text, out);
+    tc_strbuf_release(&part);
+}
+
+static void add_ordinal(const char *number, struct tc_strbuf *out)
+{
+    static const char *const words[] = {"first", "second", "third",   "fourth",
+                                        "fifth", "sixth",  "seventh", "eighth"};
+    const unsigned long n = strtoul(number, NULL, 10);
+
+    if (n && n <= sizeof(words) / sizeof(*words))
+        tc_strbuf_addf(out, "the %s ", words[n - 1]);
+    else
+        tc_strbuf_addf(out, "number %lu of ", n);
+}
+
+/* " on Tensor.sum(Tensor.mul(untraced data))": the calls that made the first operand, each of the
+ * next. */
+static void add_maker(const char *name, struct tc_strbuf *out)
+{
+    size_t depth = 0;
+
+    tc_strbuf_adds(out, " on ");
+    while (name) {
+        const char *of = strstr(name, TC_FACT_CHAINED);
+        const size_t size = of ? (size_t)(of - name) : strlen(name);
+        if (starts(name, "outside"))
+            tc_strbuf_adds(out, "untraced data");
+        else if (starts(name, "root."))
+            tc_strbuf_adds(out, "model()");
+        else if (memchr(name, '.', size))
+            add_api(name, size, out);
+        else
+            tc_strbuf_add(out, name, size);
+        name = of ? of + strlen(TC_FACT_CHAINED) : NULL;
+        if (name && out->text[out->size - 1] == ')') {
+            out->text[--out->size] = '\0';
+            depth++;
+        }
+    }
+    while (depth--)
+        tc_strbuf_addc(out, ')');
+}
+
+static void add_changer(const struct tc_strtab *symbols, tc_sym fn, tc_sym number,
+                        struct tc_strbuf *out)
+{
+    const char *name = fn == TC_NO_SYM ? "every call" : tc_strtab_text(symbols, fn);
+
+    if (number != TC_NO_SYM) {
+        add_ordinal(tc_strtab_text(symbols, number), out);
+        tc_strbuf_adds(out, "backward() of a step");
+    } else if (strchr(name, '.'))
+        tc_describe_call_name(name, out);
+    else if (!strcmp(name, "nobody"))
+        tc_strbuf_adds(out, "code outside of all recorded calls");
+    else if (!strcmp(name, "step"))
+        tc_strbuf_adds(out, "the optimizer's step");
+    else
+        tc_strbuf_addf(out, "%s%s", name, strcmp(name, "backward") ? "" : "()");
+}
+
+/* ---- subjects ------------------------------------------------------------------------------- */
+
+static void add_counted_call(const struct tc_strtab *symbols, const tc_sym *f,
+                             struct tc_strbuf *out)
+{
+    const char *number =
+        f[TC_FACT_NAME] == TC_NO_SYM ? "" : tc_strtab_text(symbols, f[TC_FACT_NAME]);
+    const bool is_number = isdigit((unsigned char)*number);
+
+    if (is_number)
+        add_ordinal(number, out);
+    tc_phrase_call(symbols, f[TC_FACT_FN], f[TC_FACT_OF], out);
+    if (f[TC_FACT_BY] != TC_NO_SYM)
+        add_maker(tc_strtab_text(symbols, f[TC_FACT_BY]), out);
+    if (*number && !is_number)
+        tc_strbuf_addf(out, " on what %s computed", number);
+}
+
+void tc_phrase_subject(const struct tc_strtab *symbols, const struct tc_subject *subject,
+                       struct tc_strbuf *out)
+{
+    const tc_sym *f = subject->fields;
+
+    switch ((enum tc_subject_kind)subject->kind) {
+    case TC_SUBJECT_CHANGES:
+        add_changer(symbols, f[TC_FACT_FN], f[TC_FACT_NAME], out);
+        break;
+    case TC_SUBJECT_VARIABLE:
+    case TC_SUBJECT_USE:
+        tc_strbuf_adds(out, f[TC_FACT_NAME] == TC_NO_SYM
+                                ? "a variable"
+                                : tc_strtab_text(symbols, f[TC_FACT_NAME]));
+        break;
+    case TC_SUBJECT_VARIABLES:
+        tc_strbuf_adds(out, "the script");
+        break;
+    case TC_SUBJECT_CALL:
+        add_counted_call(symbols, f, out);
+        break;
+    default:
+        if (f[TC_FACT_FN] == TC_NO_SYM)
+            tc_strbuf_adds(out, "the script");
+        else
+            tc_phrase_call(symbols, f[TC_FACT_FN], f[TC_FACT_OF], out);
+    }
+}
+
+void tc_phrase_module(const struct tc_strtab *symbols, const struct tc_subject *subject,
+                      struct tc_strbuf *out)
+{
+    const tc_sym name = subject->fields[TC_FACT_NAME], of = subject->fields[TC_FACT_OF];
+    const char *text = name == TC_NO_SYM ? "" : tc_strtab_text(symbols, name);
+    const char *dot = strrchr(text, '.');
+
+    if (subject->kind == TC_SUBJECT_VARIABLE && dot)
+        tc_strbuf_add(out, text, (size_t)(dot - text));
+    else
+        tc_strbuf_adds(out,
+                       of == TC_NO_SYM ? "the module" : class_name(tc_strtab_text(symbols, of)));
+}
+
+/* A stage is called evaluation where a model runs that is not trained, as in a rollout. */
+static void add_stage(const char *stage, bool no_grad, struct tc_strbuf *out)
+{
+    static const struct {
+        const char *stage, *words;
+    } stages[] = {
+        {"training",      " in training"         },
+        {"evaluation",    " outside of training" },
+        {"init",          " before training"     },
+        {"checkpointing", " while state is saved"},
+    };
+    const char *words = "";
+
+    for (size_t i = 0; i < sizeof(stages) / sizeof(*stages); i++)
+        if (!strcmp(stage, stages[i].stage))
+            words = stages[i].words;
+    if (!*words && *stage)
+        tc_strbuf_addf(out, " at %s", stage);
+    else if (!no_grad || strcmp(stage, "evaluation") != 0)
+        tc_strbuf_adds(out, words);
+    if (no_grad)
+        tc_strbuf_adds(out, " under no_grad");
+}
+
+void tc_phrase_context(const struct tc_strtab *symbols, const struct tc_subject *subject,
+                       struct tc_strbuf *out)
+{
+    const tc_sym *f = subject->fields;
+
+    if (f[TC_FACT_IN] != TC_NO_SYM && subject->kind == TC_SUBJECT_CALL) {
+        tc_strbuf_adds(out, " in ");
+        tc_phrase_call(symbols, f[TC_FACT_IN], f[TC_FACT_IN_OF], out);
+    }
+    if (f[TC_FACT_BY] != TC_NO_SYM && subject->kind == TC_SUBJECT_VARIABLE) {
+        if (strcmp(tc_strtab_text(symbols, f[TC_FACT_BY]), "nobody") != 0) {
+            tc_strbuf_adds(out, " after ");
+            add_changer(symbols, f[TC_FACT_BY], TC_NO_SYM, out);
+        } else
+            tc_strbuf_adds(out, " later on");
+    } else if (f[TC_FACT_BY] != TC_NO_SYM && subject->kind == TC_SUBJECT_FLOW)
+        tc_strbuf_adds(out, " for a batch");
+    add_stage(f[TC_FACT_STAGE] == TC_NO_SYM ? "" : tc_strtab_text(symbols, f[TC_FACT_STAGE]),
+              f[TC_FACT_GRAD] != TC_NO_SYM, out);
+}
+
+/* ---- operands ------------------------------------------------------------------------------- */
+
+/* The name of an operand, whose last index is a dimension. */
+static void add_path(const char *path, bool is_dim, struct tc_strbuf *out)
+{
+    static const struct {
+        const char *prefix, *words;
+    } parts[] = {
+        {"args.", ""            },
+        {"value", "the result"  },
+        {"self.", ""            },
+        {"self",  "the input"   },
+        {"args",  "the operands"},
+    };
+    const char *dim = is_dim ? strrchr(path, '[') : NULL, *words = "";
+
+    if (dim)
+        tc_strbuf_addf(out, "dim %lu of ", strtoul(dim + 1, NULL, 10));
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && !*words; i++)
+        if (starts(path, parts[i].prefix)) {
+            words = parts[i].words;
+            path += strlen(parts[i].prefix);
+            if (!*words)
+                break;
+        }
+    if (!*words && isdigit((unsigned char)*path))
+        words = "argument ";
+    if (*words == 't' && path != dim && *path)
+        words += strlen("the "); /* "result[0]" */
+    tc_strbuf_adds(out, words);
+    tc_strbuf_add(out, path, dim ? (size_t)(dim - path) : strlen(path));
+}
+
+void tc_phrase_operand(const struct tc_strtab *symbols, const struct tc_fact *fact,
+                       struct tc_strbuf *out)
+{
+    const struct tc_subject *subject = &fact->subject;
+    const tc_sym of = subject->fields[TC_FACT_OF];
+    const char *path = fact->path == TC_NO_SYM ? "" : tc_strtab_text(symbols, fact->path);
+
+    if (fact->attribute == TC_ATTRIBUTE_LENGTH &&
+        (!strcmp(path, "args.params") || !strcmp(path, "args.parameters")))
+        tc_strbuf_adds(out, "the list of parameters");
+    else
+        add_path(path, fact->attribute == TC_ATTRIBUTE_DIM, out);
+    if (*path)
+        tc_strbuf_adds(out, " of ");
+    if (starts(path, "self.") && of != TC_NO_SYM)
+        tc_strbuf_adds(out, class_name(tc_strtab_text(symbols, of)));
+    else
+        tc_phrase_subject(symbols, subject, out);
+}
+
+/* ---- lists ---------------------------------------------------------------------------------- */
+
+/* A list that is cut: give each name, then end it. */
+struct list {
+    struct tc_strbuf *out;
+    size_t n, n_more, begin;
+};
+
+static void add_item(struct list *list, const char *name, bool is_call)
+{
+    if (list->n == SHOWN_NAMES || list->n_more ||
+        (list->n && list->out->size - list->begin + strlen(name) > SHOWN_BYTES)) {
+        list->n_more++;
+        return;
+    }
+    tc_strbuf_adds(list->out, list->n++ ? ", " : "");
+    if (is_call)
+        tc_describe_call_name(name, list->out);
+    else
+        tc_strbuf_adds(list->out, name);
+}
+
+static void end_list(const struct list *list)
+{
+    if (list->n_more)
+        tc_strbuf_addf(list->out, " and %zu more", list->n_more);
+}
+
+static struct list list_in(struct tc_strbuf *out)
+{
+    return (struct list){.out = out, .begin = out->size};
+}
+
+static void add_names(const struct tc_json *array, bool are_calls, struct tc_strbuf *out)
+{
+    struct list list = list_in(out);
+
+    for (const struct tc_json *c = tc_json_first(array); c; c = tc_json_next(c))
+        if (tc_json_text(c))
+            add_item(&list, tc_json_text(c), are_calls);
+    end_list(&list);
+}
+
+static struct tc_json *parse(const struct tc_strtab *symbols, tc_sym value)
+{
+    struct tc_json *json = NULL;
+
+    if (tc_json_parse(tc_strtab_text(symbols, value), tc_strtab_size(symbols, value), &json, NULL))
+        return NULL;
+    return json;
+}
+
+void tc_phrase_calls(const struct tc_strtab *symbols, tc_sym names, struct tc_strbuf *out)
+{
+    struct tc_json *array = parse(symbols, names);
+
+    add_names(array, true, out);
+    tc_json_free(array);
+}
+
+/* The place of a name, n of them if it is none. */
+static size_t place_in(const struct tc_json *names, const char *name)
+{
+    const struct tc_json *c = tc_json_first(names);
+    size_t i = 0;
+
+    for (; c && (!tc_json_text(c) || !name || strcmp(tc_json_text(c), name) != 0); i++)
+        c = tc_json_next(c);
+    return i;
+}
+
+/* Of two sets what the first has alone. */
+static void add_rest(const char *words, const struct tc_json *a, const struct tc_json *b,
+                     struct tc_strbuf *out)
+{
+    struct list list = {0};
+
+    for (const struct tc_json *c = tc_json_first(a); c; c = tc_json_next(c)) {
+        if (!tc_json_text(c) || place_in(b, tc_json_text(c)) < tc_json_count(b))
+            continue;
+        if (!list.out) {
+            tc_strbuf_adds(out, words);
+            list = list_in(out);
+        }
+        add_item(&list, tc_json_text(c), false);
+    }
+    if (list.out)
+        end_list(&list);
+}
+
+void tc_phrase_difference(const struct tc_strtab *symbols, tc_sym was, tc_sym is,
+                          struct tc_strbuf *out)
+{
+    struct tc_json *old = parse(symbols, was), *new = parse(symbols, is);
+    const size_t n_old = tc_json_count(old), n_new = tc_json_count(new);
+
+    tc_strbuf_addf(out, n_new == n_old ? "other variables" : "%zu variable%s, not %zu", n_new,
+                   n_new == 1 ? "" : "s", n_old);
+    const size_t size = out->size;
+    add_rest(": NEW ", new, old, out);
+    add_rest(out->size > size ? ", GONE " : ": GONE ", old, new, out);
+    tc_json_free(old);
+    tc_json_free(new);
+}
+
+/* The one of those before it that is expected last. */
+void tc_phrase_overtaken(const struct tc_strtab *symbols, tc_sym expected, tc_sym seen,
+                         struct tc_strbuf *out)
+{
+    struct tc_json *was = parse(symbols, expected), *is = parse(symbols, seen);
+    const char *before = NULL, *late = NULL;
+
+    for (const struct tc_json *c = tc_json_first(is); c && !late; c = tc_json_next(c)) {
+        const char *name = tc_json_text(c);
+        if (!before || place_in(was, name) > place_in(was, before))
+            before = name;
+        else
+            late = name;
+    }
+    if (late) {
+        tc_describe_call_name(before, out);
+        tc_strbuf_adds(out, " before ");
+        tc_describe_call_name(late, out);
+    } else
+        add_names(is, true, out);
+    tc_json_free(was);
+    tc_json_free(is);
+}
+
+static bool has_name(const char *list, const char *name, size_t size)
+{
+    for (size_t n; *list; list += n + (list[n] == ',')) {
+        n = strcspn(list, ",");
+        if (n == size && !memcmp(list, name, n))
+            return true;
+    }
+    return false;
+}
+
+/* Of names with commas those that are not among the others; how many they are. */
+static size_t add_split(const char *text, const char *others, struct tc_strbuf *out)
+{
+    struct list list = list_in(out);
+
+    for (size_t n; *text; text += n + (text[n] == ',')) {
+        struct tc_strbuf name = TC_STRBUF_INIT;
+        n = strcspn(text, ",");
+        tc_strbuf_add(&name, text, n);
+        if (!has_name(others, text, n))
+            add_item(&list, name.text, false);
+        tc_strbuf_release(&name);
+    }
+    end_list(&list);
+    return list.n + list.n_more;
+}
+
+size_t tc_phrase_rest(const struct tc_strtab *symbols, tc_sym names, tc_sym others,
+                      struct tc_strbuf *out)
+{
+    struct tc_json *mine = parse(symbols, names), *theirs = parse(symbols, others);
+    const char *text = tc_json_text(mine) ? tc_json_text(mine) : "";
+    const char *other = tc_json_text(theirs) ? tc_json_text(theirs) : "";
+    const size_t n = add_split(text, other, out);
+
+    tc_json_free(mine);
+    tc_json_free(theirs);
+    return n;
+}
+
+/* ---- flows ---------------------------------------------------------------------------------- */
+
+/* "result 1 of number 2 of an earlier call", as flow.c writes it; "" is the result of the call. */
+static void add_which(const char *which, struct tc_strbuf *out)
+{
+    unsigned long n;
+    bool has_result = starts(which, "result ");
+
+    if (has_result) {
+        n = strtoul(which + strlen("result "), (char **)&which, 10);
+        tc_strbuf_addf(out, "result %lu of ", n);
+        which += starts(which, " of ") ? strlen(" of ") : 0;
+    } else
+        tc_strbuf_adds(out, "the result of ");
+    if (starts(which, "number "))
+        add_ordinal(which + strlen("number "), out);
+    if (strstr(which, "earlier"))
+        tc_strbuf_adds(out, starts(which, "number ") ? "earlier " : "an earlier ");
+}
+
+void tc_phrase_start(const struct tc_strtab *symbols, const struct tc_subject *flow,
+                     struct tc_strbuf *out)
+{
+    const char *name = tc_strtab_text(symbols, flow->fields[TC_FACT_IN]);
+    const tc_sym which = flow->fields[TC_FACT_IN_OF];
+
+    if (!strchr(name, '.')) {
+        tc_strbuf_addf(out, strcmp(name, "outside") ? "a %s" : "untraced data", name);
+        return;
+    }
+    add_which(which == TC_NO_SYM ? "" : tc_strtab_text(symbols, which), out);
+    tc_describe_call_name(name, out);
+}
+
+void tc_phrase_starts(const struct tc_strtab *symbols, const struct tc_subject *flow, const char *n,
+                      struct tc_strbuf *out)
+{
+    const char *name = tc_strtab_text(symbols, flow->fields[TC_FACT_IN]);
+    const char *s = strcmp(n, "1") ? "s" : "";
+
+    if (starts(name, "torch.nn.init.")) {
+        tc_strbuf_addf(out, "%s parameter%s initialised by ", n, s);
+        tc_describe_call_name(name, out);
+    } else if (!strchr(name, '.'))
+        tc_strbuf_addf(out, "%s %s%s%s", n, strcmp(name, "outside") ? name : "tensor", s,
+                       strcmp(name, "outside") ? "" : " of untraced data");
+    else {
+        tc_phrase_start(symbols, flow, out);
+        tc_strbuf_addc(out, ' ');
+        tc_phrase_times(n, out);
+    }
+}
+
+void tc_phrase_times(const char *n, struct tc_strbuf *out)
+{
+    static const char *const words[] = {"never", "once", "twice"};
+
+    if (n[0] >= '0' && n[0] <= '2' && !n[1])
+        tc_strbuf_adds(out, words[n[0] - '0']);
+    else
+        tc_strbuf_addf(out, "%s times", n);
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+/* A number as a person writes it. */
+static void add_number(const char *json, struct tc_strbuf *out)
+{
+    if (strchr(json, '.') && strlen(json) > 8)
+        tc_strbuf_addf(out, "%.6g", strtod(json, NULL));
+    else
+        tc_strbuf_adds(out, json);
+}
+
+/* "self = args.other": operands by their names, "self and other". */
+static void add_operands(const char *text, struct tc_strbuf *out)
+{
+    while (*text) {
+        const size_t n = strcspn(text, " ,");
+        if (n == 1 && *text == '=')
+            tc_strbuf_adds(out, "and");
+        else if (n)
+            tc_strbuf_add(out, starts(text, "args.") ? text + 5 : text,
+                          starts(text, "args.") ? n - 5 : n);
+        text += n;
+        if (*text)
+            tc_strbuf_addc(out, *text++);
+    }
+}
+
+static void add_text(enum tc_attribute attribute, const char *text, struct tc_strbuf *out)
+{
+    const char *rest = attribute == TC_ATTRIBUTE_SPAN     ? strstr(text, " (digest ")
+                       : attribute == TC_ATTRIBUTE_COURSE ? strstr(text, " after ")
+                                                          : NULL;
+
+    if (attribute == TC_ATTRIBUTE_SOURCE && strchr(text, '.')) {
+        tc_describe_call_name(text, out);
+    } else if (attribute == TC_ATTRIBUTE_SOURCE)
+        tc_strbuf_addf(out, strcmp(text, "outside") ? "a %s" : "untraced data", text);
+    else if (rest)
+        tc_strbuf_add(out, text, (size_t)(rest - text));
+    else if (attribute == TC_ATTRIBUTE_KEYS)
+        add_split(text, "", out);
+    else if (attribute == TC_ATTRIBUTE_EQUALS || attribute == TC_ATTRIBUTE_ALIKE)
+        add_operands(text, out);
+    else
+        tc_strbuf_adds(out, *text ? text : "none");
+}
+
+static void add_array(enum tc_attribute attribute, const struct tc_json *array, const char *raw,
+                      struct tc_strbuf *out)
+{
+    const struct tc_json *first = tc_json_first(array);
+    const size_t n = tc_json_count(array);
+
+    if (tc_json_is_string(first)) {
+        tc_strbuf_addf(out, "%zu variable%s: ", n, n == 1 ? "" : "s");
+        add_names(array, false, out);
+    } else if (n == 2 && (attribute == TC_ATTRIBUTE_ABOUT || attribute == TC_ATTRIBUTE_MAGNITUDE ||
+                          attribute == TC_ATTRIBUTE_DISTINCT)) {
+        tc_strbuf_addf(out, "%.6g to %.6g", tc_json_to_number(first, 0),
+                       tc_json_to_number(tc_json_next(first), 0));
+    } else
+        tc_strbuf_adds(out, raw);
+}
+
+void tc_phrase_value(const struct tc_strtab *symbols, const struct tc_fact *fact, tc_sym value,
+                     struct tc_strbuf *out)
+{
+    const enum tc_attribute attribute = (enum tc_attribute)fact->attribute;
+    static const char *const words[][2] = {
+        {TC_FACT_A_TENSOR,  "a tensor" },
+        {TC_FACT_AN_OBJECT, "an object"},
+        {"null",            "None"     },
+        {"true",            "True"     },
+        {"false",           "False"    },
+    };
+    const char *raw = tc_strtab_text(symbols, value);
+    struct tc_json *json = parse(symbols, value);
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (!strcmp(raw, words[i][0])) {
+            tc_strbuf_adds(out, words[i][1]);
+            tc_json_free(json);
+            return;
+        }
+    if (tc_json_text(json) && attribute != TC_ATTRIBUTE_VALUE)
+        add_text(attribute, tc_json_text(json), out);
+    else if (tc_json_is_array(json))
+        add_array(attribute, json, raw, out);
+    else if (tc_json_is_number(json))
+        add_number(raw, out);
+    else if (!json && starts(raw, "\"always {"))
+        tc_strbuf_adds(out, strstr(raw, "tensor") ? "always a tensor" : "always an object");
+    else
+        tc_strbuf_adds(out, raw);
+    tc_json_free(json);
+}

@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * words.c - the sentences about facts, by attribute and situation
+ *
+ * A row has what is expected, what was seen and what to look at first. Rows of an attribute stand
+ * together, special situations before the usual one: of each of the three the first row counts that
+ * fits and has it. Letters stand for what a sentence names; phrase.c has the words for these.
+ */
+#include "fact/words.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "fact/phrase.h"
+#include "replay/symbols.h"
+
+/* What a sentence is about; where nothing was seen, value is what is claimed. */
+struct said {
+    const struct tc_fact *fact;
+    const struct tc_strtab *symbols;
+    tc_sym value, at;
+    struct tc_strbuf *out;
+};
+
+static const char *value_of(const struct said *s)
+{
+    return tc_strtab_text(s->symbols, s->value);
+}
+
+static const char *claim_of(const struct said *s)
+{
+    return tc_strtab_text(s->symbols, s->fact->value);
+}
+
+/* ---- situations ----------------------------------------------------------------------------- */
+
+static bool is_told(const char *value)
+{
+    return strcmp(value, "false") && strcmp(value, "null") && strcmp(value, "\"\"");
+}
+
+static bool yes(const struct said *s)
+{
+    return is_told(value_of(s));
+}
+
+static bool none(const struct said *s)
+{
+    return !strcmp(value_of(s), "0");
+}
+
+static bool new (const struct said *s)
+{
+    return !strcmp(claim_of(s), "0");
+}
+
+/* Of a module: in which mode it is. */
+static bool mode(const struct said *s)
+{
+    const char *path = s->fact->path == TC_NO_SYM ? "" : tc_strtab_text(s->symbols, s->fact->path);
+
+    return !strcmp(path,
+                   s->fact->subject.kind == TC_SUBJECT_VARIABLE ? "training" : "self.training");
+}
+
+static bool is_called(const struct said *s, const char *name)
+{
+    const tc_sym fn = s->fact->subject.fields[TC_FACT_FN];
+
+    return fn != TC_NO_SYM && !strcmp(tc_strtab_text(s->symbols, fn), name);
+}
+
+static bool no_eval(const struct said *s)
+{
+    return none(s) && is_called(s, "torch.nn.Module.eval");
+}
+
+static bool no_train(const struct said *s)
+{
+    return none(s) && is_called(s, "torch.nn.Module.train");
+}
+
+/* Names of what an operand or a result holds, and not of all operands. */
+static bool entries(const struct said *s)
+{
+    return strcmp(tc_strtab_text(s->symbols, s->fact->path), "args") != 0;
+}
+
+/* Are there names that the one list has alone? */
+static bool has_rest(const struct said *s, tc_sym names, tc_sym others)
+{
+    struct tc_strbuf rest = TC_STRBUF_INIT;
+    const size_t n = tc_phrase_rest(s->symbols, names, others, &rest);
+
+    tc_strbuf_release(&rest);
+    return n > 0;
+}
+
+static bool dropped(const struct said *s)
+{
+    return !has_rest(s, s->value, s->fact->value);
+}
+
+static bool added(const struct said *s)
+{
+    return s->value != s->fact->value && !has_rest(s, s->fact->value, s->value);
+}
+
+/* Do both read alike, as numbers that go over one range? */
+static bool alike(const struct said *s)
+{
+    struct tc_strbuf claimed = TC_STRBUF_INIT, seen = TC_STRBUF_INIT;
+
+    tc_phrase_value(s->symbols, s->fact, s->fact->value, &claimed);
+    tc_phrase_value(s->symbols, s->fact, s->value, &seen);
+    const bool is = !strcmp(claimed.text, seen.text);
+    tc_strbuf_release(&claimed);
+    tc_strbuf_release(&seen);
+    return is;
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+/*
+ * %p  the operand            %M  the module whose mode it is
+ *                            %C  the call, or what else it is about     %k  where
+ * %v  the value              %e  the one expected
+ * %s  s unless it is 1       %n  the value as times                     %N  the one expected
+ * %d  a difference of sets   %g  names that are gone                    %m  names that are new,
+ *                            both with their verb where a sentence begins
+ * %i  how a flow is taken    %w  what flows                             %W  as often as it does
+ * %j  as often as expected   %o  the other call                         %l  at which line
+ * %c  calls                  %x  those out of order
+ * {yes|no} by the value, <yes|no> by the one expected
+ */
+#define HEALTHY(words) " (healthy runs: " words ")"
+
+static const struct tc_words {
+    enum tc_attribute attribute;
+    bool (*is_case)(const struct said *s); /* NULL: the usual one */
+    const char *expected, *seen, *hint;    /* NULL: see the next row */
+} table[] = {
+#define ROW(name, ...)                   \
+    {                                    \
+        TC_ATTRIBUTE_##name, __VA_ARGS__ \
+    }
+    ROW(VALUE, mode, "%M is in {training|evaluation} mode%k",
+        "%M is in {training|evaluation} mode, was in <training|evaluation> mode,%k",
+        "Is train() or eval() called on this module where it is meant to be?"),
+    ROW(VALUE, NULL, "%p is %v%k", "%p is %v, was %e,%k", ""),
+    ROW(CLASS, NULL, "%p is of class %v%k", "%p is of class %v, was of %e,%k", ""),
+    ROW(KEYS, entries, "%p has the entries %v%k", "%p has other entries: NEW %m, GONE %g,%k",
+        "Was a key renamed, or wrapped, as by DataParallel or compile()?"),
+    ROW(KEYS, dropped, NULL, "%g no longer passed to %C%k",
+        "Was the argument dropped on purpose? Its default holds now."),
+    ROW(KEYS, added, NULL, "%m passed to %C, in no healthy run,%k", ""),
+    ROW(KEYS, NULL, "%C is called with {the arguments %v|no further argument}%k",
+        "%C is called with other arguments: NEW %m, GONE %g,%k",
+        "Was an argument renamed, or moved to another call?"),
+    ROW(LENGTH, none, NULL, "%p is empty: an iterator that was used up?%k",
+        "A generator, as model.parameters() gives one, can be read once: was it read before?"),
+    ROW(LENGTH, NULL, "%p has %v element%s%k", "%p has %v element%s, had %e,%k", ""),
+    ROW(FLAG, NULL, "%p is %v%k", "%p is %v, was always %e,%k", ""),
+    ROW(TREND, NULL, "%p %v%k", "%p %v" HEALTHY("it %e") "%k",
+        "Is it compared the right way round, and reset where it should not be?"),
+    ROW(NAMED, NULL, "%p is the script's %v%k", "%p is the script's %v, was %e,%k",
+        "Are two arguments swapped?"),
+    ROW(SLICE, NULL, "%p is the slice %v%k", "%p is the slice %v, was %e,%k",
+        "Which end is meant to be cut off?"),
+    ROW(TENSOR, NULL, "%p is {a %v|no tensor}%k", "%p is {a %v|no tensor}, was <a %e|none>,%k", ""),
+    ROW(DTYPE, NULL, "%p is %v%k", "%p is %v, was %e,%k",
+        "Which cast is new or gone: to(), half(), float(), autocast?"),
+    ROW(NDIM, NULL, "%p has %v dimension%s%k", "%p has %v dimension%s, had %e,%k",
+        "Is a squeeze(), an unsqueeze() or a reduction new or gone?"),
+    ROW(SHAPE, NULL, "%p has the shape %v%k", "%p has the shape %v, had %e,%k", ""),
+    ROW(DIM, NULL, "%p has the size %v%k", "%p has the size %v, had %e,%k",
+        "Are two dimensions swapped (permute, transpose, view)?"),
+    ROW(REQUIRES_GRAD, yes, NULL, "%p requires a gradient, required none,%k",
+        "Is a detach(), a no_grad() or a requires_grad_(False) gone?"),
+    ROW(REQUIRES_GRAD, NULL, "%p requires {a|no} gradient%k",
+        "%p requires no gradient, required one,%k",
+        "What cut it off: detach(), no_grad(), requires_grad_(False), a new tensor?"),
+    ROW(SOURCE, NULL, "%p comes from %v%k", "%p comes from %v, came from %e,%k",
+        "Is another variable passed, or was a call between the two added or removed?"),
+    ROW(AUTOCAST, NULL, "%C runs {under|outside of} autocast%k",
+        "%C runs {under|outside of} autocast, ran <under|outside of> it,%k",
+        "Does the block of torch.autocast() enclose what it should?"),
+    ROW(OWNED, NULL, "the optimizer has %v parameter%s at %C%k",
+        "the optimizer has %v parameter%s at %C, had %e,%k",
+        "Are all modules built when the optimizer gets their parameters?"),
+    ROW(OWNED_IN_ORDER, NULL, "an optimizer has its parameters in this order: %v",
+        "an optimizer has its parameters in another order: %v",
+        "A saved optimizer state is loaded by place: does it still fit?"),
+    ROW(COURSE, NULL, "%p ends at %v", "%p ends at %v, was %e",
+        "Is the scheduler stepped as often as it counts: once an epoch, or once a batch?"),
+    ROW(UNCLEARED, NULL, "{some|no} gradients are left from the step before at %C%k",
+        "{some|no} gradients are left from the step before at %C" HEALTHY("<some|none>") "%k",
+        "Is zero_grad() called once for each step, before its backward()?"),
+    ROW(EQUALS, yes, NULL, "the result of %C equals %v" HEALTHY("<%e|no operand>") "%k",
+        "Does the call have an effect here?"),
+    ROW(EQUALS, NULL, "the result of %C equals {%v|no operand}%k",
+        "the result of %C equals no operand" HEALTHY("%e") "%k", ""),
+    ROW(FINITE, NULL, "%p is {|not }finite%k",
+        "%p {is finite, was not|holds a NaN or an infinity},%k",
+        "Which operand is the first that is not finite: log(0), a division by 0, too large a step?"),
+    ROW(OPERAND, NULL, "%p is {|not }a tensor that it was given%k",
+        "%p is {a tensor that it was given, was a new one|a new tensor, was one that it was given},%k",
+        "Does the call copy what it should share, or share what it should copy?"),
+    ROW(COUNT, no_eval, NULL, "eval() is missing before the evaluation",
+        "Dropout and batch norm work as in training until eval() is called."),
+    ROW(COUNT, no_train, NULL, "train() is missing before the training goes on",
+        "Dropout and batch norm work as in evaluation until train() is called."),
+    ROW(COUNT, none, NULL, "%C is no longer called%k" HEALTHY("%N in each step"),
+        "Is the line gone, or is it skipped by a condition?"),
+    ROW(COUNT, new, "%C is called in no step%k", "%C is called %n in a step%k" HEALTHY("never"),
+        "Which line calls it, and is it meant to?"),
+    ROW(COUNT, NULL, "%C is called %n in each step%k",
+        "%C is called %n in a step, was called %N,%k",
+        "Does the call stand in the loop, or in the condition, that it belongs to?"),
+    ROW(COUNT_FIRST, none, NULL,
+        "%C is no longer called%k" HEALTHY("%N by the end of the first step"),
+        "Which line of the set-up is gone?"),
+    ROW(COUNT_FIRST, new, "%C is not called by the end of the first step%k",
+        "%C is called %n by the end of the first step" HEALTHY("never") "%k",
+        "Which line of the set-up calls it, and is it meant to?"),
+    ROW(COUNT_FIRST, NULL, "%C is called %n by the end of the first step%k",
+        "%C was called %n by the end of the first step, not %N,%k",
+        "Is something set up more often, or less?"),
+    ROW(COUNT_LATER, none, NULL,
+        "%C is no longer called%k" HEALTHY("%N in each step after the first"),
+        "Is it called in the first step alone, or not at all?"),
+    ROW(COUNT_LATER, new, "%C is called in no step after the first%k",
+        "%C is called %n in a step after the first" HEALTHY("never") "%k",
+        "Is it meant for the first step, or the set-up, alone?"),
+    ROW(COUNT_LATER, NULL, "%C is called %n in each step after the first%k",
+        "%C is called %n in a step after the first, was called %N,%k",
+        "Does the call stand in the loop that it belongs to?"),
+    ROW(COUNT_WHERE, NULL, "%C is called %n in each step that calls it%k",
+        "%C is called %n in a step, was called %N or not at all,%k",
+        "Does the loop around the call end early, or late?"),
+    ROW(RATE, NULL, "%C is {|not }called as often as there are steps%k",
+        "%C is {|no longer }called as often as there are steps%k",
+        "Is it called for each batch, or for each epoch, as it should be?"),
+    ROW(PRESENT, NULL, "%C is called in each run%k",
+        "%C is no longer called%k" HEALTHY("in each run"),
+        "Is its line gone, or did the run not get so far?"),
+    ROW(BEFORE, NULL, "%C first comes {before|after} %o%k",
+        "%C first comes {before|after} %o, came <before|after> it,%k", "Was one of the two moved?"),
+    ROW(FLOWS, none, NULL, "%C is no longer %i %w%k" HEALTHY("%N in each step"),
+        "What is it given instead?"),
+    ROW(FLOWS, NULL, "%C is %i %W in each step%k", "%C was %i %W in a step%j,%k",
+        "Is a result used twice, or is one of several left out?"),
+    ROW(FLOWS_FIRST, none, NULL,
+        "%C is no longer %i %w%k" HEALTHY("%N by the end of the first step"),
+        "Which part of the set-up gives it something else?"),
+    ROW(FLOWS_FIRST, NULL, "%C is %i %W by the end of the first step, and never later,%k",
+        "%C was %i %W%j,%k", "Does the set-up do it to more, or to fewer, than it should?"),
+    ROW(FLOWS_LATER, none, NULL,
+        "%C is no longer %i %w%k" HEALTHY("%N in each step after the first"),
+        "What does it get from the second step on?"),
+    ROW(FLOWS_LATER, NULL, "%C is %i %W in each step after the first%k",
+        "%C was %i %W in a step after the first%j,%k",
+        "Is a result of the step before used in place of this step's?"),
+    ROW(FLOWS_WHERE, NULL, "%C is %i %W in each step that does so%k", "%C was %i %W in a step%j,%k",
+        "Is one of several results taken more often, or less?"),
+    ROW(FLOWS_EVER, NULL, "%C is %i %w in each run%k",
+        "%C is no longer %i %w%k" HEALTHY("in each run"), "What does it get in its place?"),
+    ROW(DATA, NULL, "%C changes %v", "%C changed %d",
+        "Does the loss reach these variables, and does the optimizer own them?"),
+    ROW(DATA_FIRST, NULL, "%C changes, by the end of the first step, %v",
+        "%C changed, by the end of the first step, %d",
+        "Is a part of the model initialised or loaded otherwise?"),
+    ROW(GRADIENTS, NULL, "%C gives gradients to %v", "%C gave gradients to %d",
+        "What keeps the loss from them, or leads it there: detach(), no_grad(), another module?"),
+    ROW(GRADIENT_CALLS, NULL, "%v call%s of backward() give gradients in each step",
+        "%v call%s of backward() gave gradients in a step, not %e",
+        "Is each loss propagated once, and not in a sum as well?"),
+    ROW(TRAINABLE, NULL, "in the first step a gradient is required by %v",
+        "in the first step a gradient is required by %d",
+        "What freezes them, or no longer does, before the first step?"),
+    ROW(TRAINABLE_LAST, NULL, "at the end a gradient is required by %v",
+        "at the end a gradient is required by %d",
+        "What freezes or unfreezes them during the training?"),
+    ROW(EXIST, NULL, "there are %v", "there are %d",
+        "Is a module new, gone, or built under another name?"),
+    ROW(CALLS, NULL, "%C calls nothing%k but %c", "new call: %c%l is in no healthy run of %C%k",
+        ""),
+    ROW(ORDER, NULL, "%C calls%k, in this order, %c", "%C called %x, after it in healthy runs,%k",
+        "Was a line moved, or is a block indented otherwise?"),
+    ROW(FIRST, NULL, "the first column of %p is %v%k", "the first column of %p is %v, was %e,%k",
+        "Is the sequence shifted, or its start token gone?"),
+    ROW(LAST, NULL, "the last column of %p is %v%k", "the last column of %p is %v, was %e,%k",
+        "Is the sequence shifted, or filled up at the other side?"),
+    ROW(UNIFORM, NULL, "the elements of %p are {all|not all} the same%k",
+        "the elements of %p are {all|not all} the same, were <all|not all>,%k",
+        "Is the tensor filled with one value, or not written to?"),
+    ROW(NEGATIVE, NULL, "{some|no} elements of %p are negative%k",
+        "{some|no} elements of %p are negative" HEALTHY("<some|none>") "%k",
+        "Is a sign wrong, or a relu(), abs() or log() new or gone?"),
+    ROW(ZERO, NULL, "%p is {|not }zero%k", "%p is {zero, was not|not zero, was},%k",
+        "What makes it zero: an empty mask, a difference of equals, a weight of 0?"),
+    ROW(ALIKE, NULL, "{of the operands %v|no two operands} of %C are equal%k",
+        "{%v|no two operands} of %C are equal" HEALTHY("<%e|no two>") "%k",
+        "Is one tensor passed in the place of another?"),
+    ROW(GIVEN, NULL, "%p is {|not }what the model was given%k",
+        "%p is {what the model was given, was not|not what the model was given, was},%k",
+        "Is it the input that is meant here, or what was made of it?"),
+    ROW(FACTOR, NULL, "%p is %v%k", "%p is %v, was %e,%k",
+        "Is the loss scaled by the right number, and once?"),
+    ROW(SEEN, NULL, "the batch of %C was {met %v already|not met before}%k",
+        "the batch of %C was {met %v already|not met before}%k",
+        "Is the data shuffled anew, and is each part of it read once?"),
+    ROW(BESIDE, NULL, "%p is about as large as in training%k", "%p is %v than in training,%k",
+        "Is the data scaled in both places alike?"),
+    ROW(REPEATS, NULL, "%p {repeats|differs from} an earlier one%k",
+        "%p {repeats|differs from} an earlier one, <did|did not>,%k",
+        "Is a generator seeded again, or the draw made before the loop?"),
+    ROW(AGAIN, NULL, "%C is given {the same tensors again|other tensors each time}%k",
+        "%C is given {the same tensors again|other tensors each time},%k",
+        "Is what it is given computed anew for each call?"),
+    ROW(AGAIN_HERE, NULL,
+        "one object of %C is given {the same tensors again|other tensors each time}%k",
+        "one object of %C is given {the same tensors again|other tensors each time},%k",
+        "Are two objects meant, as two critics or two views, and is one used twice?"),
+    ROW(COUNT_EVEN, NULL, "%C is called an {even|odd} number of times in each step%k",
+        "%C is called an {even|odd} number of times in a step%k",
+        "Is what is done to one of a pair, as an image and its mask, done to the other?"),
+    ROW(BELOW_ZERO, NULL, "%v of the elements of %p are below zero%k",
+        "%v of the elements of %p are below zero, were %e,%k",
+        "Is a sign, a normalisation or an activation another?"),
+    ROW(ABOVE_ZERO, NULL, "%v of the elements of %p are above zero%k",
+        "%v of the elements of %p are above zero, were %e,%k",
+        "Is a mask turned round, or a sign another?"),
+    ROW(ABOVE_ONE, NULL, "%v of the elements of %p are above one%k",
+        "%v of the elements of %p are above one, were %e,%k",
+        "Is the data still divided by its range, as 255?"),
+    ROW(ROWS_AGAIN, NULL, "%v of the rows of %p came before in this pass%k",
+        "%v of the rows of %p came before in this pass, had %e,%k",
+        "Does the sampler draw with replacement?"),
+    ROW(TRAINED_ON, NULL, "%v of the rows of %p have been trained on%k",
+        "%v of the rows of %p have been trained on, had %e,%k",
+        "Do the parts to train on and to evaluate with overlap?"),
+    ROW(EARLIER, NULL, "%p is {what it was|another than} in an earlier step%k",
+        "%p is {what it was|another than} in an earlier step,%k",
+        "Is it computed anew in each step?"),
+    ROW(STILL, NULL, "%p is {what it was|another than} the last time%k",
+        "%p is {what it was|another than} the last time,%k",
+        "Does what it is computed from still change?"),
+    ROW(MADE_OF, NULL, "%p is made by {%v|no model}%k", "%p is made by {%v|no model}, was by %e,%k",
+        "Is the right model called, and is a detach() new or gone?"),
+    ROW(APART, NULL, "%p is the row %v from that of the first operand%k",
+        "%p is the row %v from that of the first operand, was %e,%k", "Is an index off by one?"),
+    ROW(ABOUT, NULL, "%p is %v in the first three steps%k",
+        "%p is %v, was %e in the first three steps,%k",
+        "Is it a sum in place of a mean, or scaled by another factor?"),
+    ROW(VARIES, NULL, "%p varies in a run of %v calls%k", "%p is %v" HEALTHY("it varies") "%k",
+        "Is it computed once, where it should be for each call?"),
+    ROW(SPAN, alike, NULL, "%p goes %v, but by other numbers than it did,%k", ""),
+    ROW(SPAN, NULL, "%p goes %v%k", "%p goes %v, went %e,%k", ""),
+    ROW(SIGN, NULL, "%p is %v%k", "%p is %v" HEALTHY("%e") "%k",
+        "Is a sign turned, or an abs() or clamp() gone?"),
+    ROW(FLOOR, NULL, "%p is often %v and never below%k", "%p is %v" HEALTHY("down to %e") "%k", ""),
+    ROW(CEILING, NULL, "%p is often %v and never above%k", "%p is %v" HEALTHY("up to %e") "%k", ""),
+    ROW(LEAST, NULL, "the smallest element of %p is %v%k",
+        "the smallest element of %p is %v, was %e,%k", "Is an offset, or a class, left out?"),
+    ROW(FARTHEST, NULL, "the element of %p farthest from zero is %v away%k",
+        "the element of %p farthest from zero is %v away, was %e,%k",
+        "Is a distance or a position cut off at another place?"),
+    ROW(GREATEST, NULL, "the largest element of %p is %v%k",
+        "the largest element of %p is %v, was %e,%k",
+        "Is a class, or the end of a range, left out?"),
+    ROW(MAGNITUDE, NULL, "the root mean square of %p is %v%k",
+        "the root mean square of %p is %v, was %e,%k",
+        "Is the data normalised once, and not twice?"),
+    ROW(DISTINCT, NULL, "%p has %v distinct elements%k", "%p has %v distinct elements, had %e,%k",
+        "Does the sampler still reach all the data?"),
+    ROW(ELEMENTS, NULL, "the elements of %p are about %v%k",
+        "the elements of %p are %v, were %e,%k",
+        "Are they in another order, or divided by another sum?"),
+    ROW(COVERS, NULL, "the largest element of %p is the last index of {%v|no operand}%k",
+        "the largest element of %p is the last index of {%v|no operand}, was of <%e|none>,%k",
+        "Do the indices belong to the table that they are used with?"),
+    ROW(RANKS, yes, NULL, "%p is the same on all ranks, was another one on each,%k",
+        "Does each rank draw by a seed of its own, and from a part of its own?"),
+    ROW(RANKS, NULL, "%p is {the same|another one} on each rank%k",
+        "%p is not the same on all ranks, was,%k",
+        "Is it averaged, gathered or broadcast over the ranks?"),
+#undef ROW
+};
+
+#define N_ROWS (sizeof(table) / sizeof(*table))
+
+/* ---- filling -------------------------------------------------------------------------------- */
+
+/* "called on", "given", of a second operand "given as its 2nd tensor". */
+static void add_end(const struct said *s)
+{
+    const char *name = tc_strtab_text(s->symbols, s->fact->subject.fields[TC_FACT_NAME]);
+
+    if (!strcmp(name, "self"))
+        tc_strbuf_adds(s->out, "called on");
+    else if (!strcmp(name, "1"))
+        tc_strbuf_adds(s->out, "given");
+    else
+        tc_strbuf_addf(s->out, "given, as tensor %s,", name);
+}
+
+static void add_expected_times(const struct said *s)
+{
+    const struct tc_fact *fact = s->fact;
+    const char *from = tc_strtab_text(s->symbols, fact->subject.fields[TC_FACT_IN]);
+    const bool is_on =
+        !strcmp(tc_strtab_text(s->symbols, fact->subject.fields[TC_FACT_NAME]), "self");
+    const bool is_number = !strchr(from, '.') || !strncmp(from, "torch.nn.init.", 14);
+
+    tc_strbuf_addf(s->out, ", not %s", is_number && is_on ? "on " : "");
+    if (is_number)
+        tc_strbuf_adds(s->out, claim_of(s));
+    else
+        tc_phrase_times(claim_of(s), s->out);
+}
+
+/* " at line 12". */
+static void add_line(const struct said *s)
+{
+    const char *colon = s->at == TC_NO_SYM ? NULL : strrchr(tc_strtab_text(s->symbols, s->at), ':');
+
+    if (colon)
+        tc_strbuf_addf(s->out, " at line %s", colon + 1);
+}
+
+static void add_arguments(const struct said *s, bool is_new, bool is_first)
+{
+    struct tc_strbuf names = TC_STRBUF_INIT;
+    const tc_sym was = s->fact->value, is = s->value;
+    const size_t n = tc_phrase_rest(s->symbols, is_new ? is : was, is_new ? was : is, &names);
+
+    if (!n)
+        tc_strbuf_adds(s->out, "none");
+    else if (is_first)
+        tc_strbuf_addf(s->out, "the argument%s %s %s", n == 1 ? "" : "s", names.text,
+                       n == 1 ? "is" : "are");
+    else
+        tc_strbuf_adds(s->out, names.text);
+    tc_strbuf_release(&names);
+}
+
+/* What the fact is about. */
+static bool add_name(const struct said *s, char which)
+{
+    const struct tc_subject *subject = &s->fact->subject;
+
+    if (which == 'p')
+        tc_phrase_operand(s->symbols, s->fact, s->out);
+    else if (which == 'M')
+        tc_phrase_module(s->symbols, subject, s->out);
+    else if (which == 'C')
+        tc_phrase_subject(s->symbols, subject, s->out);
+    else if (which == 'k')
+        tc_phrase_context(s->symbols, subject, s->out);
+    else if (which == 'i')
+        add_end(s);
+    else if (which == 'w')
+        tc_phrase_start(s->symbols, subject, s->out);
+    else if (which == 'o')
+        tc_phrase_call(s->symbols, subject->fields[TC_FACT_IN], subject->fields[TC_FACT_IN_OF],
+                       s->out);
+    else if (which == 'l')
+        add_line(s);
+    else
+        return false;
+    return true;
+}
+
+/* What is said of it. */
+static void add_value(const struct said *s, char which, bool is_first)
+{
+    const tc_sym claimed = s->fact->value;
+
+    if (which == 'v' || which == 'e')
+        tc_phrase_value(s->symbols, s->fact, which == 'v' ? s->value : claimed, s->out);
+    else if (which == 's')
+        tc_strbuf_adds(s->out, strcmp(value_of(s), "1") ? "s" : "");
+    else if (which == 'n' || which == 'N')
+        tc_phrase_times(which == 'n' ? value_of(s) : claim_of(s), s->out);
+    else if (which == 'd')
+        tc_phrase_difference(s->symbols, claimed, s->value, s->out);
+    else if (which == 'g' || which == 'm')
+        add_arguments(s, which == 'm', is_first);
+    else if (which == 'W')
+        tc_phrase_starts(s->symbols, &s->fact->subject, value_of(s), s->out);
+    else if (which == 'j')
+        add_expected_times(s);
+    else if (which == 'c')
+        tc_phrase_calls(s->symbols, s->value, s->out);
+    else
+        tc_phrase_overtaken(s->symbols, claimed, s->value, s->out);
+}
+
+static void add_sentence(const struct said *s, const char *words)
+{
+    const bool by_value = yes(s), by_claim = is_told(claim_of(s));
+    bool is_left_out = false;
+
+    for (const char *p = words; *p; p++) {
+        if (*p == '{' || *p == '<')
+            is_left_out = !(*p == '{' ? by_value : by_claim);
+        else if (*p == '|')
+            is_left_out = !is_left_out;
+        else if (*p == '}' || *p == '>')
+            is_left_out = false;
+        else if (*p == '%' && p++ && !is_left_out) {
+            if (!add_name(s, *p))
+                add_value(s, *p, p == words + 1);
+        } else if (!is_left_out)
+            tc_strbuf_addc(s->out, *p);
+    }
+    /* Of a place that is told nowhere the comma before it is left. */
+    if (s->out->size && s->out->text[s->out->size - 1] == ',')
+        s->out->text[--s->out->size] = '\0';
+}
+
+static const char *find(const struct said *s, size_t member)
+{
+    const char *words = NULL;
+
+    for (size_t i = 0; i < N_ROWS && !words; i++)
+        if (table[i].attribute == (enum tc_attribute)s->fact->attribute &&
+            (!table[i].is_case || table[i].is_case(s)))
+            memcpy(&words, (const char *)&table[i] + member, sizeof(words));
+    return words ? words : "";
+}
+
+void tc_fact_describe(const struct tc_fact *fact, const struct tc_strtab *symbols,
+                      struct tc_strbuf *out)
+{
+    const struct said said = {fact, symbols, fact->value, TC_NO_SYM, out};
+
+    add_sentence(&said, find(&said, offsetof(struct tc_words, expected)));
+}
+
+void tc_fact_explain(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen,
+                     tc_sym at, struct tc_strbuf *out)
+{
+    const struct said said = {fact, symbols, seen, at, out};
+
+    add_sentence(&said, find(&said, offsetof(struct tc_words, seen)));
+}
+
+const char *tc_fact_hint(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen)
+{
+    const struct said said = {fact, symbols, seen, TC_NO_SYM, NULL};
+
+    return find(&said, offsetof(struct tc_words, hint));
+}
