@@ -68,11 +68,11 @@ static const struct {
     const char *words;
 } phrases[] = {
     {"stage",            "\"training\"",   false, "in training"                                },
-    {"stage",            "\"evaluation\"", false, "in evaluation"                              },
+    {"stage",            "\"evaluation\"", false, "outside of training"                        },
     {"stage",            "\"init\"",       false, "before training"                            },
     {"stage",            "\"training\"",   true,  "outside of training"                        },
     {"stage",            "\"init\"",       true,  "once training has begun"                    },
-    {"stage",            "\"evaluation\"", true,  "outside of evaluation"                      },
+    {"stage",            "\"evaluation\"", true,  "in training or before it"                   },
     {"ctx.grad",         "true",           false, "with gradients enabled"                     },
     {"ctx.grad",         "false",          false, "with gradients disabled"                    },
     {"ctx.grad",         "true",           true,  "with gradients disabled"                    },

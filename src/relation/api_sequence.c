@@ -342,6 +342,9 @@ static void explain_missing(struct tc_strtab *symbols, const struct tc_invariant
         tc_strbuf_adds(out, n == 1 ? " is missing; " : " are missing; ");
 }
 
+/* Of a step of many micro-batches the first are told. */
+#define SHOWN_CALLS 8
+
 static void window_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
                            const struct tc_event *event, const struct tc_example *example,
                            struct tc_strbuf *out)
@@ -350,11 +353,15 @@ static void window_explain(struct tc_strtab *symbols, const struct tc_invariant 
     explain_missing(symbols, invariant, example, out);
     tc_strbuf_adds(out, "the step has ");
     struct tc_param param;
-    for (size_t i = 0;
-         i < example->n_outcome && tc_param_of_token(symbols, example->outcome[i], &param); i++) {
-        tc_strbuf_adds(out, i ? ", " : "");
+    size_t n = 0;
+    for (; n < example->n_outcome && tc_param_of_token(symbols, example->outcome[n], &param); n++) {
+        if (n >= SHOWN_CALLS)
+            continue;
+        tc_strbuf_adds(out, n ? ", " : "");
         tc_describe_call(symbols, param.name, out);
     }
+    if (n > SHOWN_CALLS)
+        tc_strbuf_addf(out, " and %zu more", n - SHOWN_CALLS);
 }
 
 const struct tc_relation tc_api_sequence_window = {

@@ -190,7 +190,7 @@ static const struct tc_claim claims[] = {
      .support = TC_SUPPORT_USAGE,
      .min_examples = 1,
      .expected = "after %c comes %o before the model runs again",
-     .seen = "%o did not come; what came was %l",
+     .seen = "%o is missing after %c%l",
      }
 };
 

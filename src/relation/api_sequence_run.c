@@ -150,7 +150,7 @@ static const struct tc_claim claims[] = {
      .support = TC_SUPPORT_COIN,
      .min_examples = 1,
      .expected = "%o comes before the first root forward of a run",
-     .seen = "%o was not called before; what came was %l",
+     .seen = "%o is missing before the first root forward%l",
      }
 };
 

@@ -274,7 +274,7 @@ struct said {
     const struct tc_example *example;
 };
 
-/* What else stands where the other call is looked for; "nothing". */
+/* What else stands where the other call is looked for: ", but A(), B() came", or nothing. */
 static void list_others(const struct said *said, struct tc_strbuf *out)
 {
     size_t n = 0;
@@ -282,11 +282,11 @@ static void list_others(const struct said *said, struct tc_strbuf *out)
     for (size_t i = 0; i < said->example->n_outcome; i++) {
         if (tc_atom_first(said->symbols, said->example->outcome[i]) != TC_NO_SYM)
             continue;
-        tc_strbuf_adds(out, n++ ? ", " : "");
+        tc_strbuf_adds(out, n++ ? ", " : ", but ");
         tc_describe_call(said->symbols, said->example->outcome[i], out);
     }
-    if (!n)
-        tc_strbuf_adds(out, "nothing");
+    if (n)
+        tc_strbuf_adds(out, " came");
 }
 
 static void add_name(const struct said *said, char letter, struct tc_strbuf *out)

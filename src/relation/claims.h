@@ -46,7 +46,7 @@ struct tc_claim {
     unsigned min_examples; /* see struct tc_hypothesis */
     bool if_met;           /* proposed only where it held once */
 
-    /* %c the call, %o the other one, %l all those that were seen, %k the kind, %a the attribute, %v
+    /* %c the call, %o the other one, %l which came in its place, %k the kind, %a the attribute, %v
      * the variable, %m the call of the window, %r the class of the receiver, %w what wrote
      * to the variable. seen NULL: the form's own explain says it. */
     const char *expected, *seen;

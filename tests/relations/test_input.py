@@ -79,7 +79,7 @@ class WhatIsMissing(Case):
             t.cut("data")
         t.end()
         learned, err = self.infer("run")
-        self.assertIn("in the root forward, self.training is false", learned)
+        self.assertIn("the model is in evaluation mode", learned)
         self.assertIn("the root forward changes data of no Parameter", learned)
         self.assertIn("note: run: no optimizer step: nothing is learned about steps and their order", err)
 
