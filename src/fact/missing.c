@@ -23,23 +23,28 @@ static bool is_unexpected(struct tc_facts *facts, struct tc_fact_counter *c)
     return true;
 }
 
-/* The flow by which the operand came from elsewhere than in any run learned from; or NULL. */
-static const struct tc_fact_counter *
-stranger_of(struct tc_facts *facts, const struct tc_fact_watch *w, const struct tc_subject *flow)
+/* A flow that has these four fields in common with another, and that no run learned from had; or
+ * NULL. */
+static const struct tc_fact_counter *new_flow(struct tc_facts *facts, const struct tc_fact_watch *w,
+                                              const struct tc_subject *flow,
+                                              const enum tc_fact_field shared[4])
 {
-    static const enum tc_fact_field shared[] = {TC_FACT_FN, TC_FACT_OF, TC_FACT_STAGE,
-                                                TC_FACT_NAME};
-
     for (size_t i = 0; i < w->counters.n; i++) {
         struct tc_fact_counter *other = &w->counters.items[i];
         bool is_like = other->subject.kind == TC_SUBJECT_FLOW;
-        for (size_t k = 0; k < sizeof(shared) / sizeof(*shared); k++)
+        for (size_t k = 0; k < 4; k++)
             is_like &= other->subject.fields[shared[k]] == flow->fields[shared[k]];
         if (is_like && other->n_all && is_unexpected(facts, other))
             return other;
     }
     return NULL;
 }
+
+/* What the operand comes from now. */
+static const enum tc_fact_field of_end[] = {TC_FACT_FN, TC_FACT_OF, TC_FACT_STAGE, TC_FACT_NAME};
+/* Where what came to the operand goes now. */
+static const enum tc_fact_field of_start[] = {TC_FACT_IN, TC_FACT_IN_OF, TC_FACT_STAGE,
+                                              TC_FACT_STAGE};
 
 /* The last line at which a call was made, of that class and at that stage where these are given. */
 static tc_sym line_of_call(const struct tc_fact_watch *w, tc_sym fn, tc_sym of, tc_sym stage)
@@ -128,18 +133,30 @@ static tc_sym place_between(struct tc_facts *facts, const struct tc_fact_watch *
 
 /* ---- what is told --------------------------------------------------------------------------- */
 
+static void add_taker(struct tc_facts *facts, const struct tc_fact_counter *taker)
+{
+    if (!taker ||
+        !strchr(tc_strtab_text(facts->table.symbols, taker->subject.fields[TC_FACT_IN]), '.'))
+        return;
+    tc_strbuf_adds(&facts->origin, "; now ");
+    tc_phrase_subject(facts->table.symbols, &taker->subject, &facts->origin);
+    tc_strbuf_adds(&facts->origin, " gets it");
+}
+
 static tc_sym place_flow(struct tc_facts *facts, const struct tc_fact_watch *w,
                          const struct tc_subject *flow)
 {
     const tc_sym *f = flow->fields, number = tc_strtab_find(w->counter_tuples, flow, sizeof(*flow));
-    const struct tc_fact_counter *stranger = stranger_of(facts, w, flow),
+    const struct tc_fact_counter *stranger = new_flow(facts, w, flow, of_end),
                                  *own = number == TC_NO_SYM ? NULL : &w->counters.items[number],
                                  *told = stranger            ? stranger
                                          : own && own->n_all ? own
                                                              : NULL;
 
-    if (!told)
+    if (!told) {
+        add_taker(facts, new_flow(facts, w, flow, of_start));
         return line_of_call(w, f[TC_FACT_FN], f[TC_FACT_OF], f[TC_FACT_STAGE]);
+    }
     if (stranger) {
         tc_strbuf_adds(&facts->origin, "; new is ");
         tc_phrase_start(facts->table.symbols, &stranger->subject, &facts->origin);

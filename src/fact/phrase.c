@@ -20,6 +20,9 @@
 #define SHOWN_NAMES 4
 #define SHOWN_BYTES 60
 
+/* What they return is told as the parameters that it is. */
+#define INITIALISERS "torch.nn.init."
+
 static bool starts(const char *text, const char *prefix)
 {
     return !strncmp(text, prefix, strlen(prefix));
@@ -479,8 +482,14 @@ void tc_phrase_start(const struct tc_strtab *symbols, const struct tc_subject *f
         tc_strbuf_addf(out, strcmp(name, "outside") ? "a %s" : "untraced data", name);
         return;
     }
-    add_which(which == TC_NO_SYM ? "" : tc_strtab_text(symbols, which), out);
-    tc_describe_call_name(name, out);
+    if (starts(name, INITIALISERS))
+        tc_strbuf_adds(out, "a parameter initialised by ");
+    else
+        add_which(which == TC_NO_SYM ? "" : tc_strtab_text(symbols, which), out);
+    if (starts(name, "root."))
+        tc_strbuf_adds(out, "model()");
+    else
+        tc_describe_call_name(name, out);
 }
 
 void tc_phrase_starts(const struct tc_strtab *symbols, const struct tc_subject *flow, const char *n,
@@ -489,7 +498,7 @@ void tc_phrase_starts(const struct tc_strtab *symbols, const struct tc_subject *
     const char *name = tc_strtab_text(symbols, flow->fields[TC_FACT_IN]);
     const char *s = strcmp(n, "1") ? "s" : "";
 
-    if (starts(name, "torch.nn.init.")) {
+    if (starts(name, INITIALISERS)) {
         tc_strbuf_addf(out, "%s parameter%s initialised by ", n, s);
         tc_describe_call_name(name, out);
     } else if (!strchr(name, '.'))
@@ -500,6 +509,19 @@ void tc_phrase_starts(const struct tc_strtab *symbols, const struct tc_subject *
         tc_strbuf_addc(out, ' ');
         tc_phrase_times(n, out);
     }
+}
+
+void tc_phrase_not_starts(const struct tc_strtab *symbols, const struct tc_subject *flow,
+                          const char *n, struct tc_strbuf *out)
+{
+    const char *name = tc_strtab_text(symbols, flow->fields[TC_FACT_IN]);
+    const char *end = tc_strtab_text(symbols, flow->fields[TC_FACT_NAME]);
+
+    tc_strbuf_adds(out, ", not ");
+    if (strchr(name, '.') && !starts(name, INITIALISERS))
+        tc_phrase_times(n, out);
+    else
+        tc_strbuf_addf(out, "%s%s", strcmp(end, "self") ? "" : "on ", n);
 }
 
 void tc_phrase_times(const char *n, struct tc_strbuf *out)

@@ -32,6 +32,9 @@ void tc_phrase_start(const struct tc_strtab *symbols, const struct tc_subject *f
 /* The same n times: "3 parameters initialised by kaiming_uniform_()". */
 void tc_phrase_starts(const struct tc_strtab *symbols, const struct tc_subject *flow, const char *n,
                       struct tc_strbuf *out);
+/* As often as was expected instead: ", not on 2", ", not once". */
+void tc_phrase_not_starts(const struct tc_strtab *symbols, const struct tc_subject *flow,
+                          const char *n, struct tc_strbuf *out);
 /* "never", "once", "twice", "3 times". */
 void tc_phrase_times(const char *n, struct tc_strbuf *out);
 

@@ -405,21 +405,6 @@ static void add_end(const struct said *s)
         tc_strbuf_addf(s->out, "given, as tensor %s,", name);
 }
 
-static void add_expected_times(const struct said *s)
-{
-    const struct tc_fact *fact = s->fact;
-    const char *from = tc_strtab_text(s->symbols, fact->subject.fields[TC_FACT_IN]);
-    const bool is_on =
-        !strcmp(tc_strtab_text(s->symbols, fact->subject.fields[TC_FACT_NAME]), "self");
-    const bool is_number = !strchr(from, '.') || !strncmp(from, "torch.nn.init.", 14);
-
-    tc_strbuf_addf(s->out, ", not %s", is_number && is_on ? "on " : "");
-    if (is_number)
-        tc_strbuf_adds(s->out, claim_of(s));
-    else
-        tc_phrase_times(claim_of(s), s->out);
-}
-
 /* " at line 12". */
 static void add_line(const struct said *s)
 {
@@ -490,7 +475,7 @@ static void add_value(const struct said *s, char which, bool is_first)
     else if (which == 'W')
         tc_phrase_starts(s->symbols, &s->fact->subject, value_of(s), s->out);
     else if (which == 'j')
-        add_expected_times(s);
+        tc_phrase_not_starts(s->symbols, &s->fact->subject, claim_of(s), s->out);
     else if (which == 'c')
         tc_phrase_calls(s->symbols, s->value, s->out);
     else
