@@ -133,6 +133,21 @@ static tc_sym place_between(struct tc_facts *facts, const struct tc_fact_watch *
 
 /* ---- what is told --------------------------------------------------------------------------- */
 
+/* Unless it reads as what the operand came from before, as another parameter that is initialised.
+ */
+static void add_stranger(struct tc_facts *facts, const struct tc_subject *flow,
+                         const struct tc_subject *stranger)
+{
+    struct tc_strbuf was = TC_STRBUF_INIT, is = TC_STRBUF_INIT;
+
+    tc_phrase_start(facts->table.symbols, flow, &was);
+    tc_phrase_start(facts->table.symbols, stranger, &is);
+    if (strcmp(was.text, is.text) != 0)
+        tc_strbuf_addf(&facts->origin, "; new is %s", is.text);
+    tc_strbuf_release(&was);
+    tc_strbuf_release(&is);
+}
+
 static void add_taker(struct tc_facts *facts, const struct tc_fact_counter *taker)
 {
     if (!taker ||
@@ -157,10 +172,8 @@ static tc_sym place_flow(struct tc_facts *facts, const struct tc_fact_watch *w,
         add_taker(facts, new_flow(facts, w, flow, of_start));
         return line_of_call(w, f[TC_FACT_FN], f[TC_FACT_OF], f[TC_FACT_STAGE]);
     }
-    if (stranger) {
-        tc_strbuf_adds(&facts->origin, "; new is ");
-        tc_phrase_start(facts->table.symbols, &stranger->subject, &facts->origin);
-    }
+    if (stranger)
+        add_stranger(facts, flow, &stranger->subject);
     tc_fact_print_origin(facts, told->from, told->at, &facts->origin);
     return told->at;
 }
