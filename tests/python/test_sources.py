@@ -58,6 +58,8 @@ SECRETS = '''
     enter("keep9", "hide21"), Client("keep10", "hide22").send("hide23", "keep11")
     def set_token(text): pass
     set_token("hide24")
+    def token_loss(x, how): return x
+    token_loss(1, "keep12")
     torch.manual_seed(0)
 '''
 
@@ -144,7 +146,7 @@ class Sources(Case):
         source = self.by_name(self.collect(self.script(text)))["script.py"]
         self.assertEqual((source["digest"], source["lines"]), (nh64(text.encode()), text.count("\n")))
         self.assertNotIn("hide", source["text"])
-        for n in range(1, 12):
+        for n in range(1, 13):
             self.assertIn(f"keep{n}", source["text"])
         lines, told = text.split("\n"), source["text"].split("\n")
         self.assertEqual(len(lines), len(told))

@@ -9,7 +9,10 @@ import _traincheck_agent as agent
 # Whole words of an option's name: --tokenizer and --max-tokens hold no secret.
 _SECRET = frozenset(("key", "apikey", "token", "secret", "secrets", "password", "passwd", "pwd", "passphrase", "credential",
                      "credentials", "auth", "bearer"))
-_OF_VOCABULARY = frozenset(("id", "ids", "index", "type"))  # words after "token"
+# Words after "token" where it is one of a text: token_ids, token_loss.
+_OF_VOCABULARY = frozenset(("id", "ids", "index", "type", "loss", "losses", "mean", "norm", "level", "count", "mask", "logits",
+                            "logprobs", "probs", "nll", "entropy", "accuracy", "weight", "weights", "dim", "len", "length", "size",
+                            "embed", "embedding", "embeddings", "dropout", "order"))
 
 
 def _words(name):
