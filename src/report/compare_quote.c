@@ -109,7 +109,10 @@ size_t tc_compare_quote(const struct tc_comparison *c, const struct tc_differenc
 #define FAINT "\033[2m"
 #define RESET "\033[0m"
 
-#define MAX_QUOTE 7
+/* A hunk is quoted up to so many lines; of those in a row that one script has alone, so many are
+ * printed. */
+#define MAX_QUOTE 64
+#define MAX_ROW   6
 
 /* Blanks that begin all of the lines. */
 static size_t common_indent(const struct tc_quoted_line *lines, size_t n)
@@ -147,6 +150,31 @@ static void print_line(const struct tc_quoted_line *line, size_t indent, struct 
     tc_strbuf_release(&text);
 }
 
+/* Lines of one sign in a row, from line i on. */
+static size_t size_of_row(const struct tc_quoted_line *lines, size_t i, size_t n)
+{
+    size_t size = 1;
+
+    while (i + size < n && lines[i + size].sign == lines[i].sign)
+        size++;
+    return size;
+}
+
+static void print_row(const struct tc_quoted_line *lines, size_t n, size_t indent, bool color,
+                      struct tc_strbuf *out)
+{
+    const size_t n_shown = n > MAX_ROW + 1 ? MAX_ROW : n;
+
+    if (color)
+        tc_strbuf_adds(out, lines->sign == '-' ? RED : lines->sign == '+' ? GREEN : FAINT);
+    for (size_t i = 0; i < n_shown; i++)
+        print_line(&lines[i], indent, out);
+    if (n > n_shown)
+        tc_strbuf_addf(out, "  %c       and %zu more lines\n", lines->sign, n - n_shown);
+    if (color)
+        tc_strbuf_adds(out, RESET);
+}
+
 void tc_compare_print_quote(const struct tc_comparison *c, const struct tc_difference *d,
                             bool color, struct tc_strbuf *out)
 {
@@ -154,11 +182,8 @@ void tc_compare_print_quote(const struct tc_comparison *c, const struct tc_diffe
     size_t n = tc_compare_quote(c, d, lines, MAX_QUOTE);
     size_t indent = common_indent(lines, n);
 
-    for (size_t i = 0; i < n; i++) {
-        if (color)
-            tc_strbuf_adds(out, lines[i].sign == '-' ? RED : lines[i].sign == '+' ? GREEN : FAINT);
-        print_line(&lines[i], indent, out);
-        if (color)
-            tc_strbuf_adds(out, RESET);
+    for (size_t i = 0, size; i < n; i += size) {
+        size = size_of_row(lines, i, n);
+        print_row(&lines[i], size, indent, color, out);
     }
 }

@@ -84,7 +84,7 @@ struct tc_quoted_line {
 size_t tc_compare_quote(const struct tc_comparison *c, const struct tc_difference *d,
                         struct tc_quoted_line *out, size_t max);
 
-/* These lines, at most seven, for a terminal. */
+/* These lines for a terminal; of many in a row the first few. */
 void tc_compare_print_quote(const struct tc_comparison *c, const struct tc_difference *d,
                             bool color, struct tc_strbuf *out);
 

@@ -12,7 +12,7 @@
 #include "replay/symbols.h"
 #include "report/compare_report.h"
 
-#define MAX_QUOTE 9
+#define MAX_QUOTE 64
 
 static const struct tc_violation *head_of(const struct tc_finding *f)
 {
