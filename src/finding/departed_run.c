@@ -160,12 +160,12 @@ void tc_words_of_line(struct tc_map *words, const struct tc_departed_run *run, c
 double tc_departure_has_words(const struct tc_departed_run *run,
                               const struct tc_departure *departure, const struct tc_map *words)
 {
-    uint64_t word, one;
+    uint64_t word, n;
     double sum = 0;
 
-    for (size_t pos = 0; tc_map_each(&departure->words, &pos, &word, &one);)
-        if (tc_map_get(words, word, &one))
-            sum += 1.0 / (double)n_lines_with(&run->comparison.run.scripts, word);
+    for (size_t pos = 0; tc_map_each(&departure->words, &pos, &word, &n);)
+        if (tc_map_get(words, word, &n))
+            sum += (double)n / (double)n_lines_with(&run->comparison.run.scripts, word);
     return sum;
 }
 

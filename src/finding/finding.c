@@ -123,22 +123,36 @@ static uint64_t n_steps_of(const struct tc_groups *groups, const char *trace)
     return (uint64_t)last + 2;
 }
 
-/* Words of what the violations of a run say. */
+static struct tc_map words_of_violation(const struct tc_violation *v,
+                                        const struct tc_departed_run *run)
+{
+    struct tc_map words = TC_MAP_INIT;
+
+    tc_words_of_text(&words, v->call);
+    tc_words_of_text(&words, v->seen);
+    for (size_t k = 0; k < v->n_variables; k++)
+        tc_words_of_text(&words, v->variables[k].name);
+    tc_words_of_line(&words, run, v->at);
+    for (size_t k = 0; k < v->n_inside; k++)
+        tc_words_of_line(&words, run, v->inside_at[k]);
+    return words;
+}
+
+/* Words of what the violations of a run say, each with how many of them have it. */
 static struct tc_map words_of_run(const struct assigning *a, const struct tc_departed_run *run)
 {
     struct tc_map words = TC_MAP_INIT;
 
     for (size_t i = 0; i < a->groups->n_all; i++) {
         const struct tc_violation *v = a->groups->all[i];
+        uint64_t word, one;
+        bool is_new;
         if (strcmp(v->trace, run->trace) != 0)
             continue;
-        tc_words_of_text(&words, v->call);
-        tc_words_of_text(&words, v->seen);
-        for (size_t k = 0; k < v->n_variables; k++)
-            tc_words_of_text(&words, v->variables[k].name);
-        tc_words_of_line(&words, run, v->at);
-        for (size_t k = 0; k < v->n_inside; k++)
-            tc_words_of_line(&words, run, v->inside_at[k]);
+        struct tc_map own = words_of_violation(v, run);
+        for (size_t pos = 0; tc_map_each(&own, &pos, &word, &one);)
+            ++*tc_map_at(&words, word, &is_new);
+        tc_map_release(&own);
     }
     return words;
 }
