@@ -99,7 +99,9 @@ def run_visible(tools, pool, options):
     def one(case):
         scripts = case[1] / "ref.py", harness.broken_script(case[1], tools.work)
         traces = [tools.trace(f"compare/{case[0]}/{case[1].name}/{s.stem}", s)[0] for s in scripts]
-        return judge_pair(tools, case[1].name, scripts, traces, harness.changed_lines(*scripts)) | {"class": case[0]}
+        entry = json.loads((case[1].parents[1] / "cases.json").read_text())[case[1].name]
+        changed = [set(entry[f"lines_{k}"]) for k in ("before", "after")] if "lines_before" in entry else harness.changed_lines(*scripts)
+        return judge_pair(tools, case[1].name, scripts, traces, changed) | {"class": case[0]}
     return each(pool, one, visible_cases(options), case_name)
 
 
