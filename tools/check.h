@@ -33,6 +33,9 @@ struct check_options {
     struct tc_opt_list against;
     bool resumed;
     const char *from_step;
+    /* of check alone: what broke is meant */
+    bool accept;
+    const char *note;
 };
 
 extern const struct tc_opt_tool check_tool, onlinecheck_tool;

@@ -50,6 +50,12 @@ const struct tc_opt check_shared_options[] = {
 static const struct tc_opt check_options[] = {
     TC_OPT_VALUE(LIST, "explain", 0, "ID", AT(explain),
                  "tell all about an invariant, and what becomes of it in the traces, if any"),
+    TC_OPT_SWITCH(
+        FLAG, "accept", 0, AT(accept),
+        "what broke is meant: write into the file of -i what these runs show in its place, "
+        "after the reports were read"),
+    TC_OPT_VALUE(STRING, "note", 0, "TEXT", AT(note),
+                 "with --accept: why, as \"wider model, PR 312\"; it stays in the file"),
     TC_OPT_VALUE(UINT, "jobs", 'j', "N", AT(jobs),
                  "threads (default all cores; on traces more than two are idle); the result is the "
                  "same"),
@@ -91,13 +97,15 @@ const struct tc_opt_tool check_tool = {
     .usage = "DIR... -i FILE|@NAME... [OPTION]...\n"
              "DIR --against DIR... [OPTION]...\n"
              "--plan DIR --plan-reference DIR [OPTION]...",
-    .examples = "  traincheck-check traincheck_train_2026-07-01_10-00-00 -i invariants.jsonl\n"
-                "  traincheck-check traincheck_train_2026-07-01_10-00-00 -i @all\n"
-                "  traincheck-check run1 run2 -i mine.jsonl team.jsonl -o report --fail-on multi\n"
-                "  traincheck-check --explain EC-3f9a1c20 -i invariants.jsonl run1\n"
-                "  traincheck-check after --against before\n"
-                "  traincheck-check rest --against whole --resumed\n"
-                "  traincheck-check --plan parallel --plan-reference single\n",
+    .examples =
+        "  traincheck-check traincheck_train_2026-07-01_10-00-00 -i invariants.jsonl\n"
+        "  traincheck-check traincheck_train_2026-07-01_10-00-00 -i @all\n"
+        "  traincheck-check run1 run2 -i mine.jsonl team.jsonl -o report --fail-on multi\n"
+        "  traincheck-check --explain EC-3f9a1c20 -i invariants.jsonl run1\n"
+        "  traincheck-check run1 -i invariants.jsonl --accept --note 'wider model, PR 312'\n"
+        "  traincheck-check after --against before\n"
+        "  traincheck-check rest --against whole --resumed\n"
+        "  traincheck-check --plan parallel --plan-reference single\n",
     .exit_codes =
         "0  no violation; with --against: nothing differs but what is set aside\n"
         "1  violations; with --against: a difference\n"

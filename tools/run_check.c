@@ -12,9 +12,11 @@
 #include <string.h>
 #include <time.h>
 
+#include <traincheck/accept.h>
 #include <traincheck/check.h>
 
 #include "base/fs.h"
+#include "base/vec.h"
 #include "notes.h"
 #include "overwrite.h"
 #include "track.h"
@@ -90,6 +92,20 @@ static enum tc_status validate_formats(const struct check_options *options, stru
     return status;
 }
 
+static enum tc_status validate_accept(const struct check_options *options, struct tc_error *err)
+{
+    if (options->note && !options->accept)
+        return tc_error_set(err, TC_E_USAGE, "--note without --accept");
+    if (!options->accept)
+        return TC_OK;
+    if (options->explain.n)
+        return tc_error_set(err, TC_E_USAGE, "--accept and --explain: nothing is checked");
+    if (options->invariants.n != 1 || options->invariants.items[0][0] == '@')
+        return tc_error_set(err, TC_E_USAGE,
+                            "--accept writes into one file of invariants: give it alone with -i");
+    return TC_OK;
+}
+
 static enum tc_status validate(const struct check_options *options, struct tc_error *err)
 {
     if (options->traces.n == 0 && options->explain.n == 0)
@@ -103,6 +119,8 @@ static enum tc_status validate(const struct check_options *options, struct tc_er
     if (options->json && writes_to_stdout(options))
         return tc_error_set(err, TC_E_USAGE, "--json and --format github both write to stdout");
     if (validate_formats(options, err) != TC_OK)
+        return TC_E_USAGE;
+    if (validate_accept(options, err) != TC_OK)
         return TC_E_USAGE;
     return track_validate(options, err);
 }
@@ -220,6 +238,65 @@ void check_end(struct tc_app *app, const struct check_options *options, enum tc_
     verdict_say(app, options, result);
 }
 
+/* ---- what broke is meant -----------------------------------------------------------------------
+ */
+
+static enum tc_status accept(struct tc_app *app, const struct check_options *options,
+                             const struct tc_check_config *check, struct tc_notes *notes,
+                             struct tc_error *err)
+{
+    struct tc_accept_result result;
+    char *violations = tc_fs_join(check->output_dir, "violations.jsonl");
+    char date[16];
+    struct tm tm;
+    const time_t now = time(NULL);
+
+    strftime(date, sizeof(date), "%Y-%m-%d", localtime_r(&now, &tm));
+    const struct tc_accept_config config = {
+        .file = options->invariants.items[0],
+        .traces = check->traces,
+        .n_traces = check->n_traces,
+        .violations = violations,
+        .note = options->note,
+        .date = date,
+        .jobs = check->jobs,
+        .progress = tc_app_progress,
+        .context = app,
+    };
+    enum tc_status status = tc_accept_run(&config, &result, notes, err);
+    if (!status)
+        tc_app_say(app,
+                   "accepted in %s: %" PRIu64 " invariant%s what %s, %" PRIu64
+                   " that do%s not hold any more %s gone",
+                   config.file, result.n_replaced, result.n_replaced == 1 ? " says" : "s say",
+                   config.n_traces == 1 ? "this run shows" : "these runs show", result.n_removed,
+                   result.n_removed == 1 ? "es" : "", result.n_removed == 1 ? "is" : "are");
+    tc_free(violations);
+    return status;
+}
+
+/* A run that failed shows what a failure looks like. */
+static enum tc_status accept_if_asked(struct tc_app *app, const struct check_options *options,
+                                      const struct tc_check_config *config,
+                                      const struct tc_check_result *result, struct tc_notes *notes,
+                                      struct tc_error *err)
+{
+    if (!options->accept)
+        return TC_OK;
+    if (result->n_runs_failed || result->damaged)
+        return tc_error_set(err, TC_E_USAGE, "%s, so nothing of it is accepted",
+                            result->n_runs_failed ? "the run itself failed"
+                                                  : "a part of the trace could not be read");
+    if (!result->n_failed) {
+        tc_app_say(app, "nothing broke: there is nothing to accept");
+        return TC_OK;
+    }
+    const enum tc_status status = accept(app, options, config, notes, err);
+    if (!status)
+        app->exit_status = 0;
+    return status;
+}
+
 enum tc_status check_run(struct tc_app *app, void *options_, struct tc_error *err)
 {
     struct check_options *options = options_;
@@ -237,6 +314,8 @@ enum tc_status check_run(struct tc_app *app, void *options_, struct tc_error *er
         track_end(&track, true);
     }
     check_end(app, options, status, &result, notes);
+    if (status == TC_OK)
+        status = accept_if_asked(app, options, &config, &result, notes, err);
     tc_notes_free(notes);
     return status;
 }

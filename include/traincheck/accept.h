@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * accept.h - what a run shows becomes what its invariant file claims
+ */
+#ifndef TRAINCHECK_ACCEPT_H
+#define TRAINCHECK_ACCEPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <traincheck/error.h>
+#include <traincheck/trace.h>
+
+struct tc_accept_config {
+    const char *file;          /* of invariants, written anew in place */
+    const char *const *traces; /* of the runs that are accepted */
+    size_t n_traces;
+    const char *violations; /* the violations.jsonl of their check by that file */
+    const char *note;       /* a comment that stays in the file; may be NULL */
+    const char *date;       /* "2026-11-28" */
+    unsigned jobs;          /* as in infer.h */
+    bool (*progress)(void *context, size_t i, size_t n, uint64_t bytes);
+    void *context;
+};
+
+struct tc_accept_result {
+    uint64_t n_replaced; /* invariants that say now what the runs show */
+    uint64_t n_removed;  /* that do not hold any more, whatever they would say */
+};
+
+/*
+ * Of each invariant that broke: it is learned from the runs anew, and takes the value that it has
+ * there; where it is not learned from them, it goes. The others stay as they are, line by line.
+ * Excerpts become those of the runs. The header tells the date, the note and the counts, and each
+ * replaced invariant has the number of that entry as `accepted`.
+ */
+TC_API enum tc_status tc_accept_run(const struct tc_accept_config *config,
+                                    struct tc_accept_result *result, struct tc_notes *notes,
+                                    struct tc_error *err);
+
+#endif /* TRAINCHECK_ACCEPT_H */
