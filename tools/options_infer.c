@@ -36,6 +36,11 @@ static const struct tc_opt options[] = {
         FLAG, "no-excerpts", 0, AT(no_excerpts),
         "with --specific: leave out of the file what the first two runs called, and their "
         "sources"),
+    TC_OPT_SWITCH(
+        FLAG, "diff", 0, AT(diff),
+        "say what the second of two invariant files says and the first does not, in place of "
+        "learning"),
+    TC_OPT_SWITCH(FLAG, "json", 0, AT(json), "with --diff: JSON Lines on stdout"),
     TC_OPT_SWITCH(FLAG, "list-relations", 0, AT(list_relations),
                   "name the relations and what they say"),
     TC_OPT_VALUE(LIST, "validate", 0, "DIR", AT(validate),
@@ -61,11 +66,14 @@ const struct tc_opt_tool infer_tool = {
         "by an earlier traincheck-infer. What held in all of them becomes an invariant, with the\n"
         "precondition under which it held. The result depends neither on the order of the folders nor\n"
         "on the number of threads.",
-    .usage = "DIR|FILE.tce... [OPTION]...",
+    .usage = "DIR|FILE.tce... [OPTION]...\n"
+             "--diff FILE FILE [--json]",
     .examples = "  traincheck-infer traincheck_train_*/ -o invariants.jsonl\n"
                 "  traincheck-infer --specific run1 run2 --profile - | less\n"
+                "  traincheck-infer --diff before.jsonl after.jsonl\n"
                 "  traincheck-infer --evidence part1.tce node1/trace_a node1/trace_b\n",
-    .exit_codes = "0  invariants (or evidence) were written\n"
+    .exit_codes = "0  invariants (or evidence) were written; with --diff: nothing differs\n"
+                  "1  with --diff: the files differ\n"
                   "2  wrong usage, or no trace could be read\n"
                   "130, 143  interrupted; nothing was written\n",
     .options = options,

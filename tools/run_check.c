@@ -12,8 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-#include <traincheck/accept.h>
 #include <traincheck/check.h>
+#include <traincheck/sets.h>
 
 #include "base/fs.h"
 #include "base/vec.h"

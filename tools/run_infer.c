@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <traincheck/infer.h>
+#include <traincheck/sets.h>
 
 #include "notes.h"
 #include "overwrite.h"
@@ -175,12 +176,37 @@ static enum tc_status choose_output(struct infer_options *options, struct tc_err
     return TC_OK;
 }
 
+/* As diff: 1 if they differ. */
+static enum tc_status diff(struct tc_app *app, const struct infer_options *options,
+                           struct tc_error *err)
+{
+    struct tc_sets_diff_result result;
+
+    if (options->traces.n != 2)
+        return tc_error_set(err, TC_E_USAGE, "--diff takes two invariant files, %zu %s given",
+                            options->traces.n, options->traces.n == 1 ? "is" : "are");
+    const struct tc_sets_diff_config config = {
+        .before = options->traces.items[0],
+        .after = options->traces.items[1],
+        .json = options->json,
+        .write = tc_app_write,
+        .context = app,
+    };
+    enum tc_status status = tc_sets_diff(&config, &result, err);
+    app->exit_status = !status && result.n_changed + result.n_new + result.n_gone;
+    return status;
+}
+
 enum tc_status infer_run(struct tc_app *app, void *options_, struct tc_error *err)
 {
     struct infer_options *options = options_;
     struct tc_infer_result result = {0};
     if (options->list_relations)
         return list_relations(app);
+    if (options->diff)
+        return diff(app, options, err);
+    if (options->json)
+        return tc_error_set(err, TC_E_USAGE, "--json without --diff");
     if (options->traces.n == 0)
         return tc_error_set(err, TC_E_USAGE, "no trace folder given");
     enum tc_status status = find_traces(&options->traces, err);

@@ -6,7 +6,7 @@
  * what it speaks of. Nothing that did not break is taken from them: one
  * run shows too little of what is chance.
  */
-#include <traincheck/accept.h>
+#include <traincheck/sets.h>
 
 #include <string.h>
 
@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "base/strtab.h"
 #include "base/vec.h"
+#include "infer/set_lines.h"
 #include <traincheck/infer.h>
 
 struct accepting {
@@ -28,46 +29,6 @@ struct accepting {
     struct tc_strbuf head, rest; /* the new file */
     size_t number;               /* of this entry of the header, from 1 */
 };
-
-/* ---- lines ----------------------------------------------------------------------------------- */
-
-typedef enum tc_status line_fn(struct accepting *a, const char *line, size_t size,
-                               struct tc_json *document, struct tc_error *err);
-
-static enum tc_status each_line(struct accepting *a, const char *path, const struct tc_strbuf *text,
-                                line_fn *take, struct tc_error *err)
-{
-    enum tc_status status = TC_OK;
-    unsigned number = 0;
-
-    for (size_t at = 0, size; at < text->size && !status; at += size + 1) {
-        const char *line = text->text + at, *end = memchr(line, '\n', text->size - at);
-        struct tc_json *document = NULL;
-        size = end ? (size_t)(end - line) : text->size - at;
-        number++;
-        if (!size)
-            continue;
-        status = tc_json_parse(line, size, &document, err);
-        if (!status)
-            status = take(a, line, size, document, err);
-        if (status)
-            tc_error_prefix(err, "%s:%u", path, number);
-        tc_json_free(document);
-    }
-    return status;
-}
-
-static enum tc_status each_line_of_file(struct accepting *a, const char *path, line_fn *take,
-                                        struct tc_error *err)
-{
-    struct tc_strbuf text = TC_STRBUF_INIT;
-    enum tc_status status = tc_fs_read(path, TC_FS_MAX_LARGE, &text, err);
-
-    if (!status)
-        status = each_line(a, path, &text, take, err);
-    tc_strbuf_release(&text);
-    return status;
-}
 
 static const char *kind_of(const struct tc_json *document)
 {
@@ -88,39 +49,13 @@ static bool has(const struct tc_strtab *ids, const char *id)
     return tc_strtab_find(ids, id, strlen(id)) != TC_NO_SYM;
 }
 
-/* What an invariant speaks of, without the value that it claims: the relation, its params but for
- * `is`, and when. */
-static tc_sym subject_of(struct tc_strtab *subjects, const struct tc_json *document)
-{
-    struct tc_strbuf text = TC_STRBUF_INIT;
-
-    tc_strbuf_adds(&text, tc_json_text(tc_json_get(document, "relation")));
-    for (const struct tc_json *p = tc_json_first(tc_json_get(document, "params")); p;
-         p = tc_json_next(p))
-        for (const struct tc_json *m = tc_json_first(p); m; m = tc_json_next(m)) {
-            if (!strcmp(tc_json_key(m), "is"))
-                continue;
-            tc_strbuf_addf(&text, " %s=", tc_json_key(m));
-            tc_json_print(m, &text);
-        }
-    tc_strbuf_addc(&text, ' ');
-    tc_json_print(tc_json_get(document, "when"), &text);
-    const tc_sym subject = tc_strtab_intern(subjects, text.text, text.size);
-    tc_strbuf_release(&text);
-    return subject;
-}
-
-static bool is_invariant(const struct tc_json *document)
-{
-    return tc_json_is_string(tc_json_get(document, "relation")) &&
-           tc_json_is_array(tc_json_get(document, "params")) && tc_json_get(document, "when");
-}
-
 /* ---- what broke, and what the runs show ------------------------------------------------------ */
 
-static enum tc_status take_broken(struct accepting *a, const char *line, size_t size,
-                                  struct tc_json *document, struct tc_error *err)
+static enum tc_status take_broken(void *context, const char *line, size_t size,
+                                  const struct tc_json *document, struct tc_error *err)
 {
+    struct accepting *a = context;
+
     (void)line;
     (void)size;
     (void)err;
@@ -128,17 +63,20 @@ static enum tc_status take_broken(struct accepting *a, const char *line, size_t 
     return TC_OK;
 }
 
-static enum tc_status take_shown(struct accepting *a, const char *line, size_t size,
-                                 struct tc_json *document, struct tc_error *err)
+static enum tc_status take_shown(void *context, const char *line, size_t size,
+                                 const struct tc_json *document, struct tc_error *err)
 {
+    struct accepting *a = context;
+
     bool is_new;
 
     (void)err;
     if (!strcmp(kind_of(document), "excerpt")) {
         tc_strbuf_add(&a->excerpts, line, size);
         tc_strbuf_addc(&a->excerpts, '\n');
-    } else if (is_invariant(document)) {
-        uint64_t *slot = tc_map_at(&a->by_subject, subject_of(a->subjects, document), &is_new);
+    } else if (tc_is_invariant_line(document)) {
+        uint64_t *slot =
+            tc_map_at(&a->by_subject, tc_subject_of_line(a->subjects, document), &is_new);
         if (!is_new)
             return TC_OK;
         tc_vec_push(&a->shown, tc_json_copy(document));
@@ -184,7 +122,7 @@ static enum tc_status learn(struct accepting *a, struct tc_notes *notes, struct 
     enum tc_status status = tc_infer_run(&config, &result, notes, err);
 
     if (!status)
-        status = each_line(a, "what the runs show", &learning.text, take_shown, err);
+        status = tc_each_line("what the runs show", &learning.text, take_shown, a, err);
     tc_strbuf_release(&learning.text);
     return status;
 }
@@ -228,9 +166,11 @@ static void add_replaced(struct accepting *a, const struct tc_json *shown)
     a->result->n_replaced++;
 }
 
-static enum tc_status take_line(struct accepting *a, const char *line, size_t size,
-                                struct tc_json *document, struct tc_error *err)
+static enum tc_status take_line(void *context, const char *line, size_t size,
+                                const struct tc_json *document, struct tc_error *err)
 {
+    struct accepting *a = context;
+
     uint64_t shown;
 
     (void)err;
@@ -238,10 +178,10 @@ static enum tc_status take_line(struct accepting *a, const char *line, size_t si
         return take_header(a, document);
     if (!strcmp(kind_of(document), "excerpt"))
         return TC_OK;
-    if (!is_invariant(document) || !has(a->broken, id_of(document))) {
+    if (!tc_is_invariant_line(document) || !has(a->broken, id_of(document))) {
         tc_strbuf_add(&a->rest, line, size);
         tc_strbuf_addc(&a->rest, '\n');
-    } else if (tc_map_get(&a->by_subject, subject_of(a->subjects, document), &shown)) {
+    } else if (tc_map_get(&a->by_subject, tc_subject_of_line(a->subjects, document), &shown)) {
         add_replaced(a, a->shown.items[shown - 1]);
     } else {
         a->result->n_removed++;
@@ -284,11 +224,11 @@ enum tc_status tc_accept_run(const struct tc_accept_config *config, struct tc_ac
     *result = (struct tc_accept_result){0};
     enum tc_status status = tc_fs_may_write(config->file, err);
     if (!status)
-        status = each_line_of_file(&a, config->violations, take_broken, err);
+        status = tc_each_line_of_file(config->violations, take_broken, &a, err);
     if (!status)
         status = learn(&a, notes, err);
     if (!status)
-        status = each_line_of_file(&a, config->file, take_line, err);
+        status = tc_each_line_of_file(config->file, take_line, &a, err);
     if (!status)
         status = write_file(&a, err);
     for (size_t i = 0; i < a.shown.n; i++)

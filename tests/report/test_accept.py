@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""traincheck-check --accept: what is meant stops to accuse, what is not goes on to.
+"""traincheck-check --accept and traincheck-infer --diff: what is meant stops to accuse, what is not goes on to.
 
 usage: test_accept.py --bin BUILD/bin [TEST...]
 """
@@ -81,6 +81,31 @@ class Accept(runs.Case):
             self.judge(f"rate{i}", "--accept", "--note", f"step {i}", code=0)
         self.assertEqual([e["note"] for e in json.loads(self.lines()[0])["accepted"]], ["step 1", "step 2"])
         self.assertEqual({x.get("accepted") for x in map(json.loads, self.lines()) if "id" in x}, {None, 2})
+
+    def diff(self, *args, code):
+        return runs.run("infer", "--diff", *args, cwd=self.work, code=code).stdout
+
+    def test_the_difference_of_two_files(self):
+        (self.work / "before.jsonl").write_text("\n".join(self.lines()) + "\n")
+        self.assertEqual(self.diff("before.jsonl", "own.jsonl", code=0).count("\n"), 1)
+        self.write("other", rate=0.2, calls=("f",))
+        self.judge("other", "--accept", code=0)
+        text = self.diff("before.jsonl", "own.jsonl", code=1)
+        counts = dict(re.findall(r"(\d+) (?:invariants )?(as they were|with another value|new|gone)", text)[k][::-1] for k in range(4))
+        self.assertEqual(counts["new"], "0")
+        self.assertRegex(text, r"another value:\n  - (\S+)  rate of f\(\).* is 0\.1\S*.*\n  \+ \S+  rate of f\(\).* is 0\.2")
+        self.assertIn("gone:\n", text)
+        lines = [json.loads(x) for x in self.diff("before.jsonl", "own.jsonl", "--json", code=1).splitlines()]
+        kinds = {what: sum(x["what"] == what for x in lines) for what in ("changed", "new", "gone")}
+        self.assertEqual(kinds, {"changed": int(counts["with another value"]), "new": 0, "gone": int(counts["gone"])})
+        self.assertGreater(min(kinds["changed"], kinds["gone"]), 0)
+        self.assertEqual(dict(re.findall(r"(\d+) (new|gone)", self.diff("own.jsonl", "before.jsonl", code=1))[0:2][k][::-1] for k in range(2)),
+                         {"new": counts["gone"], "gone": "0"})
+
+    def test_a_difference_needs_two_files(self):
+        self.assertIn("--diff takes two invariant files, 1 is given", runs.run("infer", "--diff", "own.jsonl", cwd=self.work, code=2).stderr)
+        (self.work / "x.jsonl").write_text('{"id":\n')
+        self.assertIn("x.jsonl:1", runs.run("infer", "--diff", "own.jsonl", "x.jsonl", cwd=self.work, code=2).stderr)
 
     def test_what_cannot_be_accepted(self):
         self.write("same")

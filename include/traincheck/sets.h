@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * accept.h - what a run shows becomes what its invariant file claims
+ * sets.h - invariant files over a year: what a run shows is accepted, two files are compared
  */
-#ifndef TRAINCHECK_ACCEPT_H
-#define TRAINCHECK_ACCEPT_H
+#ifndef TRAINCHECK_SETS_H
+#define TRAINCHECK_SETS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,4 +39,21 @@ TC_API enum tc_status tc_accept_run(const struct tc_accept_config *config,
                                     struct tc_accept_result *result, struct tc_notes *notes,
                                     struct tc_error *err);
 
-#endif /* TRAINCHECK_ACCEPT_H */
+struct tc_sets_diff_config {
+    const char *before, *after; /* invariant files */
+    bool json;                  /* a document a line: what, id, text and, of both files, is */
+    void (*write)(void *context, const char *text, size_t size);
+    void *context;
+};
+
+struct tc_sets_diff_result {
+    uint64_t n_equal, n_changed, n_new, n_gone;
+};
+
+/* What the second file says and the first does not, and the other way round: of one subject another
+ * value; subjects that are new, or gone, by what they speak of. Evidence, order and excerpts are
+ * not compared. */
+TC_API enum tc_status tc_sets_diff(const struct tc_sets_diff_config *config,
+                                   struct tc_sets_diff_result *result, struct tc_error *err);
+
+#endif /* TRAINCHECK_SETS_H */

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * set_diff.c - two invariant files side by side, by what their lines speak of
+ *
+ * What is new, or gone, is told in bunches: of a part of the model ("blocks.4"), a class, a call.
+ */
+#include <traincheck/sets.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/safe.h"
+#include "base/vec.h"
+#include "infer/set_lines.h"
+
+/* Of a bunch so many are told. */
+#define TOLD 3
+
+struct entry {
+    const char *id, *text, *bunch, *value;
+    struct entry *other; /* of the other file; NULL: it has none */
+};
+
+struct set {
+    struct tc_arena *arena;
+    struct tc_strtab *subjects;
+    struct tc_map by_subject;     /* -> struct entry */
+    TC_VEC(struct entry *) items; /* in the order of the file */
+};
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static const char *copy(struct set *set, const char *text)
+{
+    return tc_arena_text(set->arena, text ? text : "", text ? strlen(text) : 0);
+}
+
+/* "blocks.4" of "model.blocks.4.weight": a variable's module, without the first name and the last.
+ */
+static const char *part_of(struct set *set, const char *name)
+{
+    const char *first = strchr(name, '.'), *last = strrchr(name, '.');
+
+    if (!first || last <= first)
+        return copy(set, name);
+    return tc_arena_text(set->arena, first + 1, (size_t)(last - first - 1));
+}
+
+static const char *bunch_of(struct set *set, const struct tc_json *document)
+{
+    static const char *const keys[] = {"in_of", "of", "fn", "call", "variable", "change"};
+    const struct tc_json *subject = tc_json_first(tc_json_get(document, "params"));
+    const char *kind = tc_json_text(tc_json_get(subject, "subject"));
+    const char *name = tc_json_text(tc_json_get(subject, "name"));
+
+    if (kind && !strcmp(kind, "variable") && name)
+        return part_of(set, name);
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+        const char *text = tc_json_text(tc_json_get(subject, keys[i]));
+        if (text)
+            return copy(set, text);
+    }
+    return copy(set, tc_json_text(tc_json_get(document, "relation")));
+}
+
+/* What it claims, as JSON. */
+static const char *value_of(struct set *set, const struct tc_json *document)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    for (const struct tc_json *p = tc_json_first(tc_json_get(document, "params")); p;
+         p = tc_json_next(p))
+        if (tc_json_get(p, "is"))
+            tc_json_print(tc_json_get(p, "is"), &text);
+    const char *value = tc_arena_text(set->arena, text.text ? text.text : "", text.size);
+    tc_strbuf_release(&text);
+    return value;
+}
+
+static enum tc_status take(void *context, const char *line, size_t size,
+                           const struct tc_json *document, struct tc_error *err)
+{
+    struct set *set = context;
+    bool is_new;
+
+    (void)line;
+    (void)size;
+    (void)err;
+    if (!tc_is_invariant_line(document))
+        return TC_OK;
+    uint64_t *slot =
+        tc_map_at(&set->by_subject, tc_subject_of_line(set->subjects, document), &is_new);
+    if (!is_new)
+        return TC_OK;
+    struct entry *entry = tc_arena_zalloc(set->arena, sizeof(*entry));
+    *entry = (struct entry){.id = copy(set, tc_json_text(tc_json_get(document, "id"))),
+                            .text = copy(set, tc_json_text(tc_json_get(document, "text"))),
+                            .bunch = bunch_of(set, document),
+                            .value = value_of(set, document)};
+    *slot = (uint64_t)(uintptr_t)entry;
+    tc_vec_push(&set->items, entry);
+    return TC_OK;
+}
+
+static void pair(const struct set *a, const struct set *b)
+{
+    uint64_t subject, of_a, of_b;
+
+    for (size_t pos = 0; tc_map_each(&a->by_subject, &pos, &subject, &of_a);)
+        if (tc_map_get(&b->by_subject, subject, &of_b)) {
+            struct entry *x = (struct entry *)(uintptr_t)of_a, *y = (struct entry *)(uintptr_t)of_b;
+            x->other = y;
+            y->other = x;
+        }
+}
+
+static bool is_changed(const struct entry *entry)
+{
+    return entry->other && strcmp(entry->value, entry->other->value) != 0;
+}
+
+/* ---- text --------------------------------------------------------------------------------------
+ */
+
+/* Names of a file may be attacks. */
+static void add_safe(struct tc_strbuf *out, const char *text)
+{
+    tc_safe_add(out, TC_SAFE_LINE, text, strlen(text));
+}
+
+static void add_entry(struct tc_strbuf *out, char sign, const struct entry *entry)
+{
+    tc_strbuf_addf(out, "  %c ", sign);
+    add_safe(out, entry->id);
+    tc_strbuf_adds(out, "  ");
+    add_safe(out, entry->text);
+    tc_strbuf_addc(out, '\n');
+}
+
+static int by_bunch(const void *a, const void *b)
+{
+    return strcmp((*(const struct entry *const *)a)->bunch,
+                  (*(const struct entry *const *)b)->bunch);
+}
+
+/* Those that the other file has not, bunch by bunch. */
+static void print_alone(const struct set *set, const char *title, char sign, struct tc_strbuf *out)
+{
+    const struct entry **alone = tc_calloc(set->items.n + 1, sizeof(*alone));
+    size_t n = 0;
+
+    for (size_t i = 0; i < set->items.n; i++)
+        if (!set->items.items[i]->other)
+            alone[n++] = set->items.items[i];
+    qsort(alone, n, sizeof(*alone), by_bunch);
+    if (n)
+        tc_strbuf_addf(out, "\n%s:\n", title);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && !strcmp(alone[end]->bunch, alone[i]->bunch);)
+            end++;
+        tc_strbuf_adds(out, "  ");
+        add_safe(out, alone[i]->bunch);
+        tc_strbuf_addf(out, " (%zu)\n", end - i);
+        for (size_t k = i; k < end && k < i + TOLD; k++)
+            add_entry(out, sign, alone[k]);
+        if (end - i > TOLD)
+            tc_strbuf_addf(out, "    and %zu more\n", end - i - TOLD);
+    }
+    tc_free(alone);
+}
+
+static void print_changed(const struct set *after, struct tc_strbuf *out)
+{
+    bool is_first = true;
+
+    for (size_t i = 0; i < after->items.n; i++) {
+        const struct entry *entry = after->items.items[i];
+        if (!is_changed(entry))
+            continue;
+        tc_strbuf_adds(out, is_first ? "\nanother value:\n" : "");
+        is_first = false;
+        add_entry(out, '-', entry->other);
+        add_entry(out, '+', entry);
+    }
+}
+
+static void print_counts(const struct tc_sets_diff_result *r, struct tc_strbuf *out)
+{
+    tc_strbuf_addf(out,
+                   "%llu invariants as they were, %llu with another value, %llu new, %llu gone\n",
+                   (unsigned long long)r->n_equal, (unsigned long long)r->n_changed,
+                   (unsigned long long)r->n_new, (unsigned long long)r->n_gone);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------
+ */
+
+static void add_line(const char *what, const struct entry *before, const struct entry *after,
+                     struct tc_strbuf *out)
+{
+    struct tc_json *object = tc_json_object();
+    const struct entry *entry = after ? after : before;
+
+    tc_json_set_string(object, "what", what);
+    tc_json_set_string(object, "id", entry->id);
+    tc_json_set_string(object, "text", entry->text);
+    tc_json_set_string(object, "about", entry->bunch);
+    if (before && after) {
+        tc_json_set_string(object, "was_id", before->id);
+        tc_json_set_string(object, "was", before->text);
+    }
+    tc_json_print(object, out);
+    tc_strbuf_addc(out, '\n');
+    tc_json_free(object);
+}
+
+static void print_json(const struct set *before, const struct set *after, struct tc_strbuf *out)
+{
+    for (size_t i = 0; i < after->items.n; i++) {
+        const struct entry *entry = after->items.items[i];
+        if (is_changed(entry))
+            add_line("changed", entry->other, entry, out);
+        else if (!entry->other)
+            add_line("new", NULL, entry, out);
+    }
+    for (size_t i = 0; i < before->items.n; i++)
+        if (!before->items.items[i]->other)
+            add_line("gone", before->items.items[i], NULL, out);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------
+ */
+
+static void count(const struct set *before, const struct set *after, struct tc_sets_diff_result *r)
+{
+    for (size_t i = 0; i < after->items.n; i++) {
+        const struct entry *entry = after->items.items[i];
+        r->n_new += !entry->other;
+        r->n_changed += is_changed(entry);
+        r->n_equal += entry->other && !is_changed(entry);
+    }
+    for (size_t i = 0; i < before->items.n; i++)
+        r->n_gone += !before->items.items[i]->other;
+}
+
+enum tc_status tc_sets_diff(const struct tc_sets_diff_config *config,
+                            struct tc_sets_diff_result *result, struct tc_error *err)
+{
+    struct tc_arena arena = {0};
+    struct tc_strtab *subjects = tc_strtab_new();
+    struct set before = {.arena = &arena, .subjects = subjects};
+    struct set after = {.arena = &arena, .subjects = subjects};
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    enum tc_status status = tc_each_line_of_file(config->before, take, &before, err);
+
+    *result = (struct tc_sets_diff_result){0};
+    if (!status)
+        status = tc_each_line_of_file(config->after, take, &after, err);
+    if (!status) {
+        pair(&before, &after);
+        count(&before, &after, result);
+        if (config->json) {
+            print_json(&before, &after, &text);
+        } else {
+            print_counts(result, &text);
+            print_changed(&after, &text);
+            print_alone(&after, "new", '+', &text);
+            print_alone(&before, "gone", '-', &text);
+        }
+        if (text.size)
+            config->write(config->context, text.text, text.size);
+    }
+    tc_map_release(&before.by_subject);
+    tc_map_release(&after.by_subject);
+    tc_vec_release(&before.items);
+    tc_vec_release(&after.items);
+    tc_strbuf_release(&text);
+    tc_strtab_free(subjects);
+    tc_arena_release(&arena);
+    return status;
+}
