@@ -9,6 +9,7 @@ import unicodedata
 import unittest
 import xml.etree.ElementTree as ET
 
+import compared
 import runs
 
 MARKUP = "</script><script>document.title=1</script><img src=x onerror=\"alert(1)\">"
@@ -31,38 +32,64 @@ class Hostile(runs.Case):
         if marks:
             self.assertIsNone(re.search(r"^\s*::|##", text, re.M))
 
-    def hostile_check(self, *args, tool="check"):
-        out = self.work / f"{tool}-out"
+    def hostile_check(self, *args, tool="check", run="cruel"):
+        out = self.work / f"{run}-{tool}-out"
         more = ["--exit-on-idle", "1"] if tool == "onlinecheck" else []
-        p = runs.run(tool, "cruel", "-i", "cruel.jsonl", "-o", out, *more, *args, cwd=self.work, code=1)
+        p = runs.run(tool, run, "-i", f"{run}.jsonl", "-o", out, *more, *args, cwd=self.work, code=1)
         return p, out
 
+    def write_departures(self):
+        """Of what is called, given and edited each name, text and line is an attack, and so is the name of the healthy run."""
+        losses = [3, 2.5, 2, 1.7, 1.5, 1.2]
+        one_line = HOSTILE.replace("\n", "\\n").replace("\r", "\\r").replace("\u2028", "").replace("\u0085", "")
+        healthy = f"healthy{HOSTILE.replace('/', '.')[:120]}"
+        for run, word in (healthy, "old"), ("healthy_too", "old"), ("departs", "new"):
+            script = compared.SCRIPT.replace("optimizer.zero_grad()", f"f('{word}')  # {one_line}")
+            script = script.replace("torch.manual_seed(0)", f"{word}_thing()  # ::error::{one_line}")
+            more = [(f"pack.{word}{HOSTILE}", 2, {}), (f"pack.f{HOSTILE}", 4, {f"x{HOSTILE}": f"{word}{HOSTILE}"})]
+            compared.write(self.work / run, losses, zero_grad=None, script=script, at=f"{HOSTILE}.py", name=f"w{HOSTILE}", more=more)
+        runs.run("infer", "-q", "--specific", healthy, "healthy_too", "-o", "departs.jsonl", cwd=self.work, code=0)
+
     def test_terminal(self):
+        self.write_departures()
         for tool in ("check", "onlinecheck"):
-            p, _ = self.hostile_check(tool=tool)
-            self.assertIn("add-mask", p.stdout)
-            self.assert_harmless(p.stdout)
-            self.assert_harmless(p.stderr)
+            for run in ("cruel", "departs"):
+                for more in [], ["-v"]:
+                    p, _ = self.hostile_check("--overwrite", *more, tool=tool, run=run)
+                    self.assertIn("add-mask", p.stdout)
+                    self.assert_harmless(p.stdout)
+                    self.assert_harmless(p.stderr)
+                    self.assertEqual("  +    2  new_thing()" in p.stdout, run == "departs", p.stdout)
+        p = runs.run("check", "departs", "--against", "departs.jsonl", "-o", "compared", cwd=self.work, code=1)
+        self.assertIn("  +    2  new_thing()", p.stdout)
+        self.assert_harmless(p.stdout + p.stderr)
 
     def test_json_says_all_and_is_harmless(self):
-        for tool in ("check", "onlinecheck"):
-            p, out = self.hostile_check("--json", tool=tool)
+        self.write_departures()
+        for tool, run in ("check", "cruel"), ("onlinecheck", "cruel"), ("check", "departs"), ("onlinecheck", "departs"):
+            p, out = self.hostile_check("--json", tool=tool, run=run)
             self.assert_harmless(p.stdout)
-            names = {x["name"] for line in p.stdout.splitlines() for x in json.loads(line)["variables"]}
-            self.assertTrue(any(HOSTILE in name for name in names), names)
+            said = [json.loads(line) for line in p.stdout.splitlines()]
+            for texts in self.texts([x for x in said if "sentence" in x]), self.texts([x for x in said if "id" in x]):
+                self.assertTrue(any(HOSTILE in text for text in texts), (tool, run))
             for file in out.iterdir():
                 if file.suffix in (".jsonl", ".log"):
                     self.assert_harmless(file.read_text(encoding="utf-8"))
+        findings = runs.json_lines(self.work / "departs-check-out" / "findings.jsonl")
+        self.assertEqual({f["kind"] for f in findings} - {"setting"}, {"departure"})
+        self.assertTrue(all(any("PWNED" in line["text"] for line in f["lines"]) for f in findings))
 
     def test_github(self):
-        p, _ = self.hostile_check("--format", "github")
-        lines = p.stdout.split("\n")
-        commands = [x for x in lines if re.match(r"\s*::", x)]
-        self.assertGreater(len(commands), 0)
-        for line in commands:
-            self.assertRegex(line, r"^::error file=[^:,]*,line=\d+,title=[^:,]*::")
-            self.assert_harmless(line, marks=False)
-            self.assertNotRegex(line, r"##|(%0A|\s)\s*::")
+        self.write_departures()
+        for run in ("cruel", "departs"):
+            p, _ = self.hostile_check("--format", "github", run=run)
+            lines = p.stdout.split("\n")
+            commands = [x for x in lines if re.match(r"\s*::", x)]
+            self.assertGreater(len(commands), 0)
+            for line in commands:
+                self.assertRegex(line, r"^::(error|notice) file=[^:,]*,line=\d+,title=[^:,]*::")
+                self.assert_harmless(line, marks=False)
+                self.assertNotRegex(line, r"##|(%0A|\s)\s*::")
 
     def test_explain(self):
         ids = [json.loads(x)["id"] for x in (self.work / "cruel.jsonl").read_text().splitlines()[1:]]
@@ -92,16 +119,38 @@ class Hostile(runs.Case):
         self.assert_harmless(profile)
 
     def test_files(self):
-        _, out = self.hostile_check("--format", "sarif,junit,chrome", "--metrics", "x.prom")
-        json.loads((out / "report.sarif").read_text())
-        json.loads((out / "chrome_trace.json").read_text())
-        for node in ET.parse(out / "junit.xml").iter():
-            self.assertIn(node.tag, {"testsuites", "testsuite", "testcase", "failure", "skipped"})
-        page = (out / "report.html").read_text()
-        self.assertEqual(page.count("<script"), 2)
-        data = re.search(r'id="data"[^>]*>(.*?)</script>', page, re.S)[1]
-        self.assertNotIn("<", data)
-        self.assertIn(HOSTILE, "".join(self.texts(json.loads(data))))
+        self.write_departures()
+        for run in ("cruel", "departs"):
+            _, out = self.hostile_check("--format", "sarif,junit,chrome", "--metrics", "x.prom", run=run)
+            json.loads((out / "report.sarif").read_text())
+            json.loads((out / "chrome_trace.json").read_text())
+            for node in ET.parse(out / "junit.xml").iter():
+                self.assertIn(node.tag, {"testsuites", "testsuite", "testcase", "failure", "skipped"})
+            page = (out / "report.html").read_text()
+            self.assertEqual(page.count("<script"), 2)
+            data = re.search(r'id="data"[^>]*>(.*?)</script>', page, re.S)[1]
+            self.assertNotIn("<", data)
+            self.assertIn(HOSTILE, "".join(self.texts(json.loads(data))))
+
+    def test_excerpts(self):
+        """An invariant file may come from anybody: its healthy run may be called anything, and be no excerpt."""
+        self.write_departures()
+        text = (self.work / "departs.jsonl").read_text(encoding="utf-8")
+        self.assert_harmless(text.replace("##", ""), marks=False)
+        for line in text.splitlines():
+            self.assertNotRegex(line, r"^\s*(::|##)")
+        lines = text.splitlines()
+        for damage in ('"zstd":"', f'"zstd":"{json.dumps(HOSTILE)[1:-1]}'), ('"schema":1', '"schema":9'), ('"zstd":"K', '"zstd":"A'):
+            damaged = [line.replace(*damage) if '"excerpt"' in line else line for line in lines]
+            (self.work / "damaged.jsonl").write_text("\n".join(damaged) + "\n")
+            p = runs.run("check", "departs", "--against", "damaged.jsonl", "-o", "damaged", cwd=self.work, code=2)
+            self.assertIn("damaged.jsonl:2", p.stderr)
+            self.assert_harmless(p.stderr)
+            p = runs.run("check", "departs", "-i", "damaged.jsonl", "-o", "damaged", "--overwrite", cwd=self.work, code=1)
+            self.assert_harmless(p.stdout + p.stderr)
+            summary = json.loads((self.work / "damaged" / "violations_summary.json").read_text())
+            self.assertIn("no-comparison", [note["code"] for note in summary["notes"]])
+            self.assertEqual({f["kind"] for f in summary["findings"]} - {"setting"}, {"violation"})
 
     def texts(self, value):
         if isinstance(value, str):

@@ -8,6 +8,7 @@ import re
 import unittest
 import xml.etree.ElementTree as ET
 
+import compared
 import runs
 
 runs.sys.path.insert(0, str(runs.HERE.parent / "import"))
@@ -62,13 +63,17 @@ class Kinds(runs.Case):
         log = json.loads((out / "report.sarif").read_text())["runs"][0]
         for r in log["results"]:
             self.assertEqual(log["tool"]["driver"]["rules"][r["ruleIndex"]]["id"], r["ruleId"])
-        self.assertEqual(sorted(r["properties"]["invariant"] for r in log["results"]), ids)
-        cases = ET.parse(out / "junit.xml").getroot().findall(".//testcase")
-        self.assertEqual(sorted(c.get("name").split(" ")[0] for c in cases if c.find("failure") is not None), ids)
+        findings = runs.json_lines(out / "findings.jsonl")
+        self.assertEqual([r["properties"] for r in log["results"]], findings)
+        self.assertEqual(sorted(i for f in findings for i in f["violations"]), ids)
+        self.assert_junit(ET.parse(out / "junit.xml").getroot(), findings)
         events = json.loads((out / "chrome_trace.json").read_text())["traceEvents"]
         self.assertEqual({e["args"]["id"] for e in events if e["ph"] == "i"}, set(ids))
         heads = [v for v in violations if v["head"]]
-        self.assertEqual(len([x for x in p.stdout.split("\n") if x.startswith("::error ")]), len(heads))
+        self.assertEqual([v["id"] for v in heads], [f["violations"][0] for f in findings])
+        levels = ["notice" if f["kind"] == "setting" else "error" for f in findings]
+        self.assertEqual(re.findall("(?m)^::(\\w+) ", p.stdout), levels)
+        self.assertEqual([r["level"] for r in log["results"]], [{"notice": "note"}.get(x, x) for x in levels])
         series = re.findall(r'traincheck_violations\{relation="(.*)"\} (\d+)', (out / "metrics").read_text())
         per_form = {relation: int(n) for relation, n in series}
         summary = json.loads((out / "violations_summary.json").read_text())
@@ -76,11 +81,42 @@ class Kinds(runs.Case):
         self.assertEqual(sum(per_form.values()), len(ids))
         page = re.search(r'id="data"[^>]*>(.*?)</script>', (out / "report.html").read_text(), re.S)[1]
         self.assertEqual(sorted(v["id"] for v in json.loads(page)["violations"]), ids)
+        self.assertEqual(json.loads(page)["findings"], findings)
         return violations
+
+    def assert_junit(self, root, findings):
+        """The first violation of each finding failed; those that follow from it are skipped, and say from what."""
+        cases = {c.get("name").split(" ")[0]: c for c in root.findall(".//testcase")}
+        failures = {name: c.find("failure").get("message") for name, c in cases.items() if c.find("failure") is not None}
+        self.assertEqual(failures, {f["violations"][0]: f["sentence"] for f in findings})
+        for f in findings:
+            for follower in f["violations"][1:]:
+                self.assertTrue(cases[follower].find("skipped").get("message").endswith("; it follows from: " + f["sentence"]))
+        suite = root.find("testsuite")
+        counts = {"tests": len(cases), "failures": len(failures), "errors": 0,
+                  "skipped": len(root.findall(".//skipped"))}
+        self.assertEqual({key: int(suite.get(key)) for key in counts}, counts)
 
     def test_learned(self):
         self.assertGreater(len(self.assert_reports_agree("bad", "invariants.jsonl")), 1)
         self.assertEqual(self.assert_reports_agree("run", "invariants.jsonl", code=0), [])
+
+    def test_departures(self):
+        """One finding for all that lies behind a line that is gone."""
+        losses = [3, 2.5, 2, 1.7, 1.5, 1.2]
+        script = compared.SCRIPT.replace("optimizer.zero_grad()", "x = torch.flip(torch.roll(x, 1), [0])")
+        for name in "healthy", "healthy_too":
+            compared.write(self.work / name, losses, zero_grad=None, script=script,
+                           more=[("torch.roll", 4, {"shifts": 1}), ("torch.flip", 4, {"dims": [0]})])
+        compared.write(self.work / "departs", losses, zero_grad=None, script=re.sub("    x = .*\n", "", script), lines=(4, 5, 6))
+        runs.run("infer", "-q", "--specific", "healthy", "healthy_too", "-o", "own.jsonl", cwd=self.work, code=0)
+        self.assertGreater(len(self.assert_reports_agree("departs", "own.jsonl")), 1)
+        self.assertEqual([f["kind"] for f in runs.json_lines(self.work / "out" / "findings.jsonl")], ["departure"])
+
+    def test_settings(self):
+        self.write_settings()
+        self.assertEqual(len(self.assert_reports_agree("rate", "rate.jsonl")), 1)
+        self.assertEqual(len(self.assert_reports_agree("both", "both.jsonl")), 2)
 
     def test_shipped(self):
         self.assertGreater(len(self.assert_reports_agree("bad", "@all")), 1)
