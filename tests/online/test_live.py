@@ -28,8 +28,17 @@ def has_ended(pid):
         return True
 
 
+def violations(text):
+    return [x for x in map(json.loads, text.splitlines()) if "id" in x]
+
+
 def ids(text):
-    return sorted(json.loads(line)["id"] for line in text.splitlines())
+    return sorted(v["id"] for v in violations(text))
+
+
+def findings(text, last=True):
+    """As they are at the end, or as they were told."""
+    return [x for x in map(json.loads, text.splitlines()) if "sentence" in x and x.get("last", False) == last]
 
 
 class Live(live.Case):
@@ -45,12 +54,50 @@ class Live(live.Case):
 
     def assert_as_offline(self, output="report"):
         self.assertEqual((self.work / output / "violations.jsonl").read_text(), self.offline())
+        self.assertEqual((self.work / output / "findings.jsonl").read_text(), (self.work / "offline" / "findings.jsonl").read_text())
 
     def wait_until(self, condition):
         end = time.monotonic() + live.PATIENCE
         while not condition():
             self.assertLess(time.monotonic(), end)
             time.sleep(0.01)
+
+    # ---- what is told
+
+    def test_json_says_findings_when_they_begin_and_as_they_end(self):
+        """A violation that joins a finding has a line of its own; the finding has another at the end."""
+        t = write_loop(self.work / "trace", steps=4, broken_from=3, end=False)
+        checker = self.follow_trace()
+        checker.wait_for(checker.out, "at least one")
+        before = checker.stdout()
+        (first,) = findings(before, last=False)
+        self.assertEqual(json.loads(before.splitlines()[0]), first)
+        more_steps(t, 12, broken_from=3)
+        t.end()
+        self.assertEqual(checker.wait(), 1, checker.stderr())
+        lines = [json.loads(line) for line in checker.stdout().splitlines()]
+        offline = self.offline()
+        self.assertEqual(ids(checker.stdout()), ids(offline))
+        self.assertEqual(findings(checker.stdout(), last=False), [first])
+        n = len(findings(checker.stdout()))
+        self.assertEqual([bool(x.get("last")) for x in lines], [False] * (len(lines) - n) + [True] * n)
+        written = [json.loads(line) for line in (self.work / "offline" / "findings.jsonl").read_text().splitlines()]
+        self.assertEqual(findings(checker.stdout()), [{**f, "last": True} for f in written])
+        self.assertGreater(written[0]["n_violations"], first["n_violations"])
+        self.assertEqual(written[0]["violations"][0], first["violations"][0])
+
+    def test_text_says_a_finding_once(self):
+        """What joins it later is in the reports alone."""
+        t = write_loop(self.work / "trace", steps=4, broken_from=3, end=False)
+        checker = self.follow("trace", "-i", self.invariants, "-o", "report", "--color", "never")
+        checker.wait_for(checker.out, "at least one")
+        more_steps(t, 12, broken_from=3)
+        t.end()
+        self.assertEqual(checker.wait(), 1, checker.stderr())
+        (finding,) = [json.loads(line) for line in (self.work / "report" / "findings.jsonl").read_text().splitlines()]
+        self.assertGreater(finding["n_violations"], 1)
+        heads = re.findall(r"(?m)^\S+  step \d+  .*$", checker.stdout())
+        self.assertEqual([head.split()[-1] for head in heads], finding["violations"][:1])
 
     # ---- beginnings and ends
 
@@ -179,7 +226,7 @@ class Live(live.Case):
                 t.change(t.net_.var("w"))
             more_steps(t, 66)  # ranks that differ in most of what they train have 64 steps to meet again
         checker.wait_for(checker.out, "Consistent/replica")
-        told = next(v for v in map(json.loads, checker.stdout().splitlines()) if v["relation"] == "Consistent/replica")
+        told = next(v for v in violations(checker.stdout()) if v["relation"] == "Consistent/replica")
         self.assertEqual((told["step"], told["rank"]), (2, 0))
         self.assertIn("rank 1 is not as rank 0; no report of rank 2", told["seen"])
         for t in traces[:2]:
@@ -202,7 +249,7 @@ class Live(live.Case):
             more_steps(t, 2)
             t.end()
         self.assertEqual(checker.wait(), 1, checker.stderr())
-        told = json.loads(checker.stdout().splitlines()[0])
+        told = violations(checker.stdout())[0]
         self.assertEqual((told["relation"], told["step"], told["file"]), ("Consistent/replica", 2, "trace_host_r-_p11.jsonl"))
         for t in first:
             t.killed()
@@ -225,19 +272,21 @@ class Live(live.Case):
     def heads(self):
         self.offline()
         summary = json.loads((self.work / "offline" / "violations_summary.json").read_text())
-        return [group["head"] for group in summary["groups"]]
+        return [finding["violations"][0] for finding in summary["findings"]]
 
     def test_a_command_for_each_cause(self):
         self.write_two_causes()
         checker = self.follow_trace("--on-violation", "cat >>told.jsonl")
         self.assertEqual(checker.wait(), 1, checker.stderr())
-        told = sorted(self.told(), key=lambda v: v["group"])
+        told = sorted(self.told(), key=lambda v: v["finding"]["finding"])
         self.assertEqual([v["id"] for v in told], self.heads())
         self.assertGreater(len(self.offline().splitlines()), len(told))
-        self.assertEqual([(v["group"], v["first"]) for v in told], [(1, True), (2, False)])
+        self.assertEqual([(v["finding"]["finding"], v["first"]) for v in told], [(1, True), (2, False)])
+        for v in told:
+            self.assertEqual((v["finding"]["sentence"], v["finding"]["violations"][0]), (v["seen"], v["id"]))
         for v in told:
             self.assertEqual((v["run"], v["rank"], v["trace"]), (str(self.work / "trace"), None, "trace"))
-        self.assertGreater(told[0]["group_size"], 1)
+        self.assertGreater(told[0]["finding"]["n_violations"], 1)
 
     def test_no_command_for_what_is_suppressed(self):
         self.write_two_causes()
@@ -286,9 +335,9 @@ class Live(live.Case):
         self.assertNotIn('"ran"', state.read_text())
         second = self.follow_trace("--on-violation", "cat >>told.jsonl", "--state", "state.jsonl")
         self.assertEqual(second.wait(), 1, second.stderr())
-        self.assertEqual(second.stdout(), "")
-        told = sorted(self.told(), key=lambda v: v["group"])
-        self.assertEqual([(v["id"], v["group"], v["first"]) for v in told],
+        self.assertEqual(findings(second.stdout(), last=False) + violations(second.stdout()), [])
+        told = sorted(self.told(), key=lambda v: v["finding"]["finding"])
+        self.assertEqual([(v["id"], v["finding"]["finding"], v["first"]) for v in told],
                          [(head, i, i == 1) for i, head in enumerate(self.heads(), 1)])
         third = self.follow_trace("--on-violation", "cat >>told.jsonl", "--state", "state.jsonl")
         third.wait()
