@@ -114,8 +114,9 @@ def collect(tools, case, variants):
 
 
 def first_group(violations):
-    if violations and "group" in violations[0]:
-        return [v for v in violations if v["group"] == violations[0]["group"]]
+    for key in "finding", "group":
+        if violations and key in violations[0]:
+            return [v for v in violations if v[key] == violations[0][key]]
     return violations[:3]
 
 

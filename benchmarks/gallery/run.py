@@ -64,7 +64,7 @@ def change(folder):
 
 
 def report_of(tools, folder):
-    """Trace the case; what the check printed, and how many groups there were."""
+    """Trace the case; what the check printed, and how many findings there were."""
     detection = harness.runner("detection")
     variants = detection.variants_of(detection.Case(folder, ""))
     again = folder / "ref.py"
@@ -79,7 +79,7 @@ def report_of(tools, folder):
     written = tools.work / "gallery" / f"{folder.name}.report"
     p = tools.run(tools.bin / "traincheck-check", traces[2], "-i", learned, "-o", written, ok=(0, 1))
     summary = json.loads((written / "violations_summary.json").read_text())
-    return {"text": p.stdout.replace(f"{folder}/", ""), "groups": len(summary["groups"]), "failed": summary["counts"]["failed"]}
+    return {"text": p.stdout.replace(f"{folder}/", ""), "findings": len(summary["findings"]), "failed": summary["counts"]["failed"]}
 
 
 def section(folder, report, what):
@@ -87,12 +87,12 @@ def section(folder, report, what):
     lines = report["text"].rstrip().split("\n\n")[0].splitlines()
     if len(lines) > LINES:
         lines = [*lines[:LINES], "  ..."]
-    rest = report["groups"] - 1
+    rest = report["findings"] - 1
     return "\n".join([
         f"\n## {folder.name}\n", textwrap.fill(f"*{source}*: {wrong}.", 98) + "\n",
         *(f"    {line}".rstrip() for line in change(folder)), "\nThe report:\n",
         *(f"    {line}".rstrip() for line in lines),
-        *([f"\n{rest} more group{'' if rest == 1 else 's'} follow{'s' if rest == 1 else ''}."] if rest else []), ""])
+        *([f"\n{rest} more finding{'' if rest == 1 else 's'} follow{'s' if rest == 1 else ''}."] if rest else []), ""])
 
 
 def write(kept, rows):
@@ -127,7 +127,7 @@ def main():
             continue
         report = report_of(tools, folder)
         file.write_text(json.dumps(report))
-        print(f"{folder.name}: {report['failed']} invariants failed, {report['groups']} groups", flush=True)
+        print(f"{folder.name}: {report['failed']} invariants failed, {report['findings']} findings", flush=True)
     return 0
 
 
