@@ -27,7 +27,7 @@ const struct tc_opt check_shared_options[] = {
                  "tell trackers, by their Python packages: wandb, mlflow, tensorboard", NULL,
                  "wandb mlflow tensorboard"),
     TC_OPT_SWITCH(FLAG, "no-html-report", 0, AT(no_html_report), "write no report.html"),
-    TC_OPT_SWITCH(FLAG, "json", 0, AT(json), "violations as JSON Lines on stdout"),
+    TC_OPT_SWITCH(FLAG, "json", 0, AT(json), "findings and violations as JSON Lines on stdout"),
     TC_OPT_VALUE(CHOICE, "fail-on", 0, "any|multi|law", AT(fail_on),
                  "multi: only invariants of two or more pipelines fail the check; law: changed "
                  "settings of the script do not"),
@@ -39,7 +39,7 @@ const struct tc_opt check_shared_options[] = {
     TC_OPT_SWITCH(FLAG, "progress", 0, AT(progress),
                   "progress without a terminal, too: a line every 10 s"),
     TC_OPT_SWITCH(FLAG, "quiet", 'q', AT(quiet), "violations and errors only"),
-    TC_OPT_SWITCH(COUNT, "verbose", 'v', AT(verbose), "all notes about the traces"),
+    TC_OPT_SWITCH(COUNT, "verbose", 'v', AT(verbose), "all notes about the traces and, after the run, all violations"),
     /* as the Python tool spells it */
     TC_OPT_SPELLING(LIST, "trace-folders", 'f', "DIR", AT(traces)),
     TC_OPT_SPELLING(LIST, "traces", 't', "DIR", AT(traces)),
@@ -66,7 +66,8 @@ static const struct tc_opt check_options[] = {
                  "the plan of the same job on one device, which --plan must equal"),
     TC_OPT_WORDS(LIST, "against", 0, "DIR...", AT(against),
                  "say why a run differs from a healthy one, in place of invariants (no -i); with "
-                 "several healthy ones, what these differ in is set aside",
+                 "several healthy ones, what these differ in is set aside; or an invariant file with "
+                 "excerpts of healthy runs",
                  check_is_trace, ""),
     TC_OPT_SWITCH(FLAG, "resumed", 0, AT(resumed),
                   "with --against: the run goes on from a checkpoint of the healthy one"),

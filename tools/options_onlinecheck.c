@@ -17,7 +17,7 @@ static const struct tc_opt onlinecheck_options[] = {
     TC_OPT_VALUE(UINT, "report-interval", 0, "SECONDS", AT(report_interval_s),
                  "between reports while the run goes on (default 30; 0: only at the end)"),
     TC_OPT_VALUE(STRING, "on-violation", 0, "COMMAND", AT(on_violation),
-                 "run in a shell once for each cause, whose first violation it gets as JSON on "
+                 "run in a shell once for each finding, whose first violation it gets as JSON on "
                  "stdin"),
     TC_OPT_VALUE(UINT, "on-violation-timeout", 0, "SECONDS", AT(on_violation_limit_s),
                  "end a command after so long, with all that it started (default 60; 0: never)"),
@@ -32,10 +32,10 @@ const struct tc_opt_tool onlinecheck_tool = {
     .summary = "Check a training run by invariants while it runs.",
     .description =
         "Follows the trace folder that traincheck-collect writes, which need not be there yet. Each\n"
-        "violation is told on stdout as soon as its step is on the disk. On a terminal one line on stderr\n"
-        "says how the check stands: the step, steps a second, findings (groups of violations), and how\n"
-        "far it is behind the run (lag). The check ends when all processes of the run have ended; it then\n"
-        "has the verdicts and reports of traincheck-check over the same folder.",
+        "finding is told on stdout as soon as the step of its first violation is on the disk. On a\n"
+        "terminal one line on stderr says how the check stands: the step, steps a second, findings, and\n"
+        "how far it is behind the run (lag). The check ends when all processes of the run have ended; it\n"
+        "then has the verdicts and reports of traincheck-check over the same folder.",
     .usage = "DIR -i FILE|@NAME... [OPTION]...",
     .examples =
         "  traincheck-onlinecheck trace -i invariants.jsonl\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * track.h - violations for Weights & Biases, MLflow and TensorBoard, by a helper in Python
+ * track.h - findings and violations for Weights & Biases, MLflow and TensorBoard, by a helper in Python
  *
  * The helper is lib/traincheck/track.py. It never holds up a check, and whatever becomes of it is
  * said and has no part in the exit status.
@@ -24,7 +24,7 @@ struct track {
 enum tc_status track_validate(const struct check_options *options, struct tc_error *err);
 /* Start the helper, if there is one to start. */
 void track_begin(struct track *track, struct tc_app *app, const struct check_options *options);
-/* A violation as a line of JSON; never waits. */
+/* A finding or a violation as a line of JSON; never waits. */
 void track_tell(struct track *track, const char *json, size_t size);
 /* The reports are written, or not; wait for the helper, at most two minutes. */
 void track_end(struct track *track, bool has_reports);

@@ -31,7 +31,7 @@ struct tc_check_config {
     const char *command_line; /* for the summary; may be NULL */
     bool color;               /* ANSI colours in text handed to write */
     bool quiet;               /* text holds violations only */
-    bool json;                /* write gets violations.jsonl instead of text */
+    bool json;                /* write gets lines of findings and violations, no text */
     bool verbose;             /* text has all violations besides */
     /* Where violations go as text. */
     void (*write)(void *context, const char *text, size_t size);

@@ -17,7 +17,7 @@ struct tc_online_config {
     const char *state;             /* file that remembers what was told; or NULL */
     /* A line for people: what began, what failed, how it ended. */
     void (*say)(void *context, const char *line);
-    /* Each violation as a line of JSON, when it is told; NULL for none. */
+    /* Each finding and each violation as a line of JSON, when it is told; NULL for none. */
     void (*found)(void *found_context, const char *json, size_t size);
     void *found_context;
 };
@@ -25,8 +25,9 @@ struct tc_online_config {
 /*
  * Follow the folder until every process of the run has written that it ended, until nothing new
  * came for idle_s, until the folder is gone, or until check.progress returns false
- * (TC_E_INTERRUPTED). A violation goes to check.write once, when it is first seen; at the end the
- * reports are those of tc_check_run over the same folder. TC_E_NOTFOUND if there never was a trace.
+ * (TC_E_INTERRUPTED). A finding goes to check.write once, when its first violation is seen; as
+ * JSON each violation does, too, and at the end all findings as they are then. The reports are those
+ * of tc_check_run over the same folder. TC_E_NOTFOUND if there never was a trace.
  */
 TC_API enum tc_status tc_online_run(const struct tc_online_config *config,
                                     struct tc_check_result *result, struct tc_notes *notes,

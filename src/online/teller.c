@@ -95,9 +95,11 @@ static void tell_finding(const struct tc_teller *teller, const struct tc_finding
     const struct tc_check_config *config = teller->check->config;
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    if (config->json) {
-        add_line(tc_finding_to_json(finding, number), &text);
-    } else {
+    add_line(tc_finding_to_json(finding, number), &text);
+    if (teller->config->found)
+        teller->config->found(teller->config->found_context, text.text, text.size);
+    if (!config->json) {
+        tc_strbuf_reset(&text);
         tc_report_text_finding(finding, config->color, config->n_traces > 1, &text);
         tc_strbuf_addc(&text, '\n');
     }
