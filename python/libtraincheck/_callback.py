@@ -7,7 +7,7 @@ from typing import List, Optional
 
 from ._annotations import trace_folder
 from ._live import LiveCheck
-from ._report import Report, Violation
+from ._report import Finding, Report, Violation
 from ._work import Path, Paths
 
 logger = logging.getLogger("libtraincheck")
@@ -15,7 +15,7 @@ FLUSH_S = 0.8  # the collector writes at least every half second
 
 
 class Watch:
-    """Warns of each violation once; wants_stop says whether the training should end for one."""
+    """Warns of each finding once; wants_stop says whether the training should end for one."""
 
     def __init__(self, invariants: Paths, on_violation: str, trace: Optional[Path], suppress: Optional[Path],
                  output_dir: Optional[Path]):
@@ -34,6 +34,10 @@ class Watch:
     def violations(self) -> List[Violation]:
         return self.live.violations if self.live else []
 
+    @property
+    def findings(self) -> List[Finding]:
+        return self.live.findings if self.live else []
+
     def begin(self, is_first_process: bool) -> None:
         trace = self.trace or trace_folder()
         if not is_first_process or self.live:
@@ -46,8 +50,8 @@ class Watch:
 
     def look(self) -> None:
         """Tell of what is new. Never waits."""
-        for violation in self.live.new() if self.live else ():
-            logger.warning("TrainCheck: %s", violation)
+        for finding in self.live.new_findings() if self.live else ():
+            logger.warning("TrainCheck: %s", finding)
             self.wants_stop = self.stops
 
     def end(self) -> None:
@@ -76,6 +80,11 @@ class Checked:
     @property
     def violations(self) -> List[Violation]:
         return self._watch.violations
+
+    @property
+    def findings(self) -> List[Finding]:
+        """Those told so far; after the training as they are at its end."""
+        return self._watch.findings
 
     @property
     def report(self) -> Optional[Report]:

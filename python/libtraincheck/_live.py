@@ -6,8 +6,15 @@ import threading
 from typing import Any, Callable, List, Optional
 
 from . import _library as lib
-from ._report import Report, Violation
+from ._report import Finding, Report, Violation
 from ._work import Found, Lines, Notes, Path, Paths, check_config, make_report, progress_callback
+
+
+def _taken(new: "queue.SimpleQueue[Any]") -> List[Any]:
+    found = []
+    while not new.empty():
+        found.append(new.get())
+    return found
 
 
 class LiveCheck:
@@ -16,6 +23,7 @@ class LiveCheck:
 
         with LiveCheck("trace", "@all") as live:
             ...                     # the run
+            live.new_findings()     # findings since the last call
             live.new()              # violations since the last call
         live.report
 
@@ -28,8 +36,10 @@ class LiveCheck:
         self.report: Optional[Report] = None
         self.error: Optional[BaseException] = None
         self._said = Found()
+        self.findings: List[Finding] = self._said.findings  # as they were told; after the run as they are at its end
         self.violations: List[Violation] = self._said.violations
         self._new: "queue.SimpleQueue[Violation]" = queue.SimpleQueue()
+        self._new_findings: "queue.SimpleQueue[Finding]" = queue.SimpleQueue()
         self._on_violation, self._output_dir, self._stopping = on_violation, output_dir, threading.Event()
         self._arguments = (trace, invariants, suppress, output_dir)
         self._thread = threading.Thread(target=self._run, name="traincheck", daemon=True)
@@ -40,10 +50,11 @@ class LiveCheck:
 
     def new(self) -> List[Violation]:
         """What was found since the last call."""
-        found = []
-        while not self._new.empty():
-            found.append(self._new.get())
-        return found
+        return _taken(self._new)
+
+    def new_findings(self) -> List[Finding]:
+        """What began since the last call: a violation that joins a finding makes no new one."""
+        return _taken(self._new_findings)
 
     def stop(self, timeout: Optional[float] = None) -> Optional[Report]:
         """Judge what is on the disk, and end. None if there was no trace, an error, or the time was over."""
@@ -60,6 +71,8 @@ class LiveCheck:
     def _found(self, raw: Any) -> None:
         self._said.add(raw)
         if "sentence" in raw:
+            if not raw.get("last"):
+                self._new_findings.put(self.findings[-1])
             return
         violation = self.violations[-1]
         self._new.put(violation)

@@ -82,8 +82,9 @@ def run_cell(line: str, cell: str) -> Optional[Report]:
         if not os.path.isdir(trace):
             return None
         report = check(trace, options.invariants)
-        places = [dataclasses.replace(v, at=v.at and v.at.replace(f"{folder}/", "")) for v in report.violations]
-        return dataclasses.replace(report, violations=places)
+        findings, violations = ([dataclasses.replace(x, at=x.at and x.at.replace(f"{folder}/", "")) for x in of]
+                                for of in (report.findings, report.violations))
+        return dataclasses.replace(report, findings=findings, violations=violations)
 
 
 def register(shell: Any) -> None:

@@ -4,9 +4,9 @@ What a check finds, for Weights & Biases, MLflow or TensorBoard: started by the 
 
     python track.py --tracker wandb --trace TRACE --output-dir DIR
 
-It reads violations as lines of JSON from stdin, and after the line `"reports"` what traincheck wrote into DIR. It stands
-alone: of libtraincheck nothing is imported, and of a tracker only what was asked for. What fails is told on stderr, and by
-the exit status.
+It reads findings and violations as lines of JSON from stdin, and after the line `"reports"` what traincheck wrote into DIR.
+It stands alone: of libtraincheck nothing is imported, and of a tracker only what was asked for. What fails is told on
+stderr, and by the exit status.
 """
 
 import argparse
@@ -17,48 +17,42 @@ import sys
 import time
 
 TAG = "traincheck/violations"
-COLUMNS = ("step", "rank", "at", "relation", "expected", "seen", "id", "group", "count")
+COLUMNS = ("step", "rank", "at", "relation", "expected", "seen", "id", "finding", "count")
 
 
-def headline(violation):
-    place = " ".join(str(part) for part in (violation.get("at"), "step", violation.get("step")) if part is not None)
-    return f"{place}: {violation['expected']}"
+def headline(finding):
+    what = ", ".join(finding[key] for key in ("sentence", "when") if finding.get(key))
+    return f"{finding['at']}: {what}" if finding.get("at") else what
 
 
-def text_of(violation):
-    hint = violation.get("hint")
-    return f"{headline(violation)}\n\nSeen: {violation['seen']}" + (f"\n\nLook at: {hint}" if hint else "")
+def text_of(finding):
+    """With what was edited there, or what to look at, and what follows from it."""
+    quote = "\n".join(f"    {line['sign']} {line['line']:4}  {line['text']}" for line in finding.get("lines", ()))
+    n = finding["n_violations"]
+    parts = [headline(finding), quote, f"Look at: {finding['hint']}" if finding.get("hint") else "",
+             *(f"So: {told['seen']} ({told['id']})" for told in finding["told"]), f"{n} broken invariant{'' if n == 1 else 's'}"]
+    return "\n\n".join(part for part in parts if part)
 
 
 class Wandb:
-    """An alert for the first violation and for each cause, a metric by step, a table. WANDB_RUN_ID joins the run of the job."""
+    """An alert for each finding, a metric by step, a table of violations. WANDB_RUN_ID joins the run of the job."""
 
     def __init__(self, trace, folder):
         import wandb
 
-        self.wandb, self.alerted = wandb, set()
+        self.wandb = wandb
         self.run = wandb.init(project=os.environ.get("WANDB_PROJECT", "traincheck"), job_type="traincheck", resume="allow",
                               name=os.environ.get("WANDB_NAME", f"traincheck {pathlib.Path(trace).name}"))
         self.run.define_metric("traincheck/*", step_metric="traincheck/step")
 
-    def alert(self, violation):
-        if violation["id"] in self.alerted:
-            return
-        self.alerted.add(violation["id"])
-        self.run.alert(title="TrainCheck: " + violation["expected"][:200], text=text_of(violation),
-                       level=self.wandb.AlertLevel.ERROR)
-
     def count(self, step, n):
         self.run.log({TAG: n, "traincheck/step": step})
 
-    def tell(self, violation):
-        if not self.alerted:
-            self.alert(violation)
+    def tell(self, finding):
+        level = self.wandb.AlertLevel.WARN if finding["kind"] == "setting" else self.wandb.AlertLevel.ERROR
+        self.run.alert(title="TrainCheck: " + finding["sentence"][:200], text=text_of(finding), level=level)
 
     def finish(self, violations, summary, page):
-        for violation in violations:
-            if violation.get("head"):
-                self.alert(violation)
         rows = [[violation.get(column) for column in COLUMNS] for violation in violations]
         self.run.log({"traincheck/table": self.wandb.Table(columns=list(COLUMNS), data=rows)})
         self.run.summary.update({f"traincheck/{name}": n for name, n in summary["counts"].items()})
@@ -70,7 +64,7 @@ class Wandb:
 class Mlflow:
     """
     Tags, a metric by step, report.html as an artifact. MLFLOW_RUN_ID joins the run of the job, whose status and description
-    stay the job's; a run of its own gets the causes as its description, and fails where the check does.
+    stay the job's; a run of its own gets the findings as its description, and fails where the check does.
     """
 
     def __init__(self, trace, folder):
@@ -84,7 +78,7 @@ class Mlflow:
     def count(self, step, n):
         self.client.log_metric(self.run, TAG, n, step=step)
 
-    def tell(self, violation):
+    def tell(self, finding):
         pass
 
     def finish(self, violations, summary, page):
@@ -93,10 +87,10 @@ class Mlflow:
             self.status = "FAILED"
         tags = {"traincheck.verdict": "failed" if counts["failed"] else "passed"}
         tags |= {f"traincheck.{name}": n for name, n in counts.items()}
-        tags |= {f"traincheck.cause.{i}": headline(group)[:500] for i, group in enumerate(summary["groups"][:10], 1)}
+        findings = summary["findings"][:10]
+        tags |= {f"traincheck.finding.{i}": headline(finding)[:500] for i, finding in enumerate(findings, 1)}
         if not self.joined:
-            causes = [text_of(violation) for violation in violations if violation.get("head")]
-            tags["mlflow.note.content"] = "\n\n---\n\n".join(causes[:10]) or "Nothing broke."
+            tags["mlflow.note.content"] = "\n\n---\n\n".join(map(text_of, findings)) or "Nothing broke."
         for name, value in tags.items():
             self.client.set_tag(self.run, name, value)
         if page.exists():
@@ -108,7 +102,7 @@ class Mlflow:
 
 
 class Tensorboard:
-    """A scalar by step and a text for each violation, in TENSORBOARD_LOGDIR or tensorboard/ beside the reports."""
+    """A scalar by step and a text for each finding, in TENSORBOARD_LOGDIR or tensorboard/ beside the reports."""
 
     def __init__(self, trace, folder):
         from tensorboard.compat.proto import event_pb2, summary_pb2, tensor_pb2
@@ -126,11 +120,11 @@ class Tensorboard:
         self.add(step, self.summary.Summary.Value(tag=TAG, simple_value=n))
         self.writer.flush()
 
-    def tell(self, violation):
+    def tell(self, finding):
         about = self.summary.SummaryMetadata(plugin_data=self.summary.SummaryMetadata.PluginData(plugin_name="text"))
-        text = self.tensor(dtype=self.string, string_val=[text_of(violation).encode()])
-        value = self.summary.Summary.Value(tag=f"traincheck/{violation['id']}", metadata=about, tensor=text)
-        self.add(violation.get("step", 0), value)
+        text = self.tensor(dtype=self.string, string_val=[text_of(finding).encode()])
+        value = self.summary.Summary.Value(tag=f"traincheck/{finding['violations'][0]}", metadata=about, tensor=text)
+        self.add(max(finding.get("step", 0), 0), value)
         self.writer.flush()
 
     def finish(self, violations, summary, page):
@@ -147,7 +141,8 @@ class Track:
     """All trackers asked for; one that fails is told of and left out."""
 
     def __init__(self, names, trace, folder):
-        self.folder, self.told, self.counted, self.failed, self.open = folder, set(), None, False, {}
+        self.folder, self.counted, self.failed, self.open = folder, None, False, {}
+        self.broken, self.told = set(), set()  # violations, and those whose finding was told
         for name in names:
             try:
                 self.open[name] = TRACKERS[name](trace, folder)
@@ -173,22 +168,28 @@ class Track:
         """How many invariants broke up to this step; a curve starts with step 0."""
         if self.counted is None and step > 0:
             self.each(lambda tracker: tracker.count(0, 0))
-        self.each(lambda tracker: tracker.count(step, len(self.told)))
+        self.each(lambda tracker: tracker.count(step, len(self.broken)))
         self.counted = max(step, self.counted or 0)
 
-    def tell(self, violation):
-        if violation["id"] in self.told:
-            return
-        self.told.add(violation["id"])
-        self.count(violation.get("step", 0))
-        self.each(lambda tracker: tracker.tell(violation))
+    def tell(self, said):
+        if "sentence" in said:
+            self.tell_finding(said)
+        elif said["id"] not in self.broken:
+            self.broken.add(said["id"])
+            self.count(said.get("step", 0))
+
+    def tell_finding(self, finding):
+        """Once, although it may have grown or joined another since."""
+        if self.told.isdisjoint(finding["violations"]):
+            self.each(lambda tracker: tracker.tell(finding))
+        self.told.update(finding["violations"])
 
     def finish(self):
         lines = (self.folder / "violations.jsonl").read_text().splitlines()
         summary = json.loads((self.folder / "violations_summary.json").read_text())
         violations = [json.loads(line) for line in lines]
-        for violation in sorted(violations, key=lambda v: v.get("step", 0)):
-            self.tell(violation)
+        for said in [*sorted(violations, key=lambda v: v.get("step", 0)), *summary["findings"]]:
+            self.tell(said)
         last = max([violation.get("last_step", 0) for violation in violations], default=0)
         if self.counted is None or last > self.counted:
             self.count(last)  # the curve ends where something broke for the last time

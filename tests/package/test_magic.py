@@ -59,7 +59,7 @@ class Magic(unittest.TestCase):
         learn = "import libtraincheck; print(libtraincheck.infer('healthy', 'i.jsonl').invariants)"
         traced, again, learned, found, used = self.execute(
             "%%traincheck -o healthy\n" + HEALTHY, "%%traincheck -o healthy\n" + HEALTHY, learn,
-            "%%traincheck -i i.jsonl\n" + BROKEN, "print([v.at for v in _.causes][:1], _.failed > 0)")
+            "%%traincheck -i i.jsonl\n" + BROKEN, "print([f.at for f in _.findings][:1], _.failed > 0)")
         for outputs in (traced, again):
             self.assertIn("the loss is a number: True", self.text(outputs))
             self.assertIn(" 0 failed", self.value(outputs)["text/plain"])

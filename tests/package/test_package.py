@@ -40,7 +40,12 @@ class Package(live.Case):
         self.assertEqual([v.raw for v in report.violations], [json.loads(line) for line in lines])
         self.assertFalse(report)
         self.assertEqual(report.failed, len(report.violations))
-        self.assertEqual([v.step for v in report.causes][:1], [3])
+        lines = (self.work / "offline" / "findings.jsonl").read_text().splitlines()
+        self.assertEqual([f.raw for f in report.findings], [json.loads(line) for line in lines])
+        first = report.findings[0]
+        self.assertEqual((first.finding, first.kind, first.step), (1, "violation", 3))
+        self.assertEqual([v.id for v in report.violations if v.finding == 1 and v.head], first.violations[:1])
+        self.assertIn(first.sentence, str(report))
         self.assertIn("step 3", str(report))
         self.assertIsNone(report.output_dir)
 
@@ -49,10 +54,11 @@ class Package(live.Case):
         write_loop(self.trace, broken_from=3)
         report = libtraincheck.check(self.trace, self.invariants)
         at = "::error::x\x1b]0;title\x07 ::add-mask::y##[error]\u202e<script>\n::error::z"
-        report = dataclasses.replace(report, violations=[dataclasses.replace(v, at=at) for v in report.violations])
-        self.assertEqual(report.causes[0].at, at)  # the field is as it was
+        report = dataclasses.replace(report, findings=[dataclasses.replace(f, at=at) for f in report.findings],
+                                     violations=[dataclasses.replace(v, at=at) for v in report.violations])
+        self.assertEqual((report.findings[0].at, report.violations[0].at), (at, at))  # the field is as it was
         shown = "?:error::x?]0;title? ?:add-mask::y#?[error]?"
-        for text in str(report.causes[0]), str(report), report._repr_html_():
+        for text in str(report.findings[0]), str(report.violations[0]), str(report), report._repr_html_():
             self.assertIn(shown, text)
             self.assertNotRegex(text.replace("\n  ", ""), "[\x00-\x1f\x7f-\x9f\u202e]")
         self.assertNotIn("<script>", report._repr_html_())
@@ -61,7 +67,7 @@ class Package(live.Case):
         report = libtraincheck.check([self.work / "healthy0", self.work / "healthy1"], [self.invariants],
                                      output_dir=self.work / "report")
         self.assertTrue(report)
-        self.assertEqual((report.violations, report.failed), ([], 0))
+        self.assertEqual((report.findings, report.violations, report.failed), ([], [], 0))
         self.assertTrue((self.work / "report" / "report.html").exists())
 
     def test_a_check_that_judged_nothing_is_not_true(self):
@@ -112,9 +118,17 @@ class Package(live.Case):
             more_steps(t, 3, broken_from=3)
             self.assertTrue(seen.wait(live.PATIENCE))
             self.assertEqual(check.new()[0].step, 3)
+            (begun,) = check.new_findings()
+            self.assertEqual((begun.step, check.findings), (3, [begun]))
+            more_steps(t, 12, broken_from=3)
             t.end()
         self.assertIsNone(check.error)
-        self.assertEqual(check.report.failed, len(libtraincheck.check(self.trace, self.invariants).violations))
+        after = libtraincheck.check(self.trace, self.invariants)
+        self.assertEqual(check.report.failed, len(after.violations))
+        self.assertEqual([f.raw for f in check.findings], [{**f.raw, "last": True} for f in after.findings])
+        self.assertEqual(check.report.findings, check.findings)
+        self.assertEqual(check.new_findings(), [])  # one that has grown is no new one
+        self.assertGreater(len(check.findings[0].violations), len(begun.violations))
 
     def test_live_without_a_trace(self):
         with libtraincheck.LiveCheck(self.trace, self.invariants) as check:

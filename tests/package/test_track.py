@@ -12,8 +12,10 @@ import os
 import pathlib
 import subprocess
 import sys
+import textwrap
 import unittest
 
+import libtraincheck
 import live
 from live import more_steps, write_loop
 
@@ -73,10 +75,61 @@ class Track(live.Case):
         self.assertEqual(p.returncode, 2)
         self.assertIn("no tracker is named 'comet'; there are wandb, mlflow, tensorboard", p.stderr)
 
+    # ---- what is told
+
+    STAND_IN = """
+        import json, pathlib, sys
+        sys.path.insert(0, {package!r})
+        import track
+        class Said:
+            def __init__(self, trace, folder): self.lines = []
+            def __getattr__(self, name): return lambda *args: self.lines.append([name, *args])
+            def finish(self, violations, summary, page): self.lines.append(["finish", [v["id"] for v in violations]])
+            def close(self): pathlib.Path("said.json").write_text(json.dumps(self.lines))
+        track.TRACKERS["wandb"] = Said
+        track.main()
+    """
+
+    def said(self, lines):
+        """What a tracker is told: each call with its arguments."""
+        script = self.work / "stand_in.py"
+        script.write_text(textwrap.dedent(self.STAND_IN.format(package=os.path.dirname(libtraincheck.__file__) + "/")))
+        p = subprocess.run([sys.executable, script, "--tracker", "wandb", "--trace", "trace", "--output-dir", "report"], cwd=self.work,
+                           input="".join(json.dumps(line) + "\n" for line in lines), capture_output=True, text=True)
+        self.assertEqual(p.returncode, 0, p.stderr)
+        return json.loads((self.work / "said.json").read_text())
+
+    def test_a_finding_is_told_once(self):
+        """Also one that has grown at the end; a new one at the end is told then."""
+        write_loop(self.work / "trace", steps=16, broken_from=3)
+        self.run_tool("check")
+        (finding,), violations = self.findings(), self.violations()
+        self.assertGreater(len(violations), 1)
+        early = {**finding, "violations": finding["violations"][:1], "n_violations": 1}
+        for lines, told in (([early, violations[0], "reports"], early), (["reports"], finding), ([early, early, "reports"], early)):
+            calls = self.said(lines)
+            self.assertEqual([args for name, *args in calls if name == "tell"], [[told]])
+            self.assertEqual(sorted({args[1] for name, *args in calls if name == "count"}), list(range(len(violations) + 1)))
+            self.assertEqual(calls[-1], ["finish", [v["id"] for v in violations]])
+
+    def test_words_of_findings(self):
+        from libtraincheck import track
+        departure = {"at": "train.py:4", "sentence": "zero_grad() is no longer called", "when": "from step 0 on", "n_violations": 2,
+                     "told": [{"id": "AS-1", "seen": "it was called 0 times"}],
+                     "lines": [{"sign": "-", "line": 4, "text": "    optimizer.zero_grad()"}]}
+        self.assertEqual(track.headline(departure), "train.py:4: zero_grad() is no longer called, from step 0 on")
+        self.assertEqual(track.text_of(departure), "train.py:4: zero_grad() is no longer called, from step 0 on\n\n"
+                         "    -    4      optimizer.zero_grad()\n\nSo: it was called 0 times (AS-1)\n\n2 broken invariants")
+        violation = {"sentence": "it changed nothing", "hint": "Is it frozen?", "n_violations": 1, "told": []}
+        self.assertEqual(track.text_of(violation), "it changed nothing\n\nLook at: Is it frozen?\n\n1 broken invariant")
+
     # ---- what arrives
 
     def violations(self):
         return [json.loads(line) for line in (self.work / "report/violations.jsonl").read_text().splitlines()]
+
+    def findings(self):
+        return [json.loads(line) for line in (self.work / "report/findings.jsonl").read_text().splitlines()]
 
     def assert_tensorboard(self):
         out = subprocess.run([TRACKERS / "bin/python", "-c", READ_EVENTS, self.work / "report/tensorboard"],
@@ -85,8 +138,9 @@ class Track(live.Case):
         violations = self.violations()
         self.assertEqual([n for _, n in scalars], list(range(len(violations) + 1)))
         self.assertEqual([scalars[i][0] for i in (0, 1, -1)], [0, 3, max(v["last_step"] for v in violations)])
-        self.assertTrue(any(violations[0]["expected"] in text for text in texts), texts)
-        self.assertEqual(len(texts), len(violations))
+        self.assertEqual(len(texts), len(self.findings()))
+        for finding in self.findings():
+            self.assertTrue(any(finding["sentence"] in text for text in texts), texts)
 
     def assert_mlflow(self):
         runs = [path.parent for path in self.work.glob("mlruns/*/*/meta.yaml")]
@@ -95,14 +149,19 @@ class Track(live.Case):
         lines = (runs[0] / "metrics/traincheck/violations").read_text().splitlines()
         self.assertEqual([line.split()[1:] for line in lines][:2], [["0.0", "0"], ["1.0", "3"]])
         self.assertEqual(len(lines), len(self.violations()) + 1)
-        self.assertRegex((runs[0] / "tags/traincheck.cause.1").read_text(), r"^\S+:\d+ step 3: ")
-        self.assertIn(self.violations()[0]["seen"], (runs[0] / "tags/mlflow.note.content").read_text())
+        first = self.findings()[0]
+        self.assertEqual((runs[0] / "tags/traincheck.findings").read_text(), str(len(self.findings())))
+        self.assertEqual((runs[0] / "tags/traincheck.finding.1").read_text(), f"{first['at']}: {first['sentence']}, {first['when']}")
+        told = (runs[0] / "tags/mlflow.note.content").read_text()
+        for said in (first["sentence"], first["hint"], first["told"][0]["seen"]):
+            self.assertIn(said, told)
         self.assertIn("status: 4\n", (runs[0] / "meta.yaml").read_text())  # FAILED
         self.assertIn("TrainCheck", (runs[0] / "artifacts/report.html").read_text())
 
     def assert_wandb(self):
         store = next(self.work.glob("wandb/offline-run-*/run-*.wandb")).read_bytes()
-        self.assertIn(b"TrainCheck: " + self.violations()[0]["expected"].encode()[:40], store)
+        for finding in self.findings():
+            self.assertIn(b"TrainCheck: " + finding["sentence"].encode()[:40], store)
         table = json.loads(next(self.work.glob("wandb/offline-run-*/files/media/table/**/*.json")).read_text())
         self.assertEqual({row[table["columns"].index("id")] for row in table["data"]}, {v["id"] for v in self.violations()})
 

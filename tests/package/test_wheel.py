@@ -51,11 +51,11 @@ class Wheel(unittest.TestCase):
         self.run_in("traincheck-infer", "healthy", "-o", "i.jsonl")
         self.run_in("traincheck-collect", "-i", "i.jsonl", "-o", "broken", "train_broken.py")
         self.assertIn("train_broken.py:", self.run_in("traincheck-check", "broken", "-i", "i.jsonl", "-o", "report", code=1))
-        self.assertTrue(json.loads((self.work / "report/violations_summary.json").read_text())["groups"])
+        self.assertTrue(json.loads((self.work / "report/violations_summary.json").read_text())["findings"])
         self.assertIn("@all takes @pytorch", self.run_in("traincheck-onlinecheck", "broken", "-i", "@all", "--exit-zero"))
         code = """import libtraincheck as t
 report = t.check("broken", "i.jsonl")
-assert report.causes[0].step == 0 and t.check("healthy", ["i.jsonl", "@pytorch"]).invariants > 50, report
+assert report.findings[0].step == 0 and t.check("healthy", ["i.jsonl", "@pytorch"]).invariants > 50, report
 assert next(t.read("healthy"))["type"] == "process"
 """
         self.run_in(self.venv / "bin/python", "-c", code)
