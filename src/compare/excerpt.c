@@ -17,9 +17,6 @@
 #include "trace/schema.h"
 #include "trace/zio.h"
 
-/* An order that names more windows than these is none of a run. */
-#define MAX_WINDOWS 10000000
-
 #define NEWEST_SCHEMA 1
 
 /* ---- the windows of a process --------------------------------------------------------------- */
@@ -38,6 +35,7 @@ struct tc_excerpt_reader {
     TC_VEC(uint32_t) sites; /* of the context */
     TC_VEC(struct tc_course_window *) kept;
     TC_VEC(struct row) order;
+    uint64_t n_windows, n_calls; /* that it tells of */
     size_t row;
     int64_t in_row;
 };
@@ -161,17 +159,26 @@ static enum tc_status read_window(struct tc_excerpt_reader *reader, const struct
     return TC_OK;
 }
 
+/* Count its windows, and what is in them; false if there are too many. */
+static bool has_room(struct tc_excerpt_reader *reader, struct row row)
+{
+    const struct tc_course_window *window = reader->kept.items[row.kept];
+
+    if ((uint64_t)row.n > TC_EXCERPT_MAX_WINDOWS - reader->n_windows)
+        return false;
+    reader->n_windows += (uint64_t)row.n;
+    reader->n_calls += (uint64_t)row.n * (window->calls.n + window->variables.n);
+    return reader->n_calls <= TC_EXCERPT_MAX_CALLS;
+}
+
 static enum tc_status read_order(struct tc_excerpt_reader *reader, const struct tc_value *rows,
                                  struct tc_error *err)
 {
-    int64_t n = 0;
-
     for (uint32_t i = 0; is_array(rows) && i < rows->n; i++) {
         const int64_t kept = tc_value_int(item(&rows->items[i], 0), -1);
         const struct row row = {(size_t)kept, tc_value_int(item(&rows->items[i], 1), 0)};
-        if (kept < 0 || row.kept >= reader->kept.n || row.n < 1 || row.n > MAX_WINDOWS - n)
+        if (kept < 0 || row.kept >= reader->kept.n || row.n < 1 || !has_room(reader, row))
             return damaged(err, "an order of windows that are not there, or of too many");
-        n += row.n;
         tc_vec_push(&reader->order, row);
     }
     return TC_OK;
@@ -356,6 +363,9 @@ static enum tc_status read_excerpt(const char *line, size_t size, struct tc_exce
     const char *name = tc_json_text(tc_json_get(document, "of"));
     excerpt.name = tc_strdup(name ? name : "");
     status = unpack(document, &excerpt, err);
+    out->size += excerpt.text.size;
+    if (!status && out->size > TC_FS_MAX_LARGE)
+        status = damaged(err, "with those before it of more than 256 MiB");
     if (!status)
         split(&excerpt);
     if (!status && !excerpt.processes.n)

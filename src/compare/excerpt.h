@@ -13,6 +13,11 @@
 #include "base/strbuf.h"
 #include "compare/course_window.h"
 
+/* So many windows of a process are told of, and so many calls and variables, those of a repeated
+ * window each time: each takes time and memory to read. What a run has beyond is left out. */
+#define TC_EXCERPT_MAX_WINDOWS (UINT64_C(1) << 21)
+#define TC_EXCERPT_MAX_CALLS   (UINT64_C(1) << 28)
+
 /* One process, in the text of its excerpt. */
 struct tc_excerpt_process {
     const char *text;
@@ -27,6 +32,7 @@ struct tc_excerpt {
 
 /* Those of an invariant file, in its order. */
 struct tc_excerpts {
+    uint64_t size; /* of their texts */
     TC_VEC(struct tc_excerpt) items;
 };
 

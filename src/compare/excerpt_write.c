@@ -26,7 +26,7 @@
 
 struct kind {
     uint32_t kept[KEPT_OF_A_KIND]; /* numbers among the kept windows */
-    uint64_t n_kept, n_seen;
+    uint64_t n_kept, n_calls;      /* calls and variables of the last one that is */
 };
 
 struct excerpt {
@@ -34,7 +34,8 @@ struct excerpt {
     struct tc_strbuf windows, order;
     struct tc_map kinds; /* -> struct kind */
     uint64_t n_windows, n_kept;
-    uint64_t last, n_last; /* a kept window, and how often in a row it stands */
+    uint64_t n_told, n_calls; /* windows of the order, and what is in them */
+    uint64_t last, n_last;    /* a kept window, and how often in a row it stands */
 };
 
 /* ---- windows ------------------------------------------------------------------------------- */
@@ -140,9 +141,14 @@ static void on_window(struct excerpt *x, const struct tc_course_window *window)
     if (kind->n_kept < KEPT_OF_A_KIND && x->windows.size < MAX_BYTES) {
         add_window(x, window);
         kind->kept[kind->n_kept++] = (uint32_t)x->n_kept++;
+        kind->n_calls = window->calls.n + window->variables.n;
     }
-    if (kind->n_kept)
-        add_to_order(x, kind->kept[kind->n_kept - 1]);
+    if (!kind->n_kept || x->n_told == TC_EXCERPT_MAX_WINDOWS ||
+        x->n_calls + kind->n_calls > TC_EXCERPT_MAX_CALLS)
+        return;
+    x->n_told++;
+    x->n_calls += kind->n_calls;
+    add_to_order(x, kind->kept[kind->n_kept - 1]);
 }
 
 /* ---- a process ----------------------------------------------------------------------------- */
