@@ -10,6 +10,7 @@ learned.jsonl (what fuzz_trace checks by) and to words.dict. Seeds written by ha
 """
 
 import argparse
+import base64
 import collections
 import json
 import os
@@ -130,6 +131,24 @@ def some_of_each(lines, key, each):
     return kept
 
 
+def short_excerpt(line):
+    """What it unpacks to, with some windows of some calls."""
+    packed = base64.b64decode(json.loads(line)["zstd"])
+    lines = subprocess.run(["zstd", "-dcq"], input=packed, capture_output=True, check=True).stdout.decode().splitlines()
+    kept, n_windows = [], 0
+    for line in lines[:next(i for i, line in enumerate(lines) if line.startswith('{"order"'))]:
+        value = json.loads(line)
+        if "calls" in value:
+            n_windows += 1
+            value.update(calls=value["calls"][:5], variables=value["variables"][:2])
+        if value.get("type") == "process":
+            value = {k: value[k] for k in ("type", "schema", "pid", "role")}
+        if n_windows <= 3:
+            kept.append(value)
+    kept.append({"order": [[0, 1], [1, 3], [2, 1]]})
+    return "".join(json.dumps(x, separators=(",", ":")) + "\n" for x in kept)
+
+
 def write_words(words):
     """libFuzzer's dictionary: what occurs more than once."""
     common = sorted(word for word, n in words.items() if n > 1)
@@ -155,7 +174,9 @@ def make(maker):
     for name, script in SCRIPTS.items():
         files = maker.collect(name, script)
         maker.put("trace", name, "\n---\n".join(short(maker.text(f)).rstrip("\n") for f in files[:2]) + "\n")
-        maker.run("infer", "-q", name, "--specific", "--min-support", "2", "-o", f"{name}.jsonl")
+        maker.run("infer", "-q", name, "--specific", "--min-support", "2", "--no-excerpts", "-o", f"{name}.jsonl")
+        maker.run("infer", "-q", name, "--specific", "-o", f"{name}.excerpt.jsonl")
+        maker.put("excerpt", name, short_excerpt(maker.text(maker.work / f"{name}.excerpt.jsonl")[1]))
         maker.run("infer", "-q", name, "--specific", "--evidence", f"{name}.tce")
         learned = maker.text(maker.work / f"{name}.jsonl")
         maker.put("invariants", name, "\n".join(some_of_each(learned, "relation", 1)) + "\n")
