@@ -22,7 +22,7 @@ struct tc_departures {
 /* What a script decides: values alone follow from it, and the environment has its own page. */
 static bool is_candidate(const struct tc_difference *d)
 {
-    if (d->aside != TC_ASIDE_NO || d->is_seed)
+    if (d->is_seed)
         return false;
     return d->kind == TC_DIFFERENCE_CALLS || d->kind == TC_DIFFERENCE_ARGUMENTS ||
            (d->kind == TC_DIFFERENCE_VARIABLES && d->what != TC_IS_OTHER);
@@ -329,13 +329,16 @@ static void find_departures(struct tc_departed_run *run)
     const struct tc_difference **order = tc_comparison_order(&run->comparison);
     const size_t n = run->comparison.differences.items.n;
 
+    /* Data may decide a call that both runs make, but not where the script was edited. */
     for (size_t i = 0; i < n; i++)
-        if (is_candidate(order[i]))
+        if (is_candidate(order[i]) &&
+            (order[i]->aside == TC_ASIDE_NO ||
+             (order[i]->aside == TC_ASIDE_DATA && order[i]->kind == TC_DIFFERENCE_CALLS)))
             add_edited(&m, order[i]);
     for (size_t i = 0; i < run->comparison.run.scripts.items.n; i++)
         add_silent(&m, run->comparison.run.scripts.items.items[i]);
     for (size_t i = 0; i < n; i++)
-        if (is_candidate(order[i]))
+        if (is_candidate(order[i]) && order[i]->aside == TC_ASIDE_NO)
             add_loose(&m, order[i]);
     tc_vec_release(&m.places);
     tc_free(order);

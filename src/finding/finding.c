@@ -6,7 +6,8 @@
  * several: behind one that it speaks of, by the line, the call or the variable. Between these, and
  * for a group that speaks of none, that one counts whose edits have most of the words that the
  * violations of the run have, in what they say and in the lines that they name: one bug has one
- * cause more often than two.
+ * cause more often than two. A group of violations of one step may hold two causes all the same:
+ * how often something is called lies behind the edit that took away that call, or added it.
  */
 #include "finding/finding.h"
 
@@ -252,6 +253,115 @@ static void assign(struct assigning *a, struct tc_departures *departures, struct
     choose_departures(a);
 }
 
+/* ---- groups of two causes ---------------------------------------------------------------------
+ */
+
+static bool has_call(const struct tc_comparison *c, const struct tc_departure *departure,
+                     const struct tc_strtab *symbols, tc_sym fn)
+{
+    for (size_t i = 0; i < departure->differences.n; i++) {
+        const struct tc_difference *d = departure->differences.items[i];
+        const uint32_t sites[] = {d->site_a, d->site_b};
+        for (size_t k = 0; k < 2 && d->kind == TC_DIFFERENCE_CALLS; k++)
+            if (sites[k] != TC_NO_SITE &&
+                is_name(symbols, fn, text_of(c, c->sites.items.items[sites[k]].fn)))
+                return true;
+    }
+    return false;
+}
+
+/* The only edit that took away the call of which the violation says how often it is made, or that
+ * added it; else `usual`. */
+static const struct tc_departure *own_departure(const struct assigning *a,
+                                                const struct tc_departed_run *run,
+                                                const struct tc_violation *v,
+                                                const struct tc_departure *usual)
+{
+    const struct tc_fact *fact = tc_invariant_fact(v->invariant);
+    const struct tc_departure *own = NULL;
+
+    for (size_t k = 0; fact && !v->is_setting && k < run->departures.n; k++) {
+        const struct tc_departure *departure = &run->departures.items[k];
+        if (departure->kind != TC_DEPARTURE_OF_EDIT || fact->path != TC_NO_SYM ||
+            !is_before(departure, v) ||
+            !has_call(&run->comparison, departure, a->symbols, fact->subject.fields[TC_FACT_FN]))
+            continue;
+        if (own)
+            return usual;
+        own = departure;
+    }
+    return own ? own : usual;
+}
+
+/* While groups are parted. */
+struct parting {
+    struct assigning *a;
+    const struct tc_violation **all;
+    TC_VEC(struct tc_group) parts;
+    TC_VEC(const struct tc_departed_run *) runs;
+    TC_VEC(const struct tc_departure *) departures;
+    size_t n_all;
+};
+
+/* Those of a group whose departure that is; they are taken out of it. */
+static void add_part(struct parting *p, size_t i, const struct tc_departure **own,
+                     const struct tc_departure *departure)
+{
+    const struct tc_group *group = &p->a->groups->items[i];
+    struct tc_group part = {.items = p->all + p->n_all};
+
+    for (size_t k = 0; k < group->n; k++)
+        if (group->items[k] && own[k] == departure) {
+            part.items[part.n++] = group->items[k];
+            group->items[k] = NULL;
+        }
+    p->n_all += part.n;
+    tc_vec_push(&p->parts, part);
+    tc_vec_push(&p->runs, p->a->runs[i]);
+    tc_vec_push(&p->departures, departure);
+}
+
+/* What the group lies behind comes first, unless another of its violations broke before. */
+static void part_group(struct parting *p, size_t i)
+{
+    const struct tc_departed_run *run = p->a->runs[i];
+    const struct tc_group *group = &p->a->groups->items[i];
+    const struct tc_departure *usual = p->a->departures[i];
+    const struct tc_departure **own = tc_calloc(group->n, sizeof(*own));
+    bool has_law = false, is_first = false;
+
+    for (size_t k = 0; k < group->n; k++) {
+        own[k] = run ? own_departure(p->a, run, group->items[k], usual) : usual;
+        has_law |= own[k] == usual && !group->items[k]->is_setting;
+        is_first |= own[k] == usual && group->items[k]->step == group->items[0]->step;
+    }
+    for (size_t k = 0; k < group->n && !has_law; k++)
+        own[k] = usual;
+    if (is_first || !has_law)
+        add_part(p, i, own, usual);
+    for (size_t k = 0; k < group->n; k++)
+        if (group->items[k])
+            add_part(p, i, own, own[k]);
+    tc_free(own);
+}
+
+static void part_groups(struct assigning *a, struct tc_groups *groups)
+{
+    struct parting p = {.a = a, .all = tc_calloc(groups->n_all + 1, sizeof(*p.all))};
+
+    for (size_t i = 0; i < groups->n; i++)
+        part_group(&p, i);
+    tc_free(groups->all);
+    tc_free(groups->items);
+    tc_free(a->runs);
+    tc_free(a->departures);
+    groups->all = p.all;
+    groups->items = p.parts.items;
+    groups->n = p.parts.n;
+    a->runs = p.runs.items;
+    a->departures = p.departures.items;
+}
+
 /* ---- findings -------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
@@ -366,10 +476,11 @@ void tc_findings_make(struct tc_findings *out, const struct tc_violation *const 
         .runs = tc_calloc(groups.n + 1, sizeof(*a.runs)),
         .departures = tc_calloc(groups.n + 1, sizeof(*a.departures)),
     };
+    assign(&a, departures, notes);
+    part_groups(&a, &groups);
     bool *is_taken = tc_calloc(groups.n + 1, sizeof(*is_taken));
     *out = (struct tc_findings){.all = tc_calloc(n + 1, sizeof(*out->all)),
                                 .items = tc_calloc(groups.n + 1, sizeof(*out->items))};
-    assign(&a, departures, notes);
     for (size_t i = 0; i < groups.n; i++)
         if (!is_taken[i])
             add_finding(out, &a, i, is_taken);
