@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""One finding for each cause: where a run departs from the healthy ones leads what it breaks."""
+
+import hashlib
+import json
+import re
+import unittest
+
+import runs
+from trace_writer import Trace
+
+# A line of the script, and what it calls in a step: optimizer.zero_grad() is ZERO and so on.
+SCRIPT = """import torch
+net = Net()
+optimizer = SGD(net)
+for i in range(20):
+    optimizer.zero_grad()
+    batch = torch.roll(data, 1)
+    loss = net(batch)
+    loss.backward()
+    norm = clip(net, 1.0)
+    optimizer.step()
+    log(torch.item(loss))
+"""
+ZERO, ROLL, CLIP, ITEM = "    optimizer.zero_grad()\n", "    batch = torch.roll(data, 1)\n", "    norm = clip(net, 1.0)\n", "    log(torch.item(loss))\n"
+
+
+def write(folder, script=SCRIPT, steps=20, skips=None, frozen=False, **process):
+    """What the lines of the script call, from the first step on; skips: (a part of a line, the step from which on it is skipped)."""
+    t = Trace(folder, **process)
+    t.write({"type": "source", "at": "train.py", "digest": hashlib.sha256(script.encode()).hexdigest()[:16], "text": script})
+    net = t.net("w", "b")
+    t.stage = "training"
+    optimizer = t.optimizer(net)
+    for i in range(steps):
+        for number, line in enumerate(script.splitlines(), 1):
+            at = f"train.py:{number}"
+            if skips and skips[0] in line and i >= skips[1]:
+                continue
+            if "zero_grad" in line:
+                t.zero_grad(optimizer, at=at)
+            elif "net(batch)" in line:
+                t.forward(net, at=at)
+            elif "backward" in line:
+                t.backward(net, at=at)
+            elif "optimizer.step" in line:
+                t.step(optimizer, at=at, changes=[] if frozen else None)
+            elif "clip(" in line:
+                t.op("torch.nn.utils.clip_grad_norm_", role="clip", at=at, args={"max_norm": float(re.search(r", ([\d.]+)\)", line)[1])})
+            elif "torch.roll" in line:
+                t.op("torch.roll", at=at, args={"shifts": 1})
+            elif "torch.item" in line:
+                t.op("torch.Tensor.item", at=at)
+        t.cut()
+    t.end()
+
+
+def without(*lines, script=SCRIPT):
+    for line in lines:
+        assert line in script
+        script = script.replace(line, "")
+    return script
+
+
+class Finding(runs.Case):
+    def setUp(self):
+        super().setUp()
+        for name in "healthy", "healthy_too":
+            write(self.work / name)
+        self.infer("own.jsonl")
+
+    def infer(self, output, *more):
+        runs.run("infer", "-q", "--specific", *more, "healthy", "healthy_too", "-o", output, cwd=self.work, code=0)
+
+    def findings(self, run, *more, invariants="own.jsonl", output="report"):
+        """Those of a check, which must have broken something."""
+        self.text = runs.run("check", run, "-i", invariants, "-o", output, "--overwrite", *more, cwd=self.work, code=1).stdout
+        found = runs.json_lines(self.work / output / "findings.jsonl")
+        self.assertEqual(sorted(i for f in found for i in f["violations"]),
+                         sorted(v["id"] for v in runs.json_lines(self.work / output / "violations.jsonl")))
+        return found
+
+    def assert_leads(self, finding, sentence, at, when, kind="departure"):
+        self.assertEqual([finding[key] for key in ("sentence", "at", "when", "kind")], [sentence, at, when, kind])
+
+    # ---- one cause
+
+    def test_a_call_that_is_gone(self):
+        write(self.work / "run", without(ZERO))
+        (finding,) = self.findings("run")
+        self.assert_leads(finding, "Adam.zero_grad() is no longer called", "train.py:5", "from step 0 on")
+        self.assertGreater(finding["n_violations"], 2)
+        self.assertIn({"sign": "-", "line": 5, "text": ZERO.rstrip()}, finding["lines"])
+        self.assertEqual((finding["what"], finding["of"], finding["healthy_run"]), ("missing", "calls", "healthy"))
+        self.assertTrue(self.text.startswith("train.py:5"))
+        self.assertIn("  -    5      optimizer.zero_grad()\n", self.text)
+
+    def test_a_call_that_is_new(self):
+        write(self.work / "run", SCRIPT.replace(ZERO, ZERO + ROLL.replace("batch", "more")))
+        (finding,) = self.findings("run")
+        self.assert_leads(finding, "roll() is a new call", "train.py:6", "from step 0 on")
+
+    def test_a_call_that_is_skipped_later(self):
+        script = SCRIPT.replace(ROLL, "    if i < 17: " + ROLL.lstrip())
+        write(self.work / "run", script, skips=("torch.roll", 17))
+        (finding,) = self.findings("run")
+        self.assert_leads(finding, "roll() is no longer called", "train.py:6", "from step 17 on")
+
+    def test_a_call_that_data_skips(self):
+        """Nothing was edited, and both runs make such a call: what the run was given may decide how often."""
+        write(self.work / "run", skips=("torch.roll", 17))
+        (finding,) = self.findings("run")
+        self.assertEqual((finding["kind"], finding["step"]), ("violation", 17))
+        self.assertNotIn("healthy_run", finding)
+
+    def test_an_edit_of_which_no_call_tells(self):
+        """As of a number of Python: what was edited leads all the same."""
+        write(self.work / "run", SCRIPT.replace("Net()", "Net(0)"), frozen=True)
+        (finding,) = self.findings("run")
+        self.assert_leads(finding, "the script was edited here", "train.py:2", "since the healthy runs")
+        self.assertEqual((finding["what"], finding["of"], finding["healthy_at"]), ("edited", "sources", "train.py:2"))
+        self.assertEqual([(x["sign"], x["text"]) for x in finding["lines"] if x["sign"] != " "], [("-", "net = Net()"), ("+", "net = Net(0)")])
+
+    def test_nothing_departs_where_nothing_is_broken(self):
+        """A departure accuses by itself of nothing."""
+        write(self.work / "run", SCRIPT.replace("log(", "print("))
+        runs.run("check", "run", "-i", "own.jsonl", "-o", "report", cwd=self.work, code=0)
+        self.assertEqual((self.work / "report" / "findings.jsonl").read_text(), "")
+
+    # ---- two causes
+
+    def test_two_edits_that_share_no_word(self):
+        write(self.work / "run", without(ZERO, ITEM))
+        first, second = self.findings("run")
+        self.assert_leads(first, "Adam.zero_grad() is no longer called", "train.py:5", "from step 0 on")
+        self.assert_leads(second, "Tensor.item() is no longer called", "train.py:9", "from step 0 on")
+        self.assertEqual([f["healthy_at"] for f in (first, second)], ["train.py:5", "train.py:11"])
+        self.assertEqual(set(first["violations"]) & set(second["violations"]), set())
+        alone = []
+        for line in ZERO, ITEM:
+            write(self.work / f"run{len(alone)}", without(line))
+            (finding,) = self.findings(f"run{len(alone)}")
+            alone.append(finding)
+        for both, one in zip((first, second), alone):
+            self.assertLessEqual(set(one["violations"]), set(both["violations"]))
+
+    def test_two_edits_that_share_a_word(self):
+        """As of a variable that is made in one hunk and used in another."""
+        script = SCRIPT.replace(ZERO, "    shifted = 1\n").replace(ITEM, "    log(shifted)\n")
+        write(self.work / "run", script)
+        (finding,) = self.findings("run")
+        self.assert_leads(finding, "Adam.zero_grad() is no longer called", "train.py:5", "from step 0 on")
+
+    def test_a_second_one_that_begins_later(self):
+        script = SCRIPT.replace(ITEM, "    if i < 17: " + ITEM.lstrip()).replace(ZERO, "")
+        write(self.work / "run", script, skips=("torch.item", 17))
+        first, second = self.findings("run")
+        self.assert_leads(first, "Adam.zero_grad() is no longer called", "train.py:5", "from step 0 on")
+        self.assertEqual((second["kind"], second["step"], second["at"]), ("departure", 17, "train.py:10"))
+        self.assertIn("Tensor.item() is no longer called", second["sentence"])
+
+    # ---- settings
+
+    def test_a_setting_that_was_changed(self):
+        write(self.work / "run", SCRIPT.replace("1.0", "2.5"))
+        (finding,) = self.findings("run")
+        self.assertEqual((finding["kind"], finding["at"], finding["was"], finding["is"]), ("setting", "train.py:9", "1.0", "2.5"))
+        self.assertTrue(self.text.startswith("changed settings of the script, no violations of a law:\ntrain.py:9"), self.text)
+        runs.run("check", "run", "-i", "own.jsonl", "-o", "law", "--fail-on", "law", cwd=self.work, code=0)
+
+    def test_a_setting_beside_a_law(self):
+        write(self.work / "run", without(ZERO).replace("1.0", "2.5"))
+        law, setting = self.findings("run")
+        self.assertEqual([law["kind"], setting["kind"]], ["departure", "setting"])
+        self.assertLess(self.text.index("zero_grad() is no longer"), self.text.index("changed settings of the script"))
+
+    # ---- nothing to lie beside
+
+    def test_without_excerpts_violations_lead(self):
+        self.infer("bare.jsonl", "--no-excerpts")
+        lines = [(self.work / name).read_text().splitlines() for name in ("bare.jsonl", "own.jsonl")]
+        self.assertEqual([line for line in lines[1] if '"traincheck":"excerpt"' not in line], lines[0])
+        self.assertEqual(len(lines[1]) - len(lines[0]), 2)
+        write(self.work / "run", without(ZERO))
+        found = self.findings("run", invariants="bare.jsonl")
+        self.assertEqual({f["kind"] for f in found}, {"violation"})
+        violations = {v["id"]: v for v in runs.json_lines(self.work / "report" / "violations.jsonl")}
+        for f in found:
+            head = violations[f["violations"][0]]
+            self.assertEqual((f["sentence"], f["at"], f["hint"]), (head["seen"], head["at"], head["hint"]))
+        self.assertNotIn("no-comparison", self.notes())
+        ids = {i for f in found for i in f["violations"]}
+        self.assertEqual(ids, {i for f in self.findings("run") for i in f["violations"]})
+
+    def notes(self):
+        return [note["code"] for note in json.loads((self.work / "report" / "violations_summary.json").read_text())["notes"]]
+
+    def test_a_run_that_cannot_be_compared(self):
+        """What was recorded selectively lacks calls for no fault of the script's."""
+        selection = {"apis": ["torch.optim.Optimizer.step", "torch.optim.Optimizer.zero_grad", "torch.Tensor.backward",
+                              "torch.nn.Module.__call__"]}
+        write(self.work / "run", without(ZERO), mode="selective", selection=selection)
+        found = self.findings("run")
+        self.assertEqual({f["kind"] for f in found}, {"violation"})
+        self.assertIn("no-comparison", self.notes())
+
+    def test_a_run_of_which_nothing_says_that_it_is_this_program(self):
+        """Without sources, and of another program: what differs is no departure."""
+        write(self.work / "run", without(ZERO))
+        file = next((self.work / "run").iterdir())
+        records = [line for line in file.read_text().splitlines(keepends=True) if json.loads(line)["type"] != "source"]
+        file.write_text("".join(records))
+        found = self.findings("run")
+        self.assertEqual({f["kind"] for f in found}, {"violation"})
+        self.assertIn("no-comparison", self.notes())
+
+    def test_several_runs(self):
+        """Each is laid beside the healthy ones by itself."""
+        write(self.work / "run", without(ZERO))
+        write(self.work / "other", without(ITEM))
+        p = runs.run("check", "run", "other", "-i", "own.jsonl", "-o", "report", cwd=self.work, code=1)
+        found = runs.json_lines(self.work / "report" / "findings.jsonl")
+        self.assertEqual([(f["trace"], f["sentence"]) for f in found],
+                         [("run", "Adam.zero_grad() is no longer called"), ("other", "Tensor.item() is no longer called")])
+        self.assertIn(", of other", p.stdout.replace("\n", " "))
+
+    # ---- whoever reads
+
+    def test_results_do_not_depend_on_threads_and_on_when(self):
+        script = SCRIPT.replace(ITEM, "    if i < 17: " + ITEM.lstrip()).replace(ZERO, "")
+        write(self.work / "run", script, skips=("torch.item", 17))
+        self.assertEqual(len(self.findings("run", "-j", 1, output="one")), 2)
+        self.findings("run", "-j", 2, output="two")
+        runs.run("onlinecheck", "run", "-i", "own.jsonl", "-o", "live", cwd=self.work, code=1)
+        for name in "findings.jsonl", "violations.jsonl", "failed.log":
+            text = (self.work / "one" / name).read_text()
+            for other in "two", "live":
+                self.assertEqual(text, (self.work / other / name).read_text(), (other, name))
+
+    def test_excerpts_do_not_depend_on_the_order_of_traces(self):
+        runs.run("infer", "-q", "--specific", "healthy_too", "healthy", "-j", 2, "-o", "turned.jsonl", cwd=self.work, code=0)
+        lines = [(self.work / name).read_text().splitlines()[1:] for name in ("own.jsonl", "turned.jsonl")]
+        self.assertEqual(lines[0], lines[1])
+
+
+if __name__ == "__main__":
+    runs.main()
