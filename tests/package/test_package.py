@@ -122,6 +122,9 @@ class Package(live.Case):
             self.assertEqual((begun.step, check.findings), (3, [begun]))
             more_steps(t, 12, broken_from=3)
             t.end()
+            end = time.monotonic() + live.PATIENCE
+            while not check.report and time.monotonic() < end:  # it has seen that the run is over
+                time.sleep(0.05)
         self.assertIsNone(check.error)
         after = libtraincheck.check(self.trace, self.invariants)
         self.assertEqual(check.report.failed, len(after.violations))
