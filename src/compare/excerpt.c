@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/base64.h"
 #include "base/fs.h"
@@ -391,10 +392,13 @@ static bool is_behind_first_line(FILE *file, const char *begin, size_t size)
     return c == '\n' && goes_on_with(file, begin, size);
 }
 
+/* What a FIFO or a device gives is gone once it was read, and whoever reads the invariants has it.
+ */
 static bool look(const char *path, bool for_excerpts)
 {
     static const char header[] = "{\"traincheck\":\"invariants\"";
-    FILE *file = tc_fs_is_dir(path) ? NULL : fopen(path, "rbe");
+    struct stat st;
+    FILE *file = stat(path, &st) || !S_ISREG(st.st_mode) ? NULL : fopen(path, "rbe");
     const bool is = file && goes_on_with(file, header, sizeof(header) - 1) &&
                     (!for_excerpts || is_behind_first_line(file, BEGINS, sizeof(BEGINS) - 1));
 

@@ -7,6 +7,8 @@
  */
 #include "trace_make.h"
 
+#include <sys/stat.h>
+
 #include "base/base64.h"
 #include "compare/call_values.h"
 #include "compare/course.h"
@@ -335,6 +337,10 @@ static void other_files_have_none(void **state)
         assert_false(tc_excerpts_are_in(path));
     }
     assert_false(tc_excerpts_are_in(dir));
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0); /* to open it would wait for a writer */
+    assert_false(tc_excerpts_are_in(path));
+    assert_false(tc_excerpts_may_be_in(path));
     assert_false(tc_excerpts_may_be_in("/nowhere/i.jsonl"));
     tc_free(path);
 }
