@@ -39,7 +39,8 @@ const struct tc_opt check_shared_options[] = {
     TC_OPT_SWITCH(FLAG, "progress", 0, AT(progress),
                   "progress without a terminal, too: a line every 10 s"),
     TC_OPT_SWITCH(FLAG, "quiet", 'q', AT(quiet), "violations and errors only"),
-    TC_OPT_SWITCH(COUNT, "verbose", 'v', AT(verbose), "all notes about the traces and, after the run, all violations"),
+    TC_OPT_SWITCH(COUNT, "verbose", 'v', AT(verbose),
+                  "all notes about the traces and, after the run, all violations"),
     /* as the Python tool spells it */
     TC_OPT_SPELLING(LIST, "trace-folders", 'f', "DIR", AT(traces)),
     TC_OPT_SPELLING(LIST, "traces", 't', "DIR", AT(traces)),
@@ -64,11 +65,12 @@ static const struct tc_opt check_options[] = {
         "verify the plans in DIR, of all ranks of a parallel job, in place of traces (no -i)"),
     TC_OPT_VALUE(STRING, "plan-reference", 0, "DIR", AT(plan_reference),
                  "the plan of the same job on one device, which --plan must equal"),
-    TC_OPT_WORDS(LIST, "against", 0, "DIR...", AT(against),
-                 "say why a run differs from a healthy one, in place of invariants (no -i); with "
-                 "several healthy ones, what these differ in is set aside; or an invariant file with "
-                 "excerpts of healthy runs",
-                 check_is_trace, ""),
+    TC_OPT_WORDS(
+        LIST, "against", 0, "DIR...", AT(against),
+        "say why a run differs from a healthy one, in place of invariants (no -i); with "
+        "several healthy ones, what these differ in is set aside; or an invariant file with "
+        "excerpts of healthy runs",
+        check_is_trace, ""),
     TC_OPT_SWITCH(FLAG, "resumed", 0, AT(resumed),
                   "with --against: the run goes on from a checkpoint of the healthy one"),
     TC_OPT_VALUE(
