@@ -248,6 +248,7 @@ static void add_place(struct tc_violation *v, const struct tc_place *place)
 {
     if (place->step > v->last_step)
         v->last_step = place->step;
+    tc_step_spread_add(&v->spread, place->step);
     add_least(v->steps, &v->n_steps, TC_VIOLATION_STEPS, place->step);
     add_least(v->ranks, &v->n_ranks, TC_VIOLATION_RANKS, place->rank);
 }

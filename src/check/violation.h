@@ -5,6 +5,7 @@
 #ifndef TC_CHECK_VIOLATION_H
 #define TC_CHECK_VIOLATION_H
 
+#include "check/step_spread.h"
 #include "relation/relation.h"
 
 /*
@@ -79,6 +80,7 @@ struct tc_violation {
     int64_t steps[TC_VIOLATION_STEPS]; /* the first distinct steps that are known */
     size_t n_steps;
     int64_t last_step;                 /* negative when unknown */
+    struct tc_step_spread spread;      /* of all its times in known steps */
     int64_t ranks[TC_VIOLATION_RANKS]; /* the first distinct ranks */
     size_t n_ranks;
     uint64_t n_runs;                     /* in so many traces */
