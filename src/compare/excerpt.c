@@ -210,6 +210,8 @@ static enum tc_status read_line(struct tc_excerpt_reader *reader, struct tc_scri
         read_sites(reader, tc_value_get(line, "sites"));
         return TC_OK;
     }
+    if (!tc_value_get(line, "is_worker")) /* for other readers */
+        return TC_OK;
     reader->is_worker = tc_value_is_true(tc_value_get(line, "is_worker"));
     reader->rank = tc_value_int(tc_value_get(line, "rank"), 0);
     reader->world = tc_value_int(tc_value_get(line, "world"), 1);

@@ -5,7 +5,7 @@
  * Its sources, the windows of its first process in their order, and of each kind of window, equal
  * in shape and stage, the calls of the first two with their arguments. The content of tensors is
  * left out. So another run can be laid beside it where its trace is not at hand. The form is in
- * docs/invariant-format.md; excerpt_write.c writes it.
+ * docs/invariant-format.md; excerpt_write.c writes it, healthy_run.h reads its loss.
  */
 #ifndef TC_COMPARE_EXCERPT_H
 #define TC_COMPARE_EXCERPT_H

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * excerpt_write.c - of each kind of window the first two, and the order of all
+ * excerpt_write.c - of each kind of window the first two, the order of all, and the loss
  *
  * Two of a kind show what differs from one to the next. Processes that are left out of an excerpt:
  * those of other ranks, and all workers but the first.
  */
 #include "compare/excerpt_write.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/base64.h"
@@ -14,6 +15,7 @@
 #include "base/hash.h"
 #include "compare/call_values.h"
 #include "compare/course.h"
+#include "compare/loss_course.h"
 #include "replay/symbols.h"
 #include "trace/scan.h"
 #include "trace/zio.h"
@@ -23,6 +25,9 @@
 #define MAX_BYTES ((size_t)16 << 20)
 
 #define KEPT_OF_A_KIND 2
+
+/* Of the loss no more points than these are kept, besides the last. */
+#define MAX_POINTS 250
 
 struct kind {
     uint32_t kept[KEPT_OF_A_KIND]; /* numbers among the kept windows */
@@ -36,6 +41,7 @@ struct excerpt {
     uint64_t n_windows, n_kept;
     uint64_t n_told, n_calls; /* windows of the order, and what is in them */
     uint64_t last, n_last;    /* a kept window, and how often in a row it stands */
+    struct tc_loss_course loss;
 };
 
 /* ---- windows ------------------------------------------------------------------------------- */
@@ -138,6 +144,7 @@ static void on_window(struct excerpt *x, const struct tc_course_window *window)
     struct kind *kind = tc_map_struct(&x->kinds, key, sizeof(*kind));
 
     x->n_windows++;
+    tc_loss_course_note(&x->loss, x->context.sites, window);
     if (kind->n_kept < KEPT_OF_A_KIND && x->windows.size < MAX_BYTES) {
         add_window(x, window);
         kind->kept[kind->n_kept++] = (uint32_t)x->n_kept++;
@@ -212,6 +219,24 @@ static void add_sites(const struct excerpt *x, struct tc_strbuf *out)
     tc_strbuf_adds(out, "]}\n");
 }
 
+/* JSON has no number that is none: null. */
+static void add_loss(const struct tc_loss_course *loss, struct tc_strbuf *out)
+{
+    const size_t n = loss->points.n, stride = (n + MAX_POINTS - 1) / MAX_POINTS;
+
+    if (!n)
+        return;
+    tc_strbuf_adds(out, "{\"loss\":[");
+    for (size_t i = 0; i < n; i++) {
+        const struct tc_loss_point *point = &loss->points.items[i];
+        if (i % stride && i + 1 < n)
+            continue;
+        tc_strbuf_addf(out, i ? ",[%lld," : "[%lld,", (long long)point->step);
+        tc_strbuf_addf(out, isfinite(point->value) ? "%.7g]" : "null]", point->value);
+    }
+    tc_strbuf_adds(out, "]}\n");
+}
+
 static void add_process(const struct excerpt *x, const struct tc_course *course,
                         const struct tc_scripts *scripts, struct tc_strbuf *out)
 {
@@ -226,6 +251,7 @@ static void add_process(const struct excerpt *x, const struct tc_course *course,
     add_sites(x, out);
     tc_strbuf_add(out, x->windows.text, x->windows.size);
     tc_strbuf_addf(out, "{\"order\":[%s]}\n", x->order.size ? x->order.text : "");
+    add_loss(&x->loss, out);
 }
 
 static enum tc_status read_process(const char *path, struct tc_strbuf *out,
@@ -258,6 +284,7 @@ static enum tc_status read_process(const char *path, struct tc_strbuf *out,
         tc_course_close(course);
     }
     tc_map_release_structs(&x.kinds);
+    tc_loss_course_release(&x.loss);
     tc_strbuf_release(&x.windows);
     tc_strbuf_release(&x.order);
     tc_scripts_release(&scripts);

@@ -13,6 +13,7 @@
 #include "compare/call_values.h"
 #include "compare/course.h"
 #include "compare/excerpt_write.h"
+#include "compare/healthy_run.h"
 #include "replay/symbols.h"
 #include "trace/scan.h"
 
@@ -250,6 +251,7 @@ static void windows_are_those_of_the_trace(void **state)
     const struct tc_course_context context = {symbols, &sites, notes};
     struct tc_scripts of_a = {0}, of_b = {0};
     struct tc_excerpts excerpts = {0};
+    struct tc_healthy_run run;
     struct tc_course_window *x, *y;
     struct tc_course *a, *b;
     struct tc_error err;
@@ -263,7 +265,16 @@ static void windows_are_those_of_the_trace(void **state)
     assert_int_equal(excerpts.items.n, 1);
     assert_string_equal(excerpts.items.items[0].name, "healthy");
     assert_null(strstr(excerpts.items.items[0].text.text, "secret"));
-    assert_null(strstr(excerpts.items.items[0].text.text, "0.25"));
+    /* What a tensor holds stands there for the loss alone. */
+    const char *loss = strstr(excerpts.items.items[0].text.text, "{\"loss\":");
+    assert_non_null(loss);
+    assert_true(strstr(excerpts.items.items[0].text.text, "0.25") > loss);
+    tc_healthy_run_read(&run, &excerpts.items.items[0]);
+    assert_int_equal(run.loss.points.n, N_STEPS);
+    assert_true(run.loss.points.items[0].value == 0.25);
+    assert_int_equal(run.loss.points.items[N_STEPS - 1].step, N_STEPS - 1);
+    assert_true(tc_value_is(tc_value_get(&run.process, "type"), "process"));
+    tc_healthy_run_release(&run);
     assert_int_equal(
         tc_course_open((struct tc_course_source){.path = file}, &context, &of_a, &a, &err), TC_OK);
     const struct tc_excerpt_process *process = &excerpts.items.items[0].processes.items[0];
