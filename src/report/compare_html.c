@@ -419,6 +419,7 @@ void tc_compare_report_html(const struct tc_compare_report *r, struct tc_strbuf 
     add(&p, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
             "<title>TrainCheck: two runs</title>\n<style>\n");
+    add(&p, tc_text_parts_css);
     add(&p, tc_text_compare_css);
     add(&p, "</style></head>\n<body>\n<main>\n");
     add_runs(&p);

@@ -82,7 +82,7 @@ class ComparePage(unittest.TestCase):
                 compared.write(self.work / "run", losses, weight=9)
                 text, _ = self.read()
                 self.assertEqual(text.count('id="loss"'), n)
-                self.assertEqual(text.count("loss-desc\">"), 2 * n)
+                self.assertEqual(text.count('aria-label="The loss of both runs'), n)
 
     def test_numbers_of_any_size(self):
         infinity, nan = float("inf"), float("nan")

@@ -97,8 +97,8 @@ class ComparePage(Pages, unittest.TestCase):
     def test_the_course_of_the_loss(self):
         with tempfile.TemporaryDirectory() as temp:
             self.open_page(self.missing_call(temp), 1280, 900)
-            self.assertIn("The run goes from 1 in step 0 to 2 in step 5.", self.get("document.querySelector('desc').textContent"))
-            self.assertEqual(self.texts("span.parted"), ["values part in step 1"])
+            self.assertIn("This run goes from 1 in step 0 to 2 in step 5.", self.get("document.querySelector('.plot svg').getAttribute('aria-label')"))
+            self.assertEqual(self.texts("span.mark"), ["values part in step 1"])
             rows = self.get("[...document.querySelectorAll('.numbers tbody tr')].map(r => [...r.children].map(c => c.textContent))")
             self.assertEqual(rows[1:3], [["1 values part", "0.8", "0.8"], ["2", "0.7", "0.9"]])
             lines = self.get("[0, 1].map(i => document.querySelector('.plot .line' + i).getBoundingClientRect().height)")
@@ -110,7 +110,7 @@ class ComparePage(Pages, unittest.TestCase):
             compared.write(pathlib.Path(temp, "run"), LOSSES[2:], argv=("--resume", "x"))
             self.open_page(compared.page(temp, "--resumed", "--from-step", "2"), 1280, 900)
             self.assertIn("The run goes on at step 2 of the other.", self.get("document.querySelector('.note').textContent"))
-            self.assertIn("to 0.45 in step 5.", self.get("document.querySelector('desc').textContent").split("The run")[1])
+            self.assertIn("to 0.45 in step 5.", self.get("document.querySelector('.plot svg').getAttribute('aria-label')").split("This run")[1])
 
     def test_names_are_text(self):
         with tempfile.TemporaryDirectory() as temp:
