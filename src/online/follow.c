@@ -43,7 +43,7 @@ struct tc_follow *tc_follow_new(struct tc_check *check, const char *path, uint64
 
     f->check = check;
     f->folder = tc_trace_folder_watch(path, check->notes);
-    f->replay = tc_replay_new(check->symbols, check->notes, tc_engine_judge, check->engine);
+    f->replay = tc_replay_new(check->symbols, check->notes, tc_check_judge, check);
     if (tc_engine_looks_closely(check->engine))
         tc_replay_look_closely(f->replay);
     f->lateness_ms = lateness_ms;

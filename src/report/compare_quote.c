@@ -16,7 +16,8 @@ struct quote {
 static void add_line(struct quote *q, char sign, const struct tc_script *script, size_t line)
 {
     if (q->n < q->max && line < script->n_lines)
-        q->out[q->n++] = (struct tc_quoted_line){sign, line + 1, &script->lines[line]};
+        q->out[q->n++] =
+            (struct tc_quoted_line){.sign = sign, .number = line + 1, .line = &script->lines[line]};
 }
 
 /* From lines a and b on, which stand beside each other, as a diff goes: those of the reference
@@ -31,6 +32,8 @@ static void add_lines(struct quote *q, size_t a, size_t b, size_t end_a, size_t 
         } else {
             if (b < end_b)
                 add_line(q, ' ', q->b, b);
+            if (q->n && a < end_a)
+                q->out[q->n - 1].of_reference = a + 1;
             a += a < end_a;
             b += b < end_b;
         }
@@ -71,8 +74,8 @@ static const struct tc_script *quoted_script(const struct tc_comparison *c,
                          line);
 }
 
-size_t tc_compare_quote(const struct tc_comparison *c, const struct tc_difference *d,
-                        struct tc_quoted_line *out, size_t max)
+size_t tc_compare_quote_around(const struct tc_comparison *c, const struct tc_difference *d,
+                               size_t context, struct tc_quoted_line *out, size_t max)
 {
     const size_t most = max / 2;
     size_t line = 0, a, b, end_a, end_b;
@@ -85,6 +88,11 @@ size_t tc_compare_quote(const struct tc_comparison *c, const struct tc_differenc
     q.a = is_of_run ? script->other : script;
     q.b = is_of_run ? script : script->other;
     size_t begin = common_before(script, line, most), end = common_after(script, line + 1, most);
+    if (context) {
+        begin = common_before(script, begin < context ? 0 : begin - context + 1, most);
+        end = end + context > script->n_lines ? script->n_lines
+                                              : common_after(script, end + context - 1, most);
+    }
     const struct tc_script *other = script->other;
     const size_t other_begin = begin ? script->match[begin] : 0;
     const size_t other_end =
@@ -100,6 +108,12 @@ size_t tc_compare_quote(const struct tc_comparison *c, const struct tc_differenc
     end_b = is_of_run ? end : other_end + 1;
     add_lines(&q, a, b, end_a, end_b);
     return q.n;
+}
+
+size_t tc_compare_quote(const struct tc_comparison *c, const struct tc_difference *d,
+                        struct tc_quoted_line *out, size_t max)
+{
+    return tc_compare_quote_around(c, d, 0, out, max);
 }
 
 /* ---- in a terminal --------------------------------------------------------------------------- */

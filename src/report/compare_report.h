@@ -75,14 +75,19 @@ void tc_compare_file(struct tc_file_pair pair, struct tc_strbuf *out);
 
 /* A line of both scripts as a diff shows it. */
 struct tc_quoted_line {
-    char sign;     /* '-', '+' or ' ' */
-    size_t number; /* of the reference for '-', else of the run; from 1 */
+    char sign;           /* '-', '+' or ' ' */
+    size_t number;       /* of the reference for '-', else of the run; from 1 */
+    size_t of_reference; /* for ' ': its number there; 0: not known */
     const struct tc_script_line *line;
 };
 
 /* The lines around a difference, at most max; returns how many. 0: the traces hold no sources. */
 size_t tc_compare_quote(const struct tc_comparison *c, const struct tc_difference *d,
                         struct tc_quoted_line *out, size_t max);
+
+/* The same with so many lines more on both sides. */
+size_t tc_compare_quote_around(const struct tc_comparison *c, const struct tc_difference *d,
+                               size_t context, struct tc_quoted_line *out, size_t max);
 
 /* These lines for a terminal; of many in a row the first few. */
 void tc_compare_print_quote(const struct tc_comparison *c, const struct tc_difference *d,

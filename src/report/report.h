@@ -13,6 +13,7 @@
 #include "check/group.h"
 #include "check/suppress.h"
 #include "finding/finding.h"
+#include "report/run_course.h"
 #include <traincheck/check.h>
 
 /* What was read of one trace. */
@@ -20,6 +21,7 @@ struct tc_report_run {
     const char *trace; /* as it was named; NULL: not read yet */
     uint64_t n_records, n_calls, n_windows;
     int exit_status; /* the first other than 0 among its processes, but for workers; else 0 */
+    struct tc_json *identity; /* run_course.h; NULL: not known */
 };
 
 /* Everything a report may speak of; all but findings and suppressed is borrowed. */
@@ -34,6 +36,7 @@ struct tc_report_input {
     const struct tc_violation **suppressed; /* the others, in reading order */
     size_t n_suppressed;
     const struct tc_report_run *runs; /* one for each trace of config */
+    const struct tc_run_courses *courses;
     unsigned refresh_s; /* a page that shows this looks again after so long; 0: it is final */
 };
 

@@ -41,6 +41,33 @@ static void sum_runs(struct tc_check *check)
     }
 }
 
+/* That of its main process of the lowest rank. */
+static struct tc_json *identity_of(const struct tc_trace_folder *folder)
+{
+    const struct tc_record *first = NULL;
+    int64_t lowest = INT64_MAX;
+
+    for (size_t i = 0; i < tc_trace_folder_n_files(folder); i++) {
+        const struct tc_record *process = tc_trace_file_process(tc_trace_folder_file(folder, i));
+        if (!process || tc_str_is(process->role, "worker"))
+            continue;
+        const int64_t rank = tc_value_int(tc_value_get(process->object, "rank"), 0);
+        if (rank < lowest) {
+            lowest = rank;
+            first = process;
+        }
+    }
+    return first ? tc_run_identity(first->object) : NULL;
+}
+
+void tc_check_judge(void *context, const struct tc_event *event)
+{
+    struct tc_check *check = context;
+
+    tc_engine_judge(check->engine, event);
+    tc_run_courses_note(&check->courses, check->config->traces[check->trace], event);
+}
+
 void tc_check_count_trace(struct tc_check *check, const struct tc_replay *replay,
                           const struct tc_trace_folder *folder)
 {
@@ -49,6 +76,7 @@ void tc_check_count_trace(struct tc_check *check, const struct tc_replay *replay
 
     struct tc_report_run *run = &check->runs[check->trace];
 
+    tc_json_free(run->identity);
     *run = (struct tc_report_run){.trace = check->config->traces[check->trace],
                                   .n_records = counts.n_records,
                                   .n_calls = counts.n_calls,
@@ -63,6 +91,7 @@ void tc_check_count_trace(struct tc_check *check, const struct tc_replay *replay
             run->exit_status = process->exit_status;
         tc_choice_meet(&check->choice, process, check->notes);
     }
+    run->identity = identity_of(folder);
     sum_runs(check);
 }
 
@@ -86,8 +115,7 @@ static enum tc_status judge_folder(struct tc_check *check, struct tc_trace_folde
 {
     unsigned jobs = check->config->jobs ? check->config->jobs : tc_pool_cores();
     struct tc_notes *replayed = tc_notes_new();
-    struct tc_replay *replay =
-        tc_replay_new(check->symbols, replayed, tc_engine_judge, check->engine);
+    struct tc_replay *replay = tc_replay_new(check->symbols, replayed, tc_check_judge, check);
     if (tc_engine_looks_closely(check->engine))
         tc_replay_look_closely(replay);
     enum tc_status status = tc_replay_folder(
@@ -154,6 +182,7 @@ static void make_input(struct tc_check *check, struct tc_report_input *input)
     tc_report_input_make(input, check->config, check->engine, check->symbols, &check->suppressions,
                          check->departures, check->notes, check->result);
     input->runs = check->runs;
+    input->courses = &check->courses;
     input->refresh_s = check->refresh_s;
 }
 
@@ -230,6 +259,9 @@ void tc_check_close(struct tc_check *check)
         rmdir(check->config->output_dir);
     tc_choice_release(&check->choice);
     tc_departures_free(check->departures);
+    tc_run_courses_release(&check->courses);
+    for (size_t i = 0; check->runs && i < check->config->n_traces; i++)
+        tc_json_free(check->runs[i].identity);
     tc_free(check->runs);
     if (check->lock >= 0)
         close(check->lock);

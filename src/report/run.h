@@ -22,8 +22,9 @@ struct tc_check {
     uint64_t started_ns;
     size_t trace;               /* being read */
     struct tc_report_run *runs; /* one for each trace */
-    int lock;                   /* of the output folder; -1 before it is taken */
-    bool made_dir;              /* the output folder was not there before */
+    struct tc_run_courses courses;
+    int lock;           /* of the output folder; -1 before it is taken */
+    bool made_dir;      /* the output folder was not there before */
     unsigned refresh_s; /* the run goes on, and the next report comes after so long; 0: it ended */
     bool has_reported;  /* there is something in it */
 };
@@ -34,6 +35,9 @@ enum tc_status tc_check_open(struct tc_check *check, const struct tc_check_confi
                              struct tc_error *err);
 /* Takes back an output folder that was made for nothing. */
 void tc_check_close(struct tc_check *check);
+
+/* A tc_event_fn with the check as context. */
+void tc_check_judge(void *check, const struct tc_event *event);
 
 /* Make the output folder, unless it is there, and keep other checkers from writing into it. */
 enum tc_status tc_check_take_dir(struct tc_check *check, struct tc_error *err);

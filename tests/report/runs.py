@@ -7,6 +7,7 @@ usage of the tests here: test_X.py --bin BUILD/bin [TEST...]
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -53,6 +54,16 @@ def write_run(folder, broken=(), steps=6, at="train.py", name="model", exit=0, *
 
 def json_lines(path):
     return [json.loads(line) for line in pathlib.Path(path).read_text(encoding="utf-8").split("\n")[:-1]]
+
+
+def page_data(report):
+    """What report.html shows: its tables (src/report/page_table.h) as lists of objects."""
+    data = json.loads(re.search(r'id="data"[^>]*>(.*?)</script>', (report / "report.html").read_text(encoding="utf-8"), re.S)[1])
+    for name, table in data.items():
+        if isinstance(table, dict) and "rows" in table:
+            data[name] = [{key.lstrip("@"): data["pool"][cell] if key.startswith("@") else cell
+                           for key, cell in zip(table["keys"], row) if cell is not None} for row in table["rows"]]
+    return data
 
 
 class Case(unittest.TestCase):

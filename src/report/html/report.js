@@ -1,9 +1,9 @@
 "use strict";
-// Shows what stands in #data (docs/violation-format.md). Every text becomes a text node: nothing
-// of a trace is ever parsed as markup.
+// Shows what stands in #data (src/report/page_data.c). Every text becomes a text node: nothing of a
+// trace is ever parsed as markup. The charts in templates are made of numbers alone.
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const STORIES = 25, FOLLOWERS = 25, ROWS = 100, LANES = 64;
+const FINDINGS = 25, FOLLOWERS = 25, ROWS = 100, LANES = 64, COLUMNS = 6;
 
 function el(tag, attributes, ...children) {
   const node = tag.startsWith("svg:")
@@ -13,12 +13,34 @@ function el(tag, attributes, ...children) {
     if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
     else if (value !== null && value !== undefined && value !== false) node.setAttribute(key, value);
   }
-  node.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
   return node;
 }
 
+// A table of src/report/page_table.h as objects.
+function unpack({ keys, rows }) {
+  const names = keys.map((key) => key.replace("@", "")), isPooled = keys.map((key) => key.startsWith("@"));
+  return rows.map((row) => {
+    const object = {};
+    row.forEach((cell, i) => { if (cell !== null) object[names[i]] = isPooled[i] ? data.pool[cell] : cell; });
+    return object;
+  });
+}
+
+const invariants = unpack(data.invariants), violations = unpack(data.violations);
+const findings = unpack(data.findings), tracks = unpack(data.timeline);
+const summary = data.summary, counts = summary.counts, runs = data.runs;
+
+for (const f of findings) Object.assign(f, { violations: [], first: 1 });
+for (const v of violations) findings[v.finding - 1].violations.push(v);
+findings.forEach((f, i) => { f.number = i + 1; });
+
 const number = (n) => n.toLocaleString("en");
-const plural = (n, word) => `${number(n)} ${word}${n === 1 ? "" : "s"}`;
+const plural = (n, word) => `${number(n)} ${word}${n === 1 ? "" : word.endsWith("s") ? "es" : "s"}`;
+const times = (n) => (n === 1 ? "once" : n === 2 ? "twice" : `${number(n)} times`);
+const baseName = (path) => path.replace(/[/\\]+$/, "").replace(/^.*[/\\]/, "");
+const plain = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+const joined = (parts, by = ", ") => parts.filter(Boolean).join(by);
 
 // "torch.optim.Adam.step" is "Adam.step", "root.forward" the root forward.
 function shortCall(name) {
@@ -26,6 +48,17 @@ function shortCall(name) {
   const parts = name.split(".");
   const last = parts.slice(-2);
   return /^[A-Z]/.test(last[0] || "") ? last.join(".") : parts[parts.length - 1];
+}
+
+// 0, 1, 2, 5 are "0-2, 5", with a longer dash.
+function ranges(numbers) {
+  const list = [];
+  for (const n of [...new Set(numbers)].sort((a, b) => a - b)) {
+    const last = list[list.length - 1];
+    if (last && last[1] === n - 1) last[1] = n;
+    else list.push([n, n]);
+  }
+  return list.map(([a, b]) => (a === b ? `${a}` : b === a + 1 ? `${a}, ${b}` : `${a}\u2013${b}`)).join(", ");
 }
 
 // Append items in portions: `make` is called only for what is shown.
@@ -64,287 +97,485 @@ function fold(title, fill, open) {
   return node;
 }
 
+const scroll = (name, ...children) => el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": name }, ...children);
+
 // ---- the head of the page -------------------------------------------------------------------
 
-const counts = data.summary.counts;
-const groups = [];
-for (const v of data.violations) (groups[v.finding - 1] ||= []).push(v);
-for (const group of groups) group.sort((a, b) => b.head - a.head);
-// Groups in which only settings of the script changed stand after all others.
-const nLaws = groups.filter((group) => !group.every((v) => v.setting)).length;
-const nSettings = groups.length - nLaws;
-
-function headline() {
-  if (counts.failed === 0) {
-    return counts.passed ? ["passed", "No violation"] : ["", "Nothing was judged"];
-  }
-  if (!nLaws) return ["", `${plural(nSettings, "setting")} of the script changed, no law was broken`];
-  const nBroken = counts.failed - new Set(groups.slice(nLaws).flat().map((v) => v.id)).size;
-  return ["failed", nLaws === 1
-    ? `One cause broke ${plural(nBroken, "invariant")}`
-    : `${number(nLaws)} causes broke ${number(nBroken)} invariants`];
-}
-
-function subline() {
-  if (counts.failed === 0) {
-    return counts.passed
-      ? `${plural(counts.passed, "invariant")} held wherever they applied.`
-      : "No invariant applied to this run: was it traced for them?";
-  }
-  const first = groups[0][0];
-  const settings = nLaws && nSettings ? ` Besides, ${plural(nSettings, "setting")} of the script changed.` : "";
-  return [`First at ${place(first)}`, first.stage ? `in ${first.stage}` : "", first.at || ""].filter(Boolean).join(", ") + "." + settings;
-}
-
-function place(v) {
-  const parts = [];
-  if (v.step !== undefined) parts.push(`step ${v.step}`);
-  if (namesRuns) parts.push(`run ${runName(v.trace)}`);
-  if (v.rank !== undefined) parts.push(`rank ${v.rank}`);
-  return parts.join(", ") || v.file;
-}
-
+const nSettings = findings.filter((f) => f.kind === "setting").length, nLaws = findings.length - nSettings;
 // Several runs in one report: each thing says of which it is, by the folder's name if that is enough.
-const runs = data.summary.runs;
-const baseName = (trace) => trace.replace(/[/\\]+$/, "").replace(/^.*[/\\]/, "");
 const namesRuns = runs.length > 1;
 const hasTwins = new Set(runs.map((r) => baseName(r.trace))).size < runs.length;
 const runName = (trace) => (hasTwins ? trace : baseName(trace));
 
+function headline() {
+  if (!findings.length) return counts.passed ? ["passed", "Nothing was found"] : ["", "Nothing was judged"];
+  if (!nLaws) return ["", `${plural(nSettings, "setting")} of the script changed, no law was broken`];
+  return ["failed", nLaws === 1 ? "One finding" : plural(nLaws, "finding")];
+}
+
+const spokenPlace = (f) => joined([f.at && baseName(f.at), f.when, namesRuns && `run ${runName(f.trace)}`]);
+
+function subline() {
+  if (!findings.length) {
+    return counts.passed
+      ? `${plural(counts.passed, "invariant")} held wherever they applied.`
+      : "No invariant applied to this run: was it traced for them?";
+  }
+  if (!nLaws) return "";
+  const broken = `${plural(counts.failed, "invariant")} broke.`;
+  return [el("a", { href: "#f1" }, findings[0].sentence), `: ${spokenPlace(findings[0])}. ${broken}`,
+    nSettings ? ` Besides, ${plural(nSettings, "setting")} of the script changed.` : ""];
+}
+
 const VERDICTS = ["failed", "passed", "not_triggered", "unchecked", "suppressed"];
 const spoken = (verdict) => verdict.replace("_", " ");
+
+for (const r of runs) {
+  const own = tracks.filter((t) => t.trace === r.trace);
+  r.ranks = own.length;
+  r.findings = findings.filter((f) => f.trace === r.trace || f.violations.some((v) => v.runs && v.runs.includes(r.trace)));
+}
+
+const hasNoEnd = summary.notes.some((n) => n.code === "no-end");
+const ABOUT = { // what is said of a run
+  verdict: (r) => r.findings && verdictOf(r),
+  script: (r) => r.argv && el("code", { title: r.argv.map(plain)[0] }, baseName(plain(r.argv[0] || ""))),
+  arguments: (r) => r.argv && (r.argv.length > 1 ? el("code", {}, r.argv.slice(1).map(plain).join(" ")) : "none"),
+  "last step": (r) => r.last_step !== undefined && number(r.last_step),
+  "exit status": (r) => r.exit !== undefined && (r.exit || !hasNoEnd ? String(r.exit) : "not known: the end was not written"),
+  ranks: (r) => (r.world_size || r.ranks > 1) && number(r.world_size || r.ranks),
+  Python: (r) => r.python,
+  packages: (r) => r.packages && Object.entries(r.packages).map(([k, v]) => `${k} ${plain(v)}`).join(", "),
+  host: (r) => r.host,
+  began: (r) => r.unix_ns && new Date(r.unix_ns / 1e6).toISOString().slice(0, 16).replace("T", " ") + " UTC",
+  trace: (r) => el("code", {}, r.trace),
+  read: (r) => r.records && `${plural(r.records, "record")}, ${plural(r.calls, "call")}, ${plural(r.windows, "training step")}`,
+};
+
+function verdictOf(r) {
+  if (!r.findings.length) return el("span", { class: "verdict passed" }, "nothing found");
+  return [el("span", { class: "verdict failed" }, plural(r.findings.length, "finding")), ": ",
+    ...r.findings.slice(0, 10).flatMap((f, i) => [i ? ", " : "", el("a", { href: `#f${f.number}` }, `${f.number}`)])];
+}
+
+// Runs that are checked, then the healthy ones; what differs between them is marked.
+function aboutRuns() {
+  const all = [...runs.slice(0, COLUMNS), ...data.healthy.slice(0, 3)];
+  const isHealthy = (i) => i >= Math.min(runs.length, COLUMNS);
+  const titles = all.map((r, i) => (isHealthy(i) ? `healthy run ${baseName(r.trace)}` : namesRuns ? `run ${runName(r.trace)}` : "this run"));
+  const rows = Object.entries(ABOUT).map(([name, show]) => {
+    const cells = all.map((r) => show(r) || null);
+    const texts = cells.map((c) => c && (c.textContent ?? c)), healthy = new Set(texts.filter((t, i) => t && isHealthy(i)));
+    const isSetting = ["script", "arguments", "ranks", "Python", "packages"].includes(name);
+    return cells.some(Boolean) && el("tr", {}, el("th", { scope: "row" }, name), ...cells.map((c, i) => el("td",
+      { class: isSetting && c && !isHealthy(i) && healthy.size && !healthy.has(texts[i]) ? "differs" : null }, c || "\u2013")));
+  }).filter(Boolean);
+  const left = runs.length - COLUMNS;
+  return [scroll("The runs", el("table", { class: "about" }, el("thead", {}, el("tr", {}, el("td"), ...titles.map((t) => el("th", { scope: "col" }, t)))),
+    el("tbody", {}, ...rows))),
+  data.healthy.length ? null : el("p", { class: "faint" }, "The invariant file says nothing of the runs it was learned from: traincheck-infer --specific writes that."),
+  left > 0 || data.healthy.length > 3 ? el("p", { class: "faint" }, joined([left > 0 && `and ${plural(left, "more run")} that were checked`,
+    data.healthy.length > 3 && `and ${plural(data.healthy.length - 3, "more healthy run")}`])) : null].filter(Boolean);
+}
+
+function identity(r) {
+  const torch = r.packages && r.packages.torch;
+  return el("p", { class: "identity" }, r.argv ? el("code", {}, [baseName(plain(r.argv[0] || "")), ...r.argv.slice(1).map(plain)].join(" ")) : el("code", {}, baseName(r.trace)),
+    ...[r.last_step !== undefined && `reached step ${number(r.last_step)}`, `exit status ${plain(ABOUT["exit status"](r))}`, r.ranks > 1 && plural(r.ranks, "rank"),
+      r.python && `Python ${r.python}`, torch && `torch ${torch}`, r.host && `on ${r.host}`, ABOUT.began(r)].filter(Boolean).map((t) => el("span", {}, t)));
+}
 
 function drawHead() {
   const [kind, words] = headline();
   document.title = `${words} \u2013 TrainCheck`;
-  const list = el("ul", { class: "counts" });
+  const list = el("ul", { class: "counts", "aria-label": "Invariants by verdict" });
   for (const verdict of VERDICTS) {
     if (verdict === "suppressed" && !counts.suppressed) continue;
     list.append(el("li", {}, el("button", { type: "button", class: counts[verdict] ? verdict : "", onclick: () => choose(verdict) },
       el("b", {}, number(counts[verdict])), spoken(verdict))));
   }
-  const top = document.getElementById("top");
-  top.append(el("h1", { class: kind }, words), el("p", { class: "faint" }, subline()));
-  if (data.refresh_s)
-    top.append(el("p", { class: "note" }, `The run goes on; this page looks again every ${plural(data.refresh_s, "second")}.`));
-  if (namesRuns)
+  const top = document.getElementById("top"), note = (text) => top.append(el("p", { class: "note" }, text));
+  top.append(el("h1", { class: kind }, words), el("p", { class: "lead" }, subline()));
+  if (!namesRuns && runs.length) top.append(identity(runs[0]));
+  if (data.refresh_s) note(`The run goes on; this page looks again every ${plural(data.refresh_s, "second")}.`);
+  if (namesRuns) {
     top.append(el("p", { class: "faint" }, `${number(runs.length)} runs were judged together: the counts are of all of them.`));
+    top.append(el("ul", { class: "runs" }, ...runs.slice(0, 50).map((r) => el("li", {}, el("b", { title: r.trace }, runName(r.trace)), " ", verdictOf(r),
+      el("span", { class: "faint" }, joined([r.last_step !== undefined && ` reached step ${number(r.last_step)}`, r.exit && `exit status ${r.exit}`]))))));
+  }
   for (const run of runs.filter((r) => r.exit))
-    top.append(el("p", { class: "note" }, `${namesRuns ? `The run ${runName(run.trace)}` : "The run itself"} failed: exit status ${run.exit}. It was judged up to its end.`));
-  if (data.summary.damaged)
-    top.append(el("p", { class: "note" }, "A part of the trace could not be read: what is said here may not be all."));
-  top.append(list);
+    note(`${namesRuns ? `The run ${runName(run.trace)}` : "The run itself"} failed: exit status ${run.exit}. It was judged up to its end.`);
+  if (summary.damaged) note("A part of the trace could not be read: what is said here may not be all.");
+  top.append(fold(joined([namesRuns ? "The runs" : "This run", data.healthy.length && `beside the ${data.healthy.length === 1 ? "healthy run" : "healthy runs"} it was learned from`], " "),
+    (node) => node.append(...aboutRuns())), list);
 }
 
-// ---- stories --------------------------------------------------------------------------------
+// ---- violations -----------------------------------------------------------------------------
+
+const invariantOf = (v) => invariants[v.invariant] || { id: v.id, text: "" };
 
 function where(v) {
   const repeats = v.count > 1
-    ? `${number(v.count)} times` + (v.steps && v.steps.length > 1 ? ` until step ${v.last_step}` : "")
+    ? times(v.count) + (v.steps && v.steps.length > 1 ? ` until step ${number(v.last_step)}` : "")
       + (v.runs ? ` in ${plural(v.runs.length, "run")}: ${v.runs.map(runName).join(", ")}` : "") : null;
   return el("p", { class: "where" },
-    v.at ? el("code", {}, v.at) : el("code", {}, v.file),
-    v.step !== undefined ? el("span", {}, `step ${v.step}`) : null,
+    el("code", {}, v.at || v.file), v.step !== undefined ? el("span", {}, `step ${number(v.step)}`) : null,
     namesRuns ? el("span", { title: v.trace }, `run ${runName(v.trace)}`) : null,
-    v.ranks ? el("span", {}, v.ranks.length > 1 ? `ranks ${v.ranks.join(", ")}` : `rank ${v.ranks[0]}`) : null,
-    repeats ? el("span", {}, repeats) : null,
-    el("span", {}, v.relation), el("a", { class: "mono", href: `#i-${v.id}`, onclick: () => find(v.id) }, v.id));
+    v.ranks ? el("span", {}, (v.ranks.length > 1 ? "ranks " : "rank ") + ranges(v.ranks)) : null,
+    repeats ? el("span", {}, repeats) : null);
 }
 
 function path(v) {
-  const calls = v.call ? [...v.inside, v.call] : v.inside;
+  const calls = [...(v.inside || []), v.call].filter(Boolean);
   return calls.length ? el("span", { class: "path mono" }, ...calls.map((c) => el("span", { title: c }, shortCall(c)))) : null;
 }
 
 function before(v) {
-  if (!v.before.length) return null;
-  return el("span", { class: "list mono" },
+  return v.before && el("span", { class: "list mono" },
     ...v.before.map((b) => el("span", { title: b.at ? `${b.call} at ${b.at}` : b.call }, shortCall(b.call))));
 }
 
-const plain = (value) => (typeof value === "string" ? value : JSON.stringify(value));
-
 function variables(v) {
-  if (!v.variables.length) return null;
+  if (!v.variables) return null;
   const columns = ["name", "requires_grad", "grad", "dtype", "shape", "owner", "training", "attrs"]
     .filter((c) => v.variables.some((x) => x[c] !== undefined));
   const title = plural(v.variables.length + (v.more_variables || 0), "variable") + " concerned";
   return fold(title, (node) => {
     const rows = v.variables.map((x) => el("tr", {}, ...columns.map((c) =>
       el("td", { class: "mono", "data-name": c }, x[c] === undefined ? "" : plain(x[c])))));
-    node.append(el("div", { class: "scroll" }, el("table", { class: "variables" },
+    node.append(scroll(title, el("table", { class: "variables" },
       el("thead", {}, el("tr", {}, ...columns.map((c) => el("th", { scope: "col" }, c)))), el("tbody", {}, ...rows))));
     if (v.more_variables) node.append(el("p", { class: "faint" }, `and ${number(v.more_variables)} more`));
-  }, v.head && v.variables.length <= 4);
+  });
 }
 
 function situation(v) {
-  const fields = Object.entries(v.situation);
+  const fields = Object.entries(v.situation || {});
   if (!fields.length) return null;
   const node = fold("The situation in which it was judged", () => node.append(
-    el("div", { class: "scroll" }, el("table", {}, el("tbody", {}, ...fields.map(([key, value]) =>
+    scroll("The situation", el("table", {}, el("tbody", {}, ...fields.map(([key, value]) =>
       el("tr", {}, el("th", { scope: "row", class: "mono" }, key), el("td", { class: "mono" }, plain(value)))))))));
   node.className = "aside";
   return node;
 }
 
 function facts(v) {
-  const list = el("dl");
+  const list = el("dl"), i = invariantOf(v);
   const row = (name, value, kind) => value && list.append(el("dt", {}, name), el("dd", { class: kind }, value));
-  row("Expected", v.expected);
+  row("Expected", i.text);
   row("Look at", v.hint, "hint");
   row("Call", path(v));
   row("After", before(v));
-  row("Learned", `held ${plural(v.learned.held, "time")} in ${plural(v.learned.pipelines, "pipeline")}`);
+  row("Invariant", el("span", {}, el("a", { class: "mono", href: "#invariants", onclick: () => find(i.id) }, i.id), ` ${i.relation || ""}`));
+  row("Learned", i.pipelines && `held ${times(i.learned_held)} in ${plural(i.pipelines, "pipeline")}`);
   return list;
 }
 
+const details = (v) => [facts(v), variables(v), situation(v)].filter(Boolean);
+
 function follower(v) {
   const title = el("summary", {}, v.seen, " ", el("span", { class: "faint", title: v.at },
-    [v.at ? v.at.replace(/^.*[/\\]/, "") : "", v.step === undefined ? "" : `step ${v.step}`, namesRuns ? `run ${runName(v.trace)}` : ""].filter(Boolean).join(", ")));
-  return el("li", {}, fold(title, (node) => node.append(where(v), facts(v), ...[variables(v), situation(v)].filter(Boolean))));
+    joined([v.at && baseName(v.at), v.step !== undefined && `step ${number(v.step)}`, namesRuns && `run ${runName(v.trace)}`])));
+  return el("li", {}, fold(title, (node) => node.append(where(v), ...details(v))));
 }
 
-function story(group, i) {
-  const [head, ...rest] = group;
-  const node = el("article", { class: "story", id: `g${i + 1}` }, where(head),
-    el("h3", {}, el("span", { class: "number" }, `${i + 1}`), data.findings[i].sentence), facts(head), variables(head), situation(head));
-  if (rest.length) {
-    node.append(fold(`With it broke ${plural(rest.length, "other")}`, (details) => {
-      const list = el("ul", { class: "followers" });
-      portions(list, rest, FOLLOWERS, follower);
-      details.append(list);
-    }, rest.length <= 8));
+// ---- lines and loss -------------------------------------------------------------------------
+
+const placed = (at) => (at ? [at.replace(/:\d+$/, ""), Number((/:(\d+)$/.exec(at) || [])[1])] : ["", 0]);
+
+// The healthy lines left, those of this run right. The cells stand in the order of a unified diff,
+// for narrow windows; each side has as many of them.
+function sides(f) {
+  if (!f.lines || !f.lines.length) return null;
+  const grid = el("div", { class: "sides" }), lines = [];
+  for (let i = 0; i < f.lines.length; i += 3) lines.push({ was: f.lines[i], is: f.lines[i + 1], text: f.lines[i + 2] });
+  const indent = Math.min(...lines.filter((l) => l.text.trim()).map((l) => /^ */.exec(l.text)[0].length));
+  const here = [f.at, f.used_at].map((x) => placed(x)), [healthyFile, was] = placed(f.healthy_at), file = here[0][0];
+  const isHere = (n) => here.some((place) => place[0] === file && place[1] === n);
+  const add = (tag, side, n, l, isMarked) => grid.append(el(tag, { class: side + (isMarked ? " here" : ""), "aria-current": isMarked && "true",
+    "aria-hidden": tag === "span" && side === "o" && "true" }, el("i", {}, `${n || ""}`), el("code", {}, l.text.slice(indent) || " ")));
+  const fill = (side, n) => { for (; n > 0; n--) grid.append(el("b", { class: side })); };
+  let gone = 0, added = 0;
+  const even = () => { fill("o", added - gone); fill("n", gone - added); gone = added = 0; };
+  grid.append(el("div", { class: "o" }, `Healthy run: ${baseName(healthyFile || file)}`), el("div", { class: "n" }, `This run: ${baseName(file)}`));
+  const isChanged = lines.some((l) => l.is && !l.was && isHere(l.is));
+  for (const l of lines) {
+    if (!l.is) { add("del", "o", l.was, l, l.was === was); gone++; continue; }
+    if (!l.was) { add("ins", "n", l.is, l, isHere(l.is)); added++; continue; }
+    even();
+    add("span", "o", l.was, l, false);
+    add("span", "n", l.is, l, !isChanged && f.what !== "missing" && isHere(l.is));
+  }
+  even();
+  return grid;
+}
+
+// The chart of its rank, with the step in which it begins.
+function loss(f) {
+  const template = document.getElementById(`loss-${f.loss}`);
+  if (!template) return null;
+  const node = el("div", { class: "loss" }, el("h4", {}, "Loss"), template.content.cloneNode(true)), plot = node.querySelector(".plot");
+  const first = plot && Number(plot.dataset.first), last = plot && Number(plot.dataset.last);
+  if (plot && f.step !== undefined && f.step >= first && f.step <= last) {
+    const x = last > first ? (f.step - first) / (last - first) : 0.5;
+    plot.firstElementChild.append(el("svg:path", { class: "mark", d: `M${1000 * x} 0V300` }));
+    plot.append(el("span", { class: "mark" + (x > 0.5 ? " before" : ""), style: `left: ${100 * x}%`, "aria-hidden": "true" }, `finding ${f.number}, step ${number(f.step)}`));
   }
   return node;
 }
 
-function drawStories() {
-  if (!groups.length) return;
-  const section = document.getElementById("stories");
-  const part = (title, from, until) => {
-    const node = el("div", {}, el("h2", from ? {} : { id: "stories-title" }, title));
-    portions(node, groups.slice(from, until), STORIES, (group, i) => story(group, from + i));
+// ---- findings -------------------------------------------------------------------------------
+
+function ranksOf(f) {
+  const all = f.violations.flatMap((v) => v.ranks || []);
+  if (!all.length || tracks.length < 2) return "";
+  const set = new Set(all), many = f.violations.some((v) => v.ranks && v.ranks.length === 16);
+  return `${set.size > 1 ? "ranks" : "rank"} ${ranges(all)}` + (many ? " and maybe more" : "");
+}
+
+function runsOf(f) {
+  const names = [...new Set([f.trace, ...f.violations.flatMap((v) => v.runs || [v.trace])])].map(runName);
+  return `${names.length > 1 ? "runs" : "run"} ${names.slice(0, 16).join(", ")}`;
+}
+
+function follows(f) {
+  const rest = f.kind === "violation" || !f.of ? f.violations.slice(1) : f.violations;
+  if (!rest.length) return [];
+  const told = (f.told || []).map((i) => f.violations[i]).filter(Boolean), left = f.n_violations - f.violations.length;
+  const list = told.length ? el("ul", { class: "told" }, ...told.map((v) => el("li", {}, v.seen, " ",
+    el("span", { class: "faint" }, joined([v.step !== undefined && `step ${number(v.step)}`, v.count > 1 && times(v.count)]))))) : null;
+  return [el("h4", {}, f.of ? "What follows from it" : "With it broke"), list,
+    fold(rest.length === 1 ? "The broken invariant" : `All ${number(rest.length)} broken invariants`, (node) => {
+      const all = el("ul", { class: "followers" });
+      portions(all, rest, FOLLOWERS, follower);
+      node.append(all);
+      if (left > 0) node.append(el("p", { class: "faint" }, `and ${number(left)} more, which violations.jsonl has`));
+    })].filter(Boolean);
+}
+
+function body(f) {
+  const head = f.violations[0];
+  if (f.of) return [sides(f), loss(f), ...follows(f)];
+  return [...(head ? details(head) : []), loss(f), ...follows(f)];
+}
+
+function finding(f, i) {
+  const meta = joined([f.when, ranksOf(f), namesRuns && runsOf(f), f.kind === "setting" && "a setting, no law"], " \u00b7 ");
+  const title = el("summary", {}, el("span", { class: "number", "aria-hidden": "true" }, `${f.number}`), el("h3", {}, f.sentence),
+    el("span", { class: "where" }, f.at ? el("code", { title: f.at }, baseName(f.at)) : "", el("span", {}, meta),
+      el("span", {}, plural(f.n_violations, "broken invariant"))));
+  return el("article", { class: `finding ${f.kind}`, id: `f${f.number}` },
+    fold(title, (node) => node.append(...body(f).filter(Boolean)), i === 0));
+}
+
+function openFinding() {
+  const match = /^#f(\d+)$/.exec(location.hash), node = match && document.getElementById(`f${match[1]}`);
+  if (node) unfold(node.firstElementChild);
+}
+
+function drawFindings() {
+  const section = document.getElementById("findings");
+  const part = (title, list) => {
+    const node = el("div", {}, el("h2", section.firstChild ? {} : { id: "findings-title" }, title));
+    portions(node, list, FINDINGS, (f, i) => finding(f, i + (section.firstChild ? 1 : 0)));
     section.append(node);
   };
-  if (nLaws) part("What broke", 0, nLaws);
-  if (nSettings) part("Changed settings of the script", nLaws, groups.length);
+  if (nLaws) part("Findings", findings.slice(0, nLaws));
+  if (nSettings) part("Changed settings of the script", findings.slice(nLaws));
+  if (!findings.length) {
+    const drawn = runs.map((r) => loss({ loss: r.loss })).filter(Boolean);
+    section.append(el("h2", { id: "findings-title", class: drawn.length ? null : "hidden" }, "The course of training"), ...drawn);
+  }
+  window.addEventListener("hashchange", openFinding);
+  openFinding();
 }
 
-// ---- timeline -------------------------------------------------------------------------------
+// ---- findings by step -----------------------------------------------------------------------
 
-const RIGHT = 16, LANE = 26, LETTER = 7, MOST_LETTERS = 24;
+const CELLS = 240, LEAST = 10;
+let whole = [0, 0], view = [0, 0]; // first and last step
+const lanes = []; // what is drawn anew when another part of the steps is shown
 
-function laneOf(v, lanes) {
-  const own = lanes.findIndex((t) => t.trace === v.trace && t.file === v.file);
-  const found = new Set(own >= 0 ? [own] : []);
-  for (const rank of v.ranks || [])
-    lanes.forEach((t, i) => t.trace === v.trace && t.rank === rank && found.add(i));
-  return [...found];
+const span = (range) => range[1] - range[0] + 1;
+const at = (step) => (step - view[0]) / span(view); // from 0 to 1
+
+// In so many steps a cell is drawn.
+const cellSize = () => Math.max(1, Math.ceil(span(view) / CELLS));
+
+// Bars of one shade become one path. Where a cell is much smaller than what steps are counted by,
+// it is not known in which of them it was: that is hatched.
+function drawHeat(f) {
+  const size = cellSize(), cells = new Map(), paths = ["", "", "", "", ""];
+  const peak = Math.max(...f.stretches.map((s) => s.n / span(s.range)));
+  const bar = (level, from, until) => {
+    const x0 = 1000 * Math.max(0, at(from)), x1 = 1000 * Math.min(1, at(until));
+    paths[level] += `M${x0.toFixed(1)} 0H${Math.max(x1, x0 + 3).toFixed(1)}V10H${x0.toFixed(1)}Z`;
+  };
+  const shade = (n, steps) => Math.min(3, Math.floor(4 * n / steps / peak));
+  for (const s of f.stretches) {
+    const length = span(s.range), cell = Math.floor((s.range[0] - view[0]) / size);
+    if (s.range[1] < view[0] || s.range[0] > view[1]) continue;
+    if (length > size) bar(length > 8 * size ? 4 : shade(s.n, length), s.range[0], s.range[1] + 1);
+    else cells.set(cell, (cells.get(cell) || 0) + s.n);
+  }
+  for (const [cell, n] of cells) {
+    const from = view[0] + cell * size;
+    bar(shade(n, Math.min(size, view[1] + 1 - from)), from, from + size);
+  }
+  f.svg.replaceChildren(...paths.map((d, level) => d && el("svg:path", { class: `heat${level}`, d })).filter(Boolean));
 }
 
-function ticks(first, last, width) {
-  const raw = Math.max(1, (last - first) * 70 / width), power = 10 ** Math.floor(Math.log10(raw));
+function drawStages(lane) {
+  const rect = (x0, x1, stage) => el("svg:rect", { class: `stage ${stage || "both"}`, x: (1000 * x0).toFixed(1), width: Math.max(1.5, 1000 * (x1 - x0)).toFixed(1),
+    y: stage === "evaluation" ? 7 : 1, height: stage === "evaluation" ? 3 : 6 });
+  const bars = new Map(); // of each stage; those that are nearer to each other than can be seen are one
+  for (let i = 0; i < lane.stretches.length; i += 3) {
+    const [stage, first, last] = lane.stretches.slice(i, i + 3), list = bars.get(stage) || [], before = list[list.length - 1];
+    if (last < view[0] || first > view[1]) continue;
+    if (before && first <= before[1] + 2 * cellSize()) before[1] = last;
+    else list.push([first, last]);
+    bars.set(stage, list);
+  }
+  lane.svg.replaceChildren(...[...bars].flatMap(([stage, list]) => list.map(([first, last]) => rect(Math.max(0, at(first)), Math.min(1, at(last + 1)), stage))));
+  const taken = new Set();
+  lane.box.replaceChildren(lane.svg, ...lane.marks.filter(({ step }) => step >= view[0] && step <= view[1]).map(({ f, step }) => {
+    const x = at(step) + 0.5 / span(view), slot = Math.round(x * 40);
+    return !taken.has(slot) && taken.add(slot) && el("a", { class: "dot", href: `#f${f.number}`, style: `left: ${100 * x}%`, "aria-label": `finding ${f.number} begins in step ${number(step)}` }, `${f.number}`);
+  }).filter(Boolean));
+}
+
+function ticks(first, last, most) {
+  const raw = Math.max(1, (last - first) / most), power = 10 ** Math.floor(Math.log10(raw));
   const size = [1, 2, 5, 10].map((x) => x * power).find((x) => x >= raw);
   const list = [];
   for (let x = Math.ceil(first / size) * size; x <= last; x += size) list.push(x);
   return list;
 }
 
-function laneName(t) {
-  if (!namesRuns) return t.rank === undefined ? "process" : `rank ${t.rank}`;
-  return t.rank === undefined ? runName(t.trace) : `${runName(t.trace)} rank ${t.rank}`;
+let axis, status;
+
+function show(first, last) {
+  const least = Math.min(LEAST, span(whole)), length = Math.max(least, Math.min(span(whole), Math.round(last - first + 1)));
+  const from = Math.max(whole[0], Math.min(whole[1] - length + 1, Math.round(first)));
+  view = [from, from + length - 1];
+  for (const lane of lanes) if (lane.spread) drawHeat(lane); else drawStages(lane);
+  axis.replaceChildren(...ticks(view[0], view[1], axis.clientWidth / 80).map((step) =>
+    el("span", { style: `left: ${100 * (at(step) + 0.5 / span(view))}%` }, number(step))));
+  const size = cellSize();
+  status.textContent = `Steps ${number(view[0])} to ${number(view[1])}` + (size > 1 ? `; a cell is ${number(size)} steps.` : "; a cell is one step.");
 }
 
-const shortened = (name) => (name.length > MOST_LETTERS ? "\u2026" + name.slice(1 - MOST_LETTERS) : name);
+const zoom = (by, around = 0.5) => {
+  const length = span(view) * by, centre = view[0] + span(view) * around;
+  show(centre - length * around, centre + length * (1 - around) - 1);
+};
+const move = (by) => show(view[0] + span(view) * by, view[1] + span(view) * by);
+const KEYS = { "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), ArrowLeft: () => move(-0.25), ArrowRight: () => move(0.25), Home: () => show(...whole) };
 
-function chart(lanes, width) {
-  const steps = lanes.flatMap((t) => t.stretches.flatMap((s) => [s.first_step, s.last_step]));
-  const first = Math.min(...steps), last = Math.max(...steps);
-  const names = lanes.map((t) => shortened(laneName(t)));
-  const left = Math.max(64, 12 + LETTER * Math.max(...names.map((name) => name.length)));
-  const x = (step) => left + (width - left - RIGHT) * (step - first + 0.5) / (last - first + 1);
-  const half = (x(first) - left), height = lanes.length * LANE + 34;
-  const svg = el("svg:svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Steps of each rank with the first step of each story" });
-  for (const step of ticks(first, last, width)) {
-    svg.append(el("svg:line", { class: "tick", x1: x(step), x2: x(step), y1: 4, y2: height - 24 }),
-      el("svg:text", { x: x(step), y: height - 8, "text-anchor": "middle" }, number(step)));
-  }
-  svg.append(el("svg:text", { x: 0, y: height - 8 }, "step"));
-  lanes.forEach((t, i) => {
-    svg.append(el("svg:text", { class: "lane-name", x: 0, y: i * LANE + 20 }, names[i]));
-    for (const s of t.stretches) {
-      const isEvaluation = s.stage === "evaluation";
-      svg.append(el("svg:rect", { class: `lane ${s.stage || ""}`, x: x(s.first_step) - half, rx: 1,
-        y: i * LANE + (isEvaluation ? 19 : 7), height: isEvaluation ? 5 : 12,
-        width: Math.max(1.5, x(s.last_step) - x(s.first_step) + 2 * half) }));
+// What a row tells of the cell under the pointer.
+function tell(f, x) {
+  const step = view[0] + x * span(view), size = cellSize(), from = view[0] + Math.floor((step - view[0]) / size) * size;
+  const met = f.stretches.filter((s) => s.range[1] >= from && s.range[0] < from + size);
+  const n = met.reduce((sum, s) => sum + s.n, 0), first = met.length && Math.min(from, ...met.map((s) => s.range[0])), last = met.length && Math.max(...met.map((s) => s.range[1]));
+  const place = first === last ? `in step ${number(first)}` : `in steps ${number(first)} to ${number(last)}`;
+  return met.length ? `Finding ${f.number}: met ${times(n)} ${place}` : `Finding ${f.number}: not met ${size > 1 ? `in steps ${number(from)} to ${number(from + size - 1)}` : `in step ${number(from)}`}`;
+}
+
+// Drag over a part to see it alone.
+function dragging(box, boxes) {
+  let begin = null;
+  const share = (event) => { const r = axis.getBoundingClientRect(); return Math.max(0, Math.min(1, (event.clientX - r.left) / r.width)); };
+  box.addEventListener("pointerdown", (event) => { begin = event.target.closest("a") || event.pointerType === "touch" ? null : share(event); });
+  window.addEventListener("pointerup", (event) => {
+    if (begin !== null && Math.abs(share(event) - begin) > 0.01) {
+      const [a, b] = [begin, share(event)].sort((x, y) => x - y);
+      show(view[0] + span(view) * a, view[0] + span(view) * b - 1);
     }
+    begin = null;
   });
-  drawMarks(svg, lanes, x);
-  return svg;
-}
-
-// Violations that fall together are one mark: that of the story with the lowest number.
-function marksOf(lanes) {
-  const marks = new Map();
-  groups.forEach((group, g) => group.forEach((v, i) => {
-    if (v.step === undefined) return;
-    for (const lane of laneOf(v, lanes)) {
-      const key = `${lane}/${v.step}`, until = v.last_step ?? v.step;
-      const mark = marks.get(key);
-      if (!mark) marks.set(key, { lane, step: v.step, until, g, isHead: i === 0, seen: v.seen, more: 0 });
-      else { mark.more++; mark.until = Math.max(mark.until, until); }
-    }
-  }));
-  return [...marks.values()];
-}
-
-function drawMarks(svg, lanes, x) {
-  const marks = marksOf(lanes), y = (m) => m.lane * LANE + 13;
-  const ends = new Map();
-  for (const m of marks) {
-    const line = ends.get(m.lane) || { from: m.step, until: m.until };
-    ends.set(m.lane, { from: Math.min(line.from, m.step), until: Math.max(line.until, m.until), lane: m.lane });
-  }
-  for (const line of ends.values())
-    svg.append(el("svg:line", { class: "again", x1: x(line.from), x2: x(line.until), y1: y(line), y2: y(line) }));
-  // As many as can be told from each other, small ones first.
-  const taken = new Set();
-  marks.sort((a, b) => b.isHead - a.isHead || a.g - b.g);
-  const shown = marks.filter((m) => {
-    const place = `${m.lane}/${Math.round(x(m.step) / 6)}`;
-    return !taken.has(place) && taken.add(place);
+  box.addEventListener("dblclick", () => show(...whole));
+  box.addEventListener("pointermove", (event) => {
+    const f = boxes.get(event.target.closest(".lane"));
+    if (f) status.textContent = tell(f, share(event));
   });
-  for (const m of shown.reverse()) {
-    const title = `${m.seen} (step ${m.step})` + (m.more ? ` and ${number(m.more)} more` : "");
-    const link = el("svg:a", { href: `#g${m.g + 1}` }, el("svg:title", {}, title),
-      el("svg:circle", { class: "head", cx: x(m.step), cy: y(m), r: m.isHead ? 9 : 4 }));
-    if (m.isHead)
-      link.append(el("svg:text", { class: "head-number", x: x(m.step), y: y(m) + 4 }, m.g < 99 ? `${m.g + 1}` : "+"));
-    svg.append(link);
-  }
 }
 
-function drawTimeline() {
-  const lanes = data.timeline.filter((t) => t.stretches.length).slice(0, LANES);
-  if (!lanes.length) return;
-  const box = el("div", { class: "chart" });
-  const key = (name, colour) => el("span", {}, el("i", { style: `background: var(${colour})` }), name);
-  document.getElementById("timeline").append(
-    el("h2", { id: "timeline-title" }, "Steps"), box,
-    el("p", { class: "legend" }, ...[["training", "--train"], ["evaluation", "--eval"]]
-      .filter(([stage]) => lanes.some((t) => t.stretches.some((s) => s.stage === stage))).map((k) => key(...k)),
-      groups.length ? key("the first step of a story, of what broke with it, and how long it went on", "--bad") : null));
-  if (data.timeline.length > lanes.length)
-    box.after(el("p", { class: "faint" }, `and ${plural(data.timeline.length - lanes.length, "more process").replace(/ss$/, "sses")}`));
-  let drawn = 0;
-  const draw = () => {
-    const width = box.clientWidth - 20;
-    if (width > 0 && width !== drawn) box.replaceChildren(chart(lanes, width));
-    drawn = width;
+// Ranks of a run that went the same way are one row.
+function rankRows() {
+  const rows = new Map();
+  for (const t of tracks.filter((x) => x.stretches.length)) {
+    const marks = findings.filter((f) => f.step !== undefined && f.violations.some((v) => v.trace === t.trace
+      && (v.ranks ? v.ranks.includes(t.rank) : v.file === t.file)) || (f.of && f.trace === t.trace && f.rank === t.rank));
+    const key = [t.trace, data.pool.indexOf(t.stretches), ...marks.map((f) => f.number)].join("/");
+    if (!rows.has(key)) rows.set(key, { trace: t.trace, stretches: t.stretches, ranks: [], marks: marks.map((f) => ({ f, step: f.step })) });
+    rows.get(key).ranks.push(t.rank);
+  }
+  return [...rows.values()];
+}
+
+function laneName(row) {
+  const ranks = row.ranks.filter((r) => r !== undefined);
+  const whose = ranks.length ? `${ranks.length > 1 ? "ranks" : "rank"} ${ranges(ranks)}` : row.ranks.length > 1 ? plural(row.ranks.length, "process") : "process";
+  return namesRuns ? joined([runName(row.trace), ranks.length && whose], " ") : whose;
+}
+
+function exactness(f) {
+  const widest = Math.max(...f.stretches.map((s) => span(s.range)));
+  return f.exact ? "each step" : `stretches of at most ${number(widest)} steps`;
+}
+
+function numbersTable(list) {
+  return fold("The same in numbers", (node) => node.append(scroll("Numbers of the findings", el("table", {}, el("thead", {}, el("tr", {},
+    ...["finding", "first step", "last step", "times", "what is known"].map((t) => el("th", { scope: "col" }, t)))),
+  el("tbody", {}, ...list.map((f) => el("tr", {}, el("th", { scope: "row" }, `${f.number}`), el("td", {}, number(f.stretches[0].range[0])),
+    el("td", {}, number(f.stretches[f.stretches.length - 1].range[1])), el("td", {}, number(f.stretches.reduce((sum, s) => sum + s.n, 0))), el("td", {}, exactness(f)))))))));
+}
+
+function drawSteps() {
+  const rows = rankRows(), ends = rows.flatMap((r) => r.stretches.filter((x, i) => i % 3));
+  const heat = findings.filter((f) => f.spread && f.spread.length).slice(0, FINDINGS);
+  for (const f of heat) {
+    f.stretches = [];
+    for (let i = 0; i < f.spread.length; i += 3) f.stretches.push({ range: f.spread.slice(i, i + 2), n: f.spread[i + 2] });
+    ends.push(f.stretches[0].range[0], f.stretches[f.stretches.length - 1].range[1]);
+  }
+  if (!ends.length) return;
+  whole = [Math.min(...ends), Math.max(...ends)];
+  const svg = (label) => el("svg:svg", { viewBox: "0 0 1000 10", preserveAspectRatio: "none", role: "img", "aria-label": label });
+  const hatch = el("svg:svg", { width: 0, height: 0, "aria-hidden": "true" }, el("svg:pattern", { id: "hatch", width: 5, height: 10, patternUnits: "userSpaceOnUse" },
+    el("svg:rect", { class: "heat3", width: 2.5, height: 10 })));
+  const grid = el("div", { class: "lanes" }), boxes = new Map();
+  const add = (name, lane, label) => {
+    lane.svg = svg(label);
+    lane.box = el("div", { class: "lane" }, lane.svg);
+    lanes.push(lane);
+    grid.append(name, lane.box);
   };
-  draw();
-  window.addEventListener("resize", draw);
+  for (const f of heat) {
+    add(el("a", { class: "lane-name", href: `#f${f.number}`, title: f.sentence }, el("span", { class: "number" }, `${f.number}`), " ", f.sentence), f, `finding ${f.number} by step`);
+    boxes.set(f.box, f);
+  }
+  for (const row of rows.slice(0, LANES))
+    add(el("span", { class: "lane-name", title: laneName(row) }, laneName(row)), row, `steps of ${laneName(row)}`);
+  axis = el("div", { class: "steps", "aria-hidden": "true" });
+  grid.append(el("span", { class: "lane-name faint" }, "step"), axis);
+  status = el("p", { class: "faint status", role: "status" });
+  const button = (text, label, act) => el("button", { type: "button", "aria-label": label, title: label, onclick: act }, text);
+  const tools = el("div", { class: "tools" }, button("+", "Fewer steps", KEYS["+"]), button("\u2212", "More steps", KEYS["-"]),
+    button("\u2039", "Earlier steps", KEYS.ArrowLeft), button("\u203a", "Later steps", KEYS.ArrowRight), button("All", "All steps", KEYS.Home), status);
+  const box = el("div", { class: "heatmap", tabindex: 0, role: "group", "aria-label": "Findings by step. Plus and minus show fewer and more steps, arrows move, Home shows all.",
+    onkeydown: (event) => { if (event.target === box && KEYS[event.key]) { KEYS[event.key](); event.preventDefault(); } } }, hatch, grid);
+  const key = (name, kind) => el("span", {}, el("i", { class: kind }), name);
+  const has = (stage) => rows.some((r) => r.stretches.includes(stage));
+  document.getElementById("steps").append(el("h2", { id: "steps-title" }, heat.length ? "Findings by step" : "Steps"), tools, box,
+    el("p", { class: "legend" }, heat.length ? key("met seldom", "heat0") : null, heat.length ? key("met in each step, or most often", "heat3") : null,
+      heat.some((f) => !f.exact) ? key("met in these steps; in which of them was not kept", "heat4") : null,
+      has("") ? key("training and evaluation", "both") : null, has("training") ? key("training", "training") : null, has("evaluation") ? key("evaluation", "evaluation") : null),
+    ...[heat.length && numbersTable(heat), findings.length > heat.length && el("p", { class: "faint" }, `and ${plural(findings.length - heat.length, "more finding")}`),
+      rows.length > LANES && el("p", { class: "faint" }, `and ${plural(rows.length - LANES, "more rank")}`)].filter(Boolean));
+  dragging(box, boxes);
+  show(...whole);
+  window.addEventListener("resize", () => show(...view));
 }
 
 // ---- invariants -----------------------------------------------------------------------------
@@ -354,88 +585,86 @@ const verdicts = el("select", { "aria-label": "Verdict" }, el("option", { value:
   ...VERDICTS.map((v) => el("option", { value: v }, spoken(v))));
 const found = el("div", {});
 const howMany = el("p", { class: "faint", role: "status" });
-// What failed first, also where it was suppressed.
-const urgency = (i) => (i.verdict === "failed" ? 0 : i.verdict === "suppressed" ? 1 : 2);
-data.invariants.sort((a, b) => urgency(a) - urgency(b));
-const texts = data.invariants.map((i) => `${i.id} ${i.relation} ${i.text}`.toLowerCase());
+let texts, invariantFold;
 
 function row(i) {
   return el("div", { class: `invariant is-${i.verdict}`, id: `i-${i.id}` }, el("div", {}, i.text || i.relation),
     el("div", { class: "where" }, el("span", { class: `verdict ${i.verdict}` }, spoken(i.verdict)),
       i.why ? el("span", {}, i.why) : null,
       i.held || i.broken ? el("span", {}, i.broken
-        ? `broke ${number(i.broken)} of ${plural(i.held + i.broken, "time")}` : `held ${plural(i.held, "time")}`) : null,
-      el("span", {}, `learned: ${plural(i.learned.held, "time")} in ${plural(i.learned.pipelines, "pipeline")}`),
+        ? `broke ${number(i.broken)} of ${plural(i.held + i.broken, "time")}` : `held ${times(i.held)}`) : null,
+      el("span", {}, `learned: ${times(i.learned_held)} in ${plural(i.pipelines, "pipeline")}`),
       el("span", {}, i.relation), el("code", {}, i.id)));
 }
 
 function search() {
   const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const hits = data.invariants.filter((i, n) =>
+  texts ||= invariants.map((i) => `${i.id} ${i.relation} ${i.text}`.toLowerCase());
+  const hits = invariants.filter((i, n) =>
     (!verdicts.value || i.verdict === verdicts.value) && words.every((w) => texts[n].includes(w)));
-  howMany.textContent = hits.length === data.invariants.length
-    ? plural(hits.length, "invariant") : `${number(hits.length)} of ${plural(data.invariants.length, "invariant")}`;
+  howMany.textContent = hits.length === invariants.length
+    ? plural(hits.length, "invariant") : `${number(hits.length)} of ${plural(invariants.length, "invariant")}`;
   found.replaceChildren();
   portions(found, hits, ROWS, row);
 }
 
-function choose(verdict) {
+function look(verdict, words) {
+  unfold(invariantFold);
   verdicts.value = verdict;
-  query.value = "";
+  query.value = words;
   search();
   document.getElementById("invariants").scrollIntoView();
 }
 
-function find(id) {
-  verdicts.value = "";
-  query.value = id;
-  search();
-}
+const choose = (verdict) => look(verdict, ""), find = (id) => look("", id);
 
 function drawInvariants() {
   query.addEventListener("input", search);
   verdicts.addEventListener("change", search);
-  document.getElementById("invariants").append(el("h2", { id: "invariants-title" }, "Invariants"),
-    el("div", { class: "search" }, query, verdicts), howMany,
-    el("p", { class: "faint paper" }, "Those that passed or were not triggered are not printed."), found);
-  search();
+  invariantFold = fold(`All ${number(counts.invariants)}, with what became of them`, (node) => {
+    node.append(el("div", { class: "search" }, query, verdicts), howMany,
+      el("p", { class: "faint paper" }, "Those that passed or were not triggered are not printed."), found);
+    if (data.invariants_left_out) node.append(el("p", { class: "faint" }, `${number(data.invariants_left_out)} are not in this page; the logs beside it have them.`));
+    search();
+  });
+  document.getElementById("invariants").append(el("h2", { id: "invariants-title" }, "Invariants"), invariantFold);
 }
 
-// ---- the run --------------------------------------------------------------------------------
+// ---- the check ------------------------------------------------------------------------------
 
-function drawRun() {
-  const s = data.summary, list = el("dl");
+function drawCheck() {
+  const list = el("dl"), s = summary;
   const add = (name, value) => value && list.append(el("dt", {}, name), el("dd", {}, value));
-  const lines = (texts) => el("span", {}, ...texts.flatMap((t, i) => (i ? [el("br"), el("code", {}, t)] : [el("code", {}, t)])));
+  const lines = (all) => el("span", {}, ...all.flatMap((t, i) => (i ? [el("br"), el("code", {}, t)] : [el("code", {}, t)])));
   add("Trace", lines(s.traces));
   add("Invariants", lines(s.invariant_files));
   add("Command", s.command && el("code", {}, s.command));
-  const amount = (r) => `${plural(r.records, "record")}, ${plural(r.calls, "call")}, ${plural(r.windows, "training step")}`;
-  add("Read", amount(s) + (namesRuns ? ` of ${plural(s.runs.length, "run")} together` : ""));
-  if (namesRuns) for (const r of s.runs) add(runName(r.trace), amount(r) + (r.exit ? `, exit status ${r.exit}` : ""));
-  else if (s.runs[0].exit) add("Exit status", String(s.runs[0].exit));
+  add("Read", `${plural(s.records, "record")}, ${plural(s.calls, "call")}, ${plural(s.windows, "training step")}` + (namesRuns ? ` of ${plural(runs.length, "run")} together` : ""));
   const section = document.getElementById("run");
-  section.append(el("h2", { id: "run-title" }, "The run"), list);
+  section.append(el("h2", { id: "run-title" }, "The check"), list);
+  const table = (name, rows) => scroll(name, el("table", {}, el("tbody", {}, ...rows.map((cells) => el("tr", {}, ...cells.map((c, i) => el("td", { class: i ? null : "mono" }, c)))))));
   if (s.suppressed.length)
-    section.append(fold(`${plural(s.suppressed.length, "suppressed violation")}`, (node) => node.append(
-      el("table", {}, el("tbody", {}, ...s.suppressed.map((x) => el("tr", {}, el("td", { class: "mono" }, x.id), el("td", {}, x.reason),
-        el("td", {}, plural(x.count, "time"))))))), true));
+    section.append(fold(plural(s.suppressed.length, "suppressed violation"), (node) =>
+      node.append(table("Suppressed", s.suppressed.map((x) => [x.id, x.reason, times(x.count)]))), true));
   if (s.notes.length)
-    section.append(fold(`${plural(s.notes.length, "note")} about the trace`, (node) => node.append(
-      el("div", { class: "scroll" }, el("table", {}, el("tbody", {}, ...s.notes.map((n) => el("tr", {}, el("td", { class: "mono" }, n.file),
-        el("td", {}, n.text), el("td", {}, plural(n.count, "time")))))))), true));
+    section.append(fold(`${plural(s.notes.length, "note")} about the trace`, (node) =>
+      node.append(table("Notes", s.notes.map((n) => [n.file, n.text, times(n.count)]))), true));
+  if (data.violations_left_out)
+    section.append(el("p", { class: "faint" }, `${plural(data.violations_left_out, "violation")} found no room in this page; violations.jsonl beside it has them.`));
   document.querySelector("main").append(el("footer", {}, `${s.made_by}, report schema ${s.schema}`));
 }
 
 drawHead();
-drawStories();
-drawTimeline();
 drawInvariants();
-drawRun();
+drawFindings();
+drawSteps();
+drawCheck();
 
 // On paper nothing can be opened; what is opened may hold more.
 window.addEventListener("beforeprint", () => {
   let closed;
-  while ((closed = document.querySelector(".story details:not([open]):not(.aside)"))) unfold(closed);
+  while ((closed = document.querySelector(".finding details:not([open]):not(.aside), #top details:not([open])"))) unfold(closed);
+  unfold(invariantFold);
 });
+
 document.documentElement.dataset.ready = "true";
