@@ -35,8 +35,7 @@ if __name__ == "__main__":
 """
 WITHOUT_CLEARING = SCRIPT.replace("        optimizer.zero_grad()\n", "")
 SMOOTHER = SCRIPT.replace("smoothing=0.0)", "smoothing=0.4)")
-LATE = SCRIPT.replace("        optimizer.zero_grad()", "        if step < 30:\n            optimizer.zero_grad()") \
-    .replace("smoothing=0.0)", "smoothing=0.0 if warm(args) else 0.4)")
+BOTH = WITHOUT_CLEARING.replace("smoothing=0.0)", "smoothing=0.0 if warm(args) else 0.4)")
 
 
 def line_of(script, word):
@@ -83,8 +82,8 @@ def healthy(folder, steps=60, ranks=1, **how):
 
 def two_findings(folder):
     healthy(folder)
-    rising = [v * (1 + max(0, (i - 30) / 9) ** 2) for i, v in enumerate(course(3, 60))]
-    write(folder / "bad", rising, LATE, clears_until=30, smooth_from=5, begins=90000, exit=1, argv=("train.py", "--lr", "0.3"))
+    rising = [v * (1 + (i / 25) ** 2) for i, v in enumerate(course(3, 60))]
+    write(folder / "bad", rising, BOTH, clears_until=0, smooth_from=20, begins=90000, exit=1, argv=("train.py", "--lr", "0.3"))
     return ["bad"]
 
 

@@ -153,9 +153,11 @@ const ABOUT = { // what is said of a run
 };
 
 function verdictOf(r) {
+  const settings = r.findings.filter((f) => f.kind === "setting"), laws = r.findings.filter((f) => f.kind !== "setting");
+  const part = (list, word, kind) => list.length ? [el("span", { class: `verdict ${kind}` }, plural(list.length, word)), ": ",
+    ...list.slice(0, 10).flatMap((f, i) => [i ? ", " : "", el("a", { href: `#f${f.number}` }, `${f.number}`)])] : [];
   if (!r.findings.length) return el("span", { class: "verdict passed" }, "nothing found");
-  return [el("span", { class: "verdict failed" }, plural(r.findings.length, "finding")), ": ",
-    ...r.findings.slice(0, 10).flatMap((f, i) => [i ? ", " : "", el("a", { href: `#f${f.number}` }, `${f.number}`)])];
+  return [...part(laws, "finding", "failed"), laws.length && settings.length ? "; " : "", ...part(settings, "changed setting", "suppressed")];
 }
 
 // Runs that are checked, then the healthy ones; what differs between them is marked.
@@ -663,7 +665,7 @@ drawCheck();
 // On paper nothing can be opened; what is opened may hold more.
 window.addEventListener("beforeprint", () => {
   let closed;
-  while ((closed = document.querySelector(".finding details:not([open]):not(.aside), #top details:not([open])"))) unfold(closed);
+  while ((closed = document.querySelector(".finding details:not([open]):not(.aside):not(.loss details), #top details:not([open])"))) unfold(closed);
   unfold(invariantFold);
 });
 
