@@ -102,6 +102,7 @@ const scroll = (name, ...children) => el("div", { class: "scroll", tabindex: 0, 
 // ---- the head of the page -------------------------------------------------------------------
 
 const nSettings = findings.filter((f) => f.kind === "setting").length, nLaws = findings.length - nSettings;
+const nLeft = counts.findings - findings.length; // found no room
 // Several runs in one report: each thing says of which it is, by the folder's name if that is enough.
 const namesRuns = runs.length > 1;
 const hasTwins = new Set(runs.map((r) => baseName(r.trace))).size < runs.length;
@@ -110,7 +111,7 @@ const runName = (trace) => (hasTwins ? trace : baseName(trace));
 function headline() {
   if (!findings.length) return counts.passed ? ["passed", "Nothing was found"] : ["", "Nothing was judged"];
   if (!nLaws) return ["", `${plural(nSettings, "setting")} of the script changed, no law was broken`];
-  return ["failed", nLaws === 1 ? "One finding" : plural(nLaws, "finding")];
+  return ["failed", nLaws + nLeft === 1 ? "One finding" : plural(nLaws + nLeft, "finding")];
 }
 
 const spokenPlace = (f) => joined([f.at && baseName(f.at), f.when, namesRuns && `run ${runName(f.trace)}`]);
@@ -384,6 +385,7 @@ function drawFindings() {
   };
   if (nLaws) part("Findings", findings.slice(0, nLaws));
   if (nSettings) part("Changed settings of the script", findings.slice(nLaws));
+  if (nLeft) section.append(el("p", { class: "faint" }, `${plural(nLeft, "finding")} more found no room in this page; findings.jsonl beside it has all.`));
   if (!findings.length) {
     const drawn = runs.map((r) => loss({ loss: r.loss })).filter(Boolean);
     section.append(el("h2", { id: "findings-title", class: drawn.length ? null : "hidden" }, "The course of training"), ...drawn);
@@ -480,7 +482,7 @@ function tell(f, x) {
   const met = f.stretches.filter((s) => s.range[1] >= from && s.range[0] < from + size);
   const n = met.reduce((sum, s) => sum + s.n, 0), first = met.length && Math.min(from, ...met.map((s) => s.range[0])), last = met.length && Math.max(...met.map((s) => s.range[1]));
   const place = first === last ? `in step ${number(first)}` : `in steps ${number(first)} to ${number(last)}`;
-  return met.length ? `Finding ${f.number}: met ${times(n)} ${place}` : `Finding ${f.number}: not met ${size > 1 ? `in steps ${number(from)} to ${number(from + size - 1)}` : `in step ${number(from)}`}`;
+  return met.length ? `Finding ${f.number}: broken ${times(n)} ${place}` : `Finding ${f.number}: not broken ${size > 1 ? `in steps ${number(from)} to ${number(from + size - 1)}` : `in step ${number(from)}`}`;
 }
 
 // Drag over a part to see it alone.
@@ -570,8 +572,8 @@ function drawSteps() {
   const key = (name, kind) => el("span", {}, el("i", { class: kind }), name);
   const has = (stage) => rows.some((r) => r.stretches.includes(stage));
   document.getElementById("steps").append(el("h2", { id: "steps-title" }, heat.length ? "Findings by step" : "Steps"), tools, box,
-    el("p", { class: "legend" }, heat.length ? key("met seldom", "heat0") : null, heat.length ? key("met in each step, or most often", "heat3") : null,
-      heat.some((f) => !f.exact) ? key("met in these steps; in which of them was not kept", "heat4") : null,
+    el("p", { class: "legend" }, heat.length ? key("broken seldom", "heat0") : null, heat.length ? key("broken most often", "heat3") : null,
+      heat.some((f) => !f.exact) ? key("broken in these steps; in which of them was not kept", "heat4") : null,
       has("") ? key("training and evaluation", "both") : null, has("training") ? key("training", "training") : null, has("evaluation") ? key("evaluation", "evaluation") : null),
     ...[heat.length && numbersTable(heat), findings.length > heat.length && el("p", { class: "faint" }, `and ${plural(findings.length - heat.length, "more finding")}`),
       rows.length > LANES && el("p", { class: "faint" }, `and ${plural(rows.length - LANES, "more rank")}`)].filter(Boolean));
