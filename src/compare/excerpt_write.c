@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * excerpt_write.c - of each kind of window the first two, the order of all, and the loss
+ * excerpt_write.c - of each kind of window the first two, the order of all, the loss and the rate
  *
  * Two of a kind show what differs from one to the next. Processes that are left out of an excerpt:
  * those of other ranks, and all workers but the first.
@@ -26,7 +26,7 @@
 
 #define KEPT_OF_A_KIND 2
 
-/* Of the loss no more points than these are kept, besides the last. */
+/* Of a course no more points than these are kept, besides the last. */
 #define MAX_POINTS 250
 
 struct kind {
@@ -39,9 +39,11 @@ struct excerpt {
     struct tc_strbuf windows, order;
     struct tc_map kinds; /* -> struct kind */
     uint64_t n_windows, n_kept;
-    uint64_t n_told, n_calls; /* windows of the order, and what is in them */
-    uint64_t last, n_last;    /* a kept window, and how often in a row it stands */
-    struct tc_loss_course loss;
+    uint64_t n_told, n_calls;         /* windows of the order, and what is in them */
+    uint64_t last, n_last;            /* a kept window, and how often in a row it stands */
+    struct tc_loss_course loss, rate; /* rate: lr of the first parameter group, after each step */
+    tc_sym group;
+    double lr; /* NaN: not known yet */
 };
 
 /* ---- windows ------------------------------------------------------------------------------- */
@@ -138,6 +140,21 @@ static void add_to_order(struct excerpt *x, uint64_t kept)
     x->n_last++;
 }
 
+static void note_rate(struct excerpt *x, const struct tc_course_window *window)
+{
+    for (size_t i = 0; i < window->variables.n; i++) {
+        const struct tc_course_variable *v = &window->variables.items[i];
+        double lr;
+        if (v->kind != TC_SYM_PARAM_GROUP || (x->group && v->name != x->group) ||
+            !tc_value_number(tc_value_get(v->record->attrs, "lr"), &lr))
+            continue;
+        x->group = v->name;
+        x->lr = lr;
+    }
+    if (window->has_step && !isnan(x->lr))
+        tc_loss_course_add(&x->rate, window->step, x->lr);
+}
+
 static void on_window(struct excerpt *x, const struct tc_course_window *window)
 {
     const uint64_t key = tc_hash_mix(window->shape, window->stage, window->has_step);
@@ -145,6 +162,7 @@ static void on_window(struct excerpt *x, const struct tc_course_window *window)
 
     x->n_windows++;
     tc_loss_course_note(&x->loss, x->context.sites, window);
+    note_rate(x, window);
     if (kind->n_kept < KEPT_OF_A_KIND && x->windows.size < MAX_BYTES) {
         add_window(x, window);
         kind->kept[kind->n_kept++] = (uint32_t)x->n_kept++;
@@ -220,15 +238,15 @@ static void add_sites(const struct excerpt *x, struct tc_strbuf *out)
 }
 
 /* JSON has no number that is none: null. */
-static void add_loss(const struct tc_loss_course *loss, struct tc_strbuf *out)
+static void add_course(const char *name, const struct tc_loss_course *course, struct tc_strbuf *out)
 {
-    const size_t n = loss->points.n, stride = (n + MAX_POINTS - 1) / MAX_POINTS;
+    const size_t n = course->points.n, stride = (n + MAX_POINTS - 1) / MAX_POINTS;
 
     if (!n)
         return;
-    tc_strbuf_adds(out, "{\"loss\":[");
+    tc_strbuf_addf(out, "{\"%s\":[", name);
     for (size_t i = 0; i < n; i++) {
-        const struct tc_loss_point *point = &loss->points.items[i];
+        const struct tc_loss_point *point = &course->points.items[i];
         if (i % stride && i + 1 < n)
             continue;
         tc_strbuf_addf(out, i ? ",[%lld," : "[%lld,", (long long)point->step);
@@ -251,7 +269,8 @@ static void add_process(const struct excerpt *x, const struct tc_course *course,
     add_sites(x, out);
     tc_strbuf_add(out, x->windows.text, x->windows.size);
     tc_strbuf_addf(out, "{\"order\":[%s]}\n", x->order.size ? x->order.text : "");
-    add_loss(&x->loss, out);
+    add_course("loss", &x->loss, out);
+    add_course("lr", &x->rate, out);
 }
 
 static enum tc_status read_process(const char *path, struct tc_strbuf *out,
@@ -262,7 +281,8 @@ static enum tc_status read_process(const char *path, struct tc_strbuf *out,
     struct tc_call_sites sites = {.symbols = symbols};
     struct tc_scripts scripts = {0};
     struct excerpt x = {
-        .context = {symbols, &sites, notes}
+        .context = {symbols, &sites, notes},
+          .lr = NAN
     };
     struct tc_course_window *window;
     struct tc_course *course;
@@ -285,6 +305,7 @@ static enum tc_status read_process(const char *path, struct tc_strbuf *out,
     }
     tc_map_release_structs(&x.kinds);
     tc_loss_course_release(&x.loss);
+    tc_loss_course_release(&x.rate);
     tc_strbuf_release(&x.windows);
     tc_strbuf_release(&x.order);
     tc_scripts_release(&scripts);

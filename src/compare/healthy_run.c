@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * healthy_run.c - the process record, which is the second line of its process, and the line of the
- * loss
+ * healthy_run.c - the process record, which is the second line of its process, and the lines of
+ * courses
  */
 #include "compare/healthy_run.h"
 
@@ -10,7 +10,7 @@
 
 #include "trace/scan.h"
 
-static void read_loss(struct tc_healthy_run *run, const struct tc_value *points)
+static void read_course(struct tc_loss_course *course, const struct tc_value *points)
 {
     for (uint32_t i = 0; points && points->kind == TC_VALUE_ARRAY && i < points->n; i++) {
         const struct tc_value *point = &points->items[i];
@@ -19,7 +19,7 @@ static void read_loss(struct tc_healthy_run *run, const struct tc_value *points)
             continue;
         if (!tc_value_number(&point->items[1], &value))
             value = NAN;
-        tc_loss_course_add(&run->loss, tc_value_int(&point->items[0], 0), value);
+        tc_loss_course_add(course, tc_value_int(&point->items[0], 0), value);
     }
 }
 
@@ -36,14 +36,15 @@ static void read_process(struct tc_healthy_run *run, const struct tc_excerpt_pro
         struct tc_value line;
         end = memchr(text, '\n', (size_t)(until - text));
         end = end ? end : until;
-        const bool is_loss = begins_with(text, (size_t)(end - text), "{\"loss\":");
-        if ((number != 1 && !is_loss) ||
+        const bool is_course = begins_with(text, (size_t)(end - text), "{\"loss\":") ||
+                               begins_with(text, (size_t)(end - text), "{\"lr\":");
+        if ((number != 1 && !is_course) ||
             tc_scan(text, (size_t)(end - text), &run->arena, &line, NULL) != TC_OK)
             continue;
-        if (is_loss)
-            read_loss(run, tc_value_get(&line, "loss"));
-        else
+        if (number == 1)
             run->process = line;
+        read_course(&run->loss, tc_value_get(&line, "loss"));
+        read_course(&run->rate, tc_value_get(&line, "lr"));
     }
 }
 
@@ -59,5 +60,6 @@ void tc_healthy_run_read(struct tc_healthy_run *run, const struct tc_excerpt *ex
 void tc_healthy_run_release(struct tc_healthy_run *run)
 {
     tc_loss_course_release(&run->loss);
+    tc_loss_course_release(&run->rate);
     tc_arena_release(&run->arena);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * healthy_run.h - who a run was and how its loss went, of its excerpt
+ * healthy_run.h - who a run was and how its loss and its learning rate went, of its excerpt
  *
  * No window is read for it: it is cheap.
  */
@@ -11,8 +11,8 @@
 
 struct tc_healthy_run {
     struct tc_arena arena;
-    struct tc_value process;    /* its process record, without what is private; a null: none */
-    struct tc_loss_course loss; /* no points: not told */
+    struct tc_value process; /* its process record, without what is private; a null: none */
+    struct tc_loss_course loss, rate; /* no points: not told */
 };
 
 /* Of the first main process. Borrows the excerpt; what is damaged is left out. */

@@ -19,10 +19,12 @@ struct tc_page {
 void tc_page_add_data(const struct tc_page *page, struct tc_strbuf *out);
 
 /* page_loss.c: a chart of the loss for each rank that a finding speaks of, each in a <template>
- * "loss-N" of its own. */
+ * "loss-N" of its own, and of the learning rate, "lr-N". */
 void tc_page_add_charts(const struct tc_page *page, struct tc_strbuf *out);
 /* N of a finding; negative: it has none. */
 int64_t tc_page_chart_of(const struct tc_page *page, const struct tc_finding *finding);
+/* Does it speak of the learning rate, which has a chart then? */
+bool tc_page_has_rate(const struct tc_page *page, const struct tc_finding *finding);
 /* N of run i of those that are checked, where nothing is found. */
 int64_t tc_page_chart_of_run(const struct tc_page *page, const char *trace);
 

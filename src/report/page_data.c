@@ -251,6 +251,7 @@ static const struct tc_column of_finding[] = {
     {"used_at",      TC_POOLED},
     {"was",          TC_POOLED},
     {"is",           TC_POOLED},
+    {"lr",           0        },
     {"count",        0        },
     {"healthy_run",  TC_POOLED},
     {"lines",        TC_DETAIL},
@@ -318,6 +319,8 @@ static struct tc_json *finding(const struct tc_page *page, size_t i)
     tc_json_set(object, "told", told(f));
     if (chart >= 0)
         tc_json_set_number(object, "loss", (double)chart);
+    if (chart >= 0 && tc_page_has_rate(page, f))
+        tc_json_set_number(object, "lr", (double)chart);
     if (f->departure && i < MAX_QUOTED)
         tc_json_set(object, "lines", lines_of(f));
     return object;

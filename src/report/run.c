@@ -65,7 +65,8 @@ void tc_check_judge(void *context, const struct tc_event *event)
     struct tc_check *check = context;
 
     tc_engine_judge(check->engine, event);
-    tc_run_courses_note(&check->courses, check->config->traces[check->trace], event);
+    tc_run_courses_note(&check->courses, check->config->traces[check->trace], check->symbols,
+                        event);
 }
 
 void tc_check_count_trace(struct tc_check *check, const struct tc_replay *replay,

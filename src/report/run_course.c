@@ -4,8 +4,10 @@
  */
 #include "report/run_course.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "replay/symbols.h"
 #include "trace/scan.h"
 
 static struct tc_run_course *course_of(struct tc_run_courses *courses, const char *trace,
@@ -35,8 +37,22 @@ static void note_backward(struct tc_run_course *course, const struct tc_call *ca
     course->n++;
 }
 
+static void note_rate(struct tc_run_course *course, const struct tc_process *process, int64_t step,
+                      const struct tc_strtab *symbols)
+{
+    const struct tc_settings *first = NULL, *s;
+
+    for (size_t pos = 0; (s = tc_map_next(&process->settings, &pos));)
+        if (s->kind == TC_SYM_PARAM_GROUP && (!first || s->serial < first->serial))
+            first = s;
+    for (size_t i = 0; first && i < first->items.n; i++)
+        if (!strcmp(tc_strtab_text(symbols, first->items.items[i].attr), "lr") &&
+            isfinite(first->items.items[i].number))
+            tc_loss_course_add(&course->rate, step, first->items.items[i].number);
+}
+
 void tc_run_courses_note(struct tc_run_courses *courses, const char *trace,
-                         const struct tc_event *event)
+                         const struct tc_strtab *symbols, const struct tc_event *event)
 {
     const bool is_backward = event->kind == TC_EVENT_CALL && event->call->role == TC_ROLE_BACKWARD;
 
@@ -53,14 +69,18 @@ void tc_run_courses_note(struct tc_run_courses *courses, const char *trace,
         course->last_step = event->window->step;
     if (event->window->has_step && course->n)
         tc_loss_course_add(&course->loss, event->window->step, course->sum / (double)course->n);
+    if (event->window->has_step)
+        note_rate(course, event->process, event->window->step, symbols);
     course->sum = 0;
     course->n = 0;
 }
 
 void tc_run_courses_release(struct tc_run_courses *courses)
 {
-    for (size_t i = 0; i < courses->items.n; i++)
+    for (size_t i = 0; i < courses->items.n; i++) {
         tc_loss_course_release(&courses->items.items[i].loss);
+        tc_loss_course_release(&courses->items.items[i].rate);
+    }
     tc_vec_release(&courses->items);
     tc_map_release(&courses->by_process);
 }

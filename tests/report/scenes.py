@@ -47,15 +47,17 @@ def course(seed, steps, level=0.35):
     return [level + 2 * math.exp(-5 * i / steps) + 0.06 * draw.random() for i in range(steps)]
 
 
-def write(folder, losses, script=SCRIPT, clears_until=math.inf, smooth_from=math.inf, begins=0, argv=("train.py", "--lr", "0.1"), exit=0, frozen=(), **process):
+def write(folder, losses, script=SCRIPT, clears_until=math.inf, smooth_from=math.inf, rate=0.1, begins=0, argv=("train.py", "--lr", "0.1"), exit=0, frozen=(), **process):
     """A run of the script; smooth_from: the step from which labels are smoothed; frozen: steps that change nothing."""
     t = Trace(folder, argv=list(argv), python="3.12.4", host="node-07", operators=True, content="batches",
               packages={"torch": "2.13.0", "numpy": "2.1.3", "torchvision": "0.28.0"}, unix_ns=1_760_000_000_000_000_000 + begins * 10**9, **process)
     t.write({"type": "source", "at": "train.py", "digest": hashlib.sha256(script.encode()).hexdigest()[:16], "text": script})
     at = {word: f"train.py:{line_of(script, word)}" for word in ("zero_grad", "model(x)", "cross_entropy", "backward", "clip_grad", "optimizer.step")}
     model = t.model("model", {"w": {}, "b": {}})
+    t.op("torch.optim.SGD", role="make", args={"lr": rate}, at="train.py:7")
     t.stage = "training"
-    optimizer = t.optimizer(model, lr=0.1, cls="torch.optim.SGD")
+    optimizer = t.optimizer(model, lr=rate, cls="torch.optim.SGD")
+    group = t.settings(lr=rate)
     for i, loss in enumerate(losses):
         if i < clears_until:
             t.zero_grad(optimizer, at=at["zero_grad"])
@@ -64,6 +66,9 @@ def write(folder, losses, script=SCRIPT, clears_until=math.inf, smooth_from=math
         t.backward(model, at=at["backward"], of={"tensor": "Tensor", "id": 7, "shape": [], "dtype": "float32", "value": loss})
         t.op("torch.nn.utils.clip_grad_norm_", role="clip", args={"max_norm": 1.0}, at=at["clip_grad"])
         t.step(optimizer, at=at["optimizer.step"], changes=[] if i in frozen else None)
+        if i % 20 == 19:
+            rate /= 2
+            t.schedule(at="train.py:14", group=group, lr=rate)
         t.cut()
         if i % 50 == 49:
             for _ in range(2):
@@ -114,7 +119,13 @@ def long(folder, steps=100_000):
     return ["long"]
 
 
-SCENES = {"two_findings": two_findings, "two_runs": two_runs, "ranks": ranks, "long": long}
+def other_rate(folder):
+    healthy(folder)
+    write(folder / "fast", course(3, 60), SCRIPT.replace("lr=args.lr", "lr=4 * args.lr"), rate=0.4, begins=90000)
+    return ["fast"]
+
+
+SCENES = {"two_findings": two_findings, "two_runs": two_runs, "ranks": ranks, "other_rate": other_rate, "long": long}
 
 if __name__ == "__main__":
     root = pathlib.Path(sys.argv[1])

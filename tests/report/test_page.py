@@ -70,7 +70,9 @@ class Page(Pages, runs.Case):
         return self.get(f"[...document.querySelectorAll({json.dumps(selector)})].map(x => x.innerText)")
 
     def scene(self, name):
-        """The page of a scene, and what its findings are."""
+        """The page of a scene, and what its findings are; nothing else is left in the folder."""
+        for old in self.work.iterdir():
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
         names = scenes.SCENES[name](self.work)
         runs.run("infer", "-q", "--specific", "healthy0", "healthy1", "-o", "scene.jsonl", cwd=self.work, code=0)
         runs.run("check", *names, "-i", "scene.jsonl", "-o", "scene.report", cwd=self.work, code=1)
@@ -105,8 +107,6 @@ class Page(Pages, runs.Case):
         """What is told of each, in every size; pictures of it with --pictures; nothing for axe-core to say."""
         for name in ("two_findings", "two_runs", "ranks"):
             with self.subTest(name):
-                for old in self.work.iterdir():
-                    shutil.rmtree(old) if old.is_dir() else old.unlink()
                 report, findings = self.scene(name)
                 for width, height in SIZES:
                     for dark in (False, True):
@@ -167,6 +167,18 @@ class Page(Pages, runs.Case):
         self.get("new Promise(done => setTimeout(done, 50))")
         self.assertTrue(self.get("document.querySelector('#f2 details').open"))
         self.assertEqual(findings[1]["kind"], "setting")
+
+    def test_the_course_of_the_learning_rate(self):
+        report, findings = self.scene("other_rate")
+        self.assertRegex(findings[0]["sentence"], r"\blr\b")
+        self.open(report)
+        self.assertEqual(self.texts("#f1 h4")[:2], ["Learning rate", "Loss"])
+        self.assertEqual(self.get("document.querySelector('#f1 .loss').querySelectorAll('.plot .band1').length"), 1)
+        self.assertEqual(self.get("document.querySelector('#f1 .plot svg').getAttribute('aria-label')"),
+                         "The learning rate, step by step. this run goes from 0.4 in step 0 to 0.05 in step 59.")
+        report, _ = self.scene("two_runs")
+        self.open(report)
+        self.assertNotIn("Learning rate", self.texts("#f1 h4"))
 
     def test_who_the_runs_are(self):
         report, _ = self.scene("two_findings")

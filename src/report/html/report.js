@@ -314,10 +314,10 @@ function sides(f) {
 }
 
 // The chart of its rank, with the step in which it begins.
-function loss(f) {
-  const template = document.getElementById(`loss-${f.loss}`);
+function course(f, what, title) {
+  const template = document.getElementById(`${what}-${f[what]}`);
   if (!template) return null;
-  const node = el("div", { class: "loss" }, el("h4", {}, "Loss"), template.content.cloneNode(true)), plot = node.querySelector(".plot");
+  const node = el("div", { class: "loss" }, el("h4", {}, title), template.content.cloneNode(true)), plot = node.querySelector(".plot");
   const first = plot && Number(plot.dataset.first), last = plot && Number(plot.dataset.last);
   if (plot && f.step !== undefined && f.step >= first && f.step <= last) {
     const x = last > first ? (f.step - first) / (last - first) : 0.5;
@@ -326,6 +326,8 @@ function loss(f) {
   }
   return node;
 }
+
+const loss = (f) => course(f, "loss", "Loss"), rate = (f) => course(f, "lr", "Learning rate");
 
 // ---- findings -------------------------------------------------------------------------------
 
@@ -358,8 +360,8 @@ function follows(f) {
 
 function body(f) {
   const head = f.violations[0];
-  if (f.of) return [sides(f), loss(f), ...follows(f)];
-  return [...(head ? details(head) : []), loss(f), ...follows(f)];
+  if (f.of) return [sides(f), rate(f), loss(f), ...follows(f)];
+  return [...(head ? details(head) : []), rate(f), loss(f), ...follows(f)];
 }
 
 function finding(f, i) {
