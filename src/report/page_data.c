@@ -21,9 +21,9 @@
 #define DETAIL_SIZE         1600000
 #define MAX_SIZE            2350000
 #define CONTEXT             5 /* lines around those that a terminal shows */
-#define MAX_QUOTE           48
+#define MAX_QUOTE           80
 #define MAX_LINE            400 /* bytes */
-#define MAX_QUOTED          200 /* findings with lines */
+#define MAX_QUOTED          100 /* findings with lines */
 
 static const char *const verdicts[] = {
     [TC_VERDICT_FAILED] = "failed",

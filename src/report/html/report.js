@@ -143,7 +143,7 @@ const ABOUT = { // what is said of a run
   script: (r) => r.argv && el("code", { title: r.argv.map(plain)[0] }, baseName(plain(r.argv[0] || ""))),
   arguments: (r) => r.argv && (r.argv.length > 1 ? el("code", {}, r.argv.slice(1).map(plain).join(" ")) : "none"),
   "last step": (r) => r.last_step !== undefined && number(r.last_step),
-  "exit status": (r) => r.exit !== undefined && (r.exit || !hasNoEnd ? String(r.exit) : "not known: the end was not written"),
+  "exit status": (r) => r.exit !== undefined && (data.refresh_s && !r.exit ? "none yet" : r.exit || !hasNoEnd ? String(r.exit) : "not known, as the end was not written"),
   ranks: (r) => (r.world_size || r.ranks > 1) && number(r.world_size || r.ranks),
   Python: (r) => r.python,
   packages: (r) => r.packages && Object.entries(r.packages).map(([k, v]) => `${k} ${plain(v)}`).join(", "),
