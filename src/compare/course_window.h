@@ -54,11 +54,19 @@ struct tc_course_window {
     struct tc_course_window *next;   /* for whoever keeps several */
 };
 
+/* Which calls a selective trace has: those of these APIs and roles. */
+struct tc_recorded {
+    struct tc_map apis; /* symbols: a set */
+    uint64_t roles;     /* 1 << enum tc_role */
+    bool variables;
+};
+
 /* What all courses of a comparison share; borrowed. */
 struct tc_course_context {
     struct tc_strtab *symbols;
     struct tc_call_sites *sites;
-    struct tc_notes *notes; /* may be NULL */
+    struct tc_notes *notes;             /* may be NULL */
+    const struct tc_recorded *recorded; /* of an excerpt no more is read; NULL: all of it */
 };
 
 /* A window in memory, or in memory of its own where that is NULL. */

@@ -98,14 +98,36 @@ static struct tc_record *new_record(struct tc_excerpt_reader *reader, int64_t li
     return record;
 }
 
+/* Would the run have the call if it made it? */
+static bool is_recorded(const struct tc_excerpt_reader *reader, const struct tc_call_site *site)
+{
+    const struct tc_recorded *recorded = reader->context.recorded;
+    uint64_t one;
+
+    return !recorded || recorded->roles >> site->role & 1 ||
+           tc_map_get(&recorded->apis, site->fn, &one);
+}
+
+/* place[i]: which call of the window row i is, or TC_NO_CALL where the run would not have it. */
+static uint32_t place_of(const uint32_t *place, const struct tc_value *v, uint32_t n)
+{
+    const uint32_t index = index_of(v, n);
+
+    return index == TC_NO_CALL ? TC_NO_CALL : place[index];
+}
+
 static bool read_call(struct tc_excerpt_reader *reader, struct tc_course_window *window,
-                      const struct tc_value *row)
+                      const struct tc_value *row, uint32_t i, uint32_t *place)
 {
     const uint32_t site = index_of(item(row, 0), reader->sites.n);
     const struct tc_value *values = item(row, 5), *end = item(row, 4);
 
     if (site == TC_NO_CALL || !values)
         return false;
+    place[i] = TC_NO_CALL;
+    if (!is_recorded(reader, &reader->context.sites->items.items[reader->sites.items[site]]))
+        return true;
+    place[i] = (uint32_t)window->calls.n;
     struct tc_record *begin = new_record(reader, tc_value_int(item(row, 3), 0));
     begin->self = tc_value_get(values, "self");
     begin->args = tc_value_get(values, "args");
@@ -113,8 +135,8 @@ static bool read_call(struct tc_excerpt_reader *reader, struct tc_course_window 
     begin->alias = tc_value_get(values, "alias");
     struct tc_course_call call = {
         .site = reader->sites.items[site],
-        .parent = index_of(item(row, 1), window->calls.n),
-        .own = index_of(item(row, 2), window->calls.n),
+        .parent = place_of(place, item(row, 1), i),
+        .own = place_of(place, item(row, 2), i),
         .begin = begin,
     };
     if (end && end->kind == TC_VALUE_INT) {
@@ -127,7 +149,7 @@ static bool read_call(struct tc_excerpt_reader *reader, struct tc_course_window 
 }
 
 static void read_variable(struct tc_excerpt_reader *reader, struct tc_course_window *window,
-                          const struct tc_value *row)
+                          const struct tc_value *row, const uint32_t *place, uint32_t n)
 {
     struct tc_record *record = new_record(reader, 0);
 
@@ -135,7 +157,7 @@ static void read_variable(struct tc_excerpt_reader *reader, struct tc_course_win
     tc_vec_push(&window->variables, ((struct tc_course_variable){
                                         .name = symbol_of(reader, item(row, 0)),
                                         .kind = symbol_of(reader, item(row, 1)),
-                                        .cause = index_of(item(row, 2), window->calls.n),
+                                        .cause = place_of(place, item(row, 2), n),
                                         .is_new = tc_value_is_true(item(row, 3)),
                                         .record = record,
                                     }));
@@ -152,12 +174,15 @@ static enum tc_status read_window(struct tc_excerpt_reader *reader, const struct
     window->step = tc_value_int(tc_value_get(line, "step"), -1);
     window->stage = symbol_of(reader, tc_value_get(line, "stage"));
     window->has_step = tc_value_is_true(tc_value_get(line, "has_step"));
-    for (uint32_t i = 0; is_array(calls) && i < calls->n; i++)
-        if (!read_call(reader, window, &calls->items[i]))
-            return damaged(err, "a call without a site, or without values");
-    for (uint32_t i = 0; is_array(variables) && i < variables->n; i++)
-        read_variable(reader, window, &variables->items[i]);
-    return TC_OK;
+    const uint32_t n = is_array(calls) ? calls->n : 0;
+    const bool has_variables = !reader->context.recorded || reader->context.recorded->variables;
+    uint32_t *place = tc_malloc((n + (size_t)1) * sizeof(*place)), i = 0;
+    while (i < n && read_call(reader, window, &calls->items[i], i, place))
+        i++;
+    for (uint32_t k = 0; i == n && has_variables && is_array(variables) && k < variables->n; k++)
+        read_variable(reader, window, &variables->items[k], place, n);
+    tc_free(place);
+    return i == n ? TC_OK : damaged(err, "a call without a site, or without values");
 }
 
 /* Count its windows, and what is in them; false if there are too many. */

@@ -281,7 +281,7 @@ static enum tc_status read_process(const char *path, struct tc_strbuf *out,
     struct tc_call_sites sites = {.symbols = symbols};
     struct tc_scripts scripts = {0};
     struct excerpt x = {
-        .context = {symbols, &sites, notes},
+        .context = {.symbols = symbols, .sites = &sites, .notes = notes},
           .lr = NAN
     };
     struct tc_course_window *window;

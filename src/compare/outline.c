@@ -39,6 +39,24 @@ bool tc_outline_calls(const struct tc_outline *run, uint32_t token)
 
 /* ---- one process --------------------------------------------------------------------------- */
 
+/* A selection names APIs and roles. What the run calls besides is always recorded. */
+static void note_selection(struct tc_outline *run, const struct tc_record *process)
+{
+    const struct tc_value *selection = tc_value_get(process->object, "selection");
+    const struct tc_value *apis = tc_value_get(selection, "apis");
+    const struct tc_value *roles = tc_value_get(selection, "roles");
+
+    run->is_selective = selection != NULL;
+    run->recorded.variables |= tc_value_is_true(tc_value_get(selection, "variables"));
+    for (uint32_t i = 0; apis && apis->kind == TC_VALUE_ARRAY && i < apis->n; i++)
+        if (apis->items[i].kind == TC_VALUE_STR)
+            tc_map_put(&run->recorded.apis,
+                       tc_symbols_str(run->context.symbols, tc_value_str(&apis->items[i])), 1);
+    for (uint32_t i = 0; roles && roles->kind == TC_VALUE_ARRAY && i < roles->n; i++)
+        if (roles->items[i].kind == TC_VALUE_STR)
+            run->recorded.roles |= UINT64_C(1) << tc_role_parse(tc_value_str(&roles->items[i]));
+}
+
 static void note_transitions(struct tc_outline *run, const struct tc_course_window *window)
 {
     uint32_t before = 0, last = 0;
@@ -47,6 +65,7 @@ static void note_transitions(struct tc_outline *run, const struct tc_course_wind
         const struct tc_call_site *site =
             &run->context.sites->items.items[window->calls.items[i].site];
         tc_map_put(&run->tokens, site->token, 1);
+        tc_map_put(&run->recorded.apis, site->fn, 1);
         if (site->is_own)
             continue;
         tc_map_put(&run->transitions, tc_transition(window->stage, before, last, site->token), 1);
@@ -139,8 +158,10 @@ static enum tc_status read_process(struct tc_outline *run, struct tc_course_sour
 
     if (status)
         return status;
-    if (run->n_processes++ == 0)
+    if (run->n_processes++ == 0) {
         tc_outline_add_settings(run, tc_course_record(course));
+        note_selection(run, tc_course_record(course));
+    }
     process->path = source.path ? tc_strdup(source.path) : NULL;
     process->excerpt = source.excerpt;
     status = read_windows(run, process, course, reading, err);
@@ -232,6 +253,7 @@ void tc_outline_release(struct tc_outline *run)
     tc_scripts_release(&run->scripts);
     tc_map_release(&run->transitions);
     tc_map_release(&run->tokens);
+    tc_map_release(&run->recorded.apis);
     tc_vec_release(&run->places);
 }
 

@@ -36,6 +36,8 @@ struct tc_outline_setting {
 };
 
 struct tc_outline {
+    bool is_selective; /* then that is what it has */
+    struct tc_recorded recorded;
     const char *name; /* as it was named */
     bool is_excerpt;
     struct tc_arena arena;

@@ -340,11 +340,15 @@ enum tc_status tc_comparison_make(struct tc_comparison *c, const struct tc_compa
     *c = (struct tc_comparison){.config = config, .symbols = tc_symbols_new(), .resumed_at = -1};
     c->sites.symbols = c->reader.symbols = c->symbols;
     c->closeness.near_until = -1;
-    c->context = (struct tc_course_context){c->symbols, &c->sites, notes};
+    c->context =
+        (struct tc_course_context){.symbols = c->symbols, .sites = &c->sites, .notes = notes};
     const struct tc_outline_reading how = {config->progress, config->context, config->n_steps};
-    enum tc_status status = read_against(c, err);
+    enum tc_status status = tc_outline_read(&c->run, config->run, &c->context, &how, err);
+    /* Of what an excerpt has, a selective trace can lack a call that was made. */
+    if (c->run.is_selective)
+        c->context.recorded = &c->run.recorded;
     if (!status)
-        status = tc_outline_read(&c->run, config->run, &c->context, &how, err);
+        status = read_against(c, err);
     if (!status)
         status = tc_settings_comparable(&c->reference, &c->run, err);
     if (status)

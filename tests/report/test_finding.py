@@ -196,12 +196,24 @@ class Finding(runs.Case):
     def notes(self):
         return [note["code"] for note in json.loads((self.work / "report" / "violations_summary.json").read_text())["notes"]]
 
-    def test_a_run_that_cannot_be_compared(self):
-        """What was recorded selectively lacks calls for no fault of the script's."""
-        selection = {"apis": ["torch.optim.Optimizer.step", "torch.optim.Optimizer.zero_grad", "torch.Tensor.backward",
-                              "torch.nn.Module.__call__"]}
-        write(self.work / "run", without(ZERO), mode="selective", selection=selection)
+    SELECTION = {"apis": ["torch.optim.Optimizer.step", "torch.optim.Optimizer.zero_grad", "torch.Tensor.backward",
+                          "torch.nn.Module.__call__"]}
+
+    def test_a_selective_run_departs_in_what_it_records(self):
+        """The excerpts of full runs are read no further than the run is recorded."""
+        write(self.work / "run", without(ZERO), mode="selective", selection=self.SELECTION)
         found = self.findings("run")
+        self.assertEqual([f["kind"] for f in found], ["departure"])
+        self.assertRegex(found[0]["sentence"], r"zero_grad\(\) is no longer called")
+        self.assertNotIn("no-comparison", self.notes())
+
+    def test_a_run_that_cannot_be_compared(self):
+        """Of a healthy run that was recorded selectively it is not known what it called besides."""
+        for name in ("half1", "half2"):
+            write(self.work / name, mode="selective", selection=self.SELECTION)
+        runs.run("infer", "-q", "--specific", "half1", "half2", "-o", "half.jsonl", cwd=self.work, code=0)
+        write(self.work / "run", without(ZERO))
+        found = self.findings("run", invariants="half.jsonl")
         self.assertEqual({f["kind"] for f in found}, {"violation"})
         self.assertIn("no-comparison", self.notes())
 

@@ -248,7 +248,7 @@ static void windows_are_those_of_the_trace(void **state)
     char *file = put_trace("healthy"), *invariants = put_excerpt_of("healthy");
     struct tc_strtab *symbols = tc_symbols_new();
     struct tc_call_sites sites = {.symbols = symbols};
-    const struct tc_course_context context = {symbols, &sites, notes};
+    const struct tc_course_context context = {.symbols = symbols, .sites = &sites, .notes = notes};
     struct tc_scripts of_a = {0}, of_b = {0};
     struct tc_excerpts excerpts = {0};
     struct tc_healthy_run run;
@@ -363,7 +363,7 @@ static enum tc_status read_all(const char *path, struct tc_error *err)
 {
     struct tc_strtab *symbols = tc_symbols_new();
     struct tc_call_sites sites = {.symbols = symbols};
-    const struct tc_course_context context = {symbols, &sites, NULL};
+    const struct tc_course_context context = {.symbols = symbols, .sites = &sites, .notes = NULL};
     struct tc_scripts scripts = {0};
     struct tc_excerpts excerpts = {0};
     enum tc_status status = tc_excerpts_read(path, &excerpts, err);
