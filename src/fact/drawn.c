@@ -6,11 +6,11 @@
  * Whether it is one can be seen from the later steps: what is done by a rule is the same in all of
  * them, or changes a few times, or comes again after a while.
  */
-#include "fact/facts.h"
-
 #include <string.h>
 
 #include "base/hash.h"
+#include "fact/call_subject.h"
+#include "fact/table.h"
 
 void tc_fact_sequence_add(struct tc_facts *facts, struct tc_fact_sequence **sequence,
                           uint64_t window, const void *bytes, size_t size)

@@ -577,21 +577,6 @@ bool tc_fact_ceiling(const struct tc_facts *facts, const struct tc_fact_slot *sl
 
 /* ---- call.c, window.c, setting.c, finish.c -------------------------------------------------- */
 
-/* The label of the subject's API and class; NULL if there is none. */
-struct tc_fact_label *tc_fact_label_of(const struct tc_fact_watch *watch,
-                                       const struct tc_subject *subject);
-/* What produced the tensor, as tc_fact_word() says; 0 if it is not known. */
-uint64_t tc_fact_producer(const struct tc_fact_watch *watch, int64_t serial);
-
-void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *watch,
-                         const struct tc_call *call);
-void tc_fact_call_ends(struct tc_facts *facts, struct tc_fact_watch *watch,
-                       const struct tc_call *call);
-/* The same of a function that the script defines, which is around no other call. */
-void tc_fact_own_begins(struct tc_facts *facts, struct tc_fact_watch *watch,
-                        const struct tc_call *call);
-void tc_fact_own_ends(struct tc_facts *facts, struct tc_fact_watch *watch,
-                      const struct tc_call *call);
 void tc_fact_variable(struct tc_facts *facts, struct tc_fact_watch *watch,
                       const struct tc_event *event);
 /* The record of a group, which its first one names, and what broke by it; what the first step

@@ -2,13 +2,11 @@
 /*
  * finish.c - the order before the first step; and what only a whole run tells
  */
-#include "fact/facts.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "fact/needs.h"
-#include "replay/symbols.h"
+#include "fact/call_subject.h"
+#include "fact/table.h"
 
 /* Pairs grow with the square. */
 #define MAX_ORDERED 64

@@ -11,13 +11,13 @@
  * place, and the results of one call by theirs. Of those the newest is told apart from earlier
  * ones: what was computed in the turn of a loop before this one, or before a like call.
  */
-#include "fact/facts.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fact/maker.h"
+#include "fact/table.h"
 #include "replay/symbols.h"
 
 /* Further calls of a row, and further results, are one. */

@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "fact/attribute.h"
-#include "fact/facts.h"
+#include "fact/call.h"
+#include "fact/history.h"
 #include "fact/implied.h"
+#include "fact/table.h"
 #include "fact/tensor_content.h"
 #include "fact/words.h"
 #include "replay/symbols.h"

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call_content.h - the contents of a call's operands, beside those of calls before
+ */
+#ifndef TC_FACT_CALL_CONTENT_H
+#define TC_FACT_CALL_CONTENT_H
+
+#include "fact/facts.h"
+
+/* Was the packed call given the same before? To open->again and open->here. */
+void tc_fact_compare_operands(struct tc_facts *facts, struct tc_fact_watch *watch,
+                              struct tc_fact_open *open, const struct tc_call *call);
+/* What that says, if it was asked. */
+void tc_fact_add_again(struct tc_fact_reader *reader, const char *path, enum tc_attribute attribute,
+                       enum tc_fact_again again);
+
+/* What is known of contents of the operands beside others, packed and read. */
+void tc_fact_pack_contents(struct tc_facts *facts, struct tc_fact_watch *watch,
+                           const struct tc_fact_open *open, const struct tc_call *call);
+void tc_fact_read_contents(struct tc_facts *facts, const struct tc_fact_watch *watch,
+                           struct tc_fact_reader *reader, const struct tc_call *call);
+/* The number that the call returned, to judge backward by. */
+void tc_fact_keep_scalar(const struct tc_facts *facts, struct tc_fact_watch *watch,
+                         struct tc_fact_open *open, const struct tc_call *call);
+
+#endif /* TC_FACT_CALL_CONTENT_H */

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call_result.c - what a call returns: packed, read as facts, and given on
+ *
+ * A result is known by its maker from here on, and carries on what broke in the call.
+ */
+#include "fact/call_result.h"
+
+#include <string.h>
+
+#include "fact/call_class.h"
+#include "fact/call_content.h"
+#include "fact/call_open.h"
+#include "fact/history.h"
+#include "fact/maker.h"
+#include "fact/operand_facts.h"
+#include "relation/form.h"
+#include "replay/symbols.h"
+
+/* Does it cut a piece out, which may be the whole of a short one? */
+static bool has_slice(const struct tc_value *v, unsigned depth)
+{
+    if (!v || !depth)
+        return false;
+    if (tc_value_is(tc_value_get(v, "object"), "slice"))
+        return true;
+    for (uint32_t i = 0; v->kind == TC_VALUE_ARRAY && i < v->n; i++)
+        if (has_slice(&v->items[i], depth - 1))
+            return true;
+    for (uint32_t i = 0; v->kind == TC_VALUE_OBJECT && i < v->n; i++)
+        if (has_slice(&v->members[i].value, depth - 1))
+            return true;
+    return false;
+}
+
+/* Whether they are operands, 'y' or 'n'; '-' where a slice may have left that to chance. */
+static void pack_aliases(struct tc_fact_pack *pack, struct tc_fact_open *open,
+                         const struct tc_call *call)
+{
+    const bool is_cut = pack->n_tensors && has_slice(call->args, 3);
+
+    for (size_t i = 0; i < pack->n_tensors && i < TC_FACT_ALIASES; i++) {
+        open->aliases[i] = is_cut ? '-' : tc_fact_is_operand(open, pack->tensors[i]) ? 'y' : 'n';
+        tc_strbuf_addc(&pack->bytes, open->aliases[i]);
+    }
+}
+
+/* Whether a result equals an operand is told of neither where it may do so by chance. */
+static bool has_many(const struct tc_fact_pack *result)
+{
+    for (size_t i = 0; i < result->n_tensors; i++)
+        if (result->n_elements[i] >= TC_MIN_EQUAL)
+            return true;
+    return false;
+}
+
+void tc_fact_read_result(struct tc_facts *facts, const struct tc_fact_open *open,
+                         const struct tc_record *end)
+{
+    struct tc_fact_reader reader = {.table = &facts->table,
+                                    .out = &facts->entries,
+                                    .subject = open->subject,
+                                    .is_own = open->is_own,
+                                    .is_result = true,
+                                    .pack = &facts->pack};
+    struct tc_strbuf same = TC_STRBUF_INIT;
+
+    reader.has_content = facts->pack.has_content;
+    if (end->value && !open->is_chance)
+        tc_fact_read_value(&reader, "value", end->value);
+    for (uint32_t i = 0; end->same && end->same->kind == TC_VALUE_ARRAY && i < end->same->n; i++) {
+        struct tc_str name = tc_value_str(&end->same->items[i]);
+        tc_strbuf_adds(&same, i ? "," : "");
+        tc_strbuf_add(&same, name.text, name.size);
+    }
+    if (has_many(&facts->pack) && !open->is_own)
+        tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_EQUALS,
+                         (struct tc_str){same.text ? same.text : "", (uint32_t)same.size});
+    if (end->finite >= 0)
+        tc_fact_add_json(&reader, "value", TC_ATTRIBUTE_FINITE, end->finite ? "true" : "false");
+    for (size_t i = 0; i < facts->pack.n_tensors && i < TC_FACT_ALIASES; i++)
+        if (open->aliases[i] != '-')
+            tc_fact_add_json(&reader, i ? "value[1]" : "value", TC_ATTRIBUTE_OPERAND,
+                             open->aliases[i] == 'y' ? "true" : "false");
+    if (open->seen)
+        tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_SEEN,
+                         (struct tc_str){open->seen, (uint32_t)strlen(open->seen)});
+    if (open->beside)
+        tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_BESIDE,
+                         (struct tc_str){open->beside, (uint32_t)strlen(open->beside)});
+    if (open->rows)
+        tc_fact_add_json(&reader, "value", TC_ATTRIBUTE_ROWS_AGAIN, open->rows);
+    tc_fact_add_again(&reader, "value", TC_ATTRIBUTE_REPEATS, open->drawn);
+    tc_strbuf_release(&same);
+    tc_fact_reader_release(&reader);
+}
+
+/* ---- packing --------------------------------------------------------------------------------- */
+
+static void meet_batch(struct tc_fact_watch *w, const struct tc_fact_pack *pack,
+                       struct tc_fact_open *open, int64_t iterator)
+{
+    for (size_t i = 0; i < pack->n_tensors; i++)
+        tc_fact_keep_rows(&w->history, pack->digests[i], pack->rows[i]);
+    open->seen = tc_fact_meet_batch(&w->history, pack, iterator);
+    open->rows = tc_fact_meet_rows(&w->history, pack, iterator);
+}
+
+/* Of what a generator gives the next run has another one; of arrays there are shapes. */
+static bool is_drawn_number(const struct tc_call *call)
+{
+    return call->role == TC_ROLE_DRAW && call->end->value &&
+           call->end->value->kind < TC_VALUE_ARRAY;
+}
+
+void tc_fact_pack_result(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_fact_open *open,
+                         const struct tc_call *call)
+{
+    struct tc_fact_pack *pack = &facts->pack;
+    const struct tc_record *end = call->end;
+
+    tc_fact_pack_begins(facts, open->subject, 'e');
+    open->is_chance = is_drawn_number(call);
+    if (!open->is_chance)
+        tc_fact_pack_value(pack, end->value, 0);
+    (void)tc_fact_find_computed(w, pack, open->is_computed);
+    (void)tc_fact_find_choices(w, pack, open->is_choice);
+    tc_strbuf_addc(&pack->bytes, (char)('1' + end->finite));
+    tc_fact_pack_value(pack, end->same, 0);
+    pack_aliases(pack, open, call);
+    if (!pack->has_content)
+        return;
+    if (call->role == TC_ROLE_DATA)
+        meet_batch(w, pack, open, tc_value_int(tc_value_get(call->self, "id"), 0));
+    else if (!open->operands.n_tensors && pack->n_tensors)
+        open->drawn = tc_fact_meet_draw(&w->history, call->descriptor, end->value);
+    tc_fact_keep_scalar(facts, w, open, call);
+    tc_strbuf_adds(&pack->bytes, open->seen ? open->seen : "");
+    tc_strbuf_adds(&pack->bytes, open->rows ? open->rows : "");
+    tc_strbuf_adds(&pack->bytes, open->beside ? open->beside : "");
+    tc_strbuf_addc(&pack->bytes, (char)('0' + open->drawn));
+}
+
+void tc_fact_pack_own_result(struct tc_facts *facts, struct tc_fact_watch *w,
+                             struct tc_fact_open *open, const struct tc_call *call)
+{
+    tc_fact_pack_begins(facts, open->subject, 'e');
+    facts->pack.has_content = false;
+    tc_fact_pack_value(&facts->pack, call->end->value, 0);
+    (void)tc_fact_find_computed(w, &facts->pack, open->is_computed);
+    pack_aliases(&facts->pack, open, call);
+}
+
+/* ---- makers and causes ----------------------------------------------------------------------- */
+
+/* A tensor that was there before, and was not handed to the call: that returns it as it is, as
+ * state_dict() does, and did not make it. */
+static bool is_handed_out(const struct tc_fact_watch *w, const struct tc_fact_open *open,
+                          int64_t serial)
+{
+    return serial <= open->latest && !tc_fact_is_operand(open, serial) &&
+           tc_fact_producer(w, serial);
+}
+
+static void produce_one(struct tc_fact_watch *w, const struct tc_fact_open *open, int64_t serial,
+                        size_t i, bool is_computed)
+{
+    const uint64_t word = tc_fact_word(w->labels.items[open->label].fn, open->row, i) |
+                          (is_computed ? TC_FACT_COMPUTED : 0) |
+                          (uint64_t)open->roots << TC_FACT_ROOTS;
+
+    tc_fact_produce(w, serial, word);
+    tc_fact_chain_gives(w, open, serial, tc_fact_is_operand(open, serial));
+    if (open->row)
+        tc_map_put(&w->newest, word & TC_FACT_WORD, (uint64_t)serial);
+}
+
+/* What is written to by an operator that returns nothing: x[i] = y. A variable stays what it is. */
+static int64_t written(const struct tc_fact_watch *w, const struct tc_call *call, size_t n_results)
+{
+    const int64_t serial = tc_value_get(call->self, "tensor")
+                               ? tc_value_int(tc_value_get(call->self, "id"), TC_NONE)
+                               : TC_NONE;
+
+    return call->role != TC_ROLE_OPERATOR || n_results || serial < 0 ||
+                   tc_process_variable(w->process, serial)
+               ? TC_NONE
+               : serial;
+}
+
+static void count_results(struct tc_fact_watch *w, struct tc_fact_label *label, size_t n)
+{
+    if (n && label->n_results && label->n_results != n)
+        tc_map_put(&w->uneven, label->fn, 1);
+    if (n)
+        label->n_results = (uint32_t)n;
+}
+
+/* Of a list that is too long to be packed the tensors that the trace tells. */
+static void give_pieces(struct tc_fact_watch *w, const struct tc_fact_open *open,
+                        const struct tc_value *list)
+{
+    if (!list || list->kind != TC_VALUE_ARRAY || list->n <= TC_FACT_LIST)
+        return;
+    for (uint32_t i = 0; i < list->n; i++) {
+        const int64_t serial = tc_value_get(&list->items[i], "tensor")
+                                   ? tc_value_int(tc_value_get(&list->items[i], "id"), TC_NONE)
+                                   : TC_NONE;
+        if (serial >= 0 && !is_handed_out(w, open, serial))
+            produce_one(w, open, serial, i,
+                        tc_value_is_true(tc_value_get(&list->items[i], "requires_grad")));
+    }
+    count_results(w, &w->labels.items[open->label], list->n);
+}
+
+void tc_fact_give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
+                     const struct tc_fact_open *open, const struct tc_call *call)
+{
+    tc_fact_lead lead = open->lead ? open->lead : open->inner ? open->inner : open->flow;
+
+    const int64_t target = written(w, call, facts->pack.n_tensors);
+    count_results(w, &w->labels.items[open->label], facts->pack.n_tensors);
+    give_pieces(w, open, call->end->value);
+    for (size_t i = 0; i < facts->pack.n_tensors; i++) {
+        const int64_t serial = facts->pack.tensors[i];
+        if (open->is_choice)
+            tc_map_put(&w->choices, (uint64_t)serial, 1);
+        if (!is_handed_out(w, open, serial)) {
+            produce_one(w, open, serial, i, facts->pack.is_computed[i]);
+            if (facts->table.is_judging)
+                tc_fact_keep_origin(w, open, call, serial);
+        }
+        if (lead)
+            tc_map_put(&w->taints, (uint64_t)serial, lead);
+    }
+    if (target != TC_NONE) {
+        tc_map_put(&w->writers, w->labels.items[open->label].fn, 1);
+        produce_one(w, open, target, 0, open->is_computed);
+        if (facts->table.is_judging)
+            tc_fact_keep_origin(w, open, call, target);
+        if (lead)
+            tc_map_put(&w->taints, (uint64_t)target, lead);
+    }
+    if (tc_fact_thing_of(call) != TC_NONE && tc_fact_lead_is_law(lead))
+        tc_map_put(&w->taints, (uint64_t)tc_fact_thing_of(call), lead);
+    if (call->role == TC_ROLE_BACKWARD && tc_fact_lead_is_law(lead))
+        w->gradient_lead = lead;
+    for (size_t i = 0; call->role == TC_ROLE_STEP && w->gradient_lead && i < call->n_params; i++)
+        tc_map_put(&w->taints, (uint64_t)call->params[i], w->gradient_lead);
+}
+
+/* Tensors are made by what it calls; what none of that shows is its own: an array, and what a
+ * package computes. */
+void tc_fact_give_on_own(struct tc_fact_watch *w, const struct tc_fact_open *open,
+                         const struct tc_call *call)
+{
+    const struct tc_value *value = call->end->value;
+    const int64_t serial = tc_value_int(tc_value_get(value, "id"), TC_NONE);
+    const bool is_made = tc_value_get(value, "array") ||
+                         (call->role == TC_ROLE_PACKAGE && tc_value_get(value, "tensor"));
+
+    if (!is_made || serial <= open->latest || tc_fact_producer(w, serial))
+        return;
+    tc_map_put(&w->stand_ins, w->labels.items[open->label].fn, 1);
+    tc_fact_produce(w, serial,
+                    tc_fact_word(w->labels.items[open->label].fn, 0, 0) |
+                        (open->is_computed ? TC_FACT_COMPUTED : 0));
+}
