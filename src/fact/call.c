@@ -14,6 +14,8 @@
 #include "fact/call_operands.h"
 #include "fact/call_result.h"
 #include "fact/call_subject.h"
+#include "fact/variable_facts.h"
+#include "fact/window_facts.h"
 #include "replay/symbols.h"
 
 /* ---- numbers --------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
  */
 #include "fact/call_subject.h"
 
+#include "fact/counter.h"
 #include "fact/table.h"
 #include "replay/symbols.h"
 

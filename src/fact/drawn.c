@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "fact/call_subject.h"
+#include "fact/counter.h"
 #include "fact/table.h"
 
 void tc_fact_sequence_add(struct tc_facts *facts, struct tc_fact_sequence **sequence,

@@ -401,9 +401,6 @@ void tc_fact_give_row(struct tc_fact_watch *watch, const struct tc_fact_open *op
                       const struct tc_call *call, const struct tc_fact_pack *result);
 /* The modules whose variables a function is given, in this window. */
 void tc_fact_use(struct tc_facts *facts, struct tc_fact_watch *watch, const struct tc_call *call);
-/* Count one more of the subject in this window. serial: of what flows, or TC_NONE. */
-void tc_fact_tally(const struct tc_facts *facts, struct tc_fact_watch *watch,
-                   const struct tc_subject *subject, const struct tc_call *call, int64_t serial);
 
 /* ---- inside.c: which calls the script makes, and in which order ----------------------------- */
 
@@ -432,13 +429,6 @@ void tc_fact_print_origin(const struct tc_facts *facts, struct tc_fact_origin or
 const char *tc_fact_origin_of(struct tc_facts *facts, const struct tc_fact *fact);
 /* "model.py:34". */
 void tc_fact_print_line(const struct tc_facts *facts, tc_sym line, struct tc_strbuf *out);
-
-/* The slot of what is said of a counter; UINT32_MAX where that is nothing. */
-uint32_t tc_fact_counter_slot(struct tc_facts *facts, struct tc_fact_counter *counter,
-                              enum tc_fact_tally tally);
-
-/* Learning, the run is over: were its counts too few to say that they are always even? */
-void tc_fact_doubt_even(struct tc_facts *facts, struct tc_fact_counter *counter);
 
 /* ---- covered_size.c ------------------------------------------------------------------------- */
 
@@ -577,8 +567,6 @@ bool tc_fact_ceiling(const struct tc_facts *facts, const struct tc_fact_slot *sl
 
 /* ---- call.c, window.c, setting.c, finish.c -------------------------------------------------- */
 
-void tc_fact_variable(struct tc_facts *facts, struct tc_fact_watch *watch,
-                      const struct tc_event *event);
 /* The record of a group, which its first one names, and what broke by it; what the first step
  * begins with. */
 void tc_fact_keep_settings(struct tc_facts *facts, struct tc_fact_watch *watch,
@@ -588,14 +576,6 @@ void tc_fact_say_start(struct tc_facts *facts, struct tc_fact_watch *watch,
 /* How far a schedule has come by the end of a run. */
 void tc_fact_say_courses(struct tc_facts *facts, struct tc_fact_watch *watch,
                          const struct tc_place *end);
-/* A step that leaves a variable as it was by rounding is told as one that changed it. */
-void tc_fact_step_begins(struct tc_facts *facts, struct tc_fact_watch *watch,
-                         const struct tc_call *step);
-/* Judging, a call begins: with the first one of training or evaluation the setting up is over. */
-void tc_fact_set_up(struct tc_facts *facts, struct tc_fact_watch *watch,
-                    const struct tc_call *call);
-void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *watch,
-                         const struct tc_window *window);
 void tc_fact_finish(struct tc_facts *facts);
 /* Where the run of a process ended. */
 struct tc_place tc_fact_end_of(const struct tc_fact_watch *watch);
@@ -605,13 +585,6 @@ void tc_fact_tell_needs(struct tc_facts *facts, const struct tc_fact_watch *watc
 void tc_fact_say_order(struct tc_facts *facts, struct tc_fact_watch *watch, struct tc_place place);
 /* Learning, at the end of a run: those of calls that are drawn are none. */
 void tc_fact_take_back_order(struct tc_facts *facts, const struct tc_fact_watch *watch);
-void tc_fact_say_trainable(struct tc_facts *facts, const struct tc_fact_watch *watch,
-                           enum tc_attribute attribute);
-/* Learning, at the end of a run: what flowed while it was set up, and then never more. */
-void tc_fact_say_set_up(struct tc_facts *facts, struct tc_fact_watch *watch);
-void tc_fact_say_absent(struct tc_facts *facts, struct tc_fact_watch *watch,
-                        const struct tc_fact_watch *other, const struct tc_place *place);
-void tc_fact_print_names(struct tc_strtab *symbols, tc_sym *names, size_t n, struct tc_strbuf *out);
 bool tc_fact_is_init(const struct tc_facts *facts, tc_sym stage);
 
 /* ---- pass.c: how many batches an evaluation has ---------------------------------------------- */

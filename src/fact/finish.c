@@ -7,6 +7,8 @@
 
 #include "fact/call_subject.h"
 #include "fact/table.h"
+#include "fact/variable_facts.h"
+#include "fact/window_facts.h"
 
 /* Pairs grow with the square. */
 #define MAX_ORDERED 64

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fact/counter.h"
 #include "fact/maker.h"
 #include "fact/table.h"
 #include "replay/symbols.h"

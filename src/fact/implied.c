@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fact/attribute.h"
+#include "fact/implied_order.h"
 
 /* The facts by what identifies them, and the calls by the one around them. */
 struct facts_index {
@@ -521,66 +521,6 @@ static const struct {
     {"the settings of a receiver from another call of it",             from_receiver      },
 };
 
-/* ---- order: what follows from two steps needs no third ------------------------------------- */
-
-struct order {
-    struct tc_strtab *calls; /* (FN, OF) */
-    TC_VEC(uint8_t) before;  /* n × n */
-    size_t n;
-};
-
-static tc_sym call_number(struct order *o, tc_sym fn, tc_sym of)
-{
-    const tc_sym pair[2] = {fn, of};
-
-    return tc_strtab_intern(o->calls, pair, sizeof(pair));
-}
-
-static void ends_of(struct order *o, const struct facts_index *x, const struct tc_fact *fact,
-                    tc_sym *a, tc_sym *b)
-{
-    const tc_sym *f = fact->subject.fields;
-    tc_sym first = call_number(o, f[TC_FACT_FN], f[TC_FACT_OF]);
-    tc_sym second = call_number(o, f[TC_FACT_IN], f[TC_FACT_IN_OF]);
-    bool is_before = !strcmp(tc_strtab_text(x->symbols, fact->value), "true");
-
-    *a = is_before ? first : second;
-    *b = is_before ? second : first;
-}
-
-static const struct tc_fact *order_at(const struct facts_index *x, size_t i)
-{
-    const struct tc_fact *fact = tc_invariant_fact(x->set->items.items[i]);
-
-    return fact->attribute == TC_ATTRIBUTE_BEFORE ? fact : NULL;
-}
-
-static void drop_orders(const struct facts_index *x, bool *drop)
-{
-    struct order o = {.calls = tc_strtab_new()};
-    tc_sym a, b;
-
-    for (size_t i = 0; i < x->set->items.n; i++)
-        if (order_at(x, i))
-            ends_of(&o, x, order_at(x, i), &a, &b);
-    o.n = tc_strtab_count(o.calls);
-    uint8_t *before = tc_calloc(o.n * o.n + 1, 1);
-    for (size_t i = 0; i < x->set->items.n; i++)
-        if (order_at(x, i)) {
-            ends_of(&o, x, order_at(x, i), &a, &b);
-            before[a * o.n + b] = 1;
-        }
-    for (size_t i = 0; i < x->set->items.n; i++) {
-        if (!order_at(x, i))
-            continue;
-        ends_of(&o, x, order_at(x, i), &a, &b);
-        for (size_t k = 0; k < o.n && !drop[i]; k++)
-            drop[i] = before[a * o.n + k] && before[k * o.n + b];
-    }
-    tc_free(before);
-    tc_strtab_free(o.calls);
-}
-
 /* ---- all ------------------------------------------------------------------------------------ */
 
 static void open_index(struct facts_index *x, struct tc_strtab *symbols,
@@ -627,7 +567,7 @@ void tc_fact_condense(const struct tc_rows *rows, struct tc_invariant_set *accep
     for (size_t i = 0; i < accepted->items.n; i++)
         for (size_t r = 0; r < sizeof(rules) / sizeof(*rules) && !drop[i]; r++)
             drop[i] = rules[r].is_implied(&x, tc_invariant_fact(accepted->items.items[i]));
-    drop_orders(&x, drop);
+    tc_fact_drop_orders(rows->symbols, accepted, drop);
     close_index(&x);
     tc_invariant_set_drop(accepted, drop);
     tc_free(drop);

@@ -5,11 +5,11 @@
  * What stands around them is a subject: a model's forward at one stage, or a step of the script.
  * Other facts speak of calls that were met; here a call that was never met is told of as well.
  */
-#include "fact/facts.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "fact/facts.h"
+#include "fact/table.h"
 #include "replay/symbols.h"
 
 /* Of more sequences no order is told. */

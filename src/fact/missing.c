@@ -6,13 +6,10 @@
  * now, a call where it is made still; one that is made no more where what it was given is made, and
  * where its result was read.
  */
-#include "fact/facts.h"
-
 #include <string.h>
 
+#include "fact/counter.h"
 #include "fact/phrase.h"
-
-#include "replay/symbols.h"
 
 /* Is nothing expected of the counter? */
 static bool is_unexpected(struct tc_facts *facts, struct tc_fact_counter *c)

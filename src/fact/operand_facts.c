@@ -1,210 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * operand_facts.c - the two readings of a value: as bytes of a pack, and as slots with values
+ * operand_facts.c - a value as slots with values
  *
- * Both walk the value in the same order and to the same depth and length, or classes of calls
- * would mix. Paths are built in one buffer as the walk goes down. The rows of tensors' members
- * stand at the top; what has no row is told as it is. While judging a slot that nobody expects is
- * UINT32_MAX and costs nothing.
+ * The walk is that of operand_pack.c. Paths are built in one buffer as it goes down. While judging
+ * a slot that nobody expects is UINT32_MAX and costs nothing.
  */
 #include "fact/operand_facts.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/number.h"
+#include "fact/operand_pack.h"
+#include "fact/table.h"
 #include "fact/tensor_content.h"
 #include "relation/support.h"
-
-/* Scalars that a trace tells of a tensor, each an attribute. One more is one more row. */
-static const struct {
-    struct tc_str key;
-    enum tc_attribute attribute;
-} tensor_rows[] = {
-    {TC_FACT_NAME("tensor"),        TC_ATTRIBUTE_TENSOR       },
-    {TC_FACT_NAME("array"),         TC_ATTRIBUTE_TENSOR       },
-    {TC_FACT_NAME("dtype"),         TC_ATTRIBUTE_DTYPE        },
-    {TC_FACT_NAME("requires_grad"), TC_ATTRIBUTE_REQUIRES_GRAD},
-};
-
-#define N_TENSOR_ROWS (sizeof(tensor_rows) / sizeof(*tensor_rows))
-
-static bool is_tensor(const struct tc_value *v)
-{
-    return v->kind == TC_VALUE_OBJECT && v->n && v->members[0].value.kind == TC_VALUE_STR &&
-           (tc_str_is(v->members[0].key, "tensor") || tc_str_is(v->members[0].key, "array"));
-}
-
-static bool is_object(const struct tc_value *v)
-{
-    return v->kind == TC_VALUE_OBJECT && v->n && v->members[0].value.kind == TC_VALUE_STR &&
-           tc_str_is(v->members[0].key, "object");
-}
-
-/* The row of a key, N_TENSOR_ROWS if it says nothing here. */
-static size_t row_of(struct tc_str key)
-{
-    size_t i = 0;
-
-    while (i < N_TENSOR_ROWS && !tc_fact_is_name(key, tensor_rows[i].key))
-        i++;
-    return i;
-}
-
-/* ---- packing -------------------------------------------------------------------------------- */
-
-static void pack(struct tc_fact_pack *p, char tag, const void *data, size_t size)
-{
-    tc_strbuf_addc(&p->bytes, tag);
-    tc_strbuf_add(&p->bytes, data, size);
-}
-
-static void pack_text(struct tc_fact_pack *p, char tag, struct tc_str text)
-{
-    pack(p, tag, &text.size, sizeof(text.size));
-    tc_strbuf_add(&p->bytes, text.text, text.size);
-}
-
-static void pack_number(struct tc_fact_pack *p, const struct tc_value *v)
-{
-    const int64_t n = tc_value_int(v, 0);
-
-    if (p->has_content && v)
-        pack(p, 'i', &n, sizeof(n));
-}
-
-static void pack_content(struct tc_fact_pack *p, const struct tc_fact_tensor *t)
-{
-    for (size_t i = 0; p->has_content && i < TC_N_CONTENT; i++) {
-        tc_strbuf_addc(&p->bytes, 'c');
-        (void)tc_fact_content(i, t, false, &p->bytes);
-    }
-    pack_number(p, tc_value_get(t->summary, "min"));
-    pack_number(p, tc_value_get(t->summary, "max"));
-}
-
-/* Are two of them not alike by chance, as far as is known? Few numbers with a fraction, as a state
- * of an environment has, are as good as many integers. */
-static bool is_varied(const struct tc_fact_tensor *t)
-{
-    const struct tc_str dtype = tc_value_str(t->dtype);
-
-    if (dtype.text && memmem(dtype.text, dtype.size, "float", strlen("float")))
-        return t->n_elements > 1;
-    return t->n_elements >= TC_MIN_ELEMENTS &&
-           tc_value_int(tc_value_get(t->summary, "distinct"), TC_MIN_DISTINCT) >= TC_MIN_DISTINCT;
-}
-
-static void keep_tensor(struct tc_fact_pack *p, const struct tc_fact_tensor *t)
-{
-    const struct tc_str digest = tc_value_str(t->digest);
-    const struct tc_value *rms = tc_value_get(t->scale, "rms");
-    const size_t i = p->n_tensors;
-
-    if (i == TC_FACT_TENSORS)
-        return;
-    p->n_tensors++;
-    p->digests[i] = digest.text ? tc_hash64(digest.text, digest.size, 1) : 0;
-    p->is_given[i] = false;
-    p->scales[i] = rms && rms->kind == TC_VALUE_FLOAT ? rms->number : (double)NAN;
-    p->beside[i] = p->trained[i] = p->earlier[i] = p->still[i] = NULL;
-    p->rows[i] = tc_value_str(t->rows);
-    p->made[i] = TC_NO_SYM;
-    p->apart[i][0] = '\0';
-    p->n_elements[i] = t->shape && t->shape->kind == TC_VALUE_ARRAY ? t->n_elements : 1;
-    p->is_varied[i] = is_varied(t);
-    p->is_computed[i] = tc_value_is_true(t->requires_grad);
-    p->is_counted[i] = t->summary != NULL;
-    p->is_choice[i] = false;
-    p->tensors[i] = tc_value_int(t->id, -1);
-}
-
-static void pack_tensor(struct tc_fact_pack *p, const struct tc_value *v, unsigned depth)
-{
-    struct tc_fact_tensor t;
-
-    tc_fact_tensor(&t, v);
-    pack(p, 'T', NULL, 0);
-    pack_content(p, &t);
-    if (t.id)
-        keep_tensor(p, &t);
-    for (uint32_t i = 0; i < v->n; i++) {
-        const struct tc_value *value = &v->members[i].value;
-        const bool is_shape = value == t.shape, is_name = tc_str_is(v->members[i].key, "name");
-        if (!is_shape && !is_name && row_of(v->members[i].key) == N_TENSOR_ROWS)
-            continue;
-        tc_strbuf_addc(&p->bytes, is_shape ? 's' : v->members[i].key.text[0]);
-        tc_fact_pack_value(p, value, depth + 1);
-    }
-}
-
-static void pack_members(struct tc_fact_pack *p, const struct tc_value *v, unsigned depth)
-{
-    bool has_id = is_object(v);
-
-    pack(p, 'O', &v->n, sizeof(v->n));
-    for (uint32_t i = 0; i < v->n; i++) {
-        if (has_id && tc_str_is(v->members[i].key, "id"))
-            continue;
-        pack_text(p, 'k', v->members[i].key);
-        tc_fact_pack_value(p, &v->members[i].value, depth + 1);
-    }
-}
-
-/* Two tensors may be views of one image; more are as many as there happen to be. */
-#define A_PAIR 2
-
-static void pack_array(struct tc_fact_pack *p, const struct tc_value *v, unsigned depth)
-{
-    const size_t n_before = p->n_tensors;
-
-    pack(p, 'A', &v->n, sizeof(v->n));
-    for (uint32_t i = 0; i < v->n && v->n <= TC_FACT_LIST; i++)
-        tc_fact_pack_value(p, &v->items[i], depth + 1);
-    if (v->n > TC_FACT_LIST) { /* the last one may count those left out */
-        int64_t more = tc_value_int(tc_value_get(&v->items[v->n - 1], "more"), -1);
-        pack(p, is_tensor(&v->items[0]) ? 'M' : 'm', &more, sizeof(more));
-    }
-    p->has_samples |= v->n > A_PAIR && (p->n_tensors > n_before || is_tensor(&v->items[0]));
-}
-
-void tc_fact_pack_value(struct tc_fact_pack *p, const struct tc_value *v, unsigned depth)
-{
-    if (!v || depth > TC_FACT_DEPTH) {
-        pack(p, '-', NULL, 0);
-        return;
-    }
-    switch (v->kind) {
-    case TC_VALUE_NULL:
-        pack(p, 'n', NULL, 0);
-        break;
-    case TC_VALUE_BOOL:
-        pack(p, v->boolean ? 't' : 'f', NULL, 0);
-        break;
-    case TC_VALUE_INT:
-        pack(p, 'i', &v->integer, sizeof(v->integer));
-        break;
-    case TC_VALUE_FLOAT:
-        pack(p, 'd', &v->number, sizeof(v->number));
-        break;
-    case TC_VALUE_STR:
-        pack_text(p, 'S', (struct tc_str){v->text, v->n});
-        break;
-    case TC_VALUE_ARRAY:
-        pack_array(p, v, depth);
-        break;
-    case TC_VALUE_OBJECT:
-        if (is_tensor(v))
-            pack_tensor(p, v, depth);
-        else
-            pack_members(p, v, depth);
-        break;
-    }
-}
-
-/* ---- reading -------------------------------------------------------------------------------- */
 
 void tc_fact_reader_release(struct tc_fact_reader *reader)
 {
@@ -498,10 +308,10 @@ static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
 static void read_tensor(struct tc_fact_reader *r, const struct tc_value *v)
 {
     for (uint32_t i = 0; i < v->n; i++) {
-        size_t row = row_of(v->members[i].key);
-        if (row < N_TENSOR_ROWS) {
+        const enum tc_attribute attribute = tc_fact_tensor_attribute(v->members[i].key);
+        if (attribute != TC_N_ATTRIBUTES) {
             set_scalar(r, &v->members[i].value);
-            add(r, tensor_rows[row].attribute);
+            add(r, attribute);
         } else if (tc_str_is(v->members[i].key, "name")) {
             set_scalar(r, &v->members[i].value);
             add(r, TC_ATTRIBUTE_NAMED);
@@ -603,7 +413,7 @@ static void read_array(struct tc_fact_reader *r, const struct tc_value *v, unsig
  * the claim about what it was would have no occasion. */
 static void read_kind(struct tc_fact_reader *r, const struct tc_value *v)
 {
-    const bool has_tensor = is_tensor(v);
+    const bool has_tensor = tc_fact_is_tensor(v);
 
     if (v->kind >= TC_VALUE_ARRAY)
         add_as_it_is(r, TC_ATTRIBUTE_VALUE, has_tensor ? TC_FACT_A_TENSOR : TC_FACT_AN_OBJECT);
@@ -640,9 +450,9 @@ static void read_value(struct tc_fact_reader *r, const struct tc_value *v, unsig
         set_scalar(r, v);
         if (!is_flag || !r->is_result)
             add(r, is_flag ? TC_ATTRIBUTE_FLAG : TC_ATTRIBUTE_VALUE);
-    } else if (is_tensor(v)) {
+    } else if (tc_fact_is_tensor(v)) {
         read_tensor(r, v);
-    } else if (is_object(v)) {
+    } else if (tc_fact_is_object(v)) {
         read_object(r, v, depth);
     } else if (v->n == 1 && tc_str_is(v->members[0].key, "dict") &&
                v->members[0].value.kind == TC_VALUE_OBJECT) {
@@ -680,7 +490,7 @@ void tc_fact_read_besides(struct tc_fact_reader *r, const struct tc_value *args,
 {
     for (uint32_t i = 0; args->kind == TC_VALUE_OBJECT && i < args->n; i++) {
         const struct tc_value *v = &args->members[i].value;
-        const size_t at = is_tensor(v) ? place_of(r, v, r->n_sources) : r->n_sources;
+        const size_t at = tc_fact_is_tensor(v) ? place_of(r, v, r->n_sources) : r->n_sources;
         tc_strbuf_reset(&r->path);
         tc_strbuf_adds(&r->path, "args.");
         tc_strbuf_add(&r->path, args->members[i].key.text, args->members[i].key.size);

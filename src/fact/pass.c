@@ -6,10 +6,10 @@
  * done once for each batch goes with it: it is as many times as often as it was. Of that nothing is
  * said.
  */
-#include "fact/facts.h"
-
 #include <stdlib.h>
 
+#include "fact/attribute.h"
+#include "fact/counter.h"
 #include "replay/symbols.h"
 
 static bool is_of_evaluation(const struct tc_subject *subject)

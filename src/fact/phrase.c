@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * phrase.c - what sentences about facts name: calls, operands, values, lists
+ * phrase.c - what sentences about facts name: calls, operands, flows, values
  *
  * Words of subjects and values are read as files have them, and told as a user of torch would
- * write them. Lists are cut and end with a count. Output is appended, nothing is kept.
+ * write them. Output is appended, nothing is kept.
  */
 #include "fact/phrase.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fact/attribute.h"
+#include "fact/phrase_list.h"
 #include "invariant/describe.h"
-#include "replay/symbols.h"
-
-/* So many names of a list are told, as long as there is room for them. */
-#define SHOWN_NAMES 4
-#define SHOWN_BYTES 60
 
 /* What they return is told as the parameters that it is. */
 #define INITIALISERS "torch.nn.init."
@@ -283,175 +278,6 @@ void tc_phrase_operand(const struct tc_strtab *symbols, const struct tc_fact *fa
         tc_phrase_subject(symbols, subject, out);
 }
 
-/* ---- lists ---------------------------------------------------------------------------------- */
-
-/* A list that is cut: give each name, then end it. */
-struct list {
-    struct tc_strbuf *out;
-    size_t n, n_more, begin;
-};
-
-static void add_item(struct list *list, const char *name, bool is_call)
-{
-    if (list->n == SHOWN_NAMES || list->n_more ||
-        (list->n && list->out->size - list->begin + strlen(name) > SHOWN_BYTES)) {
-        list->n_more++;
-        return;
-    }
-    tc_strbuf_adds(list->out, list->n++ ? ", " : "");
-    if (is_call)
-        tc_describe_call_name(name, list->out);
-    else
-        tc_strbuf_adds(list->out, name);
-}
-
-static void end_list(const struct list *list)
-{
-    if (list->n_more)
-        tc_strbuf_addf(list->out, " and %zu more", list->n_more);
-}
-
-static struct list list_in(struct tc_strbuf *out)
-{
-    return (struct list){.out = out, .begin = out->size};
-}
-
-static void add_names(const struct tc_json *array, bool are_calls, struct tc_strbuf *out)
-{
-    struct list list = list_in(out);
-
-    for (const struct tc_json *c = tc_json_first(array); c; c = tc_json_next(c))
-        if (tc_json_text(c))
-            add_item(&list, tc_json_text(c), are_calls);
-    end_list(&list);
-}
-
-static struct tc_json *parse(const struct tc_strtab *symbols, tc_sym value)
-{
-    struct tc_json *json = NULL;
-
-    if (tc_json_parse(tc_strtab_text(symbols, value), tc_strtab_size(symbols, value), &json, NULL))
-        return NULL;
-    return json;
-}
-
-void tc_phrase_calls(const struct tc_strtab *symbols, tc_sym names, struct tc_strbuf *out)
-{
-    struct tc_json *array = parse(symbols, names);
-
-    add_names(array, true, out);
-    tc_json_free(array);
-}
-
-/* The place of a name, n of them if it is none. */
-static size_t place_in(const struct tc_json *names, const char *name)
-{
-    const struct tc_json *c = tc_json_first(names);
-    size_t i = 0;
-
-    for (; c && (!tc_json_text(c) || !name || strcmp(tc_json_text(c), name) != 0); i++)
-        c = tc_json_next(c);
-    return i;
-}
-
-/* Of two sets what the first has alone. */
-static void add_rest(const char *words, const struct tc_json *a, const struct tc_json *b,
-                     struct tc_strbuf *out)
-{
-    struct list list = {0};
-
-    for (const struct tc_json *c = tc_json_first(a); c; c = tc_json_next(c)) {
-        if (!tc_json_text(c) || place_in(b, tc_json_text(c)) < tc_json_count(b))
-            continue;
-        if (!list.out) {
-            tc_strbuf_adds(out, words);
-            list = list_in(out);
-        }
-        add_item(&list, tc_json_text(c), false);
-    }
-    if (list.out)
-        end_list(&list);
-}
-
-void tc_phrase_difference(const struct tc_strtab *symbols, tc_sym was, tc_sym is,
-                          struct tc_strbuf *out)
-{
-    struct tc_json *old = parse(symbols, was), *new = parse(symbols, is);
-    const size_t n_old = tc_json_count(old), n_new = tc_json_count(new);
-
-    tc_strbuf_addf(out, n_new == n_old ? "other variables" : "%zu variable%s, not %zu", n_new,
-                   n_new == 1 ? "" : "s", n_old);
-    const size_t size = out->size;
-    add_rest(": NEW ", new, old, out);
-    add_rest(out->size > size ? ", GONE " : ": GONE ", old, new, out);
-    tc_json_free(old);
-    tc_json_free(new);
-}
-
-/* The one of those before it that is expected last. */
-void tc_phrase_overtaken(const struct tc_strtab *symbols, tc_sym expected, tc_sym seen,
-                         struct tc_strbuf *out)
-{
-    struct tc_json *was = parse(symbols, expected), *is = parse(symbols, seen);
-    const char *before = NULL, *late = NULL;
-
-    for (const struct tc_json *c = tc_json_first(is); c && !late; c = tc_json_next(c)) {
-        const char *name = tc_json_text(c);
-        if (!before || place_in(was, name) > place_in(was, before))
-            before = name;
-        else
-            late = name;
-    }
-    if (late) {
-        tc_describe_call_name(before, out);
-        tc_strbuf_adds(out, " before ");
-        tc_describe_call_name(late, out);
-    } else
-        add_names(is, true, out);
-    tc_json_free(was);
-    tc_json_free(is);
-}
-
-static bool has_name(const char *list, const char *name, size_t size)
-{
-    for (size_t n; *list; list += n + (list[n] == ',')) {
-        n = strcspn(list, ",");
-        if (n == size && !memcmp(list, name, n))
-            return true;
-    }
-    return false;
-}
-
-/* Of names with commas those that are not among the others; how many they are. */
-static size_t add_split(const char *text, const char *others, struct tc_strbuf *out)
-{
-    struct list list = list_in(out);
-
-    for (size_t n; *text; text += n + (text[n] == ',')) {
-        struct tc_strbuf name = TC_STRBUF_INIT;
-        n = strcspn(text, ",");
-        tc_strbuf_add(&name, text, n);
-        if (!has_name(others, text, n))
-            add_item(&list, name.text, false);
-        tc_strbuf_release(&name);
-    }
-    end_list(&list);
-    return list.n + list.n_more;
-}
-
-size_t tc_phrase_rest(const struct tc_strtab *symbols, tc_sym names, tc_sym others,
-                      struct tc_strbuf *out)
-{
-    struct tc_json *mine = parse(symbols, names), *theirs = parse(symbols, others);
-    const char *text = tc_json_text(mine) ? tc_json_text(mine) : "";
-    const char *other = tc_json_text(theirs) ? tc_json_text(theirs) : "";
-    const size_t n = add_split(text, other, out);
-
-    tc_json_free(mine);
-    tc_json_free(theirs);
-    return n;
-}
-
 /* ---- flows ---------------------------------------------------------------------------------- */
 
 /* "result 1 of number 2 of an earlier call", as flow.c writes it; "" is the result of the call. */
@@ -574,7 +400,7 @@ static void add_text(enum tc_attribute attribute, const char *text, struct tc_st
     else if (rest)
         tc_strbuf_add(out, text, (size_t)(rest - text));
     else if (attribute == TC_ATTRIBUTE_KEYS)
-        add_split(text, "", out);
+        tc_phrase_split(text, "", out);
     else if (attribute == TC_ATTRIBUTE_EQUALS || attribute == TC_ATTRIBUTE_ALIKE)
         add_operands(text, out);
     else
@@ -589,7 +415,7 @@ static void add_array(enum tc_attribute attribute, const struct tc_json *array, 
 
     if (tc_json_is_string(first)) {
         tc_strbuf_addf(out, "%zu variable%s: ", n, n == 1 ? "" : "s");
-        add_names(array, false, out);
+        tc_phrase_names(array, false, out);
     } else if (n == 2 && (attribute == TC_ATTRIBUTE_ABOUT || attribute == TC_ATTRIBUTE_MAGNITUDE ||
                           attribute == TC_ATTRIBUTE_DISTINCT)) {
         tc_strbuf_addf(out, "%.6g to %.6g", tc_json_to_number(first, 0),
@@ -610,7 +436,7 @@ void tc_phrase_value(const struct tc_strtab *symbols, const struct tc_fact *fact
         {"false",           "False"    },
     };
     const char *raw = tc_strtab_text(symbols, value);
-    struct tc_json *json = parse(symbols, value);
+    struct tc_json *json = tc_phrase_json(symbols, value);
 
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
         if (!strcmp(raw, words[i][0])) {

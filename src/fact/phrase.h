@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * phrase.h - what sentences about facts name: calls, operands, values, lists
+ * phrase.h - what sentences about facts name: calls, operands, flows, values
  */
 #ifndef TC_FACT_PHRASE_H
 #define TC_FACT_PHRASE_H
@@ -37,16 +37,5 @@ void tc_phrase_not_starts(const struct tc_strtab *symbols, const struct tc_subje
                           const char *n, struct tc_strbuf *out);
 /* "never", "once", "twice", "3 times". */
 void tc_phrase_times(const char *n, struct tc_strbuf *out);
-
-/* JSON arrays of names: of calls "A(), B() and 4 more"; "25 variables, not 30: GONE a, b"; of an
- * order the first call that came too late, "mean() before add()". */
-void tc_phrase_calls(const struct tc_strtab *symbols, tc_sym names, struct tc_strbuf *out);
-void tc_phrase_difference(const struct tc_strtab *symbols, tc_sym was, tc_sym is,
-                          struct tc_strbuf *out);
-void tc_phrase_overtaken(const struct tc_strtab *symbols, tc_sym expected, tc_sym seen,
-                         struct tc_strbuf *out);
-/* Of JSON texts of names with commas those that the first has alone; how many they are. */
-size_t tc_phrase_rest(const struct tc_strtab *symbols, tc_sym names, tc_sym others,
-                      struct tc_strbuf *out);
 
 #endif /* TC_FACT_PHRASE_H */

@@ -8,14 +8,14 @@
  * has left: then its groups have names of their own. So do the parameters that it holds, in the
  * order in which a state is loaded.
  */
-#include "fact/facts.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/number.h"
+#include "fact/facts.h"
+#include "fact/table.h"
 #include "replay/symbols.h"
 
 /* A number that has changed so often goes by a schedule, and by no chance such as a loss that

@@ -15,6 +15,8 @@
 #include "fact/implied.h"
 #include "fact/table.h"
 #include "fact/tensor_content.h"
+#include "fact/variable_facts.h"
+#include "fact/window_facts.h"
 #include "fact/words.h"
 #include "replay/symbols.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "fact/phrase.h"
-#include "replay/symbols.h"
+#include "fact/phrase_list.h"
 
 /* What a sentence is about; where nothing was seen, value is what is claimed. */
 struct said {

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * operand_pack.h - what a value of a trace says, as bytes
+ *
+ * Without the serials that differ from call to call the bytes tell at once whether a call is like
+ * one before it. What is known of the tensors in it beside others is added by who knows.
+ */
+#ifndef TC_FACT_OPERAND_PACK_H
+#define TC_FACT_OPERAND_PACK_H
+
+#include "base/strbuf.h"
+#include "base/strtab.h"
+#include "invariant/fact.h"
+#include <traincheck/value.h>
+
+/* Of so many tensors among the operands of a call the source is told; so many are remembered. */
+#define TC_FACT_SOURCES 6
+#define TC_FACT_TENSORS 32
+/* Longer lists are told of by their length alone. */
+#define TC_FACT_LIST  8
+#define TC_FACT_DEPTH 5
+
+/* A value, packed. */
+struct tc_fact_pack {
+    struct tc_strbuf bytes;
+    int64_t tensors[TC_FACT_TENSORS];    /* their serials, in order */
+    uint64_t digests[TC_FACT_TENSORS];   /* of their contents; 0: not recorded */
+    bool is_given[TC_FACT_TENSORS];      /* the model was given the same; set by who knows */
+    double scales[TC_FACT_TENSORS];      /* root of their mean square; NAN: not recorded */
+    const char *beside[TC_FACT_TENSORS]; /* scales beside those of training, or NULL; set so, too */
+    struct tc_str rows[TC_FACT_TENSORS]; /* a digest of each, 8 digits; no text: not recorded */
+    bool is_computed[TC_FACT_TENSORS];   /* takes a gradient, or a model computed it; set so, too */
+    const char *trained[TC_FACT_TENSORS]; /* how many of them were trained on, or NULL; set so */
+    bool is_counted[TC_FACT_TENSORS];     /* of whole numbers, or of truth values */
+    bool is_choice[TC_FACT_TENSORS];      /* of these made from such, by a model; set so */
+    uint32_t n_elements[TC_FACT_TENSORS];
+    bool is_varied[TC_FACT_TENSORS];      /* so that it does not come again by chance */
+    const char *earlier[TC_FACT_TENSORS]; /* was it met in an earlier step? JSON, or NULL; set so */
+    const char *still[TC_FACT_TENSORS];   /* and the last time? */
+    tc_sym made[TC_FACT_TENSORS];         /* names of models, or TC_NO_SYM; set so */
+    char apart[TC_FACT_TENSORS][8];       /* rows from the first operand; "": not told; set so */
+    size_t n_tensors;
+    size_t told;      /* of them: one whose content the last such call told; SIZE_MAX: none */
+    bool has_samples; /* they stand in a list of more than two, as the samples of a batch */
+    bool has_content; /* the trace tells of contents */
+};
+
+void tc_fact_pack_value(struct tc_fact_pack *pack, const struct tc_value *value, unsigned depth);
+
+/* What a value is; and of a scalar member of a tensor the attribute, TC_N_ATTRIBUTES if it says
+ * nothing here. */
+bool tc_fact_is_tensor(const struct tc_value *value);
+bool tc_fact_is_object(const struct tc_value *value);
+enum tc_attribute tc_fact_tensor_attribute(struct tc_str key);
+
+#endif /* TC_FACT_OPERAND_PACK_H */
