@@ -13,7 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fact/few_elements.h"
+#include "fact/how_often.h"
+#include "fact/number_range.h"
+#include "fact/one_value.h"
+#include "fact/reached_bound.h"
 #include "fact/tensor_content.h"
+#include "fact/trend_rule.h"
+#include "fact/varying_number.h"
 #include "replay/symbols.h"
 
 static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
@@ -88,7 +95,7 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(STILL, ARG_VALUE, LAW, MOST),
     ROW(MADE_OF, ARG_SOURCE, LAW, MANY),
     ROW(APART, ARG_SOURCE, LAW, MANY),
-    BY(early_number, ABOUT, ARG_VALUE, LAW, MANY),
+    BY(number_range, ABOUT, ARG_VALUE, LAW, MANY),
     BY(varying_number, VARIES, ARG_VALUE, LAW, ONE),
     BY(span, SPAN, ARG_VALUE, CHOICE, ONE),
     BY(sign, SIGN, ARG_VALUE, LAW, ONE),
@@ -97,8 +104,8 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     BY(bound, LEAST, ARG_VALUE, LAW, ONE),
     BY(bound, FARTHEST, ARG_VALUE, LAW, ONE),
     BY(bound, GREATEST, ARG_VALUE, LAW, ONE),
-    BY(early_number, MAGNITUDE, ARG_VALUE, LAW, MANY),
-    BY(early_number, DISTINCT, ARG_VALUE, LAW, MANY),
+    BY(number_range, MAGNITUDE, ARG_VALUE, LAW, MANY),
+    BY(number_range, DISTINCT, ARG_VALUE, LAW, MANY),
     BY(few_elements, ELEMENTS, ARG_VALUE, LAW, MANY),
     ROW(RANKS, ARG_VALUE, LAW, ONE),
 #undef ROW

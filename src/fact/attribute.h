@@ -9,10 +9,7 @@
 #ifndef TC_FACT_ATTRIBUTE_H
 #define TC_FACT_ATTRIBUTE_H
 
-#include "invariant/fact.h"
-
-struct tc_outcomes;
-struct tc_fact_slot;
+#include "fact/rule.h"
 
 enum tc_fact_form {
     TC_FORM_ARG_VALUE,
@@ -30,31 +27,6 @@ enum tc_fact_nature {
     TC_BOUND,  /* a setting, but for one where numbers with a point pass it */
     TC_SIZE,   /* a setting where only the size of dimensions is another, not their number */
 };
-
-/* What a whole run says of a claim; nothing where it is too short, or of another length. */
-enum tc_fact_run {
-    TC_FACT_RUN_UNDECIDED,
-    TC_FACT_RUN_HELD,
-    TC_FACT_RUN_BROKEN,
-};
-
-/* How what runs tell of an attribute becomes a claim, and how it is held against one. */
-struct tc_fact_rule {
-    /* The value that is claimed of all of it; TC_NO_SYM: none. */
-    tc_sym (*propose)(struct tc_strtab *symbols, enum tc_attribute attribute,
-                      const struct tc_outcomes *outcomes);
-    bool (*holds)(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym seen);
-    /* If there is one no occasion breaks it: the values of a run are counted, and judged at its
-     * end. Appends what is told of a run that breaks it. */
-    enum tc_fact_run (*of_run)(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
-                               struct tc_strbuf *out);
-    bool is_once; /* a run in which it had several values teaches nothing */
-};
-
-extern const struct tc_fact_rule tc_fact_one_value;    /* the same throughout: one_value.c */
-extern const struct tc_fact_rule tc_fact_few_elements; /* few_elements.c */
-extern const struct tc_fact_rule tc_fact_early_number, tc_fact_how_often, tc_fact_varying_number,
-    tc_fact_span, tc_fact_sign, tc_fact_trend, tc_fact_bound; /* bound: reached_bound.c */
 
 struct tc_attribute_row {
     const struct tc_fact_rule *rule;
@@ -100,9 +72,6 @@ enum tc_fact_form tc_fact_form(const struct tc_fact *fact, const struct tc_strta
  * gradients leave a variable as it was; two small tensors that happen to be equal; two reasons for
  * a call in one step; a module that a batch does not need. */
 bool tc_fact_may_be_chance(const struct tc_fact *fact, const struct tc_strtab *symbols);
-/* reached_bound.c: does the content stay within its bound, and not reach it? There may be less in
- * another data set. */
-bool tc_fact_is_within_bound(uint32_t attribute, const char *expected, const char *seen);
 
 /* Is it how often a call is made, or something flows, in a step? */
 bool tc_fact_is_count(uint32_t attribute);

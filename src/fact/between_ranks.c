@@ -7,13 +7,15 @@
  * the n-th time on the others: batches and noise are to differ, a loss that was reduced and what is
  * drawn for all alike are to be the same. It is told once a run, of its first occasions.
  */
-#include "fact/facts.h"
+#include "fact/between_ranks.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
+#include "fact/occasion.h"
+#include "fact/table.h"
 #include "fact/tensor_content.h"
+#include "fact/walk.h"
 
 /* A content is unlike another one for certain, a number by chance: of those so many different ones
  * are asked for. */
@@ -92,14 +94,6 @@ void tc_fact_meet_ranks(struct tc_facts *facts, struct tc_fact_watch *w, uint32_
     if (w->process->world > 1 && w->process->rank >= 0 && w->process->rank < MAX_RANKS &&
         tc_fact_is_of_script(call))
         tc_fact_walk(value, path, meet, &m);
-}
-
-void tc_fact_ranks_release(struct tc_fact_watch *w)
-{
-    for (size_t i = 0; i < w->shared.n; i++)
-        tc_vec_release(&w->shared.items[i].occasions);
-    tc_vec_release(&w->shared);
-    tc_map_release(&w->shared_places);
 }
 
 /* ---- at the end of a run -------------------------------------------------------------------- */

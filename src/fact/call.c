@@ -9,11 +9,18 @@
  */
 #include "fact/call.h"
 
+#include "fact/between_ranks.h"
 #include "fact/call_class.h"
 #include "fact/call_open.h"
 #include "fact/call_operands.h"
 #include "fact/call_result.h"
 #include "fact/call_subject.h"
+#include "fact/early_number.h"
+#include "fact/flow.h"
+#include "fact/inside.h"
+#include "fact/occasion.h"
+#include "fact/setting_facts.h"
+#include "fact/trend.h"
 #include "fact/variable_facts.h"
 #include "fact/window_facts.h"
 #include "replay/symbols.h"

@@ -8,6 +8,7 @@
  */
 #include "fact/call_class.h"
 
+#include "fact/occasion.h"
 #include "fact/table.h"
 
 /* An API whose calls go on differing says the same in no two of them: they are read one by one. */

@@ -12,8 +12,10 @@
 
 #include "base/hash.h"
 #include "fact/call_open.h"
+#include "fact/covered_size.h"
 #include "fact/history.h"
 #include "fact/operand_facts.h"
+#include "fact/operand_pack.h"
 #include "fact/tensor_content.h"
 #include "replay/symbols.h"
 

@@ -14,8 +14,11 @@
 #include "fact/call_class.h"
 #include "fact/call_content.h"
 #include "fact/call_open.h"
+#include "fact/chain.h"
+#include "fact/flow.h"
 #include "fact/maker.h"
 #include "fact/operand_facts.h"
+#include "fact/operand_pack.h"
 #include "fact/table.h"
 #include "replay/symbols.h"
 

@@ -11,9 +11,13 @@
 #include "fact/call_class.h"
 #include "fact/call_content.h"
 #include "fact/call_open.h"
+#include "fact/chain.h"
+#include "fact/flow.h"
 #include "fact/history.h"
 #include "fact/maker.h"
 #include "fact/operand_facts.h"
+#include "fact/operand_pack.h"
+#include "fact/origin.h"
 #include "relation/form.h"
 #include "replay/symbols.h"
 

@@ -6,7 +6,9 @@
  * sums are made by one API. What they are sums of tells them apart: so a number is told once more
  * of the last three calls in a row that made the first operand of its call.
  */
-#include "fact/facts.h"
+#include "fact/chain.h"
+
+#include "fact/table.h"
 
 /* So many tensors are known by their chains before all are forgotten. */
 #define MAX_TENSORS ((size_t)1 << 19)

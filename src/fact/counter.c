@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "fact/origin.h"
 #include "fact/table.h"
 #include "replay/symbols.h"
 

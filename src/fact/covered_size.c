@@ -6,10 +6,12 @@
  * of a sequence: the largest index is that of the last. Graphs that are put into one batch without
  * an offset all name the nodes of the first.
  */
-#include "fact/facts.h"
+#include "fact/covered_size.h"
 
 #include "base/hash.h"
+#include "fact/occasion.h"
 #include "fact/operand_facts.h"
+#include "fact/table.h"
 
 /* A smaller index may be the last by chance, as a class. */
 #define MIN_LAST 8

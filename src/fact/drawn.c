@@ -6,12 +6,16 @@
  * Whether it is one can be seen from the later steps: what is done by a rule is the same in all of
  * them, or changes a few times, or comes again after a while.
  */
+#include "fact/drawn.h"
+
 #include <string.h>
 
 #include "base/hash.h"
 #include "fact/call_subject.h"
 #include "fact/counter.h"
+#include "fact/occasion.h"
 #include "fact/table.h"
+#include "fact/tensor_content.h"
 
 void tc_fact_sequence_add(struct tc_facts *facts, struct tc_fact_sequence **sequence,
                           uint64_t window, const void *bytes, size_t size)
@@ -81,6 +85,4 @@ void tc_fact_take_back_drawn(struct tc_facts *facts, struct tc_fact_watch *w)
         changes.fields[TC_FACT_NAME] = c->number;
         tc_fact_say(facts, &changes, TC_NO_SYM, TC_ATTRIBUTE_DATA_FIRST, TC_FACT_DRAWN);
     }
-    tc_fact_take_back_order(facts, w);
-    tc_fact_settle_said(facts, 1, 0, NULL);
 }

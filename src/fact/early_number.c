@@ -8,72 +8,25 @@
  * them are distinct, training does not change: inputs that were scaled twice, words that a
  * vocabulary does not know.
  */
-#include "fact/facts.h"
+#include "fact/early_number.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/hash.h"
-#include "replay/symbols.h"
+#include "fact/number_range.h"
+#include "fact/occasion.h"
+#include "fact/table.h"
+#include "fact/walk.h"
 
 /* So many steps are early. */
 #define EARLY 3
-/* Runs that are learned from agree within this factor. Few as they are they teach a narrow range,
- * so that a number is told to be another one from further away. */
-#define ALIKE       1.5
-#define OTHER       3.0
-#define OTHER_BATCH 2.0 /* of a batch there are many numbers */
-#define LEAP        2.0 /* from one step to another */
+/* So far it leaps from one step to another where a step has a task of its own. */
+#define LEAP 2.0
 /* A process without an optimizer has no steps: so many calls are early there. */
 #define EARLY_CALLS 12
 /* In place of a range. */
 #define VARIES "\"varies\""
-/* Smaller ones are nothing. */
-#define NOTHING 1e-6
-
-/* A number, or two of them; false if it is neither. */
-static bool read_range(const struct tc_strtab *symbols, tc_sym value, struct tc_fact_range *range)
-{
-    struct tc_json *json = NULL;
-
-    if (tc_json_parse(tc_strtab_text(symbols, value), tc_strtab_size(symbols, value), &json, NULL))
-        return false;
-    const struct tc_json *low = tc_json_is_array(json) ? tc_json_first(json) : json;
-    const struct tc_json *high = tc_json_is_array(json) && low ? tc_json_next(low) : low;
-    const bool is_range = low && high && tc_json_is_number(low) && tc_json_is_number(high);
-    if (is_range)
-        *range = (struct tc_fact_range){tc_json_to_number(low, 0), tc_json_to_number(high, 0), 0};
-    tc_json_free(json);
-    return is_range;
-}
-
-static void print_range(const struct tc_fact_range *range, struct tc_strbuf *out)
-{
-    tc_strbuf_addf(out, "[%.4g,%.4g]", range->low, range->high);
-}
-
-/* The other is added; false if what comes out is too wide to be claimed. */
-static bool join_ranges(struct tc_fact_range *range, const struct tc_fact_range *other)
-{
-    range->low = fmin(range->low, other->low);
-    range->high = fmax(range->high, other->high);
-    const double small = fmin(fabs(range->low), fabs(range->high));
-    const double large = fmax(fabs(range->low), fabs(range->high));
-
-    return range->low * range->high > 0 && small > NOTHING && large <= ALIKE * small;
-}
-
-static bool is_about(const struct tc_fact_range *seen, const struct tc_fact_range *expected,
-                     enum tc_attribute attribute)
-{
-    const bool is_negative = expected->low < 0;
-    const double other = attribute == TC_ATTRIBUTE_ABOUT ? OTHER : OTHER_BATCH;
-    const double low = is_negative ? other * expected->low : expected->low / other;
-    const double high = is_negative ? expected->high / other : other * expected->high;
-
-    return seen->low >= low && seen->high <= high;
-}
 
 static struct tc_fact_scalar *scalar_of(struct tc_fact_watch *w, uint32_t subject, tc_sym path,
                                         enum tc_attribute attribute)
@@ -108,8 +61,8 @@ static tc_fact_lead judge(struct tc_facts *facts, struct tc_fact_watch *w, uint3
         return 0;
     const tc_sym value = facts->table.slots.items[slot].fact.value;
     const struct tc_fact_range seen = {number, number, 1};
-    if (read_range(facts->table.symbols, value, &expected) &&
-        is_about(&seen, &expected, attribute)) {
+    if (tc_fact_read_range(facts->table.symbols, value, &expected) &&
+        tc_fact_is_about(&seen, &expected, attribute)) {
         tc_fact_table_add(&facts->table, slot, tc_strtab_text(facts->table.symbols, value),
                           tc_strtab_size(facts->table.symbols, value), &facts->entries);
     } else {
@@ -169,9 +122,8 @@ tc_fact_lead tc_fact_meet_scalar(struct tc_facts *facts, struct tc_fact_watch *w
 
 /* ---- batches -------------------------------------------------------------------------------- */
 
-/* Of fewer elements, or distinct ones, the numbers are chance. */
+/* Of fewer elements the numbers are chance. */
 #define MIN_ELEMENTS 64
-#define MIN_DISTINCT 8
 
 struct batch {
     struct tc_facts *facts;
@@ -221,43 +173,9 @@ void tc_fact_say_scalars(struct tc_facts *facts, struct tc_fact_watch *w)
         if (s->leaps)
             tc_strbuf_adds(&text, VARIES);
         else
-            print_range(&s->range, &text);
+            tc_fact_print_range(&s->range, &text);
         tc_fact_say(facts, &subject, s->path, s->attribute, text.text);
         tc_fact_settle_said(facts, s->range.n, 0, NULL);
     }
     tc_strbuf_release(&text);
 }
-
-/* ---- the rule ------------------------------------------------------------------------------- */
-
-/* The range of all that was met; TC_NO_SYM where it is too wide. */
-static tc_sym propose(struct tc_strtab *symbols, enum tc_attribute attribute,
-                      const struct tc_outcomes *outcomes)
-{
-    struct tc_fact_range all = {INFINITY, -INFINITY, 0}, range;
-    struct tc_strbuf text = TC_STRBUF_INIT;
-    bool is_narrow = false;
-
-    for (size_t i = 0; i < outcomes->n; i++) {
-        if (outcomes->n_outcome[i] != 1 || !read_range(symbols, outcomes->outcome[i][0], &range))
-            return TC_NO_SYM;
-        is_narrow = join_ranges(&all, &range);
-    }
-    if (!is_narrow || (attribute == TC_ATTRIBUTE_DISTINCT && all.low < MIN_DISTINCT))
-        return TC_NO_SYM;
-    print_range(&all, &text);
-    const tc_sym value = tc_strtab_intern(symbols, text.text, text.size);
-    tc_strbuf_release(&text);
-    return value;
-}
-
-static bool holds(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym value)
-{
-    struct tc_fact_range seen, expected;
-
-    if (!read_range(symbols, value, &seen) || !read_range(symbols, claim->value, &expected))
-        return value == claim->value;
-    return is_about(&seen, &expected, (enum tc_attribute)claim->attribute);
-}
-
-const struct tc_fact_rule tc_fact_early_number = {.propose = propose, .holds = holds};

@@ -16,9 +16,11 @@
 
 #include <string.h>
 
-#include "fact/attribute.h"
 #include "fact/history.h"
-#include "fact/operand_facts.h"
+#include "fact/number_range.h"
+#include "fact/operand_pack.h"
+#include "fact/table.h"
+#include "fact/trend_rule.h"
 #include "relation/relation.h"
 
 /* A broken fact that others follow from: its slot plus one, and whether it is a changed setting; 0
@@ -187,23 +189,6 @@ struct tc_fact_insides {
     uint32_t top[2];
 };
 
-/* How a number went on from call to call. */
-struct tc_fact_trend {
-    uint32_t subject;
-    tc_sym path;
-    double before, last, by;
-    uint64_t n, n_rises, n_falls;
-    uint64_t n_between; /* it stayed, and then moved on */
-    bool is_saved;      /* in a checkpoint */
-    bool is_other;      /* it is no integer, or did not change by the same each time */
-};
-
-/* From the smallest to the largest, of so many. */
-struct tc_fact_range {
-    double low, high;
-    uint64_t n;
-};
-
 /* A number that a call returned, or was given, in the first steps. */
 struct tc_fact_scalar {
     uint32_t subject;
@@ -330,28 +315,14 @@ struct tc_facts {
 
 struct tc_fact_watch *tc_fact_watch_of(struct tc_facts *facts, const struct tc_process *process);
 void tc_fact_watch_free(struct tc_fact_watch *watch);
+/* Where the run of a process ended. */
+struct tc_place tc_fact_end_of(const struct tc_fact_watch *watch);
 
 /* To facts that were learned without operators these are no calls. */
 static inline bool tc_fact_passes_over(const struct tc_facts *facts, const struct tc_call *call)
 {
     return facts->table.is_judging && !facts->has_operators && call->role == TC_ROLE_OPERATOR;
 }
-
-/* ---- occasion.c: what was seen is counted, or judged ---------------------------------------- */
-
-/* The entries at hand, which something has said: count them n times, tell what they break. They
- * follow from `cause`; where that is 0, the first of them leads. Returns what leads them. */
-tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *entries, size_t n,
-                            uint64_t times, tc_fact_lead cause, const struct tc_place *place);
-/* At the end of a run, breaches that were too rare to be told, if the fact held on fewer occasions.
- */
-void tc_fact_tell_rare(struct tc_facts *facts, uint32_t slot, tc_fact_lead cause);
-/* A fact without an operand, said once. */
-void tc_fact_say(struct tc_facts *facts, const struct tc_subject *subject, tc_sym path,
-                 enum tc_attribute attribute, const char *json);
-/* Settle and forget what was said. */
-tc_fact_lead tc_fact_settle_said(struct tc_facts *facts, uint64_t times, tc_fact_lead cause,
-                                 const struct tc_place *place);
 
 /* Does all of the process stand in the trace, and did it come to its end? */
 static inline bool tc_fact_is_whole(const struct tc_process *process)
@@ -380,227 +351,10 @@ static inline tc_sym tc_fact_stage_of(struct tc_facts *facts, const struct tc_ca
     return is_first ? tc_strtab_intern_text(facts->table.symbols, "training") : call->stage;
 }
 
-/* ---- flow.c: from which call to which -------------------------------------------------------- */
-
-void tc_fact_flow_init(struct tc_facts *facts);
-/* The place of a call of the script's own among those of its API that come in a row. */
-uint32_t tc_fact_place_in_row(struct tc_fact_watch *watch, const struct tc_fact_open *open);
-/* What produced it: the word of a call that returned it as its i-th tensor. */
-uint64_t tc_fact_word(uint32_t fn, uint32_t row, size_t i);
-/* The operands of a packed call, of which the first n_args are no receiver, in this window. */
-void tc_fact_flow(struct tc_facts *facts, struct tc_fact_watch *watch,
-                  const struct tc_fact_label *label, const struct tc_call *call, size_t n_args);
-/* Does the flow come from one of many results of a call that does not always return as many? */
-bool tc_fact_is_uneven(const struct tc_facts *facts, const struct tc_fact_watch *watch,
-                       const struct tc_subject *flow);
-/* The models that the operands of a packed call are made by, and their rows; n_args as above. */
-void tc_fact_made(struct tc_facts *facts, struct tc_fact_watch *watch, struct tc_fact_open *open,
-                  const struct tc_call *call, size_t n_args);
-/* The rows of what it returned. */
-void tc_fact_give_row(struct tc_fact_watch *watch, const struct tc_fact_open *open,
-                      const struct tc_call *call, const struct tc_fact_pack *result);
-/* The modules whose variables a function is given, in this window. */
-void tc_fact_use(struct tc_facts *facts, struct tc_fact_watch *watch, const struct tc_call *call);
-
-/* ---- inside.c: which calls the script makes, and in which order ----------------------------- */
-
-void tc_fact_insides_release(struct tc_fact_insides *insides);
-/* A call of the script's own begins, in `around` (NULL: at the top), and follows from `cause`.
- * Returns what breaks by it. */
-tc_fact_lead tc_fact_call_inside(struct tc_facts *facts, struct tc_fact_watch *watch,
-                                 struct tc_fact_open *around, const struct tc_call *call,
-                                 tc_fact_lead cause);
-/* A call with others inside ends, or a step of the script: say what is to be settled. */
-void tc_fact_inside_ends(struct tc_facts *facts, struct tc_fact_watch *watch, uint32_t inside);
-void tc_fact_tops_end(struct tc_facts *facts, struct tc_fact_watch *watch);
-/* Learning, at the end of a run. */
-void tc_fact_say_insides(struct tc_facts *facts, struct tc_fact_watch *watch);
-
-/* ---- origin.c: at which lines tensors were made --------------------------------------------- */
-
-struct tc_fact_origin tc_fact_origin(const struct tc_fact_watch *watch, int64_t serial);
-/* Judging, a call returned this tensor, or wrote to it. */
-void tc_fact_keep_origin(struct tc_fact_watch *watch, const struct tc_fact_open *open,
-                         const struct tc_call *call, int64_t serial);
-/* "; made at model.py:34 from data.py:17", lines other than `at`; or nothing. */
-void tc_fact_print_origin(const struct tc_facts *facts, struct tc_fact_origin origin, tc_sym at,
-                          struct tc_strbuf *out);
-/* Words for where the operand was made by which the fact breaks now; NULL if that is not known. */
-const char *tc_fact_origin_of(struct tc_facts *facts, const struct tc_fact *fact);
-/* "model.py:34". */
-void tc_fact_print_line(const struct tc_facts *facts, tc_sym line, struct tc_strbuf *out);
-
-/* ---- covered_size.c ------------------------------------------------------------------------- */
-
-/* The size of another operand of which the largest element of one, of integers, is the last index:
- * what a call's facts of it depend on, and these facts. */
-void tc_fact_pack_covered(struct tc_fact_pack *pack, const struct tc_call *call);
-void tc_fact_read_covered(struct tc_fact_reader *reader, const struct tc_call *call);
-/* Learning: what a call of that subject was given is an occasion of this. */
-void tc_fact_meet_covered(struct tc_facts *facts, struct tc_fact_watch *watch, uint32_t subject,
-                          const struct tc_call *call);
-/* The run is over: where it was one number all the time, as the words of a vocabulary that is
- * always used up, nothing is claimed. */
-void tc_fact_doubt_covered(struct tc_facts *facts, struct tc_fact_watch *watch);
-
-/* ---- missing.c ------------------------------------------------------------------------------ */
-
-/* The line to look at where calls, or flows, of the subject are others than they were, or gone;
- * TC_SYM_EMPTY where there is none. It leaves words on what stands there as the origin of what is
- * settled next, until has_origin is false again. */
-tc_sym tc_fact_find_place(struct tc_facts *facts, const struct tc_fact_watch *watch,
-                          const struct tc_subject *subject);
-
-/* ---- walk.c: what stands in lists and dicts ------------------------------------------------- */
-
-typedef void tc_fact_visitor(void *context, const char *path, const struct tc_value *value);
-/* Visit what is neither a list nor a dict: the value, or what it holds, by its path, as "args.x[0]"
- * of what a call is given, path "args". */
-void tc_fact_walk(const struct tc_value *value, const char *path, tc_fact_visitor *visit,
-                  void *context);
-
-/* ---- early_number.c: how large losses and norms are in the first steps ---------------------- */
-
-/* The value of an operand or a result, that of path, if it is a number; returns what breaks by it.
- */
-tc_fact_lead tc_fact_meet_scalar(struct tc_facts *facts, struct tc_fact_watch *watch,
-                                 uint32_t subject, const char *path, const struct tc_value *tensor,
-                                 tc_fact_lead cause);
-/* The same of the tensors of a batch, or of what a model is given: how large, how many distinct
- * elements; of what nothing has told yet that it is another batch. */
-tc_fact_lead tc_fact_meet_batch_numbers(struct tc_facts *facts, struct tc_fact_watch *watch,
-                                        uint32_t subject, const char *path,
-                                        const struct tc_value *value);
-/* Learning, at the end of a run. */
-void tc_fact_say_scalars(struct tc_facts *facts, struct tc_fact_watch *watch);
-
-/* ---- trend.c: how a number goes on from call to call ----------------------------------------- */
-
-/* The numbers in what a call is given, path "args", or returns, "value"; returns what breaks by
- * them. */
-tc_fact_lead tc_fact_meet_trends(struct tc_facts *facts, struct tc_fact_watch *watch,
-                                 uint32_t subject, const char *path, const struct tc_value *value,
-                                 bool is_saved, tc_fact_lead cause);
-/* Learning, at the end of a run. */
-void tc_fact_say_trends(struct tc_facts *facts, struct tc_fact_watch *watch);
-
-/* ---- between_ranks.c: what ranks have in common ---------------------------------------------- */
-
-/* What a call is given, path "args" or "self", or returns, "value", if it is one of several ranks.
- */
-void tc_fact_meet_ranks(struct tc_facts *facts, struct tc_fact_watch *watch, uint32_t subject,
-                        const struct tc_call *call, const char *path, const struct tc_value *value);
-/* At the end of a run. */
-void tc_fact_compare_ranks(struct tc_facts *facts);
-void tc_fact_ranks_release(struct tc_fact_watch *watch);
-
-/* ---- one_value.c ---------------------------------------------------------------------------- */
-
-/* What a value of one run says of the attribute. */
-typedef tc_sym tc_fact_reading(struct tc_strtab *symbols, enum tc_attribute attribute,
-                               tc_sym value);
-
-/* The rule itself, for others. */
-tc_sym tc_fact_propose_one(struct tc_strtab *symbols, enum tc_attribute attribute,
-                           const struct tc_outcomes *outcomes);
-bool tc_fact_holds_one(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym seen);
-/* What all that was met says alike; TC_NO_SYM where it says several things. */
-tc_sym tc_fact_only_value(struct tc_strtab *symbols, enum tc_attribute attribute,
-                          const struct tc_outcomes *outcomes, tc_fact_reading *read);
-
-/* ---- how_often.c: whether a call is made at all, and as often as there are steps ------------ */
-
-/* What is met a few times a run may not be met in another one. */
-#define TC_FACT_MIN_MET 8
-
-/* So many of so many: calls and the steps of the run, or calls that differ and all of them.
- * Learning keeps one per run, as the text "3 of 20". */
-struct tc_fact_part {
-    uint64_t n, of;
-};
-
-void tc_fact_print_part(const struct tc_fact_part *part, struct tc_strbuf *out);
-/* False of any other value. */
-bool tc_fact_read_part(const struct tc_strtab *symbols, tc_sym value, struct tc_fact_part *part);
-
-/* PRESENT or RATE of a run: judging that it holds or not, learning the two numbers. */
-void tc_fact_say_met(struct tc_facts *facts, const struct tc_subject *subject,
-                     enum tc_attribute attribute, const struct tc_fact_part *met);
-/* Were runs of one length so different that another one may break the claim? */
-bool tc_fact_met_by_chance(const struct tc_strtab *symbols, enum tc_attribute attribute,
-                           const struct tc_outcomes *outcomes);
-
-/* ---- varying_number.c: whether a number is another one now and then -------------------------- */
-
-/* Is the slot one of numbers at the top of the script, or of its own functions? */
-bool tc_fact_is_told_number(const struct tc_facts *facts, const struct tc_fact *fact);
-/* Learning, what a slot of numbers says of that; false where nothing is. */
-bool tc_fact_varied(const struct tc_facts *facts, const struct tc_fact_slot *slot,
-                    struct tc_fact *fact, struct tc_strbuf *out);
-bool tc_fact_spans(const struct tc_facts *facts, const struct tc_fact_slot *slot,
-                   struct tc_fact *fact, struct tc_strbuf *out);
-/* And whether its numbers are all on one side of zero. */
-bool tc_fact_signs(const struct tc_facts *facts, const struct tc_fact_slot *slot,
-                   struct tc_fact *fact, struct tc_strbuf *out);
-
-/* ---- chain.c: by which calls a first operand was made ------------------------------------------
- */
-
-/* The place of the first operand among those of facts->pack, whose sources have been found. */
-void tc_fact_chain_begins(struct tc_facts *facts, struct tc_fact_watch *w,
-                          struct tc_fact_open *open, const struct tc_call *call, size_t first);
-/* The call made this tensor. */
-void tc_fact_chain_gives(struct tc_fact_watch *w, const struct tc_fact_open *open, int64_t serial,
-                         bool is_operand);
-
-/* ---- reached_bound.c: bounds that are met and never passed ------------------------------------
- */
-
-/* Learning, the bound that the numbers of a slot meet; false where there is none. */
-/* Learning: a number of an occasion, n times; those with which a process starts are counted apart.
- */
-void tc_fact_meet_start(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t n);
-bool tc_fact_floor(const struct tc_facts *facts, const struct tc_fact_slot *slot,
-                   struct tc_fact *fact, struct tc_strbuf *out);
-bool tc_fact_ceiling(const struct tc_facts *facts, const struct tc_fact_slot *slot,
-                     struct tc_fact *fact, struct tc_strbuf *out);
-
-/* ---- call.c, window.c, setting.c, finish.c -------------------------------------------------- */
-
-/* The record of a group, which its first one names, and what broke by it; what the first step
- * begins with. */
-void tc_fact_keep_settings(struct tc_facts *facts, struct tc_fact_watch *watch,
-                           const struct tc_record *record, tc_sym name, tc_fact_lead lead);
-void tc_fact_say_start(struct tc_facts *facts, struct tc_fact_watch *watch,
-                       const struct tc_call *step);
-/* How far a schedule has come by the end of a run. */
-void tc_fact_say_courses(struct tc_facts *facts, struct tc_fact_watch *watch,
-                         const struct tc_place *end);
-void tc_fact_finish(struct tc_facts *facts);
-/* Where the run of a process ended. */
-struct tc_place tc_fact_end_of(const struct tc_fact_watch *watch);
-/* needs.c: tell of the operators that the process called, and how much of contents is recorded. */
-void tc_fact_tell_needs(struct tc_facts *facts, const struct tc_fact_watch *watch);
-/* Which calls came before which, of those that came before the end of the first step. */
-void tc_fact_say_order(struct tc_facts *facts, struct tc_fact_watch *watch, struct tc_place place);
-/* Learning, at the end of a run: those of calls that are drawn are none. */
-void tc_fact_take_back_order(struct tc_facts *facts, const struct tc_fact_watch *watch);
-bool tc_fact_is_init(const struct tc_facts *facts, tc_sym stage);
-
-/* ---- pass.c: how many batches an evaluation has ---------------------------------------------- */
-
-/* Judging, of the window as far as it has come. */
-struct tc_fact_pass tc_fact_pass_of(struct tc_facts *facts, struct tc_fact_watch *watch);
-/* Of a fact that this breaks: is it once for each batch, of which there are more or fewer? */
-bool tc_fact_is_of_pass(struct tc_facts *facts, const struct tc_fact *fact, tc_sym seen);
-
-/* ---- drawn.c: what a script does in steps that it draws ------------------------------------- */
-
-/* In place of a value: it was drawn. */
-#define TC_FACT_DRAWN "\"drawn\""
-/* Learning, what a window had, from 0 on; the sequence is made if there is none. */
-void tc_fact_sequence_add(struct tc_facts *facts, struct tc_fact_sequence **sequence,
-                          uint64_t window, const void *bytes, size_t size);
-void tc_fact_take_back_drawn(struct tc_facts *facts, struct tc_fact_watch *watch);
+/* Is the stage that before training? */
+static inline bool tc_fact_is_init(const struct tc_facts *facts, tc_sym stage)
+{
+    return stage == tc_strtab_find(facts->table.symbols, "init", strlen("init"));
+}
 
 #endif /* TC_FACT_FACTS_H */

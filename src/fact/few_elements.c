@@ -6,12 +6,12 @@
  * Runs with other seeds count them from other data, so that they are nearly the same. In another
  * order, or divided by another sum, they are not.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "fact/few_elements.h"
 
-#include "fact/facts.h"
+#include <math.h>
+
 #include "fact/tensor_content.h"
+#include "relation/relation.h"
 
 /* Each element of runs that are learned from agrees within this factor, and one that is told to be
  * another is further away. */

@@ -1,120 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * finish.c - the order before the first step; and what only a whole run tells
+ * finish.c - what only a whole run tells; and learning, all that was seen, judging, what held
  */
-#include <stdlib.h>
+#include "fact/finish.h"
+
 #include <string.h>
 
+#include "fact/between_ranks.h"
 #include "fact/call_subject.h"
+#include "fact/covered_size.h"
+#include "fact/drawn.h"
+#include "fact/early_number.h"
+#include "fact/flow.h"
+#include "fact/how_often.h"
+#include "fact/inside.h"
+#include "fact/missing.h"
+#include "fact/needs.h"
+#include "fact/occasion.h"
+#include "fact/order.h"
+#include "fact/reached_bound.h"
+#include "fact/setting_facts.h"
 #include "fact/table.h"
+#include "fact/trend.h"
 #include "fact/variable_facts.h"
+#include "fact/varying_number.h"
 #include "fact/window_facts.h"
-
-/* Pairs grow with the square. */
-#define MAX_ORDERED 64
-
-/* ---- order ---------------------------------------------------------------------------------- */
-
-static int compare_labels(const struct tc_strtab *symbols, const struct tc_fact_label *a,
-                          const struct tc_fact_label *b)
-{
-    int order = strcmp(tc_strtab_text(symbols, a->fn), tc_strtab_text(symbols, b->fn));
-
-    if (order || a->of == b->of)
-        return order;
-    return strcmp(a->of == TC_NO_SYM ? "" : tc_strtab_text(symbols, a->of),
-                  b->of == TC_NO_SYM ? "" : tc_strtab_text(symbols, b->of));
-}
-
-static void say_pair(struct tc_facts *facts, const struct tc_fact_label *a,
-                     const struct tc_fact_label *b)
-{
-    const bool is_drawn = a->is_drawn || b->is_drawn;
-    struct tc_subject subject = tc_subject_of(TC_SUBJECT_RUN);
-
-    if (compare_labels(facts->table.symbols, a, b) > 0) {
-        const struct tc_fact_label *c = a;
-        a = b;
-        b = c;
-    }
-    subject.fields[TC_FACT_FN] = a->fn;
-    subject.fields[TC_FACT_OF] = a->of;
-    subject.fields[TC_FACT_IN] = b->fn;
-    subject.fields[TC_FACT_IN_OF] = b->of;
-    tc_fact_say(facts, &subject, TC_NO_SYM, TC_ATTRIBUTE_BEFORE,
-                is_drawn              ? TC_FACT_DRAWN
-                : a->order < b->order ? "true"
-                                      : "false");
-}
-
-static int by_order(const void *a, const void *b)
-{
-    const struct tc_fact_label *x = *(const struct tc_fact_label *const *)a;
-    const struct tc_fact_label *y = *(const struct tc_fact_label *const *)b;
-
-    return x->order < y->order ? -1 : x->order > y->order;
-}
-
-/* Those of which an order is told. */
-static size_t find_ordered(const struct tc_fact_watch *w,
-                           const struct tc_fact_label *ordered[MAX_ORDERED])
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < w->labels.n && n < MAX_ORDERED; i++)
-        if (w->labels.items[i].order && w->labels.items[i].order <= MAX_ORDERED)
-            ordered[n++] = &w->labels.items[i];
-    qsort(ordered, n, sizeof(*ordered), by_order);
-    return n;
-}
-
-/* Learning: that one drawn call came before another has one more value. */
-void tc_fact_take_back_order(struct tc_facts *facts, const struct tc_fact_watch *w)
-{
-    const struct tc_fact_label *ordered[MAX_ORDERED];
-    const size_t n = find_ordered(w, ordered);
-
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = i + 1; j < n; j++)
-            if (ordered[i]->is_drawn || ordered[j]->is_drawn)
-                say_pair(facts, ordered[i], ordered[j]);
-}
-
-/* What comes too early is told at its own line, in the order of these lines; the rest of the step
- * follows from it. */
-void tc_fact_say_order(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_place place)
-{
-    const struct tc_fact_label *ordered[MAX_ORDERED];
-    const size_t n = find_ordered(w, ordered);
-
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = i + 1; j < n; j++)
-            say_pair(facts, ordered[i], ordered[j]);
-        place.at = ordered[i]->at;
-        const tc_fact_lead lead = tc_fact_settle_said(facts, 1, w->last_lead, &place);
-        if (!w->last_lead && tc_fact_lead_is_law(lead))
-            w->last_lead = lead;
-    }
-}
 
 /* ---- a run ---------------------------------------------------------------------------------- */
 
-struct tc_place tc_fact_end_of(const struct tc_fact_watch *w)
+/* PRESENT or RATE of a run: judging that it holds or not, learning the two numbers. */
+static void say_met(struct tc_facts *facts, const struct tc_subject *subject,
+                    enum tc_attribute attribute, const struct tc_fact_part *met)
 {
-    const struct tc_process *process = w->process;
-    int64_t t = tc_process_lived_until(process);
+    struct tc_strbuf text = TC_STRBUF_INIT;
 
-    return (struct tc_place){.file = process->file,
-                             .rank = process->rank,
-                             .step = process->window.step,
-                             .unix_ns = process->unix_ns ? t : 0,
-                             .begin_ns = t,
-                             .end_ns = t,
-                             .window = process->window.number,
-                             .order = UINT64_MAX >> 1,
-                             .stage = TC_SYM_EMPTY,
-                             .at = TC_SYM_EMPTY,
-                             .call = TC_SYM_EMPTY};
+    if (facts->table.is_judging)
+        tc_strbuf_adds(&text, tc_fact_is_met(attribute, met) ? "true" : "false");
+    else
+        tc_fact_print_part(met, &text);
+    tc_fact_say(facts, subject, TC_NO_SYM, attribute, text.text);
+    tc_strbuf_release(&text);
 }
 
 static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
@@ -127,8 +52,8 @@ static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
     subject.fields[TC_FACT_FN] = label->fn;
     subject.fields[TC_FACT_OF] = label->of;
     if (w->n_windows && label->n)
-        tc_fact_say_met(facts, &subject, TC_ATTRIBUTE_RATE, &met);
-    tc_fact_say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &present);
+        say_met(facts, &subject, TC_ATTRIBUTE_RATE, &met);
+    say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &present);
 }
 
 /* Of calls of one API, fewer than one of so many are those of a stage by chance. */
@@ -154,7 +79,7 @@ static void say_present(struct tc_facts *facts, const struct tc_fact_watch *w,
          (label && label->is_operator && c->n_all < TC_FACT_MIN_MET && c->n_all < n_elsewhere)))
         return;
     subject.kind = TC_SUBJECT_RUN;
-    tc_fact_say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &met);
+    say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &met);
 }
 
 /* Where so many calls in a row are made now and then, which of them it comes from may be chance. */
@@ -195,6 +120,8 @@ static void say_runs(struct tc_facts *facts, const struct tc_fact_watch *w)
 static void say_learned(struct tc_facts *facts, struct tc_fact_watch *w)
 {
     tc_fact_take_back_drawn(facts, w);
+    tc_fact_take_back_order(facts, w);
+    tc_fact_settle_said(facts, 1, 0, NULL);
     tc_fact_say_insides(facts, w);
     tc_fact_say_scalars(facts, w);
     tc_fact_doubt_covered(facts, w);
@@ -301,10 +228,21 @@ static void tell(struct tc_facts *facts, tc_sym key, tc_sym value, uint64_t n)
     facts->sink->example(facts->sink->context, facts->event, &example);
 }
 
+/* Is it a number of calls at the top of the script, of its own modules and methods, or of what it
+ * does in a backward? */
+static bool is_told_number(const struct tc_facts *facts, const struct tc_fact *fact)
+{
+    const tc_sym around = fact->subject.fields[TC_FACT_IN];
+    uint64_t known;
+
+    return fact->attribute == TC_ATTRIBUTE_VALUE && fact->subject.kind == TC_SUBJECT_CALL &&
+           (around == TC_NO_SYM || tc_map_get(&facts->own, around, &known));
+}
+
 /* What the numbers of a slot say of a whole run: of the slot's path, by an attribute of its own. */
 static void tell_numbers(struct tc_facts *facts, const struct tc_fact_slot *slot)
 {
-    static bool (*const of_runs[])(const struct tc_facts *, const struct tc_fact_slot *,
+    static bool (*const of_runs[])(const struct tc_strtab *, const struct tc_fact_slot *,
                                    struct tc_fact *, struct tc_strbuf *) = {
         tc_fact_varied, tc_fact_spans, tc_fact_signs, tc_fact_floor, tc_fact_ceiling};
     struct tc_strbuf text = TC_STRBUF_INIT;
@@ -312,7 +250,7 @@ static void tell_numbers(struct tc_facts *facts, const struct tc_fact_slot *slot
 
     for (size_t i = 0; is_whole(facts) && i < sizeof(of_runs) / sizeof(*of_runs); i++) {
         tc_strbuf_reset(&text);
-        if (of_runs[i](facts, slot, &fact, &text))
+        if (of_runs[i](facts->table.symbols, slot, &fact, &text))
             tell(facts, tc_fact_key_symbol(&fact, facts->table.symbols),
                  tc_strtab_intern(facts->table.symbols, text.text, text.size), 1);
     }
@@ -323,7 +261,7 @@ static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot
 {
     const tc_sym key = tc_fact_key_symbol(&slot->fact, facts->table.symbols);
 
-    if (slot->fact.attribute == TC_ATTRIBUTE_VALUE || tc_fact_is_bound(slot->fact.attribute))
+    if (is_told_number(facts, &slot->fact) || tc_fact_is_bound(slot->fact.attribute))
         tell_numbers(facts, slot);
     if (tc_fact_is_bound(slot->fact.attribute))
         return;

@@ -11,6 +11,8 @@
  * place, and the results of one call by theirs. Of those the newest is told apart from earlier
  * ones: what was computed in the turn of a loop before this one, or before a like call.
  */
+#include "fact/flow.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,12 +6,15 @@
  * what came twice in one of them may not come in another, and a count that misses that of steps by
  * a few may meet it.
  */
-#include "fact/facts.h"
+#include "fact/how_often.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_met(enum tc_attribute attribute, const struct tc_fact_part *met)
+#include "fact/one_value.h"
+#include "relation/relation.h"
+
+bool tc_fact_is_met(enum tc_attribute attribute, const struct tc_fact_part *met)
 {
     return attribute == TC_ATTRIBUTE_PRESENT || met->n == met->of;
 }
@@ -36,19 +39,6 @@ bool tc_fact_read_part(const struct tc_strtab *symbols, tc_sym value, struct tc_
     return true;
 }
 
-void tc_fact_say_met(struct tc_facts *facts, const struct tc_subject *subject,
-                     enum tc_attribute attribute, const struct tc_fact_part *met)
-{
-    struct tc_strbuf text = TC_STRBUF_INIT;
-
-    if (facts->table.is_judging)
-        tc_strbuf_adds(&text, is_met(attribute, met) ? "true" : "false");
-    else
-        tc_fact_print_part(met, &text);
-    tc_fact_say(facts, subject, TC_NO_SYM, attribute, text.text);
-    tc_strbuf_release(&text);
-}
-
 /* What such numbers say, "true" or "false"; any other value as it is. */
 static tc_sym met_value(struct tc_strtab *symbols, enum tc_attribute attribute, tc_sym value)
 {
@@ -56,7 +46,7 @@ static tc_sym met_value(struct tc_strtab *symbols, enum tc_attribute attribute, 
 
     if (!tc_fact_read_part(symbols, value, &met))
         return value;
-    return tc_strtab_intern_text(symbols, is_met(attribute, &met) ? "true" : "false");
+    return tc_strtab_intern_text(symbols, tc_fact_is_met(attribute, &met) ? "true" : "false");
 }
 
 /* Is the number far from one that would break the claim? */

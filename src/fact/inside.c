@@ -5,30 +5,18 @@
  * What stands around them is a subject: a model's forward at one stage, or a step of the script.
  * Other facts speak of calls that were met; here a call that was never met is told of as well.
  */
+#include "fact/inside.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "fact/facts.h"
+#include "fact/occasion.h"
 #include "fact/table.h"
+#include "fact/tensor_content.h"
 #include "replay/symbols.h"
 
 /* Of more sequences no order is told. */
 #define MAX_ORDERS 16
-
-void tc_fact_insides_release(struct tc_fact_insides *insides)
-{
-    for (size_t i = 0; i < insides->items.n; i++) {
-        struct tc_fact_inside *inside = &insides->items.items[i];
-        tc_map_release(&inside->calls);
-        tc_map_release(&inside->expected_calls);
-        tc_map_release(&inside->expected_order);
-        tc_vec_release(&inside->all);
-        tc_vec_release(&inside->sequence);
-        tc_strtab_free(inside->orders);
-    }
-    tc_vec_release(&insides->items);
-    tc_strtab_free(insides->tuples);
-}
 
 /* ---- subjects ------------------------------------------------------------------------------- */
 

@@ -6,9 +6,12 @@
  * now, a call where it is made still; one that is made no more where what it was given is made, and
  * where its result was read.
  */
+#include "fact/missing.h"
+
 #include <string.h>
 
 #include "fact/counter.h"
+#include "fact/origin.h"
 #include "fact/phrase.h"
 
 /* Is nothing expected of the counter? */

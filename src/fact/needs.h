@@ -10,6 +10,12 @@
 
 #include "relation/relation.h"
 
+struct tc_facts;
+struct tc_fact_watch;
+
+/* Learning, at the end of a run: tell of the operators that the process called, and how much of
+ * contents is recorded. */
+void tc_fact_tell_needs(struct tc_facts *facts, const struct tc_fact_watch *watch);
 /* Give each fact of the set what it needs, by what was told while learning. */
 void tc_fact_find_needs(const struct tc_rows *rows, struct tc_invariant_set *set);
 

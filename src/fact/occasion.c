@@ -8,11 +8,16 @@
  * or at the end. What held is told once early and as a sum at the end, so a call that holds costs
  * a few additions.
  */
-#include "fact/facts.h"
+#include "fact/occasion.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "fact/attribute.h"
+#include "fact/origin.h"
+#include "fact/pass.h"
+#include "fact/reached_bound.h"
+#include "fact/table.h"
 #include "replay/symbols.h"
 
 /* One breach, or n occasions on which the fact held. */
@@ -213,6 +218,20 @@ static size_t first_broken(struct tc_facts *facts, const struct tc_fact_entry *e
         first = i;
     }
     return first;
+}
+
+void tc_fact_meet_start(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t n)
+{
+    struct tc_fact_slot *slot = &facts->table.slots.items[entry->slot];
+    const struct tc_process *process = facts->event->process;
+    struct tc_fact_start *start = &slot->bounds.started;
+
+    if (isnan(entry->number))
+        return;
+    if (start->process && start->process != process)
+        start = tc_map_struct(&tc_fact_watch_of(facts, process)->starts, entry->slot,
+                              sizeof(struct tc_fact_start));
+    tc_fact_count_start(slot, start, process, entry->number, n);
 }
 
 tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *entries, size_t n,

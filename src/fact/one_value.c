@@ -2,7 +2,9 @@
 /*
  * one_value.c - the rule of most attributes: one value throughout is a claim, another one breaks it
  */
-#include "fact/facts.h"
+#include "fact/one_value.h"
+
+#include "relation/relation.h"
 
 tc_sym tc_fact_only_value(struct tc_strtab *symbols, enum tc_attribute attribute,
                           const struct tc_outcomes *outcomes, tc_fact_reading *read)

@@ -5,7 +5,7 @@
  * A mistake in plain Python shows first where its result is used. So what breaks a fact is told
  * with the line that made the operand, and the line that made what that was made of.
  */
-#include "fact/facts.h"
+#include "fact/origin.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

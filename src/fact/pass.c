@@ -6,6 +6,8 @@
  * done once for each batch goes with it: it is as many times as often as it was. Of that nothing is
  * said.
  */
+#include "fact/pass.h"
+
 #include <stdlib.h>
 
 #include "fact/attribute.h"

@@ -9,10 +9,12 @@
  * once in a run, and met again each epoch: of batches nearly all have to meet it. Where a number
  * starts is no bound: it counts from when another one has been met.
  */
-#include "fact/facts.h"
+#include "fact/reached_bound.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#include "fact/one_value.h"
 
 /* It is met so often, and in so large a part of the occasions. */
 #define MIN_MET  8
@@ -90,22 +92,14 @@ static void add_start(struct tc_fact_bounds *b, double number, uint64_t n)
         b->starts[i].n += n;
 }
 
-void tc_fact_meet_start(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t n)
+void tc_fact_count_start(struct tc_fact_slot *slot, struct tc_fact_start *start,
+                         const struct tc_process *process, double number, uint64_t n)
 {
-    struct tc_fact_slot *slot = &facts->table.slots.items[entry->slot];
-    const struct tc_process *process = facts->event->process;
-    struct tc_fact_start *start = &slot->bounds.started;
-
-    if (isnan(entry->number))
-        return;
-    if (start->process && start->process != process)
-        start = tc_map_struct(&tc_fact_watch_of(facts, process)->starts, entry->slot,
-                              sizeof(struct tc_fact_start));
     if (!start->process)
-        *start = (struct tc_fact_start){.process = process, .number = entry->number};
-    start->has_left |= entry->number != start->number;
+        *start = (struct tc_fact_start){.process = process, .number = number};
+    start->has_left |= number != start->number;
     if (!start->has_left)
-        add_start(&slot->bounds, entry->number, n);
+        add_start(&slot->bounds, number, n);
 }
 
 /* The slot's last number on the side of the attribute. */
@@ -147,28 +141,30 @@ static bool tell_bound(const struct tc_fact_slot *slot, enum tc_attribute attrib
 
 /* What the slot says of one side. A number that does not pass zero has a sign, which
  * varying_number.c tells. */
-static bool tell_side(const struct tc_facts *facts, const struct tc_fact_slot *slot,
-                      enum tc_attribute of_numbers, struct tc_fact *fact, struct tc_strbuf *out)
+static bool tell_side(const struct tc_fact_slot *slot, enum tc_attribute of_numbers,
+                      struct tc_fact *fact, struct tc_strbuf *out)
 {
     const uint32_t attribute = slot->fact.attribute;
 
     if (is_of_content(attribute))
         return is_lower(attribute) == is_lower(of_numbers) &&
                tell_bound(slot, (enum tc_attribute)attribute, fact, out);
-    return bound_of(slot, of_numbers) != 0 && tc_fact_is_told_number(facts, &slot->fact) &&
+    return bound_of(slot, of_numbers) != 0 && attribute == TC_ATTRIBUTE_VALUE &&
            tell_bound(slot, of_numbers, fact, out);
 }
 
-bool tc_fact_floor(const struct tc_facts *facts, const struct tc_fact_slot *slot,
+bool tc_fact_floor(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
                    struct tc_fact *fact, struct tc_strbuf *out)
 {
-    return tell_side(facts, slot, TC_ATTRIBUTE_FLOOR, fact, out);
+    (void)symbols;
+    return tell_side(slot, TC_ATTRIBUTE_FLOOR, fact, out);
 }
 
-bool tc_fact_ceiling(const struct tc_facts *facts, const struct tc_fact_slot *slot,
+bool tc_fact_ceiling(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
                      struct tc_fact *fact, struct tc_strbuf *out)
 {
-    return tell_side(facts, slot, TC_ATTRIBUTE_CEILING, fact, out);
+    (void)symbols;
+    return tell_side(slot, TC_ATTRIBUTE_CEILING, fact, out);
 }
 
 static enum tc_fact_run passed(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,

@@ -8,13 +8,15 @@
  * has left: then its groups have names of their own. So do the parameters that it holds, in the
  * order in which a state is loaded.
  */
+#include "fact/setting_facts.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/number.h"
-#include "fact/facts.h"
+#include "fact/occasion.h"
 #include "fact/table.h"
 #include "replay/symbols.h"
 

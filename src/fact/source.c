@@ -11,7 +11,8 @@
 
 #include "fact/attribute.h"
 #include "fact/call.h"
-#include "fact/history.h"
+#include "fact/finish.h"
+#include "fact/flow.h"
 #include "fact/implied.h"
 #include "fact/table.h"
 #include "fact/tensor_content.h"
@@ -50,67 +51,6 @@ static void facts_close(void *state)
     tc_strbuf_release(&facts->origin);
     tc_fact_table_release(&facts->table);
     tc_free(facts);
-}
-
-struct tc_fact_watch *tc_fact_watch_of(struct tc_facts *facts, const struct tc_process *process)
-{
-    bool is_new;
-    uint64_t *slot = tc_map_at(&facts->watches, (uintptr_t)process, &is_new);
-
-    if (is_new) {
-        struct tc_fact_watch *w = tc_calloc(1, sizeof(*w));
-        w->process = process;
-        w->horizon = -1;
-        w->scalar_of = w->begun_in = TC_NO_SYM;
-        w->label_tuples = tc_strtab_new();
-        w->counter_tuples = tc_strtab_new();
-        w->chain_tuples = tc_strtab_new();
-        *slot = (uintptr_t)w;
-        tc_vec_push(&facts->all, w);
-    }
-    return (struct tc_fact_watch *)(uintptr_t)*slot;
-}
-
-void tc_fact_watch_free(struct tc_fact_watch *w)
-{
-    for (size_t i = 0; i < w->changes.n; i++)
-        tc_vec_release(&w->changes.items[i].names);
-    tc_vec_release(&w->changes);
-    tc_vec_release(&w->settings);
-    tc_vec_release(&w->open);
-    tc_vec_release(&w->own);
-    tc_vec_release(&w->labels);
-    tc_vec_release(&w->counters);
-    tc_vec_release(&w->roots);
-    tc_vec_release(&w->scalars);
-    tc_vec_release(&w->covered);
-    tc_map_release(&w->covered_places);
-    tc_map_release(&w->scalar_places);
-    tc_vec_release(&w->trends);
-    tc_fact_ranks_release(w);
-    tc_map_release(&w->trend_places);
-    tc_map_release(&w->rows);
-    tc_map_release(&w->read);
-    tc_strtab_free(w->label_tuples);
-    tc_strtab_free(w->counter_tuples);
-    tc_strtab_free(w->chain_tuples);
-    tc_map_release(&w->chains);
-    tc_map_release(&w->producers);
-    tc_map_release(&w->old_producers);
-    tc_map_release(&w->writers);
-    tc_map_release(&w->newest);
-    tc_map_release(&w->uneven);
-    tc_map_release(&w->stepped);
-    tc_map_release(&w->owners);
-    tc_map_release(&w->taints);
-    tc_map_release(&w->choices);
-    tc_map_release(&w->stand_ins);
-    tc_map_release(&w->cut);
-    tc_map_release_structs(&w->starts);
-    tc_map_release(&w->origins);
-    tc_fact_history_release(&w->history);
-    tc_fact_insides_release(&w->insides);
-    tc_free(w);
 }
 
 static void facts_expect(void *state, struct tc_strtab *symbols,

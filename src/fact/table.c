@@ -9,13 +9,13 @@
  */
 #include "fact/table.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
-
+#include "fact/reached_bound.h"
+#include "fact/slot.h"
 #include "fact/tensor_content.h"
 
 void tc_fact_table_init(struct tc_fact_table *table)
@@ -124,11 +124,6 @@ static unsigned last_value(const struct tc_fact_table *table, const struct tc_fa
         last = strcmp(texts[i], texts[last]) > 0 ? i : last;
     }
     return strcmp(json, texts[last]) < 0 ? last : TC_FACT_VALUES;
-}
-
-bool tc_fact_is_number(const char *json)
-{
-    return isdigit((unsigned char)json[0]) || json[0] == '-';
 }
 
 /* Of what is it kept which numbers there were? */

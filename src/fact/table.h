@@ -2,10 +2,7 @@
 /*
  * table.h - what was seen of each fact, or is expected of it
  *
- * A slot is a fact without its value: a subject and an attribute, each a small number. Learning
- * keeps two values of a slot, the first ones by their letters, and how often each was met: a slot
- * with two is no fact, and what is kept does not depend on which process was read first. Judging
- * keeps the value that is expected.
+ * A slot (slot.h) is found by its subject and its attribute, each a small number.
  */
 #ifndef TC_FACT_TABLE_H
 #define TC_FACT_TABLE_H
@@ -13,72 +10,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "fact/attribute.h"
-#include "replay/event.h"
-
-#define TC_FACT_VALUES 2
-
-/* The numbers that a slot had. */
-struct tc_fact_span {
-    double low, high;
-    uint32_t least, most; /* of their hashes */
-    uint64_t bits[2];     /* one for each of their hashes, which may share it */
-    uint32_t n;           /* how often one was met in another call than before */
-};
-
-/* Where a number of one process starts, until another one is met. */
-struct tc_fact_start {
-    const struct tc_process *process; /* NULL: there was none yet */
-    double number;
-    bool has_left;
-};
-
-/* So many different ones of all processes together are kept. */
-#define TC_FACT_STARTS 4
-
-/* How often a slot had the smallest and the largest of its numbers; judging, how often it had the
- * one that is expected, and how often one beyond it. */
-struct tc_fact_bounds {
-    uint64_t n_low, n_high;
-    struct tc_fact_start started; /* learning, of the process that was met first */
-    struct {
-        double number;
-        uint64_t n;
-    } starts[TC_FACT_STARTS]; /* how often each was met in the beginning of a process */
-    unsigned n_starts;        /* more than TC_FACT_STARTS: not all of them are kept */
-    double expected, beyond;  /* beyond: the farthest */
-    uint64_t n_met, n_beyond;
-    bool has_fraction;     /* judging: not all beyond it are whole numbers */
-    bool may_miss;         /* what a model computes need not reach it */
-    struct tc_place first; /* of the first occasion beyond it */
-};
-
-/* So many breaches of what may be chance are told: see occasion.c. */
-#define TC_FACT_MIN_BREACHES 5
-
-/* What broke in one window of one process, and may be chance. */
-struct tc_fact_kept {
-    struct tc_place place; /* the first */
-    tc_sym value, origin;
-    uint64_t times;
-    uint32_t lead; /* that it followed from, a tc_fact_lead; 0: none */
-};
-
-struct tc_fact_slot {
-    struct tc_fact fact; /* value: the one expected */
-    tc_sym key;          /* of its examples; TC_NO_SYM while learning */
-    tc_sym values[TC_FACT_VALUES];
-    uint64_t n[TC_FACT_VALUES];
-    uint64_t n_all; /* learning, and of a number that varies: values that are not kept as well */
-    unsigned n_values;
-    struct tc_fact_span span;
-    struct tc_fact_bounds bounds;
-    tc_sym at;     /* judging, of what a whole run breaks: the last new line of it */
-    bool is_mixed; /* several values are expected, by facts of several files */
-    uint64_t held, told, broken;
-    struct tc_fact_kept *kept; /* breaches that are not told yet; of the arena, or NULL */
-    unsigned n_kept;
-    bool is_frequent; /* there have been enough of them: what may be chance is told */
-};
+#include "fact/slot.h"
 
 static inline const struct tc_fact_rule *tc_fact_slot_rule(const struct tc_fact_slot *slot)
 {
@@ -118,8 +50,6 @@ uint32_t tc_fact_table_slot(struct tc_fact_table *table, uint32_t subject, tc_sy
 /* Judge by this fact. */
 void tc_fact_table_expect(struct tc_fact_table *table, const struct tc_fact *fact);
 
-/* Is the JSON text a number? */
-bool tc_fact_is_number(const char *json);
 /* Say that the slot had this value, given as JSON text. Nothing is added where it does not matter.
  */
 void tc_fact_table_add(struct tc_fact_table *table, uint32_t slot, const char *json, size_t size,
@@ -129,12 +59,5 @@ bool tc_fact_entry_breaks(const struct tc_fact_table *table, const struct tc_fac
 /* Count the entry n times. */
 void tc_fact_table_count(struct tc_fact_table *table, const struct tc_fact_entry *entry,
                          uint64_t n);
-
-/* reached_bound.c. Is the attribute one of bounds? */
-bool tc_fact_is_bound(uint32_t attribute);
-/* The slot had this number n times. */
-void tc_fact_count_bounds(struct tc_fact_slot *slot, double number, bool is_judging, uint64_t n);
-
-/* reached_bound.c. Learning, of each occasion in the order of the run, n times. */
 
 #endif /* TC_FACT_TABLE_H */

@@ -10,6 +10,7 @@
 #include "fact/tensor_content.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "relation/support.h"

@@ -28,6 +28,8 @@
 #define TC_FACT_FEW "\"few\""
 /* As many calls as are told of one function, so there may have been more: is never claimed. */
 #define TC_FACT_MANY "\"many\""
+/* It was drawn: is never claimed. */
+#define TC_FACT_DRAWN "\"drawn\""
 /* None, and none at the bound: breaks "some" alone, and is never claimed. */
 #define TC_FACT_FREE "\"none at all\""
 

@@ -8,39 +8,16 @@
  * schedule raises. A score itself goes up and down, or may in another run: what goes one way all
  * the time, and never stays, is no best. A schedule ends in all runs where it ends in one.
  */
-#include "fact/facts.h"
+#include "fact/trend.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "replay/symbols.h"
-
-/* Of fewer calls nothing is said; so often the best stays as it was, and so often in all runs it
- * does not, or moves on. An accuracy that rises and then is the greatest there is has no such
- * stops. */
-#define MIN_CALLS   9
-#define MIN_STAYS   3
-#define MIN_MOVES   6
-#define MIN_BETWEEN 3
-/* So often a schedule goes on. */
-#define MIN_CLIMBS 8
-
-/* Claims. A run says OTHERWISE, that it goes on, or one of these with a number: how often it fell
- * or rose, at what it stayed. */
-#define NEVER_RISES "\"never rises\""
-#define NEVER_FALLS "\"never falls\""
-#define NEVER_TURNS "\"never turns back\""
-#define GOES_ON     "\"goes on rising\""
-#define OTHERWISE   "\"otherwise\""
-#define FALLS       "\"falls %.0f, after a stay %.0f\""
-#define RISES       "\"rises %.0f, after a stay %.0f\""
-#define STAYS       "\"stays %.15g\""
-#define CLIMBS      "\"climbs %.0f times to %.15g\""
-#define SINKS       "\"sinks %.0f times to %.15g\""
-#define FALLS_READ  "\"falls %lf, after a stay %lf"
-#define RISES_READ  "\"rises %lf, after a stay %lf"
-#define STAYS_READ  "\"stays %lf"
+#include "fact/occasion.h"
+#include "fact/table.h"
+#include "fact/trend_rule.h"
+#include "fact/walk.h"
 
 static struct tc_fact_trend *trend_of(struct tc_fact_watch *w, uint32_t subject, tc_sym path)
 {
@@ -73,19 +50,6 @@ static void go_on(struct tc_fact_trend *t, double number, bool is_integer)
 
 /* ---- judging -------------------------------------------------------------------------------- */
 
-static bool holds_now(const struct tc_fact_trend *t, const char *claim)
-{
-    if (t->n < 2)
-        return true;
-    if (!strcmp(claim, NEVER_RISES))
-        return t->by <= 0;
-    if (!strcmp(claim, NEVER_FALLS))
-        return t->by >= 0;
-    if (!strcmp(claim, NEVER_TURNS))
-        return t->by == 0 || !t->n_rises || !t->n_falls;
-    return strcmp(claim, GOES_ON) || t->by > 0;
-}
-
 static tc_fact_lead judge(struct tc_facts *facts, uint32_t slot, const struct tc_fact_trend *t,
                           tc_fact_lead cause)
 {
@@ -93,7 +57,7 @@ static tc_fact_lead judge(struct tc_facts *facts, uint32_t slot, const struct tc
     const char *claim =
         tc_strtab_text(facts->table.symbols, facts->table.slots.items[slot].fact.value);
     snprintf(text, sizeof(text), "\"went from %.6g to %.6g\"", t->before, t->last);
-    if (holds_now(t, claim))
+    if (tc_fact_trend_holds(t, claim))
         snprintf(text, sizeof(text), "%s", claim);
     tc_fact_table_add(&facts->table, slot, text, strlen(text), &facts->entries);
     return tc_fact_settle_said(facts, 1, cause, NULL);
@@ -146,23 +110,6 @@ tc_fact_lead tc_fact_meet_trends(struct tc_facts *facts, struct tc_fact_watch *w
 
 /* ---- learning ------------------------------------------------------------------------------- */
 
-static void print_trend(const struct tc_fact_trend *t, char *text, size_t size)
-{
-    const uint64_t n_moves = t->n_rises + t->n_falls, n_stays = t->n - 1 - n_moves;
-
-    if (t->n >= MIN_CALLS && t->by > 0 && !t->is_other)
-        snprintf(text, size, GOES_ON);
-    else if (!t->is_saved && n_moves >= MIN_CLIMBS && !(t->n_rises && t->n_falls))
-        snprintf(text, size, t->n_rises ? CLIMBS : SINKS, (double)n_moves, t->last);
-    else if (t->n < MIN_CALLS || (n_moves && !t->is_saved) || n_stays < MIN_STAYS ||
-             (t->n_rises && t->n_falls))
-        snprintf(text, size, OTHERWISE);
-    else if (!n_moves)
-        snprintf(text, size, STAYS, t->last);
-    else
-        snprintf(text, size, t->n_rises ? RISES : FALLS, (double)n_moves, (double)t->n_between);
-}
-
 void tc_fact_say_trends(struct tc_facts *facts, struct tc_fact_watch *w)
 {
     char text[64];
@@ -170,85 +117,8 @@ void tc_fact_say_trends(struct tc_facts *facts, struct tc_fact_watch *w)
     for (size_t i = 0; i < w->trends.n; i++) {
         const struct tc_fact_trend *t = &w->trends.items[i];
         const struct tc_subject subject = tc_fact_table_subject_at(&facts->table, t->subject);
-        print_trend(t, text, sizeof(text));
+        tc_fact_print_trend(t, text, sizeof(text));
         tc_fact_say(facts, &subject, t->path, TC_ATTRIBUTE_TREND, text);
         tc_fact_settle_said(facts, t->n, 0, NULL);
     }
 }
-
-/* What runs say together. */
-struct trends {
-    double rises, falls, between;
-    size_t n_stay, n_on, n_climbs, n_sinks, n_other;
-};
-
-static void add_run(struct trends *all, const char *text)
-{
-    double number, between = 0;
-
-    if (!strcmp(text, GOES_ON))
-        all->n_on++;
-    else if (!strncmp(text, CLIMBS, strlen("\"climbs")))
-        all->n_climbs++;
-    else if (!strncmp(text, SINKS, strlen("\"sinks")))
-        all->n_sinks++;
-    else if (sscanf(text, RISES_READ, &number, &between) == 2)
-        all->rises += number;
-    else if (sscanf(text, FALLS_READ, &number, &between) == 2)
-        all->falls += number;
-    else if (sscanf(text, STAYS_READ, &number) == 1)
-        all->n_stay++;
-    else
-        all->n_other++;
-    all->between += between;
-}
-
-/* Which way it goes, or where no run shows that, that it goes one way. A number that all runs have
- * is no best of them. */
-static const char *claim_of(const struct trends *all, bool are_alike)
-{
-    if (all->n_other || all->n_on || (all->rises && all->falls))
-        return NULL;
-    if (all->n_climbs || all->n_sinks)
-        return !are_alike ? NULL : all->n_climbs ? NEVER_FALLS : NEVER_RISES;
-    if (all->rises >= MIN_MOVES && all->between >= MIN_BETWEEN)
-        return NEVER_FALLS;
-    if (all->falls >= MIN_MOVES && all->between >= MIN_BETWEEN)
-        return NEVER_RISES;
-    return !all->rises && !all->falls && all->n_stay > 1 && !are_alike ? NEVER_TURNS : NULL;
-}
-
-static tc_sym propose(struct tc_strtab *symbols, enum tc_attribute attribute,
-                      const struct tc_outcomes *outcomes)
-{
-    const tc_sym one = tc_fact_propose_one(symbols, attribute, outcomes);
-    struct trends all = {0};
-    const char *claim;
-
-    for (size_t i = 0; i < outcomes->n; i++)
-        if (outcomes->n_outcome[i] == 1)
-            add_run(&all, tc_strtab_text(symbols, outcomes->outcome[i][0]));
-        else
-            all.n_other++;
-    if (one != TC_NO_SYM && all.n_on && !all.n_other)
-        return one;
-    claim = claim_of(&all, one != TC_NO_SYM);
-    return claim ? tc_strtab_intern_text(symbols, claim) : TC_NO_SYM;
-}
-
-static bool holds(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym seen)
-{
-    const char *expected = tc_strtab_text(symbols, claim->value);
-    struct trends run = {0};
-
-    if (seen == claim->value)
-        return true;
-    add_run(&run, tc_strtab_text(symbols, seen));
-    if (run.n_other || run.n_on)
-        return false;
-    return !strcmp(expected, NEVER_TURNS) ||
-           (!strcmp(expected, NEVER_RISES) && !run.rises && !run.n_climbs) ||
-           (!strcmp(expected, NEVER_FALLS) && !run.falls && !run.n_sinks);
-}
-
-const struct tc_fact_rule tc_fact_trend = {.propose = propose, .holds = holds};

@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fact/drawn.h"
+#include "fact/occasion.h"
 #include "fact/operand_facts.h"
+#include "fact/setting_facts.h"
 #include "fact/table.h"
 #include "relation/form.h"
 #include "replay/symbols.h"

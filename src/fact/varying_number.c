@@ -6,14 +6,17 @@
  * on, the size of a last batch: where runs had others, a run in which it stands still is broken.
  * Learning counts how often a slot had another value than its most frequent one.
  */
-#include "fact/facts.h"
+#include "fact/varying_number.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "replay/symbols.h"
+#include "fact/how_often.h"
+#include "fact/one_value.h"
+#include "fact/slot.h"
+#include "relation/relation.h"
 
 /* Of fewer calls nothing is said, nor where fewer had another number. */
 #define MIN_CALLS  8
@@ -22,32 +25,21 @@
  * chance. */
 #define MIN_SURE 8
 
-/* Calls at the top of the script, of its own modules and methods, or of what it does in a backward.
- */
-bool tc_fact_is_told_number(const struct tc_facts *facts, const struct tc_fact *fact)
+/* What a schedule remembers may go by losses. */
+static bool is_of_receiver(const struct tc_strtab *symbols, const struct tc_fact *fact)
 {
-    const tc_sym around = fact->subject.fields[TC_FACT_IN];
-    uint64_t known;
-
-    return fact->attribute == TC_ATTRIBUTE_VALUE && fact->subject.kind == TC_SUBJECT_CALL &&
-           (around == TC_NO_SYM || tc_map_get(&facts->own, around, &known));
+    return fact->path != TC_NO_SYM && !strncmp(tc_strtab_text(symbols, fact->path), "self", 4);
 }
 
-static bool is_of_receiver(const struct tc_facts *facts, const struct tc_fact *fact)
-{
-    return fact->path != TC_NO_SYM &&
-           !strncmp(tc_strtab_text(facts->table.symbols, fact->path), "self", 4);
-}
-
-bool tc_fact_varied(const struct tc_facts *facts, const struct tc_fact_slot *slot,
+bool tc_fact_varied(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
                     struct tc_fact *fact, struct tc_strbuf *out)
 {
     uint64_t most = 0;
 
-    if (!tc_fact_is_told_number(facts, &slot->fact) || is_of_receiver(facts, &slot->fact))
-        return false; /* what a schedule remembers may go by losses */
+    if (slot->fact.attribute != TC_ATTRIBUTE_VALUE || is_of_receiver(symbols, &slot->fact))
+        return false;
     for (unsigned i = 0; i < slot->n_values; i++) {
-        if (!tc_fact_is_number(tc_strtab_text(facts->table.symbols, slot->values[i])))
+        if (!tc_fact_is_number(tc_strtab_text(symbols, slot->values[i])))
             return false;
         most = slot->n[i] > most ? slot->n[i] : most;
     }
@@ -126,10 +118,10 @@ static int count_numbers(const struct tc_fact_span *span)
     return __builtin_popcountll(span->bits[0]) + __builtin_popcountll(span->bits[1]);
 }
 
-bool tc_fact_spans(const struct tc_facts *facts, const struct tc_fact_slot *slot,
+bool tc_fact_spans(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
                    struct tc_fact *fact, struct tc_strbuf *out)
 {
-    if (!tc_fact_is_told_number(facts, &slot->fact) || is_of_receiver(facts, &slot->fact) ||
+    if (slot->fact.attribute != TC_ATTRIBUTE_VALUE || is_of_receiver(symbols, &slot->fact) ||
         count_numbers(&slot->span) < MIN_NUMBERS || slot->n_all < MIN_CALLS ||
         slot->span.low == slot->span.high)
         return false;
@@ -172,13 +164,13 @@ static const char *side_of(const struct tc_fact_slot *slot)
     return slot->span.low >= 0 ? NOT_BELOW : slot->span.high <= 0 ? NOT_ABOVE : NULL;
 }
 
-bool tc_fact_signs(const struct tc_facts *facts, const struct tc_fact_slot *slot,
+bool tc_fact_signs(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
                    struct tc_fact *fact, struct tc_strbuf *out)
 {
     const char *side = side_of(slot);
 
-    if (!side || !tc_fact_is_told_number(facts, &slot->fact) ||
-        is_of_receiver(facts, &slot->fact) || count_numbers(&slot->span) < MIN_NUMBERS ||
+    if (!side || slot->fact.attribute != TC_ATTRIBUTE_VALUE ||
+        is_of_receiver(symbols, &slot->fact) || count_numbers(&slot->span) < MIN_NUMBERS ||
         slot->n_all < MIN_SIDED)
         return false;
     *fact = slot->fact;

@@ -2,9 +2,10 @@
 /*
  * walk.c - numbers and tensors within what a call is given or returns
  */
+#include "fact/walk.h"
+
 #include <string.h>
 
-#include "fact/facts.h"
 #include "fact/operand_pack.h"
 
 /* Of lists and dicts in others so many; longer lists are not looked into at all. */

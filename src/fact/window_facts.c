@@ -7,6 +7,12 @@
 #include <string.h>
 
 #include "fact/counter.h"
+#include "fact/drawn.h"
+#include "fact/inside.h"
+#include "fact/missing.h"
+#include "fact/occasion.h"
+#include "fact/order.h"
+#include "fact/pass.h"
 #include "fact/table.h"
 #include "fact/tensor_content.h"
 #include "fact/variable_facts.h"
@@ -82,11 +88,6 @@ static bool breaks_first(const struct tc_facts *facts)
             return true;
     }
     return false;
-}
-
-bool tc_fact_is_init(const struct tc_facts *facts, tc_sym stage)
-{
-    return stage == tc_strtab_find(facts->table.symbols, "init", strlen("init"));
 }
 
 static bool is_of_init(const struct tc_facts *facts, const struct tc_fact_counter *c)

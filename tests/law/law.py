@@ -10,6 +10,7 @@ usage: law.py [ROOT]     prints one line per breach, exits with 1 if there is an
 * names: what a file declares as extern counts as an include of the file that defines it (MAY_NAME); a .c file of src/
   declares nothing that a header could, but a list of what a room has: `#define X(name) extern ... name;`
 * circles: no unit (a .c file with its header) includes another that, by whatever way, includes it
+* homes: a header declares what its own .c file defines, so that includes tell calls, and circles of them (OWN_HEADERS)
 * no file includes banned.h: the build does
 * no two units of src/ have the same name, whatever their folders
 * src/ neither prints nor exits; a tool's main file is short, so is every function
@@ -53,6 +54,8 @@ MAY_NAME = {
     "src/relation/relation.h": ["python_tool"],
     "src/trace/foreign.h": ["import"],
 }
+# Folders in which each header declares what one .c file defines.
+OWN_HEADERS = ["fact"]
 DOORS = {
     r"cjson/|cJSON": ["src/base/json.c"],
     r"zstd|zdict": ["src/trace/zio.c"],
@@ -77,6 +80,7 @@ LISTS_EXTERN = re.compile(r"^#define X\(\w+\) extern ", re.M)
 # "const struct tc_source tc_source_facts = {", "FORM(tc_fact_count, ..."
 DEFINITION = re.compile(r"^(?!static|extern|typedef|return)(?:[a-z_][\w *]*[ *]|[A-Z_]+\()(tc_\w+)(?:\[[^\]\n]*\])*\s*(?:=|;|,)", re.M)
 PROTOTYPE = re.compile(r"^(?!static|typedef|return)[a-z_][\w *]*[ *](tc_\w+)\([^{};]*\);", re.M)
+FUNCTION = re.compile(r"^(?!static|typedef|return)[a-z_][\w *]*[ *](tc_\w+)\([^{};]*\)\n\{", re.M)
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 
 
@@ -189,6 +193,15 @@ def definitions(root):
     return found
 
 
+def functions(root):
+    """{name of a function: the .c file that defines it}"""
+    found = {}
+    for file in sorted((root / "src").rglob("*.c")):
+        for name in FUNCTION.findall(without_comments(file.read_text())):
+            found.setdefault(name, file.relative_to(root).as_posix())
+    return found
+
+
 def names_in(text):
     """The variables that a file declares as extern: one by one, and in a list."""
     one_by_one = [re.findall(r"\w+", item.partition("[")[0])[-1] for m in EXTERN.finditer(text) for item in m[1].split(",")]
@@ -209,6 +222,16 @@ def check_declared(root):
         if path.endswith(".c"):
             for name in [n for n in one_by_one if n in defined] + PROTOTYPE.findall(text):
                 yield path, f"{name} is declared here: declare it in a header"
+
+
+def check_homes(root):
+    """(path of a header, what it declares of another unit)"""
+    defined = definitions(root) | functions(root)
+    for file in sorted(file for folder in OWN_HEADERS for file in (root / "src" / folder).rglob("*.h")):
+        path, text = file.relative_to(root).as_posix(), without_comments(file.read_text())
+        for name in PROTOTYPE.findall(text) + names_in(text)[0]:
+            if defined.get(name, path[:-2] + ".c") != path[:-2] + ".c":
+                yield path, f"{name} is of {defined[name]}: declare it in its header"
 
 
 def includes_of(root):
@@ -277,6 +300,8 @@ def breaches(root):
                 for line, said in check(path, lines):
                     yield path, line, said
     for path, said in check_declared(root):
+        yield path, 1, said
+    for path, said in check_homes(root):
         yield path, 1, said
     for unit, other in check_circles(root):
         yield f"src/{unit}", 1, f"it includes {other}, which includes it"

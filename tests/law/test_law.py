@@ -96,6 +96,14 @@ class Law(unittest.TestCase):
             with self.subTest(files=list(files)):
                 self.assertEqual([(path, said) for path, _, said in self.breaches(files)], expected)
 
+    def test_a_header_declares_what_its_own_file_defines(self):
+        header = "int *tc_f(int a,\n          int b);\nextern int tc_b;\nvoid tc_elsewhere(void);\n"
+        code = "int *tc_f(int a,\n          int b)\n{\n}\nint tc_b;\n"
+        self.assertEqual(self.breaches({"src/fact/a.h": header, "src/fact/a.c": code}), [])
+        self.assertEqual(self.breaches({"src/check/a.h": header, "src/check/b.c": code}), [])
+        self.assertEqual([(path, said) for path, _, said in self.breaches({"src/fact/a.h": header, "src/fact/b.c": code})],
+                         [("src/fact/a.h", f"{name} is of src/fact/b.c: declare it in its header") for name in ("tc_f", "tc_b")])
+
     def test_each_planted_breach_is_found_and_no_other(self):
         for path, text, expected in PLANTED:
             with self.subTest(path=path, expected=expected):

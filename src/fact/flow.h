@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * flow.h - what flows from call to call within a step
+ */
+#ifndef TC_FACT_FLOW_H
+#define TC_FACT_FLOW_H
+
+#include "fact/facts.h"
+
+void tc_fact_flow_init(struct tc_facts *facts);
+/* The place of a call of the script's own among those of its API that come in a row. */
+uint32_t tc_fact_place_in_row(struct tc_fact_watch *watch, const struct tc_fact_open *open);
+/* What produced it: the word of a call that returned it as its i-th tensor. */
+uint64_t tc_fact_word(uint32_t fn, uint32_t row, size_t i);
+/* The operands of a packed call, of which the first n_args are no receiver, in this window. */
+void tc_fact_flow(struct tc_facts *facts, struct tc_fact_watch *watch,
+                  const struct tc_fact_label *label, const struct tc_call *call, size_t n_args);
+/* Does the flow come from one of many results of a call that does not always return as many? */
+bool tc_fact_is_uneven(const struct tc_facts *facts, const struct tc_fact_watch *watch,
+                       const struct tc_subject *flow);
+/* The models that the operands of a packed call are made by, and their rows; n_args as above. */
+void tc_fact_made(struct tc_facts *facts, struct tc_fact_watch *watch, struct tc_fact_open *open,
+                  const struct tc_call *call, size_t n_args);
+/* The rows of what it returned. */
+void tc_fact_give_row(struct tc_fact_watch *watch, const struct tc_fact_open *open,
+                      const struct tc_call *call, const struct tc_fact_pack *result);
+/* The modules whose variables a function is given, in this window. */
+void tc_fact_use(struct tc_facts *facts, struct tc_fact_watch *watch, const struct tc_call *call);
+
+#endif /* TC_FACT_FLOW_H */
