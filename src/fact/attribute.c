@@ -3,8 +3,8 @@
  * attribute.c - the rows of attributes, and what follows from a row: form, support, setting or law
  *
  * A row names the rule by which it is claimed, the form that claims it, its nature and its
- * support; words.c has its sentences. Values are JSON texts, as a file has them. Nothing is kept
- * between calls.
+ * support, and what else is so of some attributes alone; words.c has its sentences. Values are JSON
+ * texts, as a file has them. Nothing is kept between calls.
  */
 #include "fact/attribute.h"
 
@@ -24,97 +24,118 @@
 #include "replay/symbols.h"
 
 static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
-#define BY(rule, name, form, nature, support) \
-    [TC_ATTRIBUTE_##name] = {&tc_fact_##rule, TC_FORM_##form, TC_##nature, TC_SUPPORT_##support}
+#define BY(by, name, of, what, ...)                 \
+    [TC_ATTRIBUTE_##name] = {.rule = &tc_fact_##by, \
+                             .form = TC_FORM_##of,  \
+                             .nature = TC_##what,   \
+                             .support = TC_SUPPORT_##__VA_ARGS__}
 #define ROW(...) BY(one_value, __VA_ARGS__)
-    ROW(VALUE, ARG_VALUE, CHOICE, ONE),
-    ROW(CLASS, ARG_VALUE, LAW, ONE),
+    ROW(VALUE, ARG_VALUE, CHOICE, ONE, .never = {"{"}),
+    ROW(CLASS, ARG_VALUE, LAW, ONE, .is_of_kind = true),
     ROW(KEYS, ARG_VALUE, LAW, ONE),
     ROW(LENGTH, ARG_VALUE, LAW, ONE),
     ROW(FLAG, ARG_VALUE, LAW, MOST),
     BY(trend, TREND, ARG_VALUE, LAW, ONE),
     ROW(NAMED, ARG_VALUE, LAW, ONE),
     ROW(SLICE, ARG_VALUE, LAW, ONE),
-    ROW(TENSOR, ARG_VALUE, LAW, ONE),
-    ROW(DTYPE, ARG_VALUE, LAW, ONE),
-    ROW(NDIM, ARG_VALUE, LAW, ONE),
-    ROW(SHAPE, ARG_VALUE, SIZE, ONE),
-    ROW(DIM, ARG_VALUE, CHOICE, ONE),
-    ROW(REQUIRES_GRAD, ARG_VALUE, LAW, ONE),
+    ROW(TENSOR, ARG_VALUE, LAW, ONE, .is_of_kind = true, .never = {TC_FACT_NO_TENSOR}),
+    ROW(DTYPE, ARG_VALUE, LAW, ONE, .is_of_kind = true),
+    ROW(NDIM, ARG_VALUE, LAW, ONE, .is_of_kind = true),
+    ROW(SHAPE, ARG_VALUE, SIZE, ONE, .is_of_kind = true),
+    ROW(DIM, ARG_VALUE, CHOICE, ONE, .is_of_kind = true),
+    ROW(REQUIRES_GRAD, ARG_VALUE, LAW, ONE, .is_of_kind = true),
     ROW(SOURCE, ARG_SOURCE, LAW, MANY),
     ROW(AUTOCAST, ARG_VALUE, LAW, ONE),
     ROW(OWNED, ATTRIBUTE, LAW, ONE),
     ROW(OWNED_IN_ORDER, ATTRIBUTE, LAW, ONE),
     ROW(COURSE, ATTRIBUTE, CHOICE, ONE),
     ROW(UNCLEARED, SET, LAW, MANY),
-    ROW(EQUALS, OUTPUT_VALUE, LAW, ONE),
+    ROW(EQUALS, OUTPUT_VALUE, LAW, ONE, .chance = "\"\""),
     ROW(FINITE, OUTPUT_VALUE, LAW, ONE),
-    ROW(OPERAND, OUTPUT_VALUE, LAW, ONE),
-    ROW(COUNT, COUNT, LAW, MANY),
-    ROW(COUNT_FIRST, COUNT, LAW, ONE),
-    ROW(COUNT_LATER, COUNT, LAW, MANY),
+    ROW(OPERAND, OUTPUT_VALUE, LAW, ONE, .is_of_kind = true),
+    ROW(COUNT, COUNT, LAW, MANY, .is_count = true, .is_of_each = true, .is_of_router = true),
+    ROW(COUNT_FIRST, COUNT, LAW, ONE, .is_count = true),
+    ROW(COUNT_LATER, COUNT, LAW, MANY, .is_count = true, .is_of_each = true, .is_of_router = true),
     BY(how_often, RATE, COUNT, LAW, ONE),
     BY(how_often, PRESENT, COUNT, LAW, ONE),
     ROW(BEFORE, BEFORE, LAW, ONE),
-    ROW(FLOWS, COUNT, LAW, MANY),
-    ROW(FLOWS_FIRST, COUNT, LAW, ONE),
-    ROW(FLOWS_LATER, COUNT, LAW, MANY),
-    ROW(COUNT_WHERE, COUNT, LAW, WHERE),
-    ROW(FLOWS_WHERE, COUNT, LAW, WHERE),
+    ROW(FLOWS, COUNT, LAW, MANY, .is_count = true, .is_of_each = true, .never = {"0"}),
+    ROW(FLOWS_FIRST, COUNT, LAW, ONE, .is_count = true, .never = {"0", "\""}),
+    ROW(FLOWS_LATER, COUNT, LAW, MANY, .is_count = true, .is_of_each = true, .never = {"0"}),
+    ROW(COUNT_WHERE, COUNT, LAW, WHERE, .is_count = true, .chance = ""),
+    ROW(FLOWS_WHERE, COUNT, LAW, WHERE, .is_count = true, .chance = ""),
     ROW(FLOWS_EVER, COUNT, LAW, ONE),
-    ROW(DATA, SET, LAW, MANY),
+    ROW(DATA, SET, LAW, MANY, .chance = ""),
     ROW(DATA_FIRST, SET, LAW, ONE),
     ROW(GRADIENTS, SET, LAW, MANY),
     ROW(GRADIENT_CALLS, SET, LAW, MANY),
     ROW(TRAINABLE, ATTRIBUTE, LAW, ONE),
     ROW(TRAINABLE_LAST, ATTRIBUTE, LAW, ONE),
     ROW(EXIST, ATTRIBUTE, LAW, ONE),
-    ROW(CALLS, SET, LAW, MANY),
+    ROW(CALLS, SET, LAW, MANY, .is_of_chain = true),
     ROW(ORDER, BEFORE, LAW, CONTENT),
-    ROW(FIRST, ARG_VALUE, LAW, CONTENT),
-    ROW(LAST, ARG_VALUE, LAW, CONTENT),
-    ROW(UNIFORM, ARG_VALUE, LAW, CONTENT),
-    ROW(NEGATIVE, ARG_VALUE, LAW, CONTENT),
-    ROW(ZERO, ARG_VALUE, LAW, CONTENT),
-    ROW(ALIKE, ARG_VALUE, LAW, MANY),
-    ROW(COVERS, ARG_VALUE, LAW, CONTENT),
-    ROW(GIVEN, ARG_VALUE, LAW, MANY),
-    ROW(FACTOR, ARG_VALUE, LAW, MANY),
-    ROW(SEEN, OUTPUT_VALUE, LAW, MANY),
-    ROW(BESIDE, ARG_VALUE, LAW, MANY),
-    ROW(REPEATS, OUTPUT_VALUE, LAW, MANY),
-    ROW(AGAIN, ARG_VALUE, LAW, MANY),
-    ROW(AGAIN_HERE, ARG_VALUE, LAW, MANY),
-    ROW(COUNT_EVEN, COUNT, LAW, EVEN),
-    ROW(BELOW_ZERO, ARG_VALUE, LAW, MANY),
-    ROW(ABOVE_ZERO, ARG_VALUE, LAW, MANY),
-    ROW(ABOVE_ONE, ARG_VALUE, LAW, MANY),
-    ROW(ROWS_AGAIN, OUTPUT_VALUE, LAW, MANY),
-    ROW(TRAINED_ON, ARG_VALUE, LAW, MANY),
-    ROW(EARLIER, ARG_VALUE, LAW, MANY),
-    ROW(STILL, ARG_VALUE, LAW, MOST),
-    ROW(MADE_OF, ARG_SOURCE, LAW, MANY),
-    ROW(APART, ARG_SOURCE, LAW, MANY),
-    BY(number_range, ABOUT, ARG_VALUE, LAW, MANY),
-    BY(varying_number, VARIES, ARG_VALUE, LAW, ONE),
-    BY(span, SPAN, ARG_VALUE, CHOICE, ONE),
-    BY(sign, SIGN, ARG_VALUE, LAW, ONE),
-    BY(bound, FLOOR, ARG_VALUE, BOUND, ONE),
-    BY(bound, CEILING, ARG_VALUE, BOUND, ONE),
-    BY(bound, LEAST, ARG_VALUE, LAW, ONE),
-    BY(bound, FARTHEST, ARG_VALUE, LAW, ONE),
-    BY(bound, GREATEST, ARG_VALUE, LAW, ONE),
-    BY(number_range, MAGNITUDE, ARG_VALUE, LAW, MANY),
-    BY(number_range, DISTINCT, ARG_VALUE, LAW, MANY),
-    BY(few_elements, ELEMENTS, ARG_VALUE, LAW, MANY),
-    ROW(RANKS, ARG_VALUE, LAW, ONE),
+    ROW(FIRST, ARG_VALUE, LAW, CONTENT, .is_of_chain = true, .asks = TC_ASKS_CONTENT,
+        .never = {TC_FACT_FILLER}),
+    ROW(LAST, ARG_VALUE, LAW, CONTENT, .is_of_chain = true, .asks = TC_ASKS_CONTENT,
+        .never = {TC_FACT_FILLER}),
+    ROW(UNIFORM, ARG_VALUE, LAW, CONTENT, .is_of_chain = true, .asks = TC_ASKS_CONTENT),
+    ROW(NEGATIVE, ARG_VALUE, LAW, CONTENT, .is_of_chain = true, .asks = TC_ASKS_CONTENT),
+    ROW(ZERO, ARG_VALUE, LAW, CONTENT, .asks = TC_ASKS_CONTENT),
+    ROW(ALIKE, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_SAME, .chance = "\"\""),
+    ROW(COVERS, ARG_VALUE, LAW, CONTENT, .asks = TC_ASKS_CONTENT, .never = {"\"\""}),
+    ROW(GIVEN, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_SAME, .chance = "false"),
+    ROW(FACTOR, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_CONTENT, .never = {TC_FACT_NO_FACTOR}),
+    ROW(SEEN, OUTPUT_VALUE, LAW, MANY, .asks = TC_ASKS_SAME),
+    ROW(BESIDE, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_CONTENT, .only = "\"like\""),
+    ROW(REPEATS, OUTPUT_VALUE, LAW, MANY, .asks = TC_ASKS_SAME, .only = "false"),
+    ROW(AGAIN, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_SAME, .only = "false"),
+    ROW(AGAIN_HERE, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_SAME, .only = "false"),
+    ROW(COUNT_EVEN, COUNT, LAW, EVEN, .is_of_each = true, .only = "true"),
+    ROW(BELOW_ZERO, ARG_VALUE, LAW, MANY, .is_of_chain = true, .asks = TC_ASKS_FULL,
+        .never = {TC_FACT_FEW, TC_FACT_FREE}),
+    ROW(ABOVE_ZERO, ARG_VALUE, LAW, MANY, .is_of_chain = true, .asks = TC_ASKS_FULL,
+        .never = {TC_FACT_FEW, TC_FACT_FREE}),
+    ROW(ABOVE_ONE, ARG_VALUE, LAW, MANY, .is_of_chain = true, .asks = TC_ASKS_FULL,
+        .only = TC_FACT_NONE),
+    ROW(ROWS_AGAIN, OUTPUT_VALUE, LAW, MANY, .is_of_rows = true, .asks = TC_ASKS_SAME,
+        .only = TC_FACT_NONE),
+    ROW(TRAINED_ON, ARG_VALUE, LAW, MANY, .is_of_rows = true, .asks = TC_ASKS_SAME,
+        .never = {TC_FACT_SOME, TC_FACT_FEW}, .chance = "\"all\""),
+    ROW(EARLIER, ARG_VALUE, LAW, MANY, .is_of_chain = true, .asks = TC_ASKS_SAME, .only = "false",
+        .chance = "false"),
+    ROW(STILL, ARG_VALUE, LAW, MOST, .is_of_chain = true, .asks = TC_ASKS_SAME, .only = "false",
+        .chance = "false"),
+    ROW(MADE_OF, ARG_SOURCE, LAW, MANY, .is_of_chain = true),
+    ROW(APART, ARG_SOURCE, LAW, MANY, .is_of_chain = true),
+    BY(number_range, ABOUT, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_CONTENT),
+    BY(varying_number, VARIES, ARG_VALUE, LAW, ONE, .asks = TC_ASKS_CONTENT),
+    BY(span, SPAN, ARG_VALUE, CHOICE, ONE, .asks = TC_ASKS_CONTENT),
+    BY(sign, SIGN, ARG_VALUE, LAW, ONE, .asks = TC_ASKS_CONTENT),
+    BY(bound, FLOOR, ARG_VALUE, BOUND, ONE, .asks = TC_ASKS_CONTENT),
+    BY(bound, CEILING, ARG_VALUE, BOUND, ONE, .asks = TC_ASKS_CONTENT),
+    BY(bound, LEAST, ARG_VALUE, LAW, ONE, .asks = TC_ASKS_CONTENT),
+    BY(bound, FARTHEST, ARG_VALUE, LAW, ONE, .asks = TC_ASKS_CONTENT),
+    BY(bound, GREATEST, ARG_VALUE, LAW, ONE, .asks = TC_ASKS_CONTENT),
+    BY(number_range, MAGNITUDE, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_CONTENT),
+    BY(number_range, DISTINCT, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_CONTENT),
+    BY(few_elements, ELEMENTS, ARG_VALUE, LAW, MANY, .is_of_chain = true, .asks = TC_ASKS_CONTENT),
+    ROW(RANKS, ARG_VALUE, LAW, ONE, .asks = TC_ASKS_CONTENT, .never = {TC_FACT_SOME}),
 #undef ROW
 #undef BY
 };
 
-const struct tc_attribute_row *tc_attribute_row(enum tc_attribute attribute)
+const enum tc_attribute tc_attributes_of_numbers[TC_N_OF_NUMBERS] = {
+    TC_ATTRIBUTE_VARIES, TC_ATTRIBUTE_SPAN, TC_ATTRIBUTE_SIGN, TC_ATTRIBUTE_FLOOR,
+    TC_ATTRIBUTE_CEILING};
+
+const struct tc_attribute_row *tc_attribute_row(uint32_t attribute)
 {
     return &rows[attribute];
+}
+
+bool tc_fact_is_bound(uint32_t attribute)
+{
+    return rows[attribute].rule == &tc_fact_bound;
 }
 
 unsigned tc_fact_support(const struct tc_fact *fact, const struct tc_strtab *symbols)
@@ -158,29 +179,12 @@ static size_t n_dimensions(const char *shape)
     return n;
 }
 
-bool tc_fact_is_count(uint32_t attribute)
-{
-    switch (attribute) {
-    case TC_ATTRIBUTE_COUNT:
-    case TC_ATTRIBUTE_COUNT_FIRST:
-    case TC_ATTRIBUTE_COUNT_LATER:
-    case TC_ATTRIBUTE_COUNT_WHERE:
-    case TC_ATTRIBUTE_FLOWS:
-    case TC_ATTRIBUTE_FLOWS_FIRST:
-    case TC_ATTRIBUTE_FLOWS_LATER:
-    case TC_ATTRIBUTE_FLOWS_WHERE:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* The batches of an evaluation: see pass.c. None at all is another matter. */
 static bool is_batches(const struct tc_fact *fact, const char *expected, const char *got)
 {
     const tc_sym *f = fact->subject.fields;
 
-    return tc_fact_is_count(fact->attribute) && f[TC_FACT_FN] == TC_SYM_ROOT_FORWARD &&
+    return rows[fact->attribute].is_count && f[TC_FACT_FN] == TC_SYM_ROOT_FORWARD &&
            f[TC_FACT_STAGE] == TC_SYM_EVALUATION && strtol(expected, NULL, 10) > 0 &&
            strtol(got, NULL, 10) > 0;
 }
@@ -206,28 +210,30 @@ bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symb
     return false;
 }
 
+/* ---- values --------------------------------------------------------------------------------- */
+
+static bool begins(const char *value, const char *with)
+{
+    return !strncmp(value, with, strlen(with));
+}
+
 bool tc_fact_may_be_chance(const struct tc_fact *fact, const struct tc_strtab *symbols)
 {
-    const char *value = tc_strtab_text(symbols, fact->value);
+    const struct tc_attribute_row *row = &rows[fact->attribute];
 
-    switch ((enum tc_attribute)fact->attribute) {
-    case TC_ATTRIBUTE_DATA:
-    case TC_ATTRIBUTE_COUNT_WHERE:
-    case TC_ATTRIBUTE_FLOWS_WHERE:
-        return true;
-    case TC_ATTRIBUTE_COUNT:
-    case TC_ATTRIBUTE_COUNT_LATER: /* a router may leave out an expert */
-        return fact->subject.kind == TC_SUBJECT_USE;
-    case TC_ATTRIBUTE_EARLIER:
-    case TC_ATTRIBUTE_GIVEN: /* of what was left out by chance nothing may have been */
-    case TC_ATTRIBUTE_STILL:
-        return !strcmp(value, "false");
-    case TC_ATTRIBUTE_ALIKE:
-    case TC_ATTRIBUTE_EQUALS:
-        return !strcmp(value, "\"\"");
-    case TC_ATTRIBUTE_TRAINED_ON:
-        return strcmp(value, TC_FACT_NONE) != 0;
-    default:
-        return rows[fact->attribute].support == TC_SUPPORT_CONTENT;
-    }
+    return row->support == TC_SUPPORT_CONTENT ||
+           (row->is_of_router && fact->subject.kind == TC_SUBJECT_USE) ||
+           (row->chance && begins(tc_strtab_text(symbols, fact->value), row->chance));
+}
+
+bool tc_fact_is_claimed(uint32_t attribute, const char *value)
+{
+    const struct tc_attribute_row *row = &rows[attribute];
+
+    if (!strcmp(value, TC_FACT_DRAWN) || !strcmp(value, TC_FACT_MANY))
+        return false;
+    for (size_t i = 0; i < TC_N_NEVER && row->never[i]; i++)
+        if (begins(value, row->never[i]))
+            return false;
+    return !row->only || !strcmp(value, row->only);
 }

@@ -28,11 +28,33 @@ enum tc_fact_nature {
     TC_SIZE,   /* a setting where only the size of dimensions is another, not their number */
 };
 
+/* What a trace must tell of contents. */
+enum tc_fact_asks {
+    TC_ASKS_NOTHING,
+    TC_ASKS_CONTENT, /* something */
+    TC_ASKS_SAME, /* as much as those learned from: which tensors are known again depends on it */
+    TC_ASKS_FULL, /* all that there is */
+};
+
+#define TC_N_NEVER 2
+
 struct tc_attribute_row {
     const struct tc_fact_rule *rule;
     enum tc_fact_form form; /* ARG_VALUE also claims of results, then it is OUTPUT_VALUE */
     enum tc_fact_nature nature;
     unsigned support; /* occasions at least, in all runs together */
+    enum tc_fact_asks asks;
+    bool is_count;     /* how often a call is made, or something flows, in a step */
+    bool is_of_each;   /* said of each step: few breaches may be chance */
+    bool is_of_router; /* may be chance of a module's variables: a router may leave out an expert */
+    bool is_of_chain;  /* of what was computed through several calls, and needs operators */
+    bool is_of_kind;   /* what kind of tensor it is, and not what is in it */
+    bool is_of_rows;   /* of which few may be equal by chance */
+    /* Values, as JSON. Seen, and claimed by no script that has them throughout: all but one; those
+     * that begin so. */
+    const char *only, *never[TC_N_NEVER];
+    /* Claims that begin so healthy runs break now and then. */
+    const char *chance;
 };
 
 /* Support: what is said of a call or a variable is said of each occasion alike, so one may do: a
@@ -60,7 +82,14 @@ struct tc_attribute_row {
 #define TC_FACT_RANKS_SAME  "true"
 #define TC_FACT_RANKS_OTHER "false"
 
-const struct tc_attribute_row *tc_attribute_row(enum tc_attribute attribute);
+const struct tc_attribute_row *tc_attribute_row(uint32_t attribute);
+
+/* Those that the numbers of VALUE tell of, over a whole run. */
+#define TC_N_OF_NUMBERS 5
+extern const enum tc_attribute tc_attributes_of_numbers[TC_N_OF_NUMBERS];
+
+/* Is the attribute one of bounds? */
+bool tc_fact_is_bound(uint32_t attribute);
 
 /* The occasions that the fact needs, in all runs together. */
 unsigned tc_fact_support(const struct tc_fact *fact, const struct tc_strtab *symbols);
@@ -73,8 +102,8 @@ enum tc_fact_form tc_fact_form(const struct tc_fact *fact, const struct tc_strta
  * a call in one step; a module that a batch does not need. */
 bool tc_fact_may_be_chance(const struct tc_fact *fact, const struct tc_strtab *symbols);
 
-/* Is it how often a call is made, or something flows, in a step? */
-bool tc_fact_is_count(uint32_t attribute);
+/* Does a script that has this value throughout make a rule of it? */
+bool tc_fact_is_claimed(uint32_t attribute, const char *value);
 
 /* Is a fact of which this was seen in place of its value a setting that was changed? */
 bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen);

@@ -6,6 +6,7 @@
 #define TC_FACT_CALL_CONTENT_H
 
 #include "fact/facts.h"
+#include "fact/operand_facts.h"
 
 /* Was the packed call given the same before? To open->again and open->here. */
 void tc_fact_compare_operands(struct tc_facts *facts, struct tc_fact_watch *watch,

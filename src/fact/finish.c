@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "fact/attribute.h"
 #include "fact/between_ranks.h"
 #include "fact/call_subject.h"
 #include "fact/covered_size.h"
@@ -18,12 +19,10 @@
 #include "fact/needs.h"
 #include "fact/occasion.h"
 #include "fact/order.h"
-#include "fact/reached_bound.h"
 #include "fact/setting_facts.h"
 #include "fact/table.h"
 #include "fact/trend.h"
 #include "fact/variable_facts.h"
-#include "fact/varying_number.h"
 #include "fact/window_facts.h"
 
 /* ---- a run ---------------------------------------------------------------------------------- */
@@ -239,32 +238,32 @@ static bool is_told_number(const struct tc_facts *facts, const struct tc_fact *f
            (around == TC_NO_SYM || tc_map_get(&facts->own, around, &known));
 }
 
-/* What the numbers of a slot say of a whole run: of the slot's path, by an attribute of its own. */
-static void tell_numbers(struct tc_facts *facts, const struct tc_fact_slot *slot)
+/* What the numbers of a slot say of a whole run: of the slot's path, by this attribute. */
+static void tell_numbers(struct tc_facts *facts, const struct tc_fact_slot *slot,
+                         enum tc_attribute attribute)
 {
-    static bool (*const of_runs[])(const struct tc_strtab *, const struct tc_fact_slot *,
-                                   struct tc_fact *, struct tc_strbuf *) = {
-        tc_fact_varied, tc_fact_spans, tc_fact_signs, tc_fact_floor, tc_fact_ceiling};
     struct tc_strbuf text = TC_STRBUF_INIT;
-    struct tc_fact fact;
+    struct tc_fact fact = slot->fact;
 
-    for (size_t i = 0; is_whole(facts) && i < sizeof(of_runs) / sizeof(*of_runs); i++) {
-        tc_strbuf_reset(&text);
-        if (of_runs[i](facts->table.symbols, slot, &fact, &text))
-            tell(facts, tc_fact_key_symbol(&fact, facts->table.symbols),
-                 tc_strtab_intern(facts->table.symbols, text.text, text.size), 1);
-    }
+    fact.attribute = attribute;
+    if (tc_attribute_row(attribute)->rule->tell(facts->table.symbols, slot, attribute, &text))
+        tell(facts, tc_fact_key_symbol(&fact, facts->table.symbols),
+             tc_strtab_intern(facts->table.symbols, text.text, text.size), 1);
     tc_strbuf_release(&text);
 }
 
 static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot)
 {
     const tc_sym key = tc_fact_key_symbol(&slot->fact, facts->table.symbols);
+    const bool has_numbers = is_whole(facts) && is_told_number(facts, &slot->fact);
 
-    if (is_told_number(facts, &slot->fact) || tc_fact_is_bound(slot->fact.attribute))
-        tell_numbers(facts, slot);
-    if (tc_fact_is_bound(slot->fact.attribute))
+    if (tc_fact_is_bound(slot->fact.attribute)) {
+        if (is_whole(facts))
+            tell_numbers(facts, slot, (enum tc_attribute)slot->fact.attribute);
         return;
+    }
+    for (size_t i = 0; has_numbers && i < TC_N_OF_NUMBERS; i++)
+        tell_numbers(facts, slot, tc_attributes_of_numbers[i]);
     if (tc_fact_slot_rule(slot)->is_once && slot->n_values > 1)
         tell(facts, key, tc_strtab_intern_text(facts->table.symbols, TC_FACT_NO_TENSOR), 1);
     for (unsigned i = 0; i < slot->n_values; i++)

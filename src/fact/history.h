@@ -10,7 +10,7 @@
 #define TC_FACT_HISTORY_H
 
 #include "base/map.h"
-#include "fact/operand_facts.h"
+#include "fact/operand_pack.h"
 #include "replay/event.h"
 
 /* A trace tells the rows of a batch where it is loaded, and hands it on by its digest. */

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fact/attribute.h"
 #include "fact/implied_order.h"
 
 /* The facts by what identifies them, and the calls by the one around them. */
@@ -154,19 +155,6 @@ static bool from_inside(const struct facts_index *x, const struct tc_fact *fact)
            has_same(x, (const void *)tc_strtab_text(x->subjects, (tc_sym)(child - 1)), fact);
 }
 
-/* Does the claim say what kind of tensor it is, and not what is in it? */
-static bool is_of_kind(enum tc_attribute attribute)
-{
-    static const enum tc_attribute kinds[] = {
-        TC_ATTRIBUTE_TENSOR, TC_ATTRIBUTE_DTYPE, TC_ATTRIBUTE_NDIM,          TC_ATTRIBUTE_SHAPE,
-        TC_ATTRIBUTE_DIM,    TC_ATTRIBUTE_CLASS, TC_ATTRIBUTE_REQUIRES_GRAD, TC_ATTRIBUTE_OPERAND};
-
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-        if (kinds[i] == attribute)
-            return true;
-    return false;
-}
-
 /* What a function of torch returns follows from what it is given. Whose operands have no names is
  * not of torch; a call with others inside is not the function itself. */
 static bool from_operands(const struct facts_index *x, const struct tc_fact *fact)
@@ -174,7 +162,7 @@ static bool from_operands(const struct facts_index *x, const struct tc_fact *fac
     size_t n_tensors = 0;
 
     if (fact->subject.kind != TC_SUBJECT_CALL || strncmp(path_of(x, fact), "value", 5) ||
-        !is_of_kind((enum tc_attribute)fact->attribute) || child_of(x, &fact->subject))
+        !tc_attribute_row(fact->attribute)->is_of_kind || child_of(x, &fact->subject))
         return false;
     for (size_t i = 0; i < x->set->items.n; i++) {
         const struct tc_fact *other = tc_invariant_fact(x->set->items.items[i]);

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "fact/attribute.h"
 #include "fact/facts.h"
 #include "replay/symbols.h"
 
@@ -116,71 +117,34 @@ static bool names_operator(const struct told *told, const struct tc_strtab *symb
            orders_operators(told, symbols, fact);
 }
 
-/* Is it about what was computed through several calls? Without the operators among them a chain
- * ends, and a tensor is taken for one of the script's data. */
+/* Without the operators among them a chain of calls ends, and a tensor is taken for one of the
+ * script's data. */
 static bool follows_chains(const struct tc_fact *fact)
 {
-    switch (fact->attribute) {
-    case TC_ATTRIBUTE_FIRST:
-    case TC_ATTRIBUTE_LAST:
-    case TC_ATTRIBUTE_UNIFORM:
-    case TC_ATTRIBUTE_NEGATIVE:
-    case TC_ATTRIBUTE_BELOW_ZERO:
-    case TC_ATTRIBUTE_ABOVE_ZERO:
-    case TC_ATTRIBUTE_ABOVE_ONE:
-    case TC_ATTRIBUTE_ELEMENTS:
-    case TC_ATTRIBUTE_EARLIER:
-    case TC_ATTRIBUTE_STILL:
-    case TC_ATTRIBUTE_MADE_OF:
-    case TC_ATTRIBUTE_APART:
-    case TC_ATTRIBUTE_CALLS:
-        return true;
-    default:
-        return fact->subject.kind == TC_SUBJECT_FLOW;
-    }
-}
-
-/* Is it about a content that comes again? Which tensors are known again depends on how much of
- * their content is recorded. */
-static bool compares_content(const struct tc_fact *fact)
-{
-    switch (fact->attribute) {
-    case TC_ATTRIBUTE_ALIKE:
-    case TC_ATTRIBUTE_GIVEN:
-    case TC_ATTRIBUTE_SEEN:
-    case TC_ATTRIBUTE_REPEATS:
-    case TC_ATTRIBUTE_AGAIN:
-    case TC_ATTRIBUTE_AGAIN_HERE:
-    case TC_ATTRIBUTE_ROWS_AGAIN:
-    case TC_ATTRIBUTE_TRAINED_ON:
-    case TC_ATTRIBUTE_EARLIER:
-    case TC_ATTRIBUTE_STILL:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool is_of_content(const struct tc_fact *fact)
-{
-    return fact->attribute >= TC_ATTRIBUTE_CONTENT && fact->attribute != TC_ATTRIBUTE_COUNT_EVEN &&
-           fact->attribute != TC_ATTRIBUTE_MADE_OF && fact->attribute != TC_ATTRIBUTE_APART;
+    return fact->subject.kind == TC_SUBJECT_FLOW || tc_attribute_row(fact->attribute)->is_of_chain;
 }
 
 static unsigned needs_of(const struct told *told, const struct tc_strtab *symbols,
                          const struct tc_fact *fact)
 {
-    unsigned needs = 0;
+    const unsigned needs =
+        told->has_operators && (names_operator(told, symbols, fact) || follows_chains(fact))
+            ? TC_NEED_BIT(TC_NEED_OPERATORS)
+            : 0;
 
-    if (told->has_operators && (names_operator(told, symbols, fact) || follows_chains(fact)))
-        needs |= TC_NEED_BIT(TC_NEED_OPERATORS);
-    if (fact->attribute == TC_ATTRIBUTE_BELOW_ZERO || fact->attribute == TC_ATTRIBUTE_ABOVE_ZERO ||
-        fact->attribute == TC_ATTRIBUTE_ABOVE_ONE)
+    switch (tc_attribute_row(fact->attribute)->asks) {
+    case TC_ASKS_FULL:
         return needs | TC_NEED_BIT(TC_NEED_CONTENT_FULL);
-    if (compares_content(fact) && told->has_content)
-        return needs |
-               TC_NEED_BIT(told->has_full_content ? TC_NEED_CONTENT_FULL : TC_NEED_CONTENT_BATCHES);
-    return needs | (told->has_content && is_of_content(fact) ? TC_NEED_BIT(TC_NEED_CONTENT) : 0);
+    case TC_ASKS_SAME:
+        return needs | (!told->has_content       ? 0
+                        : told->has_full_content ? TC_NEED_BIT(TC_NEED_CONTENT_FULL)
+                                                 : TC_NEED_BIT(TC_NEED_CONTENT_BATCHES));
+    case TC_ASKS_CONTENT:
+        return needs | (told->has_content ? TC_NEED_BIT(TC_NEED_CONTENT) : 0);
+    case TC_ASKS_NOTHING:
+        break;
+    }
+    return needs;
 }
 
 void tc_fact_find_needs(const struct tc_rows *rows, struct tc_invariant_set *set)

@@ -67,21 +67,6 @@ static struct tc_fact_kept *find_kept(const struct tc_fact_slot *slot, const str
 #define MIN_COUNT_BREACHES 3
 #define HELD_FOR_EACH      50
 
-/* Is it said of each window how often? */
-static bool is_of_each_window(const struct tc_fact *fact)
-{
-    switch ((enum tc_attribute)fact->attribute) {
-    case TC_ATTRIBUTE_COUNT:
-    case TC_ATTRIBUTE_COUNT_LATER:
-    case TC_ATTRIBUTE_COUNT_EVEN:
-    case TC_ATTRIBUTE_FLOWS:
-    case TC_ATTRIBUTE_FLOWS_LATER:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* So many breaches are told at once. Of what may be chance: if it were as frequent in the runs that
  * are learned from, of which there are two, that all five fall in a third run as long is one chance
  * in 3^5. */
@@ -89,7 +74,7 @@ static unsigned min_breaches(const struct tc_facts *facts, const struct tc_fact_
 {
     if (tc_fact_may_be_chance(&slot->fact, facts->table.symbols))
         return TC_FACT_MIN_BREACHES;
-    return is_of_each_window(&slot->fact) ? MIN_COUNT_BREACHES : 1;
+    return tc_attribute_row(slot->fact.attribute)->is_of_each ? MIN_COUNT_BREACHES : 1;
 }
 
 /* Where it breaks: at *place, or where the event is, which goes to *here. */

@@ -35,11 +35,9 @@ static void add(struct tc_fact_reader *r, enum tc_attribute attribute)
     tc_fact_table_add(r->table, slot_of(r, attribute), r->text.text, r->text.size, r->out);
     if (attribute != TC_ATTRIBUTE_VALUE || !r->table->is_judging || r->text.text[0] == '"')
         return; /* a text, as "inf" is one, is none of the numbers */
-    static const enum tc_attribute of_runs[] = {TC_ATTRIBUTE_VARIES, TC_ATTRIBUTE_SPAN,
-                                                TC_ATTRIBUTE_SIGN, TC_ATTRIBUTE_FLOOR,
-                                                TC_ATTRIBUTE_CEILING};
-    for (size_t i = 0; i < sizeof(of_runs) / sizeof(*of_runs); i++)
-        tc_fact_table_add(r->table, slot_of(r, of_runs[i]), r->text.text, r->text.size, r->out);
+    for (size_t i = 0; i < TC_N_OF_NUMBERS; i++)
+        tc_fact_table_add(r->table, slot_of(r, tc_attributes_of_numbers[i]), r->text.text,
+                          r->text.size, r->out);
 }
 
 /* Judging: was it made, perhaps, by a call that was not told of? */

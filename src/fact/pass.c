@@ -52,7 +52,7 @@ bool tc_fact_is_of_pass(struct tc_facts *facts, const struct tc_fact *fact, tc_s
     struct tc_fact_watch *w;
     struct tc_fact_pass pass;
 
-    if ((!tc_fact_is_count(fact->attribute) && fact->attribute != TC_ATTRIBUTE_LENGTH) ||
+    if ((!tc_attribute_row(fact->attribute)->is_count && fact->attribute != TC_ATTRIBUTE_LENGTH) ||
         seen == TC_NO_SYM || fact->subject.fields[TC_FACT_FN] == TC_SYM_ROOT_FORWARD ||
         !is_of_evaluation(&fact->subject))
         return false;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "fact/attribute.h"
+#include "fact/number_range.h"
 #include "fact/phrase_list.h"
 #include "invariant/describe.h"
 
@@ -416,8 +417,7 @@ static void add_array(enum tc_attribute attribute, const struct tc_json *array, 
     if (tc_json_is_string(first)) {
         tc_strbuf_addf(out, "%zu variable%s: ", n, n == 1 ? "" : "s");
         tc_phrase_names(array, false, out);
-    } else if (n == 2 && (attribute == TC_ATTRIBUTE_ABOUT || attribute == TC_ATTRIBUTE_MAGNITUDE ||
-                          attribute == TC_ATTRIBUTE_DISTINCT)) {
+    } else if (n == 2 && tc_attribute_row(attribute)->rule == &tc_fact_number_range) {
         tc_strbuf_addf(out, "%.6g to %.6g", tc_json_to_number(first, 0),
                        tc_json_to_number(tc_json_next(first), 0));
     } else

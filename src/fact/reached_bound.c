@@ -39,12 +39,6 @@ static bool is_lower(uint32_t attribute)
     return attribute == TC_ATTRIBUTE_LEAST || attribute == TC_ATTRIBUTE_FLOOR;
 }
 
-bool tc_fact_is_bound(uint32_t attribute)
-{
-    return is_of_content(attribute) || attribute == TC_ATTRIBUTE_FLOOR ||
-           attribute == TC_ATTRIBUTE_CEILING;
-}
-
 /* What is not met is told as a text. */
 static double number_of(const char *json)
 {
@@ -122,49 +116,22 @@ static uint64_t n_met_later(const struct tc_fact_slot *slot, uint32_t attribute)
     return b->n_starts > TC_FACT_STARTS ? 0 : n_met;
 }
 
-/* The bound on that side, if it is one, by this attribute. */
-static bool tell_bound(const struct tc_fact_slot *slot, enum tc_attribute attribute,
-                       struct tc_fact *fact, struct tc_strbuf *out)
+/* The bound on the side of the attribute, if it is one. A number that does not pass zero has a
+ * sign, which varying_number.c tells. */
+static bool tell_bound(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
+                       enum tc_attribute attribute, struct tc_strbuf *out)
 {
     const uint64_t n_met = n_met_later(slot, attribute);
+    const double bound = bound_of(slot, attribute);
     const double part =
         is_of_content(attribute) && !slot->bounds.may_miss ? MIN_PART_OF_DATA : MIN_PART;
 
+    (void)symbols;
     if (n_met < MIN_MET || (double)n_met < part * (double)slot->n_all ||
-        (slot->span.low == slot->span.high && !is_of_content(attribute)))
+        (!is_of_content(attribute) && (bound == 0 || slot->span.low == slot->span.high)))
         return false;
-    *fact = slot->fact;
-    fact->attribute = attribute;
-    tc_strbuf_addf(out, "%.15g", bound_of(slot, attribute));
+    tc_strbuf_addf(out, "%.15g", bound);
     return true;
-}
-
-/* What the slot says of one side. A number that does not pass zero has a sign, which
- * varying_number.c tells. */
-static bool tell_side(const struct tc_fact_slot *slot, enum tc_attribute of_numbers,
-                      struct tc_fact *fact, struct tc_strbuf *out)
-{
-    const uint32_t attribute = slot->fact.attribute;
-
-    if (is_of_content(attribute))
-        return is_lower(attribute) == is_lower(of_numbers) &&
-               tell_bound(slot, (enum tc_attribute)attribute, fact, out);
-    return bound_of(slot, of_numbers) != 0 && attribute == TC_ATTRIBUTE_VALUE &&
-           tell_bound(slot, of_numbers, fact, out);
-}
-
-bool tc_fact_floor(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
-                   struct tc_fact *fact, struct tc_strbuf *out)
-{
-    (void)symbols;
-    return tell_side(slot, TC_ATTRIBUTE_FLOOR, fact, out);
-}
-
-bool tc_fact_ceiling(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
-                     struct tc_fact *fact, struct tc_strbuf *out)
-{
-    (void)symbols;
-    return tell_side(slot, TC_ATTRIBUTE_CEILING, fact, out);
 }
 
 static enum tc_fact_run passed(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
@@ -191,5 +158,7 @@ static enum tc_fact_run passed(const struct tc_strtab *symbols, const struct tc_
     return TC_FACT_RUN_BROKEN;
 }
 
-const struct tc_fact_rule tc_fact_bound = {
-    .propose = tc_fact_propose_one, .holds = tc_fact_holds_one, .of_run = passed};
+const struct tc_fact_rule tc_fact_bound = {.propose = tc_fact_propose_one,
+                                           .holds = tc_fact_holds_one,
+                                           .of_run = passed,
+                                           .tell = tell_bound};

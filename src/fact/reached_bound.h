@@ -10,8 +10,6 @@
 
 extern const struct tc_fact_rule tc_fact_bound;
 
-/* Is the attribute one of bounds? */
-bool tc_fact_is_bound(uint32_t attribute);
 /* Does the content stay within its bound, and not reach it? There may be less in another data set.
  */
 bool tc_fact_is_within_bound(uint32_t attribute, const char *expected, const char *seen);
@@ -21,10 +19,5 @@ void tc_fact_count_bounds(struct tc_fact_slot *slot, double number, bool is_judg
 /* Learning, a process had it n times: *start is where its numbers began. */
 void tc_fact_count_start(struct tc_fact_slot *slot, struct tc_fact_start *start,
                          const struct tc_process *process, double number, uint64_t n);
-/* Learning, the bound that the numbers of a slot meet; false where there is none. */
-bool tc_fact_floor(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
-                   struct tc_fact *fact, struct tc_strbuf *out);
-bool tc_fact_ceiling(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
-                     struct tc_fact *fact, struct tc_strbuf *out);
 
 #endif /* TC_FACT_REACHED_BOUND_H */

@@ -27,6 +27,10 @@ struct tc_fact_rule {
      * end. Appends what is told of a run that breaks it. */
     enum tc_fact_run (*of_run)(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
                                struct tc_strbuf *out);
+    /* Learning, what the numbers of a slot, of VALUE or of a bound, say of a whole run by this
+     * attribute; false where that is nothing. NULL: values are told as they were seen. */
+    bool (*tell)(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
+                 enum tc_attribute attribute, struct tc_strbuf *out);
     bool is_once; /* a run in which it had several values teaches nothing */
 };
 

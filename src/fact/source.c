@@ -7,15 +7,12 @@
  */
 #include "fact/source.h"
 
-#include <string.h>
-
 #include "fact/attribute.h"
 #include "fact/call.h"
 #include "fact/finish.h"
 #include "fact/flow.h"
 #include "fact/implied.h"
 #include "fact/table.h"
-#include "fact/tensor_content.h"
 #include "fact/variable_facts.h"
 #include "fact/window_facts.h"
 #include "fact/words.h"
@@ -110,56 +107,9 @@ const struct tc_source tc_source_facts = {
 
 /* ---- forms ---------------------------------------------------------------------------------- */
 
-/* Values of which a script that has them throughout makes no rule. */
-static bool claims_nothing(const struct tc_fact *fact, const char *value)
-{
-    if (!strcmp(value, TC_FACT_DRAWN) || !strcmp(value, TC_FACT_MANY))
-        return true;
-    switch (fact->attribute) {
-    case TC_ATTRIBUTE_VALUE:
-        return value[0] == '{';
-    case TC_ATTRIBUTE_TENSOR:
-        return strcmp(value, TC_FACT_NO_TENSOR) == 0;
-    case TC_ATTRIBUTE_FACTOR:
-        return tc_fact_is_no_factor(value);
-    case TC_ATTRIBUTE_BESIDE:
-        return strcmp(value, "\"like\"") != 0;
-    case TC_ATTRIBUTE_AGAIN:
-    case TC_ATTRIBUTE_AGAIN_HERE:
-    case TC_ATTRIBUTE_REPEATS:
-    case TC_ATTRIBUTE_EARLIER:
-    case TC_ATTRIBUTE_STILL:
-        return strcmp(value, "false") != 0;
-    case TC_ATTRIBUTE_FIRST:
-    case TC_ATTRIBUTE_LAST:
-        return strcmp(value, TC_FACT_FILLER) == 0;
-    case TC_ATTRIBUTE_BELOW_ZERO:
-    case TC_ATTRIBUTE_ABOVE_ZERO:
-        return strcmp(value, TC_FACT_FEW) == 0 || strcmp(value, TC_FACT_FREE) == 0;
-    case TC_ATTRIBUTE_ABOVE_ONE:
-    case TC_ATTRIBUTE_ROWS_AGAIN:
-        return strcmp(value, TC_FACT_NONE) != 0;
-    case TC_ATTRIBUTE_TRAINED_ON:
-        return strcmp(value, TC_FACT_SOME) == 0 || strcmp(value, TC_FACT_FEW) == 0;
-    case TC_ATTRIBUTE_FLOWS:
-    case TC_ATTRIBUTE_FLOWS_LATER:
-        return strcmp(value, "0") == 0;
-    case TC_ATTRIBUTE_FLOWS_FIRST:
-        return value[0] == '"' || strcmp(value, "0") == 0;
-    case TC_ATTRIBUTE_COVERS:
-        return strcmp(value, "\"\"") == 0;
-    case TC_ATTRIBUTE_COUNT_EVEN:
-        return strcmp(value, "true") != 0;
-    case TC_ATTRIBUTE_RANKS:
-        return strcmp(value, TC_FACT_SOME) == 0;
-    default:
-        return false;
-    }
-}
-
 static const struct tc_attribute_row *row_of(const struct tc_fact *fact)
 {
-    return tc_attribute_row((enum tc_attribute)fact->attribute);
+    return tc_attribute_row(fact->attribute);
 }
 
 static void propose(enum tc_fact_form form, struct tc_strtab *symbols, tc_sym key,
@@ -172,7 +122,8 @@ static void propose(enum tc_fact_form form, struct tc_strtab *symbols, tc_sym ke
         tc_fact_form(&fact, symbols) != form)
         return;
     fact.value = row_of(&fact)->rule->propose(symbols, (enum tc_attribute)fact.attribute, outcomes);
-    if (fact.value == TC_NO_SYM || claims_nothing(&fact, tc_strtab_text(symbols, fact.value)))
+    if (fact.value == TC_NO_SYM ||
+        !tc_fact_is_claimed(fact.attribute, tc_strtab_text(symbols, fact.value)))
         return;
     struct tc_hypothesis hypothesis = {
         .n_params = 1,

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "fact/attribute.h"
 #include "fact/reached_bound.h"
 #include "fact/slot.h"
 #include "fact/tensor_content.h"
@@ -129,8 +130,7 @@ static unsigned last_value(const struct tc_fact_table *table, const struct tc_fa
 /* Of what is it kept which numbers there were? */
 static bool is_of_numbers(const struct tc_fact_table *table, uint32_t attribute)
 {
-    return table->is_judging ? attribute == TC_ATTRIBUTE_SPAN || attribute == TC_ATTRIBUTE_SIGN ||
-                                   tc_fact_is_bound(attribute)
+    return table->is_judging ? tc_attribute_row(attribute)->rule->tell != NULL
                              : attribute == TC_ATTRIBUTE_VALUE || tc_fact_is_bound(attribute);
 }
 
@@ -171,13 +171,12 @@ static bool is_vague(const struct tc_fact_table *table, const struct tc_fact_slo
 {
     const char *expected = tc_strtab_text(table->symbols, slot->fact.value);
     const bool is_none = !strcmp(expected, TC_FACT_NONE);
-    const bool is_of_rows = slot->fact.attribute == TC_ATTRIBUTE_ROWS_AGAIN ||
-                            slot->fact.attribute == TC_ATTRIBUTE_TRAINED_ON;
 
     if (slot->fact.attribute == TC_ATTRIBUTE_LENGTH)
         return is_nearly_as_long(expected, json);
-    return !strcmp(json, TC_FACT_FEW) ? !is_none || is_of_rows
-                                      : !strcmp(json, TC_FACT_FREE) && is_none;
+    return !strcmp(json, TC_FACT_FEW)
+               ? !is_none || tc_attribute_row(slot->fact.attribute)->is_of_rows
+               : !strcmp(json, TC_FACT_FREE) && is_none;
 }
 
 void tc_fact_table_add(struct tc_fact_table *table, uint32_t number, const char *json, size_t size,

@@ -14,7 +14,7 @@
 
 static inline const struct tc_fact_rule *tc_fact_slot_rule(const struct tc_fact_slot *slot)
 {
-    return tc_attribute_row((enum tc_attribute)slot->fact.attribute)->rule;
+    return tc_attribute_row(slot->fact.attribute)->rule;
 }
 
 /* What one occasion says of one slot. */

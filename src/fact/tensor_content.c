@@ -332,13 +332,6 @@ static double whole(double x)
     return n >= 1 && n <= MAX_FACTOR && fabs(x - n) <= TOLERANCE * n ? n : 0;
 }
 
-#define NO_FACTOR "no simple multiple of "
-
-bool tc_fact_is_no_factor(const char *json)
-{
-    return !strncmp(json, "\"" NO_FACTOR, sizeof(NO_FACTOR));
-}
-
 void tc_fact_factor(double number, double result, const char *api, struct tc_strbuf *out)
 {
     double times = result != 0 ? whole(number / result) : 0;
@@ -351,5 +344,5 @@ void tc_fact_factor(double number, double result, const char *api, struct tc_str
     else if (parts)
         tc_strbuf_addf(out, "1/%.0f of what %s returned", parts, api);
     else
-        tc_strbuf_addf(out, NO_FACTOR "what %s returned", api);
+        tc_strbuf_addf(out, "%swhat %s returned", TC_FACT_NO_FACTOR + 1, api);
 }

@@ -61,8 +61,8 @@ bool tc_fact_content(size_t i, const struct tc_fact_tensor *tensor, bool is_comp
 
 /* "1/4 of what API returned" where number is a simple multiple of the result of that call. */
 void tc_fact_factor(double number, double result, const char *api, struct tc_strbuf *out);
-/* That it is no simple multiple is seen, but never claimed: a term of the loss that is zero now and
- * then makes it one. json: the value as a fact has it. */
-bool tc_fact_is_no_factor(const char *json);
+/* So it begins where that is no simple multiple, as JSON. It is seen, but never claimed: a term of
+ * the loss that is zero now and then makes it one. */
+#define TC_FACT_NO_FACTOR "\"no simple multiple of "
 
 #endif /* TC_FACT_TENSOR_CONTENT_H */

@@ -31,20 +31,19 @@ static bool is_of_receiver(const struct tc_strtab *symbols, const struct tc_fact
     return fact->path != TC_NO_SYM && !strncmp(tc_strtab_text(symbols, fact->path), "self", 4);
 }
 
-bool tc_fact_varied(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
-                    struct tc_fact *fact, struct tc_strbuf *out)
+static bool tell_varied(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
+                        enum tc_attribute attribute, struct tc_strbuf *out)
 {
     uint64_t most = 0;
 
-    if (slot->fact.attribute != TC_ATTRIBUTE_VALUE || is_of_receiver(symbols, &slot->fact))
+    (void)attribute;
+    if (is_of_receiver(symbols, &slot->fact))
         return false;
     for (unsigned i = 0; i < slot->n_values; i++) {
         if (!tc_fact_is_number(tc_strtab_text(symbols, slot->values[i])))
             return false;
         most = slot->n[i] > most ? slot->n[i] : most;
     }
-    *fact = slot->fact;
-    fact->attribute = TC_ATTRIBUTE_VARIES;
     tc_fact_print_part(&(struct tc_fact_part){slot->n_all - most, slot->n_all}, out);
     return true;
 }
@@ -93,7 +92,7 @@ static enum tc_fact_run stood_still(const struct tc_strtab *symbols,
 }
 
 const struct tc_fact_rule tc_fact_varying_number = {
-    .propose = propose, .holds = holds, .of_run = stood_still};
+    .propose = propose, .holds = holds, .of_run = stood_still, .tell = tell_varied};
 
 /* ---- which numbers ---- */
 
@@ -118,15 +117,13 @@ static int count_numbers(const struct tc_fact_span *span)
     return __builtin_popcountll(span->bits[0]) + __builtin_popcountll(span->bits[1]);
 }
 
-bool tc_fact_spans(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
-                   struct tc_fact *fact, struct tc_strbuf *out)
+static bool tell_span(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
+                      enum tc_attribute attribute, struct tc_strbuf *out)
 {
-    if (slot->fact.attribute != TC_ATTRIBUTE_VALUE || is_of_receiver(symbols, &slot->fact) ||
-        count_numbers(&slot->span) < MIN_NUMBERS || slot->n_all < MIN_CALLS ||
-        slot->span.low == slot->span.high)
+    (void)attribute;
+    if (is_of_receiver(symbols, &slot->fact) || count_numbers(&slot->span) < MIN_NUMBERS ||
+        slot->n_all < MIN_CALLS || slot->span.low == slot->span.high)
         return false;
-    *fact = slot->fact;
-    fact->attribute = TC_ATTRIBUTE_SPAN;
     print_span(slot, out);
     return true;
 }
@@ -144,8 +141,10 @@ static enum tc_fact_run spans_otherwise(const struct tc_strtab *symbols,
     return strcmp(out->text, expected) ? TC_FACT_RUN_BROKEN : TC_FACT_RUN_HELD;
 }
 
-const struct tc_fact_rule tc_fact_span = {
-    .propose = tc_fact_propose_one, .holds = tc_fact_holds_one, .of_run = spans_otherwise};
+const struct tc_fact_rule tc_fact_span = {.propose = tc_fact_propose_one,
+                                          .holds = tc_fact_holds_one,
+                                          .of_run = spans_otherwise,
+                                          .tell = tell_span};
 
 /* ---- on which side of zero ---- */
 
@@ -164,17 +163,15 @@ static const char *side_of(const struct tc_fact_slot *slot)
     return slot->span.low >= 0 ? NOT_BELOW : slot->span.high <= 0 ? NOT_ABOVE : NULL;
 }
 
-bool tc_fact_signs(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
-                   struct tc_fact *fact, struct tc_strbuf *out)
+static bool tell_sign(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
+                      enum tc_attribute attribute, struct tc_strbuf *out)
 {
     const char *side = side_of(slot);
 
-    if (!side || slot->fact.attribute != TC_ATTRIBUTE_VALUE ||
-        is_of_receiver(symbols, &slot->fact) || count_numbers(&slot->span) < MIN_NUMBERS ||
+    (void)attribute;
+    if (!side || is_of_receiver(symbols, &slot->fact) || count_numbers(&slot->span) < MIN_NUMBERS ||
         slot->n_all < MIN_SIDED)
         return false;
-    *fact = slot->fact;
-    fact->attribute = TC_ATTRIBUTE_SIGN;
     tc_strbuf_adds(out, side);
     return true;
 }
@@ -193,5 +190,7 @@ static enum tc_fact_run turned(const struct tc_strtab *symbols, const struct tc_
     return strcmp(side, expected) ? TC_FACT_RUN_BROKEN : TC_FACT_RUN_HELD;
 }
 
-const struct tc_fact_rule tc_fact_sign = {
-    .propose = tc_fact_propose_one, .holds = tc_fact_holds_one, .of_run = turned};
+const struct tc_fact_rule tc_fact_sign = {.propose = tc_fact_propose_one,
+                                          .holds = tc_fact_holds_one,
+                                          .of_run = turned,
+                                          .tell = tell_sign};

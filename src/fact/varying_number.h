@@ -10,12 +10,4 @@
 
 extern const struct tc_fact_rule tc_fact_varying_number, tc_fact_span, tc_fact_sign;
 
-/* Learning, what a slot of numbers says of that; false where nothing is. */
-bool tc_fact_varied(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
-                    struct tc_fact *fact, struct tc_strbuf *out);
-bool tc_fact_spans(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
-                   struct tc_fact *fact, struct tc_strbuf *out);
-bool tc_fact_signs(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
-                   struct tc_fact *fact, struct tc_strbuf *out);
-
 #endif /* TC_FACT_VARYING_NUMBER_H */
