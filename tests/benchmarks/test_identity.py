@@ -71,12 +71,12 @@ class Identity(unittest.TestCase):
         check.write_text(f"""#!/bin/sh
 "{BIN}/traincheck-check" "$@"
 status=$?
-sed -i 's/"held":/"kept":/' check-*/*.log
+sed -i 's/"held":/"upheld":/' check-*/*.log
 exit $status
 """)
         check.chmod(0o755)
         self.assertEqual(self.compare(other).returncode, 1)
-        self.assertEqual(self.compare(other, "--renamed", "kept=held").returncode, 0)
+        self.assertEqual(self.compare(other, "--renamed", "upheld=held").returncode, 0)
 
     def test_a_folder_without_traces_is_named(self):
         (self.work / "traces").rename(self.work / "away")
