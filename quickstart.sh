@@ -21,13 +21,14 @@ run() {
 }
 
 say
-say "1. Trace a healthy run and learn what held in it."
-run $bin/traincheck-collect --python "$python" -o $out/train examples/digits/train.py
-run $bin/traincheck-infer $out/train -o $out/invariants.jsonl
+say "1. Trace two healthy runs, with different seeds, and learn what held in both."
+for seed in 1 2; do
+    run $bin/traincheck-collect --python "$python" -o $out/good$seed examples/digits/train.py --seed $seed
+done
+run $bin/traincheck-infer --specific $out/good1 $out/good2 -o $out/invariants.jsonl
 say
-say "2. Trace a run with a silent bug, as far as the invariants need it, and check it."
-run $bin/traincheck-collect --python "$python" -i $out/invariants.jsonl -o $out/broken \
-    examples/digits/train_broken.py
+say "2. Trace a run of the same script with a silent bug, and check it."
+run $bin/traincheck-collect --python "$python" -o $out/broken examples/digits/train_broken.py
 status=0
 run $bin/traincheck-check $out/broken -i $out/invariants.jsonl -o $out/report || status=$?
 
@@ -36,7 +37,7 @@ if [ $status -ne 1 ]; then
     say "The bug was not found: traincheck-check ended with $status, 1 was expected."
     exit 1
 fi
-say "Found: the optimizer of train_broken.py changes no parameter, from its first step on."
+say "Found: the optimizer of train_broken.py changes no parameter, from its first step on. The edited line leads."
 say "Open $out/report/report.html in a browser."
 say
 say "With a script of your own:"

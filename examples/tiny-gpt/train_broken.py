@@ -1,7 +1,4 @@
-"""As train.py, with an evaluation that leaves the model in evaluation mode.
-
-The script runs to its end; from step 20 on it trains without dropout.
-"""
+"""Train a character-level GPT on a file of Python's own library."""
 
 import argparse
 import textwrap
