@@ -5,8 +5,9 @@
 usage: run.py [--bin BUILD/bin] [--python PYTHON] [--work DIR] [--only TEXT] [--missing] [--write]
 
 For each case of ../bugs and ../osdi: trace ref.py and a run of it with another seed, learn with --specific, trace bug.py,
-check it. The report is kept as DIR/gallery/CASE.json; --write makes the page of all that are kept and traces nothing.
-The first group of each report is shown, at most LINES lines of it.
+check it. All are copied to DIR/gallery/CASE and have the name train.py there, as a user has one script that is edited.
+The report is kept as DIR/gallery/CASE.json; --write makes the page of all that are kept and traces nothing.
+The first finding of each report is shown, at most LINES lines of it.
 """
 
 import difflib
@@ -31,8 +32,10 @@ script runs to its end and exits with 0. No exception tells of the bug.
 
 For each, two healthy runs with different seeds taught the invariants (`traincheck-infer
 --specific`). The block below the change is what `traincheck-check` printed for the broken run:
-its first group, cut after {lines} lines. `benchmarks/gallery/run.py` made this page from real
-runs; nothing in it is typed by hand.
+its first finding, cut after {lines} lines. [Reading a finding](reading.md) says what its parts mean.
+
+`benchmarks/gallery/run.py` made this page from real runs. Nothing in it is typed by hand. The build
+was that of {builds}.
 
 How many bugs are found that nobody had in mind while the tool was written: see [What is
 found](detection.md). This page shows cases that the tool was developed with.
@@ -64,22 +67,18 @@ def change(folder):
 
 
 def report_of(tools, folder):
-    """Trace the case; what the check printed, and how many findings there were."""
+    """Trace the case; what the check printed, how many findings there were, and of which build."""
     detection = harness.runner("detection")
-    variants = detection.variants_of(detection.Case(folder, ""))
-    again = folder / "ref.py"
-    if "seed" in variants:
-        again = tools.work / "gallery" / f"{folder.name}_seed.py"
-        again.parent.mkdir(parents=True, exist_ok=True)
-        again.write_text(variants["seed"])
-    traces = [tools.trace(f"gallery/{folder.name}/{what}", script)[0]
-              for what, script in (("ref", folder / "ref.py"), ("again", again), ("bug", folder / "bug.py"))]
-    learned = tools.work / "gallery" / f"{folder.name}.jsonl"
-    tools.infer(traces[:2], learned, ("--specific",))
-    written = tools.work / "gallery" / f"{folder.name}.report"
-    p = tools.run(tools.bin / "traincheck-check", traces[2], "-i", learned, "-o", written, ok=(0, 1))
-    summary = json.loads((written / "violations_summary.json").read_text())
-    return {"text": p.stdout.replace(f"{folder}/", ""), "findings": len(summary["findings"]), "failed": summary["counts"]["failed"]}
+    texts = {"ref": (folder / "ref.py").read_text(), "bug": (folder / "bug.py").read_text()}
+    texts["seed"] = detection.variants_of(detection.Case(folder, "")).get("seed", texts["ref"])
+    work, traces = tools.work / "gallery" / folder.name, {}
+    for what, text in texts.items():
+        script = harness.write_if_other(work / what / "train.py", text.encode())
+        traces[what], _ = tools.trace(f"gallery/{folder.name}/{what}", script, cwd=script.parent)
+    tools.infer([traces["ref"], traces["seed"]], work / "invariants.jsonl", ("--specific",))
+    p = tools.run(tools.bin / "traincheck-check", traces["bug"], "-i", work / "invariants.jsonl", "-o", work / "report", ok=(0, 1))
+    counts = json.loads((work / "report" / "violations_summary.json").read_text())["counts"]
+    return {"text": p.stdout, "findings": counts["findings"], "failed": counts["failed"], "commit": harness.runner("diagnosis").commit_of(tools.bin)}
 
 
 def section(folder, report, what):
@@ -97,13 +96,11 @@ def section(folder, report, what):
 
 def write(kept, rows):
     """The page says which cases it lacks, rather than look complete."""
-    text, lacking = HEAD.format(lines=LINES), []
-    for folder in cases():
-        file = kept / f"{folder.name}.json"
-        if file.exists():
-            text += section(folder, json.loads(file.read_text()), rows[folder.name])
-        else:
-            lacking.append(folder.name)
+    reports = {folder: json.loads(file.read_text()) for folder in cases() if (file := kept / f"{folder.name}.json").exists()}
+    builds = " and ".join(f"`{commit}`" for commit in sorted({report["commit"] for report in reports.values()}))
+    text = HEAD.format(lines=LINES, builds=f"commit {builds}")
+    text += "".join(section(folder, report, rows[folder.name]) for folder, report in reports.items())
+    lacking = [folder.name for folder in cases() if folder not in reports]
     if lacking:
         text += "\n## Not shown yet\n\nThese are rebuilt, too. `benchmarks/gallery/run.py --missing` traces them.\n\n"
         text += "".join(textwrap.fill(f"* `{name}`: {rows[name][1]}", 98, subsequent_indent="  ") + "\n" for name in lacking)
