@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a script calls of packages by name is in the trace where its own lines call it."""
 import json
+import re
 import textwrap
 import unittest
 
@@ -46,6 +47,73 @@ class Named(Case):
     def count(self, calls):
         names = [r["fn"] for r in calls]
         return {name: names.count(name) for name in names}
+
+    def test_this_tools_own_package(self):
+        """A framework that is given a callback of ours too, and logs what it counts, is called as without it."""
+        (self.work / "libtraincheck.py").write_text(textwrap.dedent("""
+            import torch
+            class Live: pass
+            class TrainCheckCallback:
+                def on_step(self, logs):
+                    torch.distributed.is_available(), torch.zeros(7)
+                    logs["traincheck/violations"] = 3
+            def annotate_stage(stage): pass
+        """))
+        site = self.work / "site" / "site-packages"
+        site.mkdir(parents=True)
+        (site / "theframework.py").write_text(textwrap.dedent("""
+            class Trainer:
+                def __init__(self, steps, callbacks=None, *more, logger=None, **options):
+                    self.steps, self.callbacks = steps, [*(callbacks or ()), *more, *options.values()]
+                def add_callback(self, callback): self.callbacks.append(callback)
+                def fit(self, log):
+                    for _ in range(self.steps):
+                        logs = {"loss": 1.0}
+                        for callback in self.callbacks:
+                            callback.on_step(logs)
+                        log(logs)
+        """))
+        script = textwrap.dedent("""
+            import sys
+            sys.path.append({site!r})
+            import torch
+            from theframework import Trainer
+            import libtraincheck
+            from libtraincheck import Live, TrainCheckCallback
+            class Mine:
+                def on_step(self, logs): pass
+            class Derived(TrainCheckCallback): pass
+            ours, derived = TrainCheckCallback(), Derived()
+            def log(logs): return [logs, ours] if {is_with} else [logs]
+            def own(a=None, *rest, b=2, **options): pass
+            def main():
+                if {is_with}:
+                    libtraincheck.annotate_stage("training")
+                    trainer = Trainer(2, [ours, Mine(), derived])
+                    trainer.add_callback(ours)
+                    Trainer(2, [ours]), Trainer(2, logger=derived), Trainer(2, None, ours, x=Live())
+                    own(ours, derived, 1, b=ours, c=derived, d={{"x": ours, "y": 4}})
+                    own([*range(8), ours]), own([*range(8), 8, ours])
+                else:
+                    trainer = Trainer(2, [Mine()])
+                    Trainer(2), Trainer(2), Trainer(2, None)
+                    own(None, 1, d={{"y": 4}})
+                    own([*range(8)]), own([*range(8), 8])
+                trainer.fit(log)
+            torch.manual_seed(0)
+            main()
+        """)
+        told = []
+        for is_with in (False, True):
+            run = self.traced(script.format(site=str(site), is_with=is_with), options=["--overwrite"])
+            self.assertEqual((run.code, run.err), (0, ""), run.said)
+            role = {r["fn"]: r["role"] for r in run.records() if r["type"] == "api"}
+            calls = {r["id"]: r for r in run.records() if r["type"] == "call" and r["fn"] != "torch.manual_seed"}
+            values = [[calls[r["id"]]["fn"], role[calls[r["id"]]["fn"]], calls[r["id"]]["args"], r["value"]]
+                      for r in run.records() if r["type"] == "return" and r["id"] in calls]
+            told.append(re.sub(r'"id": \d+(, )?', "", json.dumps(values)))
+        self.assertIn("theframework.Trainer.fit", told[0])
+        self.assertEqual(told[1], told[0])
 
     def test_functions_constructors_and_methods(self):
         run = self.traced(SCRIPT)

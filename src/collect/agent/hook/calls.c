@@ -22,6 +22,7 @@
 #include "collect/agent/torch/classes.h"
 #include "collect/agent/torch/identity.h"
 #include "collect/agent/torch/modules.h"
+#include "collect/agent/torch/ours.h"
 #include "collect/agent/torch/tensor.h"
 
 static const struct tc_open_call *top_call(const struct tc_thread *thread)
@@ -193,6 +194,20 @@ static void enter_call(struct tc_thread *thread, const struct tc_span *span)
         push(thread, span);
 }
 
+/* A package's function that is handed nothing but what is ours, such as add_callback(): the script
+ * calls it for us. */
+static bool is_for_us(const struct tc_span *span)
+{
+    size_t n = span->args.n + (span->args.names ? (size_t)PyTuple_GET_SIZE(span->args.names) : 0);
+
+    if (span->api->role != TC_ROLE_PACKAGE || !n)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!tc_ours_is_all(span->args.items[i]))
+            return false;
+    return true;
+}
+
 static void open_span(struct tc_thread *thread, struct tc_span *span)
 {
     bool traced = true;
@@ -200,7 +215,7 @@ static void open_span(struct tc_thread *thread, struct tc_span *span)
     if (span->api->flags & TC_API_MODULE)
         traced = resolve_module(thread, span);
     thread->n_modules += span->is_counted;
-    if (!traced || is_inner(thread, span) || !tc_agent_ready())
+    if (!traced || is_inner(thread, span) || is_for_us(span) || !tc_agent_ready())
         return;
     if (!tc_role_has(span->api->role, TC_TRAIT_APART))
         before(thread, span);

@@ -19,6 +19,7 @@
 #include "collect/agent/say/sink.h"
 #include "collect/agent/torch/classes.h"
 #include "collect/agent/torch/identity.h"
+#include "collect/agent/torch/ours.h"
 #include "collect/agent/torch/tensor.h"
 #include "collect/board.h"
 
@@ -430,6 +431,15 @@ static PyObject *mute(PyObject *self, PyObject *is_on)
     Py_RETURN_NONE;
 }
 
+/* expect_ours(): the tool's own package has been imported */
+static PyObject *expect_ours(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    tc_ours_expect();
+    Py_RETURN_NONE;
+}
+
 /* leave_stream(): another one becomes current; does the script say so? */
 static PyObject *leave_stream(PyObject *self, PyObject *unused)
 {
@@ -461,6 +471,7 @@ static PyMethodDef methods[] = {
     {"redirect",       redirect,       METH_VARARGS, NULL},
     {"redirect_item",  redirect_item,  METH_VARARGS, NULL},
     {"is_redirected",  is_redirected,  METH_O,       NULL},
+    {"expect_ours",    expect_ours,    METH_NOARGS,  NULL},
     {"watch",          watch,          METH_O,       NULL},
     {"scope_of",       scope_of,       METH_O,       NULL},
     {"is_withheld",    is_withheld,    METH_VARARGS, NULL},

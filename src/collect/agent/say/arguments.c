@@ -4,11 +4,14 @@
  *
  * In the order of the signature: by position, by name, then what is left. Sizes that a function
  * gathers (view(2, 3)) are one argument. Values of parameters whose names say that they are secret
- * are withheld; so are the rest's where hides_rest is set.
+ * are withheld; so are the rest's where hides_rest is set. What holds nothing but objects of this
+ * tool's is told as if it had not been given.
  */
 #include "collect/agent/say/arguments.h"
 
 #include <stdio.h>
+
+#include "collect/agent/torch/ours.h"
 
 struct writer {
     struct tc_strbuf *out;
@@ -62,17 +65,20 @@ static void add_gathered(struct writer *w)
 static void add_param(struct writer *w, const struct tc_sig_param *param)
 {
     bool is_next = param->positional && w->position < w->args->n;
+    bool is_gathered = is_next && tc_sig_is_gathered(w->sig, w->args);
     PyObject *value = is_next ? w->args->items[w->position] : tc_sig_value_named(w->args, param);
 
+    w->position += is_next && !is_gathered;
+    if (value && tc_ours_is_all(value))
+        value = NULL;
     if (!value && !param->fallback)
         return;
     comma(w);
     tc_strbuf_adds(w->out, param->key);
-    if (is_next && tc_sig_is_gathered(w->sig, w->args)) {
+    if (is_gathered) {
         add_gathered(w);
         return;
     }
-    w->position += is_next;
     if (!value)
         tc_strbuf_adds(w->out, param->fallback);
     else if (param->is_secret)
@@ -86,12 +92,17 @@ static void add_positions(struct writer *w)
 {
     char position[24];
     struct tc_asked asked = *w->asked;
+    size_t n_ours = 0;
 
     asked.is_secret |= w->hides_rest;
 
     for (; w->position < w->args->n; w->position++) {
+        if (tc_ours_is_all(w->args->items[w->position])) {
+            n_ours++;
+            continue;
+        }
         comma(w);
-        snprintf(position, sizeof(position), "%zu", w->position);
+        snprintf(position, sizeof(position), "%zu", w->position - n_ours);
         tc_strbuf_addf(w->out, "\"%s\":", position);
         add_value(w, position, w->args->items[w->position], &asked);
     }
@@ -105,10 +116,11 @@ static void add_names(struct writer *w)
 
     asked.is_secret = true;
     for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
-        PyObject *name = PyTuple_GET_ITEM(names, i);
+        PyObject *name = PyTuple_GET_ITEM(names, i),
+                 *value = w->args->items[w->args->n + (size_t)i];
         const char *text;
 
-        if (tc_sig_named(w->sig, name))
+        if (tc_sig_named(w->sig, name) || tc_ours_is_all(value))
             continue;
         comma(w);
         tc_encode_str(w->out, name);
@@ -116,7 +128,7 @@ static void add_names(struct writer *w)
         text = PyUnicode_AsUTF8(name);
         if (!text)
             PyErr_Clear();
-        add_value(w, text ? text : "?", w->args->items[w->args->n + (size_t)i], &asked);
+        add_value(w, text ? text : "?", value, &asked);
     }
 }
 

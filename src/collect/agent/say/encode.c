@@ -20,6 +20,7 @@
 #include "collect/agent/torch/classes.h"
 #include "collect/agent/torch/identity.h"
 #include "collect/agent/torch/modules.h"
+#include "collect/agent/torch/ours.h"
 #include "collect/agent/torch/tensor.h"
 
 #define MAX_ITEMS 32
@@ -199,8 +200,7 @@ static bool is_left_out(const struct encoder *e, Py_ssize_t n)
 
 static void encode_sequence(struct encoder *e, PyObject *value)
 {
-    bool is_tuple = PyTuple_Check(value);
-    Py_ssize_t n = is_tuple ? PyTuple_GET_SIZE(value) : PyList_GET_SIZE(value);
+    Py_ssize_t n_ours = tc_ours_count(value), n = PySequence_Fast_GET_SIZE(value) - n_ours;
     size_t before;
 
     tc_strbuf_addc(e->out, '[');
@@ -212,11 +212,15 @@ static void encode_sequence(struct encoder *e, PyObject *value)
         return;
     }
     e->depth++;
-    for (Py_ssize_t i = 0; i < n && i < MAX_ITEMS; i++) {
-        if (i)
+    for (Py_ssize_t i = 0, n_told = 0; n_told < n && n_told < MAX_ITEMS; i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(value, i);
+
+        if (n_ours && tc_ours_is(item))
+            continue;
+        if (n_told)
             tc_strbuf_addc(e->out, ',');
-        before = enter_item(e, i);
-        encode(e, is_tuple ? PyTuple_GET_ITEM(value, i) : PyList_GET_ITEM(value, i));
+        before = enter_item(e, n_told++);
+        encode(e, item);
         leave(e, before);
     }
     e->depth--;
@@ -249,7 +253,7 @@ static void add_key(struct tc_strbuf *out, PyObject *key)
 static void encode_dict(struct encoder *e, PyObject *value)
 {
     PyObject *key, *item;
-    Py_ssize_t pos = 0, n = 0;
+    Py_ssize_t n_ours = tc_ours_count_members(value), pos = 0, n = 0;
     size_t before;
 
     tc_strbuf_adds(e->out, "{\"dict\":{");
@@ -257,6 +261,8 @@ static void encode_dict(struct encoder *e, PyObject *value)
     const int max_depth = is_short(e) ? 1 : MAX_DEPTH;
 
     while (e->depth <= max_depth && n < MAX_ITEMS && PyDict_Next(value, &pos, &key, &item)) {
+        if (n_ours && tc_ours_is_member(key, item))
+            continue;
         if (n++)
             tc_strbuf_addc(e->out, ',');
         add_key(e->out, key);
@@ -268,8 +274,8 @@ static void encode_dict(struct encoder *e, PyObject *value)
     }
     e->depth--;
     tc_strbuf_addc(e->out, '}');
-    if (PyDict_GET_SIZE(value) > n)
-        tc_strbuf_addf(e->out, ",\"more\":%lld", (long long)(PyDict_GET_SIZE(value) - n));
+    if (PyDict_GET_SIZE(value) > n + n_ours)
+        tc_strbuf_addf(e->out, ",\"more\":%lld", (long long)(PyDict_GET_SIZE(value) - n - n_ours));
     tc_strbuf_addc(e->out, '}');
 }
 

@@ -71,13 +71,13 @@ static struct tc_class *describe(PyTypeObject *type)
     PyObject *said = NULL, *params;
     const char *name;
     long kind, layer, forward;
-    int opaque, dispatches, distributed, part;
+    int opaque, dispatches, distributed, part, ours;
 
     class->ref = PyWeakref_NewRef((PyObject *)type, NULL);
     if (class->ref)
         said = tc_policy_call("describe_class", "(O)", type);
-    if (!said || !PyArg_ParseTuple(said, "slppppllO", &name, &kind, &opaque, &dispatches,
-                                   &distributed, &part, &layer, &forward, &params))
+    if (!said || !PyArg_ParseTuple(said, "slpppppllO", &name, &kind, &opaque, &dispatches,
+                                   &distributed, &part, &ours, &layer, &forward, &params))
         goto fail;
     class->name = quoted(name);
     class->kind = (enum tc_class_kind)kind;
@@ -85,6 +85,7 @@ static struct tc_class *describe(PyTypeObject *type)
     class->dispatches = dispatches;
     class->distributed = distributed;
     class->part = part;
+    class->ours = ours;
     class->layer = tc_api_get(layer);
     class->forward = tc_api_get(forward);
     class->sig = tc_sig_new(params);

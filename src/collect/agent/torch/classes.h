@@ -22,6 +22,7 @@ struct tc_class {
     bool dispatches;          /* a tensor that may have no memory of its own */
     bool distributed;         /* a tensor of which this process holds a part */
     bool part;                /* a module that is called where another one is only looked at */
+    bool ours;                /* of this tool's own package */
     const struct tc_sig *sig; /* modules: of forward */
     struct tc_api *layer;     /* modules of torch.nn: their own API; NULL: not traced */
     struct tc_api *forward;   /* other modules: Module.__call__; NULL: not traced unless root */

@@ -36,7 +36,7 @@ def _describe_module(cls):
     if not fn and (settings.selected is None or call in settings.selected):
         other = install.api(call, agent.ROLE_FORWARD, flags)
     name = names.class_name(cls)
-    return name, MODULE, False, False, False, name in table.PARTS, layer, other, params
+    return name, MODULE, False, False, False, name in table.PARTS, False, layer, other, params
 
 
 def _is_opaque(cls, torch):
@@ -55,8 +55,13 @@ def _is_distributed(cls):
     return issubclass(cls, getattr(module, "DTensor", ()))
 
 
+def _is_ours(cls):
+    """Of this tool's own package, or derived from a class of it."""
+    return any(base.__module__.partition(".")[0] == table.OURS for base in cls.__mro__)
+
+
 def describe(cls):
-    """(name, kind, opaque, dispatches, distributed, part, API of the layer, API of the forward, parameters of forward)"""
+    """(name, kind, opaque, dispatches, distributed, part, ours, API of the layer, API of the forward, parameters of forward)"""
     torch = sys.modules.get("torch")
     if torch is not None and issubclass(cls, torch.nn.Module):
         return _describe_module(cls)
@@ -65,7 +70,7 @@ def describe(cls):
         kind, how = TENSOR, (_is_opaque(cls, torch), values.dispatches(cls, torch), _is_distributed(cls))
     elif torch is not None and issubclass(cls, torch.optim.Optimizer):
         kind = OPTIMIZER
-    return name, kind, *how, False, -1, -1, ()
+    return name, kind, *how, False, _is_ours(cls), -1, -1, ()
 
 
 def _trace_method(cls, name, function):

@@ -5,7 +5,7 @@ import sys
 import types
 
 import _traincheck_agent as agent
-from . import install, named, names, owners, settings, signature, sources, withheld
+from . import install, named, names, owners, settings, signature, sources, table, withheld
 
 MAX_FUNCTIONS = 400  # a script that defines more is a library
 MAX_NAMES = 500  # objects whose names are looked for, and as many tensors and arrays, of which each step makes new ones
@@ -27,7 +27,7 @@ def _is_in_folder(path):
 
 def _is_own(module):
     file = getattr(module, "__file__", None)
-    if install.is_within(module.__name__, settings.many("instrument")):
+    if install.is_within(module.__name__, (table.OURS, *settings.many("instrument"))):
         return False
     if module.__name__ in owners.PROGRAM:
         return True

@@ -13,8 +13,8 @@ import sys
 
 from . import table
 
-# What the table speaks of is never the user's: not a checkout, not a copy that lost its record.
-_LIBRARIES = frozenset(row.owner.split(".")[0] for row in table.TABLE)
+# What the table speaks of is never the user's, nor is this tool's package: not a checkout, not a copy that lost its record.
+_LIBRARIES = frozenset(row.owner.split(".")[0] for row in table.TABLE) | {table.OURS}
 STDLIB = os.path.dirname(os.__file__)
 PROGRAM = ("__main__", "__mp_main__")  # the second is the script in a spawned process
 _TYPED = ("<stdin>", "<python-input-", "<ipython-input-")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the agent asks while it works, and what happens when a package has been imported."""
 import sys
+import types
 
 import _traincheck_agent as agent
 from . import annotations, classes, install, own, plan, process, relied, settings, sources, table
@@ -103,11 +104,11 @@ def _hide_from_dynamo():
         agent.set_dynamo(switch)
 
 
-def _once(name, hook):
+def _once(name, hook, *args):
     """Hook a package as soon as it is whole: parts of it may import it by name before it is."""
     if name not in _hooked and install.is_whole(name):
         _hooked.add(name)
-        install.attempt(name, hook)
+        install.attempt(name, hook, *args)
 
 
 def _instrument(name):
@@ -117,6 +118,15 @@ def _instrument(name):
         if install.is_within(module, _INSTRUMENTED) and module not in _hooked:
             _hooked.add(module)
             install.attempt(module, install.module_functions, sys.modules[module], module)
+
+
+def _ours(name):
+    """What a callback does, such as to ask all ranks whether to stop, the run does not do."""
+    agent.expect_ours()
+    callback = vars(sys.modules[name]).get("TrainCheckCallback")
+    for function in vars(callback).values() if callback else ():
+        if install.is_a(function, types.FunctionType):
+            install.listen(function, mute=True)
 
 
 def imported(args, _result=None):
@@ -133,6 +143,8 @@ def imported(args, _result=None):
             _once(name, install.draws)
     elif name == "subprocess":
         _once(name, process.subprocess_imported)
+    elif name.partition(".")[0] == table.OURS:
+        _once(name, _ours, name)
     elif name.startswith("torch._dynamo"):
         install.muted(table.MUTED)
         if name == "torch._dynamo.eval_frame":

@@ -149,11 +149,14 @@ DRAWS = (
     ("numpy.random", "Generator", "*"),
 )
 
+# This tool's own package: what it does, and its objects among others, are no part of the run.
+OURS = "libtraincheck"
+
 # What the script's own files call by name is traced whatever package it is of (named.py), but for these: they draw, log, show
 # progress, read options, or speak to devices and launchers. Of the standard library a few modules alone.
-UNNAMED = tuple("""IPython absl click clearml comet_ml fire hydra loguru matplotlib mlflow neptune omegaconf plotly psutil pynvml pytest
+UNNAMED = OURS, *"""IPython absl click clearml comet_ml fire hydra loguru matplotlib mlflow neptune omegaconf plotly psutil pynvml pytest
     requests rich seaborn tabulate tensorboard tensorboardX termcolor torch.backends torch.cuda torch.multiprocessing torch.profiler
-    torch.utils.tensorboard torchinfo torchsummary tqdm tyro wandb yaml""".split())
+    torch.utils.tensorboard torchinfo torchsummary tqdm tyro wandb yaml""".split()
 NAMED_OF_STDLIB = frozenset("bisect copy heapq math statistics".split())
 # What symbols between arrays of numpy stand for, and methods of arrays that compute nothing.
 ARRAY_OPERATORS = """add subtract multiply true_divide floor_divide remainder power matmul negative absolute invert
