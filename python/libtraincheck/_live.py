@@ -9,6 +9,8 @@ from . import _library as lib
 from ._report import Finding, Report, Violation
 from ._work import Found, Lines, Notes, Path, Paths, check_config, make_report, progress_callback
 
+BEGIN_S = 60  # for the largest invariant file on a slow disk; what takes longer goes on beside the run
+
 
 def _taken(new: "queue.SimpleQueue[Any]") -> List[Any]:
     found = []
@@ -27,8 +29,9 @@ class LiveCheck:
             live.new()              # violations since the last call
         live.report
 
-    The end of the block waits for what is on the disk to be judged. An error of the check is in `error`; it never
-    reaches the run.
+    The start raises what a check cannot begin with, such as FileNotFoundError for a missing invariant file. The trace may
+    come later. The end of the block waits for what is on the disk to be judged. An error of the check in between is in
+    `error`; it never reaches the run.
     """
 
     def __init__(self, trace: Path, invariants: Paths = "@all", *, suppress: Optional[Path] = None,
@@ -42,10 +45,14 @@ class LiveCheck:
         self._new_findings: "queue.SimpleQueue[Finding]" = queue.SimpleQueue()
         self._on_violation, self._output_dir, self._stopping = on_violation, output_dir, threading.Event()
         self._arguments = (trace, invariants, suppress, output_dir)
+        self._began = threading.Event()  # the invariants are read, or there is an error
         self._thread = threading.Thread(target=self._run, name="traincheck", daemon=True)
 
     def start(self) -> "LiveCheck":
         self._thread.start()
+        self._began.wait(BEGIN_S)
+        if self.error:
+            raise self.error.with_traceback(None)
         return self
 
     def new(self) -> List[Violation]:
@@ -63,7 +70,8 @@ class LiveCheck:
             self._thread.join(timeout)
         return self.report
 
-    __enter__ = start
+    def __enter__(self) -> "LiveCheck":
+        return self.start()
 
     def __exit__(self, *_: Any) -> None:
         self.stop()
@@ -87,10 +95,16 @@ class LiveCheck:
             self._follow()
         except BaseException as e:
             self.error = e
+        finally:
+            self._began.set()
+
+    def _goes_on(self, *_: int) -> bool:
+        self._began.set()
+        return not self._stopping.is_set()
 
     def _follow(self) -> None:
         lines = Lines(self._found)
-        goes_on = progress_callback(lambda *_: not self._stopping.is_set(), [])
+        goes_on = progress_callback(self._goes_on, [])
         say = lib.SAY(lambda *_: None)
         config = lib.OnlineConfig(check=check_config(*self._arguments, lines.callback, goes_on), lateness_s=30, say=say)
         result, error = lib.CheckResult(), lib.Error()

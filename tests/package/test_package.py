@@ -138,6 +138,15 @@ class Package(live.Case):
             time.sleep(0.3)
         self.assertIsNone(check.report)
 
+    def test_live_without_what_it_checks_by(self):
+        """It ends at its start, with the reason, and not as a run in which nothing broke."""
+        for more, missing in (({"invariants": self.work / "nowhere.jsonl"}, "nowhere.jsonl: No such file or directory"),
+                              ({"invariants": "@nobody"}, "no shipped set is called '@nobody'"),
+                              ({"invariants": self.invariants, "suppress": self.work / "list"}, "list: No such file or directory")):
+            with self.subTest(missing), self.assertRaisesRegex(FileNotFoundError, missing):
+                with libtraincheck.LiveCheck(self.trace, **more):
+                    self.fail("the run has begun")
+
     def test_annotations_do_nothing_elsewhere(self):
         libtraincheck.annotate_stage("training")
         libtraincheck.annotate(step=3)
