@@ -3,7 +3,7 @@
 
 import logging
 import time
-from typing import List, Optional
+from typing import List, Optional, Set
 
 from ._annotations import trace_folder
 from ._live import LiveCheck
@@ -12,6 +12,17 @@ from ._work import Path, Paths
 
 logger = logging.getLogger("libtraincheck")
 FLUSH_S = 0.8  # the collector writes at least every half second
+
+
+class TrainingStopped(SystemExit):
+    """
+    A callback with on_violation="stop" has ended the training. It is raised behind the training, in all processes: the job
+    ends with status 1 and the first finding as its last line, unless the script catches this.
+    """
+
+    def __init__(self, findings: List[Finding]):
+        super().__init__(f"TrainCheck stopped the training: {findings[0] if findings else 'the first process says why'}")
+        self.findings = findings  # of the first process of the job; elsewhere none
 
 
 class Watch:
@@ -24,7 +35,8 @@ class Watch:
         self.invariants, self.mode, self.trace = invariants, on_violation, trace
         self.suppress, self.output_dir = suppress, output_dir
         self.live: Optional[LiveCheck] = None
-        self.wants_stop = False
+        self.wants_stop = self.has_stopped = False
+        self._told: Set[str] = set()  # violations whose finding was told
 
     @property
     def stops(self) -> bool:
@@ -51,8 +63,14 @@ class Watch:
     def look(self) -> None:
         """Tell of what is new. Never waits."""
         for finding in self.live.new_findings() if self.live else ():
-            logger.warning("TrainCheck: %s", finding)
+            self._tell(finding)
             self.wants_stop = self.stops
+
+    def _tell(self, finding: Finding) -> None:
+        """Once, although it may have grown or joined another since."""
+        if self._told.isdisjoint(finding.violations):
+            logger.warning("TrainCheck: %s", finding)
+        self._told.update(finding.violations)
 
     def end(self) -> None:
         """Judge the last steps, once they are on the disk."""
@@ -63,10 +81,15 @@ class Watch:
         self.look()
         if self.live.error:
             logger.warning("TrainCheck: the check failed: %s", self.live.error)
-        elif report:
-            logger.info("TrainCheck: %s", str(report).splitlines()[0])
         elif report is not None:
-            logger.warning("TrainCheck: %s", report)
+            for finding in report.findings:
+                self._tell(finding)
+            logger.log(logging.INFO if report else logging.WARNING, "TrainCheck: %s", report.counts)
+
+    def leave(self) -> None:
+        """Tell the job if the training has ended for a finding."""
+        if self.has_stopped:
+            raise TrainingStopped(self.findings)
 
 
 class Checked:

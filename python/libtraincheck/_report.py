@@ -122,10 +122,14 @@ class Report:
     def __bool__(self) -> bool:
         return bool(self.judged) and not self.failed
 
+    @property
+    def counts(self) -> str:
+        """In a line."""
+        return (f"{self.invariants} invariants: {self.failed} failed, {self.passed} passed, {self.not_triggered} not triggered, "
+                f"{self.unchecked} unchecked{'' if self.judged else ': nothing was judged'}")
+
     def __str__(self) -> str:
-        lines = [f"{self.invariants} invariants: {self.failed} failed, {self.passed} passed, "
-                 f"{self.not_triggered} not triggered, {self.unchecked} unchecked" + ("" if self.judged else ": nothing was judged")]
-        return "\n".join(lines + [f"  {f}" for f in self.findings])
+        return "\n".join([self.counts] + [f"  {f}" for f in self.findings])
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """For IPython."""
@@ -133,7 +137,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """For notebooks: the counts, and a row for each finding."""
-        head = html.escape(str(self).split("\n", 1)[0])
+        head = html.escape(self.counts)
         rows = [[f.at, f.when, f.rank, f.sentence, len(f.violations)] for f in self.findings]
         if not rows:
             return f"<p>TrainCheck: {head}</p>"

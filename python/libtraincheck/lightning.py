@@ -17,7 +17,8 @@ class TrainCheckCallback(Checked, Callback):
     """
     Checks the run while it goes on, which traincheck-collect must have started.
 
-    invariants: files or shipped sets. on_violation: "warn" in the log, or "stop" the training as well, in all processes.
+    invariants: files or shipped sets. on_violation: "warn" in the log, or "stop" the training as well, in all processes:
+    then fit() raises libtraincheck.TrainingStopped, by which the job ends with status 1.
     trace: its folder, if not that of traincheck-collect. suppress, output_dir: as of libtraincheck.check.
     The trainer's logger gets `traincheck/violations`.
     """
@@ -37,8 +38,9 @@ class TrainCheckCallback(Checked, Callback):
         self._watch.look()
         self._log(trainer)
         if self._watch.stops and trainer.strategy.reduce_boolean_decision(self._watch.wants_stop, all=False):
-            trainer.should_stop = True
+            trainer.should_stop = self._watch.has_stopped = True
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
         self._watch.end()
         self._log(trainer)
+        self._watch.leave()

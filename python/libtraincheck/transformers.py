@@ -25,7 +25,8 @@ class TrainCheckCallback(Checked, TrainerCallback):
     """
     Checks the run while it goes on, which traincheck-collect must have started.
 
-    invariants: files or shipped sets. on_violation: "warn" in the log, or "stop" the training as well, in all processes.
+    invariants: files or shipped sets. on_violation: "warn" in the log, or "stop" the training as well, in all processes:
+    then train() raises libtraincheck.TrainingStopped, by which the job ends with status 1.
     trace: its folder, if not that of traincheck-collect. suppress, output_dir: as of libtraincheck.check.
     Logs get `traincheck/violations`.
     """
@@ -36,7 +37,7 @@ class TrainCheckCallback(Checked, TrainerCallback):
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self._watch.look()
         if self._watch.stops and _any_rank(self._watch.wants_stop, args.device):
-            control.should_training_stop = True
+            control.should_training_stop = self._watch.has_stopped = True
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Optional[Dict[str, Any]] = None, **kwargs: Any) -> None:
         if logs is not None and self._watch.live:
@@ -45,3 +46,4 @@ class TrainCheckCallback(Checked, TrainerCallback):
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self._watch.end()
+        self._watch.leave()
