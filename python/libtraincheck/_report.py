@@ -227,7 +227,7 @@ class Comparison:
         return f"<p><b>TrainCheck: {head}</b></p>{_table(('kind', 'at', 'step', 'difference', 'times'), rows)}"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Learned:
     """The result of learning."""
 
@@ -238,3 +238,7 @@ class Learned:
     dropped: Dict[str, int]  # hypotheses, by the reason
     notes: List[Note]
     output: str
+
+    def __repr__(self) -> str:
+        return (f"<Learned: {self.invariants} invariant{'' if self.invariants == 1 else 's'} of {self.pipelines} "
+                f"pipeline{'' if self.pipelines == 1 else 's'}, in {_shown(self.output)}>")

@@ -7,6 +7,7 @@ Runs in an environment with nbclient and ipykernel, with torch on its path.
 """
 
 import argparse
+import itertools
 import os
 import pathlib
 import sys
@@ -76,8 +77,26 @@ class Magic(unittest.TestCase):
         failing, option, nothing = self.execute("%%traincheck\nimport torch\nraise SystemExit(3)", "%%traincheck --nonsense\n1",
                                                 "%%traincheck -i nowhere.jsonl\n1")
         self.assertIn("The cell ended with status 3.", self.text(failing))
+        self.assertNotIn("nothing was judged", str(failing))
         self.assertIn("unrecognized arguments: --nonsense", self.text(option))
         self.assertIn("nowhere.jsonl", self.text(nothing))
+
+    def test_a_cell_that_raises(self):
+        """Its traceback comes first, then what was judged; the notebook's cell has failed, for one reason."""
+        raising, nowhere = self.execute("%%traincheck\n" + HEALTHY + "raise ValueError('of the cell')", "%%traincheck\n1 / 0")
+        kinds = [kind for kind, _ in itertools.groupby(o["output_type"] for o in raising)]
+        self.assertEqual(kinds, ["stream", "display_data", "error"], raising)
+        said, (report, error) = "".join(o["text"] for o in raising[:-2]), raising[-2:]
+        self.assertRegex(said, r'(?s)  File "cell\.py", line \d+, in <module>\n.*ValueError: of the cell\n')
+        self.assertIn(" 0 failed", report["data"]["text/plain"])
+        self.assertEqual(error["traceback"], ["The cell ended with status 1."])
+        self.assertEqual({o["output_type"] for o in nowhere}, {"stream", "error"}, nowhere)  # nothing was judged
+        self.assertIn("ZeroDivisionError", self.text(nowhere))
+
+    def test_what_was_learned_is_short(self):
+        healthy, learned = self.execute("%%traincheck -o healthy\n" + HEALTHY,
+                                        "import libtraincheck; libtraincheck.infer('healthy', 'i.jsonl')")
+        self.assertRegex(self.value(learned)["text/plain"], r"^<Learned: \d+ invariants of 1 pipeline, in i\.jsonl>$")
 
 
 if __name__ == "__main__":
