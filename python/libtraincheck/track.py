@@ -15,6 +15,7 @@ import os
 import pathlib
 import sys
 import time
+from typing import Any
 
 TAG = "traincheck/violations"
 COLUMNS = ("step", "rank", "at", "relation", "expected", "seen", "id", "finding", "count")
@@ -40,7 +41,7 @@ class Wandb:
     def __init__(self, trace, folder):
         import wandb
 
-        self.wandb = wandb
+        self.wandb: Any = wandb
         self.run = wandb.init(project=os.environ.get("WANDB_PROJECT", "traincheck"), job_type="traincheck", resume="allow",
                               name=os.environ.get("WANDB_NAME", f"traincheck {pathlib.Path(trace).name}"))
         self.run.define_metric("traincheck/*", step_metric="traincheck/step")
@@ -105,11 +106,11 @@ class Tensorboard:
     """A scalar by step and a text for each finding, in TENSORBOARD_LOGDIR or tensorboard/ beside the reports."""
 
     def __init__(self, trace, folder):
-        from tensorboard.compat.proto import event_pb2, summary_pb2, tensor_pb2
-        from tensorboard.compat.proto.types_pb2 import DT_STRING
+        from tensorboard.compat.proto import event_pb2, summary_pb2, tensor_pb2, types_pb2
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-        self.event, self.summary, self.tensor, self.string = event_pb2.Event, summary_pb2, tensor_pb2.TensorProto, DT_STRING
+        protos: Any = (event_pb2, summary_pb2, tensor_pb2, types_pb2)  # their classes are made as they are imported
+        self.event, self.summary, self.tensor, self.string = protos[0].Event, protos[1], protos[2].TensorProto, protos[3].DT_STRING
         place = os.environ.get("TENSORBOARD_LOGDIR") or str(folder / "tensorboard")
         self.writer = EventFileWriter(place, filename_suffix=".traincheck")
 
@@ -153,6 +154,8 @@ class Track:
         hint = ""
         if isinstance(error, ImportError):
             hint = f"; install it for {sys.executable}, or activate the environment that has it"
+        elif type(error).__name__ == "UnsupportedModelRegistryStoreURIException":
+            hint = "; mlflow-skinny reaches servers, by MLFLOW_TRACKING_URI: for a database install mlflow"
         print(f"--track {name}: {type(error).__name__}: {error}{hint}", file=sys.stderr, flush=True)
         self.open.pop(name, None)
         self.failed = True

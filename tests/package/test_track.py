@@ -179,6 +179,16 @@ class Track(live.Case):
         self.assert_all()
 
     @unittest.skipUnless("--integrations" in sys.argv, "no environment with the trackers")
+    def test_mlflow_skinny_has_no_database(self):
+        """Which is what MLflow takes where nothing is said: the line names what helps."""
+        write_loop(self.work / "trace", steps=13, broken_from=3)
+        del self.env["MLFLOW_TRACKING_URI"]
+        p = self.run_tool("check", "--track", "mlflow")
+        self.assertEqual(p.returncode, 1, p.stderr)
+        self.assertIn("; mlflow-skinny reaches servers, by MLFLOW_TRACKING_URI: for a database install mlflow\n", p.stderr)
+        self.assertTrue((self.work / "report/violations.jsonl").read_text())
+
+    @unittest.skipUnless("--integrations" in sys.argv, "no environment with the trackers")
     def test_the_job_keeps_its_run(self):
         write_loop(self.work / "trace", steps=13, broken_from=3)
         start = "import mlflow; print(mlflow.start_run().info.run_id)"
