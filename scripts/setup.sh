@@ -186,8 +186,8 @@ setup_apart() {
     printf '%s\n' "$*" >"$folder/installed.txt"
 }
 
-# Parsers of the reports' formats; trackers, notebooks and what builds wheels; the formatter that law.format asks, as
-# Debian's differ from suite to suite.
+# Parsers of the reports' formats; trackers, notebooks and what builds wheels; what checks the package's types; the formatter
+# that law.format asks, as Debian's differ from suite to suite.
 setup_tools_of_tests() {
     local readers integrations
     mapfile -t readers <"$root/tests/report/requirements.txt"
@@ -195,6 +195,7 @@ setup_tools_of_tests() {
     setup_apart readers "${readers[@]}"
     if "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then # as wandb and mlflow want
         setup_apart integrations "${integrations[@]}"
+        setup_apart types "mypy==$MYPY"
     fi
     setup_apart formatter "clang-format==$CLANG_FORMAT"
     setup_site

@@ -45,11 +45,11 @@ class CheckSet(c.Structure):
 
 class CheckResult(c.Structure):
     _name_ = "tc_check_result"
-    _fields_ = [(name, c.c_uint64) for name in (
+    _fields_ = [*((name, c.c_uint64) for name in (
         "n_invariants", "n_failed", "n_passed", "n_not_triggered", "n_unchecked", "n_settings", "n_suppressed", "n_findings",
-        "n_multi_failed", "n_records", "n_calls", "n_windows", "json_bytes", "wall_ns")] + [
-            ("sets", CheckSet * 8), ("n_sets", c.c_size_t), ("n_runs", c.c_uint64),
-            ("n_runs_failed", c.c_uint64), ("exit_status", c.c_int), ("damaged", c.c_bool)]
+        "n_multi_failed", "n_records", "n_calls", "n_windows", "json_bytes", "wall_ns")),
+                ("sets", CheckSet * 8), ("n_sets", c.c_size_t), ("n_runs", c.c_uint64),
+                ("n_runs_failed", c.c_uint64), ("exit_status", c.c_int), ("damaged", c.c_bool)]
 
 
 class OnlineConfig(c.Structure):
@@ -75,10 +75,10 @@ class InferCount(c.Structure):
 
 class InferResult(c.Structure):
     _name_ = "tc_infer_result"
-    _fields_ = [(name, c.c_uint64) for name in (
+    _fields_ = [*((name, c.c_uint64) for name in (
         "n_pipelines", "n_files", "n_records", "n_calls", "n_windows", "json_bytes", "file_bytes", "wall_ns",
-        "n_invariants", "n_rows", "n_facts", "n_differed", "n_excerpts", "excerpt_bytes", "n_held_out", "n_confirmed")] + [
-            ("per_form", InferCount * 64), ("n_forms", c.c_size_t), ("dropped", InferCount * 16), ("n_dropped", c.c_size_t)]
+        "n_invariants", "n_rows", "n_facts", "n_differed", "n_excerpts", "excerpt_bytes", "n_held_out", "n_confirmed")),
+                ("per_form", InferCount * 64), ("n_forms", c.c_size_t), ("dropped", InferCount * 16), ("n_dropped", c.c_size_t)]
 
 
 class CompareConfig(c.Structure):

@@ -189,7 +189,7 @@ class _Reader:
     def __init__(self) -> None:
         self.buffer = c.create_string_buffer(1 << 16)
 
-    def record(self, pointer: int) -> Dict[str, Any]:
+    def record(self, pointer: Optional[int]) -> Dict[str, Any]:
         size = lib.library.tc_record_json(pointer, self.buffer, len(self.buffer))
         if size >= len(self.buffer):
             self.buffer = c.create_string_buffer(2 * size)

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """For Lightning: Trainer(callbacks=[TrainCheckCallback("invariants.jsonl", on_violation="stop")])."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-try:
+if TYPE_CHECKING:
     from lightning.pytorch import Callback
-except ImportError:
-    from pytorch_lightning import Callback  # type: ignore[no-redef]
+else:
+    try:
+        from lightning.pytorch import Callback
+    except ImportError:
+        from pytorch_lightning import Callback
 
 from ._callback import Checked
 
