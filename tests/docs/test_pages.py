@@ -7,6 +7,7 @@ usage: test_pages.py --bin BUILD/bin [--run] [TEST...]
 Without --run only what needs no torch. Numbers are not compared: losses differ between releases of torch, times always.
 """
 
+import json
 import pathlib
 import re
 import statistics
@@ -45,6 +46,12 @@ def without_numbers(text):
     return re.sub(r"\d+(\.\d+)*(\+(cpu|cu\d+))?", "#", text)
 
 
+def anchor(heading):
+    """As GitHub and the site make it."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
 class Pages(unittest.TestCase):
     def test_every_command_is_run_or_says_why_not(self):
         for page in PAGES + OLDER:
@@ -53,6 +60,33 @@ class Pages(unittest.TestCase):
                           and m["kind"] not in ("not run:", "from")]
                 self.assertEqual(silent, [])
                 self.assertEqual(sum(m["kind"] == "not run:" for m in blocks(page)), NOT_RUN.get(page, 0))
+
+    def test_links_lead_to_headings(self):
+        """Of all pages, also of those beside the site, which is built without them."""
+        pages = [*ROOT.glob("*.md"), *(page for name in ("docs", "invariants", "benchmarks", "examples") for page in (ROOT / name).rglob("*.md"))]
+        texts = {page: page.read_text() for page in pages}
+        anchors = {path: {anchor(m[1]) for m in re.finditer(r"(?m)^#+ (.*)$", text)} for path, text in texts.items()}
+        wrong = []
+        for page, text in texts.items():
+            for path, heading in re.findall(r"\]\(([^)\s:#]*)#?([^)\s:]*)\)", text):
+                target = (page.parent / path).resolve() if path else page
+                if not target.exists() or heading and target in anchors and heading not in anchors[target]:
+                    wrong.append(f"{page.relative_to(ROOT)}: {path}#{heading}")
+        self.assertEqual(wrong, [])
+
+    def test_each_folder_of_sources_is_told_of(self):
+        architecture, hacking = ((DOCS / name).read_text() for name in ("ARCHITECTURE.md", "HACKING.md"))
+        for folder in sorted(path.name for path in (ROOT / "src").iterdir()):
+            with self.subTest(folder):
+                self.assertIn(f"\n| `src/{folder}/` | ", architecture)
+                self.assertRegex(hacking, rf"\n    src/{folder}/ +\w")
+
+    def test_counts_are_those_of_the_files(self):
+        pipelines = len(json.loads((ROOT / "benchmarks/pipelines/pipelines.json").read_text()))
+        self.assertIn(f"Of the {pipelines} healthy pipelines none is the healthy half of a bug", (DOCS / "detection.md").read_text())
+        told = sum(map(int, re.findall(r"(?m)^\* (\d+) invariants: ", (ROOT / "invariants/README.md").read_text())))
+        held = sum(len(path.read_text().splitlines()) - 1 for path in (ROOT / "invariants").glob("*.jsonl"))  # without the header
+        self.assertEqual(told, held)
 
     def test_tables_are_those_of_the_code(self):
         p = subprocess.run([sys.executable, "-B", ROOT / "scripts" / "relation_tables.py", "--check"])
