@@ -30,7 +30,7 @@ def main():
     inputs = {name: given.get(name, spec.get("default")) for name, spec in action["inputs"].items()}
     missing = [name for name, value in inputs.items() if value is None]
     assert not missing, f"inputs are missing: {missing}"
-    failed = False
+    failed, folder = False, str(pathlib.Path(sys.argv[1]).resolve().parent)
     with tempfile.NamedTemporaryFile("r") as outputs:
         for step in action["runs"]["steps"]:
             if "run" not in step or failed and step.get("if") != "always()":
@@ -39,7 +39,7 @@ def main():
             print(f"-- {step['name']}", flush=True)
             env = {name: filled_in(str(value), inputs) for name, value in step.get("env", {}).items()}
             p = subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-                               env=os.environ | env | {"GITHUB_OUTPUT": outputs.name}, check=False)
+                               env=os.environ | env | {"GITHUB_OUTPUT": outputs.name, "GITHUB_ACTION_PATH": folder}, check=False)
             failed = failed or p.returncode != 0
         print("-- outputs\n" + outputs.read(), end="")
     sys.exit(failed)

@@ -7,6 +7,7 @@ Needs PyYAML. PYTHON has torch and scikit-learn.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import shlex
@@ -52,10 +53,55 @@ class Services(unittest.TestCase):
     def test_the_action_finds(self):
         p = self.action("script=train_broken.py --epochs 1", "invariants=@pytorch", "output=found here")
         self.assertEqual(p.returncode, 1, p.stdout + p.stderr)
-        self.assertRegex(p.stdout, r"(?m)^::error file=train_broken\.py,line=\d+,title=TrainCheck ")
+        self.assertRegex(p.stdout, r"(?m)^::error file=train_broken\.py,line=\d+,title=TrainCheck%3A ")
         self.assertTrue(p.stdout.endswith("-- outputs\nstatus=1\nreport=found here/report/report.html\n"), p.stdout)
         names = {path.name for path in (self.work / "found here/report").iterdir()}
         self.assertLessEqual({"report.html", "report.sarif", "junit.xml"}, names)
+
+    def without_tools(self):
+        """The tools come by pip alone, which stands in: it says what it was asked to install, and brings them."""
+        tools = " ".join(shlex.quote(str(BIN / f"traincheck-{name}")) for name in ("collect", "check"))
+        bin = self.work / "bin"
+        (bin / "python3").write_text(f"""#!/bin/sh
+            if [ "$1 $2" = "-m pip" ]; then echo "pip: $*"; ln -s {tools} {shlex.quote(str(bin))}; exit; fi
+            exec {shlex.quote(str(PYTHON))} "$@"\n""".replace(" " * 12, ""))
+        paths = [path for path in os.environ["PATH"].split(os.pathsep) if not os.path.exists(f"{path}/traincheck-check")]
+        self.env["PATH"] = os.pathsep.join([str(bin), *paths])
+
+    def test_what_the_action_installs(self):
+        wheel, index = "dist/libtraincheck-1-py3-none-any.whl", "https://index.example/simple"
+        for inputs, installed in (([], ROOT), ([f"package={wheel}"], wheel), (["package=libtraincheck", f"index-url={index}"],
+                                  f"--index-url {index} libtraincheck")):
+            with self.subTest(inputs):
+                self.setUp()
+                self.without_tools()
+                p = self.action("script=train_broken.py --epochs 1", "invariants=@pytorch", *inputs)
+                self.assertEqual(p.returncode, 1, p.stdout + p.stderr)
+                self.assertIn(f"pip: -m pip install --disable-pip-version-check {installed}\n", p.stdout)
+                self.assertIn("\nstatus=1\n", p.stdout)
+
+    def test_what_gitlab_installs(self):
+        wheel, index = "libtraincheck-1-py3-none-any.whl", "https://index.example/simple"
+        for variables, installed in (({}, "./.traincheck"), ({"TC_PACKAGE": wheel}, wheel), ({"TC_PACKAGE": "libtraincheck",
+                                     "TC_INDEX_URL": index}, f"--index-url {index} libtraincheck")):
+            with self.subTest(variables):
+                self.setUp()
+                self.without_tools()
+                (self.work / ".traincheck").symlink_to(ROOT)
+                p, _ = self.gitlab(TC_SCRIPT="train_broken.py --epochs 1", TC_INVARIANTS="@pytorch", **variables)
+                self.assertEqual(p.returncode, 1, p.stdout + p.stderr)
+                self.assertIn(f"pip: -m pip install --disable-pip-version-check {installed}\n", p.stdout)
+
+    def test_what_is_known_does_not_count(self):
+        p, _ = self.gitlab(TC_SCRIPT="train_broken.py --epochs 1", TC_INVARIANTS="@pytorch")
+        violations = (self.work / "traincheck/report/violations.jsonl").read_text().splitlines()
+        (self.work / "known.txt").write_text("".join(f"{json.loads(line)['id']} known\n" for line in violations))
+        shutil.rmtree(self.work / "traincheck")
+        p, _ = self.gitlab(TC_SCRIPT="train_broken.py --epochs 1", TC_INVARIANTS="@pytorch", TC_SUPPRESS="known.txt", TC_FAIL_ON="law")
+        self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
+        p = self.action("script=train_broken.py --epochs 1", "invariants=@pytorch", "suppress=known.txt", "output=again", "fail-on=law")
+        self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
+        self.assertIn("\nstatus=0\n", p.stdout)
 
     def test_the_action_ends_with_the_job(self):
         (self.work / "train.py").write_text("raise SystemExit(7)\n")
