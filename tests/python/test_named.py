@@ -455,8 +455,8 @@ class Named(Case):
         self.assertEqual(checked.code, 1, checked.err)
         verdicts = {json.loads(line)["text"]: name for name in ("failed", "passed", "not_triggered", "unchecked")
                     for line in (self.work / "report" / f"{name}.log").read_text().splitlines()}
-        self.assertEqual(verdicts, {'turn(), training: way is "left"': "failed", "Base.fit() of A, training: n is 7": "failed",
-                                    "A(), number 1, training: rate is 3": "passed"})
+        self.assertEqual(verdicts, {'way of turn() is "left" in training': "failed", "n of A.fit() is 7 in training": "failed",
+                                    "rate of the first A() is 3 in training": "passed"})
 
     def test_in_workers_of_a_loader_nothing_is_recorded(self):
         """Neither where they are forked nor where they begin anew; without workers the first eight calls of a batch are."""
