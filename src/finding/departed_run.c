@@ -91,10 +91,39 @@ static void add_words(struct tc_map *words, const struct tc_script_line *line, u
     }
 }
 
+/* How many times the line opens or closes a text of several lines. */
+static unsigned n_marks(const struct tc_script_line *line)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i + 2 < line->size; i++)
+        if (!memcmp(line->text + i, "\"\"\"", 3) || !memcmp(line->text + i, "'''", 3)) {
+            n++;
+            i += 2;
+        }
+    return n;
+}
+
+/* Says the line anything to Python? Not if it is blank, a comment, or of a text of several lines.
+ */
+static bool is_code(const struct tc_script *script, size_t line)
+{
+    const struct tc_script_line *l = &script->lines[line];
+    unsigned n = n_marks(l);
+    size_t at = 0;
+
+    for (size_t i = 0; i < line; i++)
+        n += n_marks(&script->lines[i]) & 1;
+    while (at < l->size && isspace((unsigned char)l->text[at]))
+        at++;
+    return at < l->size && l->text[at] != '#' && !n_marks(l) && !(n & 1);
+}
+
 static void add_side(struct tc_map *words, const struct tc_script *script, size_t hunk, bool is_run)
 {
     for (size_t i = 0; i < script->n_lines; i++)
-        if (script->match[i] == TC_UNMATCHED && tc_script_hunk(script, i, is_run) == hunk)
+        if (script->match[i] == TC_UNMATCHED && tc_script_hunk(script, i, is_run) == hunk &&
+            is_code(script, i))
             add_words(words, &script->lines[i], is_run ? OF_B : OF_A);
 }
 
@@ -262,22 +291,12 @@ static void add_loose(struct making *m, const struct tc_difference *d)
 
 /* ---- edits of which nothing tells ------------------------------------------------------------ */
 
-/* Does the line say anything to Python? */
-static bool is_code(const struct tc_script_line *line)
-{
-    size_t i = 0;
-
-    while (i < line->size && isspace((unsigned char)line->text[i]))
-        i++;
-    return i < line->size && line->text[i] != '#';
-}
-
 /* The first line of code that the other script does not have, from line `from` on, before one that
  * it has; n_lines: there is none. */
 static size_t first_code(const struct tc_script *script, size_t from)
 {
     for (; from < script->n_lines && script->match[from] == TC_UNMATCHED; from++)
-        if (is_code(&script->lines[from]))
+        if (is_code(script, from))
             return from;
     return script->n_lines;
 }
@@ -288,10 +307,11 @@ static void add_silent_hunk(struct making *m, const struct tc_script *a, size_t 
     const size_t line_a = first_code(a, from_a), line_b = first_code(b, from_b);
     const struct edit edit = {a, b, from_a};
 
-    if ((line_a == a->n_lines && line_b == b->n_lines) || place_of(m, &edit))
+    if (line_a == a->n_lines && line_b == b->n_lines)
         return;
-    const size_t departure = departure_of_edit(m, &edit, TC_DEPARTURE_SILENT);
-    if (departure_at(m, departure)->kind != TC_DEPARTURE_SILENT)
+    struct tc_departure *departure =
+        departure_at(m, departure_of_edit(m, &edit, TC_DEPARTURE_SILENT));
+    if (departure->edit)
         return;
     const struct tc_difference d = {
         .kind = TC_DIFFERENCE_CALLS,
@@ -307,7 +327,9 @@ static void add_silent_hunk(struct making *m, const struct tc_script *a, size_t 
         .n = 1,
         .n_windows = 1,
     };
-    add(m, departure, tc_arena_copy(&m->run->comparison.differences.arena, &d, sizeof(d)));
+    departure->edit = tc_arena_copy(&m->run->comparison.differences.arena, &d, sizeof(d));
+    if (departure->kind == TC_DEPARTURE_SILENT)
+        tc_vec_push(&departure->differences, departure->edit);
 }
 
 /* Hunks begin at the begin of both files, and behind each line that both have. */

@@ -22,7 +22,8 @@ enum tc_departure_kind {
 struct tc_departure {
     enum tc_departure_kind kind;
     TC_VEC(const struct tc_difference *) differences; /* in order; the first leads */
-    struct tc_map words;                              /* that its edits added or took away */
+    const struct tc_difference *edit; /* says that lines were edited, no more; NULL: none was */
+    struct tc_map words;              /* that its edits added or took away */
 };
 
 /* One run beside the healthy ones. */

@@ -174,46 +174,59 @@ static bool is_stronger(const struct claim *x, const struct claim *y)
     return x->is_of_edit && !y->is_of_edit;
 }
 
-static size_t n_silent(const struct tc_departed_run *run)
+static size_t n_edited(const struct tc_departed_run *run)
 {
     size_t n = 0;
 
     for (size_t k = 0; k < run->departures.n; k++)
-        n += run->departures.items[k].kind == TC_DEPARTURE_SILENT;
+        n += run->departures.items[k].kind != TC_DEPARTURE_LOOSE;
     return n;
 }
 
-/* An edit of which nothing tells needs a word, unless it is the only one. What differs where
- * nothing was edited is the last that is asked. */
-static const struct tc_departure *strongest(const struct assigning *a, size_t i,
-                                            const struct tc_map *words)
+/* Of the edits: of which something differs in time, or where anything does too late, or nothing. An
+ * edit of which nothing tells in time needs a word, unless it is the only one. */
+static const struct tc_departure *strongest_edit(const struct assigning *a, size_t i,
+                                                 const struct tc_map *words, bool in_time)
 {
     const struct tc_departed_run *run = a->runs[i];
     const struct tc_group *group = &a->groups->items[i];
-    const struct tc_departure *best = NULL, *loose = NULL;
+    const struct tc_departure *best = NULL;
     struct claim most = {0};
 
     for (size_t k = 0; k < run->departures.n; k++) {
         const struct tc_departure *departure = &run->departures.items[k];
-        if (!is_before(departure, group->items[0]))
+        if (departure->kind == TC_DEPARTURE_LOOSE ||
+            is_before(departure, group->items[0]) != in_time)
             continue;
-        if (departure->kind == TC_DEPARTURE_LOOSE) {
-            loose = departure;
-            continue;
-        }
         const struct claim claim = {
             .is_spoken_of = group_speaks_of(&run->comparison, departure, group, a->symbols),
             .words = tc_departure_has_words(run, departure, words),
-            .is_of_edit = departure->kind == TC_DEPARTURE_OF_EDIT,
+            .is_of_edit = in_time && departure->kind == TC_DEPARTURE_OF_EDIT,
         };
         const bool is_claimed =
-            claim.is_spoken_of || claim.is_of_edit || claim.words > 0 || n_silent(run) == 1;
+            claim.is_spoken_of || claim.is_of_edit || claim.words > 0 || n_edited(run) == 1;
         if (is_claimed && (!best || is_stronger(&claim, &most))) {
             best = departure;
             most = claim;
         }
     }
-    return best ? best : loose;
+    return best;
+}
+
+/* What differs where nothing was edited is the last that is asked. */
+static const struct tc_departure *strongest(const struct assigning *a, size_t i,
+                                            const struct tc_map *words)
+{
+    const struct tc_departed_run *run = a->runs[i];
+    const struct tc_departure *best = strongest_edit(a, i, words, true);
+
+    if (!best)
+        best = strongest_edit(a, i, words, false);
+    for (size_t k = 0; k < run->departures.n && !best; k++)
+        if (run->departures.items[k].kind == TC_DEPARTURE_LOOSE &&
+            is_before(&run->departures.items[k], a->groups->items[i].items[0]))
+            best = &run->departures.items[k];
+    return best;
 }
 
 static void choose_departures(struct assigning *a)
@@ -446,9 +459,11 @@ static void add_finding(struct tc_findings *out, const struct assigning *a, size
     }
     f->n = (size_t)(out->all + out->n_all - f->items);
     if (departure) {
-        f->departure = departure->differences.items[0];
         f->comparison = &a->runs[i]->comparison;
         qsort(f->items, f->n, sizeof(*f->items), compare);
+        f->departure = is_before(departure, f->items[0]) || !departure->edit
+                           ? departure->differences.items[0]
+                           : departure->edit;
     } else {
         choose_head(f);
     }

@@ -65,7 +65,8 @@ void tc_finding_when(const struct tc_finding *f, struct tc_strbuf *out)
     else if (f->departure && f->departure->stage == TC_SYM_INIT)
         tc_strbuf_adds(out, "before the first step");
     else if (f->departure)
-        tc_strbuf_addf(out, f->departure->n_windows > 1 ? "from step %lld on" : "in step %lld",
+        tc_strbuf_addf(out,
+                       f->departure->n_windows > 1 ? "from step %lld on" : "first in step %lld",
                        (long long)f->departure->step);
     else if (v->step >= 0 && v->count > 1)
         tc_strbuf_addf(out, "from step %lld on, %llu times", (long long)v->step,

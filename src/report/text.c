@@ -232,7 +232,7 @@ static void print_departure(const struct printer *p, const struct tc_finding *f)
 
     tc_finding_at(f, &at);
     if (at.size)
-        tc_strbuf_addf(&label, "%s  ", tc_fs_base(at.text));
+        tc_strbuf_addf(&label, "%s  ", at.text);
     tc_finding_sentence(f, &text);
     tc_strbuf_adds(&text, f->departure->what == TC_IS_EDITED ? " " : ", ");
     tc_finding_when(f, &text);
@@ -296,6 +296,15 @@ static void print_settings(const struct printer *p, const struct tc_findings *fi
             print_setting(p, &findings->items[i]);
 }
 
+/* It was told by its finding. */
+static bool leads(const struct tc_findings *findings, const struct tc_violation *v)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        if (!findings->items[i].departure && findings->items[i].items[0] == v)
+            return true;
+    return false;
+}
+
 void tc_report_text(const struct tc_report_input *input, struct tc_strbuf *out)
 {
     const struct printer p = {out, input->config->color, input->config->n_traces > 1};
@@ -306,6 +315,8 @@ void tc_report_text(const struct tc_report_input *input, struct tc_strbuf *out)
     }
     print_settings(&p, &input->findings);
     for (size_t i = 0; input->config->verbose && i < input->findings.n_all; i++) {
+        if (leads(&input->findings, input->findings.all[i]))
+            continue;
         tc_strbuf_addc(out, '\n');
         tc_report_text_violation(input->findings.all[i], p.color, p.names_run, out);
     }
