@@ -267,16 +267,21 @@ static void print_setting(const struct printer *p, const struct tc_finding *f)
     tc_strbuf_release(&text);
 }
 
+static void print_finding(const struct printer *p, const struct tc_finding *f, bool in_full)
+{
+    if (f->departure)
+        print_departure(p, f);
+    else
+        print_violation(p, f->items[0], in_full);
+    print_rest(p, f);
+}
+
 void tc_report_text_finding(const struct tc_finding *f, bool color, bool names_run,
                             struct tc_strbuf *out)
 {
     const struct printer p = {out, color, names_run};
 
-    if (f->departure)
-        print_departure(&p, f);
-    else
-        print_violation(&p, f->items[0], false);
-    print_rest(&p, f);
+    print_finding(&p, f, false);
 }
 
 static void print_settings(const struct printer *p, const struct tc_findings *findings)
@@ -299,7 +304,7 @@ static void print_settings(const struct printer *p, const struct tc_findings *fi
 /* It was told by its finding. */
 static bool leads(const struct tc_findings *findings, const struct tc_violation *v)
 {
-    for (size_t i = 0; i < findings->n; i++)
+    for (size_t i = 0; i + findings->n_settings < findings->n; i++)
         if (!findings->items[i].departure && findings->items[i].items[0] == v)
             return true;
     return false;
@@ -311,7 +316,7 @@ void tc_report_text(const struct tc_report_input *input, struct tc_strbuf *out)
 
     for (size_t i = 0; i < input->findings.n - input->findings.n_settings; i++) {
         tc_strbuf_adds(out, i ? "\n" : "");
-        tc_report_text_finding(&input->findings.items[i], p.color, p.names_run, out);
+        print_finding(&p, &input->findings.items[i], input->config->verbose);
     }
     print_settings(&p, &input->findings);
     for (size_t i = 0; input->config->verbose && i < input->findings.n_all; i++) {
