@@ -26,8 +26,8 @@ struct tc_online_config {
  * Follow the folder until every process of the run has written that it ended, until nothing new
  * came for idle_s, until the folder is gone, or until check.progress returns false
  * (TC_E_INTERRUPTED). A finding goes to check.write once, when its first violation is seen; as
- * JSON each violation does, too, and at the end all findings as they are then. The reports are those
- * of tc_check_run over the same folder. TC_E_NOTFOUND if there never was a trace.
+ * JSON each violation does, too, and at the end all findings as they are then. The reports are
+ * those of tc_check_run over the same folder. TC_E_NOTFOUND if there never was a trace.
  */
 TC_API enum tc_status tc_online_run(const struct tc_online_config *config,
                                     struct tc_check_result *result, struct tc_notes *notes,

@@ -11,10 +11,10 @@
 
 /* How a live check stands. */
 struct tc_online_standing {
-    int64_t step;       /* the highest read, of the processes that were not replaced */
-    double steps_per_s; /* read, over the last seconds */
+    int64_t step;        /* the highest read, of the processes that were not replaced */
+    double steps_per_s;  /* read, over the last seconds */
     uint64_t n_findings; /* at the last look */
-    double lag_s;       /* from the newest record read to the newest that is known to be there */
+    double lag_s;        /* from the newest record read to the newest that is known to be there */
 };
 
 struct tc_online_watch {
