@@ -232,7 +232,7 @@ static void print_departure(const struct printer *p, const struct tc_finding *f)
 
     tc_finding_at(f, &at);
     if (at.size)
-        tc_strbuf_addf(&label, "%s  ", at.text);
+        tc_strbuf_addf(&label, "%s  ", tc_fs_base(at.text));
     tc_finding_sentence(f, &text);
     tc_strbuf_adds(&text, f->departure->what == TC_IS_EDITED ? " " : ", ");
     tc_finding_when(f, &text);
