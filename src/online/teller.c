@@ -10,7 +10,6 @@
 #include "online/teller.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/finding_report.h"
 
@@ -24,18 +23,15 @@ static void on_found(void *context, const struct tc_violation *violation)
 void tc_teller_init(struct tc_teller *teller, struct tc_check *check, struct tc_state *state,
                     struct tc_causes *causes, const struct tc_online_config *config)
 {
-    *teller = (struct tc_teller){.check = check,
-                                 .state = state,
-                                 .causes = causes,
-                                 .config = config,
-                                 .told = tc_strtab_new()};
+    *teller =
+        (struct tc_teller){.check = check, .state = state, .causes = causes, .config = config};
     tc_engine_on_found(check->engine, on_found, teller);
 }
 
 void tc_teller_release(struct tc_teller *teller)
 {
     tc_vec_release(&teller->found);
-    tc_strtab_free(teller->told);
+    tc_map_release(&teller->told);
 }
 
 static int compare_found(const void *a, const void *b)
@@ -62,10 +58,10 @@ static void add_line(struct tc_json *take, struct tc_strbuf *out)
 
 static bool was_told(const struct tc_teller *teller, const struct tc_violation *violation)
 {
-    const char *id = violation->invariant->id;
+    uint64_t one;
 
-    return tc_strtab_find(teller->told, id, strlen(id)) != TC_NO_SYM ||
-           (teller->state && tc_state_was_told(teller->state, id));
+    return tc_map_get(&teller->told, (uint64_t)(uintptr_t)violation, &one) ||
+           (teller->state && tc_state_was_told(teller->state, violation->invariant->id));
 }
 
 static bool is_found(const struct tc_teller *teller, const struct tc_violation *violation)
@@ -107,8 +103,8 @@ static void tell_finding(const struct tc_teller *teller, const struct tc_finding
 }
 
 /* It is remembered last: a checker that is killed meanwhile rather tells it again than never. */
-static enum tc_status tell_violation(const struct tc_teller *teller,
-                                     const struct tc_violation *violation, struct tc_error *err)
+static enum tc_status tell_violation(struct tc_teller *teller, const struct tc_violation *violation,
+                                     struct tc_error *err)
 {
     const char *id = violation->invariant->id;
     struct tc_strbuf text = TC_STRBUF_INIT;
@@ -121,7 +117,7 @@ static enum tc_status tell_violation(const struct tc_teller *teller,
     if (teller->check->config->json)
         print(teller, &text);
     tc_strbuf_release(&text);
-    tc_strtab_intern_text(teller->told, id);
+    tc_map_put(&teller->told, (uint64_t)(uintptr_t)violation, 1);
     return teller->state ? tc_state_tell(teller->state, id, err) : TC_OK;
 }
 

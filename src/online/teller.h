@@ -6,6 +6,7 @@
 #ifndef TC_ONLINE_TELLER_H
 #define TC_ONLINE_TELLER_H
 
+#include "base/map.h"
 #include "base/vec.h"
 #include <traincheck/online.h>
 
@@ -18,7 +19,7 @@ struct tc_teller {
     const struct tc_online_config *config;
     struct tc_causes *causes;                  /* NULL: there is no command to run */
     TC_VEC(const struct tc_violation *) found; /* and not told yet */
-    struct tc_strtab *told;                    /* ids of violations */
+    struct tc_map told;                        /* violations: a set; ids may be equal */
     size_t n_findings;                         /* at the last look */
 };
 
