@@ -24,18 +24,13 @@ struct word {
 
 /* ---- words of a line ------------------------------------------------------------------------ */
 
-static bool is_in_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 /* A number may have a point, and a sign in its exponent: 0.1, 1e-3. */
 static size_t size_of_word(const char *text, size_t size)
 {
     const bool is_number = isdigit((unsigned char)text[0]);
     size_t n = 1;
 
-    while (n < size && (is_in_word(text[n]) || (is_number && text[n] == '.') ||
+    while (n < size && (tc_script_is_in_word(text[n]) || (is_number && text[n] == '.') ||
                         (is_number && strchr("+-", text[n]) && strchr("eE", text[n - 1]))))
         n++;
     return n;
@@ -71,7 +66,7 @@ static bool has_word(const struct tc_script_line *line, const struct word *word)
 {
     for (size_t i = 0, n; i < line->size; i += n) {
         n = 1;
-        if (!is_in_word(line->text[i]))
+        if (!tc_script_is_in_word(line->text[i]))
             continue;
         n = size_of_word(line->text + i, line->size - i);
         if (is_word(word, line->text + i, n))
@@ -101,7 +96,7 @@ static struct word word_of_value(const char *json)
     word.size = strlen(json);
     if (*json == '"' && word.size > 2) {
         const char *end = json + word.size - 1, *begin = end;
-        while (begin > json + 1 && is_in_word(begin[-1]))
+        while (begin > json + 1 && tc_script_is_in_word(begin[-1]))
             begin--;
         word.text = begin;
         word.size = (size_t)(end - begin);
@@ -116,9 +111,9 @@ static struct word word_of_path(const char *path)
 {
     size_t end = strlen(path), begin;
 
-    while (end && !is_in_word(path[end - 1]))
+    while (end && !tc_script_is_in_word(path[end - 1]))
         end--;
-    for (begin = end; begin && is_in_word(path[begin - 1]); begin--)
+    for (begin = end; begin && tc_script_is_in_word(path[begin - 1]); begin--)
         ;
     return (struct word){.text = path + begin, .size = end - begin};
 }

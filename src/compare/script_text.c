@@ -4,6 +4,7 @@
  */
 #include "compare/script_text.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,18 +34,47 @@ static uint32_t number_of(const char *text, size_t size)
     return (uint32_t)tc_hash64(text, size, 0);
 }
 
+/* How many times the line opens or closes a text of several lines. */
+static unsigned n_marks(const char *text, size_t size)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i + 2 < size; i++)
+        if (!memcmp(text + i, "\"\"\"", 3) || !memcmp(text + i, "'''", 3)) {
+            n++;
+            i += 2;
+        }
+    return n;
+}
+
+static bool is_blank_or_comment(const char *text, size_t size)
+{
+    size_t at = 0;
+
+    while (at < size && isspace((unsigned char)text[at]))
+        at++;
+    return at == size || text[at] == '#';
+}
+
 static void split(struct tc_scripts *scripts, struct tc_script *script, const char *text,
                   size_t size)
 {
     size_t begin = 0;
+    bool is_open = false; /* a text of several lines */
 
     script->n_lines = n_lines_of(text, size);
     script->lines = tc_arena_alloc(&scripts->arena, (script->n_lines + 1) * sizeof(*script->lines));
     for (size_t i = 0; i < script->n_lines; i++) {
         const char *end = memchr(text + begin, '\n', size - begin);
         size_t n = end ? (size_t)(end - text) - begin : size - begin;
-        script->lines[i] =
-            (struct tc_script_line){text + begin, (uint32_t)n, number_of(text + begin, n)};
+        const unsigned marks = n_marks(text + begin, n);
+        script->lines[i] = (struct tc_script_line){
+            .text = text + begin,
+            .size = (uint32_t)n,
+            .number = number_of(text + begin, n),
+            .is_code = !is_open && !marks && !is_blank_or_comment(text + begin, n),
+        };
+        is_open ^= marks & 1;
         begin += n + 1;
     }
 }
@@ -95,6 +125,11 @@ size_t tc_place_split(const char *at, size_t *line)
         return 0;
     *line = strtoul(colon + 1, &end, 10);
     return *end || !*line ? 0 : (size_t)(colon - at);
+}
+
+bool tc_script_is_in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
 }
 
 /* ---- pairing ------------------------------------------------------------------------------- */

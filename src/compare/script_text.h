@@ -21,6 +21,7 @@ struct tc_script_line {
     const char *text; /* not terminated, without its newline */
     uint32_t size;
     uint32_t number; /* equal for equal lines, blanks at the end left out */
+    bool is_code;    /* not blank, no comment, and not of a text of several lines */
 };
 
 struct tc_script {
@@ -41,6 +42,9 @@ struct tc_scripts {
 /* A `source` record. What was told before is told once. */
 void tc_scripts_add(struct tc_scripts *scripts, const struct tc_record *record);
 void tc_scripts_release(struct tc_scripts *scripts);
+
+/* A letter, a digit or '_', as names of Python have them. */
+bool tc_script_is_in_word(char c);
 
 /* Pair the files of two runs and their lines, in both directions. */
 void tc_scripts_pair(struct tc_scripts *a, struct tc_scripts *b);

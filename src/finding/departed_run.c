@@ -75,55 +75,22 @@ enum {
     OF_B = 2
 };
 
-static bool is_in_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 static void add_words(struct tc_map *words, const struct tc_script_line *line, unsigned side)
 {
     for (size_t i = 0, n; i < line->size; i += n ? n : 1) {
         bool is_new;
-        for (n = 0; i + n < line->size && is_in_word(line->text[i + n]); n++)
+        for (n = 0; i + n < line->size && tc_script_is_in_word(line->text[i + n]); n++)
             ;
         if (n > 1 && !isdigit((unsigned char)line->text[i]))
             *tc_map_at(words, tc_hash64(line->text + i, n, 0), &is_new) |= side;
     }
 }
 
-/* How many times the line opens or closes a text of several lines. */
-static unsigned n_marks(const struct tc_script_line *line)
-{
-    unsigned n = 0;
-
-    for (size_t i = 0; i + 2 < line->size; i++)
-        if (!memcmp(line->text + i, "\"\"\"", 3) || !memcmp(line->text + i, "'''", 3)) {
-            n++;
-            i += 2;
-        }
-    return n;
-}
-
-/* Says the line anything to Python? Not if it is blank, a comment, or of a text of several lines.
- */
-static bool is_code(const struct tc_script *script, size_t line)
-{
-    const struct tc_script_line *l = &script->lines[line];
-    unsigned n = n_marks(l);
-    size_t at = 0;
-
-    for (size_t i = 0; i < line; i++)
-        n += n_marks(&script->lines[i]) & 1;
-    while (at < l->size && isspace((unsigned char)l->text[at]))
-        at++;
-    return at < l->size && l->text[at] != '#' && !n_marks(l) && !(n & 1);
-}
-
 static void add_side(struct tc_map *words, const struct tc_script *script, size_t hunk, bool is_run)
 {
     for (size_t i = 0; i < script->n_lines; i++)
         if (script->match[i] == TC_UNMATCHED && tc_script_hunk(script, i, is_run) == hunk &&
-            is_code(script, i))
+            script->lines[i].is_code)
             add_words(words, &script->lines[i], is_run ? OF_B : OF_A);
 }
 
@@ -296,7 +263,7 @@ static void add_loose(struct making *m, const struct tc_difference *d)
 static size_t first_code(const struct tc_script *script, size_t from)
 {
     for (; from < script->n_lines && script->match[from] == TC_UNMATCHED; from++)
-        if (is_code(script, from))
+        if (script->lines[from].is_code)
             return from;
     return script->n_lines;
 }
