@@ -119,24 +119,6 @@ static bool has_common_word(const struct tc_map *a, const struct tc_map *b)
     return false;
 }
 
-/* How many lines of the run's scripts have the word; at least one. */
-static size_t n_lines_with(const struct tc_scripts *scripts, uint64_t word)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < scripts->items.n; i++) {
-        const struct tc_script *script = scripts->items.items[i];
-        for (size_t k = 0; k < script->n_lines; k++) {
-            struct tc_map words = TC_MAP_INIT;
-            uint64_t one;
-            add_words(&words, &script->lines[k], OF_B);
-            n += tc_map_get(&words, word, &one);
-            tc_map_release(&words);
-        }
-    }
-    return n ? n : 1;
-}
-
 void tc_words_of_text(struct tc_map *words, const char *text)
 {
     const struct tc_script_line line = {.text = text, .size = (uint32_t)strlen(text)};
@@ -153,16 +135,53 @@ void tc_words_of_line(struct tc_map *words, const struct tc_departed_run *run, c
         add_words(words, &script->lines[line], OF_B);
 }
 
-double tc_departure_has_words(const struct tc_departed_run *run,
-                              const struct tc_departure *departure, const struct tc_map *words)
+void tc_words_count(struct tc_map *counts, const struct tc_map *words)
 {
-    uint64_t word, n;
+    uint64_t word, one;
+    bool is_new;
+
+    for (size_t pos = 0; tc_map_each(words, &pos, &word, &one);)
+        ++*tc_map_at(counts, word, &is_new);
+}
+
+/* Words of the scripts, each with how many lines have it. */
+static struct tc_map lines_by_word(const struct tc_scripts *scripts)
+{
+    struct tc_map n_lines = TC_MAP_INIT;
+
+    for (size_t i = 0; i < scripts->items.n; i++) {
+        const struct tc_script *script = scripts->items.items[i];
+        for (size_t k = 0; k < script->n_lines; k++) {
+            struct tc_map words = TC_MAP_INIT;
+            add_words(&words, &script->lines[k], OF_B);
+            tc_words_count(&n_lines, &words);
+            tc_map_release(&words);
+        }
+    }
+    return n_lines;
+}
+
+static double share_of(const struct tc_departure *departure, const struct tc_map *words,
+                       const struct tc_map *n_lines)
+{
+    uint64_t word, n, n_with;
     double sum = 0;
 
     for (size_t pos = 0; tc_map_each(&departure->words, &pos, &word, &n);)
         if (tc_map_get(words, word, &n))
-            sum += (double)n / (double)n_lines_with(&run->comparison.run.scripts, word);
+            sum += (double)n / (tc_map_get(n_lines, word, &n_with) ? (double)n_with : 1);
     return sum;
+}
+
+double *tc_departures_words(const struct tc_departed_run *run, const struct tc_map *words)
+{
+    double *shares = tc_calloc(run->departures.n + 1, sizeof(*shares));
+    struct tc_map n_lines = lines_by_word(&run->comparison.run.scripts);
+
+    for (size_t i = 0; i < run->departures.n; i++)
+        shares[i] = share_of(&run->departures.items[i], words, &n_lines);
+    tc_map_release(&n_lines);
+    return shares;
 }
 
 /* ---- departures ------------------------------------------------------------------------------ */

@@ -52,9 +52,11 @@ const struct tc_departed_run *tc_departures_of(struct tc_departures *departures,
  * the run, "train.py:16". */
 void tc_words_of_text(struct tc_map *words, const char *text);
 void tc_words_of_line(struct tc_map *words, const struct tc_departed_run *run, const char *at);
-/* How much of the words an edit of the departure added or took away: each counts as often as its
- * value says, and the less, the more lines of the program have it. */
-double tc_departure_has_words(const struct tc_departed_run *run,
-                              const struct tc_departure *departure, const struct tc_map *words);
+/* Count each of the words once more. */
+void tc_words_count(struct tc_map *counts, const struct tc_map *words);
+/* For each departure of the run, how much of the words its edits added or took away: each counts as
+ * often as its value says, and the less, the more lines of the program have it. The caller frees
+ * them. */
+double *tc_departures_words(const struct tc_departed_run *run, const struct tc_map *words);
 
 #endif /* TC_FINDING_DEPARTED_RUN_H */

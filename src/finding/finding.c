@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fs.h"
-
 /* ---- what a violation speaks of -------------------------------------------------------------- */
 
 static const char *text_of(const struct tc_comparison *c, tc_sym sym)
@@ -146,13 +144,10 @@ static struct tc_map words_of_run(const struct assigning *a, const struct tc_dep
 
     for (size_t i = 0; i < a->groups->n_all; i++) {
         const struct tc_violation *v = a->groups->all[i];
-        uint64_t word, one;
-        bool is_new;
         if (strcmp(v->trace, run->trace) != 0)
             continue;
         struct tc_map own = words_of_violation(v, run);
-        for (size_t pos = 0; tc_map_each(&own, &pos, &word, &one);)
-            ++*tc_map_at(&words, word, &is_new);
+        tc_words_count(&words, &own);
         tc_map_release(&own);
     }
     return words;
@@ -184,9 +179,10 @@ static size_t n_edited(const struct tc_departed_run *run)
 }
 
 /* Of the edits: of which something differs in time, or where anything does too late, or nothing. An
- * edit of which nothing tells in time needs a word, unless it is the only one. */
+ * edit of which nothing tells in time needs a word, unless it is the only one. words: how much of
+ * them each departure has. */
 static const struct tc_departure *strongest_edit(const struct assigning *a, size_t i,
-                                                 const struct tc_map *words, bool in_time)
+                                                 const double *words, bool in_time)
 {
     const struct tc_departed_run *run = a->runs[i];
     const struct tc_group *group = &a->groups->items[i];
@@ -200,7 +196,7 @@ static const struct tc_departure *strongest_edit(const struct assigning *a, size
             continue;
         const struct claim claim = {
             .is_spoken_of = group_speaks_of(&run->comparison, departure, group, a->symbols),
-            .words = tc_departure_has_words(run, departure, words),
+            .words = words[k],
             .is_of_edit = in_time && departure->kind == TC_DEPARTURE_OF_EDIT,
         };
         const bool is_claimed =
@@ -215,7 +211,7 @@ static const struct tc_departure *strongest_edit(const struct assigning *a, size
 
 /* What differs where nothing was edited is the last that is asked. */
 static const struct tc_departure *strongest(const struct assigning *a, size_t i,
-                                            const struct tc_map *words)
+                                            const double *words)
 {
     const struct tc_departed_run *run = a->runs[i];
     const struct tc_departure *best = strongest_edit(a, i, words, true);
@@ -229,15 +225,18 @@ static const struct tc_departure *strongest(const struct assigning *a, size_t i,
     return best;
 }
 
-static void choose_departures(struct assigning *a)
+/* Of all groups of a run; group `first` is the first of them. */
+static void choose_departures(struct assigning *a, size_t first)
 {
-    for (size_t i = 0; i < a->groups->n; i++) {
-        if (!a->runs[i])
-            continue;
-        struct tc_map words = words_of_run(a, a->runs[i]);
-        a->departures[i] = strongest(a, i, &words);
-        tc_map_release(&words);
-    }
+    const struct tc_departed_run *run = a->runs[first];
+    struct tc_map words = words_of_run(a, run);
+    double *shares = tc_departures_words(run, &words);
+
+    for (size_t i = first; i < a->groups->n; i++)
+        if (a->runs[i] == run)
+            a->departures[i] = strongest(a, i, shares);
+    tc_free(shares);
+    tc_map_release(&words);
 }
 
 /* The run of a group before this one, where both are of one trace. */
@@ -256,14 +255,18 @@ static const struct tc_departed_run *known_run(const struct assigning *a, size_t
 
 static void assign(struct assigning *a, struct tc_departures *departures, struct tc_notes *notes)
 {
+    bool *is_known = tc_calloc(a->groups->n + 1, sizeof(*is_known));
+
     for (size_t i = 0; i < a->groups->n; i++) {
         const char *trace = a->groups->items[i].items[0]->trace;
-        bool is_known;
-        a->runs[i] = known_run(a, i, &is_known);
-        if (!is_known)
+        a->runs[i] = known_run(a, i, &is_known[i]);
+        if (!is_known[i])
             a->runs[i] = tc_departures_of(departures, trace, n_steps_of(a->groups, trace), notes);
     }
-    choose_departures(a);
+    for (size_t i = 0; i < a->groups->n; i++)
+        if (a->runs[i] && !is_known[i])
+            choose_departures(a, i);
+    tc_free(is_known);
 }
 
 /* ---- groups of two causes ---------------------------------------------------------------------
